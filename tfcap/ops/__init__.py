@@ -1,0 +1,16 @@
+"""Small stateless tensor functions that the other rooms share."""
+
+from tfcap.ops.masking import masked_mean
+from tfcap.ops.masking import masked_softmax
+from tfcap.ops.masking import sequence_mask
+from tfcap.ops.replicas import SeedGenerator
+from tfcap.ops.replicas import gather_across_replicas
+from tfcap.ops.replicas import mean_over_replicas
+from tfcap.ops.replicas import num_replicas
+from tfcap.ops.replicas import sum_over_replicas
+from tfcap.ops.sequences import map_distinct
+from tfcap.ops.sequences import repeat_samples
+from tfcap.ops.sequences import take_rows
+from tfcap.ops.sequences import token_log_probs
+from tfcap.ops.shapes import check_shape
+from tfcap.ops.straight_through import straight_through

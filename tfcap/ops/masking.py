@@ -1,0 +1,87 @@
+"""Masks over sequences, and reductions that see nothing under them."""
+
+from keras import ops
+
+
+def sequence_mask(tokens, eos):
+    """Marks the words of a sequence, the end token included.
+
+    Args:
+        tokens: Integer tensor of shape `(..., T)`, padded with 0.
+        eos: Integer, the end token's id.
+
+    Returns:
+        Float32 tensor of shape `(..., T)`: 1 up to and including the first
+        end token, 0 after it and on padding.
+
+    Example:
+
+    >>> tokens = np.array([[7, 5, 2, 0], [7, 5, 6, 7]])
+    >>> print(tfcap.ops.sequence_mask(tokens, eos=2).numpy())
+    [[1. 1. 1. 0.]
+     [1. 1. 1. 1.]]
+    """
+    ended = ops.cast(ops.equal(tokens, eos), "float32")
+    open_ = ops.cast(
+        ops.equal(ops.cumsum(ended, axis=-1) - ended, 0), "float32"
+    )
+    return open_ * ops.cast(ops.not_equal(tokens, 0), "float32")
+
+
+def masked_softmax(logits, mask, axis=-1):
+    """Softmax over the unmasked entries.
+
+    Args:
+        logits: Float tensor.
+        mask: Tensor that broadcasts to `logits`, nonzero where an entry
+            counts, or `None` for a plain softmax.
+        axis: Integer. Defaults to `-1`.
+
+    Returns:
+        Float tensor of the shape of `logits`: exactly 0 under the mask, all
+        zeros where every entry is masked, with finite gradients throughout.
+
+    Example:
+
+    >>> weights = tfcap.ops.masked_softmax(np.zeros((2, 2)), [[1, 0], [0, 0]])
+    >>> print(weights.numpy())
+    [[1. 0.]
+     [0. 0.]]
+    """
+    if mask is None:
+        return ops.softmax(logits, axis=axis)
+    dtype = logits.dtype
+    keep = ops.cast(ops.cast(mask, "bool"), "float32")
+    # Half precision has no room for a large negative constant, so the sum is
+    # taken in float32 over shifted, zeroed exponentials.
+    scores = ops.where(keep > 0, ops.cast(logits, "float32"), -1e9)
+    top = ops.stop_gradient(ops.max(scores, axis=axis, keepdims=True))
+    weights = ops.exp(scores - top) * keep
+    total = ops.sum(weights, axis=axis, keepdims=True)
+    return ops.cast(weights / ops.maximum(total, 1e-20), dtype)
+
+
+def masked_mean(values, mask, axis=None):
+    """Mean over the unmasked entries; 0 where there are none.
+
+    Args:
+        values: Float tensor.
+        mask: Tensor that broadcasts to `values`, or `None` for a plain mean.
+        axis: Integer, tuple of integers or `None` for all axes.
+
+    Returns:
+        Float tensor with `axis` reduced.
+
+    Example:
+
+    >>> float(tfcap.ops.masked_mean(np.array([1.0, 3.0, 50.0]), [1, 1, 0]))
+    2.0
+    """
+    if mask is None:
+        return ops.mean(values, axis=axis)
+    keep = ops.broadcast_to(
+        ops.cast(ops.cast(mask, "bool"), values.dtype), ops.shape(values)
+    )
+    # where() rather than a product: what is masked may be infinite.
+    total = ops.sum(ops.where(keep > 0, values, 0), axis=axis)
+    return total / ops.maximum(ops.sum(keep, axis=axis), 1)

@@ -1,0 +1,133 @@
+"""What a part must know of `tf.distribute`, in one place.
+
+Keras' TensorFlow optimizer sums gradients over replicas, so a loss divides its
+mean by the number of replicas, once: `mean_over_replicas()`. On other backends,
+and outside a strategy, everything here is the identity.
+"""
+
+import keras
+from keras import ops
+
+
+def _context():
+    if keras.backend.backend() != "tensorflow":
+        return None
+    import tensorflow as tf
+
+    context = tf.distribute.get_replica_context()
+    if context is None or context.num_replicas_in_sync == 1:
+        return None
+    return context
+
+
+def num_replicas():
+    """Number of replicas in sync, 1 outside a strategy.
+
+    Returns:
+        Integer.
+
+    Example:
+
+    >>> tfcap.ops.num_replicas()
+    1
+    """
+    context = _context()
+    return 1 if context is None else context.num_replicas_in_sync
+
+
+def gather_across_replicas(tensor):
+    """Concatenates a tensor over all replicas, along its first axis.
+
+    Differentiable: a replica's rows receive the gradient of every replica.
+
+    Args:
+        tensor: Tensor of shape `(B, ...)`, B rows on this replica.
+
+    Returns:
+        Tensor of shape `(B * replicas, ...)`, in the order of the replicas.
+
+    Example:
+
+    >>> tfcap.ops.gather_across_replicas(np.zeros((3, 2))).shape
+    (3, 2)
+    """
+    context = _context()
+    if context is None:
+        return tensor
+    # all_gather takes neither bfloat16 nor bool.
+    dtype = keras.backend.standardize_dtype(tensor.dtype)
+    wire = {"bfloat16": "float32", "bool": "int32"}.get(dtype, dtype)
+    return ops.cast(context.all_gather(ops.cast(tensor, wire), axis=0), dtype)
+
+
+def sum_over_replicas(tensor):
+    """Sums a tensor over all replicas.
+
+    Args:
+        tensor: Float tensor.
+
+    Returns:
+        Float tensor of the same shape, equal on every replica.
+
+    Example:
+
+    >>> float(tfcap.ops.sum_over_replicas(np.float32(2.0)))
+    2.0
+    """
+    context = _context()
+    return tensor if context is None else context.all_reduce("SUM", tensor)
+
+
+def mean_over_replicas(values, mask=None):
+    """This replica's share of the global mean.
+
+    Summed over replicas, as Keras' optimizer sums gradients, the shares give
+    the mean over the global batch; with a mask, over its unmasked entries.
+
+    Args:
+        values: Float tensor.
+        mask: Tensor of the same shape, nonzero where a value counts, or
+            `None`.
+
+    Returns:
+        Scalar float tensor.
+
+    Example:
+
+    >>> float(tfcap.ops.mean_over_replicas(np.array([1.0, 3.0])))
+    2.0
+    >>> float(tfcap.ops.mean_over_replicas(np.array([1.0, 3.0]), [1, 0]))
+    1.0
+    """
+    if mask is None:
+        return ops.mean(values) / num_replicas()
+    keep = ops.cast(ops.cast(mask, "bool"), values.dtype)
+    count = ops.stop_gradient(sum_over_replicas(ops.sum(keep)))
+    return ops.sum(ops.where(keep > 0, values, 0)) / ops.maximum(count, 1)
+
+
+class SeedGenerator(keras.random.SeedGenerator):
+    """A `keras.random.SeedGenerator` whose stream differs on every replica.
+
+    Under `tf.distribute`, Keras' own generator draws the same numbers on every
+    replica: the samples of a batch would repeat. On one replica, and on other
+    backends, this is Keras' generator to the bit.
+
+    Args:
+        seed: Integer or `None`.
+        name: String, optional.
+
+    Example:
+
+    >>> seeds = tfcap.ops.SeedGenerator(7)
+    >>> keras.random.uniform((2,), seed=seeds).shape
+    TensorShape([2])
+    """
+
+    def next(self, ordered=True):
+        seed = super().next(ordered)
+        context = _context()
+        if context is None:
+            return seed
+        replica = ops.cast(context.replica_id_in_sync_group, seed.dtype)
+        return seed + ops.stack([replica * 1_000_003, replica * 0])

@@ -1,0 +1,97 @@
+"""Small operations on sequences of words."""
+
+import keras
+from keras import ops
+
+
+def token_log_probs(logits, tokens):
+    """Log probabilities of given words.
+
+    Args:
+        logits: Float tensor of shape `(..., V)`.
+        tokens: Integer tensor of shape `(...)`.
+
+    Returns:
+        Float32 tensor of the shape of `tokens`.
+
+    Example:
+
+    >>> logits = np.log([[0.5, 0.25, 0.25]])
+    >>> print(np.exp(tfcap.ops.token_log_probs(logits, np.array([1]))).round(2))
+    [0.25]
+    """
+    logits = ops.cast(logits, "float32")
+    # A gather and a logsumexp: TensorFlow's sparse cross-entropy is several
+    # times slower on CPU.
+    picked = ops.take_along_axis(logits, tokens[..., None], axis=-1)[..., 0]
+    return picked - ops.logsumexp(logits, axis=-1)
+
+
+def repeat_samples(tree, num_samples):
+    """Repeats the leading axis of every tensor: `(B, ...)` to `(B * S, ...)`.
+
+    Args:
+        tree: Nest of tensors of shape `(B, ...)`.
+        num_samples: Integer `S`.
+
+    Returns:
+        Nest of tensors; the copies of one row stand side by side.
+
+    Example:
+
+    >>> print(tfcap.ops.repeat_samples(np.array([1, 2]), 2).numpy())
+    [1 1 2 2]
+    """
+    if num_samples == 1:
+        return tree
+    return keras.tree.map_structure(
+        lambda x: ops.repeat(x, num_samples, axis=0), tree
+    )
+
+
+def take_rows(tree, rows):
+    """Gathers rows of every tensor of a nest.
+
+    Args:
+        tree: Nest of tensors of shape `(B, ...)`.
+        rows: Integer tensor of shape `(n,)`.
+
+    Returns:
+        Nest of tensors of shape `(n, ...)`.
+
+    Example:
+
+    >>> print(tfcap.ops.take_rows(np.array([5, 6, 7]), [2, 0]).numpy())
+    [7 5]
+    """
+    return keras.tree.map_structure(lambda x: ops.take(x, rows, axis=0), tree)
+
+
+def map_distinct(function, rows):
+    """Applies a function once to each distinct row.
+
+    Candidate answers repeat ("yes" stands in almost every list), and a network
+    need not read the same answer twice. Exact: rows are compared whole. On
+    backends without a sorted-unique operation every row is passed.
+
+    Args:
+        function: Callable from an integer tensor of shape `(U, T)` to a tensor
+            of shape `(U, ...)`, row by row independent.
+        rows: Integer tensor of shape `(n, T)`.
+
+    Returns:
+        Tensor of shape `(n, ...)`.
+
+    Example:
+
+    >>> rows = np.array([[1, 2], [3, 4], [1, 2]])
+    >>> print(tfcap.ops.map_distinct(lambda x: x[:, 0] * 10, rows).numpy())
+    [10 30 10]
+    """
+    if keras.backend.backend() != "tensorflow":
+        return function(rows)
+    import tensorflow as tf
+
+    distinct, index = tf.raw_ops.UniqueV2(x=rows, axis=[0])
+    distinct = tf.ensure_shape(distinct, (None, rows.shape[-1]))
+    return ops.take(function(distinct), index, axis=0)
