@@ -1,0 +1,126 @@
+import sys
+
+import keras
+import numpy as np
+import pytest
+
+from tfcap.data import Backbone
+from tfcap.data import extract_features
+from tfcap.data import keras_cv_backbone
+from tfcap.data import keras_hub_backbone
+from tfcap.data import load_features
+from tfcap.data import vgg19_backbone
+
+IMAGES = np.random.default_rng(0).uniform(0, 255, (2, 64, 64, 3)).astype("f4")
+
+
+def cv_model():
+    models = pytest.importorskip("keras_cv").models
+    return models.ResNetV2Backbone(
+        include_rescaling=True,
+        stackwise_filters=[8, 16],
+        stackwise_blocks=[2, 2],
+        stackwise_strides=[1, 2],
+        input_shape=(None, None, 3),
+    )
+
+
+def hub_resnet():
+    models = pytest.importorskip("keras_hub").models
+    return models.ResNetBackbone(
+        input_conv_filters=[64],
+        input_conv_kernel_sizes=[7],
+        stackwise_num_filters=[64, 64],
+        stackwise_num_blocks=[2, 2],
+        stackwise_num_strides=[1, 2],
+        block_type="basic_block",
+    )
+
+
+def hub_vit():
+    models = pytest.importorskip("keras_hub").models
+    return models.ViTBackbone(
+        image_shape=(64, 64, 3),
+        patch_size=16,
+        num_layers=1,
+        num_heads=2,
+        hidden_dim=8,
+        mlp_dim=16,
+    )
+
+
+@pytest.mark.parametrize("layer, side", [(None, 8), ("P2", 16), ("P3", 8)])
+@pytest.mark.parametrize(
+    "adapt, make",
+    [(keras_cv_backbone, cv_model), (keras_hub_backbone, hub_resnet)],
+)
+def test_pyramid_levels_are_read_as_grids(adapt, make, layer, side):
+    model = make()
+    backbone = adapt(model, layer, input_size=(64, 64))
+    assert backbone.input_size == (64, 64)
+    grid = backbone(IMAGES)
+    assert grid.shape[:3] == (2, side, side)
+    if layer is None:
+        wanted = keras.ops.convert_to_numpy(model(IMAGES, training=False))
+        np.testing.assert_allclose(grid, wanted, rtol=1e-3, atol=1e-3)
+
+
+def test_a_layer_may_be_named(tmp_path):
+    model = cv_model()
+    name = model.layers[-2].name
+    assert keras_cv_backbone(model, name)(IMAGES).ndim == 4
+    with pytest.raises(ValueError, match="layer='P9'"):
+        keras_cv_backbone(model, "P9")
+
+
+def test_tokens_of_a_transformer_become_a_square_grid_without_class():
+    model = hub_vit()
+    backbone = keras_hub_backbone(model)
+    assert backbone.input_size == (64, 64)
+    tokens = keras.ops.convert_to_numpy(model(IMAGES, training=False))
+    assert tokens.shape == (2, 17, 8)
+    wanted = tokens[:, 1:].reshape(2, 4, 4, 8)
+    np.testing.assert_allclose(backbone(IMAGES), wanted, rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("adapt", [keras_cv_backbone, keras_hub_backbone])
+def test_a_missing_package_is_named_with_the_way_to_get_it(adapt, monkeypatch):
+    for package in "keras_cv", "keras_hub":
+        monkeypatch.setitem(sys.modules, package, None)
+    message = rf"{adapt.__name__}.*pip install tfcap\[vision\]"
+    with pytest.raises(ImportError, match=message):
+        adapt("some_preset")
+
+
+def test_pixels_are_scaled_as_named():
+    def network(images):
+        return keras.ops.convert_to_tensor(images)
+
+    def scaled(mode):
+        return Backbone("n", "l", (64, 64), mode, network)(IMAGES)
+
+    before = IMAGES.copy()
+    np.testing.assert_allclose(scaled("unit"), IMAGES / 255, rtol=1e-6)
+    np.testing.assert_allclose(scaled("tf"), IMAGES / 127.5 - 1, atol=1e-6)
+    wanted = IMAGES[..., ::-1] - [103.939, 116.779, 123.68]
+    np.testing.assert_allclose(scaled("caffe"), wanted, rtol=1e-4, atol=1e-3)
+    np.testing.assert_array_equal(IMAGES, before)
+    with pytest.raises(ValueError, match="preprocessing='vgg'"):
+        scaled("vgg")
+
+
+def test_an_output_without_positions_is_refused():
+    pooled = Backbone("n", "l", (64, 64), "raw", lambda x: x.mean((1, 2)))
+    with pytest.raises(
+        ValueError, match=r"grid \(B, h, w, D\).*shape \(2, 3\)"
+    ):
+        pooled(IMAGES)
+
+
+def test_vgg19_gives_the_papers_grid(tmp_path):
+    path = tmp_path / "vgg.h5"
+    images = [(i, pixels) for i, pixels in enumerate(IMAGES)]
+    extract_features(vgg19_backbone(None), images, path, progress=False)
+    features = load_features(path)
+    assert features.shape == (2, 49, 512)
+    assert not np.array_equal(features[0], features[1])

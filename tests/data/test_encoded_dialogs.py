@@ -1,0 +1,93 @@
+import numpy as np
+import pytest
+
+from tfcap.data import EncodedDialogs
+from tfcap.data import build_vocabulary
+from tfcap.data import load_visdial
+from tfcap.data.encoded_dialogs import question_tokens
+from tfcap.text import word_tokenize
+
+
+@pytest.fixture
+def split(visdial_file):
+    return load_visdial(visdial_file())
+
+
+def spoken(dialogs, ids):
+    return dialogs.vocabulary.decode(ids)
+
+
+def test_a_question_ends_in_one_question_mark():
+    assert question_tokens("any people?") == ["any", "people", "?"]
+    assert question_tokens("any people") == ["any", "people", "?"]
+    assert question_tokens("") == ["?"]
+
+
+def test_words_count_as_often_as_they_are_said(split):
+    counts = {}
+    for d in range(len(split)):
+        said = word_tokenize(split.captions[d])
+        for q, a in zip(split.question_index[d], split.answer_index[d]):
+            said += question_tokens(split.questions[q])
+            said += word_tokenize(split.answers[a])
+        for word in said:
+            counts[word] = counts.get(word, 0) + 1
+    for least in 1, 5:
+        wanted = {word for word, count in counts.items() if count >= least}
+        assert set(build_vocabulary(split, least).words) == wanted
+
+
+def test_history_is_the_caption_then_the_exchange_before(split):
+    dialogs = EncodedDialogs.from_split(split, build_vocabulary(split, 1))
+    rows = np.array([5, 0])
+    history = dialogs.history(rows)
+    assert history.shape == (2, 4, dialogs.history_length)
+    assert history.dtype == np.int32
+    for b, d in enumerate(rows):
+        assert spoken(dialogs, history[b, 0]) == split.captions[d]
+        for r in range(1, 4):
+            question = split.questions[split.question_index[d, r - 1]]
+            answer = split.answers[split.answer_index[d, r - 1]]
+            words = question_tokens(question) + word_tokenize(answer)[:8]
+            assert spoken(dialogs, history[b, r]) == " ".join(words)
+            assert not history[b, r, len(words) :].any()
+
+
+def test_answers_end_and_long_ones_are_cut(split):
+    dialogs = EncodedDialogs.from_split(split, build_vocabulary(split, 1))
+    assert dialogs.answers.shape == (10, 9)
+    assert (dialogs.answers == dialogs.vocabulary.eos).sum(-1).tolist() == (
+        [1] * 10
+    )
+    assert dialogs.answers[9, -1] == dialogs.vocabulary.eos
+
+
+def test_tables_are_as_wide_as_their_longest_row_and_no_wider(split):
+    dialogs = EncodedDialogs.from_split(
+        split, build_vocabulary(split, 1), 3, 30, 30
+    )
+    assert dialogs.captions.shape == (6, 3)
+    assert dialogs.questions.shape == (4, 5)
+    assert dialogs.answers.shape == (10, 13)
+
+
+def test_absent_rounds_are_all_zero(encoded):
+    last = [len(encoded) - 1]
+    assert encoded.question(last)[0, :2].any(-1).all()
+    assert not encoded.question(last)[0, 2:].any()
+    assert not encoded.answer(last)[0, 1:].any()
+    assert encoded.history(last)[0, :2].any(-1).all()
+    assert not encoded.history(last)[0, 2:].any()
+
+
+def test_the_published_data_have_the_published_lengths(real_visdial):
+    split = load_visdial(real_visdial)
+    train = split.select(split.tags == "train")
+    vocabulary = build_vocabulary(train)
+    dialogs = EncodedDialogs.from_split(train, vocabulary)
+    assert dialogs.captions.shape[1] == dialogs.history_length == 24
+    assert dialogs.questions.shape[1] == 16
+    assert dialogs.answers.shape[1] == 9
+    rows = np.arange(0, len(train), 100)
+    unknown = dialogs.question(rows) == vocabulary.unk
+    assert unknown.sum() / np.count_nonzero(dialogs.question(rows)) < 0.03

@@ -1,0 +1,106 @@
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+
+import h5py
+import numpy as np
+import pytest
+
+from tfcap.data import FeatureWriter
+from tfcap.data import load_features
+
+IDS = [3, 1, 2]
+
+
+def begin(path, ids=IDS, grid=(2, 2), size=5, **attributes):
+    return FeatureWriter(path, ids, grid, size, **attributes)
+
+
+def test_the_file_is_as_documented(tmp_path):
+    path = tmp_path / "features.h5"
+    begin(path, backbone="net", layer="top", input_size=(8, 9)).close()
+    with h5py.File(path) as file:
+        assert file["features"].shape == file["features"].maxshape == (3, 4, 5)
+        assert file["features"].chunks == (1, 4, 5)
+        assert file["features"].dtype == np.float16
+        assert file["image_ids"][:].tolist() == IDS
+        assert not file["done"][:].any()
+        assert file.attrs["tfcap_features"] == 1
+        assert file.attrs["backbone"] == "net" and file.attrs["layer"] == "top"
+        assert file.attrs["input_size"].tolist() == [8, 9]
+        assert file.attrs["grid"].tolist() == [2, 2]
+    assert os.listdir(tmp_path) == ["features.h5"]
+
+
+def test_writing_goes_on_with_the_rows_that_are_not_done(tmp_path):
+    path = tmp_path / "features.h5"
+    with begin(path) as writer:
+        writer.write([1], np.ones((1, 4, 5)))
+    with begin(path) as writer:
+        assert writer.remaining.tolist() == [0, 2]
+        writer.write(writer.remaining, np.zeros((2, 4, 5)))
+    assert load_features(path).max(axis=(1, 2)).tolist() == [0, 1, 0]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="kills a process")
+def test_a_killed_writer_leaves_a_file_to_go_on_with(tmp_path):
+    path = tmp_path / "features.h5"
+    code = f"""
+        import os, signal
+        import numpy as np
+        from tfcap.data.feature_writer import FeatureWriter
+        writer = FeatureWriter({str(path)!r}, range(500), (2, 2), 5)
+        for row in range(0, 500, 4):
+            if row == 200:
+                os.kill(os.getpid(), signal.SIGKILL)
+            writer.write(np.arange(row, row + 4), np.ones((4, 4, 5)))
+    """
+    done = subprocess.run([sys.executable, "-c", textwrap.dedent(code)])
+    assert done.returncode == -signal.SIGKILL
+    with FeatureWriter(path, range(500), (2, 2), 5) as writer:
+        assert writer.remaining[0] == 200
+        assert (writer._file["features"][:200] == 1).all()
+
+
+@pytest.mark.parametrize(
+    "other, name",
+    [
+        ({"backbone": "other"}, "backbone"),
+        ({"layer": "other"}, "layer"),
+        ({"input_size": (9, 9)}, "input_size"),
+        ({"preprocessing": "tf"}, "preprocessing"),
+        ({"grid": (1, 4)}, "grid"),
+        ({"size": 6}, "shape"),
+        ({"ids": [1, 2, 3]}, "image_ids"),
+    ],
+)
+def test_a_file_begun_otherwise_is_refused_and_kept(tmp_path, other, name):
+    path = tmp_path / "features.h5"
+    begin(path).close()
+    before = path.read_bytes()
+    with pytest.raises(ValueError, match=f"`{name}`.*features.h5.*another fi"):
+        begin(path, **other)
+    assert path.read_bytes() == before
+
+
+def test_repeated_images_are_refused(tmp_path):
+    with pytest.raises(ValueError, match="2 of them distinct"):
+        begin(tmp_path / "features.h5", ids=[1, 1, 2])
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, 1e6])
+def test_values_that_half_precision_cannot_hold_are_refused(tmp_path, value):
+    features = np.ones((2, 4, 5))
+    features[1, 2, 3] = value
+    with begin(tmp_path / "features.h5") as writer:
+        with pytest.raises(ValueError, match="image 2"):
+            writer.write([1, 2], features)
+        assert writer.remaining.tolist() == [0, 1, 2]
+
+
+def test_another_shape_is_refused(tmp_path):
+    with begin(tmp_path / "features.h5") as writer:
+        with pytest.raises(ValueError, match=r"shape \(1, 4, 5\)"):
+            writer.write([1], np.ones((1, 4, 6)))

@@ -1,0 +1,72 @@
+import pickle
+
+import h5py
+import numpy as np
+import pytest
+
+from tfcap.data import FeatureWriter
+from tfcap.data import load_features
+
+IDS = [30, 10, 20, 40]
+VALUES = np.arange(4 * 6 * 2).reshape(4, 6, 2)
+
+
+@pytest.fixture
+def path(tmp_path):
+    path = tmp_path / "vgg.h5"
+    with FeatureWriter(path, IDS, (2, 3), 2) as writer:
+        writer.write(np.arange(4), VALUES)
+    return path
+
+
+@pytest.mark.parametrize("lazy", [False, True])
+def test_features_come_in_the_asked_order_with_repetitions(path, lazy):
+    asked = load_features(path, [40, 10, 10], lazy=lazy)
+    assert asked.shape == (3, 6, 2) and asked.dtype == np.float16
+    np.testing.assert_array_equal(asked[np.arange(3)], VALUES[[3, 1, 1]])
+
+
+def test_without_ids_the_whole_file_is_read_in_its_order(path):
+    np.testing.assert_array_equal(load_features(path), VALUES)
+
+
+def test_lazy_features_index_like_the_array(path):
+    whole, lazy = load_features(path), load_features(path, lazy=True)
+    for index in [np.array([2, 0, 0]), slice(1, 3), 2, np.array([], int)]:
+        np.testing.assert_array_equal(lazy[index], whole[index])
+    again = pickle.loads(pickle.dumps(lazy))
+    np.testing.assert_array_equal(again[np.arange(4)], whole)
+
+
+def test_an_image_without_features_is_named_with_the_file_and_cure(path):
+    with pytest.raises(ValueError, match="vgg.h5.*lacks 2 of 3.*7, 99.*Extr"):
+        load_features(path, [99, 10, 7])
+
+
+def test_a_half_written_file_is_refused(tmp_path):
+    path = tmp_path / "half.h5"
+    with FeatureWriter(path, IDS, (2, 3), 2) as writer:
+        writer.write([1], VALUES[:1])
+    with pytest.raises(ValueError, match="half.h5.*1 of 4.*goes on"):
+        load_features(path, [10])
+
+
+@pytest.mark.parametrize("share", [0.0, 0.5, 0.9])
+def test_a_truncated_file_is_refused(path, share):
+    data = path.read_bytes()
+    path.write_bytes(data[: int(share * len(data))])
+    with pytest.raises(ValueError, match="vgg.h5.*cut off.*extract"):
+        load_features(path)
+
+
+def test_another_hdf5_file_is_refused(tmp_path):
+    path = tmp_path / "other.h5"
+    with h5py.File(path, "w") as file:
+        file["features"] = VALUES
+    with pytest.raises(ValueError, match="other.h5.*`tfcap_features` is None"):
+        load_features(path)
+
+
+def test_a_file_that_is_not_there_is_not_called_damaged(tmp_path):
+    with pytest.raises(FileNotFoundError):
+        load_features(tmp_path / "absent.h5")

@@ -1,0 +1,36 @@
+import numpy as np
+import pytest
+
+from tfcap.data import load_visdial
+from tfcap.data import paper_split
+
+
+@pytest.fixture
+def split(visdial_file):
+    return load_visdial(visdial_file())
+
+
+def test_selected_rows_keep_their_content_in_the_asked_order(split):
+    some = split.select([4, 1])
+    assert some.image_ids.tolist() == [104, 101]
+    assert some.captions == [split.captions[4], split.captions[1]]
+    np.testing.assert_array_equal(some.options, split.options[[4, 1]])
+    np.testing.assert_array_equal(some.gt_index, split.gt_index[[4, 1]])
+    assert some.answers is split.answers
+
+
+def test_a_boolean_array_and_no_rows_select_too(split):
+    assert split.select(split.image_ids > 103).image_ids.tolist() == [104, 105]
+    assert len(split.select([])) == 0
+
+
+def test_the_last_dialogs_validate(split):
+    train, validation = paper_split(split, validation=2)
+    assert train.image_ids.tolist() == [100, 101, 102, 103]
+    assert validation.image_ids.tolist() == [104, 105]
+
+
+@pytest.mark.parametrize("validation", [0, 6])
+def test_an_empty_side_is_refused(split, validation):
+    with pytest.raises(ValueError, match="validation=.*6 dialogs"):
+        paper_split(split, validation)

@@ -1,0 +1,84 @@
+from collections import Counter
+
+import numpy as np
+import pytest
+
+from tfcap.text import Vocabulary
+from tfcap.text import word_tokenize
+
+
+@pytest.fixture
+def vocabulary():
+    return Vocabulary(["a", "dog", "cat"])
+
+
+def test_special_ids_come_first_and_words_in_their_order(vocabulary):
+    special = vocabulary.pad, vocabulary.bos, vocabulary.eos, vocabulary.unk
+    assert special == (0, 1, 2, 3)
+    assert vocabulary.encode(["a", "dog", "cat"]) == [4, 5, 6]
+    assert vocabulary.size == len(vocabulary) == 7
+    assert vocabulary.words == ("a", "dog", "cat")
+
+
+def test_words_are_cut_before_the_end_is_appended(vocabulary):
+    ids = vocabulary.encode(["a", "dog", "cat"], max_length=2, eos=True)
+    assert ids == [4, 5, 2]
+
+
+def test_unknown_words_are_one_id_and_readable(vocabulary):
+    assert vocabulary.encode(["zebra"]) == [vocabulary.unk]
+    assert vocabulary.decode([4, 3]) == "a <unk>"
+
+
+@pytest.mark.parametrize("eos", [False, True])
+@pytest.mark.parametrize("max_length", [None, 0, 2, 5])
+def test_a_batch_equals_its_sentences_padded(vocabulary, eos, max_length):
+    batch = [["a", "dog", "zebra"], [], ["cat"]]
+    width = 3 if max_length is None else max_length
+    got = vocabulary.encode_batch(batch, max_length, eos=eos)
+    assert got.shape == (3, width + eos) and got.dtype == np.int32
+    for row, tokens in zip(got, batch, strict=True):
+        ids = vocabulary.encode(tokens, max_length, eos)
+        assert row.tolist() == ids + [0] * (len(row) - len(ids))
+
+
+def test_an_empty_batch_is_an_empty_table(vocabulary):
+    assert vocabulary.encode_batch([], 4, eos=True).shape == (0, 5)
+
+
+def test_decoding_stops_at_the_end_and_skips_padding(vocabulary):
+    assert vocabulary.decode(np.array([1, 4, 0, 5, 2, 6])) == "a dog"
+
+
+def test_words_below_the_count_are_left_out_the_frequent_first():
+    counts = Counter({"b": 5, "a": 5, "rare": 4, "often": 9})
+    assert Vocabulary.from_counts(counts, 5).words == ("often", "a", "b")
+
+
+def test_file_and_config_round_trips_give_an_equal_vocabulary(tmp_path):
+    vocabulary = Vocabulary(word_tokenize("un café, s'il vous plaît!"))
+    vocabulary.save(tmp_path / "words.json")
+    assert Vocabulary.load(tmp_path / "words.json") == vocabulary
+    assert Vocabulary.from_config(vocabulary.get_config()) == vocabulary
+    assert vocabulary != Vocabulary(["un"])
+
+
+@pytest.mark.parametrize("content", ["{", "[1]", '{"words": ["a"]}'])
+def test_another_file_is_refused_by_name(tmp_path, content):
+    path = tmp_path / "other.json"
+    path.write_text(content)
+    with pytest.raises(ValueError, match=r"other\.json.*Vocabulary\.save"):
+        Vocabulary.load(path)
+
+
+@pytest.mark.parametrize("words", [["a", "a"], [""], ["<eos>"], [3]])
+def test_words_that_cannot_be_told_apart_are_refused(words):
+    with pytest.raises(ValueError, match="`words` must be"):
+        Vocabulary(words)
+
+
+def test_an_untokenized_sentence_is_refused(vocabulary):
+    with pytest.raises(TypeError, match="word_tokenize"):
+        vocabulary.encode("a dog")
+    with pytest.raises(TypeError, match="word_tokenize"):
+        vocabulary.encode_batch(["a dog"], 3)

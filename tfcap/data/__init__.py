@@ -1,0 +1,16 @@
+"""Data sets, the embedded world, image features and batches."""
+
+from tfcap.data.backbones import Backbone
+from tfcap.data.backbones import keras_cv_backbone
+from tfcap.data.backbones import keras_hub_backbone
+from tfcap.data.backbones import vgg19_backbone
+from tfcap.data.dialog_batches import DialogBatches
+from tfcap.data.encoded_dialogs import EncodedDialogs
+from tfcap.data.encoded_dialogs import build_vocabulary
+from tfcap.data.extraction import extract_features
+from tfcap.data.feature_writer import FeatureWriter
+from tfcap.data.features import load_features
+from tfcap.data.image_paths import coco_image_path
+from tfcap.data.visdial import load_visdial
+from tfcap.data.visdial_split import VisDialSplit
+from tfcap.data.visdial_split import paper_split

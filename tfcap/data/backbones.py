@@ -1,0 +1,227 @@
+"""Backbones of three packages behind one face."""
+
+import dataclasses
+import importlib
+from collections.abc import Callable
+
+_MODES = ("raw", "unit", "caffe", "tf", "torch")
+
+
+@dataclasses.dataclass(frozen=True)
+class Backbone:
+    """A network that turns images into a grid of features.
+
+    Attributes:
+        name: String, kept in the feature file.
+        layer: String, the layer that is read, kept in the feature file.
+        input_size: Pair of integers, height and width of its images.
+        preprocessing: String: `"raw"` (pixels 0 to 255), `"unit"` (0 to 1),
+            or `"caffe"`, `"tf"`, `"torch"` as in `keras.applications`.
+        network: Function of a float tensor of shape `(B, height, width, 3)`
+            that returns a grid `(B, h, w, D)`, or `(B, P, D)` with tokens in
+            the rows of a square grid, perhaps after one class token (which is
+            left out).
+    """
+
+    name: str
+    layer: str
+    input_size: tuple
+    preprocessing: str
+    network: Callable
+
+    def __post_init__(self):
+        if self.preprocessing not in _MODES:
+            raise ValueError(
+                f"`preprocessing` must be one of {', '.join(_MODES)}. "
+                f"Received: preprocessing={self.preprocessing!r}."
+            )
+
+    def __call__(self, images):
+        """Features of images.
+
+        Args:
+            images: Float array of shape `(B, height, width, 3)`, RGB, 0 to
+                255.
+
+        Returns:
+            Float array of shape `(B, h, w, D)`.
+        """
+        import keras
+
+        if self.preprocessing == "unit":
+            images = images / 255.0
+        elif self.preprocessing != "raw":
+            images = keras.applications.imagenet_utils.preprocess_input(
+                images.copy(), mode=self.preprocessing
+            )
+        grid = keras.ops.convert_to_numpy(self.network(images))
+        if grid.ndim == 3:
+            grid = _unroll_tokens(grid, self)
+        if grid.ndim != 4:
+            raise ValueError(
+                "`layer` must give a grid (B, h, w, D). Received: "
+                f"layer={self.layer!r} of {self.name}, whose output has shape "
+                f"{grid.shape}. Name an earlier layer."
+            )
+        return grid
+
+
+def _unroll_tokens(tokens, backbone):
+    """Tokens `(B, P, D)` of a transformer as a square grid."""
+    count = tokens.shape[1]
+    for first in (0, 1):  # a class token comes first, where there is one
+        side = round((count - first) ** 0.5)
+        if side and side * side == count - first:
+            grid = tokens[:, first:]
+            return grid.reshape(len(grid), side, side, tokens.shape[-1])
+    raise ValueError(
+        "`layer` must give a square grid of tokens. Received: "
+        f"layer={backbone.layer!r} of {backbone.name} with {count} tokens."
+    )
+
+
+def vgg19_backbone(weights=None):
+    """VGG-19's last pooling layer, the features of the VisDial papers.
+
+    Args:
+        weights: `"imagenet"` (downloaded by Keras), the path of a weight
+            file, or None for random weights. Defaults to None: nothing is
+            ever downloaded unasked.
+
+    Returns:
+        A `Backbone` with a grid of 7x7 positions of 512 features for images
+        of 224x224.
+    """
+    import keras
+
+    model = keras.applications.VGG19(
+        include_top=False, weights=weights, input_shape=(224, 224, 3)
+    )
+    origin = "imagenet" if weights == "imagenet" else str(weights)
+    return Backbone(
+        name=f"keras.applications.VGG19[{origin}]",
+        layer="block5_pool",
+        input_size=(224, 224),
+        preprocessing="caffe",
+        network=_predictor(model),
+    )
+
+
+def keras_cv_backbone(
+    backbone, layer=None, input_size=(224, 224), preprocessing="raw"
+):
+    """A backbone of keras-cv.
+
+    Args:
+        backbone: A backbone object of `keras_cv.models`, or the name of a
+            preset, whose weights keras-cv then downloads.
+        layer: String: a pyramid level (`"P5"`) or the name of a layer.
+            Defaults to the backbone's output.
+        input_size: Pair of integers, height and width; the backbone's own
+            where it was built for one size. Defaults to `(224, 224)`.
+        preprocessing: String, see `Backbone`. Defaults to `"raw"`, right for
+            a backbone built with `include_rescaling=True`.
+
+    Returns:
+        A `Backbone`.
+    """
+    if isinstance(backbone, str):
+        models = _need("keras_cv", "keras_cv_backbone").models
+        backbone = models.Backbone.from_preset(backbone)
+    names = getattr(backbone, "pyramid_level_inputs", None) or {}
+    output = backbone.output
+    if layer is not None:
+        output = _layer_output(backbone, names.get(layer, layer))
+    return _adapt(
+        "keras_cv", backbone, output, layer, input_size, preprocessing
+    )
+
+
+def keras_hub_backbone(
+    backbone, layer=None, input_size=(224, 224), preprocessing="raw"
+):
+    """A backbone of KerasHub, keras-cv's successor.
+
+    Args:
+        backbone: A backbone object of `keras_hub.models` that takes images
+            only, or the name of a preset, whose weights KerasHub then
+            downloads.
+        layer: String: a pyramid level (`"P5"`) or the name of a layer.
+            Defaults to the backbone's output.
+        input_size: Pair of integers, height and width; the backbone's own
+            where it was built for one size. Defaults to `(224, 224)`.
+        preprocessing: String, see `Backbone`. Defaults to `"raw"`; look at
+            the preset's image converter for what it wants.
+
+    Returns:
+        A `Backbone`.
+    """
+    if isinstance(backbone, str):
+        models = _need("keras_hub", "keras_hub_backbone").models
+        backbone = models.Backbone.from_preset(backbone)
+    levels = getattr(backbone, "pyramid_outputs", None) or {}
+    output = backbone.output
+    if layer in levels:
+        output = levels[layer]
+    elif layer is not None:
+        output = _layer_output(backbone, layer)
+    return _adapt(
+        "keras_hub", backbone, output, layer, input_size, preprocessing
+    )
+
+
+def _need(package, user):
+    try:
+        return importlib.import_module(package)
+    except ImportError as error:
+        raise ImportError(
+            f"`{user}` needs the package {package}. Install it with "
+            "`pip install tfcap[vision]`."
+        ) from error
+
+
+def _layer_output(model, name):
+    try:
+        return model.get_layer(name).output
+    except ValueError as error:
+        names = ", ".join(layer.name for layer in model.layers[-5:])
+        raise ValueError(
+            f"`layer` must be a pyramid level or a layer of {model.name}. "
+            f"Received: layer={name!r}. The last layers are {names}."
+        ) from error
+
+
+def _adapt(package, backbone, output, layer, input_size, preprocessing):
+    import keras
+
+    inputs = backbone.inputs
+    if len(inputs) != 1:
+        raise ValueError(
+            "`backbone` must take images only. Received: "
+            f"{type(backbone).__name__} with {len(inputs)} inputs. Pass its "
+            "image encoder."
+        )
+    built = inputs[0].shape[1:3]
+    size = tuple(own or given for own, given in zip(built, input_size))
+    return Backbone(
+        name=f"{package}.{type(backbone).__name__}[{backbone.name}]",
+        layer=layer or "output",
+        input_size=size,
+        preprocessing=preprocessing,
+        network=_predictor(keras.Model(inputs[0], output)),
+    )
+
+
+def _predictor(model):
+    """A compiled forward pass in inference mode."""
+    import keras
+
+    if keras.backend.backend() != "tensorflow":
+        return lambda images: model(images, training=False)
+    import tensorflow as tf
+
+    shape = (None, *model.inputs[0].shape[1:])
+    spec = tf.TensorSpec(shape, tf.float32)
+    return tf.function(
+        lambda images: model(images, training=False), input_signature=[spec]
+    )

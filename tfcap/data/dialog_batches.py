@@ -1,0 +1,259 @@
+"""Batches of dialogs, each a pure function of seed and step."""
+
+import functools
+
+import numpy as np
+
+from tfcap.data.negatives import corrupt
+from tfcap.data.negatives import draw_in_batch
+from tfcap.data.negatives import draw_wrong_options
+
+
+class DialogBatches:
+    """Feeds dialogs with their images to a model, resumable at any step.
+
+    The batch of global step `s` depends on `(seed, s)` alone: the order of
+    the dialogs on the seed and the epoch, the negatives on the seed and the
+    step. A run that is resumed at step `s` with `dataset(start_step=s)` sees
+    what the uninterrupted one would have seen.
+
+    With negatives, a question's candidates are the truth, then `negatives` of
+    its own wrong options, then `in_batch_negatives` of the wrong options drawn
+    by the other questions of the batch, then `corrupted_negatives`. Labels
+    are 1 for the truth, 0 for a wrong answer, -1 for what must not count: a
+    "wrong" answer that reads like the truth, and the rounds that are absent.
+
+    Args:
+        dialogs: `EncodedDialogs` of M dialogs.
+        features: Image features in the order of the dialogs: an array of
+            shape `(M, P, D)`, anything that gives one when indexed with an
+            array of rows (as `load_features(lazy=True)` does), or a function
+            of such an array.
+        batch_size: Integer, dialogs in a batch, B.
+        seed: Integer. Defaults to `0`.
+        negatives: Integer, W, wrong options drawn of each question's own.
+            Defaults to `0`: no candidates and no labels.
+        in_batch_negatives: Integer, K, drawn from other questions. Defaults
+            to `0`.
+        corrupted_negatives: Integer, spoiled copies of the truth: words
+            appended, repeated, shuffled or cut. Not in the paper; makes it
+            harder for a generator to fool the discriminator. Defaults to `0`.
+        shuffle: Boolean. Defaults to `True`.
+
+    Reference:
+
+    - Lu et al., Best of Both Worlds, NIPS 2017, sections 3.2 and 4. The
+      authors' code looks the truth up in the wrong place and draws it as a
+      negative for a fifth of the questions; here it never is.
+    """
+
+    def __init__(
+        self,
+        dialogs,
+        features,
+        batch_size,
+        seed=0,
+        negatives=0,
+        in_batch_negatives=0,
+        corrupted_negatives=0,
+        shuffle=True,
+    ):
+        self.dialogs = dialogs
+        self.features = features
+        self.batch_size = batch_size
+        self.seed = seed
+        self.negatives = negatives
+        self.in_batch_negatives = in_batch_negatives
+        self.corrupted_negatives = corrupted_negatives
+        self.shuffle = shuffle
+        self._check()
+        # One permutation serves an epoch; steps may be made out of order.
+        self._order = functools.lru_cache(maxsize=2)(self._draw_order)
+
+    @property
+    def steps_per_epoch(self):
+        """Whole batches in an epoch; the rest waits for another order."""
+        return len(self.dialogs) // self.batch_size
+
+    def dataset(self, epochs=1, start_step=0):
+        """Training batches from a global step to the end of the last epoch.
+
+        Args:
+            epochs: Integer, epochs of the whole run, those before
+                `start_step` included. Defaults to `1`.
+            start_step: Integer, first global step. Defaults to `0`.
+
+        Returns:
+            `tf.data.Dataset` of dicts with `image` `(B, P, D)`, `question`
+            `(B, R, Tq)`, `history` `(B, R, Th)` and `answer` `(B, R, Ta)`;
+            with negatives, of pairs: the dict with `options`
+            `(B, R, 1 + W + K + C, Ta)`, and labels `(B, R, 1 + W + K + C)`.
+        """
+        steps = epochs * self.steps_per_epoch
+        return self._pipeline(range(start_step, steps), self.batch)
+
+    def evaluation(self, batch_size=None):
+        """All dialogs once, in their order, the last batch perhaps smaller.
+
+        Args:
+            batch_size: Integer. Defaults to that of the training batches.
+
+        Returns:
+            `tf.data.Dataset` of pairs: the dict of inputs, without `options`,
+            and the dialogs' row numbers `(B,)`.
+        """
+        size = batch_size or self.batch_size
+
+        def make(step):
+            start = step * size
+            rows = np.arange(start, min(start + size, len(self.dialogs)))
+            return self.inputs(rows), rows.astype(np.int32)
+
+        steps = range(-(-len(self.dialogs) // size))
+        return self._pipeline(steps, make, fixed=False)
+
+    def batch(self, step):
+        """The training batch of a global step, as NumPy arrays."""
+        epoch, place = divmod(int(step), self.steps_per_epoch)
+        start = place * self.batch_size
+        rows = self._order(epoch)[start : start + self.batch_size]
+        inputs = self.inputs(rows)
+        if not self._candidates:
+            return inputs
+        rng = np.random.default_rng([self.seed, 1, int(step)])
+        inputs["options"], labels = self.candidates(rows, rng)
+        return inputs, labels
+
+    def inputs(self, rows):
+        """The dict of inputs of some dialogs, as NumPy arrays."""
+        get = self.features
+        image = get(rows) if callable(get) else get[rows]
+        return {
+            "image": np.asarray(image, np.float32),
+            "question": self.dialogs.question(rows),
+            "history": self.dialogs.history(rows),
+            "answer": self.dialogs.answer(rows),
+        }
+
+    def candidates(self, rows, rng):
+        """Candidates of some dialogs' questions, and their labels.
+
+        Args:
+            rows: Integer array of shape `(B,)`.
+            rng: NumPy random generator.
+
+        Returns:
+            Integer array `(B, R, 1 + W + K + C, Ta)` and float array
+            `(B, R, 1 + W + K + C)`.
+        """
+        data = self.dialogs
+        shape = data.answer_index[rows].shape
+        truth = data.answer_index[rows].reshape(-1)
+        gt = data.gt_index[rows].reshape(-1)
+        present = (truth >= 0) & (gt >= 0)
+        drawn = [np.where(present, truth, -1)[:, None]]
+        if self.negatives:
+            options = data.options[rows].reshape(len(gt), -1)
+            wrong = draw_wrong_options(options, gt, self.negatives, rng)
+            drawn.append(np.where(present[:, None], wrong, -1))
+        if self.in_batch_negatives:
+            size = self.in_batch_negatives
+            drawn.append(draw_in_batch(wrong, present, size, rng))
+        ids = np.concatenate(drawn, axis=-1)
+        words = data.answers[ids] * (ids >= 0)[..., None].astype(np.int32)
+        if self.corrupted_negatives:
+            size, eos = self.corrupted_negatives, data.vocabulary.eos
+            copies = corrupt(
+                data.answers[truth], self._said_words, size, eos, rng
+            )
+            copies *= present[:, None, None].astype(np.int32)
+            words = np.concatenate([words, copies], axis=1)
+        labels = self._labels(words)
+        return words.reshape(*shape, *words.shape[1:]), labels.reshape(
+            *shape, -1
+        )
+
+    def _labels(self, words):
+        """1, 0 or -1 of candidates `(Q, N, Ta)`, the truth first."""
+        repeats = np.all(words == words[:, :1], axis=-1)
+        # An answer has EOS at least: an empty row is not there.
+        ignored = repeats | ~words.any(axis=-1)
+        labels = np.where(ignored, -1.0, 0.0).astype(np.float32)
+        labels[:, 0] = np.where(words[:, 0].any(axis=-1), 1.0, -1.0)
+        labels[labels[:, 0] < 0] = -1.0
+        return labels
+
+    @property
+    def _candidates(self):
+        return self.negatives + self.corrupted_negatives
+
+    @functools.cached_property
+    def _said_words(self):
+        """All words of the human answers, as often as they are said."""
+        index = self.dialogs.answer_index
+        words = self.dialogs.answers[index[index >= 0]]
+        return words[words > self.dialogs.vocabulary.unk]
+
+    def _draw_order(self, epoch):
+        if not self.shuffle:
+            return np.arange(len(self.dialogs))
+        rng = np.random.default_rng([self.seed, 0, epoch])
+        return rng.permutation(len(self.dialogs))
+
+    def _pipeline(self, steps, make, fixed=True):
+        import tensorflow as tf
+
+        # Names and widths come from one dialog, the batch axis from `fixed`.
+        example = make(0)
+        size = self.batch_size if fixed else None
+        specs = tf.nest.map_structure(
+            lambda x: tf.TensorSpec((size, *x.shape[1:]), x.dtype), example
+        )
+        flat = tf.nest.flatten(specs)
+
+        def fetch(step):
+            values = tf.numpy_function(
+                lambda s: tf.nest.flatten(make(s)),
+                [step],
+                [spec.dtype for spec in flat],
+            )
+            for value, spec in zip(values, flat):
+                value.set_shape(spec.shape)
+            return tf.nest.pack_sequence_as(specs, values)
+
+        options = tf.data.Options()
+        policy = tf.data.experimental.AutoShardPolicy.DATA
+        options.experimental_distribute.auto_shard_policy = policy
+        dataset = tf.data.Dataset.range(steps.start, max(steps.stop, 0))
+        dataset = dataset.map(fetch, num_parallel_calls=2, deterministic=True)
+        count = tf.data.experimental.assert_cardinality(len(steps))
+        return dataset.apply(count).prefetch(4).with_options(options)
+
+    def _check(self):
+        size, total = self.batch_size, len(self.dialogs)
+        if not 0 < size <= total:
+            raise ValueError(
+                "`batch_size` must be in 1..number of dialogs. Received: "
+                f"batch_size={size} with {total} dialogs. Choose a smaller "
+                "one."
+            )
+        shape = getattr(self.features, "shape", None)
+        if shape is not None and (len(shape) != 3 or shape[0] != total):
+            raise ValueError(
+                f"`features` must have shape ({total}, P, D), one row for "
+                f"each dialog. Received: features.shape={tuple(shape)}. Load "
+                "them with `load_features(path, dialogs.image_ids)`."
+            )
+        width = self.dialogs.options.shape[-1]
+        if not 0 <= self.negatives < max(width, 1):
+            raise ValueError(
+                "`negatives` must be less than the number of options. "
+                f"Received: negatives={self.negatives} of {width} options."
+            )
+        if self.in_batch_negatives and not self.negatives:
+            raise ValueError(
+                "`in_batch_negatives` are drawn from the other questions' "
+                "`negatives`. Received: in_batch_negatives="
+                f"{self.in_batch_negatives}, negatives=0. Ask for negatives, "
+                "too."
+            )

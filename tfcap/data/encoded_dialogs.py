@@ -1,0 +1,226 @@
+"""Dialogs as tables of word ids."""
+
+import dataclasses
+from collections import Counter
+
+import numpy as np
+
+from tfcap.text import Vocabulary
+from tfcap.text import word_tokenize
+
+
+def question_tokens(text):
+    """Words of a question, ending in the `?` that annotators often left out."""
+    tokens = word_tokenize(text)
+    return tokens if tokens[-1:] == ["?"] else [*tokens, "?"]
+
+
+def build_vocabulary(split, min_count=5):
+    """Vocabulary of the words that the dialogs of a split really say.
+
+    Captions count once each, questions and answers as often as they are said;
+    options that nobody chose do not count. Pass the training split only.
+
+    Args:
+        split: `VisDialSplit`.
+        min_count: Integer, least number of occurrences of a word that is
+            kept. Defaults to `5`.
+
+    Returns:
+        A `tfcap.text.Vocabulary`.
+
+    Reference:
+
+    - Lu et al., Best of Both Worlds, NIPS 2017, section 4: words seen at least
+      5 times in training. The authors' code asks for more than 5.
+    """
+    counts = Counter()
+    for caption in split.captions:
+        counts.update(word_tokenize(caption))
+    for texts, index, tokenize in [
+        (split.questions, split.question_index, question_tokens),
+        (split.answers, split.answer_index, word_tokenize),
+    ]:
+        said = np.bincount(index[index >= 0], minlength=len(texts))
+        for i in np.flatnonzero(said):
+            for word in tokenize(texts[i]):
+                counts[word] += int(said[i])
+    return Vocabulary.from_counts(counts, min_count)
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class EncodedDialogs:
+    """A `VisDialSplit` in word ids: one table per kind of text.
+
+    Rows are padded on the right with 0. Tables are no wider than their
+    longest row, so that short dialogs cost little; with the published data
+    they have the full widths, 24, 16 and 8 + 1. M is the number of dialogs, R
+    of rounds, N of options.
+
+    Attributes:
+        image_ids: Integer array of shape `(M,)`.
+        captions: Integer array of shape `(M, Tc)`.
+        questions: Integer array `(number of questions, Tq)`.
+        answers: Integer array `(number of answers, Ta)`, each ending in EOS.
+        question_index, answer_index, gt_index: Integer arrays of shape
+            `(M, R)`, -1 where absent.
+        options: Integer array of shape `(M, R, N)` into `answers`, -1 where
+            absent.
+        relevance: Float array of shape `(M, R, N)` or None.
+        vocabulary: The `tfcap.text.Vocabulary` of the ids.
+        history_length: Integer, width of `history()`, Th.
+    """
+
+    image_ids: np.ndarray
+    captions: np.ndarray
+    questions: np.ndarray
+    answers: np.ndarray
+    question_index: np.ndarray
+    answer_index: np.ndarray
+    options: np.ndarray
+    gt_index: np.ndarray
+    relevance: np.ndarray | None
+    vocabulary: Vocabulary
+    history_length: int
+
+    @classmethod
+    def from_split(
+        cls,
+        split,
+        vocabulary,
+        caption_length=24,
+        question_length=16,
+        answer_length=8,
+    ):
+        """Encodes the texts of a split.
+
+        Args:
+            split: `VisDialSplit`.
+            vocabulary: `tfcap.text.Vocabulary`.
+            caption_length: Integer, words of a caption that are kept.
+            question_length: Integer, words of a question that are kept.
+            answer_length: Integer, words of an answer that are kept, EOS not
+                counted.
+
+        Returns:
+            An `EncodedDialogs`. The defaults are the paper's.
+        """
+        captions = _table(
+            vocabulary, map(word_tokenize, split.captions), caption_length
+        )
+        questions = _table(
+            vocabulary, map(question_tokens, split.questions), question_length
+        )
+        answers = _table(
+            vocabulary, map(word_tokenize, split.answers), answer_length, True
+        )
+        question_index, answer_index = split.question_index, split.answer_index
+        said = _lengths(questions, question_index)
+        said += _lengths(answers, answer_index, eos=True)
+        return cls(
+            image_ids=split.image_ids,
+            captions=captions,
+            questions=questions,
+            answers=answers,
+            question_index=question_index,
+            answer_index=answer_index,
+            options=split.options,
+            gt_index=split.gt_index,
+            relevance=split.relevance,
+            vocabulary=vocabulary,
+            history_length=max(
+                captions.shape[1], int(said[:, :-1].max(initial=0))
+            ),
+        )
+
+    def __len__(self):
+        return len(self.image_ids)
+
+    def select(self, rows):
+        """The dialogs at some rows; the tables of texts stay whole.
+
+        Args:
+            rows: Integer array of row numbers.
+
+        Returns:
+            An `EncodedDialogs`.
+        """
+        rows = np.asarray(rows, np.int64)
+        kept = {
+            name: getattr(self, name)[rows]
+            for name in (
+                "image_ids",
+                "captions",
+                "question_index",
+                "answer_index",
+                "options",
+                "gt_index",
+            )
+        }
+        if self.relevance is not None:
+            kept["relevance"] = self.relevance[rows]
+        return dataclasses.replace(self, **kept)
+
+    @property
+    def rounds(self):
+        """Number of rounds of a dialog, R."""
+        return self.question_index.shape[1]
+
+    def question(self, rows):
+        """Questions of some dialogs: rows `(B,)` to ids `(B, R, Tq)`."""
+        return _gather(self.questions, self.question_index[rows])
+
+    def answer(self, rows):
+        """Human answers of some dialogs: rows `(B,)` to `(B, R, Ta)`."""
+        return _gather(self.answers, self.answer_index[rows])
+
+    def history(self, rows):
+        """What was said just before each question of some dialogs.
+
+        Args:
+            rows: Integer array of shape `(B,)`.
+
+        Returns:
+            Integer array of shape `(B, R, Th)`. Row 0 is the caption, row r
+            is question r-1 followed by the words of answer r-1; a round that
+            is absent has an empty history, too.
+        """
+        rows = np.asarray(rows)
+        history = np.zeros((len(rows), self.rounds, self.history_length), "i4")
+        if not self.rounds:
+            return history
+        captions = self.captions[rows]
+        history[:, 0, : captions.shape[1]] = captions
+        history[:, 1:] = self._said(rows)
+        history[self.question_index[rows] < 0] = 0
+        return history
+
+    def _said(self, rows):
+        """Question and answer of all rounds but the last: `(B, R-1, Th)`."""
+        question = self.question(rows)[:, :-1]
+        answer = self.answer(rows)[:, :-1]
+        answer = np.where(answer == self.vocabulary.eos, 0, answer)
+        length = np.count_nonzero(question, axis=-1)[..., None]
+        both = np.concatenate([question, answer], axis=-1)
+        steps = np.arange(self.history_length)
+        # Past the question's last word, skip its padding.
+        skip = np.where(steps < length, 0, question.shape[-1] - length)
+        source = steps + skip
+        inside = source < both.shape[-1]
+        source = np.minimum(source, both.shape[-1] - 1)
+        return np.where(inside, np.take_along_axis(both, source, -1), 0)
+
+
+def _table(vocabulary, sentences, max_length, eos=False):
+    sentences = list(sentences)
+    longest = max(map(len, sentences), default=0)
+    return vocabulary.encode_batch(sentences, min(max_length, longest), eos)
+
+
+def _gather(table, index):
+    return table[index] * (index >= 0)[..., None].astype(table.dtype)
+
+
+def _lengths(table, index, eos=False):
+    lengths = np.count_nonzero(table, axis=-1) - eos
+    return np.where(index < 0, 0, lengths[index])

@@ -1,0 +1,180 @@
+"""Writing the feature file, resumably."""
+
+import os
+
+import h5py
+import numpy as np
+
+from tfcap.data.features import VERSION
+from tfcap.data.features import open_features
+
+
+class FeatureWriter:
+    """Writes image features to the feature file, going on where it stopped.
+
+    The whole file is laid out before the first feature is written, and a row
+    is marked as done after its features are on disk, so a process that is
+    killed leaves a file that another can go on with. A file that was begun
+    with another backbone or other images is refused, not overwritten.
+
+    Args:
+        path: String or path of the HDF5 file. See `tfcap.data.features` for
+            its format.
+        image_ids: Integer array of shape `(n,)`, distinct.
+        grid: Pair of integers, height and width of the grid of positions;
+            P is their product.
+        size: Integer, features of a position, D.
+        backbone: String, name of what makes the features. Defaults to
+            `"precomputed"`.
+        layer: String, the layer that is read. Defaults to `""`.
+        input_size: Pair of integers, height and width of the images that the
+            backbone sees. Defaults to `(0, 0)`, unknown.
+        preprocessing: String, how pixels are scaled. Defaults to `""`.
+
+    Example:
+
+    >>> import os, tempfile
+    >>> path = os.path.join(tempfile.mkdtemp(), "features.h5")
+    >>> with tfcap.data.FeatureWriter(path, [7, 9], (1, 1), 4) as writer:
+    ...     writer.write([0, 1], np.ones((2, 1, 4)))
+    >>> tfcap.data.load_features(path, [9]).shape
+    (1, 1, 4)
+    """
+
+    def __init__(
+        self,
+        path,
+        image_ids,
+        grid,
+        size,
+        backbone="precomputed",
+        layer="",
+        input_size=(0, 0),
+        preprocessing="",
+    ):
+        self.path = str(path)
+        self.image_ids = np.asarray(image_ids, np.int64)
+        if len(np.unique(self.image_ids)) != len(self.image_ids):
+            raise ValueError(
+                "`image_ids` must be distinct. Received: "
+                f"{len(self.image_ids)} ids, "
+                f"{len(np.unique(self.image_ids))} of them distinct. Pass "
+                "each image once."
+            )
+        self.attributes = {
+            "backbone": backbone,
+            "layer": layer,
+            "input_size": list(map(int, input_size)),
+            "preprocessing": preprocessing,
+            "grid": list(map(int, grid)),
+        }
+        self.shape = (len(self.image_ids), int(np.prod(grid)), int(size))
+        if not os.path.exists(self.path):
+            self._lay_out()
+        self._file = open_features(self.path, "r+")
+        try:
+            self._check_same()
+        except ValueError:
+            self.close()
+            raise
+        self.done = self._file["done"][:]
+
+    @property
+    def remaining(self):
+        """Row numbers that are still to be written."""
+        return np.flatnonzero(~self.done)
+
+    def write(self, rows, features):
+        """Writes features and marks their rows as done.
+
+        Args:
+            rows: Integer array of shape `(b,)`.
+            features: Float array of shape `(b, P, D)`.
+
+        Raises:
+            ValueError: If the shape is another, or if a value is not finite
+                in half precision.
+        """
+        features = np.asarray(features)
+        if features.shape != (len(rows), *self.shape[1:]):
+            raise ValueError(
+                f"`features` must have shape {(len(rows), *self.shape[1:])}. "
+                f"Received: features.shape={features.shape}."
+            )
+        with np.errstate(over="ignore"):
+            features = features.astype(np.float16)
+        finite = np.isfinite(features).all(axis=(1, 2))
+        if not finite.all():
+            image = self.image_ids[rows[int(np.argmin(finite))]]
+            raise ValueError(
+                "`features` must be finite in half precision. Received: "
+                f"infinite or undefined ones of image {image}. Scale them, or "
+                "look at the image and the preprocessing."
+            )
+        for row, values in zip(rows, features):
+            self._file["features"][int(row)] = values
+        self._file.flush()
+        self.done[rows] = True
+        self._file["done"][:] = self.done
+        self._file.flush()
+
+    def close(self):
+        """Closes the file."""
+        self._file.close()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()
+
+    def _lay_out(self):
+        """Makes the file under another name, then moves it into place."""
+        begun = f"{self.path}.{os.getpid()}.part"
+        with h5py.File(begun, "w") as file:
+            _allocate(file, "features", self.shape)
+            file.create_dataset("image_ids", data=self.image_ids)
+            file.create_dataset("done", data=np.zeros(self.shape[0], bool))
+            file.attrs.update(self.attributes)
+            file.attrs["tfcap_features"] = VERSION
+        os.replace(begun, self.path)
+
+    def _check_same(self):
+        found, wanted = {}, {**self.attributes, "shape": list(self.shape)}
+        for name in self.attributes:
+            value = self._file.attrs.get(name)
+            found[name] = value.tolist() if hasattr(value, "tolist") else value
+        found["shape"] = list(self._file["features"].shape)
+        different = [name for name in wanted if found[name] != wanted[name]]
+        for name in different:
+            raise ValueError(
+                f"`{name}` must be that of the file to go on with. Received: "
+                f"{name}={wanted[name]!r} for path={self.path!r}, which was "
+                f"begun with {found[name]!r}. Write to another file, or "
+                "delete this one."
+            )
+        if not np.array_equal(self._file["image_ids"][:], self.image_ids):
+            raise ValueError(
+                "`image_ids` must be those of the file to go on with, in the "
+                f"same order. Received: other ids for path={self.path!r}. "
+                "Write to another file, or delete this one."
+            )
+
+
+def _allocate(file, name, shape):
+    """Makes a chunked dataset whose space is set aside at once.
+
+    Writing to it then changes no more than the values, so that a killed
+    process cannot leave the file's own structure half changed. The space is
+    a hole on disk until it is used.
+    """
+    if not shape[0]:
+        file.create_dataset(name, shape, np.float16)
+        return
+    layout = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
+    layout.set_chunk((1, *shape[1:]))
+    layout.set_alloc_time(h5py.h5d.ALLOC_TIME_EARLY)
+    layout.set_fill_time(h5py.h5d.FILL_TIME_NEVER)
+    space = h5py.h5s.create_simple(shape)
+    kind = h5py.h5t.py_create(np.dtype(np.float16))
+    h5py.h5d.create(file.id, name.encode(), kind, space, layout)

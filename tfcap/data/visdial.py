@@ -1,0 +1,215 @@
+"""Reading the VisDial files as published."""
+
+from array import array
+
+import numpy as np
+
+from tfcap.data.dense_annotations import load_relevance
+from tfcap.data.json_file import malformed
+from tfcap.data.json_file import read_json
+from tfcap.data.visdial_split import VisDialSplit
+
+_FETCH = "Get the file again from https://visualdialog.org/data."
+_FIX = "Correct the file, or get it again from https://visualdialog.org/data."
+
+
+def load_visdial(path, dense_annotations=None, tag="suggested_split"):
+    """Reads a VisDial file, version 0.9 or 1.0, any split.
+
+    Every index is checked, so that a damaged file is found here rather than
+    hours into a training. Keys that are not known are skipped. In a test
+    file (`"split": "test"`) options and the last answer may be missing;
+    elsewhere only `gt_index` may be: it is then found among the options.
+
+    Args:
+        path: String or path of a `visdial_*.json`, gzipped or not.
+        dense_annotations: String or path, optional, of the file with the
+            relevance of each option (`visdial_1.0_*_dense_*.json`).
+        tag: String, key of a text that a dialog may carry, kept in the
+            split's `tags`. Defaults to `"suggested_split"`.
+
+    Returns:
+        A `VisDialSplit`.
+
+    Raises:
+        ValueError: If a file is cut off or malformed; names the file, the
+            dialog and the cure.
+    """
+    return _Reader(path).read(dense_annotations, tag)
+
+
+class _Reader:
+    """Holds what the checks need to name the culprit."""
+
+    def __init__(self, path):
+        self.path = path
+        content = read_json(path, object_hook=_compact)
+        data = self.field(content, "data", dict, "the file")
+        self.dialogs = self.field(data, "dialogs", list, "`data`")
+        self.questions = self.texts(data, "questions")
+        self.answers = self.texts(data, "answers")
+        self.hidden = "test" in str(content.get("split", ""))
+        self.check_dialogs()
+        self.turns = [t for d in self.dialogs for t in d["dialog"]]
+        counts = [len(dialog["dialog"]) for dialog in self.dialogs]
+        self.shape = len(counts), max(counts, default=0)
+        self.dialog_of = np.repeat(np.arange(len(counts)), counts)
+        starts = np.cumsum([0, *counts])[:-1]
+        self.round_of = np.arange(len(self.turns)) - starts[self.dialog_of]
+
+    def read(self, dense_annotations, tag):
+        question = self.index("question", len(self.questions))
+        answer = self.index("answer", len(self.answers), self.may_lack)
+        options = self.read_options()
+        gt = self.read_truth(answer, options)
+        image_ids = np.array(
+            [dialog["image_id"] for dialog in self.dialogs], np.int64
+        )
+        self.check_distinct(image_ids)
+        options = self.scatter(options, options.shape[1:])
+        relevance = None
+        if dense_annotations is not None:
+            relevance = load_relevance(
+                dense_annotations, image_ids, options >= 0
+            )
+        return VisDialSplit(
+            image_ids=image_ids,
+            captions=[dialog["caption"] for dialog in self.dialogs],
+            questions=self.questions,
+            answers=self.answers,
+            question_index=self.scatter(question),
+            answer_index=self.scatter(answer),
+            options=options,
+            gt_index=self.scatter(gt),
+            relevance=relevance,
+            tags=np.array([str(d.get(tag, "")) for d in self.dialogs]),
+            source=str(self.path),
+        )
+
+    def field(self, record, key, kind, where):
+        value = record.get(key) if isinstance(record, dict) else None
+        if isinstance(value, kind) and not isinstance(value, bool):
+            return value
+        found = "is missing" if value is None else f"is {value!r:.60}"
+        raise malformed(self.path, where, f"`{key}` {found}", _FETCH)
+
+    def texts(self, data, key):
+        texts = self.field(data, key, list, "`data`")
+        for i, text in enumerate(texts):
+            if not isinstance(text, str):
+                raise malformed(
+                    self.path, f"`data.{key}`", f"entry {i} is no text", _FIX
+                )
+        return texts
+
+    def check_dialogs(self):
+        kinds = {"image_id": int, "caption": str, "dialog": list}
+        for i, dialog in enumerate(self.dialogs):
+            where = f"dialog {i}"
+            for key, kind in kinds.items():
+                self.field(dialog, key, kind, where)
+                where = f"dialog {i} (image {dialog['image_id']})"
+            for r, turn in enumerate(dialog["dialog"]):
+                if not isinstance(turn, dict):
+                    where = f"{where}, round {r + 1}"
+                    raise malformed(self.path, where, "is no object", _FIX)
+
+    def check_distinct(self, image_ids):
+        distinct, first = np.unique(image_ids, return_index=True)
+        if len(distinct) < len(image_ids):
+            again = np.setdiff1d(np.arange(len(image_ids)), first)[0]
+            raise malformed(
+                self.path,
+                f"dialog {again} (image {image_ids[again]})",
+                "the image has a second dialog",
+                "Keep one dialog for each image: image ids tell them apart.",
+            )
+
+    def may_lack(self, turn):
+        """Whether a round may be without answer: a test dialog's last."""
+        last = len(self.dialogs[self.dialog_of[turn]]["dialog"]) - 1
+        return self.hidden and self.round_of[turn] == last
+
+    def index(self, key, size, may_lack=lambda turn: False):
+        """Flat array of one index per round, -1 where it may be missing."""
+        values = [turn.get(key) for turn in self.turns]
+        for i, value in enumerate(values):
+            if value is None and may_lack(i):
+                values[i] = -1
+            elif type(value) is not int or not 0 <= value < size:
+                raise self.at(i, key, value, size)
+        return np.array(values, np.int32)
+
+    def read_options(self):
+        """Flat array `(rounds, N)` of the options of each round."""
+        values = [turn.get("answer_options") for turn in self.turns]
+        size = max((len(v) for v in values if isinstance(v, array)), default=0)
+        table = np.full((len(values), size), -1, np.int32)
+        for i, value in enumerate(values):
+            if isinstance(value, array) and len(value) == size:
+                table[i] = value
+            elif value is not None or not self.hidden:
+                raise self.at(i, "answer_options", value, size, "answers")
+        present = np.array([value is not None for value in values], bool)
+        bad = (table < 0) | (table >= len(self.answers))
+        rows, columns = np.nonzero(bad & present[:, None])
+        if rows.size:
+            i, wrong = rows[0], table[rows[0], columns[0]]
+            key = f"answer_options[{columns[0]}]"
+            raise self.at(i, key, int(wrong), len(self.answers))
+        return table
+
+    def read_truth(self, answer, options):
+        """Flat array of the human answer's place among the options."""
+        rows, size = np.arange(len(self.turns)), options.shape[1]
+        known = (answer >= 0) & np.any(options >= 0, axis=-1)
+        found = options == answer[:, None]
+        gt = np.full(len(rows), -1, np.int32)
+        gt[known] = np.argmax(found[known], -1) if known.any() else -1
+        for i, turn in enumerate(self.turns):
+            if "gt_index" in turn:
+                value = turn["gt_index"]
+                if type(value) is not int or not 0 <= value < size:
+                    raise self.at(i, "gt_index", value, size)
+                gt[i] = value
+            elif known[i] and not found[i].any():
+                problem = "no option is the answer"
+                raise malformed(self.path, self.where(i), problem, _FIX)
+        chosen = np.where(known, options[rows, gt], -1) if size else answer
+        for i in np.flatnonzero(known & (chosen != answer)):
+            if self.answers[chosen[i]] != self.answers[answer[i]]:
+                problem = f"`gt_index` {gt[i]} is not where the answer is"
+                raise malformed(self.path, self.where(i), problem, _FIX)
+        return gt
+
+    def scatter(self, flat, inner=()):
+        table = np.full((*self.shape, *inner), -1, np.int32)
+        table[self.dialog_of, self.round_of] = flat
+        return table
+
+    def where(self, turn):
+        dialog = self.dialog_of[turn]
+        image = self.dialogs[dialog]["image_id"]
+        return (
+            f"dialog {dialog} (image {image}), round {self.round_of[turn] + 1}"
+        )
+
+    def at(self, turn, key, value, size, unit=""):
+        if value is None:
+            problem = f"`{key}` is missing"
+        elif unit:
+            problem = f"`{key}` are not {size} integers"
+        else:
+            problem = f"`{key}` is {value!r:.60}, not in 0..{size - 1}"
+        return malformed(self.path, self.where(turn), problem, _FIX)
+
+
+def _compact(record):
+    """Packs a round's options while parsing: a tenth of the memory."""
+    options = record.get("answer_options")
+    if type(options) is list:
+        try:
+            record["answer_options"] = array("i", options)
+        except (TypeError, OverflowError):
+            pass  # left as it is: the reader refuses it and says where
+    return record

@@ -1,0 +1,209 @@
+"""The words a model knows, and their ids."""
+
+import json
+from collections.abc import Iterable
+
+import numpy as np
+
+_FORMAT = "tfcap-vocabulary"
+_SPECIAL = ("<pad>", "<bos>", "<eos>", "<unk>")
+
+
+class Vocabulary:
+    """Maps words to ids and back.
+
+    Ids 0 to 3 are padding, beginning of sentence, end of sentence and the
+    unknown word; the given words follow in their order, so that with a list
+    sorted by frequency a small id is a frequent word.
+
+    Args:
+        words: Iterable of distinct, non-empty strings, without the special
+            tokens.
+
+    Attributes:
+        pad, bos, eos, unk: The integers 0, 1, 2, 3.
+        words: Tuple of the words, the special tokens not included.
+        size: Integer, number of ids, special tokens included.
+
+    Raises:
+        ValueError: If a word is empty, repeated or a special token.
+
+    Example:
+
+    >>> vocabulary = tfcap.text.Vocabulary(["yes", "no", "maybe"])
+    >>> vocabulary.encode(["no", "idea"], eos=True)
+    [5, 3, 2]
+    >>> vocabulary.decode([5, 4, 2, 0])
+    'no yes'
+    """
+
+    pad, bos, eos, unk = range(4)
+
+    def __init__(self, words):
+        self.words = tuple(words)
+        self._tokens = _SPECIAL + self.words
+        self._ids = {word: i for i, word in enumerate(self._tokens)}
+        for word in self.words:
+            if not isinstance(word, str) or not word or word in _SPECIAL:
+                raise ValueError(
+                    "`words` must be non-empty strings other than the special "
+                    f"tokens {', '.join(_SPECIAL)}. Received: {word!r} among "
+                    "them. Leave it out: the special tokens are always there."
+                )
+        if len(self._ids) != len(self._tokens):
+            raise ValueError(
+                "`words` must be distinct. Received: "
+                f"{len(self._tokens) - len(self._ids)} repetitions among "
+                f"{len(self.words)} words. Pass `dict.fromkeys(words)`."
+            )
+
+    @classmethod
+    def from_counts(cls, counts, min_count=5):
+        """Vocabulary of the frequent words, the most frequent first.
+
+        Args:
+            counts: Mapping of words to how often they occur, for instance a
+                `collections.Counter`. Ties are put in alphabetical order.
+            min_count: Integer, least number of occurrences of a word that is
+                kept. Defaults to `5`.
+
+        Returns:
+            A `Vocabulary`.
+        """
+        kept = [word for word, count in counts.items() if count >= min_count]
+        return cls(sorted(kept, key=lambda word: (-counts[word], word)))
+
+    @property
+    def size(self):
+        """Number of ids, the four special ones included."""
+        return len(self._tokens)
+
+    def encode(self, tokens, max_length=None, eos=False):
+        """Ids of a tokenized sentence.
+
+        Args:
+            tokens: Sequence of words. A string is refused: tokenize it first.
+            max_length: Integer, optional. Words beyond it are cut off.
+            eos: Boolean, whether to append EOS (after the cut).
+
+        Returns:
+            List of integers.
+        """
+        _check_tokens(tokens)
+        get, unk = self._ids.get, self.unk
+        ids = [get(word, unk) for word in tokens[:max_length]]
+        return ids + [self.eos] if eos else ids
+
+    def encode_batch(self, sentences, max_length=None, eos=False):
+        """Ids of many tokenized sentences, padded on the right with 0.
+
+        Args:
+            sentences: Sequence of sequences of words.
+            max_length: Integer, optional. Words beyond it are cut off.
+                Defaults to the length of the longest sentence.
+            eos: Boolean, whether to append EOS (after the cut).
+
+        Returns:
+            Integer array of shape `(n, max_length)`, or `(n, max_length + 1)`
+            with `eos`, dtype int32.
+        """
+        if len(sentences):
+            _check_tokens(sentences[0])
+        lengths = np.fromiter(map(len, sentences), np.int64, len(sentences))
+        if max_length is None:
+            max_length = int(lengths.max(initial=0))
+        lengths = np.minimum(lengths, max_length)
+        get, unk = self._ids.get, self.unk
+        flat = np.fromiter(
+            (get(w, unk) for words in sentences for w in words[:max_length]),
+            np.int32,
+            int(lengths.sum()),
+        )
+        ids = np.zeros((len(sentences), max_length + bool(eos)), np.int32)
+        ids[np.arange(ids.shape[1]) < lengths[:, None]] = flat
+        if eos:
+            ids[np.arange(len(sentences)), lengths] = self.eos
+        return ids
+
+    def decode(self, ids):
+        """Words of one sentence, joined by spaces.
+
+        Args:
+            ids: Iterable of integers. Reading stops at the first EOS; padding
+                and BOS are skipped.
+
+        Returns:
+            String.
+        """
+        words = []
+        for i in ids:
+            if i == self.eos:
+                break
+            if i not in (self.pad, self.bos):
+                words.append(self._tokens[int(i)])
+        return " ".join(words)
+
+    def save(self, path):
+        """Writes the vocabulary to a JSON file."""
+        content = {"format": _FORMAT, **self.get_config()}
+        with open(path, "w", encoding="utf-8") as file:
+            json.dump(content, file, ensure_ascii=False, indent=0)
+
+    @classmethod
+    def load(cls, path):
+        """Reads a vocabulary that `save()` wrote.
+
+        Raises:
+            ValueError: If the file is something else.
+        """
+        with open(path, encoding="utf-8") as file:
+            try:
+                content = json.load(file)
+            except ValueError as error:
+                raise ValueError(
+                    "`path` must name a vocabulary file. Received: "
+                    f"path={str(path)!r}, which is not JSON ({error}). Write "
+                    "it again with `Vocabulary.save()`."
+                ) from error
+        if not isinstance(content, dict) or content.pop("format", 0) != _FORMAT:
+            raise ValueError(
+                "`path` must name a vocabulary file. Received: "
+                f"path={str(path)!r}, which holds other JSON. Write one with "
+                "`Vocabulary.save()`."
+            )
+        return cls.from_config(content)
+
+    def get_config(self):
+        """The arguments that make an equal vocabulary."""
+        return {"words": list(self.words)}
+
+    @classmethod
+    def from_config(cls, config):
+        """The inverse of `get_config()`."""
+        return cls(**config)
+
+    def __len__(self):
+        return self.size
+
+    def __contains__(self, word):
+        return word in self._ids
+
+    def __eq__(self, other):
+        if not isinstance(other, Vocabulary):
+            return NotImplemented
+        return self.words == other.words
+
+    def __hash__(self):
+        return hash(self.words)
+
+    def __repr__(self):
+        return f"<Vocabulary of {self.size} ids>"
+
+
+def _check_tokens(tokens):
+    if isinstance(tokens, str) or not isinstance(tokens, Iterable):
+        raise TypeError(
+            "`tokens` must be a sequence of words. Received: "
+            f"tokens={tokens!r}. Split a string with "
+            "`tfcap.text.word_tokenize()`."
+        )
