@@ -1,0 +1,193 @@
+"""What all encoders of a dialog have in common."""
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from tests import testing
+from tfcap.layers import HCIAEEncoder
+from tfcap.layers import HREAEncoder
+from tfcap.layers import LateFusionEncoder
+from tfcap.layers import MemoryNetworkEncoder
+from tfcap.layers import SoftEmbedding
+
+RNG = np.random.default_rng(0)
+B, R, TQ, TH, E, P, D = 2, 4, 3, 5, 6, 7, 8
+QUESTION = RNG.normal(size=(B, R, TQ, E)).astype("float32")
+HISTORY = RNG.normal(size=(B, R, TH, E)).astype("float32")
+IMAGE = RNG.normal(size=(B, P, D)).astype("float32")
+INPUTS = {"question": QUESTION, "history": HISTORY, "image": IMAGE}
+ENCODERS = [
+    HCIAEEncoder,
+    HREAEncoder,
+    LateFusionEncoder,
+    MemoryNetworkEncoder,
+]
+ATTENTIVE = [x for x in ENCODERS if x is not LateFusionEncoder]
+
+
+@pytest.fixture(params=ENCODERS)
+def encoder(request):
+    return request.param
+
+
+def ids(shape, left=False):
+    words = RNG.integers(1, 20, size=shape)
+    length = RNG.integers(1, shape[-1] + 1, size=(*shape[:-1], 1))
+    right = np.where(np.arange(shape[-1]) < length, words, 0)
+    shift = np.arange(shape[-1]) - (shape[-1] - length)
+    moved = np.take_along_axis(right, np.maximum(shift, 0), -1)
+    return right, np.where(shift >= 0, moved, 0)
+
+
+def test_no_round_sees_a_later_one(encoder):
+    encode = encoder(units=5)
+    before = encode(**INPUTS).numpy()
+    for later in range(1, R):
+        question, history = QUESTION.copy(), HISTORY.copy()
+        question[:, later:] += 1
+        history[:, later:] -= 1
+        after = encode(question, history, IMAGE).numpy()
+        np.testing.assert_array_equal(before[:, :later], after[:, :later])
+        assert (np.abs(before - after)[:, later:].max((0, 2)) > 1e-4).all()
+
+
+def test_every_round_sees_its_history_and_its_image(encoder):
+    encode = encoder(units=5)
+    before = encode(**INPUTS).numpy()
+    history, image = HISTORY.copy(), IMAGE.copy()
+    history[:, 0] += 1
+    image += 1
+    for after in (
+        encode(QUESTION, history, IMAGE),
+        encode(QUESTION, HISTORY, image),
+    ):
+        assert (np.abs(before - after).max((0, 2)) > 1e-6).all()
+
+
+def test_padding_left_or_right_is_the_same(encoder):
+    embed, encode = SoftEmbedding(20, E), encoder(units=5)
+    question, question_left = ids((B, R, TQ))
+    history, history_left = ids((B, R, TH))
+    np.testing.assert_allclose(
+        encode(embed(question), embed(history), IMAGE),
+        encode(embed(question_left), embed(history_left), IMAGE),
+        atol=1e-6,
+    )
+
+
+def test_nothing_under_the_masks_matters(encoder):
+    question = np.arange(TQ) < RNG.integers(1, TQ + 1, size=(B, R, 1))
+    history = np.arange(TH) < RNG.integers(1, TH + 1, size=(B, R, 1))
+    testing.check_mask(
+        lambda: encoder(units=5, return_state=True),
+        INPUTS,
+        {
+            "question": ("question_mask", question),
+            "history": ("history_mask", history),
+        },
+    )
+
+
+def test_masks_of_an_embedding_arrive_by_themselves(encoder):
+    embed, encode = SoftEmbedding(20, E), encoder(units=5)
+    question, history = ids((B, R, TQ))[0], ids((B, R, TH))[0]
+    given = encode(
+        embed(question).numpy(),
+        embed(history).numpy(),
+        IMAGE,
+        question_mask=question != 0,
+        history_mask=history != 0,
+    )
+    np.testing.assert_allclose(
+        encode(embed(question), embed(history), IMAGE), given, atol=1e-6
+    )
+
+
+def test_an_absent_round_is_finite_and_harms_no_other(encoder):
+    embed, encode = SoftEmbedding(20, E), encoder(units=5)
+    question, history = ids((B, R, TQ))[0], ids((B, R, TH))[0]
+    whole = encode(embed(question), embed(history), IMAGE).numpy()
+    question[:, -1], history[:, -1] = 0, 0
+    less = encode(embed(question), embed(history), IMAGE).numpy()
+    assert np.isfinite(less).all()
+    np.testing.assert_allclose(whole[:, :-1], less[:, :-1], atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    "encoder", [x for x in ENCODERS if x is not HREAEncoder], indirect=True
+)
+def test_a_single_question_is_the_last_round_of_its_dialog(encoder):
+    encode = encoder(units=5, output_units=3)
+    whole = encode(**INPUTS).numpy()
+    for r in range(R):
+        single = encode(QUESTION[:, r], HISTORY[:, : r + 1], IMAGE)
+        assert single.shape == (B, 3)
+        np.testing.assert_allclose(single, whole[:, r], atol=1e-6)
+
+
+def test_a_single_question_has_the_shapes_of_one(encoder):
+    encode = encoder(units=5, output_units=3, return_state=True)
+    encoding, state = encode(QUESTION[:, 0], HISTORY, IMAGE)
+    assert [x.shape for x in (encoding, *state)] == [(B, 3), (B, 5), (B, 5)]
+
+
+def test_the_state_is_that_of_the_questions_lstm(encoder):
+    encode = encoder(units=5, return_state=True)
+    _, (h, c) = encode(**INPUTS)
+    assert h.shape == c.shape == (B, R, 5)
+    if encoder is not HREAEncoder:
+        _, (h2, c2) = encode.read_question(QUESTION)
+        np.testing.assert_allclose(h, h2, atol=1e-6)
+        np.testing.assert_allclose(c, c2, atol=1e-6)
+
+
+@pytest.mark.parametrize("encoder", ATTENTIVE, indirect=True)
+def test_attention_is_causal_and_sums_to_one(encoder):
+    _, attention = encoder(units=5, return_attention=True)(**INPUTS)
+    rows = attention["history"].numpy()
+    np.testing.assert_allclose(rows.sum(-1), 1, atol=1e-5)
+    assert not np.triu(rows, 1).any() and (np.tril(rows) > 0).sum() == B * 10
+
+
+def test_rounds_and_batch_may_be_dynamic(encoder):
+    encode = encoder(units=5)
+    specs = [
+        tf.TensorSpec((None, None, TQ, E)),
+        tf.TensorSpec((None, None, TH, E)),
+        tf.TensorSpec((None, P, D)),
+    ]
+    graph = tf.function(lambda *x: encode(*x), input_signature=specs)
+    np.testing.assert_allclose(
+        graph(QUESTION, HISTORY, IMAGE), encode(**INPUTS), atol=1e-6
+    )
+
+
+def test_masks_arrive_in_a_functional_model_that_trains():
+    embed = SoftEmbedding(20, E)
+    question, history = (keras.Input((R, t), dtype="int32") for t in (TQ, TH))
+    image = keras.Input((P, D))
+    encoding = HCIAEEncoder(units=5, dropout=0.5, seed=0)(
+        embed(question), embed(history), image
+    )
+    model = keras.Model([question, history, image], encoding)
+    model.compile("adam", "mse")
+    inputs = [ids((B, R, TQ))[0], ids((B, R, TH))[0], IMAGE]
+    history = model.fit(inputs, np.zeros((B, R, 5)), epochs=3, verbose=0)
+    assert np.isfinite(history.history["loss"]).all()
+
+
+def test_a_history_of_other_rounds_is_refused(encoder):
+    with pytest.raises(ValueError, match="one row a round"):
+        encoder(units=5)(QUESTION, HISTORY[:, :2], IMAGE)
+
+
+def test_an_image_without_positions_is_refused(encoder):
+    with pytest.raises(ValueError, match=r"`image` must have shape \(B, P, D"):
+        encoder(units=5)(QUESTION, HISTORY, IMAGE[:, 0])
+
+
+def test_dropout_of_one_is_refused(encoder):
+    with pytest.raises(ValueError, match="dropout=1.0"):
+        encoder(dropout=1.0)

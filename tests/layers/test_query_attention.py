@@ -1,0 +1,52 @@
+import numpy as np
+import pytest
+
+from tfcap.layers import QueryAttention
+
+RNG = np.random.default_rng(0)
+QUERY = RNG.normal(size=(2, 3, 4)).astype("float32")
+MEMORY = RNG.normal(size=(2, 5, 6)).astype("float32")
+
+
+def by_hand(layer, query, memory, mask):
+    """Equations 1 and 2 of the paper, one query at a time."""
+    wq, b = (np.asarray(x) for x in layer.project_query.get_weights())
+    (wm,), (wa,) = layer.project_memory.get_weights(), layer.score.get_weights()
+    seen, weights = np.zeros((2, 3, 6)), np.zeros((2, 3, 5))
+    for i in range(2):
+        for j in range(3):
+            z = np.array(
+                [
+                    np.tanh(wm.T @ memory[i, k] + wq.T @ query[i, j] + b)
+                    @ wa[:, 0]
+                    for k in range(5)
+                ]
+            )
+            z = np.exp(z) * mask[i, j]
+            if z.sum() > 0:
+                weights[i, j] = z / z.sum()
+            seen[i, j] = weights[i, j] @ memory[i]
+    return seen, weights
+
+
+@pytest.mark.parametrize("masked", [False, True])
+def test_equations_one_and_two(masked):
+    layer = QueryAttention(7)
+    layer.build((None, None, 4), (None, None, 6))
+    layer.project_query.bias.assign(RNG.normal(size=7))
+    mask = np.ones((2, 3, 5))
+    if masked:
+        mask = RNG.integers(0, 2, size=(2, 3, 5))
+        mask[0, 0] = 0
+    got = layer(QUERY, MEMORY, mask=mask if masked else None)
+    for a, b in zip(got, by_hand(layer, QUERY, MEMORY, mask)):
+        np.testing.assert_allclose(a, b, atol=1e-5)
+
+
+def test_both_masks_hold():
+    layer = QueryAttention(7)
+    mask = RNG.integers(0, 2, size=(1, 3, 5))
+    entries = RNG.integers(0, 2, size=(2, 5))
+    _, weights = layer(QUERY, MEMORY, mask=mask, memory_mask=entries)
+    allowed = mask * entries[:, None]
+    assert not weights.numpy()[allowed == 0].any()

@@ -1,0 +1,91 @@
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from tfcap.layers import Categorical
+from tfcap.layers import GumbelSoftmaxST
+from tfcap.layers import PartialSamplingST
+from tfcap.layers import WordChannel
+
+CHANNELS = [Categorical, GumbelSoftmaxST, PartialSamplingST]
+SHAPES = [(5,), (2, 5), (2, 3, 5), (2, 3, 4, 5)]
+
+
+@pytest.mark.parametrize("channel", CHANNELS)
+@pytest.mark.parametrize("shape", SHAPES)
+def test_any_leading_shape_is_taken(channel, shape):
+    logits = np.random.default_rng(0).normal(size=shape).astype("float32")
+    for training in (True, False):
+        words = channel(seed=0)(logits, training=training).numpy()
+        assert words.shape == shape
+        np.testing.assert_allclose(words.sum(-1), 1, rtol=1e-5)
+
+
+@pytest.mark.parametrize("channel", CHANNELS)
+def test_batch_and_steps_may_be_dynamic(channel):
+    layer = channel(seed=0)
+
+    @tf.function(input_signature=[tf.TensorSpec((None, None, 5))])
+    def emit(logits):
+        return layer(logits, training=True)
+
+    assert emit(tf.zeros((2, 3, 5))).shape == (2, 3, 5)
+    assert emit(tf.zeros((4, 1, 5))).shape == (4, 1, 5)
+
+
+@pytest.mark.parametrize("channel", CHANNELS)
+def test_inference_is_the_argmax_and_a_tie_has_one_winner(channel):
+    logits = np.array([[1.0, 3.0, 3.0], [0.0, 0.0, 0.0]], "float32")
+    words = channel()(logits, training=False).numpy()
+    np.testing.assert_array_equal(words, [[0, 1, 0], [1, 0, 0]])
+
+
+@pytest.mark.parametrize("channel", CHANNELS)
+def test_a_masked_word_is_never_emitted(channel):
+    logits = np.zeros((500, 4), "float32")
+    logits[:, 2] = -1e9
+    layer = channel(seed=0)
+    assert layer(logits, training=True).numpy()[:, 2].max() == 0.0
+
+
+@pytest.mark.parametrize("channel", CHANNELS)
+@pytest.mark.parametrize("policy", ["mixed_float16", "mixed_bfloat16"])
+def test_half_precision_words_are_exactly_one_hot(channel, policy):
+    layer = channel(seed=0, dtype=policy)
+    if not layer.discrete:
+        layer.rho.assign(0.0)
+    logits = np.random.default_rng(0).normal(size=(50, 4097))
+    words = layer(logits.astype("float32"), training=True)
+    assert words.dtype == layer.compute_dtype
+    words = tf.cast(words, "float32").numpy()
+    assert set(np.unique(words)) == {0.0, 1.0}
+    assert (words.sum(-1) == 1).all()
+
+
+@pytest.mark.parametrize("channel", CHANNELS)
+def test_the_mask_of_the_steps_is_passed_on(channel):
+    embed = keras.layers.Embedding(5, 5, mask_zero=True)
+    words = channel()(embed(np.array([[1, 2, 0]])))
+    np.testing.assert_array_equal(
+        keras.src.backend.get_keras_mask(words), [[True, True, False]]
+    )
+
+
+def test_a_vocabulary_of_unknown_size_is_refused():
+    with pytest.raises(ValueError, match="static last axis"):
+        Categorical()(keras.Input((3, None)))
+
+
+def test_the_base_class_leaves_emit_to_its_subclasses():
+    with pytest.raises(NotImplementedError):
+        WordChannel()(np.zeros((2, 3)), training=True)
+
+
+@pytest.mark.parametrize("channel", CHANNELS)
+def test_a_drawn_one_hot_vector_stands_for_its_word(channel):
+    layer = channel(seed=0)
+    if not layer.discrete:
+        layer.rho.assign(0.0)
+    words, ids = layer.draw(np.zeros((2, 3, 5), "float32"))
+    np.testing.assert_array_equal(np.argmax(words, -1), ids)

@@ -1,0 +1,122 @@
+"""Every exported layer meets the contract; nothing is opt-in."""
+
+import importlib.util
+import inspect
+
+import keras
+import numpy as np
+import pytest
+
+import tests.testing as contract
+import tfcap.layers
+from tfcap import layers
+
+RNG = np.random.default_rng(0)
+LOGITS = {"logits": RNG.normal(size=(3, 4, 7)).astype("float32")}
+IDS = {"inputs": RNG.integers(0, 7, size=(3, 4)).astype("int32")}
+WORDS = {"inputs": RNG.normal(size=(3, 2, 4, 5)).astype("float32")}
+DIALOG = {
+    "question": RNG.normal(size=(3, 2, 4, 5)).astype("float32"),
+    "history": RNG.normal(size=(3, 2, 6, 5)).astype("float32"),
+    "image": RNG.normal(size=(3, 4, 6)).astype("float32"),
+}
+MEMORY = {
+    "query": RNG.normal(size=(3, 2, 5)).astype("float32"),
+    "memory": RNG.normal(size=(3, 4, 6)).astype("float32"),
+}
+ENCODER = {"units": 6, "output_units": 5, "dropout": 0.5, "seed": 3}
+EVERYTHING = {**ENCODER, "return_state": True, "return_attention": True}
+CASES = {
+    "AnswerEncoder": (
+        dict(units=6, output_units=5, dropout=0.5, seed=3),
+        WORDS,
+    ),
+    "Categorical": (dict(temperature=0.7, seed=3), LOGITS),
+    "GumbelSoftmaxST": (dict(temperature=0.7, rho=0.5, seed=3), LOGITS),
+    "HCIAEEncoder": (EVERYTHING, DIALOG),
+    "HREAEncoder": (EVERYTHING, DIALOG),
+    "LateFusionEncoder": ({**ENCODER, "return_state": True}, DIALOG),
+    "MaskedLSTM": (
+        dict(units=6, return_sequences=True),
+        {"sequences": WORDS["inputs"][:, 0]},
+    ),
+    "MemoryNetworkEncoder": (EVERYTHING, DIALOG),
+    "PartialSamplingST": (dict(rho=0.5, granularity="step", seed=3), LOGITS),
+    "ProbabilityChannel": (
+        dict(
+            distribution="RelaxedOneHotCategorical",
+            options={"temperature": 0.5},
+            seed=3,
+        ),
+        LOGITS,
+    ),
+    "QueryAttention": (dict(units=6), MEMORY),
+    "SequenceEncoder": (dict(units=6, return_state=True), WORDS),
+    "SoftEmbedding": (dict(vocabulary_size=7, units=5), IDS),
+}
+ABSTRACT = {"WordChannel", "DialogEncoder"}
+
+
+@pytest.fixture(params=sorted(CASES))
+def case(request):
+    name = request.param
+    if name == "ProbabilityChannel":
+        if keras.backend.backend() != "tensorflow":
+            pytest.skip("needs TensorFlow")
+        if importlib.util.find_spec("tensorflow_probability") is None:
+            pytest.skip("needs TensorFlow Probability")
+    options, inputs = CASES[name]
+
+    def make(**more):
+        return getattr(layers, name)(**{**options, **more})
+
+    return make, inputs
+
+
+def test_every_exported_layer_has_a_case():
+    exported = {
+        name
+        for name, value in vars(tfcap.layers).items()
+        if inspect.isclass(value) and issubclass(value, keras.layers.Layer)
+    }
+    assert exported - ABSTRACT == set(CASES)
+
+
+def test_config_is_complete_and_survives_json(case):
+    contract.check_config(case[0])
+
+
+def test_output_has_the_promised_shape(case):
+    contract.check_symbolic_shapes(*case)
+
+
+def test_saved_model_predicts_the_same(case, tmp_path):
+    contract.check_saved_model(*case, tmp_path)
+
+
+def test_eager_and_graph_agree(case):
+    contract.check_eager_equals_graph(*case)
+
+
+def test_a_row_alone_gives_what_it_gives_in_a_batch(case):
+    contract.check_batch_of_one(*case)
+
+
+def test_the_seed_decides_training(case):
+    contract.check_seed(*case)
+
+
+def test_inference_draws_nothing(case):
+    contract.check_inference(*case)
+
+
+@pytest.mark.parametrize("policy", contract.POLICIES)
+def test_dtype_policy_is_followed(case, policy):
+    contract.check_policy(*case, policy)
+
+
+def test_training_moves_every_weight(case):
+    make, inputs = case
+    if isinstance(make(), layers.WordChannel):
+        pytest.skip("has nothing to train")
+    contract.check_trains(make, inputs)

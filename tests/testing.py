@@ -1,0 +1,214 @@
+"""The contract that every exported part meets, as reusable checks.
+
+A check takes a `make` function, which returns a new part with the same
+arguments at every call, and example inputs as NumPy arrays, batch axis first.
+"""
+
+import inspect
+import json
+
+import keras
+import numpy as np
+
+POLICIES = ("float32", "mixed_float16", "mixed_bfloat16")
+
+
+def arguments(part):
+    """Names of all constructor arguments that tfcap's classes declare."""
+    names = []
+    for cls in type(part).__mro__:
+        if cls.__module__.split(".")[0] == "tfcap" and "__init__" in vars(cls):
+            names += list(inspect.signature(cls.__init__).parameters)
+    return set(names) - {"self", "args", "kwargs"}
+
+
+def check_config(make):
+    """The config survives JSON, is complete, and is registered as `tfcap>`."""
+    part = make()
+    wire = json.loads(json.dumps(keras.saving.serialize_keras_object(part)))
+    assert wire["registered_name"] == f"tfcap>{type(part).__name__}"
+    again = keras.saving.deserialize_keras_object(wire)
+    assert type(again) is type(part)
+    assert again.get_config() == part.get_config()
+    missing = arguments(part) - set(part.get_config())
+    assert not missing, f"not in get_config(): {missing}"
+    hidden = {x for x in arguments(part) if not hasattr(part, x)}
+    assert not hidden, f"not an attribute: {hidden}"
+
+
+def functional(layer, inputs, **options):
+    """A functional model of one layer, its outputs flattened to a list."""
+    symbols = {
+        name: keras.Input(
+            value.shape[1:], dtype=str(np.asarray(value).dtype), name=name
+        )
+        for name, value in inputs.items()
+    }
+    outputs = keras.tree.flatten(layer(**symbols, **options))
+    return keras.Model(symbols, outputs)
+
+
+def numpy(outputs):
+    return [
+        keras.ops.convert_to_numpy(keras.ops.cast(x, "float32"))
+        for x in keras.tree.flatten(outputs)
+    ]
+
+
+def check_symbolic_shapes(make, inputs):
+    """What `compute_output_shape` promises is what comes."""
+    model = functional(make(), inputs)
+    shapes = [tuple(x.shape) for x in model.outputs]
+    values = numpy(model(inputs))
+    assert len(shapes) == len(values)
+    for shape, value in zip(shapes, values):
+        assert len(shape) == value.ndim
+        assert all(a in (None, b) for a, b in zip(shape, value.shape))
+
+
+def check_saved_model(make, inputs, folder):
+    """A functional model saves, loads and predicts the same."""
+    model = functional(make(), inputs)
+    path = f"{folder}/model.keras"
+    model.save(path)
+    loaded = keras.saving.load_model(path)
+    for a, b in zip(numpy(model(inputs)), numpy(loaded(inputs))):
+        np.testing.assert_array_equal(a, b)
+
+
+def check_eager_equals_graph(make, inputs):
+    """A compiled call gives what an eager one gives."""
+    model = functional(make(), inputs)
+    graph = keras.tree.flatten(model.predict_on_batch(inputs))
+    for a, b in zip(numpy(model(inputs)), graph):
+        np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-5)
+
+
+def check_batch_of_one(make, inputs):
+    """A row alone gives what it gives in a batch."""
+    model = functional(make(), inputs)
+    one = {name: value[:1] for name, value in inputs.items()}
+    for a, b in zip(numpy(model(inputs)), numpy(model(one))):
+        np.testing.assert_allclose(a[:1], b, rtol=1e-5, atol=1e-5)
+
+
+def check_policy(make, inputs, policy):
+    """Half precision gives its own dtype and nearly the float32 result."""
+    plain, layer = make(), make(dtype=policy)
+    expected = numpy(plain(**inputs))
+    outputs = keras.tree.flatten(layer(**inputs))
+    layer.set_weights(plain.get_weights())
+    outputs = keras.tree.flatten(layer(**inputs))
+    for output, value in zip(outputs, expected):
+        dtype = keras.backend.standardize_dtype(output.dtype)
+        assert dtype == layer.compute_dtype
+        np.testing.assert_allclose(numpy(output)[0], value, atol=0.06)
+
+
+def check_seed(make, inputs):
+    """The same seed and weights give the same training output."""
+    one, two = make(), make()
+    one(**inputs), two(**inputs)
+    two.set_weights(one.get_weights())
+    one, two = fresh(make, one, inputs), fresh(make, two, inputs)
+    training = _training(one)
+    for a, b in zip(
+        numpy(one(**inputs, **training)), numpy(two(**inputs, **training))
+    ):
+        np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-6)
+
+
+def fresh(make, layer, inputs):
+    """A new layer, nothing drawn from its seed yet, with a layer's weights."""
+    again = make()
+    again(**inputs)
+    again.set_weights(layer.get_weights())
+    return again
+
+
+def check_inference(make, inputs):
+    """Inference draws nothing: twice the same."""
+    layer = make()
+    for a, b in zip(numpy(layer(**inputs)), numpy(layer(**inputs))):
+        np.testing.assert_array_equal(a, b)
+
+
+def check_trains(make, inputs):
+    """One step of training gives finite weights, and moves them all."""
+    layer = make()
+    model = functional(layer, inputs)
+    model.compile(keras.optimizers.SGD(0.1), loss="mse")
+    before = [x.copy() for x in layer.get_weights()]
+    targets = [np.ones_like(x) for x in numpy(model(inputs))]
+    loss = model.train_on_batch(inputs, targets)
+    assert np.isfinite(loss).all()
+    after = layer.get_weights()
+    assert all(np.isfinite(x).all() for x in after)
+    trained = {id(x) for x in layer.trainable_variables}
+    for variable, a, b in zip(layer.weights, before, after):
+        if id(variable) in trained:
+            assert np.any(a != b), f"{variable.path} did not move"
+
+
+def check_mask(make, inputs, masks):
+    """What stands under a mask changes nothing.
+
+    Args:
+        make: Function that returns a new layer.
+        inputs: Dictionary of arrays.
+        masks: Dictionary from an input's name to `(argument, mask)`.
+    """
+    layer = make()
+    arguments = {name: mask for name, mask in masks.values()}
+    changed = dict(inputs)
+    for name, (_, mask) in masks.items():
+        noise = np.random.default_rng(1).normal(size=inputs[name].shape)
+        keep = np.asarray(mask, bool)[..., None]
+        changed[name] = np.where(keep, inputs[name], 50 * noise)
+        changed[name] = changed[name].astype("float32")
+    before = numpy(layer(**inputs, **arguments))
+    for a, b in zip(before, numpy(layer(**changed, **arguments))):
+        np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-5)
+
+
+def check_layer(make, inputs, folder):
+    """Every check that any layer meets, but for the policies."""
+    check_config(make)
+    check_symbolic_shapes(make, inputs)
+    check_saved_model(make, inputs, folder)
+    check_eager_equals_graph(make, inputs)
+    check_batch_of_one(make, inputs)
+    check_seed(make, inputs)
+    check_inference(make, inputs)
+
+
+def check_loss(make, y_true, y_pred):
+    """A loss is configured, finite, the same in graph, and a scalar."""
+    check_config(make)
+    loss = make()
+    value = numpy(loss(y_true, y_pred))[0]
+    assert value.shape == () and np.isfinite(value)
+    if keras.backend.backend() == "tensorflow":
+        import tensorflow as tf
+
+        graph = tf.function(lambda a, b: loss(a, b))
+        y_true, y_pred = tf.constant(y_true), tf.constant(y_pred)
+        np.testing.assert_allclose(graph(y_true, y_pred), value, rtol=1e-5)
+
+
+def check_metric(make, *batch):
+    """A metric is configured, and forgets what it saw when it is reset."""
+    check_config(make)
+    metric = make()
+    metric.update_state(*batch)
+    once = numpy(metric.result())
+    metric.update_state(*batch)
+    metric.reset_state()
+    metric.update_state(*batch)
+    for a, b in zip(once, numpy(metric.result())):
+        np.testing.assert_allclose(a, b, rtol=1e-6)
+
+
+def _training(layer):
+    has = "training" in inspect.signature(layer.call).parameters
+    return {"training": True} if has else {}

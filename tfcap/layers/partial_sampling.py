@@ -1,0 +1,142 @@
+"""Base class of the channels that sometimes pass a whole distribution."""
+
+import contextlib
+
+from keras import ops
+
+from tfcap.layers.word_channel import WordChannel
+from tfcap.ops import straight_through
+
+GRANULARITIES = ("step_sample", "step", "sample", "batch")
+
+
+class PartialSampling(WordChannel):
+    """Passes a relaxed vector with probability `rho`, a word otherwise.
+
+    Subclasses compute the word and the relaxed vector in `candidates()`.
+
+    Args:
+        rho: Float in `[0, 1]`, probability of passing the relaxed vector. If
+            positive, it is held in a non-trainable variable, `layer.rho`,
+            that may be assigned during training. `rho=0` is fixed: the
+            channel is discrete for good.
+        granularity: String, what shares one draw: `"step_sample"` nothing,
+            `"step"` all sequences at one step, `"sample"` all steps of one
+            sequence, `"batch"` everything in one call. The step axis is the
+            last but one of `logits`; logits of shape `(rows, V)` are one step
+            of as many sequences. Step by step, `"sample"` and `"batch"` are
+            held over the steps inside `with channel.decoding(rows)`, and are
+            drawn at every call outside.
+        seed: Integer, optional seed.
+    """
+
+    def __init__(
+        self, rho=0.25, granularity="step_sample", seed=None, **kwargs
+    ):
+        super().__init__(seed=seed, **kwargs)
+        if not 0.0 <= rho <= 1.0:
+            raise ValueError(
+                "`rho` is a probability and must be in [0, 1]. "
+                f"Received: rho={rho}."
+            )
+        if granularity not in GRANULARITIES:
+            raise ValueError(
+                f"`granularity` must be one of {GRANULARITIES}. "
+                f"Received: granularity={granularity!r}."
+            )
+        self.granularity = granularity
+        self._initial_rho = rho
+        self._rho = self.scalar("rho", rho) if rho > 0 else 0.0
+        self._coins = None
+
+    @property
+    def rho(self):
+        """The current probability: a variable, or `0.0` if built with 0."""
+        return self._rho
+
+    @property
+    def discrete(self):
+        return self._initial_rho == 0
+
+    def scalar(self, name, value):
+        """A number that training may change and that is saved."""
+        return self.add_weight(
+            shape=(),
+            initializer=lambda shape, dtype: ops.cast(value, dtype),
+            dtype="float32",
+            trainable=False,
+            autocast=False,
+            name=name,
+        )
+
+    @contextlib.contextmanager
+    def decoding(self, rows):
+        shape = {"sample": (rows,), "batch": (1,)}.get(self.granularity)
+        if shape is not None and not self.discrete:
+            self._coins = self.uniform(shape)
+        try:
+            yield self
+        finally:
+            self._coins = None
+
+    def candidates(self, logits, noise=None):
+        """The two vectors to choose from, and what decides.
+
+        Args:
+            logits: Float32 tensor of shape `(..., V)`.
+            noise: As of `emit()`.
+
+        Returns:
+            `(hard, soft, coins)`, the arguments of `mix()`.
+        """
+        raise NotImplementedError
+
+    def emit(self, logits, noise=None):
+        return self.mix(*self.candidates(logits, noise))
+
+    def draw(self, logits):
+        hard, soft, coins = self.candidates(ops.cast(logits, "float32"))
+        words = ops.cast(self.mix(hard, soft, coins), self.compute_dtype)
+        return words, ops.argmax(hard, axis=-1)
+
+    def mix(self, hard, soft, coins=None):
+        """Chooses between the word and the relaxed vector.
+
+        Args:
+            hard: Float32 one-hot tensor of shape `(..., V)`.
+            soft: Float32 tensor of shape `(..., V)`, whose gradient passes in
+                either case.
+            coins: Float tensor that broadcasts to `(...)`, uniform in
+                `[0, 1)`, or `None` to draw it.
+
+        Returns:
+            Float32 tensor of shape `(..., V)`.
+        """
+        words = straight_through(hard, soft)
+        if self.discrete:
+            return words
+        if coins is None:
+            coins = self.coins(ops.shape(soft)[:-1])
+        return ops.where(coins[..., None] < self.rho, soft, words)
+
+    def coins(self, shape):
+        """Uniform numbers that broadcast to `shape`, shared as configured."""
+        if self._coins is not None:
+            return self._coins
+        rank = len(shape)
+        if self.granularity == "step_sample" or rank == 0:
+            return self.uniform(shape)
+        if self.granularity == "batch":
+            return self.uniform((1,) * rank)
+        if rank == 1:
+            return self.uniform((1,) if self.granularity == "step" else shape)
+        if self.granularity == "step":
+            return self.uniform((1,) * (rank - 1) + (shape[-1],))
+        return self.uniform((*shape[:-1], 1))
+
+    def get_config(self):
+        return {
+            **super().get_config(),
+            "rho": self._initial_rho,
+            "granularity": self.granularity,
+        }

@@ -1,0 +1,114 @@
+"""Any TensorFlow Probability distribution over words, as a word channel."""
+
+import keras
+
+from tfcap.layers.word_channel import WordChannel
+from tfcap.ops import straight_through
+
+
+@keras.saving.register_keras_serializable(package="tfcap")
+class ProbabilityChannel(WordChannel):
+    """Emits samples of a TensorFlow Probability distribution over words.
+
+    A distribution that is reparameterized, such as
+    `RelaxedOneHotCategorical`, is emitted as the one-hot vector of its
+    sample's largest entry, with the sample's gradient. From any other the
+    sample is emitted as it is, without gradient.
+
+    Needs the TensorFlow backend and `pip install tfcap[probability]`.
+
+    Args:
+        distribution: String, a class of `tfp.distributions` that takes
+            `logits` of shape `(..., V)` and has samples of that shape.
+            Defaults to `"OneHotCategorical"`.
+        options: Dictionary of further arguments of the class. Defaults to
+            `None`.
+        seed: Integer, optional seed of the sampling.
+
+    Call arguments:
+        logits: Float tensor of shape `(..., V)`.
+        training: Boolean. If `False`, emits the argmax as a one-hot vector.
+
+    Returns:
+        Float tensor of shape `(..., V)`.
+
+    Raises:
+        ImportError: If TensorFlow Probability is not installed.
+
+    Example:
+
+    ```python
+    channel = tfcap.layers.ProbabilityChannel(
+        "RelaxedOneHotCategorical", {"temperature": 0.5}
+    )
+    words = channel(logits, training=True)
+    ```
+    """
+
+    def __init__(
+        self,
+        distribution="OneHotCategorical",
+        options=None,
+        seed=None,
+        **kwargs,
+    ):
+        super().__init__(seed=seed, **kwargs)
+        self.distribution = distribution
+        self.options = options
+        distributions = _distributions()
+        if not hasattr(distributions, distribution):
+            raise ValueError(
+                "`distribution` must name a class of `tfp.distributions`. "
+                f"Received: distribution={distribution!r}."
+            )
+        self._make = getattr(distributions, distribution)
+
+    @property
+    def differentiable(self):
+        # A property of the class: the logits do not matter.
+        made = self._make(logits=[0.0, 0.0], **(self.options or {}))
+        return _reparameterized(made)
+
+    def emit(self, logits, noise=None):
+        """Samples; the noise is TensorFlow Probability's own affair."""
+        import tensorflow as tf
+
+        made = self._make(logits=logits, **(self.options or {}))
+        # TensorFlow Probability takes int32 seeds only.
+        seed = tf.cast(self.seed_generator.next(), tf.int32)
+        sample = tf.cast(made.sample(seed=seed), logits.dtype)
+        sample = tf.ensure_shape(sample, logits.shape)
+        if not _reparameterized(made):
+            return tf.stop_gradient(sample)
+        hard = self.one_hot(tf.argmax(sample, axis=-1), logits)
+        return straight_through(hard, sample)
+
+    def get_config(self):
+        return {
+            **super().get_config(),
+            "distribution": self.distribution,
+            "options": self.options,
+        }
+
+
+def _reparameterized(made):
+    return (
+        made.reparameterization_type == _distributions().FULLY_REPARAMETERIZED
+    )
+
+
+def _distributions():
+    if keras.backend.backend() != "tensorflow":
+        raise ImportError(
+            "`ProbabilityChannel` needs the TensorFlow backend. "
+            f"Received: backend={keras.backend.backend()!r}."
+        )
+    try:
+        import tensorflow_probability as tfp
+
+        return tfp.distributions
+    except ImportError as error:
+        raise ImportError(
+            "`ProbabilityChannel` needs TensorFlow Probability. "
+            "Install it with `pip install tfcap[probability]`."
+        ) from error

@@ -1,0 +1,114 @@
+"""Word embedding of indices and of distributions, with one table."""
+
+import keras
+from keras import ops
+
+
+@keras.saving.register_keras_serializable(package="tfcap")
+class SoftEmbedding(keras.layers.Layer):
+    """Embeds word ids, or distributions over words, with the same table.
+
+    This is what makes a network readable through a word channel: trained on
+    ids, it can be fed the channel's vectors, and the gradient flows back to
+    whoever emitted them.
+
+    ```
+    output = table[ids]                # integer input
+    output = distributions @ table     # float input
+    ```
+
+    On one-hot vectors the two agree to the bit.
+
+    Args:
+        vocabulary_size: Integer `V`.
+        units: Integer, size of the embeddings.
+        embeddings_initializer: Initializer of the table. Defaults to
+            `"uniform"`.
+        mask_zero: Boolean, whether id 0 is padding. If so, ids carry the mask
+            `ids != 0`; distributions carry on the mask they came with.
+            Defaults to `True`.
+
+    Call arguments:
+        inputs: Integer tensor of shape `(...)`, or float tensor of shape
+            `(..., V)`. The dtype tells which.
+
+    Returns:
+        Float tensor of shape `(..., units)`.
+
+    Example:
+
+    >>> embed = tfcap.layers.SoftEmbedding(vocabulary_size=5, units=3)
+    >>> ids = np.array([[4, 1, 0]])
+    >>> embed(ids).shape
+    TensorShape([1, 3, 3])
+    >>> bool((embed(ids) == embed(np.eye(5)[ids])).numpy().all())
+    True
+    """
+
+    def __init__(
+        self,
+        vocabulary_size,
+        units,
+        embeddings_initializer="uniform",
+        mask_zero=True,
+        **kwargs,
+    ):
+        super().__init__(**kwargs)
+        self.vocabulary_size = vocabulary_size
+        self.units = units
+        self.embeddings_initializer = keras.initializers.get(
+            embeddings_initializer
+        )
+        self.mask_zero = mask_zero
+        self.supports_masking = True
+
+    def build(self, input_shape):
+        self.embeddings = self.add_weight(
+            shape=(self.vocabulary_size, self.units),
+            initializer=self.embeddings_initializer,
+            name="embeddings",
+        )
+        self.built = True
+
+    def call(self, inputs):
+        if _holds_ids(inputs):
+            # Cast after the lookup: the table itself may be large.
+            rows = ops.take(self.embeddings, inputs, axis=0)
+            return ops.cast(rows, self.compute_dtype)
+        self._check(inputs.shape)
+        return ops.matmul(inputs, self.embeddings)
+
+    def compute_mask(self, inputs, mask=None):
+        if _holds_ids(inputs):
+            return ops.not_equal(inputs, 0) if self.mask_zero else None
+        return mask
+
+    def compute_output_spec(self, inputs):
+        shape = tuple(inputs.shape)
+        if not _holds_ids(inputs):
+            self._check(shape)
+            shape = shape[:-1]
+        return keras.KerasTensor((*shape, self.units), dtype=self.compute_dtype)
+
+    def _check(self, shape):
+        if shape[-1] != self.vocabulary_size:
+            raise ValueError(
+                "`inputs` must be integer ids, or distributions of shape "
+                f"(..., {self.vocabulary_size}). Received: "
+                f"shape={tuple(shape)} of floats."
+            )
+
+    def get_config(self):
+        return {
+            **super().get_config(),
+            "vocabulary_size": self.vocabulary_size,
+            "units": self.units,
+            "embeddings_initializer": keras.initializers.serialize(
+                self.embeddings_initializer
+            ),
+            "mask_zero": self.mask_zero,
+        }
+
+
+def _holds_ids(inputs):
+    return "int" in keras.backend.standardize_dtype(inputs.dtype)
