@@ -1,0 +1,122 @@
+"""What every loss of this package keeps, whatever it computes."""
+
+import json
+import os
+import subprocess
+import sys
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from tfcap.losses import NPairLoss
+from tfcap.losses import OnePairLoss
+from tfcap.losses import SequenceCrossentropy
+
+RNG = np.random.default_rng(0)
+CASES = {
+    "n_pair": (
+        NPairLoss(name="a", reduction="sum"),
+        RNG.permuted(np.tile([1, 0, 0, -1], (6, 1)), axis=1),
+        RNG.normal(size=(6, 4)).astype("float32"),
+    ),
+    "one_pair": (
+        OnePairLoss(name="b"),
+        np.array([0, 0, -1, 0, 0, 0]),
+        RNG.normal(size=(6, 2)).astype("float32"),
+    ),
+    "sequence": (
+        SequenceCrossentropy("token", name="c"),
+        np.array([[3, 2], [2, 0]] * 3),
+        RNG.normal(size=(6, 2, 5)).astype("float32"),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_config_round_trip_through_json(name):
+    loss, labels, scores = CASES[name]
+    config = keras.saving.serialize_keras_object(loss)
+    assert config["registered_name"].startswith("tfcap>")
+    again = keras.saving.deserialize_keras_object(
+        json.loads(json.dumps(config))
+    )
+    assert again.get_config() == loss.get_config()
+    np.testing.assert_allclose(again(labels, scores), loss(labels, scores))
+
+
+@pytest.mark.parametrize("jit", [False, True])
+@pytest.mark.parametrize("name", CASES)
+def test_graphs_of_unknown_batch_size_give_the_eager_value(name, jit):
+    loss, labels, scores = CASES[name]
+    compiled = tf.function(
+        loss,
+        jit_compile=jit,
+        input_signature=[
+            tf.TensorSpec([None, *labels.shape[1:]], "int32"),
+            tf.TensorSpec([None, *scores.shape[1:]], "float32"),
+        ],
+    )
+    for rows in (slice(None), slice(1)):
+        np.testing.assert_allclose(
+            compiled(labels[rows].astype("int32"), scores[rows]),
+            loss(labels[rows], scores[rows]),
+            rtol=1e-5,
+        )
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+@pytest.mark.parametrize("name", CASES)
+def test_half_precision_scores_are_close(name, dtype):
+    loss, labels, scores = CASES[name]
+    half = loss(labels, tf.cast(scores, dtype))
+    np.testing.assert_allclose(half, loss(labels, scores), rtol=0.05)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_compiled_models_save_and_load(name, tmp_path):
+    loss, labels, scores = CASES[name]
+    inputs = keras.Input(scores.shape[1:])
+    model = keras.Model(inputs, keras.layers.Dense(scores.shape[-1])(inputs))
+    model.compile("sgd", loss=loss)
+    model.fit(scores, labels, epochs=1, verbose=0)
+    model.save(tmp_path / "model.keras")
+    again = keras.saving.load_model(tmp_path / "model.keras")
+    np.testing.assert_allclose(
+        again.evaluate(scores, labels, verbose=0),
+        model.evaluate(scores, labels, verbose=0),
+        rtol=1e-6,
+    )
+
+
+JAX = """
+import numpy as np
+import keras
+from tfcap import losses
+labels, scores = np.array([[1, 0, -1]]), np.array([[1.0, 2.0, 9.0]], "float32")
+assert keras.backend.backend() == "jax"
+print(float(losses.NPairLoss()(labels, scores)))
+print(float(losses.OnePairLoss()(np.zeros(1), scores[:, :2])))
+print(float(losses.SequenceCrossentropy()(np.array([[2]]), scores[:, None])))
+print(float(losses.EmbeddingNorm()(scores)))
+"""
+
+
+@pytest.mark.slow
+def test_jax_gives_the_same_values():
+    pytest.importorskip("jax")
+    out = subprocess.run(
+        [sys.executable, "-c", JAX],
+        env={**os.environ, "KERAS_BACKEND": "jax"},
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
+    wanted = [
+        np.log1p(np.exp(1)),
+        np.log1p(np.exp(-1)),
+        np.log(np.exp([1, 2, 9]).sum()) - 9,
+        8.6,
+    ]
+    np.testing.assert_allclose([*map(float, out.split())], wanted, rtol=2e-4)

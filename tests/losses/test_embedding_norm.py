@@ -1,0 +1,69 @@
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from tfcap.losses import EmbeddingNorm
+from tfcap.losses import embedding_norm
+
+ROWS = np.random.default_rng(0).normal(size=(4, 3, 5)).astype("float32")
+
+
+def penalty(convention):
+    if convention == "squared":
+        return 0.1 * np.mean([row @ row for row in ROWS.reshape(-1, 5)])
+    return 0.1 * np.linalg.norm(ROWS) / 4
+
+
+@pytest.mark.parametrize("convention", ["squared", "frobenius"])
+def test_function_and_activity_regularizer_add_the_same(convention):
+    wanted = penalty(convention)
+    got = embedding_norm(ROWS, 0.1, convention)
+    layer = keras.layers.Identity(
+        activity_regularizer=EmbeddingNorm(0.1, convention)
+    )
+    layer(ROWS)
+    np.testing.assert_allclose(got, wanted, rtol=1e-6)
+    np.testing.assert_allclose(layer.losses[0], wanted, rtol=1e-6)
+
+
+@pytest.mark.parametrize("convention", ["squared", "frobenius"])
+def test_embeddings_at_zero_have_a_finite_gradient(convention):
+    rows = tf.zeros((2, 3))
+    with tf.GradientTape() as tape:
+        tape.watch(rows)
+        norm = embedding_norm(rows, convention=convention)
+    np.testing.assert_array_equal(tape.gradient(norm, rows), np.zeros((2, 3)))
+
+
+def test_squared_norm_does_not_depend_on_the_batch_size():
+    twice = np.concatenate([ROWS, ROWS])
+    np.testing.assert_allclose(
+        embedding_norm(twice), embedding_norm(ROWS), rtol=1e-6
+    )
+
+
+def test_half_precision_does_not_overflow():
+    norm = embedding_norm(np.full((4, 300), 40.0, "float16"), factor=1.0)
+    np.testing.assert_allclose(norm, 480_000.0, rtol=1e-3)
+
+
+def test_config_round_trip_through_a_layer():
+    layer = keras.layers.Dense(
+        3, activity_regularizer=EmbeddingNorm(0.3, "frobenius")
+    )
+    again = keras.layers.Dense.from_config(layer.get_config())
+    assert again.activity_regularizer.get_config() == {
+        "factor": 0.3,
+        "convention": "frobenius",
+    }
+
+
+def test_an_unknown_convention_is_refused():
+    with pytest.raises(ValueError, match="`convention` must be one of"):
+        EmbeddingNorm(convention="l1")
+
+
+def test_a_negative_factor_is_refused():
+    with pytest.raises(ValueError, match="`factor` must not be negative"):
+        EmbeddingNorm(-1.0)

@@ -1,0 +1,66 @@
+"""Losses and metrics on two replicas, absent rows spread unevenly.
+
+Run by tests as a process of its own; exits with 0 if all is well.
+"""
+
+import keras
+import numpy as np
+import tensorflow as tf
+
+from tfcap.losses import NPairLoss
+from tfcap.losses import SequenceCrossentropy
+from tfcap.metrics import NDCG
+from tfcap.metrics import MeanRank
+from tfcap.metrics import MeanReciprocalRank
+from tfcap.metrics import RecallAtK
+
+ABSENT = [-1, -1, -1]
+LABELS = np.array([[1, 0, 0], [0, 1, 0], ABSENT, ABSENT, ABSENT, [0, 0, 1]])
+TOKENS = np.array(
+    [[3, 4, 2], [5, 2, 0], [2, 0, 0], [2, 0, 0], [0, 0, 0], [0, 0, 0]]
+)
+RNG = np.random.default_rng(0)
+SCORES = RNG.normal(size=(6, 3)).astype("float32")
+LOGITS = RNG.normal(size=(6, 3, 6)).astype("float32")
+
+
+def metrics():
+    return [MeanReciprocalRank(), RecallAtK(1), MeanRank(), NDCG()]
+
+
+def fitted(loss, labels, inputs):
+    """Trains for three steps; returns weights, and what evaluation says."""
+    model = keras.Sequential(
+        [
+            keras.Input(inputs.shape[1:]),
+            keras.layers.Dense(inputs.shape[-1], kernel_initializer="ones"),
+        ]
+    )
+    model.compile(
+        keras.optimizers.SGD(0.5),
+        loss=loss,
+        metrics=metrics() if isinstance(loss, NPairLoss) else None,
+    )
+    data = tf.data.Dataset.from_tensor_slices((inputs, labels)).batch(6)
+    history = model.fit(data, epochs=3, verbose=0).history
+    said = model.evaluate(data, verbose=0, return_dict=True)
+    return model.get_weights(), history, said
+
+
+def check(strategy, loss, labels, inputs):
+    with strategy.scope():
+        two = fitted(loss, labels, inputs)
+    one = fitted(loss, labels, inputs)
+    for a, b in zip(keras.tree.flatten(two), keras.tree.flatten(one)):
+        np.testing.assert_allclose(a, b, atol=1e-6)
+
+
+if __name__ == "__main__":
+    tf.config.set_logical_device_configuration(
+        tf.config.list_physical_devices("CPU")[0],
+        [tf.config.LogicalDeviceConfiguration()] * 2,
+    )
+    both = tf.distribute.MirroredStrategy(["/cpu:0", "/cpu:1"])
+    check(both, NPairLoss(), LABELS, SCORES)
+    check(both, SequenceCrossentropy("sequence"), TOKENS, LOGITS)
+    check(both, SequenceCrossentropy("token"), TOKENS, LOGITS)

@@ -1,0 +1,131 @@
+import numpy as np
+import pytest
+
+from tfcap.metrics import candidate_ranks
+from tfcap.metrics import mean_rank
+from tfcap.metrics import mean_reciprocal_rank
+from tfcap.metrics import median_rank
+from tfcap.metrics import ndcg
+from tfcap.metrics import recall_at_k
+
+
+def rank_oracle(row, truth, ties):
+    best = worst = 1
+    for i, score in enumerate(row):
+        best += score > row[truth]
+        worst += score >= row[truth] and i != truth
+    return {
+        "optimistic": best,
+        "pessimistic": worst,
+        "mean": (best + worst) / 2,
+    }[ties]
+
+
+@pytest.mark.parametrize("ties", ["mean", "optimistic", "pessimistic"])
+def test_ranks_equal_a_loop(ties):
+    rng = np.random.default_rng(0)
+    scores = rng.integers(6, size=(3, 5, 9)).astype("float32")
+    truth = rng.integers(9, size=(3, 5))
+    ranks = candidate_ranks(scores, truth, ties)
+    for index, got in np.ndenumerate(ranks):
+        assert got == rank_oracle(scores[index], truth[index], ties)
+
+
+def test_a_constant_scorer_gets_chance_level():
+    scores, truth = np.zeros((40, 100)), np.arange(40)
+    assert mean_rank(candidate_ranks(scores, truth)) == 50.5
+    assert recall_at_k(candidate_ranks(scores, truth), 10) == 0.0
+    assert mean_rank(candidate_ranks(scores, truth, "optimistic")) == 1.0
+
+
+def test_invalid_candidates_do_not_count_whatever_they_score():
+    scores = np.array([[0.5, np.nan, 0.2, np.inf]])
+    valid = np.array([[1, 0, 1, 0]])
+    assert candidate_ranks(scores, [2], valid=valid) == 2
+
+
+def test_minus_infinity_ranks_last():
+    assert candidate_ranks(np.array([[0.5, -np.inf, -1e9]]), [2]) == 2
+
+
+def test_absent_rows_have_no_rank_and_leave_every_mean():
+    ranks = candidate_ranks(np.array([[1.0, 0.0], [np.nan] * 2]), [1, -1])
+    np.testing.assert_array_equal(ranks, [2, np.nan])
+    assert mean_reciprocal_rank(ranks) == 0.5
+    assert recall_at_k(ranks, 1) == 0.0
+    assert mean_rank(ranks) == median_rank(ranks) == 2.0
+
+
+def test_means_of_nothing_are_not_a_number():
+    nothing = [np.nan]
+    assert np.isnan(mean_rank(nothing)) and np.isnan(median_rank(nothing))
+
+
+def test_nan_scores_are_refused_with_their_place():
+    scores = np.zeros((2, 3))
+    scores[1, 2] = np.nan
+    with pytest.raises(ValueError, match=r"must not be NaN.*\(1, 2\)"):
+        candidate_ranks(scores, [0, 0])
+    with pytest.raises(ValueError, match="must not be NaN"):
+        ndcg(scores, np.ones((2, 3)))
+
+
+@pytest.mark.parametrize("truth", [[3], [-2]])
+def test_a_truth_outside_the_row_is_refused(truth):
+    with pytest.raises(ValueError, match=r"`truth` must be in \[-1, 3\)"):
+        candidate_ranks(np.zeros((1, 3)), truth)
+
+
+def test_an_invalid_truth_is_refused():
+    with pytest.raises(ValueError, match="`valid` must include the truth"):
+        candidate_ranks(np.zeros((1, 3)), [0], valid=[[0, 1, 1]])
+
+
+def test_unknown_ties_are_refused():
+    with pytest.raises(ValueError, match="`ties` must be one of"):
+        candidate_ranks(np.zeros((1, 3)), [0], ties="best")
+
+
+def ndcg_oracle(scores, relevance):
+    """The challenge's definition, for scores without ties."""
+    k = sum(r > 0 for r in relevance)
+    by_score = sorted(range(len(scores)), key=lambda i: -scores[i])[:k]
+    dcg = sum(relevance[i] / np.log2(n + 2) for n, i in enumerate(by_score))
+    best = sorted(relevance, reverse=True)[:k]
+    return dcg / sum(r / np.log2(n + 2) for n, r in enumerate(best))
+
+
+def random_relevance(rng, shape):
+    return np.maximum(0, rng.integers(-4, 6, size=shape)) / 5
+
+
+def test_ndcg_equals_the_challenges_definition():
+    rng = np.random.default_rng(1)
+    scores, relevance = (
+        rng.normal(size=(20, 30)),
+        random_relevance(rng, (20, 30)),
+    )
+    wanted = [ndcg_oracle(*rows) for rows in zip(scores, relevance)]
+    np.testing.assert_allclose(ndcg(scores, relevance), wanted)
+
+
+def test_tied_candidates_gain_what_a_random_order_gives_on_average():
+    rng = np.random.default_rng(2)
+    scores, relevance = rng.integers(4, size=12), random_relevance(rng, 12)
+    broken = [
+        ndcg_oracle(scores + rng.uniform(0, 0.1, size=12), relevance)
+        for _ in range(4000)
+    ]
+    error = np.std(broken) / np.sqrt(len(broken))
+    assert abs(ndcg(scores, relevance) - np.mean(broken)) < 4 * error
+
+
+def test_ndcg_is_one_for_the_best_order_and_absent_without_relevance():
+    relevance = np.array([[0.0, 0.2, 1.0], [0.0, 0.0, 0.0]])
+    np.testing.assert_array_equal(ndcg(relevance, relevance), [1, np.nan])
+
+
+def test_candidates_of_negative_relevance_take_no_part_in_ndcg():
+    scores, relevance = np.array([3.0, 9.0, 1.0]), np.array([0.2, -1.0, 1.0])
+    keep = [0, 2]
+    assert ndcg(scores, relevance) == ndcg(scores[keep], relevance[keep])

@@ -1,0 +1,68 @@
+import numpy as np
+import pytest
+
+from tfcap.metrics import RankingReport
+from tfcap.metrics import candidate_ranks
+from tfcap.metrics import mean_rank
+from tfcap.metrics import mean_reciprocal_rank
+from tfcap.metrics import ndcg
+from tfcap.metrics import recall_at_k
+
+RNG = np.random.default_rng(0)
+SCORES = RNG.normal(size=(12, 10, 30))
+TRUTH = RNG.integers(-1, 30, size=(12, 10))
+RELEVANCE = np.maximum(0, RNG.normal(size=SCORES.shape) - 1)
+
+
+def test_batches_add_up_to_the_whole():
+    report = RankingReport()
+    for rows in np.split(np.arange(12), [5, 6]):
+        report.add(SCORES[rows], TRUTH[rows], RELEVANCE[rows])
+    ranks = candidate_ranks(SCORES, TRUTH)
+    wanted = {
+        "mrr": mean_reciprocal_rank(ranks),
+        "r@1": 100 * recall_at_k(ranks, 1),
+        "r@5": 100 * recall_at_k(ranks, 5),
+        "r@10": 100 * recall_at_k(ranks, 10),
+        "mean_rank": mean_rank(ranks),
+        "ndcg": ndcg(SCORES, RELEVANCE).mean(),
+        "count": (TRUTH >= 0).sum(),
+    }
+    assert report.result() == pytest.approx(wanted)
+    assert list(report.result()) == list(wanted)
+
+
+def test_ndcg_is_there_only_where_relevance_was():
+    report = RankingReport()
+    report.add(SCORES, TRUTH)
+    assert "ndcg" not in report.result()
+
+
+def test_ties_are_handed_on():
+    flat = np.zeros((1, 4))
+    ranks = []
+    for ties in ("optimistic", "mean", "pessimistic"):
+        report = RankingReport(ties)
+        report.add(flat, [0])
+        ranks.append(report.result()["mean_rank"])
+    assert ranks == [1.0, 2.5, 4.0]
+
+
+def test_invalid_candidates_count_for_neither_rank_nor_ndcg():
+    valid = np.ones(SCORES.shape, bool)
+    valid[..., 20:] = False
+    some, all_ = RankingReport(), RankingReport()
+    truth = TRUTH % 20
+    some.add(SCORES, truth, RELEVANCE, valid)
+    all_.add(SCORES[..., :20], truth, RELEVANCE[..., :20])
+    assert some.result() == all_.result()
+
+
+def test_an_empty_report_says_so():
+    result = RankingReport().result()
+    assert result["count"] == 0 and np.isnan(result["mrr"])
+
+
+def test_unknown_ties_are_refused():
+    with pytest.raises(ValueError, match="`ties` must be one of"):
+        RankingReport("random")

@@ -1,0 +1,12 @@
+"""Losses for `compile()`, and the same as functions of embeddings."""
+
+from tfcap.losses.embedding_norm import EmbeddingNorm
+from tfcap.losses.embedding_norm import embedding_norm
+from tfcap.losses.masked_loss import MaskedLoss
+from tfcap.losses.n_pair_loss import NPairLoss
+from tfcap.losses.n_pair_loss import n_pair_loss
+from tfcap.losses.n_pair_loss import n_pair_loss_from_scores
+from tfcap.losses.one_pair_loss import OnePairLoss
+from tfcap.losses.one_pair_loss import one_pair_loss
+from tfcap.losses.sequence_crossentropy import SequenceCrossentropy
+from tfcap.losses.sequence_crossentropy import sequence_crossentropy

@@ -1,0 +1,112 @@
+"""Penalty on the norm of embeddings."""
+
+import keras
+from keras import ops
+
+from tfcap.losses.reduction import at_least_float32
+from tfcap.ops import num_replicas
+from tfcap.ops import sum_over_replicas
+
+CONVENTIONS = ("squared", "frobenius")
+
+
+def embedding_norm(embeddings, factor=0.1, convention="squared"):
+    """Keeps embeddings small, as dot-product losses need.
+
+    ```
+    squared   = factor * mean over rows of sum(row ** 2)
+    frobenius = factor * sqrt(sum(embeddings ** 2)) / B
+    ```
+
+    Args:
+        embeddings: Float tensor of shape `(B, ..., D)`; each last axis is a
+            row.
+        factor: Float. Defaults to `0.1`.
+        convention: `"squared"`, or `"frobenius"` for the penalty of the
+            released code of Lu et al., whose pull on one row weakens as the
+            batch grows. Defaults to `"squared"`.
+
+    Returns:
+        Float scalar tensor, at least float32.
+
+    Example:
+
+    >>> rows = np.array([[3.0, 4.0], [0.0, 0.0]])
+    >>> print(tfcap.losses.embedding_norm(rows, factor=1.0).numpy())
+    12.5
+    >>> norm = tfcap.losses.embedding_norm(rows, 1.0, convention="frobenius")
+    >>> print(norm.numpy())
+    2.5
+
+    Reference:
+
+    - Lu et al., Best of Both Worlds, NIPS 2017, section 4.2: "we regularize
+      the L2 norm of the embedding vectors to be small"
+    """
+    check_convention(convention)
+    embeddings = at_least_float32(embeddings)
+    squares = ops.sum(ops.square(embeddings), axis=-1)
+    if convention == "squared":
+        return factor * ops.mean(squares)
+    batch = ops.cast(ops.shape(embeddings)[0] * num_replicas(), squares.dtype)
+    # The norm is of the whole batch, on every replica; the root has no
+    # gradient at zero.
+    total = sum_over_replicas(ops.sum(squares))
+    return factor * ops.sqrt(ops.maximum(total, 1e-24)) / batch
+
+
+@keras.saving.register_keras_serializable(package="tfcap")
+class EmbeddingNorm(keras.regularizers.Regularizer):
+    """The penalty of `embedding_norm()` as an `activity_regularizer`.
+
+    Keras divides what an activity regularizer returns by the size of the first
+    axis. This one returns the penalty times that size, so that what reaches
+    the loss is `embedding_norm()` itself.
+
+    Args:
+        factor: Float. Defaults to `0.1`.
+        convention: `"squared"` or `"frobenius"`. Defaults to `"squared"`.
+
+    Call arguments:
+        x: Float tensor of shape `(B, ..., D)`.
+
+    Returns:
+        Float scalar tensor, `B * embedding_norm(x)`.
+
+    Example:
+
+    >>> norm = tfcap.losses.EmbeddingNorm(factor=1.0)
+    >>> layer = keras.layers.Identity(activity_regularizer=norm)
+    >>> _ = layer(np.array([[3.0, 4.0], [0.0, 0.0]]))
+    >>> print(layer.losses[0].numpy())
+    12.5
+
+    Reference:
+
+    - Lu et al., Best of Both Worlds, NIPS 2017, section 4.2
+    """
+
+    def __init__(self, factor=0.1, convention="squared"):
+        check_convention(convention)
+        if factor < 0:
+            raise ValueError(
+                f"`factor` must not be negative. Received: factor={factor}."
+            )
+        self.factor = factor
+        self.convention = convention
+
+    def __call__(self, x):
+        norm = embedding_norm(x, self.factor, self.convention)
+        return norm * ops.cast(ops.shape(x)[0], norm.dtype)
+
+    def get_config(self):
+        return {"factor": self.factor, "convention": self.convention}
+
+
+def check_convention(convention):
+    """Refuses what is neither "squared" nor "frobenius"."""
+    if convention not in CONVENTIONS:
+        raise ValueError(
+            f"`convention` must be one of {CONVENTIONS}. "
+            f"Received: convention={convention!r}."
+        )

@@ -1,0 +1,18 @@
+"""How good a ranking, how varied the language, how sure the comparison."""
+
+from tfcap.metrics.diversity import answer_statistics
+from tfcap.metrics.intervals import Interval
+from tfcap.metrics.intervals import mean_interval
+from tfcap.metrics.intervals import paired_bootstrap
+from tfcap.metrics.keras_mean_rank import MeanRank
+from tfcap.metrics.keras_mean_reciprocal_rank import MeanReciprocalRank
+from tfcap.metrics.keras_ndcg import NDCG
+from tfcap.metrics.keras_recall_at_k import RecallAtK
+from tfcap.metrics.ranking import candidate_ranks
+from tfcap.metrics.ranking import mean_rank
+from tfcap.metrics.ranking import mean_reciprocal_rank
+from tfcap.metrics.ranking import median_rank
+from tfcap.metrics.ranking import ndcg
+from tfcap.metrics.ranking import recall_at_k
+from tfcap.metrics.ranking_metric import RankingMetric
+from tfcap.metrics.ranking_report import RankingReport

@@ -1,0 +1,233 @@
+"""Ranks of the truth among candidates, and what is made of them, in NumPy."""
+
+import numpy as np
+
+TIES = ("mean", "optimistic", "pessimistic")
+
+
+def candidate_ranks(scores, truth, ties="mean", valid=None):
+    """Ranks the true candidate of each row by its score.
+
+    ```
+    better = number of candidates that score above the truth
+    equal  = number of other candidates that score the same
+    rank   = 1 + better + {"mean": equal / 2, "optimistic": 0,
+                           "pessimistic": equal}[ties]
+    ```
+
+    With the mean rank of a tie, a scorer that cannot tell candidates apart
+    gets chance level; optimistic ties would call it perfect.
+
+    Args:
+        scores: Float array of shape `(..., N)`, higher is better.
+        truth: Integer array of shape `(...)`, the true candidate's index; -1
+            for an absent row.
+        ties: `"mean"`, `"optimistic"` or `"pessimistic"`. Defaults to
+            `"mean"`.
+        valid: Boolean array of shape `(..., N)`, false for candidates that
+            take no part. Defaults to `None`, all do.
+
+    Returns:
+        Float64 array of shape `(...)`, 1 is best; NaN for absent rows, which
+        the statistics below leave out.
+
+    Raises:
+        ValueError: If a score that takes part is NaN, or `truth` points
+            outside the row or at an invalid candidate.
+
+    Example:
+
+    >>> scores = np.array([[0.1, 0.9, 0.5], [0.3, 0.3, 0.3]])
+    >>> print(tfcap.metrics.candidate_ranks(scores, [2, 0]))
+    [2. 2.]
+
+    Reference:
+
+    - Lu et al.'s evaluation code counts what is strictly better, that is
+      `ties="optimistic"`
+    """
+    if ties not in TIES:
+        raise ValueError(
+            f"`ties` must be one of {TIES}. Received: ties={ties!r}."
+        )
+    scores, truth = np.asarray(scores), np.asarray(truth)
+    if scores.shape[:-1] != truth.shape:
+        raise ValueError(
+            "`truth` must have the shape of the scores without their last "
+            f"axis. Received: scores.shape={scores.shape}, "
+            f"truth.shape={truth.shape}."
+        )
+    if truth.size and (truth.min() < -1 or truth.max() >= scores.shape[-1]):
+        raise ValueError(
+            f"`truth` must be in [-1, {scores.shape[-1]}). "
+            f"Received: values from {truth.min()} to {truth.max()}."
+        )
+    present = truth >= 0
+    valid = np.broadcast_to(True if valid is None else valid, scores.shape)
+    takes_part = valid.astype(bool) & present[..., None]
+    _refuse_nan(scores, takes_part)
+    index = np.maximum(truth, 0)[..., None]
+    if not np.take_along_axis(takes_part, index, -1)[..., 0][present].all():
+        raise ValueError(
+            "`valid` must include the truth of each row. "
+            "Received: a row whose true candidate is invalid."
+        )
+    own = np.take_along_axis(scores, index, -1)
+    better = (takes_part & (scores > own)).sum(-1)
+    equal = (takes_part & (scores == own)).sum(-1) - 1
+    share = {"mean": 0.5, "optimistic": 0.0, "pessimistic": 1.0}[ties]
+    return np.where(present, 1 + better + share * equal, np.nan)
+
+
+def mean_reciprocal_rank(ranks):
+    """Mean of `1 / rank`, in `(0, 1]`.
+
+    Args:
+        ranks: Float array of any shape; NaN is left out.
+
+    Returns:
+        Float, NaN if there is no rank.
+
+    Example:
+
+    >>> tfcap.metrics.mean_reciprocal_rank([1, 4])
+    0.625
+    """
+    return _mean(1 / _known(ranks))
+
+
+def recall_at_k(ranks, k):
+    """Share of ranks that are at most `k`, in `[0, 1]`.
+
+    Args:
+        ranks: Float array of any shape; NaN is left out.
+        k: Integer.
+
+    Returns:
+        Float, NaN if there is no rank.
+
+    Example:
+
+    >>> tfcap.metrics.recall_at_k([1, 4, 5, 9], k=5)
+    0.75
+    """
+    return _mean(_known(ranks) <= k)
+
+
+def mean_rank(ranks):
+    """Mean of the ranks.
+
+    Args:
+        ranks: Float array of any shape; NaN is left out.
+
+    Returns:
+        Float, NaN if there is no rank.
+
+    Example:
+
+    >>> tfcap.metrics.mean_rank([1, 4])
+    2.5
+    """
+    return _mean(_known(ranks))
+
+
+def median_rank(ranks):
+    """Median of the ranks.
+
+    Args:
+        ranks: Float array of any shape; NaN is left out.
+
+    Returns:
+        Float, NaN if there is no rank.
+
+    Example:
+
+    >>> tfcap.metrics.median_rank([1, 4, 90])
+    4.0
+    """
+    known = _known(ranks)
+    return float(np.median(known)) if known.size else float("nan")
+
+
+def ndcg(scores, relevance):
+    """Normalized discounted cumulative gain of each row, as VisDial v1.0's.
+
+    ```
+    k    = number of candidates with relevance > 0
+    dcg  = sum of relevance / log2(1 + rank) over the k best-scored candidates
+    ndcg = dcg / (dcg of the candidates sorted by relevance)
+    ```
+
+    Candidates of one score share the mean discount of the ranks that they
+    occupy, which is what a random order gives on average. The challenge's code
+    breaks ties by position.
+
+    Args:
+        scores: Float array of shape `(..., N)`, higher is better.
+        relevance: Float array of shape `(..., N)`, at least 0; negative for a
+            candidate that takes no part.
+
+    Returns:
+        Float64 array of shape `(...)` in `[0, 1]`; NaN for rows in which
+        nothing is relevant.
+
+    Raises:
+        ValueError: If a score that takes part is NaN.
+
+    Example:
+
+    >>> scores, relevance = np.array([[3, 2, 1]]), np.array([[0.0, 1.0, 0.5]])
+    >>> print(tfcap.metrics.ndcg(scores, relevance).round(4))
+    [0.4796]
+
+    Reference:
+
+    - Das et al., Visual Dialog, CVPR 2017, and the Visual Dialog Challenge
+      2018, where the metric was introduced
+    """
+    scores = np.asarray(scores, "float64")
+    relevance = np.asarray(relevance, "float64")
+    if scores.shape != relevance.shape:
+        raise ValueError(
+            "`relevance` must have the shape of the scores. Received: "
+            f"relevance.shape={relevance.shape}, scores.shape={scores.shape}."
+        )
+    _refuse_nan(scores, relevance >= 0)
+    n = scores.shape[-1]
+    rows = zip(scores.reshape(-1, n), relevance.reshape(-1, n))
+    values = [_row_ndcg(*row) for row in rows]
+    return np.array(values, "float64").reshape(scores.shape[:-1])
+
+
+def _row_ndcg(scores, relevance):
+    scores, relevance = scores[relevance >= 0], relevance[relevance >= 0]
+    k = np.count_nonzero(relevance > 0)
+    if k == 0:
+        return np.nan
+    discounts = 1 / np.log2(np.arange(2, k + 2))
+    gained = np.concatenate([[0], np.cumsum(discounts)])
+    ordered = np.sort(-scores)
+    first = np.searchsorted(ordered, -scores, "left")
+    last = np.searchsorted(ordered, -scores, "right")
+    share = gained[np.minimum(last, k)] - gained[np.minimum(first, k)]
+    best = np.sort(relevance)[::-1][:k] @ discounts
+    return (relevance * share / (last - first)).sum() / best
+
+
+def _refuse_nan(scores, takes_part):
+    bad = np.isnan(scores) & takes_part
+    if bad.any():
+        raise ValueError(
+            "`scores` must not be NaN: a NaN has no rank. Received: "
+            f"{bad.sum()} NaN of {bad.size}, the first at index "
+            f"{tuple(map(int, np.argwhere(bad)[0]))}."
+        )
+
+
+def _known(ranks):
+    ranks = np.asarray(ranks, "float64").ravel()
+    return ranks[~np.isnan(ranks)]
+
+
+def _mean(values):
+    return float(values.mean()) if values.size else float("nan")
