@@ -1,0 +1,161 @@
+import gc
+import weakref
+
+import keras
+import numpy as np
+import pytest
+from keras import ops
+
+from tfcap.decoding.candidate_scores import score_candidates
+from tfcap.decoding.speaker import stepwise_log_probs
+
+BOS, EOS, VOCABULARY = 1, 2, 11
+
+
+class RecurrentSpeaker(keras.Model):
+    """Any recurrent cell over any context; counts how often it is traced."""
+
+    vocabulary_size, bos, eos = VOCABULARY, BOS, EOS
+
+    def __init__(self, cell=keras.layers.GRUCell, dtype=None):
+        super().__init__(dtype=dtype)
+        keras.utils.set_random_seed(0)
+        self.embed = keras.layers.Embedding(VOCABULARY, 6, dtype=dtype)
+        self.cell = cell(5, dtype=dtype)
+        self.head = keras.layers.Dense(
+            VOCABULARY, kernel_initializer="random_normal", dtype=dtype
+        )
+        self.embed.build()
+        self.cell.build((None, 6))
+        self.head.build((None, 5))
+        self.traces = 0
+        self.built = True
+
+    def begin(self, inputs, training=False):
+        size = self.cell.state_size
+        parts = len(size) if isinstance(size, (list, tuple)) else 1
+        hidden = [ops.cast(inputs, self.compute_dtype)] * parts
+        return {
+            "hidden": hidden,
+            "context": ops.tile(inputs[:, None], (1, 2, 1)),
+        }
+
+    def step(self, words, state, training=False):
+        self.traces += 1
+        out, hidden = self.cell(self.embed(words), state["hidden"])
+        context = ops.mean(state["context"], axis=1)
+        logits = self.head(out + ops.cast(context, out.dtype)) * 30
+        return logits, {"hidden": hidden, "context": state["context"]}
+
+    def log_probs(self, state, tokens, training=False):
+        return stepwise_log_probs(self, state, tokens, training)
+
+
+def case(seed=0, questions=7, candidates=9, answers=20, length=5):
+    rng = np.random.default_rng(seed)
+    table = np.zeros((answers, length), "int32")
+    for row in table:
+        words = rng.integers(3, 7, size=rng.integers(0, length))
+        row[: len(words) + 1] = [*words, EOS]
+    options = rng.integers(0, answers, size=(questions, candidates))
+    context = rng.normal(size=(questions, 5)).astype("float32")
+    return context, table, options
+
+
+def one_by_one(speaker, context, answers, options):
+    scores = np.zeros(options.shape)
+    for (q, n), answer in np.ndenumerate(options):
+        state = speaker.begin(context[q : q + 1])
+        row = answers[answer][None, None]
+        scores[q, n] = np.sum(speaker.log_probs(state, row))
+    return scores
+
+
+@pytest.mark.parametrize("cell", [keras.layers.GRUCell, keras.layers.LSTMCell])
+def test_equals_scoring_one_by_one(cell):
+    speaker, (context, answers, options) = RecurrentSpeaker(cell), case()
+    scores = score_candidates(speaker, speaker.begin(context), answers, options)
+    wanted = one_by_one(speaker, context, answers, options)
+    assert scores.dtype == np.float32 and wanted.std() > 1
+    np.testing.assert_allclose(scores, wanted, rtol=2e-5)
+
+
+@pytest.mark.parametrize("max_rows", [1, 4, 20, 10_000])
+def test_memory_bounds_change_nothing(max_rows):
+    speaker, (context, answers, options) = RecurrentSpeaker(), case()
+    state = speaker.begin(context)
+    np.testing.assert_allclose(
+        score_candidates(speaker, state, answers, options, max_rows=max_rows),
+        score_candidates(speaker, state, answers, options),
+        rtol=1e-5,
+    )
+
+
+def test_the_mean_is_per_word_with_the_end_token():
+    speaker, (context, answers, options) = RecurrentSpeaker(), case()
+    state = speaker.begin(context)
+    total, mean = (
+        score_candidates(speaker, state, answers, options, kind=kind)
+        for kind in ("loglik_sum", "loglik_mean")
+    )
+    np.testing.assert_allclose(
+        mean, total / (answers > 0).sum(-1)[options], rtol=1e-6
+    )
+
+
+def test_absent_options_score_minus_infinity():
+    speaker, (context, answers, options) = RecurrentSpeaker(), case()
+    state = speaker.begin(context)
+    holes = np.where(options % 3 == 0, -1, options)
+    holes[2] = -1
+    scores = score_candidates(speaker, state, answers, holes)
+    wanted = score_candidates(speaker, state, answers, options)
+    np.testing.assert_allclose(
+        scores, np.where(holes == -1, -np.inf, wanted), rtol=1e-5
+    )
+    nothing = score_candidates(speaker, state, answers, holes * 0 - 1)
+    assert (nothing == -np.inf).all()
+
+
+def test_a_speaker_is_traced_once_for_all_sizes():
+    speaker = RecurrentSpeaker()
+    for seed, questions in enumerate([7, 3, 1, 12]):
+        context, answers, options = case(seed, questions, candidates=3 + seed)
+        state = speaker.begin(context)
+        score_candidates(speaker, state, answers, options, max_rows=16)
+    assert speaker.traces == 1
+
+
+def test_training_between_calls_is_seen():
+    speaker, (context, answers, options) = RecurrentSpeaker(), case()
+    state = speaker.begin(context)
+    score_candidates(speaker, state, answers, options)
+    speaker.head.bias.assign(np.linspace(-3, 3, VOCABULARY))
+    scores = score_candidates(speaker, state, answers, options)
+    wanted = one_by_one(speaker, context, answers, options)
+    np.testing.assert_allclose(scores, wanted, rtol=2e-5)
+
+
+def test_half_precision_is_close():
+    context, answers, options = case()
+    single, half = RecurrentSpeaker(), RecurrentSpeaker(dtype="mixed_bfloat16")
+    scores = [
+        score_candidates(s, s.begin(context), answers, options)
+        for s in (single, half)
+    ]
+    np.testing.assert_allclose(*scores, rtol=0.1, atol=0.5)
+
+
+def test_a_speaker_that_nobody_needs_is_let_go():
+    speaker, (context, answers, options) = RecurrentSpeaker(), case()
+    score_candidates(speaker, speaker.begin(context), answers, options)
+    gone = weakref.ref(speaker)
+    del speaker
+    gc.collect()
+    assert gone() is None
+
+
+def test_an_unknown_kind_is_refused():
+    context, answers, options = case()
+    with pytest.raises(ValueError, match="`kind` must be one of"):
+        score_candidates(None, context, answers, options, kind="dot")

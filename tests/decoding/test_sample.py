@@ -1,0 +1,96 @@
+import numpy as np
+import pytest
+from keras import ops
+
+from tests import tiny
+from tfcap.decoding import Sample
+from tfcap.decoding import stepwise_log_probs
+from tfcap.layers import Categorical
+from tfcap.layers import GumbelSoftmaxST
+from tfcap.layers import PartialSamplingST
+
+ROWS = 4000
+
+
+def rollout(channel, rows=ROWS, speaker=None, **kwargs):
+    speaker = speaker or tiny.TableSpeaker()
+    kwargs = {"max_length": 2, **kwargs}
+    state = speaker.begin(tiny.batch(rows))
+    return speaker, Sample(channel, **kwargs).decode(speaker, state)
+
+
+@pytest.mark.parametrize(
+    "channel",
+    [
+        Categorical(seed=0),
+        PartialSamplingST(0.0, seed=0),
+        GumbelSoftmaxST(seed=0),
+    ],
+)
+def test_every_caption_comes_as_often_as_the_speaker_means_it(channel):
+    speaker, said = rollout(channel, rows=20_000)
+    table = ops.convert_to_numpy(speaker.table)
+    tokens = ops.convert_to_numpy(said.tokens)[:, 0]
+    for caption in tiny.captions():
+        p = tiny.probability(table, caption)
+        share = (tokens == caption).all(-1).mean()
+        assert abs(share - p) < 4.5 * np.sqrt(p * (1 - p) / 20_000)
+
+
+def test_log_probs_are_those_of_the_words_that_were_said():
+    speaker, said = rollout(Categorical(seed=1), num_samples=3, rows=16)
+    assert said.tokens.shape == (16, 3, 2)
+    again = stepwise_log_probs(
+        speaker, speaker.begin(tiny.batch(16)), said.tokens
+    )
+    np.testing.assert_allclose(said.log_probs, again, atol=1e-6)
+
+
+def test_nothing_is_said_after_the_end():
+    _, said = rollout(PartialSamplingST(0.3, seed=2), max_length=6, rows=500)
+    tokens, mask = np.array(said.tokens), np.array(said.mask)
+    ended = np.cumsum(tokens == tiny.EOS, -1) - (tokens == tiny.EOS) > 0
+    assert ended.any()
+    assert (tokens[ended] == 0).all() and (mask[ended] == 0).all()
+    assert (np.array(said.words)[ended] == 0).all()
+    assert (np.array(said.log_probs)[ended] == 0).all()
+
+
+def test_whole_distributions_end_where_the_drawn_word_ends():
+    _, said = rollout(PartialSamplingST(1.0, seed=2), rows=ROWS, max_length=1)
+    table = ops.convert_to_numpy(tiny.TableSpeaker().table)
+    share = (np.array(said.tokens) == tiny.EOS).mean()
+    p = tiny.probability(table, (tiny.EOS,))
+    assert abs(share - p) < 4.5 * np.sqrt(p * (1 - p) / ROWS)
+    assert not said.discrete
+
+
+def test_relaxed_feedback_hands_the_words_themselves_back():
+    heard = []
+
+    class Listening(tiny.TableSpeaker):
+        def step(self, words, state, training=False):
+            heard.append(words)
+            return super().step(words, state, training)
+
+    _, said = rollout(
+        GumbelSoftmaxST(seed=0), 8, Listening(), feedback="relaxed"
+    )
+    np.testing.assert_array_equal(heard[1], said.words[:, 0, 0])
+    heard.clear()
+    rollout(GumbelSoftmaxST(seed=0), 8, Listening())
+    assert heard[1].shape == (8,)
+
+
+@pytest.mark.parametrize(
+    "arguments, message",
+    [
+        ({"feedback": "soft"}, r"`feedback`.*Received: feedback='soft'"),
+        ({"num_samples": 0}, r"`num_samples`.*num_samples=0"),
+        ({"max_length": 0}, r"`max_length`.*max_length=0"),
+        ({"channel": "gumbel"}, r"`channel`.*channel='gumbel'"),
+    ],
+)
+def test_bad_arguments_are_named(arguments, message):
+    with pytest.raises((ValueError, TypeError), match=message):
+        Sample(**arguments)

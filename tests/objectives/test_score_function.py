@@ -1,0 +1,129 @@
+import numpy as np
+import pytest
+import tensorflow as tf
+from keras import ops
+
+from tests import tiny
+from tfcap.decoding import Greedy
+from tfcap.decoding import GroundTruth
+from tfcap.decoding import Sample
+from tfcap.layers import Categorical
+from tfcap.layers import PartialSamplingST
+from tfcap.objectives import DecoderBaseline
+from tfcap.objectives import Episode
+from tfcap.objectives import LeaveOneOutBaseline
+from tfcap.objectives import ScoreFunction
+from tfcap.objectives import TeacherForcing
+from tfcap.rewards import Constant
+from tfcap.rewards import Reward
+
+WORTH = np.array([0.0, 0.0, 0.5, 2.0, -1.0], "float32")
+
+
+class Worth(Reward):
+    """Each word is worth something, and a word said twice a lot more."""
+
+    name = "worth"
+
+    def call(self, rollout, episode):
+        tokens = rollout.tokens
+        worth = ops.sum(ops.take(WORTH, tokens) * rollout.mask, axis=-1)
+        twice = ops.cast(tokens[..., 0] == tokens[..., 1], "float32")
+        return worth + 3.0 * twice
+
+
+def exact_gradient(speaker):
+    """Of the expected reward, by enumeration of all captions."""
+    tokens = tiny.captions()
+    with tf.GradientTape() as tape:
+        log_probs = speaker.log_probs(
+            speaker.begin(tiny.batch(1)), tokens[None]
+        )
+        p = ops.exp(ops.sum(log_probs[0], axis=-1))
+        worth = ops.sum(ops.take(WORTH, tokens), axis=-1)
+        twice = ops.cast(tokens[:, 0] == tokens[:, 1], "float32")
+        expected = ops.sum(p * (worth + 3.0 * twice))
+    np.testing.assert_allclose(ops.sum(p), 1.0, rtol=1e-5)
+    return tape.gradient(expected, speaker.table.value).numpy()
+
+
+def estimates(speaker, objective, rows=500, repeats=60):
+    @tf.function
+    def one():
+        with tf.GradientTape() as tape:
+            loss, _ = objective.loss(Episode(speaker, tiny.batch(rows)))
+        return -tape.gradient(loss, speaker.table.value)
+
+    return np.stack([one().numpy() for _ in range(repeats)])
+
+
+def decoder(num_samples=1):
+    return Sample(Categorical(seed=5), num_samples=num_samples, max_length=2)
+
+
+@pytest.mark.parametrize("baseline", ["none", "greedy", "leave_one_out"])
+def test_the_mean_gradient_is_the_exact_one(baseline):
+    speaker = tiny.TableSpeaker(2)
+    baseline = {
+        "none": None,
+        "greedy": DecoderBaseline(Worth(), Greedy(max_length=2)),
+        "leave_one_out": LeaveOneOutBaseline(),
+    }[baseline]
+    objective = ScoreFunction(Worth(), decoder(3), baseline=baseline)
+    found = estimates(speaker, objective)
+    error = found.std(0, ddof=1) / np.sqrt(len(found))
+    gap = np.abs(found.mean(0) - exact_gradient(speaker))
+    assert (gap <= 4.5 * error + 1e-6).all()
+    # The test would notice a gradient that is wrong by a tenth.
+    scale = np.abs(exact_gradient(speaker)).max()
+    assert error.max() < 0.03 * scale
+
+
+def test_leaving_one_out_quietens_the_gradient():
+    class MostlyGood(Worth):
+        def call(self, rollout, episode):
+            return 5.0 + super().call(rollout, episode)
+
+    def noise(baseline):
+        speaker = tiny.TableSpeaker(2)
+        objective = ScoreFunction(MostlyGood(), decoder(4), baseline)
+        return estimates(speaker, objective, repeats=30).var(0).sum()
+
+    assert noise(LeaveOneOutBaseline()) < 0.3 * noise(None)
+
+
+def test_a_constant_reward_on_ground_truth_is_cross_entropy():
+    speaker = tiny.TableSpeaker()
+    references = [[[3, 2]], [[2, 0]], [[0, 0]]]
+    inputs = tiny.batch(3, references)
+    table = ops.convert_to_numpy(speaker.table)
+    expected = -np.mean(
+        [np.log(tiny.probability(table, c)) for c in ([3, 2], [2])]
+    )
+    for objective in (
+        TeacherForcing(),
+        ScoreFunction(Constant(1.0), GroundTruth()),
+    ):
+        loss, _ = objective.loss(Episode(speaker, inputs))
+        np.testing.assert_allclose(loss, expected, rtol=1e-5)
+    per_token, _ = TeacherForcing("token").loss(Episode(speaker, inputs))
+    np.testing.assert_allclose(per_token, expected * 2 / 3, rtol=1e-5)
+
+
+def test_distributions_have_no_log_probability():
+    objective = ScoreFunction(
+        Worth(), Sample(PartialSamplingST(0.5), max_length=2)
+    )
+    with pytest.raises(ValueError, match="discrete.*PartialSamplingST"):
+        objective.loss(Episode(tiny.TableSpeaker(), tiny.batch(2)))
+
+
+def test_an_unknown_normalization_is_refused():
+    with pytest.raises(ValueError, match="`normalize`.*normalize='word'"):
+        ScoreFunction(Worth(), decoder(), normalize="word")
+
+
+def test_one_sample_cannot_be_left_out():
+    objective = ScoreFunction(Worth(), decoder(1), LeaveOneOutBaseline())
+    with pytest.raises(ValueError, match="at least 2 samples"):
+        objective.loss(Episode(tiny.TableSpeaker(), tiny.batch(2)))

@@ -1,0 +1,77 @@
+"""A speaker small enough to enumerate everything that it can say."""
+
+import itertools
+
+import keras
+import numpy as np
+from keras import ops
+
+from tfcap.decoding import stepwise_log_probs
+
+BOS, EOS = 1, 2
+VOCABULARY = 5
+#: Words that can be said: the end token and two others.
+WORDS = (2, 3, 4)
+
+
+class TableSpeaker(keras.Model):
+    """The logits of the next word are a row of a table, by the last word."""
+
+    vocabulary_size, bos, eos = VOCABULARY, BOS, EOS
+
+    def __init__(self, seed=0, scale=1.0):
+        super().__init__()
+        self.table = self.add_weight(
+            shape=(VOCABULARY, VOCABULARY),
+            initializer=keras.initializers.RandomNormal(
+                stddev=scale, seed=seed
+            ),
+            name="table",
+        )
+        self.built = True
+
+    def begin(self, inputs, training=False):
+        return [ops.zeros((ops.shape(inputs["rows"])[0], 1))]
+
+    def step(self, words, state, training=False):
+        if len(words.shape) == 1:
+            words = ops.one_hot(words, VOCABULARY)
+        unsaid = np.array([-1e9, -1e9, 0.0, 0.0, 0.0], "float32")
+        return ops.matmul(words, self.table) + unsaid, state
+
+    def log_probs(self, state, tokens, training=False):
+        return stepwise_log_probs(self, state, tokens, training)
+
+    def references(self, inputs):
+        if "references" in inputs:
+            return inputs["references"]
+        return ops.full((ops.shape(inputs["rows"])[0], 1, 1), EOS, "int32")
+
+
+def batch(rows, references=None):
+    inputs = {"rows": np.zeros((rows, 1), "float32")}
+    if references is not None:
+        inputs["references"] = np.asarray(references, "int32")
+    return inputs
+
+
+def captions(length=2):
+    """Everything of at most `length` words, padded with 0."""
+    said = set()
+    for words in itertools.product(WORDS, repeat=length):
+        end = words.index(EOS) + 1 if EOS in words else length
+        said.add(words[:end] + (0,) * (length - end))
+    return np.array(sorted(said), "int32")
+
+
+def probability(table, caption):
+    """Probability of one caption under a table, by a plain loop."""
+    last, total = BOS, 1.0
+    for word in caption:
+        if word == 0:
+            break
+        logits = table[last][list(WORDS)]
+        p = np.exp(logits - logits.max())
+        total *= (p / p.sum())[WORDS.index(word)]
+        last = word
+    return total

@@ -1,0 +1,11 @@
+"""How words come: decoders, and what they ask of a speaker."""
+
+from tfcap.decoding.beam_search import BeamSearch
+from tfcap.decoding.candidate_scores import score_candidates
+from tfcap.decoding.decoder import Decoder
+from tfcap.decoding.greedy import Greedy
+from tfcap.decoding.ground_truth import GroundTruth
+from tfcap.decoding.rollout import Rollout
+from tfcap.decoding.sample import Sample
+from tfcap.decoding.speaker import Speaker
+from tfcap.decoding.speaker import stepwise_log_probs

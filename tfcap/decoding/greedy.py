@@ -1,0 +1,41 @@
+"""The most likely word at every step."""
+
+from keras import ops
+
+from tfcap.decoding.decoder import Decoder
+from tfcap.decoding.decoder import check_max_length
+from tfcap.decoding.unroll import unroll
+
+
+class Greedy(Decoder):
+    """Takes the most likely word at every step.
+
+    As a baseline it is decoded as at inference, with dropout off.
+
+    Args:
+        max_length: Integer `T`, number of words with the end token.
+
+    Example:
+
+    >>> tfcap.decoding.Greedy(max_length=9).max_length
+    9
+    """
+
+    def __init__(self, max_length=16):
+        check_max_length(max_length)
+        self.max_length = max_length
+
+    def decode(self, speaker, state, references=None, training=False):
+        def draw(logits):
+            ids = ops.argmax(logits, axis=-1)
+            return ops.one_hot(ids, logits.shape[-1], dtype=logits.dtype), ids
+
+        return unroll(
+            speaker,
+            state,
+            draw,
+            num_samples=1,
+            max_length=self.max_length,
+            relaxed=False,
+            training=False,
+        ).stop_gradient()

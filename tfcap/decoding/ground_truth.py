@@ -1,0 +1,32 @@
+"""The words that people said."""
+
+from tfcap.decoding.decoder import Decoder
+from tfcap.decoding.rollout import Rollout
+from tfcap.ops import check_shape
+from tfcap.ops import sequence_mask
+
+
+class GroundTruth(Decoder):
+    """Makes the speaker say the references.
+
+    With a constant reward this is teacher forcing.
+
+    Example:
+
+    >>> class Scribe:
+    ...     eos = 2
+    >>> references = np.array([[[5, 2, 0]]])
+    >>> rollout = tfcap.decoding.GroundTruth().decode(Scribe, None, references)
+    >>> print(rollout.mask.numpy())
+    [[[1. 1. 0.]]]
+    """
+
+    def decode(self, speaker, state, references=None, training=False):
+        if references is None:
+            raise ValueError(
+                "`references` must hold the human words, of shape (B, S, T), "
+                "for the GroundTruth decoder. Received: references=None. "
+                "Return them from the speaker's `references()`."
+            )
+        check_shape(references, "B S T", "references")
+        return Rollout(references, sequence_mask(references, speaker.eos))

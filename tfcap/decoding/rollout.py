@@ -1,0 +1,46 @@
+"""What a decoder hands on: words, and what is known about them."""
+
+from typing import Any
+from typing import NamedTuple
+
+from keras import ops
+
+
+class Rollout(NamedTuple):
+    """Words that a speaker said, or is made to say.
+
+    Args:
+        tokens: Integer tensor of shape `(B, S, T)`, padded with 0.
+        mask: Float tensor of shape `(B, S, T)`: 1 up to and including the end
+            token.
+        words: Float tensor of shape `(B, S, T, V)`, the words as vectors that
+            a listener can read and gradients can pass, zero under the mask;
+            or `None` where words are known as tokens only.
+        log_probs: Float32 tensor of shape `(B, S, T)`, 0 under the mask, or
+            `None` where the speaker has not scored the words yet.
+        scores: Float tensor of shape `(B, S)` by which a search ranked its
+            results, best first, or `None`.
+        discrete: Boolean, whether every vector of `words` is one-hot.
+    """
+
+    tokens: Any
+    mask: Any
+    words: Any = None
+    log_probs: Any = None
+    scores: Any = None
+    discrete: bool = True
+
+    @property
+    def heard(self):
+        """What a listener reads: `words` where there are any, else `tokens`."""
+        return self.tokens if self.words is None else self.words
+
+    def stop_gradient(self):
+        """The same rollout, through which no gradient passes."""
+
+        def stop(tensor):
+            return None if tensor is None else ops.stop_gradient(tensor)
+
+        return self._replace(
+            words=stop(self.words), log_probs=stop(self.log_probs)
+        )

@@ -1,0 +1,89 @@
+"""Words drawn through a word channel."""
+
+import keras
+from keras import ops
+
+from tfcap.decoding.decoder import Decoder
+from tfcap.decoding.decoder import check_max_length
+from tfcap.decoding.unroll import unroll
+from tfcap.layers import Categorical
+from tfcap.layers import WordChannel
+
+
+class Sample(Decoder):
+    """Draws every word through a word channel.
+
+    What the listener reads and what the speaker is fed back are two choices.
+    With `feedback="index"` the speaker reads the drawn word's embedding, and
+    gradients reach it through what the listener reads only. With
+    `feedback="relaxed"` it reads the channel's vector, and gradients also pass
+    from word to word.
+
+    It samples whether or not the speaker trains: to decode without chance, use
+    `Greedy`.
+
+    Args:
+        channel: `tfcap.layers.WordChannel`. Defaults to `Categorical()`.
+        num_samples: Integer `S`, sequences for each row. Defaults to `1`.
+        max_length: Integer `T`, number of words with the end token.
+        feedback: `"index"` or `"relaxed"`.
+
+    Example:
+
+    >>> decoder = tfcap.decoding.Sample(
+    ...     tfcap.layers.GumbelSoftmaxST(temperature=0.5), max_length=9
+    ... )
+    >>> decoder.pathwise
+    True
+
+    Reference:
+
+    - Lu et al., Best of Both Worlds, NIPS 2017, section 4.3
+    - Vered et al., Joint Optimization for Cooperative Image Captioning,
+      ICCV 2019, section 5. The released code feeds the index back for
+      straight-through channels and the vector for partial sampling.
+    """
+
+    def __init__(
+        self, channel=None, num_samples=1, max_length=16, feedback="index"
+    ):
+        channel = Categorical() if channel is None else channel
+        if not isinstance(channel, WordChannel):
+            raise TypeError(
+                "`channel` must be a `tfcap.layers.WordChannel`. Received: "
+                f"channel={channel!r}. Wrap a distribution of your own in a "
+                "subclass that overrides `emit()`."
+            )
+        if feedback not in ("index", "relaxed"):
+            raise ValueError(
+                '`feedback` must be "index" or "relaxed". Received: '
+                f"feedback={feedback!r}."
+            )
+        if not isinstance(num_samples, int) or num_samples < 1:
+            raise ValueError(
+                "`num_samples` must be a positive integer. Received: "
+                f"num_samples={num_samples}."
+            )
+        check_max_length(max_length)
+        self.channel = channel
+        self.num_samples = num_samples
+        self.max_length = max_length
+        self.feedback = feedback
+
+    @property
+    def pathwise(self):
+        return self.channel.differentiable
+
+    def decode(self, speaker, state, references=None, training=False):
+        rows = ops.shape(keras.tree.flatten(state)[0])[0] * self.num_samples
+        with self.channel.decoding(rows):
+            rollout = unroll(
+                speaker,
+                state,
+                self.channel.draw,
+                num_samples=self.num_samples,
+                max_length=self.max_length,
+                relaxed=self.feedback == "relaxed",
+                training=training,
+            )
+        return rollout._replace(discrete=self.channel.discrete)

@@ -1,0 +1,78 @@
+"""What a decoder asks of a speaker."""
+
+from typing import Any
+from typing import Protocol
+from typing import runtime_checkable
+
+from keras import ops
+
+from tfcap.ops import repeat_samples
+from tfcap.ops import sequence_mask
+from tfcap.ops import token_log_probs
+
+
+@runtime_checkable
+class Speaker(Protocol):
+    """A network that says one word after another.
+
+    Any object with these attributes is a speaker; nothing is inherited. B
+    counts what is spoken about: images, or the questions of all dialogs of a
+    batch.
+
+    Attributes:
+        vocabulary_size: Integer `V`.
+        bos: Integer, id that a sequence starts from.
+        eos: Integer, id that ends a sequence.
+    """
+
+    vocabulary_size: int
+    bos: int
+    eos: int
+
+    def begin(self, inputs, training=False) -> Any:
+        """Reads a batch: nest of tensors with leading axis `B`."""
+
+    def step(self, words, state, training=False) -> tuple[Any, Any]:
+        """Says one word more.
+
+        Args:
+            words: Integer tensor `(B,)`, or distributions `(B, V)`.
+            state: What `begin()` or the last `step()` returned.
+            training: Boolean.
+
+        Returns:
+            Logits of shape `(B, V)`, and the next state.
+        """
+
+    def log_probs(self, state, tokens, training=False) -> Any:
+        """Scores given words: `(B, S, T)` to float32 `(B, S, T)`."""
+
+    def references(self, inputs) -> Any:
+        """The human words of a batch: integers of shape `(B, S, T)`."""
+
+
+def stepwise_log_probs(speaker, state, tokens, training=False):
+    """Scores given words with `step()` alone.
+
+    A speaker that has no faster way implements `log_probs()` by this.
+
+    Args:
+        speaker: `Speaker`.
+        state: Nest of tensors with leading axis `B`, from `begin()`.
+        tokens: Integer tensor of shape `(B, S, T)`, padded with 0.
+        training: Boolean.
+
+    Returns:
+        Float32 tensor of shape `(B, S, T)`, 0 after the end token.
+    """
+    _, samples, length = tokens.shape
+    state = repeat_samples(state, samples)
+    rows = ops.reshape(tokens, (-1, length))
+    words = ops.full_like(rows[:, 0], speaker.bos)
+    scores = []
+    for t in range(length):
+        logits, state = speaker.step(words, state, training=training)
+        words = rows[:, t]
+        scores.append(token_log_probs(logits, words))
+    scores = ops.stack(scores, axis=1) * sequence_mask(rows, speaker.eos)
+    return ops.reshape(scores, (-1, samples, length))

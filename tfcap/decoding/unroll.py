@@ -1,0 +1,57 @@
+"""The one loop that says word after word."""
+
+import keras
+from keras import ops
+
+from tfcap.decoding.rollout import Rollout
+from tfcap.ops import repeat_samples
+from tfcap.ops import token_log_probs
+
+
+def unroll(speaker, state, draw, *, num_samples, max_length, relaxed, training):
+    """Speaks until every sequence has ended or `max_length` is reached.
+
+    Unrolled in Python: on CPU, sequences of a few dozen words run faster so
+    than in a loop of the graph.
+
+    Args:
+        speaker: `tfcap.decoding.Speaker`.
+        state: Nest of tensors with leading axis `B`.
+        draw: Callable from logits `(n, V)` to words `(n, V)` and ids `(n,)`.
+        num_samples: Integer `S`.
+        max_length: Integer `T`.
+        relaxed: Boolean, whether the speaker is fed the words themselves, so
+            that gradients pass from word to word, rather than their ids.
+        training: Boolean, passed on to the speaker.
+
+    Returns:
+        `Rollout`, with words and log probabilities.
+    """
+    state = repeat_samples(state, num_samples)
+    rows = ops.shape(keras.tree.flatten(state)[0])[0]
+    words = ops.full((rows,), speaker.bos, dtype="int32")
+    alive = ops.ones((rows,))
+    columns = []
+    for _ in range(max_length):
+        logits, state = speaker.step(words, state, training=training)
+        vectors, ids = draw(logits)
+        log_probs = token_log_probs(logits, ids) * alive
+        ids = ops.cast(ids, "int32")
+        vectors = vectors * ops.cast(alive, vectors.dtype)[:, None]
+        shown = ids * ops.cast(alive, "int32")
+        columns.append((shown, alive, vectors, log_probs))
+        alive = alive * ops.cast(ops.not_equal(ids, speaker.eos), "float32")
+        words = vectors if relaxed else ids
+    tokens, mask, vectors, log_probs = (
+        ops.stack(column, axis=1) for column in zip(*columns)
+    )
+
+    def by_sample(tensor):
+        return ops.reshape(tensor, (-1, num_samples, *tensor.shape[1:]))
+
+    return Rollout(
+        by_sample(tokens),
+        by_sample(mask),
+        by_sample(vectors),
+        by_sample(log_probs),
+    )

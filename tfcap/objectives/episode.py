@@ -1,0 +1,83 @@
+"""One training step's batch and everything said about it."""
+
+from keras import ops
+
+from tfcap.decoding import GroundTruth
+from tfcap.ops import repeat_samples
+
+
+class Episode:
+    """Decodes lazily, and each decoder at most once.
+
+    Terms of an objective, baselines and rewards ask the episode for what they
+    need; two that were given the same decoder object share its rollout.
+
+    Args:
+        speaker: `tfcap.decoding.Speaker`.
+        inputs: Nest of tensors, the batch.
+        state: Nest of tensors with leading axis `B`, from `speaker.begin()`.
+            Defaults to a call of it.
+        training: Boolean.
+    """
+
+    def __init__(self, speaker, inputs, state=None, training=False):
+        self.speaker = speaker
+        self.inputs = inputs
+        self.training = training
+        if state is None:
+            state = speaker.begin(inputs, training=training)
+        self.state = state
+        self._rollouts = {}
+        self._ground_truth = GroundTruth()
+
+    def rollout(self, decoder):
+        """The rollout of a decoder, decoded when first asked for.
+
+        Args:
+            decoder: `tfcap.decoding.Decoder`.
+
+        Returns:
+            `tfcap.decoding.Rollout`.
+        """
+        # The decoder is kept beside its rollout: an id may be reused as soon
+        # as its object is gone.
+        if id(decoder) not in self._rollouts:
+            rollout = decoder.decode(
+                self.speaker,
+                self.state,
+                references=self.speaker.references(self.inputs),
+                training=self.training,
+            )
+            self._rollouts[id(decoder)] = (decoder, rollout)
+        return self._rollouts[id(decoder)][1]
+
+    @property
+    def references(self):
+        """The human words as a `Rollout`, tokens of shape `(B, S, T)`."""
+        return self.rollout(self._ground_truth)
+
+    @property
+    def present(self):
+        """Float tensor `(B,)`: 0 for rows without a human word.
+
+        A dialog of fewer rounds than the batch leaves such rows.
+        """
+        return ops.max(self.references.mask, axis=(1, 2))
+
+    def log_probs(self, rollout):
+        """Log probabilities `(B, S, T)` of a rollout's words.
+
+        Decoders that search leave them out: the speaker then scores the words
+        again, in one pass. Where it uses dropout, the masks of that pass are
+        new ones.
+        """
+        if rollout.log_probs is not None:
+            return rollout.log_probs
+        return self.speaker.log_probs(
+            self.state, rollout.tokens, training=self.training
+        )
+
+    def repeated(self, tensor, num_samples):
+        """Rows for every sample: `(B, ...)` to `(B, S, ...)`."""
+        rows = repeat_samples(tensor, num_samples)
+        return ops.reshape(rows, (-1, num_samples, *tensor.shape[1:]))

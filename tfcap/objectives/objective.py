@@ -1,0 +1,157 @@
+"""Objectives: weighted sums of estimators."""
+
+from typing import NamedTuple
+
+import keras
+from keras import ops
+
+from tfcap.ops import mean_over_replicas
+from tfcap.ops import num_replicas
+
+
+class Term(NamedTuple):
+    """One estimator with its weight, a number or a `keras.Variable`."""
+
+    weight: object
+    estimator: "Objective"
+
+
+class Objective:
+    """What a speaker is trained for.
+
+    Objectives are added and scaled as the papers write them,
+
+    ```
+    objective = 0.5 * TeacherForcing() + Pathwise(reward, decoder)
+    ```
+
+    A weight may be a `keras.Variable`, which a callback can change during
+    training; it then stands on the right, `TeacherForcing() * weight`, since
+    Keras claims what stands right of a variable of its own.
+    """
+
+    @property
+    def terms(self):
+        """Tuple of `Term`."""
+        return (Term(1.0, self),)
+
+    def loss(self, episode):
+        """The loss of one step.
+
+        Args:
+            episode: `tfcap.objectives.Episode`.
+
+        Returns:
+            This replica's share of the loss over the global batch, a float32
+            scalar; and a dict of scalars to log, by name.
+        """
+        total, logs = 0.0, {}
+        for name, (weight, estimator) in self.named_terms().items():
+            value, term_logs = estimator.term(episode)
+            total = total + ops.cast(weight, "float32") * value
+            for key, logged in term_logs.items():
+                logs[f"{name}_{key}" if key else name] = logged
+        return total, logs
+
+    def named_terms(self):
+        """Terms by a unique name, numbered where names repeat."""
+        named = {}
+        for term in self.terms:
+            name, count = term.estimator.name, 1
+            while name in named:
+                count += 1
+                name = f"{term.estimator.name}_{count}"
+            named[name] = term
+        return named
+
+    def layers(self):
+        """The Keras layers that the terms hold, each once."""
+        found = []
+        for _, estimator in self.terms:
+            for layer in estimator.parts():
+                if not any(layer is seen for seen in found):
+                    found.append(layer)
+        return found
+
+    def __add__(self, other):
+        if not isinstance(other, Objective):
+            return NotImplemented
+        return WeightedSum((*self.terms, *other.terms))
+
+    def __sub__(self, other):
+        return self + -1.0 * other
+
+    def __mul__(self, weight):
+        if isinstance(weight, keras.Variable):
+            if any(own != 1.0 for own, _ in self.terms):
+                raise ValueError(
+                    "A variable `weight` must scale a bare term. Received a "
+                    "sum that is weighted already. Scale its terms one by one."
+                )
+            return WeightedSum(Term(weight, term) for _, term in self.terms)
+        return WeightedSum(
+            Term(own * float(weight), term) for own, term in self.terms
+        )
+
+    __rmul__ = __mul__
+
+
+class WeightedSum(Objective):
+    """Sum of weighted estimators; what `+` and `*` make.
+
+    Args:
+        terms: Iterable of `(weight, estimator)`.
+    """
+
+    def __init__(self, terms):
+        self._terms = tuple(Term(*term) for term in terms)
+
+    @property
+    def terms(self):
+        return self._terms
+
+
+class Estimator(Objective):
+    """Turns one reward of one decoder's words into a loss.
+
+    To write one, override `values()`. Only estimators negate.
+
+    Args:
+        name: String, under which the reward is logged.
+    """
+
+    def __init__(self, name):
+        self.name = name
+
+    def parts(self):
+        """The Keras layers held: word channels, learned baselines."""
+        return ()
+
+    def values(self, episode):
+        """Loss of every row, and the reward to log.
+
+        Args:
+            episode: `tfcap.objectives.Episode`.
+
+        Returns:
+            Float tensor of shape `(B, S)`, and a dict of float tensors of
+            shape `(B, S)` to log their means; the empty key logs under the
+            estimator's own name.
+        """
+        raise NotImplementedError
+
+    def term(self, episode):
+        """This replica's share of the mean loss, and means to log."""
+        losses, logged = self.values(episode)
+        mask = ops.broadcast_to(episode.present[:, None], ops.shape(losses))
+        replicas = num_replicas()
+        logs = {
+            key: ops.stop_gradient(
+                mean_over_replicas(
+                    ops.broadcast_to(value, ops.shape(losses)), mask
+                )
+            )
+            * replicas
+            for key, value in logged.items()
+        }
+        return mean_over_replicas(losses, mask), logs

@@ -1,0 +1,64 @@
+"""Gradients that pass through the words."""
+
+from tfcap.decoding import Decoder
+from tfcap.objectives.objective import Estimator
+from tfcap.rewards import Reward
+
+
+class Pathwise(Estimator):
+    """Differentiates a reward through the words that were said.
+
+    ```
+    loss = -reward(words)
+    ```
+
+    The gradient reaches the speaker through the word channel: exactly, where
+    it passes whole distributions, and by its straight-through estimate, where
+    it passes words.
+
+    Args:
+        reward: `tfcap.rewards.Reward` that is differentiable.
+        decoder: `tfcap.decoding.Decoder` whose words carry gradients.
+        name: String. Defaults to the reward's name.
+
+    Raises:
+        ValueError: If no gradient could pass.
+
+    Example:
+
+    >>> tfcap.objectives.Pathwise(
+    ...     tfcap.rewards.Constant(), tfcap.decoding.GroundTruth()
+    ... )
+    Traceback (most recent call last):
+    ValueError: `reward` must be differentiable for Pathwise. Received: \
+reward=Constant. Use ScoreFunction, which needs the reward's values only.
+
+    Reference:
+
+    - Lu et al., Best of Both Worlds, NIPS 2017, section 4.3
+    """
+
+    def __init__(self, reward, decoder, name=None):
+        if not isinstance(reward, Reward) or not reward.differentiable:
+            raise ValueError(
+                "`reward` must be differentiable for Pathwise. Received: "
+                f"reward={type(reward).__name__}. Use ScoreFunction, which "
+                "needs the reward's values only."
+            )
+        if not isinstance(decoder, Decoder) or not decoder.pathwise:
+            raise ValueError(
+                "`decoder` must emit words that carry gradients for Pathwise. "
+                f"Received: decoder={type(decoder).__name__}. Use Sample with "
+                "a straight-through channel such as GumbelSoftmaxST, or "
+                "ScoreFunction."
+            )
+        super().__init__(name or reward.name)
+        self.reward = reward
+        self.decoder = decoder
+
+    def parts(self):
+        return (self.decoder.channel,)
+
+    def values(self, episode):
+        rewards = self.reward(episode.rollout(self.decoder), episode)
+        return -rewards, {"": rewards}

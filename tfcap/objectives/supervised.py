@@ -1,0 +1,39 @@
+"""A loss of a network's own, beside the estimators."""
+
+from tfcap.objectives.objective import Estimator
+
+
+class Supervised(Estimator):
+    """A loss that needs no words of the speaker's, or all of them.
+
+    The second player of a game is often trained by an ordinary loss: on labels,
+    or on what the speaker said.
+
+    Args:
+        function: Callable from an `Episode` to losses of shape `(B, S)`.
+        name: String.
+        decoders: Tuple of `tfcap.decoding.Decoder`, those that `function` asks
+            the episode for.
+
+    Example:
+
+    >>> term = tfcap.objectives.Supervised(lambda episode: None, "n_pair")
+    >>> term.name
+    'n_pair'
+    """
+
+    def __init__(self, function, name, decoders=()):
+        super().__init__(name)
+        self.function = function
+        self.decoders = tuple(decoders)
+
+    def parts(self):
+        return tuple(
+            decoder.channel
+            for decoder in self.decoders
+            if hasattr(decoder, "channel")
+        )
+
+    def values(self, episode):
+        losses = self.function(episode)
+        return losses, {"": losses}

@@ -1,0 +1,51 @@
+"""What a dialog discriminator thinks of a generated answer."""
+
+from keras import ops
+
+from tfcap.losses import one_pair_loss
+from tfcap.rewards.reward import Reward
+
+
+class DialogScore(Reward):
+    """How close a generated answer comes to the human one, for a critic.
+
+    ```
+    reward = -log(1 + exp(e . f(truth) - e . f(answer)))
+    ```
+
+    with `e` the critic's reading of the question and `f` of an answer.
+
+    Args:
+        discriminator: Object with `encode(inputs, training)`, returning `e` of
+            shape `(B, D)`, and `embed(answers, mask, training)`, returning
+            `(B, S, D)` from tokens `(B, S, T)` or words `(B, S, T, V)`; such
+            as `tfcap.models.DialogDiscriminator`.
+        learning: Boolean, whether the discriminator is itself being trained
+            on this reward, so that gradients reach everything it read.
+            Defaults to `False`: it runs in inference mode, and `e` and
+            `f(truth)` are constants.
+
+    Reference:
+
+    - Lu et al., Best of Both Worlds, NIPS 2017, equation 5. The released code
+      keeps the discriminator's dropout on and adds its norm penalty; here it
+      is a fixed judge.
+    """
+
+    differentiable = True
+    name = "dialog_score"
+
+    def __init__(self, discriminator, learning=False):
+        self.discriminator = discriminator
+        self.learning = learning
+
+    def call(self, rollout, episode):
+        critic, learning = self.discriminator, self.learning
+        anchor = critic.encode(episode.inputs, training=learning)
+        truth = episode.references
+        truth = critic.embed(truth.tokens, truth.mask, training=learning)
+        if not learning:
+            anchor = ops.stop_gradient(anchor)
+            truth = ops.stop_gradient(truth)
+        answer = critic.embed(rollout.heard, rollout.mask, training=learning)
+        return -one_pair_loss(anchor[:, None], truth, answer)
