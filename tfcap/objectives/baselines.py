@@ -19,6 +19,15 @@ class DecoderBaseline:
         reward: `tfcap.rewards.Reward`.
         decoder: `tfcap.decoding.Decoder`.
 
+    Example:
+
+    >>> reward, greedy = tfcap.rewards.Constant(), tfcap.decoding.Greedy()
+    >>> objective = tfcap.objectives.ScoreFunction(
+    ...     reward,
+    ...     tfcap.decoding.Sample(),
+    ...     baseline=tfcap.objectives.DecoderBaseline(reward, greedy),
+    ... )
+
     Reference:
 
     - Rennie et al., Self-critical Sequence Training, CVPR 2017

@@ -18,6 +18,24 @@ class Episode:
         state: Nest of tensors with leading axis `B`, from `speaker.begin()`.
             Defaults to a call of it.
         training: Boolean.
+
+    Example:
+
+    >>> class Coin:
+    ...     vocabulary_size, bos, eos = 4, 1, 2
+    ...
+    ...     def begin(self, inputs, training=False):
+    ...         return keras.ops.zeros((len(inputs), 1))
+    ...
+    ...     def step(self, words, state, training=False):
+    ...         return keras.ops.ones((len(state), 4)), state
+    ...
+    ...     def references(self, inputs):
+    ...         return inputs
+    >>> episode = tfcap.objectives.Episode(Coin(), np.array([[[3, 2]]]))
+    >>> greedy = tfcap.decoding.Greedy(max_length=2)
+    >>> episode.rollout(greedy) is episode.rollout(greedy)
+    True
     """
 
     def __init__(self, speaker, inputs, state=None, training=False):

@@ -28,6 +28,12 @@ class Objective:
     A weight may be a `keras.Variable`, which a callback can change during
     training; it then stands on the right, `TeacherForcing() * weight`, since
     Keras claims what stands right of a variable of its own.
+
+    Example:
+
+    >>> half = 0.5 * tfcap.objectives.TeacherForcing()
+    >>> [term.weight for term in (half + 2.0 * half).terms]
+    [0.5, 1.0]
     """
 
     @property
@@ -101,6 +107,13 @@ class WeightedSum(Objective):
 
     Args:
         terms: Iterable of `(weight, estimator)`.
+
+    Example:
+
+    >>> forcing = tfcap.objectives.TeacherForcing()
+    >>> objective = tfcap.objectives.WeightedSum([(0.5, forcing)])
+    >>> list(objective.named_terms())
+    ['teacher_forcing']
     """
 
     def __init__(self, terms):

@@ -33,6 +33,16 @@ class ScoreFunction(Estimator):
             released codes have it.
         name: String. Defaults to the reward's name.
 
+    Example:
+
+    >>> objective = tfcap.objectives.ScoreFunction(
+    ...     tfcap.rewards.Constant(),
+    ...     tfcap.decoding.Sample(num_samples=5, max_length=16),
+    ...     baseline=tfcap.objectives.LeaveOneOutBaseline(),
+    ... )
+    >>> objective.name
+    'constant'
+
     Reference:
 
     - Williams, Simple Statistical Gradient-Following Algorithms for

@@ -1,5 +1,6 @@
 """Masks over sequences, and reductions that see nothing under them."""
 
+import keras
 from keras import ops
 
 
@@ -70,18 +71,22 @@ def masked_mean(values, mask, axis=None):
         axis: Integer, tuple of integers or `None` for all axes.
 
     Returns:
-        Float tensor with `axis` reduced.
+        Float tensor of the dtype of `values`, with `axis` reduced.
 
     Example:
 
     >>> float(tfcap.ops.masked_mean(np.array([1.0, 3.0, 50.0]), [1, 1, 0]))
     2.0
     """
+    dtype = keras.backend.standardize_dtype(values.dtype)
+    # Half precision can neither hold a long sum nor count far.
+    values = ops.cast(values, keras.backend.result_type(dtype, "float32"))
     if mask is None:
-        return ops.mean(values, axis=axis)
+        return ops.cast(ops.mean(values, axis=axis), dtype)
     keep = ops.broadcast_to(
         ops.cast(ops.cast(mask, "bool"), values.dtype), ops.shape(values)
     )
     # where() rather than a product: what is masked may be infinite.
     total = ops.sum(ops.where(keep > 0, values, 0), axis=axis)
-    return total / ops.maximum(ops.sum(keep, axis=axis), 1)
+    mean = total / ops.maximum(ops.sum(keep, axis=axis), 1)
+    return ops.cast(mean, dtype)

@@ -90,7 +90,7 @@ def mean_over_replicas(values, mask=None):
             `None`.
 
     Returns:
-        Scalar float tensor.
+        Scalar float tensor, at least float32.
 
     Example:
 
@@ -99,8 +99,14 @@ def mean_over_replicas(values, mask=None):
     >>> float(tfcap.ops.mean_over_replicas(np.array([1.0, 3.0]), [1, 0]))
     1.0
     """
+    # Half precision can neither hold a long sum nor count far.
+    dtype = keras.backend.standardize_dtype(values.dtype)
+    values = ops.cast(values, keras.backend.result_type(dtype, "float32"))
     if mask is None:
-        return ops.mean(values) / num_replicas()
+        if num_replicas() == 1:
+            return ops.mean(values)
+        # The last batch of a data set may be spread unevenly.
+        mask = ops.ones_like(values)
     keep = ops.cast(ops.cast(mask, "bool"), values.dtype)
     count = ops.stop_gradient(sum_over_replicas(ops.sum(keep)))
     return ops.sum(ops.where(keep > 0, values, 0)) / ops.maximum(count, 1)

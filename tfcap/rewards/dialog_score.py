@@ -25,6 +25,16 @@ class DialogScore(Reward):
             Defaults to `False`: it runs in inference mode, and `e` and
             `f(truth)` are constants.
 
+    Example:
+
+    >>> discriminator = tfcap.models.DialogDiscriminator(
+    ...     50, tfcap.layers.HCIAEEncoder(8), tfcap.layers.AnswerEncoder(8)
+    ... )
+    >>> sample = tfcap.decoding.Sample(tfcap.layers.GumbelSoftmaxST())
+    >>> objective = tfcap.objectives.Pathwise(
+    ...     tfcap.rewards.DialogScore(discriminator), sample
+    ... )
+
     Reference:
 
     - Lu et al., Best of Both Worlds, NIPS 2017, equation 5. The released code

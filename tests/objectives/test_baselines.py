@@ -1,0 +1,65 @@
+import numpy as np
+import pytest
+import tensorflow as tf
+from keras import ops
+
+from tests import tiny
+from tfcap.decoding import Greedy
+from tfcap.decoding import GroundTruth
+from tfcap.objectives import DecoderBaseline
+from tfcap.objectives import Episode
+from tfcap.objectives import LeaveOneOutBaseline
+from tfcap.rewards import Reward
+
+REFERENCES = [[[3, 2], [4, 4]], [[2, 0], [3, 3]]]
+
+
+class Length(Reward):
+    def call(self, rollout, episode):
+        return ops.sum(rollout.mask, axis=-1)
+
+
+class Likelihood(Reward):
+    def call(self, rollout, episode):
+        return ops.sum(episode.log_probs(rollout), axis=-1)
+
+
+def episode(speaker=None):
+    return Episode(speaker or tiny.TableSpeaker(), tiny.batch(2, REFERENCES))
+
+
+def test_what_people_said_is_a_baseline():
+    found = DecoderBaseline(Length(), GroundTruth())(
+        np.zeros((2, 3)), episode()
+    )
+    np.testing.assert_array_equal(found, [[2.0], [1.5]])
+
+
+def test_the_greedy_words_are_decoded_once():
+    made, greedy = episode(), Greedy(max_length=2)
+    found = DecoderBaseline(Length(), greedy)(np.zeros((2, 3)), made)
+    expected = np.sum(made.rollout(greedy).mask, axis=-1)
+    np.testing.assert_array_equal(found, expected)
+
+
+def test_no_gradient_passes_through_a_baseline():
+    speaker = tiny.TableSpeaker()
+    with tf.GradientTape() as tape:
+        baseline = DecoderBaseline(Likelihood(), GroundTruth())
+        value = ops.sum(baseline(np.zeros((2, 1)), episode(speaker)))
+    assert tape.gradient(value, speaker.table.value) is None
+
+
+def test_leaving_one_out_by_a_loop():
+    rewards = np.random.default_rng(0).normal(size=(3, 4))
+    found = np.asarray(LeaveOneOutBaseline()(rewards, None))
+    for row, s in np.ndindex(3, 4):
+        others = np.delete(rewards[row], s)
+        np.testing.assert_allclose(found[row, s], others.mean())
+    # It costs no expectation: the advantages of a row sum to zero.
+    np.testing.assert_allclose((rewards - found).sum(1), 0, atol=1e-12)
+
+
+def test_what_decodes_nothing_is_refused():
+    with pytest.raises(TypeError, match="`decoder` must be.*decoder='greedy'"):
+        DecoderBaseline(Length(), "greedy")

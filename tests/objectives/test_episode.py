@@ -1,0 +1,77 @@
+import numpy as np
+
+from tests import tiny
+from tfcap.decoding import BeamSearch
+from tfcap.decoding import Greedy
+from tfcap.decoding import Sample
+from tfcap.decoding import stepwise_log_probs
+from tfcap.layers import Categorical
+from tfcap.objectives import Episode
+
+REFERENCES = [[[3, 2], [4, 2]], [[2, 0], [0, 0]], [[0, 0], [0, 0]]]
+
+
+class Attentive(tiny.TableSpeaker):
+    """Remembers what was asked of it."""
+
+    def __init__(self):
+        super().__init__()
+        self.begun, self.scored = [], []
+
+    def begin(self, inputs, training=False):
+        self.begun.append(training)
+        return super().begin(inputs, training)
+
+    def log_probs(self, state, tokens, training=False):
+        self.scored.append(training)
+        return super().log_probs(state, tokens, training)
+
+
+def episode(**arguments):
+    speaker = Attentive()
+    return Episode(speaker, tiny.batch(3, REFERENCES), **arguments)
+
+
+def test_the_batch_is_read_once_and_words_are_said_when_asked_for():
+    made = episode(training=True)
+    greedy, sample = Greedy(max_length=2), Sample(max_length=2)
+    assert made.rollout(greedy) is made.rollout(greedy)
+    assert made.rollout(sample) is not made.rollout(Sample(max_length=2))
+    assert made.speaker.begun == [True]
+
+
+def test_a_state_that_is_given_is_not_read_again():
+    speaker = Attentive()
+    inputs = tiny.batch(3, REFERENCES)
+    made = Episode(speaker, inputs, state=[np.zeros((3, 1))])
+    made.rollout(Greedy(max_length=2))
+    assert speaker.begun == []
+
+
+def test_references_carry_their_masks():
+    made = episode()
+    np.testing.assert_array_equal(made.references.tokens, REFERENCES)
+    expected = [[[1, 1], [1, 1]], [[1, 0], [0, 0]], [[0, 0], [0, 0]]]
+    np.testing.assert_array_equal(made.references.mask, expected)
+
+
+def test_a_row_is_there_if_anybody_said_anything():
+    np.testing.assert_array_equal(episode().present, [1, 1, 0])
+
+
+def test_words_are_scored_again_only_where_they_were_not():
+    made = episode(training=True)
+    said = made.rollout(Sample(Categorical(seed=0), max_length=2))
+    assert made.log_probs(said) is said.log_probs
+    assert made.speaker.scored == []
+    found = made.rollout(BeamSearch(width=2, max_length=2))
+    expected = stepwise_log_probs(made.speaker, made.state, found.tokens)
+    np.testing.assert_allclose(made.log_probs(found), expected, atol=1e-6)
+    assert made.speaker.scored == [True]
+
+
+def test_rows_are_repeated_for_every_sample():
+    found = episode().repeated(np.arange(6.0).reshape(3, 2), 2)
+    assert found.shape == (3, 2, 2)
+    np.testing.assert_array_equal(found[1], [[2, 3], [2, 3]])
+    assert episode().repeated(np.zeros((3, 2)), 1).shape == (3, 1, 2)

@@ -1,0 +1,67 @@
+import os
+import pathlib
+import subprocess
+import sys
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from tfcap.ops import SeedGenerator
+from tfcap.ops import gather_across_replicas
+from tfcap.ops import mean_over_replicas
+from tfcap.ops import num_replicas
+from tfcap.ops import sum_over_replicas
+
+VALUES = tf.constant([[1.0, 2.0], [4.0, 9.0]])
+
+
+@pytest.mark.slow
+def test_two_replicas():
+    # A process of its own: devices are split before TensorFlow starts.
+    script = pathlib.Path(__file__).parent / "two_replicas.py"
+    done = subprocess.run(
+        [sys.executable, str(script)],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr[-3000:]
+
+
+def test_one_replica_is_left_alone():
+    assert num_replicas() == 1
+    assert gather_across_replicas(VALUES) is VALUES
+    assert sum_over_replicas(VALUES) is VALUES
+
+
+def test_the_mean_is_over_what_is_not_masked():
+    assert float(mean_over_replicas(VALUES)) == 4.0
+    assert float(mean_over_replicas(VALUES, [[1, 0], [0, 1]])) == 5.0
+    hidden = tf.constant([[1.0, np.inf], [np.nan, 9.0]])
+    assert float(mean_over_replicas(hidden, [[1, 0], [0, 1]])) == 5.0
+    assert float(mean_over_replicas(VALUES, tf.zeros((2, 2)))) == 0.0
+
+
+def test_the_mean_of_many_halves_is_right():
+    for dtype in ("float16", "bfloat16"):
+        values = tf.cast(tf.fill((2000,), 100.0), dtype)
+        for mask in (tf.ones(2000), None):
+            assert float(mean_over_replicas(values, mask)) == 100.0
+
+
+def test_seeds_are_those_of_keras():
+    ours, theirs = SeedGenerator(3), keras.random.SeedGenerator(3)
+    for _ in range(2):
+        np.testing.assert_array_equal(ours.next(), theirs.next())
+
+
+def test_a_layer_keeps_the_stream_among_its_variables():
+    class Noisy(keras.layers.Layer):
+        def __init__(self):
+            super().__init__()
+            self.seeds = SeedGenerator(0)
+
+    layer = Noisy()
+    assert [id(v) for v in layer.variables] == [id(layer.seeds.state)]

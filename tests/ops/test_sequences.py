@@ -1,0 +1,104 @@
+import keras
+import numpy as np
+import tensorflow as tf
+from keras import ops
+
+from tfcap.ops import map_distinct
+from tfcap.ops import repeat_samples
+from tfcap.ops import take_rows
+from tfcap.ops import token_log_probs
+
+RNG = np.random.default_rng(0)
+ROWS = RNG.integers(0, 2, size=(30, 3)).astype("int32")
+TABLE = RNG.normal(size=(2, 4)).astype("float32")
+
+
+def test_log_probs_of_words_by_a_loop():
+    logits = RNG.normal(size=(2, 3, 5)).astype("float32")
+    tokens = RNG.integers(0, 5, size=(2, 3))
+    found = ops.convert_to_numpy(token_log_probs(logits, tokens))
+    for place in np.ndindex(2, 3):
+        p = np.exp(logits[place]) / np.exp(logits[place]).sum()
+        np.testing.assert_allclose(
+            found[place], np.log(p[tokens[place]]), rtol=1e-5
+        )
+
+
+def test_log_probs_are_float32_whatever_the_logits_are():
+    for dtype in ("float16", "bfloat16"):
+        logits = ops.cast(RNG.normal(size=(1, 50)) * 100, dtype)
+        found = token_log_probs(logits, np.array([3]))
+        assert keras.backend.standardize_dtype(found.dtype) == "float32"
+        expected = token_log_probs(ops.cast(logits, "float32"), np.array([3]))
+        np.testing.assert_array_equal(found, expected)
+
+
+def test_a_word_that_cannot_be_said_leaves_finite_gradients():
+    logits = tf.constant([[-1e9, 0.0, 1.0]])
+    with tf.GradientTape() as tape:
+        tape.watch(logits)
+        score = token_log_probs(logits, np.array([0]))
+    assert np.isfinite(tape.gradient(score, logits)).all()
+
+
+def test_copies_of_a_row_stand_side_by_side():
+    tree = {"a": np.array([1, 2]), "b": [np.eye(2)]}
+    found = repeat_samples(tree, 3)
+    assert found["a"].numpy().tolist() == [1, 1, 1, 2, 2, 2]
+    np.testing.assert_array_equal(found["b"][0], np.repeat(np.eye(2), 3, 0))
+    assert repeat_samples(tree, 1) is tree
+
+
+def test_rows_of_every_tensor_are_taken():
+    found = take_rows({"a": np.arange(4), "b": np.eye(4)}, [3, 0])
+    assert found["a"].numpy().tolist() == [3, 0]
+    np.testing.assert_array_equal(found["b"], np.eye(4)[[3, 0]])
+
+
+def embed(table, calls=None):
+    def function(rows):
+        if calls is not None:
+            calls.append(np.asarray(rows))
+        return tf.reduce_sum(tf.tanh(tf.gather(table, rows)), axis=1)
+
+    return function
+
+
+def test_distinct_rows_alone_are_passed():
+    calls = []
+    map_distinct(embed(TABLE, calls), ROWS)
+    (passed,) = calls
+    assert len(passed) == len(np.unique(ROWS, axis=0)) < len(ROWS)
+    assert {*map(tuple, passed)} == {*map(tuple, ROWS)}
+
+
+def test_values_and_gradients_are_those_of_all_rows():
+    table = tf.Variable(TABLE)
+    weights = RNG.normal(size=(30, 4)).astype("float32")
+
+    def run(distinct):
+        with tf.GradientTape() as tape:
+            function = embed(table)
+            y = map_distinct(function, ROWS) if distinct else function(ROWS)
+            loss = tf.reduce_sum(y * weights)
+        gradient = tape.gradient(loss, table)
+        return y, tf.convert_to_tensor(gradient)
+
+    for one, other in zip(run(True), run(False)):
+        np.testing.assert_allclose(one, other, rtol=1e-4, atol=1e-6)
+
+
+def test_a_graph_takes_any_number_of_rows():
+    traces = []
+
+    @tf.function(input_signature=[tf.TensorSpec([None, 3], "int32")])
+    def graph(rows):
+        traces.append(rows)
+        return map_distinct(embed(TABLE), rows)
+
+    for count in (30, 1, 0):
+        rows = ROWS[:count]
+        expected = embed(TABLE)(rows)
+        assert graph(rows).shape == (count, 4)
+        np.testing.assert_allclose(graph(rows), expected, rtol=1e-6)
+    assert len(traces) == 1

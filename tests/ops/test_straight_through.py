@@ -1,0 +1,26 @@
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from tfcap.ops import straight_through
+
+SOFT = np.random.default_rng(0).dirichlet(np.ones(50), size=200)
+HARD = np.eye(50)[SOFT.argmax(-1)]
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float16", "bfloat16"])
+def test_what_comes_out_is_hard_to_the_bit(dtype):
+    hard, soft = tf.cast(HARD, dtype), tf.cast(SOFT, dtype)
+    for function in (straight_through, tf.function(straight_through)):
+        found = function(hard, soft)
+        assert found.dtype == dtype
+        np.testing.assert_array_equal(tf.cast(found, "float32"), HARD)
+
+
+def test_gradients_are_those_of_soft():
+    soft = tf.constant(SOFT)
+    slope = np.random.default_rng(1).normal(size=SOFT.shape)
+    with tf.GradientTape() as tape:
+        tape.watch(soft)
+        out = tf.reduce_sum(straight_through(HARD, soft**2) * slope)
+    np.testing.assert_allclose(tape.gradient(out, soft), 2 * SOFT * slope)

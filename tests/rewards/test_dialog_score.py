@@ -1,0 +1,89 @@
+import dataclasses
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+from keras import ops
+
+from tests import dialogs
+from tfcap.decoding import GroundTruth
+from tfcap.decoding import Sample
+from tfcap.layers import GumbelSoftmaxST
+from tfcap.objectives import Episode
+from tfcap.rewards import DialogScore
+
+INPUTS = dialogs.batches().inputs(np.arange(4))
+
+
+@pytest.fixture(scope="module")
+def players():
+    keras.utils.set_random_seed(0)
+    return dialogs.generator("lf"), dialogs.discriminator("lf")
+
+
+def sample(num_samples=1):
+    channel = GumbelSoftmaxST(seed=0)
+    return Sample(channel, num_samples=num_samples, max_length=3)
+
+
+def rewarded(players, decoder, **arguments):
+    generator, discriminator = players
+    episode = Episode(generator, INPUTS)
+    rollout = episode.rollout(decoder)
+    reward = DialogScore(discriminator, **arguments)
+    return rollout, reward(rollout, episode)
+
+
+def test_every_sample_is_scored_by_the_formula(players):
+    _, discriminator = players
+    rollout, found = rewarded(players, sample(2))
+    assert found.shape == (12, 2)
+    anchor = np.asarray(discriminator.encode(INPUTS))
+    truth = INPUTS["answer"].reshape(12, 1, -1)
+    f_truth = np.asarray(discriminator.embed(truth, truth > 0))[:, 0]
+    for row, s in np.ndindex(12, 2):
+        tokens = rollout.tokens[row : row + 1, s : s + 1]
+        mask = rollout.mask[row : row + 1, s : s + 1]
+        f_answer = np.asarray(discriminator.embed(tokens, mask))[0, 0]
+        gap = anchor[row] @ f_truth[row] - anchor[row] @ f_answer
+        expected = -np.log(1 + np.exp(gap))
+        np.testing.assert_allclose(found[row, s], expected, rtol=1e-4)
+
+
+def test_the_truth_itself_is_worth_a_coin_toss(players):
+    _, found = rewarded(players, GroundTruth())
+    np.testing.assert_allclose(found, -np.log(2), rtol=1e-5)
+
+
+def gradients(players, learning):
+    generator, discriminator = players
+    with tf.GradientTape() as tape:
+        _, found = rewarded(players, sample(), learning=learning)
+        loss = -ops.sum(found)
+    variables = [
+        *generator.trainable_variables,
+        *discriminator.encoder.trainable_variables,
+        *discriminator.answer_encoder.trainable_variables,
+    ]
+    found = tape.gradient(loss, [v.value for v in variables])
+    reached = [x is not None and np.any(tf.convert_to_tensor(x)) for x in found]
+    first = len(generator.trainable_variables)
+    second = first + len(discriminator.encoder.trainable_variables)
+    return reached[:first], reached[first:second], reached[second:]
+
+
+def test_a_judge_is_read_and_a_learner_is_reached(players):
+    speaker, reading, answers = gradients(players, learning=False)
+    assert any(speaker) and not any(reading) and any(answers)
+    speaker, reading, answers = gradients(players, learning=True)
+    assert any(speaker) and any(reading) and any(answers)
+
+
+def test_a_judge_does_not_drop_out_and_a_learner_does():
+    settings = dataclasses.replace(dialogs.SETTINGS, dropout=0.5)
+    pair = dialogs.generator("lf"), dialogs.discriminator("lf", settings)
+    one, two = (rewarded(pair, GroundTruth())[1] for _ in range(2))
+    np.testing.assert_array_equal(one, two)
+    _, noisy = rewarded(pair, GroundTruth(), learning=True)
+    assert (np.asarray(noisy) != np.asarray(one)).any()
