@@ -1,0 +1,221 @@
+import dataclasses
+import json
+import os
+
+import keras
+import numpy as np
+import pytest
+
+from tests import dialogs
+from tfcap.decoding import Sample
+from tfcap.layers import GumbelSoftmaxST
+from tfcap.losses import NPairLoss
+from tfcap.objectives import Pathwise
+from tfcap.objectives import Supervised
+from tfcap.objectives import TeacherForcing
+from tfcap.recipes.visdial_players import rank_with_fakes
+from tfcap.rewards import DialogScore
+from tfcap.training import Anneal
+from tfcap.training import ExponentialTemperature
+from tfcap.training import Game
+from tfcap.training import ObjectiveModel
+from tfcap.training import Player
+from tfcap.training import RunCheckpoint
+from tfcap.training import fit
+
+NOISY = dataclasses.replace(dialogs.SETTINGS, dropout=0.5)
+EPOCHS = 3
+
+
+def perceptual(discriminator, **arguments):
+    channel = GumbelSoftmaxST(temperature=1.0)
+    sample = Sample(channel, max_length=3, feedback="relaxed")
+    schedule = ExponentialTemperature(rate=0.2, minimum=0.1)
+    score = DialogScore(discriminator, **arguments)
+    return (
+        Pathwise(score, sample),
+        sample,
+        Anneal(channel.temperature, schedule),
+    )
+
+
+def one_objective():
+    generator = dialogs.generator(settings=NOISY)
+    discriminator = dialogs.discriminator(settings=NOISY)
+    discriminator.trainable = False
+    term, _, anneal = perceptual(discriminator)
+    model = ObjectiveModel(
+        term + 0.5 * TeacherForcing(),
+        generator,
+        {"d": discriminator},
+        global_clipnorm=1.0,
+    )
+    rate = keras.optimizers.schedules.PolynomialDecay(0.01, 6, 0.001)
+    # Its scale grows in this run.
+    optimizer = keras.optimizers.LossScaleOptimizer(
+        keras.optimizers.Adam(rate), initial_scale=8.0, dynamic_growth_steps=2
+    )
+    model.compile(optimizer)
+    return model, [generator], dialogs.batches(), [anneal]
+
+
+def two_players():
+    generator = dialogs.generator(settings=NOISY)
+    discriminator = dialogs.discriminator(settings=NOISY)
+    term, sample, anneal = perceptual(discriminator)
+    fakes = Supervised(rank_with_fakes(discriminator, sample), "n", (sample,))
+    players = {
+        "g": Player(generator, term, keras.optimizers.Adam(0.01), 1.0),
+        "d": Player(discriminator, fakes, keras.optimizers.Adam(0.02)),
+    }
+    model = Game(generator, players)
+    model.compile()
+    batches = dialogs.batches(negatives=3)
+    return model, [generator, discriminator], batches, [anneal]
+
+
+def supervised():
+    network = dialogs.discriminator(settings=NOISY)
+    network.compile(keras.optimizers.Adam(0.01), loss=NPairLoss())
+    batches = dialogs.batches(negatives=3, in_batch_negatives=2)
+    return network, [network], batches, []
+
+
+def train(make, directory, epochs, seed=0):
+    keras.utils.set_random_seed(seed)
+    model, networks, batches, callbacks = make()
+    fit(model, batches, epochs, directory, callbacks, verbose=0)
+    return [w for network in networks for w in network.get_weights()]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("make", [one_objective, two_players, supervised])
+def test_a_run_that_was_stopped_ends_as_one_that_was_not(make, tmp_path):
+    whole = train(make, tmp_path / "whole", EPOCHS)
+    first = train(make, tmp_path / "parts", 1)
+    # A new object, with other weights and seeds of its own.
+    rest = train(make, tmp_path / "parts", EPOCHS, seed=99)
+    assert any((a != b).any() for a, b in zip(first, whole))
+    for a, b in zip(whole, rest):
+        np.testing.assert_array_equal(a, b)
+
+
+class Dense(keras.Sequential):
+    """A model that is fast to train."""
+
+    def __init__(self, units=2, optimizer="adam"):
+        super().__init__(
+            [keras.Input((3,)), keras.layers.Dense(units, name="dense")]
+        )
+        self.compile(optimizer, loss="mse")
+        x = np.arange(6.0).reshape(2, 3).astype("float32")
+        self.train_on_batch(x, np.ones((2, units)))
+
+
+def same(one, other):
+    for a, b in zip(one.get_weights(), other.get_weights()):
+        np.testing.assert_array_equal(a, b)
+    for a, b in zip(one.optimizer.variables, other.optimizer.variables):
+        np.testing.assert_array_equal(a, b)
+
+
+def test_weights_and_optimizer_come_back(tmp_path):
+    model, other = Dense(), Dense()
+    checkpoint = RunCheckpoint(tmp_path)
+    assert checkpoint.restore(other) == checkpoint.epoch == 0
+    checkpoint.save(model, 4)
+    assert RunCheckpoint(tmp_path).restore(other) == 4
+    same(model, other)
+    assert not [name for name in os.listdir(tmp_path) if "partial" in name]
+
+
+def spoil(path, how):
+    data = path.read_bytes()
+    spoiled = {
+        "cut": data[: len(data) // 2],
+        "empty": b"",
+        "text": b"not an archive",
+        "flipped": data[:400]
+        + bytes(255 - b for b in data[400:500])
+        + data[500:],
+    }[how]
+    path.write_bytes(spoiled)
+
+
+@pytest.mark.parametrize("how", ["cut", "empty", "text", "flipped"])
+def test_the_one_before_is_used_if_the_last_is_spoiled(how, tmp_path, capsys):
+    checkpoint, model = RunCheckpoint(tmp_path), Dense()
+    checkpoint.save(model, 1)
+    kept = model.get_weights()
+    model.set_weights([2 * w for w in kept])
+    checkpoint.save(model, 2)
+    spoil(tmp_path / "checkpoint.npz", how)
+    again = Dense()
+    assert checkpoint.restore(again) == 1
+    for a, b in zip(kept, again.get_weights()):
+        np.testing.assert_array_equal(a, b)
+    said = capsys.readouterr().out
+    assert "checkpoint.npz cannot be read" in said and "one before" in said
+
+
+def test_nothing_is_begun_anew_where_all_is_spoiled(tmp_path):
+    checkpoint, model = RunCheckpoint(tmp_path), Dense()
+    for epoch in (1, 2):
+        checkpoint.save(model, epoch)
+    for name in ("checkpoint.npz", "checkpoint.previous.npz"):
+        spoil(tmp_path / name, "cut")
+    with pytest.raises(ValueError, match="No checkpoint .* can be read"):
+        checkpoint.restore(model)
+
+
+def test_a_stop_between_two_renames_loses_nothing(tmp_path):
+    checkpoint, model = RunCheckpoint(tmp_path), Dense()
+    checkpoint.save(model, 3)
+    os.replace(checkpoint.path, checkpoint.previous)
+    assert checkpoint.restore(Dense()) == 3
+
+
+@pytest.mark.parametrize(
+    "other", [lambda: Dense(units=3), lambda: Dense(optimizer="sgd")]
+)
+def test_the_checkpoint_of_another_model_is_refused(other, tmp_path):
+    checkpoint = RunCheckpoint(tmp_path)
+    checkpoint.save(Dense(), 1)
+    model = other()
+    before = model.get_weights()
+    with pytest.raises(ValueError, match="is of another model.*Received"):
+        checkpoint.restore(model)
+    for a, b in zip(before, model.get_weights()):
+        np.testing.assert_array_equal(a, b)
+
+
+def test_half_precision_weights_come_back(tmp_path):
+    model, other = (
+        keras.Sequential(
+            [keras.Input((2,)), keras.layers.Dense(2, dtype=dtype)]
+        )
+        for dtype in ("bfloat16", "bfloat16")
+    )
+    checkpoint = RunCheckpoint(tmp_path)
+    checkpoint.save(model, 1)
+    assert checkpoint.restore(other) == 1
+    for a, b in zip(model.variables, other.variables):
+        np.testing.assert_array_equal(
+            np.asarray(a.value, "float32"), np.asarray(b.value, "float32")
+        )
+
+
+def test_nothing_in_the_file_is_pickled(tmp_path):
+    checkpoint = RunCheckpoint(tmp_path)
+    checkpoint.save(Dense(), 1)
+    with np.load(checkpoint.path, allow_pickle=False) as file:
+        meta = json.loads(str(file["meta"]))
+        assert all(file[key].dtype != object for key in file.files)
+    assert meta["epoch"] == 1
+    assert any("dense" in path for path in meta["paths"])
+
+
+def test_nothing_is_left_to_do_after_the_last_epoch(tmp_path):
+    RunCheckpoint(tmp_path).save(Dense(), 2)
+    model = Dense()
+    assert fit(model, None, 2, tmp_path) is None

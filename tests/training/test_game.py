@@ -1,0 +1,149 @@
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from tests import tiny
+from tfcap.decoding import Sample
+from tfcap.layers import Categorical
+from tfcap.objectives import Episode
+from tfcap.objectives import ScoreFunction
+from tfcap.objectives import Supervised
+from tfcap.objectives import TeacherForcing
+from tfcap.rewards import Constant
+from tfcap.training import Game
+from tfcap.training import Player
+
+REFERENCES = np.array([[[3, 2]], [[2, 0]], [[4, 4]], [[0, 0]]], "int32")
+DATA = {"rows": np.zeros((4, 1), "float32"), "references": REFERENCES}
+
+
+class Counting(Sample):
+    """Counts how often it decodes."""
+
+    calls = 0
+
+    def decode(self, *args, **kwargs):
+        type(self).calls += 1
+        return super().decode(*args, **kwargs)
+
+
+def judged_by(critic):
+    """A loss that hangs on both players."""
+
+    def losses(episode):
+        scores = episode.log_probs(episode.references)[..., 0]
+        return scores * keras.ops.sum(critic.table * critic.table)
+
+    return Supervised(losses, "judged")
+
+
+def game(rates=(0.5, 0.25), clipnorms=(None, None)):
+    speaker, critic = tiny.TableSpeaker(0), tiny.TableSpeaker(1)
+    objectives = TeacherForcing(), judged_by(critic)
+    players = {
+        name: Player(network, objective, keras.optimizers.SGD(rate), clipnorm)
+        for name, network, objective, rate, clipnorm in zip(
+            ("g", "d"), (speaker, critic), objectives, rates, clipnorms
+        )
+    }
+    model = Game(speaker, players)
+    model.compile()
+    return model
+
+
+def gradient(model, name):
+    """Of a player's own objective, for its own table."""
+    player = model.players[name]
+    with tf.GradientTape() as tape:
+        loss, _ = player.objective.loss(Episode(model.speaker, DATA))
+    return loss, tape.gradient(loss, player.network.table.value).numpy()
+
+
+@pytest.mark.parametrize("clipnorm", [None, 0.01])
+def test_each_steps_on_its_own_objective_from_the_same_state(clipnorm):
+    model = game(clipnorms=(clipnorm, None))
+    slopes = {name: gradient(model, name) for name in model.players}
+    before = [p.network.get_weights()[0] for p in model.players.values()]
+    logs = model.train_on_batch(DATA, return_dict=True)
+    for name, rate, start in zip(model.players, (0.5, 0.25), before):
+        loss, slope = slopes[name]
+        if name == "g" and clipnorm:
+            slope = slope * clipnorm / np.linalg.norm(slope)
+        moved = model.players[name].network.get_weights()[0] - start
+        np.testing.assert_allclose(moved, -rate * slope, rtol=1e-4, atol=1e-7)
+        np.testing.assert_allclose(logs[f"{name}_loss"], loss, rtol=1e-5)
+
+
+def test_what_is_said_is_said_once():
+    speaker, critic = tiny.TableSpeaker(0), tiny.TableSpeaker(1)
+    sample = Counting(Categorical(seed=0), max_length=2)
+
+    def losses(episode):
+        said = episode.rollout(sample).mask[..., 0]
+        return said * keras.ops.sum(critic.table)
+
+    players = {
+        "g": Player(
+            speaker,
+            ScoreFunction(Constant(), sample),
+            keras.optimizers.SGD(0.1),
+        ),
+        "d": Player(
+            critic,
+            Supervised(losses, "fakes", (sample,)),
+            keras.optimizers.SGD(0.1),
+        ),
+    }
+    model = Game(speaker, players)
+    model.compile(run_eagerly=True)
+    Counting.calls = 0
+    for _ in range(3):
+        model.train_on_batch(DATA)
+    assert Counting.calls == 3
+    assert model.channels == [sample.channel]
+
+
+def test_logs_are_named_by_player_and_averaged_over_an_epoch():
+    model = game(rates=(0.0, 0.0))
+    data = tf.data.Dataset.from_tensor_slices(DATA).batch(2)
+    history = model.fit(data, epochs=2, shuffle=False, verbose=0).history
+    names = {"g_loss", "g_teacher_forcing", "d_loss", "d_judged"}
+    assert set(history) == names
+    said = model.evaluate(data, verbose=0, return_dict=True)
+    for name in names:
+        np.testing.assert_allclose(history[name], said[name], rtol=1e-5)
+    np.testing.assert_allclose(history["g_loss"], history["g_teacher_forcing"])
+
+
+def test_a_player_with_a_scaled_loss_takes_the_same_step():
+    plain, scaled = game(), game()
+    own = keras.optimizers.LossScaleOptimizer(keras.optimizers.SGD(0.5))
+    players = dict(scaled.players)
+    players["g"] = players["g"]._replace(optimizer=own, global_clipnorm=0.01)
+    scaled = Game(scaled.speaker, players)
+    scaled.compile()
+    plain.players["g"] = plain.players["g"]._replace(global_clipnorm=0.01)
+    for model in (plain, scaled):
+        model.train_on_batch(DATA)
+    np.testing.assert_allclose(
+        plain.speaker.get_weights()[0],
+        scaled.speaker.get_weights()[0],
+        rtol=1e-5,
+    )
+
+
+def test_networks_and_optimizers_are_kept_in_the_model():
+    model = game()
+    held = {id(v) for v in model.variables}
+    for player in model.players.values():
+        assert {id(v) for v in player.network.variables} <= held
+        assert player.optimizer.built
+    assert not model.supports_jit
+
+
+def test_a_player_without_weights_is_refused_by_name():
+    unbuilt = keras.Sequential([keras.layers.Dense(2)])
+    player = Player(unbuilt, TeacherForcing(), keras.optimizers.SGD(0.1))
+    with pytest.raises(ValueError, match="Player `d` must be built"):
+        Game(tiny.TableSpeaker(), {"d": player})

@@ -1,0 +1,35 @@
+import numpy as np
+import pytest
+
+from tests import dialogs
+from tfcap.decoding import BeamSearch
+from tfcap.decoding import Greedy
+from tfcap.training import generate
+
+
+@pytest.fixture(scope="module")
+def speaker():
+    return dialogs.generator("lf")
+
+
+def test_every_question_is_answered_in_order(speaker):
+    batches, decoder = dialogs.batches(), Greedy(max_length=4)
+    found = generate(speaker, decoder, batches, batch_size=3)
+    state = speaker.begin(batches.inputs(np.arange(8)))
+    expected = decoder.decode(speaker, state).tokens
+    assert found.shape == (24, 1, 4)
+    np.testing.assert_array_equal(found, expected)
+
+
+def test_the_limit_counts_dialogs(speaker):
+    batches, decoder = dialogs.batches(), Greedy(max_length=1)
+    every = generate(speaker, decoder, batches, batch_size=3)
+    for limit in (1, 7, 99):
+        found = generate(speaker, decoder, batches, batch_size=3, limit=limit)
+        np.testing.assert_array_equal(found, every[: 3 * limit])
+
+
+def test_several_sequences_a_question_are_kept(speaker):
+    decoder = BeamSearch(width=2, max_length=3)
+    found = generate(speaker, decoder, dialogs.batches(), limit=2)
+    assert found.shape == (6, 2, 3)

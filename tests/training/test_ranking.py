@@ -1,0 +1,111 @@
+import dataclasses
+
+import keras
+import numpy as np
+import pytest
+
+import tfcap.training.ranking as ranking
+from tests import dialogs
+from tfcap.metrics import RankingReport
+from tfcap.ops import sequence_mask
+from tfcap.training import discriminative_ranking
+from tfcap.training import embed_answers
+from tfcap.training import generative_ranking
+
+
+@pytest.fixture(scope="module")
+def batches():
+    made = dialogs.batches()
+    data = made.dialogs
+    # Here and there an option is absent, never the truth.
+    options = data.options.copy()
+    column = (data.gt_index + 1) % options.shape[-1]
+    np.put_along_axis(options[1::2], column[1::2, :, None], -1, -1)
+    options[data.gt_index < 0] = -1
+    rng = np.random.default_rng(0)
+    relevance = rng.random(options.shape) * (options >= 0)
+    made.dialogs = dataclasses.replace(
+        data, options=options, relevance=relevance
+    )
+    return made
+
+
+@pytest.fixture
+def reports(monkeypatch):
+    """Everything that is added to a report."""
+    added = []
+
+    class Recording(RankingReport):
+        def add(self, scores, truth, relevance=None):
+            added.append((scores, truth, relevance))
+            super().add(scores, truth, relevance)
+
+    monkeypatch.setattr(ranking, "RankingReport", Recording)
+    return added
+
+
+def one_by_one(batches, score):
+    """Scores of all options of the rounds that are there, by loops."""
+    data, rows = batches.dialogs, []
+    for dialog, turn in np.ndindex(data.gt_index.shape):
+        if data.gt_index[dialog, turn] >= 0:
+            chosen = data.options[dialog, turn]
+            scores = [
+                score(dialog, turn, data.answers[i]) if i >= 0 else -np.inf
+                for i in chosen
+            ]
+            rows.append(scores)
+    return np.array(rows)
+
+
+def check(report, reports, batches, expected):
+    data = batches.dialogs
+    present = data.gt_index >= 0
+    scores, truth, relevance = (np.concatenate(x) for x in zip(*reports))
+    np.testing.assert_allclose(scores, expected, rtol=1e-4, atol=1e-5)
+    np.testing.assert_array_equal(truth, data.gt_index[present])
+    np.testing.assert_array_equal(relevance, data.relevance[present])
+    again = RankingReport()
+    again.add(scores, truth, relevance)
+    assert report.result() == pytest.approx(again.result())
+    assert report.result()["count"] == present.sum() < present.size
+
+
+@pytest.mark.parametrize("kind", ["loglik_sum", "loglik_mean"])
+def test_a_generator_ranks_as_answer_by_answer(batches, reports, kind):
+    generator = dialogs.generator("lf")
+    state = generator.begin(batches.inputs(np.arange(8)))
+
+    def score(dialog, turn, answer):
+        row = dialog * 3 + turn
+        here = keras.tree.map_structure(lambda x: x[row : row + 1], state)
+        found = np.sum(generator.log_probs(here, answer[None, None]))
+        return found / (1 if kind == "loglik_sum" else (answer > 0).sum())
+
+    expected = one_by_one(batches, score)
+    report = generative_ranking(generator, batches, 3, kind=kind, verbose=0)
+    check(report, reports, batches, expected)
+
+
+def test_a_discriminator_ranks_as_when_it_is_called(batches, reports):
+    network = dialogs.discriminator("lf")
+    inputs = batches.inputs(np.arange(8))
+    table = batches.dialogs.answers
+    every = np.tile(table[None, None], (8, 3, 1, 1))
+    called = np.asarray(network({**inputs, "options": every}))
+    place = {tuple(answer): i for i, answer in enumerate(table)}
+    expected = one_by_one(
+        batches, lambda d, r, answer: called[d, r, place[tuple(answer)]]
+    )
+    report = discriminative_ranking(network, batches, 3, verbose=0)
+    check(report, reports, batches, expected)
+
+
+def test_the_size_of_a_chunk_does_not_matter(batches):
+    network = dialogs.discriminator("lf")
+    answers = batches.dialogs.answers
+    mask = sequence_mask(answers, 2)
+    expected = network.embed(answers[:, None], mask[:, None])[:, 0]
+    for rows in (5, 4096):
+        found = embed_answers(network, batches.dialogs, rows)
+        np.testing.assert_allclose(found, expected, atol=1e-6)

@@ -1,0 +1,227 @@
+"""The ranking player of a visual dialog."""
+
+import keras
+from keras import ops
+
+from tfcap.layers import SoftEmbedding
+from tfcap.models.dialog_inputs import dialog_shapes
+from tfcap.models.dialog_inputs import image_features
+from tfcap.models.dialog_inputs import word_ids
+from tfcap.ops import map_distinct
+from tfcap.ops import sequence_mask
+
+
+@keras.saving.register_keras_serializable(package="tfcap")
+class DialogDiscriminator(keras.Model):
+    """Scores candidate answers to every question of a dialog.
+
+    ```
+    score = e . f(answer)
+    ```
+
+    with `e` an encoder's reading of question, history and image, and `f` an
+    answer encoder. Trains under
+    `compile(loss=tfcap.losses.NPairLoss())`. Answers may be tokens or word
+    distributions, so that a generator can be trained through it. Each distinct
+    answer of a batch is read once.
+
+    Args:
+        vocabulary_size: Integer `V`, special tokens included.
+        encoder: A dialog encoder such as `tfcap.layers.HCIAEEncoder`, made
+            with `return_state=False`.
+        answer_encoder: `tfcap.layers.AnswerEncoder` of as many output units.
+        embedding_units: Integer, size of a word's embedding. Defaults to
+            `300`.
+        norm_regularizer: `keras.regularizers.Regularizer` of embeddings, as
+            for `activity_regularizer=`, such as
+            `tfcap.losses.EmbeddingNorm()`; or `None`.
+        embeddings_initializer: Initializer of the embedding table.
+        eos: Integer, id of the end token. Defaults to `2`.
+
+    Call arguments:
+        inputs: Dict of `question` `(B, R, Tq)`, `history` `(B, R, Th)` and
+            `options` `(B, R, N, T)` integers padded with 0, and `image`
+            `(B, P, D)` floats.
+        training: Boolean.
+
+    Returns:
+        Float32 tensor of shape `(B, R, N)`.
+
+    Example:
+
+    >>> discriminator = tfcap.models.DialogDiscriminator(
+    ...     50,
+    ...     tfcap.layers.LateFusionEncoder(8),
+    ...     tfcap.layers.AnswerEncoder(8),
+    ...     embedding_units=6,
+    ... )
+    >>> batch = {
+    ...     "question": np.array([[[5, 6, 4]]]),
+    ...     "history": np.array([[[7, 8, 9]]]),
+    ...     "image": np.zeros((1, 4, 3)),
+    ...     "options": np.array([[[[5, 2], [6, 2], [7, 2]]]]),
+    ... }
+    >>> discriminator(batch).shape
+    TensorShape([1, 1, 3])
+
+    Reference:
+
+    - Lu et al., Best of Both Worlds, NIPS 2017, section 4.2. The released
+      code keeps the end token out of the answer's attention; here it is a
+      word like others, so that the choice to stop can be judged.
+    """
+
+    def __init__(
+        self,
+        vocabulary_size,
+        encoder,
+        answer_encoder,
+        embedding_units=300,
+        norm_regularizer=None,
+        embeddings_initializer="uniform",
+        eos=2,
+        **kwargs,
+    ):
+        super().__init__(**kwargs)
+        # How many answers are distinct depends on the data, which XLA does
+        # not take.
+        self.supports_jit = keras.backend.backend() != "tensorflow"
+        units = [e.output_units or e.units for e in (encoder, answer_encoder)]
+        if units[0] != units[1]:
+            raise ValueError(
+                "`encoder` and `answer_encoder` must have as many output "
+                "units, since a score is their dot product. Received: "
+                f"{units[0]} and {units[1]}."
+            )
+        if encoder.return_state:
+            raise ValueError(
+                "`encoder` must be made with `return_state=False` for a "
+                f"discriminator. Received: encoder={encoder!r}."
+            )
+        self.vocabulary_size = vocabulary_size
+        self.encoder = encoder
+        self.answer_encoder = answer_encoder
+        self.embedding_units = embedding_units
+        self.norm_regularizer = keras.regularizers.get(norm_regularizer)
+        self.embeddings_initializer = keras.initializers.get(
+            embeddings_initializer
+        )
+        self.eos = eos
+        self.embedding = SoftEmbedding(
+            vocabulary_size,
+            embedding_units,
+            embeddings_initializer=self.embeddings_initializer,
+            name="embedding",
+        )
+
+    def build(self, input_shape):
+        units = self.embedding_units
+        question, history, image = dialog_shapes(input_shape)
+        self.embedding.build(question)
+        # A saved encoder comes back built.
+        if not self.encoder.built:
+            self.encoder.build((*question, units), (*history, units), image)
+        if not self.answer_encoder.built:
+            self.answer_encoder.build((None, None, units))
+
+    def call(self, inputs, training=False):
+        anchor = self.encode(inputs, training=training)
+        options = word_ids(inputs, "options", "B R N T")
+        scores, answers = self.score(anchor, options, training)
+        if training and self.norm_regularizer is not None:
+            self.add_loss(self.penalty(anchor, answers))
+        return ops.reshape(scores, (-1, *options.shape[1:3]))
+
+    def score(self, anchor, options, training=False):
+        """Scores the options of questions that were read.
+
+        Args:
+            anchor: Float tensor of shape `(B * R, D)`, from `encode()`.
+            options: Integer tensor of shape `(B, R, N, T)`.
+            training: Boolean.
+
+        Returns:
+            Scores, float32 of shape `(B * R, N)`, and the options'
+            embeddings, of shape `(B * R, N, D)`.
+        """
+        candidates, length = options.shape[2:]
+        answers = map_distinct(
+            lambda rows: self.embed(
+                rows[:, None], sequence_mask(rows, self.eos)[:, None], training
+            )[:, 0],
+            ops.reshape(options, (-1, length)),
+        )
+        answers = ops.reshape(answers, (-1, candidates, answers.shape[-1]))
+        scores = ops.einsum(
+            "bd,bnd->bn",
+            ops.cast(anchor, "float32"),
+            ops.cast(answers, "float32"),
+        )
+        return scores, answers
+
+    def penalty(self, anchor, answers):
+        """The norm penalty of embeddings; 0 without a regularizer.
+
+        Args:
+            anchor: Float tensor of shape `(B * R, D)`.
+            answers: Float tensor of shape `(B * R, N, D)`.
+
+        Returns:
+            Float scalar tensor.
+        """
+        if self.norm_regularizer is None:
+            return 0.0
+        # What Keras does with an activity regularizer: its value is a sum
+        # over rows.
+        rows = ops.cast(ops.shape(anchor)[0], "float32")
+        penalty = self.norm_regularizer
+        return (penalty(anchor) + penalty(answers)) / rows
+
+    def encode(self, inputs, training=False):
+        """Reads questions, histories and images: `e`, `(B * R, D)`."""
+        encoded = self.encoder(
+            self.embedding(word_ids(inputs, "question")),
+            self.embedding(word_ids(inputs, "history")),
+            image_features(inputs),
+            training=training,
+        )
+        return ops.reshape(encoded, (-1, encoded.shape[-1]))
+
+    def embed(self, answers, mask, training=False):
+        """Reads answers: `f`.
+
+        Args:
+            answers: Integer tensor of shape `(B, S, T)`, or distributions
+                over words of shape `(B, S, T, V)`.
+            mask: Float tensor of shape `(B, S, T)`.
+            training: Boolean.
+
+        Returns:
+            Float tensor of shape `(B, S, D)`.
+        """
+        return self.answer_encoder(
+            self.embedding(answers),
+            mask=ops.cast(mask, "bool"),
+            training=training,
+        )
+
+    def get_config(self):
+        serialize = keras.saving.serialize_keras_object
+        return {
+            **super().get_config(),
+            "vocabulary_size": self.vocabulary_size,
+            "encoder": serialize(self.encoder),
+            "answer_encoder": serialize(self.answer_encoder),
+            "embedding_units": self.embedding_units,
+            "norm_regularizer": serialize(self.norm_regularizer),
+            "embeddings_initializer": serialize(self.embeddings_initializer),
+            "eos": self.eos,
+        }
+
+    @classmethod
+    def from_config(cls, config):
+        parts = {
+            key: keras.saving.deserialize_keras_object(config[key])
+            for key in ("encoder", "answer_encoder", "norm_regularizer")
+        }
+        return cls(**{**config, **parts})

@@ -1,0 +1,14 @@
+"""Training: the two models with a train step, callbacks, checkpoints."""
+
+from tfcap.training.anneal import Anneal
+from tfcap.training.anneal import ExponentialTemperature
+from tfcap.training.checkpoint import RunCheckpoint
+from tfcap.training.checkpoint import fit
+from tfcap.training.game import Game
+from tfcap.training.game import Player
+from tfcap.training.generation import generate
+from tfcap.training.objective_model import ObjectiveModel
+from tfcap.training.ranking import discriminative_ranking
+from tfcap.training.ranking import embed_answers
+from tfcap.training.ranking import generative_ranking
+from tfcap.training.ranking_evaluation import RankingEvaluation

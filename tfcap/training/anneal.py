@@ -1,0 +1,99 @@
+"""Schedules, and the callback that follows them."""
+
+import math
+
+import keras
+
+
+class ExponentialTemperature:
+    """A temperature that cools to a floor.
+
+    ```
+    temperature = max(minimum, initial * exp(-rate * step))
+    ```
+
+    Args:
+        initial: Float, temperature at step 0. Defaults to `1.0`.
+        rate: Float, in 1/steps. Defaults to `1e-5`.
+        minimum: Float. Defaults to `0.5`.
+        every: Integer, number of steps between changes. Defaults to `1`.
+
+    Example:
+
+    >>> schedule = tfcap.training.ExponentialTemperature(rate=1e-3)
+    >>> schedule(0), round(schedule(100), 3), schedule(10_000)
+    (1.0, 0.905, 0.5)
+
+    Reference:
+
+    - Jang et al., Categorical Reparameterization with Gumbel-Softmax,
+      ICLR 2017, section 4
+    """
+
+    def __init__(self, initial=1.0, rate=1e-5, minimum=0.5, every=1):
+        if not 0 < minimum <= initial:
+            raise ValueError(
+                "`minimum` must be positive and at most `initial`. Received: "
+                f"minimum={minimum}, initial={initial}."
+            )
+        self.initial = initial
+        self.rate = rate
+        self.minimum = minimum
+        self.every = every
+
+    def __call__(self, step):
+        step = step // self.every * self.every
+        return max(self.minimum, self.initial * math.exp(-self.rate * step))
+
+
+class Anneal(keras.callbacks.Callback):
+    """Sets a variable before every batch to what a schedule says.
+
+    The step is counted from the epoch and the batch, so a run that continues
+    at a later epoch finds its place.
+
+    Args:
+        variable: `keras.Variable`, such as the `temperature` of a word
+            channel or the weight of a term.
+        schedule: Callable from the step, an integer, to a number; a
+            `keras.optimizers.schedules.LearningRateSchedule` will do.
+        name: String under which the value is added to the epoch's logs.
+
+    Example:
+
+    >>> channel = tfcap.layers.GumbelSoftmaxST(temperature=1.0)
+    >>> callback = tfcap.training.Anneal(
+    ...     channel.temperature, tfcap.training.ExponentialTemperature()
+    ... )
+    """
+
+    def __init__(self, variable, schedule, name="temperature"):
+        super().__init__()
+        if not hasattr(variable, "assign"):
+            raise TypeError(
+                "`variable` must be a `keras.Variable`. Received: "
+                f"variable={variable!r}."
+            )
+        self.variable = variable
+        self.schedule = schedule
+        self.name = name
+        self._epoch = 0
+
+    def on_train_begin(self, logs=None):
+        if self.params.get("steps") is None:
+            raise ValueError(
+                "`steps_per_epoch` must be given to `fit()` for data of "
+                "unknown length, since the schedule counts steps. Received: "
+                "steps=None."
+            )
+
+    def on_epoch_begin(self, epoch, logs=None):
+        self._epoch = epoch
+
+    def on_train_batch_begin(self, batch, logs=None):
+        step = self._epoch * self.params["steps"] + batch
+        self.variable.assign(self.schedule(step))
+
+    def on_epoch_end(self, epoch, logs=None):
+        if logs is not None:
+            logs[self.name] = float(self.variable)
