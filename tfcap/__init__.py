@@ -1,5 +1,7 @@
 """Training captioning and visual dialog models through discrete words."""
 
+import keras
+
 from tfcap import data
 from tfcap import decoding
 from tfcap import layers
@@ -10,5 +12,11 @@ from tfcap import objectives
 from tfcap import ops
 from tfcap import rewards
 from tfcap import text
+
+# Layers, losses and ops also serve Keras models on other backends; training,
+# and the recipes that train, are TensorFlow's.
+if keras.backend.backend() == "tensorflow":
+    from tfcap import recipes
+    from tfcap import training
 
 __version__ = "0.1.0"

@@ -91,3 +91,19 @@ def test_the_published_data_have_the_published_lengths(real_visdial):
     rows = np.arange(0, len(train), 100)
     unknown = dialogs.question(rows) == vocabulary.unk
     assert unknown.sum() / np.count_nonzero(dialogs.question(rows)) < 0.03
+
+
+def test_selected_dialogs_are_those_of_the_whole(split):
+    dialogs = EncodedDialogs.from_split(split, build_vocabulary(split, 1))
+    rows = np.array([3, 0])
+    some = dialogs.select(rows)
+    assert len(some) == 2 and some.rounds == dialogs.rounds
+    all_of_some = np.arange(2)
+    for name in ("question", "answer", "history"):
+        np.testing.assert_array_equal(
+            getattr(some, name)(all_of_some), getattr(dialogs, name)(rows)
+        )
+    for name in ("image_ids", "options", "gt_index", "relevance"):
+        whole = getattr(dialogs, name)
+        wanted = None if whole is None else whole[rows]
+        np.testing.assert_array_equal(getattr(some, name), wanted)

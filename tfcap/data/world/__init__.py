@@ -1,3 +1,5 @@
+"""The embedded world: scenes, their captions and dialogs, drawn by seed."""
+
 from tfcap.data.world.captions import describe
 from tfcap.data.world.render import render
 from tfcap.data.world.scene import BACKGROUNDS

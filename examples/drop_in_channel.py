@@ -1,0 +1,59 @@
+"""Word channels and `SoftEmbedding` in an ordinary functional model.
+
+    python examples/drop_in_channel.py
+
+A speaker sees one of 64 things and says two words of sixteen; a listener tells
+which it was. Gradients pass through the words: of `PartialSamplingST` while its
+`rho` falls, of `GumbelSoftmaxST` while it cools. Inference is of plain words.
+"""
+
+import tempfile
+
+import keras
+import numpy as np
+
+from tfcap.layers import GumbelSoftmaxST
+from tfcap.layers import PartialSamplingST
+from tfcap.layers import SoftEmbedding
+from tfcap.training import Anneal
+from tfcap.training import ExponentialTemperature
+
+THINGS, STEPS, VOCABULARY = 64, 2, 16
+
+
+def game(channel):
+    thing = keras.Input((THINGS,))
+    hidden = keras.layers.Dense(128, "relu")(thing)
+    logits = keras.layers.Dense(STEPS * VOCABULARY)(hidden)
+    words = channel(keras.layers.Reshape((STEPS, VOCABULARY))(logits))
+    heard = keras.layers.Flatten()(SoftEmbedding(VOCABULARY, 64)(words))
+    heard = keras.layers.Dense(256, "relu")(heard)
+    return keras.Model(thing, keras.layers.Dense(THINGS)(heard))
+
+
+def learn(channel, anneal, epochs):
+    keras.utils.set_random_seed(0)
+    y = np.random.default_rng(0).integers(0, THINGS, 8000)
+    model, path = game(channel), f"{tempfile.mkdtemp()}/game.keras"
+    loss = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
+    model.compile(keras.optimizers.Adam(3e-3), loss, metrics=["accuracy"])
+    model.fit(np.eye(THINGS)[y], y, 100, epochs, 2, [anneal])
+    model.save(path)
+    heard = keras.saving.load_model(path).predict(np.eye(THINGS), verbose=0)
+    return float(np.mean(heard.argmax(-1) == np.arange(THINGS)))
+
+
+def main(epochs=15):
+    schedule = ExponentialTemperature(0.9, rate=0.002, minimum=0.1)
+    channels = PartialSamplingST(0.9, seed=0), GumbelSoftmaxST(0.9, seed=0)
+    told = {}
+    for channel, name in zip(channels, ("rho", "temperature")):
+        anneal = Anneal(getattr(channel, name), schedule, name)
+        told[channel.name] = learn(channel, anneal, epochs)
+    for name, share in told.items():
+        print(f"{name}: {share:.0%} of the things told apart after loading")
+    return told
+
+
+if __name__ == "__main__":
+    main()

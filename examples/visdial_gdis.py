@@ -1,0 +1,142 @@
+"""Best of Both Worlds (Lu et al., NIPS 2017), from images to tables.
+
+    python examples/visdial_gdis.py             # the embedded world
+    python examples/visdial_gdis.py --quick     # a minute, to see it run
+    python examples/visdial_gdis.py --talk      # ask the trained model
+    python examples/visdial_gdis.py --data visdial --root DIR
+
+Trains discriminators and generators, ranks what they say, and leaves tables,
+figures, a page to look at and TensorBoard logs in a folder. Ctrl-C stops it;
+the same command goes on.
+"""
+
+import argparse
+import json
+import pathlib
+import shlex
+import sys
+import warnings
+
+import keras
+import tensorflow as tf
+
+from tfcap.recipes import ROWS
+from tfcap.recipes import SETTINGS
+from tfcap.recipes import DialogPartner
+from tfcap.recipes import DialogStudy
+from tfcap.recipes import dialog_tables
+from tfcap.recipes import sample_table
+from tfcap.recipes import visdial_data
+from tfcap.recipes import world_data
+from tfcap.recipes import write_page
+
+QUICK_WORLD = {"train": 100, "val": 10, "test": 20, "encoder_epochs": 1}
+
+
+def parse(argv):
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    add = parser.add_argument
+    add("--out", type=pathlib.Path, help="default: runs/visdial_gdis[_quick]")
+    add("--seed", type=int, default=0, help="of weights, batches, samples")
+    add("--quick", action="store_true", help="a smoke run: no real figures")
+    add("--data", choices=("world", "visdial"), default="world")
+    add("--root", help="folder of VisDial's files, or of built worlds")
+    add("--vgg19-weights", help='to read COCO images: "imagenet" or a path')
+    add("--norm", type=float, help="length to scale VisDial's features to")
+    add("--rows", default=",".join(ROWS), help="with commas; default: all")
+    add("--settings", choices=SETTINGS, help="default: world, or published")
+    add("--talk", nargs="?", type=int, const=0, metavar="N", help="on image N")
+    options = parser.parse_args(argv)
+    wanted = options.rows.split(",")
+    if not set(wanted) <= set(ROWS):
+        parser.error(f"--rows must be among {', '.join(ROWS)}")
+    options.rows = [row for row in ROWS if row in wanted]
+    if options.data == "visdial" and options.root is None:
+        parser.error("--data visdial needs --root, the folder of its files")
+    usual = "published" if options.data == "visdial" else "world"
+    options.settings = options.settings or ("quick" if options.quick else usual)
+    folder = "visdial_gdis_quick" if options.quick else "visdial_gdis"
+    options.out = options.out or pathlib.Path("runs", folder)
+    return options
+
+
+def open_study(options):
+    """The data, and what has been trained on it so far."""
+    if options.data == "visdial":
+        data = visdial_data(options.root, options.vgg19_weights, options.norm)
+    else:
+        sizes = QUICK_WORLD if options.quick else {}
+        data = world_data(options.root, **sizes)
+    settings = SETTINGS[options.settings]
+    return DialogStudy(data, settings, options.out, options.seed)
+
+
+def report(study, options):
+    """Writes and prints everything that there is to see."""
+    out, found = options.out, study.report(options.rows)
+    (out / "results.json").write_text(json.dumps(found, indent=1))
+    note = "A quick run: what is found means nothing." if options.quick else ""
+    texts = [note, dialog_tables(found["rows"], found["data"])]
+    shown = [r for r in ("hciae_g_mle", "hciae_g_dis") if r in options.rows]
+    if "hciae_g_dis" in shown:
+        texts.append(sample_table(study))
+    text = "\n\n".join(filter(None, texts))
+    (out / "tables.md").write_text(text + "\n")
+    print(f"\n{text}\n")
+    if shown:
+        write_page(out / "page.html", study, shown, note=note)
+        print(f"Pictures and answers: {out / 'page.html'}")
+    print(f"Figures: {out / 'results.json'}, {out / 'tables.md'}")
+    print(f"Curves: tensorboard --logdir {out}")
+
+
+def talk(study, options):
+    """Answers questions about a test image, until an empty line."""
+    test, place = study.data.test, options.talk % len(study.data.test)
+    partner = DialogPartner.from_study(study, place)
+    image = study.data.test_images(place)
+    if image is not None:
+        keras.utils.save_img(options.out / "talk.png", image, scale=False)
+        print(f"The image: {options.out / 'talk.png'}")
+    print(f"Its caption: {test.vocabulary.decode(test.captions[place])}")
+    print("Ask about it; an empty line ends.", flush=True)
+    for question in map(str.strip, sys.stdin):
+        if not question:
+            break
+        answer = partner.ask(question)
+        for word in partner.unknown:
+            print(f'(I do not know the word "{word}".)')
+        print(answer or "(says nothing)", flush=True)
+
+
+def main(argv=None):
+    options = parse(argv)
+    # Every row compiles graphs of its own, which TensorFlow remarks on.
+    tf.get_logger().setLevel("ERROR")
+    # Graphs that run a dozen times cost more to build than they save.
+    warnings.filterwarnings("ignore", message="Even though the `tf.config")
+    tf.config.run_functions_eagerly(options.quick)
+    done = []
+    try:
+        study = open_study(options)
+        if options.talk is not None:
+            talk(study, options)
+            return 0
+        for row in options.rows:
+            print(f"\n[{len(done) + 1}/{len(options.rows)}]", flush=True)
+            study.result(row)
+            done.append(row)
+        report(study, options)
+    except KeyboardInterrupt:
+        print(f"\nStopped after {len(done)} of {len(options.rows)} rows.")
+        print("What is done is kept. To go on, run the same command again:")
+        command = sys.argv if argv is None else ["visdial_gdis.py", *argv]
+        print("   python", shlex.join(map(str, command)))
+        return 130
+    finally:
+        tf.config.run_functions_eagerly(False)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

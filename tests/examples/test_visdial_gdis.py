@@ -1,0 +1,103 @@
+import importlib.util
+import io
+import json
+import pathlib
+
+import pytest
+
+from tfcap.recipes.visdial_summary import main as summarize
+from tfcap.training import ObjectiveModel
+
+PATH = pathlib.Path(__file__).parents[2] / "examples" / "visdial_gdis.py"
+SIZES = {"train": 50, "val": 4, "test": 6, "encoder_epochs": 1}
+
+
+@pytest.fixture(scope="module")
+def example():
+    spec = importlib.util.spec_from_file_location("visdial_gdis", PATH)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    module.QUICK_WORLD = SIZES
+    return module
+
+
+@pytest.fixture(scope="module")
+def worlds(tmp_path_factory):
+    return tmp_path_factory.mktemp("worlds")
+
+
+@pytest.fixture
+def command(worlds, tmp_path):
+    return ["--quick", "--root", str(worlds), "--out", str(tmp_path / "run")]
+
+
+def test_an_interrupted_run_goes_on(
+    example, command, tmp_path, monkeypatch, capsys
+):
+    command += ["--rows", "lf_g,hciae_g_mle"]
+    whole, steps = ObjectiveModel.train_step, []
+
+    def stopped(model, data):
+        steps.append(1)
+        # In the midst of the second row: an epoch has 5 steps.
+        if len(steps) == 8:
+            raise KeyboardInterrupt
+        return whole(model, data)
+
+    monkeypatch.setattr(ObjectiveModel, "train_step", stopped)
+    assert example.main(command) == 130
+    said = capsys.readouterr().out
+    assert "Stopped after 1 of 2 rows" in said
+    assert "visdial_gdis.py --quick" in said
+    assert example.main(command) == 0
+    # The first row was not trained again.
+    assert len(steps) == 8 + 5
+    found = json.loads((tmp_path / "run" / "results.json").read_text())
+    assert list(found["rows"]) == ["lf_g", "hciae_g_mle"]
+    assert set(found["versions"]) == {"tfcap", "keras", "tensorflow"}
+    assert found["seed"] == 0 and found["settings"]["units"] == 32
+    assert list((tmp_path / "run").rglob("events.out.tfevents*"))
+
+
+@pytest.mark.slow
+def test_generators_are_shown_and_talked_with(
+    example, command, tmp_path, monkeypatch, capsys
+):
+    rows = ["--rows", "hciae_g_dis,hciae_g_mle"]
+    assert example.main(command + rows) == 0
+    said = capsys.readouterr().out
+    assert "means nothing" in said
+    assert "published MRR" in said and "71.55" in said
+    assert "Table 3" in said and "(z3)" in said
+    assert f"tensorboard --logdir {tmp_path / 'run'}" in said
+    run = tmp_path / "run"
+    assert (run / "tables.md").read_text().startswith("A quick run")
+    assert (run / "page.html").read_text().count("<article>") == SIZES["test"]
+    assert summarize([str(run)]) == 0
+    assert "hciae_g_dis - hciae_g_mle" in capsys.readouterr().out
+    monkeypatch.setattr("sys.stdin", io.StringIO("is it a zebra?\n\nno\n"))
+    assert example.main([*command, "--talk", "2"]) == 0
+    said = capsys.readouterr().out.splitlines()
+    assert '(I do not know the word "zebra".)' in said
+    assert (run / "talk.png").exists()
+
+
+@pytest.mark.parametrize(
+    "wrong, words",
+    [
+        (["--data", "visdial"], "needs --root"),
+        (["--rows", "lf_g,gan3"], "must be among"),
+    ],
+)
+def test_wrong_options_are_refused_in_words(example, wrong, words, capsys):
+    with pytest.raises(SystemExit):
+        example.main(wrong)
+    assert words in capsys.readouterr().err
+
+
+def test_the_published_settings_are_for_the_published_data(example):
+    options = example.parse(["--data", "visdial", "--root", "x"])
+    assert options.settings == "published"
+    assert str(options.out) == "runs/visdial_gdis"
+    assert example.parse([]).settings == "world"
+    assert example.parse(["--quick"]).settings == "quick"

@@ -1,0 +1,96 @@
+import numpy as np
+
+from tests.dialogs import encoded
+from tests.dialogs import features
+from tfcap.recipes import PUBLISHED_FIGURES
+from tfcap.recipes import ROWS
+from tfcap.recipes import DialogData
+from tfcap.recipes import dialog_tables
+from tfcap.recipes import sample_table
+from tfcap.recipes.visdial_settings import PUBLISHED
+from tfcap.recipes.visdial_tables import TABLES
+from tfcap.recipes.visdial_tables import markdown_table
+
+FOUND = {
+    "mrr": 0.51234,
+    "r@1": 40.123,
+    "r@5": 60.0,
+    "r@10": 70.0,
+    "mean_rank": 9.5,
+    "ndcg": 0.3,
+    "count": 10,
+}
+
+
+def cells(line):
+    return [cell.strip() for cell in line.strip("|").split("|")]
+
+
+def test_found_and_published_figures_stand_in_one_line():
+    text = dialog_tables({"hciae_g_dis": {"generative": FOUND}}, "some data")
+    lines = text.splitlines()
+    (line, _) = [x for x in lines if x.startswith("| hciae_g_dis")]
+    assert cells(line) == [
+        "hciae_g_dis",
+        *("0.5123", "40.12", "60.00", "70.00", "9.50"),
+        *("0.5467", "44.35", "65.28", "71.55", "14.23"),
+    ]
+    assert "some data" in text and "VisDial v0.9" in text
+    head = cells(lines[2])
+    assert head[6:] == [f"published {name}" for name in head[1:6]]
+
+
+def test_what_is_not_known_is_a_dash():
+    text = dialog_tables({}, "nothing")
+    for line in text.splitlines():
+        if line.startswith("| hciae_g_mle_control"):
+            assert cells(line)[1:] == ["-"] * 10
+        elif line.startswith("| lf_g"):
+            assert cells(line)[1:6] == ["-"] * 5
+
+
+def test_every_row_is_in_a_table_and_every_table_of_rows():
+    shown = {row for _, _, rows in TABLES for row in rows}
+    assert shown == set(ROWS)
+    published = {row for rows in PUBLISHED_FIGURES.values() for row in rows}
+    assert published == set(ROWS) - {"hciae_g_mle_control"}
+
+
+def test_answers_have_a_table_of_their_own():
+    answers = {"count": 10, "distinct": 3, "distinct_share": 0.3}
+    text = dialog_tables({"lf_g": {"answers": answers}}, "some data")
+    assert cells(text.splitlines()[-1]) == ["lf_g", "10", "3", "0.3"]
+
+
+def test_columns_are_aligned():
+    text = markdown_table(["a", "bcd"], [["long", "1"], ["b", "22222"]])
+    assert len({len(line) for line in text.splitlines()}) == 1
+
+
+class Study:
+    settings = PUBLISHED
+    data = DialogData(
+        *(encoded(),) * 3, *(features(),) * 3, name="random words"
+    )
+
+    def __init__(self):
+        self.asked = []
+
+    def answers(self, row, decoder=None, limit=None):
+        self.asked.append((row, decoder, limit))
+        count = limit * self.data.test.rounds
+        return [f"{len(self.asked)} {i}" for i in range(count)]
+
+
+def test_samples_of_other_noise_stand_side_by_side():
+    study = Study()
+    lines = sample_table(study, seeds=(4, 5), dialogs=2).splitlines()
+    rows, decoders, _ = zip(*study.asked)
+    assert rows == ("hciae_g_mle", "hciae_g_dis", "hciae_g_dis")
+    assert [d and d.channel.seed for d in decoders] == [None, 4, 5]
+    assert cells(lines[2])[2:] == ["G-MLE", "G-DIS (z4)", "G-DIS (z5)"]
+    # The first dialog has two rounds, the second three.
+    places = [cells(line)[2] for line in lines[4:]]
+    assert places == ["1 0", "1 1", "1 4", "1 5"]
+    truth = study.data.test.answer(np.array([1]))[0, 2]
+    assert cells(lines[-1])[1] == study.data.test.vocabulary.decode(truth)

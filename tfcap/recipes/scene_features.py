@@ -1,0 +1,162 @@
+"""Image features of the embedded world: the stand-in for a pretrained VGG."""
+
+import pathlib
+
+import keras
+import numpy as np
+
+from tfcap.data.world import dense_targets
+from tfcap.models import SceneEncoder
+from tfcap.models.scene_encoder import GRID
+
+# Norm of what a feature tells beyond the attributes: well below theirs.
+_NORM = 2.5
+
+
+def pretrain_scene_encoder(
+    world, epochs=4, seed=0, cache=True, batch_size=64, filters=24, verbose=0
+):
+    """Trains a `SceneEncoder` on the attributes of the train scenes' cells.
+
+    Published captioners and dialog models read features of a VGG that was
+    trained on ImageNet's labels; this is its counterpart. It never sees a
+    caption, a dialog or an image outside the train split.
+
+    Args:
+        world: A `tfcap.data.world.World`.
+        epochs: Integer, passes over the images and their mirror images.
+            Defaults to `4`.
+        seed: Integer, seed of weights and batches. Reseeds Keras' global
+            generator.
+        cache: Boolean, whether to keep the trained encoder beside the world's
+            files and to return it from there the next time.
+        batch_size: Integer. Defaults to `64`.
+        filters: Integer, width of the encoder. Defaults to `24`.
+        verbose: Integer, as in `keras.Model.fit()`.
+
+    Returns:
+        A `SceneEncoder`.
+    """
+    name = f"scene_encoder_f{filters}_e{epochs}_b{batch_size}_s{seed}.keras"
+    path = world.root / name
+    if cache and path.exists():
+        return keras.saving.load_model(path, compile=False)
+    keras.utils.set_random_seed(seed)
+    encoder = SceneEncoder(filters=filters)
+    images = np.asarray(world.images("train"))
+    targets = dense_targets(world.scenes("train"))
+    _fit(encoder, *_mirrored(images, targets), epochs, batch_size, verbose)
+    _calibrate(encoder, images[:2000], targets["shape"][:2000])
+    if cache:
+        # Written aside first: who reads `path` finds it whole or not at all.
+        part = path.with_name(f"part_{name}")
+        encoder.save(part)
+        part.replace(path)
+    return encoder
+
+
+def scene_features(world, split, path=None, encoder=None, batch_size=250):
+    """Computes the features of a split once, and reads them from then on.
+
+    Args:
+        world: A `tfcap.data.world.World`.
+        split: String, `"train"`, `"val"` or `"test"`.
+        path: Path of the `.npy` file to keep them in. Defaults to one beside
+            the world's files when `encoder` is not given either, else to
+            none.
+        encoder: A `SceneEncoder`. Defaults to what
+            `pretrain_scene_encoder(world)` returns.
+        batch_size: Integer, images at a time.
+
+    Returns:
+        Float16 array of shape `(B, P, D)`, in the order of the images.
+    """
+    if path is None and encoder is None:
+        path = world.root / f"features_{split}.npy"
+    if path is not None and pathlib.Path(path).exists():
+        return np.load(path, mmap_mode="r")
+    if encoder is None:
+        encoder = pretrain_scene_encoder(world)
+    images = world.images(split)
+    features = np.concatenate(
+        [
+            np.asarray(encoder.predict_on_batch(images[i : i + batch_size]))
+            for i in range(0, len(images), batch_size)
+        ]
+    ).astype(np.float16)
+    if path is not None:
+        part = pathlib.Path(path).with_name(f"part_{pathlib.Path(path).name}")
+        with open(part, "wb") as file:
+            np.save(file, features)
+        part.replace(path)
+    return features
+
+
+def _mirrored(images, targets):
+    """Adds the mirror image of each: twice the scenes for nothing."""
+    cells = np.arange(GRID * GRID).reshape(GRID, GRID)[:, ::-1].ravel()
+    both = {
+        name: np.concatenate([a, a[:, cells] if a.ndim == 2 else a])
+        for name, a in targets.items()
+    }
+    return np.concatenate([images, images[:, :, ::-1]]), both
+
+
+def _fit(encoder, images, targets, epochs, batch_size, verbose):
+    pixels = keras.Input((64, 64, 3), dtype="uint8")
+    # `fit()` finds losses by the names of the layers that give the outputs.
+    outputs = {
+        name: keras.layers.Identity(name=name)(logits)
+        for name, logits in encoder(pixels, attributes=True).items()
+    }
+    model = keras.Model(pixels, outputs)
+    crossentropy = keras.losses.SparseCategoricalCrossentropy
+    # Where there is nothing, nothing is asked about its color.
+    losses = {
+        name: crossentropy(from_logits=True, ignore_class=0)
+        for name in ("color", "size", "texture")
+    }
+    losses["shape"] = crossentropy(from_logits=True)
+    losses["background"] = crossentropy(from_logits=True)
+    steps = epochs * -(-len(images) // batch_size)
+    schedule = keras.optimizers.schedules.CosineDecay(
+        3e-4, steps, warmup_target=4e-3, warmup_steps=max(1, steps // 10)
+    )
+    model.compile(
+        keras.optimizers.Adam(schedule, beta_2=0.99),
+        losses,
+        # Most cells are empty, so a mean over cells is small for the shape.
+        loss_weights={
+            "shape": 4.0,
+            "color": 1.0,
+            "size": 1.0,
+            "texture": 1.0,
+            "background": 0.3,
+        },
+        jit_compile=False,
+    )
+    model.fit(
+        images, targets, batch_size=batch_size, epochs=epochs, verbose=verbose
+    )
+
+
+def _calibrate(encoder, images, shapes):
+    """Fits `encoder.whiten` to the cells that hold something.
+
+    Directions of the embedding that vary get one common variance, so that a
+    texture weighs as much as a shape, and the mean thing becomes zero.
+    """
+    looks = np.concatenate(
+        [
+            np.asarray(encoder.perceive(images[i : i + 250])[0])
+            for i in range(0, len(images), 250)
+        ]
+    )[shapes > 0]
+    mean = looks.mean(0)
+    variances, axes = np.linalg.eigh(np.cov(looks - mean, rowvar=False))
+    # Below this an axis holds noise, which equal variance would blow up.
+    scale = 1 / np.sqrt(np.maximum(variances, 0.05 * variances.max()))
+    kernel = (axes * scale) @ axes.T
+    norms = np.linalg.norm((looks - mean) @ kernel, axis=1)
+    kernel *= _NORM / norms.mean()
+    encoder.calibrate(kernel, -mean @ kernel)

@@ -1,0 +1,219 @@
+"""Finds and encodes the data of a visual dialog study."""
+
+import glob
+import os
+
+import keras
+import numpy as np
+
+from tfcap.data import EncodedDialogs
+from tfcap.data import build_vocabulary
+from tfcap.data import coco_image_path
+from tfcap.data import extract_features
+from tfcap.data import load_features
+from tfcap.data import load_visdial
+from tfcap.data import paper_split
+from tfcap.data import vgg19_backbone
+from tfcap.data.world import load_world
+from tfcap.recipes.dialog_data import DialogData
+from tfcap.recipes.scene_features import pretrain_scene_encoder
+from tfcap.recipes.scene_features import scene_features
+
+_LAYOUT = (
+    "`root` must hold visdial_0.9_train.json and visdial_0.9_val.json, or "
+    "visdial_1.0_train.json and visdial_1.0_val.json, or one visdial_*.json "
+    "whose dialogs carry `suggested_split` train or val; each plain or .gz"
+)
+
+
+def world_data(root=None, seed=0, verbose=1, encoder_epochs=4, **sizes):
+    """The embedded world's dialogs, read through the files it writes.
+
+    The world is drawn, and its image encoder trained, when first asked for.
+
+    Args:
+        root: String or path that holds worlds. Defaults to `$TFCAP_CACHE`, or
+            `~/.cache/tfcap`.
+        seed: Integer, of the world. Defaults to `0`.
+        verbose: 1 for progress, 0 for silence.
+        encoder_epochs: Integer, epochs that the image encoder is trained for.
+            Defaults to `4`.
+        **sizes: Integers `train`, `val` and `test`, numbers of images.
+
+    Returns:
+        `DialogData`.
+    """
+    world = load_world(root, seed=seed, progress=bool(verbose), **sizes)
+    encoder = pretrain_scene_encoder(
+        world, epochs=encoder_epochs, verbose=verbose
+    )
+    names = ("train", "val", "test")
+    splits = [
+        load_visdial(world.visdial_path(n), world.dense_path(n)) for n in names
+    ]
+    vocabulary = build_vocabulary(splits[0])
+    encoded = [EncodedDialogs.from_split(s, vocabulary) for s in splits]
+    trained = "" if encoder_epochs == 4 else f"_e{encoder_epochs}"
+    images = [
+        scene_features(
+            world,
+            n,
+            encoder=encoder,
+            path=world.root / f"features_{n}{trained}.npy",
+        )
+        for n in names
+    ]
+    pictures = world.images("test")
+    return DialogData(
+        *encoded,
+        *images,
+        name="embedded world",
+        test_images=lambda row: np.array(pictures[row]),
+    )
+
+
+def visdial_data(root, vgg19_weights=None, norm=None):
+    """Loads published VisDial files with the paper's preprocessing.
+
+    Image features are read from every feature file in the folder: HDF5 as
+    `tfcap.data.extract_features()` writes it, or `.npz` with `image_ids`
+    `(n,)` and pooled `features` `(n, D)`, a grid of one position. Where there
+    is none, VGG-19 reads the COCO images of the folder, if its weights are
+    given, and the file is written.
+
+    Args:
+        root: String or path of the folder.
+        vgg19_weights: `"imagenet"`, a path, or `None`.
+        norm: Float, length to scale every position's features to, or `None`
+            to leave them. Defaults to `None`.
+
+    Returns:
+        `DialogData`: of version 0.9 the paper's split of 82 thousand, one and
+        40 thousand dialogs; of version 1.0 its validation file as test; of a
+        file with suggested splits its `val` as test, and a tenth of `train`
+        for validation.
+
+    Raises:
+        ValueError: If files are missing, damaged or lack an image.
+    """
+    train, validation, test, name = _splits(root)
+    vocabulary = build_vocabulary(train)
+    features = _feature_source(root, vgg19_weights, norm)
+    splits = (train, validation, test)
+    encoded = [EncodedDialogs.from_split(s, vocabulary) for s in splits]
+    images = [features(s.image_ids) for s in splits]
+    return DialogData(
+        *encoded,
+        *images,
+        name=name,
+        test_images=lambda row: _picture(root, test.image_ids[row]),
+    )
+
+
+def _splits(root):
+    root = str(root)
+    for version in ("0.9", "1.0"):
+        train, val = (
+            _find(root, f"visdial_{version}_{part}.json")
+            for part in ("train", "val")
+        )
+        if train and val:
+            dense = f"visdial_{version}_val_dense_annotations.json"
+            rest = load_visdial(train)
+            return (
+                *paper_split(rest, min(1000, len(rest) // 10)),
+                load_visdial(val, _find(root, dense)),
+                f"VisDial v{version}",
+            )
+    for path in sorted(glob.glob(os.path.join(root, "visdial_*.json*"))):
+        split = load_visdial(path)
+        tags = split.tags
+        if tags is not None and {"train", "val"} <= set(tags):
+            rest = split.select(tags == "train")
+            return (
+                *paper_split(rest, len(rest) // 10),
+                split.select(tags == "val"),
+                os.path.basename(path).split(".json")[0],
+            )
+    raise ValueError(f"{_LAYOUT}. Received: root={root!r}.")
+
+
+def _find(root, name):
+    for path in (os.path.join(root, name), os.path.join(root, name + ".gz")):
+        if os.path.exists(path):
+            return path
+    return None
+
+
+def _feature_source(root, vgg19_weights, norm):
+    """A function from image ids to features `(n, P, D)`."""
+    paths = sorted(glob.glob(os.path.join(str(root), "*features*.npz")))
+    if paths:
+        return lambda ids: _scaled(_pooled(paths[0], ids), norm)
+    path = os.path.join(str(root), "image_features.h5")
+
+    def features(ids):
+        if not os.path.exists(path):
+            _extract(root, path, vgg19_weights)
+        # Seven by seven positions of a hundred thousand images are read as
+        # they are needed.
+        lazy = norm is None
+        found = load_features(path, ids, lazy=lazy)
+        return found if lazy else _scaled(found, norm)
+
+    return features
+
+
+def _pooled(path, ids):
+    with np.load(path, allow_pickle=False) as file:
+        known, table = file["image_ids"], file["features"]
+    order = np.argsort(known)
+    place = np.searchsorted(known[order], ids)
+    found = known[order][np.minimum(place, len(known) - 1)]
+    if (found != ids).any():
+        missing = np.asarray(ids)[found != ids]
+        raise ValueError(
+            f"{path} has no features of {len(missing)} images, such as "
+            f"{missing[:3].tolist()}. Extract them, or take the dialogs out."
+        )
+    return table[order[place]].astype("float32")[:, None]
+
+
+def _scaled(features, norm):
+    if norm is None:
+        return features
+    features = np.asarray(features, "float32")
+    length = np.linalg.norm(features, axis=-1, keepdims=True)
+    return features * (norm / np.maximum(length, 1e-6))
+
+
+def _extract(root, path, vgg19_weights):
+    if vgg19_weights is None:
+        raise ValueError(
+            "`vgg19_weights` must be given to read images, since "
+            f"{path} does not exist. Received: vgg19_weights=None. Pass "
+            '"imagenet", the path of a weight file, or put a feature file '
+            "there."
+        )
+    ids = np.concatenate(
+        [split.image_ids for split in _splits(root)[:3]]
+    ).tolist()
+    images = [(i, _image_path(root, i)) for i in ids]
+    extract_features(vgg19_backbone(vgg19_weights), images, path)
+
+
+def _picture(root, image_id):
+    try:
+        path = _image_path(root, image_id)
+    except FileNotFoundError:
+        return None
+    return keras.utils.img_to_array(keras.utils.load_img(path), dtype="uint8")
+
+
+def _image_path(root, image_id):
+    path = coco_image_path(root, image_id, "val2018")
+    return (
+        path
+        if os.path.exists(path)
+        else coco_image_path(root, image_id, "2014")
+    )

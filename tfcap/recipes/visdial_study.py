@@ -1,0 +1,304 @@
+"""One data set, one seed, and every row that was trained on it."""
+
+import json
+import os
+from dataclasses import asdict
+
+import keras
+import numpy as np
+import tensorflow as tf
+
+import tfcap
+from tfcap.data import DialogBatches
+from tfcap.decoding import Greedy
+from tfcap.metrics import answer_statistics
+from tfcap.recipes.visdial import ROWS
+from tfcap.recipes.visdial import needed
+from tfcap.training import RankingEvaluation
+from tfcap.training import discriminative_ranking
+from tfcap.training import fit
+from tfcap.training import generate
+from tfcap.training import generative_ranking
+
+
+class DialogStudy:
+    """Trains rows, keeps them, and ranks what they say.
+
+    A row that is on disk is loaded; one that was interrupted goes on where it
+    stopped. Under `directory`, each row has a folder with its networks
+    (`generator.keras`, `discriminator.keras`), its figures (`result.json`),
+    its greedy answers to the test split (`answers.json`) and its TensorBoard
+    logs.
+
+    Args:
+        data: `DialogData`.
+        settings: `tfcap.recipes.DialogSettings`.
+        directory: String or path.
+        seed: Integer, of initial weights, batches and samples.
+        verbose: 1 for progress bars, 0 for silence.
+        validation_dialogs: Integer, at most how many dialogs are ranked after
+            every epoch; 0 for none. Defaults to `100`.
+
+    Raises:
+        ValueError: If the directory holds a study of other settings, data or
+            seed.
+    """
+
+    def __init__(
+        self,
+        data,
+        settings,
+        directory,
+        seed=0,
+        verbose=1,
+        validation_dialogs=100,
+    ):
+        self.data = data
+        self.settings = settings
+        self.directory = str(directory)
+        self.seed = seed
+        self.verbose = verbose
+        self.validation_dialogs = validation_dialogs
+        self._kept = {}
+        self._claim()
+
+    def networks(self, row, fresh=False):
+        """The trained networks of a row by role, trained now if need be.
+
+        Args:
+            row: String, key of `tfcap.recipes.ROWS`.
+            fresh: Boolean, whether to return copies that may be trained on.
+        """
+        if row not in ROWS:
+            raise ValueError(
+                f"`row` must be one of {', '.join(ROWS)}. Received: "
+                f"row={row!r}."
+            )
+        if row not in self._kept:
+            found = self._load(row)
+            if not found:
+                for other in needed(row, self.settings):
+                    self.networks(other)
+                self._say(f"{row}: {ROWS[row].__doc__.splitlines()[0]}")
+                # Here, so that a row is the same after rows trained or loaded.
+                keras.utils.set_random_seed(self.seed)
+                found = ROWS[row](self)
+            self._kept[row] = found
+        return self._load(row) if fresh else self._kept[row]
+
+    def result(self, row):
+        """The figures of a row on the test split.
+
+        Returns:
+            Dict with `generative` and `discriminative` metrics, as the row has
+            them, and `answers`, statistics of its greedy answers.
+        """
+        path = self._path(row, "result.json")
+        if os.path.exists(path):
+            return read_json(path)
+        networks = self.networks(row)
+        self._say(f"{row}: ranking the test split")
+        result = {}
+        if "generator" in networks:
+            generator = networks["generator"]
+            report = self._rank(generative_ranking, generator, "test")
+            result["generative"] = report.result()
+            said = self._said(generator)
+            result["answers"] = self._statistics(said)
+            write_json(self._path(row, "answers.json"), said)
+        if "discriminator" in networks:
+            report = self._rank(
+                discriminative_ranking, networks["discriminator"], "test"
+            )
+            result["discriminative"] = report.result()
+        self._write(row, result)
+        write_json(path, result)
+        return result
+
+    def report(self, rows):
+        """The figures of several rows, with all that they depend on.
+
+        Args:
+            rows: Iterable of strings.
+
+        Returns:
+            Dict that JSON can hold: `data` and `dialogs`, what they were found
+            on, `settings`, `seed`, `versions`, and `rows`, the `result()` of
+            each.
+        """
+        modules = {"tfcap": tfcap, "keras": keras, "tensorflow": tf}
+        return {
+            "data": self.data.name,
+            "dialogs": {
+                "train": len(self.data.train),
+                "test": len(self.data.test),
+            },
+            "settings": asdict(self.settings),
+            "seed": self.seed,
+            "versions": {
+                name: module.__version__ for name, module in modules.items()
+            },
+            "rows": {row: self.result(row) for row in rows},
+        }
+
+    def answers(self, row, decoder=None, limit=None):
+        """What a row's generator answers on the test split.
+
+        Args:
+            row: String.
+            decoder: `tfcap.decoding.Decoder`. Defaults to `Greedy`.
+            limit: Integer or `None`, number of dialogs.
+
+        Returns:
+            List of strings, a question each, for the first sample.
+        """
+        path = self._path(row, "answers.json")
+        if decoder is None and os.path.exists(path):
+            end = None if limit is None else limit * self.data.test.rounds
+            return read_json(path)[:end]
+        generator = self.networks(row)["generator"]
+        return self._said(generator, decoder, limit)
+
+    def fit(self, row, model, batches, epochs, **networks):
+        """Trains a row and keeps its networks. Called by the row itself."""
+        optimizer = getattr(model, "optimizer", None)
+        if optimizer is not None and not optimizer.built:
+            # Left to the first step, its variables cost a second trace of it.
+            optimizer.build(model.trainable_variables)
+        board = keras.callbacks.TensorBoard(
+            self._path(row, ""), write_graph=False
+        )
+        fit(
+            model,
+            batches,
+            epochs,
+            self._path(row, "checkpoints"),
+            callbacks=[*self._validation(networks), board],
+            verbose=self.verbose,
+        )
+        for role, network in networks.items():
+            network.trainable = True
+            network.save(self._path(row, f"{role}.keras"))
+        # Last, so that it tells that all are there, and whole.
+        write_json(self._path(row, "networks.json"), list(networks))
+        return networks
+
+    def _validation(self, networks):
+        """A callback that ranks held-out candidates, in a list, if wanted."""
+        if not self.validation_dialogs:
+            return []
+        rank, role = generative_ranking, "generator"
+        if role not in networks:
+            rank, role = discriminative_ranking, "discriminator"
+
+        def evaluate():
+            return self._rank(rank, networks[role], "validation", verbose=0)
+
+        return [RankingEvaluation(evaluate)]
+
+    def _rank(self, rank, network, split, verbose=None):
+        return rank(
+            network,
+            self._split(split),
+            batch_size=self.settings.evaluation_batch_size,
+            verbose=self.verbose if verbose is None else verbose,
+        )
+
+    def _split(self, split):
+        dialogs = getattr(self.data, split)
+        features = getattr(self.data, f"{split}_features")
+        if split == "validation" and len(dialogs) > self.validation_dialogs:
+            rows = np.arange(self.validation_dialogs)
+            dialogs = dialogs.select(rows)
+            features = features if callable(features) else features[rows]
+        return DialogBatches(
+            dialogs,
+            features,
+            min(len(dialogs), self.settings.evaluation_batch_size),
+            shuffle=False,
+        )
+
+    def _said(self, generator, decoder=None, limit=None):
+        length = self.data.train.answers.shape[1]
+        tokens = generate(
+            generator,
+            decoder or Greedy(max_length=length),
+            self._split("test"),
+            batch_size=self.settings.evaluation_batch_size,
+            limit=limit,
+        )
+        decode = self.data.train.vocabulary.decode
+        return [decode(row) for row in tokens[:, 0]]
+
+    def _statistics(self, said):
+        train = self.data.train
+        used = np.unique(train.answer_index[train.answer_index >= 0])
+        corpus = {train.vocabulary.decode(row) for row in train.answers[used]}
+        asked = self.data.test.question_index.reshape(-1) >= 0
+        said = [answer for answer, there in zip(said, asked) if there]
+        return answer_statistics(said, corpus)
+
+    def _load(self, row):
+        path = self._path(row, "networks.json")
+        roles = read_json(path) if os.path.exists(path) else ()
+        return {
+            role: keras.saving.load_model(self._path(row, f"{role}.keras"))
+            for role in roles
+        }
+
+    def _write(self, row, result):
+        """Writes the test figures beside the training curves."""
+        writer = tf.summary.create_file_writer(self._path(row, "test"))
+        with writer.as_default(step=0):
+            for group, values in result.items():
+                for name, value in values.items():
+                    tag = f"{group}/{name}".replace("@", "_")
+                    tf.summary.scalar(tag, value)
+        writer.close()
+
+    def _claim(self):
+        """Writes down what the directory is for; refuses another study's."""
+        data = self.data
+        about = {
+            "settings": asdict(self.settings),
+            "seed": self.seed,
+            "data": [data.name, len(data.train), len(data.test)],
+        }
+        path = os.path.join(self.directory, "study.json")
+        if os.path.exists(path):
+            found = read_json(path)
+            # Settings that came later were not there to differ.
+            found["settings"] = {**about["settings"], **found["settings"]}
+            if found != about:
+                wrong = [key for key in about if found.get(key) != about[key]]
+                raise ValueError(
+                    "`directory` must be empty or of the same study. "
+                    f"Received: directory={self.directory!r}, of another "
+                    f"study's {' and '.join(wrong)}. Choose another one, or "
+                    "remove it."
+                )
+            return
+        os.makedirs(self.directory, exist_ok=True)
+        write_json(path, about)
+
+    def _path(self, row, name):
+        folder = os.path.join(self.directory, row)
+        os.makedirs(folder, exist_ok=True)
+        return os.path.join(folder, name)
+
+    def _say(self, text):
+        if self.verbose:
+            print(text, flush=True)
+
+
+def read_json(path):
+    """What a JSON file holds."""
+    with open(path) as file:
+        return json.load(file)
+
+
+def write_json(path, content):
+    """Writes a file that is there whole or not at all."""
+    with open(f"{path}.partial", "w") as file:
+        json.dump(content, file, indent=1)
+    os.replace(f"{path}.partial", path)

@@ -1,0 +1,198 @@
+"""The tables of Best of Both Worlds, published and found."""
+
+import numpy as np
+
+from tfcap.decoding import Sample
+from tfcap.layers import GumbelSoftmaxST
+
+COLUMNS = ("mrr", "r@1", "r@5", "r@10", "mean_rank")
+TITLES = ("MRR", "R@1", "R@5", "R@10", "Mean")
+
+#: Published figures on VisDial v0.9 test, Tables 1, 2 and 4.
+PUBLISHED_FIGURES = {
+    "generative": {
+        "lf_g": (0.5199, 41.83, 61.78, 67.59, 17.07),
+        "hrea_g": (0.5242, 42.28, 62.33, 68.17, 16.79),
+        "mn_g": (0.5259, 42.29, 62.85, 68.88, 17.06),
+        "hciae_g_mle": (0.5386, 44.06, 63.55, 69.24, 16.01),
+        "hciae_g_dis": (0.5467, 44.35, 65.28, 71.55, 14.23),
+        "hciae_gan1": (0.5298, 43.12, 62.74, 68.58, 16.25),
+        "hciae_gan2": (0.5459, 44.33, 65.05, 71.40, 14.34),
+    },
+    "discriminative": {
+        "lf_d": (0.5807, 43.82, 74.68, 84.07, 5.78),
+        "hrea_d": (0.5868, 44.82, 74.81, 84.36, 5.66),
+        "mn_d": (0.5965, 45.55, 76.22, 85.37, 5.46),
+        "hciae_d_mle": (0.6140, 47.73, 77.50, 86.35, 5.15),
+        "hciae_d_np": (0.6182, 47.98, 78.35, 87.16, 4.92),
+        "hciae_d_np_att": (0.6222, 48.48, 78.75, 87.59, 4.81),
+        "hciae_gan1": (0.2177, 8.82, 32.97, 52.14, 18.53),
+        "hciae_gan2": (0.6050, 46.20, 77.92, 87.20, 4.97),
+    },
+}
+
+#: Tables of the paper: title, player, rows.
+TABLES = (
+    (
+        "Table 1: generative",
+        "generative",
+        (
+            "lf_g",
+            "hrea_g",
+            "mn_g",
+            "hciae_g_mle",
+            "hciae_g_mle_control",
+            "hciae_g_dis",
+        ),
+    ),
+    (
+        "Table 2: discriminative",
+        "discriminative",
+        (
+            "lf_d",
+            "hrea_d",
+            "mn_d",
+            "hciae_d_mle",
+            "hciae_d_np",
+            "hciae_d_np_att",
+        ),
+    ),
+    (
+        "Table 4: both players learning, discriminative",
+        "discriminative",
+        ("hciae_d_np_att", "hciae_gan1", "hciae_gan2"),
+    ),
+    (
+        "Table 4: both players learning, generative",
+        "generative",
+        ("hciae_g_dis", "hciae_gan1", "hciae_gan2"),
+    ),
+)
+
+
+def dialog_tables(results, data):
+    """The paper's Tables 1, 2 and 4 beside what was found.
+
+    Args:
+        results: Dict of `DialogStudy.result()` by row; rows that are absent
+            are shown without a figure.
+        data: String, what the figures were found on.
+
+    Returns:
+        String, in Markdown, its columns aligned.
+    """
+    head = ["row", *TITLES, *(f"published {title}" for title in TITLES)]
+    blocks = []
+    for title, player, rows in TABLES:
+        lines = []
+        for row in rows:
+            found = results.get(row, {}).get(player)
+            found = found and [found[name] for name in COLUMNS]
+            published = PUBLISHED_FIGURES[player].get(row)
+            lines.append([row, *_cells(found), *_cells(published)])
+        blocks.append(
+            f"{title}. Found on: {data}. Published: on VisDial v0.9, the "
+            f"paper's own figures.\n\n{markdown_table(head, lines)}"
+        )
+    return "\n\n".join([*blocks, *_answers(results, data)])
+
+
+def sample_table(study, seeds=(1, 2, 3), dialogs=3, rounds=2):
+    """The paper's Table 3: what G-DIS says for different Gumbel noise.
+
+    Greedy answers of `hciae_g_mle` stand beside samples of `hciae_g_dis`, for
+    the last questions of the first test dialogs: by then a dialog is about
+    something.
+
+    Args:
+        study: `DialogStudy`.
+        seeds: Integers, one a sample: the noise `z`.
+        dialogs: Integer, at most how many dialogs. Defaults to `3`.
+        rounds: Integer, how many questions of each. Defaults to `2`.
+
+    Returns:
+        String, in Markdown.
+
+    Reference:
+
+    - Lu et al., Best of Both Worlds, NIPS 2017, Table 3
+    """
+    test, temperature = study.data.test, study.settings.temperature
+    dialogs, length = min(dialogs, len(test)), test.answers.shape[1]
+    said = {"G-MLE": study.answers("hciae_g_mle", limit=dialogs)}
+    for seed in seeds:
+        noise = GumbelSoftmaxST(temperature, seed=seed)
+        said[f"G-DIS (z{seed})"] = study.answers(
+            "hciae_g_dis", Sample(noise, max_length=length), dialogs
+        )
+    decode, places = test.vocabulary.decode, np.arange(dialogs)
+    questions, truths = test.question(places), test.answer(places)
+    lines = []
+    for d in places:
+        there = np.flatnonzero(questions[d].any(axis=-1))[-rounds:]
+        for r in there:
+            words = [decode(questions[d, r]), decode(truths[d, r])]
+            words += [said[name][d * test.rounds + r] for name in said]
+            lines.append([word.replace("|", "/") or "-" for word in words])
+    table = markdown_table(["question", "human", *said], lines, numbers=False)
+    title = "Table 3: answers sampled with different Gumbel noise z"
+    return f"{title}. Found on: {study.data.name}.\n\n{table}"
+
+
+def markdown_table(head, rows, numbers=True):
+    """A Markdown table that also reads well as it is.
+
+    Args:
+        head: List of strings.
+        rows: List of lists of as many strings.
+        numbers: Boolean, whether all but the first column are numbers, which
+            stand to the right. Defaults to `True`.
+
+    Returns:
+        String, without a line break at its end.
+
+    Example:
+
+    >>> from tfcap.recipes.visdial_tables import markdown_table
+    >>> print(markdown_table(["row", "R@1"], [["lf_g", "41.83"]]))
+    | row  |   R@1 |
+    |------|------:|
+    | lf_g | 41.83 |
+    """
+    widths = [max(map(len, column)) for column in zip(head, *rows)]
+    right = [numbers and place > 0 for place in range(len(head))]
+    lines = [
+        [c.rjust(w) if r else c.ljust(w) for c, w, r in zip(row, widths, right)]
+        for row in (head, *rows)
+    ]
+    lines = ["| " + " | ".join(cells) + " |" for cells in lines]
+    rule = [
+        "-" * (width + 1) + ":" if r else "-" * (width + 2)
+        for width, r in zip(widths, right)
+    ]
+    return "\n".join([lines[0], "|" + "|".join(rule) + "|", *lines[1:]])
+
+
+def _cells(values):
+    if values is None:
+        return ["-"] * len(COLUMNS)
+    return [f"{values[0]:.4f}"] + [f"{value:.2f}" for value in values[1:]]
+
+
+def _answers(results, data):
+    """What the generators say, a table if any of them has spoken."""
+    rows = {
+        row: result["answers"]
+        for row, result in results.items()
+        if "answers" in result
+    }
+    if not rows:
+        return []
+    names = list(next(iter(rows.values())))
+    head = ["row", *(name.replace("_", " ") for name in names)]
+    lines = [
+        [row, *(f"{values[name]:.4g}" for name in names)]
+        for row, values in rows.items()
+    ]
+    title = f"Greedy answers on the test split. Found on: {data}."
+    return [f"{title}\n\n{markdown_table(head, lines)}"]
