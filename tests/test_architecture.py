@@ -1,0 +1,252 @@
+"""The laws of the house, read from the sources."""
+
+import ast
+import dataclasses
+import importlib
+import inspect
+import pathlib
+import statistics
+
+import pytest
+
+ROOT = pathlib.Path(__file__).parents[1]
+SOURCES = sorted((ROOT / "tfcap").rglob("*.py"))
+PACKAGES = sorted(
+    path.parent.relative_to(ROOT).as_posix().replace("/", ".")
+    for path in SOURCES
+    if path.name == "__init__.py" and path.parent.name != "tfcap"
+)
+#: Which rooms a room may enter, from the ground floor up.
+LAW = {
+    "ops": (),
+    "text": (),
+    "layers": ("ops",),
+    "losses": ("ops",),
+    "metrics": ("ops", "text"),
+    "data": ("text",),
+    "decoding": ("ops", "layers"),
+    "models": ("ops", "layers"),
+    "rewards": ("ops", "text", "losses", "metrics", "decoding.rollout"),
+}
+LAW["objectives"] = (*LAW["rewards"], "layers", "data", "decoding", "rewards")
+LAW["training"] = (*LAW["objectives"], "objectives")
+LAW["recipes"] = (*LAW["training"], "training", "models")
+#: Rooms that know tensors through `keras.ops` alone.
+ANY_BACKEND = ("ops", "layers", "losses", "rewards")
+#: Rooms without tensors.
+HOST = ("text",)
+#: Exports that take files or a data set to be shown; examples/ shows them.
+NEED_DATA = {
+    "tfcap.data": {
+        "DialogBatches",
+        "build_vocabulary",
+        "extract_features",
+        "keras_cv_backbone",
+        "keras_hub_backbone",
+        "load_features",
+        "load_visdial",
+        "paper_split",
+        "vgg19_backbone",
+    },
+    "tfcap.data.world": {"World", "scene_from_dict", "scene_to_dict"},
+    "tfcap.decoding": {"stepwise_log_probs"},
+    "tfcap.layers": {"ProbabilityChannel"},
+    "tfcap.training": {
+        "discriminative_ranking",
+        "embed_answers",
+        "fit",
+        "generate",
+        "generative_ranking",
+    },
+}
+LONGEST_FILE, MEDIAN_FILE, LONGEST_FUNCTION = 400, 120, 60
+
+
+def tree(path):
+    return ast.parse(path.read_text())
+
+
+def imported(nodes):
+    """Full names of what a piece of source imports."""
+    for node in nodes:
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            yield "." * node.level + (node.module or "")
+            yield from (f"{node.module}.{a.name}" for a in node.names)
+
+
+def at_load(path):
+    """Nodes that run when a module is imported."""
+
+    def walk(node):
+        for child in ast.iter_child_nodes(node):
+            if not isinstance(child, ast.FunctionDef | ast.Lambda):
+                yield child
+                yield from walk(child)
+
+    return list(walk(tree(path)))
+
+
+def room(path):
+    parts = path.relative_to(ROOT / "tfcap").parts
+    return parts[0] if len(parts) > 1 else None
+
+
+def title(path):
+    return path.relative_to(ROOT).as_posix()
+
+
+def within(name, allowed):
+    return any(name == a or name.startswith(f"{a}.") for a in allowed)
+
+
+def broken_imports(path):
+    """Imports of one file that the law forbids."""
+    own = room(path)
+    for name in imported(ast.walk(tree(path))):
+        if name.startswith("."):
+            yield name
+        elif name.startswith("tfcap."):
+            allowed = (own, *LAW[own])
+            if not within(name.removeprefix("tfcap."), allowed):
+                yield name
+
+
+@pytest.mark.parametrize("own", LAW)
+def test_a_room_enters_only_rooms_below(own):
+    found = {
+        title(path): sorted(set(broken_imports(path)))
+        for path in SOURCES
+        if room(path) == own
+    }
+    assert found, f"there is no room {own}"
+    assert not {path: names for path, names in found.items() if names}
+
+
+def test_every_room_has_its_law():
+    assert {room(path) for path in SOURCES} - {None} == set(LAW)
+
+
+def test_the_law_has_no_circle():
+    for number, (name, allowed) in enumerate(LAW.items()):
+        below = list(LAW)[:number]
+        assert all(a.split(".")[0] in below for a in allowed), name
+
+
+@pytest.mark.parametrize("own", [*ANY_BACKEND, *HOST])
+def test_tensors_are_those_of_any_backend(own):
+    forbidden = ["tensorflow", "jax", "torch"]
+    if own in HOST:
+        forbidden += ["keras", "tfcap.ops"]
+    for path in SOURCES:
+        if room(path) == own:
+            nodes = ast.walk(tree(path)) if own in HOST else at_load(path)
+            names = {n for n in imported(nodes) if within(n, forbidden)}
+            assert not names, f"{title(path)} imports {sorted(names)}"
+
+
+def test_files_are_short():
+    lines = {title(p): len(p.read_text().splitlines()) for p in SOURCES}
+    assert not {k: v for k, v in lines.items() if v > LONGEST_FILE}
+    assert statistics.median(lines.values()) < MEDIAN_FILE
+
+
+def body_lines(function):
+    """Lines of a function after its docstring."""
+    body = function.body
+    if ast.get_docstring(function) is not None:
+        body = body[1:]
+    return body[-1].end_lineno - body[0].lineno + 1 if body else 0
+
+
+def test_functions_are_short():
+    long = [
+        f"{title(path)}: {node.name}"
+        for path in SOURCES
+        for node in ast.walk(tree(path))
+        if isinstance(node, ast.FunctionDef)
+        and body_lines(node) > LONGEST_FUNCTION
+    ]
+    assert not long
+
+
+def test_errors_are_neither_asserted_nor_swallowed():
+    for path in SOURCES:
+        for node in ast.walk(tree(path)):
+            bare = isinstance(node, ast.ExceptHandler) and node.type is None
+            found = bare or isinstance(node, ast.Assert)
+            assert not found, f"{title(path)}:{node.lineno}"
+
+
+def test_no_file_is_a_drawer_for_everything():
+    drawers = {"utils.py", "util.py", "misc.py", "helpers.py", "common.py"}
+    assert not [p for p in SOURCES if p.name in drawers]
+
+
+def exports(package):
+    module = importlib.import_module(package)
+    return {
+        name: value
+        for name, value in vars(module).items()
+        if name[0] != "_" and not inspect.ismodule(value)
+    }
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_exports_are_imported_one_by_one_from_where_they_are(package):
+    path = ROOT / package.replace(".", "/") / "__init__.py"
+    for node in tree(path).body[1:]:
+        assert isinstance(node, ast.ImportFrom), f"{package}:{node.lineno}"
+        assert node.level == 0 and len(node.names) == 1
+        assert node.module.startswith(package)
+        name = node.names[0].name
+        module = importlib.import_module(node.module)
+        assert getattr(module, name) is exports(package)[name]
+    assert ast.get_docstring(tree(path))
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_exports_are_documented(package):
+    for name, value in exports(package).items():
+        if not callable(value):
+            continue
+        own = vars(value) if inspect.isclass(value) else {}
+        doc = own.get("__doc__", value.__doc__) or ""
+        assert doc.strip(), f"{package}.{name} has no docstring"
+        first = doc.strip().splitlines()[0]
+        assert first.endswith("."), f"{package}.{name}: {first}"
+
+
+def abstract(value):
+    """Whether a class is there to be derived from or implemented."""
+    return getattr(value, "_is_protocol", False) or (
+        "raise NotImplementedError" in inspect.getsource(value)
+    )
+
+
+def record(value):
+    """Whether a class only holds what its fields say."""
+    return dataclasses.is_dataclass(value) or hasattr(value, "_fields")
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_exports_have_an_example_that_runs(package):
+    lacking = {
+        name
+        for name, value in exports(package).items()
+        if callable(value)
+        and not (inspect.isclass(value) and (abstract(value) or record(value)))
+        and ">>>" not in (value.__doc__ or "")
+    }
+    # A recipe takes a study.
+    if package != "tfcap.recipes":
+        assert not lacking - NEED_DATA.get(package, set())
+
+
+@pytest.mark.parametrize("name", ["layers", "losses"])
+def test_the_parts_that_people_take_are_linked_at_the_top(name):
+    link = ROOT / name
+    assert link.is_symlink()
+    assert link.resolve() == (ROOT / "tfcap" / name).resolve()
+    assert not link.readlink().is_absolute()
