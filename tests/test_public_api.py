@@ -35,6 +35,8 @@ SERIALIZABLE = (
 )
 #: Meant to be derived from.
 BASES = {"DialogEncoder", "MaskedLoss", "RankingMetric", "WordChannel"}
+#: Train networks and are not saved themselves.
+SCAFFOLDING = {"Game", "ObjectiveModel"}
 
 
 def serializable():
@@ -44,7 +46,7 @@ def serializable():
         for key, value in vars(getattr(tfcap, name)).items():
             if inspect.isclass(value) and issubclass(value, SERIALIZABLE):
                 found[key] = value
-    return {k: v for k, v in found.items() if k not in BASES}
+    return {k: v for k, v in found.items() if k not in BASES | SCAFFOLDING}
 
 
 def in_a_new_process(source, *arguments):

@@ -5,7 +5,6 @@ from keras import ops
 
 from tests import tiny
 from tfcap.decoding import Greedy
-from tfcap.decoding import GroundTruth
 from tfcap.decoding import Sample
 from tfcap.layers import Categorical
 from tfcap.layers import PartialSamplingST
@@ -13,8 +12,6 @@ from tfcap.objectives import DecoderBaseline
 from tfcap.objectives import Episode
 from tfcap.objectives import LeaveOneOutBaseline
 from tfcap.objectives import ScoreFunction
-from tfcap.objectives import TeacherForcing
-from tfcap.rewards import Constant
 from tfcap.rewards import Reward
 
 WORTH = np.array([0.0, 0.0, 0.5, 2.0, -1.0], "float32")
@@ -90,24 +87,6 @@ def test_leaving_one_out_quietens_the_gradient():
         return estimates(speaker, objective, repeats=30).var(0).sum()
 
     assert noise(LeaveOneOutBaseline()) < 0.3 * noise(None)
-
-
-def test_a_constant_reward_on_ground_truth_is_cross_entropy():
-    speaker = tiny.TableSpeaker()
-    references = [[[3, 2]], [[2, 0]], [[0, 0]]]
-    inputs = tiny.batch(3, references)
-    table = ops.convert_to_numpy(speaker.table)
-    expected = -np.mean(
-        [np.log(tiny.probability(table, c)) for c in ([3, 2], [2])]
-    )
-    for objective in (
-        TeacherForcing(),
-        ScoreFunction(Constant(1.0), GroundTruth()),
-    ):
-        loss, _ = objective.loss(Episode(speaker, inputs))
-        np.testing.assert_allclose(loss, expected, rtol=1e-5)
-    per_token, _ = TeacherForcing("token").loss(Episode(speaker, inputs))
-    np.testing.assert_allclose(per_token, expected * 2 / 3, rtol=1e-5)
 
 
 def test_distributions_have_no_log_probability():

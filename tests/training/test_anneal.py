@@ -1,12 +1,9 @@
-import math
-
 import keras
 import numpy as np
 import pytest
 
 from tfcap.layers import GumbelSoftmaxST
 from tfcap.training import Anneal
-from tfcap.training import ExponentialTemperature
 
 X, Y = np.ones((6, 2), "float32"), np.ones((6, 1), "float32")
 
@@ -71,17 +68,3 @@ def test_an_epoch_of_unknown_length_is_refused():
 def test_a_number_cannot_be_annealed():
     with pytest.raises(TypeError, match="`variable`.*variable=0.5"):
         Anneal(0.5, lambda step: step)
-
-
-def test_temperature_cools_in_stairs_to_its_floor():
-    schedule = ExponentialTemperature(2.0, rate=0.1, minimum=0.5, every=5)
-    for step in range(30):
-        expected = max(0.5, 2.0 * math.exp(-0.1 * (step - step % 5)))
-        assert schedule(step) == pytest.approx(expected)
-    assert schedule(29) == 0.5
-
-
-@pytest.mark.parametrize("minimum", [0.0, 1.5])
-def test_a_floor_above_the_start_or_at_zero_is_refused(minimum):
-    with pytest.raises(ValueError, match="`minimum` must be positive and at"):
-        ExponentialTemperature(1.0, minimum=minimum)

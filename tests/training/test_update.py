@@ -4,6 +4,7 @@ import pytest
 import tensorflow as tf
 
 from tfcap.training.update import update
+from tfcap.training.update import weight_penalty
 
 RNG = np.random.default_rng(0)
 GRADIENTS = [RNG.normal(size=s).astype("float32") for s in ((3, 2), (4,))]
@@ -63,3 +64,13 @@ def test_rows_of_a_table_are_clipped_as_a_table():
 def test_gradients_that_reach_nothing_are_refused():
     with pytest.raises(ValueError, match="2 trainable variables. See that"):
         moved([None, None])
+
+
+def test_penalties_on_weights_are_those_of_keras():
+    layer = keras.layers.Dense(3, kernel_regularizer=keras.regularizers.L2(0.1))
+    layer.build((None, 2))
+    found = weight_penalty(layer.trainable_variables)
+    np.testing.assert_allclose(found, layer.losses[0], rtol=1e-6)
+    bare = keras.layers.Dense(3)
+    bare.build((None, 2))
+    assert weight_penalty(bare.trainable_variables) == 0.0

@@ -1,7 +1,7 @@
 """Gradients that pass through the words."""
 
 from tfcap.decoding import Decoder
-from tfcap.objectives.objective import Estimator
+from tfcap.objectives.estimator import Estimator
 from tfcap.rewards import Reward
 
 

@@ -2,11 +2,9 @@
 
 from keras import ops
 
-from tfcap.decoding import GroundTruth
-from tfcap.objectives.objective import Estimator
+from tfcap.objectives.estimator import Estimator
 from tfcap.ops import mean_over_replicas
 from tfcap.ops import sum_over_replicas
-from tfcap.rewards import Constant
 
 NORMALIZATIONS = ("sequence", "token")
 
@@ -104,30 +102,3 @@ class ScoreFunction(Estimator):
         present = ops.broadcast_to(episode.present[:, None], ops.shape(lengths))
         mean = sum_over_replicas(mean_over_replicas(lengths, present))
         return ops.maximum(ops.stop_gradient(mean), 1.0)
-
-
-class TeacherForcing(ScoreFunction):
-    """Maximum likelihood of the references, given their own beginnings.
-
-    `ScoreFunction(Constant(1.0), GroundTruth())`, logged as the negative log
-    likelihood of a sequence.
-
-    Args:
-        normalize: `"sequence"` or `"token"`. Defaults to `"sequence"`.
-        name: String. Defaults to `"teacher_forcing"`.
-
-    Example:
-
-    >>> objective = 0.5 * tfcap.objectives.TeacherForcing()
-    >>> objective.terms[0].weight
-    0.5
-    """
-
-    def __init__(self, normalize="sequence", name="teacher_forcing"):
-        super().__init__(
-            Constant(1.0), GroundTruth(), normalize=normalize, name=name
-        )
-
-    def values(self, episode):
-        losses, _ = super().values(episode)
-        return losses, {"": losses}

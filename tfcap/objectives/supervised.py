@@ -1,6 +1,6 @@
 """A loss of a network's own, beside the estimators."""
 
-from tfcap.objectives.objective import Estimator
+from tfcap.objectives.estimator import Estimator
 
 
 class Supervised(Estimator):

@@ -1,9 +1,9 @@
 """Training: the two models with a train step, callbacks, checkpoints."""
 
 from tfcap.training.anneal import Anneal
-from tfcap.training.anneal import ExponentialTemperature
 from tfcap.training.checkpoint import RunCheckpoint
 from tfcap.training.checkpoint import fit
+from tfcap.training.exponential_temperature import ExponentialTemperature
 from tfcap.training.game import Game
 from tfcap.training.game import Player
 from tfcap.training.generation import generate

@@ -10,6 +10,7 @@ from tfcap.objectives import Episode
 from tfcap.ops import num_replicas
 from tfcap.training.update import built
 from tfcap.training.update import update
+from tfcap.training.update import weight_penalty
 
 
 class Player(NamedTuple):
@@ -104,7 +105,7 @@ class Game(keras.Model):
         with tf.GradientTape(persistent=True) as tape:
             episode = Episode(self.speaker, inputs, training=True)
             for name, player in self.players.items():
-                losses[name], logs[name] = player.objective.loss(episode)
+                losses[name], logs[name] = _loss(player, episode)
                 scaled[name] = player.optimizer.scale_loss(losses[name])
         gradients = {
             name: tape.gradient(
@@ -126,7 +127,7 @@ class Game(keras.Model):
         episode = Episode(self.speaker, inputs)
         losses, logs = {}, {}
         for name, player in self.players.items():
-            losses[name], logs[name] = player.objective.loss(episode)
+            losses[name], logs[name] = _loss(player, episode)
         return self._log(losses, logs)
 
     def _log(self, losses, logs):
@@ -137,3 +138,8 @@ class Game(keras.Model):
                 if tracker is not None:
                     tracker.update_state(value)
         return {name: m.result() for name, m in self.trackers.items()}
+
+
+def _loss(player, episode):
+    loss, logs = player.objective.loss(episode)
+    return loss + weight_penalty(player.network.trainable_variables), logs

@@ -7,6 +7,7 @@ from tfcap.objectives import Episode
 from tfcap.ops import num_replicas
 from tfcap.training.update import built
 from tfcap.training.update import update
+from tfcap.training.update import weight_penalty
 
 
 class ObjectiveModel(keras.Model):
@@ -16,7 +17,10 @@ class ObjectiveModel(keras.Model):
     `compile()` and `fit()` with callbacks, `tf.data`, mixed precision and
     `tf.distribute`, and is not itself saved. Save `speaker` instead.
 
-    A network with `trainable = False` is used and left as it is.
+    A network with `trainable = False` is used and left as it is. Penalties
+    that layers put on their weights are part of the loss; what a layer adds
+    to the loss in its call is not, since an objective calls networks by their
+    parts: make it a term.
 
     Args:
         objective: `tfcap.objectives.Objective`.
@@ -92,6 +96,7 @@ class ObjectiveModel(keras.Model):
             loss, logs = self.objective.loss(
                 Episode(self.speaker, inputs, training=True)
             )
+            loss = loss + weight_penalty(self.trainable_variables)
             scaled = self.optimizer.scale_loss(loss)
         variables = self.trainable_variables
         gradients = tape.gradient(scaled, variables)
@@ -101,6 +106,7 @@ class ObjectiveModel(keras.Model):
     def test_step(self, data):
         inputs = keras.utils.unpack_x_y_sample_weight(data)[0]
         loss, logs = self.objective.loss(Episode(self.speaker, inputs))
+        loss = loss + weight_penalty(self.trainable_variables)
         return self._log(loss, logs)
 
     def _log(self, loss, logs):

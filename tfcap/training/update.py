@@ -51,6 +51,24 @@ def update(optimizer, gradients, variables, global_clipnorm=None):
     )
 
 
+def weight_penalty(variables):
+    """This replica's share of the penalties that layers put on their weights.
+
+    Args:
+        variables: List of `keras.Variable`; what a layer was given as
+            `kernel_regularizer` and the like is their `regularizer`.
+
+    Returns:
+        Float scalar tensor, or 0.0 where there is none.
+    """
+    penalties = [
+        tf.cast(variable.regularizer(variable.value), tf.float32)
+        for variable in variables
+        if getattr(variable, "regularizer", None) is not None
+    ]
+    return sum(penalties) / num_replicas() if penalties else 0.0
+
+
 def built(channels, speaker):
     """Builds word channels for a speaker's vocabulary.
 

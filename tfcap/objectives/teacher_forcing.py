@@ -1,0 +1,32 @@
+"""Maximum likelihood."""
+
+from tfcap.decoding import GroundTruth
+from tfcap.objectives.score_function import ScoreFunction
+from tfcap.rewards import Constant
+
+
+class TeacherForcing(ScoreFunction):
+    """Maximum likelihood of the references, given their own beginnings.
+
+    `ScoreFunction(Constant(1.0), GroundTruth())`, logged as the negative log
+    likelihood of a sequence.
+
+    Args:
+        normalize: `"sequence"` or `"token"`. Defaults to `"sequence"`.
+        name: String. Defaults to `"teacher_forcing"`.
+
+    Example:
+
+    >>> objective = 0.5 * tfcap.objectives.TeacherForcing()
+    >>> objective.terms[0].weight
+    0.5
+    """
+
+    def __init__(self, normalize="sequence", name="teacher_forcing"):
+        super().__init__(
+            Constant(1.0), GroundTruth(), normalize=normalize, name=name
+        )
+
+    def values(self, episode):
+        losses, _ = super().values(episode)
+        return losses, {"": losses}
