@@ -1,10 +1,12 @@
 """Questions about the color, size and pattern of a thing."""
 
+from tfcap.data.world.balance import draw
 from tfcap.data.world.conversation import Question
 from tfcap.data.world.judging import Truth
 from tfcap.data.world.judging import polarity_of
 from tfcap.data.world.scene import COLORS
-from tfcap.data.world.scene import TEXTURES
+from tfcap.data.world.scene_sampler import COLOR_ODDS
+from tfcap.data.world.scene_sampler import TEXTURE_ODDS
 from tfcap.data.world.words import BITS
 from tfcap.data.world.words import IT_DOES
 from tfcap.data.world.words import IT_IS
@@ -63,7 +65,8 @@ def ask_is_color(talk):
     color = talk.scene.things[entity.indices[0]].color
     # A no is followed by another guess more often than a yes is.
     if talk.rng.random() > _YES_ODDS + 0.07:
-        color = talk.zipf([c for c in COLORS if c != color], 0.5)
+        others = {c: o for c, o in COLOR_ODDS.items() if c != color}
+        color = draw(talk.rng, others)
     form = talk.zipf(("{be} {x} ", "{be} {x} ", "so {be} {x} ")) + color
     return _ask(talk, entity, "color", form, BITS[color], "is_color")
 
@@ -95,7 +98,8 @@ def ask_texture(talk):
         return _ask(talk, entity, "texture", talk.zipf(_TEXTURE))
     texture = talk.scene.things[entity.indices[0]].texture
     if talk.rng.random() > _YES_ODDS:
-        texture = talk.pick([t for t in TEXTURES if t != texture])
+        others = {t: o for t, o in TEXTURE_ODDS.items() if t != texture}
+        texture = draw(talk.rng, others)
     form = talk.zipf(_HAS[texture])
     return _ask(talk, entity, "texture", form, BITS[texture], "texture")
 

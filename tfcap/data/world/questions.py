@@ -4,6 +4,10 @@ from tfcap.data.world.attribute_questions import ask_color
 from tfcap.data.world.attribute_questions import ask_is_color
 from tfcap.data.world.attribute_questions import ask_size
 from tfcap.data.world.attribute_questions import ask_texture
+from tfcap.data.world.balance import COLOR_PRESENCE
+from tfcap.data.world.balance import SHAPE_PRESENCE
+from tfcap.data.world.balance import draw
+from tfcap.data.world.balance import draw_topic
 from tfcap.data.world.conversation import Entity
 from tfcap.data.world.conversation import Question
 from tfcap.data.world.judging import SUBJECTIVE
@@ -14,7 +18,7 @@ from tfcap.data.world.place_questions import ask_position
 from tfcap.data.world.place_questions import ask_relation
 from tfcap.data.world.scene import COLORS
 from tfcap.data.world.scene import SHAPES
-from tfcap.data.world.scene import TEXTURES
+from tfcap.data.world.scene_sampler import COLOR_ODDS
 from tfcap.data.world.words import ABSENT
 from tfcap.data.world.words import BITS
 from tfcap.data.world.words import EXISTS
@@ -28,7 +32,8 @@ from tfcap.data.world.words import THERE_IS
 from tfcap.data.world.words import article
 from tfcap.data.world.words import plural
 
-_YES_ODDS = 0.5
+# A wish for "yes" fails more often, where all that is there is known.
+_YES_ODDS = 0.57
 _ONE = (
     ("is there {np}", THERE_IS | EXISTS),
     ("do you see {np}", EXISTS),
@@ -67,7 +72,7 @@ _TASTE = (
 
 
 def ask_existence(talk):
-    """Whether there is a thing of some kind: half of the time there is."""
+    """Whether there is a thing of some kind: nearly half of the time."""
     wanted = talk.rng.random() < _YES_ODDS
     for _ in range(8):
         bits, noun, many = _existence_topic(talk, wanted)
@@ -92,26 +97,33 @@ def ask_existence(talk):
 
 def _existence_topic(talk, wanted):
     """Bits, noun phrase and number of a kind of thing."""
-    draw = talk.rng.random()
-    if draw < 0.1 and not wanted:
+    kind = talk.rng.random()
+    if kind < 0.1 and not wanted:
         noun = talk.zipf(ABSENT)
         return BITS[noun], noun, True
-    if wanted:
-        thing = talk.pick(talk.scene.things)
-        shape, color, texture = thing.shape, thing.color, thing.texture
+    things = talk.scene.things
+    if kind > 0.85:
+        color = draw_topic(
+            talk.rng, COLOR_PRESENCE, {t.color for t in things}, wanted
+        )
+        noun, bits = f"{color} thing", BITS[color]
     else:
-        missing = [s for s in SHAPES if not talk.matching(BITS[s])]
-        shape = talk.pick(missing) if missing else talk.pick(SHAPES)
-        color, texture = talk.zipf(COLORS, 0.5), talk.zipf(TEXTURES)
-        if draw > 0.68 and draw < 0.85:
+        # A red ball that is not there may be a ball that is not red.
+        shape = draw_topic(
+            talk.rng,
+            SHAPE_PRESENCE,
+            {t.shape for t in things},
+            wanted or kind > 0.76,
+        )
+        if shape is None:
             shape = talk.pick(SHAPES)
-    noun, bits = talk.zipf(SYNONYMS[shape], 2.5), BITS[shape]
-    if draw > 0.85:
-        noun, bits = "thing", 0
-    if draw > 0.97 and texture != "plain":
-        noun, bits = f"{texture} {noun}", bits | BITS[texture]
-    elif draw > 0.68:
-        noun, bits = f"{color} {noun}", bits | BITS[color]
+        noun, bits = talk.zipf(SYNONYMS[shape], 2.5), BITS[shape]
+        if kind > 0.68:
+            color = draw(talk.rng, COLOR_ODDS)
+            if wanted:
+                own = [t.color for t in things if t.shape == shape]
+                color = talk.pick(own)
+            noun, bits = f"{color} {noun}", bits | BITS[color]
     many = talk.rng.random() < 0.5
     if not many:
         return bits, noun, False

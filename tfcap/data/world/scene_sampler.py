@@ -18,7 +18,7 @@ _BACKGROUND_ODDS = {
     "night": 0.11,
 }
 _SHAPE_ODDS = (0.26, 0.22, 0.14, 0.12, 0.09, 0.07, 0.06, 0.04)
-_COLOR_ODDS = {
+COLOR_ODDS = {
     "red": 0.25,
     "blue": 0.19,
     "green": 0.14,
@@ -29,7 +29,7 @@ _COLOR_ODDS = {
     "purple": 0.05,
 }
 _SIZE_ODDS = {"medium": 0.42, "small": 0.32, "large": 0.26}
-_TEXTURE_ODDS = {"plain": 0.56, "striped": 0.25, "dotted": 0.19}
+TEXTURE_ODDS = {"plain": 0.56, "striped": 0.25, "dotted": 0.19}
 _COUNT_ODDS = {3: 0.24, 4: 0.28, 5: 0.24, 6: 0.15, 7: 0.09}
 _SHAPE_RANKS = (
     "ball",
@@ -112,13 +112,13 @@ def _looks(rng, background, count):
     shapes = [str(s) for s in _shapes(rng, count)]
     colors = {
         color: odds * _CAMOUFLAGE.get((background, color), 1.0)
-        for color, odds in _COLOR_ODDS.items()
+        for color, odds in COLOR_ODDS.items()
     }
     looks = []
     while len(looks) < count:
         shape = shapes[len(looks)]
         size = _draw(rng, _SIZE_ODDS)
-        look = (shape, _draw(rng, colors), size, _draw(rng, _TEXTURE_ODDS))
+        look = (shape, _draw(rng, colors), size, _draw(rng, TEXTURE_ODDS))
         if look not in [other[:4] for other in looks]:
             radius = round(float(rng.uniform(*_RADII[size])), 2)
             looks.append((*look, radius))
@@ -174,5 +174,5 @@ def _beside(rng, looks, places, radius):
 
 
 # Kept in step by hand with `SHAPES` and `COLORS`; a mistake shows at import.
-if set(_SHAPE_RANKS) != set(SHAPES) or set(_COLOR_ODDS) != set(COLORS):
+if set(_SHAPE_RANKS) != set(SHAPES) or set(COLOR_ODDS) != set(COLORS):
     raise ValueError("`SHAPES` and `COLORS` must each have odds.")
