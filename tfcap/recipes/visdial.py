@@ -137,15 +137,20 @@ def _samples(study):
     )
 
 
-def _batches(study, **negatives):
-    data = study.data
+def _batches(study, size=None, **negatives):
+    data, settings = study.data, study.settings
     return DialogBatches(
         data.train,
         data.train_features,
-        study.settings.batch_size,
+        size or settings.batch_size,
         seed=study.seed,
         **negatives,
     )
+
+
+def _judged_batches(study, **negatives):
+    """Batches of what a discriminator takes part in, and of its control."""
+    return _batches(study, study.settings.discriminator_batch_size, **negatives)
 
 
 def _adam(study, rate, epochs, batches, beta_1=0.9, clipnorm=None):
@@ -171,13 +176,13 @@ def _likelihood(study, row, encoder):
 
 
 def _softmax(study, row, encoder):
-    batches = _batches(study, negatives=study.settings.softmax_negatives)
+    batches = _judged_batches(study, negatives=study.settings.softmax_negatives)
     return _discriminate(study, row, encoder, batches, False, False)
 
 
 def _n_pair(study, row, attention):
     settings = study.settings
-    batches = _batches(
+    batches = _judged_batches(
         study,
         negatives=settings.negatives,
         in_batch_negatives=settings.in_batch_negatives,
@@ -215,7 +220,7 @@ def _transfer_adam(study, batches):
 
 
 def _transfer(study, row, objective, discriminator=None):
-    settings, batches = study.settings, _batches(study)
+    settings, batches = study.settings, _judged_batches(study)
     generator = study.networks("hciae_g_mle", fresh=True)["generator"]
     model = ObjectiveModel(
         objective,
@@ -230,7 +235,7 @@ def _transfer(study, row, objective, discriminator=None):
 
 def _game(study, row, samples, against):
     settings = study.settings
-    batches = _batches(study, negatives=settings.negatives)
+    batches = _judged_batches(study, negatives=settings.negatives)
     generator = study.networks("hciae_g_mle", fresh=True)["generator"]
     discriminator = study.networks("hciae_d_np_att", fresh=True)[
         "discriminator"

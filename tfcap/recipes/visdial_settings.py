@@ -16,6 +16,8 @@ class DialogSettings:
         dropout: Float, rate within encoders and before the vocabulary head.
         logit_scale: Float, factor on the generator's logits.
         batch_size: Integer, dialogs in a batch, of ten questions each.
+        discriminator_batch_size: Integer, the same wherever a discriminator
+            takes part, or `None` for `batch_size`.
         learning_rate: Float, of pretraining.
         discriminator_learning_rate: Float, or `None` for `learning_rate`.
         final_rate: Float, share of the learning rate that is left at the end
@@ -47,6 +49,7 @@ class DialogSettings:
     dropout: float = 0.5
     logit_scale: float = 3.0
     batch_size: int = 10
+    discriminator_batch_size: int | None = None
     learning_rate: float = 4e-4
     discriminator_learning_rate: float | None = None
     final_rate: float = 1.0
@@ -80,12 +83,13 @@ WORLD = DialogSettings(
     embedding_units=96,
     embedding_stddev=0.5,
     dropout=0.05,
-    batch_size=16,
-    learning_rate=4e-3,
+    batch_size=8,
+    discriminator_batch_size=16,
+    learning_rate=3e-3,
     discriminator_learning_rate=2e-3,
     final_rate=0.05,
     global_clipnorm=5.0,
-    generator_epochs=4,
+    generator_epochs=3,
     discriminator_epochs=1,
     warm_discriminator=True,
     softmax_negatives=30,
@@ -100,15 +104,13 @@ WORLD = DialogSettings(
 
 #: Longer, for the figures in PAPERS.md.
 WORLD_LONG = replace(
-    WORLD, generator_epochs=10, discriminator_epochs=2, transfer_epochs=2
+    WORLD, generator_epochs=8, discriminator_epochs=2, transfer_epochs=2
 )
 
 #: For a few thousand real dialogs.
 SMALL_REAL = replace(
     WORLD,
     dropout=0.3,
-    batch_size=8,
-    learning_rate=3e-3,
     generator_epochs=6,
     discriminator_epochs=4,
     transfer_epochs=1,
