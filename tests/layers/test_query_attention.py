@@ -1,3 +1,4 @@
+import keras
 import numpy as np
 import pytest
 
@@ -50,3 +51,14 @@ def test_both_masks_hold():
     _, weights = layer(QUERY, MEMORY, mask=mask, memory_mask=entries)
     allowed = mask * entries[:, None]
     assert not weights.numpy()[allowed == 0].any()
+
+
+def test_the_query_can_start_larger():
+    layer = QueryAttention(
+        64, keras.initializers.VarianceScaling(9.0, "fan_avg")
+    )
+    layer.build((None, None, 64), (None, None, 64))
+    query = np.std(layer.project_query.kernel)
+    assert 2.5 < query / np.std(layer.project_memory.kernel) < 3.5
+    again = QueryAttention.from_config(layer.get_config())
+    assert again.query_initializer.scale == 9.0

@@ -64,7 +64,7 @@ def test_cells_without_a_thing_hold_only_the_ground(images):
     ground = np.array(encoder.perceive(images)[1])
     filled = np.abs(features).max((0, 1)) > 0
     assert filled.sum() == 8
-    np.testing.assert_allclose(features[..., filled], ground, atol=1e-6)
+    np.testing.assert_allclose(features[..., filled], ground / 2, atol=1e-6)
 
 
 def test_the_place_of_a_thing_is_told_by_its_cell(images):

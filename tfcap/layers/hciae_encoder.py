@@ -33,6 +33,8 @@ class HCIAEEncoder(DialogEncoder):
             `{"history": (B, R, H), "image": (B, R, P)}` too. Defaults to
             `False`.
         seed: Integer, optional seed of the dropout.
+        query_initializer: Initializer, see `QueryAttention`. Defaults to
+            `"glorot_uniform"`.
 
     Call arguments:
         question: Float tensor of embedded words, `(B, R, T, E)` or
@@ -62,13 +64,20 @@ class HCIAEEncoder(DialogEncoder):
 
     attends = ("history", "image")
 
-    def __init__(self, units=512, **kwargs):
+    def __init__(self, units=512, query_initializer="glorot_uniform", **kwargs):
         super().__init__(units=units, **kwargs)
+        self.query_initializer = keras.initializers.get(query_initializer)
         self.attend_history = QueryAttention(
-            units, dtype=self.dtype_policy, name="attend_history"
+            units,
+            self.query_initializer,
+            dtype=self.dtype_policy,
+            name="attend_history",
         )
         self.attend_image = QueryAttention(
-            units, dtype=self.dtype_policy, name="attend_image"
+            units,
+            self.query_initializer,
+            dtype=self.dtype_policy,
+            name="attend_image",
         )
 
     def build(self, question_shape, history_shape, image_shape):
@@ -89,3 +98,11 @@ class HCIAEEncoder(DialogEncoder):
         fused = ops.concatenate([query, seen], axis=-1)
         encoding = self.project(self.drop(fused, training))
         return encoding, state, {"history": rows, "image": positions}
+
+    def get_config(self):
+        return {
+            **super().get_config(),
+            "query_initializer": keras.initializers.serialize(
+                self.query_initializer
+            ),
+        }

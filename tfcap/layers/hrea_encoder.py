@@ -33,6 +33,8 @@ class HREAEncoder(DialogEncoder):
         return_attention: Boolean, whether to return the weights
             `{"history": (B, R, H)}` too. Defaults to `False`.
         seed: Integer, optional seed of the dropout.
+        query_initializer: Initializer, see `QueryAttention`. Defaults to
+            `"glorot_uniform"`.
 
     Call arguments:
         question: Float tensor of embedded words, `(B, R, T, E)` or
@@ -63,10 +65,14 @@ class HREAEncoder(DialogEncoder):
 
     attends = ("history",)
 
-    def __init__(self, units=512, **kwargs):
+    def __init__(self, units=512, query_initializer="glorot_uniform", **kwargs):
         super().__init__(units=units, **kwargs)
+        self.query_initializer = keras.initializers.get(query_initializer)
         self.attend_history = QueryAttention(
-            units, dtype=self.dtype_policy, name="attend_history"
+            units,
+            self.query_initializer,
+            dtype=self.dtype_policy,
+            name="attend_history",
         )
         self.read_dialog = MaskedLSTM(
             units,
@@ -96,3 +102,11 @@ class HREAEncoder(DialogEncoder):
         fused = self.drop(ops.concatenate([asked, said], axis=-1), training)
         encoding = self.project(self.drop(self.read_dialog(fused), training))
         return encoding, state, {"history": rows}
+
+    def get_config(self):
+        return {
+            **super().get_config(),
+            "query_initializer": keras.initializers.serialize(
+                self.query_initializer
+            ),
+        }

@@ -21,6 +21,11 @@ class QueryAttention(keras.layers.Layer):
 
     Args:
         units: Integer, size of the hidden layer of the score.
+        query_initializer: Initializer of the query's projection. A query that
+            is small beside the memory, as the state of an LSTM is, at first
+            hardly moves the score; one of a few times the usual variance
+            shortens what it takes to learn where to look. Defaults to
+            `"glorot_uniform"`.
 
     Call arguments:
         query: Float tensor of shape `(B, Q, Dq)`.
@@ -46,12 +51,18 @@ class QueryAttention(keras.layers.Layer):
       authors' code the hidden layer has a bias, which the paper leaves out.
     """
 
-    def __init__(self, units, **kwargs):
+    def __init__(self, units, query_initializer="glorot_uniform", **kwargs):
         super().__init__(**kwargs)
         self.units = units
+        self.query_initializer = keras.initializers.get(query_initializer)
         self.supports_masking = True
         options = {"dtype": self.dtype_policy}
-        self.project_query = keras.layers.Dense(units, name="query", **options)
+        self.project_query = keras.layers.Dense(
+            units,
+            kernel_initializer=self.query_initializer,
+            name="query",
+            **options,
+        )
         self.project_memory = keras.layers.Dense(
             units, use_bias=False, name="memory", **options
         )
@@ -88,4 +99,10 @@ class QueryAttention(keras.layers.Layer):
         return (*query_shape[:-1], memory_shape[-1]), weights
 
     def get_config(self):
-        return {**super().get_config(), "units": self.units}
+        return {
+            **super().get_config(),
+            "units": self.units,
+            "query_initializer": keras.initializers.serialize(
+                self.query_initializer
+            ),
+        }

@@ -20,7 +20,7 @@ class SceneEncoder(keras.Model):
     ```
     looks = whiten(embedding(cell))                   # of the thing there
     place = place_scale * bump(row, column)           # of the cell itself
-    feature = concat(presence * looks, ground, presence * place)
+    feature = concat(presence * looks, ground / 2, presence * place)
     ```
 
     so that a cell without a thing holds but a faint trace of the background,
@@ -28,7 +28,8 @@ class SceneEncoder(keras.Model):
     probability that the shape head gives to there being one, `probabilities`
     are the heads' for the 22 values of shape, color, size and texture, and
     `directions` a fixed orthonormal matrix: an attribute is a direction of
-    norm `scale`, as large as attention needs to learn from it at once.
+    norm `scale`. Where a thing is tells less than what it is, so places are
+    small beside looks: attention then learns much sooner.
 
     `tfcap.recipes.pretrain_scene_encoder()` trains the heads and then fits
     `whiten` with `calibrate()`.
@@ -38,8 +39,8 @@ class SceneEncoder(keras.Model):
             tell the place and 8 the background.
         filters: Integer, channels of the first convolution; the later ones
             have twice and four times as many. Defaults to `24`.
-        scale: Float, norm of an attribute's direction. Defaults to `6.0`.
-        place_scale: Float, size of the place code. Defaults to `4.0`.
+        scale: Float, norm of an attribute's direction. Defaults to `3.0`.
+        place_scale: Float, size of the place code. Defaults to `0.6`.
 
     Call arguments:
         images: Uint8 or float tensor of shape `(B, 64, 64, 3)`, 0 to 255.
@@ -60,7 +61,7 @@ class SceneEncoder(keras.Model):
     """
 
     def __init__(
-        self, units=64, filters=24, scale=6.0, place_scale=4.0, **kwargs
+        self, units=64, filters=24, scale=3.0, place_scale=0.6, **kwargs
     ):
         super().__init__(**kwargs)
         looks_units = units - _PLACE_UNITS - _GROUND_UNITS
@@ -128,7 +129,7 @@ class SceneEncoder(keras.Model):
         place = self.place_scale * ops.cast(_place_code(), looks.dtype)
         place = ops.broadcast_to(place, (*ops.shape(looks)[:2], _PLACE_UNITS))
         return ops.concatenate(
-            [presence * looks, ground, presence * place], axis=-1
+            [presence * looks, ground / 2, presence * place], axis=-1
         )
 
     def perceive(self, images, training=False):

@@ -10,7 +10,7 @@ from tfcap.models import SceneEncoder
 from tfcap.models.scene_encoder import GRID
 
 # Norm of what a feature tells beyond the attributes: well below theirs.
-_NORM = 2.5
+_NORM = 1.25
 
 
 def pretrain_scene_encoder(

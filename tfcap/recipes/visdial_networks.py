@@ -22,12 +22,18 @@ ENCODERS = {
 
 
 def _encoder(name, settings, return_state):
+    options = {}
+    if name in ("hrea", "hciae"):
+        options["query_initializer"] = keras.initializers.VarianceScaling(
+            settings.query_gain**2, "fan_avg", "uniform"
+        )
     return ENCODERS[name](
         settings.units,
         output_units=settings.embedding_units,
         dropout=settings.dropout,
         return_state=return_state,
         name=f"{name}_encoder",
+        **options,
     )
 
 

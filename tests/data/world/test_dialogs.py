@@ -66,9 +66,9 @@ def test_ten_rounds_and_no_question_twice(dialogs):
 
 def test_questions_are_mixed_as_planned(rounds):
     wanted = {
-        "existence": (0.18, 0.30),
-        "color": (0.12, 0.24),
-        "is_color": (0.07, 0.15),
+        "existence": (0.28, 0.40),
+        "color": (0.11, 0.22),
+        "is_color": (0.05, 0.12),
         "ground": (0.04, 0.10),
         "position": (0.05, 0.11),
         "relation": (0.04, 0.10),

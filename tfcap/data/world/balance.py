@@ -11,24 +11,24 @@ import itertools
 
 # Share of scenes that hold such a thing, by a count over 6,000 scenes.
 SHAPE_PRESENCE = {
-    "ball": 0.79,
-    "box": 0.75,
-    "star": 0.62,
-    "cone": 0.57,
-    "heart": 0.47,
-    "ring": 0.40,
-    "cross": 0.35,
-    "moon": 0.25,
+    "ball": 0.74,
+    "box": 0.69,
+    "star": 0.55,
+    "cone": 0.50,
+    "heart": 0.41,
+    "ring": 0.33,
+    "cross": 0.29,
+    "moon": 0.20,
 }
 COLOR_PRESENCE = {
-    "red": 0.72,
-    "blue": 0.61,
-    "yellow": 0.45,
-    "green": 0.45,
-    "white": 0.36,
-    "black": 0.31,
-    "orange": 0.23,
-    "purple": 0.22,
+    "red": 0.69,
+    "blue": 0.55,
+    "yellow": 0.41,
+    "green": 0.41,
+    "white": 0.34,
+    "black": 0.29,
+    "orange": 0.22,
+    "purple": 0.19,
 }
 
 

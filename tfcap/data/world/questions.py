@@ -98,11 +98,11 @@ def ask_existence(talk):
 def _existence_topic(talk, wanted):
     """Bits, noun phrase and number of a kind of thing."""
     kind = talk.rng.random()
-    if kind < 0.1 and not wanted:
+    if kind < 0.08 and not wanted:
         noun = talk.zipf(ABSENT)
         return BITS[noun], noun, True
     things = talk.scene.things
-    if kind > 0.85:
+    if kind > 0.9:
         color = draw_topic(
             talk.rng, COLOR_PRESENCE, {t.color for t in things}, wanted
         )
@@ -113,12 +113,12 @@ def _existence_topic(talk, wanted):
             talk.rng,
             SHAPE_PRESENCE,
             {t.shape for t in things},
-            wanted or kind > 0.76,
+            wanted or kind > 0.85,
         )
         if shape is None:
             shape = talk.pick(SHAPES)
         noun, bits = talk.zipf(SYNONYMS[shape], 2.5), BITS[shape]
-        if kind > 0.68:
+        if kind > 0.8:
             color = draw(talk.rng, COLOR_ODDS)
             if wanted:
                 own = [t.color for t in things if t.shape == shape]
@@ -190,9 +190,9 @@ def ask_taste(talk):
 # How often each kind is asked; a kind with nothing to ask about is redrawn,
 # so the realized shares lie a little off.
 KINDS = {
-    "existence": (ask_existence, 0.20),
-    "color": (ask_color, 0.30),
-    "is_color": (ask_is_color, 0.24),
+    "existence": (ask_existence, 0.36),
+    "color": (ask_color, 0.31),
+    "is_color": (ask_is_color, 0.14),
     "ground": (ask_ground, 0.07),
     "position": (ask_position, 0.08),
     "relation": (ask_relation, 0.06),

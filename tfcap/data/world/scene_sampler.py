@@ -30,7 +30,7 @@ COLOR_ODDS = {
 }
 _SIZE_ODDS = {"medium": 0.42, "small": 0.32, "large": 0.26}
 TEXTURE_ODDS = {"plain": 0.56, "striped": 0.25, "dotted": 0.19}
-_COUNT_ODDS = {3: 0.24, 4: 0.28, 5: 0.24, 6: 0.15, 7: 0.09}
+_COUNT_ODDS = {3: 0.42, 4: 0.29, 5: 0.16, 6: 0.08, 7: 0.05}
 _SHAPE_RANKS = (
     "ball",
     "box",

@@ -23,7 +23,7 @@ from tfcap.data.world.visdial_format import write_dense_annotations
 from tfcap.data.world.visdial_format import write_visdial
 
 # Raise it with every change that alters a file of a built world.
-VERSION = 2
+VERSION = 3
 SPLITS = ("train", "val", "test")
 # Fewer dialogs do not hold enough distinct answers for 100 candidates.
 _LEAST_TRAIN = 50
