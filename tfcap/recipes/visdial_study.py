@@ -12,6 +12,7 @@ import tfcap
 from tfcap.data import DialogBatches
 from tfcap.decoding import Greedy
 from tfcap.metrics import answer_statistics
+from tfcap.recipes.answer_prior import answer_prior
 from tfcap.recipes.visdial import ROWS
 from tfcap.recipes.visdial import needed
 from tfcap.training import RankingEvaluation
@@ -124,7 +125,7 @@ class DialogStudy:
         Returns:
             Dict that JSON can hold: `data` and `dialogs`, what they were found
             on, `settings`, `seed`, `versions`, and `rows`, the `result()` of
-            each.
+            each after `answer_prior`, which asks no network.
         """
         modules = {"tfcap": tfcap, "keras": keras, "tensorflow": tf}
         return {
@@ -138,7 +139,10 @@ class DialogStudy:
             "versions": {
                 name: module.__version__ for name, module in modules.items()
             },
-            "rows": {row: self.result(row) for row in rows},
+            "rows": {
+                "answer_prior": self._prior(),
+                **{row: self.result(row) for row in rows},
+            },
         }
 
     def answers(self, row, decoder=None, limit=None):
@@ -182,6 +186,10 @@ class DialogStudy:
         # Last, so that it tells that all are there, and whole.
         write_json(self._path(row, "networks.json"), list(networks))
         return networks
+
+    def _prior(self):
+        found = answer_prior(self.data.train, self.data.test).result()
+        return {"generative": found, "discriminative": found}
 
     def _validation(self, networks):
         """A callback that ranks held-out candidates, in a list, if wanted."""

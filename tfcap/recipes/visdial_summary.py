@@ -27,10 +27,13 @@ ANSWERS = (
 COMPARISONS = (
     ("generative", "hciae_g_dis", "hciae_g_mle_control"),
     ("generative", "hciae_g_dis", "hciae_g_mle"),
+    ("generative", "hciae_g_dis", "answer_prior"),
+    ("generative", "hciae_g_mle", "answer_prior"),
     ("generative", "hciae_g_mle", "lf_g"),
     ("generative", "hciae_g_mle", "hrea_g"),
     ("generative", "hciae_g_mle", "mn_g"),
     ("generative", "hciae_gan2", "hciae_g_dis"),
+    ("discriminative", "hciae_d_np_att", "answer_prior"),
     ("discriminative", "hciae_d_np_att", "hciae_d_np"),
     ("discriminative", "hciae_d_np", "hciae_d_mle"),
     ("discriminative", "hciae_d_mle", "lf_d"),

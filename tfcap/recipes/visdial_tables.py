@@ -37,6 +37,7 @@ TABLES = (
         "Table 1: generative",
         "generative",
         (
+            "answer_prior",
             "lf_g",
             "hrea_g",
             "mn_g",
@@ -49,6 +50,7 @@ TABLES = (
         "Table 2: discriminative",
         "discriminative",
         (
+            "answer_prior",
             "lf_d",
             "hrea_d",
             "mn_d",
