@@ -41,7 +41,7 @@ def test_ndcg_is_there_only_where_relevance_was():
 def test_ties_are_handed_on():
     flat = np.zeros((1, 4))
     ranks = []
-    for ties in ("optimistic", "mean", "pessimistic"):
+    for ties in ("best", "mean", "worst"):
         report = RankingReport(ties)
         report.add(flat, [0])
         ranks.append(report.result()["mean_rank"])

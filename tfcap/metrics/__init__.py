@@ -1,5 +1,10 @@
 """How good a ranking, how varied the language, how sure the comparison."""
 
+from tfcap.metrics.clip_score import CLIP_PREFIX
+from tfcap.metrics.clip_score import clip_score
+from tfcap.metrics.clip_score import pac_score
+from tfcap.metrics.clip_score import ref_clip_score
+from tfcap.metrics.clip_score import ref_pac_score
 from tfcap.metrics.diversity import answer_statistics
 from tfcap.metrics.intervals import Interval
 from tfcap.metrics.intervals import mean_interval
@@ -16,3 +21,5 @@ from tfcap.metrics.ranking import ndcg
 from tfcap.metrics.ranking import recall_at_k
 from tfcap.metrics.ranking_metric import RankingMetric
 from tfcap.metrics.ranking_report import RankingReport
+from tfcap.metrics.retrieval import evaluate_retrieval
+from tfcap.metrics.retrieval_report import RetrievalReport

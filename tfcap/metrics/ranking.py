@@ -2,7 +2,7 @@
 
 import numpy as np
 
-TIES = ("mean", "optimistic", "pessimistic")
+TIES = ("mean", "best", "worst")
 
 
 def candidate_ranks(scores, truth, ties="mean", valid=None):
@@ -11,19 +11,17 @@ def candidate_ranks(scores, truth, ties="mean", valid=None):
     ```
     better = number of candidates that score above the truth
     equal  = number of other candidates that score the same
-    rank   = 1 + better + {"mean": equal / 2, "optimistic": 0,
-                           "pessimistic": equal}[ties]
+    rank   = 1 + better + {"mean": equal / 2, "best": 0, "worst": equal}[ties]
     ```
 
     With the mean rank of a tie, a scorer that cannot tell candidates apart
-    gets chance level; optimistic ties would call it perfect.
+    gets chance level; with the best one it would be perfect.
 
     Args:
         scores: Float array of shape `(..., N)`, higher is better.
         truth: Integer array of shape `(...)`, the true candidate's index; -1
             for an absent row.
-        ties: `"mean"`, `"optimistic"` or `"pessimistic"`. Defaults to
-            `"mean"`.
+        ties: `"mean"`, `"best"` or `"worst"`. Defaults to `"mean"`.
         valid: Boolean array of shape `(..., N)`, false for candidates that
             take no part. Defaults to `None`, all do.
 
@@ -44,12 +42,9 @@ def candidate_ranks(scores, truth, ties="mean", valid=None):
     Reference:
 
     - Lu et al.'s evaluation code counts what is strictly better, that is
-      `ties="optimistic"`
+      `ties="best"`
     """
-    if ties not in TIES:
-        raise ValueError(
-            f"`ties` must be one of {TIES}. Received: ties={ties!r}."
-        )
+    check_ties(ties)
     scores, truth = np.asarray(scores), np.asarray(truth)
     if scores.shape[:-1] != truth.shape:
         raise ValueError(
@@ -75,8 +70,40 @@ def candidate_ranks(scores, truth, ties="mean", valid=None):
     own = np.take_along_axis(scores, index, -1)
     better = (takes_part & (scores > own)).sum(-1)
     equal = (takes_part & (scores == own)).sum(-1) - 1
-    share = {"mean": 0.5, "optimistic": 0.0, "pessimistic": 1.0}[ties]
-    return np.where(present, 1 + better + share * equal, np.nan)
+    return np.where(present, tied_rank(better, equal, ties), np.nan)
+
+
+def tied_rank(better, equal, ties, truths=1):
+    """Rank of the first of some truths that tie with wrong candidates.
+
+    ```
+    rank = 1 + better + {"mean": equal / (truths + 1), "best": 0,
+                         "worst": equal}[ties]
+    ```
+
+    In a random order, `truths` truths cut the `equal` wrong candidates into
+    `truths + 1` parts of one expected length, of which one stands before the
+    first truth.
+
+    Args:
+        better: Integer array, wrong candidates that score above the truths.
+        equal: Integer array, wrong candidates that score the same.
+        ties: `"mean"`, `"best"` or `"worst"`.
+        truths: Integer array, truths that share the score. Defaults to `1`.
+
+    Returns:
+        Float64 array, 1 is best.
+    """
+    share = {"mean": 1 / (1 + np.asarray(truths)), "best": 0, "worst": 1}
+    return 1.0 + better + share[ties] * equal
+
+
+def check_ties(ties):
+    """Refuses an unknown policy."""
+    if ties not in TIES:
+        raise ValueError(
+            f"`ties` must be one of {TIES}. Received: ties={ties!r}."
+        )
 
 
 def mean_reciprocal_rank(ranks):
@@ -149,11 +176,11 @@ def median_rank(ranks):
     return float(np.median(known)) if known.size else float("nan")
 
 
-def ndcg(scores, relevance):
+def ndcg(scores, relevance, k=None):
     """Normalized discounted cumulative gain of each row, as VisDial v1.0's.
 
     ```
-    k    = number of candidates with relevance > 0
+    k    = number of candidates with relevance > 0, if not given
     dcg  = sum of relevance / log2(1 + rank) over the k best-scored candidates
     ndcg = dcg / (dcg of the candidates sorted by relevance)
     ```
@@ -166,13 +193,15 @@ def ndcg(scores, relevance):
         scores: Float array of shape `(..., N)`, higher is better.
         relevance: Float array of shape `(..., N)`, at least 0; negative for a
             candidate that takes no part.
+        k: Integer, ranks that gain. Defaults to `None`, as many as are
+            relevant.
 
     Returns:
         Float64 array of shape `(...)` in `[0, 1]`; NaN for rows in which
         nothing is relevant.
 
     Raises:
-        ValueError: If a score that takes part is NaN.
+        ValueError: If a score that takes part is NaN, or `k` is less than 1.
 
     Example:
 
@@ -192,26 +221,32 @@ def ndcg(scores, relevance):
             "`relevance` must have the shape of the scores. Received: "
             f"relevance.shape={relevance.shape}, scores.shape={scores.shape}."
         )
+    if k is not None and k < 1:
+        raise ValueError(f"`k` must be at least 1. Received: k={k}.")
     _refuse_nan(scores, relevance >= 0)
     n = scores.shape[-1]
     rows = zip(scores.reshape(-1, n), relevance.reshape(-1, n))
-    values = [_row_ndcg(*row) for row in rows]
+    values = [_row_ndcg(*row, k) for row in rows]
     return np.array(values, "float64").reshape(scores.shape[:-1])
 
 
-def _row_ndcg(scores, relevance):
+def _row_ndcg(scores, relevance, k):
     scores, relevance = scores[relevance >= 0], relevance[relevance >= 0]
-    k = np.count_nonzero(relevance > 0)
-    if k == 0:
+    relevant = relevance > 0
+    if not relevant.any():
         return np.nan
+    k = min(k or np.count_nonzero(relevant), len(scores))
     discounts = 1 / np.log2(np.arange(2, k + 2))
     gained = np.concatenate([[0], np.cumsum(discounts)])
     ordered = np.sort(-scores)
+    scores, relevance = scores[relevant], relevance[relevant]
     first = np.searchsorted(ordered, -scores, "left")
     last = np.searchsorted(ordered, -scores, "right")
     share = gained[np.minimum(last, k)] - gained[np.minimum(first, k)]
-    best = np.sort(relevance)[::-1][:k] @ discounts
-    return (relevance * share / (last - first)).sum() / best
+    best = np.sort(relevance)[::-1][:k]
+    return (relevance * share / (last - first)).sum() / (
+        best @ discounts[: len(best)]
+    )
 
 
 def _refuse_nan(scores, takes_part):

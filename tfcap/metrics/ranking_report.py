@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from tfcap.metrics.ranking import TIES
 from tfcap.metrics.ranking import candidate_ranks
+from tfcap.metrics.ranking import check_ties
 from tfcap.metrics.ranking import ndcg
 
 RECALLS = (1, 5, 10)
@@ -15,8 +15,8 @@ class RankingReport:
     Holds sums only, so a split of any size fits.
 
     Args:
-        ties: `"mean"`, `"optimistic"` or `"pessimistic"`, see
-            `candidate_ranks()`. Defaults to `"mean"`.
+        ties: `"mean"`, `"best"` or `"worst"`, see `candidate_ranks()`.
+            Defaults to `"mean"`.
 
     Raises:
         ValueError: If `ties` is none of these.
@@ -31,10 +31,7 @@ class RankingReport:
     """
 
     def __init__(self, ties="mean"):
-        if ties not in TIES:
-            raise ValueError(
-                f"`ties` must be one of {TIES}. Received: ties={ties!r}."
-            )
+        check_ties(ties)
         self.ties = ties
         self._sums = np.zeros(2 + len(RECALLS))
         self._count = 0

@@ -1,0 +1,202 @@
+"""CLIPScore, PAC-S and their forms with references, on embeddings."""
+
+import keras
+from keras import ops
+
+from tfcap.ops import check_shape
+
+#: What the authors of both scores write before every caption, candidate and
+#: reference, before they embed it; the caption follows as it is.
+CLIP_PREFIX = "A photo depicts "
+
+
+def clip_score(image, candidate, weight=2.5):
+    """CLIPScore: how near a caption is to its image.
+
+    ```
+    weight * max(cos(image, candidate), 0)
+    ```
+
+    Any model that embeds images and texts into one space will do; what papers
+    report is CLIP ViT-B/32 with `CLIP_PREFIX` before each caption. The
+    convention is that of the authors: `weight` 2.5, negative cosines count 0.
+    Elsewhere the name stands for `100 * cos` without a prefix (torchmetrics).
+
+    Args:
+        image: Float tensor of shape `(..., D)`, embeddings of images, of any
+            length.
+        candidate: Float tensor of shape `(..., D)`, embeddings of captions.
+            The leading axes broadcast: `(B, 1, D)` with `(B, S, D)` scores
+            samples.
+        weight: Float. Defaults to `2.5`.
+
+    Returns:
+        Float tensor of shape `(...)`, at least float32, in `[0, weight]`.
+
+    Example:
+
+    >>> image = np.array([[3.0, 4.0], [3.0, 4.0]])
+    >>> candidate = np.array([[1.0, 0.0], [-1.0, 0.0]])
+    >>> print(np.array(tfcap.metrics.clip_score(image, candidate)).round(4))
+    [1.5 0. ]
+
+    Reference:
+
+    - Hessel et al., CLIPScore: A Reference-free Evaluation Metric for Image
+      Captioning, EMNLP 2021, section 3. Their code embeds in half precision
+      on a GPU and normalizes with a version of NumPy that matters; here all
+      is at least float32.
+    """
+    return weight * ops.maximum(_cosine(image, candidate, "candidate"), 0)
+
+
+def ref_clip_score(
+    image, candidate, references, reference_mask=None, weight=2.5
+):
+    """RefCLIPScore: how near a caption is to its image and a reference.
+
+    ```
+    harmonic_mean(clip_score(image, candidate),
+                  max(max_r cos(candidate, references[r]), 0))
+    ```
+
+    `weight` applies to the image alone. Where either side is 0, so is the
+    score.
+
+    Args:
+        image: Float tensor of shape `(..., D)`.
+        candidate: Float tensor of shape `(..., D)`.
+        references: Float tensor of shape `(..., N, D)`.
+        reference_mask: Tensor of shape `(..., N)`, 0 for an absent reference,
+            optional.
+        weight: Float. Defaults to `2.5`.
+
+    Returns:
+        Float tensor of shape `(...)`, at least float32.
+
+    Example:
+
+    >>> image, candidate = np.array([[3.0, 4.0]]), np.array([[1.0, 0.0]])
+    >>> references = np.array([[[0.0, 2.0], [2.0, 0.0]]])
+    >>> score = tfcap.metrics.ref_clip_score(image, candidate, references)
+    >>> print(np.array(score).round(4))
+    [1.2]
+
+    Reference:
+
+    - Hessel et al., EMNLP 2021, section 3. The paper clips the nearness to
+      references at 0; their code does not, and gives a negative score where
+      no reference is near. The paper is followed.
+    """
+    nearest = _nearest(candidate, references, reference_mask)
+    return _harmonic_mean(clip_score(image, candidate, weight), nearest)
+
+
+def pac_score(image, candidate, weight=2.0):
+    """PAC-S: CLIPScore with `weight` 2, on the embeddings of its own model.
+
+    ```
+    weight * max(cos(image, candidate), 0)
+    ```
+
+    What makes the score are its embeddings: CLIP fine-tuned with generated
+    images and captions as further positives. The prefix is `CLIP_PREFIX`.
+
+    Args:
+        image: Float tensor of shape `(..., D)`.
+        candidate: Float tensor of shape `(..., D)`.
+        weight: Float. Defaults to `2.0`.
+
+    Returns:
+        Float tensor of shape `(...)`, at least float32, in `[0, weight]`.
+
+    Example:
+
+    >>> image, candidate = np.array([[3.0, 4.0]]), np.array([[1.0, 0.0]])
+    >>> print(np.array(tfcap.metrics.pac_score(image, candidate)).round(4))
+    [1.2]
+
+    Reference:
+
+    - Sarto et al., Positive-Augmented Contrastive Learning for Image and
+      Video Captioning Evaluation, CVPR 2023
+    """
+    return clip_score(image, candidate, weight)
+
+
+def ref_pac_score(
+    image, candidate, references, reference_mask=None, weight=2.0
+):
+    """RefPAC-S: RefCLIPScore with `weight` 2, on the embeddings of PAC-S.
+
+    Args:
+        image: Float tensor of shape `(..., D)`.
+        candidate: Float tensor of shape `(..., D)`.
+        references: Float tensor of shape `(..., N, D)`.
+        reference_mask: Tensor of shape `(..., N)`, 0 for an absent reference,
+            optional.
+        weight: Float. Defaults to `2.0`.
+
+    Returns:
+        Float tensor of shape `(...)`, at least float32.
+
+    Example:
+
+    >>> image, candidate = np.array([[3.0, 4.0]]), np.array([[1.0, 0.0]])
+    >>> references = np.array([[[0.0, 2.0], [2.0, 0.0]]])
+    >>> score = tfcap.metrics.ref_pac_score(image, candidate, references)
+    >>> print(np.array(score).round(4))
+    [1.0909]
+
+    Reference:
+
+    - Sarto et al., CVPR 2023. Their code, like that of CLIPScore, does not
+      clip the nearness to references; it is clipped here.
+    """
+    return ref_clip_score(image, candidate, references, reference_mask, weight)
+
+
+def _nearest(candidate, references, mask):
+    """Largest cosine to a reference that is there, at least 0."""
+    check_shape(references, "... N D", "references")
+    references = ops.convert_to_tensor(references)
+    if references.shape[-2] == 0:
+        raise ValueError(
+            "`references` must hold at least one reference an image. "
+            f"Received: references.shape={tuple(references.shape)}. Use "
+            "`clip_score()` where there are none."
+        )
+    if mask is not None:
+        # What is not there has a cosine of 0, and no gradient.
+        there = ops.cast(mask, "bool")[..., None]
+        references = ops.where(there, references, 0)
+    candidate = ops.expand_dims(ops.convert_to_tensor(candidate), -2)
+    cosines = _cosine(candidate, references, "references")
+    return ops.maximum(ops.max(cosines, axis=-1), 0)
+
+
+def _cosine(left, right, name):
+    left, right = _unit(left), _unit(right)
+    if left.shape[-1] != right.shape[-1]:
+        raise ValueError(
+            f"`{name}` must be of the space of the other embeddings. "
+            f"Received: {left.shape[-1]} and {right.shape[-1]} features."
+        )
+    return ops.sum(ops.multiply(left, right), axis=-1)
+
+
+def _unit(embedding):
+    """Scales to length 1; what has no length stays 0, without gradient."""
+    embedding = ops.convert_to_tensor(embedding)
+    double = keras.backend.standardize_dtype(embedding.dtype) == "float64"
+    wide = "float64" if double else "float32"
+    embedding = ops.cast(embedding, wide)
+    square = ops.sum(embedding * embedding, axis=-1, keepdims=True)
+    long = square > 0
+    return embedding * ops.where(long, ops.rsqrt(ops.where(long, square, 1)), 0)
+
+
+def _harmonic_mean(left, right):
+    total = left + right
+    some = total > 0
+    return ops.where(some, 2 * left * right / ops.where(some, total, 1), 0)

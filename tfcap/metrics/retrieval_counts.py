@@ -1,0 +1,182 @@
+"""Counts of rivals of the truths, in both directions."""
+
+import keras
+import numpy as np
+from keras import ops
+
+from tfcap.metrics.ranking import tied_rank
+
+#: Scores that stay in a cache while they are compared four times.
+STRIP = 2**17
+
+
+class RetrievalCounts:
+    """Of each query: candidates above its best truth, and those that tie.
+
+    Args:
+        queries: Integer.
+    """
+
+    def __init__(self, queries):
+        self.own = np.full(queries, -np.inf)
+        self.truths = np.zeros(queries, "int64")
+        self.best_truths = np.zeros(queries, "int64")
+        self.above = np.zeros(queries, "int64")
+        self.equal = np.zeros(queries, "int64")
+
+    def set_own(self, queries, scores):
+        """Notes the scores of the truths; a query has all of its at once."""
+        np.maximum.at(self.own, queries, scores)
+        np.add.at(self.truths, queries, 1)
+        np.add.at(self.best_truths, queries, scores == self.own[queries])
+
+    def add(self, queries, above, equal):
+        """Adds what a tile holds, the truths themselves among the equal."""
+        self.above[queries] += ops.convert_to_numpy(above)
+        self.equal[queries] += ops.convert_to_numpy(equal)
+
+    def ranks(self, ties):
+        """Float array, one rank a query; NaN without a truth."""
+        wrong = self.equal - self.best_truths
+        ranks = tied_rank(self.above, wrong, ties, self.best_truths)
+        return np.where(self.truths > 0, ranks, np.nan)
+
+    def gains(self, depth=None):
+        """NDCG of each query if none has two truths, otherwise `None`.
+
+        Args:
+            depth: Integer, optional, ranks that gain.
+        """
+        if np.any(self.truths > 1):
+            return None
+        last = self.above + self.equal
+        last = np.where(self.truths > 0, last, 1)
+        discounts = 1 / np.log2(np.arange(2, last.max(initial=1) + 2))
+        if depth is not None:
+            discounts[depth:] = 0
+        gained = np.concatenate([[0], np.cumsum(discounts)])
+        size = np.maximum(self.equal, 1)
+        gains = (gained[last] - gained[np.maximum(last - size, 0)]) / size
+        return np.where(self.truths > 0, gains, np.nan)
+
+
+def count_rivals(source, tiles, verbose=0):
+    """Computes each tile once and counts it in both directions.
+
+    Args:
+        source: Object with `shape` and `against(columns)`, see
+            `pair_scores()`.
+        tiles: `RetrievalTiles`.
+        verbose: 1 for a progress bar.
+
+    Returns:
+        Pair of `RetrievalCounts`: of the images, and of the texts.
+    """
+    by_image, by_text = map(RetrievalCounts, source.shape)
+    numbers = np.arange(source.shape[1])
+    progress = keras.utils.Progbar(
+        sum(len(rows) for rows, _ in (*tiles.diagonal, *tiles.others)),
+        verbose=verbose,
+        unit_name="tile",
+    )
+
+    def count(tile, rows, texts):
+        dtype = keras.backend.standardize_dtype(tile.dtype)
+        compare = compare_on_host if _on_host(tile) else compare_on_device
+        counts = compare(
+            tile,
+            by_image.own[rows, None].astype(dtype),
+            by_text.own[None, texts].astype(dtype),
+        )
+        by_image.add(rows, *counts[:2])
+        by_text.add(texts, *counts[2:])
+        progress.add(1)
+
+    for (rows,), columns in tiles.diagonal:
+        texts, images = tiles.texts(columns), tiles.ids[columns]
+        tile = source.against(texts)(rows)
+        own = _entries(tile, images - rows.start)
+        by_image.set_own(images, own)
+        by_text.set_own(numbers[texts], own)
+        count(tile, rows, texts)
+    for blocks, columns in tiles.others:
+        texts = tiles.texts(columns)
+        scores_of = source.against(texts)
+        for rows in blocks:
+            count(scores_of(rows), rows, texts)
+    return by_image, by_text
+
+
+def compare_on_device(tile, row_own, column_own):
+    """Counts entries above, and equal to, the truths of rows and of columns.
+
+    Args:
+        tile: Float tensor of shape `(R, C)`.
+        row_own: Float array of shape `(R, 1)`.
+        column_own: Float array of shape `(1, C)`.
+
+    Returns:
+        Four integer tensors, of shapes `(R,)`, `(R,)`, `(C,)` and `(C,)`.
+    """
+
+    def number(flags, axis):
+        return ops.sum(ops.cast(flags, "int32"), axis=axis)
+
+    return (
+        number(tile > row_own, axis=1),
+        number(ops.equal(tile, row_own), axis=1),
+        number(tile > column_own, axis=0),
+        number(ops.equal(tile, column_own), axis=0),
+    )
+
+
+def compare_on_host(tile, row_own, column_own):
+    """The same in NumPy, the faster way where a tile is in memory.
+
+    A backend widens its flags to integers before it adds them, which takes
+    most of the time. Here strips that stay in the cache are compared, and
+    their flags added as bytes.
+    """
+    tile = np.asarray(tile)
+    height, width = tile.shape
+    counts = [np.zeros(n, "int64") for n in (height, height, width, width)]
+    step = max(1, STRIP // max(width, 1))
+    # Rows of whole words; what fills them up stays false.
+    flags = np.zeros((step, width + -width % 8), bool)
+    for top in range(0, height, step):
+        strip, own = tile[top : top + step], row_own[top : top + step]
+        some = flags[: len(strip)]
+        for i, compare in enumerate((np.greater, np.equal)):
+            compare(strip, own, out=some[:, :width])
+            counts[i][top : top + step] = _number_by_row(some)
+            compare(strip, column_own, out=some[:, :width])
+            counts[2 + i] += _number_by_column(some[:, :width])
+    return counts
+
+
+def _number_by_row(flags):
+    """Adds eight at once, in the bytes of a word, up to what a byte holds."""
+    words, total = flags.view("uint64"), 0
+    for i in range(0, words.shape[1], 255):
+        sums = np.add.reduce(words[:, i : i + 255], axis=1).view("uint8")
+        total = total + sums.reshape(-1, 8).sum(axis=1, dtype="int64")
+    return total
+
+
+def _number_by_column(flags):
+    flags, total = flags.view("uint8"), 0
+    for i in range(0, len(flags), 255):
+        sums = np.add.reduce(flags[i : i + 255], axis=0, dtype="uint8")
+        total = total + sums.astype("int64")
+    return total
+
+
+def _on_host(tensor):
+    return "cpu" in str(getattr(tensor, "device", "")).lower()
+
+
+def _entries(tile, rows):
+    """One entry of each column, as an array."""
+    width = tile.shape[1]
+    flat = ops.reshape(tile, (-1,))
+    return ops.convert_to_numpy(ops.take(flat, rows * width + np.arange(width)))

@@ -1,0 +1,114 @@
+"""Ranks of a retrieval in both directions, and the table papers print."""
+
+import numpy as np
+
+from tfcap.metrics.ranking import mean_rank
+from tfcap.metrics.ranking import mean_reciprocal_rank
+from tfcap.metrics.ranking import median_rank
+from tfcap.metrics.ranking import recall_at_k
+
+#: How the table prints what `RetrievalReport.rows()` holds.
+FORMATS = {
+    "median_rank": ("median", ".6g"),
+    "mean_rank": ("mean", ".2f"),
+    "mrr": ("MRR", ".4f"),
+    "ndcg": ("NDCG", ".4f"),
+    "count": ("count", "d"),
+}
+
+
+class RetrievalReport:
+    """Ranks of a retrieval in both directions; printed, a table.
+
+    Made by `evaluate_retrieval()`. The ranks of all queries are kept, for
+    intervals and for a look at the failures. Its `result()` is what
+    `tfcap.training.RankingEvaluation` adds to the logs of a training run.
+
+    Args:
+        image_ranks: Float array of shape `(B,)`, each image's rank of its
+            best text, 1 is best; NaN for an image without one.
+        text_ranks: Float array of shape `(M,)`, each text's rank of its image.
+        image_ndcg: Float array of shape `(B,)`, optional.
+        text_ndcg: Float array of shape `(M,)`, optional.
+        recalls: Integers, the K of the recalls. Defaults to `(1, 5, 10)`.
+
+    Example:
+
+    >>> report = tfcap.metrics.RetrievalReport([1, 4], [1, 2], recalls=(1, 5))
+    >>> print(report)
+                      R@1     R@5  median    mean     MRR  count
+    image -> text   50.00  100.00     2.5    2.50  0.6250      2
+    text -> image   50.00  100.00     1.5    1.50  0.7500      2
+    >>> report.result()["text_to_image_r@1"]
+    50.0
+    """
+
+    def __init__(
+        self,
+        image_ranks,
+        text_ranks,
+        image_ndcg=None,
+        text_ndcg=None,
+        recalls=(1, 5, 10),
+    ):
+        self.image_ranks = np.asarray(image_ranks, "float64")
+        self.text_ranks = np.asarray(text_ranks, "float64")
+        self.image_ndcg = image_ndcg
+        self.text_ndcg = text_ndcg
+        self.recalls = tuple(recalls)
+
+    def rows(self):
+        """The metrics of each direction.
+
+        Returns:
+            Dict of `"image_to_text"` and `"text_to_image"`, each a dict of
+            `"r@K"` in percent, `"median_rank"`, `"mean_rank"`, `"mrr"` in
+            `(0, 1]`, `"ndcg"` in `[0, 1]` if it is there, and `"count"`,
+            queries that have a truth.
+        """
+        return {
+            "image_to_text": self._row(self.image_ranks, self.image_ndcg),
+            "text_to_image": self._row(self.text_ranks, self.text_ndcg),
+        }
+
+    def result(self):
+        """The same in one dict, such as `"text_to_image_r@1"`."""
+        return {
+            f"{direction}_{name}": value
+            for direction, row in self.rows().items()
+            for name, value in row.items()
+            if name != "count"
+        }
+
+    def _row(self, ranks, gains):
+        row = {f"r@{k}": 100 * recall_at_k(ranks, k) for k in self.recalls}
+        row["median_rank"] = median_rank(ranks)
+        row["mean_rank"] = mean_rank(ranks)
+        row["mrr"] = mean_reciprocal_rank(ranks)
+        if gains is not None:
+            gains = gains[~np.isnan(gains)]
+            row["ndcg"] = float(gains.mean()) if gains.size else float("nan")
+        row["count"] = int(np.count_nonzero(~np.isnan(ranks)))
+        return row
+
+    def __str__(self):
+        rows = self.rows()
+        names = list(max(rows.values(), key=len))
+        table = [["", *(FORMATS.get(n, (n.upper(),))[0] for n in names)]]
+        for direction, row in rows.items():
+            cells = [
+                format(row[name], FORMATS.get(name, ("", ".2f"))[1])
+                if name in row
+                else "-"
+                for name in names
+            ]
+            table.append([direction.replace("_to_", " -> "), *cells])
+        widths = [max(map(len, column)) for column in zip(*table)]
+        return "\n".join(
+            line[0].ljust(widths[0])
+            + "".join("  " + c.rjust(w) for c, w in zip(line[1:], widths[1:]))
+            for line in table
+        )
+
+    def __repr__(self):
+        return f"RetrievalReport(\n{self}\n)"
