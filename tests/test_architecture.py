@@ -31,6 +31,9 @@ LAW = {
 LAW["objectives"] = (*LAW["rewards"], "layers", "data", "decoding", "rewards")
 LAW["training"] = (*LAW["objectives"], "objectives")
 LAW["recipes"] = (*LAW["training"], "training", "models")
+#: Modules beside the rooms, run as `python -m tfcap.evaluate`, and which rooms
+#: they may enter.
+COMMANDS = {"evaluate": ("data", "text")}
 #: Rooms that know tensors through `keras.ops` alone.
 ANY_BACKEND = ("ops", "layers", "losses", "rewards")
 #: Rooms without tensors.
@@ -103,12 +106,12 @@ def within(name, allowed):
 
 def broken_imports(path):
     """Imports of one file that the law forbids."""
-    own = room(path)
+    own = room(path) or path.stem
     for name in imported(ast.walk(tree(path))):
         if name.startswith("."):
             yield name
         elif name.startswith("tfcap."):
-            allowed = (own, *LAW[own])
+            allowed = COMMANDS.get(own) or (own, *LAW[own])
             if not within(name.removeprefix("tfcap."), allowed):
                 yield name
 
@@ -126,6 +129,12 @@ def test_a_room_enters_only_rooms_below(own):
 
 def test_every_room_has_its_law():
     assert {room(path) for path in SOURCES} - {None} == set(LAW)
+
+
+def test_commands_enter_only_the_rooms_that_they_need():
+    paths = [p for p in SOURCES if room(p) is None and p.stem != "__init__"]
+    assert {path.stem for path in paths} == set(COMMANDS)
+    assert not [name for path in paths for name in broken_imports(path)]
 
 
 def test_the_law_has_no_circle():

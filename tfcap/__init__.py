@@ -1,22 +1,27 @@
 """Training captioning and visual dialog models through discrete words."""
 
-import keras
+import sys
 
-from tfcap import data
-from tfcap import decoding
-from tfcap import layers
-from tfcap import losses
-from tfcap import metrics
-from tfcap import models
-from tfcap import objectives
-from tfcap import ops
-from tfcap import rewards
-from tfcap import text
+# `python -m tfcap.evaluate` is about words alone: it starts at once, without
+# waiting for TensorFlow. (Python says "-m" until it has found the module.)
+if sys.argv[:1] != ["-m"] or "tfcap.evaluate" not in sys.orig_argv:
+    import keras
 
-# Layers, losses and ops also serve Keras models on other backends; training,
-# and the recipes that train, are TensorFlow's.
-if keras.backend.backend() == "tensorflow":
-    from tfcap import recipes
-    from tfcap import training
+    from tfcap import data
+    from tfcap import decoding
+    from tfcap import layers
+    from tfcap import losses
+    from tfcap import metrics
+    from tfcap import models
+    from tfcap import objectives
+    from tfcap import ops
+    from tfcap import rewards
+    from tfcap import text
+
+    # Layers, losses and ops also serve Keras models on other backends;
+    # training, and the recipes that train, are TensorFlow's.
+    if keras.backend.backend() == "tensorflow":
+        from tfcap import recipes
+        from tfcap import training
 
 __version__ = "0.1.0"

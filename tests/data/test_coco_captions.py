@@ -1,0 +1,214 @@
+import gzip
+import json
+
+import pytest
+
+from tfcap.data import load_captions
+from tfcap.data.world.karpathy_format import write_karpathy
+
+
+@pytest.fixture
+def write(tmp_path):
+    """Function that writes content to a file of JSON."""
+
+    def write(content, name="references.json"):
+        path = tmp_path / name
+        path.write_text(json.dumps(content), encoding="utf-8")
+        return path
+
+    return write
+
+
+def coco():
+    return {
+        "info": {},
+        "images": [
+            {"id": 7, "file_name": "COCO_val2014_000000000007.jpg"},
+            {"id": 3, "file_name": "3.jpg"},
+        ],
+        "annotations": [
+            {"id": 1, "image_id": 3, "caption": "A cat.\n"},
+            {"id": 2, "image_id": 7, "caption": "Dogs run."},
+            {"id": 3, "image_id": 3, "caption": "Café"},
+        ],
+    }
+
+
+def karpathy():
+    def image(number, split, *texts):
+        sentences = [
+            {"raw": text, "tokens": text.lower().split(), "imgid": number}
+            for text in texts
+        ]
+        return {
+            "filepath": f"{split}2014",
+            "filename": f"{number}.jpg",
+            "imgid": number,
+            "cocoid": 100 + number,
+            "split": split,
+            "sentences": sentences,
+        }
+
+    return {
+        "dataset": "coco",
+        "images": [
+            image(0, "train", "A cat", "Cats"),
+            image(1, "test", "A dog"),
+            image(2, "restval", "Birds", "A bird"),
+            image(3, "test", "A cow", "Cows", "Cow"),
+        ],
+    }
+
+
+def test_annotations_of_coco_go_to_their_images_in_the_order_of_the_file(write):
+    split = load_captions(write(coco()))
+    assert split.image_ids == [7, 3] and len(split) == 2
+    assert split.captions == [["Dogs run."], ["A cat.\n", "Café"]]
+    assert split.filenames == ["COCO_val2014_000000000007.jpg", "3.jpg"]
+    assert split.splits == ["", ""] and split.tokens is None
+    assert split.references() == {7: ["Dogs run."], 3: ["A cat.\n", "Café"]}
+    assert split.source.endswith("references.json")
+
+
+def test_a_split_of_karpathy_has_the_ids_of_coco_and_the_words(write):
+    split = load_captions(write(karpathy()), "test")
+    assert split.image_ids == [101, 103]
+    assert split.captions == [["A dog"], ["A cow", "Cows", "Cow"]]
+    assert split.tokens[0] == [["a", "dog"]]
+    assert split.filenames == ["test2014/1.jpg", "test2014/3.jpg"]
+
+
+@pytest.mark.parametrize("wanted", ["train+restval", ["train", "restval"]])
+def test_splits_may_be_joined(write, wanted):
+    split = load_captions(write(karpathy()), wanted)
+    assert split.image_ids == [100, 102]
+    assert split.splits == ["train", "restval"]
+
+
+def test_files_without_ids_of_coco_have_their_own(write):
+    content = karpathy()
+    for image in content["images"]:
+        del image["cocoid"], image["filepath"]
+        for sentence in image["sentences"]:
+            del sentence["tokens"]
+    split = load_captions(write(content), "test")
+    assert split.image_ids == [1, 3] and split.filenames == ["1.jpg", "3.jpg"]
+    assert split.tokens is None
+
+
+def test_the_world_is_read_as_it_is_written(tmp_path):
+    path = tmp_path / "dataset_world.json"
+    captions = [["a red ball"], ["two cones", "cones"]]
+    write_karpathy(path, {"train": ([5, 6], captions)})
+    split = load_captions(path)
+    assert split.image_ids == [5, 6] and split.splits == ["train", "train"]
+    assert split.tokens[1] == [["two", "cones"], ["cones"]]
+
+
+def test_a_gzipped_file_reads_the_same(tmp_path):
+    path = tmp_path / "captions.json.gz"
+    path.write_bytes(gzip.compress(json.dumps(coco()).encode()))
+    assert load_captions(path).image_ids == [7, 3]
+
+
+def test_a_split_must_be_chosen_and_there(write):
+    path = write(karpathy())
+    with pytest.raises(ValueError, match=r"'train' \(1\), 'test' \(2\)"):
+        load_captions(path)
+    for wrong in ("val", "test+val", [], ""):
+        with pytest.raises(ValueError, match="must name splits of the file"):
+            load_captions(path, wrong)
+    with pytest.raises(ValueError, match="must be left out for a COCO"):
+        load_captions(write(coco()), "test")
+
+
+def spoil(change, content=coco):
+    content = content()
+    change(content)
+    return content
+
+
+@pytest.mark.parametrize(
+    "change, told",
+    [
+        (lambda c: c.clear(), "`images` is no list of images"),
+        (lambda c: c.update(images=[]), "`images` is no list of images"),
+        (lambda c: c.update(annotations={}), "`annotations` is no list"),
+        (lambda c: c.pop("annotations"), "neither `annotations` nor"),
+        (lambda c: c["images"].append(5), "image number 2"),
+        (lambda c: c["images"][0].pop("id"), "`id` is neither.*image number 0"),
+        (lambda c: c["images"][1].update(id=True), "`id` is neither"),
+        (lambda c: c["images"][1].update(id=7), r"is there again.*\(7\)"),
+        (lambda c: c["annotations"].append([]), "annotation 3"),
+        (
+            lambda c: c["annotations"][0].update(image_id="3"),
+            "that of no image.*annotation 0: '3'",
+        ),
+        (
+            lambda c: c["annotations"][0].pop("caption"),
+            "`caption` is no text.*annotation 0, image 3",
+        ),
+        (
+            lambda c: c["annotations"][2].update(caption=" \n"),
+            "`caption` is empty.*annotation 2, image 3",
+        ),
+        (
+            lambda c: c["annotations"].pop(1),
+            r"there is no caption in 1 place \(image 7\)",
+        ),
+    ],
+)
+def test_what_is_wrong_with_annotations_is_named(write, change, told):
+    path = write(spoil(change))
+    with pytest.raises(ValueError, match=told) as caught:
+        load_captions(path)
+    assert str(path) in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "change, told",
+    [
+        (lambda i: i[1].pop("sentences"), "`sentences` is no list.*image 101"),
+        (lambda i: i[1].update(sentences=[]), "there is no caption.*image 101"),
+        (lambda i: i[1].update(cocoid=1.5), "`cocoid` is neither an integer"),
+        (lambda i: i[3].update(cocoid=101), "is there again"),
+        (lambda i: i.append("x"), "image 4 there is no object"),
+        (
+            lambda i: i[3]["sentences"][2].pop("raw"),
+            "`raw` is no text.*image 103, sentence 2",
+        ),
+        (
+            lambda i: i[3]["sentences"].append("text"),
+            "`raw` is no text.*image 103, sentence 3",
+        ),
+        (lambda i: i[3]["sentences"][0].update(raw=""), "`raw` is empty"),
+    ],
+)
+def test_what_is_wrong_with_sentences_is_named(write, change, told):
+    content = karpathy()
+    change(content["images"])
+    with pytest.raises(ValueError, match=told):
+        load_captions(write(content), "test")
+
+
+def test_many_problems_are_told_at_once_with_their_number(write):
+    content = coco()
+    bad = {"image_id": 3, "caption": None}
+    content["annotations"] += [bad] * 40 + [{"image_id": 9, "caption": "x"}]
+    with pytest.raises(ValueError) as caught:
+        load_captions(write(content))
+    told = str(caught.value)
+    assert "in 40 places (annotation 3, image 3, annotation 4" in told
+    assert "and 35 more" in told and "annotation 43: 9" in told
+
+
+def test_results_in_the_place_of_references_are_told(write):
+    with pytest.raises(ValueError, match="as in a file of results.*first"):
+        load_captions(write([{"image_id": 1, "caption": "a"}]))
+
+
+def test_a_cut_off_file_is_told(write):
+    path = write(coco())
+    path.write_text(path.read_text()[:-30])
+    with pytest.raises(ValueError, match="cut off or damaged"):
+        load_captions(path)

@@ -1,0 +1,279 @@
+"""The command `python -m tfcap.evaluate`."""
+
+import gzip
+import json
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from tfcap import evaluate
+from tfcap.text import Absence
+from tfcap.text import Scores
+from tfcap.text import bleu
+from tfcap.text import caption_tokenize_batch
+from tfcap.text import cider_d
+from tfcap.text import evaluate_captions
+
+CAPTIONS = {4: "A dog runs.", 9: "Two cats on a mat", 2: "a red bus"}
+REFERENCES = {
+    9: ["Two cats.", "A cat sits on a mat."],
+    4: ["A dog runs!", "The dog is running"],
+    2: ["A red bus, parked", "A bus"],
+}
+PYTHON = ["--metrics", "bleu", "rouge_l", "cider_d"]
+
+
+@pytest.fixture(autouse=True)
+def without_java(monkeypatch):
+    monkeypatch.setenv("PATH", "")
+    monkeypatch.setenv("TFCAP_JAVA", "/no/java")
+
+
+@pytest.fixture
+def files(tmp_path):
+    """Results, annotations of COCO, and the same as a file of Karpathy's."""
+    results = [{"image_id": i, "caption": c} for i, c in CAPTIONS.items()]
+    pairs = [(i, text) for i, texts in REFERENCES.items() for text in texts]
+    annotations = {
+        "images": [{"id": i} for i in REFERENCES],
+        "annotations": [{"image_id": i, "caption": text} for i, text in pairs],
+    }
+    images = [
+        {"cocoid": i, "split": "test", "sentences": [{"raw": t} for t in texts]}
+        for i, texts in REFERENCES.items()
+    ]
+    other = {"cocoid": 77, "split": "val", "sentences": [{"raw": "a"}]}
+    contents = {
+        "results": results,
+        "coco": annotations,
+        "karpathy": {"images": [*images, other]},
+    }
+    paths = {}
+    for name, content in contents.items():
+        paths[name] = tmp_path / f"{name}.json"
+        paths[name].write_text(json.dumps(content))
+    return paths
+
+
+def run(*arguments):
+    return evaluate.main([str(argument) for argument in arguments])
+
+
+def tokenized():
+    captions = [CAPTIONS[i] for i in REFERENCES]
+    texts = [caption_tokenize_batch(texts) for texts in REFERENCES.values()]
+    return caption_tokenize_batch(captions), texts
+
+
+def test_the_table_and_the_file_hold_the_scores(files, tmp_path, capsys):
+    out = tmp_path / "out.json"
+    assert run(files["results"], files["coco"], *PYTHON, "--json", out) == 0
+    told = capsys.readouterr()
+    wanted = cider_d(*tokenized())
+    assert "3 images, 6 references" in told.out
+    assert f"CIDEr-D   {wanted.corpus:8.4f}  {wanted.corpus:8.4f}" in told.out
+    assert "cider_d" in told.err and "3/3" in told.err
+    content = json.loads(out.read_text())
+    assert content["corpus"]["cider_d"] == wanted.corpus
+    assert content["corpus"]["bleu_4"] == bleu(*tokenized())[3].corpus
+    each = content["each"]
+    assert [row["image_id"] for row in each] == list(REFERENCES)
+    assert [row["caption"] for row in each] == [CAPTIONS[i] for i in REFERENCES]
+    assert [row["cider_d"] for row in each] == wanted.each.tolist()
+    assert content["absent"] == {}
+    assert sorted(os.listdir(tmp_path))[1:3] == ["karpathy.json", "out.json"]
+
+
+def test_a_split_of_karpathy_gives_the_same(files, tmp_path, capsys):
+    outs = []
+    for name, more in ("coco", []), ("karpathy", ["--split", "test"]):
+        out = tmp_path / f"{name}_out.json"
+        more = [*more, *PYTHON, "--quiet", "--json", out]
+        assert run(files["results"], files[name], *more) == 0
+        outs.append(json.loads(out.read_text()))
+    assert outs[0]["each"] == outs[1]["each"]
+    assert outs[1]["settings"]["split"] == "test"
+    assert capsys.readouterr().err == ""
+
+
+def test_what_is_absent_is_named_and_takes_nothing_with_it(
+    files, tmp_path, capsys
+):
+    out = tmp_path / "out.json"
+    assert run(files["results"], files["coco"], "--json", out) == 0
+    told = capsys.readouterr().out
+    assert "CIDEr-D" in told and "BLEU-4" in told
+    for title in "METEOR", "SPICE":
+        assert f"\n{title:8}    absent\n" in told
+        assert f"{title} is absent: there is no Java at '/no/java'" in told
+    absent = json.loads(out.read_text())["absent"]
+    assert {*absent} == {"meteor", "spice"}
+    assert "Install a Java" in absent["meteor"]["cure"]
+
+
+def test_what_is_asked_for_by_name_and_absent_is_a_failure(files, capsys):
+    files = files["results"], files["coco"]
+    assert run(*files, "--metrics", "rouge_l", "spider", "bcmr") == 1
+    told = capsys.readouterr().out
+    assert "SPIDEr is absent: SPICE, a part of it, is absent" in told
+    assert "BCMR is absent: METEOR, a part of it, is absent" in told
+    assert "CIDEr-D" in told and "ROUGE-L" in told
+    assert run(*files, "--metrics", "all") == 0
+
+
+def test_parts_that_are_there_make_the_mixtures(monkeypatch):
+    some = Scores(0.5, np.array([0.4, 0.6, 0.5]))
+    monkeypatch.setattr("tfcap.text.evaluation.spice", lambda *a, **k: some)
+    monkeypatch.setattr(
+        "tfcap.text.evaluation.METEOR.score", lambda *a, **k: some
+    )
+    report = evaluate_captions(
+        [CAPTIONS[i] for i in REFERENCES],
+        list(REFERENCES.values()),
+        ["spider", "bcmr"],
+    )
+    assert not report.absent
+    consensus = report.scores["cider_d"]
+    wanted = (consensus.corpus + 0.5) / 2
+    assert report.scores["spider"].corpus == pytest.approx(wanted)
+    assert list(report.scores)[-2:] == ["spider", "bcmr"]
+    wanted = sum(
+        weight * report.scores[f"bleu_{k}"].corpus
+        for k, weight in enumerate([0.5, 0.5, 1, 1], 1)
+    )
+    wanted += consensus.corpus + 2.5 + 2 * report.scores["rouge_l"].corpus
+    assert report.scores["bcmr"].corpus == pytest.approx(wanted)
+
+
+def test_one_image_has_no_document_frequencies(tmp_path):
+    report = evaluate_captions(["a cat"], [["a cat"]])
+    assert {*report.absent} == {"cider_d", "meteor", "spice"}
+    assert "Score several images" in str(report.absent["cider_d"])
+    assert report.scores["bleu_1"].corpus == pytest.approx(1)
+
+
+def test_a_subset_is_scored_on_request(files, capsys):
+    entries = json.loads(files["results"].read_text())
+    files["results"].write_text(json.dumps(entries[:2]))
+    files = files["results"], files["coco"]
+    assert run(*files, *PYTHON) == 2
+    assert "1 of 3 images have none (2)" in capsys.readouterr().err
+    assert run(*files, *PYTHON, "--subset") == 0
+    assert "2 images, 4 references" in capsys.readouterr().out
+
+
+def test_captions_without_words_are_scored(files, capsys):
+    entries = json.loads(files["results"].read_text())
+    entries[0]["caption"], entries[1]["caption"] = "", "...\u2028"
+    files["results"].write_text(json.dumps(entries))
+    files = files["results"], files["coco"]
+    assert run(*files, *PYTHON) == 2
+    assert "`caption` is empty in 1 place" in capsys.readouterr().err
+    assert run(*files, *PYTHON, "--allow-empty") == 0
+
+
+@pytest.mark.parametrize(
+    "content, told",
+    [
+        ("[{", "cut off or damaged"),
+        ("[]", "the list is empty"),
+        ('{"images": []}', "as in a file of references"),
+        ('[{"image_id": 4}]', "`caption` is missing in 1 place (entry 0"),
+        ('[{"image_id": 5, "caption": "a"}]', "1 of 1 are of other images (5)"),
+        ('[{"image_id": "4", "caption": "a"}]', "integers in the one file"),
+    ],
+)
+def test_bad_input_is_told_in_one_sentence(files, capsys, content, told):
+    files["results"].write_text(content)
+    assert run(files["results"], files["coco"], *PYTHON) == 2
+    error = capsys.readouterr().err
+    assert error.startswith("error: `") and told in error
+    assert str(files["results"]) in error and "Traceback" not in error
+
+
+def test_a_place_that_cannot_be_written_to_is_told_first(files, capsys):
+    more = [*PYTHON, "--json", "/no/folder/out.json"]
+    assert run(files["results"], files["coco"], *more) == 2
+    assert "`--json` must be a file in a folder" in capsys.readouterr().err
+    assert run("/no/results.json", files["coco"]) == 2
+    assert "No such file" in capsys.readouterr().err
+    assert run(files["results"], files["coco"], "--tokenizer", "java") == 2
+    assert "PTBTokenizer is absent" in capsys.readouterr().err
+
+
+def test_names_must_be_those_of_metrics(files):
+    with pytest.raises(SystemExit):
+        run(files["results"], files["coco"], "--metrics", "bertscore")
+    with pytest.raises(ValueError, match="must be names of"):
+        evaluate_captions(["a"], [["a"]], ["bertscore"])
+    with pytest.raises(ValueError, match="same length. Received: 1 captions"):
+        evaluate_captions(["a"], [])
+
+
+def test_an_absence_says_what_to_do():
+    absence = Absence("SPICE", "there is none", "Get it.")
+    assert str(absence) == "SPICE is absent: there is none. Get it."
+
+
+@pytest.mark.slow
+def test_real_captions_score_as_in_pycocoevalcap(shared_data, tmp_path):
+    # The first caption of each image of Karpathy's test split of COCO against
+    # the others, through pycocoevalcap 1.2 and its tokenizer in Java.
+    wanted = {
+        "bleu_1": 0.636152710398638,
+        "bleu_2": 0.440789826313562,
+        "bleu_3": 0.297113580335301,
+        "bleu_4": 0.199126611865603,
+        "rouge_l": 0.473242752473510,
+        "cider_d": 0.892807848344240,
+    }
+    images, annotations, results = [], [], []
+    with gzip.open(shared_data / "coco" / "captions.jsonl.gz", "rt") as file:
+        for image in map(json.loads, file):
+            if "karpathy_test" in image["sets"]:
+                rows = [
+                    {"image_id": image["id"], "caption": caption}
+                    for caption in image["captions"]
+                ]
+                images.append({"id": image["id"]})
+                results.append(rows[0])
+                annotations += rows[1:]
+    paths = [tmp_path / name for name in ("r.json", "a.json", "out.json")]
+    paths[0].write_text(json.dumps(results))
+    content = {"images": images, "annotations": annotations}
+    paths[1].write_text(json.dumps(content))
+    assert run(*paths[:2], *PYTHON, "--quiet", "--json", paths[2]) == 0
+    corpus = json.loads(paths[2].read_text())["corpus"]
+    assert corpus == pytest.approx(wanted, abs=1e-6)
+
+
+@pytest.mark.slow
+def test_the_command_does_without_tensors(files):
+    command = [sys.executable, "-X", "importtime", "-m", "tfcap.evaluate"]
+    done = subprocess.run(
+        [*command, str(files["results"]), str(files["coco"]), *PYTHON],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+    assert "CIDEr-D" in done.stdout
+    loaded = {line.rsplit("|")[-1].strip() for line in done.stderr.splitlines()}
+    assert "tfcap.text.scores" in loaded
+    assert not {"keras", "tensorflow", "jax", "torch"} & loaded
+
+
+@pytest.mark.parametrize(
+    ("captions", "references", "name"),
+    [
+        (["a", None], [["a"], ["b"]], r"captions\[1\]=None"),
+        (["a", "b"], [["a"], "b"], r"references\[1\]='b'"),
+        (["a", "b"], [["a"], ["b", 3]], r"references\[1\]"),
+    ],
+)
+def test_what_is_no_text_is_refused(captions, references, name):
+    with pytest.raises(TypeError, match=name):
+        evaluate_captions(captions, references, ["bleu"])

@@ -1,0 +1,153 @@
+import pathlib
+import zipfile
+
+import numpy as np
+import pytest
+
+from tfcap.text import JavaError
+from tfcap.text import spice
+from tfcap.text.java.spice_files import MODELS
+
+#: Tells its version, then scores captions by their number of words, last one
+#: first.
+WORKING = """
+    import json, os, sys
+    if sys.argv[1] == "-version":
+        sys.stderr.write('openjdk version "VERSION"\\n')
+        sys.exit()
+    main = sys.argv.index("edu.anu.spice.SpiceScorer")
+    rows = json.load(open(sys.argv[main + 1]))
+    scores = [
+        {"image_id": row["image_id"],
+         "scores": {"All": {"f": len(row["test"].split()) / 10},
+                    "Color": {"f": None}}}
+        for row in rows[::-1]
+    ]
+    json.dump(scores, open(sys.argv[main + 3], "w"))
+    json.dump([sys.argv, rows], open(os.environ["SEEN"], "w"))
+"""
+CANDIDATES = [["a"], ["two", "c\nats"]]
+REFERENCES = [[["a"], ["the", "a"]], [["cats"]]]
+
+
+@pytest.fixture
+def models(tmp_path, monkeypatch):
+    folder = tmp_path / "models"
+    folder.mkdir()
+    for name in MODELS:
+        with zipfile.ZipFile(folder / name, "w") as jar:
+            jar.writestr("a", "b")
+    monkeypatch.setenv("SEEN", str(tmp_path / "seen"))
+    return folder
+
+
+def seen(tmp_path):
+    import json
+
+    return json.loads((tmp_path / "seen").read_text())
+
+
+def test_scores_come_in_the_order_of_the_captions(
+    fake_java, fake_package, models, tmp_path
+):
+    fake_java(WORKING.replace("VERSION", "1.8.0_312"))
+    scores = spice(CANDIDATES, REFERENCES, models, tmp_path / "kept", heap="1G")
+    np.testing.assert_allclose(scores.each, [0.1, 0.3])
+    assert scores.corpus == pytest.approx(0.2)
+    command, rows = seen(tmp_path)
+    assert "--add-opens" not in command and "-Xmx1G" in command
+    assert {"-Duser.language=en", "-Duser.country=US"} < {*command}
+    assert command[-2:] == ["-cache", str(tmp_path / "kept")]
+    assert (tmp_path / "kept").is_dir()
+    jars = command[command.index("-cp") + 1].split(":")
+    names = [pathlib.Path(jar).name for jar in jars]
+    assert names == ["spice-1.0.jar", *MODELS, "fst-2.47.jar"]
+    assert rows[1] == {"image_id": 1, "test": "two c ats", "refs": ["cats"]}
+
+
+def test_the_models_may_be_named_by_the_environment(
+    fake_java, fake_package, models, tmp_path, monkeypatch
+):
+    fake_java(WORKING.replace("VERSION", "11.0.2"))
+    monkeypatch.setenv("TFCAP_SPICE_HOME", str(models))
+    monkeypatch.setattr("platform.machine", lambda: "x86_64")
+    assert spice(CANDIDATES, REFERENCES).each[0] == 0.1
+    assert seen(tmp_path)[0][-1] == str(tmp_path / "cache" / "spice")
+    monkeypatch.setattr("platform.machine", lambda: "arm64")
+    spice(CANDIDATES, REFERENCES)
+    assert "-cache" not in seen(tmp_path)[0]
+
+
+def test_models_in_place_are_found(fake_java, fake_package, models):
+    fake_java(WORKING.replace("VERSION", "1.8.0_312"))
+    for name in MODELS:
+        (models / name).rename(fake_package / "spice" / "lib" / name)
+    assert spice(CANDIDATES, REFERENCES, cache=None).each[0] == 0.1
+
+
+def test_without_models_nothing_is_downloaded(fake_java, fake_package):
+    fake_java(WORKING.replace("VERSION", "1.8.0_312"))
+    with pytest.raises(JavaError) as caught:
+        spice(CANDIDATES, REFERENCES)
+    assert "no stanford-corenlp-3.6.0.jar" in caught.value.reason
+    assert "Download http" in caught.value.cure
+    assert "TFCAP_SPICE_HOME" in caught.value.cure
+
+
+def test_a_cut_off_download_is_told(fake_java, fake_package, models):
+    fake_java(WORKING.replace("VERSION", "1.8.0_312"))
+    (models / MODELS[1]).write_bytes(b"PK\x03\x04 and no more")
+    with pytest.raises(JavaError, match="models.jar' is cut off or damaged"):
+        spice(CANDIDATES, REFERENCES, models)
+
+
+def test_a_java_that_cannot_write_the_scores_is_told_before_it_runs(
+    fake_java, fake_package, models, tmp_path
+):
+    fake_java(WORKING.replace("VERSION", "17.0.15"))
+    with pytest.raises(JavaError, match="Java 17 has no JavaScript engine"):
+        spice(CANDIDATES, REFERENCES, models)
+    with pytest.raises(JavaError, match="no stanford.*; and Java 17.*Download"):
+        spice(CANDIDATES, REFERENCES)
+    (models / "nashorn-core-15.4.jar").touch()
+    (models / "asm-9.5.jar").touch()
+    assert spice(CANDIDATES, REFERENCES, models).each[0] == 0.1
+    command, _ = seen(tmp_path)
+    assert "java.base/java.lang=ALL-UNNAMED" in command
+    assert "java.base/java.math=ALL-UNNAMED" in command
+    assert command[command.index("-cp") + 1].endswith("asm-9.5.jar")
+
+
+@pytest.mark.parametrize(
+    "ending, reason",
+    [
+        ("sys.exit('NoClassDefFoundError')", "it said: NoClassDefFoundError"),
+        ("sys.exit()", "left no scores.*FileNotFoundError"),
+        ("open(sys.argv[-1], 'w').write('[')", "left no scores.*JSONDecode"),
+        ("open(sys.argv[-1], 'w').write('[]')", "0 scores for 2 captions"),
+        ("open(sys.argv[-1], 'w').write('[7]')", "left no scores.*TypeError"),
+        ("import time; time.sleep(300)", "did not answer for 1 s"),
+    ],
+)
+def test_failures_are_told(fake_java, fake_package, models, ending, reason):
+    source = f"""
+        import sys
+        if sys.argv[1] == "-version":
+            sys.exit('java version "9"')
+        sys.argv.append(sys.argv[sys.argv.index("-out") + 1])
+        {ending}
+    """
+    fake_java(source)
+    with pytest.raises(JavaError, match=reason):
+        spice(CANDIDATES, REFERENCES, models, cache=None, timeout=1.0)
+
+
+def test_a_java_without_version_and_a_cache_without_room_are_told(
+    fake_java, fake_package, models
+):
+    fake_java("print('hello')")
+    with pytest.raises(JavaError, match="does not tell its version .'hello'"):
+        spice(CANDIDATES, REFERENCES, models)
+    fake_java(WORKING.replace("VERSION", "1.8.0"))
+    with pytest.raises(JavaError, match="its cache cannot be made"):
+        spice(CANDIDATES, REFERENCES, models, cache="/dev/null/x")

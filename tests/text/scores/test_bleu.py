@@ -1,0 +1,122 @@
+import numpy as np
+import pytest
+from hypothesis import given
+
+import tfcap
+from tests.text.scores import naive
+
+
+def test_bleu_gives_the_golden_values_of_pycocoevalcap():
+    golden = naive.GOLDEN["scores"]["bleu"]
+    scores = tfcap.text.bleu(naive.CANDIDATES, naive.REFERENCES)
+    np.testing.assert_allclose([s.corpus for s in scores], golden["corpus"])
+    each = [score.each for score in scores]
+    np.testing.assert_allclose(each, golden["each"], atol=1e-11)
+
+
+def test_bleu_gives_the_published_example_of_the_reference_formula():
+    references = [
+        naive.split(["a man rides a horse", "a man on a horse"]),
+        naive.split(["two dogs play", "dogs playing on grass"]),
+        naive.split(["a red bus on the street", "the bus is red"]),
+    ]
+    candidates = naive.split(
+        ["a man rides a horse", "dogs on the grass", "a bus"]
+    )
+    scores = tfcap.text.bleu(candidates, references)
+    np.testing.assert_allclose(
+        [score.corpus for score in scores],
+        [0.7579572, 0.5621161, 0.5406882, 0.5444358],
+        atol=5e-8,
+    )
+
+
+@given(naive.corpora())
+def test_bleu_is_that_of_a_loop_over_dictionaries(corpus):
+    pairs = list(zip(*corpus))
+    for k, scores in enumerate(tfcap.text.bleu(*corpus), start=1):
+        assert scores.corpus == pytest.approx(naive.bleu(pairs, k), abs=1e-12)
+        wanted = [naive.bleu([pair], k) for pair in pairs]
+        np.testing.assert_allclose(scores.each, wanted, atol=1e-12)
+
+
+@given(naive.corpora())
+def test_bleu_lies_between_0_and_1_and_falls_with_the_order_to_few(corpus):
+    for smoothing in (None, "add_one", "floor", "exponential"):
+        for scores in tfcap.text.bleu(*corpus, smoothing=smoothing):
+            assert 0 <= scores.corpus <= 1
+            assert ((scores.each >= 0) & (scores.each <= 1)).all()
+
+
+@given(naive.corpora())
+def test_the_order_of_captions_and_of_references_does_not_matter(corpus):
+    candidates, references = corpus
+    turned = [r[::-1] for r in references[::-1]]
+    for a, b in zip(
+        tfcap.text.bleu(candidates, references),
+        tfcap.text.bleu(candidates[::-1], turned),
+    ):
+        assert a.corpus == b.corpus
+        np.testing.assert_array_equal(a.each, b.each[::-1])
+
+
+def test_a_caption_that_is_a_reference_has_bleu_1():
+    words = "a man rides a horse".split()
+    for scores in tfcap.text.bleu([words], [[["no"], words]]):
+        assert scores.corpus == pytest.approx(1)
+
+
+def test_of_two_references_equally_close_in_length_the_shorter_counts():
+    candidate, references = list("abc"), [list("abcd"), list("ab")]
+    assert tfcap.text.bleu([candidate], [references])[0].corpus > 1 - 1e-8
+    assert tfcap.text.bleu([candidate], [references[:1]])[0].corpus < 0.8
+
+
+def test_any_order_can_be_asked_for():
+    words = list("abcdefg")
+    scores = tfcap.text.bleu([words], [[words]], max_order=6)
+    assert len(scores) == 6
+    assert scores[5].corpus == pytest.approx(1)
+
+
+def test_words_may_be_ids():
+    ids = [[1, 2, 3, 4, 5]], [[[1, 2, 3, 9, 9], [7, 4, 5]]]
+    words = [list("abcde")], [[list("abcxx"), list("yde")]]
+    for a, b in zip(tfcap.text.bleu(*ids), tfcap.text.bleu(*words)):
+        assert a.corpus == b.corpus
+
+
+@pytest.mark.parametrize("words", [70, 300])
+def test_long_captions_are_counted_like_short_ones(words):
+    rng = np.random.default_rng(0)
+    corpus = [
+        ([*rng.choice(list("abcd"), words)], [[*rng.choice(list("abcd"), n)]])
+        for n in (3, words, 2 * words)
+    ]
+    for k, scores in enumerate(tfcap.text.bleu(*zip(*corpus)), start=1):
+        assert scores.corpus == pytest.approx(naive.bleu(corpus, k))
+
+
+def test_smoothing_scores_a_caption_without_long_matches():
+    candidate, reference = "a dog runs fast".split(), "a dog is slow".split()
+    plain, *smoothed = (
+        tfcap.text.bleu([candidate], [[reference]], smoothing=s)[3].corpus
+        for s in (None, "add_one", "floor", "exponential")
+    )
+    assert plain < 1e-3
+    counts = (2 / 4) * (2 / 4) * (1 / 3) * (1 / 2)
+    assert smoothed[0] == pytest.approx(counts ** (1 / 4))
+    counts = (2 / 4) * (1 / 3) * (0.1 / 2) * (0.1 / 1)
+    assert smoothed[1] == pytest.approx(counts ** (1 / 4))
+    counts = (2 / 4) * (1 / 3) * (0.5 / 2) * (0.25 / 1)
+    assert smoothed[2] == pytest.approx(counts ** (1 / 4))
+
+
+def test_an_unknown_smoothing_is_refused():
+    with pytest.raises(ValueError, match="`smoothing` must be one of"):
+        tfcap.text.bleu([["a"]], [[["a"]]], smoothing="nist")
+
+
+def test_an_order_of_0_is_refused():
+    with pytest.raises(ValueError, match="Received: max_order=0"):
+        tfcap.text.bleu([["a"]], [[["a"]]], max_order=0)

@@ -1,0 +1,100 @@
+import numpy as np
+import pytest
+
+import tfcap
+
+PAIRWISE = [
+    tfcap.text.bleu,
+    tfcap.text.rouge_l,
+    tfcap.text.cider,
+    tfcap.text.cider_d,
+    tfcap.text.cider_r,
+]
+OF_SETS = [
+    tfcap.text.distinct_n,
+    tfcap.text.mutual_bleu,
+    tfcap.text.self_bleu,
+    lambda sets: tfcap.text.self_cider(sets, [[["a"]], [["b"]]]),
+]
+OF_CAPTIONS = [
+    tfcap.text.vocabulary_size,
+    tfcap.text.bad_ending_rate,
+    tfcap.text.length_statistics,
+    lambda captions: tfcap.text.novelty(captions, []),
+]
+REFERENCES = [[["a", "dog"]], [["a", "cat"], ["cats"]]]
+
+
+@pytest.mark.parametrize("score", PAIRWISE)
+def test_strings_are_refused_where_words_belong(score):
+    with pytest.raises(TypeError, match="candidates\\[1\\]='a cat'"):
+        score([["a", "dog"], "a cat"], REFERENCES)
+    with pytest.raises(TypeError, match="references\\[1\\]\\[0\\]='a cat'"):
+        score([["a"], ["b"]], [[["a", "dog"]], ["a cat"]])
+    with pytest.raises(TypeError, match="references\\[0\\]='a dog'"):
+        score([["a"], ["b"]], ["a dog", [["a", "cat"]]])
+    with pytest.raises(TypeError, match="`candidates` must be a non-empty"):
+        score("a dog", REFERENCES)
+
+
+@pytest.mark.parametrize("score", PAIRWISE)
+def test_lists_of_different_lengths_are_refused(score):
+    with pytest.raises(ValueError, match="1 candidates, 2 lists"):
+        score([["a", "dog"]], REFERENCES)
+
+
+@pytest.mark.parametrize("score", PAIRWISE)
+def test_empty_lists_are_refused(score):
+    with pytest.raises(ValueError, match="`candidates` must be a non-empty"):
+        score([], [])
+    with pytest.raises(ValueError, match="`references\\[1\\]` must be a non-"):
+        score([["a"], ["b"]], [[["a"]], []])
+
+
+@pytest.mark.parametrize("score", PAIRWISE)
+def test_one_level_of_lists_too_many_is_refused(score):
+    with pytest.raises(TypeError, match="Take one level off"):
+        score([[["a", "dog"]], [["a"]]], REFERENCES)
+
+
+@pytest.mark.parametrize("score", PAIRWISE)
+def test_tuples_and_arrays_are_as_good_as_lists(score):
+    wanted = score([["a", "dog"], ["a", "cat"]], REFERENCES)
+    tuples = tuple(tuple(map(tuple, r)) for r in REFERENCES)
+    given = (("a", "dog"), np.array(["a", "cat"]))
+    np.testing.assert_equal(score(given, tuples), wanted)
+
+
+@pytest.mark.parametrize("score", PAIRWISE)
+def test_empty_captions_score_0(score):
+    found = score([[], ["a", "cat"]], [[["a", "dog"]], [[], ["a", "cat"]]])
+    for scores in found if isinstance(found, list) else [found]:
+        assert scores.each[0] == 0
+        assert np.isfinite(scores.each).all()
+
+
+@pytest.mark.parametrize("score", PAIRWISE)
+def test_a_corpus_of_empty_captions_scores_0(score):
+    found = score([[], []], [[[]], [[], []]])
+    for scores in found if isinstance(found, list) else [found]:
+        assert scores.corpus == 0
+
+
+@pytest.mark.parametrize("score", OF_SETS)
+def test_sets_of_strings_or_of_nothing_are_refused(score):
+    with pytest.raises(TypeError, match="sets\\[0\\]\\[0\\]='a dog'"):
+        score([["a dog", "a cat"]])
+    with pytest.raises(ValueError, match="`sets` must be a non-empty list"):
+        score([])
+    with pytest.raises(ValueError, match="`sets\\[1\\]` must be a non-empty"):
+        score([[["a"], ["b"]], []])
+
+
+@pytest.mark.parametrize("score", OF_CAPTIONS)
+def test_strings_for_captions_or_no_captions_are_refused(score):
+    with pytest.raises(TypeError, match="captions\\[0\\]='a dog'"):
+        score(["a dog"])
+    with pytest.raises(TypeError, match="captions='a dog'"):
+        score("a dog")
+    with pytest.raises(ValueError, match="`captions` must be a non-empty"):
+        score([])

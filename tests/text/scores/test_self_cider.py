@@ -1,0 +1,81 @@
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+
+import tfcap
+from tests.text.scores import naive
+
+
+def test_self_cider_gives_the_golden_values_of_the_reference_code():
+    golden = naive.GOLDEN["scores"]["self_cider"]
+    scores = tfcap.text.self_cider(naive.SAMPLES, naive.REFERENCES)
+    assert scores.corpus == pytest.approx(golden["corpus"])
+    np.testing.assert_allclose(scores.each, golden["each"], atol=1e-7)
+
+
+@given(naive.sets)
+def test_self_cider_is_that_of_a_loop(sets):
+    frequencies = naive.document_frequencies(naive.SAMPLES)
+    documents = len(naive.SAMPLES)
+    scores = tfcap.text.self_cider(sets, naive.SAMPLES)
+    for score, members in zip(scores.each, sets):
+        kernel = np.zeros((len(members), len(members)))
+        for i, a in enumerate(members):
+            for j, b in enumerate(members):
+                kernel[i, j] = np.mean(
+                    [
+                        naive.similarity(a, b, k, frequencies, documents, False)
+                        for k in (1, 2, 3, 4)
+                    ]
+                )
+        roots = np.sqrt(np.clip(np.linalg.eigvalsh(kernel), 0, None))
+        if not roots.any():
+            assert score == 0
+            continue
+        share = roots[-1] / roots.sum()
+        wanted = -math.log(share) / math.log(len(members))
+        # The root turns rounding errors of 1e-16 into 1e-8.
+        assert score == pytest.approx(wanted, abs=1e-6)
+
+
+def test_captions_that_share_nothing_are_as_diverse_as_can_be():
+    sets = [[list("abcd"), list("efgh"), list("ijkl")]]
+    references = [[list("mnop")], [list("qrst")]]
+    scores = tfcap.text.self_cider(sets, references)
+    assert scores.corpus == pytest.approx(1)
+
+
+def test_the_same_caption_twice_is_not_diverse():
+    sets = [[list("abcd"), list("abcd")]]
+    scores = tfcap.text.self_cider(sets, [[["x"]], [["y"]]])
+    assert scores.corpus == pytest.approx(0, abs=1e-6)
+
+
+def test_empty_captions_are_not_diverse():
+    scores = tfcap.text.self_cider([[[], []]], [[["x"]], [["y"]]])
+    assert scores.corpus == 0
+
+
+def test_document_frequencies_do_instead_of_references():
+    words = {w for r in naive.REFERENCES + naive.SAMPLES for c in r for w in c}
+    vocabulary = tfcap.text.Vocabulary(sorted(words))
+    frequencies = tfcap.text.DocumentFrequencies.from_references(
+        naive.REFERENCES, vocabulary, count_eos=False
+    )
+    ours = tfcap.text.self_cider(
+        naive.SAMPLES, document_frequencies=frequencies, vocabulary=vocabulary
+    )
+    counted = tfcap.text.self_cider(naive.SAMPLES, naive.REFERENCES)
+    np.testing.assert_allclose(ours.each, counted.each, atol=1e-7)
+
+
+def test_exactly_one_source_of_frequencies_is_wanted():
+    with pytest.raises(ValueError, match="Received: neither"):
+        tfcap.text.self_cider(naive.SAMPLES)
+
+
+def test_a_single_caption_is_refused():
+    with pytest.raises(ValueError, match="at least 2 captions"):
+        tfcap.text.self_cider([[["a"]]], naive.REFERENCES)

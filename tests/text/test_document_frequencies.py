@@ -1,0 +1,212 @@
+import collections
+import gzip
+import json
+import re
+
+import numpy as np
+import pytest
+
+from tests import captions
+from tfcap.text import DocumentFrequencies
+from tfcap.text import Vocabulary
+from tfcap.text import ngram_counting
+from tfcap.text.ngrams import pack_ngrams
+
+CORPUS, VOCABULARY = captions.corpus(), captions.VOCABULARY
+
+
+def counted(corpus, eos=True, max_order=4):
+    """Documents of each n-gram of ids, by sets."""
+    documents = collections.Counter()
+    for sentences in corpus:
+        held = set()
+        for words in sentences:
+            ids = VOCABULARY.encode(words, eos=eos)
+            for n in range(1, max_order + 1):
+                starts = range(len(ids) - n + 1)
+                held |= {tuple(ids[i : i + n]) for i in starts}
+        documents.update(held)
+    return documents
+
+
+def unpacked(table):
+    """The same from a table."""
+    fields = table.keys[:, None] >> np.arange(0, 64, 16) & 0xFFFF
+    return {
+        tuple(int(x) - 1 for x in row if x): count
+        for row, count in zip(fields, table.counts.tolist())
+    }
+
+
+@pytest.mark.parametrize("eos", [True, False])
+@pytest.mark.parametrize("max_order", [2, 4])
+def test_counts_are_those_of_sets(eos, max_order, monkeypatch):
+    wanted = counted(CORPUS, eos, max_order)
+    for chunk in (8192, 7):
+        monkeypatch.setattr(ngram_counting, "_CHUNK", chunk)
+        table = captions.frequencies(
+            count_eos=eos, max_order=max_order, min_count=1
+        )
+        assert unpacked(table) == wanted
+        assert table.num_documents == len(CORPUS)
+
+
+def test_leaving_out_what_one_document_holds_changes_no_weight():
+    every = captions.frequencies(min_count=1)
+    table = captions.frequencies()
+    assert 0 < len(table) < len(every)
+    assert (table.counts >= 2).all()
+    unseen = pack_ngrams(np.array([9, 9, 9, 9]), np.array([4]))[3, :1]
+    keys = np.concatenate([every.keys, unseen])
+    np.testing.assert_array_equal(table.weights(keys), every.weights(keys))
+    wanted = np.log(30.0) - np.log(np.maximum(every.lookup(keys), 1))
+    np.testing.assert_array_equal(table.weights(keys), wanted)
+    assert table.weights(unseen) == table.largest_weight
+
+
+def test_words_and_padded_ids_are_counted_alike():
+    table = captions.frequencies(min_count=1)
+    rows = np.zeros((len(CORPUS), 3, 10), "int32")
+    for row, sentences in zip(rows, CORPUS):
+        row[: len(sentences)] = VOCABULARY.encode_batch(sentences, 9, eos=True)
+    lists = [[VOCABULARY.encode(c) for c in sentences] for sentences in CORPUS]
+    for ids in (rows, lists):
+        again = DocumentFrequencies.from_references(
+            ids, VOCABULARY, min_count=1
+        )
+        assert unpacked(again) == unpacked(table)
+
+
+def test_it_is_saved_and_loaded(tmp_path):
+    table = captions.frequencies(count_eos=False, max_order=3)
+    table.save(tmp_path / "table")
+    again = DocumentFrequencies.load(tmp_path / "table", VOCABULARY)
+    assert vars(again).keys() == vars(table).keys()
+    for name, value in vars(table).items():
+        np.testing.assert_array_equal(getattr(again, name), value)
+        assert type(getattr(again, name)) is type(value)
+    with np.load(tmp_path / "table", allow_pickle=False) as file:
+        assert all(file[name].dtype != object for name in file)
+
+
+def test_another_vocabulary_is_refused(tmp_path):
+    captions.frequencies().save(tmp_path / "table.npz")
+    for words in (captions.WORDS[::-1], (*captions.WORDS, "new")):
+        wanted = "`vocabulary` must be the one that the document frequencies"
+        with pytest.raises(ValueError, match=re.escape(wanted)):
+            DocumentFrequencies.load(tmp_path / "table.npz", Vocabulary(words))
+    captions.frequencies().check_vocabulary(Vocabulary(captions.WORDS))
+
+
+def test_other_files_are_refused(tmp_path):
+    path = tmp_path / "other"
+    captions.frequencies().save(path)
+    whole = path.read_bytes()
+    contents = [b"", b"no archive", whole[: len(whole) // 2]]
+    for content in contents:
+        path.write_bytes(content)
+        with pytest.raises(ValueError, match="`path` must name a table"):
+            DocumentFrequencies.load(path, VOCABULARY)
+    for save in (np.save, np.savez):
+        with open(path, "wb") as file:
+            save(file, np.arange(3))
+        with pytest.raises(ValueError, match="`path` must name a table"):
+            DocumentFrequencies.load(path, VOCABULARY)
+
+
+def test_fewer_than_two_documents_are_refused():
+    for documents in (CORPUS[:1], []):
+        with pytest.raises(ValueError, match="must be at least 2"):
+            DocumentFrequencies.from_references(documents, VOCABULARY)
+
+
+def test_a_document_without_captions_is_refused():
+    documents = [CORPUS[0], CORPUS[1], []]
+    with pytest.raises(ValueError, match=re.escape("none in references[2]")):
+        DocumentFrequencies.from_references(documents, VOCABULARY)
+    with pytest.raises(ValueError, match=re.escape("none in references[0]")):
+        DocumentFrequencies.from_references(
+            np.zeros((2, 2, 3), int), VOCABULARY
+        )
+
+
+@pytest.mark.parametrize(
+    "documents", [["a dog", "a cat"], [["a dog"], ["a cat"]], [[1.5], [2.5]]]
+)
+def test_captions_that_are_not_tokenized_are_refused(documents):
+    with pytest.raises(TypeError):
+        DocumentFrequencies.from_references(documents, VOCABULARY)
+
+
+def test_ids_of_another_vocabulary_are_refused():
+    for bad in (VOCABULARY.size, -1):
+        with pytest.raises(ValueError, match="must hold ids of `vocabulary`"):
+            DocumentFrequencies.from_references([[[bad]]] * 2, VOCABULARY)
+
+
+def test_impossible_tables_are_refused():
+    for keys, counts, wanted in (
+        ([5, 6], [1], "one shape"),
+        ([5, 6], [1, 4], "from 1 to 4 of 3 documents"),
+        ([5, 6], [0, 1], "from 0 to 1 of 3 documents"),
+        ([5, 5], [1, 1], "must be distinct"),
+    ):
+        with pytest.raises(ValueError, match=wanted):
+            DocumentFrequencies(keys, counts, 3, VOCABULARY)
+    large = Vocabulary(map(str, range(65_531)))
+    with pytest.raises(ValueError, match="at most 65534 ids"):
+        DocumentFrequencies([5], [2], 3, large)
+
+
+def test_progress_is_told_only_when_asked(capsys):
+    captions.frequencies(progress=True)
+    assert "30 of 30 documents" in capsys.readouterr().err
+    captions.frequencies()
+    assert capsys.readouterr().err == ""
+
+
+def self_critical(table):
+    """A table in the other format, and the words of its ids."""
+    words = {str(i - 3): captions.WORDS[i - 4] for i in range(4, 16)}
+    return {
+        "ref_len": len(CORPUS),
+        "document_frequency": {
+            " ".join(str(max(i - 3, 0)) for i in ngram): count
+            for ngram, count in unpacked(table).items()
+        },
+    }, words
+
+
+def test_tables_of_self_critical_are_read(tmp_path):
+    table = captions.frequencies(min_count=1)
+    content, words = self_critical(table)
+    (tmp_path / "df.json").write_text(json.dumps(content))
+    with gzip.open(tmp_path / "df.json.gz", "wt") as file:
+        json.dump(content, file)
+    for source in (content, tmp_path / "df.json", tmp_path / "df.json.gz"):
+        again = DocumentFrequencies.from_self_critical(
+            source, words, VOCABULARY, min_count=1
+        )
+        assert unpacked(again) == unpacked(table)
+        assert again.num_documents == len(CORPUS)
+
+
+def test_their_unknown_word_is_ours():
+    content = {"ref_len": 4, "document_frequency": {"1": 2, "1 0": 3}}
+    table = DocumentFrequencies.from_self_critical(
+        content, {1: "UNK"}, VOCABULARY
+    )
+    assert unpacked(table) == {(3,): 2, (3, 2): 3}
+
+
+def test_tables_that_do_not_fit_the_vocabulary_are_refused():
+    content, words = self_critical(captions.frequencies())
+    read = DocumentFrequencies.from_self_critical
+    for missing in ({}, {**words, "2": "unheard", "3": "of"}):
+        with pytest.raises(ValueError, match="must"):
+            read(content, missing, VOCABULARY)
+    with pytest.raises(ValueError, match="'document_frequency' and 'ref_len'"):
+        read({"ref_len": 3}, words, VOCABULARY)
+    content["document_frequency"]["1 2 3 4 5"] = 2
+    with pytest.raises(ValueError, match="from 1 to 5"):
+        read(content, words, VOCABULARY)

@@ -1,0 +1,228 @@
+"""Reading captions as COCO and as Karpathy publish them."""
+
+from collections import Counter
+
+from tfcap.data.caption_split import CaptionSplit
+from tfcap.data.entry_problems import EntryProblems
+from tfcap.data.json_file import malformed
+from tfcap.data.json_file import read_json
+
+_FIX = "Correct the file, or get it again from where it is published."
+_LAYOUTS = (
+    "Give a COCO annotation file (`images`, `annotations` with `image_id` "
+    "and `caption`) or a file of Karpathy's (`images` with `sentences`)."
+)
+
+
+def load_captions(path, split=None):
+    """Reads a file of captions: COCO's annotations, or Karpathy's splits.
+
+    Which of the two it is shows in the file. Every entry is checked, and what
+    is wrong is named with the entries, since a caption too few shows in no
+    score.
+
+    Args:
+        path: String or path, `captions_val2014.json` or `dataset_coco.json`
+            and files like them, gzipped or not.
+        split: String or list of strings, optional, which of Karpathy's splits
+            to read; several may be joined by a plus, `"train+restval"`. Must
+            be given if the file has several.
+
+    Returns:
+        A `CaptionSplit`, in the order of the images in the file. Image ids
+        are those of COCO, where a file of Karpathy's has them, else its own.
+
+    Raises:
+        ValueError: If the file is cut off or malformed, or has no such split.
+            Names the file, the first few entries and their number, and the
+            cure.
+
+    Example:
+
+    >>> import json, pathlib, tempfile
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "captions.json"
+    >>> said = [{"image_id": 4, "caption": "A cat."}]
+    >>> content = {"images": [{"id": 4}], "annotations": said}
+    >>> _ = path.write_text(json.dumps(content))
+    >>> tfcap.data.load_captions(path).references()
+    {4: ['A cat.']}
+
+    Reference:
+
+    - Chen et al., Microsoft COCO Captions: Data Collection and Evaluation
+      Server, 2015
+    - Karpathy and Fei-Fei, Deep Visual-Semantic Alignments for Generating
+      Image Descriptions, CVPR 2015, whose splits these are
+    """
+    content = read_json(path)
+    if isinstance(content, list):
+        raise malformed(
+            path,
+            "",
+            "the content is a list, as in a file of results",
+            f"{_LAYOUTS} Results come first where both are given.",
+        )
+    images = content.get("images") if isinstance(content, dict) else None
+    annotated = isinstance(content, dict) and "annotations" in content
+    if not isinstance(images, list) or not images:
+        problem = "`images` is no list of images"
+        raise malformed(path, "", problem, _LAYOUTS)
+    if annotated:
+        return _read_coco(path, content, split)
+    if any(
+        isinstance(image, dict) and "sentences" in image for image in images
+    ):
+        return _read_karpathy(path, images, split)
+    problem = "there are neither `annotations` nor `sentences` of images"
+    raise malformed(path, "", problem, _LAYOUTS)
+
+
+def is_image_id(value):
+    """Whether a value may identify an image: an integer or some text."""
+    if isinstance(value, str):
+        return bool(value)
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _read_coco(path, content, split):
+    if split is not None:
+        raise ValueError(
+            "`split` must be left out for a COCO annotation file, which has "
+            f"no splits. Received: split={split!r}, path={str(path)!r}."
+        )
+    problems = EntryProblems(path)
+    ids = _image_ids(content["images"], problems, ("id",))
+    captions = {image_id: [] for image_id in ids}
+    annotations = content["annotations"]
+    if not isinstance(annotations, list) or not annotations:
+        problem = "`annotations` is no list of annotations"
+        raise malformed(path, "", problem, _LAYOUTS)
+    for i, annotation in enumerate(annotations):
+        place = f"annotation {i}"
+        if not isinstance(annotation, dict):
+            problems.add("there is no object", place, _FIX)
+            continue
+        image_id = annotation.get("image_id")
+        if not is_image_id(image_id) or image_id not in captions:
+            problem = "`image_id` is that of no image in `images`"
+            problems.add(problem, f"{place}: {image_id!r:.40}", _FIX)
+            continue
+        place = f"{place}, image {image_id!r}"
+        if _is_caption(annotation.get("caption"), "caption", place, problems):
+            captions[image_id].append(annotation["caption"])
+    _check_some(captions, problems)
+    problems.check()
+    names = [str(image.get("file_name", "")) for image in content["images"]]
+    return CaptionSplit(
+        image_ids=ids,
+        captions=list(captions.values()),
+        filenames=names,
+        splits=[""] * len(ids),
+        source=str(path),
+    )
+
+
+def _read_karpathy(path, images, split):
+    images = _choose(path, images, split)
+    problems = EntryProblems(path)
+    ids = _image_ids(images, problems, ("cocoid", "imgid"))
+    captions, tokens = {}, []
+    for image_id, image in zip(ids, images):
+        sentences = image.get("sentences")
+        if not isinstance(sentences, list):
+            problem = "`sentences` is no list"
+            problems.add(problem, f"image {image_id!r}", _FIX)
+            sentences = []
+        captions[image_id] = raw = []
+        for i, sentence in enumerate(sentences):
+            place = f"image {image_id!r}, sentence {i}"
+            text = sentence.get("raw") if isinstance(sentence, dict) else None
+            if _is_caption(text, "raw", place, problems):
+                raw.append(text)
+        tokens.append([_tokens(sentence) for sentence in sentences])
+    problems.check()
+    _check_some(captions, problems)
+    problems.check()
+    has_tokens = all(words is not None for row in tokens for words in row)
+    return CaptionSplit(
+        image_ids=ids,
+        captions=list(captions.values()),
+        filenames=[_filename(image) for image in images],
+        splits=[str(image.get("split", "")) for image in images],
+        tokens=tokens if has_tokens else None,
+        source=str(path),
+    )
+
+
+def _choose(path, images, split):
+    """The images of some splits."""
+    for i, image in enumerate(images):
+        if not isinstance(image, dict):
+            raise malformed(path, f"image {i}", "there is no object", _FIX)
+    counts = Counter(str(image.get("split", "")) for image in images)
+    there = ", ".join(f"{name!r} ({n:,})" for name, n in counts.items())
+    if split is None:
+        if len(counts) == 1:
+            return images
+        raise ValueError(
+            "`split` must be given for a file with several splits. Received: "
+            f"split=None, path={str(path)!r}. It has the splits {there}."
+        )
+    wanted = split.split("+") if isinstance(split, str) else list(split)
+    absent = [name for name in wanted if name not in counts]
+    if absent or not wanted:
+        raise ValueError(
+            "`split` must name splits of the file. Received: "
+            f"split={split!r}, path={str(path)!r}. It has the splits {there}."
+        )
+    return [image for image in images if str(image.get("split")) in wanted]
+
+
+def _image_ids(images, problems, keys):
+    """Distinct ids of images; raises with their places otherwise."""
+    ids, seen = [], set()
+    for i, image in enumerate(images):
+        found = image if isinstance(image, dict) else {}
+        key = next((key for key in keys if key in found), keys[0])
+        image_id = found.get(key)
+        if not is_image_id(image_id):
+            problem = f"`{key}` is neither an integer nor some text"
+            problems.add(problem, f"image number {i}", _FIX)
+        elif image_id in seen:
+            cure = "Keep one entry for each image."
+            problems.add("an image is there again", f"{image_id!r}", cure)
+        ids.append(image_id)
+        seen.add(image_id if is_image_id(image_id) else None)
+    problems.check()
+    return ids
+
+
+def _is_caption(text, key, place, problems):
+    if not isinstance(text, str):
+        problems.add(f"`{key}` is no text", place, _FIX)
+    elif not text.strip():
+        problems.add(f"`{key}` is empty", place, "Remove such captions.")
+    else:
+        return True
+    return False
+
+
+def _check_some(captions, problems):
+    """Every image needs a reference."""
+    for image_id, texts in captions.items():
+        if not texts:
+            cure = (
+                "Remove such images from `images`, or take the file that has "
+                "their captions."
+            )
+            problems.add("there is no caption", f"image {image_id!r}", cure)
+
+
+def _tokens(sentence):
+    tokens = sentence.get("tokens") if isinstance(sentence, dict) else None
+    return tokens if isinstance(tokens, list) else None
+
+
+def _filename(image):
+    parts = (image.get("filepath", ""), image.get("filename", ""))
+    return "/".join(str(part) for part in parts if part)

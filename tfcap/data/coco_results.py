@@ -1,0 +1,131 @@
+"""Reading generated captions in the format of COCO results."""
+
+from tfcap.data.coco_captions import is_image_id
+from tfcap.data.entry_problems import EntryProblems
+from tfcap.data.entry_problems import listed
+from tfcap.data.json_file import malformed
+from tfcap.data.json_file import read_json
+
+_LAYOUT = 'Give a list of {"image_id": ..., "caption": ...}.'
+_ONE = "Keep one caption for each image."
+
+
+def load_results(path, allow_empty=False):
+    """Reads a file of results: one caption for each image.
+
+    Args:
+        path: String or path of a JSON file, gzipped or not, with a list of
+            `{"image_id": 42, "caption": "a cat"}`. Other keys are skipped.
+        allow_empty: Boolean, whether a caption may have no words. Defaults to
+            `False`: it mostly means that something went wrong.
+
+    Returns:
+        Dict of image id to caption, in the order of the file.
+
+    Raises:
+        ValueError: If the file is cut off or malformed. Names the file, the
+            first few entries and their number, and the cure.
+
+    Example:
+
+    >>> import json, pathlib, tempfile
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "results.json"
+    >>> _ = path.write_text(json.dumps([{"image_id": 4, "caption": "a cat"}]))
+    >>> tfcap.data.load_results(path)
+    {4: 'a cat'}
+    """
+    entries = read_json(path)
+    if not isinstance(entries, list):
+        raise malformed(
+            path,
+            "",
+            "the content is no list, as in a file of references",
+            f"{_LAYOUT} References come second where both are given.",
+        )
+    if not entries:
+        raise malformed(path, "", "the list is empty", _LAYOUT)
+    problems = EntryProblems(path)
+    results = {}
+    for i, entry in enumerate(entries):
+        place = f"entry {i}"
+        if not isinstance(entry, dict):
+            problems.add("there is no object", place, _LAYOUT)
+            continue
+        image_id, caption = entry.get("image_id"), entry.get("caption")
+        if not is_image_id(image_id):
+            problem = "`image_id` is neither an integer nor some text"
+            if "image_id" not in entry:
+                problem = "`image_id` is missing"
+            problems.add(problem, place, _LAYOUT)
+            continue
+        place = f"{place}, image {image_id!r}"
+        if image_id in results:
+            problems.add("an image is there again", place, _ONE)
+        elif not isinstance(caption, str):
+            problem = "`caption` is no text"
+            if "caption" not in entry:
+                problem = "`caption` is missing"
+            problems.add(problem, place, _LAYOUT)
+        elif not (allow_empty or caption.strip()):
+            cure = (
+                "Give each image a caption, or pass `allow_empty=True` "
+                "(--allow-empty) to have them scored as no words."
+            )
+            problems.add("`caption` is empty", place, cure)
+        results[image_id] = caption
+    problems.check()
+    return results
+
+
+def match_results(results, references, subset=False, path="results"):
+    """Puts results beside the references of their images.
+
+    Args:
+        results: Dict of image id to caption.
+        references: Dict of image id to list of captions.
+        subset: Boolean, whether images without a result are left out. Their
+            references then count nowhere, not in document frequencies either.
+            Defaults to `False`: every image must have a result.
+        path: String or path of the results, for the messages.
+
+    Returns:
+        List of image ids, in the order of the references, list of their
+        results, and list of their lists of references.
+
+    Raises:
+        ValueError: If there are results of images without references, or
+            images without a result. Names the first few, and their number.
+
+    Example:
+
+    >>> tfcap.data.match_results({1: "a cat"}, {1: ["cat"], 2: ["dog"]}, True)
+    ([1], ['a cat'], [['cat']])
+    """
+    unknown = [i for i in results if i not in references]
+    if unknown:
+        cure = (
+            "See that the references are those of these images, and that the "
+            "split is the right one."
+        )
+        kinds = {type(next(iter(d))).__name__ for d in (results, references)}
+        if len(kinds) > 1:
+            cure = (
+                "Image ids are integers in the one file and text in the other:"
+                " write them the same way."
+            )
+        raise ValueError(
+            "`results` must be of images that have references. Received: "
+            f"path={str(path)!r}, where {len(unknown):,} of {len(results):,} "
+            f"are of other images ({listed(unknown)}). {cure}"
+        )
+    absent = [i for i in references if i not in results]
+    if absent and not subset:
+        raise ValueError(
+            "`results` must hold a caption for every image. Received: "
+            f"path={str(path)!r}, where {len(absent):,} of "
+            f"{len(references):,} images have none ({listed(absent)}). "
+            "Caption them, or pass `subset=True` (--subset) to score only the "
+            "images that have a result."
+        )
+    ids = [i for i in references if i in results]
+    return ids, [results[i] for i in ids], [references[i] for i in ids]

@@ -1,0 +1,100 @@
+"""The scores of one set of captions."""
+
+import dataclasses
+import math
+
+import numpy as np
+
+#: Names as papers print them.
+TITLES = {
+    "bleu_1": "BLEU-1",
+    "bleu_2": "BLEU-2",
+    "bleu_3": "BLEU-3",
+    "bleu_4": "BLEU-4",
+    "rouge_l": "ROUGE-L",
+    "cider_d": "CIDEr-D",
+    "cider": "CIDEr",
+    "cider_r": "CIDEr-R",
+    "meteor": "METEOR",
+    "spice": "SPICE",
+    "spider": "SPIDEr",
+    "bcmr": "BCMR",
+}
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class CaptionReport:
+    """Scores of a corpus and of each caption, and what could not be had.
+
+    Attributes:
+        scores: Dict of name (a key of `TITLES`) to `Scores`.
+        absent: Dict of name to the `Absence` that says why, and what to do.
+        images: Integer, number of captions that were scored.
+        references: Integer, number of references they were scored against.
+    """
+
+    scores: dict
+    absent: dict
+    images: int
+    references: int
+
+    def table(self):
+        """The scores as text.
+
+        Returns:
+            String of several lines: each score of the corpus, with the mean
+            and the standard deviation over images; and what is absent.
+        """
+        lines = [
+            f"{self.images:,} images, {self.references:,} references",
+            "",
+            f"{'':8}  {'corpus':>8}  {'mean':>8}  {'std':>8}",
+        ]
+        for name, title in TITLES.items():
+            if name in self.scores:
+                corpus, each = self.scores[name]
+                numbers = corpus, np.mean(each), np.std(each)
+                cells = "".join(f"  {number:8.4f}" for number in numbers)
+                lines.append(f"{title:8}{cells}")
+            elif name in self.absent:
+                lines.append(f"{title:8}    absent")
+        told = [str(absence) for absence in self.absent.values()]
+        return "\n".join([*lines, *([""] if told else []), *told])
+
+    def to_dict(self, image_ids, captions):
+        """The scores as what JSON can hold.
+
+        Args:
+            image_ids: List of the ids of the images.
+            captions: List of the captions that were scored.
+
+        Returns:
+            Dict of `"images"` and `"references"` (counts), `"corpus"` (dict of
+            name to score), `"absent"` (dict of name to reason and cure), and
+            `"each"` (list of dicts with image id, caption and scores). A
+            score that is not a number is None.
+        """
+        rows = [
+            {"image_id": image_id, "caption": caption}
+            for image_id, caption in zip(image_ids, captions)
+        ]
+        for name, scores in self.scores.items():
+            for row, score in zip(rows, scores.each):
+                row[name] = _number(score)
+        return {
+            "images": self.images,
+            "references": self.references,
+            "corpus": {
+                name: _number(scores.corpus)
+                for name, scores in self.scores.items()
+            },
+            "absent": {
+                name: {"reason": absence.reason, "cure": absence.cure}
+                for name, absence in self.absent.items()
+            },
+            "each": rows,
+        }
+
+
+def _number(score):
+    return float(score) if math.isfinite(score) else None

@@ -1,0 +1,300 @@
+"""In how many documents the n-grams of a corpus occur."""
+
+import hashlib
+import zipfile
+
+import numpy as np
+
+from tfcap.text.ngram_counting import count_documents
+from tfcap.text.ngrams import MAX_PACKED_ID
+from tfcap.text.ngrams import check_order
+from tfcap.text.self_critical import read_self_critical
+
+_FORMAT = "tfcap-document-frequencies"
+_FIELDS = ("keys", "counts", "num_documents", "max_order", "count_eos")
+_ABOUT = ("fingerprint", "vocabulary_size", "eos")
+
+
+class DocumentFrequencies:
+    """How many documents of a corpus hold each n-gram.
+
+    CIDEr-D weights an n-gram by `log(documents) - log(max(1, holding it))`. A
+    document is an image, with all of its captions. As a reward the weights
+    must be those of the training corpus, not of the batch: build them once
+    with `from_references()`, save them beside the model, and load them with
+    the vocabulary, which is checked.
+
+    N-grams are kept as sorted 64-bit keys (see `tfcap.text.ngrams`), 12 bytes
+    each. One of a single document weighs as much as one never seen, since
+    `log(1) = 0`: it is left out, which changes no weight and saves memory.
+
+    Args:
+        keys: Integer array of shape `(n,)`, packed n-grams, distinct.
+        counts: Integer array of shape `(n,)`, the documents that hold each,
+            from 1 to `num_documents`.
+        num_documents: Integer, at least 2.
+        vocabulary: `tfcap.text.Vocabulary` whose ids the keys are made of.
+        max_order: Integer, longest n-gram that was counted. Defaults to `4`.
+        count_eos: Boolean, whether the end token counts as a word of a
+            caption. Defaults to `True`: where it does not, a third of the
+            captions that are trained for CIDEr-D end badly.
+
+    Attributes:
+        fingerprint: String, a digest of the vocabulary.
+        vocabulary_size: Integer, number of ids of the vocabulary.
+        eos: Integer, id of the end token.
+
+    Raises:
+        ValueError: If there are fewer than two documents: all weights would
+            be 0, or the vocabulary has more than 65,534 ids.
+
+    Example:
+
+    >>> vocabulary = tfcap.text.Vocabulary(["a", "dog", "cat"])
+    >>> frequencies = tfcap.text.DocumentFrequencies.from_references(
+    ...     [[["a", "dog"], ["dog"]], [["a", "cat"]]], vocabulary
+    ... )
+    >>> frequencies
+    <DocumentFrequencies of 2 n-grams in 2 documents>
+    >>> keys = tfcap.text.ngrams.pack_ngrams(
+    ...     np.array(vocabulary.encode(["a", "dog"])), np.array([2]), 2
+    ... )
+    >>> print(frequencies.weights(keys).round(2))
+    [[0.   0.69]
+     [0.69 0.69]]
+
+    Reference:
+
+    - Vedantam et al., CIDEr, CVPR 2015, equation 1; the table of
+      self-critical.pytorch (`prepro_ngrams.py`), which counts the end token.
+    """
+
+    def __init__(
+        self,
+        keys,
+        counts,
+        num_documents,
+        vocabulary,
+        max_order=4,
+        count_eos=True,
+    ):
+        check_order(max_order, 4)
+        if num_documents < 2:
+            raise ValueError(
+                "`num_documents` must be at least 2: with one document every "
+                "n-gram has weight log(1) = 0. Received: "
+                f"num_documents={num_documents}. Count the references of the "
+                "whole training corpus."
+            )
+        if vocabulary.size > MAX_PACKED_ID:
+            raise ValueError(
+                f"`vocabulary` must have at most {MAX_PACKED_ID} ids, because "
+                "four of them are packed into 64 bits. Received: "
+                f"{vocabulary.size} ids. Keep fewer words (a larger "
+                "`min_count`)."
+            )
+        self.keys, self.counts = _sorted(keys, counts, num_documents)
+        self.num_documents = int(num_documents)
+        self.max_order = int(max_order)
+        self.count_eos = bool(count_eos)
+        self.fingerprint = fingerprint(vocabulary)
+        self.vocabulary_size = int(vocabulary.size)
+        self.eos = int(vocabulary.eos)
+
+    @classmethod
+    def from_references(
+        cls,
+        references,
+        vocabulary,
+        max_order=4,
+        count_eos=True,
+        min_count=2,
+        progress=False,
+    ):
+        """Counts the n-grams of a corpus.
+
+        Args:
+            references: Sequence of documents: for each image a sequence of
+                captions, each a sequence of words, or of ids of `vocabulary`;
+                also an integer array of shape `(B, N, T)`. Of ids, everything
+                from the first end token or padding on is dropped.
+            vocabulary: `tfcap.text.Vocabulary`.
+            max_order: Integer, longest n-gram, from 1 to 4. Defaults to `4`.
+            count_eos: Boolean, whether an end token is counted after every
+                caption. Defaults to `True`.
+            min_count: Integer, fewest documents of an n-gram that is kept.
+                Defaults to `2`, which loses nothing; `1` keeps all.
+            progress: Boolean, whether to tell on the standard error how far
+                the count is.
+
+        Returns:
+            A `DocumentFrequencies`.
+        """
+        check_order(min_count)
+        keys, counts = count_documents(
+            references, vocabulary, max_order, count_eos, progress
+        )
+        kept = counts >= min_count
+        return cls(
+            keys[kept],
+            counts[kept],
+            len(references),
+            vocabulary,
+            max_order,
+            count_eos,
+        )
+
+    @classmethod
+    def from_self_critical(cls, source, words, vocabulary, min_count=2):
+        """Reads a table in the format of self-critical.pytorch.
+
+        Args:
+            source: Dict with `"document_frequency"`, a dict from ids joined by
+                spaces (0 for the end token) to counts, and `"ref_len"`, the
+                number of documents; or the path of a JSON file that holds it,
+                gzipped where it ends in `.gz`. Pickles are not read: convert
+                them to JSON.
+            words: Dict from those ids, integers or strings, to words
+                (`ix_to_word`).
+            vocabulary: `tfcap.text.Vocabulary` that has the words. One word
+                at most may be missing from it, and becomes the unknown word.
+            min_count: As in `from_references()`.
+
+        Returns:
+            A `DocumentFrequencies` over the ids of `vocabulary`.
+        """
+        keys, counts, num_documents = read_self_critical(
+            source, words, vocabulary
+        )
+        kept = counts >= min_count
+        return cls(keys[kept], counts[kept], num_documents, vocabulary)
+
+    def lookup(self, keys):
+        """Documents that hold each of some n-grams; 0 for one not kept.
+
+        Args:
+            keys: Integer array, packed n-grams.
+
+        Returns:
+            Integer array of the shape of `keys`.
+        """
+        keys = np.asarray(keys, np.int64)
+        if not len(self.keys):
+            return np.zeros(keys.shape, self.counts.dtype)
+        at = np.searchsorted(self.keys, keys)
+        at = np.minimum(at, len(self.keys) - 1)
+        return np.where(self.keys[at] == keys, self.counts[at], 0)
+
+    def weights(self, keys):
+        """Inverse document frequencies of some n-grams.
+
+        `log(num_documents) - log(max(1, documents that hold it))`.
+
+        Args:
+            keys: Integer array, packed n-grams.
+
+        Returns:
+            Float64 array of the shape of `keys`.
+        """
+        return self.largest_weight - np.log(np.maximum(self.lookup(keys), 1))
+
+    @property
+    def largest_weight(self):
+        """Weight of an n-gram of one document, or of none."""
+        return float(np.log(self.num_documents))
+
+    def check_vocabulary(self, vocabulary):
+        """Raises a ValueError unless `vocabulary` is the one of the table."""
+        if fingerprint(vocabulary) != self.fingerprint:
+            raise ValueError(
+                "`vocabulary` must be the one that the document frequencies "
+                f"were counted with, of {self.vocabulary_size} ids and "
+                f"fingerprint {self.fingerprint}. Received: {vocabulary!r} "
+                f"with fingerprint {fingerprint(vocabulary)}. Load the "
+                "vocabulary that was saved with them, or count again."
+            )
+
+    def save(self, path):
+        """Writes the table to a `.npz` file that holds no pickle."""
+        fields = {name: getattr(self, name) for name in _FIELDS + _ABOUT}
+        with open(path, "wb") as file:
+            np.savez_compressed(file, format=_FORMAT, **fields)
+
+    @classmethod
+    def load(cls, path, vocabulary):
+        """Reads a table that `save()` wrote.
+
+        Args:
+            path: Path of the file.
+            vocabulary: `tfcap.text.Vocabulary`, which must be the one that the
+                table was counted with.
+
+        Raises:
+            ValueError: If the file is something else, or was made with
+                another vocabulary.
+        """
+        fields = _read(path)
+        table = cls(vocabulary=vocabulary, **{k: fields[k] for k in _FIELDS})
+        vars(table).update((name, fields[name]) for name in _ABOUT)
+        table.check_vocabulary(vocabulary)
+        return table
+
+    def __len__(self):
+        return len(self.keys)
+
+    def __repr__(self):
+        return (
+            f"<DocumentFrequencies of {len(self):,} n-grams in "
+            f"{self.num_documents:,} documents>"
+        )
+
+
+def fingerprint(vocabulary):
+    """Digest of the words of a vocabulary and of its special ids."""
+    special = f"{vocabulary.size} {vocabulary.eos} {vocabulary.unk}"
+    text = "\n".join([special, *vocabulary.words])
+    return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:16]
+
+
+def _sorted(keys, counts, num_documents):
+    keys = np.asarray(keys, np.int64)
+    counts = np.asarray(counts, np.int64)
+    if keys.ndim != 1 or keys.shape != counts.shape:
+        raise ValueError(
+            "`keys` and `counts` must have one shape, (n,). Received: keys of "
+            f"shape {keys.shape}, counts of shape {counts.shape}."
+        )
+    if len(counts) and not 1 <= counts.min() <= counts.max() <= num_documents:
+        raise ValueError(
+            "`counts` must lie in 1..num_documents. Received: counts from "
+            f"{counts.min()} to {counts.max()} of {num_documents} documents. "
+            "Count a document once, however often it holds the n-gram."
+        )
+    order = np.argsort(keys)
+    keys, counts = keys[order], counts[order].astype(np.int32)
+    if (keys[1:] == keys[:-1]).any():
+        raise ValueError(
+            "`keys` must be distinct. Received: "
+            f"{int((keys[1:] == keys[:-1]).sum())} repetitions."
+        )
+    return keys, counts
+
+
+def _read(path):
+    wrong = (
+        "`path` must name a table of document frequencies. Received: "
+        f"path={str(path)!r}, "
+    )
+    cure = " Write one with `DocumentFrequencies.save()`."
+    try:
+        with np.load(path, allow_pickle=False) as file:
+            fields = dict(file)
+    except (ValueError, EOFError, zipfile.BadZipFile) as error:
+        raise ValueError(
+            f"{wrong}which is no such file ({error}).{cure}"
+        ) from error
+    except TypeError as error:
+        raise ValueError(f"{wrong}which holds one array.{cure}") from error
+    if str(fields.get("format")) != _FORMAT:
+        raise ValueError(f"{wrong}which holds other arrays.{cure}")
+    return {k: v if v.ndim else v.item() for k, v in fields.items()}

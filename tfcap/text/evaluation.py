@@ -1,0 +1,195 @@
+"""All scores of a set of captions at once."""
+
+import functools
+import itertools
+
+from tfcap.text.absence import Absence
+from tfcap.text.caption_report import TITLES
+from tfcap.text.caption_report import CaptionReport
+from tfcap.text.caption_tokenization import caption_tokenize_batch
+from tfcap.text.java.java_error import JavaError
+from tfcap.text.java.meteor import METEOR
+from tfcap.text.java.spice import spice
+from tfcap.text.scores.bleu import bleu
+from tfcap.text.scores.cider import cider
+from tfcap.text.scores.cider_d import cider_d
+from tfcap.text.scores.cider_r import cider_r
+from tfcap.text.scores.mixtures import bcmr
+from tfcap.text.scores.mixtures import spider
+from tfcap.text.scores.rouge_l import rouge_l
+
+#: What a name computes first, in this order.
+_PARTS = {
+    "bleu": (),
+    "rouge_l": (),
+    "cider_d": (),
+    "cider": (),
+    "cider_r": (),
+    "meteor": (),
+    "spice": (),
+    "spider": ("cider_d", "spice"),
+    "bcmr": ("bleu", "cider_d", "meteor", "rouge_l"),
+}
+_WITHOUT_JAVA = {
+    "bleu": bleu,
+    "rouge_l": rouge_l,
+    "cider_d": cider_d,
+    "cider": cider,
+    "cider_r": cider_r,
+}
+METRICS = tuple(_PARTS)
+DEFAULT_METRICS = ("bleu", "rouge_l", "cider_d", "meteor", "spice")
+
+
+def evaluate_captions(
+    captions,
+    references,
+    metrics=DEFAULT_METRICS,
+    tokenize=None,
+    java=None,
+    spice_home=None,
+    progress=None,
+):
+    """Scores captions as papers report them.
+
+    METEOR and SPICE are programs for Java, with models that are not always
+    there. What cannot be had is absent from the report by name, with the
+    reason and the cure; it takes nothing else with it, and nothing takes its
+    place.
+
+    Args:
+        captions: List of strings, one for each image.
+        references: List, as long, of lists of strings.
+        metrics: List of names: `"bleu"` (BLEU-1 to BLEU-4), `"rouge_l"`,
+            `"cider_d"`, `"cider"`, `"cider_r"`, `"meteor"`, `"spice"`,
+            `"spider"`, `"bcmr"`. The last two bring their parts with them.
+            Defaults to the first three, METEOR and SPICE.
+        tokenize: Function from a list of strings to a list of lists of words,
+            optional. Defaults to `caption_tokenize_batch()`.
+        java: String or path of a `java`, optional, see `meteor()`.
+        spice_home: String or path, optional, see `spice()`.
+        progress: Function of the name of what is at work, the number of
+            captions done and their number, optional.
+
+    Returns:
+        A `CaptionReport`.
+
+    Example:
+
+    >>> report = tfcap.text.evaluate_captions(
+    ...     ["A dog runs.", "two cats"],
+    ...     [["A dog runs!", "A brown dog."], ["Two cats."]],
+    ...     metrics=["bleu", "rouge_l"],
+    ... )
+    >>> print(report.table())
+    2 images, 3 references
+                corpus      mean       std
+    BLEU-1      1.0000    1.0000    0.0000
+    ...
+    """
+    names = _with_parts(metrics)
+    if len(captions) != len(references):
+        raise ValueError(
+            "`captions` and `references` must have the same length. Received: "
+            f"{len(captions)} captions, {len(references)} lists of references."
+        )
+    _check_texts(captions, references)
+    progress = progress or (lambda name, done, total: None)
+    split = tokenize or caption_tokenize_batch
+    candidates, grouped = _split(captions, references, split, progress)
+    with METEOR(java) as scorer:
+        found, absent = {}, {}
+        functions = {
+            **_WITHOUT_JAVA,
+            "meteor": functools.partial(
+                scorer.score,
+                progress=functools.partial(progress, "meteor"),
+            ),
+            "spice": functools.partial(spice, home=spice_home, java=java),
+        }
+        for name in names:
+            progress(name, 0, len(captions))
+            absence = _hindrance(name, len(captions), absent)
+            if absence is not None:
+                absent[name] = absence
+            elif _PARTS[name]:
+                parts = {part: found[part] for part in _PARTS[name]}
+                found[name] = {"spider": spider, "bcmr": bcmr}[name](**parts)
+            else:
+                try:
+                    found[name] = functions[name](candidates, grouped)
+                except JavaError as error:
+                    absent[name] = Absence(error.name, error.reason, error.cure)
+            progress(name, len(captions), len(captions))
+    count = sum(map(len, references))
+    return CaptionReport(_flat(found), absent, len(captions), count)
+
+
+def _check_texts(captions, references):
+    """Refuses what would be read letter by letter, or as the word "none"."""
+    for i, (caption, several) in enumerate(zip(captions, references)):
+        if not isinstance(caption, str):
+            raise TypeError(
+                "`captions` must be strings. Received: captions"
+                f"[{i}]={caption!r}. Join words by spaces."
+            )
+        if isinstance(several, str) or not all(
+            isinstance(text, str) for text in several
+        ):
+            raise TypeError(
+                "`references` must be lists of strings, one list an image. "
+                f"Received: references[{i}]={several!r}. Put a single "
+                "reference in a list."
+            )
+
+
+def _split(captions, references, split, progress):
+    """All captions as words, in one call."""
+    texts = [*captions, *itertools.chain.from_iterable(references)]
+    progress("tokenizing", 0, len(texts))
+    rows = iter(split(texts))
+    progress("tokenizing", len(texts), len(texts))
+    candidates = list(itertools.islice(rows, len(captions)))
+    grouped = [list(itertools.islice(rows, len(row))) for row in references]
+    return candidates, grouped
+
+
+def _with_parts(metrics):
+    """The names to compute, each after its parts."""
+    unknown = [name for name in metrics if name not in _PARTS]
+    if unknown or not metrics:
+        raise ValueError(
+            f"`metrics` must be names of {METRICS}. Received: "
+            f"metrics={list(metrics)!r}."
+        )
+    wanted = {*metrics}.union(*(_PARTS[name] for name in metrics))
+    return [name for name in _PARTS if name in wanted]
+
+
+def _hindrance(name, images, absent):
+    """Why a score cannot be computed, known before it is tried, or None."""
+    for part in _PARTS[name]:
+        if part in absent:
+            return Absence(
+                TITLES[name],
+                f"{TITLES[part]}, a part of it, is absent",
+                "No other score takes its place.",
+            )
+    if name.startswith("cider") and images < 2:
+        return Absence(
+            TITLES[name],
+            "it asks in how many images an n-gram is said, and here is one",
+            "Score several images together.",
+        )
+    return None
+
+
+def _flat(found):
+    """Names BLEU by its order."""
+    flat = {}
+    for name, scores in found.items():
+        if name == "bleu":
+            flat |= {f"bleu_{k}": part for k, part in enumerate(scores, 1)}
+        else:
+            flat[name] = scores
+    return flat

@@ -1,0 +1,146 @@
+"""Where Java and the programs for it are."""
+
+import importlib.util
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+
+from tfcap.text.java.java_error import JavaError
+
+#: Numbers are printed and words are lower-cased as in English whatever the
+#: machine speaks, and text is UTF-8.
+LOCALE = (
+    "-Duser.language=en",
+    "-Duser.country=US",
+    "-Dfile.encoding=UTF-8",
+)
+
+# All that some Java program may take for the end of a line, or of the file.
+_CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]+")
+
+
+def clean(text):
+    """Makes one line of a string, so that a caption remains one row.
+
+    Args:
+        text: String, any Unicode.
+
+    Returns:
+        String without control characters, line ends and lone surrogates.
+    """
+    text = _CONTROL.sub(" ", text)
+    return text.encode("utf-8", "replace").decode("utf-8")
+
+
+def find_java(name, java=None):
+    """Finds the Java runtime.
+
+    Args:
+        name: String, what it is for.
+        java: String or path of a `java`, optional. Defaults to `$TFCAP_JAVA`,
+            else the one on the PATH, else that of `$JAVA_HOME`.
+
+    Returns:
+        String, path of the executable.
+
+    Raises:
+        JavaError: If there is none.
+    """
+    wanted = java or os.environ.get("TFCAP_JAVA")
+    if wanted:
+        places, reason = [os.fspath(wanted)], f"there is no Java at {wanted!r}"
+    else:
+        home = os.environ.get("JAVA_HOME", "")
+        places = ["java", os.path.join(home, "bin", "java")]
+        reason = "there is no `java` on the PATH"
+    for place in places:
+        found = shutil.which(place)
+        if found:
+            return found
+    raise JavaError(
+        name,
+        reason,
+        "Install a Java runtime (on Debian and Ubuntu: apt install "
+        "default-jre-headless), or set TFCAP_JAVA to the path of its `java`.",
+    )
+
+
+def java_version(name, java):
+    """Asks a Java runtime for its version.
+
+    Args:
+        name: String, what it is for.
+        java: String, path of the executable.
+
+    Returns:
+        Integer, such as 8 or 17.
+
+    Raises:
+        JavaError: If it does not tell.
+    """
+    try:
+        told = subprocess.run(
+            [java, "-version"],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=60,
+        )
+        said = (told.stderr + told.stdout).decode("utf-8", "replace")
+    except (OSError, subprocess.TimeoutExpired) as error:
+        said = str(error)
+    # "17.0.15", and "1.8.0_312" for Java 8.
+    found = re.search(r'version "(?:1\.)?(\d+)', said)
+    if found is None:
+        raise JavaError(
+            name,
+            f"{java!r} does not tell its version ({said.strip()[:200]!r})",
+            "Set TFCAP_JAVA to the path of a `java` that works.",
+        )
+    return int(found[1])
+
+
+def find_package(name):
+    """Finds the folder of pycocoevalcap, without importing it.
+
+    Args:
+        name: String, what it is for.
+
+    Returns:
+        `pathlib.Path` of the folder.
+
+    Raises:
+        JavaError: If it is not installed.
+    """
+    spec = importlib.util.find_spec("pycocoevalcap")
+    for place in spec.submodule_search_locations or () if spec else ():
+        return pathlib.Path(place)
+    raise JavaError(
+        name,
+        "the package pycocoevalcap, which holds its program, is not installed",
+        "Install it: pip install pycocoevalcap, or pip install 'tfcap[coco]'.",
+    )
+
+
+def find_file(name, path):
+    """Refuses a path that is no file.
+
+    Args:
+        name: String, what it is for.
+        path: Path.
+
+    Returns:
+        The path.
+
+    Raises:
+        JavaError: If there is no such file.
+    """
+    if not path.is_file():
+        raise JavaError(
+            name,
+            f"{str(path)!r} is missing",
+            "Install pycocoevalcap again: pip install --force-reinstall "
+            "pycocoevalcap.",
+        )
+    return path

@@ -1,0 +1,220 @@
+"""N-grams as integers: words -> ids -> keys -> counts.
+
+Everything that counts n-grams is built on the functions of this file. They
+work on *ragged rows*: the ids of all sentences one after the other (`ids`,
+shape `(n,)`) and the length of each sentence (`lengths`, shape `(rows,)`).
+
+Two kinds of integers stand for an n-gram:
+
+- `pack_ngrams()` packs up to four ids into 64 bits. Such a key means the same
+  n-gram everywhere and can be stored; it needs ids below 65,535.
+- `number_ngrams()` numbers the n-grams of one call from 0. Any vocabulary
+  goes, but the numbers mean nothing outside of the call.
+"""
+
+import itertools
+
+import numpy as np
+
+#: Longest n-gram that a packed key holds.
+MAX_ORDER = 4
+#: Bits of a word within a packed key.
+WORD_BITS = 16
+#: Largest id that can be packed: a word is stored as its id plus 1.
+MAX_PACKED_ID = 2**WORD_BITS - 2
+
+
+def flatten_rows(sentences, dtype=np.int32):
+    """Ragged rows of sentences of ids.
+
+    Args:
+        sentences: Sequence of sequences of integers.
+        dtype: NumPy dtype of the ids. Defaults to int32.
+
+    Returns:
+        A pair `(ids, lengths)` of integer arrays of shapes `(n,)`, all ids one
+        after the other, and `(rows,)`.
+
+    Example:
+
+    >>> ids, lengths = flatten_rows([[7, 8, 9], [], [5]])
+    >>> ids.tolist(), lengths.tolist()
+    ([7, 8, 9, 5], [3, 0, 1])
+    """
+    lengths = np.fromiter(map(len, sentences), np.int64, len(sentences))
+    words = itertools.chain.from_iterable(sentences)
+    return np.fromiter(words, dtype, int(lengths.sum())), lengths
+
+
+def row_of_word(lengths):
+    """Row that each word of ragged rows belongs to, shape `(n,)`."""
+    return np.repeat(np.arange(len(lengths)), lengths)
+
+
+def words_left(lengths):
+    """Words from each word to the end of its row, itself included.
+
+    An n-gram of order `k` starts at a word when at least `k` words are left.
+
+    Args:
+        lengths: Integer array of shape `(rows,)`.
+
+    Returns:
+        Integer array of shape `(n,)`.
+    """
+    ends = np.cumsum(lengths)
+    return np.repeat(ends, lengths) - np.arange(ends[-1] if len(ends) else 0)
+
+
+def pack_ngrams(ids, lengths, max_order=MAX_ORDER):
+    """Packs the n-grams that start at each word into 64-bit integers.
+
+    The first word takes the lowest 16 bits, the second the next 16, and so on;
+    a word is stored as its id plus 1, so that 0 means "no word" and the order
+    of a key shows in the key:
+
+    ```python
+    key = (i_1 + 1) | (i_2 + 1) << 16 | (i_3 + 1) << 32 | (i_4 + 1) << 48
+    ```
+
+    The integers are signed, as TensorFlow wants them: a key of order 4 whose
+    last id is 32,767 or more is negative.
+
+    Args:
+        ids: Integer array of shape `(n,)`, the ids of all sentences, each
+            from 0 to 65,534.
+        lengths: Integer array of shape `(rows,)`, their lengths.
+        max_order: Integer, from 1 to 4. Defaults to `4`.
+
+    Returns:
+        Integer array of shape `(max_order, n)`, dtype int64: at `[k - 1, i]`
+        the n-gram of order `k` that starts at word `i`, or 0 where fewer than
+        `k` words of the sentence are left.
+
+    Raises:
+        ValueError: If an id does not fit into 16 bits. A vocabulary beyond
+            65,535 ids cannot be packed: `number_ngrams()` takes any, within
+            one call.
+
+    Example:
+
+    >>> keys = pack_ngrams(np.array([0, 1, 4]), np.array([2, 1]), max_order=2)
+    >>> keys.tolist()
+    [[1, 2, 5], [131073, 0, 0]]
+    """
+    check_order(max_order, MAX_ORDER)
+    if len(ids) and not 0 <= ids.min() <= ids.max() <= MAX_PACKED_ID:
+        raise ValueError(
+            f"`ids` must lie in 0..{MAX_PACKED_ID}, because four of them are "
+            f"packed into 64 bits. Received: ids from {ids.min()} to "
+            f"{ids.max()}. Keep fewer words in the vocabulary (a larger "
+            "`min_count`)."
+        )
+    words = ids.astype(np.int64) + 1
+    left = words_left(lengths)
+    keys = np.zeros((max_order, len(ids)), np.int64)
+    keys[0] = words
+    for k in range(1, max_order):
+        later = words[k:] << (k * WORD_BITS)
+        starts = left[: len(later)] > k
+        keys[k, : len(later)] = (keys[k - 1, : len(later)] | later) * starts
+    return keys
+
+
+def number_ngrams(ids, lengths, max_order=MAX_ORDER):
+    """Numbers the n-grams that start at each word, each distinct one once.
+
+    Args:
+        ids: Integer array of shape `(n,)`, the ids of all sentences, not
+            negative and below `2**31`.
+        lengths: Integer array of shape `(rows,)`, their lengths.
+        max_order: Positive integer. Defaults to `4`.
+
+    Returns:
+        A pair `(numbers, sizes)`: an integer array of shape `(max_order, n)`
+        with at `[k - 1, i]` the number of the n-gram of order `k` that starts
+        at word `i`, counted from 0 within its order, or -1 where fewer than
+        `k` words of the sentence are left; and a list of the largest number
+        plus 1 of every order.
+
+    Example:
+
+    >>> numbers, sizes = number_ngrams(
+    ...     np.array([3, 4, 3, 4]), np.array([4]), max_order=2
+    ... )
+    >>> numbers.tolist(), sizes
+    ([[3, 4, 3, 4], [0, 1, 0, -1]], [5, 2])
+    """
+    check_order(max_order)
+    left = words_left(lengths)
+    numbers = np.full((max_order, len(ids)), -1, np.int64)
+    numbers[0] = ids
+    sizes = [int(ids.max(initial=-1)) + 1]
+    word_bits = sizes[0].bit_length()
+    for k in range(1, max_order):
+        starts = np.flatnonzero(left > k)
+        pairs = numbers[k - 1, starts] << word_bits
+        pairs |= numbers[0, starts + k]
+        pairs, places = sort_with_places(pairs)
+        ranks = np.cumsum(np.diff(pairs, prepend=-1) != 0)
+        numbers[k, starts[places]] = ranks - 1
+        sizes.append(int(ranks[-1]) if len(ranks) else 0)
+    return numbers, sizes
+
+
+def distinct_pairs(numbers, documents):
+    """Each n-gram once for every document that holds it.
+
+    Args:
+        numbers: Integer array of shape `(n,)`, n-grams as numbers from 0.
+        documents: Integer array of shape `(n,)`, where they occur.
+
+    Returns:
+        A pair of integer arrays of shape `(distinct,)`, numbers and documents.
+
+    Example:
+
+    >>> numbers, documents = distinct_pairs(
+    ...     np.array([5, 2, 5, 5]), np.array([0, 0, 0, 1])
+    ... )
+    >>> numbers.tolist(), documents.tolist()
+    ([2, 5, 5], [0, 0, 1])
+    """
+    bits = int(documents.max(initial=0)).bit_length()
+    pairs = np.sort(numbers << bits | documents)
+    pairs = pairs[np.diff(pairs, prepend=-1) != 0]
+    return pairs >> bits, pairs & ((1 << bits) - 1)
+
+
+def sort_with_places(keys):
+    """Sorts integers and says where each of them was.
+
+    Args:
+        keys: Integer array of shape `(n,)`, dtype int64, not negative.
+
+    Returns:
+        A pair of int64 arrays of shape `(n,)`, the sorted keys and the place
+        that each had; equal keys stay in order.
+    """
+    bits = len(keys).bit_length()
+    if int(keys.max(initial=0)).bit_length() + bits > 63:
+        places = np.argsort(keys, kind="stable")
+        return keys[places], places
+    # A sort of plain integers is several times faster than an argsort.
+    joined = np.sort(keys << bits | np.arange(len(keys)))
+    return joined >> bits, joined & ((1 << bits) - 1)
+
+
+def check_order(max_order, largest=None):
+    """Raises unless `max_order` is an integer from 1 to `largest`."""
+    if (
+        isinstance(max_order, bool)
+        or not isinstance(max_order, int | np.integer)
+        or max_order < 1
+        or (largest is not None and max_order > largest)
+    ):
+        wanted = "positive" if largest is None else f"from 1 to {largest}"
+        raise ValueError(
+            f"`max_order` must be an integer, {wanted}. Received: "
+            f"max_order={max_order!r}."
+        )

@@ -1,0 +1,71 @@
+"""Refuses what is not a list of tokenized captions."""
+
+import itertools
+from collections.abc import Sequence
+
+import numpy as np
+
+#: What needs no second look.
+_LISTS = {list, tuple}
+
+
+def check_captions(captions, name):
+    """Raises unless `captions` is a non-empty sequence of tokenized captions.
+
+    Args:
+        captions: What the caller passed.
+        name: String, the name of the argument, for the message.
+    """
+    _check_sequence(captions, name, "tokenized captions")
+    if set(map(type, captions)) <= _LISTS:
+        return
+    for i, caption in enumerate(captions):
+        if isinstance(caption, str) or not hasattr(caption, "__len__"):
+            raise TypeError(
+                f"`{name}` must hold tokenized captions, lists of words. "
+                f"Received: {name}[{i}]={caption!r}. Split it with "
+                "`tfcap.text.caption_tokenize()`."
+            )
+
+
+def check_caption_sets(sets, name, least=1):
+    """Raises unless `sets` holds sequences of tokenized captions.
+
+    Args:
+        sets: What the caller passed.
+        name: String, the name of the argument, for the message.
+        least: Integer, fewest captions of a set. Defaults to `1`.
+    """
+    _check_sequence(sets, name, "lists of tokenized captions")
+    if set(map(type, sets)) <= _LISTS and min(map(len, sets)) >= least:
+        if set(map(type, itertools.chain.from_iterable(sets))) <= _LISTS:
+            return
+    for i, captions in enumerate(sets):
+        check_captions(captions, f"{name}[{i}]")
+        if len(captions) < least:
+            raise ValueError(
+                f"`{name}` must hold at least {least} captions in every set. "
+                f"Received: {name}[{i}] with {len(captions)}. Sample more "
+                "captions of an image."
+            )
+
+
+def check_aligned(candidates, references):
+    """Raises unless there are references for every candidate."""
+    check_captions(candidates, "candidates")
+    check_caption_sets(references, "references")
+    if len(candidates) != len(references):
+        raise ValueError(
+            "`candidates` and `references` must have the same length, with "
+            "the references of `candidates[i]` in `references[i]`. Received: "
+            f"{len(candidates)} candidates, {len(references)} lists of "
+            "references."
+        )
+
+
+def _check_sequence(value, name, content):
+    wanted = f"`{name}` must be a non-empty list of {content}."
+    if isinstance(value, str) or not isinstance(value, Sequence | np.ndarray):
+        raise TypeError(f"{wanted} Received: {name}={value!r}.")
+    if not len(value):
+        raise ValueError(f"{wanted} Received: {name}={value!r}.")

@@ -1,0 +1,153 @@
+"""Which captions are compared with which, as arrays of integers."""
+
+import collections
+import itertools
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+
+from tfcap.text.ngrams import flatten_rows
+from tfcap.text.scores.checks import check_aligned
+
+
+class Comparison(NamedTuple):
+    """Captions as ragged rows of ids, and the pairs of rows to compare.
+
+    Each of `left` is compared with a run of `right`: the first `sizes[0]` of
+    `right` belong to `left[0]`, the next `sizes[1]` to `left[1]`.
+    """
+
+    ids: np.ndarray  # (n,) the words of all rows, one row after the other
+    lengths: np.ndarray  # (rows,)
+    left: np.ndarray  # (m,) rows
+    right: np.ndarray  # (pairs,) rows
+    sizes: np.ndarray  # (m,) at least 1
+    documents: np.ndarray  # (rows,) which list of references; -1 outside
+    repeats: np.ndarray  # (documents,) how often a list was given
+
+
+def number_words(sentences):
+    """Ragged rows of sentences of any hashable words, numbered from 0."""
+    numbers = collections.defaultdict(itertools.count().__next__)
+    words = itertools.chain.from_iterable(sentences)
+    lengths = np.fromiter(map(len, sentences), np.int64, len(sentences))
+    try:
+        ids = np.fromiter(map(numbers.__getitem__, words), np.int32)
+    except TypeError as error:
+        raise TypeError(
+            "Captions must be lists of words. Received: a list of lists "
+            f"where a caption was expected ({error}). Take one level off."
+        ) from error
+    return ids, lengths
+
+
+def vocabulary_ids(vocabulary, eos=False) -> Callable:
+    """Function that gives ragged rows of the ids of a vocabulary.
+
+    Args:
+        vocabulary: A `tfcap.text.Vocabulary`, or None where the sentences are
+            sequences of its ids already.
+        eos: Boolean, whether to end sentences of words with EOS.
+    """
+
+    def encode(sentences):
+        if vocabulary is not None:
+            sentences = [vocabulary.encode(x, eos=eos) for x in sentences]
+        try:
+            return flatten_rows(sentences)
+        except ValueError as error:
+            raise TypeError(
+                "`vocabulary` must be given where captions are words and "
+                "`document_frequencies` are those of ids. Received: "
+                f"vocabulary=None ({error}). Pass the vocabulary of the "
+                "document frequencies."
+            ) from error
+
+    return encode
+
+
+def compare_with_references(candidates, references, encode=number_words):
+    """Pairs every candidate with each of its references.
+
+    Args:
+        candidates: List of tokenized captions.
+        references: List of lists of tokenized captions, as long. A list that
+            is given several times (the same object) is read only once.
+        encode: Function from sentences to ragged rows of ids.
+
+    Returns:
+        A `Comparison` whose first rows are the candidates.
+    """
+    check_aligned(candidates, references)
+    distinct = {id(captions): captions for captions in references}
+    number = {key: i for i, key in enumerate(distinct)}
+    group = np.fromiter(
+        (number[id(captions)] for captions in references),
+        np.int64,
+        len(references),
+    )
+    groups = list(distinct.values())
+    group_sizes = np.fromiter(map(len, groups), np.int64, len(groups))
+    sentences = [*candidates, *itertools.chain.from_iterable(groups)]
+    ids, lengths = encode(sentences)
+    starts = len(candidates) + _starts(group_sizes)
+    sizes = group_sizes[group]
+    outside = np.full(len(candidates), -1)
+    return Comparison(
+        ids=ids,
+        lengths=lengths,
+        left=np.arange(len(candidates)),
+        right=np.repeat(starts[group], sizes) + ragged_arange(sizes),
+        sizes=sizes,
+        documents=np.append(outside, _owners(group_sizes)),
+        repeats=np.bincount(group),
+    )
+
+
+def compare_within(sets, itself=False, references=(), encode=number_words):
+    """Pairs every caption of a set with the others of its set.
+
+    Args:
+        sets: List of lists of tokenized captions, at least two in each.
+        itself: Boolean, whether to pair a caption with itself too.
+        references: List of lists of tokenized captions, documents that are
+            compared with nothing.
+        encode: Function from sentences to ragged rows of ids.
+
+    Returns:
+        A `Comparison` whose first rows are the captions of the sets.
+    """
+    set_sizes = np.fromiter(map(len, sets), np.int64, len(sets))
+    group_sizes = np.fromiter(map(len, references), np.int64, len(references))
+    ids, lengths = encode(
+        list(itertools.chain.from_iterable([*sets, *references]))
+    )
+    place = ragged_arange(set_sizes)
+    sizes = np.repeat(set_sizes - (not itself), set_sizes)
+    right = ragged_arange(sizes)
+    if not itself:
+        right += right >= np.repeat(place, sizes)
+    right += np.repeat(np.repeat(_starts(set_sizes), set_sizes), sizes)
+    return Comparison(
+        ids=ids,
+        lengths=lengths,
+        left=np.arange(len(place)),
+        right=right,
+        sizes=sizes,
+        documents=np.append(np.full(len(place), -1), _owners(group_sizes)),
+        repeats=np.ones(len(group_sizes), np.int64),
+    )
+
+
+def ragged_arange(sizes):
+    """`arange(size)` for each size, one after the other."""
+    return np.arange(sizes.sum()) - np.repeat(_starts(sizes), sizes)
+
+
+def _starts(sizes):
+    return np.cumsum(sizes) - sizes
+
+
+def _owners(sizes):
+    return np.repeat(np.arange(len(sizes)), sizes)

@@ -1,0 +1,111 @@
+"""Weighted sums of scores that have a name of their own."""
+
+import numpy as np
+
+from tfcap.text.scores.scores import Scores
+
+#: Weights of BCMR.
+_BLEU = (0.5, 0.5, 1.0, 1.0)
+_CIDER_D, _METEOR, _ROUGE_L = 1.0, 5.0, 2.0
+
+
+def spider(cider_d, spice):
+    """SPIDEr: the mean of CIDEr-D and SPICE.
+
+    CIDEr-D asks for fluency, SPICE for what is said of the image. There is no
+    SPIDEr without SPICE: what takes its place elsewhere is another score.
+
+    Args:
+        cider_d: `Scores` of captions.
+        spice: `Scores` of the same captions.
+
+    Returns:
+        `Scores`, in `[0, 5.5]`.
+
+    Raises:
+        ValueError: If one is missing, or if they are of other captions.
+
+    Example:
+
+    >>> cider_d = tfcap.text.Scores(1.0, np.array([0.5, 1.5]))
+    >>> spice = tfcap.text.Scores(0.2, np.array([0.1, 0.3]))
+    >>> print(tfcap.text.spider(cider_d, spice).each)
+    [0.3 0.9]
+
+    Reference:
+
+    - Liu et al., Improved Image Captioning via Policy Gradient Optimization
+      of SPIDEr, ICCV 2017. The paper trains on the sum; as a metric it is
+      reported as the mean (aac-metrics and the DCASE challenges).
+    """
+    return _mix("SPIDEr", {"cider_d": (cider_d, 0.5), "spice": (spice, 0.5)})
+
+
+def bcmr(bleu, cider_d, meteor, rouge_l):
+    """BCMR: a weighted sum of the scores of the COCO caption evaluation.
+
+    ```
+    0.5 * BLEU-1 + 0.5 * BLEU-2 + BLEU-3 + BLEU-4
+        + CIDEr-D + 5 * METEOR + 2 * ROUGE-L
+    ```
+
+    The weights bring scores of unlike size to like size.
+
+    Args:
+        bleu: List of four `Scores`, BLEU-1 to BLEU-4, of captions.
+        cider_d: `Scores` of the same captions.
+        meteor: `Scores` of the same captions.
+        rouge_l: `Scores` of the same captions.
+
+    Returns:
+        `Scores`, in `[0, 20]`.
+
+    Raises:
+        ValueError: If one is missing, or if they are of other captions.
+
+    Example:
+
+    >>> one = tfcap.text.Scores(1.0, np.array([1.0, 0.5]))
+    >>> print(tfcap.text.bcmr([one] * 4, one, one, one).each)
+    [11.   5.5]
+
+    Reference:
+
+    - Liu et al., Improved Image Captioning via Policy Gradient Optimization
+      of SPIDEr, ICCV 2017, who call the sum BCMR
+    """
+    bleu = [None] * 4 if bleu is None else list(bleu)
+    if len(bleu) != 4:
+        raise ValueError(
+            "`bleu` must hold BLEU-1 to BLEU-4. Received: "
+            f"{len(bleu)} scores. Use `bleu(..., max_order=4)`."
+        )
+    parts = {
+        f"bleu[{k}]": (scores, weight)
+        for k, (scores, weight) in enumerate(zip(bleu, _BLEU))
+    }
+    parts["cider_d"] = cider_d, _CIDER_D
+    parts["meteor"] = meteor, _METEOR
+    parts["rouge_l"] = rouge_l, _ROUGE_L
+    return _mix("BCMR", parts)
+
+
+def _mix(name, parts):
+    """Weighted sum of parts, a dict of argument to `(scores, weight)`."""
+    missing = [f"`{key}`" for key, part in parts.items() if part[0] is None]
+    if missing:
+        raise ValueError(
+            f"{', '.join(missing)} must be given: no other score takes the "
+            f"place of a part of {name}. Received: None. Compute it, or "
+            f"report {name} as absent."
+        )
+    sizes = {key: len(part[0].each) for key, part in parts.items()}
+    if len(set(sizes.values())) > 1:
+        raise ValueError(
+            f"The parts of {name} must be scores of the same captions. "
+            f"Received: {sizes} captions."
+        )
+    return Scores(
+        float(sum(weight * part.corpus for part, weight in parts.values())),
+        np.sum([weight * part.each for part, weight in parts.values()], axis=0),
+    )
