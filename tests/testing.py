@@ -4,6 +4,7 @@ A check takes a `make` function, which returns a new part with the same
 arguments at every call, and example inputs as NumPy arrays, batch axis first.
 """
 
+import functools
 import inspect
 import json
 
@@ -207,6 +208,55 @@ def check_metric(make, *batch):
     metric.update_state(*batch)
     for a, b in zip(once, numpy(metric.result())):
         np.testing.assert_allclose(a, b, rtol=1e-6)
+
+
+def check_reward(reward, rollout, episode, on_host=False):
+    """Values of every sample: its own, by what is said, eager or compiled.
+
+    Args:
+        reward: `tfcap.rewards.Reward`.
+        rollout: `tfcap.decoding.Rollout` of arrays.
+        episode: Function from a slice of rows to an episode of these rows.
+        on_host: Boolean. A reward on the host is not compiled by XLA.
+    """
+    tokens, mask = np.asarray(rollout.tokens), np.asarray(rollout.mask)
+
+    def values(tokens, mask, rows=None):
+        rows = slice(rows)
+        said = rollout._replace(tokens=tokens[rows], mask=mask[rows])
+        return reward(said, episode(rows))
+
+    found = values(tokens, mask)
+    assert keras.backend.standardize_dtype(found.dtype) == "float32"
+    (found,) = numpy(found)
+    assert found.shape == tokens.shape[:2] and np.isfinite(found).all()
+    same = functools.partial(np.testing.assert_allclose, rtol=1e-5, atol=1e-5)
+    garbage = np.random.default_rng(0).integers(3, 8, tokens.shape)
+    noisy = np.where(mask > 0, tokens, garbage).astype(tokens.dtype)
+    assert (noisy != tokens).any()
+    same(numpy(values(noisy, mask))[0], found)
+    same(numpy(values(tokens, mask, 1))[0], found[:1])
+    same(numpy(values(tokens[:, ::-1], mask[:, ::-1]))[0], found[:, ::-1])
+    for compiled in _compilers(on_host):
+        same(numpy(compiled(lambda *x: values(*x))(tokens, mask))[0], found)
+
+
+def _compilers(on_host):
+    """What compiles a function of tensors on this backend."""
+    if keras.backend.backend() == "jax":
+        import jax
+
+        return [jax.jit]
+    if keras.backend.backend() != "tensorflow":
+        return []
+    import tensorflow as tf
+
+    def graph(function, jit_compile):
+        function = tf.function(function, jit_compile=jit_compile)
+        return lambda *arrays: function(*map(tf.constant, arrays))
+
+    kinds = [False] if on_host else [False, True]
+    return [functools.partial(graph, jit_compile=kind) for kind in kinds]
 
 
 def _training(layer):

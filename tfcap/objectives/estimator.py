@@ -5,6 +5,7 @@ from keras import ops
 from tfcap.objectives.objective import Objective
 from tfcap.ops import mean_over_replicas
 from tfcap.ops import num_replicas
+from tfcap.ops import sum_over_replicas
 
 
 class Estimator(Objective):
@@ -14,10 +15,18 @@ class Estimator(Objective):
 
     Args:
         name: String, under which the reward is logged.
+        parts_of_reward: Tuple of strings, the keys of those of the values to
+            log whose standard deviation is logged as well, under `"_std"`.
     """
 
-    def __init__(self, name):
+    def __init__(self, name, parts_of_reward=()):
         self.name = name
+        self.parts_of_reward = tuple(parts_of_reward)
+
+    def log_keys(self):
+        """Keys under which `term()` logs the reward and its parts."""
+        names = [(key, f"{key}_std") for key in self.parts_of_reward]
+        return ("", *(name for pair in names for name in pair))
 
     def parts(self):
         """The Keras layers held: word channels, learned baselines."""
@@ -40,14 +49,20 @@ class Estimator(Objective):
         """This replica's share of the mean loss, and means to log."""
         losses, logged = self.values(episode)
         mask = ops.broadcast_to(episode.present[:, None], ops.shape(losses))
-        replicas = num_replicas()
-        logs = {
-            key: ops.stop_gradient(
-                mean_over_replicas(
-                    ops.broadcast_to(value, ops.shape(losses)), mask
-                )
+        logs = {}
+        for key, value in logged.items():
+            value = ops.stop_gradient(
+                ops.broadcast_to(value, ops.shape(losses))
             )
-            * replicas
-            for key, value in logged.items()
-        }
+            share = mean_over_replicas(value, mask)
+            logs[key] = share * num_replicas()
+            if key in self.parts_of_reward:
+                logs[f"{key}_std"] = _deviation(value, share, mask)
         return mean_over_replicas(losses, mask), logs
+
+
+def _deviation(values, share, mask):
+    """Standard deviation over the global batch, from this replica's share."""
+    mean = sum_over_replicas(share)
+    squares = ops.square(ops.cast(values, mean.dtype) - mean)
+    return ops.sqrt(sum_over_replicas(mean_over_replicas(squares, mask)))

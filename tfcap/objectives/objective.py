@@ -67,6 +67,14 @@ class Objective:
             named[name] = term
         return named
 
+    def log_names(self):
+        """Names under which the rewards are logged, and their parts."""
+        return tuple(
+            f"{name}_{key}" if key else name
+            for name, term in self.named_terms().items()
+            for key in term.estimator.log_keys()
+        )
+
     def layers(self):
         """The Keras layers that the terms hold, each once."""
         found = []

@@ -52,7 +52,7 @@ reward=Constant. Use ScoreFunction, which needs the reward's values only.
                 "a straight-through channel such as GumbelSoftmaxST, or "
                 "ScoreFunction."
             )
-        super().__init__(name or reward.name)
+        super().__init__(name or reward.name, reward.terms)
         self.reward = reward
         self.decoder = decoder
 
@@ -60,5 +60,6 @@ reward=Constant. Use ScoreFunction, which needs the reward's values only.
         return (self.decoder.channel,)
 
     def values(self, episode):
-        rewards = self.reward(episode.rollout(self.decoder), episode)
-        return -rewards, {"": rewards}
+        rollout = episode.rollout(self.decoder)
+        rewards, terms = self.reward.measure(rollout, episode)
+        return -rewards, {"": rewards, **terms}

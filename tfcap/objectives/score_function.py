@@ -56,7 +56,7 @@ class ScoreFunction(Estimator):
                 f"`normalize` must be one of {NORMALIZATIONS}. Received: "
                 f"normalize={normalize!r}."
             )
-        super().__init__(name or reward.name)
+        super().__init__(name or reward.name, reward.terms)
         self.reward = reward
         self.decoder = decoder
         self.baseline = baseline
@@ -76,8 +76,10 @@ class ScoreFunction(Estimator):
                 f"{type(self.decoder.channel).__name__}. Use Sample with "
                 "Categorical, or Pathwise with a differentiable reward."
             )
-        rewards = self.reward(rollout.stop_gradient(), episode)
-        advantage, logs = rewards, {"": self._per_sequence(rewards)}
+        rewards, terms = self.reward.measure(rollout.stop_gradient(), episode)
+        logs = {"": rewards, **terms}
+        logs = {key: self._per_sequence(x) for key, x in logs.items()}
+        advantage = rewards
         if self.baseline is not None:
             baseline = self.baseline(rewards, episode)
             advantage = rewards - baseline

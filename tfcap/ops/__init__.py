@@ -1,8 +1,16 @@
 """Small stateless tensor functions that the other rooms share."""
 
+from tfcap.ops.alignment import common_subsequence
+from tfcap.ops.alignment import edit_distance
+from tfcap.ops.compilation import Resident
+from tfcap.ops.compilation import compiled
 from tfcap.ops.masking import masked_mean
 from tfcap.ops.masking import masked_softmax
 from tfcap.ops.masking import sequence_mask
+from tfcap.ops.ngram_table import NGramTable
+from tfcap.ops.ngrams import ngram_counts
+from tfcap.ops.ngrams import sentence_lengths
+from tfcap.ops.ngrams import words_only
 from tfcap.ops.replicas import SeedGenerator
 from tfcap.ops.replicas import gather_across_replicas
 from tfcap.ops.replicas import mean_over_replicas

@@ -7,13 +7,24 @@ class Reward:
     To write one, override `call()`; say in `differentiable` whether gradients
     reach the words through it, and in `name` what it is logged as.
 
+    Rewards are added and scaled as the papers write them,
+
+    ```
+    reward = CIDErD(document_frequencies) + 0.5 * BLEU(4)
+    ```
+
+    which makes a `tfcap.rewards.WeightedSum`.
+
     Attributes:
         differentiable: Boolean.
         name: String.
+        terms: Tuple of strings, names of the parts of which `measure()` tells
+            beside the reward itself.
     """
 
     differentiable = False
     name = "reward"
+    terms = ()
 
     def call(self, rollout, episode):
         """Scores a rollout.
@@ -29,5 +40,42 @@ class Reward:
         """
         raise NotImplementedError
 
+    def measure(self, rollout, episode):
+        """Scores a rollout, and tells what to log of it.
+
+        Args:
+            rollout: `tfcap.decoding.Rollout`.
+            episode: `tfcap.objectives.Episode`.
+
+        Returns:
+            What `call()` returns, and a dict with a tensor of such a shape
+            for each of `terms`, of which mean and standard deviation are
+            logged.
+        """
+        return self(rollout, episode), {}
+
     def __call__(self, rollout, episode):
         return self.call(rollout, episode)
+
+    def __add__(self, other):
+        from tfcap.rewards.weighted_sum import WeightedSum
+
+        if not isinstance(other, Reward):
+            return NotImplemented
+        return WeightedSum([*_weighted(self), *_weighted(other)])
+
+    def __mul__(self, weight):
+        from tfcap.rewards.weighted_sum import WeightedSum
+
+        if isinstance(weight, Reward):
+            return NotImplemented
+        return WeightedSum(
+            [(own * weight, reward) for own, reward in _weighted(self)]
+        )
+
+    __rmul__ = __mul__
+
+
+def _weighted(reward):
+    """Weights and rewards that a reward is the sum of."""
+    return getattr(reward, "weighted", None) or [(1.0, reward)]

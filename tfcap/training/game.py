@@ -81,8 +81,8 @@ class Game(keras.Model):
             # Built here: an optimizer that is built inside a replica fails.
             player.optimizer.build(player.network.trainable_variables)
             channels |= {id(c): c for c in player.objective.layers()}
-            terms = player.objective.named_terms()
-            names += [f"{name}_{key}" for key in ("loss", *terms)]
+            logged = "loss", *player.objective.log_names()
+            names += [f"{name}_{key}" for key in logged]
         self.channels = built(channels.values(), speaker)
         self.optimizers = [p.optimizer for p in self.players.values()]
         self.trackers = {n: keras.metrics.Mean(name=n) for n in names}

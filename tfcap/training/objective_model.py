@@ -79,7 +79,7 @@ class ObjectiveModel(keras.Model):
         self.channels = built(objective.layers(), speaker)
         self.trackers = {
             name: keras.metrics.Mean(name=name)
-            for name in ("loss", *objective.named_terms())
+            for name in ("loss", *objective.log_names())
         }
         self.built = True
 

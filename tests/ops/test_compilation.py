@@ -1,0 +1,40 @@
+import keras
+import numpy as np
+import tensorflow as tf
+
+from tfcap.ops import Resident
+from tfcap.ops import compiled
+
+
+def test_a_compiled_function_gives_the_same_anywhere():
+    function = compiled(lambda x, y: keras.ops.sum(x * y, axis=-1))
+    x, y = np.ones((2, 3), "float32"), np.arange(3.0, dtype="float32")
+    for call in (function, tf.function(function)):
+        np.testing.assert_array_equal(call(x, y), [3.0, 3.0])
+
+
+def test_it_is_compiled_within_a_step_that_is_not():
+    traced = []
+
+    @compiled
+    def function(x):
+        traced.append(x.shape)
+        return x + 1.0
+
+    step = tf.function(lambda x: function(x))
+    for _ in range(2):
+        step(tf.zeros(3))
+    assert traced == [(3,)]
+    step(tf.zeros(4))
+    assert traced == [(3,), (4,)]
+
+
+def test_a_resident_is_held_once_and_captured_by_graphs():
+    array = np.arange(6, dtype="float32").reshape(2, 3)
+    resident = Resident(array)
+    step = tf.function(lambda: resident.tensor() * 2.0)
+    np.testing.assert_array_equal(step(), 2 * array)
+    graph = step.get_concrete_function().graph
+    assert len(graph.captures) == 1
+    assert resident.tensor() is resident.tensor()
+    np.testing.assert_array_equal(resident.tensor(), array)

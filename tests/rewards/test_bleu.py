@@ -1,0 +1,83 @@
+import numpy as np
+import pytest
+
+from tests import captions
+from tfcap import text
+from tfcap.rewards import BLEU
+from tfcap.rewards.sentence_bleu import SMOOTHINGS
+
+BATCH = captions.Batch()
+
+
+def score(reward, batch=BATCH):
+    rollout = captions.rollout(batch.tokens)
+    found = np.asarray(reward(rollout, captions.episode(batch.human)))
+    return found.ravel()
+
+
+@pytest.mark.parametrize("smoothing", SMOOTHINGS)
+def test_values_are_those_of_the_host(smoothing):
+    wanted = text.bleu(*BATCH.aligned(), smoothing=smoothing)
+    for order, scores in enumerate(wanted, start=1):
+        reward = BLEU(order, smoothing, jit_compile=False)
+        np.testing.assert_allclose(
+            score(reward), scores.each, rtol=2e-5, atol=1e-7
+        )
+
+
+def test_the_end_token_may_be_left_out():
+    wanted = text.bleu(*BATCH.aligned(eos=False))[3].each
+    found = score(BLEU(4, count_eos=False, jit_compile=False))
+    np.testing.assert_allclose(found, wanted, rtol=2e-5, atol=1e-7)
+
+
+@pytest.mark.parametrize("method", ["none", "floor", "exp"])
+def test_effective_order_is_that_of_sacrebleu(method):
+    sacrebleu = pytest.importorskip("sacrebleu")
+    ours = {"none": None, "floor": "floor", "exp": "exponential"}
+    oracle = sacrebleu.metrics.BLEU(
+        tokenize="none",
+        smooth_method=method,
+        effective_order=True,
+        force=True,
+    )
+    wanted = [
+        oracle.sentence_score(
+            " ".join(map(str, said)), [" ".join(map(str, r)) for r in human]
+        ).score
+        / 100
+        for said, human in zip(*BATCH.aligned())
+    ]
+    reward = BLEU(4, ours[method], True, jit_compile=False)
+    # Where an order has no match, "none" is a root of 1e-15.
+    atol = 1e-3 if method == "none" else 1e-6
+    np.testing.assert_allclose(score(reward), wanted, rtol=1e-5, atol=atol)
+
+
+def test_a_perfect_short_caption_is_worth_one_with_effective_order():
+    tokens = captions.encode([["red", "bus"]], 3)[None]
+    rollout, episode = captions.rollout(tokens), captions.episode(tokens)
+    for kind, least, most in ((True, 0.999, 1.001), (False, 0.0, 0.1)):
+        reward = BLEU(4, effective_order=kind, jit_compile=False)
+        assert least < float(reward(rollout, episode)[0, 0]) < most
+
+
+def test_an_image_without_references_is_worth_nothing():
+    batch = captions.Batch()
+    batch.human[2] = 0
+    for smoothing in SMOOTHINGS:
+        found = score(BLEU(2, smoothing, jit_compile=False), batch).reshape(
+            5, 3
+        )
+        assert (found[2] == 0).all() and found[3].any()
+
+
+def test_names_tell_the_order():
+    assert BLEU(3).name == "bleu_3" and BLEU(3, name="b").name == "b"
+
+
+def test_wrong_arguments_are_refused():
+    with pytest.raises(ValueError, match="`max_order` must be a positive"):
+        BLEU(0)
+    with pytest.raises(ValueError, match="`smoothing` must be one of"):
+        BLEU(4, smoothing="laplace")

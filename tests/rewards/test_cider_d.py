@@ -1,0 +1,131 @@
+import re
+
+import numpy as np
+import pytest
+
+from tests import captions
+from tfcap import text
+from tfcap.decoding import Sample
+from tfcap.objectives import Pathwise
+from tfcap.rewards import CIDErD
+
+BATCH = captions.Batch()
+
+
+def cider_d(*arguments, **options):
+    """The reward, operation by operation: quicker for a single batch."""
+    return CIDErD(*arguments, jit_compile=False, **options)
+
+
+def score(reward, batch=BATCH):
+    rollout = captions.rollout(batch.tokens)
+    return np.asarray(reward(rollout, captions.episode(batch.human)))
+
+
+@pytest.mark.parametrize("jit_compile", [True, False])
+@pytest.mark.parametrize("count_eos", [True, False])
+def test_values_are_those_of_the_host(count_eos, jit_compile):
+    table = captions.frequencies(count_eos=count_eos)
+    found = score(CIDErD(table, jit_compile=jit_compile))
+    wanted = text.cider_d(
+        *BATCH.aligned(count_eos), document_frequencies=table
+    ).each
+    assert wanted.max() > 5 * wanted.mean() > 0
+    np.testing.assert_allclose(found.ravel(), wanted, rtol=1e-5, atol=1e-6)
+
+
+def test_rare_ngrams_keep_their_digits_where_most_are_everywhere():
+    # log(1000) - log(999) in float32 would be off in the fourth digit.
+    documents = [[["a", "dog"]]] * 999 + [[["a", "cat"]]]
+    table = text.DocumentFrequencies.from_references(
+        documents, captions.VOCABULARY, count_eos=False
+    )
+    tokens = captions.encode([["dog", "a", "dog", "on"]], 5)[:, None]
+    human = captions.encode([["a", "dog", "on"], ["dog"]], 5)[None]
+    found = cider_d(table)(captions.rollout(tokens), captions.episode(human))
+    wanted = text.cider_d(
+        [captions.ids(tokens[0, 0], False)],
+        [[captions.ids(row, False) for row in human[0]]],
+        document_frequencies=table,
+    )
+    np.testing.assert_allclose(found[0, 0], wanted.each[0], rtol=1e-5)
+
+
+def test_golden_values_of_pycocoevalcap():
+    references = [
+        ["a man rides a horse", "a man on a horse"],
+        ["two dogs play", "dogs playing on grass"],
+        ["a red bus on the street", "the bus is red"],
+    ]
+    said = ["a man rides a horse", "dogs on the grass", "a bus"]
+    references = [[c.split() for c in r] for r in references]
+    words = {w for r in references for c in r for w in c}
+    vocabulary = text.Vocabulary(sorted(words))
+    table = text.DocumentFrequencies.from_references(
+        references, vocabulary, count_eos=False
+    )
+    encode = vocabulary.encode_batch
+    tokens = encode([c.split() for c in said], 6, eos=True)[:, None]
+    human = np.stack([encode(r, 6, eos=True) for r in references])
+    episode = captions.episode(human)
+    episode.speaker.vocabulary_size = vocabulary.size
+    found = cider_d(table)(captions.rollout(tokens), episode)
+    wanted = [6.68411278, 1.24425297, 1.07925500]
+    np.testing.assert_allclose(found[:, 0], wanted, rtol=1e-6)
+
+
+def test_a_reference_itself_is_worth_ten_and_strange_words_nothing():
+    captions_ = [["red", "bus", "on", "grass"]]
+    human = captions.encode(captions_, 5)[None]
+    tokens = np.array([[human[0, 0], [3, 3, 3, 3, 2], [2, 0, 0, 0, 0]]])
+    reward = cider_d(captions.frequencies(count_eos=False))
+    found = reward(captions.rollout(tokens), captions.episode(human))
+    np.testing.assert_allclose(found, [[10.0, 0.0, 0.0]], rtol=1e-5)
+
+
+def test_an_image_without_references_is_worth_nothing():
+    found = score(cider_d(captions.frequencies()))
+    batch = captions.Batch()
+    batch.human[2] = 0
+    without = score(cider_d(captions.frequencies()), batch)
+    np.testing.assert_array_equal(without[2], 0)
+    np.testing.assert_allclose(np.delete(without, 2, 0), np.delete(found, 2, 0))
+
+
+@pytest.mark.parametrize("longest", [31, 40])
+def test_long_captions_are_scored_as_exactly(longest):
+    batch = captions.Batch(longest=longest)
+    table = captions.frequencies()
+    wanted = text.cider_d(*batch.aligned(), document_frequencies=table).each
+    found = score(cider_d(table, sigma=6.0), batch)
+    np.testing.assert_allclose(found.ravel(), wanted, rtol=1e-5, atol=1e-6)
+
+
+def test_sigma_is_that_of_the_host():
+    table = captions.frequencies()
+    wanted = text.cider_d(*BATCH.aligned(), document_frequencies=table, sigma=2)
+    found = score(cider_d(table, sigma=2.0))
+    np.testing.assert_allclose(found.ravel(), wanted.each, rtol=1e-5)
+
+
+def test_document_frequencies_of_another_vocabulary_are_refused():
+    reward = CIDErD(captions.frequencies())
+    episode = captions.episode(BATCH.human)
+    episode.speaker.vocabulary_size += 1
+    wanted = "`document_frequencies` must be those of the speaker's vocabulary"
+    with pytest.raises(ValueError, match=re.escape(wanted)):
+        reward(captions.rollout(BATCH.tokens), episode)
+
+
+def test_document_frequencies_of_short_ngrams_are_refused():
+    with pytest.raises(ValueError, match="up to 2. Count them again"):
+        CIDErD(captions.frequencies(max_order=2))
+    with pytest.raises(ValueError, match="`sigma` must be positive"):
+        CIDErD(captions.frequencies(), sigma=0)
+
+
+def test_no_gradient_passes_and_pathwise_says_so():
+    reward = CIDErD(captions.frequencies())
+    assert not reward.differentiable
+    with pytest.raises(ValueError, match="Use ScoreFunction"):
+        Pathwise(reward, Sample())

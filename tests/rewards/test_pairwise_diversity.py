@@ -1,0 +1,104 @@
+import numpy as np
+import pytest
+
+from tests import captions
+from tfcap import text
+from tfcap.rewards import PairwiseDiversity
+
+BATCH = captions.Batch(samples=4)
+#: Long enough for 4-grams, so that the usual constants are never needed.
+LONG = captions.Batch(samples=4)
+for _rows in LONG.captions:
+    _rows[:] = [(c * 8)[:7] for c in _rows]
+LONG.tokens = np.stack([captions.encode(c, 8) for c in LONG.captions])
+
+
+def score(distance, tokens, **arguments):
+    reward = PairwiseDiversity(distance, jit_compile=False, **arguments)
+    return np.asarray(reward(captions.rollout(tokens), captions.episode()))
+
+
+def bleu34(said, references):
+    third, fourth = text.bleu([said], [references])[2:]
+    return third.each[0] + fourth.each[0]
+
+
+def edits(one, two):
+    """Edit distance by the table of the textbook."""
+    table = np.zeros((len(one) + 1, len(two) + 1))
+    table[0], table[:, 0] = range(len(two) + 1), range(len(one) + 1)
+    for i, j in np.ndindex(len(one), len(two)):
+        table[i + 1, j + 1] = min(
+            table[i, j] + (one[i] != two[j]),
+            table[i, j + 1] + 1,
+            table[i + 1, j] + 1,
+        )
+    return table[-1, -1]
+
+
+def mean_of_others(distance, tokens):
+    said = [[captions.ids(row) for row in rows] for rows in tokens]
+    return [
+        [
+            np.mean([distance(c, o) for j, o in enumerate(rows) if j != i])
+            for i, c in enumerate(rows)
+        ]
+        for rows in said
+    ]
+
+
+def test_bleu_distances_are_those_of_all_pairs_in_both_directions():
+    def distance(one, two):
+        return 2 - (bleu34(one, [two]) + bleu34(two, [one])) / 2
+
+    wanted = mean_of_others(distance, LONG.tokens)
+    np.testing.assert_allclose(score("bleu", LONG.tokens), wanted, rtol=1e-5)
+
+
+@pytest.mark.parametrize("longest", [8, 33])
+def test_edit_distances_are_those_of_the_textbook(longest):
+    tokens = captions.Batch(samples=3, longest=longest).tokens
+    wanted = mean_of_others(
+        lambda one, two: edits(one, two) / max(len(one), len(two)), tokens
+    )
+    np.testing.assert_allclose(score("edit", tokens), wanted, rtol=1e-5)
+
+
+def test_self_bleu_takes_the_other_samples_as_references():
+    wanted = []
+    for rows in LONG.tokens:
+        said = [captions.ids(row) for row in rows]
+        for i, caption in enumerate(said):
+            wanted.append(2 - bleu34(caption, said[:i] + said[i + 1 :]))
+    found = score("self_bleu", LONG.tokens).ravel()
+    np.testing.assert_allclose(found, wanted, rtol=1e-5)
+
+
+@pytest.mark.parametrize("distance", ["bleu", "edit", "self_bleu"])
+def test_samples_that_are_alike_have_no_distance_however_short(distance):
+    for words in (["bus"], ["red", "bus"], ["a", "dog", "plays", "on"]):
+        tokens = captions.encode([words] * 3, 6)[None]
+        found = score(distance, tokens, count_eos=False)
+        np.testing.assert_allclose(found, 0, atol=1e-5)
+
+
+@pytest.mark.parametrize("distance", ["bleu", "edit", "self_bleu"])
+def test_samples_without_a_common_word_are_as_far_as_can_be(distance):
+    tokens = captions.encode([["a", "dog", "plays", "on"], ["red"] * 4], 5)
+    found = score(distance, tokens[None], count_eos=False)
+    np.testing.assert_allclose(found, 1 if distance == "edit" else 2, rtol=1e-4)
+
+
+def test_the_order_of_samples_does_not_matter():
+    order = [2, 0, 3, 1]
+    for distance in ("bleu", "edit", "self_bleu"):
+        found = score(distance, BATCH.tokens)
+        moved = score(distance, BATCH.tokens[:, order])
+        np.testing.assert_allclose(found[:, order], moved, rtol=1e-5)
+
+
+def test_one_sample_has_nothing_to_differ_from():
+    with pytest.raises(ValueError, match="at least 2 samples of each image"):
+        score("bleu", BATCH.tokens[:, :1])
+    with pytest.raises(ValueError, match="`distance` must be one of"):
+        PairwiseDiversity("cosine")

@@ -1,0 +1,138 @@
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from tests import tiny
+from tfcap.decoding import Sample
+from tfcap.layers import Categorical
+from tfcap.objectives import Episode
+from tfcap.objectives import ScoreFunction
+from tfcap.rewards import Constant
+from tfcap.rewards import Reward
+from tfcap.rewards import WeightedSum
+from tfcap.training import Game
+from tfcap.training import ObjectiveModel
+from tfcap.training import Player
+
+
+class Length(Reward):
+    name = "length"
+
+    def call(self, rollout, episode):
+        return keras.ops.sum(rollout.mask, axis=-1)
+
+
+class EveryWord(Reward):
+    name = "every_word"
+
+    def call(self, rollout, episode):
+        return rollout.mask
+
+
+class Differentiable(Constant):
+    differentiable = True
+
+
+def decoder():
+    return Sample(Categorical(seed=5), num_samples=3, max_length=3)
+
+
+def logged(reward, rows=50):
+    speaker, sample = tiny.TableSpeaker(seed=1), decoder()
+    episode = Episode(speaker, tiny.batch(rows))
+    objective = ScoreFunction(reward, sample)
+    _, logs = objective.loss(episode)
+    lengths = np.sum(episode.rollout(sample).mask, axis=-1)
+    return {k: float(v) for k, v in logs.items()}, lengths
+
+
+def test_the_sum_is_weighted_and_every_term_is_logged():
+    logs, lengths = logged(2.0 * Length() + 0.5 * Constant(3.0))
+    wanted = {
+        "weighted_sum": 2 * lengths.mean() + 1.5,
+        "weighted_sum_length": lengths.mean(),
+        "weighted_sum_length_std": lengths.std(),
+        "weighted_sum_constant": 3.0,
+        "weighted_sum_constant_std": 0.0,
+    }
+    assert lengths.std() > 0.5
+    assert logs.keys() == wanted.keys()
+    for name, value in wanted.items():
+        np.testing.assert_allclose(logs[name], value, rtol=1e-5)
+
+
+def test_sums_of_sums_are_one_sum():
+    reward = 2.0 * (Length() + 3.0 * Constant(1.0)) + Length()
+    assert [weight for weight, _ in reward.weighted] == [2.0, 6.0, 1.0]
+    assert reward.terms == ("length", "constant", "length_2")
+
+
+def test_a_named_sum_may_be_a_term():
+    inner = WeightedSum([(1.0, Length())], name="inner")
+    reward = WeightedSum([(2.0, inner), (1.0, Constant(1.0))])
+    assert reward.terms == ("inner", "constant")
+    logs, lengths = logged(reward)
+    np.testing.assert_allclose(logs["weighted_sum"], 2 * lengths.mean() + 1)
+
+
+def test_credit_for_words_and_for_captions_add_up():
+    speaker, sample = tiny.TableSpeaker(seed=1), decoder()
+    episode = Episode(speaker, tiny.batch(4))
+    rollout = episode.rollout(sample)
+    found = (EveryWord() + 10.0 * Constant(1.0))(rollout, episode)
+    np.testing.assert_array_equal(found, rollout.mask + 10.0)
+    logs, lengths = logged(EveryWord() + 10.0 * Constant(1.0))
+    np.testing.assert_allclose(
+        logs["weighted_sum_every_word"], lengths.mean() / 3, rtol=1e-5
+    )
+
+
+def test_a_variable_weight_is_read_at_every_step():
+    weight = keras.Variable(1.0)
+    reward = WeightedSum([(weight, Constant(2.0))])
+    rollout = Episode(tiny.TableSpeaker(), tiny.batch(1)).rollout(decoder())
+    graph = tf.function(lambda: reward(rollout, None))
+    np.testing.assert_array_equal(graph(), [[2.0, 2.0, 2.0]])
+    weight.assign(3.0)
+    np.testing.assert_array_equal(graph(), [[6.0, 6.0, 6.0]])
+
+
+def test_it_is_differentiable_where_all_terms_are():
+    assert (Differentiable(1.0) + 2.0 * Differentiable(1.0)).differentiable
+    assert not (Differentiable(1.0) + Constant(1.0)).differentiable
+
+
+def test_training_shows_the_terms():
+    reward = Length() + 0.5 * Constant(3.0)
+    names = {f"weighted_sum{x}" for x in ("", "_length", "_length_std")}
+    names |= {"weighted_sum_constant", "weighted_sum_constant_std"}
+    speaker = tiny.TableSpeaker()
+    model = ObjectiveModel(ScoreFunction(reward, decoder()), speaker)
+    model.compile("sgd")
+    logs = model.train_on_batch(tiny.batch(8), return_dict=True)
+    assert logs.keys() == {"loss", *names}
+    assert logs["weighted_sum_constant"] == 3.0
+    objective = ScoreFunction(reward, decoder())
+    player = Player(speaker, objective, keras.optimizers.SGD())
+    game = Game(speaker, {"one": player})
+    game.compile()
+    logs = game.train_on_batch(tiny.batch(8), return_dict=True)
+    assert logs.keys() == {"one_loss", *(f"one_{name}" for name in names)}
+
+
+@pytest.mark.parametrize(
+    "weighted", [[(1.0, "bleu")], [("a", Length())], [(None, Length())]]
+)
+def test_other_things_are_refused(weighted):
+    with pytest.raises(TypeError, match="`weighted` must hold"):
+        WeightedSum(weighted)
+
+
+def test_an_empty_sum_is_refused():
+    with pytest.raises(ValueError, match="at least one pair"):
+        WeightedSum([])
+    with pytest.raises(TypeError):
+        Length() + 1.0
+    with pytest.raises(TypeError):
+        Length() * Length()

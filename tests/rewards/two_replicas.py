@@ -1,0 +1,91 @@
+"""Rewards on two replicas; their logs are those of the global batch.
+
+Run by a test as a process of its own; exits with 0 if all is well.
+"""
+
+import numpy as np
+import tensorflow as tf
+
+from tests import captions
+from tests import tiny
+from tfcap.decoding import GroundTruth
+from tfcap.decoding import Rollout
+from tfcap.objectives import Episode
+from tfcap.objectives import ScoreFunction
+from tfcap.rewards import BLEU
+from tfcap.rewards import CIDErD
+from tfcap.rewards import HostScorer
+from tfcap.rewards import PairwiseDiversity
+
+BATCH = captions.Batch(images=4)
+HALVES = (slice(0, 3), slice(3, 4))
+
+
+def rewards():
+    return [
+        CIDErD(captions.frequencies()),
+        CIDErD(captions.frequencies(), jit_compile=False),
+        PairwiseDiversity(),
+        HostScorer(lambda texts: [*map(len, texts)], captions.VOCABULARY),
+    ]
+
+
+def per_replica(strategy, array):
+    parts = [tf.constant(array[rows]) for rows in HALVES]
+    return strategy.experimental_distribute_values_from_function(
+        lambda context: parts[context.replica_id_in_sync_group]
+    )
+
+
+def values(strategy, reward):
+    """Every replica scores its own rows."""
+    rollout = captions.rollout(BATCH.tokens)
+    whole = reward(rollout, captions.episode(BATCH.human))
+
+    def function(tokens, mask, human):
+        return reward(Rollout(tokens, mask), captions.episode(human))
+
+    graph = tf.function(lambda *x: strategy.run(function, args=x))
+    arrays = rollout.tokens, rollout.mask, BATCH.human
+    found = graph(*(per_replica(strategy, x) for x in arrays))
+    found = np.concatenate(strategy.experimental_local_results(found))
+    np.testing.assert_allclose(found, whole, rtol=1e-5, atol=1e-6)
+
+
+def logs(strategy):
+    """Means over replicas are means and deviations of the global batch."""
+    human = np.array([[[3, 4, 2]], [[3, 2, 0]], [[4, 4, 2]], [[2, 0, 0]]])
+    human = human.astype("int32")
+    with strategy.scope():
+        speaker = tiny.TableSpeaker(seed=1)
+
+    class Words(BLEU):
+        def score(self, words, references, present):
+            return tf.reduce_sum(tf.cast(words, "float32"), axis=-1)
+
+    objective = ScoreFunction(1.0 * Words(1, name="words"), GroundTruth())
+    sums = human.sum(axis=-1) - (human == 0).sum(axis=-1)
+
+    def function(human):
+        inputs = {"rows": tf.zeros((tf.shape(human)[0], 1))}
+        inputs["references"] = human
+        return objective.loss(Episode(speaker, inputs))[1]
+
+    graph = tf.function(lambda x: strategy.run(function, args=(x,)))
+    found = graph(per_replica(strategy, human))
+    for key, wanted in (("words", sums.mean()), ("words_std", sums.std())):
+        value = found[f"weighted_sum_{key}"]
+        value = np.mean(strategy.experimental_local_results(value))
+        np.testing.assert_allclose(value, wanted, rtol=1e-5)
+
+
+if __name__ == "__main__":
+    tf.config.set_logical_device_configuration(
+        tf.config.list_physical_devices("CPU")[0],
+        [tf.config.LogicalDeviceConfiguration()] * 2,
+    )
+    strategy = tf.distribute.MirroredStrategy(["CPU:0", "CPU:1"])
+    for reward in rewards():
+        values(strategy, reward)
+        print(reward.name)
+    logs(strategy)

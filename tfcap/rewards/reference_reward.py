@@ -1,0 +1,106 @@
+"""Base class of the rewards that compare with human captions."""
+
+from keras import ops
+
+from tfcap.ops import check_shape
+from tfcap.ops import compiled
+from tfcap.ops import sequence_mask
+from tfcap.ops import words_only
+from tfcap.rewards.reward import Reward
+
+
+class ReferenceReward(Reward):
+    """Scores captions by how they resemble those that people wrote.
+
+    The references are part of the batch, `inputs["references"]`, integers of
+    shape `(B, N, T)`: N captions of each image, ended by the end token and
+    padded with 0, of any length of their own; a row of zeros is no caption,
+    where images have unlike numbers of them. An image without any gives 0.
+
+    To write one, override `score()`, a function of tensors alone.
+
+    Args:
+        name: String, under which it is logged.
+        count_eos: Boolean, whether the end token counts as a word. Defaults
+            to `True`: else captions that stop too late or in the middle of a
+            phrase lose nothing.
+        references: String, the key of the references. Defaults to
+            `"references"`.
+        jit_compile: Boolean, whether to compile the score with XLA, on
+            TensorFlow, where it then costs a fraction; the rest of the step
+            is left as it is. Defaults to `True`. Every new shape of captions
+            or references is compiled once: pad them to fixed lengths.
+    """
+
+    def __init__(
+        self,
+        name,
+        count_eos=True,
+        references="references",
+        jit_compile=True,
+    ):
+        self.name = name
+        self.count_eos = count_eos
+        self.references = references
+        self.jit_compile = jit_compile
+        self._score = compiled(self.score) if jit_compile else self.score
+
+    def call(self, rollout, episode):
+        eos = episode.speaker.eos
+        human = self.human(episode)
+        check_shape(rollout.tokens, "B S T", "rollout.tokens")
+        words = words_only(rollout.tokens, rollout.mask)
+        references = words_only(human, sequence_mask(human, eos))
+        present = ops.cast(ops.greater_equal(references[..., 0], 0), "float32")
+        if not self.count_eos:
+            words = ops.where(ops.equal(words, eos), -1, words)
+            references = ops.where(ops.equal(references, eos), -1, references)
+        return self._score(words, references, present, *self.tensors())
+
+    def human(self, episode):
+        """The references of a batch, integers of shape `(B, N, T)`."""
+        inputs = episode.inputs
+        if not isinstance(inputs, dict) or self.references not in inputs:
+            held = sorted(inputs) if isinstance(inputs, dict) else type(inputs)
+            raise ValueError(
+                f"`inputs` must hold {self.references!r}, the human captions "
+                f"of every image, integers of shape (B, N, T), for the reward "
+                f"{self.name!r}. Received: {held}. Add them to the batches, "
+                "or name their key in `references`."
+            )
+        human = inputs[self.references]
+        check_shape(human, "B N T", self.references)
+        return human
+
+    def tensors(self):
+        """Further arguments of `score()`: constants such as a table."""
+        return ()
+
+    def score(self, words, references, present, *tensors):
+        """Scores captions.
+
+        Args:
+            words: Int32 tensor of shape `(B, S, T)`, -1 where no word counts.
+            references: Int32 tensor of shape `(B, N, U)`, as `words`.
+            present: Float32 tensor of shape `(B, N)`, 0 where there is no
+                caption.
+            *tensors: What `tensors()` returned.
+
+        Returns:
+            Float32 tensor of shape `(B, S)`.
+        """
+        raise NotImplementedError
+
+
+def mean_over_references(values, present):
+    """Mean over the captions that are there; 0 where there are none.
+
+    Args:
+        values: Float tensor of shape `(B, S, N)`.
+        present: Float tensor of shape `(B, N)`.
+
+    Returns:
+        Float tensor of shape `(B, S)`.
+    """
+    total = ops.sum(values * present[:, None], axis=-1)
+    return total / ops.maximum(ops.sum(present, axis=-1), 1.0)[:, None]
