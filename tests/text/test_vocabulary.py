@@ -1,7 +1,11 @@
+import gzip
+import json
 from collections import Counter
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tfcap.text import Vocabulary
 from tfcap.text import word_tokenize
@@ -77,8 +81,77 @@ def test_words_that_cannot_be_told_apart_are_refused(words):
         Vocabulary(words)
 
 
+@pytest.mark.parametrize("eos", [False, True])
+@pytest.mark.parametrize("max_length", [None, 0, 2])
+def test_ragged_ids_are_those_of_the_sentences(vocabulary, eos, max_length):
+    batch = [["a", "dog", "zebra"], [], ["cat"]]
+    ids, splits = vocabulary.encode_ragged(batch, max_length, eos=eos)
+    assert ids.dtype == np.int32 and splits.dtype == np.int64
+    for row, tokens in enumerate(batch):
+        wanted = vocabulary.encode(tokens, max_length, eos)
+        assert ids[splits[row] : splits[row + 1]].tolist() == wanted
+    assert splits.tolist()[0] == 0 and splits[-1] == len(ids)
+    assert vocabulary.encode_ragged([])[1].tolist() == [0]
+
+
+@given(st.lists(st.lists(st.sampled_from(["a", "dog", "cat"]))), st.booleans())
+def test_what_was_encoded_decodes_to_itself(batch, eos):
+    vocabulary = Vocabulary(["a", "dog", "cat"])
+    sentences = [" ".join(tokens) for tokens in batch]
+    padded = vocabulary.encode_batch(batch, eos=eos)
+    assert vocabulary.decode_batch(padded) == sentences
+    assert vocabulary.decode_batch(padded.tolist()) == sentences
+    ids, splits = vocabulary.encode_ragged(batch, eos=eos)
+    rows = np.split(ids, splits[1:-1])[: len(batch)]
+    assert vocabulary.decode_batch(rows) == sentences
+
+
+def test_samples_and_tensors_decode_too(vocabulary):
+    tf = pytest.importorskip("tensorflow")
+    ids = np.array([[[4, 2, 0], [5, 4, 2]], [[6, 0, 0], [2, 9, 9]]])
+    wanted = [["a", "dog a"], ["cat", ""]]
+    assert vocabulary.decode_batch(ids) == wanted
+    assert vocabulary.decode_batch(tf.constant(ids)) == wanted
+    assert vocabulary.decode_batch(ids.tolist()) == wanted
+    ragged = tf.ragged.constant([[4, 5], [], [6]])
+    assert vocabulary.decode_batch(ragged) == ["a dog", "", "cat"]
+    assert vocabulary.decode(tf.constant([4, 5])) == "a dog"
+
+
+@pytest.mark.parametrize("bad", [7, -1, 2**40])
+def test_an_id_out_of_range_is_named_with_the_size(vocabulary, bad):
+    with pytest.raises(ValueError, match=rf"\[0, 7\).*Received: {bad} in pl"):
+        vocabulary.decode([4, bad])
+    with pytest.raises(ValueError, match=rf"^Row 1: `ids`.*: {bad} in place 2"):
+        vocabulary.decode_batch([[4, 4, 4], [4, 5, bad]])
+    assert vocabulary.decode([4, 2, bad]) == "a"
+
+
+@pytest.mark.parametrize("bad", [[4.5], ["a"], [None], 3, "a dog", None])
+def test_what_is_no_id_is_refused(vocabulary, bad):
+    with pytest.raises(TypeError, match="`ids` must be"):
+        vocabulary.decode(bad)
+    with pytest.raises(TypeError, match="Row 0: `ids` must be"):
+        vocabulary.decode_batch([bad])
+
+
+def test_karpathy_keeps_words_seen_more_than_five_times(shared_data):
+    with gzip.open(shared_data / "ucm" / "captions.jsonl.gz", "rt") as file:
+        images = [json.loads(line) for line in file]
+    words = json.loads((shared_data / "ucm" / "ix_to_word.json").read_text())
+    tokens = (w for image in images for row in image["tokens"] for w in row)
+    counts = Counter(tokens)
+    # A word of that data set is the empty string.
+    empty = counts.pop("") > 5
+    vocabulary = Vocabulary.from_counts(counts, min_count=6)
+    assert {*vocabulary.words, "", "UNK"} == set(words.values())
+    assert len(vocabulary.words) + 1 + empty == len(words) == 301
+
+
 def test_an_untokenized_sentence_is_refused(vocabulary):
     with pytest.raises(TypeError, match="word_tokenize"):
         vocabulary.encode("a dog")
     with pytest.raises(TypeError, match="word_tokenize"):
         vocabulary.encode_batch(["a dog"], 3)
+    with pytest.raises(TypeError, match="word_tokenize"):
+        vocabulary.encode_ragged([["a"], "dog"])

@@ -4,7 +4,6 @@ from tfcap.data.backbones import Backbone
 from tfcap.data.backbones import keras_cv_backbone
 from tfcap.data.backbones import keras_hub_backbone
 from tfcap.data.backbones import vgg19_backbone
-from tfcap.data.caption_encoder import CaptionEncoder
 from tfcap.data.caption_split import CaptionSplit
 from tfcap.data.coco_captions import load_captions
 from tfcap.data.coco_results import load_results

@@ -137,8 +137,7 @@ def _within(mark, kept):
 def _elisions(mark, kept):
     """Rules for the apostrophe at the ends of a word that is cut short."""
     found = [
-        # 't is, more'n, give 'em, the '90s
-        (r"'((?i:t))((?i:is|was))", rf" {STRAIGHT}\1 \2"),
+        # more 'n, give 'em, the '90s
         (rf"{mark}((?i:n))({_N})", rf" {kept}\1 \2"),
         (rf"{mark}((?i:em|till?|cause)|[2-9]0[Ss])", rf" {kept}\1 "),
         (
@@ -219,6 +218,8 @@ RULES = tuple(
         *_within("'", STRAIGHT),
         *_within("\u2019", CURLY),
         *_within("`", GRAVE),
+        # 't is, 't was
+        ("'", "'((?i:t))((?i:is|was))", rf" {STRAIGHT}\1 \2"),
         *_elisions("'", STRAIGHT),
         *_elisions("\u2019", CURLY),
         ("\u2019", "\u2019", " ' "),

@@ -34,6 +34,7 @@ class Vocabulary:
     Attributes:
         pad, bos, eos, unk: The integers 0, 1, 2, 3.
         words: Tuple of the words, the special tokens not included.
+        tokens: Tuple of the special tokens and the words: token i has id i.
         size: Integer, number of ids, special tokens included.
 
     Raises:
@@ -55,8 +56,8 @@ class Vocabulary:
 
     def __init__(self, words):
         self.words = tuple(words)
-        self._tokens = _SPECIAL + self.words
-        self._ids = {word: i for i, word in enumerate(self._tokens)}
+        self.tokens = _SPECIAL + self.words
+        self._ids = {word: i for i, word in enumerate(self.tokens)}
         for word in self.words:
             if not isinstance(word, str) or not word or word in _SPECIAL:
                 raise ValueError(
@@ -64,10 +65,10 @@ class Vocabulary:
                     f"tokens {', '.join(_SPECIAL)}. Received: {word!r} among "
                     "them. Leave it out: the special tokens are always there."
                 )
-        if len(self._ids) != len(self._tokens):
+        if len(self._ids) != len(self.tokens):
             raise ValueError(
                 "`words` must be distinct. Received: "
-                f"{len(self._tokens) - len(self._ids)} repetitions among "
+                f"{len(self.tokens) - len(self._ids)} repetitions among "
                 f"{len(self.words)} words. Pass `dict.fromkeys(words)`."
             )
 
@@ -90,7 +91,7 @@ class Vocabulary:
     @property
     def size(self):
         """Number of ids, the four special ones included."""
-        return len(self._tokens)
+        return len(self.tokens)
 
     def encode(self, tokens, max_length=None, eos=False):
         """Ids of a tokenized sentence.
@@ -184,7 +185,7 @@ class Vocabulary:
                     f"vocabulary. Received: {i} in place {len(words)}. Decode "
                     "with the vocabulary that encoded."
                 )
-            words.append(self._tokens[i])
+            words.append(self.tokens[i])
         skipped = _SPECIAL[self.pad], _SPECIAL[self.bos]
         return " ".join(word for word in words if word not in skipped)
 

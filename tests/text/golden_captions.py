@@ -1,0 +1,217 @@
+"""Tricky captions, and the words that Stanford's PTBTokenizer reads in them.
+
+The answers are those of CoreNLP 3.4.1 with `-preserveLines -lowerCase`, every
+caption alone, punctuation left out as the coco-caption scripts do.
+"""
+
+#: Pairs of a caption and its words, joined by spaces.
+GOLDEN = [
+    ("A man rides a horse.", "a man rides a horse"),
+    ("a man rides a horse", "a man rides a horse"),
+    ("Two dogs, a cat and three birds .", "two dogs a cat and three birds"),
+    (
+        "The dog's ball lies on the dogs' bed.",
+        "the dog 's ball lies on the dogs bed",
+    ),
+    (
+        "It's late, they're tired and she'll sleep; I'd say he's asleep, "
+        "we've seen I'm right.",
+        "it 's late they 're tired and she 'll sleep i 'd say he 's "
+        "asleep we 've seen i 'm right",
+    ),
+    (
+        "This isn't a cat, it can't bark and doesn't care.",
+        "this is n't a cat it ca n't bark and does n't care",
+    ),
+    ("He can'tell what it is", "he ca n'tell what it is"),
+    ("DON'T WALK", "do n't walk"),
+    ("A DON'T-WALK sign", "a do n't walk sign"),
+    (
+        "She cannot swim. CANNOT! cannot, (cannot)",
+        "she can not swim can not can not -lrb- can not -rrb-",
+    ),
+    (
+        "They're gonna wanna see, gotta go, gimme that, lemme in",
+        "they 're gon na wan na see got ta go gim me that lem me in",
+    ),
+    ("'Tis the season, 'twas the night", "'t is the season 't was the night"),
+    (
+        "A rock'n'roll band plays rock 'n' roll near the fish'n chips stand",
+        "a rock 'n' roll band plays rock 'n' roll near the fish 'n chips stand",
+    ),
+    (
+        "Give 'em a '57 car from the '50s and the 1950's",
+        "give 'em a '57 car from the '50s and the 1950 's",
+    ),
+    (
+        "A 4-wheeler beside a 3-D sign and a 20-something man",
+        "a 4-wheeler beside a 3-d sign and a 20-something man",
+    ),
+    (
+        "Half-eaten, home-made well-lit_room x_y",
+        "half-eaten home-made well-lit_room x_y",
+    ),
+    (
+        "A dog runs.. then stops... and sits.... or not......",
+        "a dog runs then stops and sits or not",
+    ),
+    (
+        "A clock that reads 11:44, 5:30pm and 12:05 p.m.",
+        "a clock that reads 11:44 5:30 pm and 12:05 p.m.",
+    ),
+    ("The score is 3-2, 10-12 or 21:15", "the score is 3-2 10-12 or 21:15"),
+    (
+        "On 10-29-2011, 10/29/11 and 2011-10-29",
+        "on 10-29-2011 10/29/11 and 2011-10-29",
+    ),
+    (
+        "22 3/4 St. and 1/2 of 3 1/2 pizzas",
+        "22 3/4 st. and 1/2 of 3 1/2 pizzas",
+    ),
+    (
+        "It costs $5.50, US$5, 5 cents, 50% or 1,000,000",
+        "it costs $ 5.50 us$ 5 5 cents 50 % or 1,000,000",
+    ),
+    (
+        "Temperatures of -5 to +5 and .5 or 0.5",
+        "temperatures of -5 to +5 and .5 or 0.5",
+    ),
+    (
+        "A 5'4\" man beside a 6\" sub and a 5'x6' rug",
+        "a 5 4 man beside a 6 sub and a 5 x6 rug",
+    ),
+    ("He was no. 5, No. 12 and said no.", "he was no. 5 no. 12 and said no"),
+    (
+        "A T.V. on a T.V stand near the U.S. flag, i.e. the U.S.A.",
+        "a t.v. on a t.v stand near the u.s. flag i.e. the u.s.a.",
+    ),
+    (
+        "A street sign for J.R. Smith, Ph.D., e.g. at 5 a.m.",
+        "a street sign for j.r. smith ph.d. e.g. at 5 a.m.",
+    ),
+    (
+        "Mr. and Mrs. Smith met Dr. Jones Jr. on St. John's Ave. vs. Co. Inc.",
+        "mr. and mrs. smith met dr. jones jr. on st. john 's ave. vs. co. inc.",
+    ),
+    (
+        "Signs for Main St., Oak Blvd., Elm Rd. and Ala. Calif. Mass. ky.",
+        "signs for main st. oak blvd. elm rd. and ala. calif. mass. ky.",
+    ),
+    (
+        "A girl on a swing, a boy in a can.; and a cat on a can., too",
+        "a girl on a swing a boy in a can. and a cat on a can. too",
+    ),
+    (
+        "A wall with the letter K. A man walks by",
+        "a wall with the letter k a man walks by",
+    ),
+    (
+        "A wall with the letter K. a man walks by",
+        "a wall with the letter k. a man walks by",
+    ),
+    ("A game for the Wii U.", "a game for the wii u."),
+    ("A vitamin C. The bottle", "a vitamin c the bottle"),
+    ("A bus.A man boards.it", "a bus.a man boards.it"),
+    ("Look!There is a cat?yes", "look!there is a cat?yes"),
+    ("A sink,toilet and tub,all white", "a sink toilet and tub all white"),
+    ("A sofa,t-shirt and table", "a sofa,t-shirt and table"),
+    (
+        "A tub/shower, his/her and/or black/white/red/green things w/ towels",
+        "a tub/shower his/her and/or black/white/red / green things w / towels",
+    ),
+    (
+        "An AT&T store, M&M's, r&b, R&B and black&white photo",
+        "an at&t store m&m 's r & b r&b and black & white photo",
+    ),
+    ("A C++ book, a c# sign, A+ work", "a c++ book a c# sign a + work"),
+    ("A man says \"hello\" and 'bye'", "a man says hello and bye"),
+    ("A ``quoted'' 'No Parking' sign", "a quoted no parking sign"),
+    ("An 'empty' room and 'till' drawers", "an 'em pty room and 'till drawers"),
+    (
+        "A man at (the) bus [stop] {now} <b>bold</b> <unk>",
+        "a man at -lrb- the -rrb- bus -lsb- stop -rsb- -lcb- now -rcb- "
+        "<b> bold </b> <unk>",
+    ),
+    (
+        "Smile :) or :-( or =D or <3 but not car:pet",
+        "smile :-rrb- or :--lrb- or =d or < 3 but not car pet",
+    ),
+    (
+        "Follow #cats and @cat_lover5 at http://cats.com/a.jpg, or "
+        "www.cats.org!",
+        "follow #cats and @cat_lover5 at http://cats.com/a.jpg or www.cats.org",
+    ),
+    ("Mail me@cats.com.", "mail me@cats.com"),
+    (
+        "Call 555-1234 or (555) 555-1234 now",
+        "call 555-1234 or -lrb-555-rrb- 555-1234 now",
+    ),
+    (
+        "A #1 fan & a * star ** ~ ^ | \\ / = + % @ #",
+        "a # 1 fan & a * star ** ~ ^ | \\ / = + % @ #",
+    ),
+    ("Wow!! Really?! No! Yes?", "wow !! really ?! no yes"),
+    ("A - B -- C --- D ---- E ----- F", "a b c d e ----- f"),
+    ("A b-c, d- e -f", "a b-c d e f"),
+    (
+        "ma'am, o'clock, O'Brien, d'oeuvre, hors d'oeuvres, c'mon, "
+        "y'all, l'eau, Hawai'i, jack-o'-lantern",
+        "ma'am o'clock o'brien d'oeuvre hors d'oeuvres c'mon y' all "
+        "l'eau hawai'i jack-o lantern",
+    ),
+    (
+        "singin' and somethin' ol' school Dunkin' donuts",
+        "singin and somethin' ol' school dunkin' donuts",
+    ),
+    ("&quot;A cat &amp; a dog&quot; &lt;3", "a cat & a dog < 3"),
+    (
+        "A caf\xe9 with cr\xe8me br\xfbl\xe9e and a jalape\xf1o",
+        "a caf\xe9 with cr\xe8me br\xfbl\xe9e and a jalape\xf1o",
+    ),
+    (
+        "It\u2019s a dog\u2019s bed, isn\u2019t it? \u201cYes\u201d, "
+        "\u2018no\u2019 o\u2019clock",
+        "it 's a dog 's bed is n't it yes no o\u2019clock",
+    ),
+    ("A cat \u2014 black \u2013 sleeps\u2026", "a cat black sleeps"),
+    (
+        "Half \xbd of \xa35 or \u20ac5 for 50\xa2 at 20\xb0 \xa9 \u2122 3\xd74",
+        "half 1/2 of # 5 or $ 5 for 50 cents at 20 \xb0 \xa9 \u2122 3 \xd7 4",
+    ),
+    (
+        "A smile \U0001f600 and a thumb\U0001f44d\U0001f3fd",
+        "a smile and a thumb",
+    ),
+    (
+        "\u732b\u304c\u3044\u308b \u0441\u043e\u0431\u0430\u043a\u0430 "
+        "\u0391\u03a3 \u0938\u094d\u0924\u094d\u0930\u0940",
+        "\u732b\u304c\u3044\u308b \u0441\u043e\u0431\u0430\u043a\u0430 "
+        "\u03b1\u03c2 \u0938\u094d\u0924\u094d\u0930\u0940",
+    ),
+    (
+        "A soft\xadhyphen, a no\xa0break space, a zero\u200bwidth one",
+        "a softhyphen a no break space a zero width one",
+    ),
+    (
+        "A caf e\u0301 decomposed cafe\u0301",
+        "a caf e\u0301 decomposed cafe\u0301",
+    ),
+    ("a\tb\x00c\x1fd", "a b c d"),
+    ("It`s a cat, can`t you see, ma`am?", "it s a cat ca n`t you see ma`am"),
+    ("", ""),
+    (" \t ", ""),
+    ("...", ""),
+    (".", ""),
+    ("?!", "?!"),
+    ("A B. C. D", "a b. c. d"),
+    (
+        "Number 7-Eleven and 7up in 2x4 20mph 1st 2nd 60s",
+        "number 7-eleven and 7up in 2x4 20mph 1st 2nd 60s",
+    ),
+    ("Well...yes --no- way", "well yes no way"),
+    (
+        'Toys"R"Us and iPad\'s 9.5in screen',
+        "toys r us and ipad 's 9.5 in screen",
+    ),
+    ("5 o'clock at 8:00am w/o a b/w TV", "5 o'clock at 8:00 am w/o a b/w tv"),
+]

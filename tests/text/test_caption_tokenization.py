@@ -1,0 +1,135 @@
+import gzip
+import hashlib
+import json
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.text.golden_captions import GOLDEN
+from tfcap.text import JavaError
+from tfcap.text import caption_tokenize
+from tfcap.text import caption_tokenize_batch
+from tfcap.text import ptb_tokenize
+
+#: Of each set of real captions: how many there are, and a digest of Java's
+#: answers to them, each caption alone.
+REAL = {
+    "coco": (70741, "f67faa55160c64de0c76468463246be8"),
+    "flickr8k": (35455, "b2128b696994be951f485f3df9bf7bda"),
+    "ucm": (10500, "8775b8988094891f7f2739959cbb70fd"),
+}
+
+
+def read_captions(folder, name):
+    """All captions of one set of real data, in their order."""
+    if name == "flickr8k":
+        with gzip.open(folder / name / "captions.json.gz", "rt") as file:
+            return [c for image in json.load(file) for c in image["captions"]]
+    with gzip.open(folder / name / "captions.jsonl.gz", "rt") as file:
+        images = [json.loads(line) for line in file]
+    if name == "ucm":
+        return [" ".join(words) for i in images for words in i["tokens"]]
+    return [caption for image in images for caption in image["captions"]]
+
+
+def digest(rows):
+    text = "\n".join(" ".join(words) for words in rows)
+    return hashlib.sha256(text.encode()).hexdigest()[:32]
+
+
+def java(captions):
+    """Java's words of every caption, none of which sees the next one."""
+    rows = [text for caption in captions for text in ("zq", caption)] + ["zq"]
+    try:
+        found = ptb_tokenize(rows)
+    except JavaError as error:
+        pytest.skip(str(error))
+    # Some tokens hold a no-break space, at which the scores split them.
+    return [" ".join(words).split() for words in found[1::2]]
+
+
+@pytest.mark.parametrize("caption, words", GOLDEN)
+def test_tricky_captions_split_as_java_splits_them(caption, words):
+    assert caption_tokenize(caption) == words.split()
+
+
+def test_a_batch_is_its_captions_in_their_order():
+    captions = [caption for caption, _ in GOLDEN]
+    wanted = [words.split() for _, words in GOLDEN]
+    assert caption_tokenize_batch(captions) == wanted
+    assert caption_tokenize_batch(iter(captions)) == wanted
+    assert caption_tokenize_batch([]) == []
+
+
+@pytest.mark.parametrize("name", REAL)
+def test_real_captions_split_as_java_split_them(shared_data, name):
+    captions = read_captions(shared_data, name)
+    count, wanted = REAL[name]
+    assert len(captions) == count
+    assert digest(caption_tokenize_batch(captions)) == wanted
+
+
+@pytest.mark.slow
+def test_java_itself_agrees():
+    captions, wanted = zip(*GOLDEN, strict=True)
+    assert java(captions) == [words.split() for words in wanted]
+
+
+@pytest.mark.slow
+def test_java_itself_agrees_on_real_captions(shared_data):
+    captions = read_captions(shared_data, "coco")[::10]
+    assert caption_tokenize_batch(captions) == java(captions)
+
+
+@given(st.lists(st.text()))
+def test_any_unicode_gives_words_without_white_space(captions):
+    rows = caption_tokenize_batch(captions)
+    assert len(rows) == len(captions)
+    for words in rows:
+        assert all(word and word.split() == [word] for word in words)
+
+
+@given(st.text(alphabet=st.sampled_from("aSTdn'\u2019`.,-:5 /@#&\t()é\u2028")))
+def test_glued_signs_never_fail(caption):
+    words = caption_tokenize(caption)
+    assert words == [word for word in " ".join(words).split() if word]
+
+
+@given(st.text(), st.characters(categories=["Cc", "Zl", "Zp"]), st.text())
+def test_no_caption_shifts_another_one(before, control, after):
+    captions = ["a dog", f"{before}{control}{after}", "two cats"]
+    rows = caption_tokenize_batch(captions)
+    assert [rows[0], rows[2]] == [["a", "dog"], ["two", "cats"]]
+
+
+def test_what_java_takes_for_a_new_line_is_white_space():
+    for sign in "\n\r\v\f\u2028\u2029\x1c\x1d\x1e":
+        assert caption_tokenize(f"a{sign}b") == ["a", "b"]
+
+
+def test_half_a_character_is_white_space():
+    assert caption_tokenize("a \ud83d b\udc00c") == ["a", "b", "c"]
+
+
+@pytest.mark.parametrize(
+    "piece",
+    ["n'", "a.", "a..", "http://", "a@", "<a", "'s", "5-", "1/", "o'a", "x"],
+)
+def test_a_pathological_caption_takes_linear_time(piece):
+    start = time.process_time()
+    caption_tokenize(piece * 20_000)
+    assert time.process_time() - start < 2.0
+
+
+@pytest.mark.parametrize("text", [None, 3, b"a dog", ["a", "dog"]])
+def test_what_is_no_caption_is_refused(text):
+    with pytest.raises(TypeError, match="`text` must be a string. Received"):
+        caption_tokenize(text)
+
+
+@pytest.mark.parametrize("texts", ["a dog", None])
+def test_what_is_no_batch_is_refused(texts):
+    with pytest.raises(TypeError, match="`texts` must be an iterable"):
+        caption_tokenize_batch(texts)
