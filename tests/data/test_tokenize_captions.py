@@ -1,5 +1,7 @@
 import sys
 
+import keras
+import numpy as np
 import pytest
 import tensorflow as tf
 from hypothesis import given
@@ -9,6 +11,7 @@ from hypothesis import strategies as st
 from tests.text.golden_captions import GOLDEN
 from tests.text.test_caption_tokenization import read_captions
 from tfcap.data import tokenize_captions
+from tfcap.text import Vocabulary
 from tfcap.text import caption_tokenize_batch
 
 pytest.importorskip("tensorflow_text")
@@ -52,6 +55,54 @@ def test_a_data_set_is_mapped_in_batches():
     rows = [row for batch in data for row in batch.to_list()]
     wanted = caption_tokenize_batch(CAPTIONS)
     assert rows == [[word.encode() for word in words] for words in wanted]
+
+
+@keras.saving.register_keras_serializable(package="tests")
+class Reader(keras.layers.Layer):
+    """Captions to ids, as a user's model may hold them."""
+
+    def __init__(self, vocabulary, **kwargs):
+        super().__init__(**{"dtype": "int32", **kwargs})
+        self.vocabulary = vocabulary
+        self.supports_jit = False
+        tokens = tf.constant(vocabulary.tokens)
+        pairs = tf.lookup.KeyValueTensorInitializer(
+            tokens, tf.range(vocabulary.size)
+        )
+        self.table = tf.lookup.StaticHashTable(pairs, vocabulary.unk)
+
+    def call(self, captions):
+        words = tokenize_captions(captions)
+        ids = words.with_flat_values(self.table.lookup(words.flat_values))
+        return ids.to_tensor(shape=[None, 20])
+
+    def compute_output_shape(self, input_shape):
+        return (*input_shape, 20)
+
+    def get_config(self):
+        vocabulary = self.vocabulary.get_config()
+        return {**super().get_config(), "vocabulary": vocabulary}
+
+    @classmethod
+    def from_config(cls, config):
+        vocabulary = Vocabulary.from_config(config.pop("vocabulary"))
+        return cls(vocabulary, **config)
+
+
+def test_a_saved_model_holds_its_vocabulary_and_reads_text(tmp_path):
+    vocabulary = Vocabulary(["a", "dog", "n't", "o'clock", "caf\xe9"])
+    captions = keras.Input((), dtype="string")
+    ids = Reader(vocabulary, name="reader")(captions)
+    model = keras.Model(captions, ids)
+    model.save(tmp_path / "model.keras")
+    loaded = keras.models.load_model(tmp_path / "model.keras")
+    assert loaded.get_layer("reader").vocabulary == vocabulary
+    model.export(tmp_path / "exported", verbose=False)
+    exported = tf.saved_model.load(tmp_path / "exported")
+    tokens = caption_tokenize_batch(CAPTIONS)
+    wanted = vocabulary.encode_batch(tokens, 20)
+    for reads in (model, loaded, exported.serve):
+        np.testing.assert_array_equal(reads(tf.constant(CAPTIONS)), wanted)
 
 
 def test_no_captions_are_no_rows():

@@ -52,10 +52,12 @@ class PairwiseDiversity(Reward):
 
     Example:
 
+    >>> from types import SimpleNamespace as Namespace
+    >>> episode = Namespace(speaker=Namespace(eos=2), inputs={})
     >>> tokens = np.array([[[5, 6, 7, 2], [5, 6, 7, 2], [8, 9, 2, 0]]])
     >>> said = tfcap.decoding.Rollout(tokens, (tokens > 0).astype("float32"))
     >>> reward = tfcap.rewards.PairwiseDiversity("edit", count_eos=False)
-    >>> print(reward(said, tfcap.objectives.Episode(None, None, 0)).numpy())
+    >>> print(reward(said, episode).numpy())
     [[0.5 0.5 1. ]]
 
     Reference:

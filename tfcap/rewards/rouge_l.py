@@ -42,7 +42,7 @@ class ROUGEL(ReferenceReward):
     >>> tokens = np.array([[[5, 6, 7, 2], [7, 5, 2, 0]]])
     >>> said = tfcap.decoding.Rollout(tokens, (tokens > 0).astype("float32"))
     >>> print(tfcap.rewards.ROUGEL()(said, episode).numpy().round(3))
-    [[1.    0.555]]
+    [[1.    0.557]]
 
     Reference:
 
