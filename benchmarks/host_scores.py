@@ -119,7 +119,15 @@ def cached_cider(samples, targets, references, vocabulary):
 
     Its Cider and the CiderD of self-critical training run the same loops.
     """
+    import math
+
     from pycocoevalcap.cider.cider_scorer import CiderScorer
+
+    class Cached(CiderScorer):
+        # The number of documents counted, not of those that are scored.
+        ref_len = property(
+            lambda self: math.log(len(references)), lambda self, value: None
+        )
 
     def text(ids):
         return " ".join(map(str, ids))
@@ -129,13 +137,11 @@ def cached_cider(samples, targets, references, vocabulary):
         ids = [vocabulary.encode(c, eos=True) for c in captions]
         corpus += (None, [text(i) for i in ids])
     corpus.compute_doc_freq()
-    said, true = (
-        [text(c) for c in samples],
-        [list(map(text, r)) for r in targets],
-    )
+    said = [text(c) for c in samples]
+    true = [[text(r) for r in captions] for captions in targets]
 
     def call():
-        scorer = CiderScorer()
+        scorer = Cached()
         scorer.document_frequency = corpus.document_frequency
         for pair in zip(said, true):
             scorer += pair

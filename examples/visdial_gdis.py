@@ -30,7 +30,11 @@ from tfcap.recipes import visdial_data
 from tfcap.recipes import world_data
 from tfcap.recipes import write_page
 
-QUICK_WORLD = {"train": 100, "val": 10, "test": 20, "encoder_epochs": 1}
+#: Sizes of the embedded world that are not its own, by settings.
+SIZES = {
+    "world": {"train": 5000},
+    "quick": {"train": 100, "val": 10, "test": 20, "encoder_epochs": 1},
+}
 
 
 def parse(argv):
@@ -65,7 +69,7 @@ def open_study(options):
     if options.data == "visdial":
         data = visdial_data(options.root, options.vgg19_weights, options.norm)
     else:
-        sizes = QUICK_WORLD if options.quick else {}
+        sizes = SIZES.get(options.settings, {})
         data = world_data(options.root, **sizes)
     settings = SETTINGS[options.settings]
     return DialogStudy(data, settings, options.out, options.seed)

@@ -1,7 +1,12 @@
 import os
 import pathlib
 
+import hypothesis
 import pytest
+
+# A busy machine is no failure.
+hypothesis.settings.register_profile("unhurried", deadline=None)
+hypothesis.settings.load_profile("unhurried")
 
 ROOT = pathlib.Path(__file__).parents[1]
 

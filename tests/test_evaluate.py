@@ -23,7 +23,7 @@ REFERENCES = {
     4: ["A dog runs!", "The dog is running"],
     2: ["A red bus, parked", "A bus"],
 }
-PYTHON = ["--metrics", "bleu", "rouge_l", "cider_d"]
+PYTHON = ["--metrics", "bleu,rouge_l,cider_d"]
 
 
 @pytest.fixture(autouse=True)
@@ -116,7 +116,7 @@ def test_what_is_absent_is_named_and_takes_nothing_with_it(
 
 def test_what_is_asked_for_by_name_and_absent_is_a_failure(files, capsys):
     files = files["results"], files["coco"]
-    assert run(*files, "--metrics", "rouge_l", "spider", "bcmr") == 1
+    assert run(*files, "--metrics", "rouge_l,spider,bcmr") == 1
     told = capsys.readouterr().out
     assert "SPIDEr is absent: SPICE, a part of it, is absent" in told
     assert "BCMR is absent: METEOR, a part of it, is absent" in told

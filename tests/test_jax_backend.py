@@ -1,4 +1,4 @@
-"""The layers' contract on another backend, in a process of its own."""
+"""The contracts on another backend, in a process of their own."""
 
 import importlib.util
 import os
@@ -8,13 +8,18 @@ import sys
 
 import pytest
 
-# One pass over every layer; the rest of the contract has no backend in it.
-CHOSEN = "config or every_weight or ((graph_agree or the_seed) and not Encoder)"
+# One pass over every part; the rest of the contracts has no backend in it.
+LAYERS = "config or every_weight or ((graph_agree or the_seed) and not Encoder)"
+REWARDS = "values"
 TESTS = pathlib.Path(__file__).parent
 
 
 @pytest.mark.skipif(importlib.util.find_spec("jax") is None, reason="needs JAX")
-def test_layers_meet_their_contract_on_jax():
+@pytest.mark.parametrize(
+    "contract, chosen",
+    [("test_contract.py", LAYERS), ("rewards/test_contract.py", REWARDS)],
+)
+def test_parts_meet_their_contract_on_jax(contract, chosen):
     environment = {
         **os.environ,
         "KERAS_BACKEND": "jax",
@@ -22,8 +27,7 @@ def test_layers_meet_their_contract_on_jax():
         "CUDA_VISIBLE_DEVICES": "",
     }
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
-    command += ["-k", CHOSEN, "-W", "default"]
-    command.append(str(TESTS / "test_contract.py"))
+    command += ["-k", chosen, "-W", "default", str(TESTS / contract)]
     run = subprocess.run(
         command,
         cwd=TESTS.parent,

@@ -57,10 +57,9 @@ def _parser():
     add("references", help="annotations of COCO, or a file of Karpathy's")
     add(
         "--metrics",
-        nargs="+",
-        metavar="NAME",
-        choices=[*METRICS, "all"],
-        help=f"any of {', '.join(METRICS)}, or all; "
+        type=_metrics,
+        metavar="NAME,NAME",
+        help=f"any of {', '.join(METRICS)}, with commas between, or all; "
         f"default: {', '.join(DEFAULT_METRICS)}",
     )
     add("--split", help="split of Karpathy's file, such as test")
@@ -86,6 +85,18 @@ def _parser():
     add("--spice-home", help="folder with the models of SPICE")
     add("--quiet", action="store_true", help="no progress on standard error")
     return parser
+
+
+def _metrics(text):
+    """Names of metrics from a list with commas."""
+    names = [name.strip() for name in text.split(",")]
+    for name in names:
+        if name not in (*METRICS, "all"):
+            raise argparse.ArgumentTypeError(
+                f"must be among {', '.join(METRICS)}, all, with commas "
+                f"between. Received: {name!r}"
+            )
+    return names
 
 
 def _run(options):

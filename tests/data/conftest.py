@@ -1,6 +1,4 @@
 import json
-import os
-import pathlib
 
 import numpy as np
 import pytest
@@ -86,12 +84,9 @@ def encoded(visdial_file):
 
 
 @pytest.fixture
-def real_visdial():
+def real_visdial(shared_data):
     """The real dialogs that a developer may have beside the checkout."""
-    root = os.environ.get("TFCAP_SHARED_DATA")
-    if root is None:
-        root = pathlib.Path(__file__).parents[3] / "shared" / "data"
-    path = pathlib.Path(root, "visdial", "visdial_1.0_val_rebuilt.json.gz")
+    path = shared_data / "visdial" / "visdial_1.0_val_rebuilt.json.gz"
     if not path.exists():
         pytest.skip(f"{path} is not there")
     return path

@@ -17,7 +17,7 @@ def example():
     spec = importlib.util.spec_from_file_location("visdial_gdis", PATH)
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
-    module.QUICK_WORLD = SIZES
+    module.SIZES["quick"] = SIZES
     return module
 
 
@@ -53,7 +53,7 @@ def test_an_interrupted_run_goes_on(
     # The first row was not trained again.
     assert len(steps) == 8 + 5
     found = json.loads((tmp_path / "run" / "results.json").read_text())
-    assert list(found["rows"]) == ["lf_g", "hciae_g_mle"]
+    assert list(found["rows"]) == ["answer_prior", "lf_g", "hciae_g_mle"]
     assert set(found["versions"]) == {"tfcap", "keras", "tensorflow"}
     assert found["seed"] == 0 and found["settings"]["units"] == 32
     assert list((tmp_path / "run").rglob("events.out.tfevents*"))

@@ -72,7 +72,7 @@ def test_networks_that_are_not_all_there_are_not_loaded(done):
     assert json.loads(path.read_text()) == ["generator"]
     whole = path.read_text()
     path.unlink()
-    # Its checkpoint has every epoch, so nothing is trained again.
+    # What is not whole is trained again.
     again = study(done).networks("lf_g")["generator"]
     assert path.read_text() == whole
     loaded = study(done).networks("lf_g")["generator"]
@@ -91,7 +91,7 @@ def test_few_dialogs_are_ranked_after_an_epoch(
         seen["count"] = found[0].result()["count"] if found else None
         return fit(*args, callbacks=[], **kwargs)
 
-    monkeypatch.setattr("tfcap.recipes.visdial_study.fit", spy)
+    monkeypatch.setattr("tfcap.recipes.study.fit", spy)
     made = study(tmp_path, validation_dialogs=limit)
     made.networks("lf_g")
     index = made.data.validation.question_index

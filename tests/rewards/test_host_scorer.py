@@ -56,7 +56,7 @@ def test_identical_captions_are_scored_once():
 
 def test_references_come_with_the_captions_of_their_image():
     scorer = Recorder()
-    reward = HostScorer(scorer, captions.VOCABULARY, with_references=True)
+    reward = HostScorer(scorer, captions.VOCABULARY, references="references")
     tokens, human = BATCH.tokens[[0, 0, 1]], BATCH.human[[0, 2, 1]]
     tokens[:, 1] = tokens[:, 0]
     reward(captions.rollout(tokens), captions.episode(human))

@@ -66,6 +66,8 @@ def test_sums_of_sums_are_one_sum():
     reward = 2.0 * (Length() + 3.0 * Constant(1.0)) + Length()
     assert [weight for weight, _ in reward.weighted] == [2.0, 6.0, 1.0]
     assert reward.terms == ("length", "constant", "length_2")
+    reward = sum([Length(), Constant(1.0)]) - 2.0 * -Length()
+    assert [weight for weight, _ in reward.weighted] == [1.0, 1.0, 2.0]
 
 
 def test_a_named_sum_may_be_a_term():
@@ -90,7 +92,7 @@ def test_credit_for_words_and_for_captions_add_up():
 
 def test_a_variable_weight_is_read_at_every_step():
     weight = keras.Variable(1.0)
-    reward = WeightedSum([(weight, Constant(2.0))])
+    reward = 1.0 * (Constant(2.0) * weight)
     rollout = Episode(tiny.TableSpeaker(), tiny.batch(1)).rollout(decoder())
     graph = tf.function(lambda: reward(rollout, None))
     np.testing.assert_array_equal(graph(), [[2.0, 2.0, 2.0]])
@@ -136,3 +138,5 @@ def test_an_empty_sum_is_refused():
         Length() + 1.0
     with pytest.raises(TypeError):
         Length() * Length()
+    with pytest.raises(TypeError):
+        1.0 + Length()

@@ -62,6 +62,10 @@ def test_leaving_out_what_one_document_holds_changes_no_weight():
     wanted = np.log(30.0) - np.log(np.maximum(every.lookup(keys), 1))
     np.testing.assert_array_equal(table.weights(keys), wanted)
     assert table.weights(unseen) == table.largest_weight
+    square = keys[: len(keys) // 2 * 2].reshape(2, -1)[:, ::-1]
+    np.testing.assert_array_equal(
+        table.lookup(square), [[table.lookup(k) for k in x] for x in square]
+    )
 
 
 def test_words_and_padded_ids_are_counted_alike():
@@ -70,7 +74,7 @@ def test_words_and_padded_ids_are_counted_alike():
     for row, sentences in zip(rows, CORPUS):
         row[: len(sentences)] = VOCABULARY.encode_batch(sentences, 9, eos=True)
     lists = [[VOCABULARY.encode(c) for c in sentences] for sentences in CORPUS]
-    for ids in (rows, lists):
+    for ids in (rows, lists, iter(lists)):
         again = DocumentFrequencies.from_references(
             ids, VOCABULARY, min_count=1
         )

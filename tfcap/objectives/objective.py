@@ -89,6 +89,10 @@ class Objective:
             return NotImplemented
         return WeightedSum((*self.terms, *other.terms))
 
+    def __radd__(self, other):
+        # `sum()` starts from 0.
+        return self if isinstance(other, int) and other == 0 else NotImplemented
+
     def __sub__(self, other):
         return self + -1.0 * other
 

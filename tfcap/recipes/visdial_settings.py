@@ -112,9 +112,9 @@ WORLD = replace(
     WORLD_LONG,
     generator_epochs=2,
     discriminator_epochs=1,
-    softmax_negatives=20,
-    negatives=10,
-    in_batch_negatives=20,
+    softmax_negatives=10,
+    negatives=5,
+    in_batch_negatives=10,
     transfer_epochs=1,
 )
 

@@ -1,6 +1,5 @@
 """One data set, one seed, and every row that was trained on it."""
 
-import json
 import os
 from dataclasses import asdict
 
@@ -13,16 +12,18 @@ from tfcap.data import DialogBatches
 from tfcap.decoding import Greedy
 from tfcap.metrics import answer_statistics
 from tfcap.recipes.answer_prior import answer_prior
+from tfcap.recipes.study import Study
+from tfcap.recipes.study import read_json
+from tfcap.recipes.study import write_json
 from tfcap.recipes.visdial import ROWS
 from tfcap.recipes.visdial import needed
 from tfcap.training import RankingEvaluation
 from tfcap.training import discriminative_ranking
-from tfcap.training import fit
 from tfcap.training import generate
 from tfcap.training import generative_ranking
 
 
-class DialogStudy:
+class DialogStudy(Study):
     """Trains rows, keeps them, and ranks what they say.
 
     A row that is on disk is loaded; one that was interrupted goes on where it
@@ -54,14 +55,16 @@ class DialogStudy:
         verbose=1,
         validation_dialogs=100,
     ):
+        about = {
+            "settings": asdict(settings),
+            "seed": seed,
+            "data": [data.name, len(data.train), len(data.test)],
+        }
+        super().__init__(directory, about, seed, verbose)
         self.data = data
         self.settings = settings
-        self.directory = str(directory)
-        self.seed = seed
-        self.verbose = verbose
         self.validation_dialogs = validation_dialogs
         self._kept = {}
-        self._claim()
 
     def networks(self, row, fresh=False):
         """The trained networks of a row by role, trained now if need be.
@@ -76,16 +79,16 @@ class DialogStudy:
                 f"row={row!r}."
             )
         if row not in self._kept:
-            found = self._load(row)
+            found = self.load(row)
             if not found:
                 for other in needed(row, self.settings):
                     self.networks(other)
-                self._say(f"{row}: {ROWS[row].__doc__.splitlines()[0]}")
+                self.say(f"{row}: {ROWS[row].__doc__.splitlines()[0]}")
                 # Here, so that a row is the same after rows trained or loaded.
                 keras.utils.set_random_seed(self.seed)
                 found = ROWS[row](self)
             self._kept[row] = found
-        return self._load(row) if fresh else self._kept[row]
+        return self.load(row) if fresh else self._kept[row]
 
     def result(self, row):
         """The figures of a row on the test split.
@@ -94,11 +97,11 @@ class DialogStudy:
             Dict with `generative` and `discriminative` metrics, as the row has
             them, and `answers`, statistics of its greedy answers.
         """
-        path = self._path(row, "result.json")
+        path = self.path(row, "result.json")
         if os.path.exists(path):
             return read_json(path)
         networks = self.networks(row)
-        self._say(f"{row}: ranking the test split")
+        self.say(f"{row}: ranking the test split")
         result = {}
         if "generator" in networks:
             generator = networks["generator"]
@@ -106,7 +109,7 @@ class DialogStudy:
             result["generative"] = report.result()
             said = self._said(generator)
             result["answers"] = self._statistics(said)
-            write_json(self._path(row, "answers.json"), said)
+            write_json(self.path(row, "answers.json"), said)
         if "discriminator" in networks:
             report = self._rank(
                 discriminative_ranking, networks["discriminator"], "test"
@@ -156,36 +159,16 @@ class DialogStudy:
         Returns:
             List of strings, a question each, for the first sample.
         """
-        path = self._path(row, "answers.json")
+        path = self.path(row, "answers.json")
         if decoder is None and os.path.exists(path):
             end = None if limit is None else limit * self.data.test.rounds
             return read_json(path)[:end]
         generator = self.networks(row)["generator"]
         return self._said(generator, decoder, limit)
 
-    def fit(self, row, model, batches, epochs, **networks):
-        """Trains a row and keeps its networks. Called by the row itself."""
-        optimizer = getattr(model, "optimizer", None)
-        if optimizer is not None and not optimizer.built:
-            # Left to the first step, its variables cost a second trace of it.
-            optimizer.build(model.trainable_variables)
-        board = keras.callbacks.TensorBoard(
-            self._path(row, ""), write_graph=False
-        )
-        fit(
-            model,
-            batches,
-            epochs,
-            self._path(row, "checkpoints"),
-            callbacks=[*self._validation(networks), board],
-            verbose=self.verbose,
-        )
-        for role, network in networks.items():
-            network.trainable = True
-            network.save(self._path(row, f"{role}.keras"))
-        # Last, so that it tells that all are there, and whole.
-        write_json(self._path(row, "networks.json"), list(networks))
-        return networks
+    def fit(self, name, model, batches, epochs, callbacks=(), **networks):
+        callbacks = [*callbacks, *self._validation(networks)]
+        return super().fit(name, model, batches, epochs, callbacks, **networks)
 
     def _prior(self):
         found = answer_prior(self.data.train, self.data.test).result()
@@ -246,67 +229,12 @@ class DialogStudy:
         said = [answer for answer, there in zip(said, asked) if there]
         return answer_statistics(said, corpus)
 
-    def _load(self, row):
-        path = self._path(row, "networks.json")
-        roles = read_json(path) if os.path.exists(path) else ()
-        return {
-            role: keras.saving.load_model(self._path(row, f"{role}.keras"))
-            for role in roles
-        }
-
     def _write(self, row, result):
         """Writes the test figures beside the training curves."""
-        writer = tf.summary.create_file_writer(self._path(row, "test"))
+        writer = tf.summary.create_file_writer(self.path(row, "test"))
         with writer.as_default(step=0):
             for group, values in result.items():
                 for name, value in values.items():
                     tag = f"{group}/{name}".replace("@", "_")
                     tf.summary.scalar(tag, value)
         writer.close()
-
-    def _claim(self):
-        """Writes down what the directory is for; refuses another study's."""
-        data = self.data
-        about = {
-            "settings": asdict(self.settings),
-            "seed": self.seed,
-            "data": [data.name, len(data.train), len(data.test)],
-        }
-        path = os.path.join(self.directory, "study.json")
-        if os.path.exists(path):
-            found = read_json(path)
-            # Settings that came later were not there to differ.
-            found["settings"] = {**about["settings"], **found["settings"]}
-            if found != about:
-                wrong = [key for key in about if found.get(key) != about[key]]
-                raise ValueError(
-                    "`directory` must be empty or of the same study. "
-                    f"Received: directory={self.directory!r}, of another "
-                    f"study's {' and '.join(wrong)}. Choose another one, or "
-                    "remove it."
-                )
-            return
-        os.makedirs(self.directory, exist_ok=True)
-        write_json(path, about)
-
-    def _path(self, row, name):
-        folder = os.path.join(self.directory, row)
-        os.makedirs(folder, exist_ok=True)
-        return os.path.join(folder, name)
-
-    def _say(self, text):
-        if self.verbose:
-            print(text, flush=True)
-
-
-def read_json(path):
-    """What a JSON file holds."""
-    with open(path) as file:
-        return json.load(file)
-
-
-def write_json(path, content):
-    """Writes a file that is there whole or not at all."""
-    with open(f"{path}.partial", "w") as file:
-        json.dump(content, file, indent=1)
-    os.replace(f"{path}.partial", path)

@@ -5,9 +5,9 @@ from keras import ops
 from tfcap.ops import ngram_counts
 from tfcap.ops import sentence_lengths
 from tfcap.rewards.reference_reward import ReferenceReward
-from tfcap.rewards.sentence_bleu import check_smoothing
 from tfcap.rewards.sentence_bleu import closest_length
 from tfcap.rewards.sentence_bleu import sentence_bleu
+from tfcap.text.scores.smoothing import check_smoothing
 
 
 class BLEU(ReferenceReward):
@@ -37,7 +37,7 @@ class BLEU(ReferenceReward):
         effective_order: Boolean, whether the mean is over those orders only
             that the caption is long enough for. Defaults to `False`.
         count_eos: Boolean, whether the end token counts as a word. Defaults
-            to `True`.
+            to `True`, see `tfcap.rewards.ReferenceReward`.
         references: String, the key of the references in the batch. Defaults
             to `"references"`.
         jit_compile: Boolean, see `tfcap.rewards.ReferenceReward`. Defaults to

@@ -7,6 +7,7 @@ from tfcap.ops import ngram_counts
 from tfcap.ops import sentence_lengths
 from tfcap.rewards.reference_reward import ReferenceReward
 from tfcap.rewards.reference_reward import mean_over_references
+from tfcap.text.scores.cider_d import check_sigma
 
 
 class CIDErD(ReferenceReward):
@@ -68,10 +69,7 @@ class CIDErD(ReferenceReward):
         jit_compile=True,
         name="cider_d",
     ):
-        if not sigma > 0:
-            raise ValueError(
-                f"`sigma` must be positive. Received: sigma={sigma}."
-            )
+        check_sigma(sigma)
         if document_frequencies.max_order < 4:
             raise ValueError(
                 "`document_frequencies` must count n-grams of up to 4 words. "

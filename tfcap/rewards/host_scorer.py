@@ -9,6 +9,7 @@ from keras import ops
 
 from tfcap.ops import check_shape
 from tfcap.ops import words_only
+from tfcap.rewards.reference_reward import human_captions
 from tfcap.rewards.reward import Reward
 
 
@@ -22,13 +23,14 @@ class HostScorer(Reward):
 
     Args:
         function: Callable from a list of captions, strings, to as many
-            numbers. With `with_references`, from two lists, captions and for
-            each the list of the human captions of its image.
+            numbers. With `references`, from two lists, captions and for each
+            the list of the human captions of its image.
         vocabulary: Object with `decode(ids)` from a list of ids to a string,
             such as `tfcap.text.Vocabulary`. Ids end with the last word.
-        with_references: Boolean, whether `function` takes references,
-            `inputs["references"]` of shape `(B, N, T)`. Identical captions of
-            one image are then scored once. Defaults to `False`.
+        references: String, the key of the references in the batch, integers
+            of shape `(B, N, T)`, where `function` takes them. Identical
+            captions of one image are then scored once. Defaults to `None`,
+            captions alone.
         num_threads: Integer. The captions are shared out to that many calls
             of `function` at a time, which must bear it. Defaults to `1`: it
             is never called while it still runs, not even by two replicas.
@@ -54,7 +56,7 @@ class HostScorer(Reward):
         self,
         function,
         vocabulary,
-        with_references=False,
+        references=None,
         num_threads=1,
         name="host_scorer",
     ):
@@ -70,7 +72,7 @@ class HostScorer(Reward):
             )
         self.function = function
         self.vocabulary = vocabulary
-        self.with_references = with_references
+        self.references = references
         self.num_threads = num_threads
         self.name = name
         self._lock = threading.Lock()
@@ -78,9 +80,8 @@ class HostScorer(Reward):
     def call(self, rollout, episode):
         check_shape(rollout.tokens, "B S T", "rollout.tokens")
         arguments = [words_only(rollout.tokens, rollout.mask)]
-        if self.with_references:
-            human = episode.inputs["references"]
-            check_shape(human, "B N T", "references")
+        if self.references is not None:
+            human = human_captions(episode, self.references, self.name)
             arguments.append(ops.cast(human, "int32"))
         return _on_host(self.score, rollout.tokens.shape[:2], *arguments)
 

@@ -23,7 +23,8 @@ class ReferenceReward(Reward):
         name: String, under which it is logged.
         count_eos: Boolean, whether the end token counts as a word. Defaults
             to `True`: else captions that stop too late or in the middle of a
-            phrase lose nothing.
+            phrase lose nothing. A caption of no words then still shares it
+            with every reference, which BLEU-1 and ROUGE-L pay for a little.
         references: String, the key of the references. Defaults to
             `"references"`.
         jit_compile: Boolean, whether to compile the score with XLA, on
@@ -47,7 +48,7 @@ class ReferenceReward(Reward):
 
     def call(self, rollout, episode):
         eos = episode.speaker.eos
-        human = self.human(episode)
+        human = human_captions(episode, self.references, self.name)
         check_shape(rollout.tokens, "B S T", "rollout.tokens")
         words = words_only(rollout.tokens, rollout.mask)
         references = words_only(human, sequence_mask(human, eos))
@@ -56,21 +57,6 @@ class ReferenceReward(Reward):
             words = ops.where(ops.equal(words, eos), -1, words)
             references = ops.where(ops.equal(references, eos), -1, references)
         return self._score(words, references, present, *self.tensors())
-
-    def human(self, episode):
-        """The references of a batch, integers of shape `(B, N, T)`."""
-        inputs = episode.inputs
-        if not isinstance(inputs, dict) or self.references not in inputs:
-            held = sorted(inputs) if isinstance(inputs, dict) else type(inputs)
-            raise ValueError(
-                f"`inputs` must hold {self.references!r}, the human captions "
-                f"of every image, integers of shape (B, N, T), for the reward "
-                f"{self.name!r}. Received: {held}. Add them to the batches, "
-                "or name their key in `references`."
-            )
-        human = inputs[self.references]
-        check_shape(human, "B N T", self.references)
-        return human
 
     def tensors(self):
         """Further arguments of `score()`: constants such as a table."""
@@ -90,6 +76,30 @@ class ReferenceReward(Reward):
             Float32 tensor of shape `(B, S)`.
         """
         raise NotImplementedError
+
+
+def human_captions(episode, key, reward):
+    """The references of a batch.
+
+    Args:
+        episode: `tfcap.objectives.Episode`.
+        key: String, under which the inputs hold them.
+        reward: String, name of the reward that needs them.
+
+    Returns:
+        Integer tensor of shape `(B, N, T)`.
+    """
+    inputs = episode.inputs
+    if not isinstance(inputs, dict) or key not in inputs:
+        held = sorted(inputs) if isinstance(inputs, dict) else type(inputs)
+        raise ValueError(
+            f"`inputs` must hold {key!r}, the human captions of every image, "
+            f"integers of shape (B, N, T), for the reward {reward!r}. "
+            f"Received: {held}. Add them to the batches, or name their key in "
+            "`references`."
+        )
+    check_shape(inputs[key], "B N T", key)
+    return inputs[key]
 
 
 def mean_over_references(values, present):

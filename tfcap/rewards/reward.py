@@ -1,5 +1,7 @@
 """Base class of the rewards."""
 
+import keras
+
 
 class Reward:
     """Scores what was said. Rewards go up.
@@ -13,7 +15,10 @@ class Reward:
     reward = CIDErD(document_frequencies) + 0.5 * BLEU(4)
     ```
 
-    which makes a `tfcap.rewards.WeightedSum`.
+    which makes a `tfcap.rewards.WeightedSum`. A weight may be a
+    `keras.Variable`, which a callback can change during training; it then
+    stands on the right, `BLEU(4) * weight`, since Keras claims what stands
+    right of a variable of its own.
 
     Attributes:
         differentiable: Boolean.
@@ -64,14 +69,26 @@ class Reward:
             return NotImplemented
         return WeightedSum([*_weighted(self), *_weighted(other)])
 
+    def __radd__(self, other):
+        # `sum()` starts from 0.
+        return self if isinstance(other, int) and other == 0 else NotImplemented
+
+    def __sub__(self, other):
+        return self + -1.0 * other
+
+    def __neg__(self):
+        return -1.0 * self
+
     def __mul__(self, weight):
         from tfcap.rewards.weighted_sum import WeightedSum
 
         if isinstance(weight, Reward):
             return NotImplemented
-        return WeightedSum(
-            [(own * weight, reward) for own, reward in _weighted(self)]
-        )
+        weighted = _weighted(self)
+        weights = [weight, *(own for own, _ in weighted)]
+        if any(isinstance(each, keras.Variable) for each in weights):
+            return WeightedSum([(weight, self)])
+        return WeightedSum([(own * weight, reward) for own, reward in weighted])
 
     __rmul__ = __mul__
 

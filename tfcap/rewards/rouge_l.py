@@ -25,7 +25,7 @@ class ROUGEL(ReferenceReward):
     Args:
         beta: Float, weight of recall against precision. Defaults to `1.2`.
         count_eos: Boolean, whether the end token counts as a word. Defaults
-            to `True`.
+            to `True`, see `tfcap.rewards.ReferenceReward`.
         references: String, the key of the references in the batch. Defaults
             to `"references"`.
         jit_compile: Boolean, see `tfcap.rewards.ReferenceReward`. Defaults to

@@ -2,10 +2,10 @@
 
 from keras import ops
 
-#: How an order without a match is treated.
-SMOOTHINGS = (None, "add_one", "floor", "exponential")
-#: The constants of pycocoevalcap, and what "floor" takes for no match.
-_TINY, _SMALL, _FLOOR = 1e-15, 1e-9, 0.1
+from tfcap.text.scores.smoothing import FLOOR
+from tfcap.text.scores.smoothing import SMALL
+from tfcap.text.scores.smoothing import TINY
+
 #: More than any two sentences differ in length.
 _LONGEST = 4096.0
 
@@ -35,7 +35,7 @@ def sentence_bleu(
     guess = ops.maximum(lengths[..., None] - orders, 0.0)
     there = ops.cast(guess > 0, "float32")
     if smoothing is None:
-        logs = ops.log(correct + _TINY) - ops.log(guess + _SMALL)
+        logs = ops.log(correct + TINY) - ops.log(guess + SMALL)
         scale = 1.0
     else:
         logs, possible = _smoothed(correct, guess, orders, smoothing)
@@ -48,7 +48,7 @@ def sentence_bleu(
     else:
         used = orders + 1.0
     means = ops.exp(ops.cumsum(logs, axis=-1) / used)
-    ratio = (lengths + _TINY) / (others + _SMALL)
+    ratio = (lengths + TINY) / (others + SMALL)
     brevity = ops.exp(ops.minimum(1.0 - 1.0 / ratio, 0.0))
     return scale * means * brevity[..., None]
 
@@ -61,7 +61,7 @@ def _smoothed(correct, guess, orders, smoothing):
         more = ops.cast(orders > 0, "float32")
         correct, guess = correct + more, guess + more
     elif smoothing == "floor":
-        correct = ops.where(missed, _FLOOR, correct)
+        correct = ops.where(missed, FLOOR, correct)
     else:
         zeros = ops.cumsum(ops.cast(missed, "float32"), axis=-1)
         correct = ops.where(missed, ops.power(0.5, zeros), correct)
@@ -84,12 +84,3 @@ def closest_length(lengths, others, present):
     away = ops.absolute(lengths[:, :, None] - others)
     keys = ops.where(present > 0, away * _LONGEST + others, _LONGEST**2 - 1.0)
     return ops.mod(ops.min(keys, axis=-1), _LONGEST)
-
-
-def check_smoothing(smoothing):
-    """Raises unless `smoothing` is known."""
-    if smoothing not in SMOOTHINGS:
-        raise ValueError(
-            f"`smoothing` must be one of {SMOOTHINGS}. Received: "
-            f"smoothing={smoothing!r}."
-        )

@@ -114,7 +114,7 @@ class DocumentFrequencies:
         """Counts the n-grams of a corpus.
 
         Args:
-            references: Sequence of documents: for each image a sequence of
+            references: Iterable of documents: for each image a sequence of
                 captions, each a sequence of words, or of ids of `vocabulary`;
                 also an integer array of shape `(B, N, T)`. Of ids, everything
                 from the first end token or padding on is dropped.
@@ -130,7 +130,9 @@ class DocumentFrequencies:
         Returns:
             A `DocumentFrequencies`.
         """
-        check_order(min_count)
+        check_order(min_count, name="min_count")
+        if not hasattr(references, "__len__"):
+            references = list(references)
         keys, counts = count_documents(
             references, vocabulary, max_order, count_eos, progress
         )
@@ -181,9 +183,14 @@ class DocumentFrequencies:
         keys = np.asarray(keys, np.int64)
         if not len(self.keys):
             return np.zeros(keys.shape, self.counts.dtype)
-        at = np.searchsorted(self.keys, keys)
+        # Asked for in their order, neighbors share the way through the table.
+        order = np.argsort(keys, axis=None)
+        asked = keys.ravel()[order]
+        at = np.searchsorted(self.keys, asked)
         at = np.minimum(at, len(self.keys) - 1)
-        return np.where(self.keys[at] == keys, self.counts[at], 0)
+        found = np.empty(keys.shape, self.counts.dtype)
+        found.flat[order] = np.where(self.keys[at] == asked, self.counts[at], 0)
+        return found
 
     def weights(self, keys):
         """Inverse document frequencies of some n-grams.

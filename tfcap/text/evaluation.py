@@ -119,7 +119,7 @@ def evaluate_captions(
                 try:
                     found[name] = functions[name](candidates, grouped)
                 except JavaError as error:
-                    absent[name] = Absence(error.name, error.reason, error.cure)
+                    absent[name] = error.absence
             progress(name, len(captions), len(captions))
     count = sum(map(len, references))
     return CaptionReport(_flat(found), absent, len(captions), count)

@@ -6,13 +6,14 @@ together, each is kept once, and one more sort counts what is left. Nothing is
 hashed and no n-gram becomes a Python object.
 """
 
+import itertools
 import sys
 
 import numpy as np
 
 from tfcap.text.ngrams import check_order
-from tfcap.text.ngrams import flatten_rows
 from tfcap.text.ngrams import pack_ngrams
+from tfcap.text.ngrams import row_of_word
 
 #: Documents of a chunk.
 _CHUNK = 8192
@@ -37,8 +38,8 @@ def count_documents(references, vocabulary, max_order, count_eos, progress):
     found = []
     for start in range(0, len(references), _CHUNK):
         documents = references[start : start + _CHUNK]
-        rows, sizes = _rows(documents, vocabulary, count_eos, start)
-        found.append(_count(*flatten_rows(rows), sizes, max_order))
+        rows = _rows(documents, vocabulary, count_eos, start)
+        found.append(_count(*rows, max_order))
         done = start + len(documents)
         _tell(progress, f"{done:,} of {len(references):,} documents")
     _tell(progress and found, "done\n")
@@ -46,51 +47,72 @@ def count_documents(references, vocabulary, max_order, count_eos, progress):
 
 
 def _rows(documents, vocabulary, count_eos, start):
-    """Captions of some documents as ids, and how many each document has."""
-    end = [vocabulary.eos] if count_eos else []
-    rows, sizes = [], []
-    for number, captions in enumerate(documents):
-        found = [_ids(caption, vocabulary) for caption in captions]
-        found = [[*ids, *end] for ids in found if ids is not None]
-        if not found:
-            raise ValueError(
-                "`references` must hold a caption of every document. "
-                f"Received: none in references[{start + number}]. Leave the "
-                "document out."
+    """Captions of some documents as ragged rows of ids.
+
+    Returns:
+        The ids of all captions, the length of each, and how many captions
+        each document has.
+    """
+    for captions in documents:
+        if isinstance(captions, str) or any(
+            isinstance(caption, str) for caption in captions
+        ):
+            raise TypeError(
+                "`references` must hold, for every document, a sequence of "
+                "captions that are sequences of words or ids. Received: "
+                f"{captions!r:.80} as a document. Split captions with "
+                "`tfcap.text.caption_tokenize()`, and put those of an image "
+                "into a list."
             )
-        rows += found
-        sizes.append(len(found))
-    return rows, np.array(sizes)
-
-
-def _ids(caption, vocabulary):
-    """Ids of a caption without its end; None for a row of padding only."""
-    if isinstance(caption, str):
-        raise TypeError(
-            "`references` must hold, for every document, a sequence of "
-            "captions that are sequences of words or ids. Received: "
-            f"{caption!r} where a caption was expected. Split it with "
-            "`tfcap.text.caption_tokenize()`, and put the captions of an "
-            "image into a list."
+    captions = list(itertools.chain.from_iterable(documents))
+    owners = np.repeat(np.arange(len(documents)), list(map(len, documents)))
+    spelled = [isinstance(c[0], str) for c in captions if len(c)]
+    if all(spelled):
+        ids, splits = vocabulary.encode_ragged(captions, eos=count_eos)
+        lengths = np.diff(splits)
+    else:
+        ids, lengths = _cut(captions, vocabulary, any(spelled))
+        owners, lengths = owners[lengths >= 0], lengths[lengths >= 0]
+        if count_eos:
+            ids = np.insert(ids, np.cumsum(lengths), vocabulary.eos)
+            lengths = lengths + 1
+    sizes = np.bincount(owners, minlength=len(documents))
+    if not sizes.all():
+        number = start + int(np.argmin(sizes > 0))
+        raise ValueError(
+            "`references` must hold a caption of every document. Received: "
+            f"none in references[{number}]. Leave the document out."
         )
-    if not len(caption) or isinstance(caption[0], str):
-        return vocabulary.encode(caption)
-    ids = np.asarray(caption)
-    if ids.ndim != 1 or ids.dtype.kind not in "iu":
+    return ids, lengths, sizes
+
+
+def _cut(captions, vocabulary, mixed):
+    """Ids up to the first end or padding, and lengths; -1 for padding only."""
+    lengths = np.array(list(map(len, captions)), np.int64)
+    flat = np.array([] if mixed else list(itertools.chain(*captions)))
+    if mixed or flat.ndim != 1 or flat.dtype.kind not in "iu":
+        found = "both" if mixed else f"{flat.ndim} axes of {flat.dtype}"
         raise TypeError(
             "`references` must hold captions of words or of integer ids. "
-            f"Received: a caption of shape {ids.shape}, dtype {ids.dtype}."
+            f"Received: {found}. Encode them all with the vocabulary."
         )
-    if ids.min() < 0 or ids.max() >= vocabulary.size:
+    if flat.min() < 0 or flat.max() >= vocabulary.size:
         raise ValueError(
             "`references` must hold ids of `vocabulary`, from 0 to "
-            f"{vocabulary.size - 1}. Received: ids from {ids.min()} to "
-            f"{ids.max()}. Encode the captions with this vocabulary."
+            f"{vocabulary.size - 1}. Received: ids from {flat.min()} to "
+            f"{flat.max()}. Encode the captions with this vocabulary."
         )
-    stops = np.flatnonzero((ids == vocabulary.eos) | (ids == 0))
-    if len(stops) and stops[0] == 0 and ids[0] != vocabulary.eos:
-        return None
-    return ids[: stops[0]].tolist() if len(stops) else ids.tolist()
+    rows = row_of_word(lengths)
+    places = np.arange(len(flat)) - np.repeat(
+        np.cumsum(lengths) - lengths, lengths
+    )
+    stops = np.flatnonzero((flat == vocabulary.eos) | (flat == 0))[::-1]
+    # From the last to the first, so that the first is what remains.
+    lengths[rows[stops]] = places[stops]
+    ids = flat[places < lengths[rows]].astype(np.int32)
+    padding = np.flatnonzero((places == 0) & (flat == 0))
+    lengths[rows[padding]] = -1
+    return ids, lengths
 
 
 def _count(ids, lengths, sizes, max_order):

@@ -205,16 +205,16 @@ def sort_with_places(keys):
     return joined >> bits, joined & ((1 << bits) - 1)
 
 
-def check_order(max_order, largest=None):
-    """Raises unless `max_order` is an integer from 1 to `largest`."""
+def check_order(order, largest=None, name="max_order"):
+    """Raises unless `order` is an integer from 1 to `largest`."""
     if (
-        isinstance(max_order, bool)
-        or not isinstance(max_order, int | np.integer)
-        or max_order < 1
-        or (largest is not None and max_order > largest)
+        isinstance(order, bool)
+        or not isinstance(order, int | np.integer)
+        or order < 1
+        or (largest is not None and order > largest)
     ):
         wanted = "positive" if largest is None else f"from 1 to {largest}"
         raise ValueError(
-            f"`max_order` must be an integer, {wanted}. Received: "
-            f"max_order={max_order!r}."
+            f"`{name}` must be an integer, {wanted}. Received: "
+            f"{name}={order!r}."
         )

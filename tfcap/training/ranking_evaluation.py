@@ -10,7 +10,7 @@ class RankingEvaluation(keras.callbacks.Callback):
 
     Args:
         evaluate: Callable without arguments that returns a
-            `tfcap.metrics.RankingReport`.
+            `tfcap.metrics.RankingReport` or `RetrievalReport`.
         every: Integer, epochs between evaluations. Defaults to `1`.
         prefix: String before the metrics' names. Defaults to `"val_"`.
 

@@ -160,3 +160,9 @@ def test_a_vocabulary_without_frequencies_is_refused(vocabulary):
         tfcap.text.cider_d(
             naive.CANDIDATES, naive.REFERENCES, vocabulary=vocabulary
         )
+
+
+def test_ids_of_another_vocabulary_are_refused(vocabulary):
+    ids = [[vocabulary.size - 1], [vocabulary.size]]
+    with pytest.raises(ValueError, match=f"from 0 to {vocabulary.size - 1}"):
+        tfcap.text.cider_d(ids, [[i] for i in ids], table(vocabulary))

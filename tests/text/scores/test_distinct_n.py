@@ -44,3 +44,8 @@ def test_div_n_lies_between_0_and_1_whatever_the_order_of_captions(sets):
     assert ((scores.each >= 0) & (scores.each <= 1)).all()
     turned = tfcap.text.distinct_n([members[::-1] for members in sets])
     np.testing.assert_array_equal(scores.each, turned.each)
+
+
+def test_an_order_of_0_is_refused_by_its_name():
+    with pytest.raises(ValueError, match="`order` must be an integer"):
+        tfcap.text.distinct_n(SETS, order=0)

@@ -1,5 +1,7 @@
 """What is said when a Java program cannot be had."""
 
+from tfcap.text.absence import Absence
+
 
 class JavaError(RuntimeError):
     """A score or tokenizer that could not be had from its Java program.
@@ -21,9 +23,8 @@ class JavaError(RuntimeError):
 
     def __init__(self, name, reason, cure):
         super().__init__(name, reason, cure)
-        self.name = name
-        self.reason = reason
-        self.cure = cure
+        self.absence = Absence(name, reason, cure)
+        self.name, self.reason, self.cure = self.absence
 
     def __str__(self):
-        return f"{self.name} is absent: {self.reason}. {self.cure}"
+        return str(self.absence)

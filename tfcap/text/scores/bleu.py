@@ -2,10 +2,10 @@
 
 from tfcap.text.ngrams import check_order
 from tfcap.text.scores.bleu_counts import bleu_of
-from tfcap.text.scores.bleu_counts import check_smoothing
 from tfcap.text.scores.bleu_counts import count_matches
 from tfcap.text.scores.comparison import compare_with_references
 from tfcap.text.scores.scores import Scores
+from tfcap.text.scores.smoothing import check_smoothing
 
 
 def bleu(candidates, references, max_order=4, smoothing=None):

@@ -7,12 +7,9 @@ import numpy as np
 from tfcap.text.scores.blocks import blocks
 from tfcap.text.scores.blocks import count_runs
 from tfcap.text.scores.blocks import earlier_occurrences
-
-SMOOTHINGS = (None, "add_one", "floor", "exponential")
-#: The constants of the reference code.
-_TINY, _SMALL = 1e-15, 1e-9
-#: What stands for zero matches with `smoothing="floor"`.
-_FLOOR = 0.1
+from tfcap.text.scores.smoothing import FLOOR
+from tfcap.text.scores.smoothing import SMALL
+from tfcap.text.scores.smoothing import TINY
 
 
 class BLEUCounts(NamedTuple):
@@ -76,12 +73,12 @@ def bleu_of(counts, smoothing=None):
     """
     correct, guess = counts.correct.astype(float), counts.guess.astype(float)
     if smoothing is None:
-        precisions = (correct + _TINY) / (guess + _SMALL)
+        precisions = (correct + TINY) / (guess + SMALL)
     else:
         precisions = _smoothed(correct, guess, smoothing)
     powers = 1.0 / np.arange(1, len(correct) + 1)[:, None]
     means = np.cumprod(precisions, axis=0) ** powers
-    ratio = (counts.length + _TINY) / (counts.reference_length + _SMALL)
+    ratio = (counts.length + TINY) / (counts.reference_length + SMALL)
     return means * np.exp(np.minimum(1 - 1 / ratio, 0))
 
 
@@ -92,18 +89,9 @@ def _smoothed(correct, guess, smoothing):
         correct[1:] += 1
         guess[1:] += 1
     elif smoothing == "floor":
-        correct = np.where(correct == 0, _FLOOR, correct)
+        correct = np.where(correct == 0, FLOOR, correct)
     else:
         zeros = np.cumsum(correct == 0, axis=0)
         correct = np.where(correct == 0, 0.5**zeros, correct)
     precisions = correct / np.maximum(guess, 1)
     return precisions * (guess > 0) * matched
-
-
-def check_smoothing(smoothing):
-    """Raises unless `smoothing` is known."""
-    if smoothing not in SMOOTHINGS:
-        raise ValueError(
-            f"`smoothing` must be one of {SMOOTHINGS}. Received: "
-            f"smoothing={smoothing!r}."
-        )

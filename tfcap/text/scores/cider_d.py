@@ -54,7 +54,7 @@ def cider_d(
     Raises:
         ValueError: If lists are empty or of different lengths, if there are
             references of only one image and no document frequencies, or if
-            the vocabulary is not theirs.
+            the vocabulary or an id is not theirs.
         TypeError: If captions are not tokenized.
 
     Example:

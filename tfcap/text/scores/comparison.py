@@ -42,12 +42,13 @@ def number_words(sentences):
     return ids, lengths
 
 
-def vocabulary_ids(vocabulary, eos=False) -> Callable:
+def vocabulary_ids(vocabulary, size, eos=False) -> Callable:
     """Function that gives ragged rows of the ids of a vocabulary.
 
     Args:
         vocabulary: A `tfcap.text.Vocabulary`, or None where the sentences are
             sequences of its ids already.
+        size: Integer, the number of ids.
         eos: Boolean, whether to end sentences of words with EOS.
     """
 
@@ -55,7 +56,7 @@ def vocabulary_ids(vocabulary, eos=False) -> Callable:
         if vocabulary is not None:
             sentences = [vocabulary.encode(x, eos=eos) for x in sentences]
         try:
-            return flatten_rows(sentences)
+            ids, lengths = flatten_rows(sentences)
         except ValueError as error:
             raise TypeError(
                 "`vocabulary` must be given where captions are words and "
@@ -63,6 +64,14 @@ def vocabulary_ids(vocabulary, eos=False) -> Callable:
                 f"vocabulary=None ({error}). Pass the vocabulary of the "
                 "document frequencies."
             ) from error
+        if len(ids) and not 0 <= ids.min() <= ids.max() < size:
+            raise ValueError(
+                "Captions must hold ids of the vocabulary that the document "
+                f"frequencies were counted with, from 0 to {size - 1}. "
+                f"Received: ids from {ids.min()} to {ids.max()}. Encode them "
+                "with that vocabulary."
+            )
+        return ids, lengths
 
     return encode
 

@@ -4,6 +4,7 @@ import itertools
 
 import numpy as np
 
+from tfcap.text.ngrams import check_order
 from tfcap.text.ngrams import distinct_pairs
 from tfcap.text.ngrams import number_ngrams
 from tfcap.text.ngrams import row_of_word
@@ -32,7 +33,7 @@ def distinct_n(sets, order=1):
         captions gets 0.
 
     Raises:
-        ValueError: If a list is empty.
+        ValueError: If a list is empty, or `order` is not positive.
         TypeError: If captions are not tokenized.
 
     Example:
@@ -48,6 +49,7 @@ def distinct_n(sets, order=1):
     - Shetty et al., Speaking the Same Language, ICCV 2017; the formula of
       self-critical.pytorch, `captioning/utils/div_utils.py`
     """
+    check_order(order, name="order")
     check_caption_sets(sets, "sets")
     ids, lengths = number_words(list(itertools.chain.from_iterable(sets)))
     numbers = number_ngrams(ids, lengths, order)[0][-1]

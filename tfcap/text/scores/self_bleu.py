@@ -4,11 +4,11 @@ import numpy as np
 
 from tfcap.text.ngrams import check_order
 from tfcap.text.scores.bleu_counts import bleu_of
-from tfcap.text.scores.bleu_counts import check_smoothing
 from tfcap.text.scores.bleu_counts import count_matches
 from tfcap.text.scores.checks import check_caption_sets
 from tfcap.text.scores.comparison import compare_within
 from tfcap.text.scores.scores import Scores
+from tfcap.text.scores.smoothing import check_smoothing
 
 
 def self_bleu(sets, max_order=4, smoothing=None):

@@ -28,7 +28,11 @@ def encoder_for(document_frequencies, vocabulary):
         return number_words
     if vocabulary is not None:
         document_frequencies.check_vocabulary(vocabulary)
-    return vocabulary_ids(vocabulary, document_frequencies.count_eos)
+    return vocabulary_ids(
+        vocabulary,
+        document_frequencies.vocabulary_size,
+        document_frequencies.count_eos,
+    )
 
 
 def inverse_document_frequencies(comparison, document_frequencies=None):
@@ -54,20 +58,11 @@ def inverse_document_frequencies(comparison, document_frequencies=None):
     else:
         keys = pack_ngrams(ids, lengths, ORDERS)
         starts = keys != 0
-        counts = _look_up(document_frequencies, keys[starts])
+        counts = document_frequencies.lookup(keys[starts])
         documents = document_frequencies.num_documents
     rarity = np.log(float(documents)) - np.log(np.maximum(counts, 1.0))
     values[:, :-1][starts] = rarity
     return values
-
-
-def _look_up(document_frequencies, keys):
-    """Documents that hold each n-gram."""
-    # Asked for in their order, neighbors share the way through the table.
-    order = np.argsort(keys)
-    counts = np.empty(len(keys))
-    counts[order] = document_frequencies.lookup(keys[order])
-    return counts
 
 
 def _count_documents(comparison):
