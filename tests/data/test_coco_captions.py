@@ -212,3 +212,12 @@ def test_a_cut_off_file_is_told(write):
     path.write_text(path.read_text()[:-30])
     with pytest.raises(ValueError, match="cut off or damaged"):
         load_captions(path)
+
+
+def test_a_file_without_splits_may_be_read_by_the_empty_name(write):
+    content = karpathy()
+    for image in content["images"]:
+        del image["split"]
+    path = write(content)
+    assert load_captions(path).splits == [""] * 4
+    assert len(load_captions(path, "")) == 4

@@ -1,18 +1,23 @@
-"""Dialog batches on two replicas.
+"""Batches on two replicas: of dialogs, or of what the argument names.
 
-Run by a test as a process of its own; exits with 0 if all is well.
+Run by tests as a process of its own; exits with 0 if all is well.
 """
+
+import sys
 
 import numpy as np
 import tensorflow as tf
 
+from tests.data.tiny_captions import FEATURES
+from tests.data.tiny_captions import tiny_captions
+from tfcap.data import CaptionBatches
 from tfcap.data import DialogBatches
 from tfcap.data import EncodedDialogs
 from tfcap.data import VisDialSplit
 from tfcap.data import build_vocabulary
 
 
-def make_batches():
+def dialog_batches():
     rng = np.random.default_rng(0)
     options = rng.permuted(np.tile(np.arange(9), (10, 3, 1)), axis=-1)
     gt = rng.integers(0, 9, (10, 3))
@@ -33,15 +38,25 @@ def make_batches():
     )
 
 
-def check(strategy):
-    batches = make_batches()
+def caption_batches():
+    return CaptionBatches(
+        tiny_captions(),
+        FEATURES,
+        4,
+        captions_per_image=2,
+        distractors=6,
+        distractor_features=FEATURES,
+    )
+
+
+def check(strategy, batches):
     dataset = batches.dataset(epochs=3, start_step=1)
     steps = 1
     for batch in strategy.experimental_distribute_dataset(dataset):
         wanted = tf.nest.flatten(batches.batch(steps))
-        for value, want in zip(tf.nest.flatten(batch), wanted):
+        for value, want in zip(tf.nest.flatten(batch), wanted, strict=True):
             parts = strategy.experimental_local_results(value)
-            if [len(part) for part in parts] != [2, 2]:
+            if [len(part) for part in parts] != [len(want) // 2] * 2:
                 raise SystemExit(f"parts {[part.shape for part in parts]}")
             np.testing.assert_array_equal(np.concatenate(parts), want)
         steps += 1
@@ -54,4 +69,5 @@ if __name__ == "__main__":
         tf.config.list_physical_devices("CPU")[0],
         [tf.config.LogicalDeviceConfiguration()] * 2,
     )
-    check(tf.distribute.MirroredStrategy(["CPU:0", "CPU:1"]))
+    make = caption_batches if "captions" in sys.argv else dialog_batches
+    check(tf.distribute.MirroredStrategy(["CPU:0", "CPU:1"]), make())

@@ -1,6 +1,10 @@
 """Images and what people say of them."""
 
 import dataclasses
+import posixpath
+from collections import Counter
+
+from tfcap.data.entry_problems import listed
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -32,3 +36,94 @@ class CaptionSplit:
     def references(self):
         """Dict of image id to its list of captions."""
         return dict(zip(self.image_ids, self.captions))
+
+    def select(self, image_ids):
+        """The images of a list, such as one side of a paper's own split.
+
+        Args:
+            image_ids: Sequence of image ids, or of file names: as the file of
+                captions gives them, without their folder, or without folder
+                and ending.
+
+        Returns:
+            A `CaptionSplit` in the order of the list.
+
+        Raises:
+            ValueError: If an image is not here, is there twice, or if a name
+                is that of several images. Tells the first few and their
+                number.
+
+        Example:
+
+        >>> split = tfcap.data.CaptionSplit(
+        ...     [7, 9], [["a cat"], ["a dog"]], ["7.jpg", "9.jpg"], ["", ""]
+        ... )
+        >>> split.select([9, "7.jpg"]).captions
+        [['a dog'], ['a cat']]
+        """
+        return take_rows(self, find_rows(self, image_ids, "image_ids"))
+
+
+def find_rows(split, image_ids, origin):
+    """Where a split has the images of a list.
+
+    Args:
+        split: `CaptionSplit`.
+        image_ids: Sequence of image ids or file names, see
+            `CaptionSplit.select()`.
+        origin: String, what the list is called in messages.
+
+    Returns:
+        List of distinct row numbers, in the order of the list.
+
+    Raises:
+        ValueError: See `CaptionSplit.select()`.
+    """
+    known, image_ids = _rows_by_name(split), list(image_ids)
+    rows = [known.get(name, ()) for name in image_ids]
+    found = Counter(row[0] for row in rows if len(row) == 1)
+    wrong = {
+        "are of no image": [n for n, row in zip(image_ids, rows) if not row],
+        "are names of several images": [
+            n for n, row in zip(image_ids, rows) if len(row) > 1
+        ],
+        "are of an image that is there already": [
+            split.image_ids[row] for row, n in found.items() if n > 1
+        ],
+    }
+    told = [
+        f"{len(names):,} of which {problem} ({listed(names)})"
+        for problem, names in wrong.items()
+        if names
+    ]
+    if told:
+        raise ValueError(
+            f"`{origin}` must name images of the split, each once. Received: "
+            f"{len(rows):,} names, {', '.join(told)}; source="
+            f"{split.source!r} of {len(split):,} images. Take the list that "
+            "belongs to this file, and all splits of the file, since a list "
+            "may cut across them."
+        )
+    return [row for (row,) in rows]
+
+
+def take_rows(split, rows):
+    """The images of a `CaptionSplit` at some rows."""
+    lists = {
+        field.name: [getattr(split, field.name)[row] for row in rows]
+        for field in dataclasses.fields(split)
+        if isinstance(getattr(split, field.name), list)
+    }
+    return dataclasses.replace(split, **lists)
+
+
+def _rows_by_name(split):
+    """Rows of images by their ids, and by the forms of their file names."""
+    known = {}
+    for row, path in enumerate(split.filenames):
+        name = posixpath.basename(path)
+        for form in {path, name, posixpath.splitext(name)[0]} - {""}:
+            known[form] = (*known.get(form, ()), row)
+    # An id is an id, whatever the files are called.
+    known.update((name, (row,)) for row, name in enumerate(split.image_ids))
+    return known

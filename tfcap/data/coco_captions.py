@@ -6,6 +6,7 @@ from tfcap.data.caption_split import CaptionSplit
 from tfcap.data.entry_problems import EntryProblems
 from tfcap.data.json_file import malformed
 from tfcap.data.json_file import read_json
+from tfcap.data.split_names import choose_splits
 
 _FIX = "Correct the file, or get it again from where it is published."
 _LAYOUTS = (
@@ -159,23 +160,9 @@ def _choose(path, images, split):
     for i, image in enumerate(images):
         if not isinstance(image, dict):
             raise malformed(path, f"image {i}", "there is no object", _FIX)
-    counts = Counter(str(image.get("split", "")) for image in images)
-    there = ", ".join(f"{name!r} ({n:,})" for name, n in counts.items())
-    if split is None:
-        if len(counts) == 1:
-            return images
-        raise ValueError(
-            "`split` must be given for a file with several splits. Received: "
-            f"split=None, path={str(path)!r}. It has the splits {there}."
-        )
-    wanted = split.split("+") if isinstance(split, str) else list(split)
-    absent = [name for name in wanted if name not in counts]
-    if absent or not wanted:
-        raise ValueError(
-            "`split` must name splits of the file. Received: "
-            f"split={split!r}, path={str(path)!r}. It has the splits {there}."
-        )
-    return [image for image in images if str(image.get("split")) in wanted]
+    names = [str(image.get("split", "")) for image in images]
+    wanted = choose_splits(split, Counter(names), path)
+    return [image for image, name in zip(images, names) if name in wanted]
 
 
 def _image_ids(images, problems, keys):

@@ -4,9 +4,13 @@ import functools
 
 import numpy as np
 
+from tfcap.data.feature_rows import check_features
+from tfcap.data.feature_rows import feature_rows
 from tfcap.data.negatives import corrupt
 from tfcap.data.negatives import draw_in_batch
 from tfcap.data.negatives import draw_wrong_options
+from tfcap.data.step_pipeline import row_pipeline
+from tfcap.data.step_pipeline import step_pipeline
 
 
 class DialogBatches:
@@ -90,7 +94,7 @@ class DialogBatches:
             `(B, R, 1 + W + K + C, Ta)`, and labels `(B, R, 1 + W + K + C)`.
         """
         steps = epochs * self.steps_per_epoch
-        return self._pipeline(range(start_step, steps), self.batch)
+        return step_pipeline(self.batch, range(start_step, steps))
 
     def evaluation(self, batch_size=None):
         """All dialogs once, in their order, the last batch perhaps smaller.
@@ -103,14 +107,7 @@ class DialogBatches:
             and the dialogs' row numbers `(B,)`.
         """
         size = batch_size or self.batch_size
-
-        def make(step):
-            start = step * size
-            rows = np.arange(start, min(start + size, len(self.dialogs)))
-            return self.inputs(rows), rows.astype(np.int32)
-
-        steps = range(-(-len(self.dialogs) // size))
-        return self._pipeline(steps, make, fixed=False)
+        return row_pipeline(self.inputs, len(self.dialogs), size)
 
     def batch(self, step):
         """The training batch of a global step, as NumPy arrays."""
@@ -126,10 +123,8 @@ class DialogBatches:
 
     def inputs(self, rows):
         """The dict of inputs of some dialogs, as NumPy arrays."""
-        get = self.features
-        image = get(rows) if callable(get) else get[rows]
         return {
-            "image": np.asarray(image, np.float32),
+            "image": feature_rows(self.features, rows),
             "question": self.dialogs.question(rows),
             "history": self.dialogs.history(rows),
             "answer": self.dialogs.answer(rows),
@@ -200,35 +195,6 @@ class DialogBatches:
         rng = np.random.default_rng([self.seed, 0, epoch])
         return rng.permutation(len(self.dialogs))
 
-    def _pipeline(self, steps, make, fixed=True):
-        import tensorflow as tf
-
-        # Names and widths come from one dialog, the batch axis from `fixed`.
-        example = make(0)
-        size = self.batch_size if fixed else None
-        specs = tf.nest.map_structure(
-            lambda x: tf.TensorSpec((size, *x.shape[1:]), x.dtype), example
-        )
-        flat = tf.nest.flatten(specs)
-
-        def fetch(step):
-            values = tf.numpy_function(
-                lambda s: tf.nest.flatten(make(s)),
-                [step],
-                [spec.dtype for spec in flat],
-            )
-            for value, spec in zip(values, flat):
-                value.set_shape(spec.shape)
-            return tf.nest.pack_sequence_as(specs, values)
-
-        options = tf.data.Options()
-        policy = tf.data.experimental.AutoShardPolicy.DATA
-        options.experimental_distribute.auto_shard_policy = policy
-        dataset = tf.data.Dataset.range(steps.start, max(steps.stop, 0))
-        dataset = dataset.map(fetch, num_parallel_calls=2, deterministic=True)
-        count = tf.data.experimental.assert_cardinality(len(steps))
-        return dataset.apply(count).prefetch(4).with_options(options)
-
     def _check(self):
         size, total = self.batch_size, len(self.dialogs)
         if not 0 < size <= total:
@@ -237,13 +203,7 @@ class DialogBatches:
                 f"batch_size={size} with {total} dialogs. Choose a smaller "
                 "one."
             )
-        shape = getattr(self.features, "shape", None)
-        if shape is not None and (len(shape) != 3 or shape[0] != total):
-            raise ValueError(
-                f"`features` must have shape ({total}, P, D), one row for "
-                f"each dialog. Received: features.shape={tuple(shape)}. Load "
-                "them with `load_features(path, dialogs.image_ids)`."
-            )
+        check_features(self.features, total, "dialogs")
         width = self.dialogs.options.shape[-1]
         if not 0 <= self.negatives < max(width, 1):
             raise ValueError(

@@ -24,6 +24,34 @@ def malformed(path, where, problem, cure):
     )
 
 
+def read_bytes(path):
+    """Reads a file, gzipped or not.
+
+    Args:
+        path: String or path. A gzipped file is recognized by its content.
+
+    Returns:
+        Bytes, unpacked.
+
+    Raises:
+        ValueError: If the compressed data are cut off.
+        OSError: If there is no such file.
+    """
+    with open(path, "rb") as file:
+        zipped = file.read(2) == b"\x1f\x8b"
+    opener = gzip.open if zipped else open
+    try:
+        with opener(path, "rb") as file:
+            return file.read()
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        raise malformed(
+            path,
+            "",
+            f"the compressed data are cut off or damaged ({error})",
+            "Download or copy the file again.",
+        ) from error
+
+
 def read_json(path, object_hook=None):
     """Reads a JSON file, gzipped or not.
 
@@ -39,19 +67,9 @@ def read_json(path, object_hook=None):
         ValueError: If the file is cut off or is not JSON.
         OSError: If there is no such file.
     """
-    with open(path, "rb") as file:
-        zipped = file.read(2) == b"\x1f\x8b"
-    opener = gzip.open if zipped else open
+    content = read_bytes(path)
     try:
-        with opener(path, "rb") as file:
-            return json.load(file, object_hook=object_hook)
-    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-        raise malformed(
-            path,
-            "",
-            f"the compressed data are cut off or damaged ({error})",
-            "Download or copy the file again.",
-        ) from error
+        return json.loads(content, object_hook=object_hook)
     except ValueError as error:
         raise malformed(
             path,

@@ -7,5 +7,6 @@ from tfcap.decoding.greedy import Greedy
 from tfcap.decoding.ground_truth import GroundTruth
 from tfcap.decoding.rollout import Rollout
 from tfcap.decoding.sample import Sample
+from tfcap.decoding.scheduled_sampling import ScheduledSampling
 from tfcap.decoding.speaker import Speaker
 from tfcap.decoding.speaker import stepwise_log_probs

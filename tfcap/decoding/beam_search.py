@@ -6,6 +6,8 @@ from keras import ops
 from tfcap.decoding.decoder import Decoder
 from tfcap.decoding.decoder import check_max_length
 from tfcap.decoding.rollout import Rollout
+from tfcap.decoding.suppression import check_suppress
+from tfcap.decoding.suppression import suppressed
 from tfcap.ops import repeat_samples
 from tfcap.ops import sequence_mask
 from tfcap.ops import take_rows
@@ -28,6 +30,10 @@ class BeamSearch(Decoder):
         max_length: Integer `T`, number of words with the end token.
         length_penalty: Float, 0 ranks by the summed log probability, 1 by its
             mean over words. Defaults to `0.0`.
+        suppress: Tuple of integers, ids that are never said, such as the
+            unknown word's. `scores` are of the distribution over the other
+            words; what an estimator scores again is of all words. Defaults to
+            none.
 
     Example:
 
@@ -35,7 +41,7 @@ class BeamSearch(Decoder):
     5
     """
 
-    def __init__(self, width=5, max_length=16, length_penalty=0.0):
+    def __init__(self, width=5, max_length=16, length_penalty=0.0, suppress=()):
         check_max_length(max_length)
         if not isinstance(width, int) or width < 1:
             raise ValueError(
@@ -44,12 +50,14 @@ class BeamSearch(Decoder):
         self.width = width
         self.max_length = max_length
         self.length_penalty = length_penalty
+        self.suppress = check_suppress(suppress)
 
     def decode(self, speaker, state, references=None, training=False):
-        if self.width > speaker.vocabulary_size:
+        words = speaker.vocabulary_size - len(set(self.suppress))
+        if self.width > words:
             raise ValueError(
                 "`width` must not exceed the vocabulary. Received: "
-                f"width={self.width} with {speaker.vocabulary_size} words."
+                f"width={self.width} with {words} words."
             )
         state = repeat_samples(state, self.width)
         rows = ops.shape(keras.tree.flatten(state)[0])[0]
@@ -75,7 +83,8 @@ class BeamSearch(Decoder):
 
     def _step_scores(self, logits, ended, vocabulary_size):
         """Log probabilities `(B, W, V)`; an ended beam can only stay, free."""
-        scores = ops.log_softmax(ops.cast(logits, "float32"), axis=-1)
+        logits = suppressed(ops.cast(logits, "float32"), self.suppress)
+        scores = ops.log_softmax(logits, axis=-1)
         scores = ops.reshape(scores, (-1, self.width, vocabulary_size))
         stay = ops.where(ops.arange(vocabulary_size) == 0, 0.0, _NEVER)
         return ops.where(ended[..., None], stay, scores)

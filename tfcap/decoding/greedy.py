@@ -4,6 +4,7 @@ from keras import ops
 
 from tfcap.decoding.decoder import Decoder
 from tfcap.decoding.decoder import check_max_length
+from tfcap.decoding.suppression import check_suppress
 from tfcap.decoding.unroll import unroll
 
 
@@ -14,6 +15,9 @@ class Greedy(Decoder):
 
     Args:
         max_length: Integer `T`, number of words with the end token.
+        suppress: Tuple of integers, ids that are never said, such as the
+            unknown word's; log probabilities are those of the distribution
+            over the other words. Defaults to none.
 
     Example:
 
@@ -21,9 +25,10 @@ class Greedy(Decoder):
     9
     """
 
-    def __init__(self, max_length=16):
+    def __init__(self, max_length=16, suppress=()):
         check_max_length(max_length)
         self.max_length = max_length
+        self.suppress = check_suppress(suppress)
 
     def decode(self, speaker, state, references=None, training=False):
         def draw(logits):
@@ -38,4 +43,5 @@ class Greedy(Decoder):
             max_length=self.max_length,
             relaxed=False,
             training=False,
+            suppress=self.suppress,
         ).stop_gradient()

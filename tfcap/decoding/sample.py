@@ -3,8 +3,11 @@
 import keras
 from keras import ops
 
+from tfcap.decoding.continuation import continue_from
 from tfcap.decoding.decoder import Decoder
 from tfcap.decoding.decoder import check_max_length
+from tfcap.decoding.rollout import Rollout
+from tfcap.decoding.suppression import check_suppress
 from tfcap.decoding.unroll import unroll
 from tfcap.layers import Categorical
 from tfcap.layers import WordChannel
@@ -27,6 +30,9 @@ class Sample(Decoder):
         num_samples: Integer `S`, sequences for each row. Defaults to `1`.
         max_length: Integer `T`, number of words with the end token.
         feedback: `"index"` or `"relaxed"`.
+        suppress: Tuple of integers, ids that are never said, such as the
+            unknown word's. Words are drawn from the distribution over the
+            others, and log probabilities are of it. Defaults to none.
 
     Example:
 
@@ -45,7 +51,12 @@ class Sample(Decoder):
     """
 
     def __init__(
-        self, channel=None, num_samples=1, max_length=16, feedback="index"
+        self,
+        channel=None,
+        num_samples=1,
+        max_length=16,
+        feedback="index",
+        suppress=(),
     ):
         channel = Categorical() if channel is None else channel
         if not isinstance(channel, WordChannel):
@@ -69,6 +80,7 @@ class Sample(Decoder):
         self.num_samples = num_samples
         self.max_length = max_length
         self.feedback = feedback
+        self.suppress = check_suppress(suppress)
 
     @property
     def pathwise(self):
@@ -85,5 +97,38 @@ class Sample(Decoder):
                 max_length=self.max_length,
                 relaxed=self.feedback == "relaxed",
                 training=training,
+                suppress=self.suppress,
             )
         return rollout._replace(discrete=self.channel.discrete)
+
+    def continuations(
+        self, speaker, state, rollout, num_continuations=1, training=False
+    ):
+        """Speaks on from every beginning of what was said.
+
+        Args:
+            speaker: `tfcap.decoding.Speaker`.
+            state: Nest of tensors with leading axis `B`, from
+                `speaker.begin()`.
+            rollout: `tfcap.decoding.Rollout` of discrete words, tokens of
+                shape `(B, S, T)`.
+            num_continuations: Integer `K`, of each beginning. Defaults to `1`.
+            training: Boolean, passed on to the speaker.
+
+        Returns:
+            `tfcap.decoding.Rollout` of tokens and mask of shape
+            `(B, S, T - 1, K, T)`: along the third axis, the words up to that
+            one and K ways to go on. All zeros for beginnings with which the
+            sequence ended.
+        """
+        return Rollout(
+            *continue_from(
+                speaker,
+                state,
+                rollout,
+                self.channel.draw,
+                num_continuations=num_continuations,
+                training=training,
+                suppress=self.suppress,
+            )
+        )

@@ -4,11 +4,22 @@ import keras
 from keras import ops
 
 from tfcap.decoding.rollout import Rollout
+from tfcap.decoding.suppression import suppressed
 from tfcap.ops import repeat_samples
 from tfcap.ops import token_log_probs
 
 
-def unroll(speaker, state, draw, *, num_samples, max_length, relaxed, training):
+def unroll(
+    speaker,
+    state,
+    draw,
+    *,
+    num_samples,
+    max_length,
+    relaxed,
+    training,
+    suppress=(),
+):
     """Speaks until every sequence has ended or `max_length` is reached.
 
     Unrolled in Python: on CPU, sequences of a few dozen words run faster so
@@ -23,6 +34,7 @@ def unroll(speaker, state, draw, *, num_samples, max_length, relaxed, training):
         relaxed: Boolean, whether the speaker is fed the words themselves, so
             that gradients pass from word to word, rather than their ids.
         training: Boolean, passed on to the speaker.
+        suppress: Tuple of integers, ids that are never said.
 
     Returns:
         `Rollout`, with words and log probabilities.
@@ -34,6 +46,7 @@ def unroll(speaker, state, draw, *, num_samples, max_length, relaxed, training):
     columns = []
     for _ in range(max_length):
         logits, state = speaker.step(words, state, training=training)
+        logits = suppressed(logits, suppress)
         vectors, ids = draw(logits)
         log_probs = token_log_probs(logits, ids) * alive
         ids = ops.cast(ids, "int32")

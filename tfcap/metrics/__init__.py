@@ -5,6 +5,11 @@ from tfcap.metrics.clip_score import clip_score
 from tfcap.metrics.clip_score import pac_score
 from tfcap.metrics.clip_score import ref_clip_score
 from tfcap.metrics.clip_score import ref_pac_score
+from tfcap.metrics.curve import Curve
+from tfcap.metrics.curve_comparison import ComparedCurve
+from tfcap.metrics.curve_comparison import compare_curves
+from tfcap.metrics.curve_comparison import curve_overlap
+from tfcap.metrics.curve_comparison import group_curves
 from tfcap.metrics.diversity import answer_statistics
 from tfcap.metrics.intervals import Interval
 from tfcap.metrics.intervals import mean_interval

@@ -1,0 +1,229 @@
+import os
+import pathlib
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from tests.data.tiny_captions import COUNTS
+from tests.data.tiny_captions import FEATURES
+from tests.data.tiny_captions import tiny_captions
+from tfcap.data import CaptionBatches
+
+CAPTIONS = tiny_captions()
+OTHERS = np.random.default_rng(1).normal(size=(9, 4, 3)).astype("float32")
+EVERYTHING = {
+    "captions_per_image": 2,
+    "distractors": 4,
+    "distractor_features": OTHERS,
+}
+
+
+def make(batch_size=3, captions=CAPTIONS, features=FEATURES, **options):
+    return CaptionBatches(captions, features, batch_size, **options)
+
+
+def same(one, other):
+    for a, b in zip(tf.nest.flatten(one), tf.nest.flatten(other), strict=True):
+        np.testing.assert_array_equal(a, b)
+
+
+def rows_of(batch):
+    distance = np.abs(batch["image"][:, None] - FEATURES[None]).sum((2, 3))
+    return np.argmin(distance, axis=1)
+
+
+def numbers_of(batch):
+    """Which of its image's captions each caption is, `(B, S)`."""
+    pairs = batch["references"][:, None] == batch["caption"][:, :, None]
+    assert (pairs.all(-1).sum(-1) == 1).all()
+    return pairs.all(-1).argmax(-1)
+
+
+def test_an_epoch_has_each_image_at_most_once_in_another_order():
+    batches = make()
+    assert batches.steps_per_epoch == 3
+    epochs = []
+    for epoch in range(2):
+        steps = range(3 * epoch, 3 * epoch + 3)
+        seen = np.concatenate([rows_of(batches.batch(s)) for s in steps])
+        assert len(set(seen)) == 9
+        epochs.append(seen.tolist())
+    assert epochs[0] != epochs[1]
+
+
+def test_parts_of_a_batch_belong_to_the_same_image():
+    batch = make(captions_per_image=2).batch(1)
+    assert {k: (v.shape, v.dtype) for k, v in batch.items()} == {
+        "image": ((3, 4, 3), np.float32),
+        "caption": ((3, 2, 6), np.int32),
+        "references": ((3, 3, 6), np.int32),
+    }
+    rows = rows_of(batch)
+    np.testing.assert_array_equal(batch["image"], FEATURES[rows])
+    np.testing.assert_array_equal(
+        batch["references"], CAPTIONS.references[rows]
+    )
+    assert (numbers_of(batch) < CAPTIONS.counts[rows][:, None]).all()
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 5])
+def test_captions_of_an_image_differ_as_long_as_there_are_enough(size):
+    batches = make(11, captions_per_image=size)
+    for step in range(20):
+        batch = batches.batch(step)
+        for row, numbers in zip(rows_of(batch), numbers_of(batch)):
+            assert len(numbers) == size
+            assert len(set(numbers)) == min(size, COUNTS[row])
+
+
+def test_each_caption_of_an_image_is_drawn_as_often():
+    batches, seen = make(11), np.zeros((11, 3))
+    for step in range(600):
+        batch = batches.batch(step)
+        seen[rows_of(batch), numbers_of(batch)[:, 0]] += 1
+    for count, found in zip(COUNTS, seen):
+        # Binomial: a deviation of 12 about 200 or 300.
+        np.testing.assert_allclose(found[:count], 600 / count, atol=60)
+        assert not found[count:].any()
+
+
+def test_an_epoch_of_captions_has_each_once_and_no_image_twice_in_a_batch():
+    batches = make(4, epoch="captions", seed=2)
+    assert batches.steps_per_epoch == sum(COUNTS) // 4
+    epochs = []
+    for epoch in range(2):
+        first = epoch * batches.steps_per_epoch
+        seen = []
+        for step in range(first, first + batches.steps_per_epoch):
+            batch = batches.batch(step)
+            rows = rows_of(batch)
+            assert len(set(rows)) == 4 and batch["caption"].shape == (4, 1, 6)
+            seen += zip(rows.tolist(), numbers_of(batch)[:, 0].tolist())
+        assert len(set(seen)) == len(seen) == sum(COUNTS) // 4 * 4
+        assert all(number < COUNTS[row] for row, number in seen)
+        epochs.append(seen)
+    assert epochs[0] != epochs[1]
+
+
+def test_without_shuffling_the_order_is_that_of_the_captions():
+    batches = make(4, shuffle=False)
+    assert rows_of(batches.batch(1)).tolist() == [4, 5, 6, 7]
+    assert rows_of(batches.batch(2)).tolist() == [0, 1, 2, 3]
+    batches = make(5, shuffle=False, epoch="captions")
+    batch = batches.batch(0)
+    assert rows_of(batch).tolist() == [0, 0, 0, 1, 2]
+    assert numbers_of(batch).ravel().tolist() == [0, 1, 2, 0, 0]
+
+
+@pytest.mark.parametrize(
+    "options", [EVERYTHING, {"epoch": "captions"}, {"shuffle": False}]
+)
+def test_a_resumed_run_sees_what_the_uninterrupted_one_sees(options):
+    whole = list(make(seed=3, **options).dataset(epochs=3))
+    steps = make(**options).steps_per_epoch
+    assert len(whole) == 3 * steps
+    rest = make(seed=3, **options).dataset(epochs=3, start_step=4)
+    same(whole[4:], list(rest))
+    same(make(seed=3, **options).batch(4), whole[4])
+    other = list(make(seed=4, **options).dataset(epochs=3))
+    drawn = [batch["caption"].numpy() for batch in (whole[0], other[0])]
+    assert not np.array_equal(*drawn)
+
+
+def test_shapes_are_static_so_that_a_model_traces_once():
+    dataset = make(**EVERYTHING).dataset(epochs=2)
+    assert {k: v.shape for k, v in dataset.element_spec.items()} == {
+        "image": (3, 4, 3),
+        "caption": (3, 2, 6),
+        "references": (3, 3, 6),
+        "distractor_image": (4, 4, 3),
+    }
+    assert dataset.element_spec["image"].dtype == tf.float32
+    assert len(dataset) == 6
+
+
+def test_distractors_are_different_images_drawn_anew_at_each_step():
+    batches, drawn = make(**EVERYTHING), []
+    for step in range(60):
+        images = batches.batch(step)["distractor_image"]
+        distance = np.abs(images[:, None] - OTHERS[None]).sum((2, 3))
+        assert (distance.min(1) == 0).all()
+        rows = distance.argmin(1).tolist()
+        assert len(set(rows)) == 4
+        drawn.append(rows)
+    assert len({tuple(sorted(rows)) for rows in drawn}) > 30
+    counts = np.bincount(np.ravel(drawn), minlength=9)
+    # Each of 9 with probability 4/9: a deviation of 4 about 27.
+    assert abs(counts - 60 * 4 / 9).max() < 16
+
+
+def test_distractors_change_nothing_else():
+    batch = make(**EVERYTHING).batch(7)
+    batch.pop("distractor_image")
+    same(batch, make(captions_per_image=2).batch(7))
+
+
+def test_evaluation_has_every_image_once_in_order():
+    rows, sizes = [], []
+    batches = make(**EVERYTHING)
+    for inputs, numbers in batches.evaluation(4):
+        assert set(inputs) == {"image", "caption", "references"}
+        numbers = numbers.numpy()
+        same(inputs["references"], CAPTIONS.references[numbers])
+        for row, caption in zip(numbers, inputs["caption"]):
+            wanted = [0, 1 % COUNTS[row]]
+            same(caption, CAPTIONS.references[row, wanted])
+        rows += numbers.tolist()
+        sizes.append(len(numbers))
+    assert rows == list(range(11)) and sizes == [4, 4, 3]
+    assert [len(n) for _, n in batches.evaluation()] == [3, 3, 3, 2]
+
+
+def test_features_may_be_a_function_of_the_rows():
+    lookup = make(features=lambda rows: FEATURES[rows], seed=1)
+    same(lookup.batch(2), make(seed=1).batch(2))
+
+
+def test_two_replicas_share_the_batch_and_lose_nothing():
+    script = pathlib.Path(__file__).parent / "two_replicas.py"
+    done = subprocess.run(
+        [sys.executable, str(script), "captions"],
+        env={
+            **os.environ,
+            "PYTHONPATH": os.pathsep.join(filter(None, sys.path)),
+        },
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr[-2000:]
+
+
+@pytest.mark.parametrize(
+    "options, message",
+    [
+        ({"epoch": "image"}, "epoch='image'"),
+        ({"batch_size": 12}, "batch_size=12 with 11 images"),
+        ({"batch_size": 0}, "batch_size=0"),
+        ({"batch_size": 27, "epoch": "captions"}, "with 26 captions"),
+        (
+            {"batch_size": 9, "epoch": "captions"},
+            "makes 2 batches of 26 captions, with 3 of one image",
+        ),
+        ({"captions_per_image": 2, "epoch": "captions"}, "must be 1 where"),
+        ({"captions_per_image": 0}, "captions_per_image=0"),
+        ({"features": FEATURES[:5]}, r"must have shape \(11, P, D\)"),
+        ({**EVERYTHING, "distractors": 10}, "distractors=10"),
+        ({**EVERYTHING, "distractors": 0}, "Give both or neither"),
+        ({"distractors": 2}, r"distractor_features.shape=\(\)"),
+        (
+            {"distractors": 2, "distractor_features": OTHERS[0]},
+            r"distractor_features.shape=\(4, 3\)",
+        ),
+    ],
+)
+def test_what_cannot_be_drawn_is_refused(options, message):
+    with pytest.raises(ValueError, match=message):
+        make(**options)

@@ -1,0 +1,161 @@
+import collections
+import dataclasses
+
+import numpy as np
+import pytest
+
+from tests.data.tiny_captions import COUNTS
+from tests.data.tiny_captions import tiny_captions
+from tests.data.tiny_captions import tiny_split
+from tfcap.data import CaptionSplit
+from tfcap.data import EncodedCaptions
+from tfcap.data import build_caption_vocabulary
+from tfcap.data import load_captions
+from tfcap.data.world import load_world
+from tfcap.text import DocumentFrequencies
+from tfcap.text import Vocabulary
+from tfcap.text import caption_tokenize
+
+
+def make(captions, ids=None, tokens=None):
+    empty = [""] * len(captions)
+    ids = list(range(len(captions))) if ids is None else ids
+    return CaptionSplit(ids, captions, empty, empty, tokens)
+
+
+def test_words_count_over_all_captions_as_the_evaluation_splits_them():
+    split = tiny_split()
+    counts = collections.Counter(
+        word
+        for captions in split.captions
+        for caption in captions
+        for word in caption_tokenize(caption)
+    )
+    for least in 1, 2, 5:
+        wanted = {word for word, count in counts.items() if count >= least}
+        found = build_caption_vocabulary(split, least).words
+        assert set(found) == wanted and found[0] == "number"
+    assert len(build_caption_vocabulary(split).words) == len(wanted)
+
+
+def test_words_of_the_file_come_before_those_of_the_tokenizer():
+    tokens = [[["a", "t-shirt"]], [["its", "a", "dog"]]]
+    split = make([["A T-shirt!"], ["It's a dog."]], tokens=tokens)
+    vocabulary = build_caption_vocabulary(split, min_count=1)
+    assert set(vocabulary.words) == {"a", "t-shirt", "its", "dog"}
+    captions = EncodedCaptions.from_split(split, vocabulary, 5)
+    assert vocabulary.decode(captions.references[1, 0]) == "its a dog"
+    bare = dataclasses.replace(split, tokens=None)
+    captions = EncodedCaptions.from_split(bare, vocabulary, 5)
+    said = vocabulary.decode(captions.references[1, 0])
+    assert said == "<unk> <unk> a dog"
+
+
+def test_every_caption_is_in_its_place_and_ends():
+    split, captions = tiny_split(), tiny_captions()
+    vocabulary = captions.vocabulary
+    assert captions.references.shape == (11, 3, 6)
+    assert captions.references.dtype == np.int32
+    assert captions.counts.tolist() == list(COUNTS) and len(captions) == 11
+    assert captions.image_ids.dtype == np.int64
+    assert captions.image_ids.tolist() == split.image_ids
+    assert captions.texts == split.captions
+    for row, texts in zip(captions.references, split.captions):
+        for ids, text in zip(row, texts):
+            words = caption_tokenize(text)
+            assert vocabulary.decode(ids) == " ".join(words)
+            assert ids[len(words)] == vocabulary.eos
+            assert not ids[len(words) + 1 :].any()
+        assert not row[len(texts) :].any()
+
+
+def test_long_captions_are_cut_and_end_all_the_same():
+    captions = tiny_captions(max_length=3)
+    eos = captions.vocabulary.eos
+    present = captions.references[captions.references[..., 0] > 0]
+    assert present.shape == (sum(COUNTS), 3)
+    assert (present[:, 2] == eos).all() and (present[:, :2] != eos).all()
+    longer = tiny_captions(max_length=6).references[0, 0, :2]
+    np.testing.assert_array_equal(captions.references[0, 0, :2], longer)
+    with pytest.raises(ValueError, match="max_length=1"):
+        tiny_captions(max_length=1)
+
+
+def test_a_caption_of_punctuation_alone_is_an_end_token():
+    captions = EncodedCaptions.from_split(
+        make([["...", "a dog"]]), Vocabulary(["a", "dog"]), 4
+    )
+    assert captions.references.tolist() == [[[2, 0, 0, 0], [4, 5, 2, 0]]]
+    assert captions.counts.tolist() == [2]
+
+
+def test_image_ids_may_be_text():
+    split = make([["a"], ["b"]], ids=["x.jpg", 7])
+    captions = EncodedCaptions.from_split(split, Vocabulary(["a"]))
+    assert captions.image_ids.tolist() == ["x.jpg", 7]
+
+
+def test_an_image_without_a_caption_is_refused():
+    with pytest.raises(ValueError, match=r"2 of 3 images without \(1, 2\)"):
+        EncodedCaptions.from_split(make([["a"], [], []]), Vocabulary(["a"]))
+
+
+def test_selected_images_are_those_of_the_whole():
+    whole = tiny_captions()
+    some = whole.select([4, 1])
+    assert some.image_ids.tolist() == [104, 101]
+    assert some.texts == [whole.texts[4], whole.texts[1]]
+    assert some.counts.tolist() == [3, 1]
+    np.testing.assert_array_equal(some.references, whole.references[[4, 1]])
+    assert some.vocabulary is whole.vocabulary
+
+
+def test_document_frequencies_are_counted_once_from_what_a_reward_reads():
+    split, captions = tiny_split(), tiny_captions(max_length=3)
+    found = captions.document_frequencies()
+    assert captions.document_frequencies() is found
+    wanted = DocumentFrequencies.from_references(
+        [
+            [caption_tokenize(text)[:2] for text in texts]
+            for texts in split.captions
+        ],
+        captions.vocabulary,
+    )
+    assert found.num_documents == 11 and len(found) > 5
+    np.testing.assert_array_equal(found.keys, wanted.keys)
+    np.testing.assert_array_equal(found.counts, wanted.counts)
+    assert captions.select(range(5)).document_frequencies() is not found
+
+
+def test_the_embedded_world_is_read_like_published_data(tmp_path):
+    world = load_world(tmp_path, train=50, val=5, test=5, progress=False)
+    train = load_captions(world.karpathy_path, "train")
+    vocabulary = build_caption_vocabulary(train)
+    captions = EncodedCaptions.from_split(train, vocabulary)
+    assert captions.image_ids.tolist() == list(world.image_ids("train"))
+    assert captions.references.shape[::2] == (50, 16)
+    assert (captions.counts == [len(texts) for texts in train.captions]).all()
+    said = vocabulary.decode(captions.references[0, 0]).split()
+    wanted = train.tokens[0][0][:15]
+    assert [w for w in said if w != "<unk>"] == [
+        w for w in wanted if w in vocabulary
+    ]
+
+
+def test_flickr8k_has_the_words_that_it_is_known_for(shared_data):
+    import gzip
+    import json
+
+    path = shared_data / "flickr8k" / "captions.json.gz"
+    if not path.exists():
+        pytest.skip(f"{path} is not there")
+    with gzip.open(path, "rt", encoding="utf-8") as file:
+        records = [r for r in json.load(file) if r["split"] == "train"]
+    split = make([record["captions"] for record in records])
+    vocabulary = build_caption_vocabulary(split)
+    captions = EncodedCaptions.from_split(split, vocabulary)
+    assert captions.references.shape == (6000, 5, 16)
+    assert (captions.counts == 5).all()
+    present = captions.references[captions.references > 0]
+    assert (present == vocabulary.unk).mean() < 0.03
+    assert 2400 < len(vocabulary.words) < 2700

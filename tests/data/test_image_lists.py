@@ -1,0 +1,64 @@
+import gzip
+import json
+
+import pytest
+
+from tfcap.data import load_captions
+from tfcap.data import read_image_ids
+from tfcap.data.world.karpathy_format import write_karpathy
+
+
+@pytest.fixture
+def write(tmp_path):
+    def write(text, name="list.txt"):
+        path = tmp_path / name
+        path.write_bytes(text if isinstance(text, bytes) else text.encode())
+        return path
+
+    return write
+
+
+def test_a_text_has_one_image_a_line(write):
+    text = "\ufeff391895\r\n\r\n  COCO_42.jpg \r\n000000000009"
+    assert read_image_ids(write(text)) == [391895, "COCO_42.jpg", 9]
+
+
+def test_a_list_in_json_is_taken_as_it_is(write):
+    path = write(json.dumps([7, "val2014/7.jpg", "8"]))
+    assert read_image_ids(path) == [7, "val2014/7.jpg", "8"]
+    assert read_image_ids(write(gzip.compress(b" [1, 2]"))) == [1, 2]
+
+
+def test_the_split_of_a_paper_cuts_across_those_of_the_file(write, tmp_path):
+    path = tmp_path / "dataset_world.json"
+    captions = [["a ball"], ["a cone"]]
+    splits = {"train": ([1, 2], captions), "val": ([3, 4], captions)}
+    write_karpathy(path, splits)
+    whole = load_captions(path, "train+val")
+    train = whole.select(read_image_ids(write("[4, 1]")))
+    assert train.image_ids == [4, 1] and train.splits == ["val", "train"]
+
+
+@pytest.mark.parametrize(
+    "text, told",
+    [
+        ("", "there is no image"),
+        (" \n\n", "there is no image"),
+        ("[]", "there is no image"),
+        ('{"train": [1]}', "the content is no list"),
+        ("[1, 2", "cut off or damaged"),
+        (
+            "[1, null, [2], true, 2.5]",
+            r"in 4 places \(entry 1, entry 2, entry 3",
+        ),
+        ('[1, ""]', r"neither an integer nor some text in 1 place \(entry 1\)"),
+        ("7\n8\n7\n07\n", r"there again in 2 places \(line 3: 7, line 4: 7\)"),
+        (b"7\n8\xff\n", "line 2 the text is not UTF-8"),
+        (gzip.compress(b"7\n8\n" * 99)[:-9], "cut off or damaged"),
+    ],
+)
+def test_what_is_wrong_with_a_list_is_named(write, text, told):
+    path = write(text)
+    with pytest.raises(ValueError, match=told) as caught:
+        read_image_ids(path)
+    assert str(path) in str(caught.value)

@@ -1,0 +1,185 @@
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+from keras import ops
+
+from tests import speakers
+from tests import tiny
+from tfcap.decoding import GroundTruth
+from tfcap.decoding import ScheduledSampling
+from tfcap.decoding import stepwise_log_probs
+from tfcap.objectives import Episode
+from tfcap.objectives import TeacherForcing
+from tfcap.training import Anneal
+from tfcap.training import ObjectiveModel
+from tfcap.training import RunCheckpoint
+
+ROWS = 8000
+REFERENCE = np.array([3, 4, 3, 2, 0])
+
+
+class Listening(tiny.TableSpeaker):
+    """Keeps the words that it reads."""
+
+    def __init__(self, **arguments):
+        super().__init__(**arguments)
+        self.heard = []
+
+    def step(self, words, state, training=False):
+        self.heard.append(ops.convert_to_numpy(words))
+        return super().step(words, state, training)
+
+
+def decode(probability, speaker, training=True, rows=ROWS, samples=1):
+    decoder = ScheduledSampling(probability, seed=0)
+    references = np.tile(REFERENCE, (rows, samples, 1))
+    state = speaker.begin(tiny.batch(rows))
+    return decoder.decode(speaker, state, references, training=training)
+
+
+def test_without_own_words_it_is_teacher_forcing():
+    speaker = tiny.TableSpeaker()
+    said = decode(0.0, speaker, rows=3, samples=2)
+    state = speaker.begin(tiny.batch(3))
+    expected = stepwise_log_probs(speaker, state, said.tokens)
+    np.testing.assert_allclose(said.log_probs, expected, atol=1e-6)
+    truth = GroundTruth().decode(speaker, state, said.tokens)
+    np.testing.assert_array_equal(said.tokens, truth.tokens)
+    np.testing.assert_array_equal(said.mask, truth.mask)
+    assert said.discrete and said.words is None
+
+
+@pytest.mark.parametrize("probability", [0.3, 1.0])
+def test_read_words_come_from_the_speaker_as_often_as_asked(probability):
+    speaker = Listening(scale=1.0)
+    decode(probability, speaker)
+    table = ops.convert_to_numpy(speaker.table)
+    words = list(tiny.WORDS)
+    assert len(speaker.heard) == 5
+    assert (speaker.heard[0] == tiny.BOS).all()
+    for t, reference in enumerate(REFERENCE[:4]):
+        before, after = speaker.heard[t], speaker.heard[t + 1]
+        for last in np.unique(before):
+            p = np.exp(table[last][words])
+            p = probability * p / p.sum()
+            p[words.index(reference)] += 1 - probability
+            rows = after[before == last]
+            shares = [(rows == word).mean() for word in words]
+            spread = np.sqrt(p * (1 - p) / len(rows))
+            assert (np.abs(shares - p) <= 4.5 * spread + 1e-9).all()
+
+
+def test_coins_fall_for_every_row_and_step_alone():
+    # This speaker says 4 and nothing else, where the reference has 3.
+    speaker = Listening()
+    speaker.table.assign(np.eye(5)[[4] * 5] * 100)
+    decode(0.5, speaker)
+    first, third = (speaker.heard[t] == 4 for t in (1, 3))
+    for share in (first.mean(), third.mean(), 2 * (first & third).mean()):
+        assert abs(share - 0.5) < 4.5 * 0.5 / np.sqrt(ROWS / 2)
+
+
+def test_scores_are_of_the_references_given_what_was_read():
+    speaker = Listening()
+    said = decode(0.7, speaker, rows=6, samples=2)
+    table = ops.convert_to_numpy(speaker.table)
+    for row in range(12):
+        for t, word in enumerate(REFERENCE):
+            logits = table[speaker.heard[t][row]][list(tiny.WORDS)]
+            expected = 0.0
+            if word:
+                expected = logits[tiny.WORDS.index(word)]
+                expected = expected - np.log(np.exp(logits).sum())
+            found = said.log_probs[row // 2, row % 2, t]
+            np.testing.assert_allclose(found, expected, atol=1e-5)
+
+
+def test_references_are_read_when_nobody_trains():
+    speaker = tiny.TableSpeaker()
+    said = decode(1.0, speaker, training=False, rows=4)
+    assert said.log_probs is None
+    inputs = tiny.batch(4, said.tokens)
+    loss, _ = TeacherForcing(decoder=ScheduledSampling(1.0)).loss(
+        Episode(speaker, inputs)
+    )
+    expected, _ = TeacherForcing().loss(Episode(speaker, inputs))
+    np.testing.assert_allclose(loss, expected, rtol=1e-6)
+
+
+def test_gradients_are_those_of_the_scores_alone():
+    speaker = tiny.TableSpeaker()
+    with tf.GradientTape() as tape:
+        said = decode(1.0, speaker, rows=200)
+        loss = ops.sum(said.log_probs[..., 0])
+    gradient = tape.gradient(loss, speaker.table.value)
+    table = ops.convert_to_numpy(speaker.table)
+    # Only the first word's score is counted: nothing reaches it through what
+    # is read later.
+    expected = np.zeros((5, 5))
+    words = list(tiny.WORDS)
+    p = np.exp(table[tiny.BOS][words])
+    expected[tiny.BOS][words] = -200 * p / p.sum()
+    expected[tiny.BOS][3] += 200
+    np.testing.assert_allclose(gradient, expected, rtol=1e-4, atol=1e-4)
+
+
+def test_the_seed_decides_which_words_are_read():
+    heard = []
+    for _ in range(2):
+        speaker = Listening()
+        decode(0.5, speaker, rows=50)
+        heard.append(np.stack(speaker.heard))
+    np.testing.assert_array_equal(*heard)
+
+
+def trained(directory, probability=0.5):
+    keras.utils.set_random_seed(0)
+    speaker = speakers.speaker("show_tell_every_step")
+    decoder = ScheduledSampling(probability, seed=1)
+    model = ObjectiveModel(TeacherForcing("token", decoder=decoder), speaker)
+    model.compile(keras.optimizers.Adam(0.02))
+    schedule = Anneal(decoder.probability, lambda step: min(0.5, step / 20))
+    data = tf.data.Dataset.from_tensors(speakers.batch()).repeat()
+    history = model.fit(
+        data,
+        steps_per_epoch=15,
+        epochs=2,
+        shuffle=False,
+        callbacks=[schedule],
+        verbose=0,
+    )
+    RunCheckpoint(directory).save(model, 2)
+    return model, decoder, history.history
+
+
+def test_training_lowers_the_loss_and_the_probability_is_annealed(tmp_path):
+    model, decoder, history = trained(tmp_path)
+    assert history["loss"][1] < history["loss"][0]
+    np.testing.assert_allclose(history["temperature"], [0.5, 0.5])
+    assert float(decoder.probability) == 0.5
+    # It is part of the run's state.
+    decoder.probability.assign(0.1)
+    RunCheckpoint(tmp_path).restore(model)
+    assert float(decoder.probability) == 0.5
+
+
+def test_a_variable_of_the_users_own_is_read(tmp_path):
+    variable = keras.Variable(1.0, trainable=False)
+    assert ScheduledSampling(variable).probability is variable
+    model, decoder, _ = trained(tmp_path, variable)
+    assert any(own is variable for own in model.variables)
+    assert float(variable) == 0.5
+
+
+@pytest.mark.parametrize("probability", [-0.1, 1.5])
+def test_what_is_no_probability_is_refused(probability):
+    with pytest.raises(ValueError, match=r"`probability` must be in \[0, 1\]"):
+        ScheduledSampling(probability)
+
+
+def test_absent_references_are_refused():
+    speaker = tiny.TableSpeaker()
+    state = speaker.begin(tiny.batch(2))
+    with pytest.raises(ValueError, match="`references` must hold"):
+        ScheduledSampling(0.5).decode(speaker, state, training=True)

@@ -1,0 +1,269 @@
+"""Batches of images and their captions, functions of seed and step."""
+
+import functools
+
+import numpy as np
+
+from tfcap.data.caption_order import spread_captions
+from tfcap.data.feature_rows import check_features
+from tfcap.data.feature_rows import feature_rows
+from tfcap.data.step_pipeline import row_pipeline
+from tfcap.data.step_pipeline import step_pipeline
+
+_EPOCHS = ("images", "captions")
+
+
+class CaptionBatches:
+    """Feeds images with their captions to a model, resumable at any step.
+
+    The batch of global step `s` depends on `(seed, s)` alone: the order on
+    the seed and the epoch, captions and distractors that are drawn on the
+    seed and the step. A run that is resumed at step `s` with
+    `dataset(start_step=s)` sees what the uninterrupted one would have seen.
+
+    No batch of a shuffled epoch holds an image twice: another caption would
+    pass for a wrong one in a loss that takes its negatives from the batch.
+
+    Args:
+        captions: `EncodedCaptions` of M images.
+        features: Image features in the order of the captions: an array of
+            shape `(M, P, D)`, anything that gives one when indexed with an
+            array of rows (as `load_features(lazy=True)` does), or a function
+            of such an array. P is 1 for pooled features.
+        batch_size: Integer, images in a batch, B.
+        seed: Integer. Defaults to `0`.
+        captions_per_image: Integer, S, captions drawn of each image, all
+            different as long as there are so many. Defaults to `1`.
+        shuffle: Boolean, whether the order is drawn anew in each epoch. If
+            false, it is that of `captions`, and with `epoch="captions"` those
+            of an image come together. Defaults to `True`.
+        epoch: String, what an epoch has once: `"images"`, each with captions
+            that are drawn every time (as the papers train speakers), or
+            `"captions"` (as retrieval models are trained). Defaults to
+            `"images"`.
+        distractors: Integer, further images in each batch, of which no
+            caption is known. Under a distribution strategy each replica gets a
+            part of them, so that their number is best a multiple of that of
+            the replicas. Defaults to `0`.
+        distractor_features: Features of the images that the distractors are
+            drawn from, as `features`, but not a function.
+
+    Example:
+
+    >>> split = tfcap.data.CaptionSplit(
+    ...     [7, 9], [["A cat."], ["A dog!", "a dog"]], ["", ""], ["", ""]
+    ... )
+    >>> vocabulary = tfcap.data.build_caption_vocabulary(split, min_count=1)
+    >>> captions = tfcap.data.EncodedCaptions.from_split(split, vocabulary, 4)
+    >>> batches = tfcap.data.CaptionBatches(captions, np.ones((2, 1, 3)), 2)
+    >>> {name: array.shape for name, array in batches.batch(0).items()}
+    {'image': (2, 1, 3), 'caption': (2, 1, 4), 'references': (2, 2, 4)}
+
+    Reference:
+
+    - Vered et al., Joint Optimization for Cooperative Image Captioning, ICCV
+      2019: one caption of each image, B = 128
+    - Liu et al., Show, Tell and Discriminate, ECCV 2018, whose reward ranks
+      an image among unlabeled ones, too
+    """
+
+    def __init__(
+        self,
+        captions,
+        features,
+        batch_size,
+        seed=0,
+        captions_per_image=1,
+        shuffle=True,
+        epoch="images",
+        distractors=0,
+        distractor_features=None,
+    ):
+        self.captions = captions
+        self.features = features
+        self.batch_size = batch_size
+        self.seed = seed
+        self.captions_per_image = captions_per_image
+        self.shuffle = shuffle
+        self.epoch = epoch
+        self.distractors = distractors
+        self.distractor_features = distractor_features
+        self._check()
+        # One order serves an epoch; steps may be made out of order.
+        self._order = functools.lru_cache(maxsize=2)(self._draw_order)
+
+    @property
+    def steps_per_epoch(self):
+        """Whole batches in an epoch; the rest waits for another order."""
+        return self._size // self.batch_size
+
+    def dataset(self, epochs=1, start_step=0):
+        """Training batches from a global step to the end of the last epoch.
+
+        Args:
+            epochs: Integer, epochs of the whole run, those before
+                `start_step` included. Defaults to `1`.
+            start_step: Integer, first global step. Defaults to `0`.
+
+        Returns:
+            `tf.data.Dataset` of dicts with `image` `(B, P, D)`, float32, the
+            captions drawn, `caption` `(B, S, T)`, and all of the image,
+            `references` `(B, N, T)`, int32, both words, then EOS, then 0;
+            with distractors,
+            `distractor_image` of shape `(distractors, P, D)`, too.
+        """
+        steps = epochs * self.steps_per_epoch
+        return step_pipeline(self.batch, range(start_step, steps))
+
+    def evaluation(self, batch_size=None):
+        """All images once, in their order, the last batch perhaps smaller.
+
+        Args:
+            batch_size: Integer. Defaults to that of the training batches.
+
+        Returns:
+            `tf.data.Dataset` of pairs: the dict of inputs, with the first S
+            captions of each image and without distractors, and the images'
+            row numbers `(B,)`.
+        """
+        size = batch_size or self.batch_size
+        return row_pipeline(self.inputs, len(self.captions), size)
+
+    def batch(self, step):
+        """The training batch of a global step, as NumPy arrays."""
+        epoch, place = divmod(int(step), self.steps_per_epoch)
+        start = place * self.batch_size
+        drawn = self._order(epoch)[start : start + self.batch_size]
+        if self.epoch == "captions":
+            rows, numbers = self._image_of[drawn], self._number_of[drawn]
+            inputs = self.inputs(rows, numbers[:, None])
+        else:
+            rng = np.random.default_rng([self.seed, 1, int(step)])
+            inputs = self.inputs(drawn, self._draw_captions(drawn, rng))
+        if self.distractors:
+            rng = np.random.default_rng([self.seed, 2, int(step)])
+            inputs["distractor_image"] = self._draw_distractors(rng)
+        return inputs
+
+    def inputs(self, rows, numbers=None):
+        """The dict of inputs of some images, as NumPy arrays.
+
+        Args:
+            rows: Integer array of shape `(B,)`.
+            numbers: Integer array of shape `(B, S)`, which captions of each.
+                Defaults to the first, from the start again where there are
+                fewer than S.
+
+        Returns:
+            Dict of arrays, see `dataset()`.
+        """
+        if numbers is None:
+            numbers = self._turns(self.captions.counts[rows])
+        references = self.captions.references[rows]
+        return {
+            "image": feature_rows(self.features, rows),
+            "caption": np.take_along_axis(references, numbers[..., None], 1),
+            "references": references,
+        }
+
+    @property
+    def _size(self):
+        """Number of what an epoch has once."""
+        if self.epoch == "captions":
+            return int(self.captions.counts.sum())
+        return len(self.captions)
+
+    @functools.cached_property
+    def _image_of(self):
+        """Row of each caption, when captions are numbered through."""
+        counts = self.captions.counts
+        return np.repeat(np.arange(len(counts)), counts)
+
+    @functools.cached_property
+    def _number_of(self):
+        """Number of each caption among those of its image."""
+        counts = self.captions.counts
+        first = np.cumsum(counts) - counts
+        return np.arange(len(self._image_of)) - first[self._image_of]
+
+    def _draw_order(self, epoch):
+        if not self.shuffle:
+            return np.arange(self._size)
+        rng = np.random.default_rng([self.seed, 0, epoch])
+        if self.epoch == "images":
+            return rng.permutation(self._size)
+        counts, size = self.captions.counts, self.batch_size
+        return spread_captions(counts, size, rng).reshape(-1)
+
+    def _draw_captions(self, rows, rng):
+        """Numbers `(B, S)` of captions of some images, none twice if enough."""
+        counts = self.captions.counts[rows]
+        keys = rng.random((len(rows), self.captions.references.shape[1]))
+        keys[np.arange(keys.shape[1]) >= counts[:, None]] = 2.0
+        order = np.argsort(keys, axis=1)
+        return np.take_along_axis(order, self._turns(counts), 1)
+
+    def _turns(self, counts):
+        """0 to S - 1 for each image, from 0 again where it has fewer."""
+        return np.arange(self.captions_per_image) % counts[:, None]
+
+    def _draw_distractors(self, rng):
+        features = self.distractor_features
+        total = features.shape[0]
+        rows = rng.choice(total, self.distractors, replace=False, shuffle=False)
+        return feature_rows(features, rows)
+
+    def _check(self):
+        if self.epoch not in _EPOCHS:
+            raise ValueError(
+                f"`epoch` must be one of {_EPOCHS}. Received: "
+                f"epoch={self.epoch!r}."
+            )
+        size, total = self.batch_size, self._size
+        if not 0 < size <= total:
+            raise ValueError(
+                f"`batch_size` must be in 1..number of {self.epoch}. Received:"
+                f" batch_size={size} with {total} {self.epoch}. Choose a "
+                "smaller one."
+            )
+        if self.epoch == "captions":
+            self._check_captions()
+        if self.captions_per_image < 1:
+            raise ValueError(
+                "`captions_per_image` must be at least 1. Received: "
+                f"captions_per_image={self.captions_per_image}."
+            )
+        check_features(self.features, len(self.captions), "captions")
+        self._check_distractors()
+
+    def _check_captions(self):
+        if self.captions_per_image != 1:
+            raise ValueError(
+                "`captions_per_image` must be 1 where an epoch has each "
+                "caption once. Received: captions_per_image="
+                f'{self.captions_per_image}, epoch="captions". Take '
+                'epoch="images".'
+            )
+        most = int(self.captions.counts.max())
+        if self.shuffle and most > self.steps_per_epoch:
+            raise ValueError(
+                "`batch_size` must leave as many batches as an image has "
+                "captions, since no batch holds an image twice. Received: "
+                f"batch_size={self.batch_size}, which makes "
+                f"{self.steps_per_epoch} batches of {self._size} captions, "
+                f"with {most} of one image. Choose a smaller one."
+            )
+
+    def _check_distractors(self):
+        features, number = self.distractor_features, self.distractors
+        if features is None and not number:
+            return
+        shape = getattr(features, "shape", ())
+        if len(shape) != 3 or not 0 < number <= shape[0]:
+            raise ValueError(
+                "`distractors` must be in 1..number of images in "
+                "`distractor_features`, of shape (M, P, D). Received: "
+                f"distractors={number}, distractor_features.shape="
+                f"{tuple(shape)}. Give both or neither; an array, or "
+                "`load_features(path, lazy=True)`."
+            )

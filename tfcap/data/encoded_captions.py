@@ -1,0 +1,181 @@
+"""Captions as a table of word ids."""
+
+import dataclasses
+import functools
+import itertools
+from collections import Counter
+
+import numpy as np
+
+from tfcap.data.entry_problems import listed
+from tfcap.text import DocumentFrequencies
+from tfcap.text import Vocabulary
+from tfcap.text import caption_tokenize_batch
+
+
+def build_caption_vocabulary(split, min_count=5):
+    """Vocabulary of the words that the captions of a split say.
+
+    Words are those of the file where it has them, as Karpathy's do, and else
+    what `tfcap.text.caption_tokenize()` makes of a caption.
+
+    Args:
+        split: `CaptionSplit`, the training split.
+        min_count: Integer, least number of occurrences of a word that is
+            kept. Defaults to `5`. Papers on COCO and Flickr30k keep words
+            that occur more than 5 times, `min_count=6`; their 9,487 words of
+            COCO (the unknown word among them) are of all splits together.
+
+    Returns:
+        A `tfcap.text.Vocabulary`.
+
+    Example:
+
+    >>> split = tfcap.data.CaptionSplit(
+    ...     [7, 9], [["A cat."], ["A dog!", "a dog"]], ["", ""], ["", ""]
+    ... )
+    >>> tfcap.data.build_caption_vocabulary(split, min_count=2).words
+    ('a', 'dog')
+    """
+    sentences = itertools.chain.from_iterable(_words(split))
+    counts = Counter(itertools.chain.from_iterable(sentences))
+    return Vocabulary.from_counts(counts, min_count)
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class EncodedCaptions:
+    """A `CaptionSplit` in word ids.
+
+    M is the number of images, N of captions of the image that has most, T of
+    words of a caption, its end token included.
+
+    Attributes:
+        image_ids: Array of shape `(M,)`: int64, or object where an id is
+            text.
+        references: Int32 array of shape `(M, N, T)`: words, then EOS, then 0.
+            Where an image has fewer captions, the last rows are all 0; a
+            caption without any words (of punctuation alone) is an EOS.
+        texts: List of M lists of strings, the captions as people wrote them:
+            what scores on the host compare with.
+        vocabulary: The `tfcap.text.Vocabulary` of the ids.
+
+    Example:
+
+    >>> split = tfcap.data.CaptionSplit(
+    ...     [7, 9], [["A cat."], ["A dog!", "a dog"]], ["", ""], ["", ""]
+    ... )
+    >>> vocabulary = tfcap.data.build_caption_vocabulary(split, min_count=1)
+    >>> captions = tfcap.data.EncodedCaptions.from_split(split, vocabulary, 4)
+    >>> captions.references[1], captions.counts
+    (array([[4, 5, 2, 0],
+           [4, 5, 2, 0]], dtype=int32), array([1, 2]))
+    """
+
+    image_ids: np.ndarray
+    references: np.ndarray
+    texts: list
+    vocabulary: Vocabulary
+
+    @classmethod
+    def from_split(cls, split, vocabulary, max_length=16):
+        """Encodes the captions of a split.
+
+        Args:
+            split: `CaptionSplit`.
+            vocabulary: `tfcap.text.Vocabulary`.
+            max_length: Integer, T, at least 2. Captions are cut to
+                `max_length - 1` words, so that each has its end token, even
+                in the middle of a phrase: a length that cuts few is better.
+                Defaults to `16`, as in the papers.
+
+        Returns:
+            An `EncodedCaptions`.
+
+        Raises:
+            ValueError: If an image has no caption.
+        """
+        if max_length < 2:
+            raise ValueError(
+                "`max_length` must be at least 2, a word and its end token. "
+                f"Received: max_length={max_length}."
+            )
+        words = _words(split)
+        _check_some(split, words)
+        sentences = list(itertools.chain.from_iterable(words))
+        counts = np.fromiter(map(len, words), np.int64, len(words))
+        shape = len(counts), counts.max(initial=0), max_length
+        references = np.zeros(shape, np.int32)
+        present = np.arange(shape[1]) < counts[:, None]
+        references[present] = vocabulary.encode_batch(
+            sentences, max_length - 1, eos=True
+        )
+        numbers = all(isinstance(i, int) for i in split.image_ids)
+        return cls(
+            image_ids=np.array(
+                split.image_ids, np.int64 if numbers else object
+            ),
+            references=references,
+            texts=split.captions,
+            vocabulary=vocabulary,
+        )
+
+    def __len__(self):
+        return len(self.image_ids)
+
+    @functools.cached_property
+    def counts(self):
+        """Number of captions of each image, of shape `(M,)`."""
+        return np.count_nonzero(self.references[..., 0], axis=-1)
+
+    def select(self, rows):
+        """The images at some rows.
+
+        Args:
+            rows: Integer array of row numbers.
+
+        Returns:
+            An `EncodedCaptions`. Images keep N, so that batches of several
+            parts have one shape.
+        """
+        rows = np.asarray(rows, np.int64)
+        return dataclasses.replace(
+            self,
+            image_ids=self.image_ids[rows],
+            references=self.references[rows],
+            texts=[self.texts[row] for row in rows],
+        )
+
+    def document_frequencies(self):
+        """In how many images each n-gram occurs, counted the first time.
+
+        Counted are the captions as they are here: cut, with words that the
+        vocabulary lacks as the unknown word, and with their end tokens. That
+        is what a reward reads of a batch.
+
+        Returns:
+            A `tfcap.text.DocumentFrequencies`.
+        """
+        return self._document_frequencies
+
+    @functools.cached_property
+    def _document_frequencies(self):
+        return DocumentFrequencies.from_references(
+            self.references, self.vocabulary
+        )
+
+
+def _words(split):
+    """Words of all captions, a list of sentences for each image."""
+    if split.tokens is not None:
+        return split.tokens
+    return [caption_tokenize_batch(texts) for texts in split.captions]
+
+
+def _check_some(split, words):
+    bare = [i for i, found in zip(split.image_ids, words) if not found]
+    if bare:
+        raise ValueError(
+            "`split` must hold a caption of every image. Received: "
+            f"{len(bare):,} of {len(split):,} images without "
+            f"({listed(bare)}). Leave these images out."
+        )

@@ -1,0 +1,198 @@
+"""Reading the captions of Flickr8k and Flickr30k as they were published."""
+
+import dataclasses
+import os
+import re
+
+from tfcap.data.caption_split import CaptionSplit
+from tfcap.data.caption_split import find_rows
+from tfcap.data.caption_split import take_rows
+from tfcap.data.entry_problems import EntryProblems
+from tfcap.data.image_lists import read_image_ids
+from tfcap.data.json_file import malformed
+from tfcap.data.split_names import choose_splits
+from tfcap.data.text_file import read_lines
+
+#: The lists in the archive of Flickr8k's texts.
+_LISTS = {
+    "train": "Flickr_8k.trainImages.txt",
+    "val": "Flickr_8k.devImages.txt",
+    "test": "Flickr_8k.testImages.txt",
+}
+#: Flickr8k.token.txt has captions of it, but there is no such image.
+_PHANTOM = "2258277193_586949ec62.jpg.1"
+_PHOTO = re.compile(r"(\d+)(_[0-9a-f]+)?\.jpg")
+_FIX = "Correct the file, or get it again from where it is published."
+_LAYOUT = (
+    "Give `Flickr8k.token.txt`, `results_20130124.token` or a file like them: "
+    "in each line the name of an image, `#` and a number, a tab, a caption."
+)
+
+
+def load_flickr_captions(path, split=None, split_files=None):
+    """Reads the captions of Flickr8k or Flickr30k from the original files.
+
+    Every line is checked, and what is wrong is named with the lines, since a
+    caption too few shows in no score. Karpathy's `dataset_flickr8k.json` and
+    `dataset_flickr30k.json`, whose splits most papers on Flickr30k share, are
+    read by `load_captions()`.
+
+    Args:
+        path: String or path, `Flickr8k.token.txt`, `results_20130124.token`
+            and files like them, gzipped or not.
+        split: String or list of strings, optional, which of the splits to
+            read; several may be joined by a plus, `"train+val"`. Must be
+            given if `split_files` names several. Without either, all images
+            of the file are read.
+        split_files: Dict of split name to the path of a list of its images
+            (see `read_image_ids()`), optional. Defaults to Flickr8k's own
+            lists, those that lie in the folder of `path`, as `"train"`,
+            `"val"` (`Flickr_8k.devImages.txt`) and `"test"`.
+
+    Returns:
+        A `CaptionSplit`, in the order of the images in the file. Image ids
+        are the numbers of the photos, which the file names begin with;
+        Flickr8k and Flickr30k share them. Five captions of Flickr8k are of an
+        image that does not exist, `2258277193_586949ec62.jpg.1`, and are left
+        out.
+
+    Raises:
+        ValueError: If a file is cut off or malformed, if there is no such
+            split, or if an image is in two of them. Names the file, the first
+            few lines and their number, and the cure.
+
+    Example:
+
+    >>> import pathlib, tempfile
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "Flickr8k.token.txt"
+    >>> _ = path.write_text("1000268201_693b08cb0e.jpg#0\\tA child .\\n")
+    >>> tfcap.data.load_flickr_captions(path).references()
+    {1000268201: ['A child .']}
+
+    Reference:
+
+    - Hodosh et al., Framing Image Description as a Ranking Task, JAIR 2013
+    - Young et al., From Image Descriptions to Visual Denotations, TACL 2014
+    """
+    whole = _read_captions(path)
+    if split is None and split_files is None:
+        return whole
+    if split_files is None:
+        split_files = _lists_beside(path)
+    return _take_splits(whole, split, split_files)
+
+
+def _read_captions(path):
+    problems = EntryProblems(path)
+    captions, numbers = {}, {}
+    for i, line in enumerate(read_lines(path), start=1):
+        name, number, caption = _parse(line)
+        if not line.strip() or name == _PHANTOM:
+            continue
+        place = f"line {i}"
+        if not name:
+            problem = "there is no image with a number, a tab and a caption"
+            problems.add(problem, place, _LAYOUT)
+        elif not caption:
+            cure = "Remove such captions."
+            problems.add("the caption is empty", place, cure)
+        else:
+            captions.setdefault(name, []).append(caption)
+            numbers.setdefault(name, []).append(number)
+    problems.check()
+    if not captions:
+        raise malformed(path, "", "there is no caption", _LAYOUT)
+    ids = _photos(captions, problems)
+    _check_numbers(numbers, problems)
+    problems.check()
+    return CaptionSplit(
+        image_ids=ids,
+        captions=list(captions.values()),
+        filenames=list(captions),
+        splits=[""] * len(ids),
+        source=str(path),
+    )
+
+
+def _parse(line):
+    """Name, number and caption of a line; no name if it is no such line."""
+    head, tab, caption = line.partition("\t")
+    name, _, number = head.strip().rpartition("#")
+    if not tab or not number.isdecimal():
+        return "", -1, ""
+    return name, int(number), caption.strip()
+
+
+def _photos(names, problems):
+    """The number of each photo."""
+    ids = {}
+    for name in names:
+        photo = _PHOTO.fullmatch(name)
+        if photo is None:
+            problem = "there is no photo of Flickr, `1000268201_693b08cb0e.jpg`"
+            problems.add(problem, f"image {name!r}", _FIX)
+            continue
+        other = ids.setdefault(int(photo[1]), name)
+        if other != name:
+            problem = "a photo is there under two names"
+            cure = "Keep one entry for each image."
+            problems.add(problem, f"{other!r} and {name!r}", cure)
+    return list(ids)
+
+
+def _check_numbers(numbers, problems):
+    """The captions of an image are numbered, which shows one that is lost."""
+    for name, found in numbers.items():
+        if sorted(found) != list(range(len(found))):
+            problem = "the captions are not numbered from 0 on, each once,"
+            place = f"image {name!r}: {', '.join(map(str, found))}"
+            problems.add(problem, place, _FIX)
+
+
+def _lists_beside(path):
+    folder = os.path.dirname(path)
+    lists = {
+        name: os.path.join(folder, list_name)
+        for name, list_name in _LISTS.items()
+    }
+    found = {name: path for name, path in lists.items() if os.path.exists(path)}
+    if not found:
+        raise ValueError(
+            "`split_files` must be given where Flickr8k's own lists do not "
+            f"lie beside the captions. Received: path={str(path)!r}, and no "
+            f"{', '.join(_LISTS.values())} in its folder. Pass a dict of "
+            "split name to the path of a list of images."
+        )
+    return found
+
+
+def _take_splits(whole, split, split_files):
+    rows = {
+        name: find_rows(whole, read_image_ids(path), str(path))
+        for name, path in split_files.items()
+    }
+    _check_disjoint(whole, rows, split_files)
+    counts = {name: len(found) for name, found in rows.items()}
+    names = {
+        row: name
+        for name in choose_splits(split, counts, whole.source)
+        for row in rows[name]
+    }
+    kept = sorted(names)
+    return dataclasses.replace(
+        take_rows(whole, kept), splits=[names[row] for row in kept]
+    )
+
+
+def _check_disjoint(whole, rows, split_files):
+    """An image in two splits would be trained on and tested on."""
+    split_of = {}
+    for name, found in rows.items():
+        problems = EntryProblems(split_files[name])
+        for row in found:
+            other = split_of.setdefault(row, name)
+            if other != name:
+                problem = f"an image is that of the split {other!r}, too,"
+                cure = "Keep each image in one list."
+                problems.add(problem, whole.filenames[row], cure)
+        problems.check()

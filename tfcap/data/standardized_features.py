@@ -1,0 +1,129 @@
+"""Image features with mean 0 and deviation 1."""
+
+import numpy as np
+
+from tfcap.data.feature_rows import feature_rows
+
+#: Rows that are read at a time to count with.
+_CHUNK = 1024
+
+
+class StandardizedFeatures:
+    """Features that are shifted and scaled when they are read.
+
+    `(features - mean) / deviation`, a batch at a time, so that a file of many
+    gigabytes need not fit into memory. `standardize_features()` finds the
+    numbers; keep them with a model, which needs the same ones ever after.
+
+    Args:
+        features: An array of shape `(M, P, D)`, anything that gives one when
+            indexed with an array of rows, as `load_features(lazy=True)` does,
+            or a function of such an array.
+        mean: Float array of shape `(D,)`.
+        deviation: Float array of shape `(D,)`, positive.
+
+    Attributes:
+        shape: That of the features, or None if they are a function.
+
+    Example:
+
+    >>> features = np.array([[[1.0, 20.0]], [[3.0, 20.0]]])
+    >>> scaled = tfcap.data.StandardizedFeatures(features, [2, 10], [1, 5])
+    >>> scaled[[1]]
+    array([[[1., 2.]]], dtype=float32)
+    """
+
+    def __init__(self, features, mean, deviation):
+        self.features = features
+        self.mean = np.asarray(mean, np.float32)
+        self.deviation = np.asarray(deviation, np.float32)
+        self.shape = getattr(features, "shape", None)
+        size = self.mean.shape if self.shape is None else self.shape[-1:]
+        if not self.mean.shape == self.deviation.shape == tuple(size):
+            raise ValueError(
+                f"`mean` and `deviation` must have shape {tuple(size)}, one "
+                "number for each feature. Received: shapes "
+                f"{self.mean.shape} and {self.deviation.shape}."
+            )
+        if not (self.deviation > 0).all():
+            raise ValueError(
+                "`deviation` must be positive. Received: deviation with "
+                f"{int((~(self.deviation > 0)).sum())} numbers that are not. "
+                "Take 1 for a feature that is always the same."
+            )
+
+    def __len__(self):
+        return len(self.features)
+
+    def __getitem__(self, rows):
+        return (feature_rows(self.features, rows) - self.mean) / self.deviation
+
+    def __array__(self, dtype=None, copy=None):
+        values = self[np.arange(len(self))]
+        return values if dtype is None else values.astype(dtype)
+
+
+def standardize_features(train, *others):
+    """Scales features to mean 0 and deviation 1 in the training split.
+
+    Over all images and positions of `train`, for each of the D features. A
+    feature that is the same everywhere becomes 0.
+
+    Args:
+        train: Features of the training split, an array of shape `(M, P, D)`
+            or what reads like one, as `load_features(lazy=True)`.
+        *others: Features of other splits, which are scaled by the same
+            numbers; a function of rows will do.
+
+    Returns:
+        Tuple of `StandardizedFeatures`, as many as were passed. Their `mean`
+        and `deviation` are those to keep with a model.
+
+    Raises:
+        ValueError: If a number is not finite.
+
+    Example:
+
+    >>> train, val = np.array([[[1.0]], [[3.0]]]), np.array([[[4.0]]])
+    >>> train, val = tfcap.data.standardize_features(train, val)
+    >>> train[[0, 1]].ravel(), val[[0]].ravel(), val.mean
+    (array([-1.,  1.], dtype=float32), array([2.], dtype=float32),
+     array([2.], dtype=float32))
+    """
+    mean, deviation = _statistics(train)
+    return tuple(
+        StandardizedFeatures(features, mean, deviation)
+        for features in (train, *others)
+    )
+
+
+def _statistics(features):
+    """Mean and deviation of each feature, over images and positions."""
+    shape = getattr(features, "shape", ())
+    if len(shape) != 3 or not shape[0]:
+        raise ValueError(
+            "`train` must have shape (M, P, D) with at least one image. "
+            f"Received: train.shape={tuple(shape)}. Pass an array or "
+            "`load_features(path, lazy=True)`."
+        )
+    count, mean, squares = 0, 0.0, 0.0
+    for start in range(0, shape[0], _CHUNK):
+        rows = np.arange(start, min(start + _CHUNK, shape[0]))
+        values = np.asarray(features[rows], np.float64).reshape(-1, shape[2])
+        with np.errstate(invalid="ignore"):  # told below
+            part = values.mean(0)
+            apart, added = part - mean, count + len(values)
+            # Sums of squares about the mean add up like this; about 0 they
+            # would lose what is small beside the mean.
+            squares += ((values - part) ** 2).sum(0)
+            squares += apart**2 * (count * len(values) / added)
+            mean, count = mean + apart * (len(values) / added), added
+    deviation = np.sqrt(squares / count)
+    if not np.isfinite(deviation).all():
+        raise ValueError(
+            "`train` must be finite. Received: infinite or undefined numbers "
+            f"in {int((~np.isfinite(deviation)).sum())} of {shape[2]} "
+            "features. Look at how they were extracted."
+        )
+    varies = deviation > 1e-6 * np.abs(mean)
+    return mean, np.where(varies, deviation, 1.0)

@@ -1,0 +1,85 @@
+"""Batches that are functions of their step, as `tf.data` sets."""
+
+import numpy as np
+
+
+def step_pipeline(make, steps, fixed=True):
+    """A data set of what a function makes of each step.
+
+    Elements come in the order of the steps, made two at a time in threads of
+    their own, a few ahead of what is asked for. Under a distribution strategy
+    each replica gets a part of every batch.
+
+    Args:
+        make: Function from a step, an integer, to a structure of NumPy arrays
+            whose first axis is the batch. Names and shapes are taken from
+            `make(0)`.
+        steps: A `range` of steps, each one more than that before.
+        fixed: Boolean, whether all batches have the size of the first. If
+            false, the size is not known beforehand. Defaults to `True`.
+
+    Returns:
+        `tf.data.Dataset` with static shapes.
+
+    Example:
+
+    >>> from tfcap.data.step_pipeline import step_pipeline
+    >>> dataset = step_pipeline(lambda step: np.full(2, step), range(3, 5))
+    >>> list(dataset.as_numpy_iterator())
+    [array([3, 3]), array([4, 4])]
+    """
+    import tensorflow as tf
+
+    def spec(values):
+        size = len(values) if fixed else None
+        return tf.TensorSpec((size, *values.shape[1:]), values.dtype)
+
+    specs = tf.nest.map_structure(spec, make(0))
+    flat = tf.nest.flatten(specs)
+
+    def fetch(step):
+        values = tf.numpy_function(
+            lambda s: tf.nest.flatten(make(s)),
+            [step],
+            [spec.dtype for spec in flat],
+        )
+        for value, spec in zip(values, flat):
+            value.set_shape(spec.shape)
+        return tf.nest.pack_sequence_as(specs, values)
+
+    options = tf.data.Options()
+    policy = tf.data.experimental.AutoShardPolicy.DATA
+    options.experimental_distribute.auto_shard_policy = policy
+    dataset = tf.data.Dataset.range(steps.start, max(steps.stop, 0))
+    dataset = dataset.map(fetch, num_parallel_calls=2, deterministic=True)
+    count = tf.data.experimental.assert_cardinality(len(steps))
+    return dataset.apply(count).prefetch(4).with_options(options)
+
+
+def row_pipeline(make, total, batch_size):
+    """A data set of all rows once, in their order.
+
+    Args:
+        make: Function from row numbers, an integer array of shape `(B,)`, to
+            a structure of NumPy arrays.
+        total: Integer, number of rows.
+        batch_size: Integer; the last batch is smaller where it has to be.
+
+    Returns:
+        `tf.data.Dataset` of pairs: what `make` returns, and the row numbers,
+        int32 of shape `(B,)`.
+
+    Example:
+
+    >>> from tfcap.data.step_pipeline import row_pipeline
+    >>> dataset = row_pipeline(lambda rows: 10 * rows, total=3, batch_size=2)
+    >>> list(dataset.as_numpy_iterator())[-1]
+    (array([20]), array([2], dtype=int32))
+    """
+
+    def batch(step):
+        start = step * batch_size
+        rows = np.arange(start, min(start + batch_size, total))
+        return make(rows), rows.astype(np.int32)
+
+    return step_pipeline(batch, range(-(-total // batch_size)), fixed=False)

@@ -1,0 +1,34 @@
+"""Reading text files line by line."""
+
+from tfcap.data.json_file import malformed
+from tfcap.data.json_file import read_bytes
+
+
+def read_lines(path):
+    """Reads the lines of a text file in UTF-8, gzipped or not.
+
+    Args:
+        path: String or path. A gzipped file is recognized by its content.
+
+    Returns:
+        List of strings without their ends of line, blank ones included, so
+        that the place in the list is the number of the line.
+
+    Raises:
+        ValueError: If the file is cut off or is not UTF-8.
+        OSError: If there is no such file.
+    """
+    content = read_bytes(path)
+    try:
+        text = content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        raise malformed(
+            path,
+            f"line {line}",
+            f"the text is not UTF-8 ({error.reason})",
+            "Download or copy the file again; if it is compressed in another "
+            "way than gzip, unpack it first.",
+        ) from error
+    # A caption may hold other separators, which are no ends of line here.
+    return [line.removesuffix("\r") for line in text.split("\n")]

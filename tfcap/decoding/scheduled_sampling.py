@@ -1,0 +1,108 @@
+"""The words that people said, after words that the speaker says."""
+
+import keras
+from keras import ops
+
+from tfcap.decoding.decoder import Decoder
+from tfcap.decoding.ground_truth import GroundTruth
+from tfcap.layers import WordChannel
+from tfcap.layers.inverse_cdf import sample_words
+from tfcap.ops import repeat_samples
+from tfcap.ops import token_log_probs
+
+
+class ScheduledSampling(Decoder):
+    """Makes the speaker say the references, though it said something else.
+
+    Trained by teacher forcing, a speaker reads no word of its own, and is lost
+    after its first mistake. Here a word that it reads is, at every step and in
+    every row,
+
+    ```
+    input[t + 1] ~ softmax(logits[t])    with probability `probability`
+    input[t + 1] = reference[t]          otherwise
+    ```
+
+    while what it is made to say stays the reference. No gradient passes
+    through the words that are drawn. When it does not train, the speaker reads
+    the references.
+
+    Args:
+        probability: Float in `[0, 1]`, how often the speaker reads a word of
+            its own, held in a variable, `decoder.probability`, that a callback
+            may assign during training; or a `keras.Variable`. Usually annealed
+            from 0 to 0.25.
+        seed: Integer, optional seed of the coins and of the words.
+
+    Example:
+
+    >>> decoder = tfcap.decoding.ScheduledSampling(0.25)
+    >>> objective = tfcap.objectives.TeacherForcing(decoder=decoder)
+    >>> callback = tfcap.training.Anneal(
+    ...     decoder.probability,
+    ...     lambda step: min(0.25, 0.05 * (step // 5000)),
+    ...     name="scheduled_sampling",
+    ... )
+
+    Reference:
+
+    - Bengio et al., Scheduled Sampling for Sequence Prediction with Recurrent
+      Neural Networks, NIPS 2015, section 2.4. The paper names the complement:
+      its epsilon is the probability of reading the reference.
+    """
+
+    def __init__(self, probability, seed=None):
+        self.channel = _OwnWords(probability, seed=seed)
+
+    @property
+    def probability(self):
+        """The variable that holds the current probability."""
+        return self.channel.probability
+
+    def decode(self, speaker, state, references=None, training=False):
+        rollout = GroundTruth().decode(speaker, state, references)
+        if not training:
+            return rollout
+        _, samples, length = references.shape
+        state = repeat_samples(state, samples)
+        rows = ops.cast(ops.reshape(references, (-1, length)), "int32")
+        words = ops.full_like(rows[:, 0], speaker.bos)
+        scores = []
+        for t in range(length):
+            logits, state = speaker.step(words, state, training=training)
+            scores.append(token_log_probs(logits, rows[:, t]))
+            if t + 1 < length:
+                words = self.channel.replace(rows[:, t], logits)
+        scores = ops.reshape(ops.stack(scores, 1), (-1, samples, length))
+        return rollout._replace(log_probs=scores * rollout.mask)
+
+
+class _OwnWords(WordChannel):
+    """Puts drawn words in the place of some references."""
+
+    def __init__(self, probability, **kwargs):
+        super().__init__(**kwargs)
+        if not isinstance(probability, keras.Variable):
+            if not 0.0 <= probability <= 1.0:
+                raise ValueError(
+                    "`probability` must be in [0, 1]. Received: "
+                    f"probability={probability}."
+                )
+            value = probability
+            probability = self.add_weight(
+                shape=(),
+                initializer=lambda shape, dtype: ops.cast(value, dtype),
+                dtype="float32",
+                trainable=False,
+                autocast=False,
+                name="probability",
+            )
+        self.probability = probability
+
+    def replace(self, references, logits):
+        """Words `(n,)`: each drawn from `(n, V)` logits, or the reference."""
+        logits = ops.cast(ops.stop_gradient(logits), "float32")
+        chances = self.uniform((2, *ops.shape(references)))
+        drawn = sample_words(ops.softmax(logits, axis=-1), chances[0])
+        own = chances[1] < self.probability
+        return ops.where(own, ops.cast(drawn, references.dtype), references)
