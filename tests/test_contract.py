@@ -36,6 +36,10 @@ CASES = {
     "HCIAEEncoder": (EVERYTHING, DIALOG),
     "HREAEncoder": (EVERYTHING, DIALOG),
     "LateFusionEncoder": ({**ENCODER, "return_state": True}, DIALOG),
+    "MaskedGRU": (
+        dict(units=6, return_state=True),
+        {"sequences": WORDS["inputs"][:, 0]},
+    ),
     "MaskedLSTM": (
         dict(units=6, return_sequences=True),
         {"sequences": WORDS["inputs"][:, 0]},

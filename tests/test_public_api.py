@@ -34,7 +34,13 @@ SERIALIZABLE = (
     keras.regularizers.Regularizer,
 )
 #: Meant to be derived from.
-BASES = {"DialogEncoder", "MaskedLoss", "RankingMetric", "WordChannel"}
+BASES = {
+    "CaptionSpeaker",
+    "DialogEncoder",
+    "MaskedLoss",
+    "RankingMetric",
+    "WordChannel",
+}
 #: Train networks and are not saved themselves.
 SCAFFOLDING = {"Game", "ObjectiveModel"}
 

@@ -62,3 +62,15 @@ def test_the_query_can_start_larger():
     assert 2.5 < query / np.std(layer.project_memory.kernel) < 3.5
     again = QueryAttention.from_config(layer.get_config())
     assert again.query_initializer.scale == 9.0
+
+
+def test_a_memory_may_be_projected_beforehand():
+    layer = QueryAttention(7)
+    expected = layer(QUERY, MEMORY)
+    projected = layer.project_memory(MEMORY)
+    # The products of the memory are not taken again.
+    layer.project_memory.kernel.assign(0 * layer.project_memory.kernel)
+    for found, wanted in zip(
+        layer(QUERY, MEMORY, projected=projected), expected
+    ):
+        np.testing.assert_array_equal(found, wanted)

@@ -10,12 +10,18 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+from tfcap.losses import HingeRetrievalLoss
 from tfcap.losses import NPairLoss
 from tfcap.losses import OnePairLoss
 from tfcap.losses import SequenceCrossentropy
 
 RNG = np.random.default_rng(0)
 CASES = {
+    "hinge_retrieval": (
+        HingeRetrievalLoss(1.0, 0.5, ("text",), name="d", reduction="mean"),
+        np.array([0, 1, 1, -1, -1, 3]),
+        RNG.normal(size=(6, 3, 5)).astype("float32"),
+    ),
     "n_pair": (
         NPairLoss(name="a", reduction="sum"),
         RNG.permuted(np.tile([1, 0, 0, -1], (6, 1)), axis=1),
@@ -100,6 +106,7 @@ print(float(losses.NPairLoss()(labels, scores)))
 print(float(losses.OnePairLoss()(np.zeros(1), scores[:, :2])))
 print(float(losses.SequenceCrossentropy()(np.array([[2]]), scores[:, None])))
 print(float(losses.EmbeddingNorm()(scores)))
+print(float(losses.HingeRetrievalLoss()(None, np.ones((4, 2, 1)))))
 """
 
 
@@ -118,5 +125,6 @@ def test_jax_gives_the_same_values():
         np.log1p(np.exp(-1)),
         np.log(np.exp([1, 2, 9]).sum()) - 9,
         8.6,
+        0.4,
     ]
     np.testing.assert_allclose([*map(float, out.split())], wanted, rtol=2e-4)

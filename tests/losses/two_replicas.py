@@ -7,6 +7,8 @@ import keras
 import numpy as np
 import tensorflow as tf
 
+from tfcap.losses import CollapseRatio
+from tfcap.losses import HingeRetrievalLoss
 from tfcap.losses import NPairLoss
 from tfcap.losses import SequenceCrossentropy
 from tfcap.metrics import NDCG
@@ -19,13 +21,18 @@ LABELS = np.array([[1, 0, 0], [0, 1, 0], ABSENT, ABSENT, ABSENT, [0, 0, 1]])
 TOKENS = np.array(
     [[3, 4, 2], [5, 2, 0], [2, 0, 0], [2, 0, 0], [0, 0, 0], [0, 0, 0]]
 )
+SAME = np.array([0, 1, 2, 1, -1, -1])
 RNG = np.random.default_rng(0)
 SCORES = RNG.normal(size=(6, 3)).astype("float32")
 LOGITS = RNG.normal(size=(6, 3, 6)).astype("float32")
 
 
-def metrics():
-    return [MeanReciprocalRank(), RecallAtK(1), MeanRank(), NDCG()]
+def metrics(loss):
+    if isinstance(loss, NPairLoss):
+        return [MeanReciprocalRank(), RecallAtK(1), MeanRank(), NDCG()]
+    if isinstance(loss, HingeRetrievalLoss):
+        return [CollapseRatio(loss)]
+    return None
 
 
 def fitted(loss, labels, inputs):
@@ -33,13 +40,17 @@ def fitted(loss, labels, inputs):
     model = keras.Sequential(
         [
             keras.Input(inputs.shape[1:]),
-            keras.layers.Dense(inputs.shape[-1], kernel_initializer="ones"),
+            keras.layers.Dense(inputs.shape[-1], kernel_initializer="identity"),
+            # Hinges of longer vectors run away.
+            keras.layers.UnitNormalization()
+            if isinstance(loss, HingeRetrievalLoss)
+            else keras.layers.Identity(),
         ]
     )
     model.compile(
         keras.optimizers.SGD(0.5),
         loss=loss,
-        metrics=metrics() if isinstance(loss, NPairLoss) else None,
+        metrics=metrics(loss),
     )
     data = tf.data.Dataset.from_tensor_slices((inputs, labels)).batch(6)
     history = model.fit(data, epochs=3, verbose=0).history
@@ -52,7 +63,7 @@ def check(strategy, loss, labels, inputs):
         two = fitted(loss, labels, inputs)
     one = fitted(loss, labels, inputs)
     for a, b in zip(keras.tree.flatten(two), keras.tree.flatten(one)):
-        np.testing.assert_allclose(a, b, atol=1e-6)
+        np.testing.assert_allclose(a, b, rtol=1e-6, atol=1e-6)
 
 
 if __name__ == "__main__":
@@ -62,5 +73,9 @@ if __name__ == "__main__":
     )
     both = tf.distribute.MirroredStrategy(["/cpu:0", "/cpu:1"])
     check(both, NPairLoss(), LABELS, SCORES)
+    for reduction in ("sum", "sum_over_batch_size"):
+        for negatives in ("sum", "hardest"):
+            loss = HingeRetrievalLoss(negatives=negatives, reduction=reduction)
+            check(both, loss, SAME, LOGITS)
     check(both, SequenceCrossentropy("sequence"), TOKENS, LOGITS)
     check(both, SequenceCrossentropy("token"), TOKENS, LOGITS)

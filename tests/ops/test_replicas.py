@@ -12,6 +12,7 @@ from tfcap.ops import SeedGenerator
 from tfcap.ops import gather_across_replicas
 from tfcap.ops import mean_over_replicas
 from tfcap.ops import num_replicas
+from tfcap.ops import rows_across_replicas
 from tfcap.ops import sum_over_replicas
 
 VALUES = tf.constant([[1.0, 2.0], [4.0, 9.0]])
@@ -34,6 +35,7 @@ def test_one_replica_is_left_alone():
     assert num_replicas() == 1
     assert gather_across_replicas(VALUES) is VALUES
     assert sum_over_replicas(VALUES) is VALUES
+    np.testing.assert_array_equal(rows_across_replicas(VALUES), [0, 1])
 
 
 def test_the_mean_is_over_what_is_not_masked():

@@ -11,6 +11,7 @@ from tfcap.ops import SeedGenerator
 from tfcap.ops import gather_across_replicas
 from tfcap.ops import mean_over_replicas
 from tfcap.ops import num_replicas
+from tfcap.ops import rows_across_replicas
 from tfcap.ops import sum_over_replicas
 
 RNG = np.random.default_rng(0)
@@ -58,6 +59,18 @@ def gather(strategy):
     ):
         np.testing.assert_array_equal(values, VALUES)
         np.testing.assert_allclose(found, expected[part], rtol=1e-5)
+
+
+def places(strategy):
+    """Every row knows where it stands among those of all replicas."""
+    for rows in (HALVES, (slice(0, 3), slice(3, 4))):
+
+        def function(x):
+            return tf.gather(gather_across_replicas(x), rows_across_replicas(x))
+
+        found = run(strategy, function, VALUES, rows=rows)
+        for part, values in zip(rows, found):
+            np.testing.assert_array_equal(values, VALUES[part])
 
 
 def other_dtypes(strategy):
@@ -130,6 +143,6 @@ if __name__ == "__main__":
     assert_(num_replicas() == 1, "replicas outside a strategy")
     count = run(strategy, lambda x: x[0, 0] * 0 + num_replicas(), VALUES)
     assert_([*map(int, count)] == [2, 2], f"replicas in a strategy: {count}")
-    for check in (gather, other_dtypes, means, seeds):
+    for check in (gather, places, other_dtypes, means, seeds):
         check(strategy)
         print(check.__name__)

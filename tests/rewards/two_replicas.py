@@ -10,12 +10,14 @@ from tests import captions
 from tests import tiny
 from tfcap.decoding import GroundTruth
 from tfcap.decoding import Rollout
+from tfcap.models import RetrievalListener
 from tfcap.objectives import Episode
 from tfcap.objectives import ScoreFunction
 from tfcap.rewards import BLEU
 from tfcap.rewards import CIDErD
 from tfcap.rewards import HostScorer
 from tfcap.rewards import PairwiseDiversity
+from tfcap.rewards import Retrieval
 
 BATCH = captions.Batch(images=4)
 HALVES = (slice(0, 3), slice(3, 4))
@@ -50,6 +52,45 @@ def values(strategy, reward):
     found = graph(*(per_replica(strategy, x) for x in arrays))
     found = np.concatenate(strategy.experimental_local_results(found))
     np.testing.assert_allclose(found, whole, rtol=1e-5, atol=1e-6)
+
+
+def retrieval(strategy):
+    """Every replica's captions have the images of all for rivals."""
+    with strategy.scope():
+        listener = RetrievalListener(captions.VOCABULARY.size, 6, 4)
+        inputs = {"image": np.ones((1, 2, 3)), "caption": BATCH.tokens[:1]}
+        listener(inputs)
+    rollout = captions.rollout(BATCH.tokens)
+    rng = np.random.default_rng(0)
+    image = rng.normal(size=(4, 2, 3)).astype("float32")
+    more = rng.normal(size=(4, 2, 3)).astype("float32")
+    same = np.array([0, 1, 2, 1], "int32")
+    reward = Retrieval(listener, 0.5, 0.5, distractors="more", same="same")
+    variables = [v.value for v in listener.trainable_variables]
+
+    def function(tokens, mask, image, more, same):
+        episode = captions.episode()
+        episode.inputs.update(image=image, more=more, same=same)
+        episode.training = False
+        with tf.GradientTape() as tape:
+            values = reward(Rollout(tokens, mask), episode)
+            loss = tf.reduce_sum(values)
+        return values, tape.gradient(loss, variables)
+
+    arrays = rollout.tokens, rollout.mask, image, more, same
+    with tf.device("CPU:0"):
+        whole, slopes = function(*arrays)
+    graph = tf.function(lambda *x: strategy.run(function, args=x))
+    found, parts = graph(*(per_replica(strategy, x) for x in arrays))
+    found = np.concatenate(strategy.experimental_local_results(found))
+    np.testing.assert_allclose(found, whole, rtol=1e-5, atol=1e-6)
+    for part, slope in zip(parts, slopes):
+        total = sum(
+            tf.convert_to_tensor(x).numpy()
+            for x in strategy.experimental_local_results(part)
+        )
+        wanted = tf.convert_to_tensor(slope).numpy()
+        np.testing.assert_allclose(total, wanted, rtol=1e-4, atol=1e-6)
 
 
 def logs(strategy):
@@ -88,4 +129,5 @@ if __name__ == "__main__":
     for reward in rewards():
         values(strategy, reward)
         print(reward.name)
+    retrieval(strategy)
     logs(strategy)

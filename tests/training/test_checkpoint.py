@@ -59,19 +59,26 @@ def one_objective():
     return model, [generator], dialogs.batches(), [anneal]
 
 
-def two_players():
+def two_players(every=1, offset=0):
     generator = dialogs.generator(settings=NOISY)
     discriminator = dialogs.discriminator(settings=NOISY)
     term, sample, anneal = perceptual(discriminator)
     fakes = Supervised(rank_with_fakes(discriminator, sample), "n", (sample,))
     players = {
-        "g": Player(generator, term, keras.optimizers.Adam(0.01), 1.0),
+        "g": Player(
+            generator, term, keras.optimizers.Adam(0.01), 1.0, every, offset
+        ),
         "d": Player(discriminator, fakes, keras.optimizers.Adam(0.02)),
     }
     model = Game(generator, players)
     model.compile()
     batches = dialogs.batches(negatives=3)
     return model, [generator, discriminator], batches, [anneal]
+
+
+def taking_turns():
+    # An epoch has two steps: whose turn it is must be remembered.
+    return two_players(every=3, offset=2)
 
 
 def supervised():
@@ -89,7 +96,9 @@ def train(make, directory, epochs, seed=0):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("make", [one_objective, two_players, supervised])
+@pytest.mark.parametrize(
+    "make", [one_objective, two_players, taking_turns, supervised]
+)
 def test_a_run_that_was_stopped_ends_as_one_that_was_not(make, tmp_path):
     whole = train(make, tmp_path / "whole", EPOCHS)
     first = train(make, tmp_path / "parts", 1)

@@ -8,14 +8,17 @@ import numpy as np
 import tensorflow as tf
 
 from tests import dialogs
+from tests import tiny
 from tfcap.decoding import Sample
 from tfcap.layers import WordChannel
 from tfcap.losses import NPairLoss
+from tfcap.models import RetrievalListener
 from tfcap.objectives import Pathwise
 from tfcap.objectives import Supervised
 from tfcap.objectives import TeacherForcing
 from tfcap.recipes.visdial_players import rank_with_fakes
 from tfcap.rewards import DialogScore
+from tfcap.rewards import Retrieval
 from tfcap.training import Game
 from tfcap.training import ObjectiveModel
 from tfcap.training import Player
@@ -84,6 +87,62 @@ def game():
     return generator.get_weights() + discriminator.get_weights()
 
 
+def captions():
+    """Images with captions; the batches of either replica differ."""
+    rng = np.random.default_rng(0)
+    references = rng.integers(2, 5, (12, 1, 3)).astype("int32")
+    data = {
+        "rows": np.zeros((12, 1), "float32"),
+        "image": rng.normal(size=(12, 2, 4)).astype("float32"),
+        "references": references,
+    }
+    return tf.data.Dataset.from_tensor_slices(data).batch(4)
+
+
+class Seeing(tiny.TableSpeaker):
+    """Says other things of other images, and seldom nothing."""
+
+    def begin(self, inputs, training=False):
+        seen = np.random.default_rng(3).normal(size=(4, tiny.VOCABULARY))
+        seen = keras.ops.mean(inputs["image"], axis=1) @ seen.astype("float32")
+        return [2.0 * seen - np.eye(tiny.VOCABULARY, dtype="float32")[tiny.EOS]]
+
+    def step(self, words, state, training=False):
+        logits, state = super().step(words, state, training)
+        return logits + state[0], state
+
+
+def cooperative(**turns):
+    """A speaker and a listener that learn from one reward."""
+    speaker, sample = Seeing(0), Sample(Whole(), max_length=3)
+    table = keras.initializers.RandomNormal(stddev=1.0)
+    listener = RetrievalListener(
+        tiny.VOCABULARY, 6, 4, embeddings_initializer=table, name="listener"
+    )
+    batch = next(iter(captions()))
+    listener({"image": batch["image"], "caption": batch["references"]})
+    term = Pathwise(Retrieval(listener, margin=1.0), sample)
+    objective = term + 0.5 * TeacherForcing()
+    players = {
+        name: Player(network, objective, keras.optimizers.SGD(0.1))
+        for name, network in (("speaker", speaker), ("listener", listener))
+    }
+    for offset, name in enumerate(turns.get("alternating", ())):
+        players[name] = players[name]._replace(every=2, offset=offset)
+    model = Game(speaker, players)
+    model.compile()
+    before = speaker.get_weights() + listener.get_weights()
+    model.fit(captions(), epochs=2, shuffle=False, verbose=0)
+    after = speaker.get_weights() + listener.get_weights()
+    if not all((a != b).any() for a, b in zip(before, after)):
+        raise SystemExit("cooperative: some weights did not move")
+    return after
+
+
+def alternating():
+    return cooperative(alternating=("speaker", "listener"))
+
+
 def compare(train, strategy):
     keras.utils.set_random_seed(1)
     expected = train()
@@ -103,5 +162,11 @@ if __name__ == "__main__":
     )
     # One strategy a process: the collectives of two would mix.
     strategy = tf.distribute.MirroredStrategy(["CPU:0", "CPU:1"])
-    for train in (one_objective, supervised, game):
+    for train in (
+        one_objective,
+        supervised,
+        game,
+        cooperative,
+        alternating,
+    ):
         compare(train, strategy)

@@ -33,6 +33,9 @@ class QueryAttention(keras.layers.Layer):
         mask: Tensor that broadcasts to `(B, Q, M)`, nonzero where a query may
             look.
         memory_mask: Tensor of shape `(B, M)`, nonzero where there is an entry.
+        projected: Float tensor of shape `(B, M, units)`, what
+            `project_memory(memory)` returned, for those who attend to one
+            memory many times. Projected here if left out.
 
     Returns:
         Pair of the attended memory, of shape `(B, Q, Dm)`, and the weights, of
@@ -76,7 +79,7 @@ class QueryAttention(keras.layers.Layer):
         self.score.build((*query_shape[:-1], self.units))
         self.built = True
 
-    def call(self, query, memory, mask=None, memory_mask=None):
+    def call(self, query, memory, mask=None, memory_mask=None, projected=None):
         if memory_mask is not None:
             memory_mask = ops.cast(memory_mask, "bool")[:, None]
             mask = (
@@ -84,9 +87,10 @@ class QueryAttention(keras.layers.Layer):
                 if mask is None
                 else ops.logical_and(ops.cast(mask, "bool"), memory_mask)
             )
+        if projected is None:
+            projected = self.project_memory(memory)
         hidden = ops.tanh(
-            self.project_memory(memory)[:, None]
-            + self.project_query(query)[:, :, None]
+            projected[:, None] + self.project_query(query)[:, :, None]
         )
         weights = masked_softmax(self.score(hidden)[..., 0], mask)
         return ops.matmul(weights, memory), weights

@@ -1,7 +1,10 @@
 """Losses for `compile()`, and the same as functions of embeddings."""
 
+from tfcap.losses.collapse_ratio import CollapseRatio
 from tfcap.losses.embedding_norm import EmbeddingNorm
 from tfcap.losses.embedding_norm import embedding_norm
+from tfcap.losses.hinge_retrieval_loss import HingeRetrievalLoss
+from tfcap.losses.hinge_retrieval_loss import hinge_retrieval_loss
 from tfcap.losses.masked_loss import MaskedLoss
 from tfcap.losses.n_pair_loss import NPairLoss
 from tfcap.losses.n_pair_loss import n_pair_loss

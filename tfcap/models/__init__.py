@@ -1,5 +1,12 @@
 """Networks: speakers, listeners and image encoders, without losses."""
 
+from tfcap.models.att2in_speaker import Att2inSpeaker
+from tfcap.models.caption_evaluator import CaptionEvaluator
+from tfcap.models.caption_speaker import CaptionSpeaker
 from tfcap.models.dialog_discriminator import DialogDiscriminator
 from tfcap.models.dialog_generator import DialogGenerator
+from tfcap.models.retrieval_listener import RetrievalListener
 from tfcap.models.scene_encoder import SceneEncoder
+from tfcap.models.show_tell_speaker import ShowTellSpeaker
+from tfcap.models.transformer_speaker import TransformerSpeaker
+from tfcap.models.up_down_speaker import UpDownSpeaker

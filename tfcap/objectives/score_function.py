@@ -3,6 +3,7 @@
 from keras import ops
 
 from tfcap.objectives.estimator import Estimator
+from tfcap.ops import masked_mean
 from tfcap.ops import mean_over_replicas
 from tfcap.ops import sum_over_replicas
 
@@ -20,16 +21,22 @@ class ScoreFunction(Estimator):
     The reward is read by value only, so it may be anything that can be
     computed. With a constant reward on ground truth this is teacher forcing.
 
+    With `credit`, every word has a reward of its own in the place of its
+    sequence's.
+
     Args:
         reward: `tfcap.rewards.Reward`.
         decoder: `tfcap.decoding.Decoder` of discrete words.
         baseline: Callable from `(rewards, episode)` to a tensor that broadcasts
-            to the rewards, such as `GreedyBaseline`; or `None`.
+            to the rewards, such as `DecoderBaseline`; or `None`. One of shape
+            `(B, S)` or `(B, 1)` is that of all words of a sequence.
         normalize: `"sequence"`: log probabilities are summed over the words
             of a sequence and averaged over sequences, as the papers write it;
             `"token"`: averaged over all words of the batch, as several
             released codes have it.
         name: String. Defaults to the reward's name.
+        credit: `MonteCarlo`, or another callable from `(rewards, episode,
+            reward, decoder)` to rewards of shape `(B, S, T)`; or `None`.
 
     Example:
 
@@ -49,7 +56,13 @@ class ScoreFunction(Estimator):
     """
 
     def __init__(
-        self, reward, decoder, baseline=None, normalize="sequence", name=None
+        self,
+        reward,
+        decoder,
+        baseline=None,
+        normalize="sequence",
+        name=None,
+        credit=None,
     ):
         if normalize not in NORMALIZATIONS:
             raise ValueError(
@@ -61,6 +74,7 @@ class ScoreFunction(Estimator):
         self.decoder = decoder
         self.baseline = baseline
         self.normalize = normalize
+        self.credit = credit
 
     def parts(self):
         channel = getattr(self.decoder, "channel", None)
@@ -78,12 +92,16 @@ class ScoreFunction(Estimator):
             )
         rewards, terms = self.reward.measure(rollout.stop_gradient(), episode)
         logs = {"": rewards, **terms}
-        logs = {key: self._per_sequence(x) for key, x in logs.items()}
+        if self.credit is not None:
+            rewards = self.credit(rewards, episode, self.reward, self.decoder)
         advantage = rewards
         if self.baseline is not None:
             baseline = self.baseline(rewards, episode)
+            if len(baseline.shape) < len(rewards.shape):
+                baseline = baseline[..., None]
             advantage = rewards - baseline
-            logs["advantage"] = self._per_sequence(advantage)
+            logs["advantage"] = advantage
+        logs = {k: _per_sequence(x, rollout.mask) for k, x in logs.items()}
         if len(advantage.shape) == 2:
             advantage = advantage[..., None]
         log_probs = episode.log_probs(rollout)
@@ -93,14 +111,16 @@ class ScoreFunction(Estimator):
             losses = losses / self._mean_length(rollout, episode)
         return losses, logs
 
-    def _per_sequence(self, rewards):
-        if len(rewards.shape) == 3:
-            return ops.mean(rewards, axis=-1)
-        return rewards
-
     def _mean_length(self, rollout, episode):
         """Words per sequence over the global batch."""
         lengths = ops.sum(rollout.mask, axis=-1)
         present = ops.broadcast_to(episode.present[:, None], ops.shape(lengths))
         mean = sum_over_replicas(mean_over_replicas(lengths, present))
         return ops.maximum(ops.stop_gradient(mean), 1.0)
+
+
+def _per_sequence(rewards, mask):
+    """What to log: the mean over the words of a sequence."""
+    if len(rewards.shape) == 2:
+        return rewards
+    return masked_mean(rewards, mask, axis=-1)

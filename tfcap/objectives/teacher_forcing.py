@@ -14,6 +14,8 @@ class TeacherForcing(ScoreFunction):
     Args:
         normalize: `"sequence"` or `"token"`. Defaults to `"sequence"`.
         name: String. Defaults to `"teacher_forcing"`.
+        decoder: `tfcap.decoding.Decoder` of the references, such as
+            `tfcap.decoding.ScheduledSampling`. Defaults to `GroundTruth()`.
 
     Example:
 
@@ -22,9 +24,14 @@ class TeacherForcing(ScoreFunction):
     0.5
     """
 
-    def __init__(self, normalize="sequence", name="teacher_forcing"):
+    def __init__(
+        self, normalize="sequence", name="teacher_forcing", decoder=None
+    ):
         super().__init__(
-            Constant(1.0), GroundTruth(), normalize=normalize, name=name
+            Constant(1.0),
+            GroundTruth() if decoder is None else decoder,
+            normalize=normalize,
+            name=name,
         )
 
     def values(self, episode):

@@ -15,6 +15,7 @@ from tfcap.ops.replicas import SeedGenerator
 from tfcap.ops.replicas import gather_across_replicas
 from tfcap.ops.replicas import mean_over_replicas
 from tfcap.ops.replicas import num_replicas
+from tfcap.ops.replicas import rows_across_replicas
 from tfcap.ops.replicas import sum_over_replicas
 from tfcap.ops.sequences import map_distinct
 from tfcap.ops.sequences import repeat_samples

@@ -60,6 +60,33 @@ def gather_across_replicas(tensor):
     return ops.cast(context.all_gather(ops.cast(tensor, wire), axis=0), dtype)
 
 
+def rows_across_replicas(tensor):
+    """Where this replica's rows stand in what `gather_across_replicas()` gives.
+
+    Args:
+        tensor: Tensor of shape `(B, ...)`, B rows on this replica, which may
+            be another number on another.
+
+    Returns:
+        Int32 tensor of shape `(B,)`.
+
+    Example:
+
+    >>> print(tfcap.ops.rows_across_replicas(np.zeros((3, 2))).numpy())
+    [0 1 2]
+    """
+    count = ops.shape(tensor)[0]
+    rows = ops.arange(count, dtype="int32")
+    context = _context()
+    if context is None:
+        return rows
+    counts = ops.cast(ops.reshape(count, (1,)), "int32")
+    counts = context.all_gather(counts, axis=0)
+    replicas = ops.arange(context.num_replicas_in_sync)
+    before = replicas < context.replica_id_in_sync_group
+    return rows + ops.sum(ops.where(before, counts, 0))
+
+
 def sum_over_replicas(tensor):
     """Sums a tensor over all replicas.
 

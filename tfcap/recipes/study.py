@@ -3,10 +3,12 @@
 import json
 import os
 import shutil
+import time
 
 import keras
 
 from tfcap.training import fit
+from tfcap.training.claims import Claims
 
 
 class Study:
@@ -32,7 +34,30 @@ class Study:
         self.directory = str(directory)
         self.seed = seed
         self.verbose = verbose
-        self._claim(about)
+        self._own(about)
+        self._claims = Claims(os.path.join(self.directory, "claims"))
+
+    def once(self, name, train):
+        """The networks of a name; trained now, unless they were or are.
+
+        Several processes may share a study: one trains, the others wait.
+
+        Args:
+            name: String.
+            train: Callable without arguments that returns networks by role.
+
+        Returns:
+            Dict of networks by role.
+        """
+        while not (networks := self.load(name)):
+            claim = self._claims.take(f"{name.replace('/', '_')}.json")
+            if claim is None:
+                time.sleep(1.0)
+                continue
+            with claim:
+                networks = self.load(name)
+                return networks or train()
+        return networks
 
     def fit(self, name, model, batches, epochs, callbacks=(), **networks):
         """Trains a model and keeps its networks.
@@ -90,7 +115,7 @@ class Study:
         if self.verbose:
             print(text, flush=True)
 
-    def _claim(self, about):
+    def _own(self, about):
         """Writes down what the folder is for; refuses another study's."""
         path = os.path.join(self.directory, "study.json")
         if not os.path.exists(path):

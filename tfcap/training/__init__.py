@@ -3,6 +3,7 @@
 from tfcap.training.anneal import Anneal
 from tfcap.training.checkpoint import RunCheckpoint
 from tfcap.training.checkpoint import fit
+from tfcap.training.collapse_warning import CollapseWarning
 from tfcap.training.exponential_temperature import ExponentialTemperature
 from tfcap.training.game import Game
 from tfcap.training.game import Player
@@ -12,3 +13,9 @@ from tfcap.training.ranking import discriminative_ranking
 from tfcap.training.ranking import embed_answers
 from tfcap.training.ranking import generative_ranking
 from tfcap.training.ranking_evaluation import RankingEvaluation
+from tfcap.training.speaker_evaluation import SpeakerEvaluation
+from tfcap.training.speaker_evaluator import SpeakerEvaluator
+from tfcap.training.speaker_evaluator import evaluate_speaker
+from tfcap.training.speaker_report import SpeakerReport
+from tfcap.training.sweep import Sweep
+from tfcap.training.sweep_records import load_records

@@ -1,5 +1,6 @@
 """The training model of several players, each with an objective."""
 
+import math
 from typing import Any
 from typing import NamedTuple
 
@@ -18,15 +19,22 @@ class Player(NamedTuple):
 
     Args:
         network: `keras.Model`, built; its trainable variables are updated.
-        objective: `tfcap.objectives.Objective`, for it alone.
+        objective: `tfcap.objectives.Objective`, for it alone, or the same
+            object as another player's: the two then learn from one loss.
         optimizer: `keras.optimizers.Optimizer`, of its own.
         global_clipnorm: Float or `None`.
+        every: Integer, steps from one turn of this player to its next.
+            Defaults to `1`, all steps.
+        offset: Integer in `[0, every)`, the step of its first turn. Defaults
+            to `0`.
     """
 
     network: Any
     objective: Any
     optimizer: Any
     global_clipnorm: Any = None
+    every: int = 1
+    offset: int = 0
 
 
 class Game(keras.Model):
@@ -34,7 +42,14 @@ class Game(keras.Model):
 
     On every batch all players see one episode, so what was said is said once;
     each takes the gradient of its own objective for its own variables; then
-    all step.
+    all step. Players that were given one objective object share its loss,
+    which is computed, and differentiated, once.
+
+    Players may take turns: two that alternate have `every=2` and the offsets
+    0 and 1. A player steps when `turn % every == offset`; otherwise its
+    objective is not computed. `turn` counts the steps, and is among the
+    variables, so that a run that is resumed from a checkpoint goes on with
+    whose turn it was.
 
     Args:
         speaker: `tfcap.decoding.Speaker`, built.
@@ -73,11 +88,7 @@ class Game(keras.Model):
         self.networks = [player.network for player in players.values()]
         names, channels = [], {}
         for name, player in self.players.items():
-            if not player.network.built:
-                raise ValueError(
-                    f"Player `{name}` must be built. Received: a network "
-                    "without weights. Call it on a batch first."
-                )
+            _check(name, player)
             # Built here: an optimizer that is built inside a replica fails.
             player.optimizer.build(player.network.trainable_variables)
             channels |= {id(c): c for c in player.objective.layers()}
@@ -86,6 +97,24 @@ class Game(keras.Model):
         self.channels = built(channels.values(), speaker)
         self.optimizers = [p.optimizer for p in self.players.values()]
         self.trackers = {n: keras.metrics.Mean(name=n) for n in names}
+        self.turn = self.add_weight(
+            shape=(),
+            initializer="zeros",
+            dtype="int32",
+            trainable=False,
+            aggregation="only_first_replica",
+            name="turn",
+        )
+        # After as many steps it is the same players' turn again.
+        self.period = math.lcm(*(p.every for p in self.players.values()))
+        for turn in range(self.period):
+            if not self.playing(turn):
+                raise ValueError(
+                    "At least one player must step at every turn. Received: "
+                    f"none at turn {turn} of {self.period}. See `every` and "
+                    "`offset` of the players."
+                )
+        self._now = self.playing(0)
         self.built = True
 
     @property
@@ -94,52 +123,129 @@ class Game(keras.Model):
 
     def compile(self, **kwargs):
         """As `keras.Model.compile()`; the players bring their optimizers."""
+        if self.period > 1 and kwargs.get("steps_per_execution", 1) != 1:
+            raise ValueError(
+                "`steps_per_execution` must be 1 where players take turns. "
+                f"Received: {kwargs['steps_per_execution']}."
+            )
         super().compile(optimizer=None, **kwargs)
 
     def call(self, inputs, training=False):
         return self.speaker.begin(inputs, training=training)
 
+    def playing(self, turn):
+        """Names of the players that step at a turn.
+
+        Args:
+            turn: Integer, number of the training step, from 0.
+
+        Returns:
+            Tuple of strings.
+        """
+        return tuple(
+            name
+            for name, player in self.players.items()
+            if turn % player.every == player.offset
+        )
+
+    def make_train_function(self, force=False):
+        if self.period == 1:
+            return super().make_train_function(force)
+        if self.train_function is not None and not force:
+            return self.train_function
+        # One graph for each set of players rather than one with branches:
+        # what a branch leaves out cannot be gathered across replicas.
+        graphs = {}
+        for turn in range(self.period):
+            if self.playing(turn) not in graphs:
+                super().make_train_function(force=True)
+                graphs[self.playing(turn)] = self.train_function
+
+        def take_turn(iterator):
+            turn = int(keras.ops.convert_to_numpy(self.turn))
+            self._now = self.playing(turn)
+            logs = graphs[self._now](iterator)
+            self.turn.assign(turn + 1)
+            return logs
+
+        self.train_function = take_turn
+        return self.train_function
+
     def train_step(self, data):
         inputs = keras.utils.unpack_x_y_sample_weight(data)[0]
-        losses, scaled, logs = {}, {}, {}
+        players = {name: self.players[name] for name in self._now}
         with tf.GradientTape(persistent=True) as tape:
             episode = Episode(self.speaker, inputs, training=True)
-            for name, player in self.players.items():
-                losses[name], logs[name] = _loss(player, episode)
-                scaled[name] = player.optimizer.scale_loss(losses[name])
-        gradients = {
-            name: tape.gradient(
-                scaled[name], player.network.trainable_variables
-            )
-            for name, player in self.players.items()
-        }
-        for name, player in self.players.items():
+            losses, penalties, logs = _losses(players, episode)
+            totals = _totals(players, losses, penalties)
+        gradients = {}
+        for names, total in totals.items():
+            variables = [players[n].network.trainable_variables for n in names]
+            slopes = tape.gradient(total, variables)
+            gradients.update(zip(names, slopes))
+        for name, player in players.items():
             update(
                 player.optimizer,
                 gradients[name],
                 player.network.trainable_variables,
                 player.global_clipnorm,
             )
-        return self._log(losses, logs)
+        return self._log(losses, penalties, logs)
 
     def test_step(self, data):
         inputs = keras.utils.unpack_x_y_sample_weight(data)[0]
         episode = Episode(self.speaker, inputs)
-        losses, logs = {}, {}
-        for name, player in self.players.items():
-            losses[name], logs[name] = _loss(player, episode)
-        return self._log(losses, logs)
+        return self._log(*_losses(self.players, episode))
 
-    def _log(self, losses, logs):
+    def _log(self, losses, penalties, logs):
         for name, loss in losses.items():
-            values = {"loss": loss * num_replicas(), **logs[name]}
-            for key, value in values.items():
+            loss = (loss + penalties[name]) * num_replicas()
+            for key, value in {"loss": loss, **logs[name]}.items():
                 tracker = self.trackers.get(f"{name}_{key}")
                 if tracker is not None:
                     tracker.update_state(value)
         return {name: m.result() for name, m in self.trackers.items()}
 
 
-def _loss(player, episode):
-    loss, logs = player.objective.loss(episode)
-    return loss + weight_penalty(player.network.trainable_variables), logs
+def _losses(players, episode):
+    """Losses, weight penalties and logs of players, by name."""
+    found, losses, penalties, logs = {}, {}, {}, {}
+    for name, player in players.items():
+        objective = player.objective
+        if id(objective) not in found:
+            found[id(objective)] = objective.loss(episode)
+        losses[name], logs[name] = found[id(objective)]
+        penalties[name] = weight_penalty(player.network.trainable_variables)
+    return losses, penalties, logs
+
+
+def _totals(players, losses, penalties):
+    """What to differentiate, by the names of the players that it is for."""
+    groups = {}
+    for name, player in players.items():
+        one = 1.0
+        scales = player.optimizer.scale_loss(one) is not one
+        # Optimizers that scale the loss may do it by different factors.
+        key = name if scales else id(player.objective)
+        groups.setdefault(key, []).append(name)
+    totals = {}
+    for names in groups.values():
+        total = losses[names[0]] + sum(penalties[name] for name in names)
+        scale = players[names[0]].optimizer.scale_loss
+        totals[tuple(names)] = scale(total)
+    return totals
+
+
+def _check(name, player):
+    if not player.network.built:
+        raise ValueError(
+            f"Player `{name}` must be built. Received: a network without "
+            "weights. Call it on a batch first."
+        )
+    whole = isinstance(player.every, int) and isinstance(player.offset, int)
+    if not whole or player.every < 1 or not 0 <= player.offset < player.every:
+        raise ValueError(
+            f"Player `{name}` must have a positive integer `every` and an "
+            "`offset` in [0, every). Received: "
+            f"every={player.every}, offset={player.offset}."
+        )

@@ -1,0 +1,115 @@
+"""Naturalness against recall: the curves of several methods.
+
+    python examples/tradeoff_curve.py             # the embedded world
+    python examples/tradeoff_curve.py --quick     # to see it run
+    python examples/tradeoff_curve.py --data flickr8k --root DIR \\
+        --methods psst_multinomial,st_multinomial --seeds 0,1,2
+
+Trains every method with every lambda and seed, and draws what is there so
+far. Run the same command again for what is missing, after Ctrl-C, too; run it
+in several terminals at once, and they share the work.
+"""
+
+import argparse
+import pathlib
+import sys
+import warnings
+
+import tensorflow as tf
+
+from tfcap.recipes.captioning import SETTINGS
+from tfcap.recipes.captioning import caption_files
+from tfcap.recipes.captioning import caption_world
+from tfcap.recipes.captioning import curve_tables
+from tfcap.recipes.captioning import tradeoff_grid
+from tfcap.recipes.captioning import tradeoff_sweep
+from tfcap.recipes.captioning import write_curve_figure
+
+METHODS = "psst_multinomial,st_multinomial,reinforce_joint,luo2018"
+#: Sizes of the embedded world where they are not its own.
+SIZES = {"quick": {"train": 64, "val": 8, "test": 16, "encoder_epochs": 1}}
+
+
+def numbers(text):
+    return [float(part) for part in text.split(",")]
+
+
+def parse(argv):
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    add = parser.add_argument
+    add("--out", type=pathlib.Path, help="default: runs/tradeoff[_quick]")
+    add("--methods", default=METHODS, help="with commas")
+    add("--lambdas", type=numbers, default=[1e-3, 2e-3, 4e-3, 8e-3])
+    add("--rhos", type=numbers, default=[], help="for partial sampling")
+    add("--seeds", type=numbers, default=[0])
+    add("--quick", action="store_true", help="a smoke run: no real figures")
+    add("--data", choices=("world", "flickr8k", "published"), default="world")
+    add("--root", help="folder of captions and features, or of built worlds")
+    options = parser.parse_args(argv)
+    if options.data != "world" and options.root is None:
+        parser.error(f"--data {options.data} needs --root, a folder")
+    folder = "tradeoff_quick" if options.quick else "tradeoff"
+    options.out = options.out or pathlib.Path("runs", folder)
+    return options
+
+
+def open_sweep(options):
+    name = "quick" if options.quick else options.data
+    settings = SETTINGS[name]
+    if options.data == "world":
+        sizes = SIZES.get(name, {})
+        data = caption_world(settings, options.root, **sizes)
+    else:
+        data = caption_files(settings, options.root)
+    grid = tradeoff_grid(
+        options.methods.split(","),
+        options.lambdas,
+        map(int, options.seeds),
+        options.rhos,
+    )
+    return tradeoff_sweep(options.out, data, settings, grid)
+
+
+def report(sweep, options):
+    """Draws and prints everything that there is so far."""
+    records = sweep.records()
+    if not records:
+        print("No point is done yet.")
+        return
+    rho = SETTINGS["quick" if options.quick else options.data].rho
+    for kind in ("png", "html"):
+        path = options.out / f"curves.{kind}"
+        write_curve_figure(path, records, rho=rho)
+        print(f"Curves: {path}")
+    tables = curve_tables(records, options.data, rho=rho)
+    text = "\n\n".join(table.markdown() for table in tables)
+    (options.out / "tables.md").write_text(text + "\n")
+    print("\n\n".join(map(str, tables)))
+    print(f"\nTables: {options.out / 'tables.md'}")
+    print(f"Points: {options.out / 'points.jsonl'}")
+
+
+def main(argv=None):
+    options = parse(argv)
+    tf.get_logger().setLevel("ERROR")
+    # Graphs that run a dozen times cost more to build than they save.
+    warnings.filterwarnings("ignore", message="Even though the `tf.config")
+    tf.config.run_functions_eagerly(options.quick)
+    try:
+        sweep = open_sweep(options)
+    except ValueError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+    try:
+        status = sweep.work()
+    except KeyboardInterrupt:
+        print("\nStopped. What is done is kept; the same command goes on.")
+        status = 130
+    finally:
+        tf.config.run_functions_eagerly(False)
+    report(sweep, options)
+    return status
+
+
+if __name__ == "__main__":
+    sys.exit(main())

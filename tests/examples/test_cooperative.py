@@ -1,0 +1,59 @@
+import importlib.util
+import json
+import pathlib
+
+import pytest
+
+FOLDER = pathlib.Path(__file__).parents[2] / "examples"
+SIZES = {"train": 50, "val": 4, "test": 8, "encoder_epochs": 1}
+
+
+def load(name):
+    spec = importlib.util.spec_from_file_location(name, FOLDER / f"{name}.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    module.SIZES["quick"] = SIZES
+    return module
+
+
+@pytest.fixture(scope="module")
+def worlds(tmp_path_factory):
+    return str(tmp_path_factory.mktemp("worlds"))
+
+
+@pytest.mark.slow
+def test_two_players_are_trained_and_shown(worlds, tmp_path, capsys):
+    example = load("cooperative_captioning")
+    out = tmp_path / "run"
+    command = ["--quick", "--root", worlds, "--out", str(out)]
+    assert example.main(command) == 0
+    said = capsys.readouterr().out
+    assert "means nothing" in said and "R@10" in said
+    assert "speaker alone" in said and "psst_multinomial" in said
+    assert (out / "page.html").read_text().count("<img") == SIZES["test"]
+    found = json.loads(next(out.rglob("points/*/result.json")).read_text())
+    assert 0 <= found["r@1"] <= 100
+
+
+@pytest.mark.slow
+def test_curves_are_drawn_of_what_is_done(worlds, tmp_path, capsys):
+    example = load("tradeoff_curve")
+    out = tmp_path / "run"
+    command = ["--quick", "--root", worlds, "--out", str(out)]
+    command += ["--methods", "dense,luo2018", "--lambdas", "0.001,0.01"]
+    assert example.main(command) == 0
+    said = capsys.readouterr().out
+    assert len((out / "points.jsonl").read_text().splitlines()) == 4
+    assert "Luo et al. 2018" in said
+    assert (out / "curves.png").stat().st_size > 10_000
+    assert (out / "tables.md").read_text()
+    # Everything is there: nothing is trained, and the same is drawn.
+    assert example.main(command) == 0
+    assert "4 of 4 points are done" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("name", ["cooperative_captioning", "tradeoff_curve"])
+def test_files_need_a_folder(name, capsys):
+    with pytest.raises(SystemExit):
+        load(name).main(["--data", "flickr8k"])
+    assert "needs --root" in capsys.readouterr().err

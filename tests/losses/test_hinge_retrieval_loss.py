@@ -1,0 +1,237 @@
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from tfcap.losses import HingeRetrievalLoss
+from tfcap.losses import hinge_retrieval_loss
+from tfcap.losses.hinge_retrieval_loss import hinges
+
+HARDNESS = {"sum": 0.0, "hardest": 1.0, 0.25: 0.25}
+
+
+def unit(x):
+    return x / np.linalg.norm(x, axis=-1, keepdims=True)
+
+
+def fill(*shape, k):
+    size = np.prod(shape)
+    return np.sin(np.arange(1, size + 1) * 0.7 * k).reshape(shape)
+
+
+def embeddings(rows=5, samples=3, units=4, seed=0):
+    rng = np.random.default_rng(seed)
+    images = unit(rng.normal(size=(rows, units)))
+    noise = rng.normal(size=(rows, samples, units))
+    return images, unit(images[:, None] + noise)
+
+
+def oracle(
+    images,
+    texts,
+    margin=0.2,
+    hardness=1.0,
+    directions=("image", "text"),
+    distractors=(),
+    same=None,
+    mask=None,
+    hinge=lambda margin, rival, truth: max(0.0, margin + rival - truth),
+):
+    rows, samples = texts.shape[:2]
+    mask = np.ones((rows, samples)) if mask is None else mask
+    same = -np.ones(rows) if same is None else same
+    losses = np.zeros((rows, samples))
+    for b, s in np.ndindex(rows, samples):
+        if not mask[b, s]:
+            continue
+        others = [
+            c
+            for c in range(rows)
+            if c != b and (same[b] < 0 or same[c] != same[b])
+        ]
+        rivals = {
+            "image": [images[c] @ texts[b, s] for c in others]
+            + [x @ texts[b, s] for x in distractors],
+            "text": [
+                images[b] @ texts[c, k]
+                for c in others
+                for k in range(samples)
+                if mask[c, k]
+            ],
+        }
+        truth = images[b] @ texts[b, s]
+        for direction in directions:
+            costs = [hinge(margin, r, truth) for r in rivals[direction]] or [0]
+            losses[b, s] += hardness * max(costs)
+            losses[b, s] += (1 - hardness) * sum(costs)
+    return losses
+
+
+@pytest.mark.parametrize("negatives", HARDNESS)
+@pytest.mark.parametrize(
+    "directions", [("image", "text"), ("image",), ("text",)]
+)
+@pytest.mark.parametrize("margin", [0.2, 1.0])
+def test_equals_a_loop_over_the_formula(negatives, directions, margin):
+    images, texts = embeddings()
+    found = hinge_retrieval_loss(images, texts, margin, negatives, directions)
+    hardness = HARDNESS[negatives]
+    wanted = oracle(images, texts, margin, hardness, directions)
+    assert found.shape == (5, 3) and (wanted > 0).any()
+    np.testing.assert_allclose(found, wanted, atol=1e-12)
+
+
+def test_golden_values_of_the_released_code():
+    images = unit(fill(4, 6, k=1))
+    texts = unit(fill(4, 6, k=1.4) + 0.8 * images)[:, None]
+    for negatives, wanted in (("hardest", 3.85714622), ("sum", 7.51899792)):
+        found = hinge_retrieval_loss(
+            images, texts, negatives=negatives, reduction="sum"
+        )
+        np.testing.assert_allclose(found, wanted, rtol=1e-8)
+
+
+@pytest.mark.parametrize("negatives", HARDNESS)
+def test_masks_twins_and_distractors_by_the_loop(negatives):
+    images, texts = embeddings(6)
+    mask = np.ones((6, 3))
+    mask[1, 2] = mask[4] = 0
+    same = np.array([7, 3, 7, -1, -1, 3])
+    more = unit(np.random.default_rng(5).normal(size=(4, 4)))
+    texts[mask == 0] = np.nan
+    found = hinge_retrieval_loss(
+        images, texts, 0.2, negatives, distractors=more, same=same, mask=mask
+    )
+    wanted = oracle(
+        images,
+        texts,
+        hardness=HARDNESS[negatives],
+        distractors=more,
+        same=same,
+        mask=mask,
+    )
+    np.testing.assert_allclose(found, wanted, atol=1e-12)
+    plain = hinge_retrieval_loss(images, np.nan_to_num(texts), 0.2, negatives)
+    assert (np.abs(plain - wanted)[mask > 0] > 1e-3).any()
+
+
+@pytest.mark.parametrize("negatives", HARDNESS)
+def test_gradients_by_finite_differences(negatives):
+    images, texts = embeddings(4, 2)
+    mask = np.array([[1, 1], [1, 0], [1, 1], [1, 1]])
+    texts[1, 1] = np.nan
+    hardness = HARDNESS[negatives]
+    tensors = [tf.constant(images), tf.constant(texts)]
+    with tf.GradientTape() as tape:
+        tape.watch(tensors)
+        loss = hinge_retrieval_loss(
+            *tensors, negatives=negatives, mask=mask, reduction="sum"
+        )
+    for which, slopes in enumerate(tape.gradient(loss, tensors)):
+        arrays = [images.copy(), texts.copy()]
+        for place in np.ndindex(arrays[which].shape):
+            values = []
+            for step in (1e-6, -1e-6):
+                moved = [x.copy() for x in arrays]
+                moved[which][place] += step
+                loss = oracle(*moved, hardness=hardness, mask=mask).sum()
+                values.append(loss)
+            wanted = (values[0] - values[1]) / 2e-6
+            np.testing.assert_allclose(slopes[place], wanted, atol=1e-6)
+
+
+def test_texts_of_one_image_are_not_each_others_negatives():
+    images = np.eye(2)
+    texts = np.stack([np.eye(2)[[0, 0, 1]], np.eye(2)[[1, 1, 1]]])
+    found = hinge_retrieval_loss(images, texts, directions=("text",))
+    # The third text of the first image is worst for itself alone.
+    np.testing.assert_allclose(found[0, :2], [0, 0])
+    assert found[0, 2] > 0
+
+
+def test_a_row_alone_has_nothing_to_lose():
+    images, texts = embeddings(1)
+    for negatives in HARDNESS:
+        found = hinge_retrieval_loss(images, texts, negatives=negatives)
+        np.testing.assert_array_equal(found, np.zeros((1, 3)))
+
+
+def test_a_variable_moves_from_the_sum_to_the_hardest():
+    images, texts = embeddings()
+    weight = keras.Variable(0.0, trainable=False)
+    loss = HingeRetrievalLoss(negatives=weight)
+    predicted = np.concatenate([images[:, None], texts], axis=1)
+    graph = tf.function(lambda x: loss(None, x))
+    for value in (0.0, 0.25, 1.0):
+        weight.assign(value)
+        wanted = oracle(images, texts, hardness=value).mean()
+        np.testing.assert_allclose(graph(predicted), wanted, rtol=1e-5)
+        assert loss.get_config()["negatives"] == value
+
+
+@pytest.mark.parametrize("negatives", HARDNESS)
+def test_what_is_called_collapsed_is_the_loss_of_equal_scores(negatives):
+    images, texts = embeddings(6)
+    mask = np.ones((6, 3))
+    mask[2, 1] = 0
+    same = np.array([0, 1, 0, 2, 3, 4])
+    options = {"distractors": images[:2], "same": same, "mask": mask}
+    sides = ("image", "text")
+    _, collapsed = hinges(images, texts, 0.2, negatives, sides, **options)
+    wanted = oracle(
+        images,
+        texts,
+        hardness=HARDNESS[negatives],
+        hinge=lambda margin, rival, truth: margin,
+        **options,
+    )
+    keep = mask > 0
+    np.testing.assert_allclose(collapsed.numpy()[keep], wanted[keep])
+
+
+def test_the_class_reads_images_texts_and_labels_of_large_numbers():
+    images, texts = embeddings(6)
+    texts[1, 2] = texts[4] = 0
+    # They differ in more digits than float32 has.
+    same = 4_385_058_960 + np.array([0, 1, 0, 2, 3, 4])
+    predicted = np.concatenate([images[:, None], texts], axis=1)
+    mask = texts.any(axis=-1)
+    wanted = oracle(images, texts, same=same, mask=mask)
+    for labels in (same, same[:, None]):
+        found = HingeRetrievalLoss(reduction=None)(labels, predicted)
+        np.testing.assert_allclose(found, wanted, atol=1e-12)
+    mean = HingeRetrievalLoss()(same, predicted)
+    np.testing.assert_allclose(mean, wanted[mask].mean())
+    weights = np.arange(6.0)
+    total = HingeRetrievalLoss(reduction="sum")(same, predicted, weights)
+    np.testing.assert_allclose(total, (wanted * weights[:, None]).sum())
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        {"margin": 0.0},
+        {"negatives": "all"},
+        {"negatives": 1.5},
+        {"negatives": None},
+        {"directions": ()},
+        {"directions": "image"},
+        {"directions": ("image", "word")},
+    ],
+)
+def test_arguments_that_make_no_loss_are_refused(arguments):
+    (name,) = arguments
+    with pytest.raises(ValueError, match=f"`{name}` must be.*Received: {name}"):
+        HingeRetrievalLoss(**arguments)
+    with pytest.raises(ValueError, match=f"`{name}` must be"):
+        hinge_retrieval_loss(*embeddings(), **arguments)
+
+
+def test_shapes_are_checked():
+    images, texts = embeddings()
+    with pytest.raises(ValueError, match=r"`texts` must have shape \(B, S, D"):
+        hinge_retrieval_loss(images, texts[:, 0])
+    with pytest.raises(ValueError, match="`same` must have shape"):
+        hinge_retrieval_loss(images, texts, same=np.zeros((5, 5)))
+    with pytest.raises(ValueError, match="`y_pred` must have shape"):
+        HingeRetrievalLoss()(None, images)

@@ -1,0 +1,154 @@
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from tests import tiny
+from tests.rewards.test_match_probability import HUMAN
+from tests.rewards.test_match_probability import INPUTS
+from tests.rewards.test_match_probability import chances
+from tests.rewards.test_match_probability import players
+from tfcap.decoding import GroundTruth
+from tfcap.decoding import Sample
+from tfcap.layers import Categorical
+from tfcap.layers import PartialSamplingST
+from tfcap.objectives import Episode
+from tfcap.objectives import Judging
+from tfcap.training import Game
+from tfcap.training import Player
+
+
+def sample(num_samples=2):
+    return Sample(Categorical(seed=0), num_samples, max_length=3)
+
+
+def oracle(evaluator, said, human, generated, mismatched):
+    """Loss of every row, by plain loops."""
+    made = chances(evaluator, said.tokens, said.mask)
+    theirs = chances(evaluator, human, human > 0)
+    losses = []
+    for row in range(len(human)):
+        own = [
+            np.log(theirs[row, row, s])
+            for s in range(human.shape[1])
+            if human[row, s].any()
+        ]
+        fake = np.log(1 - made[row, row])
+        others = [
+            np.log(1 - theirs[row, other, s])
+            for other, s in np.ndindex(human.shape[:2])
+            if other != row and human[other, s].any()
+        ]
+        total = np.mean(own) if own else 0.0
+        total += generated * np.mean(fake) + mismatched * np.mean(others)
+        losses.append(-total)
+    return np.array(losses)[:, None]
+
+
+@pytest.mark.parametrize("weights", [(1.0, 1.0), (0.5, 2.0)])
+def test_is_the_surprise_at_three_kinds_of_captions(weights):
+    speaker, evaluator = players()
+    human = np.array(
+        [[[3, 4, 2], [4, 2, 0]], [[3, 3, 2], [0, 0, 0]], [[2, 0, 0], [3, 2, 0]]]
+    )
+    inputs = {
+        "rows": INPUTS["rows"][:3],
+        "image": INPUTS["image"][:3],
+        "references": human.astype("int32"),
+    }
+    decoder = sample()
+    objective = Judging(evaluator, decoder, *weights)
+    episode = Episode(speaker, inputs)
+    losses, _ = objective.values(episode)
+    wanted = oracle(evaluator, episode.rollout(decoder), human, *weights)
+    np.testing.assert_allclose(losses, wanted, rtol=1e-4)
+
+
+def test_logs_tell_how_sure_it_is_of_each_kind():
+    speaker, evaluator = players()
+    decoder = sample()
+    objective = Judging(evaluator, decoder)
+    episode = Episode(speaker, INPUTS)
+    loss, logs = objective.loss(episode)
+    assert set(logs) == set(objective.log_names())
+    np.testing.assert_allclose(logs["judging"], loss, rtol=1e-6)
+    said = episode.rollout(decoder)
+    made = chances(evaluator, said.tokens, said.mask)
+    theirs = chances(evaluator, HUMAN, HUMAN > 0)[..., 0]
+    rows = np.arange(5)
+    others = theirs[~np.eye(5, dtype=bool)]
+    for kind, wanted in (
+        ("human", theirs[rows, rows]),
+        ("generated", made[rows, rows]),
+        ("mismatched", others),
+    ):
+        found = logs[f"judging_{kind}"]
+        np.testing.assert_allclose(found, wanted.mean(), rtol=1e-4)
+
+
+@pytest.mark.parametrize(
+    "decoder",
+    [
+        sample(),
+        GroundTruth(),
+        Sample(PartialSamplingST(0.5, seed=0), max_length=3),
+    ],
+)
+def test_the_evaluator_learns_and_the_speaker_does_not(decoder):
+    speaker, evaluator = players(image_dropout=0.5)
+    objective = Judging(evaluator, decoder)
+    with tf.GradientTape() as tape:
+        episode = Episode(speaker, INPUTS, training=True)
+        loss, _ = objective.loss(episode)
+    variables = [speaker.table, *evaluator.trainable_variables]
+    slopes = tape.gradient(loss, [v.value for v in variables])
+    assert slopes[0] is None
+    assert all(np.any(tf.convert_to_tensor(x)) for x in slopes[1:])
+    channel = getattr(decoder, "channel", None)
+    assert objective.layers() == ([] if channel is None else [channel])
+
+
+def test_an_image_alone_has_nothing_to_be_told_from():
+    speaker, evaluator = players()
+    one = {key: x[:1] for key, x in INPUTS.items()}
+    loss, logs = Judging(evaluator, sample()).loss(Episode(speaker, one))
+    assert np.isfinite(loss) and logs["judging_mismatched"] == 0
+
+
+def test_in_a_game_it_learns_to_tell_people_from_the_speaker():
+    keras.utils.set_random_seed(0)
+    speaker, evaluator = players()
+    # People name what is in the image; the speaker does not look.
+    rng = np.random.default_rng(0)
+    kind = rng.integers(0, 2, 64)
+    image = np.zeros((64, 2, 4), "float32")
+    image[np.arange(64), :, kind] = 1.0
+    human = np.full((64, 1, 3), tiny.EOS, "int32")
+    human[:, 0, :2] = 3 + kind[:, None]
+    inputs = {
+        "rows": np.zeros((64, 1), "float32"),
+        "image": image,
+        "references": human,
+    }
+    player = Player(
+        evaluator, Judging(evaluator, sample()), keras.optimizers.Adam(0.05)
+    )
+    before = np.array(speaker.table)
+    game = Game(speaker, {"evaluator": player})
+    game.compile()
+    game.fit(inputs, batch_size=64, epochs=40, verbose=0)
+    logs = game.evaluate(inputs, batch_size=64, verbose=0, return_dict=True)
+    assert logs["evaluator_judging_human"] > 0.35
+    assert logs["evaluator_judging_generated"] < 0.2
+    np.testing.assert_array_equal(np.array(speaker.table), before)
+
+
+def test_what_cannot_judge_or_speak_is_refused():
+    speaker, evaluator = players()
+    with pytest.raises(TypeError, match="`evaluator` must have the method"):
+        Judging(speaker, sample())
+    with pytest.raises(TypeError, match="`decoder` must be"):
+        Judging(evaluator, "greedy")
+    episode = Episode(speaker, {"rows": INPUTS["rows"]})
+    with pytest.raises(ValueError, match="must hold 'image', which Judging"):
+        Judging(evaluator, sample()).loss(episode)

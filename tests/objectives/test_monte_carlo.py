@@ -1,0 +1,228 @@
+import numpy as np
+import pytest
+import tensorflow as tf
+from keras import ops
+
+from tests import tiny
+from tests.objectives.test_score_function import Worth
+from tests.objectives.test_score_function import estimates
+from tfcap.decoding import Greedy
+from tfcap.decoding import Rollout
+from tfcap.decoding import Sample
+from tfcap.layers import Categorical
+from tfcap.objectives import DecoderBaseline
+from tfcap.objectives import Episode
+from tfcap.objectives import LeaveOneOutBaseline
+from tfcap.objectives import MonteCarlo
+from tfcap.objectives import PrefixBaseline
+from tfcap.objectives import ScoreFunction
+from tfcap.rewards import Constant
+from tfcap.rewards import Reward
+
+
+def sample(num_samples=1, length=3, seed=5):
+    return Sample(Categorical(seed=seed), num_samples, max_length=length)
+
+
+class Told(Sample):
+    """Says what it is told, and goes on by chance."""
+
+    def __init__(self, tokens, channel=None):
+        super().__init__(channel or Categorical(seed=3))
+        self.tokens = np.asarray(tokens, "int32")
+
+    def decode(self, speaker, state, references=None, training=False):
+        mask = (self.tokens > 0).astype("float32")
+        return Rollout(ops.convert_to_tensor(self.tokens), mask)
+
+
+class Thirds(Categorical):
+    """A third of all draws, in turn, from each third of the probability."""
+
+    def uniform(self, shape, minval=0.0):
+        places = ops.arange(ops.cast(shape[0], "int32")) % 3
+        return (ops.cast(places, "float32") + 0.5) / 3.0
+
+
+def worth(captions):
+    mask = (captions > 0).astype("float32")
+    return np.array(Worth()(Rollout(captions[None], mask[None]), None))[0]
+
+
+def value(table, beginning, length):
+    """What a beginning is worth, by enumeration of its ends."""
+    captions = tiny.captions(length)
+    keep = (captions[:, : len(beginning)] == beginning).all(-1)
+    p = np.array([tiny.probability(table, c) for c in captions[keep]])
+    return (p * worth(captions[keep])).sum() / p.sum()
+
+
+def credit(speaker, decoder, count):
+    episode = Episode(speaker, tiny.batch(len(decoder.tokens)))
+    rollout = episode.rollout(decoder)
+    rewards = Worth()(rollout, episode)
+    found = MonteCarlo(count)(rewards, episode, Worth(), decoder)
+    return np.array(found), np.array(rewards)
+
+
+def test_credit_is_what_beginnings_are_worth():
+    speaker = tiny.TableSpeaker()
+    table = ops.convert_to_numpy(speaker.table)
+    tokens = np.array([[[3, 4, 4], [4, 2, 0]], [[2, 0, 0], [3, 3, 2]]])
+    found, rewards = credit(speaker, Told(tokens), count=30_000)
+    assert found.shape == (2, 2, 3)
+    for row, s in np.ndindex(2, 2):
+        caption = tokens[row, s]
+        size = np.count_nonzero(caption)
+        for t in range(size - 1):
+            wanted = value(table, caption[: t + 1], 3)
+            assert abs(found[row, s, t] - wanted) < 0.08
+        # The last word's is that of the sentence; nothing is left to chance.
+        np.testing.assert_array_equal(
+            found[row, s, size - 1 :], rewards[row, s]
+        )
+
+
+def test_a_sentence_of_one_word_has_its_own_reward():
+    episode = Episode(tiny.TableSpeaker(), tiny.batch(2))
+    rewards = np.array([[4.0], [5.0]])
+    told = Told([[[3]], [[2]]])
+    found = MonteCarlo(2)(rewards, episode, Constant(), told)
+    np.testing.assert_array_equal(found, rewards[..., None])
+
+
+def even_speaker():
+    """Every word is as likely as any other, after any."""
+    speaker = tiny.TableSpeaker()
+    speaker.table.assign(np.zeros_like(speaker.table))
+    return speaker
+
+
+def expected_gradient(speaker, told, p, **options):
+    """Of an estimator, over everything that can be said."""
+    objective = ScoreFunction(Worth(), told, **options)
+    with tf.GradientTape() as tape:
+        losses, _ = objective.values(Episode(speaker, tiny.batch(len(p))))
+        expected = ops.sum(p * losses[:, 0])
+    return tape.gradient(expected, speaker.table.value).numpy()
+
+
+@pytest.mark.parametrize("quieter", [False, True])
+def test_the_expected_gradient_is_that_of_the_plain_reward_to_the_digit(
+    quieter,
+):
+    # Two words, each of three: three continuations enumerate what may come.
+    speaker, captions = even_speaker(), tiny.captions(2)
+    table = ops.convert_to_numpy(speaker.table)
+    p = np.array([tiny.probability(table, c) for c in captions], "float32")
+    told = Told(captions[:, None], Thirds())
+    plain = expected_gradient(speaker, told, p)
+    assert np.abs(plain).max() > 0.1
+    baseline = PrefixBaseline() if quieter else None
+    options = {"credit": MonteCarlo(3), "baseline": baseline}
+    found = expected_gradient(speaker, told, p, **options)
+    np.testing.assert_allclose(found, plain, atol=1e-6)
+    exact = exact_gradient(speaker, 2)
+    np.testing.assert_allclose(-found, exact, atol=1e-6)
+
+
+def exact_gradient(speaker, length):
+    captions = tiny.captions(length)
+    with tf.GradientTape() as tape:
+        state = speaker.begin(tiny.batch(1))
+        chances = ops.sum(speaker.log_probs(state, captions[None])[0], axis=-1)
+        expected = ops.sum(ops.exp(chances) * worth(captions))
+    return tape.gradient(expected, speaker.table.value).numpy()
+
+
+BASELINES = {
+    "none": None,
+    "prefix": PrefixBaseline(),
+    "prefix_greedy": PrefixBaseline(
+        DecoderBaseline(Worth(), Greedy(max_length=3))
+    ),
+    "greedy": DecoderBaseline(Worth(), Greedy(max_length=3)),
+    "leave_one_out": LeaveOneOutBaseline(),
+}
+
+
+@pytest.mark.parametrize("baseline", BASELINES)
+def test_one_continuation_is_enough_for_the_mean_gradient(baseline):
+    speaker = tiny.TableSpeaker(2)
+    objective = ScoreFunction(
+        Worth(), sample(2), BASELINES[baseline], credit=MonteCarlo(1)
+    )
+    found = estimates(speaker, objective, rows=500, repeats=60)
+    exact = exact_gradient(speaker, 3)
+    error = found.std(0, ddof=1) / np.sqrt(len(found))
+    assert (np.abs(found.mean(0) - exact) <= 4.5 * error + 1e-6).all()
+    # The test would notice a gradient that is wrong by a tenth.
+    assert error.max() < 0.03 * np.abs(exact).max()
+
+
+def test_early_feedback_quietens_the_gradient():
+    # What counts is the first word, and what follows is noise.
+    class FirstWord(Reward):
+        name = "first_word"
+
+        def call(self, rollout, episode):
+            worth = ops.array([0.0, 0.0, 1.0, 3.0, -3.0])
+            words = ops.take(worth, rollout.tokens) * rollout.mask
+            return words[..., 0] + 2.0 * ops.sum(words[..., 1:], axis=-1)
+
+    def noise(**options):
+        speaker = even_speaker()
+        objective = ScoreFunction(FirstWord(), sample(length=4), **options)
+        return estimates(speaker, objective, 200, 30).var(0).sum()
+
+    plain = noise()
+    early = noise(credit=MonteCarlo(4))
+    both = noise(credit=MonteCarlo(4), baseline=PrefixBaseline())
+    assert early < 0.75 * plain and both < 0.75 * early
+
+
+def test_what_is_logged_is_the_reward_of_sentences():
+    speaker, tokens = tiny.TableSpeaker(), [[[3, 4, 2]], [[4, 2, 0]]]
+    told = Told(tokens)
+    objective = ScoreFunction(
+        Worth(), told, PrefixBaseline(), credit=MonteCarlo(2)
+    )
+    _, logs = objective.loss(Episode(speaker, tiny.batch(2)))
+    wanted = worth(np.array(tokens)[:, 0])
+    np.testing.assert_allclose(logs["worth"], wanted.mean(), rtol=1e-6)
+
+
+def test_all_continuations_are_scored_in_one_call_beside_their_batch():
+    seen = []
+
+    class Curious(Constant):
+        def call(self, rollout, episode):
+            seen.append((rollout.tokens.shape, rollout.words, episode))
+            return super().call(rollout, episode)
+
+    episode = Episode(tiny.TableSpeaker(), tiny.batch(2), training=True)
+    objective = ScoreFunction(Curious(), sample(2, 4), credit=MonteCarlo(3))
+    objective.values(episode)
+    shapes, words, episodes = zip(*seen)
+    assert shapes == ((2, 2, 4), (2, 2 * 3 * 3, 4))
+    assert words[1] is None and episodes[1] is episode
+
+
+def test_what_cannot_be_credited_is_refused():
+    with pytest.raises(ValueError, match="`num_continuations`.*Received"):
+        MonteCarlo(0)
+    speaker = tiny.TableSpeaker()
+    episode = Episode(speaker, tiny.batch(2))
+    objective = ScoreFunction(
+        Constant(), Greedy(max_length=2), credit=MonteCarlo()
+    )
+    with pytest.raises(TypeError, match="speak on.*decoder=Greedy"):
+        objective.loss(episode)
+
+    class Words(Reward):
+        def call(self, rollout, episode):
+            return rollout.mask
+
+    objective = ScoreFunction(Words(), sample(), credit=MonteCarlo())
+    with pytest.raises(ValueError, match="one number a sequence"):
+        objective.loss(episode)

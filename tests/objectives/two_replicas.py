@@ -1,0 +1,87 @@
+"""Objectives on two replicas: their shares add up to the loss of one.
+
+Run by a test as a process of its own; exits with 0 if all is well.
+"""
+
+import keras
+import numpy as np
+import tensorflow as tf
+
+from tests import tiny
+from tfcap.decoding import Decoder
+from tfcap.decoding import Rollout
+from tfcap.models import CaptionEvaluator
+from tfcap.objectives import Episode
+from tfcap.objectives import Judging
+from tfcap.ops import sequence_mask
+
+HALVES = (slice(0, 3), slice(3, 4))
+RNG = np.random.default_rng(0)
+HUMAN = np.array(
+    [
+        [[3, 4, 2], [4, 2, 0]],
+        [[3, 3, 2], [0, 0, 0]],
+        [[4, 4, 2], [3, 2, 0]],
+        [[2, 0, 0], [4, 3, 2]],
+    ],
+    "int32",
+)
+SAID = HUMAN[::-1, :, ::-1].copy()
+IMAGE = RNG.normal(size=(4, 2, 3)).astype("float32")
+
+
+class Said(Decoder):
+    """What stands in the batch was said."""
+
+    def __init__(self, tokens):
+        self.tokens = tokens
+
+    def decode(self, speaker, state, references=None, training=False):
+        return Rollout(self.tokens, sequence_mask(self.tokens, tiny.EOS))
+
+
+def per_replica(strategy, array):
+    parts = [tf.constant(array[rows]) for rows in HALVES]
+    return strategy.experimental_distribute_values_from_function(
+        lambda context: parts[context.replica_id_in_sync_group]
+    )
+
+
+def judging(strategy):
+    """Every replica's images have the human captions of all for rivals."""
+    with strategy.scope():
+        keras.utils.set_random_seed(0)
+        speaker = tiny.TableSpeaker()
+        evaluator = CaptionEvaluator(tiny.VOCABULARY, 6, 4)
+        evaluator({"image": IMAGE, "caption": HUMAN})
+    variables = [v.value for v in evaluator.trainable_variables]
+
+    def function(image, human, said):
+        inputs = {"image": image, "references": human}
+        inputs["rows"] = tf.zeros((tf.shape(human)[0], 1))
+        objective = Judging(evaluator, Said(said), 0.7, 1.3)
+        with tf.GradientTape() as tape:
+            loss, logs = objective.loss(Episode(speaker, inputs))
+        return loss, logs, tape.gradient(loss, variables)
+
+    arrays = IMAGE, HUMAN, SAID
+    with tf.device("CPU:0"):
+        whole, logs, slopes = function(*map(tf.constant, arrays))
+    graph = tf.function(lambda *x: strategy.run(function, args=x))
+    loss, found, parts = graph(*(per_replica(strategy, x) for x in arrays))
+    local = strategy.experimental_local_results
+    np.testing.assert_allclose(sum(local(loss)), whole, rtol=1e-5)
+    for key, wanted in logs.items():
+        np.testing.assert_allclose(np.mean(local(found[key])), wanted, 1e-4)
+    for part, slope in zip(parts, slopes, strict=True):
+        total = sum(tf.convert_to_tensor(x).numpy() for x in local(part))
+        wanted = tf.convert_to_tensor(slope).numpy()
+        np.testing.assert_allclose(total, wanted, rtol=1e-4, atol=1e-6)
+
+
+if __name__ == "__main__":
+    tf.config.set_logical_device_configuration(
+        tf.config.list_physical_devices("CPU")[0],
+        [tf.config.LogicalDeviceConfiguration()] * 2,
+    )
+    judging(tf.distribute.MirroredStrategy(["CPU:0", "CPU:1"]))

@@ -1,0 +1,148 @@
+import json
+import math
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from tests.recipes.captioning.tiny_study import study
+from tfcap.recipes.captioning import METHODS
+from tfcap.recipes.captioning.methods import Task
+from tfcap.recipes.captioning.study import HUMAN
+from tfcap.training import SpeakerReport
+
+JOINT = ("psst_multinomial", "psst_gumbel", "st_multinomial", "st_gumbel")
+JOINT += ("st_gumbel_annealed", "dense", "reinforce_joint")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def eagerly():
+    # A dozen steps cost less than the graphs that would run them.
+    tf.config.run_functions_eagerly(True)
+    yield
+    tf.config.run_functions_eagerly(False)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """A folder in which both players have learned by themselves."""
+    folder = tmp_path_factory.mktemp("study")
+    study(folder).result("speaker_mle")
+    return folder
+
+
+def weights(networks):
+    return {k: n.get_weights() for k, n in networks.items()}
+
+
+def moved(before, after):
+    return any((a != b).any() for a, b in zip(before, after))
+
+
+@pytest.mark.filterwarnings("ignore:Even though the `tf.config")
+@pytest.mark.parametrize("method", METHODS)
+def test_every_method_trains_whom_it_should(folder, method):
+    made = study(folder)
+    speaker = made.networks("speaker_mle")["speaker"].get_weights()
+    listener = made.networks("listener_gt")["listener"].get_weights()
+    scores = made.result(method, 1e-2)
+    after = weights(made.trained(method, 1e-2))
+    frozen = method.startswith("frozen_speaker")
+    if method != "frozen_speaker_luo":
+        assert moved(speaker, after["speaker"]) == (not frozen)
+    learns = method in JOINT or frozen
+    assert moved(listener, after["listener"]) == learns
+    assert 0 <= scores["r@1"] <= scores["r@10"] <= 100
+    assert all(math.isfinite(x) for x in scores.values())
+
+
+@pytest.mark.filterwarnings("ignore:Even though the `tf.config")
+def test_what_is_there_is_not_trained_again(folder, monkeypatch):
+    scores = study(folder).result("dense", 1e-2)
+
+    def never(*args, **options):
+        raise RuntimeError("trained again")
+
+    monkeypatch.setattr("tfcap.recipes.study.fit", never)
+    assert study(folder).result("dense", 1e-2) == scores
+    with pytest.raises(RuntimeError):
+        study(folder).result("dense", 2e-2)
+
+
+@pytest.mark.filterwarnings("ignore:Even though the `tf.config")
+def test_captions_are_kept_for_people_to_read(folder):
+    made = study(folder)
+    scores = made.result("dense", 1e-2)
+    path = f"{made.folder('dense', 1e-2)}/captions.json"
+    report = SpeakerReport.load(path)
+    assert len(report.captions) == 11
+    found = np.mean(report.ranks <= 5) * 100
+    np.testing.assert_allclose(scores["r@5"], found, atol=1e-4)
+
+
+@pytest.mark.filterwarnings("ignore:Even though the `tf.config")
+@pytest.mark.parametrize("row", HUMAN)
+def test_human_rows_have_the_recall_of_human_captions(folder, row):
+    made = study(folder)
+    of = "psst_multinomial" if row == "gt_on_psst_listener" else "speaker_mle"
+    whole = made.result(of, 1e-2)
+    found = made.result(row, 1e-2)
+    assert found["r@5"] == whole["human_r@5"]
+    assert "cider_d" not in found
+
+
+def test_lambda_weighs_the_sum_over_a_batch(folder):
+    made = study(folder)
+    networks = {**made.networks("speaker_mle"), **made.networks("listener_gt")}
+    task = Task(made, **networks, trade=0.01, rho=0.5, temperature=1.0)
+    game, _ = METHODS["psst_multinomial"](task)
+    discriminative, natural = game.players["speaker"].objective.terms
+    assert discriminative.weight == pytest.approx(0.01 * 5)
+    assert natural.weight == pytest.approx(0.99)
+    players = game.players.values()
+    assert len({id(player.objective) for player in players}) == 1
+
+
+def test_reinforce_alternates(folder):
+    made = study(folder)
+    networks = {**made.networks("speaker_mle"), **made.networks("listener_gt")}
+    task = Task(made, **networks, trade=0.01, rho=0.5, temperature=1.0)
+    game, _ = METHODS["reinforce_joint"](task)
+    assert [game.playing(turn) for turn in range(3)] == [
+        ("speaker",),
+        ("listener",),
+        ("speaker",),
+    ]
+
+
+@pytest.mark.filterwarnings("ignore:Even though the `tf.config")
+def test_cider_may_be_learned_before_anybody_listens(tmp_path):
+    made = study(tmp_path, cider_epochs=1)
+    alone = made.networks("speaker_mle")["speaker"].get_weights()
+    after = made.networks("speaker_cider")["speaker"].get_weights()
+    assert moved(alone, after)
+    assert (tmp_path / "speaker_cider" / "networks.json").exists()
+
+
+@pytest.mark.filterwarnings("ignore:Even though the `tf.config")
+def test_held_out_images_are_evaluated_while_training(tmp_path, folder):
+    made = study(tmp_path, evaluate_every=1)
+    seen = []
+    made.say = seen.append
+    made.trained("dense", 1e-2)
+    assert any("dense" in line for line in seen)
+    events = list((tmp_path / "points").rglob("events*"))
+    assert events
+
+
+def test_a_study_goes_on_in_its_own_folder_only(folder):
+    study(folder)
+    for change in ({"seed": 4}, {"units": 7}):
+        with pytest.raises(ValueError, match="of another study's"):
+            study(folder, **change)
+    about = json.loads((folder / "study.json").read_text())
+    assert about["seed"] == 3
+
+
+def test_the_vocabulary_is_saved_beside_the_networks(folder):
+    assert (folder / "vocabulary.json").exists()

@@ -1,0 +1,63 @@
+import pytest
+
+from tests.recipes.captioning.tiny_study import TINY
+from tests.recipes.captioning.tiny_study import data
+from tfcap.recipes.captioning import tradeoff_grid
+from tfcap.recipes.captioning import tradeoff_sweep
+from tfcap.recipes.captioning.sweep import main
+from tfcap.training.sweep_grid import expand_grid
+
+
+def test_a_grid_has_lambdas_rhos_and_temperatures_where_they_matter():
+    grid = tradeoff_grid(
+        ["psst_gumbel", "st_gumbel", "luo2018", "speaker_mle"],
+        [1e-3, 2e-3],
+        seeds=[0, 1],
+        rhos=[0.25, 0.5],
+        taus=[1.0, 0.5, 0.1],
+    )
+    points = expand_grid(grid)
+    count = {}
+    for point in points:
+        count[point["method"]] = count.get(point["method"], 0) + 1
+    assert count == {
+        "psst_gumbel": 2 * 2 * 2 * 3,
+        "st_gumbel": 2 * 2 * 3,
+        "luo2018": 2 * 2,
+        "speaker_mle": 2,
+    }
+    # Seed by seed, so that a sweep that is stopped has whole curves.
+    assert [p["seed"] for p in points] == sorted(p["seed"] for p in points)
+
+
+def test_methods_are_those_that_are_known():
+    with pytest.raises(ValueError, match="`methods` must be among"):
+        tradeoff_grid(["psst"])
+
+
+def test_points_are_those_of_the_study(tmp_path, monkeypatch):
+    asked = []
+
+    def result(study, *point):
+        asked.append((study.seed, *point))
+        return {"cider_d": 1.0}
+
+    name = "tfcap.recipes.captioning.study.CaptioningStudy.result"
+    monkeypatch.setattr(name, result)
+    grid = tradeoff_grid(["psst_multinomial", "speaker_mle"], [1e-3], [0, 1])
+    sweep = tradeoff_sweep(tmp_path, data(), TINY, grid, verbose=0)
+    assert sweep.work() == 0
+    assert asked == [
+        (0, "psst_multinomial", 1e-3, None, None),
+        (0, "speaker_mle", None, None, None),
+        (1, "psst_multinomial", 1e-3, None, None),
+        (1, "speaker_mle", None, None, None),
+    ]
+    with pytest.raises(ValueError, match="same shared"):
+        tradeoff_sweep(tmp_path, data(), TINY, grid, split="validation")
+
+
+def test_a_folder_without_data_is_an_error_in_words(tmp_path, capsys):
+    command = [str(tmp_path / "out"), "--data", "flickr8k", "--root"]
+    assert main([*command, str(tmp_path)]) == 2
+    assert "`root` must hold one file dataset_" in capsys.readouterr().err

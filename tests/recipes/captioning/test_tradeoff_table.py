@@ -1,0 +1,58 @@
+from tfcap.recipes.captioning import TradeoffTable
+
+TABLE = TradeoffTable(
+    "Table 9",
+    "recall (%) of a_b & c",
+    ["", "R@1", "\u03bb"],
+    [["PSST", "38.1 [37.0, 39.2]", "0.001"], ["ST \u03c1 = 0", "-", "1e-05"]],
+    ["Found on: x_y.", "Nothing else."],
+)
+
+
+def test_a_terminal_shows_columns_and_notes():
+    assert str(TABLE).splitlines() == [
+        "Table 9: recall (%) of a_b & c",
+        "",
+        "                        R@1      \u03bb",
+        "-" * 34,
+        "PSST      38.1 [37.0, 39.2]  0.001",
+        "ST \u03c1 = 0                  -  1e-05",
+        "",
+        "Found on: x_y.",
+        "Nothing else.",
+    ]
+
+
+def test_markdown_has_its_signs():
+    lines = TABLE.markdown().splitlines()
+    assert lines[0] == "Table 9: recall (%) of a_b & c" and lines[1] == ""
+    assert lines[3] == f"|{'-' * 10}|{'-' * 18}:|{'-' * 6}:|"
+    assert lines[4] == "| PSST     | 38.1 [37.0, 39.2] | 0.001 |"
+    assert lines[-2:] == ["- Found on: x_y.", "- Nothing else."]
+
+
+def test_latex_is_escaped_and_counts_for_itself():
+    lines = TABLE.latex().splitlines()
+    assert lines[2] == (
+        r"\caption{Recall (\%) of a\_b \& c. Found on: x\_y. Nothing else.}"
+    )
+    assert lines[3] == r"\begin{tabular}{lrr}"
+    assert lines[5] == r" & R@1 & $\lambda$ \\"
+    assert lines[7] == r"PSST & 38.1 [37.0, 39.2] & 0.001 \\"
+    assert lines[8] == r"ST $\rho$ = 0 & - & 1e-05 \\"
+    assert "Table 9" not in TABLE.latex()
+
+
+def test_a_table_without_rows_or_notes_is_one():
+    empty = TradeoffTable("Table 9", "nothing", ["", "R@1"], [], [])
+    assert str(empty).splitlines() == ["Table 9: nothing", "", "  R@1", "-----"]
+    assert empty.markdown().splitlines()[-1].startswith("|-")
+    assert r"\midrule" in empty.latex()
+
+
+def test_letters_that_latex_does_not_take_are_escaped():
+    table = TradeoffTable("T", "\\ {x} ~^ #1 $2", ["a", "b"], [], [])
+    assert (
+        r"\caption{\textbackslash{} \{x\} \textasciitilde{}"
+        r"\textasciicircum{} \#1 \$2.}"
+    ) in table.latex()

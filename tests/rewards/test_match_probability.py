@@ -1,0 +1,132 @@
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+from keras import ops
+
+from tests import tiny
+from tfcap.decoding import Sample
+from tfcap.layers import Categorical
+from tfcap.layers import PartialSamplingST
+from tfcap.models import CaptionEvaluator
+from tfcap.objectives import Episode
+from tfcap.objectives import MonteCarlo
+from tfcap.objectives import Pathwise
+from tfcap.objectives import ScoreFunction
+from tfcap.rewards import MatchProbability
+
+HUMAN = np.array(
+    [[[3, 4, 2]], [[4, 3, 2]], [[3, 3, 2]], [[4, 2, 0]], [[2, 0, 0]]], "int32"
+)
+INPUTS = {
+    "rows": np.zeros((5, 1), "float32"),
+    "image": np.random.default_rng(0).normal(size=(5, 2, 4)).astype("float32"),
+    "references": HUMAN,
+}
+
+
+def players(**arguments):
+    keras.utils.set_random_seed(0)
+    evaluator = CaptionEvaluator(
+        tiny.VOCABULARY,
+        units=6,
+        embedding_units=4,
+        scale=3.0,
+        embeddings_initializer="normal",
+        **arguments,
+    )
+    evaluator({"image": INPUTS["image"], "caption": HUMAN})
+    evaluator.bias.assign(-0.5)
+    return tiny.TableSpeaker(0), evaluator
+
+
+def chances(evaluator, tokens, mask):
+    """Probability of every caption for every image: `(images, B, S)`."""
+    images = evaluator.embed_images(INPUTS["image"][: len(tokens)]).numpy()
+    texts = evaluator.embed_texts(tokens, mask).numpy()
+    found = np.zeros((len(images), *texts.shape[:2]))
+    for place in np.ndindex(found.shape):
+        row, other, s = place
+        logit = 3.0 * images[row] @ texts[other, s] - 0.5
+        found[place] = 1 / (1 + np.exp(-logit))
+    return found
+
+
+def sample(channel):
+    return Sample(channel, num_samples=2, max_length=3)
+
+
+def test_is_the_probability_of_every_sample_for_its_own_image():
+    speaker, evaluator = players()
+    episode = Episode(speaker, INPUTS)
+    rollout = episode.rollout(sample(Categorical(seed=0)))
+    reward = MatchProbability(evaluator)
+    found = reward(rollout, episode)
+    wanted = chances(evaluator, rollout.tokens, rollout.mask)
+    wanted = wanted[np.arange(5), np.arange(5)]
+    assert found.shape == (5, 2) and np.ptp(wanted) > 0.1
+    np.testing.assert_allclose(found, wanted, rtol=1e-5)
+    # Words and their ids are heard alike.
+    bare = rollout._replace(words=None)
+    np.testing.assert_allclose(reward(bare, episode), found, atol=1e-6)
+
+
+def test_saying_nothing_is_no_caption():
+    speaker, evaluator = players()
+    episode = Episode(speaker, INPUTS)
+    rollout = episode.rollout(sample(Categorical(seed=0)))
+    silent = rollout._replace(mask=rollout.mask * [[[1.0], [0.0]]])
+    found = np.array(MatchProbability(evaluator)(silent, episode))
+    assert (found[:, 0] > 0).all() and (found[:, 1] == 0).all()
+
+
+def test_a_judge_never_drops_out():
+    speaker, evaluator = players(image_dropout=0.5, word_dropout=0.5)
+    values = []
+    for training in (False, True):
+        episode = Episode(speaker, INPUTS, training=training)
+        values.append(MatchProbability(evaluator)(episode.references, episode))
+    np.testing.assert_array_equal(*values)
+
+
+def test_gradients_reach_who_speaks_through_the_words():
+    speaker, evaluator = players()
+    channel = PartialSamplingST(0.5, seed=0)
+    objective = Pathwise(MatchProbability(evaluator), sample(channel))
+    with tf.GradientTape() as tape:
+        loss, _ = objective.loss(Episode(speaker, INPUTS))
+    slope = tape.gradient(loss, speaker.table.value)
+    assert np.abs(slope).max() > 1e-4
+
+
+def test_a_beginning_is_worth_what_its_ends_are():
+    # Early feedback against enumeration, with a network for a judge.
+    speaker, evaluator = players()
+    table = ops.convert_to_numpy(speaker.table)
+    decoder, reward = sample(Categorical(seed=4)), MatchProbability(evaluator)
+    episode = Episode(speaker, INPUTS)
+    tokens = np.array(episode.rollout(decoder).tokens)
+    whole = reward(episode.rollout(decoder), episode)
+    found = MonteCarlo(2000)(whole, episode, reward, decoder)
+    ends = tiny.captions(3)
+    p = np.array([tiny.probability(table, c) for c in ends])
+    every = ends[:, None]
+    images = evaluator.embed_images(INPUTS["image"]).numpy()
+    texts = evaluator.embed_texts(every, every > 0).numpy()[:, 0]
+    values = 1 / (1 + np.exp(0.5 - 3.0 * images @ texts.T))
+    for row, s in np.ndindex(5, 2):
+        for t in range(np.count_nonzero(tokens[row, s])):
+            begin = (ends[:, : t + 1] == tokens[row, s, : t + 1]).all(-1)
+            wanted = (p * values[row])[begin].sum() / p[begin].sum()
+            assert abs(found[row, s, t] - wanted) < 0.03
+
+
+def test_an_unfit_evaluator_or_batch_is_named():
+    speaker, evaluator = players()
+    with pytest.raises(TypeError, match="method `embed_images"):
+        MatchProbability(speaker)
+    objective = ScoreFunction(
+        MatchProbability(evaluator), sample(Categorical(seed=0))
+    )
+    with pytest.raises(ValueError, match="must hold 'image', which Match"):
+        objective.loss(Episode(speaker, {"rows": INPUTS["rows"]}))

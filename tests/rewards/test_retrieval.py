@@ -1,0 +1,184 @@
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+from keras import ops
+
+from tests import tiny
+from tests.losses.test_hinge_retrieval_loss import oracle
+from tfcap.decoding import GroundTruth
+from tfcap.decoding import Sample
+from tfcap.layers import Categorical
+from tfcap.layers import PartialSamplingST
+from tfcap.models import RetrievalListener
+from tfcap.objectives import DecoderBaseline
+from tfcap.objectives import Episode
+from tfcap.objectives import Pathwise
+from tfcap.objectives import ScoreFunction
+from tfcap.rewards import Retrieval
+
+RNG = np.random.default_rng(0)
+HUMAN = np.array(
+    [[[3, 4, 2]], [[4, 3, 2]], [[3, 3, 2]], [[4, 2, 0]], [[2, 0, 0]]], "int32"
+)
+INPUTS = {
+    "rows": np.zeros((5, 1), "float32"),
+    "image": RNG.normal(size=(5, 2, 4)).astype("float32"),
+    "more": RNG.normal(size=(3, 2, 4)).astype("float32"),
+    "image_id": np.array([8, 9, 8, 7, 6]),
+    "references": HUMAN,
+}
+
+
+def players(**arguments):
+    keras.utils.set_random_seed(0)
+    listener = RetrievalListener(
+        tiny.VOCABULARY,
+        units=6,
+        embedding_units=4,
+        embeddings_initializer="normal",
+        **arguments,
+    )
+    listener({"image": INPUTS["image"], "caption": HUMAN})
+    return tiny.TableSpeaker(0), listener
+
+
+def soft():
+    channel = PartialSamplingST(rho=0.5, seed=0)
+    return Sample(channel, num_samples=2, max_length=3, feedback="relaxed")
+
+
+@pytest.mark.parametrize("arguments", [{}, {"distractors": "more"}])
+@pytest.mark.parametrize("same", [None, "image_id"])
+def test_is_minus_the_hinges_of_every_sample(arguments, same):
+    speaker, listener = players()
+    reward = Retrieval(listener, 0.5, "hardest", same=same, **arguments)
+    episode = Episode(speaker, INPUTS)
+    rollout = episode.rollout(soft())
+    found = reward(rollout, episode)
+    images, more = (
+        listener.embed_images(INPUTS[key]).numpy() for key in ("image", "more")
+    )
+    texts = listener.embed_texts(rollout.words, rollout.mask).numpy()
+    wanted = oracle(
+        images,
+        texts,
+        margin=0.5,
+        distractors=more if arguments else (),
+        same=INPUTS.get(same),
+    )
+    assert found.shape == (5, 2) and (wanted > 0).any()
+    np.testing.assert_allclose(found, -wanted, atol=1e-5)
+
+
+def test_the_ratio_that_is_logged_is_one_where_all_is_heard_alike():
+    speaker, listener = players()
+    objective = Pathwise(Retrieval(listener), soft())
+    # All embeddings are then zeros.
+    for layer in (listener.project, listener.read):
+        layer.set_weights([np.zeros_like(w) for w in layer.get_weights()])
+    loss, logs = objective.loss(Episode(speaker, INPUTS))
+    names = {"retrieval", "retrieval_collapse_ratio"}
+    assert names | {"retrieval_collapse_ratio_std"} == set(logs)
+    assert set(objective.log_names()) == set(logs)
+    np.testing.assert_allclose(loss, 2 * 0.2)
+    np.testing.assert_allclose(logs["retrieval"], -2 * 0.2)
+    np.testing.assert_allclose(logs["retrieval_collapse_ratio"], 1)
+    np.testing.assert_allclose(logs["retrieval_collapse_ratio_std"], 0)
+
+
+def slopes(speaker, listener, **arguments):
+    """Of speaker, image side and text side."""
+    reward = Retrieval(listener, margin=1.0, **arguments)
+    with tf.GradientTape() as tape:
+        episode = Episode(speaker, INPUTS, training=True)
+        loss = -ops.sum(reward(episode.rollout(soft()), episode))
+    sides = (
+        speaker.trainable_variables,
+        listener.project.trainable_variables,
+        listener.read.trainable_variables,
+    )
+    found = tape.gradient(loss, [[v.value for v in side] for side in sides])
+    return [any(x is not None and np.any(x) for x in side) for side in found]
+
+
+def test_a_judge_is_read_and_a_learner_is_reached():
+    speaker, listener = players()
+    assert slopes(speaker, listener) == [True, True, True]
+    assert slopes(speaker, listener, learning=False) == [True, False, True]
+
+
+def test_a_learner_drops_out_when_the_episode_trains_and_a_judge_never():
+    speaker, listener = players(image_dropout=0.5, word_dropout=0.5)
+    truth = GroundTruth()
+
+    def values(training, **arguments):
+        episode = Episode(speaker, INPUTS, training=training)
+        reward = Retrieval(listener, margin=1.0, **arguments)
+        return reward(episode.rollout(truth), episode).numpy()
+
+    plain = values(False)
+    np.testing.assert_array_equal(values(False), plain)
+    np.testing.assert_array_equal(values(True, learning=False), plain)
+    assert (values(True) != plain).any()
+
+
+def test_words_that_are_drawn_are_heard_as_their_tokens_are():
+    speaker, listener = players()
+    episode = Episode(speaker, INPUTS)
+    rollout = episode.rollout(Sample(Categorical(seed=0), 2, max_length=3))
+    reward = Retrieval(listener)
+    np.testing.assert_allclose(
+        reward(rollout, episode),
+        reward(rollout._replace(words=None), episode),
+        atol=1e-6,
+    )
+
+
+def test_serves_reinforce_with_the_human_words_as_a_baseline():
+    speaker, listener = players()
+    reward = Retrieval(listener, margin=1.0, learning=False)
+    sample = Sample(Categorical(seed=0), max_length=3)
+    baseline = DecoderBaseline(reward, GroundTruth())
+    objective = ScoreFunction(reward, sample, baseline)
+    with tf.GradientTape() as tape:
+        episode = Episode(speaker, INPUTS)
+        loss, logs = objective.loss(episode)
+    found = tape.gradient(loss, speaker.table.value).numpy()
+    said, human = episode.rollout(sample), episode.references
+    advantage = reward(said, episode) - reward(human, episode)
+    with tf.GradientTape() as tape:
+        episode = Episode(speaker, INPUTS)
+        log_probs = episode.log_probs(said._replace(log_probs=None))
+        loss = -tf.reduce_mean(advantage[..., None] * log_probs) * 3
+    wanted = tape.gradient(loss, speaker.table.value).numpy()
+    assert np.abs(wanted).max() > 1e-3
+    np.testing.assert_allclose(found, wanted, rtol=1e-4, atol=1e-6)
+    assert "retrieval_collapse_ratio" in logs
+
+
+def test_a_caption_without_words_is_worth_nothing_and_is_no_rival():
+    speaker, listener = players()
+    human = HUMAN.copy()
+    human[4] = 0
+    episode = Episode(speaker, {**INPUTS, "references": human})
+    reward = Retrieval(listener, margin=0.5)
+    found = reward(episode.references, episode).numpy()
+    images = listener.embed_images(INPUTS["image"]).numpy()
+    texts = listener.embed_texts(human, human > 0).numpy()
+    wanted = oracle(images, texts, 0.5, mask=human.any(axis=-1))
+    np.testing.assert_allclose(found[:4], -wanted[:4], atol=1e-5)
+    assert np.isfinite(found).all()
+
+
+def test_what_is_missing_is_named():
+    speaker, listener = players()
+    with pytest.raises(TypeError, match="`listener` must have the method"):
+        Retrieval(speaker)
+    with pytest.raises(ValueError, match="`negatives` must be"):
+        Retrieval(listener, negatives="some")
+    episode = Episode(speaker, INPUTS)
+    for argument in ("distractors", "same"):
+        reward = Retrieval(listener, **{argument: "absent"})
+        with pytest.raises(ValueError, match="must hold 'absent'"):
+            reward(episode.references, episode)

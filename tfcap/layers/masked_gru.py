@@ -1,0 +1,49 @@
+"""GRU that is fast on padded sequences."""
+
+import keras
+
+from tfcap.layers.masked_recurrence import MaskedRecurrence
+from tfcap.layers.packed_gru import packed_gru
+
+
+@keras.saving.register_keras_serializable(package="tfcap")
+class MaskedGRU(MaskedRecurrence, keras.layers.GRU):
+    """`keras.layers.GRU` that does not compute what the mask hides.
+
+    Weights, arguments, results and gradients are those of
+    `keras.layers.GRU`; the way there is that of `tfcap.layers.MaskedLSTM`.
+    It needs the default `reset_after=True`.
+
+    Call arguments:
+        sequences: Float tensor of shape `(B, T, D)`.
+        mask: Tensor of shape `(B, T)`, nonzero where there is a word.
+        initial_state: Tensor of shape `(B, units)`.
+        training: Boolean.
+
+    Returns:
+        As `keras.layers.GRU`: `(B, units)`, or `(B, T, units)` with
+        `return_sequences=True`, and the final state with `return_state=True`.
+        A row that is masked throughout gives zeros and its initial state.
+
+    Example:
+
+    >>> gru = tfcap.layers.MaskedGRU(4)
+    >>> words = np.random.normal(size=(1, 3, 2))
+    >>> left = gru(words[:, [0, 0, 1]], mask=np.array([[0, 1, 1]]))
+    >>> right = gru(words, mask=np.array([[1, 1, 0]]))
+    >>> bool(np.allclose(left, right, atol=1e-6))
+    True
+    """
+
+    def __init__(self, units, **kwargs):
+        if not kwargs.get("reset_after", True):
+            raise ValueError(
+                "`reset_after` must be `True` for MaskedGRU. Received: "
+                "reset_after=False. Use keras.layers.GRU."
+            )
+        super().__init__(units, **kwargs)
+
+    def packed(self, sequences, mask, initial_state):
+        return packed_gru(
+            self.cell, sequences, mask, initial_state, self.return_sequences
+        )

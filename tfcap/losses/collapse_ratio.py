@@ -1,0 +1,80 @@
+"""How near a retrieval loss is to that of a network that has given up."""
+
+import keras
+from keras import ops
+
+from tfcap.losses.hinge_retrieval_loss import HingeRetrievalLoss
+
+
+@keras.saving.register_keras_serializable(package="tfcap")
+class CollapseRatio(keras.metrics.Metric):
+    """A retrieval loss over that of a network that has given up.
+
+    ```
+    ratio = sum(loss) / (2 * margin * B)
+    ```
+
+    Training against hardest negatives is known to fail in one way: all images
+    and texts are embedded in one point, each hinge is the margin, and the loss
+    rests at `2 * margin * B`. At a ratio of 1 for some epochs, that is what
+    has happened; a `tfcap.training.CollapseWarning` says so. With summed or
+    blended negatives the denominator is what the collapsed loss would be
+    then: the margin for every negative.
+
+    Args:
+        loss: `tfcap.losses.HingeRetrievalLoss`, the one that is trained with.
+        name: String. Defaults to `"collapse_ratio"`.
+        dtype: String, optional.
+
+    Call arguments:
+        y_true: As for the loss.
+        y_pred: As for the loss.
+
+    Example:
+
+    >>> loss = tfcap.losses.HingeRetrievalLoss(negatives="sum")
+    >>> metric = tfcap.losses.CollapseRatio(loss)
+    >>> metric.update_state(None, np.ones((5, 2, 1)))
+    >>> print(metric.result().numpy().round(4))
+    1.0
+
+    Reference:
+
+    - Faghri et al., VSE++, BMVC 2018, whose released code is asked about a
+      loss that stays at `2 * margin * B`
+    """
+
+    def __init__(self, loss, name="collapse_ratio", dtype=None):
+        super().__init__(name=name, dtype=dtype)
+        if not isinstance(loss, HingeRetrievalLoss):
+            raise TypeError(
+                "`loss` must be a `tfcap.losses.HingeRetrievalLoss`. "
+                f"Received: loss={loss!r}."
+            )
+        self.loss = loss
+        # Sums, so that replicas add up.
+        self.total = self.add_variable((), "zeros", name="total")
+        self.collapsed = self.add_variable((), "zeros", name="collapsed")
+
+    def update_state(self, y_true, y_pred, sample_weight=None):
+        losses, collapsed, present = self.loss.hinges(y_true, y_pred)
+        for state, values in (
+            (self.total, losses),
+            (self.collapsed, collapsed),
+        ):
+            values = ops.where(present, ops.cast(values, self.dtype), 0)
+            state.assign_add(ops.sum(values))
+
+    def result(self):
+        return ops.divide_no_nan(self.total, self.collapsed)
+
+    def get_config(self):
+        return {
+            **super().get_config(),
+            "loss": keras.saving.serialize_keras_object(self.loss),
+        }
+
+    @classmethod
+    def from_config(cls, config):
+        loss = keras.saving.deserialize_keras_object(config["loss"])
+        return cls(**{**config, "loss": loss})

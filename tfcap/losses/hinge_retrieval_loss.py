@@ -1,0 +1,357 @@
+"""Hinge loss of retrieval, against other images and other texts."""
+
+import keras
+from keras import ops
+
+from tfcap.losses.masked_loss import align
+from tfcap.losses.reduction import at_least_float32
+from tfcap.losses.reduction import reduce_loss
+from tfcap.ops import check_shape
+from tfcap.ops import gather_across_replicas
+from tfcap.ops import rows_across_replicas
+
+DIRECTIONS = ("image", "text")
+NEGATIVES = ("hardest", "sum")
+# Below every cosine by more than a margin, and finite in float32.
+MASKED = -1e30
+
+
+def hinge_retrieval_loss(
+    images,
+    texts,
+    margin=0.2,
+    negatives="hardest",
+    directions=DIRECTIONS,
+    distractors=None,
+    same=None,
+    mask=None,
+    reduction=None,
+):
+    """Asks an image and its text to be closer than other images and texts.
+
+    ```
+    s(v, w) = dot(v, w)
+    hinge(v', w') = max(0, margin + s(v', w') - s(v, w))
+    loss = hardest or sum over other images v' of hinge(v', w)
+         + hardest or sum over other texts w' of hinge(v, w')
+    ```
+
+    The others are those of the batch, of all replicas. The texts of one image
+    are not each other's negatives.
+
+    Args:
+        images: Float tensor of shape `(B, D)`, usually unit vectors.
+        texts: Float tensor of shape `(B, S, D)`, S texts of each image.
+        margin: Float. Defaults to `0.2`.
+        negatives: `"hardest"`, `"sum"`, or a number or `keras.Variable` from
+            0, the sum, to 1, the hardest, between which the two are blended:
+            hardest negatives from the start may keep a network from ever
+            learning, and a callback can bring them in later. Defaults to
+            `"hardest"`.
+        directions: Tuple of `"image"` and `"text"`, what negatives are looked
+            for among. Defaults to both.
+        distractors: Float tensor of shape `(N, D)`, images that no text of the
+            batch describes, or `None`.
+        same: Integer tensor of shape `(B,)`: rows of equal numbers show the
+            same image and are not each other's negatives. A row with a
+            negative number is like no other. Defaults to `None`, all differ.
+        mask: Tensor of shape `(B, S)`, 0 for texts that are absent. Defaults
+            to `None`, all are there.
+        reduction: `None`, `"mean"` or `"sum"`. The mean is over present texts
+            of all replicas, this replica's share. Defaults to `None`.
+
+    Returns:
+        Float tensor of shape `(B, S)`, at least float32, 0 for absent texts,
+        or a scalar if reduced.
+
+    Example:
+
+    >>> images = np.array([[1.0, 0.0], [0.8, 0.6]])
+    >>> loss = tfcap.losses.hinge_retrieval_loss(images, images[:, None])
+    >>> print(loss.numpy().round(4))
+    [[0.]
+     [0.]]
+    >>> swapped = images[::-1, None]
+    >>> loss = tfcap.losses.hinge_retrieval_loss(images, swapped)
+    >>> print(loss.numpy().round(4))
+    [[0.8]
+     [0.8]]
+
+    Reference:
+
+    - Faghri et al., VSE++: Improving Visual-Semantic Embeddings with Hard
+      Negatives, BMVC 2018, equations 5 and 6
+    - Vered et al., Joint Optimization for Cooperative Image Captioning, ICCV
+      2019, section 3, where the margin is 1; their released code has 0.2, and
+      sums over the batch.
+    """
+    losses, _ = hinges(
+        images, texts, margin, negatives, directions, distractors, same, mask
+    )
+    return reduce_loss(losses, mask, reduction=reduction)
+
+
+@keras.saving.register_keras_serializable(package="tfcap")
+class HingeRetrievalLoss(keras.losses.Loss):
+    """`hinge_retrieval_loss()` of a model's embeddings, for `compile()`.
+
+    Trains a `tfcap.models.RetrievalListener`:
+
+    ```
+    listener.compile("adam", loss=HingeRetrievalLoss())
+    listener.fit(batches)
+    ```
+
+    Args:
+        margin: Float. Defaults to `0.2`.
+        negatives: `"hardest"`, `"sum"`, or a number or `keras.Variable` from
+            0, the sum, to 1, the hardest; see `hinge_retrieval_loss()`. A
+            `tfcap.training.Anneal` of a variable is a warm-up. In the config
+            of a saved model stands the variable's value. Defaults to
+            `"hardest"`.
+        directions: Tuple of `"image"` and `"text"`. Defaults to both.
+        name: String. Defaults to `"hinge_retrieval_loss"`.
+        reduction: As in Keras: `"sum"` is what the papers minimize. Defaults
+            to `"sum_over_batch_size"`, the mean over present texts.
+        dtype: String, optional.
+
+    Call arguments:
+        y_true: Integer tensor of shape `(B,)`, by which rows that show the
+            same image are known, or `None` where all differ: `same` of
+            `hinge_retrieval_loss()`.
+        y_pred: Float tensor of shape `(B, 1 + S, D)`: of every row the
+            embedding of its image, then of its texts. A text of zeros is
+            absent.
+        sample_weight: Float tensor, optional, of shape `(B,)` or `(B, S)`.
+
+    Returns:
+        Float scalar tensor; of shape `(B, S)` if `reduction` is `None`.
+
+    Example:
+
+    >>> loss = tfcap.losses.HingeRetrievalLoss(reduction="sum")
+    >>> collapsed = np.ones((5, 2, 1))
+    >>> print(loss(None, collapsed).numpy().round(4))
+    2.0
+
+    A warm-up of 200 steps with summed negatives:
+
+    >>> weight = keras.Variable(0.0, trainable=False)
+    >>> loss = tfcap.losses.HingeRetrievalLoss(negatives=weight)
+    >>> step_200 = keras.optimizers.schedules.PiecewiseConstantDecay(
+    ...     [199], [0.0, 1.0]
+    ... )
+    >>> callback = tfcap.training.Anneal(weight, step_200, name="negatives")
+
+    Reference:
+
+    - Faghri et al., VSE++, BMVC 2018, equations 5 and 6
+    """
+
+    def __init__(
+        self,
+        margin=0.2,
+        negatives="hardest",
+        directions=DIRECTIONS,
+        name="hinge_retrieval_loss",
+        reduction="sum_over_batch_size",
+        dtype=None,
+    ):
+        super().__init__(name=name, reduction=reduction, dtype=dtype)
+        check_hinge(margin, negatives, directions)
+        self.margin = margin
+        self.negatives = negatives
+        self.directions = tuple(directions)
+
+    def hinges(self, y_true, y_pred):
+        """Losses, what they were if collapsed, and presence of every text.
+
+        Args:
+            y_true: Integer tensor of shape `(B,)` or `(B, 1)`, or `None`.
+            y_pred: Float tensor of shape `(B, 1 + S, D)`.
+
+        Returns:
+            Float tensors of shape `(B, S)`, the second as in `hinges()`, and a
+            boolean one.
+        """
+        y_pred = at_least_float32(y_pred)
+        check_shape(y_pred, "B N D", "y_pred")
+        if y_true is not None:
+            y_true = align(ops.convert_to_tensor(y_true), 1, "y_true")
+        images, texts = y_pred[:, 0], y_pred[:, 1:]
+        present = ops.any(ops.not_equal(texts, 0), axis=-1)
+        losses, collapsed = hinges(
+            images,
+            texts,
+            self.margin,
+            self.negatives,
+            self.directions,
+            same=y_true,
+            mask=present,
+        )
+        return losses, collapsed, present
+
+    def call(self, y_true, y_pred):
+        losses, _, present = self.hinges(y_true, y_pred)
+        return reduce_loss(losses, present, reduction=None)
+
+    def __call__(self, y_true, y_pred, sample_weight=None):
+        # Not Keras' own: labels may be absent, and stay integers.
+        losses, _, present = self.hinges(y_true, y_pred)
+        if sample_weight is not None:
+            sample_weight = ops.convert_to_tensor(sample_weight, losses.dtype)
+            sample_weight = align(sample_weight, 2, "sample_weight")
+        return reduce_loss(losses, present, sample_weight, self.reduction)
+
+    def get_config(self):
+        negatives = self.negatives
+        if not isinstance(negatives, str):
+            negatives = float(negatives)
+        return {
+            **super().get_config(),
+            "margin": self.margin,
+            "negatives": negatives,
+            "directions": list(self.directions),
+        }
+
+
+def hinges(
+    images,
+    texts,
+    margin,
+    negatives,
+    directions,
+    distractors=None,
+    same=None,
+    mask=None,
+):
+    """The losses of texts, and what they would be if all scores were equal.
+
+    That is what a network comes to that has given up: `margin` for each
+    negative. Arguments as in `hinge_retrieval_loss()`.
+
+    Returns:
+        Pair of float tensors of shape `(B, S)`, at least float32.
+    """
+    check_hinge(margin, negatives, directions)
+    images, texts = at_least_float32(images), at_least_float32(texts)
+    check_shape(images, "B D", "images")
+    check_shape(texts, "B S D", "texts")
+    if mask is None:
+        mask = ops.ones_like(texts[..., 0])
+    check_shape(mask, "B S", "mask")
+    mask = ops.cast(mask, "bool")
+    # A product with what is absent would carry its infinities on.
+    texts = ops.where(mask[..., None], texts, 0)
+    truth = ops.einsum("bd,bsd->bs", images, texts)
+    other = _other_images(images, same)
+    parts = []
+    if "image" in directions:
+        rivals, keep = gather_across_replicas(images), other
+        if distractors is not None:
+            rivals, keep = _with_distractors(rivals, keep, distractors)
+        scores = ops.tensordot(texts, rivals, axes=[[2], [1]])
+        parts.append(_hinge(scores, keep[:, None], truth, margin, negatives))
+    if "text" in directions:
+        rivals = gather_across_replicas(texts)
+        scores = ops.tensordot(images, rivals, axes=[[1], [2]])
+        there = gather_across_replicas(mask)
+        keep = ops.logical_and(other[..., None], there)
+        scores, keep = (
+            ops.reshape(x, (ops.shape(x)[0], 1, -1)) for x in (scores, keep)
+        )
+        parts.append(_hinge(scores, keep, truth, margin, negatives))
+    losses, collapsed = (sum(part) for part in zip(*parts))
+    return losses, ops.broadcast_to(collapsed, ops.shape(losses))
+
+
+def _other_images(images, same):
+    """Which rows of all replicas show another image, `(B, rows)`."""
+    rows = rows_across_replicas(images)
+    other = ops.not_equal(rows[:, None], gather_across_replicas(rows))
+    if same is None:
+        return other
+    same = ops.convert_to_tensor(same)
+    check_shape(same, "B", "same")
+    apart = ops.not_equal(same[:, None], gather_across_replicas(same))
+    unknown = (same < 0)[:, None]
+    return ops.logical_and(other, ops.logical_or(apart, unknown))
+
+
+def _with_distractors(rivals, keep, distractors):
+    distractors = at_least_float32(distractors)
+    check_shape(distractors, "N D", "distractors")
+    distractors = gather_across_replicas(distractors)
+    every = ops.ones_like(distractors[:, 0], dtype="bool")
+    every = ops.logical_or(every, ops.zeros_like(keep[:, :1]))
+    return (
+        ops.concatenate([rivals, distractors], axis=0),
+        ops.concatenate([keep, every], axis=1),
+    )
+
+
+def _hinge(scores, keep, truth, margin, negatives):
+    """Losses of one direction, and what they would be at equal scores.
+
+    Args:
+        scores: Float tensor of shape `(B, S or 1, N)`.
+        keep: Boolean tensor of shape `(B, 1, N)`, which are negatives.
+        truth: Float tensor of shape `(B, S)`.
+        margin: Float.
+        negatives: As in `hinge_retrieval_loss()`.
+
+    Returns:
+        Pair of float tensors, of shapes `(B, S)` and `(B, 1)`.
+    """
+    dtype = truth.dtype
+    scores = ops.where(keep, scores, MASKED)
+    count = ops.sum(ops.cast(keep, dtype), axis=-1)
+    hardest, summed = _blend(negatives, dtype)
+    losses = collapsed = 0.0
+    if hardest is not None:
+        # The nearest negative is also that of the largest hinge.
+        hinge = ops.relu(margin + ops.max(scores, axis=-1) - truth)
+        losses = losses + hardest * hinge
+        collapsed = collapsed + hardest * margin * ops.minimum(count, 1)
+    if summed is not None:
+        hinge = ops.relu(margin + scores - truth[..., None])
+        losses = losses + summed * ops.sum(hinge, axis=-1)
+        collapsed = collapsed + summed * margin * count
+    return losses, collapsed
+
+
+def _blend(negatives, dtype):
+    """Weights of the hardest negative and of the sum, or `None` for none."""
+    if isinstance(negatives, str):
+        return (1.0, None) if negatives == "hardest" else (None, 1.0)
+    weight = ops.cast(negatives, dtype)
+    return weight, 1 - weight
+
+
+def check_hinge(margin, negatives, directions):
+    """Refuses arguments that no hinge loss can have."""
+    if margin <= 0:
+        raise ValueError(
+            f"`margin` must be positive. Received: margin={margin}."
+        )
+    known = (
+        negatives in NEGATIVES
+        if isinstance(negatives, str)
+        else isinstance(negatives, keras.Variable)
+        or (isinstance(negatives, int | float) and 0 <= negatives <= 1)
+    )
+    if not known:
+        raise ValueError(
+            '`negatives` must be "hardest", "sum", or a number or '
+            "`keras.Variable` from 0 to 1. Received: "
+            f"negatives={negatives!r}."
+        )
+    if (
+        isinstance(directions, str)
+        or not directions
+        or not set(directions) <= set(DIRECTIONS)
+    ):
+        raise ValueError(
+            f"`directions` must be a tuple of some of {DIRECTIONS}. "
+            f"Received: directions={directions!r}."
+        )

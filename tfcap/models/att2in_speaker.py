@@ -1,0 +1,132 @@
+"""A speaker whose attention enters the cell."""
+
+import keras
+from keras import ops
+
+from tfcap.models.caption_speaker import CaptionSpeaker
+from tfcap.models.image_memory import ImageMemory
+from tfcap.models.lstm_step import forget_bias
+
+
+@keras.saving.register_keras_serializable(package="tfcap")
+class Att2inSpeaker(CaptionSpeaker):
+    """An LSTM that looks at image positions, by its cell input alone.
+
+    With `x` a word, `h` and `c` the state before it,
+
+    ```
+    seen = attention(h, positions)
+    i, f, o = sigmoid(x @ Wi + h @ Ui + bi), ...    # no image in the gates
+    a, b = x @ Wa + h @ Ua + seen @ Ia + ba, ...
+    c = f * c + i * maximum(a, b)                   # maxout of two
+    h = o * tanh(c)
+    ```
+
+    The state starts from zero: the image is seen through attention only.
+
+    Args:
+        vocabulary_size: Integer `V`, special tokens included.
+        units: Integer, size of the LSTM and of a projected image position.
+            Defaults to `512`.
+        embedding_units: Integer. Defaults to `units`.
+        attention_units: Integer, size of the hidden layer of the attention's
+            score. Defaults to `units`.
+        embedding_activation: Activation of the embedded words. Defaults to
+            `"relu"`.
+        **kwargs: Those of `tfcap.models.CaptionSpeaker`.
+
+    Call arguments:
+        inputs: Dict of `image` `(B, P, D)`, `caption` `(B, S, T)` and
+            optionally `image_mask` `(B, P)`.
+        training: Boolean.
+
+    Returns:
+        Float32 tensor of shape `(B, S, T, V)`: teacher-forced logits.
+
+    Example:
+
+    >>> speaker = tfcap.models.Att2inSpeaker(50, units=8)
+    >>> batch = {
+    ...     "image": np.zeros((1, 36, 3)),
+    ...     "caption": np.array([[[5, 6, 2, 0]]]),
+    ... }
+    >>> speaker(batch).shape
+    TensorShape([1, 1, 4, 50])
+
+    Reference:
+
+    - Rennie et al., Self-critical Sequence Training, CVPR 2017, section 2,
+      "Att2in". As in the second form of the authors' code, which Vered et
+      al., ICCV 2019, use, positions are projected through a ReLU before they
+      are attended to. The rectified embedding is the code's too. The forget
+      gate's bias starts from 1, the code's from 0.
+    """
+
+    def __init__(
+        self,
+        vocabulary_size,
+        units=512,
+        embedding_units=None,
+        attention_units=None,
+        embedding_activation="relu",
+        **kwargs,
+    ):
+        super().__init__(
+            vocabulary_size,
+            units,
+            embedding_units or units,
+            embedding_activation=embedding_activation,
+            **kwargs,
+        )
+        self.attention_units = attention_units or units
+        self.memory = ImageMemory(
+            units,
+            self.attention_units,
+            dropout=self.image_dropout.rate,
+            name="memory",
+        )
+        self.word_gates = keras.layers.Dense(
+            5 * units, bias_initializer=forget_bias(units), name="word_gates"
+        )
+        self.state_gates = keras.layers.Dense(
+            5 * units,
+            use_bias=False,
+            kernel_initializer="orthogonal",
+            name="state_gates",
+        )
+        self.image_cell = keras.layers.Dense(
+            2 * units, use_bias=False, name="image_cell"
+        )
+
+    def build_network(self, image_shape):
+        hidden = (None, self.units)
+        self.memory.build(hidden, image_shape)
+        self.word_gates.build((None, self.embedding_units))
+        self.state_gates.build(hidden)
+        self.image_cell.build(hidden)
+
+    def look(self, image, mask, training=False):
+        memory = self.memory.remember(image, mask, training)
+        zeros = ops.zeros_like(memory["positions"][:, 0])
+        return {"hidden": zeros, "carry": zeros, "memory": memory}
+
+    def word_inputs(self, embedded):
+        return self.word_gates(embedded)
+
+    def advance(self, inputs, state, training=False):
+        hidden, carry, units = state["hidden"], state["carry"], self.units
+        seen = self.memory(hidden, state["memory"])
+        sums = inputs + self.state_gates(hidden)
+        gates = ops.sigmoid(sums[:, : 3 * units])
+        enter, keep, show = ops.split(gates, 3, axis=-1)
+        pieces = sums[:, 3 * units :] + self.image_cell(seen)
+        new = ops.maximum(*ops.split(pieces, 2, axis=-1))
+        carry = keep * carry + enter * new
+        hidden = show * ops.tanh(carry)
+        return hidden, {**state, "hidden": hidden, "carry": carry}
+
+    def get_config(self):
+        return {
+            **super().get_config(),
+            "attention_units": self.attention_units,
+        }

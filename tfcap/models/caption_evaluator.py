@@ -1,0 +1,97 @@
+"""An evaluator: whether a caption is human, and of its image."""
+
+import math
+
+import keras
+from keras import ops
+
+from tfcap.models.retrieval_listener import RetrievalListener
+
+
+@keras.saving.register_keras_serializable(package="tfcap")
+class CaptionEvaluator(RetrievalListener):
+    """A listener that says how sure it is that image and text belong together.
+
+    ```
+    probability = sigmoid(exp(log_scale) * v . w + bias)
+    ```
+
+    with the unit vectors of `tfcap.models.RetrievalListener`. Cosines are too
+    narrow for a probability, so their scale is learned; and so is the bias,
+    since the pairs that do not belong together are more.
+
+    Args:
+        vocabulary_size: Integer `V`, special tokens included.
+        units: As those of `tfcap.models.RetrievalListener`.
+        embedding_units: As that of `tfcap.models.RetrievalListener`.
+        scale: Float, the scale to start from. Defaults to `10.0`.
+        **kwargs: Those of `tfcap.models.RetrievalListener`.
+
+    Call arguments:
+        inputs: Dict of `image` `(B, P, D)` floats and `caption` `(B, S, T)`
+            integers padded with 0.
+        training: Boolean, whether to drop out.
+
+    Returns:
+        Float32 tensor of shape `(B, 1 + S, units)`, embeddings, as of
+        `tfcap.models.RetrievalListener`.
+
+    Example:
+
+    >>> evaluator = tfcap.models.CaptionEvaluator(50, units=8)
+    >>> batch = {
+    ...     "image": np.random.normal(size=(3, 1, 5)),
+    ...     "caption": np.array([[[5, 6, 2]], [[7, 2, 0]], [[8, 9, 2]]]),
+    ... }
+    >>> image, text = keras.ops.unstack(evaluator(batch), axis=1)
+    >>> cosines = keras.ops.sum(image * text, axis=-1)
+    >>> keras.ops.sigmoid(evaluator.logits(cosines)).shape
+    TensorShape([3])
+
+    Reference:
+
+    - Dai et al., Towards Diverse and Natural Image Descriptions via a
+      Conditional GAN, ICCV 2017, section 3.1, where embeddings are not
+      normalized, and nothing is learned of the logit
+    """
+
+    def __init__(
+        self,
+        vocabulary_size,
+        units=1024,
+        embedding_units=512,
+        scale=10.0,
+        **kwargs,
+    ):
+        super().__init__(vocabulary_size, units, embedding_units, **kwargs)
+        if not scale > 0:
+            raise ValueError(
+                f"`scale` must be positive. Received: scale={scale}."
+            )
+        self.scale = scale
+
+    def build(self, input_shape):
+        super().build(input_shape)
+        options = {"shape": (), "dtype": "float32", "autocast": False}
+        self.log_scale = self.add_weight(
+            initializer=keras.initializers.Constant(math.log(self.scale)),
+            name="log_scale",
+            **options,
+        )
+        self.bias = self.add_weight(initializer="zeros", name="bias", **options)
+
+    def logits(self, scores):
+        """How sure it is, as logits.
+
+        Args:
+            scores: Float tensor, dot products of what `embed_images()` and
+                `embed_texts()` return.
+
+        Returns:
+            Float32 tensor of the same shape.
+        """
+        scores = ops.cast(scores, "float32")
+        return ops.exp(self.log_scale) * scores + self.bias
+
+    def get_config(self):
+        return {**super().get_config(), "scale": self.scale}

@@ -1,0 +1,141 @@
+"""A speaker that looks at the whole image."""
+
+import keras
+from keras import ops
+
+from tfcap.models.caption_speaker import CaptionSpeaker
+from tfcap.models.lstm_step import forget_bias
+from tfcap.models.lstm_step import lstm_step
+from tfcap.ops import masked_mean
+
+IMAGE_AT = ("start", "every_step")
+
+
+@keras.saving.register_keras_serializable(package="tfcap")
+class ShowTellSpeaker(CaptionSpeaker):
+    """An LSTM that is shown the whole image.
+
+    Image positions are averaged. What is left is shown to the LSTM
+
+    - `image_at="start"`: once, as the input before the start token, as Show
+      and Tell does;
+    - `image_at="every_step"`: as its first state, and with every word,
+
+    ```
+    h, c = tanh(image @ W0 + b0)
+    gates = word @ W + h @ U + image @ G + b         # at every step
+    ```
+
+    The second learns faster from few images, and does not forget them.
+
+    Args:
+        vocabulary_size: Integer `V`, special tokens included.
+        units: Integer, size of the LSTM. Defaults to `512`.
+        embedding_units: Integer. Defaults to `units`.
+        image_at: `"start"` or `"every_step"`. Defaults to `"every_step"`.
+        **kwargs: Those of `tfcap.models.CaptionSpeaker`.
+
+    Call arguments:
+        inputs: Dict of `image` `(B, P, D)`, `caption` `(B, S, T)` and
+            optionally `image_mask` `(B, P)`.
+        training: Boolean.
+
+    Returns:
+        Float32 tensor of shape `(B, S, T, V)`: teacher-forced logits.
+
+    Example:
+
+    >>> speaker = tfcap.models.ShowTellSpeaker(50, units=8)
+    >>> batch = {
+    ...     "image": np.zeros((1, 1, 3)),
+    ...     "caption": np.array([[[5, 6, 2, 0]]]),
+    ... }
+    >>> speaker(batch).shape
+    TensorShape([1, 1, 4, 50])
+    >>> captions = tfcap.decoding.Greedy(max_length=4)
+    >>> captions.decode(speaker, speaker.begin(batch)).tokens.shape
+    TensorShape([1, 1, 4])
+
+    Reference:
+
+    - Vinyals et al., Show and Tell, CVPR 2015, section 3
+    - Rennie et al., Self-critical Sequence Training, CVPR 2017, section 2,
+      "FC models"
+    """
+
+    def __init__(
+        self,
+        vocabulary_size,
+        units=512,
+        embedding_units=None,
+        image_at="every_step",
+        **kwargs,
+    ):
+        super().__init__(
+            vocabulary_size, units, embedding_units or units, **kwargs
+        )
+        if image_at not in IMAGE_AT:
+            raise ValueError(
+                f"`image_at` must be one of {IMAGE_AT}. Received: "
+                f"image_at={image_at!r}."
+            )
+        self.image_at = image_at
+        self.word_gates = keras.layers.Dense(
+            4 * units, bias_initializer=forget_bias(units), name="word_gates"
+        )
+        self.state_gates = keras.layers.Dense(
+            4 * units,
+            use_bias=False,
+            kernel_initializer="orthogonal",
+            name="state_gates",
+        )
+        if image_at == "start":
+            self.image_word = keras.layers.Dense(
+                self.embedding_units, name="image_word"
+            )
+        else:
+            self.image_state = keras.layers.Dense(
+                2 * units, activation="tanh", name="image_state"
+            )
+            self.image_gates = keras.layers.Dense(
+                4 * units, use_bias=False, name="image_gates"
+            )
+
+    def build_network(self, image_shape):
+        self.word_gates.build((None, self.embedding_units))
+        self.state_gates.build((None, self.units))
+        image = (None, image_shape[-1])
+        if self.image_at == "start":
+            self.image_word.build(image)
+        else:
+            self.image_state.build(image)
+            self.image_gates.build(image)
+
+    def look(self, image, mask, training=False):
+        if mask is not None:
+            mask = mask[..., None]
+        image = masked_mean(image, mask, axis=1)
+        image = self.image_dropout(image, training=training)
+        if self.image_at == "start":
+            gates = self.word_gates(self.image_word(image))
+            return list(
+                lstm_step(gates, ops.zeros_like(gates[:, : self.units]))
+            )
+        return [
+            *ops.split(self.image_state(image), 2, axis=-1),
+            self.image_gates(image),
+        ]
+
+    def word_inputs(self, embedded):
+        return self.word_gates(embedded)
+
+    def advance(self, inputs, state, training=False):
+        hidden, carry, *image = state
+        gates = inputs + self.state_gates(hidden)
+        for shown in image:
+            gates = gates + shown
+        hidden, carry = lstm_step(gates, carry)
+        return hidden, [hidden, carry, *image]
+
+    def get_config(self):
+        return {**super().get_config(), "image_at": self.image_at}

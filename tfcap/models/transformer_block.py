@@ -1,0 +1,91 @@
+"""A block of a transformer that may remember what came before."""
+
+import keras
+from keras import ops
+
+from tfcap.ops import masked_softmax
+
+
+class TransformerBlock(keras.layers.Layer):
+    """Self-attention and a feed-forward layer, each normalized before.
+
+    ```
+    x = x + dropout(attention(norm(x)))
+    x = x + dropout(gelu(norm(x) @ W1 + b1) @ W2 + b2)
+    ```
+
+    Args:
+        units: Integer `D`, size of the residual stream.
+        heads: Integer that divides `units`.
+        hidden_units: Integer, size of the feed-forward layer.
+        dropout: Float, rate on what is added to the stream.
+
+    Call arguments:
+        inputs: Float tensor of shape `(B, Q, D)`.
+        past: Pair of keys and values of shape `(B, M, D)`, of the entries
+            before, or `None`.
+        visible: Tensor that broadcasts to `(B, Q, M + Q)`, nonzero where an
+            entry may look, or `None` where it may look everywhere.
+        training: Boolean.
+
+    Returns:
+        Float tensor of shape `(B, Q, D)`, and the keys and values of `inputs`.
+    """
+
+    def __init__(self, units, heads, hidden_units, dropout=0.0, **kwargs):
+        super().__init__(**kwargs)
+        self.units = units
+        self.heads = heads
+        options = {"dtype": self.dtype_policy}
+        self.norms = [
+            keras.layers.LayerNormalization(
+                epsilon=1e-5, name=f"norm_{i}", **options
+            )
+            for i in range(2)
+        ]
+        self.project = keras.layers.Dense(3 * units, name="project", **options)
+        self.merge = keras.layers.Dense(units, name="merge", **options)
+        self.expand = keras.layers.Dense(
+            hidden_units, activation="gelu", name="expand", **options
+        )
+        self.shrink = keras.layers.Dense(units, name="shrink", **options)
+        self.dropout = keras.layers.Dropout(dropout, **options)
+
+    def build(self, input_shape):
+        stream = (None, None, self.units)
+        for layer in (*self.norms, self.project, self.merge, self.expand):
+            layer.build(stream)
+        self.shrink.build((None, None, self.expand.units))
+        self.built = True
+
+    def call(self, inputs, past=None, visible=None, training=False):
+        query, keys, values = ops.split(
+            self.project(self.norms[0](inputs)), 3, axis=-1
+        )
+        memory = [keys, values]
+        if past is not None:
+            memory = [
+                ops.concatenate(pair, axis=1) for pair in zip(past, memory)
+            ]
+        seen = self.merge(self._attend(query, *memory, visible))
+        stream = inputs + self.dropout(seen, training=training)
+        fed = self.shrink(self.expand(self.norms[1](stream)))
+        return stream + self.dropout(fed, training=training), [keys, values]
+
+    def _attend(self, query, keys, values, visible):
+        size = self.units // self.heads
+
+        def by_head(tensor):
+            length = ops.shape(tensor)[1]
+            return ops.transpose(
+                ops.reshape(tensor, (-1, length, self.heads, size)),
+                (0, 2, 1, 3),
+            )
+
+        query, keys, values = map(by_head, (query, keys, values))
+        scores = ops.matmul(query * size**-0.5, ops.swapaxes(keys, -1, -2))
+        if visible is not None:
+            visible = ops.expand_dims(visible, -3)
+        seen = ops.matmul(masked_softmax(scores, visible), values)
+        seen = ops.transpose(seen, (0, 2, 1, 3))
+        return ops.reshape(seen, (-1, ops.shape(seen)[1], self.units))

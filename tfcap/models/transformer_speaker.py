@@ -1,0 +1,190 @@
+"""A speaker that attends to the image and to all that it has said."""
+
+import keras
+from keras import ops
+
+from tfcap.models.caption_speaker import CaptionSpeaker
+from tfcap.models.transformer_block import TransformerBlock
+from tfcap.models.vocabulary_head import masked_word_scores
+
+
+@keras.saving.register_keras_serializable(package="tfcap")
+class TransformerSpeaker(CaptionSpeaker):
+    """A decoder-only transformer that reads the image as a prefix.
+
+    Image positions see one another; a word sees all of them, and the words
+    before it. The state holds the keys and values of what was read, so that a
+    step costs one word; given words are read all at once.
+
+    Args:
+        vocabulary_size: Integer `V`, special tokens included.
+        units: Integer, size of the residual stream and of the embeddings.
+            Defaults to `512`.
+        layers: Integer, number of blocks. Defaults to `3`.
+        heads: Integer that divides `units`. Defaults to `8`.
+        hidden_units: Integer, size of the feed-forward layers. Defaults to
+            `4 * units`.
+        max_length: Integer, most words of a caption with the end token.
+            Defaults to `16`.
+        block_dropout: Float, rate on what a block adds to the stream. Defaults
+            to `0.1`.
+        **kwargs: Those of `tfcap.models.CaptionSpeaker` but
+            `embedding_units`.
+
+    Call arguments:
+        inputs: Dict of `image` `(B, P, D)`, `caption` `(B, S, T)` with
+            `T <= max_length`, and optionally `image_mask` `(B, P)`.
+        training: Boolean.
+
+    Returns:
+        Float32 tensor of shape `(B, S, T, V)`: teacher-forced logits.
+
+    Example:
+
+    >>> speaker = tfcap.models.TransformerSpeaker(
+    ...     50, units=8, layers=2, heads=2, max_length=4
+    ... )
+    >>> batch = {
+    ...     "image": np.zeros((1, 49, 3)),
+    ...     "caption": np.array([[[5, 6, 2, 0]]]),
+    ... }
+    >>> speaker(batch).shape
+    TensorShape([1, 1, 4, 50])
+
+    Reference:
+
+    - Vaswani et al., Attention Is All You Need, NIPS 2017
+    - Radford et al., Language Models are Unsupervised Multitask Learners,
+      2019, section 2.3: normalized before each layer and at the end
+    """
+
+    def __init__(
+        self,
+        vocabulary_size,
+        units=512,
+        layers=3,
+        heads=8,
+        hidden_units=None,
+        max_length=16,
+        block_dropout=0.1,
+        **kwargs,
+    ):
+        super().__init__(vocabulary_size, units, units, **kwargs)
+        if units % heads:
+            raise ValueError(
+                "`heads` must divide `units`. Received: "
+                f"heads={heads}, units={units}."
+            )
+        self.num_layers = layers
+        self.heads = heads
+        self.hidden_units = hidden_units or 4 * units
+        self.max_length = max_length
+        self.block_dropout = block_dropout
+        self.image_words = keras.layers.Dense(units, name="image_words")
+        self.positions = keras.layers.Embedding(
+            max_length, units, name="positions"
+        )
+        self.blocks = [
+            TransformerBlock(
+                units,
+                heads,
+                self.hidden_units,
+                block_dropout,
+                name=f"block_{i}",
+            )
+            for i in range(layers)
+        ]
+        self.norm = keras.layers.LayerNormalization(epsilon=1e-5, name="norm")
+
+    def build_network(self, image_shape):
+        self.image_words.build(image_shape)
+        self.positions.build((None,))
+        for block in self.blocks:
+            block.build((None, None, self.units))
+        self.norm.build((None, None, self.units))
+
+    def look(self, image, mask, training=False):
+        image = self.image_dropout(image, training=training)
+        stream, memory = self.image_words(image), []
+        visible = None if mask is None else mask[:, None]
+        for block in self.blocks:
+            stream, pair = block(stream, visible=visible, training=training)
+            memory.append(pair)
+        state = {"image": memory, "words": []}
+        return state if mask is None else {**state, "mask": mask}
+
+    def advance(self, inputs, state, training=False):
+        stream, words = self._blocks(inputs[:, None], state, training)
+        if state["words"]:
+            words = [
+                [ops.concatenate(part, axis=1) for part in zip(before, pair)]
+                for before, pair in zip(state["words"], words)
+            ]
+        return stream[:, 0], {**state, "words": words}
+
+    def read(self, embedded, state, training=False):
+        return self._blocks(embedded, state, training)[0]
+
+    def score(self, state, rows, mask, training=False):
+        hidden = self.teacher_forced(state, rows, training)
+
+        def weigh(words):
+            return self.weigh(words, training)
+
+        return masked_word_scores(weigh, hidden, rows, mask)
+
+    def _blocks(self, stream, state, training):
+        """Runs words through all blocks; also their keys and values."""
+        said = state["words"][0][0].shape[1] if state["words"] else 0
+        length = stream.shape[1]
+        if said + length > self.max_length:
+            raise ValueError(
+                "`max_length` of the speaker must be at least the number of "
+                "words that it is asked for. Received: "
+                f"max_length={self.max_length}, {said + length} words."
+            )
+        stream = stream + self.positions(ops.arange(said, said + length))
+        visible, memory = self._visible(state, said, length), []
+        for index, block in enumerate(self.blocks):
+            past = state["image"][index]
+            if said:
+                past = [
+                    ops.concatenate(part, axis=1)
+                    for part in zip(past, state["words"][index])
+                ]
+            stream, pair = block(
+                stream, past=past, visible=visible, training=training
+            )
+            memory.append(pair)
+        return self.norm(stream), memory
+
+    def _visible(self, state, said, length):
+        """Where words may look: `(1 or B, T, P + said + T)`, or `None`."""
+        image = state.get("mask")
+        if image is None and length == 1:
+            return None
+        if image is None:
+            image = ops.ones((1, ops.shape(state["image"][0][0])[1]))
+        image = ops.cast(ops.cast(image, "bool"), "float32")[:, None]
+        order = ops.arange(said, said + length)[:, None]
+        before = ops.cast(ops.arange(said + length)[None] <= order, "float32")
+        rows, shape = ops.shape(image)[0], (length, said + length)
+        return ops.concatenate(
+            [
+                ops.repeat(image, length, axis=1),
+                ops.broadcast_to(before[None], (rows, *shape)),
+            ],
+            axis=-1,
+        )
+
+    def get_config(self):
+        config = super().get_config()
+        del config["embedding_units"]
+        return {
+            **config,
+            "layers": self.num_layers,
+            "heads": self.heads,
+            "hidden_units": self.hidden_units,
+            "max_length": self.max_length,
+            "block_dropout": self.block_dropout,
+        }

@@ -1,0 +1,133 @@
+"""Training of who tells human captions from others."""
+
+from keras import ops
+
+from tfcap.decoding import Decoder
+from tfcap.objectives.estimator import Estimator
+from tfcap.ops import gather_across_replicas
+from tfcap.ops import masked_mean
+from tfcap.ops import rows_across_replicas
+from tfcap.rewards.match_probability import check_evaluator
+from tfcap.rewards.match_probability import image_of
+
+
+class Judging(Estimator):
+    """Teaches an evaluator whose caption it is.
+
+    With `r(image, caption)` its probability that the caption is human and of
+    that image,
+
+    ```
+    loss = -(mean of log r(image, human caption)
+             + generated * mean of log(1 - r(image, what the decoder says))
+             + mismatched * mean of log(1 - r(image, human caption of another)))
+    ```
+
+    over all other images of the batch. Words are read as they are: the speaker
+    has no gradient. What it learns is what
+    `tfcap.rewards.MatchProbability` rewards.
+
+    Args:
+        evaluator: As that of `tfcap.rewards.MatchProbability`.
+        decoder: `tfcap.decoding.Decoder` of the captions that are not human.
+        generated: Float, weight of these. Defaults to `1.0`.
+        mismatched: Float, weight of the captions of other images. Defaults to
+            `1.0`.
+        name: String. Defaults to `"judging"`, under which the loss is logged,
+            and the mean probabilities of the three kinds of captions as
+            `judging_human`, `judging_generated` and `judging_mismatched`.
+
+    Example:
+
+    >>> evaluator = tfcap.models.CaptionEvaluator(50, units=8)
+    >>> sample = tfcap.decoding.Sample()
+    >>> objective = tfcap.objectives.Judging(evaluator, sample)
+    >>> objective.log_names()[:3]
+    ('judging', 'judging_human', 'judging_human_std')
+
+    Reference:
+
+    - Dai et al., Towards Diverse and Natural Image Descriptions via a
+      Conditional GAN, ICCV 2017, section 3.2, where a caption of one other
+      image is drawn. The weights, alpha and beta there, are 1 in the authors'
+      code.
+    """
+
+    def __init__(
+        self,
+        evaluator,
+        decoder,
+        generated=1.0,
+        mismatched=1.0,
+        name="judging",
+    ):
+        check_evaluator(evaluator)
+        if not isinstance(decoder, Decoder):
+            raise TypeError(
+                "`decoder` must be a `tfcap.decoding.Decoder`. Received: "
+                f"decoder={decoder!r}."
+            )
+        super().__init__(name, ("human", "generated", "mismatched"))
+        self.evaluator = evaluator
+        self.decoder = decoder
+        self.generated = generated
+        self.mismatched = mismatched
+
+    def parts(self):
+        channel = getattr(self.decoder, "channel", None)
+        return () if channel is None else (channel,)
+
+    def values(self, episode):
+        judge, training = self.evaluator, episode.training
+        image = image_of(episode, "Judging")
+        images = judge.embed_images(image, training=training)
+        said = episode.rollout(self.decoder).stop_gradient()
+        said = said._replace(words=None) if said.discrete else said
+        human = episode.references
+        pairs = {}
+        for kind, words in {"human": human, "generated": said}.items():
+            texts = judge.embed_texts(words.heard, words.mask, training)
+            there = ops.any(words.mask > 0, axis=-1)
+            pairs[kind] = ops.sum(images[:, None] * texts, axis=-1), there
+            if kind == "human":
+                texts, there = _of_others(texts, there)
+                scores = ops.matmul(images, ops.transpose(texts))
+                pairs["mismatched"] = scores, there
+        return self._loss(pairs)
+
+    def _loss(self, pairs):
+        """Loss and logs of scores and masks `(B, n)`, by kind of caption."""
+        kinds = {
+            "human": (1.0, -1.0),
+            "generated": (self.generated, 1.0),
+            "mismatched": (self.mismatched, 1.0),
+        }
+        loss, logs = 0.0, {}
+        for kind, (weight, sign) in kinds.items():
+            scores, there = pairs[kind]
+            logits = self.evaluator.logits(scores)
+            surprise = masked_mean(ops.softplus(sign * logits), there, axis=-1)
+            loss = loss + weight * surprise[:, None]
+            chance = masked_mean(ops.sigmoid(logits), there, axis=-1)
+            logs[kind] = chance[:, None]
+        return loss, {"": loss, **logs}
+
+
+def _of_others(texts, there):
+    """Texts of the global batch, and which of them are of another image.
+
+    Args:
+        texts: Float tensor of shape `(B, S, D)`.
+        there: Boolean tensor of shape `(B, S)`.
+
+    Returns:
+        Float tensor of shape `(n, D)`, and a boolean tensor `(B, n)`.
+    """
+    samples, units = texts.shape[1:]
+    rows = rows_across_replicas(texts)
+    texts = gather_across_replicas(texts)
+    there = ops.reshape(gather_across_replicas(there), (1, -1))
+    owners = ops.arange(ops.shape(texts)[0], dtype="int32")
+    owners = ops.repeat(owners, samples)
+    apart = ops.not_equal(rows[:, None], owners[None])
+    return ops.reshape(texts, (-1, units)), ops.logical_and(apart, there)

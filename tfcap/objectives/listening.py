@@ -1,0 +1,66 @@
+"""Training of who reads the words, on words as they are."""
+
+from tfcap.decoding import Decoder
+from tfcap.objectives.estimator import Estimator
+from tfcap.rewards import Reward
+
+
+class Listening(Estimator):
+    """Differentiates a reward by who computes it, and not by the words.
+
+    ```
+    loss = -reward(stop_gradient(words))
+    ```
+
+    What a listener learns from when the words are nobody's fault: human ones,
+    those of a speaker that is frozen, or of one that has its turn later. Any
+    decoder will do.
+
+    Args:
+        reward: `tfcap.rewards.Reward` that is differentiable, such as
+            `tfcap.rewards.Retrieval`.
+        decoder: `tfcap.decoding.Decoder`.
+        name: String. Defaults to the reward's name.
+
+    Raises:
+        ValueError: If the reward has no gradient.
+
+    Example:
+
+    >>> listener = tfcap.models.RetrievalListener(50, units=8)
+    >>> objective = tfcap.objectives.Listening(
+    ...     tfcap.rewards.Retrieval(listener), tfcap.decoding.GroundTruth()
+    ... )
+    >>> objective.name
+    'retrieval'
+
+    Reference:
+
+    - Vered et al., Joint Optimization for Cooperative Image Captioning, ICCV
+      2019, section 6.2: "the speaker and listener were trained alternately"
+    """
+
+    def __init__(self, reward, decoder, name=None):
+        if not isinstance(reward, Reward) or not reward.differentiable:
+            raise ValueError(
+                "`reward` must be differentiable for Listening. Received: "
+                f"reward={type(reward).__name__}. What has no gradient cannot "
+                "be trained by one."
+            )
+        if not isinstance(decoder, Decoder):
+            raise TypeError(
+                "`decoder` must be a `tfcap.decoding.Decoder`. Received: "
+                f"decoder={decoder!r}."
+            )
+        super().__init__(name or reward.name, reward.terms)
+        self.reward = reward
+        self.decoder = decoder
+
+    def parts(self):
+        channel = getattr(self.decoder, "channel", None)
+        return () if channel is None else (channel,)
+
+    def values(self, episode):
+        rollout = episode.rollout(self.decoder).stop_gradient()
+        rewards, terms = self.reward.measure(rollout, episode)
+        return -rewards, {"": rewards, **terms}

@@ -1,0 +1,151 @@
+"""Finds and encodes the data of a captioning study."""
+
+import glob
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tfcap.data import EncodedCaptions
+from tfcap.data import build_caption_vocabulary
+from tfcap.data import load_captions
+from tfcap.data import load_features
+from tfcap.data import standardize_features
+from tfcap.data.world import load_world
+from tfcap.recipes.scene_features import pretrain_scene_encoder
+from tfcap.recipes.scene_features import scene_features
+
+#: Speakers that see the image as a whole.
+POOLED = ("show_tell",)
+
+
+@dataclass(frozen=True, eq=False)
+class CaptionData:
+    """Encoded captions and image features of a study's three splits.
+
+    Attributes:
+        train, validation, test: `tfcap.data.EncodedCaptions`.
+        train_features, validation_features, test_features: Of each split,
+            what `tfcap.data.CaptionBatches` takes as features, `(n, P, D)`.
+        name: String, what the data set is called in tables.
+        unlabeled_features: Images of which no caption is read, as the other
+            features, an array.
+        test_images: Callable from a row of the test split to a uint8 image
+            `(height, width, 3)`, or to None where pixels are not at hand.
+    """
+
+    train: EncodedCaptions
+    validation: EncodedCaptions
+    test: EncodedCaptions
+    train_features: Any
+    validation_features: Any
+    test_features: Any
+    unlabeled_features: Any
+    name: str
+    test_images: Callable
+
+    @property
+    def vocabulary(self):
+        """The `tfcap.text.Vocabulary` of all ids."""
+        return self.train.vocabulary
+
+
+def caption_world(
+    settings, root=None, seed=0, verbose=1, encoder_epochs=4, **sizes
+):
+    """The embedded world's captions, read through the files it writes.
+
+    Args:
+        settings: `CaptioningSettings`.
+        root: String or path that holds worlds. Defaults to `$TFCAP_CACHE`, or
+            `~/.cache/tfcap`.
+        seed: Integer, of the world. Defaults to `0`.
+        verbose: 1 for progress, 0 for silence.
+        encoder_epochs: Integer, epochs that the image encoder is trained for.
+            Defaults to `4`.
+        **sizes: Integers `train`, `val` and `test`, numbers of images.
+
+    Returns:
+        `CaptionData`. Features have mean 0 and deviation 1 in the training
+        split; for a speaker that sees the image as a whole, they are the
+        means over positions.
+    """
+    world = load_world(root, seed=seed, progress=bool(verbose), **sizes)
+    encoder = pretrain_scene_encoder(
+        world, epochs=encoder_epochs, verbose=verbose
+    )
+    names = ("train", "val", "test")
+    trained = "" if encoder_epochs == 4 else f"_e{encoder_epochs}"
+    features = [
+        scene_features(
+            world,
+            name,
+            encoder=encoder,
+            path=world.root / f"features_{name}{trained}.npy",
+        )
+        for name in names
+    ]
+    splits = [load_captions(world.karpathy_path, name) for name in names]
+    pictures = world.images("test")
+    return _encoded(
+        splits,
+        features,
+        settings,
+        name="embedded world",
+        test_images=lambda row: np.array(pictures[row]),
+    )
+
+
+def caption_files(settings, root):
+    """Reads a data set in Karpathy's layout, with a feature file beside it.
+
+    Args:
+        settings: `CaptioningSettings`.
+        root: String or path of a folder with one `dataset_*.json`, such as
+            `dataset_coco.json` or `dataset_flickr8k.json`, and one feature
+            file `*.h5`, as `tfcap.data.extract_features()` writes it.
+
+    Returns:
+        `CaptionData`; see `caption_world()`.
+
+    Raises:
+        ValueError: If files are missing, ambiguous, damaged or lack an image.
+    """
+    path, file = _only(root, "dataset_*.json*"), _only(root, "*.h5")
+    names = ("train", "val", "test")
+    splits = [load_captions(path, name) for name in names]
+    lazy = settings.speaker not in POOLED
+    features = [load_features(file, s.image_ids, lazy=lazy) for s in splits]
+    return _encoded(
+        splits,
+        features,
+        settings,
+        name=os.path.basename(path).split(".")[0].removeprefix("dataset_"),
+        test_images=lambda row: None,
+    )
+
+
+def _encoded(splits, features, settings, **about):
+    vocabulary = build_caption_vocabulary(splits[0], settings.min_count)
+    encoded = [
+        EncodedCaptions.from_split(split, vocabulary, settings.max_length)
+        for split in splits
+    ]
+    if settings.speaker in POOLED:
+        features = [x.mean(axis=1, keepdims=True, dtype="f4") for x in features]
+    features = standardize_features(*features)
+    return CaptionData(*encoded, *features, features[0], **about)
+
+
+def _only(root, pattern):
+    """The one file of a folder whose name is like that."""
+    found = sorted(glob.glob(os.path.join(str(root), pattern)))
+    if len(found) != 1:
+        names = ", ".join(map(os.path.basename, found)) or "none"
+        raise ValueError(
+            f"`root` must hold one file {pattern}. Received: "
+            f"root={str(root)!r}, which holds {names}."
+        )
+    return found[0]

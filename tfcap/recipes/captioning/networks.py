@@ -1,0 +1,76 @@
+"""The networks of a captioning study, built for its data."""
+
+import numpy as np
+
+from tfcap.models import Att2inSpeaker
+from tfcap.models import RetrievalListener
+from tfcap.models import ShowTellSpeaker
+from tfcap.models import TransformerSpeaker
+from tfcap.models import UpDownSpeaker
+
+#: Speakers by the name that settings give them.
+SPEAKERS = {
+    "show_tell": ShowTellSpeaker,
+    "att2in": Att2inSpeaker,
+    "up_down": UpDownSpeaker,
+    "transformer": TransformerSpeaker,
+}
+
+
+def make_speaker(settings, batches):
+    """A built speaker.
+
+    Args:
+        settings: `CaptioningSettings`.
+        batches: `tfcap.data.CaptionBatches`, for vocabulary and shapes.
+
+    Returns:
+        `tfcap.models.CaptionSpeaker`.
+    """
+    options = {}
+    if settings.speaker == "transformer":
+        options["max_length"] = settings.max_length
+    speaker = SPEAKERS[settings.speaker](
+        batches.captions.vocabulary.size,
+        units=settings.units,
+        dropout=settings.dropout,
+        word_dropout=settings.word_dropout,
+        image_dropout=settings.image_dropout,
+        **options,
+    )
+    speaker(batches.inputs(np.arange(1)))
+    return speaker
+
+
+def without_dropout(network):
+    """Turns off the dropout of a speaker or listener.
+
+    Returns:
+        The network.
+    """
+    for part in (network, *network._flatten_layers(include_self=False)):
+        for name in ("rate", "image_dropout", "word_dropout"):
+            if isinstance(getattr(part, name, None), float):
+                setattr(part, name, 0.0)
+    return network
+
+
+def make_listener(settings, batches):
+    """A built listener.
+
+    Args:
+        settings: `CaptioningSettings`.
+        batches: `tfcap.data.CaptionBatches`, for vocabulary and shapes.
+
+    Returns:
+        `tfcap.models.RetrievalListener`.
+    """
+    listener = RetrievalListener(
+        batches.captions.vocabulary.size,
+        units=settings.listener_units,
+        embedding_units=settings.listener_embedding_units,
+        image_dropout=settings.listener_dropout,
+        word_dropout=settings.listener_dropout,
+    )
+    listener(batches.inputs(np.arange(1)))
+    return listener

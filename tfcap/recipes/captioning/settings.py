@@ -1,0 +1,149 @@
+"""Hyper-parameters of cooperative captioning."""
+
+from dataclasses import dataclass
+from dataclasses import replace
+
+
+@dataclass(frozen=True)
+class CaptioningSettings:
+    """Hyper-parameters of one captioning study; defaults as published.
+
+    Args:
+        speaker: String, key of `tfcap.recipes.captioning.SPEAKERS`.
+        units: Integer, size of the speaker's states, attention and words.
+        dropout: Float, on what enters the speaker's vocabulary head.
+        word_dropout: Float, on the words that it reads.
+        image_dropout: Float, on the image.
+        listener_units: Integer, size of the space in which images and texts
+            meet.
+        listener_embedding_units: Integer, size of the listener's words.
+        listener_dropout: Float, on images and words of the listener.
+        max_length: Integer `T`, words of a caption with the end token.
+        min_count: Integer, least occurrences of a word that is known.
+        batch_size: Integer, images in a batch: one to find among them.
+        margin: Float, of the hinge loss.
+        listener_epochs: Integer, passes over all human captions in which the
+            listener learns alone.
+        listener_warm_up: Integer, those of them with summed negatives, before
+            the hardest alone count.
+        listener_rate: Float, learning rate, which falls to a twentieth along
+            a cosine.
+        speaker_epochs: Integer, passes over all human captions in which the
+            speaker learns alone, by teacher forcing.
+        speaker_rate: Float, as `listener_rate`.
+        scheduled_sampling: Float, share of its own words that the speaker is
+            fed at the end of these epochs, reached in a straight line.
+        cider_epochs: Integer, passes over the images in which the speaker
+            then learns for CIDEr-D alone, before anybody listens. Not in the
+            paper, whose joint training is long enough without.
+        cider_rate: Float.
+        joint_epochs: Integer, passes over the images of joint training.
+        joint_dropout: Boolean, whether networks drop out in joint training.
+        joint_rate: Float, learning rate of the speaker.
+        joint_listener_rate: Float, learning rate of the listener.
+        warm_up_steps: Integer, over which these rates rise from 0.
+        clipnorm: Float or `None`, norm that gradients are clipped to.
+        naturalness_samples: Integer, captions drawn of an image for the
+            CIDEr-D term. One has the reward of the greedy caption for its
+            baseline, as in the paper; of several, each has the others' mean.
+        rho: Float, probability of passing the whole distribution.
+        temperature: Float, of the Gumbel-softmax.
+        annealing: Float, rate per step at which `st_gumbel_annealed` cools
+            from temperature 1 to 0.5.
+        gan_evaluator_epochs: Integer, passes over all human captions in which
+            the evaluator of `g_gan` learns alone.
+        gan_continuations: Integer, sentences that `g_gan` ends at random to
+            judge the beginning of one. The paper has 16, the authors' code 64.
+        evaluation_batch_size: Integer.
+    """
+
+    speaker: str = "att2in"
+    units: int = 512
+    dropout: float = 0.5
+    word_dropout: float = 0.5
+    image_dropout: float = 0.5
+    listener_units: int = 1024
+    listener_embedding_units: int = 512
+    listener_dropout: float = 0.0
+    max_length: int = 16
+    min_count: int = 5
+    batch_size: int = 128
+    margin: float = 0.2
+    listener_epochs: int = 30
+    listener_warm_up: int = 2
+    listener_rate: float = 5e-4
+    speaker_epochs: int = 30
+    speaker_rate: float = 5e-4
+    scheduled_sampling: float = 0.25
+    cider_epochs: int = 0
+    cider_rate: float = 1e-4
+    joint_epochs: int = 150
+    joint_dropout: bool = True
+    joint_rate: float = 1e-4
+    joint_listener_rate: float = 1e-4
+    warm_up_steps: int = 0
+    clipnorm: float | None = None
+    naturalness_samples: int = 1
+    rho: float = 0.25
+    temperature: float = 1.0
+    annealing: float = 3e-5
+    gan_evaluator_epochs: int = 5
+    gan_continuations: int = 3
+    evaluation_batch_size: int = 250
+
+
+#: COCO with bottom-up features: the paper's and, where it is silent, the
+#: released code's settings.
+PUBLISHED = CaptioningSettings()
+
+#: Flickr8k with pooled features, minutes a curve point on one core.
+FLICKR8K = CaptioningSettings(
+    speaker="show_tell",
+    units=256,
+    dropout=0.4,
+    word_dropout=0.2,
+    image_dropout=0.3,
+    listener_units=512,
+    listener_embedding_units=256,
+    listener_dropout=0.2,
+    # On six thousand images hardest negatives make a worse listener.
+    listener_epochs=6,
+    listener_warm_up=6,
+    listener_rate=1e-3,
+    speaker_epochs=7,
+    speaker_rate=1e-3,
+    scheduled_sampling=0.0,
+    joint_epochs=4,
+    joint_dropout=False,
+    joint_rate=3e-4,
+    joint_listener_rate=3e-4,
+    warm_up_steps=20,
+    naturalness_samples=3,
+    rho=0.5,
+    annealing=3e-3,
+)
+
+#: The embedded world.
+WORLD = replace(FLICKR8K, units=128, listener_units=256, max_length=20)
+
+#: Seconds, to see it run.
+QUICK = replace(
+    WORLD,
+    units=32,
+    listener_units=32,
+    listener_embedding_units=32,
+    batch_size=16,
+    min_count=1,
+    listener_epochs=2,
+    listener_warm_up=1,
+    speaker_epochs=2,
+    joint_epochs=1,
+    gan_evaluator_epochs=1,
+)
+
+SETTINGS = {
+    "published": PUBLISHED,
+    "flickr8k": FLICKR8K,
+    "world": WORLD,
+    "quick": QUICK,
+}

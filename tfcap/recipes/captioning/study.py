@@ -1,0 +1,222 @@
+"""One data set, one seed: both players, alone and together."""
+
+import os
+from dataclasses import asdict
+
+import keras
+
+from tfcap.data import CaptionBatches
+from tfcap.decoding import Greedy
+from tfcap.recipes.captioning.methods import METHODS
+from tfcap.recipes.captioning.methods import Task
+from tfcap.recipes.captioning.networks import without_dropout
+from tfcap.recipes.captioning.phases import PHASES
+from tfcap.recipes.study import Study
+from tfcap.recipes.study import read_json
+from tfcap.recipes.study import write_json
+from tfcap.training import CollapseWarning
+from tfcap.training import SpeakerEvaluation
+from tfcap.training import SpeakerEvaluator
+
+#: Rows of tables whose captions are human: what is asked is how the listener
+#: understands those. They need no training of their own.
+HUMAN = ("listener_gt", "gt_on_psst_listener")
+
+
+class CaptioningStudy(Study):
+    """Pretrains a speaker and a listener, and trains them together.
+
+    Under `directory`, each phase and each point of a curve has a folder with
+    its networks, its scores (`result.json`), every caption of the split with
+    the rank of its image (`captions.json`) and its TensorBoard logs. What is
+    there is loaded; what was interrupted goes on where it stopped.
+
+    Args:
+        data: `CaptionData`.
+        settings: `CaptioningSettings`.
+        directory: String or path.
+        seed: Integer, of initial weights, batches and samples.
+        split: String, `"test"` or `"validation"`: what is evaluated. Defaults
+            to `"test"`.
+        evaluate_every: Integer, epochs of joint training between evaluations
+            on the validation split; 0 for none. Defaults to `0`.
+        metrics: Names of further scores, `"meteor"` or `"spice"`.
+        verbose: 1 for progress bars, 0 for silence.
+
+    Raises:
+        ValueError: If the directory holds a study of other settings, data or
+            seed.
+    """
+
+    def __init__(
+        self,
+        data,
+        settings,
+        directory,
+        seed=0,
+        split="test",
+        evaluate_every=0,
+        metrics=(),
+        verbose=1,
+    ):
+        about = {
+            "settings": asdict(settings),
+            "seed": seed,
+            "data": [data.name, len(data.train), len(data.test)],
+        }
+        super().__init__(directory, about, seed, verbose)
+        self.data = data
+        self.settings = settings
+        self.split = split
+        self.evaluate_every = evaluate_every
+        self.metrics = tuple(metrics)
+        self.unsaid = (data.vocabulary.unk,)
+        # One object, so that terms that ask for it share what it says.
+        self.greedy = Greedy(settings.max_length, suppress=self.unsaid)
+        data.vocabulary.save(os.path.join(self.directory, "vocabulary.json"))
+
+    def networks(self, phase, fresh=False):
+        """What a phase of pretraining left, by role.
+
+        Args:
+            phase: String, key of `PHASES`.
+            fresh: Boolean, whether the networks will be changed.
+        """
+        if phase == "speaker_cider" and not self.settings.cider_epochs:
+            phase = "speaker_mle"
+        keras.utils.set_random_seed(self.seed)
+        found = self.once(phase, lambda: self._pretrain(phase))
+        return self.load(phase) if fresh else found
+
+    def result(self, method, trade=None, rho=None, temperature=None):
+        """The record of a point, which is trained now if it was not.
+
+        Args:
+            method: String, key of `METHODS`, or one of `HUMAN`,
+                `"speaker_mle"` or `"speaker_cider"`, which are points before
+                any joint training.
+            trade: Float, the paper's lambda, for all but `"g_gan"`.
+            rho: Float. Defaults to that of the settings.
+            temperature: Float. Defaults to that of the settings.
+
+        Returns:
+            Dict of scores, as `SpeakerReport.result()` names them.
+        """
+        name = self._name(method, trade, rho, temperature)
+        path = self.path(name, "result.json")
+        if not os.path.exists(path):
+            found = self._evaluate(method, name, trade, rho, temperature)
+            write_json(path, found)
+        return read_json(path)
+
+    def trained(self, method, trade, rho=None, temperature=None):
+        """Fresh networks of a point, trained now if they were not."""
+        name = self._name(method, trade, rho, temperature)
+
+        def train():
+            return self._train(method, name, trade, rho, temperature)
+
+        keras.utils.set_random_seed(self.seed)
+        self.once(name, train)
+        return self.load(name)
+
+    def folder(self, method, trade=None, rho=None, temperature=None):
+        """Where a point is kept."""
+        return self.path(self._name(method, trade, rho, temperature))
+
+    def batches(self, split="train", **options):
+        """`tfcap.data.CaptionBatches` of a split."""
+        captions = getattr(self.data, split)
+        return CaptionBatches(
+            captions,
+            getattr(self.data, f"{split}_features"),
+            min(self.settings.batch_size, len(captions)),
+            seed=self.seed,
+            **options,
+        )
+
+    def _pretrain(self, phase):
+        self.say(f"{phase}: {PHASES[phase].__doc__.splitlines()[0]}")
+        return PHASES[phase](self)
+
+    def _train(self, method, name, trade, rho, temperature):
+        """Joint training."""
+        settings = self.settings
+        speaker = self.networks("speaker_cider", fresh=True)["speaker"]
+        listener = self.networks("listener_gt", fresh=True)["listener"]
+        if not settings.joint_dropout:
+            speaker, listener = map(without_dropout, (speaker, listener))
+        task = Task(
+            self,
+            speaker,
+            listener,
+            trade,
+            settings.rho if rho is None else rho,
+            settings.temperature if temperature is None else temperature,
+        )
+        self.say(f"{name}: {METHODS[method].__doc__.splitlines()[0]}")
+        game, callbacks = METHODS[method](task)
+        game.compile()
+        options = {}
+        if method == "sr_pl":
+            options["distractors"] = settings.batch_size
+            options["distractor_features"] = self.data.unlabeled_features
+        batches = self.batches(**options)
+        callbacks = [*callbacks, CollapseWarning(), *self._watch(game, task)]
+        networks = {"speaker": game.speaker, "listener": task.listener}
+        epochs = settings.joint_epochs * game.period
+        return self.fit(name, game, batches, epochs, callbacks, **networks)
+
+    def _watch(self, game, task):
+        """A callback that evaluates held-out images, in a list, if wanted."""
+        if not self.evaluate_every:
+            return []
+        evaluator = self._evaluator(
+            game.speaker, task.listener, "validation", verbose=0
+        )
+        return [SpeakerEvaluation(evaluator, self.evaluate_every)]
+
+    def _evaluate(self, method, name, trade, rho, temperature):
+        fixed = self.networks("listener_gt")["listener"]
+        if method in PHASES:
+            speaker = self.networks(
+                "speaker_mle" if method == "listener_gt" else method
+            )["speaker"]
+            listener = fixed
+        else:
+            of = "psst_multinomial" if method in HUMAN else method
+            found = self.trained(of, trade, rho, temperature)
+            speaker, listener = found["speaker"], found["listener"]
+        self.say(f"{name}: evaluating the {self.split} split")
+        evaluator = self._evaluator(
+            speaker, listener, self.split, other_listeners={"fixed": fixed}
+        )
+        report = evaluator()
+        report.save(self.path(name, "captions.json"))
+        found = report.result()
+        if method in HUMAN:
+            # What people say has a recall, and nothing to be compared with.
+            human = {k: v for k, v in found.items() if k.startswith("human_")}
+            found = {k.removeprefix("human_"): v for k, v in human.items()}
+        return found
+
+    def _evaluator(self, speaker, listener, split, **options):
+        return SpeakerEvaluator(
+            speaker,
+            listener,
+            self.batches(split, shuffle=False),
+            decoder=self.greedy,
+            metrics=self.metrics,
+            batch_size=self.settings.evaluation_batch_size,
+            **{"verbose": self.verbose, **options},
+        )
+
+    def _name(self, method, trade, rho, temperature):
+        """The folder of a point, within the study's."""
+        if method in PHASES:
+            return method
+        parts = [method]
+        parts += [] if trade is None else [f"lambda_{trade:g}"]
+        parts += [] if rho is None else [f"rho_{rho:g}"]
+        parts += [] if temperature is None else [f"tau_{temperature:g}"]
+        return os.path.join("points", "_".join(parts))

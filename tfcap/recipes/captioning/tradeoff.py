@@ -1,0 +1,76 @@
+"""Figure and tables of a sweep.
+
+    python -m tfcap.recipes.captioning.tradeoff SWEEP --figure curve.png
+
+reads what `tfcap.training.Sweep` has written so far; it may still be running.
+"""
+
+import argparse
+import os
+import sys
+
+from tfcap.recipes.captioning.tradeoff_figure import write_curve_figure
+from tfcap.recipes.captioning.tradeoff_tables import curve_tables
+from tfcap.training import load_records
+
+FORMS = {
+    "text": str,
+    "markdown": lambda table: table.markdown(),
+    "latex": lambda table: table.latex(),
+}
+
+
+def main(argv=None):
+    """Prints the tables of a sweep, and draws its curves where asked to."""
+    parser = argparse.ArgumentParser(
+        prog="python -m tfcap.recipes.captioning.tradeoff",
+        description="Naturalness and recall of a sweep: tables and a figure.",
+    )
+    parser.add_argument("sweep", nargs="+", help="folders of sweeps")
+    parser.add_argument(
+        "--figure",
+        action="append",
+        default=[],
+        metavar="FILE",
+        help="draw the curves: .html, .png, .svg or .pdf; may be repeated",
+    )
+    parser.add_argument("--form", choices=FORMS, default="text")
+    parser.add_argument("--data", help="what the sweep was made on")
+    parser.add_argument(
+        "--recall", type=float, help="recall@5 in percent of Table 1"
+    )
+    parser.add_argument("--cider", type=float, help="CIDEr-D of Table 2")
+    parser.add_argument(
+        "--ablation-cider", type=float, help="CIDEr-D of Table 3"
+    )
+    parser.add_argument(
+        "--rho",
+        type=float,
+        default=0.25,
+        help="which one counts where a method has several (default: 0.25)",
+    )
+    options = parser.parse_args(argv)
+    data = options.data or ", ".join(map(os.path.basename, options.sweep))
+    try:
+        records = [r for path in options.sweep for r in load_records(path)]
+        tables = curve_tables(
+            records,
+            data,
+            recall=options.recall,
+            cider=options.cider,
+            ablation_cider=options.ablation_cider,
+            rho=options.rho,
+        )
+        for path in options.figure:
+            write_curve_figure(
+                path, records, data, rho=options.rho, cider=options.cider
+            )
+    except (ImportError, OSError, ValueError) as error:
+        print(f"tradeoff: {error}", file=sys.stderr)
+        return 2
+    print("\n\n".join(FORMS[options.form](table) for table in tables))
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

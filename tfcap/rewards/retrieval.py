@@ -1,0 +1,132 @@
+"""Whether a listener finds the image by what is said of it."""
+
+from keras import ops
+
+from tfcap.losses.hinge_retrieval_loss import DIRECTIONS
+from tfcap.losses.hinge_retrieval_loss import check_hinge
+from tfcap.losses.hinge_retrieval_loss import hinges
+from tfcap.rewards.reward import Reward
+
+
+class Retrieval(Reward):
+    """How surely a listener tells an image from others by its caption.
+
+    ```
+    reward = -(hinge of the other images given the caption
+               + hinge of the other captions given the image)
+    ```
+
+    with the hinges of `tfcap.losses.hinge_retrieval_loss()`, over what is said
+    of all images of the batch. At most 0.
+
+    Speaker and listener may learn from it together: it is differentiable by
+    the words and by everything that the listener reads them with. A speaker
+    and a listener that have given up show in the `collapse_ratio` that is
+    logged, the loss over `2 * margin`; see `tfcap.training.CollapseWarning`.
+
+    Args:
+        listener: Object with `embed_images(image, training)`, from `(B, P, D)`
+            to `(B, D)`, and `embed_texts(words, mask, training)`, from tokens
+            `(B, S, T)` or words `(B, S, T, V)` to `(B, S, D)`; such as
+            `tfcap.models.RetrievalListener`.
+        margin: Float. Defaults to `0.2`.
+        negatives: `"hardest"`, `"sum"`, or a number or `keras.Variable` in
+            between; see `tfcap.losses.hinge_retrieval_loss()`. Defaults to
+            `"hardest"`.
+        directions: Tuple of `"image"` and `"text"`. Defaults to both.
+        learning: Boolean, whether the listener is itself being trained on this
+            reward. If not it runs in inference mode, and its images are
+            constants; set its `trainable` to `False`, too. Defaults to `True`.
+        distractors: String, the key in the batch of more images, `(N, P, D)`,
+            that no caption describes; or `None`.
+        same: String, the key in the batch of integers `(B,)` by which rows
+            that show the same image are known; or `None` where all differ.
+        name: String. Defaults to `"retrieval"`.
+
+    Example:
+
+    >>> listener = tfcap.models.RetrievalListener(50, units=8)
+    >>> sample = tfcap.decoding.Sample(
+    ...     tfcap.layers.PartialSamplingST(rho=0.25), feedback="relaxed"
+    ... )
+    >>> objective = tfcap.objectives.Pathwise(
+    ...     tfcap.rewards.Retrieval(listener), sample
+    ... )
+
+    Reference:
+
+    - Vered et al., Joint Optimization for Cooperative Image Captioning, ICCV
+      2019, section 3. The released code sums over the batch where estimators
+      take the mean: the weight of its term is B times as large.
+    - Liu et al., Show, Tell and Discriminate, ECCV 2018, for the distractors
+    """
+
+    differentiable = True
+    terms = ("collapse_ratio",)
+
+    def __init__(
+        self,
+        listener,
+        margin=0.2,
+        negatives="hardest",
+        directions=DIRECTIONS,
+        learning=True,
+        distractors=None,
+        same=None,
+        name="retrieval",
+    ):
+        check_hinge(margin, negatives, directions)
+        for method in ("embed_images", "embed_texts"):
+            if not hasattr(listener, method):
+                raise TypeError(
+                    f"`listener` must have the method `{method}()`. "
+                    f"Received: listener={listener!r}."
+                )
+        self.listener = listener
+        self.margin = margin
+        self.negatives = negatives
+        self.directions = tuple(directions)
+        self.learning = learning
+        self.distractors = distractors
+        self.same = same
+        self.name = name
+
+    def call(self, rollout, episode):
+        return self.measure(rollout, episode)[0]
+
+    def measure(self, rollout, episode):
+        training = self.learning and episode.training
+        distractors = None
+        if self.distractors is not None:
+            distractors = self._images(episode, self.distractors, training)
+        same = None
+        if self.same is not None:
+            same = ops.cast(_entry(episode.inputs, self.same), "int32")
+        losses, collapsed = hinges(
+            self._images(episode, "image", training),
+            self.listener.embed_texts(
+                rollout.heard, rollout.mask, training=training
+            ),
+            self.margin,
+            self.negatives,
+            self.directions,
+            distractors=distractors,
+            same=same,
+            mask=ops.any(rollout.mask > 0, axis=-1),
+        )
+        ratio = ops.divide_no_nan(losses, collapsed)
+        return -losses, {"collapse_ratio": ratio}
+
+    def _images(self, episode, key, training):
+        image = _entry(episode.inputs, key)
+        images = self.listener.embed_images(image, training=training)
+        return images if self.learning else ops.stop_gradient(images)
+
+
+def _entry(inputs, key):
+    if key not in inputs:
+        raise ValueError(
+            f"`inputs` must hold {key!r}, which Retrieval reads. Received: "
+            f"inputs with {', '.join(sorted(inputs))}."
+        )
+    return inputs[key]

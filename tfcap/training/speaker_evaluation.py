@@ -1,0 +1,71 @@
+"""Captions and their scores during training."""
+
+import os
+
+import keras
+
+
+class SpeakerEvaluation(keras.callbacks.Callback):
+    """Evaluates a speaker after epochs, and keeps what it said.
+
+    Adds the scores to the logs, under names that files can bear: `r@10` is
+    logged as `val_r_10`. Put it before `keras.callbacks.TensorBoard`, which
+    then draws them, and before `keras.callbacks.ModelCheckpoint`, which may
+    then monitor `val_cider_d`.
+
+    Args:
+        evaluate: Callable without arguments that returns a `SpeakerReport`,
+            such as a `SpeakerEvaluator`, made once for the run.
+        every: Integer, epochs between evaluations. Defaults to `1`.
+        prefix: String before the names of scores. Defaults to `"val_"`.
+        names: Strings, the scores to log, as `SpeakerReport.result()` names
+            them; one that a report lacks is left out. Defaults to `None`, all.
+        folder: String or path in which to keep a report an evaluation, with
+            the captions: `epoch_0007.json`. Made if it is not there. Defaults
+            to `None`, nothing is kept.
+
+    Attributes:
+        report: The last `SpeakerReport`, or `None`.
+
+    Example:
+
+    >>> callback = tfcap.training.SpeakerEvaluation(
+    ...     lambda: tfcap.training.evaluate_speaker(speaker, listener, batches),
+    ...     every=2,
+    ...     names=["cider_d", "r@10", "repeat_rate"],
+    ... )
+    """
+
+    def __init__(
+        self, evaluate, every=1, prefix="val_", names=None, folder=None
+    ):
+        super().__init__()
+        if every < 1:
+            raise ValueError(
+                f"`every` must be at least 1. Received: every={every}."
+            )
+        if isinstance(names, str):
+            raise TypeError(
+                "`names` must be several names. Received: "
+                f"names={names!r}. Put it in a list."
+            )
+        self.evaluate = evaluate
+        self.every = every
+        self.prefix = prefix
+        self.names = names
+        self.folder = folder
+        self.report = None
+
+    def on_epoch_end(self, epoch, logs=None):
+        if (epoch + 1) % self.every:
+            return
+        self.report = self.evaluate()
+        if self.folder is not None:
+            os.makedirs(self.folder, exist_ok=True)
+            name = f"epoch_{epoch + 1:04d}.json"
+            self.report.save(os.path.join(self.folder, name))
+        if logs is None:
+            return
+        for name, value in self.report.result().items():
+            if self.names is None or name in self.names:
+                logs[self.prefix + name.replace("@", "_")] = value

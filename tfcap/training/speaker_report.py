@@ -1,0 +1,241 @@
+"""What a speaker said of a split, and how good it was."""
+
+import dataclasses
+import json
+import math
+import os
+import pathlib
+
+import numpy as np
+
+from tfcap.text import Absence
+from tfcap.text.caption_report import TITLES
+
+_FORMAT = "tfcap-speaker-report"
+#: What a row of the file holds apart from scores.
+_ROW = ("image_id", "rank", "caption", "human_rank", "human")
+#: The metrics of a retrieval, and how a table prints them.
+RETRIEVAL = {
+    "r@1": ("R@1", ".2f"),
+    "r@5": ("R@5", ".2f"),
+    "r@10": ("R@10", ".2f"),
+    "median_rank": ("median", ".6g"),
+    "mean_rank": ("mean", ".2f"),
+    "mrr": ("MRR", ".4f"),
+}
+_DIRECTIONS = {
+    "": "image by caption",
+    "image_to_text_": "caption by image",
+    "human_": "image by human caption",
+    "human_image_to_text_": "human caption by image",
+    "human_first_": "image by first human caption",
+}
+_LANGUAGE = {
+    "vocabulary_size": ("words in use", "{:,.0f}"),
+    "distinct_captions": ("distinct captions", "{:,.0f}"),
+    "novelty": ("new captions", "{:.1%}"),
+    "mean_length": ("words a caption", "{:.2f}"),
+    "repeat_rate": ("say a word twice in a row", "{:.1%}"),
+    "bad_ending_rate": ("break off", "{:.1%}"),
+    "unfinished_rate": ("reach no end", "{:.1%}"),
+}
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class SpeakerReport:
+    """Captions of a split with their scores; made by `evaluate_speaker()`.
+
+    Attributes:
+        scores: Dict of name to float, see `result()`.
+        image_ids: List of M integers or strings.
+        captions: List of M strings, what the speaker says.
+        references: List of M lists of strings, what people say.
+        ranks: Float array of shape `(M,)`: of the images, ranked by how well
+            the listener thinks that they fit a caption, the place of the one
+            that it was said of; 1 is best.
+        human_ranks: Float array of shape `(M,)`, the same for the first human
+            caption of each image; NaN where the listener heard none.
+        each: Dict of a score's name to a float array of shape `(M,)`, the
+            score of each caption.
+        absent: Dict of a score's name to the `tfcap.text.Absence` that says
+            why it could not be had.
+    """
+
+    scores: dict
+    image_ids: list
+    captions: list
+    references: list
+    ranks: np.ndarray
+    human_ranks: np.ndarray
+    each: dict
+    absent: dict
+
+    def __len__(self):
+        return len(self.captions)
+
+    def result(self):
+        """The scores of the split.
+
+        Returns:
+            Dict of floats. Naturalness as `evaluate_captions()` names it:
+            `"cider_d"`, `"bleu_1"` to `"bleu_4"`, `"rouge_l"`, and
+            `"meteor"` and `"spice"` where they were asked for and are there.
+            The image found by its caption: `"r@1"`, `"r@5"` and `"r@10"` in
+            percent, `"median_rank"`, `"mean_rank"`, `"mrr"`; the caption
+            found by its image: the same after `"image_to_text_"`. What the
+            listener makes of human captions: after `"human_"` (and
+            `"human_image_to_text_"`) of all of them, after `"human_first_"`
+            of the first of each image. After the name of another listener,
+            what that one makes of the speaker's. Variety:
+            `"vocabulary_size"`, `"distinct_captions"`, `"novelty"`. Signs of
+            drift, shares in `[0, 1]`: `"repeat_rate"`, `"bad_ending_rate"`,
+            `"unfinished_rate"`; and `"mean_length"` in words.
+        """
+        return dict(self.scores)
+
+    def table(self):
+        """The scores as text of several lines, and what is absent."""
+        human = sum(map(len, self.references))
+        lines = [f"{len(self):,} images, {human:,} human captions", ""]
+        titles = {k: t for k, t in TITLES.items() if k in self.scores}
+        cells = [format(self.scores[name], ".4f") for name in titles]
+        lines += _aligned([["", *titles.values()], ["naturalness", *cells]])
+        head = [title for title, _ in RETRIEVAL.values()]
+        rows = [["", *head], *map(self._retrieval, self._prefixes())]
+        lines += ["", *_aligned(rows), ""]
+        lines += _aligned(
+            [title, style.format(self.scores[name])]
+            for name, (title, style) in _LANGUAGE.items()
+            if name in self.scores
+        )
+        told = [str(absence) for absence in self.absent.values()]
+        return "\n".join([*lines, *([""] if told else []), *told])
+
+    def __str__(self):
+        return self.table()
+
+    def _prefixes(self):
+        """What stands before `r@1` in the names of scores."""
+        return [k[: -len("r@1")] for k in self.scores if k.endswith("r@1")]
+
+    def _retrieval(self, prefix):
+        title = _DIRECTIONS.get(prefix, f"{_DIRECTIONS['']}, {prefix[:-1]}")
+        return [
+            title,
+            *(
+                format(self.scores[prefix + name], style)
+                for name, (_, style) in RETRIEVAL.items()
+            ),
+        ]
+
+    def save(self, path):
+        """Writes everything to a JSON file, a line an image, for people too.
+
+        The file is written whole or not at all.
+
+        Args:
+            path: String or path.
+        """
+        absent = {k: a._asdict() for k, a in self.absent.items()}
+        scores = {k: _number(v) for k, v in self.scores.items()}
+        head = {"format": _FORMAT, "scores": scores, "absent": absent}
+        parts = [f' "{k}": {_json(v, indent=2)}' for k, v in head.items()]
+        rows = ",\n  ".join(_json(row) for row in self._rows())
+        parts.append(f' "images": [\n  {rows}\n ]')
+        path = pathlib.Path(path)
+        partial = path.with_name(f".{path.name}.{os.getpid()}")
+        try:
+            text = "{\n" + ",\n".join(parts) + "\n}\n"
+            partial.write_text(text, encoding="utf-8")
+            os.replace(partial, path)
+        finally:
+            partial.unlink(missing_ok=True)
+
+    def _rows(self):
+        """One dict an image, of what JSON can hold."""
+        columns = (
+            self.image_ids,
+            self.ranks,
+            self.captions,
+            self.human_ranks,
+            self.references,
+        )
+        for i, values in enumerate(zip(*columns)):
+            row = dict(zip(_ROW, map(_plain, values)))
+            yield row | {k: _number(v[i]) for k, v in self.each.items()}
+
+    @classmethod
+    def load(cls, path):
+        """Reads a report that `save()` wrote.
+
+        Args:
+            path: String or path.
+
+        Returns:
+            A `SpeakerReport`.
+
+        Raises:
+            ValueError: If the file is something else, or cut off.
+        """
+        try:
+            with open(path, encoding="utf-8") as file:
+                content = json.load(file)
+        except ValueError as error:
+            raise _foreign(path, f"which is not JSON ({error})") from error
+        if not isinstance(content, dict) or content.get("format") != _FORMAT:
+            raise _foreign(path, "which holds other JSON")
+        rows = content["images"]
+        columns = {name: [row[name] for row in rows] for name in rows[0]}
+        each = {k: _array(v) for k, v in columns.items() if k not in _ROW}
+        absent = content["absent"].items()
+        return cls(
+            scores={k: _value(v) for k, v in content["scores"].items()},
+            image_ids=columns["image_id"],
+            captions=columns["caption"],
+            references=columns["human"],
+            ranks=_array(columns["rank"]),
+            human_ranks=_array(columns["human_rank"]),
+            each=each,
+            absent={name: Absence(**fields) for name, fields in absent},
+        )
+
+
+def _foreign(path, problem):
+    return ValueError(
+        "`path` must name a speaker's report. Received: "
+        f"path={str(path)!r}, {problem}. Write one with "
+        "`SpeakerReport.save()`."
+    )
+
+
+def _aligned(rows):
+    """Lines of a table, the first column to the left, others to the right."""
+    rows = list(rows)
+    widths = [max(map(len, column)) for column in zip(*rows)]
+    return [
+        first.ljust(widths[0])
+        + "".join(f"  {c.rjust(w)}" for c, w in zip(cells, widths[1:]))
+        for first, *cells in rows
+    ]
+
+
+def _json(value, indent=None):
+    return json.dumps(value, indent=indent, ensure_ascii=False, allow_nan=False)
+
+
+def _plain(value):
+    """A NumPy number as Python's; a float that is none as None."""
+    value = value.item() if hasattr(value, "item") else value
+    return _number(value) if isinstance(value, float) else value
+
+
+def _number(value):
+    return float(value) if math.isfinite(value) else None
+
+
+def _value(number):
+    return math.nan if number is None else number
+
+
+def _array(numbers):
+    return np.array([_value(number) for number in numbers], "float64")

@@ -1,0 +1,278 @@
+"""A sweep: many runs, each done once, by as many processes as there are."""
+
+import hashlib
+import json
+import os
+import time
+import traceback
+import uuid
+
+from tfcap.training.claims import Claims
+from tfcap.training.record_file import append_record
+from tfcap.training.record_file import read_records
+from tfcap.training.sweep_grid import expand_grid
+from tfcap.training.sweep_grid import plain_settings
+from tfcap.training.sweep_grid import settings_key
+from tfcap.training.sweep_grid import settings_name
+from tfcap.training.sweep_records import flat_record
+from tfcap.training.sweep_records import plain_result
+
+
+class Sweep:
+    """Runs every point of a grid once, and keeps what each gave.
+
+    A point lands in `points.jsonl` the moment it is done, a line each, and
+    nothing is ever changed or taken out there. So a sweep that was stopped, by
+    Ctrl-C or by force, does what is missing when it is started again; a grid
+    that has grown, its new points. Started several times, in several terminals
+    or on several machines with one disk, it divides its points: who begins
+    with one holds a claim on it (a file in `claims/`), which is taken over
+    where its process has died.
+
+    A point that fails is written to `failures.jsonl`, its traceback with it,
+    and does not stop the others. The next start tries it again.
+
+    Args:
+        directory: String or path, made if absent.
+        run: Function of a point's settings, a dict, and a folder of its own, a
+            string, for checkpoints from which it goes on where it was stopped,
+            or anything else to keep. Returns a dict of what was found: numbers
+            and strings; one that is not finite is kept as `None`.
+        grid: Dict of settings by name, in which a list is an axis, or a list
+            of such dicts. Values are strings, numbers, booleans or `None`.
+        shared: What JSON can hold and all points have in common, such as the
+            data and the training settings. Written to `sweep.json`; a
+            directory that was made with another one is refused. Defaults to
+            `None`.
+        heartbeat: Float, seconds between signs of life of a claim. Defaults to
+            `10.0`.
+        patience: Float, seconds without one after which a claim is taken over;
+            that of a process that died on the same machine, at once. Defaults
+            to `120.0`.
+        verbose: 1 to print each point, 0 for silence. Defaults to `1`.
+
+    Raises:
+        TypeError: If settings have a value that JSON has no scalar for.
+        ValueError: If the grid has no point, or the directory is that of a
+            sweep with other shared settings.
+
+    Example:
+
+    >>> import tempfile
+    >>> def run(settings, folder):
+    ...     return {"cider_d": 1 - 100 * settings["lambda"]}
+    >>> grid = {"method": "psst", "lambda": [1e-3, 3e-3], "seed": 0}
+    >>> folder = tempfile.mkdtemp()
+    >>> sweep = tfcap.training.Sweep(folder, run, grid, verbose=0)
+    >>> sweep.work()
+    0
+    >>> [record["cider_d"] for record in sweep.records()]
+    [0.9, 0.7]
+    """
+
+    def __init__(
+        self,
+        directory,
+        run,
+        grid,
+        shared=None,
+        heartbeat=10.0,
+        patience=120.0,
+        verbose=1,
+    ):
+        self.directory = str(directory)
+        self.run = run
+        self.points = expand_grid(grid)
+        self.shared = shared
+        self.verbose = verbose
+        self._keys = [settings_key(point) for point in self.points]
+        self._mark = _mark(shared)
+        os.makedirs(self.directory, exist_ok=True)
+        self._own()
+        self._claims = Claims(self._path("claims"), heartbeat, patience)
+
+    def work(self, wait=True):
+        """Does the points that are missing.
+
+        Args:
+            wait: Boolean, whether to stay while other processes are at work,
+                to list their failures and take over what they leave behind.
+                Defaults to `True`.
+
+        Returns:
+            0, or 1 if a point of the grid has failed: an exit code.
+        """
+        earlier = len(self.failures())
+        waiting = False
+        while left := self._left(earlier):
+            if any(self._try(key, point, earlier) for key, point in left):
+                waiting = False
+                continue
+            if not wait:
+                break
+            if not waiting:
+                self._say(f"Waiting for {len(left)} points of other processes.")
+            waiting = True
+            time.sleep(min(1.0, self._claims.heartbeat))
+        return self._conclude(earlier)
+
+    def records(self):
+        """What is done of the grid.
+
+        Returns:
+            List of dicts, a point's settings and findings in one, in the order
+            of the grid.
+        """
+        done = self._done()
+        return [flat_record(done[key]) for key in self._keys if key in done]
+
+    def missing(self):
+        """The grid's points that are not done, as a list of settings."""
+        done = self._done()
+        pairs = zip(self._keys, self.points)
+        return [point for key, point in pairs if key not in done]
+
+    def failures(self):
+        """Every failure so far, of this grid or another.
+
+        Returns:
+            List of dicts of `settings`, `error` and `traceback`, the oldest
+            first. A point that was done later is still in it.
+        """
+        return read_records(self._path("failures.jsonl"))
+
+    def folder(self, settings):
+        """The folder that `run` is given for a point."""
+        return self._path("points", settings_name(settings))
+
+    def _try(self, key, point, earlier):
+        """Does a point if it is free. Returns whether it was."""
+        claim = self._claims.take(settings_name(point) + ".json")
+        if claim is None:
+            return False
+        with claim:
+            # Another process may have ended between our look and our claim.
+            if (key, point) in self._left(earlier):
+                self._do(key, point)
+        return True
+
+    def _do(self, key, point):
+        number = f"[{self._keys.index(key) + 1}/{len(self._keys)}]"
+        name = ", ".join(f"{k}={v}" for k, v in point.items())
+        self._say(f"{number} {name}")
+        folder = self.folder(point)
+        os.makedirs(folder, exist_ok=True)
+        begun = time.monotonic()
+        try:
+            result = self.run(dict(point), folder)
+            result = plain_result(result, point)
+        except Exception as error:
+            text = f"{type(error).__name__}: {error}"
+            append_record(
+                self._path("failures.jsonl"),
+                {
+                    "settings": plain_settings(point),
+                    "error": text,
+                    "traceback": traceback.format_exc(),
+                    "time": _now(),
+                },
+            )
+            self._say(f"{number} failed: {text}")
+            return
+        seconds = round(time.monotonic() - begun, 3)
+        # A process that was asleep may have been given up for dead.
+        if key in self._done():
+            self._say(f"{number} was done by another process meanwhile.")
+            return
+        append_record(
+            self._path("points.jsonl"),
+            {
+                "settings": plain_settings(point),
+                "result": result,
+                "shared": self._mark,
+                "seconds": seconds,
+                "time": _now(),
+            },
+        )
+        self._say(f"{number} {_brief(result)} ({seconds:.0f} s)")
+
+    def _left(self, earlier):
+        """What is neither done nor has failed since this start."""
+        out = set(self._done()) | set(self._failed(earlier))
+        pairs = zip(self._keys, self.points)
+        return [(key, point) for key, point in pairs if key not in out]
+
+    def _done(self):
+        path = self._path("points.jsonl")
+        done = {}
+        for record in read_records(path):
+            if record.get("shared") != self._mark:
+                raise ValueError(self._refusal(path))
+            # Two processes may both have done a point: the first one counts.
+            done.setdefault(settings_key(record["settings"]), record)
+        return done
+
+    def _failed(self, earlier):
+        records = self.failures()[earlier:]
+        return {settings_key(r["settings"]): r for r in records}
+
+    def _conclude(self, earlier):
+        done, records = self._done(), self._failed(earlier)
+        failed = [k for k in self._keys if k in records and k not in done]
+        count = sum(key in done for key in self._keys)
+        self._say(f"{count} of {len(self._keys)} points are done.")
+        if failed:
+            self._say(f"{len(failed)} failed; see failures.jsonl:")
+        for key in failed:
+            self._say(f"  {key}: {records[key]['error']}")
+        return int(bool(failed))
+
+    def _own(self):
+        """Writes down what the sweep is about; refuses another one's folder."""
+        path = self._path("sweep.json")
+        try:
+            with open(path) as file:
+                found = json.load(file)["shared"]
+        except FileNotFoundError:
+            partial = f"{path}.{uuid.uuid4().hex}"
+            with open(partial, "w") as file:
+                json.dump({"shared": self.shared}, file, indent=1)
+            os.replace(partial, path)
+        else:
+            if _mark(found) != self._mark:
+                raise ValueError(self._refusal(path))
+
+    def _refusal(self, path):
+        return (
+            "`directory` must be empty or of a sweep with the same shared "
+            f"settings. Received: directory={self.directory!r}, in which "
+            f"{os.path.basename(path)} is of others than "
+            f"shared={self.shared!r}. Choose another one."
+        )
+
+    def _path(self, *names):
+        return os.path.join(self.directory, *names)
+
+    def _say(self, text):
+        if self.verbose:
+            print(text, flush=True)
+
+
+def _mark(shared):
+    """What tells sweeps with other shared settings apart."""
+    text = json.dumps(shared, sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def _now():
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+
+
+def _brief(result):
+    """The numbers of a result, in a line."""
+    numbers = {
+        name: value
+        for name, value in result.items()
+        if isinstance(value, int | float) and not isinstance(value, bool)
+    }
+    return ", ".join(f"{k} {v:.4g}" for k, v in list(numbers.items())[:6])

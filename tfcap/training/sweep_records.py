@@ -1,0 +1,81 @@
+"""What a sweep's points have found, as its file holds it."""
+
+import json
+import math
+import os
+
+import numpy as np
+
+from tfcap.training.record_file import read_records
+from tfcap.training.sweep_grid import settings_key
+
+
+def load_records(directory):
+    """Everything that a sweep has found so far.
+
+    Args:
+        directory: String or path of a `Sweep`.
+
+    Returns:
+        List of dicts, a point's settings and findings in one, in the order in
+        which they were done. Of a point that is there twice, the first.
+
+    Raises:
+        ValueError: If there is no record.
+
+    Example:
+
+    >>> import tempfile
+    >>> folder = tempfile.mkdtemp()
+    >>> tfcap.training.Sweep(
+    ...     folder, lambda settings, _: {"r@10": 55.0}, {"seed": 0}, verbose=0
+    ... ).work()
+    0
+    >>> tfcap.training.load_records(folder)
+    [{'seed': 0, 'r@10': 55.0}]
+    """
+    path = os.path.join(str(directory), "points.jsonl")
+    found = {}
+    for record in read_records(path):
+        found.setdefault(settings_key(record["settings"]), flat_record(record))
+    if not found:
+        raise ValueError(
+            "`directory` must be of a sweep with a point. Received: "
+            f"directory={str(directory)!r}, without a record in points.jsonl. "
+            "Run the sweep first."
+        )
+    return list(found.values())
+
+
+def flat_record(record):
+    """A line of `points.jsonl` as one dict of settings and findings."""
+    return {**record["settings"], **record["result"]}
+
+
+def plain_result(result, settings):
+    """A run's findings as JSON holds them; refuses what it cannot hold."""
+    if not isinstance(result, dict):
+        raise TypeError(
+            "`run` must return a dict of what was found. Received: "
+            f"{type(result).__name__}."
+        )
+    wrong = [k for k in settings if k in result and result[k] != settings[k]]
+    if wrong:
+        raise ValueError(
+            "`run` must not find a setting to be another. Received: "
+            f"{wrong[0]}={result[wrong[0]]!r} for a point with "
+            f"{wrong[0]}={settings[wrong[0]]!r}. Give it another name."
+        )
+    return json.loads(json.dumps(_finite(result), allow_nan=False))
+
+
+def _finite(value):
+    if isinstance(value, np.ndarray | np.generic):
+        value = value.tolist()
+    if isinstance(value, dict):
+        return {name: _finite(x) for name, x in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(x) for x in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value
