@@ -8,6 +8,7 @@ It imports the sweep without the tensors of the package, to be there at once.
 import importlib
 import os
 import pathlib
+import signal
 import sys
 import time
 import types
@@ -51,6 +52,8 @@ def sweep_class(root):
 
 
 if __name__ == "__main__":
+    # Where tests run in the background, Ctrl-C is ignored from the start.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     root, directory, how = sys.argv[1:]
     run = {"share": share, "hang": hang, "slow": slow, "fail": fail}[how]
     sweep = sweep_class(root)(

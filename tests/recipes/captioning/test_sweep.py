@@ -10,7 +10,7 @@ from tfcap.training.sweep_grid import expand_grid
 
 def test_a_grid_has_lambdas_rhos_and_temperatures_where_they_matter():
     grid = tradeoff_grid(
-        ["psst_gumbel", "st_gumbel", "luo2018", "speaker_mle"],
+        ["psst_gumbel", "st_gumbel", "luo2018", "speaker_mle", "g_gan"],
         [1e-3, 2e-3],
         seeds=[0, 1],
         rhos=[0.25, 0.5],
@@ -25,6 +25,7 @@ def test_a_grid_has_lambdas_rhos_and_temperatures_where_they_matter():
         "st_gumbel": 2 * 2 * 3,
         "luo2018": 2 * 2,
         "speaker_mle": 2,
+        "g_gan": 2,
     }
     # Seed by seed, so that a sweep that is stopped has whole curves.
     assert [p["seed"] for p in points] == sorted(p["seed"] for p in points)

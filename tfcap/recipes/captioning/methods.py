@@ -109,6 +109,16 @@ def psst_gumbel(task):
     return _together(task, channel, "relaxed")
 
 
+def psst_multinomial_code(task):
+    """As the released code calls it: its 0.25 is the share of sampled words."""
+    return psst_multinomial(task._replace(rho=1.0 - task.rho))
+
+
+def psst_gumbel_code(task):
+    """The same of `psst_gumbel`."""
+    return psst_gumbel(task._replace(rho=1.0 - task.rho))
+
+
 def st_multinomial(task):
     """Straight-through multinomial: always a word (method 2)."""
     return _together(task, PartialSamplingST(0.0, seed=task.study.seed))
@@ -210,6 +220,8 @@ def frozen_speaker_mle(task):
 METHODS = {
     "psst_multinomial": psst_multinomial,
     "psst_gumbel": psst_gumbel,
+    "psst_multinomial_code": psst_multinomial_code,
+    "psst_gumbel_code": psst_gumbel_code,
     "st_multinomial": st_multinomial,
     "st_gumbel": st_gumbel,
     "st_gumbel_annealed": st_gumbel_annealed,

@@ -10,9 +10,12 @@ does what is missing, and several processes may run it at once. Exit status:
 
 import argparse
 import functools
+import gc
 import os
 import sys
 from dataclasses import asdict
+
+import keras
 
 from tfcap.recipes.captioning.caption_data import caption_files
 from tfcap.recipes.captioning.caption_data import caption_world
@@ -27,7 +30,7 @@ from tfcap.training import Sweep
 LAMBDAS = (5e-4, 1e-3, 1.6e-3, 2.5e-3, 5e-3, 1e-2)
 #: Methods that know a rho, and those that know a temperature.
 WITH_RHO = ("psst_multinomial", "psst_gumbel", "gt_on_psst_listener")
-WITH_TEMPERATURE = ("psst_gumbel", "st_gumbel")
+WITH_TEMPERATURE = ("psst_gumbel", "psst_gumbel_code", "st_gumbel")
 #: Points that no lambda moves.
 WITHOUT_LAMBDA = (*PHASES, "g_gan")
 
@@ -38,7 +41,8 @@ def tradeoff_grid(methods, lambdas=LAMBDAS, seeds=(0,), rhos=(), taus=()):
     Args:
         methods: Iterable of strings, keys of `METHODS`, or names of points
             that no lambda moves: `"speaker_mle"`, `"speaker_cider"` and
-            `"listener_gt"`. Nor does one move `"g_gan"`.
+            `"listener_gt"`. Nor does one move `"g_gan"`; and
+            `"gt_on_psst_listener"` is of the first lambda.
         lambdas: Iterable of floats. Defaults to the paper's.
         seeds: Iterable of integers.
         rhos: Iterable of floats, for methods that know a rho. Defaults to
@@ -60,7 +64,8 @@ def tradeoff_grid(methods, lambdas=LAMBDAS, seeds=(0,), rhos=(), taus=()):
         for method in methods:
             point = {"method": method, "seed": seed}
             if method not in WITHOUT_LAMBDA:
-                point["lambda"] = list(lambdas)
+                first = 1 if method in HUMAN else None
+                point["lambda"] = list(lambdas)[:first]
             if method in WITH_RHO and rhos:
                 point["rho"] = list(rhos)
             if method in WITH_TEMPERATURE and taus:
@@ -94,6 +99,9 @@ def tradeoff_sweep(directory, data, settings, grid, verbose=1, **options):
         )
 
     def run(point, folder):
+        # Graphs of one point are of no use to the next, and large.
+        keras.utils.clear_session()
+        gc.collect()
         return study(point["seed"]).result(
             point["method"],
             point.get("lambda"),

@@ -18,6 +18,8 @@ TITLES = {
     "g_gan": "G-GAN",
     "listener_gt": "Listener trained on GT",
     "gt_on_psst_listener": "GT captions, PSST's listener",
+    "speaker_mle": "Speaker alone",
+    "speaker_cider": "Speaker alone, for CIDEr-D",
 }
 #: Methods whose captions are human: they have a recall, and no trade-off.
 HUMAN = ("gt_on_psst_listener", "listener_gt")
