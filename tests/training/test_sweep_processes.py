@@ -114,7 +114,10 @@ def test_failures_of_one_process_are_not_tried_by_the_other(tmp_path):
     assert codes == [1, 1]
     sweep = Sweep(tmp_path, None, GRID)
     assert len(sweep.records()) == 6
-    assert len(sweep.failures()) == 6
+    failed = [str(x["settings"]) for x in sweep.failures()]
+    assert len(set(failed)) == 6
+    # What failed before the slower one had looked is tried again.
+    assert len(failed) < 12
     for output in outputs:
         assert "6 failed" in output
         assert output.count("RuntimeError: no more memory") >= 6

@@ -18,8 +18,11 @@ TITLES = {
     "g_gan": "G-GAN",
     "listener_gt": "Listener trained on GT",
     "gt_on_psst_listener": "GT captions, PSST's listener",
+}
+#: What stands before joint training.
+ALONE = {
     "speaker_mle": "Speaker alone",
-    "speaker_cider": "Speaker alone, for CIDEr-D",
+    "speaker_cider": "Speaker alone for CIDEr-D",
 }
 #: Methods whose captions are human: they have a recall, and no trade-off.
 HUMAN = ("gt_on_psst_listener", "listener_gt")
@@ -45,7 +48,7 @@ def method_title(method):
     base = method.removesuffix("_code")
     if base in TITLES and base != method:
         return f"{TITLES[base]} (code)"
-    return TITLES.get(method, method)
+    return {**TITLES, **ALONE}.get(method, method)
 
 
 def by_method(records, rho=0.25):
