@@ -6,6 +6,7 @@ import pytest
 from tests import dialogs
 from tfcap.recipes import DialogData
 from tfcap.recipes import DialogStudy
+from tfcap.recipes.study import Study
 from tfcap.training import fit
 
 
@@ -91,7 +92,7 @@ def test_few_dialogs_are_ranked_after_an_epoch(
         seen["count"] = found[0].result()["count"] if found else None
         return fit(*args, callbacks=[], **kwargs)
 
-    monkeypatch.setattr("tfcap.recipes.study.fit", spy)
+    monkeypatch.setitem(Study.fit.__globals__, "fit", spy)
     made = study(tmp_path, validation_dialogs=limit)
     made.networks("lf_g")
     index = made.data.validation.question_index
