@@ -20,15 +20,15 @@ import warnings
 import keras
 import tensorflow as tf
 
-from tfcap.recipes import ROWS
-from tfcap.recipes import SETTINGS
-from tfcap.recipes import DialogPartner
-from tfcap.recipes import DialogStudy
-from tfcap.recipes import dialog_tables
-from tfcap.recipes import sample_table
-from tfcap.recipes import visdial_data
-from tfcap.recipes import world_data
-from tfcap.recipes import write_page
+from tfcap.recipes.visdial import ROWS
+from tfcap.recipes.visdial import SETTINGS
+from tfcap.recipes.visdial import DialogPartner
+from tfcap.recipes.visdial import DialogStudy
+from tfcap.recipes.visdial import dialog_tables
+from tfcap.recipes.visdial import sample_table
+from tfcap.recipes.visdial import visdial_data
+from tfcap.recipes.visdial import world_data
+from tfcap.recipes.visdial import write_page
 
 #: Sizes of the embedded world that are not its own, by settings.
 SIZES = {

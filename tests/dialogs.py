@@ -6,9 +6,9 @@ from tfcap.data import DialogBatches
 from tfcap.data import EncodedDialogs
 from tfcap.data import VisDialSplit
 from tfcap.data import build_vocabulary
-from tfcap.recipes import DialogSettings
-from tfcap.recipes import make_discriminator
-from tfcap.recipes import make_generator
+from tfcap.recipes.visdial import DialogSettings
+from tfcap.recipes.visdial import make_discriminator
+from tfcap.recipes.visdial import make_generator
 
 SETTINGS = DialogSettings(
     units=6,

@@ -5,7 +5,7 @@ import pathlib
 
 import pytest
 
-from tfcap.recipes.visdial_summary import main as summarize
+from tfcap.recipes.visdial.summary import main as summarize
 from tfcap.training import ObjectiveModel
 
 PATH = pathlib.Path(__file__).parents[2] / "examples" / "visdial_gdis.py"

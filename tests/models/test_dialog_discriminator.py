@@ -15,7 +15,7 @@ from tfcap.metrics import MeanReciprocalRank
 from tfcap.metrics import RecallAtK
 from tfcap.models import DialogDiscriminator
 from tfcap.ops import sequence_mask
-from tfcap.recipes import ENCODERS
+from tfcap.recipes.visdial import ENCODERS
 
 BATCHES = dialogs.batches(8, negatives=3, in_batch_negatives=2, shuffle=False)
 BATCH, LABELS = BATCHES.batch(0)

@@ -16,7 +16,7 @@ from tfcap.losses import SequenceCrossentropy
 from tfcap.losses import sequence_crossentropy
 from tfcap.models import DialogGenerator
 from tfcap.ops import token_log_probs
-from tfcap.recipes import ENCODERS
+from tfcap.recipes.visdial import ENCODERS
 
 ROWS = np.arange(8)
 BATCH = dialogs.batches().inputs(ROWS)

@@ -12,7 +12,7 @@ import pytest
 from tests import dialogs
 from tfcap.losses import NPairLoss
 from tfcap.losses import SequenceCrossentropy
-from tfcap.recipes import ENCODERS
+from tfcap.recipes.visdial import ENCODERS
 
 
 def saved(folder):

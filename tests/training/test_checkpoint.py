@@ -13,7 +13,7 @@ from tfcap.losses import NPairLoss
 from tfcap.objectives import Pathwise
 from tfcap.objectives import Supervised
 from tfcap.objectives import TeacherForcing
-from tfcap.recipes.visdial_players import rank_with_fakes
+from tfcap.recipes.visdial.players import rank_with_fakes
 from tfcap.rewards import DialogScore
 from tfcap.training import Anneal
 from tfcap.training import ExponentialTemperature

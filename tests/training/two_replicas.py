@@ -16,7 +16,7 @@ from tfcap.models import RetrievalListener
 from tfcap.objectives import Pathwise
 from tfcap.objectives import Supervised
 from tfcap.objectives import TeacherForcing
-from tfcap.recipes.visdial_players import rank_with_fakes
+from tfcap.recipes.visdial.players import rank_with_fakes
 from tfcap.rewards import DialogScore
 from tfcap.rewards import Retrieval
 from tfcap.training import Game

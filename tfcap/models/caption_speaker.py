@@ -4,9 +4,9 @@ import keras
 from keras import ops
 
 from tfcap.layers import SoftEmbedding
-from tfcap.models.dialog_inputs import entry
-from tfcap.models.dialog_inputs import image_features
-from tfcap.models.dialog_inputs import word_ids
+from tfcap.models.inputs import entry
+from tfcap.models.inputs import image_features
+from tfcap.models.inputs import word_ids
 from tfcap.models.packed_scores import packed_scores
 from tfcap.models.vocabulary_head import VocabularyHead
 from tfcap.ops import check_shape

@@ -4,9 +4,9 @@ import keras
 from keras import ops
 
 from tfcap.layers import SoftEmbedding
-from tfcap.models.dialog_inputs import dialog_shapes
-from tfcap.models.dialog_inputs import image_features
-from tfcap.models.dialog_inputs import word_ids
+from tfcap.models.inputs import dialog_shapes
+from tfcap.models.inputs import image_features
+from tfcap.models.inputs import word_ids
 from tfcap.ops import check_shape
 from tfcap.ops import repeat_samples
 from tfcap.ops import sequence_mask

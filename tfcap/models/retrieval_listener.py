@@ -5,8 +5,8 @@ from keras import ops
 
 from tfcap.layers import MaskedGRU
 from tfcap.layers import SoftEmbedding
-from tfcap.models.dialog_inputs import image_features
-from tfcap.models.dialog_inputs import word_ids
+from tfcap.models.inputs import image_features
+from tfcap.models.inputs import word_ids
 from tfcap.ops import SeedGenerator
 from tfcap.ops import check_shape
 from tfcap.ops import sequence_mask

@@ -31,8 +31,8 @@ class SceneEncoder(keras.Model):
     norm `scale`. Where a thing is tells less than what it is, so places are
     small beside looks: attention then learns much sooner.
 
-    `tfcap.recipes.pretrain_scene_encoder()` trains the heads and then fits
-    `whiten` with `calibrate()`.
+    `tfcap.recipes.scene_features.pretrain_scene_encoder()` trains the heads
+    and then fits `whiten` with `calibrate()`.
 
     Args:
         units: Integer `D`, size of a feature. Defaults to `64`, of which 12

@@ -66,7 +66,10 @@ class Task(NamedTuple):
 
     def retrieval(self, **options):
         """What the listener thinks of them."""
-        return Retrieval(self.listener, self.settings.margin, **options)
+        settings = self.settings
+        return Retrieval(
+            self.listener, settings.margin, settings.joint_negatives, **options
+        )
 
     def objective(self, discriminability):
         """The paper's equation 1."""
@@ -117,6 +120,18 @@ def psst_multinomial_code(task):
 def psst_gumbel_code(task):
     """The same of `psst_gumbel`."""
     return psst_gumbel(task._replace(rho=1.0 - task.rho))
+
+
+def psst_soft_cooling(task):
+    """Partial sampling whose rho falls with every epoch (code only)."""
+    steps = task.study.batches().steps_per_epoch
+    channel = PartialSamplingST(1.0, seed=task.study.seed)
+
+    def rho(step):
+        return min(1.0, (task.settings.cooling * (1 + step // steps)) ** -0.5)
+
+    game, _ = _together(task, channel, "relaxed")
+    return game, [Anneal(channel.rho, rho, name="rho")]
 
 
 def st_multinomial(task):
@@ -170,8 +185,29 @@ def luo2018(task):
     return _reinforce_alone(task, task.retrieval(learning=False))
 
 
+def multinomial_speaker(task):
+    """Straight-through, with a listener that stays as it is (code only)."""
+    channel = PartialSamplingST(0.0, seed=task.study.seed)
+    return _speaker_alone(task, channel)
+
+
+def gumbel_speaker(task):
+    """The same of `st_gumbel` (code only)."""
+    channel = GumbelSoftmaxST(task.temperature, seed=task.study.seed)
+    return _speaker_alone(task, channel)
+
+
+def psst_speaker(task):
+    """The same of `psst_multinomial`: what its listener's learning is worth.
+
+    Neither in the paper nor in its code.
+    """
+    channel = PartialSamplingST(task.rho, seed=task.study.seed)
+    return _speaker_alone(task, channel, "relaxed")
+
+
 def sr_pl(task):
-    """The same, with unlabeled images to tell apart, too (method 7)."""
+    """As `luo2018`, with unlabeled images to tell apart, too (method 7)."""
     task.listener.trainable = False
     judged = task.retrieval(learning=False, distractors="distractor_image")
     return _reinforce_alone(task, judged)
@@ -216,18 +252,23 @@ def frozen_speaker_mle(task):
     return _listener_alone(task._replace(speaker=networks["speaker"]))
 
 
-#: Every method of section 6.2 that is trained, by its name in records.
+#: Every method of section 6.2 that is trained, and those of the released code
+#: alone, by their names in records.
 METHODS = {
     "psst_multinomial": psst_multinomial,
     "psst_gumbel": psst_gumbel,
     "psst_multinomial_code": psst_multinomial_code,
     "psst_gumbel_code": psst_gumbel_code,
+    "psst_soft_cooling": psst_soft_cooling,
     "st_multinomial": st_multinomial,
     "st_gumbel": st_gumbel,
     "st_gumbel_annealed": st_gumbel_annealed,
     "dense": dense,
     "reinforce_joint": reinforce_joint,
     "luo2018": luo2018,
+    "multinomial_speaker": multinomial_speaker,
+    "gumbel_speaker": gumbel_speaker,
+    "psst_speaker": psst_speaker,
     "sr_pl": sr_pl,
     "g_gan": g_gan,
     "frozen_speaker_luo": frozen_speaker_luo,
@@ -244,6 +285,14 @@ def _together(task, channel, feedback="index"):
         speaker=task.speaks(objective),
         listener=task.listens(objective),
     )
+
+
+def _speaker_alone(task, channel, feedback="index"):
+    """The speaker learns, through the words, from a listener that does not."""
+    task.listener.trainable = False
+    samples = task.sample(channel, feedback)
+    term = Pathwise(task.retrieval(learning=False), samples)
+    return _game(task, speaker=task.speaks(task.objective(term)))
 
 
 def _reinforce_alone(task, judged):

@@ -41,6 +41,8 @@ class CaptioningSettings:
         joint_dropout: Boolean, whether networks drop out in joint training.
         joint_rate: Float, learning rate of the speaker.
         joint_listener_rate: Float, learning rate of the listener.
+        joint_negatives: String, `"hardest"` or `"sum"`, of the hinge loss in
+            joint training.
         warm_up_steps: Integer, over which these rates rise from 0.
         clipnorm: Float or `None`, norm that gradients are clipped to.
         naturalness_samples: Integer, captions drawn of an image for the
@@ -50,6 +52,8 @@ class CaptioningSettings:
         temperature: Float, of the Gumbel-softmax.
         annealing: Float, rate per step at which `st_gumbel_annealed` cools
             from temperature 1 to 0.5.
+        cooling: Float, by how much faster than its default
+            `psst_soft_cooling` cools.
         gan_evaluator_epochs: Integer, passes over all human captions in which
             the evaluator of `g_gan` learns alone.
         gan_continuations: Integer, sentences that `g_gan` ends at random to
@@ -81,12 +85,14 @@ class CaptioningSettings:
     joint_dropout: bool = True
     joint_rate: float = 1e-4
     joint_listener_rate: float = 1e-4
+    joint_negatives: str = "hardest"
     warm_up_steps: int = 0
     clipnorm: float | None = None
     naturalness_samples: int = 1
     rho: float = 0.25
     temperature: float = 1.0
     annealing: float = 3e-5
+    cooling: float = 1.0
     gan_evaluator_epochs: int = 5
     gan_continuations: int = 3
     evaluation_batch_size: int = 250
@@ -123,8 +129,15 @@ FLICKR8K = CaptioningSettings(
     annealing=3e-3,
 )
 
-#: The embedded world.
-WORLD = replace(FLICKR8K, units=128, listener_units=256, max_length=20)
+#: The embedded world. A listener that learns as fast as the speaker forgets
+#: what people say faster than it learns what the speaker says.
+WORLD = replace(
+    FLICKR8K,
+    units=128,
+    listener_units=256,
+    max_length=20,
+    joint_listener_rate=1e-4,
+)
 
 #: Seconds, to see it run.
 QUICK = replace(

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from tfcap.recipes.visdial_tables import markdown_table
+from tfcap.recipes.markdown_table import markdown_table
 
 _LATEX = {
     "\\": r"\textbackslash{}",

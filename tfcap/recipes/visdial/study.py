@@ -11,12 +11,12 @@ import tfcap
 from tfcap.data import DialogBatches
 from tfcap.decoding import Greedy
 from tfcap.metrics import answer_statistics
-from tfcap.recipes.answer_prior import answer_prior
 from tfcap.recipes.study import Study
 from tfcap.recipes.study import read_json
 from tfcap.recipes.study import write_json
-from tfcap.recipes.visdial import ROWS
-from tfcap.recipes.visdial import needed
+from tfcap.recipes.visdial.answer_prior import answer_prior
+from tfcap.recipes.visdial.rows import ROWS
+from tfcap.recipes.visdial.rows import needed
 from tfcap.training import RankingEvaluation
 from tfcap.training import discriminative_ranking
 from tfcap.training import generate

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 from tfcap.metrics import mean_interval
-from tfcap.recipes import ROWS
-from tfcap.recipes.visdial_summary import COMPARISONS
-from tfcap.recipes.visdial_summary import load_runs
-from tfcap.recipes.visdial_summary import main
-from tfcap.recipes.visdial_summary import summarize
+from tfcap.recipes.visdial import ROWS
+from tfcap.recipes.visdial.summary import COMPARISONS
+from tfcap.recipes.visdial.summary import load_runs
+from tfcap.recipes.visdial.summary import main
+from tfcap.recipes.visdial.summary import summarize
 
 
 def ranking(mrr):

@@ -5,7 +5,7 @@ from tests.dialogs import encoded
 from tests.dialogs import features
 from tests.dialogs import generator
 from tfcap.decoding import Greedy
-from tfcap.recipes import DialogPartner
+from tfcap.recipes.visdial import DialogPartner
 
 LENGTHS = {"caption_length": 6, "question_length": 6, "answer_length": 4}
 

@@ -8,13 +8,13 @@ import pytest
 from tests import dialogs
 from tfcap.decoding import Rollout
 from tfcap.objectives import Episode
-from tfcap.recipes import ROWS
-from tfcap.recipes import DialogData
-from tfcap.recipes import DialogStudy
-from tfcap.recipes import make_discriminator
-from tfcap.recipes import make_generator
-from tfcap.recipes import visdial
-from tfcap.recipes.visdial import needed
+from tfcap.recipes.visdial import ROWS
+from tfcap.recipes.visdial import DialogData
+from tfcap.recipes.visdial import DialogStudy
+from tfcap.recipes.visdial import make_discriminator
+from tfcap.recipes.visdial import make_generator
+from tfcap.recipes.visdial import rows
+from tfcap.recipes.visdial.rows import needed
 
 SETTINGS = dataclasses.replace(
     dialogs.SETTINGS, generator_epochs=1, transfer_learning_rate=1e-2
@@ -243,4 +243,4 @@ def _words(said, row):
 
 def test_rows_are_functions_that_say_what_they_are():
     for name, row in ROWS.items():
-        assert getattr(visdial, name) is row and row.__doc__
+        assert getattr(rows, name) is row and row.__doc__

@@ -8,8 +8,8 @@ from PIL import Image
 
 from tests.dialogs import encoded
 from tests.dialogs import features
-from tfcap.recipes import DialogData
-from tfcap.recipes import write_page
+from tfcap.recipes.visdial import DialogData
+from tfcap.recipes.visdial import write_page
 
 
 class Study:

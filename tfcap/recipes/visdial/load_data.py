@@ -15,9 +15,9 @@ from tfcap.data import load_visdial
 from tfcap.data import paper_split
 from tfcap.data import vgg19_backbone
 from tfcap.data.world import load_world
-from tfcap.recipes.dialog_data import DialogData
 from tfcap.recipes.scene_features import pretrain_scene_encoder
 from tfcap.recipes.scene_features import scene_features
+from tfcap.recipes.visdial.dialog_data import DialogData
 
 _LAYOUT = (
     "`root` must hold visdial_0.9_train.json and visdial_0.9_val.json, or "

@@ -14,10 +14,10 @@ from tfcap.losses import NPairLoss
 from tfcap.objectives import Pathwise
 from tfcap.objectives import Supervised
 from tfcap.objectives import TeacherForcing
-from tfcap.recipes.visdial_networks import copy_encoder
-from tfcap.recipes.visdial_networks import make_discriminator
-from tfcap.recipes.visdial_networks import make_generator
-from tfcap.recipes.visdial_players import rank_with_fakes
+from tfcap.recipes.visdial.networks import copy_encoder
+from tfcap.recipes.visdial.networks import make_discriminator
+from tfcap.recipes.visdial.networks import make_generator
+from tfcap.recipes.visdial.players import rank_with_fakes
 from tfcap.rewards import DialogScore
 from tfcap.training import Game
 from tfcap.training import ObjectiveModel

@@ -4,9 +4,9 @@ import json
 import pytest
 
 from tests import dialogs
-from tfcap.recipes import DialogData
-from tfcap.recipes import DialogStudy
 from tfcap.recipes.study import Study
+from tfcap.recipes.visdial import DialogData
+from tfcap.recipes.visdial import DialogStudy
 from tfcap.training import fit
 
 

@@ -4,6 +4,7 @@ import numpy as np
 
 from tfcap.decoding import Sample
 from tfcap.layers import GumbelSoftmaxST
+from tfcap.recipes.markdown_table import markdown_table
 
 COLUMNS = ("mrr", "r@1", "r@5", "r@10", "mean_rank")
 TITLES = ("MRR", "R@1", "R@5", "R@10", "Mean")
@@ -139,40 +140,6 @@ def sample_table(study, seeds=(1, 2, 3), dialogs=3, rounds=2):
     table = markdown_table(["question", "human", *said], lines, numbers=False)
     title = "Table 3: answers sampled with different Gumbel noise z"
     return f"{title}. Found on: {study.data.name}.\n\n{table}"
-
-
-def markdown_table(head, rows, numbers=True):
-    """A Markdown table that also reads well as it is.
-
-    Args:
-        head: List of strings.
-        rows: List of lists of as many strings.
-        numbers: Boolean, whether all but the first column are numbers, which
-            stand to the right. Defaults to `True`.
-
-    Returns:
-        String, without a line break at its end.
-
-    Example:
-
-    >>> from tfcap.recipes.visdial_tables import markdown_table
-    >>> print(markdown_table(["row", "R@1"], [["lf_g", "41.83"]]))
-    | row  |   R@1 |
-    |------|------:|
-    | lf_g | 41.83 |
-    """
-    widths = [max(map(len, column)) for column in zip(head, *rows)]
-    right = [numbers and place > 0 for place in range(len(head))]
-    lines = [
-        [c.rjust(w) if r else c.ljust(w) for c, w, r in zip(row, widths, right)]
-        for row in (head, *rows)
-    ]
-    lines = ["| " + " | ".join(cells) + " |" for cells in lines]
-    rule = [
-        "-" * (width + 1) + ":" if r else "-" * (width + 2)
-        for width, r in zip(widths, right)
-    ]
-    return "\n".join([lines[0], "|" + "|".join(rule) + "|", *lines[1:]])
 
 
 def _cells(values):

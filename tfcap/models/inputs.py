@@ -1,4 +1,4 @@
-"""Reading a dialog batch."""
+"""Reading a batch of dialogs or captions."""
 
 from keras import ops
 
@@ -6,7 +6,7 @@ from tfcap.ops import check_shape
 
 
 def entry(inputs, key, axes):
-    """One entry of a dialog batch, checked.
+    """One entry of a batch, checked.
 
     Args:
         inputs: Dict of tensors, or of their shapes.
@@ -30,7 +30,7 @@ def entry(inputs, key, axes):
 
 
 def word_ids(inputs, key, axes="B R T"):
-    """Word ids of a dialog batch, checked.
+    """Word ids of a batch, checked.
 
     Args:
         inputs: Dict of tensors.

@@ -1,6 +1,6 @@
 """Several seeds of one study: means, intervals, paired differences.
 
-    python -m tfcap.recipes.visdial_summary RUN [RUN ...] [--json FILE]
+    python -m tfcap.recipes.visdial.summary RUN [RUN ...] [--json FILE]
 
 reads the `results.json` that `examples/visdial_gdis.py` writes into each run.
 """
@@ -11,7 +11,7 @@ import math
 import os
 
 from tfcap.metrics import mean_interval
-from tfcap.recipes.visdial_tables import markdown_table
+from tfcap.recipes.markdown_table import markdown_table
 
 RANKING = ("mrr", "r@1", "r@5", "r@10", "mean_rank", "ndcg")
 ANSWERS = (
@@ -149,7 +149,7 @@ def summary_tables(summary):
 def main(argv=None):
     """Prints the tables, and writes the figures where asked to."""
     parser = argparse.ArgumentParser(
-        prog="python -m tfcap.recipes.visdial_summary",
+        prog="python -m tfcap.recipes.visdial.summary",
         description="Means and paired differences over the seeds of a study.",
     )
     parser.add_argument("runs", nargs="+", help="folders with a results.json")

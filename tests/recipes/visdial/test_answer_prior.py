@@ -5,7 +5,7 @@ import pytest
 
 from tests import dialogs
 from tfcap.metrics import RankingReport
-from tfcap.recipes.answer_prior import answer_prior
+from tfcap.recipes.visdial.answer_prior import answer_prior
 
 
 def test_frequent_answers_stand_first():

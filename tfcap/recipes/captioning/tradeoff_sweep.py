@@ -1,0 +1,120 @@
+"""The points of trade-off curves: methods, lambda, rho and seeds."""
+
+import functools
+import gc
+import os
+from dataclasses import asdict
+
+import keras
+
+from tfcap.recipes.captioning.methods import METHODS
+from tfcap.recipes.captioning.phases import PHASES
+from tfcap.recipes.captioning.settings import CaptioningSettings
+from tfcap.recipes.captioning.study import HUMAN
+from tfcap.recipes.captioning.study import CaptioningStudy
+from tfcap.training import Sweep
+
+#: The paper's lambdas.
+LAMBDAS = (5e-4, 1e-3, 1.6e-3, 2.5e-3, 5e-3, 1e-2)
+#: Methods that know a rho, and those that know a temperature.
+WITH_RHO = (
+    "psst_multinomial",
+    "psst_gumbel",
+    "psst_speaker",
+    "gt_on_psst_listener",
+)
+WITH_TEMPERATURE = (
+    "psst_gumbel",
+    "psst_gumbel_code",
+    "st_gumbel",
+    "gumbel_speaker",
+)
+#: Points that no lambda moves.
+WITHOUT_LAMBDA = (*PHASES, "g_gan", "frozen_speaker_mle")
+
+
+def tradeoff_grid(methods, lambdas=LAMBDAS, seeds=(0,), rhos=(), taus=()):
+    """The grid of a sweep, seed by seed.
+
+    Args:
+        methods: Iterable of strings, keys of `METHODS`, or names of points
+            that no lambda moves: `"speaker_mle"`, `"speaker_cider"` and
+            `"listener_gt"`. Nor does one move `"g_gan"` and
+            `"frozen_speaker_mle"`; and `"gt_on_psst_listener"` is of the
+            first lambda.
+        lambdas: Iterable of floats. Defaults to the paper's.
+        seeds: Iterable of integers.
+        rhos: Iterable of floats, for methods that know a rho. Defaults to
+            that of the settings.
+        taus: Iterable of floats, for methods that know a temperature.
+
+    Returns:
+        List of dicts, as `tfcap.training.Sweep` takes.
+    """
+    known = [*METHODS, *PHASES, *HUMAN]
+    for method in methods:
+        if method not in known:
+            raise ValueError(
+                f"`methods` must be among {', '.join(known)}. Received: "
+                f"{method!r}."
+            )
+    grid = []
+    for seed in seeds:
+        for method in methods:
+            point = {"method": method, "seed": seed}
+            if method not in WITHOUT_LAMBDA:
+                first = 1 if method in HUMAN else None
+                point["lambda"] = list(lambdas)[:first]
+            if method in WITH_RHO and rhos:
+                point["rho"] = list(rhos)
+            if method in WITH_TEMPERATURE and taus:
+                point["temperature"] = list(taus)
+            grid.append(point)
+    return grid
+
+
+def tradeoff_sweep(directory, data, settings, grid, verbose=1, **options):
+    """Trains and evaluates the points of a grid.
+
+    Args:
+        directory: String or path. Studies of the seeds are kept in it, too.
+        data: `CaptionData`.
+        settings: `CaptioningSettings`.
+        grid: What `tradeoff_grid()` returns.
+        verbose: 0, or 1 to tell of points; 2 for the progress within them.
+        **options: Those of `CaptioningStudy`.
+
+    Returns:
+        `tfcap.training.Sweep`; its `work()` does what is missing, and its
+        `records()` are what curves are made of.
+    """
+
+    @functools.lru_cache(maxsize=1)
+    def study(seed):
+        folder = os.path.join(str(directory), f"seed_{seed}")
+        told = 2 if verbose > 1 else 0
+        return CaptioningStudy(
+            data, settings, folder, seed, verbose=told, **options
+        )
+
+    def run(point, folder):
+        # Graphs of one point are of no use to the next, and large.
+        keras.utils.clear_session()
+        gc.collect()
+        return study(point["seed"]).result(
+            point["method"],
+            point.get("lambda"),
+            point.get("rho"),
+            point.get("temperature"),
+        )
+
+    # Not the defaults: settings that come later do not make another sweep.
+    usual = asdict(CaptioningSettings())
+    changed = {k: v for k, v in asdict(settings).items() if v != usual[k]}
+    shared = {
+        "data": data.name,
+        "images": [len(data.train), len(data.test)],
+        "settings": changed,
+        "split": options.get("split", "test"),
+    }
+    return Sweep(directory, run, grid, shared, verbose=verbose)
