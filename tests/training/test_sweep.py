@@ -74,6 +74,35 @@ def test_what_is_done_is_neither_run_nor_written_again(tmp_path):
     assert len(load_records(tmp_path)) == 6
 
 
+def test_a_measure_that_is_wanted_later_is_added_to_what_is_there(tmp_path):
+    sweep(tmp_path, lambda *_: {"cider_d": 1.0, "seconds": 3.0}).work()
+    before = (tmp_path / "points.jsonl").read_text()
+    made = sweep(
+        tmp_path,
+        lambda *_: {"cider_d": 2.0, "meteor": 0.3},
+        measures=["meteor"],
+    )
+    assert len(made.missing()) == 4
+    assert made.work() == 0 and made.missing() == []
+    text = (tmp_path / "points.jsonl").read_text()
+    assert text.startswith(before) and len(text.splitlines()) == 8
+    # What was found first stands.
+    for record in (*made.records(), *load_records(tmp_path)):
+        assert (record["cider_d"], record["meteor"]) == (1.0, 0.3)
+        assert record["seconds"] == 3.0
+
+
+def test_a_measure_that_cannot_be_had_takes_nothing_with_it(tmp_path, capsys):
+    run = Run()
+    made = sweep(tmp_path, run, measures=["spice"], verbose=1)
+    assert made.work() == 0 and len(run.asked) == 4
+    assert "[1/4] is without spice." in capsys.readouterr().out
+    assert len(made.records()) == len(load_records(tmp_path)) == 4
+    # It may have come since.
+    assert len(sweep(tmp_path, run, measures=["spice"]).missing()) == 4
+    assert made.work() == 0 and len(run.asked) == 4
+
+
 def test_a_point_that_fails_stops_no_other_and_is_tried_again(tmp_path, capsys):
     run = Run()
     run.broken = ("psst",)

@@ -12,7 +12,6 @@ from tfcap.ops import sequence_mask
 from tfcap.text import bad_ending_rate
 from tfcap.text import caption_tokenize
 from tfcap.text import caption_tokenize_batch
-from tfcap.text import evaluate_captions
 from tfcap.text import novelty
 from tfcap.text import vocabulary_size
 from tfcap.training.speaker_report import RETRIEVAL
@@ -132,15 +131,11 @@ class SpeakerEvaluator:
         found = self._listen()
         tokens = found["tokens"]
         captions = self.vocabulary.decode_batch(tokens)
-        told = evaluate_captions(
-            captions, self.texts, self.metrics, **self.java
-        )
-        scores = {k: float(s.corpus) for k, s in told.scores.items()}
         by_name = {
             name: evaluate_retrieval(*pair)
             for name, pair in found["pairs"].items()
         }
-        scores |= _named("", by_name[""])
+        scores = _named("", by_name[""])
         human_ranks = np.full(len(captions), np.nan)
         if "human" in found:
             human_ranks, heard = self._human(found)
@@ -150,16 +145,17 @@ class SpeakerEvaluator:
                 scores |= _named(f"{name}_", by_name[name], both=False)
         scores |= self._language(captions, tokens)
         ids = self.image_ids
-        return SpeakerReport(
+        report = SpeakerReport(
             scores=scores,
             image_ids=list(range(len(captions)) if ids is None else ids),
             captions=captions,
             references=list(self.texts),
             ranks=by_name[""].text_ranks,
             human_ranks=human_ranks,
-            each={k: np.asarray(s.each) for k, s in told.scores.items()},
-            absent=dict(told.absent),
+            each={},
+            absent={},
         )
+        return report.rescored(self.metrics, **self.java)
 
     def _listen(self):
         """Everything that networks are needed for, as arrays of the split."""

@@ -9,6 +9,7 @@ import pathlib
 import numpy as np
 
 from tfcap.text import Absence
+from tfcap.text import evaluate_captions
 from tfcap.text.caption_report import TITLES
 
 _FORMAT = "tfcap-speaker-report"
@@ -92,6 +93,49 @@ class SpeakerReport:
             `"unfinished_rate"`; and `"mean_length"` in words.
         """
         return dict(self.scores)
+
+    def rescored(self, metrics, java=None, spice_home=None):
+        """The same report with more scores of its captions.
+
+        Args:
+            metrics: Names that `tfcap.text.evaluate_captions()` knows.
+            java: As there.
+            spice_home: As there.
+
+        Returns:
+            A new `SpeakerReport`. What cannot be had is in its `absent`.
+
+        Example:
+
+        >>> report = tfcap.training.SpeakerReport(
+        ...     scores={"r@1": 50.0},
+        ...     image_ids=[4, 9],
+        ...     captions=["a dog", "a cat"],
+        ...     references=[["A dog."], ["Two cats!"]],
+        ...     ranks=np.array([1.0, 2.0]),
+        ...     human_ranks=np.array([1.0, 1.0]),
+        ...     each={},
+        ...     absent={},
+        ... )
+        >>> sorted(report.rescored(["rouge_l"]).scores)
+        ['r@1', 'rouge_l']
+        """
+        told = evaluate_captions(
+            self.captions,
+            self.references,
+            metrics,
+            java=java,
+            spice_home=spice_home,
+        )
+        scores = {name: float(s.corpus) for name, s in told.scores.items()}
+        each = {name: np.asarray(s.each) for name, s in told.scores.items()}
+        before = {k: a for k, a in self.absent.items() if k not in scores}
+        return dataclasses.replace(
+            self,
+            scores={**scores, **self.scores, **scores},
+            each={**self.each, **each},
+            absent={**before, **told.absent},
+        )
 
     def table(self):
         """The scores as text of several lines, and what is absent."""

@@ -15,6 +15,7 @@ from tfcap.training.sweep_grid import plain_settings
 from tfcap.training.sweep_grid import settings_key
 from tfcap.training.sweep_grid import settings_name
 from tfcap.training.sweep_records import flat_record
+from tfcap.training.sweep_records import merge_records
 from tfcap.training.sweep_records import plain_result
 
 
@@ -44,6 +45,8 @@ class Sweep:
             data and the training settings. Written to `sweep.json`; a
             directory that was made with another one is refused. Defaults to
             `None`.
+        measures: Names that results are to have. A point without one is run
+            once more, and what it then finds more is added. Defaults to `()`.
         heartbeat: Float, seconds between signs of life of a claim. Defaults to
             `10.0`.
         patience: Float, seconds without one after which a claim is taken over;
@@ -76,6 +79,7 @@ class Sweep:
         run,
         grid,
         shared=None,
+        measures=(),
         heartbeat=10.0,
         patience=120.0,
         verbose=1,
@@ -84,12 +88,15 @@ class Sweep:
         self.run = run
         self.points = expand_grid(grid)
         self.shared = shared
+        self.measures = tuple(measures)
         self.verbose = verbose
         self._keys = [settings_key(point) for point in self.points]
         self._mark = _mark(shared)
         os.makedirs(self.directory, exist_ok=True)
         self._own()
         self._claims = Claims(self._path("claims"), heartbeat, patience)
+        # Keys of points whose measures could not all be had.
+        self._incomplete = set()
 
     def work(self, wait=True):
         """Does the points that are missing.
@@ -123,8 +130,8 @@ class Sweep:
             List of dicts, a point's settings and findings in one, in the order
             of the grid.
         """
-        done = self._done()
-        return [flat_record(done[key]) for key in self._keys if key in done]
+        found = self._found()
+        return [flat_record(found[key]) for key in self._keys if key in found]
 
     def missing(self):
         """The grid's points that are not done, as a list of settings."""
@@ -180,9 +187,16 @@ class Sweep:
             self._say(f"{number} failed: {text}")
             return
         seconds = round(time.monotonic() - begun, 3)
+        known = self._found().get(key)
+        found = {**known["result"], **result} if known else result
+        lacking = [name for name in self.measures if name not in found]
+        if lacking:
+            self._incomplete.add(key)
+            self._say(f"{number} is without {', '.join(lacking)}.")
         # A process that was asleep may have been given up for dead.
-        if key in self._done():
-            self._say(f"{number} was done by another process meanwhile.")
+        if known and known["result"].keys() >= result.keys():
+            if not lacking:
+                self._say(f"{number} was done by another process meanwhile.")
             return
         append_record(
             self._path("points.jsonl"),
@@ -203,14 +217,20 @@ class Sweep:
         return [(key, point) for key, point in pairs if key not in out]
 
     def _done(self):
+        """What has all measures, as far as this start can have them."""
+        return {
+            key: record
+            for key, record in self._found().items()
+            if key in self._incomplete
+            or all(name in record["result"] for name in self.measures)
+        }
+
+    def _found(self):
         path = self._path("points.jsonl")
-        done = {}
-        for record in read_records(path):
-            if record.get("shared") != self._mark:
-                raise ValueError(self._refusal(path))
-            # Two processes may both have done a point: the first one counts.
-            done.setdefault(settings_key(record["settings"]), record)
-        return done
+        records = read_records(path)
+        if any(record.get("shared") != self._mark for record in records):
+            raise ValueError(self._refusal(path))
+        return merge_records(records)
 
     def _failed(self, earlier):
         records = self.failures()[earlier:]

@@ -18,7 +18,7 @@ def load_records(directory):
 
     Returns:
         List of dicts, a point's settings and findings in one, in the order in
-        which they were done. Of a point that is there twice, the first.
+        which they were done. Of what was found twice of a point, the first.
 
     Raises:
         ValueError: If there is no record.
@@ -35,16 +35,34 @@ def load_records(directory):
     [{'seed': 0, 'r@10': 55.0}]
     """
     path = os.path.join(str(directory), "points.jsonl")
-    found = {}
-    for record in read_records(path):
-        found.setdefault(settings_key(record["settings"]), flat_record(record))
+    found = merge_records(read_records(path))
     if not found:
         raise ValueError(
             "`directory` must be of a sweep with a point. Received: "
             f"directory={str(directory)!r}, without a record in points.jsonl. "
             "Run the sweep first."
         )
-    return list(found.values())
+    return [flat_record(record) for record in found.values()]
+
+
+def merge_records(records):
+    """Records by their point's key.
+
+    A later line of a point adds what the earlier ones have not found; what
+    they have stands, since two processes may both have done a point.
+    """
+    found = {}
+    for record in records:
+        key = settings_key(record["settings"])
+        before = found.get(key, {"result": {}})
+        result = {**before["result"], **_absent_from(before, record)}
+        found[key] = {**record, **before, "result": result}
+    return found
+
+
+def _absent_from(before, record):
+    result = record["result"]
+    return {k: v for k, v in result.items() if k not in before["result"]}
 
 
 def flat_record(record):

@@ -1,8 +1,13 @@
+import dataclasses
+
 import pytest
 
 from tests.recipes.captioning.tiny_study import study
+from tfcap.objectives import Episode
+from tfcap.objectives import TeacherForcing
 from tfcap.recipes.captioning import METHODS
 from tfcap.recipes.captioning.methods import Task
+from tfcap.recipes.captioning.phases import naturalness
 
 
 @pytest.fixture
@@ -20,3 +25,18 @@ def test_the_cooling_rho_falls_with_every_epoch_and_not_within_one(task):
     assert first == last == 1.0
     assert anneal.schedule(steps) == pytest.approx(0.5**0.5)
     assert anneal.schedule(3 * steps) == pytest.approx(0.5)
+
+
+def test_human_captions_may_anchor_the_naturalness_term(task):
+    inputs = task.study.batches().batch(0)
+
+    def loss(objective):
+        return float(objective.loss(Episode(task.speaker, inputs))[0])
+
+    plain, likelihood = (
+        loss(naturalness(task.study)),
+        loss(TeacherForcing("token")),
+    )
+    task.study.settings = dataclasses.replace(task.settings, human_weight=0.5)
+    anchored = loss(naturalness(task.study))
+    assert anchored == pytest.approx(plain + 0.5 * likelihood, rel=1e-5)

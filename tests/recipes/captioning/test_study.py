@@ -36,6 +36,14 @@ def weights(networks):
     return {k: n.get_weights() for k, n in networks.items()}
 
 
+def forbid_training(monkeypatch):
+    def never(*args, **options):
+        raise RuntimeError("trained again")
+
+    # By its globals: collected for its doctests, a module is there twice.
+    monkeypatch.setitem(Study.fit.__globals__, "fit", never)
+
+
 def moved(before, after):
     return any((a != b).any() for a, b in zip(before, after))
 
@@ -61,12 +69,7 @@ def test_every_method_trains_whom_it_should(folder, method):
 @pytest.mark.filterwarnings("ignore:Even though the `tf.config")
 def test_what_is_there_is_not_trained_again(folder, monkeypatch):
     scores = study(folder).result("dense", 1e-2)
-
-    def never(*args, **options):
-        raise RuntimeError("trained again")
-
-    # By its globals: collected for its doctests, a module is there twice.
-    monkeypatch.setitem(Study.fit.__globals__, "fit", never)
+    forbid_training(monkeypatch)
     assert study(folder).result("dense", 1e-2) == scores
     with pytest.raises(RuntimeError):
         study(folder).result("dense", 2e-2)
@@ -163,3 +166,15 @@ def test_a_study_goes_on_in_its_own_folder_only(folder):
 
 def test_the_vocabulary_is_saved_beside_the_networks(folder):
     assert (folder / "vocabulary.json").exists()
+
+
+@pytest.mark.filterwarnings("ignore:Even though the `tf.config")
+def test_a_score_that_is_wanted_later_needs_no_training(folder, monkeypatch):
+    before = study(folder).result("dense", 1e-2)
+    forbid_training(monkeypatch)
+    made = study(folder, metrics=["cider", "cider_r"])
+    after = made.result("dense", 1e-2)
+    assert before.items() <= after.items() and "cider" in after
+    kept = SpeakerReport.load(folder / "points/dense_lambda_0.01/captions.json")
+    assert kept.scores["cider"] == after["cider"]
+    assert made.result("listener_gt")["cider"] is None

@@ -99,6 +99,8 @@ def speaker_for_cider(study):
 def naturalness(study):
     """The naturalness term: REINFORCE for CIDEr-D of the training corpus.
 
+    The settings may ask for the likelihood of human captions beside it.
+
     Args:
         study: `CaptioningStudy`.
 
@@ -118,7 +120,10 @@ def naturalness(study):
     else:
         greedy = Greedy(settings.max_length, suppress=study.unsaid)
         baseline = DecoderBaseline(reward, greedy)
-    return ScoreFunction(reward, samples, baseline, normalize="token")
+    term = ScoreFunction(reward, samples, baseline, normalize="token")
+    if settings.human_weight:
+        term += settings.human_weight * TeacherForcing("token")
+    return term
 
 
 #: Phases by the name under which a study keeps what they trained.

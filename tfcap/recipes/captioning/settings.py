@@ -48,6 +48,8 @@ class CaptioningSettings:
         naturalness_samples: Integer, captions drawn of an image for the
             CIDEr-D term. One has the reward of the greedy caption for its
             baseline, as in the paper; of several, each has the others' mean.
+        human_weight: Float, of the likelihood of a human caption beside the
+            CIDEr-D term. Not in the paper.
         rho: Float, probability of passing the whole distribution.
         temperature: Float, of the Gumbel-softmax.
         annealing: Float, rate per step at which `st_gumbel_annealed` cools
@@ -89,6 +91,7 @@ class CaptioningSettings:
     warm_up_steps: int = 0
     clipnorm: float | None = None
     naturalness_samples: int = 1
+    human_weight: float = 0.0
     rho: float = 0.25
     temperature: float = 1.0
     annealing: float = 3e-5

@@ -17,6 +17,7 @@ from tfcap.recipes.study import write_json
 from tfcap.training import CollapseWarning
 from tfcap.training import SpeakerEvaluation
 from tfcap.training import SpeakerEvaluator
+from tfcap.training import SpeakerReport
 
 #: Rows of tables whose captions are human: what is asked is how the listener
 #: understands those. They need no training of their own.
@@ -107,6 +108,7 @@ class CaptioningStudy(Study):
         if not os.path.exists(path):
             found = self._evaluate(method, name, trade, rho, temperature)
             write_json(path, found)
+        self._rescore(method, name)
         return read_json(path)
 
     def trained(self, method, trade, rho=None, temperature=None):
@@ -199,6 +201,24 @@ class CaptioningStudy(Study):
             human = {k: v for k, v in found.items() if k.startswith("human_")}
             found = {k.removeprefix("human_"): v for k, v in human.items()}
         return found
+
+    def _rescore(self, method, name):
+        """Adds scores that nobody asked for when a point was evaluated."""
+        path = self.path(name, "result.json")
+        found = read_json(path)
+        lacking = [m for m in self.metrics if m not in found]
+        if method in HUMAN:
+            found |= dict.fromkeys(lacking)
+        elif lacking:
+            self.say(f"{name}: {', '.join(lacking)}")
+            kept = self.path(name, "captions.json")
+            report = SpeakerReport.load(kept).rescored(lacking)
+            report.save(kept)
+            found = report.result()
+            for absence in report.absent.values():
+                self.say(str(absence))
+        if lacking:
+            write_json(path, found)
 
     def _evaluator(self, speaker, listener, split, **options):
         return SpeakerEvaluator(

@@ -117,4 +117,5 @@ def tradeoff_sweep(directory, data, settings, grid, verbose=1, **options):
         "settings": changed,
         "split": options.get("split", "test"),
     }
-    return Sweep(directory, run, grid, shared, verbose=verbose)
+    measures = options.get("metrics", ())
+    return Sweep(directory, run, grid, shared, measures, verbose=verbose)
