@@ -49,3 +49,80 @@ def test_one_beam_is_greedy():
 def test_a_beam_wider_than_the_vocabulary_is_refused():
     with pytest.raises(ValueError, match="`width`.*width=9 with 5 words"):
         search(tiny.TableSpeaker(), width=9, max_length=2)
+
+
+def diverse_by_a_loop(table, width, groups, diversity, max_length):
+    """Diverse beam search of one row, in which nobody ends."""
+    size = width // groups
+    beams = [[((), 0.0, 0.0)] for _ in range(groups)]
+    for _ in range(max_length):
+        said = np.zeros(tiny.VOCABULARY)
+        for g, beam in enumerate(beams):
+            paths = []
+            for words, total, standing in beam:
+                row = table[words[-1] if words else tiny.BOS]
+                row = row - np.log(np.exp(row[list(tiny.WORDS)]).sum())
+                paths += [
+                    (
+                        standing + row[word] - diversity * said[word],
+                        total + row[word],
+                        (*words, word),
+                    )
+                    for word in tiny.WORDS
+                ]
+            best = sorted(paths, key=lambda path: -path[0])[:size]
+            beams[g] = [(w, total, standing) for standing, total, w in best]
+            for words, _, _ in beams[g]:
+                said[words[-1]] += 1
+    return sorted(
+        ((total, words) for beam in beams for words, total, _ in beam),
+        key=lambda path: -path[0],
+    )
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize(("width", "groups"), [(4, 2), (3, 3)])
+def test_groups_search_as_a_loop_does(seed, width, groups):
+    speaker = tiny.TableSpeaker(seed)
+    table = ops.convert_to_numpy(speaker.table).copy()
+    table[:, tiny.EOS] -= 30
+    speaker.table.assign(table)
+    expected = diverse_by_a_loop(table, width, groups, 0.7, 3)
+    found = search(
+        speaker, width=width, max_length=3, groups=groups, diversity=0.7
+    )
+    for row in range(2):
+        assert [tuple(t) for t in np.array(found.tokens)[row]] == [
+            words for _, words in expected
+        ]
+        np.testing.assert_allclose(
+            found.scores[row], [total for total, _ in expected], rtol=1e-4
+        )
+
+
+def test_groups_without_diversity_find_the_same_twice():
+    speaker = tiny.TableSpeaker(2)
+    found = search(speaker, width=4, max_length=3, groups=2, diversity=0.0)
+    alone = search(speaker, width=2, max_length=3)
+    for row in range(2):
+        said = sorted(map(tuple, np.array(found.tokens)[row]))
+        once = sorted(map(tuple, np.array(alone.tokens)[row]))
+        assert said == sorted(once * 2)
+
+
+def test_diversity_makes_captions_differ():
+    speaker = tiny.TableSpeaker(2)
+    found = search(speaker, width=3, max_length=3, groups=3, diversity=50.0)
+    first = np.array(found.tokens)[:, :, 0]
+    assert all(len(set(row)) == 3 for row in first.tolist())
+
+
+@pytest.mark.parametrize("groups", [0, 2, 1.0])
+def test_groups_must_divide_the_width(groups):
+    with pytest.raises(ValueError, match="`groups` must be a positive"):
+        BeamSearch(width=5, groups=groups)
+
+
+def test_a_negative_diversity_is_refused():
+    with pytest.raises(ValueError, match="`diversity` must not be negative"):
+        BeamSearch(width=4, groups=2, diversity=-0.1)

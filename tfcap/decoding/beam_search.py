@@ -1,13 +1,15 @@
 """Beam search."""
 
+from typing import Any
+from typing import NamedTuple
+
 import keras
 from keras import ops
 
 from tfcap.decoding.decoder import Decoder
 from tfcap.decoding.decoder import check_max_length
+from tfcap.decoding.restrictions import Restrictions
 from tfcap.decoding.rollout import Rollout
-from tfcap.decoding.suppression import check_suppress
-from tfcap.decoding.suppression import suppressed
 from tfcap.ops import repeat_samples
 from tfcap.ops import sequence_mask
 from tfcap.ops import take_rows
@@ -34,93 +36,166 @@ class BeamSearch(Decoder):
             unknown word's. `scores` are of the distribution over the other
             words; what an estimator scores again is of all words. Defaults to
             none.
+        no_repeat_ngram: Integer, size of the n-grams of which none is said
+            twice, such as 3. Defaults to `0`, none.
+        groups: Integer by which `width` is divisible: as many beams search by
+            themselves, and avoid, at each step, the words that those before
+            them have just said. Defaults to `1`.
+        diversity: Float, what such a word costs, in nats. `scores` are without
+            it. Defaults to `0.5`.
 
     Example:
 
     >>> tfcap.decoding.BeamSearch(width=5, max_length=16).width
     5
+
+    Reference:
+
+    - Vijayakumar et al., Diverse Beam Search, AAAI 2018, for `groups`, with
+      Hamming diversity
     """
 
-    def __init__(self, width=5, max_length=16, length_penalty=0.0, suppress=()):
+    def __init__(
+        self,
+        width=5,
+        max_length=16,
+        length_penalty=0.0,
+        suppress=(),
+        no_repeat_ngram=0,
+        groups=1,
+        diversity=0.5,
+    ):
         check_max_length(max_length)
         if not isinstance(width, int) or width < 1:
             raise ValueError(
                 f"`width` must be a positive integer. Received: width={width}."
             )
+        if not isinstance(groups, int) or groups < 1 or width % groups:
+            raise ValueError(
+                "`groups` must be a positive integer by which `width` is "
+                f"divisible. Received: groups={groups!r} with width={width}."
+            )
+        if diversity < 0:
+            raise ValueError(
+                "`diversity` must not be negative. Received: "
+                f"diversity={diversity}."
+            )
         self.width = width
+        self.groups = groups
+        self.diversity = diversity
         self.max_length = max_length
         self.length_penalty = length_penalty
-        self.suppress = check_suppress(suppress)
+        self.restrictions = Restrictions(suppress, no_repeat_ngram).checked()
 
     def decode(self, speaker, state, references=None, training=False):
-        words = speaker.vocabulary_size - len(set(self.suppress))
-        if self.width > words:
+        words = speaker.vocabulary_size - len(set(self.restrictions.suppress))
+        if self.width // self.groups > words:
             raise ValueError(
                 "`width` must not exceed the vocabulary. Received: "
                 f"width={self.width} with {words} words."
             )
         state = repeat_samples(state, self.width)
         rows = ops.shape(keras.tree.flatten(state)[0])[0]
-        batch = rows // self.width
-        first = ops.arange(self.width) == 0
-        # All beams of a row start equal: only the first may branch.
-        total = ops.tile(ops.where(first, 0.0, _NEVER)[None], (batch, 1))
-        ended = ops.zeros((batch, self.width), "bool")
-        tokens = ops.zeros((batch, self.width, 0), "int32")
+        beams = self._first(rows // self.width)
         words = ops.full((rows,), speaker.bos, dtype="int32")
         for _ in range(self.max_length):
             logits, state = speaker.step(words, state, training=False)
-            step = self._step_scores(logits, ended, speaker.vocabulary_size)
-            total, parents, ids = self._best(total, step, ended)
-            tokens, ended, state = self._follow(
-                (tokens, ended, state), parents, batch
+            step = self._step_scores(logits, beams, speaker.vocabulary_size)
+            beams, parents, ids = self._choose(beams, step)
+            beams, state = self._follow(beams, state, parents)
+            ids = ops.where(beams.ended, 0, ids)
+            beams = beams._replace(
+                tokens=ops.concatenate([beams.tokens, ids[..., None]], -1),
+                ended=ops.logical_or(beams.ended, ops.equal(ids, speaker.eos)),
             )
-            ids = ops.where(ended, 0, ids)
-            tokens = ops.concatenate([tokens, ids[..., None]], axis=-1)
-            ended = ops.logical_or(ended, ops.equal(ids, speaker.eos))
             words = ops.reshape(ids, (-1,))
-        return self._ranked(tokens, total, speaker.eos)
+        return self._ranked(beams, speaker.eos)
 
-    def _step_scores(self, logits, ended, vocabulary_size):
+    def _first(self, batch):
+        """Beams before the first word."""
+        # All beams of a group start equal: only the first may branch.
+        first = ops.arange(self.width) % (self.width // self.groups) == 0
+        total = ops.tile(ops.where(first, 0.0, _NEVER)[None], (batch, 1))
+        return _Beams(
+            total,
+            total,
+            ops.zeros((batch, self.width, 0), "int32"),
+            ops.zeros((batch, self.width), "bool"),
+        )
+
+    def _step_scores(self, logits, beams, vocabulary_size):
         """Log probabilities `(B, W, V)`; an ended beam can only stay, free."""
-        logits = suppressed(ops.cast(logits, "float32"), self.suppress)
+        told = ops.reshape(beams.tokens, (-1, beams.tokens.shape[-1]))
+        logits = ops.cast(logits, "float32")
+        logits = self.restrictions.apply(logits, told)
         scores = ops.log_softmax(logits, axis=-1)
         scores = ops.reshape(scores, (-1, self.width, vocabulary_size))
         stay = ops.where(ops.arange(vocabulary_size) == 0, 0.0, _NEVER)
-        return ops.where(ended[..., None], stay, scores)
+        return ops.where(beams.ended[..., None], stay, scores)
 
-    def _best(self, total, step, ended):
-        vocabulary_size = step.shape[-1]
-        paths = ops.reshape(
-            total[..., None] + step, (-1, self.width * vocabulary_size)
-        )
-        total, index = ops.top_k(paths, self.width)
-        index = ops.cast(index, "int32")
-        return total, index // vocabulary_size, index % vocabulary_size
-
-    def _follow(self, carried, parents, batch):
-        tokens, ended, state = carried
-        rows = parents + ops.arange(batch)[:, None] * self.width
-        flat = ops.reshape(rows, (-1,))
-
-        def pick(tensor):
-            shape = (-1, *tensor.shape[2:])
-            return ops.reshape(
-                ops.take(ops.reshape(tensor, shape), flat, axis=0),
-                (-1, self.width, *tensor.shape[2:]),
+    def _choose(self, beams, step):
+        """The best ways to go on, group by group."""
+        size, said, chosen = self.width // self.groups, 0.0, []
+        for start in range(0, self.width, size):
+            own = slice(start, start + size)
+            # Who has ended says nothing that others said.
+            avoided = ops.where(beams.ended[:, own, None], 0.0, said)
+            standing, parents, ids = _best(
+                beams.standing[:, own, None]
+                + step[:, own]
+                - self.diversity * avoided
             )
+            chosen.append((standing, parents + start, ids))
+            if start + size < self.width:
+                once = ops.one_hot(ids, step.shape[-1], dtype="float32")
+                said = said + ops.sum(once, axis=1, keepdims=True)
+        standing, parents, ids = (
+            ops.concatenate(part, axis=1) for part in zip(*chosen)
+        )
+        of_parent = ops.take_along_axis(step, parents[..., None], axis=1)
+        gained = ops.take_along_axis(of_parent, ids[..., None], axis=2)[..., 0]
+        total = ops.take_along_axis(beams.total, parents, axis=1) + gained
+        return beams._replace(total=total, standing=standing), parents, ids
 
-        return pick(tokens), pick(ended), take_rows(state, flat)
+    def _follow(self, beams, state, parents):
+        """Tokens and states of the beams that are gone on with."""
+        batch = ops.shape(parents)[0]
+        rows = parents + ops.arange(batch)[:, None] * self.width
+        return beams._replace(
+            tokens=ops.take_along_axis(beams.tokens, parents[..., None], 1),
+            ended=ops.take_along_axis(beams.ended, parents, axis=1),
+        ), take_rows(state, ops.reshape(rows, (-1,)))
 
-    def _ranked(self, tokens, total, eos):
-        mask = sequence_mask(tokens, eos)
+    def _ranked(self, beams, eos):
+        mask = sequence_mask(beams.tokens, eos)
         length = ops.maximum(ops.sum(mask, axis=-1), 1.0)
         scores, order = ops.top_k(
-            total / length**self.length_penalty, self.width
+            beams.total / length**self.length_penalty, self.width
         )
         order = ops.cast(order, "int32")[..., None]
         return Rollout(
-            ops.take_along_axis(tokens, order, axis=1),
+            ops.take_along_axis(beams.tokens, order, axis=1),
             ops.take_along_axis(mask, order, axis=1),
             scores=ops.stop_gradient(scores),
         )
+
+
+class _Beams(NamedTuple):
+    """What is kept of every row, `(B, W)` and tokens `(B, W, t)`."""
+
+    #: Log probability so far.
+    total: Any
+    #: The same, less what was lost by saying what another group said.
+    standing: Any
+    tokens: Any
+    ended: Any
+
+
+def _best(paths):
+    """Of `(B, W, V)` the W best: their values, beams and words."""
+    _, width, vocabulary_size = paths.shape
+    values, index = ops.top_k(
+        ops.reshape(paths, (-1, width * vocabulary_size)), width
+    )
+    index = ops.cast(index, "int32")
+    return values, index // vocabulary_size, index % vocabulary_size

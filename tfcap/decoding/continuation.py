@@ -4,7 +4,7 @@ import keras
 import numpy as np
 from keras import ops
 
-from tfcap.decoding.suppression import suppressed
+from tfcap.decoding.restrictions import NONE
 from tfcap.ops import repeat_samples
 from tfcap.ops import sequence_mask
 from tfcap.ops import take_rows
@@ -18,7 +18,7 @@ def continue_from(
     *,
     num_continuations,
     training,
-    suppress=(),
+    restrictions=NONE,
 ):
     """Speaks on from every beginning of what was said.
 
@@ -35,7 +35,7 @@ def continue_from(
         draw: Callable from logits `(n, V)` to words `(n, V)` and ids `(n,)`.
         num_continuations: Integer `K`, of each beginning.
         training: Boolean, passed on to the speaker.
-        suppress: Tuple of integers, ids that are never said.
+        restrictions: `Restrictions` that do not look back.
 
     Returns:
         Tokens, int32, and mask, of shape `(B, S, T - 1, K, T)`: along the
@@ -58,7 +58,7 @@ def continue_from(
         logits, state = speaker.step(words, state, training=training)
         rows, new = _branch_off(readers, words, t - 1, table)
         branches = ops.concatenate([branches, new])
-        _, ids = draw(suppressed(ops.take(logits, rows, axis=0), suppress))
+        _, ids = draw(restrictions.apply(ops.take(logits, rows, axis=0)))
         ids = ops.cast(ids, "int32")
         size = table[0] * table[1] * table[2]
         columns.append(ops.scatter(branches[:, None], ids, (size,)))

@@ -4,7 +4,7 @@ from keras import ops
 
 from tfcap.decoding.decoder import Decoder
 from tfcap.decoding.decoder import check_max_length
-from tfcap.decoding.suppression import check_suppress
+from tfcap.decoding.restrictions import Restrictions
 from tfcap.decoding.unroll import unroll
 
 
@@ -18,6 +18,8 @@ class Greedy(Decoder):
         suppress: Tuple of integers, ids that are never said, such as the
             unknown word's; log probabilities are those of the distribution
             over the other words. Defaults to none.
+        no_repeat_ngram: Integer, size of the n-grams of which none is said
+            twice, such as 3. Defaults to `0`, none.
 
     Example:
 
@@ -25,10 +27,10 @@ class Greedy(Decoder):
     9
     """
 
-    def __init__(self, max_length=16, suppress=()):
+    def __init__(self, max_length=16, suppress=(), no_repeat_ngram=0):
         check_max_length(max_length)
         self.max_length = max_length
-        self.suppress = check_suppress(suppress)
+        self.restrictions = Restrictions(suppress, no_repeat_ngram).checked()
 
     def decode(self, speaker, state, references=None, training=False):
         def draw(logits):
@@ -43,5 +45,5 @@ class Greedy(Decoder):
             max_length=self.max_length,
             relaxed=False,
             training=False,
-            suppress=self.suppress,
+            restrictions=self.restrictions,
         ).stop_gradient()

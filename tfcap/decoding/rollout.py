@@ -18,8 +18,9 @@ class Rollout(NamedTuple):
             or `None` where words are known as tokens only.
         log_probs: Float32 tensor of shape `(B, S, T)`, 0 under the mask, or
             `None` where the speaker has not scored the words yet.
-        scores: Float tensor of shape `(B, S)` by which a search ranked its
-            results, best first, or `None`.
+        scores: Float tensor of shape `(B, S)`: by which a search ranked its
+            results, best first; the log probability of what was sampled; or
+            `None`, of words that are not the speaker's.
         discrete: Boolean, whether every vector of `words` is one-hot.
     """
 
@@ -42,5 +43,7 @@ class Rollout(NamedTuple):
             return None if tensor is None else ops.stop_gradient(tensor)
 
         return self._replace(
-            words=stop(self.words), log_probs=stop(self.log_probs)
+            words=stop(self.words),
+            log_probs=stop(self.log_probs),
+            scores=stop(self.scores),
         )

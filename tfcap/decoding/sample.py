@@ -6,8 +6,8 @@ from keras import ops
 from tfcap.decoding.continuation import continue_from
 from tfcap.decoding.decoder import Decoder
 from tfcap.decoding.decoder import check_max_length
+from tfcap.decoding.restrictions import Restrictions
 from tfcap.decoding.rollout import Rollout
-from tfcap.decoding.suppression import check_suppress
 from tfcap.decoding.unroll import unroll
 from tfcap.layers import Categorical
 from tfcap.layers import WordChannel
@@ -33,6 +33,12 @@ class Sample(Decoder):
         suppress: Tuple of integers, ids that are never said, such as the
             unknown word's. Words are drawn from the distribution over the
             others, and log probabilities are of it. Defaults to none.
+        no_repeat_ngram: Integer, size of the n-grams of which none is said
+            twice, such as 3. Defaults to `0`, none.
+        top_k: Integer, how many of the most likely words may be drawn.
+            Defaults to `None`, all.
+        top_p: Float in `(0, 1]`: only the most likely words may be drawn, as
+            many as have this probability together. Defaults to `None`, all.
 
     Example:
 
@@ -57,6 +63,9 @@ class Sample(Decoder):
         max_length=16,
         feedback="index",
         suppress=(),
+        no_repeat_ngram=0,
+        top_k=None,
+        top_p=None,
     ):
         channel = Categorical() if channel is None else channel
         if not isinstance(channel, WordChannel):
@@ -80,7 +89,9 @@ class Sample(Decoder):
         self.num_samples = num_samples
         self.max_length = max_length
         self.feedback = feedback
-        self.suppress = check_suppress(suppress)
+        self.restrictions = Restrictions(
+            suppress, no_repeat_ngram, top_k, top_p
+        ).checked()
 
     @property
     def pathwise(self):
@@ -97,7 +108,7 @@ class Sample(Decoder):
                 max_length=self.max_length,
                 relaxed=self.feedback == "relaxed",
                 training=training,
-                suppress=self.suppress,
+                restrictions=self.restrictions,
             )
         return rollout._replace(discrete=self.channel.discrete)
 
@@ -120,7 +131,17 @@ class Sample(Decoder):
             `(B, S, T - 1, K, T)`: along the third axis, the words up to that
             one and K ways to go on. All zeros for beginnings with which the
             sequence ended.
+
+        Raises:
+            ValueError: If the decoder has `no_repeat_ngram`: it would have to
+                look back.
         """
+        if self.restrictions.no_repeat_ngram:
+            raise ValueError(
+                "`no_repeat_ngram` must be 0 for continuations. Received: "
+                f"no_repeat_ngram={self.restrictions.no_repeat_ngram}. Train "
+                "without it, and use it to evaluate."
+            )
         return Rollout(
             *continue_from(
                 speaker,
@@ -129,6 +150,6 @@ class Sample(Decoder):
                 self.channel.draw,
                 num_continuations=num_continuations,
                 training=training,
-                suppress=self.suppress,
+                restrictions=self.restrictions,
             )
         )

@@ -3,8 +3,8 @@
 import keras
 from keras import ops
 
+from tfcap.decoding.restrictions import NONE
 from tfcap.decoding.rollout import Rollout
-from tfcap.decoding.suppression import suppressed
 from tfcap.ops import repeat_samples
 from tfcap.ops import token_log_probs
 
@@ -18,7 +18,7 @@ def unroll(
     max_length,
     relaxed,
     training,
-    suppress=(),
+    restrictions=NONE,
 ):
     """Speaks until every sequence has ended or `max_length` is reached.
 
@@ -34,10 +34,10 @@ def unroll(
         relaxed: Boolean, whether the speaker is fed the words themselves, so
             that gradients pass from word to word, rather than their ids.
         training: Boolean, passed on to the speaker.
-        suppress: Tuple of integers, ids that are never said.
+        restrictions: `Restrictions`, what is not said.
 
     Returns:
-        `Rollout`, with words and log probabilities.
+        `Rollout`, with words, log probabilities and scores.
     """
     state = repeat_samples(state, num_samples)
     rows = ops.shape(keras.tree.flatten(state)[0])[0]
@@ -46,7 +46,8 @@ def unroll(
     columns = []
     for _ in range(max_length):
         logits, state = speaker.step(words, state, training=training)
-        logits = suppressed(logits, suppress)
+        told = ops.stack([c[0] for c in columns], 1) if columns else None
+        logits = restrictions.apply(logits, told)
         vectors, ids = draw(logits)
         log_probs = token_log_probs(logits, ids) * alive
         ids = ops.cast(ids, "int32")
@@ -67,4 +68,5 @@ def unroll(
         by_sample(mask),
         by_sample(vectors),
         by_sample(log_probs),
+        ops.sum(by_sample(log_probs), axis=-1),
     )

@@ -1,0 +1,83 @@
+"""Captions that say nothing twice."""
+
+import numpy as np
+import pytest
+
+from tests import tiny
+from tfcap.decoding import BeamSearch
+from tfcap.decoding import Greedy
+from tfcap.decoding import Sample
+from tfcap.decoding.repetition import without_repeats
+from tfcap.layers import Categorical
+
+
+def ngrams(tokens, size):
+    words = [word for word in tokens if word]
+    return [tuple(words[i : i + size]) for i in range(len(words) - size + 1)]
+
+
+def never_ends():
+    speaker = tiny.TableSpeaker(0)
+    speaker.table.assign(speaker.table - 1e4 * np.eye(5)[[tiny.EOS] * 5])
+    return speaker
+
+
+@pytest.mark.parametrize("size", [1, 2, 3])
+def test_words_that_would_repeat_are_banned_as_a_loop_finds_them(size):
+    told = np.random.default_rng(size).integers(3, 6, (200, 7))
+    logits = np.zeros((200, 6), "float32")
+    found = np.array(without_repeats(logits, told, size)) < -1e6
+    for row, banned in zip(told, found):
+        seen = set(ngrams(row, size))
+        tail = tuple(row[len(row) - size + 1 :])
+        expected = [(*tail, word) in seen for word in range(6)]
+        np.testing.assert_array_equal(banned, expected)
+
+
+@pytest.mark.parametrize("told", [None, np.zeros((2, 1), "int32") + 3])
+def test_too_few_words_leave_logits_alone(told):
+    logits = np.zeros((2, 5), "float32")
+    assert without_repeats(logits, told, 2) is logits
+
+
+def test_zero_allows_everything():
+    logits = np.zeros((2, 5), "float32")
+    assert without_repeats(logits, np.full((2, 4), 3), 0) is logits
+
+
+@pytest.mark.parametrize(
+    "decoder",
+    [
+        Greedy(5, no_repeat_ngram=2),
+        Sample(Categorical(seed=0), 4, 5, no_repeat_ngram=2),
+        BeamSearch(3, 5, no_repeat_ngram=2),
+    ],
+)
+def test_no_decoder_says_an_ngram_twice(decoder):
+    # Two words that are left make four bigrams: five words in a row.
+    speaker = never_ends()
+    state = speaker.begin(tiny.batch(6))
+    said = decoder.decode(speaker, state)
+    for tokens in np.array(said.tokens).reshape(-1, 5):
+        found = ngrams(tokens, 2)
+        assert len(found) == 4 and len(set(found)) == len(found)
+    plain = type(decoder)(max_length=5).decode(speaker, state)
+    assert any(
+        len(set(ngrams(tokens, 2))) < 4
+        for tokens in np.array(plain.tokens).reshape(-1, 5)
+    )
+
+
+@pytest.mark.parametrize("size", [-1, 1.0, None])
+@pytest.mark.parametrize("decoder", [Greedy, Sample, BeamSearch])
+def test_what_is_no_size_is_refused(decoder, size):
+    with pytest.raises(ValueError, match="`no_repeat_ngram` must be an"):
+        decoder(no_repeat_ngram=size)
+
+
+def test_continuations_do_not_look_back():
+    speaker, decoder = tiny.TableSpeaker(), Sample(no_repeat_ngram=3)
+    state = speaker.begin(tiny.batch(2))
+    said = decoder.decode(speaker, state)
+    with pytest.raises(ValueError, match="must be 0 for continuations"):
+        decoder.continuations(speaker, state, said)

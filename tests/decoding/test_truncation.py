@@ -1,0 +1,81 @@
+"""Sampling from the likely words alone."""
+
+import numpy as np
+import pytest
+
+from tests import tiny
+from tfcap.decoding import Sample
+from tfcap.decoding.truncation import truncated
+from tfcap.layers import Categorical
+
+LOGITS = np.log(np.array([[0.4, 0.05, 0.3, 0.05, 0.2]], "float32"))
+
+
+def left(**options):
+    return np.flatnonzero(np.array(truncated(LOGITS, **options))[0] > -1e6)
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"top_k": 1}, [0]),
+        ({"top_k": 3}, [0, 2, 4]),
+        ({"top_k": 9}, [0, 1, 2, 3, 4]),
+        ({"top_p": 0.3}, [0]),
+        ({"top_p": 0.41}, [0, 2]),
+        ({"top_p": 0.9}, [0, 2, 4]),
+        ({"top_p": 1.0}, [0, 1, 2, 3, 4]),
+        # Of what top_k leaves, 4/7 and 3/7.
+        ({"top_k": 2, "top_p": 0.5}, [0]),
+        ({"top_k": 2, "top_p": 0.6}, [0, 2]),
+    ],
+)
+def test_the_likely_words_stay(options, words):
+    np.testing.assert_array_equal(left(**options), words)
+
+
+def test_nothing_to_truncate_leaves_logits_alone():
+    assert truncated(LOGITS) is LOGITS
+
+
+def test_rows_are_truncated_by_themselves():
+    logits = np.concatenate([LOGITS, LOGITS[:, ::-1] - 50])
+    found = np.array(truncated(logits, top_p=0.41)) > -1e6
+    np.testing.assert_array_equal(found[1], found[0, ::-1])
+
+
+@pytest.mark.parametrize("options", [{"top_k": 2}, {"top_p": 0.7}])
+def test_log_probs_and_scores_are_of_what_is_left(options):
+    speaker = tiny.TableSpeaker(3)
+    decoder = Sample(Categorical(seed=0), 2, 3, **options)
+    said = decoder.decode(speaker, speaker.begin(tiny.batch(40)))
+    table = np.array(speaker.table)
+    for tokens, found in zip(
+        np.array(said.tokens).reshape(-1, 3),
+        np.array(said.log_probs).reshape(-1, 3),
+    ):
+        last = tiny.BOS
+        for word, score in zip(tokens, found):
+            row = np.full(tiny.VOCABULARY, -1e9)
+            row[list(tiny.WORDS)] = table[last][list(tiny.WORDS)]
+            kept = np.array(truncated(row[None], **options), "float64")[0]
+            kept -= np.log(np.exp(kept).sum())
+            expected = kept[word] if word else 0.0
+            np.testing.assert_allclose(score, expected, atol=1e-5)
+            last = word or last
+    np.testing.assert_allclose(
+        said.scores, np.array(said.log_probs).sum(-1), rtol=1e-6
+    )
+
+
+@pytest.mark.parametrize(
+    ("options", "name"),
+    [
+        ({"top_k": 0}, "top_k"),
+        ({"top_k": 1.5}, "top_k"),
+        ({"top_p": 0}, "top_p"),
+    ],
+)
+def test_what_leaves_no_word_is_refused(options, name):
+    with pytest.raises(ValueError, match=f"`{name}` must be"):
+        Sample(**options)

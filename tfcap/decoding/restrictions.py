@@ -1,0 +1,54 @@
+"""What a decoder may not say."""
+
+from typing import NamedTuple
+
+from tfcap.decoding.repetition import check_no_repeat_ngram
+from tfcap.decoding.repetition import without_repeats
+from tfcap.decoding.suppression import check_suppress
+from tfcap.decoding.suppression import suppressed
+from tfcap.decoding.truncation import check_truncation
+from tfcap.decoding.truncation import truncated
+
+
+class Restrictions(NamedTuple):
+    """What a decoder may not say; log probabilities are of what it may.
+
+    Args:
+        suppress: Tuple of integers, ids that are never said.
+        no_repeat_ngram: Integer, size of the n-grams that come but once; 0
+            for none.
+        top_k: Integer, how many of the most likely words may be said, or
+            `None`.
+        top_p: Float, the probability that the words have together that may be
+            said, or `None`.
+    """
+
+    suppress: tuple = ()
+    no_repeat_ngram: int = 0
+    top_k: int | None = None
+    top_p: float | None = None
+
+    def checked(self):
+        """The same, or a `ValueError` that names what is wrong."""
+        check_no_repeat_ngram(self.no_repeat_ngram)
+        check_truncation(self.top_k, self.top_p)
+        return self._replace(suppress=check_suppress(self.suppress))
+
+    def apply(self, logits, told=None):
+        """Logits of what may be said.
+
+        Args:
+            logits: Float tensor of shape `(n, V)`.
+            told: Integer tensor of shape `(n, t)`, the words so far, or `None`
+                before the first.
+
+        Returns:
+            Float tensor of shape `(n, V)`.
+        """
+        logits = suppressed(logits, self.suppress)
+        logits = without_repeats(logits, told, self.no_repeat_ngram)
+        return truncated(logits, self.top_k, self.top_p)
+
+
+#: Everything may be said.
+NONE = Restrictions()
