@@ -6,11 +6,46 @@ import keras
 import numpy as np
 
 from tfcap.data.world import dense_targets
+from tfcap.data.world import load_world
 from tfcap.models import SceneEncoder
 from tfcap.models.scene_encoder import GRID
 
+#: A world's splits, in the order in which a data set holds them.
+SPLITS = ("train", "val", "test")
 # Norm of what a feature tells beyond the attributes: well below theirs.
 _NORM = 1.25
+
+
+def world_with_features(
+    root=None, seed=0, verbose=1, encoder_epochs=4, **sizes
+):
+    """A world, and what a trained encoder sees in its images.
+
+    The world is drawn, and the encoder trained, when first asked for.
+
+    Args:
+        root: String or path that holds worlds. Defaults to `$TFCAP_CACHE`, or
+            `~/.cache/tfcap`.
+        seed: Integer, of the world. Defaults to `0`.
+        verbose: 1 for progress, 0 for silence.
+        encoder_epochs: Integer, epochs that the encoder is trained for.
+            Defaults to `4`.
+        **sizes: Integers `train`, `val` and `test`, numbers of images.
+
+    Returns:
+        The `tfcap.data.world.World`, and a list of the features of its
+        `SPLITS`, float16 arrays of shape `(n, P, D)`.
+    """
+    world = load_world(root, seed=seed, progress=bool(verbose), **sizes)
+    encoder = pretrain_scene_encoder(
+        world, epochs=encoder_epochs, verbose=verbose
+    )
+    trained = "" if encoder_epochs == 4 else f"_e{encoder_epochs}"
+    paths = [world.root / f"features_{name}{trained}.npy" for name in SPLITS]
+    return world, [
+        scene_features(world, name, path, encoder)
+        for name, path in zip(SPLITS, paths)
+    ]
 
 
 def pretrain_scene_encoder(

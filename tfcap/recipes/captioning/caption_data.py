@@ -13,9 +13,8 @@ from tfcap.data import build_caption_vocabulary
 from tfcap.data import load_captions
 from tfcap.data import load_features
 from tfcap.data import standardize_features
-from tfcap.data.world import load_world
-from tfcap.recipes.scene_features import pretrain_scene_encoder
-from tfcap.recipes.scene_features import scene_features
+from tfcap.recipes.scene_features import SPLITS
+from tfcap.recipes.scene_features import world_with_features
 
 #: Speakers that see the image as a whole.
 POOLED = ("show_tell",)
@@ -52,42 +51,22 @@ class CaptionData:
         return self.train.vocabulary
 
 
-def caption_world(
-    settings, root=None, seed=0, verbose=1, encoder_epochs=4, **sizes
-):
+def caption_world(settings, root=None, **options):
     """The embedded world's captions, read through the files it writes.
 
     Args:
         settings: `CaptioningSettings`.
         root: String or path that holds worlds. Defaults to `$TFCAP_CACHE`, or
             `~/.cache/tfcap`.
-        seed: Integer, of the world. Defaults to `0`.
-        verbose: 1 for progress, 0 for silence.
-        encoder_epochs: Integer, epochs that the image encoder is trained for.
-            Defaults to `4`.
-        **sizes: Integers `train`, `val` and `test`, numbers of images.
+        **options: Those of `scene_features.world_with_features()`.
 
     Returns:
         `CaptionData`. Features have mean 0 and deviation 1 in the training
         split; for a speaker that sees the image as a whole, they are the
         means over positions.
     """
-    world = load_world(root, seed=seed, progress=bool(verbose), **sizes)
-    encoder = pretrain_scene_encoder(
-        world, epochs=encoder_epochs, verbose=verbose
-    )
-    names = ("train", "val", "test")
-    trained = "" if encoder_epochs == 4 else f"_e{encoder_epochs}"
-    features = [
-        scene_features(
-            world,
-            name,
-            encoder=encoder,
-            path=world.root / f"features_{name}{trained}.npy",
-        )
-        for name in names
-    ]
-    splits = [load_captions(world.karpathy_path, name) for name in names]
+    world, features = world_with_features(root, **options)
+    splits = [load_captions(world.karpathy_path, name) for name in SPLITS]
     pictures = world.images("test")
     return _encoded(
         splits,
@@ -114,8 +93,7 @@ def caption_files(settings, root):
         ValueError: If files are missing, ambiguous, damaged or lack an image.
     """
     path, file = _only(root, "dataset_*.json*"), _only(root, "*.h5")
-    names = ("train", "val", "test")
-    splits = [load_captions(path, name) for name in names]
+    splits = [load_captions(path, name) for name in SPLITS]
     lazy = settings.speaker not in POOLED
     features = [load_features(file, s.image_ids, lazy=lazy) for s in splits]
     return _encoded(

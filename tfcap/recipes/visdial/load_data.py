@@ -14,9 +14,8 @@ from tfcap.data import load_features
 from tfcap.data import load_visdial
 from tfcap.data import paper_split
 from tfcap.data import vgg19_backbone
-from tfcap.data.world import load_world
-from tfcap.recipes.scene_features import pretrain_scene_encoder
-from tfcap.recipes.scene_features import scene_features
+from tfcap.recipes.scene_features import SPLITS
+from tfcap.recipes.scene_features import world_with_features
 from tfcap.recipes.visdial.dialog_data import DialogData
 
 _LAYOUT = (
@@ -26,43 +25,23 @@ _LAYOUT = (
 )
 
 
-def world_data(root=None, seed=0, verbose=1, encoder_epochs=4, **sizes):
+def world_data(root=None, **options):
     """The embedded world's dialogs, read through the files it writes.
-
-    The world is drawn, and its image encoder trained, when first asked for.
 
     Args:
         root: String or path that holds worlds. Defaults to `$TFCAP_CACHE`, or
             `~/.cache/tfcap`.
-        seed: Integer, of the world. Defaults to `0`.
-        verbose: 1 for progress, 0 for silence.
-        encoder_epochs: Integer, epochs that the image encoder is trained for.
-            Defaults to `4`.
-        **sizes: Integers `train`, `val` and `test`, numbers of images.
+        **options: Those of `scene_features.world_with_features()`.
 
     Returns:
         `DialogData`.
     """
-    world = load_world(root, seed=seed, progress=bool(verbose), **sizes)
-    encoder = pretrain_scene_encoder(
-        world, epochs=encoder_epochs, verbose=verbose
-    )
-    names = ("train", "val", "test")
+    world, images = world_with_features(root, **options)
     splits = [
-        load_visdial(world.visdial_path(n), world.dense_path(n)) for n in names
+        load_visdial(world.visdial_path(n), world.dense_path(n)) for n in SPLITS
     ]
     vocabulary = build_vocabulary(splits[0])
     encoded = [EncodedDialogs.from_split(s, vocabulary) for s in splits]
-    trained = "" if encoder_epochs == 4 else f"_e{encoder_epochs}"
-    images = [
-        scene_features(
-            world,
-            n,
-            encoder=encoder,
-            path=world.root / f"features_{n}{trained}.npy",
-        )
-        for n in names
-    ]
     pictures = world.images("test")
     return DialogData(
         *encoded,
