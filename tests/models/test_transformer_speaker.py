@@ -7,6 +7,7 @@ import pytest
 from tests import speakers
 from tests.models import numpy_layers
 from tfcap.decoding import Greedy
+from tfcap.decoding import state_vector
 from tfcap.models import TransformerSpeaker
 
 BATCH = speakers.batch(images=2, samples=1)
@@ -117,3 +118,11 @@ def test_dropout_in_the_blocks_is_for_training_only():
     np.testing.assert_array_equal(speaker(BATCH), speaker(BATCH))
     noisy = np.asarray(speaker(BATCH, training=True))
     assert (noisy != np.asarray(speaker(BATCH))).any()
+
+
+def test_its_last_word_is_what_it_has_in_mind():
+    speaker = TransformerSpeaker(9, units=8, layers=2, heads=2, max_length=4)
+    state = speaker.begin({"image": np.ones((3, 2, 5), "float32")})
+    for word in (1, 5):
+        _, state = speaker.step(np.full(3, word, "int32"), state)
+        assert state_vector(speaker, state).shape == (3, 8)

@@ -106,3 +106,41 @@ def test_one_sample_cannot_be_left_out():
     objective = ScoreFunction(Worth(), decoder(1), LeaveOneOutBaseline())
     with pytest.raises(ValueError, match="at least 2 samples"):
         objective.loss(Episode(tiny.TableSpeaker(), tiny.batch(2)))
+
+
+def test_a_constant_normalization_divides_by_the_greatest_length():
+    speaker, samples = tiny.TableSpeaker(2), decoder(2)
+    episode = Episode(speaker, tiny.batch(6))
+    summed, divided = (
+        ScoreFunction(Worth(), samples, normalize=normalize).loss(episode)[0]
+        for normalize in ("sequence", "constant")
+    )
+    assert float(divided) == pytest.approx(float(summed) / 2)
+
+
+def test_standardized_advantages_have_one_deviation_in_every_row():
+    seen = []
+
+    class Told(LeaveOneOutBaseline):
+        def __call__(self, rewards, episode):
+            return ops.mean(rewards, axis=1, keepdims=True)
+
+        def losses(self, rewards, values, mask):
+            seen.append(np.array(rewards))
+            return ops.zeros_like(rewards)
+
+    speaker, samples = tiny.TableSpeaker(2), decoder(4)
+    episode = Episode(speaker, tiny.batch(8))
+    objective = ScoreFunction(Worth(), samples, Told(), standardize=True)
+    loss, _ = objective.loss(episode)
+    rewards = seen[0]
+    advantage = rewards - rewards.mean(1, keepdims=True)
+    advantage /= rewards.std(1, keepdims=True) + 1e-6
+    scores = np.array(episode.rollout(samples).log_probs).sum(-1)
+    assert float(loss) == pytest.approx(-(advantage * scores).mean(), rel=1e-4)
+
+
+def test_one_sample_has_no_deviation():
+    objective = ScoreFunction(Worth(), decoder(1), standardize=True)
+    with pytest.raises(ValueError, match="`standardize` needs at least 2"):
+        objective.loss(Episode(tiny.TableSpeaker(), tiny.batch(2)))

@@ -22,6 +22,9 @@ class Rollout(NamedTuple):
             results, best first; the log probability of what was sampled; or
             `None`, of words that are not the speaker's.
         discrete: Boolean, whether every vector of `words` is one-hot.
+        states: Float tensor of shape `(B, S, T, D)`, what
+            `state_vector()` makes of the state in which each word was drawn,
+            without gradient; or `None`, where nobody asked for it.
     """
 
     tokens: Any
@@ -30,6 +33,7 @@ class Rollout(NamedTuple):
     log_probs: Any = None
     scores: Any = None
     discrete: bool = True
+    states: Any = None
 
     @property
     def heard(self):

@@ -39,6 +39,9 @@ class Sample(Decoder):
             Defaults to `None`, all.
         top_p: Float in `(0, 1]`: only the most likely words may be drawn, as
             many as have this probability together. Defaults to `None`, all.
+        keep_states: Boolean, whether rollouts hold the speaker's `states`,
+            which `tfcap.objectives.LearnedBaseline` reads. Defaults to
+            `False`.
 
     Example:
 
@@ -66,6 +69,7 @@ class Sample(Decoder):
         no_repeat_ngram=0,
         top_k=None,
         top_p=None,
+        keep_states=False,
     ):
         channel = Categorical() if channel is None else channel
         if not isinstance(channel, WordChannel):
@@ -89,6 +93,7 @@ class Sample(Decoder):
         self.num_samples = num_samples
         self.max_length = max_length
         self.feedback = feedback
+        self.keep_states = keep_states
         self.restrictions = Restrictions(
             suppress, no_repeat_ngram, top_k, top_p
         ).checked()
@@ -109,6 +114,7 @@ class Sample(Decoder):
                 relaxed=self.feedback == "relaxed",
                 training=training,
                 restrictions=self.restrictions,
+                keep_states=self.keep_states,
             )
         return rollout._replace(discrete=self.channel.discrete)
 

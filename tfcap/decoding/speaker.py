@@ -4,6 +4,7 @@ from typing import Any
 from typing import Protocol
 from typing import runtime_checkable
 
+import keras
 from keras import ops
 
 from tfcap.ops import repeat_samples
@@ -49,6 +50,43 @@ class Speaker(Protocol):
 
     def references(self, inputs) -> Any:
         """The human words of a batch: integers of shape `(B, S, T)`."""
+
+
+def state_vector(speaker, state):
+    """What a speaker has in mind, as one vector a row.
+
+    A speaker may say so itself by a method `state_vector(state)`. Otherwise
+    these are the vectors of its state, such as those of an LSTM, end to end.
+
+    Args:
+        speaker: `Speaker`.
+        state: Nest of tensors with leading axis `n`, from `step()`.
+
+    Returns:
+        Float32 tensor of shape `(n, D)`.
+
+    Raises:
+        ValueError: If the state holds no vector.
+
+    Example:
+
+    >>> state = [np.zeros((3, 4)), np.ones((3, 2)), np.ones((3, 5, 2))]
+    >>> tfcap.decoding.state_vector(None, state).shape
+    TensorShape([3, 6])
+    """
+    if hasattr(speaker, "state_vector"):
+        return ops.cast(speaker.state_vector(state), "float32")
+    vectors = [
+        ops.cast(leaf, "float32")
+        for leaf in keras.tree.flatten(state)
+        if len(leaf.shape) == 2
+    ]
+    if not vectors:
+        raise ValueError(
+            "`state` must hold a tensor of shape (n, D), or the speaker have a "
+            f"method `state_vector(state)`. Received: speaker={speaker!r}."
+        )
+    return ops.concatenate(vectors, axis=-1)
 
 
 def stepwise_log_probs(speaker, state, tokens, training=False):

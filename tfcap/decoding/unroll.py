@@ -5,6 +5,7 @@ from keras import ops
 
 from tfcap.decoding.restrictions import NONE
 from tfcap.decoding.rollout import Rollout
+from tfcap.decoding.speaker import state_vector
 from tfcap.ops import repeat_samples
 from tfcap.ops import token_log_probs
 
@@ -19,6 +20,7 @@ def unroll(
     relaxed,
     training,
     restrictions=NONE,
+    keep_states=False,
 ):
     """Speaks until every sequence has ended or `max_length` is reached.
 
@@ -35,6 +37,7 @@ def unroll(
             that gradients pass from word to word, rather than their ids.
         training: Boolean, passed on to the speaker.
         restrictions: `Restrictions`, what is not said.
+        keep_states: Boolean, whether the rollout has `states`.
 
     Returns:
         `Rollout`, with words, log probabilities and scores.
@@ -43,9 +46,11 @@ def unroll(
     rows = ops.shape(keras.tree.flatten(state)[0])[0]
     words = ops.full((rows,), speaker.bos, dtype="int32")
     alive = ops.ones((rows,))
-    columns = []
+    columns, states = [], []
     for _ in range(max_length):
         logits, state = speaker.step(words, state, training=training)
+        if keep_states:
+            states.append(ops.stop_gradient(state_vector(speaker, state)))
         told = ops.stack([c[0] for c in columns], 1) if columns else None
         logits = restrictions.apply(logits, told)
         vectors, ids = draw(logits)
@@ -69,4 +74,5 @@ def unroll(
         by_sample(vectors),
         by_sample(log_probs),
         ops.sum(by_sample(log_probs), axis=-1),
+        states=by_sample(ops.stack(states, axis=1)) if states else None,
     )

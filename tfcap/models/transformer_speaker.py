@@ -122,6 +122,11 @@ class TransformerSpeaker(CaptionSpeaker):
             ]
         return stream[:, 0], {**state, "words": words}
 
+    def state_vector(self, state):
+        """What the last word put into the last block: `(n, units)`."""
+        values = state["words"][-1][1][:, -1]
+        return ops.reshape(values, (-1, self.units))
+
     def read(self, embedded, state, training=False):
         return self._blocks(embedded, state, training)[0]
 

@@ -4,6 +4,7 @@ from tfcap.objectives.decoder_baseline import DecoderBaseline
 from tfcap.objectives.episode import Episode
 from tfcap.objectives.estimator import Estimator
 from tfcap.objectives.judging import Judging
+from tfcap.objectives.learned_baseline import LearnedBaseline
 from tfcap.objectives.leave_one_out_baseline import LeaveOneOutBaseline
 from tfcap.objectives.listening import Listening
 from tfcap.objectives.monte_carlo import MonteCarlo
@@ -12,6 +13,7 @@ from tfcap.objectives.objective import Term
 from tfcap.objectives.objective import WeightedSum
 from tfcap.objectives.pathwise import Pathwise
 from tfcap.objectives.prefix_baseline import PrefixBaseline
+from tfcap.objectives.running_mean_baseline import RunningMeanBaseline
 from tfcap.objectives.score_function import ScoreFunction
 from tfcap.objectives.supervised import Supervised
 from tfcap.objectives.teacher_forcing import TeacherForcing

@@ -7,7 +7,7 @@ from tfcap.ops import masked_mean
 from tfcap.ops import mean_over_replicas
 from tfcap.ops import sum_over_replicas
 
-NORMALIZATIONS = ("sequence", "token")
+NORMALIZATIONS = ("sequence", "token", "constant")
 
 
 class ScoreFunction(Estimator):
@@ -33,7 +33,13 @@ class ScoreFunction(Estimator):
         normalize: `"sequence"`: log probabilities are summed over the words
             of a sequence and averaged over sequences, as the papers write it;
             `"token"`: averaged over all words of the batch, as several
-            released codes have it.
+            released codes have it; `"constant"`: summed and divided by `T`,
+            of which no caption gets more for being short.
+        standardize: Boolean, whether the advantages of a row's samples are
+            divided by the deviation of their rewards, so that rows whose
+            samples hardly differ weigh as much as others. Defaults to
+            `False`; with it, the gradient is another than that of the mean
+            reward.
         name: String. Defaults to the reward's name.
         credit: `MonteCarlo`, or another callable from `(rewards, episode,
             reward, decoder)` to rewards of shape `(B, S, T)`; or `None`.
@@ -63,6 +69,7 @@ class ScoreFunction(Estimator):
         normalize="sequence",
         name=None,
         credit=None,
+        standardize=False,
     ):
         if normalize not in NORMALIZATIONS:
             raise ValueError(
@@ -75,10 +82,12 @@ class ScoreFunction(Estimator):
         self.baseline = baseline
         self.normalize = normalize
         self.credit = credit
+        self.standardize = standardize
 
     def parts(self):
         channel = getattr(self.decoder, "channel", None)
-        return () if channel is None else (channel,)
+        learned = getattr(self.baseline, "layers", ())
+        return (*(() if channel is None else (channel,)), *learned)
 
     def values(self, episode):
         rollout = episode.rollout(self.decoder)
@@ -94,13 +103,13 @@ class ScoreFunction(Estimator):
         logs = {"": rewards, **terms}
         if self.credit is not None:
             rewards = self.credit(rewards, episode, self.reward, self.decoder)
-        advantage = rewards
+        advantage, baseline = rewards, None
         if self.baseline is not None:
             baseline = self.baseline(rewards, episode)
-            if len(baseline.shape) < len(rewards.shape):
-                baseline = baseline[..., None]
-            advantage = rewards - baseline
+            advantage = _less(rewards, baseline)
             logs["advantage"] = advantage
+        if self.standardize:
+            advantage = advantage / _spread(rewards)
         logs = {k: _per_sequence(x, rollout.mask) for k, x in logs.items()}
         if len(advantage.shape) == 2:
             advantage = advantage[..., None]
@@ -109,6 +118,11 @@ class ScoreFunction(Estimator):
         losses = -ops.sum(advantage * log_probs * rollout.mask, axis=-1)
         if self.normalize == "token":
             losses = losses / self._mean_length(rollout, episode)
+        elif self.normalize == "constant":
+            losses = losses / rollout.mask.shape[-1]
+        if hasattr(self.baseline, "losses"):
+            fit = self.baseline.losses(rewards, baseline, rollout.mask)
+            losses = losses + fit
         return losses, logs
 
     def _mean_length(self, rollout, episode):
@@ -117,6 +131,26 @@ class ScoreFunction(Estimator):
         present = ops.broadcast_to(episode.present[:, None], ops.shape(lengths))
         mean = sum_over_replicas(mean_over_replicas(lengths, present))
         return ops.maximum(ops.stop_gradient(mean), 1.0)
+
+
+def _less(rewards, baseline):
+    """The difference, word by word where either is."""
+    if len(baseline.shape) < len(rewards.shape):
+        baseline = baseline[..., None]
+    elif len(rewards.shape) < len(baseline.shape):
+        rewards = rewards[..., None]
+    return rewards - baseline
+
+
+def _spread(rewards):
+    """Deviation over the samples of a row."""
+    if rewards.shape[1] < 2:
+        raise ValueError(
+            "`standardize` needs at least 2 samples of each row. Received: "
+            f"rewards of shape {tuple(rewards.shape)}. Set `num_samples` of "
+            "the decoder."
+        )
+    return ops.std(rewards, axis=1, keepdims=True) + 1e-6
 
 
 def _per_sequence(rewards, mask):

@@ -1,0 +1,165 @@
+"""A network that expects what a speaker will be worth."""
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+from keras import ops
+
+from tests import tiny
+from tests.objectives.test_score_function import Worth
+from tests.objectives.test_score_function import estimates
+from tests.objectives.test_score_function import exact_gradient
+from tfcap.decoding import Rollout
+from tfcap.decoding import Sample
+from tfcap.layers import Categorical
+from tfcap.objectives import Episode
+from tfcap.objectives import LearnedBaseline
+from tfcap.objectives import MonteCarlo
+from tfcap.objectives import ScoreFunction
+from tfcap.training import ObjectiveModel
+
+
+class Mindful(tiny.TableSpeaker):
+    """Its state is the word that it has read."""
+
+    def begin(self, inputs, training=False):
+        return [ops.zeros((ops.shape(inputs["rows"])[0], tiny.VOCABULARY))]
+
+    def step(self, words, state, training=False):
+        logits, _ = super().step(words, state, training)
+        return logits, [ops.one_hot(words, tiny.VOCABULARY)]
+
+
+def decoder(num_samples=1, length=2):
+    return Sample(
+        Categorical(seed=5), num_samples, max_length=length, keep_states=True
+    )
+
+
+def learned(samples, units=(), **options):
+    keras.utils.set_random_seed(0)
+    return LearnedBaseline(samples, tiny.VOCABULARY, units, **options)
+
+
+def fitted(samples, baseline, speaker, credit=None, steps=300):
+    objective = ScoreFunction(Worth(), samples, baseline, credit=credit)
+    speaker.trainable = False
+    model = ObjectiveModel(objective, speaker)
+    model.compile(keras.optimizers.Adam(0.05))
+    before = speaker.get_weights()
+    data = tf.data.Dataset.from_tensors(tiny.batch(200)).repeat(steps)
+    model.fit(data, epochs=1, verbose=0, shuffle=False)
+    np.testing.assert_array_equal(speaker.get_weights(), before)
+    speaker.trainable = True
+    return objective
+
+
+def test_states_are_those_in_which_words_are_drawn():
+    speaker, samples = Mindful(2), decoder(2, 3)
+    said = samples.decode(speaker, speaker.begin(tiny.batch(4)))
+    tokens = np.array(said.tokens)
+    states = np.array(said.states)
+    assert states.shape == (4, 2, 3, tiny.VOCABULARY)
+    read = np.concatenate(
+        [np.full((4, 2, 1), tiny.BOS), tokens[..., :-1]], axis=-1
+    )
+    there = np.array(said.mask) > 0
+    np.testing.assert_array_equal(states.argmax(-1)[there], read[there])
+
+
+def test_the_mean_gradient_stays_the_exact_one():
+    speaker, samples = Mindful(2), decoder(3)
+    # Far from what it should be: it costs no expectation even so.
+    baseline = learned(samples)
+    baseline.network.layers[-1].bias.assign([2.0])
+    found = estimates(speaker, ScoreFunction(Worth(), samples, baseline))
+    error = found.std(0, ddof=1) / np.sqrt(len(found))
+    gap = np.abs(found.mean(0) - exact_gradient(speaker))
+    assert (gap <= 4.5 * error + 1e-6).all()
+    assert error.max() < 0.03 * np.abs(exact_gradient(speaker)).max()
+
+
+def test_fitted_alone_it_expects_what_beginnings_are_worth():
+    speaker, samples = Mindful(2), decoder(4)
+    baseline = learned(samples)
+    fitted(samples, baseline, speaker)
+    table = ops.convert_to_numpy(speaker.table)
+    captions = tiny.captions(2)
+    p = np.array([tiny.probability(table, c) for c in captions])
+    mask = (captions > 0).astype("float32")
+    worth = np.array(Worth()(Rollout(captions[None], mask[None]), None))[0]
+    episode = Episode(speaker, tiny.batch(50))
+    values = np.array(baseline(None, episode))
+    tokens = np.array(episode.rollout(samples).tokens)
+    np.testing.assert_allclose(values[..., 0], (p * worth).sum(), atol=0.25)
+    for first in (3, 4):
+        begins = captions[:, 0] == first
+        expected = (p * worth)[begins].sum() / p[begins].sum()
+        at = values[..., 1][tokens[..., 0] == first]
+        np.testing.assert_allclose(at, expected, atol=0.25)
+
+
+def test_it_quietens_the_gradient():
+    class MostlyGood(Worth):
+        def call(self, rollout, episode):
+            return 5.0 + super().call(rollout, episode)
+
+    def noise(make):
+        speaker, samples = Mindful(2), decoder(1)
+        baseline = make(samples, speaker)
+        objective = ScoreFunction(MostlyGood(), samples, baseline)
+        return estimates(speaker, objective, repeats=30).var(0).sum()
+
+    def trained(samples, speaker):
+        baseline = learned(samples)
+        fitted(samples, baseline, speaker)
+        bias = baseline.network.layers[-1].bias
+        bias.assign(bias + 5.0)
+        return baseline
+
+    assert noise(trained) < 0.3 * noise(lambda *_: None)
+
+
+def test_the_speaker_does_not_feel_its_loss():
+    speaker, samples = Mindful(2), decoder(2)
+    baseline = learned(samples, (6,), weight=3.0)
+
+    def gradient(baseline):
+        objective = ScoreFunction(Worth(), samples, baseline)
+        episode = Episode(speaker, tiny.batch(8))
+        with tf.GradientTape(persistent=True) as tape:
+            rollout = episode.rollout(samples)
+            rewards = Worth()(rollout, episode)
+            values = baseline(rewards, episode)
+            loss = ops.sum(baseline.losses(rewards, values, rollout.mask))
+        assert objective.layers()[-1] is baseline.network
+        return [
+            tape.gradient(loss, network.trainable_variables[0].value)
+            for network in (speaker, baseline.network)
+        ]
+
+    of_speaker, own = gradient(baseline)
+    assert of_speaker is None
+    assert np.abs(np.array(own)).max() > 0
+
+
+def test_it_may_follow_credit_word_by_word():
+    speaker, samples = Mindful(2), decoder(2)
+    objective = ScoreFunction(
+        Worth(), samples, learned(samples, (4,)), credit=MonteCarlo(2)
+    )
+    loss, logs = objective.loss(Episode(speaker, tiny.batch(4)))
+    assert np.isfinite(float(loss)) and "worth" in logs
+
+
+def test_a_decoder_that_forgets_is_refused():
+    with pytest.raises(ValueError, match="`decoder` must keep the states"):
+        LearnedBaseline(Sample(), 5)
+
+
+def test_a_state_of_another_size_is_refused():
+    speaker, samples = Mindful(), decoder()
+    objective = ScoreFunction(Worth(), samples, LearnedBaseline(samples, 7))
+    with pytest.raises(ValueError, match="state_units=7 for states of shape"):
+        objective.loss(Episode(speaker, tiny.batch(2)))

@@ -1,0 +1,69 @@
+"""Entropy and divergence of a speaker, as rewards."""
+
+import numpy as np
+import pytest
+import tensorflow as tf
+from keras import ops
+
+from tests import tiny
+from tests.objectives.test_score_function import decoder
+from tests.objectives.test_score_function import estimates
+from tfcap.decoding import BeamSearch
+from tfcap.objectives import Episode
+from tfcap.objectives import LeaveOneOutBaseline
+from tfcap.objectives import ScoreFunction
+from tfcap.rewards import KLPenalty
+from tfcap.rewards import Surprisal
+
+
+def log_probs(speaker):
+    """Of all captions, with gradients."""
+    state = speaker.begin(tiny.batch(1))
+    return ops.sum(speaker.log_probs(state, tiny.captions()[None])[0], axis=-1)
+
+
+def exact(speaker, reference=None):
+    """Entropy, or minus the divergence from a reference; and its gradient."""
+    with tf.GradientTape() as tape:
+        own = log_probs(speaker)
+        other = 0.0 if reference is None else log_probs(reference)
+        value = ops.sum(ops.exp(own) * (other - own))
+    return float(value), tape.gradient(value, speaker.table.value).numpy()
+
+
+@pytest.mark.parametrize("reference", [None, 7])
+def test_the_mean_and_its_gradient_are_the_exact_ones(reference):
+    speaker = tiny.TableSpeaker(2)
+    other = None if reference is None else tiny.TableSpeaker(reference)
+    reward = Surprisal() if other is None else KLPenalty(other)
+    value, gradient = exact(speaker, other)
+    objective = ScoreFunction(reward, decoder(3), LeaveOneOutBaseline())
+    episode = Episode(speaker, tiny.batch(4000))
+    rewards = np.array(reward(episode.rollout(decoder()), episode))
+    error = rewards.std() / np.sqrt(rewards.size)
+    assert abs(rewards.mean() - value) < 4.5 * error
+    found = estimates(speaker, objective)
+    error = found.std(0, ddof=1) / np.sqrt(len(found))
+    assert (np.abs(found.mean(0) - gradient) <= 4.5 * error + 1e-6).all()
+    assert error.max() < 0.05 * np.abs(gradient).max()
+
+
+def test_a_speaker_is_not_far_from_itself():
+    speaker = tiny.TableSpeaker(2)
+    episode = Episode(speaker, tiny.batch(50))
+    rewards = KLPenalty(speaker)(episode.rollout(decoder(2)), episode)
+    np.testing.assert_allclose(rewards, 0.0, atol=1e-5)
+
+
+def test_what_was_searched_is_scored_first():
+    speaker = tiny.TableSpeaker(2)
+    episode = Episode(speaker, tiny.batch(2))
+    said = episode.rollout(BeamSearch(3, 2))
+    np.testing.assert_allclose(
+        Surprisal()(said, episode), -np.array(said.scores), rtol=1e-5
+    )
+
+
+def test_what_scores_no_words_is_no_reference():
+    with pytest.raises(TypeError, match="`reference` must be a"):
+        KLPenalty(Surprisal())

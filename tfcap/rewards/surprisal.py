@@ -1,0 +1,41 @@
+"""How unexpected words are to their own speaker."""
+
+from keras import ops
+
+from tfcap.rewards.reward import Reward
+
+
+class Surprisal(Reward):
+    """Minus the log probability of a caption, in nats: an entropy bonus.
+
+    ```
+    E[reward] = entropy of the captions
+    gradient of the entropy = E[reward * gradient of log p(caption)]
+    ```
+
+    so that `ScoreFunction(reward + 0.01 * Surprisal(), ...)` is trained for
+    the reward and for the entropy of whole captions.
+
+    Args:
+        name: String. Defaults to `"surprisal"`.
+
+    Example:
+
+    >>> reward = tfcap.rewards.BLEU(4) + 0.01 * tfcap.rewards.Surprisal()
+    >>> reward.terms
+    ('bleu_4', 'surprisal')
+
+    Reference:
+
+    - Mnih et al., Asynchronous Methods for Deep Reinforcement Learning, ICML
+      2016
+    - Chen and Jin, Better Captioning with Sequence-Level Exploration, CVPR
+      2020, section 5.3, SLL-ME
+    """
+
+    def __init__(self, name="surprisal"):
+        self.name = name
+
+    def call(self, rollout, episode):
+        log_probs = ops.stop_gradient(episode.log_probs(rollout))
+        return -ops.sum(log_probs, axis=-1)
