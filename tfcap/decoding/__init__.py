@@ -5,6 +5,7 @@ from tfcap.decoding.candidate_scores import score_candidates
 from tfcap.decoding.decoder import Decoder
 from tfcap.decoding.greedy import Greedy
 from tfcap.decoding.ground_truth import GroundTruth
+from tfcap.decoding.mixed_prefix import MixedPrefix
 from tfcap.decoding.rollout import Rollout
 from tfcap.decoding.sample import Sample
 from tfcap.decoding.scheduled_sampling import ScheduledSampling

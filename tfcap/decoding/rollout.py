@@ -25,6 +25,8 @@ class Rollout(NamedTuple):
         states: Float tensor of shape `(B, S, T, D)`, what
             `state_vector()` makes of the state in which each word was drawn,
             without gradient; or `None`, where nobody asked for it.
+        given: Float tensor of shape `(B, S, T)`, 1 for words that the speaker
+            was given and did not choose; or `None`, where all are of a kind.
     """
 
     tokens: Any
@@ -34,6 +36,7 @@ class Rollout(NamedTuple):
     scores: Any = None
     discrete: bool = True
     states: Any = None
+    given: Any = None
 
     @property
     def heard(self):

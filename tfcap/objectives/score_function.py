@@ -115,19 +115,28 @@ class ScoreFunction(Estimator):
             advantage = advantage[..., None]
         log_probs = episode.log_probs(rollout)
         advantage = ops.stop_gradient(ops.cast(advantage, log_probs.dtype))
-        losses = -ops.sum(advantage * log_probs * rollout.mask, axis=-1)
+        counted = self.counted(rollout)
+        losses = -ops.sum(advantage * log_probs * counted, axis=-1)
         if self.normalize == "token":
-            losses = losses / self._mean_length(rollout, episode)
+            losses = losses / self._mean_length(counted, episode)
         elif self.normalize == "constant":
-            losses = losses / rollout.mask.shape[-1]
+            losses = losses / counted.shape[-1]
         if hasattr(self.baseline, "losses"):
-            fit = self.baseline.losses(rewards, baseline, rollout.mask)
-            losses = losses + fit
+            losses = losses + self.baseline.losses(rewards, baseline, counted)
         return losses, logs
 
-    def _mean_length(self, rollout, episode):
+    def counted(self, rollout):
+        """The words whose log probabilities count: `(B, S, T)`.
+
+        Of a rollout that was given some words, those that were drawn.
+        """
+        if rollout.given is None:
+            return rollout.mask
+        return rollout.mask * (1.0 - rollout.given)
+
+    def _mean_length(self, counted, episode):
         """Words per sequence over the global batch."""
-        lengths = ops.sum(rollout.mask, axis=-1)
+        lengths = ops.sum(counted, axis=-1)
         present = ops.broadcast_to(episode.present[:, None], ops.shape(lengths))
         mean = sum_over_replicas(mean_over_replicas(lengths, present))
         return ops.maximum(ops.stop_gradient(mean), 1.0)

@@ -15,7 +15,8 @@ class TeacherForcing(ScoreFunction):
         normalize: `"sequence"` or `"token"`. Defaults to `"sequence"`.
         name: String. Defaults to `"teacher_forcing"`.
         decoder: `tfcap.decoding.Decoder` of the references, such as
-            `tfcap.decoding.ScheduledSampling`. Defaults to `GroundTruth()`.
+            `tfcap.decoding.ScheduledSampling`; of `MixedPrefix`, the words
+            that it gives count. Defaults to `GroundTruth()`.
 
     Example:
 
@@ -33,6 +34,11 @@ class TeacherForcing(ScoreFunction):
             normalize=normalize,
             name=name,
         )
+
+    def counted(self, rollout):
+        if rollout.given is None:
+            return rollout.mask
+        return rollout.mask * rollout.given
 
     def values(self, episode):
         losses, _ = super().values(episode)

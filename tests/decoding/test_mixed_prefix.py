@@ -1,0 +1,109 @@
+"""Human words first, and then words of the speaker's own."""
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from tests import tiny
+from tests.objectives.test_score_function import Worth
+from tfcap.decoding import MixedPrefix
+from tfcap.decoding import Sample
+from tfcap.layers import Categorical
+from tfcap.objectives import Episode
+from tfcap.objectives import ScoreFunction
+from tfcap.objectives import TeacherForcing
+
+HUMAN = np.array([[[3, 4, 3, 2], [4, 2, 0, 0]], [[4, 4, 2, 0], [0, 0, 0, 0]]])
+
+
+def episode(speaker, rows=1):
+    human = np.tile(HUMAN, (rows, 1, 1))
+    return Episode(speaker, tiny.batch(len(human), human))
+
+
+def loss_and_gradient(objective, speaker):
+    with tf.GradientTape() as tape:
+        loss, _ = objective.loss(episode(speaker))
+    return float(loss), np.array(tape.gradient(loss, speaker.table.value))
+
+
+def test_the_whole_prefix_is_cross_entropy():
+    speaker, mixed = tiny.TableSpeaker(1), MixedPrefix(4, 4)
+    for normalize in ("sequence", "token"):
+        objective = TeacherForcing(normalize, decoder=mixed)
+        found = loss_and_gradient(objective, speaker)
+        expected = loss_and_gradient(TeacherForcing(normalize), speaker)
+        for ours, theirs in zip(found, expected):
+            np.testing.assert_allclose(ours, theirs, rtol=1e-5, atol=1e-6)
+
+
+def test_of_the_whole_prefix_nothing_is_left_to_reinforce():
+    speaker, mixed = tiny.TableSpeaker(1), MixedPrefix(4, 4)
+    loss, gradient = loss_and_gradient(ScoreFunction(Worth(), mixed), speaker)
+    assert loss == 0.0 and not gradient.any()
+
+
+def test_no_prefix_is_a_sample():
+    speaker, mixed = tiny.TableSpeaker(1), MixedPrefix(0, 3, seed=4)
+    sample = Sample(Categorical(seed=4), 2, 3)
+    found, plain = (
+        episode(speaker, 20).rollout(decoder) for decoder in (mixed, sample)
+    )
+    for name in ("tokens", "mask", "log_probs", "words", "scores"):
+        ours, theirs = getattr(found, name), np.array(getattr(plain, name))
+        # Where there is no reference, nothing is said.
+        theirs[1::2, 1] = 0
+        np.testing.assert_array_equal(ours, theirs)
+    assert not np.array(found.given).any()
+    loss, _ = loss_and_gradient(TeacherForcing(decoder=mixed), speaker)
+    assert loss == 0.0
+
+
+@pytest.mark.parametrize("max_length", [3, 4, 6])
+def test_a_prefix_is_given_and_the_rest_is_the_speakers(max_length):
+    speaker, mixed = tiny.TableSpeaker(1), MixedPrefix(2, max_length, seed=0)
+    said = episode(speaker, 200).rollout(mixed)
+    tokens, given = np.array(said.tokens), np.array(said.given)
+    human = np.tile(HUMAN, (200, 1, 1))[..., :2]
+    there = human > 0
+    np.testing.assert_array_equal(tokens[..., :2][there], human[there])
+    np.testing.assert_array_equal(given[..., :2], there)
+    assert not given[..., 2:].any()
+    # "4 2" has ended; the others go on in more than one way.
+    assert not tokens[::2, 1, 2:].any()
+    assert len({tuple(row) for row in tokens[::2, 0]}) > 1
+    words = np.array(said.words)
+    alive = np.array(said.mask) > 0
+    np.testing.assert_array_equal(words.argmax(-1)[alive], tokens[alive])
+
+
+def test_gradients_are_of_the_words_that_count():
+    speaker, mixed = tiny.TableSpeaker(1), MixedPrefix(2, 4, seed=0)
+    both = episode(speaker)
+    said = both.rollout(mixed)
+    scores, given = np.array(said.log_probs), np.array(said.given)
+    present = np.array(both.present)[:, None]
+    count = present.sum() * 2
+    cross, _ = TeacherForcing(decoder=mixed).loss(both)
+    expected = -((scores * given).sum(-1) * present).sum() / count
+    np.testing.assert_allclose(cross, expected, rtol=1e-5)
+    rewards = np.array(Worth()(said, both))
+    reinforced, _ = ScoreFunction(Worth(), mixed).loss(both)
+    own = (scores * (1 - given)).sum(-1)
+    expected = -(rewards * own * present).sum() / count
+    np.testing.assert_allclose(reinforced, expected, rtol=1e-5)
+
+
+def test_the_prefix_may_be_annealed():
+    speaker, mixed = tiny.TableSpeaker(1), MixedPrefix(4, 4)
+    objective = TeacherForcing(decoder=mixed)
+    assert mixed.channel in objective.layers()
+    mixed.prefix.assign(1)
+    given = np.array(episode(speaker).rollout(mixed).given)
+    assert given[..., 0].sum() == 3 and not given[..., 1:].any()
+
+
+@pytest.mark.parametrize("prefix", [-1, 1.5, None])
+def test_what_is_no_number_of_words_is_refused(prefix):
+    with pytest.raises(ValueError, match="`prefix` must be a number"):
+        MixedPrefix(prefix)

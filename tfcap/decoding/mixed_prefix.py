@@ -1,0 +1,121 @@
+"""Human words first, and then words of the speaker's own."""
+
+from keras import ops
+
+from tfcap.decoding.decoder import Decoder
+from tfcap.decoding.decoder import check_max_length
+from tfcap.decoding.unroll import unroll
+from tfcap.layers import Categorical
+
+
+class MixedPrefix(Decoder):
+    """Gives the first words of the references, and samples the rest.
+
+    `TeacherForcing` of such a decoder counts the words that were given,
+    `ScoreFunction` those that were drawn: together, MIXER,
+
+    ```
+    mixed = MixedPrefix(prefix=13)
+    objective = 0.5 * TeacherForcing(decoder=mixed)
+        + 0.5 * ScoreFunction(reward, mixed, baseline)
+    ```
+
+    Where a reference ends before the prefix does, so does the sequence.
+
+    Args:
+        prefix: Integer, how many words are given, held in a variable,
+            `decoder.prefix`, that a callback may assign during training. In
+            MIXER it falls from the whole length to 0.
+        max_length: Integer `T`, number of words with the end token. References
+            are cut, or go on as the speaker likes, where they are of another
+            length.
+        seed: Integer, optional seed of the words that are drawn.
+
+    Example:
+
+    >>> decoder = tfcap.decoding.MixedPrefix(prefix=16)
+    >>> callback = tfcap.training.Anneal(
+    ...     decoder.prefix, lambda step: 16 - 3 * (step // 1000), name="prefix"
+    ... )
+
+    Reference:
+
+    - Ranzato et al., Sequence Level Training with Recurrent Neural Networks,
+      ICLR 2016, section 3.2.2
+    """
+
+    def __init__(self, prefix, max_length=16, seed=None):
+        check_max_length(max_length)
+        if not isinstance(prefix, int) or prefix < 0:
+            raise ValueError(
+                "`prefix` must be a number of words, 0 or more. Received: "
+                f"prefix={prefix!r}."
+            )
+        self.max_length = max_length
+        self.channel = _OwnWords(prefix, seed=seed)
+
+    @property
+    def prefix(self):
+        """The variable that holds the current number of words."""
+        return self.channel.prefix
+
+    def decode(self, speaker, state, references=None, training=False):
+        _, samples, length = references.shape
+        lack = max(self.max_length - length, 0)
+        rows = ops.cast(ops.reshape(references, (-1, length)), "int32")
+        rows = ops.pad(rows, [(0, 0), (0, lack)])[:, : self.max_length]
+        place = iter(range(self.max_length))
+
+        def draw(logits):
+            t = next(place)
+            given = ops.cast(t, "float32") < self.prefix
+            # Of a reference that goes no further, nothing can be given.
+            given = ops.logical_and(given, rows[:, t] > 0)
+            words, ids = self.channel.draw(logits)
+            ids = ops.where(given, rows[:, t], ops.cast(ids, "int32"))
+            told = ops.one_hot(rows[:, t], logits.shape[-1], dtype=words.dtype)
+            return ops.where(given[:, None], told, words), ids
+
+        with self.channel.decoding(ops.shape(rows)[0]):
+            rollout = unroll(
+                speaker,
+                state,
+                draw,
+                num_samples=samples,
+                max_length=self.max_length,
+                relaxed=False,
+                training=training,
+            )
+        human = ops.reshape(rows, (-1, samples, self.max_length)) > 0
+        places = ops.arange(self.max_length, dtype="float32")
+        given = ops.logical_and(places < self.prefix, human)
+        given = ops.cast(given, rollout.mask.dtype) * rollout.mask
+        return _only_where(ops.any(human, axis=-1), rollout, given)
+
+
+def _only_where(there, rollout, given):
+    """Nothing is said where there is no reference."""
+    there = ops.cast(there, rollout.mask.dtype)[..., None]
+    return rollout._replace(
+        tokens=rollout.tokens * ops.cast(there, rollout.tokens.dtype),
+        mask=rollout.mask * there,
+        words=rollout.words * ops.cast(there, rollout.words.dtype)[..., None],
+        log_probs=rollout.log_probs * there,
+        scores=rollout.scores * there[..., 0],
+        given=given,
+    )
+
+
+class _OwnWords(Categorical):
+    """Words of the speaker's own, and where they begin."""
+
+    def __init__(self, prefix, **kwargs):
+        super().__init__(**kwargs)
+        self.prefix = self.add_weight(
+            shape=(),
+            initializer=lambda shape, dtype: ops.cast(prefix, dtype),
+            dtype="float32",
+            trainable=False,
+            autocast=False,
+            name="prefix",
+        )
