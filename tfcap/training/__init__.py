@@ -4,6 +4,8 @@ from tfcap.training.anneal import Anneal
 from tfcap.training.checkpoint import RunCheckpoint
 from tfcap.training.checkpoint import fit
 from tfcap.training.collapse_warning import CollapseWarning
+from tfcap.training.diversity_report import DiversityReport
+from tfcap.training.diversity_report import evaluate_diversity
 from tfcap.training.exponential_temperature import ExponentialTemperature
 from tfcap.training.game import Game
 from tfcap.training.game import Player

@@ -1,0 +1,144 @@
+"""Several captions of every image: how good, and how different."""
+
+from dataclasses import dataclass
+
+import keras
+import numpy as np
+import tensorflow as tf
+
+from tfcap.text import caption_tokenize_batch
+from tfcap.text import cider_d
+from tfcap.text import distinct_n
+from tfcap.text import mutual_bleu
+
+TITLES = {
+    "mean_cider_d": "mean CIDEr-D",
+    "best_cider_d": "best CIDEr-D",
+    "div_1": "Div-1",
+    "div_2": "Div-2",
+    "mutual_bleu_4": "mBLEU-4",
+}
+
+
+@dataclass(frozen=True)
+class DiversityReport:
+    """What `evaluate_diversity()` found.
+
+    Attributes:
+        scores: Dict of floats: `"mean_cider_d"` over all captions,
+            `"best_cider_d"` over the best one of each image, `"div_1"` and
+            `"div_2"`, more is more diverse, and `"mutual_bleu_4"`, less is.
+        captions: List of M lists of S strings.
+    """
+
+    scores: dict
+    captions: list
+
+    def table(self):
+        """The scores as text of two lines."""
+        names = [name for name in TITLES if name in self.scores]
+        cells = [(TITLES[name], f"{self.scores[name]:.4f}") for name in names]
+        widths = [max(map(len, pair)) for pair in cells]
+        return "\n".join(
+            "  ".join(f"{text:>{width}}" for text, width in zip(row, widths))
+            for row in zip(*cells)
+        )
+
+    def __str__(self):
+        return self.table()
+
+
+def evaluate_diversity(
+    speaker,
+    batches,
+    decoder,
+    texts=None,
+    vocabulary=None,
+    batch_size=None,
+    verbose=0,
+):
+    """Says several captions of every image, and how diverse they are.
+
+    Args:
+        speaker: `tfcap.decoding.Speaker`.
+        batches: `tfcap.data.CaptionBatches` of the split.
+        decoder: `tfcap.decoding.Decoder` of two sequences a row or more:
+            `Sample(num_samples=5)` for random samples, `BeamSearch(5)` for
+            beams, or either with their restrictions.
+        texts: List of M lists of strings, the human captions. Defaults to
+            those of the batches.
+        vocabulary: `tfcap.text.Vocabulary`. Defaults to that of the batches.
+        batch_size: Integer. Defaults to that of the batches.
+        verbose: 1 for a progress bar, 0 for silence.
+
+    Returns:
+        `DiversityReport`. Document frequencies are of `texts`.
+
+    Raises:
+        ValueError: If the decoder says one caption of an image, or the texts
+            are of another number of images.
+
+    Example:
+
+    >>> report = tfcap.training.DiversityReport(
+    ...     {"mean_cider_d": 0.68, "div_1": 0.29}, [["a dog", "a cat"]]
+    ... )
+    >>> print(report)
+    mean CIDEr-D   Div-1
+          0.6800  0.2900
+
+    Reference:
+
+    - Chen and Jin, Better Captioning with Sequence-Level Exploration, CVPR
+      2020, section 5.1: five random samples or five beams of every image
+    """
+    texts = batches.captions.texts if texts is None else texts
+    if vocabulary is None:
+        vocabulary = batches.captions.vocabulary
+    tokens = _speak(speaker, batches, decoder, len(texts), batch_size, verbose)
+    images, samples, length = tokens.shape
+    if images != len(texts):
+        raise ValueError(
+            "`texts` must hold a list of captions for each image of "
+            f"`batches`. Received: {len(texts)} lists, {images} images."
+        )
+    if samples < 2:
+        raise ValueError(
+            "`decoder` must say two captions of an image or more. Received: "
+            f"{type(decoder).__name__} with one. Set `num_samples` or `width`."
+        )
+    said = vocabulary.decode_batch(tokens.reshape(-1, length))
+    words = caption_tokenize_batch(said)
+    sets = [words[i : i + samples] for i in range(0, len(words), samples)]
+    human = [caption_tokenize_batch(row) for row in texts]
+    # One caption of every image at a time: the weight of an n-gram that
+    # nobody says hangs on their number.
+    ciders = [cider_d(words[i::samples], human).each for i in range(samples)]
+    ciders = np.stack(ciders, axis=1)
+    scores = {
+        "mean_cider_d": ciders.mean(),
+        "best_cider_d": ciders.max(axis=1).mean(),
+        "div_1": distinct_n(sets, 1).corpus,
+        "div_2": distinct_n(sets, 2).corpus,
+        "mutual_bleu_4": mutual_bleu(sets, 4)[-1].corpus,
+    }
+    scores = {name: float(value) for name, value in scores.items()}
+    captions = [said[i : i + samples] for i in range(0, len(said), samples)]
+    return DiversityReport(scores, captions)
+
+
+def _speak(speaker, batches, decoder, size, batch_size, verbose):
+    """Tokens `(M, S, T)` of a whole split."""
+
+    @tf.function(reduce_retracing=True)
+    def decode(inputs):
+        state = speaker.begin(inputs, training=False)
+        return decoder.decode(speaker, state, training=False).tokens
+
+    progress = keras.utils.Progbar(size, verbose=verbose, unit_name="image")
+    parts = []
+    for inputs, _ in batches.evaluation(batch_size):
+        inputs = keras.tree.map_structure(tf.convert_to_tensor, inputs)
+        parts.append(np.asarray(decode(inputs)))
+        progress.update(min(size, sum(map(len, parts))))
+    return np.concatenate(parts)
