@@ -9,8 +9,8 @@ import argparse
 import os
 import sys
 
-from tfcap.recipes.captioning.tradeoff_figure import write_curve_figure
-from tfcap.recipes.captioning.tradeoff_tables import curve_tables
+from tensorboard_plugin_tfcap.tradeoff.figure import write_curve_figure
+from tensorboard_plugin_tfcap.tradeoff.tables import curve_tables
 from tfcap.training import load_records
 
 FORMS = {

@@ -8,10 +8,10 @@ same panels.
 import os
 import textwrap
 
-from tfcap.recipes.captioning.tradeoff_panels import curve_panels
-from tfcap.recipes.captioning.tradeoff_picture import write_picture
-from tfcap.recipes.captioning.tradeoff_style import LEGEND
-from tfcap.recipes.captioning.tradeoff_style import style
+from tensorboard_plugin_tfcap.tradeoff.panels import curve_panels
+from tensorboard_plugin_tfcap.tradeoff.picture import write_picture
+from tensorboard_plugin_tfcap.tradeoff.style import LEGEND
+from tensorboard_plugin_tfcap.tradeoff.style import style
 
 
 def curve_figure(records, title="", **options):

@@ -4,9 +4,9 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from tfcap.metrics.curve import Curve
-from tfcap.metrics.intervals import Interval
-from tfcap.metrics.intervals import mean_interval
+from tensorboard_plugin_tfcap.tradeoff.curve import Curve
+from tensorboard_plugin_tfcap.tradeoff.intervals import Interval
+from tensorboard_plugin_tfcap.tradeoff.intervals import mean_interval
 
 #: What is read off, and along which values.
 ALONG = {"recall": "naturalness", "naturalness": "recall"}

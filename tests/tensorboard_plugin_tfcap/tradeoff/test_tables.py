@@ -1,11 +1,11 @@
 import pytest
 
+from tensorboard_plugin_tfcap.tradeoff.tables import operating_point
 from tests.recipes.captioning.tiny_records import RECORDS
 from tests.recipes.captioning.tiny_records import line
 from tests.recipes.captioning.tiny_records import without
 from tfcap.metrics import Curve
 from tfcap.recipes.captioning import curve_tables
-from tfcap.recipes.captioning.tradeoff_tables import operating_point
 
 
 def tables(records=RECORDS, **options):

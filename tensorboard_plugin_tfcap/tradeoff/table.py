@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from tfcap.recipes.markdown_table import markdown_table
+from tensorboard_plugin_tfcap.tradeoff.markdown_table import markdown_table
 
 _LATEX = {
     "\\": r"\textbackslash{}",

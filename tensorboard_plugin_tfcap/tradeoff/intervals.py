@@ -120,8 +120,8 @@ def student_t_quantile(probability, freedom):
 
     Example:
 
-    >>> from tfcap.metrics.intervals import student_t_quantile
-    >>> print(round(student_t_quantile(0.975, 4), 4))
+    >>> from tensorboard_plugin_tfcap.tradeoff import intervals
+    >>> print(round(intervals.student_t_quantile(0.975, 4), 4))
     2.7764
 
     Reference:

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from tfcap.recipes.html_page import picture
-from tfcap.recipes.html_page import write_html
+from tensorboard_plugin_tfcap.html_page import picture
+from tensorboard_plugin_tfcap.html_page import write_html
 
 
 def pixels(tag):

@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from tensorboard_plugin_tfcap.tradeoff.methods import TITLES
+from tensorboard_plugin_tfcap.tradeoff.style import style
 from tests.recipes.captioning.tiny_records import RECORDS
 from tests.recipes.captioning.tiny_records import line
 from tfcap.recipes.captioning import curve_figure
 from tfcap.recipes.captioning import write_curve_figure
-from tfcap.recipes.captioning.tradeoff_methods import TITLES
-from tfcap.recipes.captioning.tradeoff_style import style
 
 
 def marked(figure):

@@ -1,4 +1,4 @@
-from tfcap.recipes.markdown_table import markdown_table
+from tensorboard_plugin_tfcap.tradeoff.markdown_table import markdown_table
 
 
 def test_columns_are_aligned():

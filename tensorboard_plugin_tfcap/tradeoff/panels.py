@@ -6,14 +6,14 @@ from dataclasses import field
 
 import numpy as np
 
-from tfcap.metrics import compare_curves
-from tfcap.metrics import curve_overlap
-from tfcap.recipes.captioning.tradeoff_methods import HUMAN
-from tfcap.recipes.captioning.tradeoff_methods import NATURALNESS
-from tfcap.recipes.captioning.tradeoff_methods import by_method
-from tfcap.recipes.captioning.tradeoff_methods import curves_of
-from tfcap.recipes.captioning.tradeoff_methods import measured
-from tfcap.recipes.captioning.tradeoff_methods import rho_curves
+from tensorboard_plugin_tfcap.tradeoff.curve_comparison import compare_curves
+from tensorboard_plugin_tfcap.tradeoff.curve_comparison import curve_overlap
+from tensorboard_plugin_tfcap.tradeoff.methods import HUMAN
+from tensorboard_plugin_tfcap.tradeoff.methods import NATURALNESS
+from tensorboard_plugin_tfcap.tradeoff.methods import by_method
+from tensorboard_plugin_tfcap.tradeoff.methods import curves_of
+from tensorboard_plugin_tfcap.tradeoff.methods import measured
+from tensorboard_plugin_tfcap.tradeoff.methods import rho_curves
 
 #: Panels of the paper's figure, and what each sets the recall against.
 LETTERS = dict(zip(NATURALNESS, "abcde"))

@@ -1,18 +1,18 @@
 import pytest
 
+from tensorboard_plugin_tfcap.tradeoff.methods import TITLES
+from tensorboard_plugin_tfcap.tradeoff.methods import by_method
+from tensorboard_plugin_tfcap.tradeoff.methods import curves_of
+from tensorboard_plugin_tfcap.tradeoff.methods import method_title
+from tensorboard_plugin_tfcap.tradeoff.methods import rho_curves
+from tensorboard_plugin_tfcap.tradeoff.published import ABLATION
+from tensorboard_plugin_tfcap.tradeoff.published import AT_CIDER
+from tensorboard_plugin_tfcap.tradeoff.published import AT_RECALL
+from tensorboard_plugin_tfcap.tradeoff.published import CLAIMS
+from tensorboard_plugin_tfcap.tradeoff.published import HUMAN_CAPTIONS
 from tests.recipes.captioning.tiny_records import RECORDS
 from tests.recipes.captioning.tiny_records import line
 from tests.recipes.captioning.tiny_records import without
-from tfcap.recipes.captioning.tradeoff_methods import TITLES
-from tfcap.recipes.captioning.tradeoff_methods import by_method
-from tfcap.recipes.captioning.tradeoff_methods import curves_of
-from tfcap.recipes.captioning.tradeoff_methods import method_title
-from tfcap.recipes.captioning.tradeoff_methods import rho_curves
-from tfcap.recipes.captioning.tradeoff_published import ABLATION
-from tfcap.recipes.captioning.tradeoff_published import AT_CIDER
-from tfcap.recipes.captioning.tradeoff_published import AT_RECALL
-from tfcap.recipes.captioning.tradeoff_published import CLAIMS
-from tfcap.recipes.captioning.tradeoff_published import HUMAN_CAPTIONS
 
 
 def test_methods_have_the_titles_of_the_paper():

@@ -15,8 +15,8 @@ def markdown_table(head, rows, numbers=True):
 
     Example:
 
-    >>> from tfcap.recipes.markdown_table import markdown_table
-    >>> print(markdown_table(["row", "R@1"], [["lf_g", "41.83"]]))
+    >>> from tensorboard_plugin_tfcap.tradeoff import markdown_table
+    >>> print(markdown_table.markdown_table(["row", "R@1"], [["lf_g", "41.83"]]))
     | row  |   R@1 |
     |------|------:|
     | lf_g | 41.83 |

@@ -1,6 +1,6 @@
 """How methods are drawn, the same in every figure."""
 
-from tfcap.recipes.captioning.tradeoff_methods import TITLES
+from tensorboard_plugin_tfcap.tradeoff.methods import TITLES
 
 #: Colors that color-blind people tell apart (Okabe and Ito).
 COLORS = (
@@ -44,7 +44,10 @@ def style(title):
         Color, and the names of its marker and dash in Matplotlib and Plotly.
     """
     known = list(TITLES.values())
-    base = title.removesuffix(" (code)").split(",")[0]
+    base = title.removesuffix(" (code)")
+    if base not in known:
+        # One of several curves of a method, such as those of a temperature.
+        base = base.split(", ")[0]
     # A method that is not known takes its place from its letters.
     place = known.index(base) if base in known else sum(map(ord, title))
     turn = place // len(COLORS) + title.endswith(" (code)")

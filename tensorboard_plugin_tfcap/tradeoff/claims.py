@@ -1,20 +1,20 @@
 """What a sweep says of the paper's claims, and all of its points."""
 
-from tfcap.metrics import compare_curves
-from tfcap.metrics import curve_overlap
-from tfcap.metrics import mean_interval
-from tfcap.recipes.captioning.tradeoff_cells import cell
-from tfcap.recipes.captioning.tradeoff_cells import found_cell
-from tfcap.recipes.captioning.tradeoff_cells import found_on
-from tfcap.recipes.captioning.tradeoff_cells import not_reached
-from tfcap.recipes.captioning.tradeoff_cells import number
-from tfcap.recipes.captioning.tradeoff_cells import seeds_cell
-from tfcap.recipes.captioning.tradeoff_methods import TITLES
-from tfcap.recipes.captioning.tradeoff_methods import measured
-from tfcap.recipes.captioning.tradeoff_methods import method_title
-from tfcap.recipes.captioning.tradeoff_methods import rho_curves
-from tfcap.recipes.captioning.tradeoff_published import CLAIMS
-from tfcap.recipes.captioning.tradeoff_table import TradeoffTable
+from tensorboard_plugin_tfcap.tradeoff.cells import cell
+from tensorboard_plugin_tfcap.tradeoff.cells import found_cell
+from tensorboard_plugin_tfcap.tradeoff.cells import found_on
+from tensorboard_plugin_tfcap.tradeoff.cells import not_reached
+from tensorboard_plugin_tfcap.tradeoff.cells import number
+from tensorboard_plugin_tfcap.tradeoff.cells import seeds_cell
+from tensorboard_plugin_tfcap.tradeoff.curve_comparison import compare_curves
+from tensorboard_plugin_tfcap.tradeoff.curve_comparison import curve_overlap
+from tensorboard_plugin_tfcap.tradeoff.intervals import mean_interval
+from tensorboard_plugin_tfcap.tradeoff.methods import TITLES
+from tensorboard_plugin_tfcap.tradeoff.methods import measured
+from tensorboard_plugin_tfcap.tradeoff.methods import method_title
+from tensorboard_plugin_tfcap.tradeoff.methods import rho_curves
+from tensorboard_plugin_tfcap.tradeoff.published import CLAIMS
+from tensorboard_plugin_tfcap.tradeoff.table import TradeoffTable
 
 RECALLS = ("r@1", "r@5", "r@10")
 #: Columns of the table of all points, and how many digits they have.

@@ -4,8 +4,8 @@ import textwrap
 
 import numpy as np
 
-from tfcap.recipes.captioning.tradeoff_style import LEGEND
-from tfcap.recipes.captioning.tradeoff_style import style
+from tensorboard_plugin_tfcap.tradeoff.style import LEGEND
+from tensorboard_plugin_tfcap.tradeoff.style import style
 
 
 def write_picture(path, panels, title=""):
