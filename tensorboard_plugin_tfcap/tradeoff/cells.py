@@ -14,10 +14,12 @@ def cell(interval, digits, sign=""):
     return f"{text} [{interval.low:{form}}, {interval.high:{form}}]"
 
 
-def found_cell(compared, row, digits):
+def found_cell(compared, row, digits, none="-"):
     """The cell of a row of `compare_curves()`, which may lack it."""
     point = compared.get(row)
-    return "-" if point is None else cell(point.interval, digits)
+    if point is None or math.isnan(point.interval.mean):
+        return none
+    return cell(point.interval, digits)
 
 
 def seeds_cell(points):

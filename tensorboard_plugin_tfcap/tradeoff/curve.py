@@ -4,6 +4,8 @@ import warnings
 
 import numpy as np
 
+from tensorboard_plugin_tfcap.tradeoff.front import pareto_front
+
 #: Which of several crossings is read off.
 CROSSINGS = ("first", "last", "mean")
 
@@ -164,11 +166,7 @@ class Curve:
         >>> curve.pareto()
         array([1, 2])
         """
-        x, y = self.naturalness, self.recall
-        as_good = (x >= x[:, None]) & (y >= y[:, None])
-        better = (x > x[:, None]) | (y > y[:, None])
-        places = np.flatnonzero(~(as_good & better).any(axis=1))
-        return places[np.lexsort((-y[places], -x[places]))]
+        return pareto_front(self.naturalness, self.recall)
 
     def area(self, low=None, high=None):
         """Area under the recall between two values of naturalness.

@@ -6,12 +6,11 @@ same panels.
 """
 
 import os
-import textwrap
 
 from tensorboard_plugin_tfcap.tradeoff.panels import curve_panels
 from tensorboard_plugin_tfcap.tradeoff.picture import write_picture
+from tensorboard_plugin_tfcap.tradeoff.plotly_figure import panels_figure
 from tensorboard_plugin_tfcap.tradeoff.style import LEGEND
-from tensorboard_plugin_tfcap.tradeoff.style import style
 
 
 def curve_figure(records, title="", **options):
@@ -49,39 +48,10 @@ def curve_figure(records, title="", **options):
       2019, Figure 3
     """
     # Imported here: who trains need not draw.
-    from plotly.subplots import make_subplots
+    import plotly.graph_objects as go
 
     panels = curve_panels(records, **options)
-    figure = make_subplots(
-        rows=2,
-        cols=3,
-        subplot_titles=[panel.title for panel in panels],
-        horizontal_spacing=0.07,
-        vertical_spacing=0.16,
-    )
-    shown = set()
-    for place, panel in enumerate(panels):
-        where = {"row": place // 3 + 1, "col": place % 3 + 1}
-        for line in panel.lines:
-            for trace in _traces(line, legend=line.title not in shown):
-                figure.add_trace(trace, **where)
-            shown.add(line.title)
-        figure.update_xaxes(title_text=panel.x, **where)
-        figure.update_yaxes(title_text=panel.y, **where)
-        _note(figure, panel, place, where)
-    figure.update_layout(
-        template="plotly_white",
-        title_text=title or None,
-        legend={
-            "orientation": "h",
-            "y": -0.12,
-            "title": {"text": LEGEND, "side": "top"},
-        },
-        hovermode="closest",
-        height=820,
-        margin={"t": 90 if title else 50},
-    )
-    return figure
+    return go.Figure(panels_figure(panels, title, LEGEND))
 
 
 def write_curve_figure(path, records, title="", **options):
@@ -121,64 +91,3 @@ def write_curve_figure(path, records, title="", **options):
             "`path` must end in .html, .png, .svg or .pdf. Received: "
             f"path={path!r}."
         )
-
-
-def _traces(line, legend):
-    import plotly.graph_objects as go
-
-    color, (_, marker), (_, dash) = style(line.title)
-    for x, y in line.seeds if len(line.seeds) > 1 else ():
-        yield go.Scatter(
-            x=x,
-            y=y,
-            mode="lines",
-            line={"color": color, "width": 1, "dash": dash},
-            opacity=0.3,
-            legendgroup=line.title,
-            showlegend=False,
-            hoverinfo="skip",
-        )
-    symbols = [marker if whole else f"{marker}-open" for whole in line.whole]
-    bars = None
-    if line.low is not None:
-        bars = {"array": line.high - line.y, "arrayminus": line.y - line.low}
-    yield go.Scatter(
-        x=line.x,
-        y=line.y,
-        error_y=bars,
-        mode="lines+markers",
-        name=line.title,
-        legendgroup=line.title,
-        showlegend=legend,
-        line={"color": color, "width": 2, "dash": dash},
-        marker={"symbol": symbols, "size": 8},
-        text=line.labels,
-        hovertemplate="%{text}<br>%{x:.4g}, %{y:.2f}<extra>%{fullData.name}"
-        "</extra>",
-    )
-
-
-def _note(figure, panel, place, where):
-    """Says in a panel what is absent from it."""
-    if not panel.note:
-        return
-    axis = "" if place == 0 else place + 1
-    # Of the paper: an axis without a line in it has no place of its own.
-    left, right = figure.layout[f"xaxis{axis}"].domain
-    bottom, top = figure.layout[f"yaxis{axis}"].domain
-    empty = not panel.lines
-    figure.add_annotation(
-        text="<br>".join(textwrap.wrap(panel.note, 44)),
-        xref="paper",
-        yref="paper",
-        x=(left + right) / 2 if empty else left,
-        y=(bottom + top) / 2 if empty else bottom,
-        align="center" if empty else "left",
-        xanchor="center" if empty else "left",
-        yanchor="middle" if empty else "bottom",
-        showarrow=False,
-    )
-    if empty:
-        # An empty frame would look like a measurement.
-        figure.update_xaxes(visible=False, **where)
-        figure.update_yaxes(visible=False, **where)

@@ -16,7 +16,8 @@ def markdown_table(head, rows, numbers=True):
     Example:
 
     >>> from tensorboard_plugin_tfcap.tradeoff import markdown_table
-    >>> print(markdown_table.markdown_table(["row", "R@1"], [["lf_g", "41.83"]]))
+    >>> rows = [["lf_g", "41.83"]]
+    >>> print(markdown_table.markdown_table(["row", "R@1"], rows))
     | row  |   R@1 |
     |------|------:|
     | lf_g | 41.83 |

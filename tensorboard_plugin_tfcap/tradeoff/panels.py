@@ -2,12 +2,13 @@
 
 import math
 from dataclasses import dataclass
-from dataclasses import field
 
 import numpy as np
 
 from tensorboard_plugin_tfcap.tradeoff.curve_comparison import compare_curves
 from tensorboard_plugin_tfcap.tradeoff.curve_comparison import curve_overlap
+from tensorboard_plugin_tfcap.tradeoff.lines import Line
+from tensorboard_plugin_tfcap.tradeoff.lines import mean_line
 from tensorboard_plugin_tfcap.tradeoff.methods import HUMAN
 from tensorboard_plugin_tfcap.tradeoff.methods import NATURALNESS
 from tensorboard_plugin_tfcap.tradeoff.methods import by_method
@@ -17,31 +18,6 @@ from tensorboard_plugin_tfcap.tradeoff.methods import rho_curves
 
 #: Panels of the paper's figure, and what each sets the recall against.
 LETTERS = dict(zip(NATURALNESS, "abcde"))
-
-
-@dataclass(frozen=True)
-class Line:
-    """One method in one panel.
-
-    Args:
-        title: String.
-        x: Float array of shape `(n,)`, means over seeds.
-        y: Float array of shape `(n,)`.
-        labels: List of `n` strings, what each point is.
-        whole: Boolean array of shape `(n,)`, whether all seeds are in it.
-        seeds: List of pairs of arrays, the same of each seed by itself.
-        low: Float array of shape `(n,)`, lower bounds of `y`, or `None`.
-        high: Float array of shape `(n,)`, upper bounds.
-    """
-
-    title: str
-    x: np.ndarray
-    y: np.ndarray
-    labels: list
-    whole: np.ndarray
-    seeds: list = field(default_factory=list)
-    low: np.ndarray | None = None
-    high: np.ndarray | None = None
 
 
 @dataclass(frozen=True)
@@ -64,7 +40,7 @@ class Panel:
     note: str = ""
 
 
-def curve_panels(records, recall="r@10", rho=0.25, cider=None):
+def curve_panels(records, recall="r@10", rho=0.25, cider=None, spread="points"):
     """The panels of the paper's Figure 3.
 
     (a-e) recall against each measure of naturalness, a line for each method,
@@ -79,6 +55,8 @@ def curve_panels(records, recall="r@10", rho=0.25, cider=None):
             Defaults to `0.25`.
         cider: Float, the CIDEr-D of (f); by default the greatest that all its
             curves reach, as in the paper.
+        spread: How seeds are shown, one of `lines.SPREADS`. Defaults to
+            `"points"`, each by itself.
 
     Returns:
         List of six `Panel`.
@@ -108,11 +86,11 @@ def curve_panels(records, recall="r@10", rho=0.25, cider=None):
             "`records` must hold a point of a speaker. Received: none."
         )
     groups = by_method(records, rho)
-    panels = [_against(groups, name, recall) for name in NATURALNESS]
+    panels = [_against(groups, name, recall, spread) for name in NATURALNESS]
     return [*panels, _against_rho(records, recall, cider)]
 
 
-def _against(groups, naturalness, recall):
+def _against(groups, naturalness, recall, spread):
     title = f"({LETTERS[naturalness]}) {NATURALNESS[naturalness]}"
     curves, lacking = curves_of(groups, naturalness, recall)
     count = sum(map(len, groups.values()))
@@ -124,32 +102,16 @@ def _against(groups, naturalness, recall):
             for name, bad in lacking.items()
         )
     lines = [
-        _line(name, by_seed, measured(groups[name][0], "lambda"))
+        mean_line(name, by_seed, _weight(groups[name]), spread)
         for name, by_seed in curves.items()
     ]
     return Panel(title, NATURALNESS[naturalness], _recall(recall), lines, note)
 
 
-def _line(title, by_seed, weighted):
-    """Means over seeds at each lambda, and the seeds themselves."""
-    places = np.unique(np.concatenate([c.parameter for c in by_seed.values()]))
-    x, y, labels, counts = [], [], [], []
-    for place in places:
-        at = [(c, c.parameter == place) for c in by_seed.values()]
-        there = [(c, here) for c, here in at if here.any()]
-        x.append(np.mean([c.naturalness[here] for c, here in there]))
-        y.append(np.mean([c.recall[here] for c, here in there]))
-        counts.append(len(there))
-        weight = f"\u03bb = {place:.6g}, " if weighted else ""
-        labels.append(f"{weight}{len(there)} of {len(by_seed)} seeds")
-    return Line(
-        title,
-        np.array(x),
-        np.array(y),
-        labels,
-        np.array(counts) == len(by_seed),
-        [(c.naturalness, c.recall) for c in by_seed.values()],
-    )
+def _weight(records):
+    """Names places on a curve by lambda, where it has one."""
+    weighted = measured(records[0], "lambda")
+    return lambda place: f"\u03bb = {place:.6g}" if weighted else ""
 
 
 def _against_rho(records, recall, cider):
@@ -219,6 +181,8 @@ def _rho_line(title, found):
         ],
         low,
         high,
+        places=np.array(list(points)),
+        names=[f"\u03c1 = {rho:g}" for rho in points],
     )
 
 

@@ -1,6 +1,9 @@
 """A table in the three forms in which it is read."""
 
+import csv
+import io
 from dataclasses import dataclass
+from dataclasses import field
 
 from tensorboard_plugin_tfcap.tradeoff.markdown_table import markdown_table
 
@@ -31,6 +34,8 @@ class TradeoffTable:
         head: List of strings.
         rows: List of lists of as many strings.
         notes: List of sentences that go below.
+        best: List of pairs of a row and a column, of cells to set bold.
+            Defaults to none.
 
     Example:
 
@@ -51,6 +56,7 @@ class TradeoffTable:
     head: list
     rows: list
     notes: list
+    best: list = field(default_factory=list)
 
     def __str__(self):
         lines = [self.head, *self.rows]
@@ -67,15 +73,16 @@ class TradeoffTable:
 
     def markdown(self):
         """The table in Markdown, which also reads well as it is."""
-        table = markdown_table(self.head, self.rows)
+        table = markdown_table(self.head, self._bold("**{}**".format))
         title = f"{self.name}: {self.title}"
         return "\n".join([title, "", table, *self._below("- {}")])
 
     def latex(self):
         """The table in LaTeX; it needs the package `booktabs`."""
+        marked = self._bold(r"\textbf{{{}}}".format, _escape)
         head, *rows = [
-            " & ".join(map(_escape, line)) + r" \\"
-            for line in (self.head, *self.rows)
+            " & ".join(line) + r" \\"
+            for line in (map(_escape, self.head), *marked)
         ]
         title = self.title[:1].upper() + self.title[1:]
         caption = " ".join([f"{title}.", *self.notes])
@@ -94,6 +101,19 @@ class TradeoffTable:
                 r"\end{table}",
             ]
         )
+
+    def csv(self):
+        """The table as comma-separated values, without its notes."""
+        file = io.StringIO()
+        csv.writer(file, lineterminator="\n").writerows([self.head, *self.rows])
+        return file.getvalue()
+
+    def _bold(self, bold, escape=str):
+        """The rows, their best cells bold."""
+        rows = [list(map(escape, row)) for row in self.rows]
+        for row, column in self.best:
+            rows[row][column] = bold(rows[row][column])
+        return rows
 
     def _below(self, form):
         return ["", *map(form.format, self.notes)] if self.notes else []
