@@ -110,6 +110,11 @@ def metric_order(metric):
     return ROLES.index(metric.role), prefix != "", prefix, place, metric.name
 
 
+def metric_pool(name):
+    """What a metric is of, by the words before its name: `"human "`."""
+    return _split(name)[0]
+
+
 def _split(name):
     """A name's prefixes, as words, and its end."""
     base, words = name, ""

@@ -4,6 +4,11 @@ Vered et al., ICCV 2019. All on COCO, by the split of Vedantam and of Luo; the
 paper's CIDEr is what is CIDEr-D here.
 """
 
+from dataclasses import dataclass
+
+#: Where they are from.
+PAPER = "Vered et al. 2019, on COCO"
+
 #: Table 1, naturalness at recall@5 = 80 %.
 AT_RECALL = {
     "psst_multinomial": (1.119, 0.322, 0.264, 0.544, 0.206),
@@ -61,3 +66,46 @@ CLAIMS = (
     ("st_multinomial", "luo2018"),
     ("reinforce_joint", "luo2018"),
 )
+
+
+@dataclass(frozen=True)
+class Reference:
+    """A published result, to draw beside one's own.
+
+    Args:
+        title: String, such as a method's.
+        metrics: Dict of floats by name.
+        source: String, where it was published, and on what data.
+    """
+
+    title: str
+    metrics: dict
+    source: str
+
+
+def published_references():
+    """The paper's tables as points: each has two operating points at most.
+
+    Returns:
+        List of `Reference`.
+
+    Example:
+
+    >>> from tensorboard_plugin_tfcap.tradeoff import published
+    >>> references = published.published_references()
+    >>> references[0].title, references[0].metrics["r@10"]
+    ('psst_multinomial', 86.3)
+    """
+    recalls, found = ("r@1", "r@5", "r@10"), []
+    cider = {"sr_pl": 1.17, "g_gan": 0.795}
+    for method, values in AT_CIDER.items():
+        metrics = {**dict(zip(recalls, values))}
+        metrics["cider_d"] = cider.get(method, 1.2)
+        found.append(Reference(method, metrics, f"{PAPER}, Table 2"))
+    for method, values in AT_RECALL.items():
+        metrics = {**dict(zip(AT_RECALL_OF, values)), "r@5": 80.0}
+        found.append(Reference(method, metrics, f"{PAPER}, Table 1"))
+    for method, values in ABLATION.items():
+        metrics = {**dict(zip(recalls, values)), "cider_d": 1.13}
+        found.append(Reference(method, metrics, f"{PAPER}, Table 3"))
+    return found

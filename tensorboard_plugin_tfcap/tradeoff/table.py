@@ -73,7 +73,7 @@ class TradeoffTable:
 
     def markdown(self):
         """The table in Markdown, which also reads well as it is."""
-        table = markdown_table(self.head, self._bold("**{}**".format))
+        table = markdown_table(self.head, self._bold("**{}**".format, _unpiped))
         title = f"{self.name}: {self.title}"
         return "\n".join([title, "", table, *self._below("- {}")])
 
@@ -121,3 +121,8 @@ class TradeoffTable:
 
 def _escape(text):
     return "".join(_LATEX.get(letter, letter) for letter in text)
+
+
+def _unpiped(text):
+    """A text that ends no cell of a Markdown table."""
+    return text.replace("|", r"\|")

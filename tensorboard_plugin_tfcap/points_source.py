@@ -1,0 +1,144 @@
+"""The plugin's own points, out of a log."""
+
+from tensorboard_plugin_tfcap.dataset import Dataset
+from tensorboard_plugin_tfcap.dataset import all_metrics
+from tensorboard_plugin_tfcap.log import ALL
+from tensorboard_plugin_tfcap.log import revision
+from tensorboard_plugin_tfcap.metadata import POINT_TAG
+from tensorboard_plugin_tfcap.metadata import RecordError
+from tensorboard_plugin_tfcap.metadata import decode_content
+from tensorboard_plugin_tfcap.notices import Notices
+from tensorboard_plugin_tfcap.records import read_point
+from tensorboard_plugin_tfcap.records import read_reference
+
+
+class PointsSource:
+    """Reads the points that a `TradeoffWriter` wrote.
+
+    Args:
+        log: `Log`.
+    """
+
+    name = "points"
+
+    def __init__(self, log):
+        self._log = log
+        self._tensors = log.tensors()
+        self._blobs = log.blobs()
+
+    def __len__(self):
+        return sum(map(len, self._tensors.values()))
+
+    def revision(self):
+        """What changes when the log does."""
+        return revision(self._tensors, self._blobs)
+
+    def about(self, query):
+        """What of a query makes another data set."""
+        return (query.at, query.by) if query.at == "best" else ()
+
+    def dataset(self, query):
+        """Every run's last or best point.
+
+        Args:
+            query: `Query`.
+
+        Returns:
+            `Dataset`.
+        """
+        notices, described, tags = Notices(), {}, {}
+        for run, listed in self._tensors.items():
+            for tag, series in listed.items():
+                try:
+                    content = decode_content(series.plugin_content)
+                except RecordError as error:
+                    notices.add(run, f"has a summary {tag!r:.80} that {error}")
+                    continue
+                tags[run, tag] = content.kind
+                described |= content.metrics
+        last = self._log.read_tensors(downsample=1) if tags else {}
+        points, bests, references = [], {}, []
+        for (run, tag), kind in sorted(tags.items()):
+            for datum in last.get(run, {}).get(tag, [])[-1:]:
+                try:
+                    if kind == "reference":
+                        found = read_reference(_text(datum))
+                        references.append(found)
+                    elif kind == "point":
+                        point, best = self._point(run, tag, datum)
+                        points.append(point)
+                        bests[point.run] = best
+                except RecordError as error:
+                    notices.add(run, error)
+        metrics = all_metrics(points, described)
+        if query.at == "best":
+            points = self._best(points, bests, metrics, query.by)
+        return Dataset(
+            self.name,
+            self.revision(),
+            points,
+            metrics,
+            references,
+            notices.sentences(),
+        )
+
+    def history(self, run, query=None):
+        """All points of a run, as far as TensorBoard keeps them.
+
+        Args:
+            run: String, as points name it.
+            query: `Query`; nothing of it matters here.
+
+        Returns:
+            List of `TradeoffPoint` in the order of steps.
+        """
+        folder, tag = self._place(run)
+        if tag not in self._tensors.get(folder, {}):
+            return []
+        found = self._log.read_tensors(ALL, [folder], [tag])
+        points = {}
+        for datum in found.get(folder, {}).get(tag, []):
+            try:
+                points[datum.step] = self._point(folder, tag, datum)[0]
+            except RecordError:
+                # `dataset()` has told of it.
+                continue
+        return [points[step] for step in sorted(points)]
+
+    def _best(self, points, bests, metrics, by):
+        """The best step of each run, which the last record may know."""
+        by = by or next(iter(metrics), None)
+        if by not in metrics:
+            return points
+        sign, chosen = metrics[by].sign, []
+        for point in points:
+            best = bests.get(point.run)
+            if best is not None and best[1] == by:
+                chosen.append(best[0])
+                continue
+            known = [p for p in self.history(point.run) if by in p.metrics]
+            chosen.append(
+                max(known, key=lambda p: sign * p.metrics[by], default=point)
+            )
+        return chosen
+
+    def _point(self, run, tag, datum):
+        name = run if tag == POINT_TAG else f"{run}:{tag}"
+        return read_point(
+            _text(datum), name, datum.step, datum.wall_time, run in self._blobs
+        )
+
+    def _place(self, run):
+        """The run and tag of the log that a point's run is."""
+        if POINT_TAG in self._tensors.get(run, {}):
+            return run, POINT_TAG
+        folder, _, tag = run.rpartition(":")
+        return folder, tag
+
+
+def _text(datum):
+    """The text of a tensor that holds one."""
+    values = datum.numpy
+    if values.size != 1 or values.dtype.kind not in "OSU":
+        raise RecordError("is no text")
+    return values.item()
