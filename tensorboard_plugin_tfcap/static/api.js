@@ -96,17 +96,36 @@ export function getSamples(run, step, page = 0) {
   return samples.get(key);
 }
 
+const VERSION = "tfcap_tradeoff.plotly";
+
+/** Remembers Plotly's version, under which browsers keep the library. */
+export function keepVersion(version) {
+  try {
+    if (version) localStorage.setItem(VERSION, version);
+  } catch {
+    // Where nothing may be stored, the library is loaded anew.
+  }
+}
+
+function version() {
+  try {
+    return localStorage.getItem(VERSION) ?? "";
+  } catch {
+    return "";
+  }
+}
+
 /** Plotly, from the server's installed package, once. */
-export function loadPlotly(version) {
+export function loadPlotly() {
   return new Promise((resolve, reject) => {
     if (window.Plotly) return resolve(window.Plotly);
     const script = document.createElement("script");
-    script.src = `./plotly.js?v=${encodeURIComponent(version)}`;
+    script.src = `./plotly.js?v=${encodeURIComponent(version())}`;
     script.onload = () => resolve(window.Plotly);
-    script.onerror = async () => {
+    script.onerror = () => {
       script.remove();
-      const ask = getJson("plotly.js");
-      reject(await ask.catch((error) => error));
+      // Once more, for the reason.
+      getJson("plotly.js").catch(reject);
     };
     document.head.append(script);
   });

@@ -77,7 +77,7 @@ export class Controls {
     this.seeds = segments("Seeds", SEEDS, set("seeds"));
     this.labels = check("Labels at points", this.flag("labels", true));
     this.pareto = check("Pareto front", this.flag("pareto", false));
-    this.refs = check("Published points", this.flag("refs", true));
+    this.refs = check("Published points", this.flag("refs", false));
     this.baseline = select(set("baseline"));
     this.methods = el("ul", { class: "methods" });
     fill(root, ...this.axisControls(), ...this.runControls(),
@@ -138,11 +138,13 @@ export class Controls {
   }
 
   /** Shows what is chosen, and what there is to choose from. */
-  sync(info, answer) {
+  sync(info, answer, failure) {
     const { state } = this;
     const value = (key) => state.get(key) || info.defaults?.[key] || "";
     const metrics = info.metrics.map((m) => [m.id,
-      m.better === "lower" ? `${m.title} (lower is better)` : m.title]);
+      `${m.title} ${m.better === "lower" ? "↓" : "↑"}`]);
+    const invalid = state.filter().text && /`runs`/.test(failure?.message ?? "");
+    this.filter.setAttribute("aria-invalid", String(Boolean(invalid)));
     const isFigure3 = state.get("preset") === "fig3";
     this.shown = { x: answer?.x ?? value("x"), y: answer?.y ?? value("y") };
     this.x.sync(isFigure3 ? [["", "Each in its panel"], ...metrics] : metrics,
@@ -158,7 +160,7 @@ export class Controls {
     this.seeds.sync(value("seeds") || "interval");
     this.labels.sync(state.get("labels") !== "0");
     this.pareto.sync(state.get("pareto") === "1");
-    this.refs.sync(state.get("refs") !== "0");
+    this.refs.sync(state.get("refs") === "1");
     this.refs.hidden = !info.references;
     const methods = info.methods ?? [];
     this.baseline.sync([["", "None"], ...methods.map((m) => [m, `to ${m}`])],

@@ -77,7 +77,7 @@ async function picture(page, format) {
   const figure = {
     data: data.map((trace) => hidden.has(trace.legendgroup)
       ? { ...trace, visible: false } : trace),
-    layout: { ...layout, ...zoom(page.figure.plot, answer), paper_bgcolor:
+    layout: { ...layout, ...zoom(page.figure, answer.figure), paper_bgcolor:
       "#fff", plot_bgcolor: "#fff" },
   };
   const size = { ...SIZE, height: layout.meta?.height ?? SIZE.height };
@@ -88,19 +88,10 @@ async function picture(page, format) {
   announce(`Saved as ${format.toUpperCase()}`);
 }
 
-/** The ranges that a person has zoomed to. */
-function zoom(plot, answer) {
-  const found = {};
-  for (const panel of answer.panels) {
-    for (const axis of [panel.xaxis, panel.yaxis]) {
-      const shown = plot.layout?.[axis];
-      if (shown?.autorange === false && shown.range) {
-        found[axis] = { ...answer.figure.layout[axis], range: shown.range,
-          autorange: false };
-      }
-    }
-  }
-  return found;
+/** The axes as a person has zoomed them. */
+function zoom(figure, { layout }) {
+  return Object.fromEntries(Object.entries(figure.ranges()).map(
+    ([name, range]) => [name, { ...layout[name], range, autorange: false }]));
 }
 
 /** Not by `fetch()`, which TensorBoard's policy forbids for `data:`. */

@@ -6,16 +6,21 @@
  */
 
 import { announce, el, number } from "./dom.js";
-import { axisOf, place, rowsOf } from "./marks.js";
+import { axisOf, place, rowsOf, thinOut } from "./marks.js";
 
 const CONFIG = {
-  responsive: true,
+  // The page tells the width: a resize of Plotly's own that is overtaken by
+  // the next one never ends.
+  responsive: false,
   displaylogo: false,
   displayModeBar: false,
   scrollZoom: false,
   // The guide is a control of its own, which a keyboard reaches, too.
   edits: {},
 };
+
+/** At the bottom, however high the figure is: never on an axis' title. */
+const LEGEND = { yref: "container", y: 0, yanchor: "bottom", x: 0 };
 
 export class Figure {
   /**
@@ -49,14 +54,28 @@ export class Figure {
     await window.Plotly.react(this.plot, data.map((trace) =>
       shown(trace, hidden)), {
       ...layout,
-      autosize: true,
+      margin: { ...layout.margin, t: answer.panels.length > 1 ? 36 : 20 },
+      legend: { ...layout.legend, ...LEGEND },
+      autosize: false,
+      width: this.width(),
       height,
       paper_bgcolor: color,
       plot_bgcolor: color,
       shapes: (layout.shapes ?? []).filter((shape) => shape.name !== "line"),
     }, CONFIG);
     if (!this.listening) this.listen();
-    this.on.layout();
+    this.laidOut();
+  }
+
+  width() {
+    return Math.max(this.stage.clientWidth, 320);
+  }
+
+  /** Follows the width of the page. */
+  async resize() {
+    const width = this.width();
+    if (!this.listening || this.plot.layout.width === width) return;
+    await window.Plotly.relayout(this.plot, { width });
   }
 
   height() {
@@ -82,8 +101,26 @@ export class Figure {
     };
     plot.on("plotly_legendclick", legend(false));
     plot.on("plotly_legenddoubleclick", legend(true));
-    plot.on("plotly_relayout", () => on.layout());
-    plot.on("plotly_afterplot", () => on.layout());
+    plot.on("plotly_relayout", () => this.laidOut());
+    plot.on("plotly_afterplot", () => this.laidOut());
+  }
+
+  laidOut() {
+    thinOut(this.plot);
+    this.on.layout();
+  }
+
+  /** The row whose mark is nearest to a pointer, within a finger's reach. */
+  near({ clientX, clientY }) {
+    const box = this.plot.getBoundingClientRect();
+    const gap = (row) => {
+      const at = this.place(row);
+      return at ? Math.hypot(at.x - clientX + box.left, at.y - clientY + box.top)
+        : Infinity;
+    };
+    const gaps = this.rows.map(gap);
+    const least = Math.min(...gaps);
+    return least < 14 ? this.rows[gaps.indexOf(least)] : null;
   }
 
   /** Where a row's mark is, in pixels of the stage; `null` if out of view. */
@@ -95,11 +132,34 @@ export class Figure {
     return axisOf(this.plot, panel, along);
   }
 
+  /** Whether a person has zoomed: axes are not as the server drew them. */
   zoomed() {
-    const layout = this.plot._fullLayout ?? {};
-    return (this.answer?.panels ?? []).some((panel) =>
-      [panel.xaxis, panel.yaxis].some((name) =>
-        layout[name] && this.plot.layout[name]?.autorange === false));
+    return Object.keys(this.ranges()).length > 0;
+  }
+
+  /** The ranges that a person has zoomed to, by axis. */
+  ranges() {
+    const found = {};
+    for (const { xaxis, yaxis } of this.answer?.panels ?? []) {
+      for (const name of [xaxis, yaxis]) {
+        const drawn = this.answer.figure.layout[name]?.range;
+        const { range, autorange } = this.plot.layout?.[name] ?? {};
+        const moved = drawn ? String(range) !== String(drawn)
+          : range && autorange === false;
+        if (moved && range) found[name] = range;
+      }
+    }
+    return found;
+  }
+
+  resetZoom() {
+    const changes = {};
+    for (const name of Object.keys(this.ranges())) {
+      const drawn = this.answer.figure.layout[name]?.range;
+      if (drawn) changes[`${name}.range`] = [...drawn];
+      else changes[`${name}.autorange`] = true;
+    }
+    window.Plotly.relayout(this.plot, changes);
   }
 
   key(event) {
@@ -146,8 +206,12 @@ export class Figure {
 /** A trace as the page shows it: our own card tells of a mark. */
 function shown(trace, hidden) {
   const marks = Array.isArray(trace.customdata);
+  // A label beside nothing would begin in the middle of its mark.
+  const beside = trace.meta?.kind === "label"
+    ? { mode: "markers+text", marker: { size: 9, opacity: 0 } } : {};
   return {
     ...trace,
+    ...beside,
     hovertemplate: null,
     hoverinfo: marks ? "none" : "skip",
     visible: hidden.has(trace.legendgroup) ? "legendonly" : trace.visible,

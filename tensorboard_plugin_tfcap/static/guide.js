@@ -10,7 +10,8 @@ import { el, number } from "./dom.js";
 export class Guide {
   /**
    * @param {Figure} figure whose overlay holds the handles.
-   * @param {object} on `input(value)` while it moves, `change(value)` after.
+   * @param {object} on `input(value)` while it moves, `change(value)` after,
+   *   `tap(event)` and `over(event)` for marks under a handle.
    */
   constructor(figure, on) {
     this.figure = figure;
@@ -57,6 +58,11 @@ export class Guide {
     handle.panel = panel;
     handle.grip = grip;
     handle.addEventListener("pointerdown", (event) => this.start(event, handle));
+    // A mark that the handle covers is still there.
+    handle.addEventListener("pointermove", (event) => {
+      if (!this.dragging) this.on.over(event);
+    });
+    handle.addEventListener("pointerleave", () => this.on.over(null));
     return handle;
   }
 
@@ -99,12 +105,19 @@ export class Guide {
     handle.focus?.({ preventScroll: true });
     handle.classList.add("dragging");
     this.dragging = true;
-    const move = (next) => this.drag(next, handle);
+    const { clientX, clientY } = event;
+    let moved = false;
+    const move = (next) => {
+      const way = Math.hypot(next.clientX - clientX, next.clientY - clientY);
+      moved ||= way > 2;
+      if (moved) this.drag(next, handle);
+    };
     const stop = () => {
       handle.removeEventListener("pointermove", move);
       handle.classList.remove("dragging");
       this.dragging = false;
-      this.on.change(this.value);
+      if (moved) this.on.change(this.value);
+      else this.on.tap(event);
     };
     handle.addEventListener("pointermove", move);
     handle.addEventListener("lostpointercapture", stop, { once: true });

@@ -32,3 +32,30 @@ export function rowsOf(rows, passes) {
   }
   return [...curves.values()];
 }
+
+/**
+ * Hides labels that lie on another one or on a mark.
+ *
+ * The server has set them apart for a usual size; what the window really
+ * leaves, and how wide its letters are, is known here alone.
+ */
+export function thinOut(plot) {
+  const taken = [...plot.querySelectorAll(".points path.point")]
+    .map((mark) => shrunk(mark.getBoundingClientRect(), 2));
+  for (const text of plot.querySelectorAll(".textpoint text")) {
+    const box = shrunk(text.getBoundingClientRect(), 2);
+    const free = !taken.some((other) => meet(box, other));
+    text.style.visibility = free ? "" : "hidden";
+    if (free) taken.push(box);
+  }
+}
+
+function shrunk({ left, right, top, bottom }, by) {
+  return { left: left + by, right: right - by, top: top + by,
+    bottom: bottom - by };
+}
+
+function meet(a, b) {
+  return a.left < b.right && b.left < a.right && a.top < b.bottom &&
+    b.top < a.bottom;
+}

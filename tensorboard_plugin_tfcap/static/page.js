@@ -3,9 +3,9 @@
  * the data have changed.
  */
 
-import { getJson, Latest, loadPlotly, Steady } from "./api.js";
+import { getJson, keepVersion, Latest, loadPlotly, Steady } from "./api.js";
 import { Controls, segments } from "./controls.js";
-import { announce, el, fill } from "./dom.js";
+import { announce, debounce, el, fill } from "./dom.js";
 import { exportMenu } from "./exporting.js";
 import { Figure } from "./figure.js";
 import { Guide } from "./guide.js";
@@ -43,7 +43,8 @@ export class Page {
       "aria-roledescription": "chart", "aria-label": "Figure" });
     this.heading = el("h2");
     this.zoomOut = el("button", { type: "button", class: "plain", hidden: true,
-      onclick: () => this.resetZoom() }, "Reset zoom");
+      onclick: () => this.figure.resetZoom() }, "Reset zoom");
+    this.remarks = part("ul", "notes");
     this.level = part("section", "card");
     this.levelTables = part("div", "pair");
     this.area = part("section", "card");
@@ -54,7 +55,7 @@ export class Page {
     this.body = el("div", { class: "body" },
       el("section", { class: "card figure" },
         el("header", {}, this.heading, el("span", { class: "tools" },
-          this.zoomOut)), this.stage),
+          this.zoomOut)), this.stage, this.remarks),
       this.level, this.pinned, this.training, this.area,
       el("section", { class: "card" }, this.points));
     this.live = new Live(this);
@@ -75,6 +76,11 @@ export class Page {
     this.guide = new Guide(this.figure, {
       input: (value) => this.tables.run(value),
       change: (value) => state.set({ value, along: this.answer.line.along }),
+      tap: (event) => {
+        const row = this.figure.near(event);
+        if (row) this.samples.pin(row);
+      },
+      over: (event) => this.hover(event && this.figure.near(event)),
     });
     this.tip = new Tip(this.figure.overlay);
     this.pins = new Pins(this.figure);
@@ -101,13 +107,16 @@ export class Page {
     this.state.addEventListener("change", ({ detail }) => this.changed(detail));
     host.watchHost({ onTheme: () => this.theme(),
       onAddress: () => this.state.read(), onReload: () => this.live.check() });
-    new ResizeObserver(() => this.resized()).observe(this.stage);
+    const fit = debounce(() => host.isHidden() || this.figure.resize(), 80);
+    new ResizeObserver(fit).observe(this.stage);
     await this.load();
     this.live.start();
   }
 
   /** All anew: what there is, and the figure of it. */
   async load() {
+    // While the log is read: it is large.
+    this.plotly ??= loadPlotly().catch((error) => error);
     try {
       this.setInfo(await getJson("state", this.stateQuery()));
     } catch (error) {
@@ -127,6 +136,7 @@ export class Page {
   setInfo(info) {
     this.info = { ...NOTHING, ...info };
     this.live.updated(this.info.rev);
+    keepVersion(info.plotly);
     this.syncSources();
   }
 
@@ -149,13 +159,11 @@ export class Page {
     if (!this.info.runs.length) return this.empty();
     this.controls.sync(this.info, this.answer);
     this.stage.classList.add("busy");
-    const plotly = this.plotly ??= loadPlotly(this.info.plotly ?? "")
-      .catch((error) => error);
     try {
       const query = state.query({ dark: Number(host.isDark()) });
       const answer = await this.latest.getJson("figure", query);
       this.answer = answer;
-      this.broken = await plotly;
+      this.broken = await this.plotly;
       this.failure = null;
     } catch (error) {
       if (error.name === "AbortError") return null;
@@ -208,6 +216,8 @@ export class Page {
     x.textContent = bare(this.title("x"));
     y.textContent = bare(this.title("y"));
     const { line } = answer;
+    // Small multiples have no line.
+    this.level.hidden = answer.panels.length > 1 && !line;
     this.along.sync(line ? line.along : "off");
     this.levelInput.hidden = this.levelAuto.hidden = !line;
     this.levelAuto.disabled = !state.get("value");
@@ -298,17 +308,6 @@ export class Page {
     this.zoomOut.hidden = !this.figure?.zoomed();
   }
 
-  resetZoom() {
-    const ranges = this.answer.panels.flatMap((panel) =>
-      [panel.xaxis, panel.yaxis].map((axis) => [`${axis}.autorange`, true]));
-    window.Plotly.relayout(this.figure.plot, Object.fromEntries(ranges));
-  }
-
-  resized() {
-    if (host.isHidden() || !window.Plotly || !this.figure.plot.data) return;
-    window.Plotly.Plots.resize(this.figure.plot);
-  }
-
   theme() {
     const theme = host.isDark() ? "dark" : "light";
     if (document.documentElement.dataset.theme === theme) return;
@@ -318,7 +317,9 @@ export class Page {
 
   /** Notices of the server, each once. */
   say() {
-    const told = [...this.info.notices, ...(this.answer?.notices ?? [])];
+    const told = [...this.info.notices];
+    fill(this.remarks, [...new Set(this.answer?.notices ?? [])]
+      .filter((text) => !told.includes(text)).map((text) => el("li", {}, text)));
     if (this.broken instanceof Error) told.unshift(this.broken.message);
     const retry = el("button", { type: "button", class: "plain",
       onclick: () => this.load() }, "Try again");
@@ -334,12 +335,15 @@ export class Page {
     this.stage.classList.remove("busy");
     announce(error.message);
     this.failure = error;
-    if (this.answer?.rows.length && !this.body.hidden) return void this.say();
+    if (this.answer?.rows.length && !this.body.hidden) {
+      this.controls.sync(this.info, this.answer, error);
+      return void this.say();
+    }
     this.body.hidden = true;
     this.notices.hidden = true;
     this.instead.hidden = false;
     fill(this.instead, errorState(error, () => this.load()));
-    if (this.info) this.controls.sync(this.info, this.answer);
+    if (this.info) this.controls.sync(this.info, this.answer, error);
   }
 
   empty() {

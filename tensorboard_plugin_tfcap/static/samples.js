@@ -150,7 +150,7 @@ export class Samples {
     return el("li", {},
       el("figure", {}, thumbnail(pictured, `Image ${id}`),
         el("figcaption", {}, id)),
-      el("div", { class: "said" },
+      el("div", { class: pins.length > 1 ? "said two" : "said" },
         items.map((item, i) => saying(item, pins[i], pins.length > 1)),
         human.length ? el("div", { class: "human" },
           el("p", {}, `Human: ${human[0]} `, rank(first.human_rank)),

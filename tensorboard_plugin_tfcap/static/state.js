@@ -16,6 +16,9 @@ const ASKED = [
 /** What the page alone needs: pins, their runs and page; legend; live. */
 const OWN = ["a", "arun", "b", "brun", "page", "hide", "live", "table"];
 
+/** What this page shows unless a person wants otherwise. */
+const USUAL = { along: "x" };
+
 const KEYS = [...ASKED, ...OWN];
 
 export class State extends EventTarget {
@@ -85,7 +88,9 @@ export class State extends EventTarget {
     // A line is there unless it was taken away.
     if (this.get("value") === "off") query.delete("value");
     else if (!this.get("value")) query.set("value", "auto");
-    if (!query.has("along")) query.set("along", "x");
+    for (const [key, value] of Object.entries(USUAL)) {
+      if (!query.has(key)) query.set(key, value);
+    }
     for (const [key, value] of Object.entries(more)) query.set(key, value);
     return query;
   }
