@@ -103,6 +103,20 @@ def tables_view(selection):
     }
 
 
+def said_figure(text):
+    """A figure that only says why there is none.
+
+    Args:
+        text: String.
+
+    Returns:
+        Dict.
+    """
+    figure = panels_figure([Panel("", "", "", [], text)])
+    figure["layout"]["meta"] = {"height": None, "label": text}
+    return {**figure, "config": CONFIG}
+
+
 _EMPTY = "There is nothing to draw: no two metrics were found."
 
 

@@ -5,7 +5,6 @@ import html
 import io
 
 import numpy as np
-from PIL import Image
 
 # Wider pictures are made smaller, so that a page of real photographs opens.
 _WIDEST = 480
@@ -87,6 +86,9 @@ def picture(image, text):
     """
     if image is None:
         return ""
+    # Imported here: TensorBoard starts without it.
+    from PIL import Image
+
     drawn = Image.fromarray(np.asarray(image, "uint8"))
     small = ' class="small"' if drawn.width < _WIDEST // 2 else ""
     drawn.thumbnail((_WIDEST, _WIDEST))

@@ -37,10 +37,13 @@ def read_point(data, run, step, wall_time, samples=False):
     seed = found.get("seed")
     if seed is not None and not isinstance(seed, str | int | float):
         raise RecordError("has a seed that is no number and no word")
+    params = plain_parameters(found.get("params", {}))
+    if split := short_text(found.get("split")):
+        params.setdefault("split", split)
     about = {
         "run": run,
         "method": method,
-        "params": plain_parameters(found.get("params", {})),
+        "params": params,
         "seed": short_text(seed) if isinstance(seed, str) else seed,
         "wall_time": wall_time,
         "samples": samples,

@@ -79,6 +79,8 @@ class TradeoffWriter:
         best_by: String, a metric: each point carries the best one so far, so
             that it is known even where TensorBoard leaves out points.
             Optional.
+        split: String, what is measured on: points of several splits are on
+            curves of their own. Optional.
 
     Example:
 
@@ -97,6 +99,7 @@ class TradeoffWriter:
         seed=None,
         metrics=(),
         best_by=None,
+        split=None,
     ):
         self._about = {
             "method": _text("method", method),
@@ -105,20 +108,20 @@ class TradeoffWriter:
                 for name, value in (params or {}).items()
             },
             "seed": None if seed is None else _setting("seed", seed),
+            "split": split,
         }
         self._named = {m["name"]: named_metric(**m) for m in metrics}
         self._best_by, self._best = best_by, None
         self._described = set()
-        self._file = EventFileWriter(os.fspath(directory))
+        self._directory, self._file = os.fspath(directory), None
 
-    def point(self, step, metrics, split=None):
+    def point(self, step, metrics):
         """Writes what was measured at a step.
 
         Args:
             step: Integer.
             metrics: Dict of numbers by name; one that is not finite is kept
                 as absent.
-            split: String, what it was measured on. Optional.
 
         Raises:
             ValueError: If there is no finite number.
@@ -133,7 +136,7 @@ class TradeoffWriter:
                 "`metrics` must have a finite number. Received: "
                 f"metrics={metrics}."
             )
-        found = {**self._about, "split": split, "metrics": numbers}
+        found = {**self._about, "metrics": numbers}
         found["best"] = self._so_far(int(step), numbers)
         known = [self._named.get(n) or named_metric(n) for n in numbers]
         self._write("point", POINT_TAG, step, _json(found), known)
@@ -166,8 +169,10 @@ class TradeoffWriter:
         self._write("samples", SAMPLES_TAG, step, blobs)
 
     def close(self):
-        """Closes the file."""
-        self._file.close()
+        """Closes the file; what is written later is in another one."""
+        if self._file is not None:
+            self._file.close()
+            self._file, self._described = None, set()
 
     def __enter__(self):
         return self
@@ -187,6 +192,9 @@ class TradeoffWriter:
 
     def _write(self, kind, tag, step, value, metrics=()):
         # TensorBoard reads what a summary is from its first record alone.
+        if self._file is None:
+            # Not before: who never writes leaves no empty file.
+            self._file = EventFileWriter(self._directory)
         first = tag not in self._described
         self._described.add(tag)
         event = _event(kind, tag, step, value, metrics if first else None)

@@ -37,7 +37,7 @@ LAW["training"] = (*LAW["objectives"], "objectives")
 LAW["recipes"] = (*LAW["training"], "training", "models")
 #: Modules beside the rooms, run as `python -m tfcap.evaluate`, and which rooms
 #: they may enter.
-COMMANDS = {"evaluate": ("data", "text"), "show_tradeoff": ()}
+COMMANDS = {"evaluate": ("data", "text")}
 #: Which parts of the plugin a room may enter: curves and their figure live
 #: there, beside the page that draws them, since TensorBoard must start without
 #: Keras and TensorFlow.
@@ -45,7 +45,6 @@ PLUGIN_LAW = {
     "metrics": ("tradeoff",),
     "training": ("tradeoff", "summary"),
     "recipes": ("tradeoff", "summary", "html_page"),
-    "show_tradeoff": ("report",),
 }
 #: What the plugin may import when it is loaded, beside itself and Python.
 PLUGIN_LOADS = ("numpy", "tensorboard", "werkzeug", "google.protobuf")

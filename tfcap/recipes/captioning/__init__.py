@@ -17,5 +17,7 @@ from tfcap.recipes.captioning.networks import make_speaker
 from tfcap.recipes.captioning.settings import SETTINGS
 from tfcap.recipes.captioning.settings import CaptioningSettings
 from tfcap.recipes.captioning.study import CaptioningStudy
+from tfcap.recipes.captioning.tradeoff_log import log_point
+from tfcap.recipes.captioning.tradeoff_log import log_sweep
 from tfcap.recipes.captioning.tradeoff_sweep import tradeoff_grid
 from tfcap.recipes.captioning.tradeoff_sweep import tradeoff_sweep
