@@ -38,15 +38,16 @@ class Dataset:
     references: list = field(default_factory=list)
     notices: list = field(default_factory=list)
 
-    def metric(self, name):
-        """A metric by name.
+    def metric(self, name, argument="x"):
+        """A metric by name, which was asked for as an argument.
 
         Raises:
             QueryError: If there is none of that name.
         """
         if name not in self.metrics:
             raise QueryError(
-                f"`{name}` must be a metric of the log. It has "
+                f"`{argument}` must be a metric of the log. Received: "
+                f"{argument}={name!r:.80}, of "
                 f"{', '.join(list(self.metrics)[:20]) or 'none'}."
             )
         return self.metrics[name]
@@ -56,7 +57,7 @@ class Dataset:
         default = default_axes(self.metrics)
         if default is None and not (x and y):
             return None
-        return self.metric(x or default[0]), self.metric(y or default[1])
+        return self.metric(x or default[0]), self.metric(y or default[1], "y")
 
     def parameters(self):
         """How many values each parameter has, the most natural order first."""
