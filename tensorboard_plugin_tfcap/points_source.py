@@ -92,18 +92,29 @@ class PointsSource:
         Returns:
             List of `TradeoffPoint` in the order of steps.
         """
-        folder, tag = self._place(run)
-        if tag not in self._tensors.get(folder, {}):
-            return []
-        found = self._log.read_tensors(ALL, [folder], [tag])
-        points = {}
-        for datum in found.get(folder, {}).get(tag, []):
-            try:
-                points[datum.step] = self._point(folder, tag, datum)[0]
-            except RecordError:
-                # `dataset()` has told of it.
-                continue
-        return [points[step] for step in sorted(points)]
+        return self._histories([run]).get(run, [])
+
+    def _histories(self, runs):
+        """Lists of points in the order of steps, by run."""
+        places = {self._place(run): run for run in runs}
+        places = {k: run for k, run in places.items() if k is not None}
+        if not places:
+            return {}
+        # All at once: each question is a round trip of its own.
+        folders, tags = (sorted(set(names)) for names in zip(*places))
+        data = self._log.read_tensors(ALL, folders, tags)
+        found = {}
+        for (folder, tag), run in places.items():
+            points = {}
+            for datum in data.get(folder, {}).get(tag, []):
+                try:
+                    point, _ = self._point(folder, tag, datum)
+                except RecordError:
+                    # `dataset()` tells of such records.
+                    continue
+                points[datum.step] = point
+            found[run] = [points[step] for step in sorted(points)]
+        return found
 
     def _best(self, points, bests, metrics, by):
         """The best step of each run, which the last record may know."""
@@ -111,15 +122,18 @@ class PointsSource:
         if by not in metrics:
             return points
         sign, chosen = metrics[by].sign, []
+        known = {
+            run: best[0]
+            for run, best in bests.items()
+            if best is not None and best[1] == by
+        }
+        histories = self._histories(
+            [point.run for point in points if point.run not in known]
+        )
         for point in points:
-            best = bests.get(point.run)
-            if best is not None and best[1] == by:
-                chosen.append(best[0])
-                continue
-            known = [p for p in self.history(point.run) if by in p.metrics]
-            chosen.append(
-                max(known, key=lambda p: sign * p.metrics[by], default=point)
-            )
+            steps = [p for p in histories.get(point.run, ()) if by in p.metrics]
+            best = max(steps, key=lambda p: sign * p.metrics[by], default=point)
+            chosen.append(known.get(point.run, best))
         return chosen
 
     def _point(self, run, tag, datum):
@@ -129,11 +143,12 @@ class PointsSource:
         )
 
     def _place(self, run):
-        """The run and tag of the log that a point's run is."""
-        if POINT_TAG in self._tensors.get(run, {}):
-            return run, POINT_TAG
+        """The run and tag of the log that a point's run is, or `None`."""
         folder, _, tag = run.rpartition(":")
-        return folder, tag
+        for place in ((run, POINT_TAG), (folder, tag)):
+            if place[1] in self._tensors.get(place[0], {}):
+                return place
+        return None
 
 
 def _text(datum):

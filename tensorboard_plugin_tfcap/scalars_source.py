@@ -149,11 +149,8 @@ def _repeated(points, query):
         params, method = dict(point.params), point.method
         if query.curve:
             named = [n for n in query.curve if n in params]
-            texts = [parameter_text(name, params[name]) for name in named]
-            if "method" not in query.curve and method != "runs":
-                texts = texts or [method]
-            else:
-                texts = [method] * (method != "runs") + texts
+            texts = [method] if "method" in query.curve else []
+            texts += [parameter_text(name, params[name]) for name in named]
             kept = {query.order} if query.order else set()
             params = {k: v for k, v in params.items() if k in kept}
             method = ", ".join(texts) or method

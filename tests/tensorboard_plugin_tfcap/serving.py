@@ -37,15 +37,15 @@ class Server:
         reply = self.get(route, **arguments)
         return reply.status_code, json.loads(reply.data)["error"]
 
-    def wait(self, runs, **arguments):
+    def wait(self, runs, seconds=60, **arguments):
         """Waits until so many runs were read."""
-        end = time.monotonic() + 60
+        end = time.monotonic() + seconds
         while time.monotonic() < end:
             state = self.json("state", **arguments)
             if len(state["runs"]) >= runs:
                 return state
             time.sleep(0.1)
-        raise AssertionError(f"{len(state['runs'])} runs of {runs} after 60 s")
+        raise AssertionError(f"{len(state['runs'])} runs of {runs} were read")
 
 
 @contextlib.contextmanager

@@ -56,7 +56,7 @@ def test_a_large_log_makes_small_answers(tmp_path, fast):
             for step in range(STEPS):
                 writer.point(step, measured(run, step))
     with serving(tmp_path, fast) as server:
-        server.wait(RUNS)
+        server.wait(RUNS, seconds=400)
         for route in (
             "state",
             "figure",
