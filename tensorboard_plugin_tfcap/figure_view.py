@@ -124,6 +124,8 @@ def _whole(selection, panels, rows, axes):
     """The answer, without what only a single panel has."""
     query = selection.query
     legend = _LEGENDS[query.seeds].format(level=100 * query.level)
+    if query.labels and selection.order and rows:
+        legend += f" Labels: {parameter_title(selection.order)}."
     figure = panels_figure(
         panels, legend=legend, dark=query.dark, labels=query.labels
     )

@@ -106,8 +106,10 @@ def frame(title, legend, dark):
         "hovermode": "closest",
         "legend": {
             "orientation": "h",
-            "y": -0.12,
-            "yanchor": "top",
+            # Off the axis' title, however high the figure is.
+            "yref": "container",
+            "y": 0,
+            "yanchor": "bottom",
             "title": {"text": legend, "side": "top", "font": {"size": 12}},
         },
         "margin": {"t": 90 if title else 50, "r": 30, "l": 70, "b": 60},
@@ -141,7 +143,10 @@ def _labels(panel, cell, dark, count):
         return []
     x = np.concatenate([line.x for line in panel.lines])
     y = np.concatenate([line.y for line in panel.lines])
-    texts = [name for line in panel.lines for name in line.names]
+    # The parameter itself is named once, in the legend.
+    texts = [
+        name.rpartition(" = ")[2] for line in panel.lines for name in line.names
+    ]
     size = (1.0, 1.0) if count == 1 else (0.33, 0.6)
     sides = label_places(x, y, texts, size)
     traces, begin = [], 0

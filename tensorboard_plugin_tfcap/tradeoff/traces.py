@@ -79,7 +79,9 @@ def label_trace(x, y, texts, sides, axes, color, group):
     kept = [place for place, side in enumerate(sides) if side]
     return {
         "type": "scatter",
-        "mode": "text",
+        # Marks that are not seen keep texts off those that are.
+        "mode": "markers+text",
+        "marker": {"size": 9, "opacity": 0},
         "x": plain(np.asarray(x)[kept]),
         "y": plain(np.asarray(y)[kept]),
         "text": [texts[place] for place in kept],
