@@ -40,7 +40,11 @@ def browser():
         chromium = playwright.chromium.launch(
             executable_path=CHROMIUM, args=flags
         )
-        yield chromium
+        # One context for all: what TensorBoard itself loads stays cached.
+        context = chromium.new_context(accept_downloads=True)
+        context.grant_permissions(["clipboard-read", "clipboard-write"])
+        context.set_default_timeout(PATIENCE)
+        yield context
         chromium.close()
 
 
@@ -128,11 +132,8 @@ class View:
 
 @pytest.fixture
 def view(browser):
-    context = browser.new_context(
-        viewport={"width": 1400, "height": 1000}, accept_downloads=True
-    )
-    context.set_default_timeout(PATIENCE)
-    page = context.new_page()
+    page = browser.new_page()
+    page.set_viewport_size({"width": 1400, "height": 1000})
     errors = []
     page.on("pageerror", lambda error: errors.append(str(error)))
     page.on(
@@ -144,5 +145,5 @@ def view(browser):
         ),
     )
     yield View(page, errors)
-    context.close()
+    page.close()
     assert not errors

@@ -56,7 +56,7 @@ def test_the_training_of_a_run_is_walked_with_a_slider(view, sweep):
         " t.meta?.kind === 'trajectory')"
     )
     slider = view.frame.get_by_role("slider", name="Step")
-    assert slider.get_attribute("aria-valuetext") == "step 4"
+    view.wait("() => document.querySelector('output').innerText === 'step 4'")
     slider.focus()
     view.page.keyboard.press("ArrowLeft")
     view.wait("() => parent.location.hash.includes('step=3')")
