@@ -20,7 +20,7 @@ from tensorboard_plugin_tfcap.tradeoff.panels import Panel
 from tensorboard_plugin_tfcap.tradeoff.panels import curve_panels
 from tensorboard_plugin_tfcap.tradeoff.plotly_figure import panels_figure
 from tensorboard_plugin_tfcap.tradeoff.point import parameter_title
-from tensorboard_plugin_tfcap.tradeoff.style import style
+from tensorboard_plugin_tfcap.tradeoff.style import styles
 
 CONFIG = {
     "responsive": True,
@@ -243,14 +243,14 @@ def _methods(panels, rows, dark):
     for row in rows:
         names = runs.setdefault(row["method"], set())
         names.update(run["run"] for run in row["runs"])
-    for line in (line for panel in panels for line in panel.lines):
-        color, (_, symbol), (_, dash) = style(line.title)
-        found[line.title] = {
-            "method": line.title,
+    looks = styles(line.title for panel in panels for line in panel.lines)
+    for title, (color, (_, symbol), (_, dash)) in looks.items():
+        found[title] = {
+            "method": title,
             "color": on_paper(color, dark),
             "symbol": symbol,
             "dash": dash,
-            "runs": len(runs.get(line.title, ())),
+            "runs": len(runs.get(title, ())),
         }
     return list(found.values())
 

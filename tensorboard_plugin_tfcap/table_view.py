@@ -1,5 +1,6 @@
 """Tables beside the figure."""
 
+import math
 from dataclasses import replace
 
 from tensorboard_plugin_tfcap.tradeoff.areas import curve_areas
@@ -71,7 +72,7 @@ def area_table(selection):
         [
             a["method"],
             number(a["area"]),
-            cell(Interval(a["mean"], *a["interval"]), 3),
+            _mean_cell(a),
             str(a["seeds"])
             if a["seeds"] == a["of"]
             else f"{a['seeds']}/{a['of']}",
@@ -144,3 +145,10 @@ def _alike(selection, metric, first):
 
 def _count(found, of):
     return str(of) if found == of else f"{found}/{of}"
+
+
+def _mean_cell(area):
+    low, high = area["interval"]
+    if low is None or high is None:
+        low, high = -math.inf, math.inf
+    return cell(Interval(area["mean"], low, high), 3)

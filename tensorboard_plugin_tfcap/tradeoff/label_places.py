@@ -20,14 +20,13 @@ _SIDES = (
 _MOST = 250
 
 
-def label_places(x, y, texts, size=(1.0, 1.0)):
+def label_places(x, y, texts):
     """Chooses a side of its mark for each label.
 
     Args:
         x: Float array of shape `(n,)`.
         y: Float array of shape `(n,)`.
         texts: List of `n` strings.
-        size: Pair of floats, how much of a figure's width and height is there.
 
     Returns:
         List of `n` names of sides, as Plotly calls them; `None` where no side
@@ -39,8 +38,7 @@ def label_places(x, y, texts, size=(1.0, 1.0)):
     >>> label_places(np.array([0, 0, 5]), np.array([0, 0, 5]), ["a"] * 3)
     ['top right', 'bottom left', 'top right']
     """
-    width, height = _PLOT[0] * size[0], _PLOT[1] * size[1]
-    x, y = _pixels(x, width), _pixels(y, height)
+    x, y = _pixels(x, _PLOT[0]), _pixels(y, _PLOT[1])
     marks = np.stack([x - 3, y - 3, x + 3, y + 3], axis=-1)
     taken = np.empty((0, 4))
     found = []

@@ -5,7 +5,7 @@ import textwrap
 import numpy as np
 
 from tensorboard_plugin_tfcap.tradeoff.style import LEGEND
-from tensorboard_plugin_tfcap.tradeoff.style import style
+from tensorboard_plugin_tfcap.tradeoff.style import styles
 
 
 def write_picture(path, panels, title=""):
@@ -27,6 +27,7 @@ def write_picture(path, panels, title=""):
     figure = Figure(figsize=(13, 8.2), layout="constrained")
     axes = figure.subplots(2, 3).ravel()
     handles = {}
+    looks = styles(line.title for panel in panels for line in panel.lines)
     for axis, panel in zip(axes, panels):
         axis.set_title(panel.title, fontsize=12)
         if not panel.lines:
@@ -39,7 +40,7 @@ def write_picture(path, panels, title=""):
         axis.set_axisbelow(True)
         axis.spines[["top", "right"]].set_visible(False)
         for line in panel.lines:
-            handles.setdefault(line.title, _draw(axis, line))
+            handles.setdefault(line.title, _draw(axis, line, looks[line.title]))
         _print_note(axis, panel.note, center=False)
     figure.legend(
         handles.values(),
@@ -60,9 +61,9 @@ def write_picture(path, panels, title=""):
         figure.savefig(path, dpi=150, metadata=stamp)
 
 
-def _draw(axis, line):
+def _draw(axis, line, look):
     """Draws a line. Returns what stands for it in the legend."""
-    color, (marker, _), (dash, _) = style(line.title)
+    color, (marker, _), (dash, _) = look
     for x, y in line.seeds if len(line.seeds) > 1 else ():
         axis.plot(x, y, dash, color=color, linewidth=0.8, alpha=0.35)
     if line.low is not None:

@@ -14,6 +14,7 @@ from tensorboard_plugin_tfcap.tradeoff.palette import DARK
 from tensorboard_plugin_tfcap.tradeoff.palette import LIGHT
 from tensorboard_plugin_tfcap.tradeoff.palette import on_paper
 from tensorboard_plugin_tfcap.tradeoff.style import style
+from tensorboard_plugin_tfcap.tradeoff.style import styles
 from tensorboard_plugin_tfcap.tradeoff.traces import label_trace
 from tensorboard_plugin_tfcap.tradeoff.traces import line_traces
 
@@ -67,7 +68,8 @@ def panels_figure(panels, title="", legend="", dark=False, labels=False):
         title: String. Defaults to `""`.
         legend: String, how to read the figure. Defaults to `""`.
         dark: Boolean. Defaults to `False`.
-        labels: Boolean, whether points bear their names. Defaults to `False`.
+        labels: Boolean, whether points bear their names; in a single panel,
+            since several have no room for them. Defaults to `False`.
 
     Returns:
         Dict of `data` and `layout`, as `plotly.graph_objects.Figure` takes.
@@ -76,15 +78,17 @@ def panels_figure(panels, title="", legend="", dark=False, labels=False):
     """
     cells = panel_cells(len(panels))
     data, shown, row = [], set(), 0
+    looks = styles(line.title for panel in panels for line in panel.lines)
     layout = frame(title, legend, dark)
     for panel, cell in zip(panels, cells):
         for line in panel.lines:
             first = line.title not in shown
-            data += line_traces(line, cell.axes, dark, first, row)
+            look = looks[line.title]
+            data += line_traces(line, look, cell.axes, dark, first, row)
             shown.add(line.title)
             row += len(line.x)
-        if labels:
-            data += _labels(panel, cell, dark, len(panels))
+        if labels and len(panels) == 1:
+            data += _labels(panel, cell, dark)
         for name, span, text in zip(
             cell.names, (cell.x, cell.y), (panel.x, panel.y)
         ):
@@ -137,7 +141,7 @@ def axis(span, text, dark, axes, name):
     }
 
 
-def _labels(panel, cell, dark, count):
+def _labels(panel, cell, dark):
     """Names of points, none on another, a trace a line."""
     if not panel.lines:
         return []
@@ -147,8 +151,7 @@ def _labels(panel, cell, dark, count):
     texts = [
         name.rpartition(" = ")[2] for line in panel.lines for name in line.names
     ]
-    size = (1.0, 1.0) if count == 1 else (0.33, 0.6)
-    sides = label_places(x, y, texts, size)
+    sides = label_places(x, y, texts)
     traces, begin = [], 0
     for line in panel.lines:
         here = slice(begin, begin + len(line.x))

@@ -56,3 +56,34 @@ def style(title):
         MARKERS[place % len(MARKERS)],
         DASHES[turn % len(DASHES)],
     )
+
+
+def styles(titles):
+    """How the curves of one figure are drawn, no two of them alike.
+
+    Args:
+        titles: Iterable of strings. Of curves that would look the same, all
+            but the first have another marker and dash.
+
+    Returns:
+        Dict of what `style()` returns, by title.
+
+    Example:
+
+    >>> from tensorboard_plugin_tfcap.tradeoff.style import styles
+    >>> found = styles(["Luo et al. 2018, k = 1", "Luo et al. 2018, k = 2"])
+    >>> for color, (marker, _), (dash, _) in found.values():
+    ...     print(color, marker, dash)
+    #7A3E9D s -
+    #7A3E9D ^ --
+    """
+    found = {}
+    for title in dict.fromkeys(titles):
+        color, marker, dash = style(title)
+        turn = 0
+        while (color, marker, dash) in found.values() and turn < 28:
+            turn += 1
+            marker = MARKERS[(MARKERS.index(marker) + 1) % len(MARKERS)]
+            dash = DASHES[(DASHES.index(dash) + 1) % len(DASHES)]
+        found[title] = color, marker, dash
+    return found

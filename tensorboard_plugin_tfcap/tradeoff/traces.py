@@ -3,14 +3,14 @@
 import numpy as np
 
 from tensorboard_plugin_tfcap.tradeoff.palette import on_paper
-from tensorboard_plugin_tfcap.tradeoff.style import style
 
 
-def line_traces(line, axes, dark=False, legend=True, first_row=None):
+def line_traces(line, look, axes, dark=False, legend=True, first_row=None):
     """Everything that is drawn of one method in one panel.
 
     Args:
         line: `Line`.
+        look: Color, marker and dash, as of `style()`.
         axes: Dict of `xaxis` and `yaxis`.
         dark: Boolean. Defaults to `False`.
         legend: Boolean, whether the legend names it. Defaults to `True`.
@@ -20,7 +20,7 @@ def line_traces(line, axes, dark=False, legend=True, first_row=None):
     Returns:
         List of dicts.
     """
-    color, (_, marker), (_, dash) = style(line.title)
+    color, (_, marker), (_, dash) = look
     color = on_paper(color, dark)
     usual = {"type": "scatter", "legendgroup": line.title, **axes}
     quiet = {**usual, "showlegend": False, "hoverinfo": "skip"}

@@ -6,6 +6,7 @@ from PIL import Image
 
 from tensorboard_plugin_tfcap.tradeoff.methods import TITLES
 from tensorboard_plugin_tfcap.tradeoff.style import style
+from tensorboard_plugin_tfcap.tradeoff.style import styles
 from tests.recipes.captioning.tiny_records import RECORDS
 from tests.recipes.captioning.tiny_records import line
 from tfcap.recipes.captioning import curve_figure
@@ -131,3 +132,10 @@ def test_methods_can_be_told_apart_by_color_or_marker_or_dash():
         "ST Gumbel Softmax"
     )
     assert style("mine") == style("mine") != style("yours")
+
+
+def test_several_curves_of_a_method_look_alike_but_not_the_same():
+    names = [f"PSST Multinomial, \u03c1 = {rho}" for rho in (0.25, 0.5, 0.75)]
+    found = styles(names)
+    assert len(set(found.values())) == 3
+    assert len({color for color, _, _ in found.values()}) == 1
