@@ -1,6 +1,7 @@
 /** The column of controls: what is drawn, of which runs, and how. */
 
 import { debounce, el, fill, icon } from "./dom.js";
+import { glyph } from "./glyph.js";
 
 const SEEDS = [
   ["interval", "Interval"],
@@ -157,7 +158,7 @@ export class Controls {
     this.at.sync(value("at") || "last");
     this.by.sync(metrics, value("by"));
     this.byField.hidden = value("at") !== "best";
-    this.seeds.sync(value("seeds") || "interval");
+    this.seeds.sync(state.usual("seeds"));
     this.labels.sync(state.get("labels") !== "0");
     this.pareto.sync(state.get("pareto") === "1");
     this.refs.sync(state.get("refs") === "1");
@@ -226,14 +227,13 @@ export class Controls {
     if (wanted === this.methodsShown) return;
     this.methodsShown = wanted;
     const focused = document.activeElement?.dataset?.method;
-    const rows = methods.slice(0, 80).map(({ method, color }) => {
+    const rows = methods.slice(0, 80).map((about) => {
+      const { method } = about;
       const row = check(method, () => this.toggle(method));
       row.sync(!hidden.has(method));
       const box = row.querySelector("input");
       box.dataset.method = method;
-      const swatch = el("i", { class: "swatch" });
-      swatch.style.background = color;
-      box.after(swatch);
+      box.after(glyph(about));
       return el("li", {}, row);
     });
     const more = methods.length - rows.length;

@@ -46,7 +46,7 @@ export class Figure {
     const { data, layout } = answer.figure;
     this.answer = answer;
     this.rows = answer.rows;
-    const height = layout.meta?.height ?? this.height();
+    const height = layout.meta?.height ?? this.height(answer.methods.length);
     this.stage.style.minHeight = `${height}px`;
     this.stage.setAttribute("aria-label",
       `${layout.meta?.label ?? "Figure"}. Arrow keys walk from point to point.`);
@@ -78,8 +78,11 @@ export class Figure {
     await window.Plotly.relayout(this.plot, { width });
   }
 
-  height() {
-    return Math.round(Math.min(Math.max(window.innerHeight - 330, 400), 560));
+  /** As high as the window leaves, and the legend wants. */
+  height(methods) {
+    const free = Math.min(Math.max(window.innerHeight - 340, 380), 540);
+    const lines = Math.ceil((methods * 200) / this.width());
+    return Math.round(free + 26 * Math.min(Math.max(lines - 1, 0), 8));
   }
 
   listen() {

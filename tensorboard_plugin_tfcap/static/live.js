@@ -47,7 +47,6 @@ export class Live {
         if (wasDown) await page.refresh();
       } else {
         page.setInfo(answer);
-        page.side.hidden = false;
         await page.refresh();
       }
     } catch (error) {

@@ -15,7 +15,7 @@ import { Pins } from "./pins.js";
 import { Samples } from "./samples.js";
 import { State } from "./state.js";
 import { emptyState, errorState, noMatchState, notice } from "./states.js";
-import { areaTable, copyButtons, fillTables, pointTable, table } from "./tables.js";
+import { areaTable, copyButtons, fillTables, pointTable, signsOf, table } from "./tables.js";
 import { Tip } from "./tip.js";
 import { Trajectory } from "./trajectory.js";
 
@@ -44,7 +44,9 @@ export class Page {
     this.heading = el("h2");
     this.zoomOut = el("button", { type: "button", class: "plain", hidden: true,
       onclick: () => this.figure.resetZoom() }, "Reset zoom");
-    this.remarks = part("ul", "notes");
+    this.down = el("button", { type: "button", class: "plain", hidden: true,
+      onclick: () => this.goDown() });
+    this.remarks = part("details", "notes remarks");
     this.level = part("section", "card");
     this.levelTables = part("div", "pair");
     this.area = part("section", "card");
@@ -55,7 +57,7 @@ export class Page {
     this.body = el("div", { class: "body" },
       el("section", { class: "card figure" },
         el("header", {}, this.heading, el("span", { class: "tools" },
-          this.zoomOut)), this.stage, this.remarks),
+          this.down, this.zoomOut)), this.stage, this.remarks),
       this.level, this.pinned, this.training, this.area,
       el("section", { class: "card" }, this.points));
     this.live = new Live(this);
@@ -65,7 +67,7 @@ export class Page {
       el("main", { class: "main", tabindex: "-1" }, this.notices, this.instead,
         this.body)),
     el("p", { id: "announcer", class: "offstage", role: "status" }));
-    this.body.hidden = true;
+    this.body.hidden = this.side.hidden = true;
     this.controls = new Controls(this.side, state);
     this.figure = new Figure(this.stage, {
       hover: (row, kept) => this.hover(row, kept),
@@ -137,6 +139,7 @@ export class Page {
     this.info = { ...NOTHING, ...info };
     this.live.updated(this.info.rev);
     keepVersion(info.plotly);
+    this.side.hidden = !this.info.runs.length;
     this.syncSources();
   }
 
@@ -202,7 +205,11 @@ export class Page {
   }
 
   syncParts() {
-    this.pins.sync(this.samples.rows(this.answer));
+    const pins = this.samples.rows(this.answer);
+    this.pins.sync(pins);
+    this.down.hidden = !pins.length;
+    this.down.textContent = `Samples of ${pins.map(({ slot }) =>
+      slot.toUpperCase()).join(" and ")} ↓`;
     this.syncLevel();
     this.syncArea();
     this.samples.sync(this.answer);
@@ -247,14 +254,13 @@ export class Page {
   }
 
   syncArea() {
-    const { area = [], methods } = this.answer;
+    const { area = [] } = this.answer;
     this.area.hidden = !area.length;
     if (!area.length) return;
     const one = areaTable(area);
-    const colors = new Map(methods.map((m) => [m.method, m.color]));
     fill(this.area, el("header", {}, el("h2", {}, one.title),
       copyButtons("area", (more) => this.state.query(more))),
-    ...table(one, colors).filter(Boolean));
+    ...table(one, signsOf(this.answer)).filter(Boolean));
   }
 
   syncPoints() {
@@ -291,6 +297,13 @@ export class Page {
     return this.tip.show(row, this.answer, this.figure.place(row), room, kept);
   }
 
+  /** To the samples; TensorBoard around the page stays where it is. */
+  goDown() {
+    const main = this.pinned.closest("main");
+    const { top } = this.pinned.getBoundingClientRect();
+    main.scrollTop += top - main.getBoundingClientRect().top - 16;
+  }
+
   legend(method, alone) {
     const { state } = this;
     if (!method) return;
@@ -318,8 +331,13 @@ export class Page {
   /** Notices of the server, each once. */
   say() {
     const told = [...this.info.notices];
-    fill(this.remarks, [...new Set(this.answer?.notices ?? [])]
-      .filter((text) => !told.includes(text)).map((text) => el("li", {}, text)));
+    const remarks = [...new Set(this.answer?.notices ?? [])]
+      .filter((text) => !told.includes(text));
+    this.remarks.hidden = !remarks.length;
+    this.remarks.open ||= remarks.length === 1;
+    fill(this.remarks, el("summary", {}, remarks.length === 1 ? "1 remark"
+      : `${remarks.length} remarks`),
+    el("ul", {}, remarks.map((text) => el("li", {}, text))));
     if (this.broken instanceof Error) told.unshift(this.broken.message);
     const retry = el("button", { type: "button", class: "plain",
       onclick: () => this.load() }, "Try again");
@@ -348,7 +366,6 @@ export class Page {
 
   empty() {
     this.answer = null;
-    this.side.hidden = true;
     this.body.hidden = true;
     this.instead.hidden = false;
     this.failure = null;

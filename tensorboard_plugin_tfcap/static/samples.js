@@ -2,6 +2,8 @@
 
 import { getSamples } from "./api.js";
 import { el, fill, icon, number } from "./dom.js";
+import { glyph } from "./glyph.js";
+import { signsOf } from "./tables.js";
 import { thumbnail } from "./tip.js";
 
 const SLOTS = ["a", "b"];
@@ -42,6 +44,8 @@ export class Samples {
 
   async sync(answer) {
     const turn = ++this.wanted;
+    this.signs = signsOf(answer);
+    this.scores = shownScores(answer);
     const pins = this.rows(answer).map((pin) => ({ ...pin, ...this.of(pin) }));
     this.root.hidden = false;
     if (!pins.length) return this.show(null, this.invitation());
@@ -67,10 +71,8 @@ export class Samples {
   }
 
   show(cards, body, answers = []) {
-    const key = JSON.stringify(this.state.values) + answers.length;
     fill(this.root, el("header", {}, el("h2", {}, "Samples"),
       this.pager(answers)), cards, body);
-    this.key = key;
   }
 
   invitation() {
@@ -80,12 +82,10 @@ export class Samples {
   }
 
   card({ slot, row, run, step }, answer) {
-    const swatch = el("i", { class: "swatch" });
-    if (row.color) swatch.style.background = row.color;
     const name = `${row.method}${row.label ? `, ${row.label}` : ""}`;
     return el("div", { class: "pin" },
       el("header", {}, el("span", { class: "badge" }, slot.toUpperCase()),
-        swatch, el("h3", {}, name),
+        glyph(this.signs.get(row.method) ?? row), el("h3", {}, name),
         el("button", { type: "button", class: "plain", "aria-label":
           `Unpin ${name}`, onclick: () => this.unpin(slot) }, icon(CROSS))),
       row.runs.length > 1 ? this.runs(slot, row, run)
@@ -151,7 +151,8 @@ export class Samples {
       el("figure", {}, thumbnail(pictured, `Image ${id}`),
         el("figcaption", {}, id)),
       el("div", { class: pins.length > 1 ? "said two" : "said" },
-        items.map((item, i) => saying(item, pins[i], pins.length > 1)),
+        items.map((item, i) =>
+          saying(item, pins[i], pins.length > 1, this.scores)),
         human.length ? el("div", { class: "human" },
           el("p", {}, `Human: ${human[0]} `, rank(first.human_rank)),
           human.length > 1 ? el("details", {},
@@ -161,15 +162,22 @@ export class Samples {
   }
 }
 
-function saying(item, pin, many) {
+/** Scores of a caption that are told: those of the axes, by their titles. */
+function shownScores(answer) {
+  const [panel] = answer.panels;
+  return [[panel.x, panel.x_title], [panel.y, panel.y_title]]
+    .map(([name, title]) => [name, title.replace(/ [↑↓]$/, "")]);
+}
+
+function saying(item, pin, many, told) {
   const badge = many
     ? el("span", { class: "badge" }, pin.slot.toUpperCase()) : null;
   if (!item) {
     return el("div", {}, badge, el("p", { class: "hint" }, "not among its samples"));
   }
-  const scores = Object.entries(item.scores ?? {})
-    .filter(([, value]) => value !== null)
-    .map(([name, value]) => `${name} ${number(value, 3)}`);
+  const scores = told
+    .filter(([name]) => typeof item.scores?.[name] === "number")
+    .map(([name, title]) => `${title} ${number(item.scores[name], 3)}`);
   return el("div", {}, badge,
     el("p", {}, item.caption || el("i", {}, "(says nothing)")),
     el("p", { class: "rank" }, rank(item.rank), ` ${scores.join(" · ")}`));

@@ -17,7 +17,7 @@ const ASKED = [
 const OWN = ["a", "arun", "b", "brun", "page", "hide", "live", "table"];
 
 /** What this page shows unless a person wants otherwise. */
-const USUAL = { along: "x" };
+const USUAL = { along: "x", seeds: "points" };
 
 const KEYS = [...ASKED, ...OWN];
 
@@ -30,6 +30,11 @@ export class State extends EventTarget {
 
   get(key) {
     return this.values[key] ?? "";
+  }
+
+  /** What is chosen, or what is shown without a choice. */
+  usual(key) {
+    return this.get(key) || USUAL[key];
   }
 
   /** Changes some, writes the address, and tells which have changed. */

@@ -2,6 +2,7 @@
 
 import { getText } from "./api.js";
 import { announce, copy, el, fill, number } from "./dom.js";
+import { glyph } from "./glyph.js";
 
 const FORMATS = [
   ["markdown", "Markdown"],
@@ -29,10 +30,10 @@ export function copyButtons(id, query) {
 }
 
 /** A table, its bold cells, and its notes. */
-export function table({ title, head, rows, best = [], notes = [] }, colors) {
+export function table({ title, head, rows, best = [], notes = [] }, signs) {
   const bold = new Set(best.map(([row, column]) => `${row},${column}`));
   const body = rows.map((cells, row) => el("tr", {}, cells.map((cell, column) =>
-    column === 0 ? rowHead(cell, colors)
+    column === 0 ? rowHead(cell, signs)
       : el("td", { class: kind(cell, bold.has(`${row},${column}`)) },
         parts(cell, bold.has(`${row},${column}`))))));
   return [
@@ -62,11 +63,13 @@ function kind(cell, best) {
   return ["—", "-", "–"].includes(cell) ? "absent" : null;
 }
 
-function rowHead(text, colors) {
-  const swatch = el("i", { class: "swatch", "aria-hidden": "true" });
-  if (colors?.get(text)) swatch.style.background = colors.get(text);
-  else swatch.style.visibility = "hidden";
-  return el("th", { scope: "row" }, swatch, text);
+function rowHead(text, signs) {
+  return el("th", { scope: "row" }, glyph(signs.get(text)), text);
+}
+
+/** How each method is drawn, by its name. */
+export function signsOf(answer) {
+  return new Map((answer.methods ?? []).map((about) => [about.method, about]));
 }
 
 /** The areas of an answer as one of its tables. */
@@ -123,9 +126,9 @@ function pinButton(row, pins, onpin) {
 
 /** Fills a place with tables side by side. */
 export function fillTables(node, answer, query) {
-  const colors = new Map(answer.methods?.map((m) => [m.method, m.color]));
+  const signs = signsOf(answer);
   fill(node, (answer.tables ?? []).map((one) => el("section", {},
     el("header", { class: "table-head" }, el("h3", {}, one.title),
       copyButtons(one.id, query)),
-    ...table(one, colors))));
+    ...table(one, signs))));
 }

@@ -2,6 +2,8 @@
 
 import { getSamples } from "./api.js";
 import { el, fill, number } from "./dom.js";
+import { glyph } from "./glyph.js";
+import { signsOf } from "./tables.js";
 
 export class Tip {
   constructor(overlay) {
@@ -21,7 +23,7 @@ export class Tip {
     clearTimeout(this.timer);
     this.row = row;
     const said = el("div");
-    fill(this.node, heading(row), facts(row, answer), said);
+    fill(this.node, heading(row, answer), facts(row, answer), said);
     this.node.hidden = this.ring.hidden = false;
     this.ring.style.left = `${place.x}px`;
     this.ring.style.top = `${place.y}px`;
@@ -48,10 +50,8 @@ export class Tip {
   }
 }
 
-function heading(row) {
-  const swatch = el("i", { class: "swatch" });
-  if (row.color) swatch.style.background = row.color;
-  return el("h3", {}, swatch, row.method);
+function heading(row, answer) {
+  return el("h3", {}, glyph(signsOf(answer).get(row.method) ?? row), row.method);
 }
 
 function facts(row, answer) {

@@ -22,7 +22,9 @@ def test_dragging_the_line_changes_its_tables_while_it_moves(view, sweep):
     view.page.mouse.up()
     view.wait("() => parent.location.hash.includes('value=')")
     shown = view.text(".guide .grip")
-    view.wait(f"(shown) => ({HEADING})().endsWith(`CIDEr-D = ${{shown}}`)", shown)
+    view.wait(
+        f"(shown) => ({HEADING})().endsWith(`CIDEr-D = ${{shown}}`)", shown
+    )
 
 
 def test_the_keyboard_moves_the_line(view, sweep):
@@ -61,7 +63,11 @@ def test_bold_is_the_best_and_beyond_a_curve_there_is_nothing(view, sweep):
 
 def test_tables_are_copied(view, sweep):
     view.open(sweep, value=0.3)
-    for title, start in (("Markdown", "|--"), ("LaTeX", "\\begin"), ("CSV", ",")):
+    for title, start in (
+        ("Markdown", "|--"),
+        ("LaTeX", "\\begin"),
+        ("CSV", ","),
+    ):
         view.frame.get_by_role("button", name=f"Copy as {title}").first.click()
         view.wait(
             "(name) => [...document.querySelectorAll('.pair button')].some("
