@@ -1,7 +1,9 @@
 """The plugin's own points, out of a log."""
 
 from tensorboard_plugin_tfcap.dataset import Dataset
+from tensorboard_plugin_tfcap.dataset import QueryError
 from tensorboard_plugin_tfcap.dataset import all_metrics
+from tensorboard_plugin_tfcap.dataset import default_axes
 from tensorboard_plugin_tfcap.log import ALL
 from tensorboard_plugin_tfcap.log import revision
 from tensorboard_plugin_tfcap.metadata import POINT_TAG
@@ -118,9 +120,14 @@ class PointsSource:
 
     def _best(self, points, bests, metrics, by):
         """The best step of each run, which the last record may know."""
-        by = by or next(iter(metrics), None)
+        if not points:
+            return []
+        by = by or (default_axes(metrics) or tuple(metrics))[0]
         if by not in metrics:
-            return points
+            raise QueryError(
+                f"`by` must be a metric of the log. Received: by={by!r:.80}, "
+                f"of {', '.join(list(metrics)[:20])}."
+            )
         sign, chosen = metrics[by].sign, []
         known = {
             run: best[0]

@@ -7,7 +7,13 @@ from dataclasses import fields
 from tensorboard_plugin_tfcap.dataset import QueryError
 from tensorboard_plugin_tfcap.tradeoff.lines import SPREADS
 
-SOURCES, CHECKPOINTS, ALONG = ("points", "scalars"), ("last", "best"), "xy"
+#: What some arguments may be.
+_CHOICES = {
+    "source": (None, "points", "scalars"),
+    "at": ("last", "best"),
+    "seeds": SPREADS,
+    "along": (None, "x", "y"),
+}
 #: Letters of an argument.
 _LONGEST = 500
 
@@ -64,6 +70,21 @@ class Query:
     group: str | None = None
     curve: tuple = ()
 
+    def __post_init__(self):
+        for name, options in _CHOICES.items():
+            value = getattr(self, name)
+            if value not in options:
+                shown = ", ".join(filter(None, options))
+                raise QueryError(
+                    f"`{name}` must be one of {shown}. Received: "
+                    f"{name}={value!r:.40}."
+                )
+        if not 0.5 <= self.level <= 0.999:
+            raise QueryError(
+                "`level` must be from 0.5 to 0.999. Received: "
+                f"level={self.level!r:.40}."
+            )
+
 
 def parse_query(arguments):
     """Reads the arguments of a request; those of other routes are let by.
@@ -111,18 +132,6 @@ def _word(name, text):
     return text
 
 
-def _among(options):
-    def read(name, text):
-        if text not in tuple(options):
-            raise QueryError(
-                f"`{name}` must be one of {', '.join(options)}. Received: "
-                f"{name}={text[:40]!r}."
-            )
-        return text
-
-    return read
-
-
 def _number(name, text):
     try:
         value = float(text)
@@ -131,15 +140,6 @@ def _number(name, text):
     if not math.isfinite(value):
         raise QueryError(
             f"`{name}` must be a number. Received: {name}={text[:40]!r}."
-        )
-    return value
-
-
-def _level(name, text):
-    value = _number(name, text)
-    if not 0.5 <= value <= 0.999:
-        raise QueryError(
-            f"`{name}` must be from 0.5 to 0.999. Received: {name}={value:g}."
         )
     return value
 
@@ -154,18 +154,18 @@ def _whole(name, text):
 
 
 def _flag(name, text):
-    return _among("01")(name, text) == "1"
+    if text not in ("0", "1"):
+        raise QueryError(
+            f"`{name}` must be 0 or 1. Received: {name}={text[:40]!r}."
+        )
+    return text == "1"
 
 
 _READ = {
-    "source": _among(SOURCES),
-    "at": _among(CHECKPOINTS),
-    "seeds": _among(SPREADS),
-    "level": _level,
+    "level": _number,
     "rho": _number,
     "refs": _flag,
     "pareto": _flag,
-    "along": _among(ALONG),
     "value": lambda n, t: t if t == "auto" else _number(n, t),
     "step": _whole,
     "dark": _flag,

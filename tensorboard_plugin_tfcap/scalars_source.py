@@ -5,6 +5,7 @@ from collections import defaultdict
 from dataclasses import replace
 
 from tensorboard_plugin_tfcap.dataset import Dataset
+from tensorboard_plugin_tfcap.dataset import QueryError
 from tensorboard_plugin_tfcap.dataset import all_metrics
 from tensorboard_plugin_tfcap.hparams import run_hparams
 from tensorboard_plugin_tfcap.log import ALL
@@ -53,7 +54,7 @@ class ScalarsSource:
             `Dataset`.
         """
         members, notices = self._members(query)
-        if query.at == "best" and query.by:
+        if query.at == "best":
             points = self._best(members, query.by)
         else:
             points = [
@@ -123,8 +124,15 @@ class ScalarsSource:
 
     def _best(self, members, by):
         """The step of each run at which one metric is the best."""
-        sign, chosen = named_metric(by).sign, []
-        for points in self._histories(members, ALL).values():
+        histories = self._histories(members, ALL)
+        every = (p for points in histories.values() for p in points)
+        names = {name for point in every for name in point.metrics}
+        if names and by not in names:
+            raise QueryError(
+                f"`by` must be a scalar of the log. Received: by={by!r:.80}."
+            )
+        sign, chosen = named_metric(by or "").sign, []
+        for points in histories.values():
             known = [p for p in points if by in p.metrics]
             chosen.append(
                 max(known, key=lambda p: sign * p.metrics[by])

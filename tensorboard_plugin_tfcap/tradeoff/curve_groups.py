@@ -91,9 +91,6 @@ def measured_curves(groups, x, y, order):
     curves, notices = {}, []
     for title, points in groups.items():
         there = [p for p in points if x in p.metrics and y in p.metrics]
-        by_seed = {}
-        for point in there:
-            by_seed.setdefault(point.seed, []).append(point)
         lost = len(points) - len(there)
         if lost:
             lacks = " and ".join(dict.fromkeys((x, y)))
@@ -101,22 +98,24 @@ def measured_curves(groups, x, y, order):
                 f"{title}: {lost} of {len(points)} points lack {lacks}, and "
                 "are left out."
             )
-        found = {}
-        for seed, members in by_seed.items():
-            if len(members) > 1:
-                ordered = [p for p in members if order in p.params]
-                if len(ordered) < len(members):
-                    notices.append(
-                        f"{title}: {len(members) - len(ordered)} points "
-                        f"without {order} are left out."
-                    )
-                members = ordered
-            if members:
-                found[seed] = Curve(
-                    [p.metrics[x] for p in members],
-                    [p.metrics[y] for p in members],
-                    [places.get(p.params.get(order), 0.0) for p in members],
-                )
+        ordered = [p for p in there if order in p.params]
+        if 0 < len(ordered) < len(there):
+            notices.append(
+                f"{title}: {len(there) - len(ordered)} points without {order} "
+                "are left out."
+            )
+        by_seed = {}
+        # A method that has no such parameter is a point.
+        for point in ordered or there:
+            by_seed.setdefault(point.seed, []).append(point)
+        found = {
+            seed: Curve(
+                [p.metrics[x] for p in members],
+                [p.metrics[y] for p in members],
+                [places.get(p.params.get(order), 0.0) for p in members],
+            )
+            for seed, members in by_seed.items()
+        }
         if found:
             curves[title] = found
     return curves, notices

@@ -195,6 +195,7 @@ def test_samples_are_text_with_pictures(server):
         {"value": "nan"},
         {"preset": "fig9"},
         {"step": "1e999"},
+        {"by": "nope", "at": "best"},
         {"baseline": "nobody"},
         {"dark": "yes"},
         {"runs": "a" * 501},

@@ -63,6 +63,11 @@ def test_a_wrong_metric_is_refused(logdir):
         tfcap.show_tradeoff(logdir, x="nope")
 
 
+def test_a_way_to_show_seeds_that_is_none_is_refused(logdir):
+    with pytest.raises(ValueError, match="`seeds` must be one of points"):
+        tfcap.show_tradeoff(logdir, seeds="all")
+
+
 def test_one_metric_is_not_enough(tmp_path):
     with TradeoffWriter(tmp_path, "mine") as writer:
         writer.point(0, {"r@10": 1.0})
