@@ -128,7 +128,7 @@ export class Controls {
       state.set({ group: value === "regex" ? "(?P<method>[^/]+)" : value }));
     this.regex = el("input", { type: "text", spellcheck: "false",
       onchange: regroup });
-    this.groupField = field("Grouped by", this.grouping);
+    this.groupField = field("Group by", this.grouping);
     this.regexField = field("Pattern", this.regex);
     this.groupHint = el("span", { class: "hint" },
       "Named groups: (?P<method>…), (?P<seed>…); any other is a parameter.");

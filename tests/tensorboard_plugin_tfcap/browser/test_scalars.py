@@ -46,7 +46,7 @@ def test_scalars_are_shown_where_there_are_no_points(view, scalars):
 
 def test_runs_are_grouped_by_a_pattern_in_their_names(view, scalars):
     view.open(scalars, source="scalars", x="loss", y="speed")
-    view.frame.get_by_label("Grouped by").select_option("regex")
+    view.frame.get_by_label("Group by").select_option("regex")
     pattern = r"(?P<method>\w+)-(?P<rate>\d)-(?P<seed>\d)"
     box = view.frame.get_by_label("Pattern")
     box.fill(pattern)
