@@ -24,6 +24,7 @@ from tfcap.recipes.captioning import SETTINGS
 from tfcap.recipes.captioning import CaptioningStudy
 from tfcap.recipes.captioning import caption_files
 from tfcap.recipes.captioning import caption_world
+from tfcap.recipes.captioning import log_point
 from tfcap.recipes.captioning import write_caption_page
 from tfcap.training import SpeakerReport
 
@@ -110,6 +111,20 @@ def main(argv=None):
     }
     page = options.out / "page.html"
     write_caption_page(page, reports, study.data.test_images, note=note)
+    settings = {
+        "speaker alone": {"method": "speaker_mle"},
+        method: {
+            "method": method,
+            "lambda": options.trade,
+            "rho": options.rho,
+        },
+    }
+    for name, about in settings.items():
+        about["seed"] = options.seed
+        log_point(
+            options.out / "tradeoff",
+            *(about, rows[name], reports[name], study.data.test_images),
+        )
     print(f"Captions and ranks: {page}")
     print(f"Networks and every caption: {folders[1]}")
     print(f"Curves: tensorboard --logdir {options.out}")

@@ -87,6 +87,7 @@ def report(sweep, options):
     print("\n\n".join(map(str, tables)))
     print(f"\nTables: {options.out / 'tables.md'}")
     print(f"Points: {options.out / 'points.jsonl'}")
+    print(f"To watch: tensorboard --logdir {options.out / 'tensorboard'}")
 
 
 def main(argv=None):

@@ -6,15 +6,19 @@ import importlib
 import inspect
 import pathlib
 import statistics
+import sys
 
 import pytest
 
 ROOT = pathlib.Path(__file__).parents[1]
-SOURCES = sorted((ROOT / "tfcap").rglob("*.py"))
+ROOMS = sorted((ROOT / "tfcap").rglob("*.py"))
+PLUGIN = sorted((ROOT / "tensorboard_plugin_tfcap").rglob("*.py"))
+SOURCES = [*ROOMS, *PLUGIN]
 PACKAGES = sorted(
     path.parent.relative_to(ROOT).as_posix().replace("/", ".")
     for path in SOURCES
-    if path.name == "__init__.py" and path.parent.name != "tfcap"
+    if path.name == "__init__.py"
+    and path.parent.name not in ("tfcap", "tensorboard_plugin_tfcap")
 )
 #: Which rooms a room may enter, from the ground floor up.
 LAW = {
@@ -34,6 +38,16 @@ LAW["recipes"] = (*LAW["training"], "training", "models")
 #: Modules beside the rooms, run as `python -m tfcap.evaluate`, and which rooms
 #: they may enter.
 COMMANDS = {"evaluate": ("data", "text")}
+#: Which parts of the plugin a room may enter: curves and their figure live
+#: there, beside the page that draws them, since TensorBoard must start without
+#: Keras and TensorFlow.
+PLUGIN_LAW = {
+    "metrics": ("tradeoff",),
+    "training": ("tradeoff", "summary"),
+    "recipes": ("tradeoff", "summary", "html_page"),
+}
+#: What the plugin may import when it is loaded, beside itself and Python.
+PLUGIN_LOADS = ("numpy", "tensorboard", "werkzeug", "google.protobuf")
 #: Rooms that know tensors through `keras.ops` alone.
 ANY_BACKEND = ("ops", "layers", "losses", "rewards")
 #: Rooms without tensors.
@@ -113,8 +127,12 @@ def broken_imports(path):
         if name.startswith("."):
             yield name
         elif name.startswith("tfcap."):
-            allowed = COMMANDS.get(own) or (own, *LAW[own])
+            allowed = COMMANDS[own] if own in COMMANDS else (own, *LAW[own])
             if not within(name.removeprefix("tfcap."), allowed):
+                yield name
+        elif name.startswith("tensorboard_plugin_tfcap."):
+            allowed = PLUGIN_LAW.get(own, ())
+            if not within(name.split(".", 1)[1], allowed):
                 yield name
 
 
@@ -122,7 +140,7 @@ def broken_imports(path):
 def test_a_room_enters_only_rooms_below(own):
     found = {
         title(path): sorted(set(broken_imports(path)))
-        for path in SOURCES
+        for path in ROOMS
         if room(path) == own
     }
     assert found, f"there is no room {own}"
@@ -130,11 +148,11 @@ def test_a_room_enters_only_rooms_below(own):
 
 
 def test_every_room_has_its_law():
-    assert {room(path) for path in SOURCES} - {None} == set(LAW)
+    assert {room(path) for path in ROOMS} - {None} == set(LAW)
 
 
 def test_commands_enter_only_the_rooms_that_they_need():
-    paths = [p for p in SOURCES if room(p) is None and p.stem != "__init__"]
+    paths = [p for p in ROOMS if room(p) is None and p.stem != "__init__"]
     assert {path.stem for path in paths} == set(COMMANDS)
     assert not [name for path in paths for name in broken_imports(path)]
 
@@ -150,11 +168,26 @@ def test_tensors_are_those_of_any_backend(own):
     forbidden = ["tensorflow", "jax", "torch"]
     if own in HOST:
         forbidden += ["keras", "tfcap.ops"]
-    for path in SOURCES:
+    for path in ROOMS:
         if room(path) == own:
             nodes = ast.walk(tree(path)) if own in HOST else at_load(path)
             names = {n for n in imported(nodes) if within(n, forbidden)}
             assert not names, f"{title(path)} imports {sorted(names)}"
+
+
+@pytest.mark.parametrize("path", PLUGIN, ids=title)
+def test_the_plugin_loads_little_and_never_tfcap(path):
+    everywhere = set(imported(ast.walk(tree(path))))
+    assert not {n for n in everywhere if within(n, ["tfcap", "keras"])}
+    here = [*PLUGIN_LOADS, "tensorboard_plugin_tfcap", *sys.stdlib_module_names]
+    assert not {n for n in imported(at_load(path)) if not within(n, here)}
+
+
+def test_curves_need_no_tensorboard():
+    for path in PLUGIN:
+        if "tradeoff" in path.parts:
+            names = set(imported(ast.walk(tree(path))))
+            assert not {n for n in names if within(n, ["tensorboard"])}
 
 
 def test_files_are_short():
@@ -210,7 +243,8 @@ def test_exports_are_imported_one_by_one_from_where_they_are(package):
     for node in tree(path).body[1:]:
         assert isinstance(node, ast.ImportFrom), f"{package}:{node.lineno}"
         assert node.level == 0 and len(node.names) == 1
-        assert node.module.startswith(package)
+        home = (package, "tensorboard_plugin_tfcap.tradeoff")
+        assert node.module.startswith(home)
         name = node.names[0].name
         module = importlib.import_module(node.module)
         exported = getattr(importlib.import_module(package), name)

@@ -1,19 +1,19 @@
 """How good a ranking, how varied the language, how sure the comparison."""
 
+from tensorboard_plugin_tfcap.tradeoff.curve import Curve
+from tensorboard_plugin_tfcap.tradeoff.curve_comparison import ComparedCurve
+from tensorboard_plugin_tfcap.tradeoff.curve_comparison import compare_curves
+from tensorboard_plugin_tfcap.tradeoff.curve_comparison import curve_overlap
+from tensorboard_plugin_tfcap.tradeoff.curve_comparison import group_curves
+from tensorboard_plugin_tfcap.tradeoff.intervals import Interval
+from tensorboard_plugin_tfcap.tradeoff.intervals import mean_interval
+from tensorboard_plugin_tfcap.tradeoff.intervals import paired_bootstrap
 from tfcap.metrics.clip_score import CLIP_PREFIX
 from tfcap.metrics.clip_score import clip_score
 from tfcap.metrics.clip_score import pac_score
 from tfcap.metrics.clip_score import ref_clip_score
 from tfcap.metrics.clip_score import ref_pac_score
-from tfcap.metrics.curve import Curve
-from tfcap.metrics.curve_comparison import ComparedCurve
-from tfcap.metrics.curve_comparison import compare_curves
-from tfcap.metrics.curve_comparison import curve_overlap
-from tfcap.metrics.curve_comparison import group_curves
 from tfcap.metrics.diversity import answer_statistics
-from tfcap.metrics.intervals import Interval
-from tfcap.metrics.intervals import mean_interval
-from tfcap.metrics.intervals import paired_bootstrap
 from tfcap.metrics.keras_mean_rank import MeanRank
 from tfcap.metrics.keras_mean_reciprocal_rank import MeanReciprocalRank
 from tfcap.metrics.keras_ndcg import NDCG

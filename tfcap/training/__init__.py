@@ -21,3 +21,6 @@ from tfcap.training.speaker_evaluator import evaluate_speaker
 from tfcap.training.speaker_report import SpeakerReport
 from tfcap.training.sweep import Sweep
 from tfcap.training.sweep_records import load_records
+from tfcap.training.tradeoff_logger import TradeoffLogger
+from tfcap.training.tradeoff_logger import report_samples
+from tfcap.training.tradeoff_logger import write_report

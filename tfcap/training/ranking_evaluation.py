@@ -2,6 +2,9 @@
 
 import keras
 
+from tfcap.training.tradeoff_logger import is_chief
+from tfcap.training.tradeoff_logger import write_report
+
 
 class RankingEvaluation(keras.callbacks.Callback):
     """Ranks held-out candidates after epochs and adds the metrics to the logs.
@@ -13,6 +16,9 @@ class RankingEvaluation(keras.callbacks.Callback):
             `tfcap.metrics.RankingReport` or `RetrievalReport`.
         every: Integer, epochs between evaluations. Defaults to `1`.
         prefix: String before the metrics' names. Defaults to `"val_"`.
+        writer: `tensorboard_plugin_tfcap.summary.TradeoffWriter`, for the
+            Trade-off tab of TensorBoard; the step is the number of epochs.
+            Defaults to `None`.
 
     Example:
 
@@ -21,7 +27,7 @@ class RankingEvaluation(keras.callbacks.Callback):
     >>> callback = tfcap.training.RankingEvaluation(lambda: report, every=2)
     """
 
-    def __init__(self, evaluate, every=1, prefix="val_"):
+    def __init__(self, evaluate, every=1, prefix="val_", writer=None):
         super().__init__()
         if every < 1:
             raise ValueError(
@@ -30,10 +36,18 @@ class RankingEvaluation(keras.callbacks.Callback):
         self.evaluate = evaluate
         self.every = every
         self.prefix = prefix
+        self.writer = writer
 
     def on_epoch_end(self, epoch, logs=None):
-        if logs is None or (epoch + 1) % self.every:
+        if (epoch + 1) % self.every or (logs is None and self.writer is None):
             return
-        for name, value in self.evaluate().result().items():
+        report = self.evaluate()
+        if self.writer is not None and is_chief(self.model):
+            write_report(self.writer, epoch + 1, report)
+        for name, value in report.result().items() if logs is not None else ():
             if name != "count":
                 logs[self.prefix + name.replace("@", "_")] = value
+
+    def on_train_end(self, logs=None):
+        if self.writer is not None:
+            self.writer.close()

@@ -4,6 +4,9 @@ import os
 
 import keras
 
+from tfcap.training.tradeoff_logger import is_chief
+from tfcap.training.tradeoff_logger import write_report
+
 
 class SpeakerEvaluation(keras.callbacks.Callback):
     """Evaluates a speaker after epochs, and keeps what it said.
@@ -23,6 +26,11 @@ class SpeakerEvaluation(keras.callbacks.Callback):
         folder: String or path in which to keep a report an evaluation, with
             the captions: `epoch_0007.json`. Made if it is not there. Defaults
             to `None`, nothing is kept.
+        writer: `tensorboard_plugin_tfcap.summary.TradeoffWriter`, for the
+            Trade-off tab of TensorBoard; the step is the number of epochs.
+            Defaults to `None`.
+        images: Function from an image's row in the report to its pixels, to
+            be shown there. Optional.
 
     Attributes:
         report: The last `SpeakerReport`, or `None`.
@@ -37,7 +45,14 @@ class SpeakerEvaluation(keras.callbacks.Callback):
     """
 
     def __init__(
-        self, evaluate, every=1, prefix="val_", names=None, folder=None
+        self,
+        evaluate,
+        every=1,
+        prefix="val_",
+        names=None,
+        folder=None,
+        writer=None,
+        images=None,
     ):
         super().__init__()
         if every < 1:
@@ -54,6 +69,8 @@ class SpeakerEvaluation(keras.callbacks.Callback):
         self.prefix = prefix
         self.names = names
         self.folder = folder
+        self.writer = writer
+        self.images = images
         self.report = None
 
     def on_epoch_end(self, epoch, logs=None):
@@ -64,8 +81,14 @@ class SpeakerEvaluation(keras.callbacks.Callback):
             os.makedirs(self.folder, exist_ok=True)
             name = f"epoch_{epoch + 1:04d}.json"
             self.report.save(os.path.join(self.folder, name))
+        if self.writer is not None and is_chief(self.model):
+            write_report(self.writer, epoch + 1, self.report, self.images)
         if logs is None:
             return
         for name, value in self.report.result().items():
             if self.names is None or name in self.names:
                 logs[self.prefix + name.replace("@", "_")] = value
+
+    def on_train_end(self, logs=None):
+        if self.writer is not None:
+            self.writer.close()

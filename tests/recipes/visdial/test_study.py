@@ -3,6 +3,9 @@ import json
 
 import pytest
 
+from tensorboard_plugin_tfcap.query import Query
+from tensorboard_plugin_tfcap.report import read_log
+from tensorboard_plugin_tfcap.sources import Sources
 from tests import dialogs
 from tfcap.recipes.study import Study
 from tfcap.recipes.visdial import DialogData
@@ -57,6 +60,19 @@ def test_greedy_answers_are_kept(done, monkeypatch):
     (done / "lf_g" / "answers.json").unlink()
     assert fresh.answers("lf_g") == kept
     assert fresh.answers("lf_g", limit=2) == kept[: 2 * rounds]
+
+
+def test_ranks_are_points_for_tensorboard(done):
+    log = Sources(read_log(done)).chosen()
+    points = {p.run: p for p in log.dataset(Query()).points}
+    (test,) = [p for name, p in points.items() if "test_generative" in name]
+    assert test.method == "lf_g" and test.seed == 3
+    assert test.params == {"ranking": "generative", "split": "test"}
+    found = study(done).result("lf_g")["generative"]
+    for name in ("mrr", "r@1", "r@5", "r@10", "mean_rank"):
+        assert test.metrics[name] == pytest.approx(found[name])
+    (held,) = [p for name, p in points.items() if "validation" in name]
+    assert held.step == 1 and "mean_rank" in held.metrics
 
 
 def test_a_report_says_what_the_figures_depend_on(done):

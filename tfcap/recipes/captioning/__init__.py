@@ -1,5 +1,11 @@
 """Cooperative captioning: a speaker and a listener, and what they trade."""
 
+from tensorboard_plugin_tfcap.tradeoff.figure import curve_figure
+from tensorboard_plugin_tfcap.tradeoff.figure import write_curve_figure
+from tensorboard_plugin_tfcap.tradeoff.panels import Panel
+from tensorboard_plugin_tfcap.tradeoff.panels import curve_panels
+from tensorboard_plugin_tfcap.tradeoff.table import TradeoffTable
+from tensorboard_plugin_tfcap.tradeoff.tables import curve_tables
 from tfcap.recipes.captioning.caption_data import CaptionData
 from tfcap.recipes.captioning.caption_data import caption_files
 from tfcap.recipes.captioning.caption_data import caption_world
@@ -11,11 +17,7 @@ from tfcap.recipes.captioning.networks import make_speaker
 from tfcap.recipes.captioning.settings import SETTINGS
 from tfcap.recipes.captioning.settings import CaptioningSettings
 from tfcap.recipes.captioning.study import CaptioningStudy
-from tfcap.recipes.captioning.tradeoff_figure import curve_figure
-from tfcap.recipes.captioning.tradeoff_figure import write_curve_figure
-from tfcap.recipes.captioning.tradeoff_panels import Panel
-from tfcap.recipes.captioning.tradeoff_panels import curve_panels
+from tfcap.recipes.captioning.tradeoff_log import log_point
+from tfcap.recipes.captioning.tradeoff_log import log_sweep
 from tfcap.recipes.captioning.tradeoff_sweep import tradeoff_grid
 from tfcap.recipes.captioning.tradeoff_sweep import tradeoff_sweep
-from tfcap.recipes.captioning.tradeoff_table import TradeoffTable
-from tfcap.recipes.captioning.tradeoff_tables import curve_tables

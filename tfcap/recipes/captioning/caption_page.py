@@ -4,8 +4,8 @@ import html
 
 import numpy as np
 
-from tfcap.recipes.html_page import picture
-from tfcap.recipes.html_page import write_html
+from tensorboard_plugin_tfcap.html_page import picture
+from tensorboard_plugin_tfcap.html_page import write_html
 
 _STYLE = """
 th:first-child { width: 25%; }

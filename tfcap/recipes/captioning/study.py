@@ -5,6 +5,7 @@ from dataclasses import asdict
 
 import keras
 
+from tensorboard_plugin_tfcap.summary import TradeoffWriter
 from tfcap.data import CaptionBatches
 from tfcap.decoding import Greedy
 from tfcap.recipes.captioning.methods import METHODS
@@ -103,7 +104,7 @@ class CaptioningStudy(Study):
         Returns:
             Dict of scores, as `SpeakerReport.result()` names them.
         """
-        name = self._name(method, trade, rho, temperature)
+        name = point_name(method, trade, rho, temperature)
         path = self.path(name, "result.json")
         if not os.path.exists(path):
             found = self._evaluate(method, name, trade, rho, temperature)
@@ -113,7 +114,7 @@ class CaptioningStudy(Study):
 
     def trained(self, method, trade, rho=None, temperature=None):
         """Fresh networks of a point, trained now if they were not."""
-        name = self._name(method, trade, rho, temperature)
+        name = point_name(method, trade, rho, temperature)
 
         def train():
             return self._train(method, name, trade, rho, temperature)
@@ -124,7 +125,7 @@ class CaptioningStudy(Study):
 
     def folder(self, method, trade=None, rho=None, temperature=None):
         """Where a point is kept."""
-        return self.path(self._name(method, trade, rho, temperature))
+        return self.path(point_name(method, trade, rho, temperature))
 
     def batches(self, split="train", **options):
         """`tfcap.data.CaptionBatches` of a split."""
@@ -164,19 +165,33 @@ class CaptioningStudy(Study):
             options["distractors"] = settings.batch_size
             options["distractor_features"] = self.data.unlabeled_features
         batches = self.batches(**options)
-        callbacks = [*callbacks, CollapseWarning(), *self._watch(game, task)]
+        about = (method, trade, rho, temperature)
+        watch = self._watch(game, task, about)
+        callbacks = [*callbacks, CollapseWarning(), *watch]
         networks = {"speaker": game.speaker, "listener": task.listener}
         epochs = settings.joint_epochs * game.period
         return self.fit(name, game, batches, epochs, callbacks, **networks)
 
-    def _watch(self, game, task):
+    def _watch(self, game, task, about):
         """A callback that evaluates held-out images, in a list, if wanted."""
         if not self.evaluate_every:
             return []
         evaluator = self._evaluator(
             game.speaker, task.listener, "validation", verbose=0
         )
-        return [SpeakerEvaluation(evaluator, self.evaluate_every)]
+        method, *values = about
+        names = ("lambda", "rho", "temperature")
+        writer = TradeoffWriter(
+            self.path(point_name(*about), "tradeoff"),
+            method,
+            {k: v for k, v in zip(names, values) if v is not None},
+            self.seed,
+            best_by="cider_d",
+            split="validation",
+        )
+        return [
+            SpeakerEvaluation(evaluator, self.evaluate_every, writer=writer)
+        ]
 
     def _evaluate(self, method, name, trade, rho, temperature):
         fixed = self.networks("listener_gt")["listener"]
@@ -231,12 +246,13 @@ class CaptioningStudy(Study):
             **{"verbose": self.verbose, **options},
         )
 
-    def _name(self, method, trade, rho, temperature):
-        """The folder of a point, within the study's."""
-        if method in PHASES:
-            return method
-        parts = [method]
-        parts += [] if trade is None else [f"lambda_{trade:g}"]
-        parts += [] if rho is None else [f"rho_{rho:g}"]
-        parts += [] if temperature is None else [f"tau_{temperature:g}"]
-        return os.path.join("points", "_".join(parts))
+
+def point_name(method, trade=None, rho=None, temperature=None):
+    """The folder of a point, within the study's."""
+    if method in PHASES:
+        return method
+    parts = [method]
+    parts += [] if trade is None else [f"lambda_{trade:g}"]
+    parts += [] if rho is None else [f"rho_{rho:g}"]
+    parts += [] if temperature is None else [f"tau_{temperature:g}"]
+    return os.path.join("points", "_".join(parts))

@@ -9,8 +9,9 @@ import argparse
 import os
 import sys
 
-from tfcap.recipes.captioning.tradeoff_figure import write_curve_figure
-from tfcap.recipes.captioning.tradeoff_tables import curve_tables
+from tensorboard_plugin_tfcap.tradeoff.figure import write_curve_figure
+from tensorboard_plugin_tfcap.tradeoff.tables import curve_tables
+from tfcap.recipes.captioning.tradeoff_log import log_sweep
 from tfcap.training import load_records
 
 FORMS = {
@@ -49,10 +50,16 @@ def main(argv=None):
         default=0.25,
         help="which one counts where a method has several (default: 0.25)",
     )
+    parser.add_argument(
+        "--tensorboard",
+        metavar="LOGDIR",
+        help="write every point there, for TensorBoard's Trade-off tab",
+    )
     options = parser.parse_args(argv)
     data = options.data or ", ".join(map(os.path.basename, options.sweep))
     try:
-        records = [r for path in options.sweep for r in load_records(path)]
+        sweeps = {path: load_records(path) for path in options.sweep}
+        records = [r for found in sweeps.values() for r in found]
         tables = curve_tables(
             records,
             data,
@@ -65,6 +72,8 @@ def main(argv=None):
             write_curve_figure(
                 path, records, data, rho=options.rho, cider=options.cider
             )
+        if options.tensorboard:
+            log_sweep(options.tensorboard, sweeps)
     except (ImportError, OSError, ValueError) as error:
         print(f"tradeoff: {error}", file=sys.stderr)
         return 2

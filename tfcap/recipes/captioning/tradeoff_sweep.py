@@ -12,8 +12,12 @@ from tfcap.recipes.captioning.phases import PHASES
 from tfcap.recipes.captioning.settings import CaptioningSettings
 from tfcap.recipes.captioning.study import HUMAN
 from tfcap.recipes.captioning.study import CaptioningStudy
+from tfcap.recipes.captioning.tradeoff_log import kept_report
+from tfcap.recipes.captioning.tradeoff_log import log_point
 from tfcap.training import Sweep
 
+#: The folder of a sweep that TensorBoard reads.
+LOGS = "tensorboard"
 #: The paper's lambdas.
 LAMBDAS = (5e-4, 1e-3, 1.6e-3, 2.5e-3, 5e-3, 1e-2)
 #: Methods that know a rho, and those that know a temperature.
@@ -77,7 +81,9 @@ def tradeoff_sweep(directory, data, settings, grid, verbose=1, **options):
     """Trains and evaluates the points of a grid.
 
     Args:
-        directory: String or path. Studies of the seeds are kept in it, too.
+        directory: String or path. Studies of the seeds are kept in it, too;
+            and in `tensorboard`, each finished point for TensorBoard's
+            Trade-off tab.
         data: `CaptionData`.
         settings: `CaptioningSettings`.
         grid: What `tradeoff_grid()` returns.
@@ -101,12 +107,16 @@ def tradeoff_sweep(directory, data, settings, grid, verbose=1, **options):
         # Graphs of one point are of no use to the next, and large.
         keras.utils.clear_session()
         gc.collect()
-        return study(point["seed"]).result(
+        found = study(point["seed"]).result(
             point["method"],
             point.get("lambda"),
             point.get("rho"),
             point.get("temperature"),
         )
+        report = kept_report(directory, point)
+        logs = os.path.join(str(directory), LOGS)
+        log_point(logs, point, found, report, data.test_images)
+        return found
 
     # Not the defaults: settings that come later do not make another sweep.
     usual = asdict(CaptioningSettings())

@@ -8,6 +8,7 @@ import numpy as np
 import tensorflow as tf
 
 import tfcap
+from tensorboard_plugin_tfcap.summary import TradeoffWriter
 from tfcap.data import DialogBatches
 from tfcap.decoding import Greedy
 from tfcap.metrics import answer_statistics
@@ -167,14 +168,14 @@ class DialogStudy(Study):
         return self._said(generator, decoder, limit)
 
     def fit(self, name, model, batches, epochs, callbacks=(), **networks):
-        callbacks = [*callbacks, *self._validation(networks)]
+        callbacks = [*callbacks, *self._validation(name, networks)]
         return super().fit(name, model, batches, epochs, callbacks, **networks)
 
     def _prior(self):
         found = answer_prior(self.data.train, self.data.test).result()
         return {"generative": found, "discriminative": found}
 
-    def _validation(self, networks):
+    def _validation(self, name, networks):
         """A callback that ranks held-out candidates, in a list, if wanted."""
         if not self.validation_dialogs:
             return []
@@ -185,7 +186,20 @@ class DialogStudy(Study):
         def evaluate():
             return self._rank(rank, networks[role], "validation", verbose=0)
 
-        return [RankingEvaluation(evaluate)]
+        ranking = "generative" if role == "generator" else "discriminative"
+        writer = self._points(name, ranking, "validation", best_by="mrr")
+        return [RankingEvaluation(evaluate, writer=writer)]
+
+    def _points(self, row, ranking, split, **options):
+        """Writes points for the Trade-off tab of TensorBoard."""
+        return TradeoffWriter(
+            self.path(row, f"tradeoff_{split}_{ranking}"),
+            row,
+            {"ranking": ranking},
+            self.seed,
+            split=split,
+            **options,
+        )
 
     def _rank(self, rank, network, split, verbose=None):
         return rank(
@@ -238,3 +252,11 @@ class DialogStudy(Study):
                     tag = f"{group}/{name}".replace("@", "_")
                     tf.summary.scalar(tag, value)
         writer.close()
+        for ranking in ("generative", "discriminative"):
+            if ranking in result:
+                metrics = dict(result[ranking])
+                metrics.pop("count", None)
+                if ranking == "generative":
+                    metrics |= result.get("answers", {})
+                with self._points(row, ranking, "test") as points:
+                    points.point(0, metrics)

@@ -10,8 +10,8 @@ import json
 import math
 import os
 
+from tensorboard_plugin_tfcap.tradeoff.markdown_table import markdown_table
 from tfcap.metrics import mean_interval
-from tfcap.recipes.markdown_table import markdown_table
 
 RANKING = ("mrr", "r@1", "r@5", "r@10", "mean_rank", "ndcg")
 ANSWERS = (

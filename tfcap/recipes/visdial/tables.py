@@ -2,9 +2,9 @@
 
 import numpy as np
 
+from tensorboard_plugin_tfcap.tradeoff.markdown_table import markdown_table
 from tfcap.decoding import Sample
 from tfcap.layers import GumbelSoftmaxST
-from tfcap.recipes.markdown_table import markdown_table
 
 COLUMNS = ("mrr", "r@1", "r@5", "r@10", "mean_rank")
 TITLES = ("MRR", "R@1", "R@5", "R@10", "Mean")

@@ -1,0 +1,142 @@
+"""What a log holds, before anybody asks for axes."""
+
+import re
+from dataclasses import dataclass
+from dataclasses import field
+
+from tensorboard_plugin_tfcap.tradeoff.methods import method_title
+from tensorboard_plugin_tfcap.tradeoff.metric_names import metric_order
+from tensorboard_plugin_tfcap.tradeoff.metric_names import named_metric
+from tensorboard_plugin_tfcap.tradeoff.point import is_number
+from tensorboard_plugin_tfcap.tradeoff.point import parameter_text
+
+#: What axes are by default, where there are such metrics.
+_FIRST = {"naturalness": ("cider_d",), "recall": ("r@10", "mrr")}
+
+
+class QueryError(ValueError):
+    """A question that the data cannot answer; its text is for people."""
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """Points of one source.
+
+    Args:
+        source: `"points"` or `"scalars"`.
+        rev: String, other when the data are.
+        points: List of `TradeoffPoint`, one a run.
+        metrics: Dict of `Metric` by name.
+        references: List of `Reference` that were logged.
+        notices: List of sentences: what was left out, and why.
+    """
+
+    source: str
+    rev: str
+    points: list
+    metrics: dict
+    references: list = field(default_factory=list)
+    notices: list = field(default_factory=list)
+
+    def metric(self, name, argument="x"):
+        """A metric by name, which was asked for as an argument.
+
+        Raises:
+            QueryError: If there is none of that name.
+        """
+        if name not in self.metrics:
+            raise QueryError(
+                f"`{argument}` must be a metric of the log. Received: "
+                f"{argument}={name!r:.80}, of "
+                f"{', '.join(list(self.metrics)[:20]) or 'none'}."
+            )
+        return self.metrics[name]
+
+    def axes(self, x=None, y=None):
+        """The metrics of both axes, by default those that oppose most."""
+        default = default_axes(self.metrics)
+        if default is None and not (x and y):
+            return None
+        return self.metric(x or default[0]), self.metric(y or default[1], "y")
+
+    def parameters(self):
+        """How many values each parameter has, the most natural order first."""
+        values = {}
+        for point in self.points:
+            for name, value in point.params.items():
+                values.setdefault(name, set()).add(value)
+        numbers = {n: all(map(is_number, v)) for n, v in values.items()}
+
+        def rank(name):
+            return (
+                name != "lambda",
+                not numbers[name],
+                -len(values[name]),
+                name,
+            )
+
+        return {name: len(values[name]) for name in sorted(values, key=rank)}
+
+    def order(self, name=None):
+        """The parameter along curves.
+
+        Raises:
+            QueryError: If no run has it.
+        """
+        known = self.parameters()
+        if name and name not in known:
+            raise QueryError(
+                f"`order` must be a parameter of the runs. Received: "
+                f"order={name!r}, of {', '.join(known) or 'none'}."
+            )
+        return name or next(iter(known), None)
+
+    def about(self, run):
+        """A run's method and its settings, in words."""
+        for point in self.points:
+            if point.run == run:
+                texts = [parameter_text(*item) for item in point.params.items()]
+                title = method_title(point.method)
+                return {"method": title, "label": ", ".join(texts)}
+        raise QueryError(
+            f"`run` must be one of the log. Received: run={run!r:.120}."
+        )
+
+    def of_runs(self, pattern):
+        """Points whose run has a match of a regular expression."""
+        if not pattern:
+            return self.points
+        try:
+            found = re.compile(pattern)
+        except re.error as error:
+            raise QueryError(
+                f"`runs` must be a regular expression. Received: "
+                f"runs={pattern!r}: {error}."
+            ) from error
+        return [point for point in self.points if found.search(point.run)]
+
+
+def all_metrics(points, described):
+    """Metrics of points, sorted; what is not described is told by its name.
+
+    Args:
+        points: Iterable of `TradeoffPoint`.
+        described: Dict of `Metric` by name.
+
+    Returns:
+        Dict of `Metric` by name.
+    """
+    names = {name for point in points for name in point.metrics}
+    metrics = [described.get(n) or named_metric(n) for n in names]
+    return {m.name: m for m in sorted(metrics, key=metric_order)}
+
+
+def default_axes(metrics):
+    """Names of the axes, or `None` where there are no two metrics."""
+    found = []
+    for role, preferred in _FIRST.items():
+        names = [m.name for m in metrics.values() if m.role == role]
+        names.sort(key=lambda name: name not in preferred)
+        found += [name for name in names if name not in found][:1]
+    found += [name for name in metrics if name not in found]
+    return tuple(found[:2]) if len(found) > 1 else None

@@ -1,0 +1,281 @@
+"""The figure of a selection, with its rows, tables and notices."""
+
+from tensorboard_plugin_tfcap import overlays
+from tensorboard_plugin_tfcap.dataset import QueryError
+from tensorboard_plugin_tfcap.presets import FIGURE_3
+from tensorboard_plugin_tfcap.rows import place_members
+from tensorboard_plugin_tfcap.rows import point_rows
+from tensorboard_plugin_tfcap.rows import reference_rows
+from tensorboard_plugin_tfcap.table_view import area_table
+from tensorboard_plugin_tfcap.table_view import level_tables
+from tensorboard_plugin_tfcap.table_view import table_json
+from tensorboard_plugin_tfcap.tradeoff.axes_panel import axes_panel
+from tensorboard_plugin_tfcap.tradeoff.curve_groups import order_places
+from tensorboard_plugin_tfcap.tradeoff.methods import NATURALNESS
+from tensorboard_plugin_tfcap.tradeoff.methods import by_method
+from tensorboard_plugin_tfcap.tradeoff.methods import method_title
+from tensorboard_plugin_tfcap.tradeoff.metric_names import named_metric
+from tensorboard_plugin_tfcap.tradeoff.palette import on_paper
+from tensorboard_plugin_tfcap.tradeoff.panels import Panel
+from tensorboard_plugin_tfcap.tradeoff.panels import curve_panels
+from tensorboard_plugin_tfcap.tradeoff.plotly_figure import panels_figure
+from tensorboard_plugin_tfcap.tradeoff.point import parameter_title
+from tensorboard_plugin_tfcap.tradeoff.style import styles
+
+CONFIG = {
+    "responsive": True,
+    "displaylogo": False,
+    "edits": {"shapePosition": True},
+}
+#: How to read the seeds of a figure.
+_LEGENDS = {
+    "points": "Thin: each seed by itself; thick: their mean.",
+    "interval": "Means of seeds; bars: {level:g} % interval of the mean.",
+    "band": "Means of seeds; band: {level:g} % interval of the mean curve.",
+    "none": "Means of seeds.",
+}
+
+
+def figure_view(selection, path=()):
+    """Everything that a page shows for a query.
+
+    Args:
+        selection: `Selection`.
+        path: List of `TradeoffPoint`, the steps of the run whose way through
+            training is drawn, too. Defaults to none.
+
+    Returns:
+        Dict, of what JSON can hold.
+    """
+    query = selection.query
+    if query.preset == FIGURE_3:
+        return _small_multiples(selection)
+    if selection.x is None:
+        panels = [Panel("", "", "", [], _EMPTY)]
+    else:
+        panel, _ = axes_panel(
+            selection.groups,
+            *(selection.x, selection.y, selection.order),
+            *(query.seeds, query.level),
+        )
+        panels = [panel]
+    points = [p for group in selection.groups.values() for p in group]
+    places, _ = order_places(points, selection.order)
+    members = place_members(selection.groups, places, selection.order)
+    axes = (selection.x, selection.y)
+    rows = point_rows(panels, [members], [axes], query)
+    found = _whole(selection, panels, rows, [axes])
+    figure = found["figure"]
+    if rows:
+        if query.pareto:
+            figure["data"].append(overlays.front_trace(rows, *axes, query.dark))
+        _add_references(selection, figure, rows)
+        _add_path(selection, figure, path)
+        _limit(figure["layout"], rows, path, axes)
+    line = selection.line()
+    if line is not None:
+        shape = overlays.line_shape(line["along"], line["value"], query.dark)
+        figure["layout"]["shapes"].append(shape)
+    return {**found, **tables_view(selection)}
+
+
+def tables_view(selection):
+    """The tables of a selection: what a line that is dragged asks for.
+
+    Args:
+        selection: `Selection`.
+
+    Returns:
+        Dict, of what JSON can hold.
+    """
+    notices, areas = list(selection.notices), []
+    line = selection.line()
+    if selection.x is not None and selection.curves:
+        table, areas = area_table(selection)
+        notices += table.notes
+    tables = level_tables(selection, line)
+    return {
+        "rev": selection.dataset.rev,
+        "line": line,
+        "tables": [table_json(table) for table in tables.values()],
+        "area": areas,
+        "notices": notices,
+    }
+
+
+def said_figure(text):
+    """A figure that only says why there is none.
+
+    Args:
+        text: String.
+
+    Returns:
+        Dict.
+    """
+    figure = panels_figure([Panel("", "", "", [], text)])
+    figure["layout"]["meta"] = {"height": None, "label": text}
+    return {**figure, "config": CONFIG}
+
+
+_EMPTY = "There is nothing to draw: no two metrics were found."
+
+
+def _whole(selection, panels, rows, axes):
+    """The answer, without what only a single panel has."""
+    query = selection.query
+    legend = _LEGENDS[query.seeds].format(level=100 * query.level)
+    if query.labels and selection.order and rows:
+        legend += f" Labels: {parameter_title(selection.order)}."
+    figure = panels_figure(
+        panels, legend=legend, dark=query.dark, labels=query.labels
+    )
+    x, y = ([metric and metric.name for metric in pair] for pair in zip(*axes))
+    layout = figure["layout"]
+    layout["uirevision"] = f"{query.source} {query.preset} {x} {y}"
+    layout["datarevision"] = selection.dataset.rev
+    # A page says how high its figure is.
+    height = layout.pop("height", None)
+    layout["meta"] = {"height": height, "label": _spoken(panels, rows)}
+    layout["autosize"] = True
+    return {
+        "rev": selection.dataset.rev,
+        "source": selection.dataset.source,
+        "x": x[0],
+        "y": y[0],
+        "order": selection.order,
+        "figure": {**figure, "config": CONFIG},
+        "rows": rows,
+        "head": _head(selection, panels),
+        "panels": [
+            {
+                "title": panel.title,
+                "x": x[number],
+                "y": y[number],
+                "x_title": panel.x,
+                "y_title": panel.y,
+                "xaxis": f"xaxis{number + 1 if number else ''}",
+                "yaxis": f"yaxis{number + 1 if number else ''}",
+            }
+            for number, panel in enumerate(panels)
+        ],
+        "methods": _methods(panels, rows, query.dark),
+        "line": None,
+        "tables": [],
+        "area": [],
+        "notices": list(selection.notices),
+    }
+
+
+def _small_multiples(selection):
+    """Figure 3: its own panels, of the records that a sweep has."""
+    query = selection.query
+    points = [p for group in selection.groups.values() for p in group]
+    records = [point.record() for point in points]
+    recall = query.y or "r@10"
+    rho = query.rho if query.rho is not None else _usual_rho(records)
+    try:
+        panels = curve_panels(records, recall, rho, spread=query.seeds)
+        groups = by_method(records, rho)
+    except ValueError as error:
+        raise QueryError(f"Figure 3 cannot be drawn. {error}") from error
+    members = {}
+    for title, found in groups.items():
+        for record in found:
+            place = float(record.get("lambda") or 0.0)
+            by_place = members.setdefault(title, {})
+            by_place.setdefault(place, []).append(record["point"])
+    y = selection.dataset.metrics.get(recall) or named_metric(recall)
+    axes = [
+        (selection.dataset.metrics.get(name) or named_metric(name), y)
+        for name in NATURALNESS
+    ]
+    rows = point_rows(
+        panels, [members] * 5 + [{}], [*axes, (None, None)], query
+    )
+    return _whole(selection, panels, rows, [*axes, (named_metric("rho"), y)])
+
+
+def _usual_rho(records):
+    """The paper's rho, or else the one that most points have."""
+    rhos = [r["rho"] for r in records if r.get("rho") is not None]
+    if 0.25 in rhos or not rhos:
+        return 0.25
+    return max(sorted(set(rhos), key=str), key=rhos.count)
+
+
+def _add_references(selection, figure, rows):
+    references = selection.references()
+    if references:
+        axes = (selection.x, selection.y)
+        figure["data"].append(
+            overlays.reference_trace(
+                references, *axes, selection.query.dark, len(rows)
+            )
+        )
+        rows += [
+            {**row, "method": method_title(row["method"])}
+            for row in reference_rows(references, *axes)
+        ]
+
+
+def _add_path(selection, figure, path):
+    if path:
+        title = method_title(path[0].method)
+        figure["data"] += overlays.path_traces(
+            path,
+            *(selection.x, selection.y, title),
+            *(selection.query.step, selection.query.dark),
+        )
+
+
+def _limit(layout, rows, path, axes):
+    """Axes as wide as the marks: intervals of two seeds would hide them."""
+    for name, metric in zip("xy", axes):
+        values = [row[name] for row in rows]
+        values += [run[name] for row in rows for run in row["runs"]]
+        values += [point.metrics[metric.name] for point in path]
+        layout[f"{name}axis"]["range"] = overlays.padded_range(values)
+        layout[f"{name}axis"]["autorange"] = False
+
+
+def _methods(panels, rows, dark):
+    runs, found = {}, {}
+    for row in rows:
+        names = runs.setdefault(row["method"], set())
+        names.update(run["run"] for run in row["runs"])
+    looks = styles(line.title for panel in panels for line in panel.lines)
+    for title, (color, (_, symbol), (_, dash)) in looks.items():
+        found[title] = {
+            "method": title,
+            "color": on_paper(color, dark),
+            "symbol": symbol,
+            "dash": dash,
+            "runs": len(runs.get(title, ())),
+        }
+    return list(found.values())
+
+
+def _head(selection, panels):
+    order = selection.order
+    single = len(panels) == 1 and selection.x is not None
+    x = selection.x.title if single else "x"
+    y = selection.y.title if single else "y"
+    head = {
+        "method": "method",
+        "label": parameter_title(order) if order else "parameter",
+        "x": x,
+        "y": y,
+        "seeds": "seeds",
+    }
+    return [{"id": name, "title": title} for name, title in head.items()]
+
+
+def _spoken(panels, rows):
+    """The figure in a sentence, for those who hear it."""
+    if not rows:
+        return "An empty figure."
+    methods = len({row["method"] for row in rows})
+    axes = f"{panels[0].y} against {panels[0].x}"
+    if len(panels) > 1:
+        axes = f"{len(panels)} panels of {panels[0].y}"
+    return f"{axes}: {len(rows)} points of {methods} methods."

@@ -1,0 +1,38 @@
+"""Where TensorBoard enters.
+
+TensorBoard loads this module at each start, and does not start if that fails:
+nothing but Python and TensorBoard itself is imported here.
+"""
+
+from tensorboard.plugins import base_plugin
+
+#: Records of one run that are kept; TensorBoard's own cap is ten.
+SAMPLES = 1000
+_NAME = "tfcap_tradeoff"
+
+
+class TradeoffLoader(base_plugin.TBLoader):
+    """Loads the trade-off plugin."""
+
+    def fix_flags(self, flags):
+        """Keeps more than ten records of a run, unless a user says otherwise.
+
+        Args:
+            flags: `argparse.Namespace` of TensorBoard.
+        """
+        kept = dict(flags.samples_per_plugin or {})
+        kept.setdefault(_NAME, SAMPLES)
+        flags.samples_per_plugin = kept
+
+    def load(self, context):
+        """Makes the plugin.
+
+        Args:
+            context: `base_plugin.TBContext`.
+
+        Returns:
+            `TradeoffPlugin`.
+        """
+        from tensorboard_plugin_tfcap.plugin import TradeoffPlugin
+
+        return TradeoffPlugin(context)

@@ -1,0 +1,98 @@
+"""A log as TensorBoard reads it, through its data provider alone."""
+
+import hashlib
+from dataclasses import dataclass
+
+from tensorboard.data.provider import RunTagFilter
+
+from tensorboard_plugin_tfcap.metadata import PLUGIN_NAME
+
+#: Records of a run that are asked for; what TensorBoard keeps at most.
+ALL = 1000
+
+
+@dataclass(frozen=True)
+class Log:
+    """One experiment, in one request.
+
+    Args:
+        provider: TensorBoard's `DataProvider`.
+        context: `RequestContext`.
+        experiment: String.
+    """
+
+    provider: object
+    context: object
+    experiment: str
+
+    def tensors(self, plugin=PLUGIN_NAME):
+        """Dict of dicts of time series by tag, by run."""
+        return self.provider.list_tensors(
+            self.context, experiment_id=self.experiment, plugin_name=plugin
+        )
+
+    def blobs(self):
+        """The same of blob sequences."""
+        return self.provider.list_blob_sequences(
+            self.context, experiment_id=self.experiment, plugin_name=PLUGIN_NAME
+        )
+
+    def scalars(self):
+        """The same of scalars, of whoever wrote them."""
+        return self.provider.list_scalars(
+            self.context, experiment_id=self.experiment, plugin_name="scalars"
+        )
+
+    def read_tensors(self, downsample, runs=None, tags=None):
+        """Records of the plugin, the last one always among them."""
+        return self.provider.read_tensors(
+            self.context,
+            experiment_id=self.experiment,
+            plugin_name=PLUGIN_NAME,
+            downsample=downsample,
+            run_tag_filter=RunTagFilter(runs=runs, tags=tags),
+        )
+
+    def read_blobs(self, run, tag):
+        """Blob sequences of one run, a list of data."""
+        found = self.provider.read_blob_sequences(
+            self.context,
+            experiment_id=self.experiment,
+            plugin_name=PLUGIN_NAME,
+            downsample=ALL,
+            run_tag_filter=RunTagFilter(runs=[run], tags=[tag]),
+        )
+        return found.get(run, {}).get(tag, [])
+
+    def read_blob(self, key):
+        """The bytes of one blob."""
+        return self.provider.read_blob(self.context, blob_key=key)
+
+    def read_scalars(self, downsample, runs=None, tags=None):
+        """Scalars by tag, by run."""
+        return self.provider.read_scalars(
+            self.context,
+            experiment_id=self.experiment,
+            plugin_name="scalars",
+            downsample=downsample,
+            run_tag_filter=RunTagFilter(runs=runs, tags=tags),
+        )
+
+
+def revision(*listings):
+    """What changes when any time series does.
+
+    Args:
+        *listings: Dicts of dicts of time series by tag, by run.
+
+    Returns:
+        String.
+    """
+    digest = hashlib.sha256()
+    for listing in listings:
+        for run in sorted(listing):
+            for tag, series in sorted(listing[run].items()):
+                about = (run, tag, series.max_step, series.max_wall_time)
+                digest.update(repr(about).encode())
+        digest.update(b"|")
+    return digest.hexdigest()[:16]

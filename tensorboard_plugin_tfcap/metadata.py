@@ -1,0 +1,161 @@
+"""What the plugin's records are: names, versions, and how they are read."""
+
+import json
+import math
+from dataclasses import dataclass
+
+from tensorboard_plugin_tfcap.tradeoff.metric_names import named_metric
+
+PLUGIN_NAME = "tfcap_tradeoff"
+#: Of the records; readers leave out what is newer, and say so.
+VERSION = 1
+POINT_TAG, SAMPLES_TAG = "tfcap_tradeoff/point", "tfcap_tradeoff/samples"
+REFERENCE_TAG = "tfcap_tradeoff/reference"
+KINDS = ("point", "samples", "reference")
+#: Bytes of JSON, and how many metrics and parameters: more is a mistake.
+LARGEST, MOST = 1 << 18, 400
+#: Letters of names and of captions.
+LONGEST_NAME, LONGEST_TEXT = 200, 2000
+
+
+class RecordError(ValueError):
+    """A record that cannot be read."""
+
+
+@dataclass(frozen=True)
+class Content:
+    """What a summary says of all of its records.
+
+    Args:
+        kind: One of `KINDS`.
+        metrics: Dict of `Metric` by name.
+    """
+
+    kind: str
+    metrics: dict
+
+
+def encode_content(kind, metrics=()):
+    """The content of a summary's metadata, as bytes.
+
+    Args:
+        kind: One of `KINDS`.
+        metrics: Iterable of `Metric`.
+
+    Returns:
+        Bytes.
+    """
+    described = {
+        m.name: {"title": m.title, "better": m.better, "role": m.role}
+        for m in metrics
+    }
+    content = {"version": VERSION, "kind": kind, "metrics": described}
+    return json.dumps(content).encode()
+
+
+def decode_content(content):
+    """Reads what `encode_content()` wrote.
+
+    Args:
+        content: Bytes.
+
+    Returns:
+        `Content`.
+
+    Raises:
+        RecordError: If it is of a newer version, or something else.
+
+    Example:
+
+    >>> from tensorboard_plugin_tfcap import metadata
+    >>> metadata.decode_content(metadata.encode_content("point")).kind
+    'point'
+    """
+    found = load_object(content)
+    kind = found.get("kind")
+    if kind not in KINDS:
+        raise RecordError(f"is of a kind that is not known ({kind!r:.40})")
+    described = found.get("metrics")
+    metrics = {}
+    for name, about in (described if _is_dict(described) else {}).items():
+        metrics[name] = _metric(name, about if _is_dict(about) else {})
+    return Content(kind, metrics)
+
+
+def load_object(data):
+    """JSON of the version that is known, as a dict.
+
+    Args:
+        data: Bytes or string.
+
+    Returns:
+        Dict.
+
+    Raises:
+        RecordError: If it is anything else.
+    """
+    if not isinstance(data, bytes | str):
+        raise RecordError("is no text")
+    if len(data) > LARGEST:
+        raise RecordError(f"is larger than {LARGEST} bytes")
+    try:
+        found = json.loads(data)
+    except (ValueError, RecursionError) as error:
+        raise RecordError("is no JSON") from error
+    if not _is_dict(found):
+        raise RecordError("is no JSON object")
+    version = found.get("version")
+    if version != VERSION:
+        newer = isinstance(version, int) and version > VERSION
+        word = "a newer" if newer else "an unknown"
+        raise RecordError(f"is of {word} version ({version!r:.20})")
+    return found
+
+
+def finite_numbers(values):
+    """The finite numbers of a dict, and whether there was anything else."""
+    if not _is_dict(values):
+        return {}, True
+    kept = {
+        name: float(value)
+        for name, value in list(values.items())[:MOST]
+        if isinstance(value, int | float)
+        and not isinstance(value, bool)
+        and abs(value) < 1e300
+        and math.isfinite(value)
+    }
+    return kept, len(kept) < len(values)
+
+
+def plain_parameters(values):
+    """The numbers and words of a dict: settings of a run."""
+    kept = {}
+    for name, value in list((values if _is_dict(values) else {}).items()):
+        if isinstance(value, str):
+            kept[name] = value[:LONGEST_NAME]
+        elif isinstance(value, bool):
+            kept[name] = str(value)
+        elif isinstance(value, int | float) and abs(value) < 1e300:
+            kept[name] = value
+    return dict(list(kept.items())[:MOST])
+
+
+def short_text(value, longest=LONGEST_NAME):
+    """A text of at most so many letters; `""` for what is none."""
+    return value[:longest] if isinstance(value, str) else ""
+
+
+def _metric(name, about):
+    texts = {
+        key: about[key][:LONGEST_NAME]
+        for key in ("title", "better", "role")
+        if isinstance(about.get(key), str)
+    }
+    try:
+        return named_metric(name, **texts)
+    except ValueError as error:
+        raise RecordError(f"has a metric that is not known: {error}") from error
+
+
+def _is_dict(value):
+    return isinstance(value, dict)

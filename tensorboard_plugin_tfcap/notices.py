@@ -1,0 +1,46 @@
+"""What was left out, in few sentences."""
+
+#: Sentences of one kind.
+_MOST = 5
+
+
+class Notices:
+    """Gathers why records were left out.
+
+    Example:
+
+    >>> from tensorboard_plugin_tfcap.notices import Notices
+    >>> notices = Notices()
+    >>> for step in range(3):
+    ...     notices.add("a/run", "is no JSON")
+    >>> notices.sentences()
+    ["3 records of run 'a/run' are left out: the first one is no JSON."]
+    """
+
+    def __init__(self):
+        self._found = {}
+
+    def add(self, run, reason):
+        """A record of a run is left out.
+
+        Args:
+            run: String.
+            reason: String or error, which goes on after "it".
+        """
+        count, first = self._found.get(run, (0, str(reason)))
+        self._found[run] = count + 1, first
+
+    def sentences(self):
+        """Returns a list of strings."""
+        found = []
+        for run, (count, reason) in list(self._found.items())[:_MOST]:
+            name = f"run {run!r:.120}"
+            if count > 1:
+                text = f"{count} records of {name} are left out: the first one"
+            else:
+                text = f"A record of {name} is left out: it"
+            found.append(f"{text} {reason}.")
+        if len(self._found) > _MOST:
+            more = len(self._found) - _MOST
+            found.append(f"So are records of {more} other runs.")
+        return found

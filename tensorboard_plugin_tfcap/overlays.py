@@ -1,0 +1,172 @@
+"""What is drawn over a panel: published points, the front, a line, a path."""
+
+import numpy as np
+
+from tensorboard_plugin_tfcap.tradeoff.front import pareto_front
+from tensorboard_plugin_tfcap.tradeoff.methods import method_title
+from tensorboard_plugin_tfcap.tradeoff.palette import DARK
+from tensorboard_plugin_tfcap.tradeoff.palette import LIGHT
+from tensorboard_plugin_tfcap.tradeoff.palette import on_paper
+from tensorboard_plugin_tfcap.tradeoff.style import style
+from tensorboard_plugin_tfcap.tradeoff.traces import plain
+
+_AXES = {"xaxis": "x", "yaxis": "y"}
+
+
+def reference_trace(references, x, y, dark, first_row):
+    """Published points, as hollow marks.
+
+    Args:
+        references: List of `Reference` that have both metrics.
+        x: `Metric`.
+        y: `Metric`.
+        dark: Boolean.
+        first_row: Integer, the number of the first one's row.
+
+    Returns:
+        Dict, a trace.
+    """
+    titles = [method_title(found.title) for found in references]
+    styles = [style(title) for title in titles]
+    return {
+        "type": "scatter",
+        "mode": "markers",
+        "name": "published",
+        "x": plain([found.metrics[x.name] for found in references]),
+        "y": plain([found.metrics[y.name] for found in references]),
+        "marker": {
+            "symbol": [f"{marker}-open" for _, (_, marker), _ in styles],
+            "color": [on_paper(color, dark) for color, _, _ in styles],
+            "size": 10,
+            "line": {"width": 2},
+        },
+        "text": [
+            f"{title}<br>{found.source}"
+            for title, found in zip(titles, references)
+        ],
+        "customdata": list(range(first_row, first_row + len(references))),
+        "hovertemplate": "%{text}<br>%{x:.4g}, %{y:.4g}"
+        "<extra>published</extra>",
+        "legendgroup": "published",
+        "meta": {"kind": "reference"},
+        **_AXES,
+    }
+
+
+def front_trace(rows, x, y, dark):
+    """The front of all marks, and marks their rows.
+
+    Args:
+        rows: List of dicts, of one panel.
+        x: `Metric`.
+        y: `Metric`.
+        dark: Boolean.
+
+    Returns:
+        Dict, a trace.
+    """
+    values = np.array([[row["x"], row["y"]] for row in rows])
+    found = pareto_front(values[:, 0] * x.sign, values[:, 1] * y.sign)
+    for place in found:
+        rows[place]["pareto"] = True
+    across = values[found][np.argsort(values[found][:, 0], kind="stable")]
+    return {
+        "type": "scatter",
+        "mode": "lines",
+        "name": "Pareto front",
+        "x": plain(across[:, 0]),
+        "y": plain(across[:, 1]),
+        # A mark stands for all that is worse in both.
+        "line": {
+            "shape": "vh" if x.sign > 0 else "hv",
+            "dash": "dot",
+            "width": 1.5,
+            "color": (DARK if dark else LIGHT).quiet,
+        },
+        "hoverinfo": "skip",
+        "meta": {"kind": "pareto"},
+        **_AXES,
+    }
+
+
+def path_traces(points, x, y, title, step, dark):
+    """A run's way through training, and where it is at one step.
+
+    Args:
+        points: List of `TradeoffPoint` of one run, that have both metrics.
+        x: `Metric`.
+        y: `Metric`.
+        title: String, its method's.
+        step: Integer, or `None` for no ring.
+        dark: Boolean.
+
+    Returns:
+        List of dicts.
+    """
+    color = on_paper(style(title)[0], dark)
+    usual = {"type": "scatter", "meta": {"kind": "trajectory"}, **_AXES}
+    traces = [
+        {
+            **usual,
+            "mode": "lines+markers",
+            "name": "training",
+            "x": plain([p.metrics[x.name] for p in points]),
+            "y": plain([p.metrics[y.name] for p in points]),
+            "line": {"color": color, "width": 1, "dash": "dot"},
+            "marker": {
+                "size": 6,
+                "color": [p.step for p in points],
+                "colorscale": "Viridis",
+            },
+            "text": [f"step {p.step}" for p in points],
+            "hovertemplate": "%{text}<br>%{x:.4g}, %{y:.4g}<extra></extra>",
+        }
+    ]
+    here = [p for p in points if p.step == step]
+    if here:
+        traces.append(
+            {
+                **usual,
+                "mode": "markers",
+                "name": f"step {step}",
+                "x": plain([here[-1].metrics[x.name]]),
+                "y": plain([here[-1].metrics[y.name]]),
+                "marker": {
+                    "size": 16,
+                    "symbol": "circle-open",
+                    "color": (DARK if dark else LIGHT).ink,
+                    "line": {"width": 2},
+                },
+                "hoverinfo": "skip",
+            }
+        )
+    return traces
+
+
+def line_shape(along, value, dark):
+    """The line across the figure, which can be dragged."""
+    held, free = along, "y" if along == "x" else "x"
+    return {
+        "type": "line",
+        "name": "line",
+        f"{held}ref": held,
+        f"{held}0": value,
+        f"{held}1": value,
+        f"{free}ref": f"{free} domain",
+        f"{free}0": 0,
+        f"{free}1": 1,
+        "layer": "above",
+        "line": {
+            "color": (DARK if dark else LIGHT).ink,
+            "width": 2,
+            "dash": "dash",
+        },
+    }
+
+
+def padded_range(values):
+    """The range of an axis: all values, and a little around them."""
+    values = np.asarray(values, "float64")
+    low, high = values.min(), values.max()
+    gap = 0.08 * (high - low) or 0.05 * abs(high) or 1.0
+    return [float(low - gap), float(high + gap)]

@@ -1,0 +1,196 @@
+"""The plugin: its routes, and what they answer."""
+
+import functools
+
+from tensorboard import errors
+from tensorboard import plugin_util
+from tensorboard.backend import http_util
+from tensorboard.plugins import base_plugin
+from werkzeug import wrappers
+
+from tensorboard_plugin_tfcap import static_files
+from tensorboard_plugin_tfcap.cache import RevisionCache
+from tensorboard_plugin_tfcap.dataset import QueryError
+from tensorboard_plugin_tfcap.figure_view import figure_view
+from tensorboard_plugin_tfcap.figure_view import tables_view
+from tensorboard_plugin_tfcap.log import Log
+from tensorboard_plugin_tfcap.metadata import PLUGIN_NAME
+from tensorboard_plugin_tfcap.query import parse_query
+from tensorboard_plugin_tfcap.query import whole_number
+from tensorboard_plugin_tfcap.samples_view import read_picture
+from tensorboard_plugin_tfcap.samples_view import samples_view
+from tensorboard_plugin_tfcap.selection import select
+from tensorboard_plugin_tfcap.sources import Sources
+from tensorboard_plugin_tfcap.state_view import state_view
+from tensorboard_plugin_tfcap.table_text import FORMATS
+from tensorboard_plugin_tfcap.table_text import table_text
+from tensorboard_plugin_tfcap.trajectory_view import measured_path
+from tensorboard_plugin_tfcap.trajectory_view import trajectory_view
+
+#: Seconds that a browser keeps Plotly, whose address tells its version.
+_KEEP = 7 * 24 * 3600
+_JSON = "application/json"
+
+
+class TradeoffPlugin(base_plugin.TBPlugin):
+    """Draws recall against naturalness, live.
+
+    Args:
+        context: `base_plugin.TBContext`. Of it, the data provider alone is
+            used, which all of TensorBoard's loaders have.
+    """
+
+    plugin_name = PLUGIN_NAME
+
+    def __init__(self, context):
+        self._provider = context.data_provider
+        self._cache = RevisionCache()
+
+    def get_plugin_apps(self):
+        """The routes, below `/data/plugin/tfcap_tradeoff`."""
+        routes = {
+            "/static/*": self._static,
+            "/plotly.js": self._plotly,
+            "/state": self._state,
+            "/figure": self._figure,
+            "/tables": self._tables,
+            "/table": self._table,
+            "/trajectory": self._trajectory,
+            "/samples": self._samples,
+            "/blob": self._blob,
+        }
+        return {path: _application(route) for path, route in routes.items()}
+
+    def is_active(self):
+        """Whether there are data: TensorBoard knows, by the plugin's name."""
+        return False
+
+    def frontend_metadata(self):
+        """Where the page is."""
+        return base_plugin.FrontendMetadata(
+            es_module_path="/static/index.js", tab_name="Trade-off"
+        )
+
+    def _state(self, request):
+        query, sources = self._asked(request)
+        source = sources.chosen(query.source)
+        if request.args.get("rev") == source.revision():
+            return _json(request, {"unchanged": True, "rev": source.revision()})
+        dataset = self._dataset(sources, query)
+        version = static_files.plotly_version()
+        found = state_view(dataset, query, sources.counts(), version)
+        return _json(request, found)
+
+    def _figure(self, request):
+        query, sources = self._asked(request)
+        selection = select(self._dataset(sources, query), query)
+        path = ()
+        if query.trajectory and selection.x is not None:
+            points = self._history(sources, query.trajectory, query)
+            path = measured_path(points, (selection.x, selection.y))
+        return _json(request, figure_view(selection, path))
+
+    def _tables(self, request):
+        query, sources = self._asked(request)
+        selection = select(self._dataset(sources, query), query)
+        return _json(request, tables_view(selection))
+
+    def _table(self, request):
+        query, sources = self._asked(request)
+        selection = select(self._dataset(sources, query), query)
+        form = request.args.get("format", "markdown")
+        text = table_text(selection, form, request.args.get("table"))
+        return http_util.Respond(request, text, FORMATS[form][0])
+
+    def _trajectory(self, request):
+        query, sources = self._asked(request)
+        run = request.args.get("run", "")
+        points = self._history(sources, run, query)
+        dataset = self._dataset(sources, query)
+        return _json(request, trajectory_view(run, points, dataset, query))
+
+    def _samples(self, request):
+        query, sources = self._asked(request)
+        run = request.args.get("run", "")
+        page = whole_number("page", request.args.get("page", "0"))
+        dataset = self._dataset(sources, query)
+        found = samples_view(
+            sources.log, run, query.step, page, dataset.about(run)
+        )
+        return _json(request, found)
+
+    def _blob(self, request):
+        query, sources = self._asked(request)
+        number = whole_number("number", request.args.get("number", "0"))
+        run = request.args.get("run", "")
+        found = read_picture(sources.log, run, query.step, number)
+        if found is None:
+            raise errors.NotFoundError("This is no picture.")
+        return http_util.Respond(request, *found)
+
+    def _static(self, request):
+        name = request.path.partition("/static/")[2]
+        found = static_files.static_path(name)
+        if found is None:
+            raise errors.NotFoundError("There is no such file.")
+        path, kind = found
+        with open(path, "rb") as file:
+            return http_util.Respond(request, file.read(), kind)
+
+    def _plotly(self, request):
+        path = static_files.plotly_path()
+        if path is None:
+            raise errors.NotFoundError(
+                "Plotly, which draws the figure, is not installed. Install it "
+                "beside TensorBoard: pip install plotly."
+            )
+        with open(path, "rb") as file:
+            kind = static_files.TYPES[".js"]
+            return http_util.Respond(request, file.read(), kind, expires=_KEEP)
+
+    def _asked(self, request):
+        """What is asked, and of which log."""
+        environ = request.environ
+        log = Log(
+            self._provider,
+            plugin_util.context(environ),
+            plugin_util.experiment_id(environ),
+        )
+        return parse_query(request.args), Sources(log)
+
+    def _dataset(self, sources, query):
+        source = sources.chosen(query.source)
+        key = (sources.log.experiment, source.name, *source.about(query))
+        return self._cache.get(
+            key, source.revision(), lambda: source.dataset(query)
+        )
+
+    def _history(self, sources, run, query):
+        source = sources.chosen(query.source)
+        key = (sources.log.experiment, "history", source.name, run, query.group)
+        return self._cache.get(
+            key, source.revision(), lambda: source.history(run, query)
+        )
+
+
+def _application(route):
+    """A route as a WSGI application, whose errors are sentences."""
+
+    @wrappers.Request.application
+    @functools.wraps(route)
+    def application(request):
+        try:
+            if request.method not in ("GET", "HEAD"):
+                return _json(request, {"error": "Only GET is answered."}, 405)
+            return route(request)
+        except (QueryError, errors.InvalidArgumentError) as error:
+            return _json(request, {"error": str(error)}, 400)
+        except errors.NotFoundError as error:
+            text = str(error).removeprefix("Not found: ")
+            return _json(request, {"error": text}, 404)
+
+    return application
+
+
+def _json(request, content, code=200):
+    return http_util.Respond(request, content, _JSON, code)

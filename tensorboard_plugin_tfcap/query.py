@@ -1,0 +1,174 @@
+"""What a page asks for."""
+
+import math
+from dataclasses import dataclass
+from dataclasses import fields
+
+from tensorboard_plugin_tfcap.dataset import QueryError
+from tensorboard_plugin_tfcap.tradeoff.lines import SPREADS
+
+#: What some arguments may be.
+_CHOICES = {
+    "source": (None, "points", "scalars"),
+    "at": ("last", "best"),
+    "seeds": SPREADS,
+    "along": (None, "x", "y"),
+}
+#: Letters of an argument.
+_LONGEST = 500
+
+
+@dataclass(frozen=True)
+class Query:
+    """The arguments of the figure and its tables; see the README.
+
+    Args:
+        source: `"points"`, `"scalars"`, or `None` for the first that is there.
+        x: String, a metric, or `None` for the default; so are all below.
+        y: String, a metric.
+        order: String, the parameter along curves.
+        runs: String, a regular expression.
+        at: `"last"` or `"best"`.
+        by: String, the metric by which a step is the best.
+        seeds: One of `lines.SPREADS`.
+        level: Float, of intervals.
+        preset: String.
+        rho: Float, which one Figure 3 draws.
+        refs: Boolean, whether published points are drawn.
+        pareto: Boolean, whether the front is.
+        along: `"x"` or `"y"`, what the line holds.
+        value: Float, `"auto"`, or `None` for no line.
+        baseline: String, a method.
+        trajectory: String, a run.
+        step: Integer.
+        dark: Boolean.
+        labels: Boolean.
+        group: String, how scalars are grouped.
+        curve: Tuple of parameters that name a curve of scalars.
+    """
+
+    source: str | None = None
+    x: str | None = None
+    y: str | None = None
+    order: str | None = None
+    runs: str | None = None
+    at: str = "last"
+    by: str | None = None
+    seeds: str = "interval"
+    level: float = 0.95
+    preset: str | None = None
+    rho: float | None = None
+    refs: bool = False
+    pareto: bool = False
+    along: str | None = None
+    value: float | str | None = None
+    baseline: str | None = None
+    trajectory: str | None = None
+    step: int | None = None
+    dark: bool = False
+    labels: bool = True
+    group: str | None = None
+    curve: tuple = ()
+
+    def __post_init__(self):
+        for name, options in _CHOICES.items():
+            value = getattr(self, name)
+            if value not in options:
+                shown = ", ".join(filter(None, options))
+                raise QueryError(
+                    f"`{name}` must be one of {shown}. Received: "
+                    f"{name}={value!r:.40}."
+                )
+        if not 0.5 <= self.level <= 0.999:
+            raise QueryError(
+                "`level` must be from 0.5 to 0.999. Received: "
+                f"level={self.level!r:.40}."
+            )
+
+
+def parse_query(arguments):
+    """Reads the arguments of a request; those of other routes are let by.
+
+    Args:
+        arguments: Mapping of strings.
+
+    Returns:
+        `Query`.
+
+    Raises:
+        QueryError: If one is none of what it may be.
+
+    Example:
+
+    >>> from tensorboard_plugin_tfcap.query import parse_query
+    >>> parse_query({"x": "cider_d", "value": "1.2", "dark": "1"}).value
+    1.2
+    """
+    given = {}
+    for one in fields(Query):
+        text = arguments.get(one.name)
+        if text:
+            given[one.name] = _READ.get(one.name, _word)(one.name, text)
+    return Query(**given)
+
+
+def whole_number(name, text):
+    """A number from 0, as pages are counted.
+
+    Raises:
+        QueryError: If it is none.
+    """
+    if not (text.isascii() and text.isdigit() and len(text) < 7):
+        raise QueryError(
+            f"`{name}` must be a whole number from 0. Received: "
+            f"{name}={text[:40]!r}."
+        )
+    return int(text)
+
+
+def _word(name, text):
+    if len(text) > _LONGEST:
+        raise QueryError(f"`{name}` must have at most {_LONGEST} letters.")
+    return text
+
+
+def _number(name, text):
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not math.isfinite(value):
+        raise QueryError(
+            f"`{name}` must be a number. Received: {name}={text[:40]!r}."
+        )
+    return value
+
+
+def _whole(name, text):
+    value = _number(name, text)
+    if value != int(value):
+        raise QueryError(
+            f"`{name}` must be a whole number. Received: {name}={value:g}."
+        )
+    return int(value)
+
+
+def _flag(name, text):
+    if text not in ("0", "1"):
+        raise QueryError(
+            f"`{name}` must be 0 or 1. Received: {name}={text[:40]!r}."
+        )
+    return text == "1"
+
+
+_READ = {
+    "level": _number,
+    "rho": _number,
+    "refs": _flag,
+    "pareto": _flag,
+    "value": lambda n, t: t if t == "auto" else _number(n, t),
+    "step": _whole,
+    "dark": _flag,
+    "labels": _flag,
+    "curve": lambda n, t: tuple(filter(None, _word(n, t).split(","))),
+}

@@ -1,0 +1,124 @@
+"""The plugin's own records, as points, samples and published results."""
+
+from tensorboard_plugin_tfcap.metadata import LONGEST_TEXT
+from tensorboard_plugin_tfcap.metadata import RecordError
+from tensorboard_plugin_tfcap.metadata import finite_numbers
+from tensorboard_plugin_tfcap.metadata import load_object
+from tensorboard_plugin_tfcap.metadata import plain_parameters
+from tensorboard_plugin_tfcap.metadata import short_text
+from tensorboard_plugin_tfcap.tradeoff.point import TradeoffPoint
+from tensorboard_plugin_tfcap.tradeoff.published import Reference
+
+#: Captions a step of a run, and human captions of each image.
+_MOST_SAMPLES, _MOST_HUMAN = 200, 10
+
+
+def read_point(data, run, step, wall_time, samples=False):
+    """One record of a run.
+
+    Args:
+        data: Bytes, JSON.
+        run: String.
+        step: Integer.
+        wall_time: Float.
+        samples: Boolean, whether the run has samples.
+
+    Returns:
+        `TradeoffPoint`, and the record's `best` as a `TradeoffPoint` and the
+        name of the metric by which it is, or `None` where it has none.
+
+    Raises:
+        RecordError: If it cannot be read.
+    """
+    found = load_object(data)
+    method = short_text(found.get("method"))
+    if not method:
+        raise RecordError("has no method")
+    seed = found.get("seed")
+    if seed is not None and not isinstance(seed, str | int | float):
+        raise RecordError("has a seed that is no number and no word")
+    params = plain_parameters(found.get("params", {}))
+    if split := short_text(found.get("split")):
+        params.setdefault("split", split)
+    about = {
+        "run": run,
+        "method": method,
+        "params": params,
+        "seed": short_text(seed) if isinstance(seed, str) else seed,
+        "wall_time": wall_time,
+        "samples": samples,
+    }
+    metrics, _ = finite_numbers(found.get("metrics"))
+    if not metrics:
+        raise RecordError("has no metric that is a finite number")
+    point = TradeoffPoint(step=step, metrics=metrics, **about)
+    best = found.get("best")
+    if not isinstance(best, dict) or not isinstance(best.get("step"), int):
+        return point, None
+    metrics, _ = finite_numbers(best.get("metrics"))
+    best_point = TradeoffPoint(step=best["step"], metrics=metrics, **about)
+    return point, (best_point, short_text(best.get("by")))
+
+
+def read_reference(data):
+    """A published result.
+
+    Args:
+        data: Bytes, JSON.
+
+    Returns:
+        `Reference`.
+
+    Raises:
+        RecordError: If it cannot be read.
+    """
+    found = load_object(data)
+    metrics, _ = finite_numbers(found.get("metrics"))
+    title = short_text(found.get("title"))
+    if not title or not metrics:
+        raise RecordError("has no title, or no metric")
+    return Reference(title, metrics, short_text(found.get("source")))
+
+
+def read_samples(data):
+    """What a run said at one step.
+
+    Args:
+        data: Bytes, JSON.
+
+    Returns:
+        List of dicts: `id`, `caption`, `rank`, `human`, `human_rank`,
+        `scores`, and `image`, the number of its picture or `None`.
+
+    Raises:
+        RecordError: If it cannot be read.
+    """
+    items = load_object(data).get("items")
+    if not isinstance(items, list):
+        raise RecordError("has no list of items")
+    found = []
+    for item in items[:_MOST_SAMPLES]:
+        if not isinstance(item, dict):
+            raise RecordError("has an item that is no object")
+        numbers, _ = finite_numbers(
+            {k: item.get(k) for k in ("rank", "human_rank")}
+        )
+        human = item.get("human")
+        human = human if isinstance(human, list) else []
+        image = item.get("image")
+        whole = isinstance(image, int) and not isinstance(image, bool)
+        found.append(
+            {
+                "id": short_text(str(item.get("id", ""))),
+                "caption": short_text(item.get("caption"), LONGEST_TEXT),
+                "rank": numbers.get("rank"),
+                "human": [
+                    short_text(text, LONGEST_TEXT)
+                    for text in human[:_MOST_HUMAN]
+                ],
+                "human_rank": numbers.get("human_rank"),
+                "scores": finite_numbers(item.get("scores", {}))[0],
+                "image": image if whole and image >= 0 else None,
+            }
+        )
+    return found

@@ -1,0 +1,216 @@
+"""The trade-off of a log in one file, or in a notebook.
+
+    tfcap-report LOGDIR -o report.html
+
+The file needs nothing else, not even a network.
+"""
+
+import argparse
+import os
+import sys
+from dataclasses import replace
+
+from tensorboard.context import RequestContext
+
+from tensorboard_plugin_tfcap.dataset import QueryError
+from tensorboard_plugin_tfcap.dataset import default_axes
+from tensorboard_plugin_tfcap.figure_view import figure_view
+from tensorboard_plugin_tfcap.figure_view import said_figure
+from tensorboard_plugin_tfcap.html_page import write_html
+from tensorboard_plugin_tfcap.log import ALL
+from tensorboard_plugin_tfcap.log import Log
+from tensorboard_plugin_tfcap.presets import FIGURE_3
+from tensorboard_plugin_tfcap.presets import presets
+from tensorboard_plugin_tfcap.query import Query
+from tensorboard_plugin_tfcap.report_parts import STYLE
+from tensorboard_plugin_tfcap.report_parts import figures_html
+from tensorboard_plugin_tfcap.report_parts import samples_html
+from tensorboard_plugin_tfcap.report_parts import table_html
+from tensorboard_plugin_tfcap.selection import select
+from tensorboard_plugin_tfcap.sources import Sources
+from tensorboard_plugin_tfcap.table_view import area_table
+from tensorboard_plugin_tfcap.table_view import level_tables
+from tensorboard_plugin_tfcap.table_view import rows_table
+
+#: Metrics of each axis that a report can be turned to.
+_AXES = 6
+
+
+def read_log(logdir):
+    """A log directory, read at once and whole.
+
+    Args:
+        logdir: String or path.
+
+    Returns:
+        `Log`.
+
+    Raises:
+        ValueError: If there is no such folder.
+    """
+    # Imported here: it may load TensorFlow, which takes a while.
+    from tensorboard.backend.event_processing import data_provider
+    from tensorboard.backend.event_processing import plugin_event_multiplexer
+
+    path = os.fspath(logdir)
+    if not os.path.isdir(path):
+        raise ValueError(
+            f"`logdir` must be a folder. Received: logdir={path!r}."
+        )
+    guidance = dict.fromkeys(
+        ("tensors", "scalars", "images", "audio", "histograms"), ALL
+    )
+    multiplexer = plugin_event_multiplexer.EventMultiplexer(
+        tensor_size_guidance={"tfcap_tradeoff": ALL, "scalars": ALL},
+        size_guidance=guidance,
+    )
+    multiplexer.AddRunsFromDirectory(path)
+    multiplexer.Reload()
+    provider = data_provider.MultiplexerDataProvider(multiplexer, path)
+    return Log(provider, RequestContext(), "")
+
+
+def show_tradeoff(logdir, **options):
+    """The figure of a log, to look around in, such as in a notebook.
+
+    Args:
+        logdir: String or path, as TensorBoard takes it.
+        **options: Those of `query.Query`: `x` and `y`, metrics; `order`, a
+            parameter; `runs`, a regular expression; `seeds`, `"interval"`,
+            `"band"`, `"points"` or `"none"`; `at`, `"last"` or `"best"`;
+            `preset`, such as `"fig3"`; `refs`, `pareto`, `dark`; `along` and
+            `value`, a line; and so on.
+
+    Returns:
+        `plotly.graph_objects.Figure`.
+
+    Raises:
+        ImportError: If Plotly is not installed.
+        ValueError: If there is nothing to draw, or no such metric.
+
+    Example:
+
+    >>> import tempfile
+    >>> from tensorboard_plugin_tfcap.summary import TradeoffWriter
+    >>> folder = tempfile.mkdtemp()
+    >>> with TradeoffWriter(folder, "mine") as writer:
+    ...     writer.point(0, {"cider_d": 1.1, "r@10": 70.0})
+    >>> figure = tfcap.show_tradeoff(folder)
+    >>> figure.data[0].name, figure.layout.xaxis.title.text
+    ('mine', 'CIDEr-D \u2191')
+    """
+    # Imported here: who trains need not draw.
+    import plotly.graph_objects as go
+
+    query = Query(**options)
+    source = Sources(read_log(logdir)).chosen(query.source)
+    found = figure_view(select(source.dataset(query), query))["figure"]
+    height = found["layout"]["meta"]["height"]
+    layout = {**found["layout"], **({"height": height} if height else {})}
+    return go.Figure({"data": found["data"], "layout": layout})
+
+
+def write_report(path, logdir, **options):
+    """Writes figures, tables and captions of a log as one page.
+
+    Args:
+        path: String or path of the file.
+        logdir: String or path, as TensorBoard takes it.
+        **options: As those of `show_tradeoff()`.
+
+    Raises:
+        ImportError: If Plotly is not installed.
+        ValueError: If there is nothing to draw.
+    """
+    query = Query(**{"value": "auto", **options})
+    log = read_log(logdir)
+    source = Sources(log).chosen(query.source)
+    dataset = source.dataset(query)
+    selection = select(dataset, query)
+    if selection.x is None or not selection.curves:
+        raise ValueError(
+            "`logdir` must hold points with two metrics. Received: "
+            f"logdir={os.fspath(logdir)!r}, with {len(dataset.points)} "
+            "points. Write them with `TradeoffWriter`, or choose another "
+            "source."
+        )
+    figures = _figures(dataset, query)
+    rows = figure_view(selection)["rows"]
+    tables = [
+        *level_tables(selection, selection.line()).values(),
+        area_table(selection)[0],
+        rows_table(rows, selection),
+    ]
+    body = [
+        *figures_html(figures),
+        *map(table_html, tables),
+        *samples_html(log, rows),
+    ]
+    runs = f"{len(dataset.points)} runs of {os.fspath(logdir)}"
+    write_html(path, "Trade-off", [runs, *selection.notices], body, STYLE)
+
+
+def main(argv=None):
+    """Runs the command `tfcap-report`.
+
+    Args:
+        argv: List of strings, optional. Defaults to those of the process.
+
+    Returns:
+        Integer, the exit status.
+    """
+    parser = argparse.ArgumentParser(
+        prog="tfcap-report",
+        description="Trade-off curves of a log in one file, to look around in.",
+    )
+    parser.add_argument("logdir", help="as TensorBoard takes it")
+    parser.add_argument("-o", "--out", default="report.html", metavar="FILE")
+    for name in ("x", "y", "order", "runs", "by", "source", "group"):
+        parser.add_argument(f"--{name}", help="as in TensorBoard")
+    parser.add_argument("--at", choices=("last", "best"))
+    options = vars(parser.parse_args(argv))
+    path, logdir = options.pop("out"), options.pop("logdir")
+    try:
+        given = {k: v for k, v in options.items() if v is not None}
+        write_report(path, logdir, **given)
+    except (ImportError, OSError, ValueError) as error:
+        print(f"tfcap-report: {error}", file=sys.stderr)
+        return 2
+    print(path)
+    return 0
+
+
+def _figures(dataset, query):
+    """Figures by title: Figure 3 where it can be drawn, and pairs of axes."""
+    first = [query.x, query.y]
+    if None in first:
+        first = [a or b for a, b in zip(first, default_axes(dataset.metrics))]
+    metrics = dataset.metrics
+    across = _alike(metrics, first[0])
+    up = _alike(metrics, first[1])
+    found = {}
+    for y in up:
+        for x in across:
+            if x == y:
+                continue
+            asked = replace(query, x=x, y=y, value=None, preset=None)
+            title = f"{metrics[y].title} against {metrics[x].title}"
+            found[title] = figure_view(select(dataset, asked))["figure"]
+    if any(p["id"] == FIGURE_3 for p in presets(metrics)):
+        asked = replace(query, preset=FIGURE_3, x=None, y=None, value=None)
+        try:
+            found["Figure 3"] = figure_view(select(dataset, asked))["figure"]
+        except QueryError as error:
+            found["Figure 3"] = said_figure(str(error))
+    return found
+
+
+def _alike(metrics, name):
+    """Metrics of the same role, the named one first."""
+    role = metrics[name].role
+    others = [m.name for m in metrics.values() if m.role == role]
+    return [name, *(other for other in others if other != name)][:_AXES]
+
+
+if __name__ == "__main__":
+    sys.exit(main())

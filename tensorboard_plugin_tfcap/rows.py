@@ -1,0 +1,143 @@
+"""The points of a figure as rows: what its marks are, and its table."""
+
+import math
+
+from tensorboard_plugin_tfcap.tradeoff.palette import on_paper
+from tensorboard_plugin_tfcap.tradeoff.style import style
+
+
+def point_rows(panels, members, axes, query):
+    """One row for each mark, numbered as the marks are.
+
+    Args:
+        panels: List of `Panel`.
+        members: List of dicts, by title, of dicts of lists of points by
+            place, one a panel: the runs of each mark.
+        axes: List of pairs of `Metric`, one a panel, for the values of runs.
+        query: `Query`.
+
+    Returns:
+        List of dicts.
+    """
+    rows = []
+    for number, panel in enumerate(panels):
+        for line in panel.lines:
+            by_place = members[number].get(line.title, {})
+            seeds = {p.seed for found in by_place.values() for p in found}
+            about = {
+                "panel": number,
+                "method": line.title,
+                "of": len(seeds) or None,
+                "color": on_paper(style(line.title)[0], query.dark),
+            }
+            for place in range(len(line.x)):
+                points = by_place.get(float(line.places[place]), [])
+                found = _row(line, place, points, axes[number])
+                rows.append({**found, **about})
+    return rows
+
+
+def reference_rows(references, x, y, panel=0):
+    """Rows of published points.
+
+    Args:
+        references: List of `Reference` that have both metrics.
+        x: `Metric`.
+        y: `Metric`.
+        panel: Integer. Defaults to `0`.
+
+    Returns:
+        List of dicts.
+    """
+    return [
+        {
+            "id": f"reference|{found.title}|{found.source}",
+            "panel": panel,
+            "method": found.title,
+            "label": found.source,
+            "params": {},
+            "x": found.metrics[x.name],
+            "y": found.metrics[y.name],
+            "x_interval": None,
+            "y_interval": None,
+            "seeds": None,
+            "of": None,
+            "pareto": False,
+            "reference": True,
+            "runs": [],
+            "color": None,
+        }
+        for found in references
+    ]
+
+
+def place_members(groups, places, order):
+    """The points behind each mark of a panel.
+
+    Args:
+        groups: Dict of lists of points by title.
+        places: Dict of floats by value of the parameter.
+        order: String, the parameter along curves, or `None`.
+
+    Returns:
+        Dict, by title, of dicts of lists of points by place.
+    """
+    found = {}
+    for title, points in groups.items():
+        for point in points:
+            place = places.get(point.params.get(order), 0.0)
+            found.setdefault(title, {}).setdefault(place, []).append(point)
+    return found
+
+
+def _row(line, place, points, axes):
+    x, y = (metric.name if metric else None for metric in axes)
+    there = [p for p in points if x in p.metrics and y in p.metrics]
+    runs = [
+        {
+            "run": point.run,
+            "seed": None if point.seed is None else str(point.seed),
+            "step": point.step,
+            "x": rounded(point.metrics[x]),
+            "y": rounded(point.metrics[y]),
+            "samples": point.samples,
+        }
+        for point in there
+    ]
+    label = line.names[place]
+    return {
+        "id": "|".join([line.title, label or f"{line.places[place]:.6g}"]),
+        "label": label,
+        "params": _shared(there),
+        "x": rounded(line.x[place]),
+        "y": rounded(line.y[place]),
+        "x_interval": _bounds(line.left, line.right, place),
+        "y_interval": _bounds(line.low, line.high, place),
+        "seeds": len(there) or None,
+        "pareto": False,
+        "reference": False,
+        "runs": runs,
+    }
+
+
+def _shared(points):
+    """Parameters that all runs of a mark have in common."""
+    if not points:
+        return {}
+    first, *others = (point.params for point in points)
+    return {
+        name: value
+        for name, value in first.items()
+        if all(other.get(name) == value for other in others)
+    }
+
+
+def _bounds(low, high, place):
+    if low is None or not math.isfinite(low[place]):
+        return None
+    return [rounded(low[place]), rounded(high[place])]
+
+
+def rounded(value):
+    """A number of six digits."""
+    return float(f"{value:.6g}")

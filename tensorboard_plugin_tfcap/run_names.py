@@ -1,0 +1,121 @@
+"""Which runs of scalars belong together: by HParams, or by their names."""
+
+import re
+from dataclasses import dataclass
+from dataclasses import field
+
+from tensorboard_plugin_tfcap.dataset import QueryError
+
+BY_HPARAMS, BY_RUN = "hparams", "run"
+#: Names of a setting that tells repetitions apart.
+_SEEDS = ("seed", "random_seed", "rng_seed")
+#: Folders in which Keras and others keep parts of one run.
+_PARTS = ("train", "validation", "val", "test", "eval")
+
+
+@dataclass(frozen=True)
+class RunName:
+    """What a run's name or HParams tell of it.
+
+    Args:
+        whole: String, the run that this one is a part of, or is.
+        part: String, the rest of its name; may be empty.
+        method: String.
+        params: Dict of settings.
+        seed: String, number or `None`.
+    """
+
+    whole: str
+    part: str
+    method: str
+    params: dict = field(default_factory=dict)
+    seed: str | int | float | None = None
+
+
+def run_names(runs, group, hparams):
+    """What all runs are.
+
+    Args:
+        runs: Iterable of strings.
+        group: `"hparams"`, `"run"`, or a regular expression with named
+            groups: `method`, `seed`, and any other for a parameter.
+        hparams: Dict of dicts of settings by run.
+
+    Returns:
+        Dict of `RunName` by run, of those that are known so.
+
+    Raises:
+        QueryError: If the expression is none.
+
+    Example:
+
+    >>> from tensorboard_plugin_tfcap.run_names import run_names
+    >>> found = run_names(
+    ...     ["st/k=3/validation"], r"(?P<method>[^/]+)/k=(?P<k>[^/]+)", {}
+    ... )
+    >>> name = found["st/k=3/validation"]
+    >>> name.method, name.params, name.part
+    ('st', {'k': 3}, 'validation')
+    """
+    if group == BY_HPARAMS:
+        found = {run: _by_hparams(run, hparams) for run in runs}
+    elif group == BY_RUN:
+        found = {run: _by_run(run) for run in runs}
+    else:
+        try:
+            pattern = re.compile(group)
+        except re.error as error:
+            raise QueryError(
+                "`group` must be 'hparams', 'run' or a regular expression. "
+                f"Received: group={group!r:.80}: {error}."
+            ) from error
+        found = {run: _by_pattern(run, pattern) for run in runs}
+    return {run: name for run, name in found.items() if name is not None}
+
+
+def _by_hparams(run, hparams):
+    parts = run.split("/")
+    for end in range(len(parts), 0, -1):
+        whole = "/".join(parts[:end])
+        if whole in hparams:
+            settings = dict(hparams[whole])
+            return _named(whole, "/".join(parts[end:]), settings, "runs")
+    return None
+
+
+def _by_run(run):
+    whole, _, part = run.rpartition("/")
+    if part in _PARTS and whole:
+        return RunName(whole, part, whole)
+    return RunName(run, "", run)
+
+
+def _by_pattern(run, pattern):
+    found = pattern.search(run)
+    if found is None:
+        return None
+    settings = {
+        name: plain_value(text)
+        for name, text in found.groupdict().items()
+        if text is not None
+    }
+    usual = run[: found.end()]
+    method = found.group(0) if not settings else "runs"
+    return _named(usual, run[found.end() :].strip("/"), settings, method)
+
+
+def _named(whole, part, settings, method):
+    seeds = [name for name in settings if name.lower() in _SEEDS]
+    values = [settings.pop(name) for name in seeds]
+    method = str(settings.pop("method", method))
+    return RunName(whole, part, method, settings, next(iter(values), None))
+
+
+def plain_value(text):
+    """A number where a text is one."""
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return text

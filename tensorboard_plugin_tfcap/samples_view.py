@@ -1,0 +1,88 @@
+"""What a run said, with its pictures."""
+
+from urllib.parse import urlencode
+
+from tensorboard_plugin_tfcap.metadata import SAMPLES_TAG
+from tensorboard_plugin_tfcap.metadata import RecordError
+from tensorboard_plugin_tfcap.records import read_samples
+
+#: Samples a page.
+PAGE = 8
+#: How pictures begin that browsers show and nothing runs in.
+_PICTURES = {b"\xff\xd8\xff": "image/jpeg", b"\x89PNG\r\n\x1a\n": "image/png"}
+
+
+def samples_view(log, run, step, page, about):
+    """One page of samples.
+
+    Args:
+        log: `Log`.
+        run: String.
+        step: Integer, or `None` for the last one; else the last one at or
+            before it.
+        page: Integer.
+        about: Dict of what else to say of the run.
+
+    Returns:
+        Dict, of what JSON can hold.
+    """
+    sequences = {s.step: s for s in log.read_blobs(run, SAMPLES_TAG)}
+    steps = sorted(sequences)
+    before = [s for s in steps if step is None or s <= step]
+    found = {"run": run, "steps": steps, "page": page, **about}
+    if not before:
+        return {**found, "step": None, "pages": 0, "items": [], "notices": []}
+    at = before[-1]
+    values = sequences[at].values
+    notices, items = [], []
+    try:
+        items = read_samples(
+            log.read_blob(values[0].blob_key) if values else b""
+        )
+    except RecordError as error:
+        notices.append(f"The samples of step {at} {error}.")
+    shown = items[page * PAGE : (page + 1) * PAGE]
+    return {
+        **found,
+        "step": at,
+        "pages": -(-len(items) // PAGE),
+        "items": [{**i, "image": _address(run, at, i, values)} for i in shown],
+        "notices": notices,
+    }
+
+
+def picture_type(data):
+    """The content type of a picture, or `None` where it is none."""
+    for begin, kind in _PICTURES.items():
+        if data.startswith(begin):
+            return kind
+    return None
+
+
+def read_picture(log, run, step, number):
+    """A picture of a run's samples.
+
+    Args:
+        log: `Log`.
+        run: String.
+        step: Integer.
+        number: Integer.
+
+    Returns:
+        Its bytes and their content type, or `None` where there is no picture.
+    """
+    for sequence in log.read_blobs(run, SAMPLES_TAG):
+        if sequence.step == step and 0 <= number < len(sequence.values) - 1:
+            # The first one is no picture.
+            data = log.read_blob(sequence.values[number + 1].blob_key)
+            kind = picture_type(data)
+            return None if kind is None else (data, kind)
+    return None
+
+
+def _address(run, step, item, values):
+    """Where the picture of a sample is, if there is one."""
+    number = item["image"]
+    if number is None or number + 1 >= len(values):
+        return None
+    return "blob?" + urlencode({"run": run, "step": step, "number": number})

@@ -1,0 +1,106 @@
+"""What of a log is looked at: runs, axes, and the curves that they make."""
+
+from dataclasses import dataclass
+from dataclasses import replace
+
+from tensorboard_plugin_tfcap.dataset import Dataset
+from tensorboard_plugin_tfcap.dataset import QueryError
+from tensorboard_plugin_tfcap.presets import with_preset
+from tensorboard_plugin_tfcap.query import Query
+from tensorboard_plugin_tfcap.tradeoff.curve_groups import group_points
+from tensorboard_plugin_tfcap.tradeoff.curve_groups import measured_curves
+from tensorboard_plugin_tfcap.tradeoff.metric_names import Metric
+from tensorboard_plugin_tfcap.tradeoff.published import published_references
+from tensorboard_plugin_tfcap.tradeoff.tables import operating_point
+
+
+@dataclass(frozen=True)
+class Selection:
+    """What a query chose of a data set.
+
+    Args:
+        dataset: `Dataset`.
+        query: `Query`, in which a preset has filled what was not asked for.
+        x: `Metric`, or `None` where there are no two metrics.
+        y: `Metric`, or `None`.
+        order: String, the parameter along curves, or `None`.
+        groups: Dict of lists of points by title.
+        curves: Dict of dicts of `Curve` by seed, by title.
+        notices: List of sentences.
+    """
+
+    dataset: Dataset
+    query: Query
+    x: Metric | None
+    y: Metric | None
+    order: str | None
+    groups: dict
+    curves: dict
+    notices: list
+
+    def references(self):
+        """Published points that have both metrics."""
+        if not self.query.refs or self.x is None:
+            return []
+        known = [*self.dataset.references, *published_references()]
+        return [
+            found
+            for found in known
+            if self.x.name in found.metrics and self.y.name in found.metrics
+        ]
+
+    def line(self):
+        """The line that was asked for, as a dict, or `None`."""
+        query = self.query
+        if query.value is None or not self.curves:
+            return None
+        along = query.along or "x"
+        of = "naturalness" if along == "x" else "recall"
+        values = [
+            value
+            for by_seed in self.curves.values()
+            for curve in by_seed.values()
+            for value in getattr(curve, of)
+        ]
+        low, high = float(min(values)), float(max(values))
+        value = query.value
+        if value == "auto":
+            value = operating_point(self.curves, of)
+            value = (low + high) / 2 if value is None else value
+        return {"along": along, "value": value, "low": low, "high": high}
+
+
+def select(dataset, query):
+    """Chooses what a query asks for.
+
+    Args:
+        dataset: `Dataset`.
+        query: `Query`.
+
+    Returns:
+        `Selection`.
+
+    Raises:
+        QueryError: If a metric, parameter or method is not there.
+    """
+    query = with_preset(query)
+    points = dataset.of_runs(query.runs)
+    notices = list(dataset.notices)
+    if dataset.points and not points:
+        notices.append(f"No run matches {query.runs!r}.")
+    order = dataset.order(query.order)
+    axes = dataset.axes(query.x, query.y)
+    if axes is None:
+        return Selection(dataset, query, None, None, order, {}, {}, notices)
+    groups, said = group_points(points, order)
+    notices += said
+    curves, said = measured_curves(groups, *(a.name for a in axes), order)
+    notices += said
+    if query.baseline and query.baseline not in groups:
+        if points:
+            raise QueryError(
+                f"`baseline` must be one of {', '.join(groups)}. Received: "
+                f"baseline={query.baseline!r:.80}."
+            )
+        query = replace(query, baseline=None)
+    return Selection(dataset, query, *axes, order, groups, curves, notices)

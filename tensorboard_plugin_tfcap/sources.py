@@ -1,0 +1,43 @@
+"""Where points come from: the plugin's own records, or anybody's scalars."""
+
+from tensorboard_plugin_tfcap.points_source import PointsSource
+from tensorboard_plugin_tfcap.scalars_source import ScalarsSource
+
+_KINDS = {kind.name: kind for kind in (PointsSource, ScalarsSource)}
+
+
+class Sources:
+    """The sources of one log, each listed when it is asked for.
+
+    Args:
+        log: `Log`.
+    """
+
+    def __init__(self, log):
+        self.log = log
+        self._listed = {}
+
+    def chosen(self, name=None):
+        """A source.
+
+        Args:
+            name: String, or `None` for the first one that holds something.
+
+        Returns:
+            `PointsSource` or `ScalarsSource`.
+        """
+        if name is not None:
+            return self._source(name)
+        for kind in _KINDS:
+            if len(self._source(kind)):
+                return self._source(kind)
+        return self._source("points")
+
+    def counts(self):
+        """How many runs each source has, by its name."""
+        return {name: len(self._source(name)) for name in _KINDS}
+
+    def _source(self, name):
+        if name not in self._listed:
+            self._listed[name] = _KINDS[name](self.log)
+        return self._listed[name]

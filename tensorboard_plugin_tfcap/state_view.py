@@ -1,0 +1,91 @@
+"""What a page must know before it asks for a figure."""
+
+from tensorboard_plugin_tfcap.dataset import default_axes
+from tensorboard_plugin_tfcap.metadata import VERSION
+from tensorboard_plugin_tfcap.presets import presets
+from tensorboard_plugin_tfcap.rows import rounded
+from tensorboard_plugin_tfcap.tradeoff.curve_groups import group_points
+from tensorboard_plugin_tfcap.tradeoff.methods import method_title
+from tensorboard_plugin_tfcap.tradeoff.point import is_number
+from tensorboard_plugin_tfcap.tradeoff.point import parameter_title
+from tensorboard_plugin_tfcap.tradeoff.published import published_references
+
+#: What people paste to have something to look at.
+SNIPPET = """\
+from tensorboard_plugin_tfcap.summary import TradeoffWriter
+
+with TradeoffWriter(
+    "logs/mine/lambda=0.001,seed=0", "mine", {"lambda": 0.001}, seed=0
+) as writer:
+    for step in range(10):
+        ...  # train, then evaluate
+        writer.point(step, {"cider_d": 0.9, "r@10": 70.0, "mean_rank": 8.5})
+"""
+
+
+def state_view(dataset, query, counts, plotly):
+    """The state of a log.
+
+    Args:
+        dataset: `Dataset`.
+        query: `Query`.
+        counts: Dict of numbers of runs by source.
+        plotly: String, the version of Plotly, or `None`.
+
+    Returns:
+        Dict, of what JSON can hold.
+    """
+    metrics = dataset.metrics
+    axes = default_axes(metrics) or (None, None)
+    order = dataset.order()
+    groups, _ = group_points(dataset.points, order)
+    titles = {"points": "Trade-off points", "scalars": "Any two scalars"}
+    return {
+        "version": VERSION,
+        "rev": dataset.rev,
+        "plotly": plotly,
+        "source": dataset.source,
+        "sources": [
+            {"id": name, "title": titles[name], "runs": count}
+            for name, count in counts.items()
+        ],
+        "runs": [_run(point) for point in dataset.points],
+        "metrics": [
+            {"id": m.name, "title": m.title, "better": m.better, "role": m.role}
+            for m in metrics.values()
+        ],
+        "parameters": [
+            {"id": name, "title": parameter_title(name), "values": count}
+            for name, count in dataset.parameters().items()
+        ],
+        "methods": list(groups),
+        "presets": presets(metrics) if dataset.source == "points" else [],
+        "defaults": {
+            "x": axes[0],
+            "y": axes[1],
+            "order": order,
+            "at": "last",
+            "by": axes[0],
+            "seeds": "interval",
+            "group": query.group or "",
+            # One's own references are of one's own data.
+            "refs": int(bool(dataset.references)),
+        },
+        "references": len(dataset.references) + len(published_references()),
+        "notices": dataset.notices,
+        "snippet": SNIPPET,
+    }
+
+
+def _run(point):
+    return {
+        "run": point.run,
+        "method": method_title(point.method),
+        "params": {
+            name: rounded(value) if is_number(value) else value
+            for name, value in point.params.items()
+        },
+        "seed": None if point.seed is None else str(point.seed),
+        "step": point.step,
+        "samples": point.samples,
+    }

@@ -1,0 +1,132 @@
+/** Questions to the plugin's routes; their answers, or a sentence. */
+
+/** What went wrong, in words for people. */
+export class Failure extends Error {}
+
+async function ask(path, query, signal) {
+  const text = query ? String(query) : "";
+  let reply;
+  try {
+    // Relative: TensorBoard may live under any path.
+    reply = await fetch(text ? `./${path}?${text}` : `./${path}`, { signal });
+  } catch (error) {
+    if (error.name === "AbortError") throw error;
+    throw new Failure("TensorBoard does not answer. Is it still running?");
+  }
+  if (!reply.ok) throw new Failure(await reason(reply));
+  return reply;
+}
+
+async function reason(reply) {
+  try {
+    const { error } = await reply.json();
+    if (error) return error;
+  } catch {
+    // Not of the plugin, such as a proxy's page.
+  }
+  return `TensorBoard answered with an error (${reply.status}).`;
+}
+
+export async function getJson(path, query, signal) {
+  const reply = await ask(path, query, signal);
+  try {
+    return await reply.json();
+  } catch (error) {
+    if (error.name === "AbortError") throw error;
+    throw new Failure("TensorBoard's answer could not be read.");
+  }
+}
+
+export async function getText(path, query) {
+  return (await ask(path, query)).text();
+}
+
+/**
+ * Asks, and forgets an older question that is still open: a slow answer
+ * never comes after, and in the place of, a newer one.
+ */
+export class Latest {
+  async getJson(path, query) {
+    this.open?.abort();
+    this.open = new AbortController();
+    return getJson(path, query, this.open.signal);
+  }
+}
+
+/**
+ * Asks one thing at a time, and then what was wanted last: for a line that
+ * is dragged faster than the server answers.
+ */
+export class Steady {
+  constructor(work) {
+    this.work = work;
+    this.busy = false;
+    this.next = null;
+  }
+
+  async run(...args) {
+    this.next = args;
+    if (this.busy) return;
+    this.busy = true;
+    try {
+      while (this.next) {
+        const wanted = this.next;
+        this.next = null;
+        await this.work(...wanted);
+      }
+    } finally {
+      this.busy = false;
+    }
+  }
+}
+
+const samples = new Map();
+
+/** Samples of a run at a step; asked once, since a checkpoint stays. */
+export function getSamples(run, step, page = 0) {
+  const query = new URLSearchParams({ run, page });
+  if (step !== undefined && step !== null) query.set("step", step);
+  const key = String(query);
+  if (!samples.has(key)) {
+    const answer = getJson("samples", query);
+    answer.catch(() => samples.delete(key));
+    samples.set(key, answer);
+    if (samples.size > 200) samples.delete(samples.keys().next().value);
+  }
+  return samples.get(key);
+}
+
+const VERSION = "tfcap_tradeoff.plotly";
+
+/** Remembers Plotly's version, under which browsers keep the library. */
+export function keepVersion(version) {
+  try {
+    if (version) localStorage.setItem(VERSION, version);
+  } catch {
+    // Where nothing may be stored, the library is loaded anew.
+  }
+}
+
+function version() {
+  try {
+    return localStorage.getItem(VERSION) ?? "";
+  } catch {
+    return "";
+  }
+}
+
+/** Plotly, from the server's installed package, once. */
+export function loadPlotly() {
+  return new Promise((resolve, reject) => {
+    if (window.Plotly) return resolve(window.Plotly);
+    const script = document.createElement("script");
+    script.src = `./plotly.js?v=${encodeURIComponent(version())}`;
+    script.onload = () => resolve(window.Plotly);
+    script.onerror = () => {
+      script.remove();
+      // Once more, for the reason.
+      getJson("plotly.js").catch(reject);
+    };
+    document.head.append(script);
+  });
+}

@@ -1,0 +1,253 @@
+/** The column of controls: what is drawn, of which runs, and how. */
+
+import { debounce, el, fill, icon } from "./dom.js";
+import { glyph } from "./glyph.js";
+
+const SEEDS = [
+  ["interval", "Interval"],
+  ["band", "Band"],
+  ["points", "Seeds"],
+  ["none", "Mean"],
+];
+
+let serial = 0;
+
+/** A labelled row: a control and what it is called. */
+function field(label, control) {
+  control.id ||= `control-${++serial}`;
+  return el("div", { class: "field" },
+    el("label", { for: control.id }, label), control);
+}
+
+/** A select box whose options may change under it. */
+function select(onchange) {
+  const box = el("select", { onchange: () => onchange(box.value) });
+  let shown = "";
+  box.sync = (options, value) => {
+    const wanted = JSON.stringify(options);
+    if (wanted !== shown) {
+      shown = wanted;
+      fill(box, options.map(([id, title]) => el("option", { value: id }, title)));
+    }
+    if (document.activeElement !== box || box.value !== value) {
+      box.value = value;
+    }
+  };
+  return box;
+}
+
+/** A few choices side by side: radio buttons, by the arrow keys too. */
+export function segments(label, choices, onchange) {
+  const name = `segments-${++serial}`;
+  const inputs = choices.map(([value]) =>
+    el("input", { type: "radio", name, value, onchange: () => onchange(value) }));
+  const group = el("div", { class: "segments", role: "radiogroup",
+    "aria-label": label },
+  choices.map(([, title], place) =>
+    el("label", {}, inputs[place], el("span", {}, title))));
+  group.sync = (value) => {
+    for (const input of inputs) input.checked = input.value === value;
+  };
+  return group;
+}
+
+function check(label, onchange) {
+  const box = el("input", { type: "checkbox",
+    onchange: () => onchange(box.checked) });
+  const row = el("label", { class: "check" }, box, el("span", {}, label));
+  row.sync = (value) => (box.checked = value);
+  return row;
+}
+
+function group(title, ...children) {
+  return el("fieldset", {}, el("legend", {}, title), ...children);
+}
+
+export class Controls {
+  constructor(root, state) {
+    this.state = state;
+    const set = (key) => (value) => state.set({ [key]: value });
+    this.y = select((value) => state.set({ y: value }));
+    this.x = select((value) => state.set({ x: value, ...this.single() }));
+    this.order = select(set("order"));
+    this.presets = el("div", { class: "presets" });
+    this.at = segments("Checkpoint", [["last", "Last"], ["best", "Best"]],
+      set("at"));
+    this.by = select(set("by"));
+    this.byField = field("Best by", this.by);
+    this.seeds = segments("Seeds", SEEDS, set("seeds"));
+    this.labels = check("Labels at points", this.flag("labels", true));
+    this.pareto = check("Pareto front", this.flag("pareto", false));
+    this.refs = check("Published points", this.flag("refs", false));
+    this.baseline = select(set("baseline"));
+    this.methods = el("ul", { class: "methods" });
+    fill(root, ...this.axisControls(), ...this.runControls(),
+      group("Methods", this.methods),
+      group("Seeds", this.seeds),
+      group("Checkpoint", this.at, this.byField),
+      group("Show", this.labels, this.pareto, this.refs,
+        field("Differences", this.baseline)));
+  }
+
+  single() {
+    // Figure 3 has axes of its own: whoever picks one wants another figure.
+    return this.state.get("preset") === "fig3" ? { preset: "" } : {};
+  }
+
+  flag(key, usual) {
+    return (on) =>
+      this.state.set({ [key]: on === usual ? "" : String(Number(on)) });
+  }
+
+  axisControls() {
+    const swap = el("button", { class: "plain", type: "button",
+      onclick: () => this.state.set({ x: this.shown.y, y: this.shown.x,
+        along: "", value: "", ...this.single() }) },
+    icon("M5 13V3M5 3 2.5 5.5M5 3l2.5 2.5M11 3v10m0 0 2.5-2.5M11 13l-2.5-2.5"),
+    "Swap axes");
+    this.swap = swap;
+    return [
+      group("Axes", field("Vertical", this.y), field("Across", this.x),
+        el("div", { class: "swap" }, swap), field("Joined by", this.order),
+        this.rhoField = field("ρ", this.rho = select((value) =>
+          this.state.set({ rho: value })))),
+      this.presetGroup = group("Presets", this.presets),
+    ];
+  }
+
+  runControls() {
+    const { state } = this;
+    const later = debounce(() => state.setFilter(this.filter.value.trim()), 300);
+    this.filter = el("input", { type: "search", spellcheck: "false",
+      autocomplete: "off", placeholder: "Regular expression", id: "run-filter",
+      "aria-label": "Filter runs by a regular expression",
+      "aria-describedby": "run-filter-hint", oninput: later });
+    this.filterHint = el("span", { class: "hint", id: "run-filter-hint" });
+    const regroup = () => state.set({ group: this.regex.value.trim() || "run" });
+    this.grouping = select((value) =>
+      state.set({ group: value === "regex" ? "(?P<method>[^/]+)" : value }));
+    this.regex = el("input", { type: "text", spellcheck: "false",
+      onchange: regroup });
+    this.groupField = field("Group by", this.grouping);
+    this.regexField = field("Pattern", this.regex);
+    this.groupHint = el("span", { class: "hint" },
+      "Named groups: (?P<method>…), (?P<seed>…); any other is a parameter.");
+    return [
+      group("Runs", this.filter, this.filterHint, this.groupField,
+        this.regexField, this.groupHint),
+    ];
+  }
+
+  /** Shows what is chosen, and what there is to choose from. */
+  sync(info, answer, failure) {
+    const { state } = this;
+    const value = (key) => state.get(key) || info.defaults?.[key] || "";
+    const metrics = info.metrics.map((m) => [m.id,
+      `${m.title} ${m.better === "lower" ? "↓" : "↑"}`]);
+    const invalid = state.filter().text && /`runs`/.test(failure?.message ?? "");
+    this.filter.setAttribute("aria-invalid", String(Boolean(invalid)));
+    const isFigure3 = state.get("preset") === "fig3";
+    this.shown = { x: answer?.x ?? value("x"), y: answer?.y ?? value("y") };
+    this.x.sync(isFigure3 ? [["", "Each in its panel"], ...metrics] : metrics,
+      isFigure3 ? "" : state.get("x") || this.shown.x);
+    this.y.sync(metrics, state.get("y") || this.shown.y);
+    this.swap.disabled = isFigure3;
+    this.order.sync(info.parameters.map((p) => [p.id, p.title]),
+      state.get("order") || answer?.order || value("order"));
+    this.syncRho(info, isFigure3);
+    this.at.sync(value("at") || "last");
+    this.by.sync(metrics, value("by"));
+    this.byField.hidden = value("at") !== "best";
+    this.seeds.sync(state.usual("seeds"));
+    this.labels.sync(state.get("labels") !== "0");
+    this.pareto.sync(state.get("pareto") === "1");
+    this.refs.sync(state.get("refs") === "1");
+    this.refs.hidden = !info.references;
+    const methods = info.methods ?? [];
+    this.baseline.sync([["", "None"], ...methods.map((m) => [m, `to ${m}`])],
+      state.get("baseline"));
+    this.syncPresets(info);
+    this.syncRuns(info, answer);
+    this.syncMethods(answer?.methods ?? []);
+  }
+
+  syncRho(info, isFigure3) {
+    const rhos = new Set(info.runs.map((run) => run.params?.rho)
+      .filter((value) => value !== undefined && value !== null));
+    this.rhoField.hidden = !isFigure3 || rhos.size < 2;
+    const all = [...rhos].sort((a, b) => a - b).map(String);
+    this.rho.sync([["", "Default"], ...all.map((x) => [x, x])],
+      this.state.get("rho"));
+  }
+
+  syncPresets(info) {
+    this.presetGroup.hidden = !info.presets?.length;
+    const shown = JSON.stringify([info.presets, this.state.get("preset")]);
+    if (shown === this.presetsShown) return;
+    this.presetsShown = shown;
+    fill(this.presets, (info.presets ?? []).map((preset) => {
+      const pressed = this.state.get("preset") === preset.id;
+      return el("button", { type: "button", class: "preset",
+        "aria-pressed": String(pressed),
+        onclick: () => this.usePreset(preset) }, preset.title);
+    }));
+  }
+
+  usePreset(preset) {
+    const { id, x, y, along, value, panels } = preset;
+    const isOn = this.state.get("preset") === id;
+    if (panels) this.state.set({ preset: isOn ? "" : id, x: "", value: "" });
+    else this.state.set({ preset: "", x, y, along, value });
+  }
+
+  syncRuns(info, answer) {
+    const { text, borrowed } = this.state.filter();
+    if (document.activeElement !== this.filter) this.filter.value = text;
+    const all = info.runs.length;
+    const shown = answer?.rows
+      ? new Set(answer.rows.flatMap((row) => row.runs.map((run) => run.run)))
+        .size
+      : all;
+    this.filterHint.textContent = `${shown} of ${all} runs shown` +
+      (borrowed ? ", by TensorBoard’s own filter" : "");
+    const isScalars = info.source === "scalars";
+    const grouping = this.state.get("group") || info.defaults?.group || "";
+    const isRegex = !["hparams", "run", ""].includes(grouping);
+    this.groupField.hidden = !isScalars;
+    this.regexField.hidden = this.groupHint.hidden = !isScalars || !isRegex;
+    this.grouping.sync([["hparams", "HParams"], ["run", "Each run by itself"],
+      ["regex", "Pattern in the run name"]], isRegex ? "regex" : grouping);
+    if (document.activeElement !== this.regex) this.regex.value = grouping;
+  }
+
+  /** The legend again, for the keyboard. */
+  syncMethods(methods) {
+    const hidden = this.state.hidden();
+    const wanted = JSON.stringify([methods, [...hidden]]);
+    if (wanted === this.methodsShown) return;
+    this.methodsShown = wanted;
+    const focused = document.activeElement?.dataset?.method;
+    const rows = methods.slice(0, 80).map((about) => {
+      const { method } = about;
+      const row = check(method, () => this.toggle(method));
+      row.sync(!hidden.has(method));
+      const box = row.querySelector("input");
+      box.dataset.method = method;
+      box.after(glyph(about));
+      return el("li", {}, row);
+    });
+    const more = methods.length - rows.length;
+    fill(this.methods, rows,
+      more > 0 ? el("li", { class: "hint" }, `and ${more} more`) : null);
+    if (focused !== undefined) {
+      [...this.methods.querySelectorAll("input")]
+        .find((box) => box.dataset.method === focused)?.focus();
+    }
+  }
+
+  toggle(method) {
+    const hidden = this.state.hidden();
+    if (!hidden.delete(method)) hidden.add(method);
+    this.state.set({ hide: [...hidden].join("\n") });
+  }
+}

@@ -1,0 +1,233 @@
+/**
+ * The figure: what the server has drawn, and what a person does with it.
+ *
+ * Marks are rows of the table: each tells its row's place, so that hovering,
+ * pinning and walking by keyboard all come down to a row.
+ */
+
+import { announce, el, number } from "./dom.js";
+import { axisOf, place, rowsOf, thinOut } from "./marks.js";
+
+const CONFIG = {
+  // The page tells the width: a resize of Plotly's own that is overtaken by
+  // the next one never ends.
+  responsive: false,
+  displaylogo: false,
+  displayModeBar: false,
+  scrollZoom: false,
+  // The guide is a control of its own, which a keyboard reaches, too.
+  edits: {},
+};
+
+/** At the bottom, however high the figure is: never on an axis' title. */
+const LEGEND = { yref: "container", y: 0, yanchor: "bottom", x: 0 };
+
+export class Figure {
+  /**
+   * @param {HTMLElement} stage where it is drawn; takes the focus.
+   * @param {object} on what to call: `hover(row or null, focus)`,
+   *   `pin(row)`, `legend(method, alone)`, `layout()`.
+   */
+  constructor(stage, on) {
+    this.stage = stage;
+    this.on = on;
+    this.rows = [];
+    this.current = null;
+    this.plot = el("div", { class: "plot" });
+    // Of the marks under it, a screen reader gets the table.
+    this.plot.setAttribute("aria-hidden", "true");
+    this.overlay = el("div", { class: "overlay" });
+    stage.append(this.plot, this.overlay);
+    stage.addEventListener("keydown", (event) => this.key(event));
+    stage.addEventListener("blur", () => this.leave());
+  }
+
+  async draw(answer, hidden) {
+    const { data, layout } = answer.figure;
+    this.answer = answer;
+    this.rows = answer.rows;
+    const height = layout.meta?.height ?? this.height(answer.methods.length);
+    this.stage.style.minHeight = `${height}px`;
+    this.stage.setAttribute("aria-label",
+      `${layout.meta?.label ?? "Figure"}. Arrow keys walk from point to point.`);
+    const color = getComputedStyle(document.body).getPropertyValue("--card");
+    await window.Plotly.react(this.plot, data.map((trace) =>
+      shown(trace, hidden)), {
+      ...layout,
+      margin: { ...layout.margin, t: answer.panels.length > 1 ? 36 : 20 },
+      legend: { ...layout.legend, ...LEGEND },
+      autosize: false,
+      width: this.width(),
+      height,
+      paper_bgcolor: color,
+      plot_bgcolor: color,
+      shapes: (layout.shapes ?? []).filter((shape) => shape.name !== "line"),
+    }, CONFIG);
+    if (!this.listening) this.listen();
+    this.laidOut();
+  }
+
+  width() {
+    return Math.max(this.stage.clientWidth, 320);
+  }
+
+  /** Follows the width of the page. */
+  async resize() {
+    const width = this.width();
+    if (!this.listening || this.plot.layout.width === width) return;
+    await window.Plotly.relayout(this.plot, { width });
+  }
+
+  /** As high as the window leaves, and the legend wants. */
+  height(methods) {
+    const free = Math.min(Math.max(window.innerHeight - 340, 380), 540);
+    const lines = Math.ceil((methods * 200) / this.width());
+    return Math.round(free + 26 * Math.min(Math.max(lines - 1, 0), 8));
+  }
+
+  listen() {
+    this.listening = true;
+    const { plot, on } = this;
+    const row = (event) => {
+      const point = event.points.find((p) => typeof p.customdata === "number");
+      return point ? this.rows[point.customdata] : null;
+    };
+    plot.on("plotly_hover", (event) => on.hover(row(event), false));
+    plot.on("plotly_unhover", () => on.hover(null, false));
+    plot.on("plotly_click", (event) => {
+      const found = row(event);
+      if (found) on.pin(found);
+    });
+    const legend = (alone) => (event) => {
+      on.legend(event.data[event.curveNumber].legendgroup, alone);
+      return false;
+    };
+    plot.on("plotly_legendclick", legend(false));
+    plot.on("plotly_legenddoubleclick", legend(true));
+    plot.on("plotly_relayout", () => this.laidOut());
+    plot.on("plotly_afterplot", () => this.laidOut());
+  }
+
+  laidOut() {
+    thinOut(this.plot);
+    this.on.layout();
+  }
+
+  /** The row whose mark is nearest to a pointer, within a finger's reach. */
+  near({ clientX, clientY }) {
+    const box = this.plot.getBoundingClientRect();
+    const gap = (row) => {
+      const at = this.place(row);
+      return at ? Math.hypot(at.x - clientX + box.left, at.y - clientY + box.top)
+        : Infinity;
+    };
+    const gaps = this.rows.map(gap);
+    const least = Math.min(...gaps);
+    return least < 14 ? this.rows[gaps.indexOf(least)] : null;
+  }
+
+  /** Where a row's mark is, in pixels of the stage; `null` if out of view. */
+  place(row) {
+    return place(this.plot, this.answer, row);
+  }
+
+  axis(panel, along) {
+    return axisOf(this.plot, panel, along);
+  }
+
+  /** Whether a person has zoomed: axes are not as the server drew them. */
+  zoomed() {
+    return Object.keys(this.ranges()).length > 0;
+  }
+
+  /** The ranges that a person has zoomed to, by axis. */
+  ranges() {
+    const found = {};
+    for (const { xaxis, yaxis } of this.answer?.panels ?? []) {
+      for (const name of [xaxis, yaxis]) {
+        const drawn = this.answer.figure.layout[name]?.range;
+        const { range, autorange } = this.plot.layout?.[name] ?? {};
+        const moved = drawn ? String(range) !== String(drawn)
+          : range && autorange === false;
+        if (moved && range) found[name] = range;
+      }
+    }
+    return found;
+  }
+
+  resetZoom() {
+    const changes = {};
+    for (const name of Object.keys(this.ranges())) {
+      const drawn = this.answer.figure.layout[name]?.range;
+      if (drawn) changes[`${name}.range`] = [...drawn];
+      else changes[`${name}.autorange`] = true;
+    }
+    window.Plotly.relayout(this.plot, changes);
+  }
+
+  key(event) {
+    if (event.target !== this.stage) return;
+    const steps = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1],
+      ArrowDown: [0, 1], Home: [-Infinity, 0], End: [Infinity, 0] };
+    if (event.key in steps) this.walk(...steps[event.key]);
+    else if (event.key === "Escape") this.leave();
+    else if ((event.key === "Enter" || event.key === " ") && this.current) {
+      this.on.pin(this.current);
+    } else return;
+    event.preventDefault();
+  }
+
+  /** To a neighbor on the curve, or to the nearest point of another one. */
+  walk(along, across) {
+    const curves = rowsOf(this.rows, (row) => this.place(row) !== null);
+    if (!curves.length) return;
+    const found = curves.findIndex((rows) => rows.includes(this.current));
+    if (found < 0) return this.go(curves[0][0]);
+    const rows = curves[found];
+    if (along) {
+      const next = rows.indexOf(this.current) + along;
+      return this.go(rows[Math.min(Math.max(next, 0), rows.length - 1)]);
+    }
+    const other = curves[(found + across + curves.length) % curves.length];
+    const here = this.place(this.current);
+    const gap = (row) => Math.abs(this.place(row).x - here.x);
+    this.go(other.reduce((a, b) => (gap(b) < gap(a) ? b : a)));
+  }
+
+  go(row) {
+    this.current = row;
+    this.on.hover(row, true);
+    announce(describe(row, this.answer));
+  }
+
+  leave() {
+    this.current = null;
+    this.on.hover(null, true);
+  }
+}
+
+/** A trace as the page shows it: our own card tells of a mark. */
+function shown(trace, hidden) {
+  const marks = Array.isArray(trace.customdata);
+  // A label beside nothing would begin in the middle of its mark.
+  const beside = trace.meta?.kind === "label"
+    ? { mode: "markers+text", marker: { size: 9, opacity: 0 } } : {};
+  return {
+    ...trace,
+    ...beside,
+    hovertemplate: null,
+    hoverinfo: marks ? "none" : "skip",
+    visible: hidden.has(trace.legendgroup) ? "legendonly" : trace.visible,
+  };
+}
+
+/** A row in words. */
+export function describe(row, answer) {
+  const panel = answer.panels[row.panel] ?? answer.panels[0];
+  const parts = [row.method, row.label,
+    `${panel.x_title} ${number(row.x)}`, `${panel.y_title} ${number(row.y)}`];
+  if (row.of) parts.push(`${row.seeds} of ${row.of} seeds`);
+  if (row.pareto) parts.push("on the Pareto front");
+  if (row.reference) parts.push("published");
+  return parts.filter(Boolean).join(", ");
+}

@@ -1,0 +1,61 @@
+/** Where marks are on the screen, and in which order they are walked. */
+
+/** Plotly's axis object of a panel. */
+export function axisOf(plot, panel, along) {
+  return plot._fullLayout?.[along === "x" ? panel.xaxis : panel.yaxis];
+}
+
+/** Where a row's mark is, in pixels of the plot; `null` if out of view. */
+export function place(plot, answer, row) {
+  const panel = answer.panels[row.panel];
+  if (!panel) return null;
+  return placeAt(plot, panel, row.x, row.y);
+}
+
+export function placeAt(plot, panel, x, y) {
+  const [across, up] = ["x", "y"].map((along) => axisOf(plot, panel, along));
+  if (!across?.l2p || x === null || y === null) return null;
+  const [px, py] = [across.d2p(x), up.d2p(y)];
+  const inside = px >= -1 && px <= across._length + 1 && py >= -1 &&
+    py <= up._length + 1;
+  return inside ? { x: across._offset + px, y: up._offset + py } : null;
+}
+
+/** Rows by curve and panel, those that pass alone. */
+export function rowsOf(rows, passes) {
+  const curves = new Map();
+  for (const row of rows) {
+    if (!passes(row)) continue;
+    const key = `${row.panel}\n${row.method}\n${row.reference}`;
+    if (!curves.has(key)) curves.set(key, []);
+    curves.get(key).push(row);
+  }
+  return [...curves.values()];
+}
+
+/**
+ * Hides labels that lie on another one or on a mark.
+ *
+ * The server has set them apart for a usual size; what the window really
+ * leaves, and how wide its letters are, is known here alone.
+ */
+export function thinOut(plot) {
+  const taken = [...plot.querySelectorAll(".points path.point")]
+    .map((mark) => shrunk(mark.getBoundingClientRect(), 2));
+  for (const text of plot.querySelectorAll(".textpoint text")) {
+    const box = shrunk(text.getBoundingClientRect(), 2);
+    const free = !taken.some((other) => meet(box, other));
+    text.style.visibility = free ? "" : "hidden";
+    if (free) taken.push(box);
+  }
+}
+
+function shrunk({ left, right, top, bottom }, by) {
+  return { left: left + by, right: right - by, top: top + by,
+    bottom: bottom - by };
+}
+
+function meet(a, b) {
+  return a.left < b.right && b.left < a.right && a.top < b.bottom &&
+    b.top < a.bottom;
+}

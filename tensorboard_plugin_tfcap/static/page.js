@@ -1,0 +1,392 @@
+/**
+ * The page: puts its parts together, and asks the server when a choice or
+ * the data have changed.
+ */
+
+import { getJson, keepVersion, Latest, loadPlotly, Steady } from "./api.js";
+import { Controls, segments } from "./controls.js";
+import { announce, debounce, el, fill } from "./dom.js";
+import { exportMenu } from "./exporting.js";
+import { Figure } from "./figure.js";
+import { Guide } from "./guide.js";
+import * as host from "./host.js";
+import { Live } from "./live.js";
+import { Pins } from "./pins.js";
+import { Samples } from "./samples.js";
+import { State } from "./state.js";
+import { emptyState, errorState, noMatchState, notice } from "./states.js";
+import { areaTable, copyButtons, fillTables, pointTable, signsOf, table } from "./tables.js";
+import { Tip } from "./tip.js";
+import { Trajectory } from "./trajectory.js";
+
+const NOTHING = { runs: [], metrics: [], parameters: [], presets: [],
+  sources: [], notices: [] };
+
+export class Page {
+  constructor(root) {
+    this.state = new State();
+    this.latest = new Latest();
+    this.tables = new Steady((value) => this.askTables(value));
+    this.build(root);
+    this.theme();
+  }
+
+  build(root) {
+    const { state } = this;
+    const part = (tag, name, more = {}) => el(tag, { class: name, ...more });
+    this.status = part("p", "status");
+    this.sources = el("div");
+    this.side = part("nav", "side", { "aria-label": "Controls" });
+    this.notices = part("div", "notices");
+    this.instead = part("div", "instead", { hidden: true });
+    this.stage = part("div", "stage", { tabindex: "0", role: "application",
+      "aria-roledescription": "chart", "aria-label": "Figure" });
+    this.heading = el("h2");
+    this.zoomOut = el("button", { type: "button", class: "plain", hidden: true,
+      onclick: () => this.figure.resetZoom() }, "Reset zoom");
+    this.down = el("button", { type: "button", class: "plain", hidden: true,
+      onclick: () => this.goDown() });
+    this.remarks = part("details", "notes remarks");
+    this.level = part("section", "card");
+    this.levelTables = part("div", "pair");
+    this.area = part("section", "card");
+    this.training = part("section", "card");
+    this.pinned = part("section", "card");
+    this.points = el("details", { ontoggle: () => this.syncPoints() },
+      el("summary", {}, "The figure as a table"), el("div"));
+    this.body = el("div", { class: "body" },
+      el("section", { class: "card figure" },
+        el("header", {}, this.heading, el("span", { class: "tools" },
+          this.down, this.zoomOut)), this.stage, this.remarks),
+      this.level, this.pinned, this.training, this.area,
+      el("section", { class: "card" }, this.points));
+    this.live = new Live(this);
+    fill(root, el("div", { class: "frame" },
+      el("header", { class: "bar" }, el("h1", {}, "Trade-off"), this.sources,
+        this.status, this.live.toggle, exportMenu(this)), this.side,
+      el("main", { class: "main", tabindex: "-1" }, this.notices, this.instead,
+        this.body)),
+    el("p", { id: "announcer", class: "offstage", role: "status" }));
+    this.body.hidden = this.side.hidden = true;
+    this.controls = new Controls(this.side, state);
+    this.figure = new Figure(this.stage, {
+      hover: (row, kept) => this.hover(row, kept),
+      pin: (row) => this.samples.pin(row),
+      legend: (method, alone) => this.legend(method, alone),
+      layout: () => this.layout(),
+    });
+    this.guide = new Guide(this.figure, {
+      input: (value) => this.tables.run(value),
+      change: (value) => state.set({ value, along: this.answer.line.along }),
+      tap: (event) => {
+        const row = this.figure.near(event);
+        if (row) this.samples.pin(row);
+      },
+      over: (event) => this.hover(event && this.figure.near(event)),
+    });
+    this.tip = new Tip(this.figure.overlay);
+    this.pins = new Pins(this.figure);
+    this.samples = new Samples(this.pinned, state);
+    this.trajectory = new Trajectory(this.training, state);
+    this.buildLevel();
+  }
+
+  buildLevel() {
+    const { state } = this;
+    this.levelInput = el("input", { type: "number", step: "any",
+      "aria-label": "The fixed value", onchange: () =>
+        state.set({ value: this.levelInput.value }) });
+    this.levelAuto = el("button", { type: "button", class: "plain",
+      onclick: () => state.set({ value: "" }) }, "Automatic");
+    this.along = segments("Line", [["x", ""], ["y", ""], ["off", "Off"]],
+      (along) => state.set(along === "off" ? { value: "off" }
+        : { along, value: "" }));
+    fill(this.level, el("header", {}, el("h2", {}, "At a fixed"), this.along,
+      this.levelInput, this.levelAuto), this.levelTables);
+  }
+
+  async start() {
+    this.state.addEventListener("change", ({ detail }) => this.changed(detail));
+    host.watchHost({ onTheme: () => this.theme(),
+      onAddress: () => this.state.read(), onReload: () => this.live.check() });
+    const fit = debounce(() => host.isHidden() || this.figure.resize(), 80);
+    new ResizeObserver(fit).observe(this.stage);
+    await this.load();
+    this.live.start();
+  }
+
+  /** All anew: what there is, and the figure of it. */
+  async load() {
+    // While the log is read: it is large.
+    this.plotly ??= loadPlotly().catch((error) => error);
+    try {
+      this.setInfo(await getJson("state", this.stateQuery()));
+    } catch (error) {
+      return this.fail(error);
+    }
+    await this.refresh();
+  }
+
+  stateQuery(more = {}) {
+    const query = new URLSearchParams(more);
+    for (const key of ["source", "group", "curve", "order"]) {
+      if (this.state.get(key)) query.set(key, this.state.get(key));
+    }
+    return query;
+  }
+
+  setInfo(info) {
+    this.info = { ...NOTHING, ...info };
+    this.live.updated(this.info.rev);
+    keepVersion(info.plotly);
+    this.side.hidden = !this.info.runs.length;
+    this.syncSources();
+  }
+
+  changed({ keys, ours }) {
+    if (!this.info) return;
+    if (keys.some((key) => ["source", "group", "curve"].includes(key))) {
+      return this.load();
+    }
+    if (!ours) return this.refresh();
+    this.controls.sync(this.info, this.answer);
+    if (keys.includes("live")) this.live.sync();
+    if (!this.answer?.rows.length) return null;
+    if (keys.includes("hide")) return this.draw();
+    return this.syncParts();
+  }
+
+  /** The figure of what is chosen now. */
+  async refresh() {
+    const { state } = this;
+    if (!this.info.runs.length) return this.empty();
+    this.controls.sync(this.info, this.answer);
+    this.stage.classList.add("busy");
+    try {
+      const query = state.query({ dark: Number(host.isDark()) });
+      const answer = await this.latest.getJson("figure", query);
+      this.answer = answer;
+      this.broken = await this.plotly;
+      this.failure = null;
+    } catch (error) {
+      if (error.name === "AbortError") return null;
+      return this.fail(error);
+    }
+    this.stage.classList.remove("busy");
+    return this.show();
+  }
+
+  async show() {
+    const { answer, info } = this;
+    this.controls.sync(info, answer);
+    this.say();
+    if (!answer.rows.length) return this.noMatch();
+    this.instead.hidden = true;
+    this.body.hidden = false;
+    const { panels } = answer;
+    this.heading.textContent = panels.length > 1 ? "Figure 3"
+      : `${bare(panels[0].y_title)} against ${bare(panels[0].x_title)}`;
+    await this.draw();
+    this.syncParts();
+    return null;
+  }
+
+  async draw() {
+    const missing = this.broken instanceof Error;
+    this.stage.hidden = missing;
+    if (missing) {
+      this.points.open = true;
+      return;
+    }
+    await this.figure.draw(this.answer, this.state.hidden());
+    this.guide.sync(this.answer);
+    performance.mark("tradeoff-drawn");
+    document.documentElement.dataset.drawn = this.answer.rev;
+  }
+
+  syncParts() {
+    const pins = this.samples.rows(this.answer);
+    this.pins.sync(pins);
+    this.down.hidden = !pins.length;
+    this.down.textContent = `Samples of ${pins.map(({ slot }) =>
+      slot.toUpperCase()).join(" and ")} ↓`;
+    this.syncLevel();
+    this.syncArea();
+    this.samples.sync(this.answer);
+    this.trajectory.sync(this.info, this.answer);
+    this.syncPoints();
+  }
+
+  syncLevel() {
+    const { answer, state } = this;
+    const [x, y] = this.along.querySelectorAll("span");
+    x.textContent = bare(this.title("x"));
+    y.textContent = bare(this.title("y"));
+    const { line } = answer;
+    // Small multiples have no line.
+    this.level.hidden = answer.panels.length > 1 && !line;
+    this.along.sync(line ? line.along : "off");
+    this.levelInput.hidden = this.levelAuto.hidden = !line;
+    this.levelAuto.disabled = !state.get("value");
+    if (line && document.activeElement !== this.levelInput) {
+      this.levelInput.value = Number(line.value.toPrecision(4));
+    }
+    fillTables(this.levelTables, answer, (more) => state.query(more));
+  }
+
+  title(along) {
+    const { answer } = this;
+    const panel = answer.panels.find((one) => one[along] === answer[along]);
+    return (panel ?? answer.panels[0])[`${along}_title`];
+  }
+
+  /** While the line is dragged. */
+  async askTables(value) {
+    const query = this.state.query({ value, along: this.answer.line.along });
+    try {
+      const { tables } = await getJson("tables", query);
+      this.levelInput.value = value;
+      fillTables(this.levelTables, { ...this.answer, tables },
+        (more) => this.state.query({ ...more, value }));
+    } catch (error) {
+      this.fail(error);
+    }
+  }
+
+  syncArea() {
+    const { area = [] } = this.answer;
+    this.area.hidden = !area.length;
+    if (!area.length) return;
+    const one = areaTable(area);
+    fill(this.area, el("header", {}, el("h2", {}, one.title),
+      copyButtons("area", (more) => this.state.query(more))),
+    ...table(one, signsOf(this.answer)).filter(Boolean));
+  }
+
+  syncPoints() {
+    if (!this.points.open || !this.answer) return;
+    const pins = this.samples.rows(this.answer).map(({ row }) => row.id);
+    fill(this.points.lastChild, pointTable(this.answer, pins, (row) =>
+      this.samples.pin(row)));
+  }
+
+  syncSources() {
+    const { sources, source } = this.info;
+    const shown = JSON.stringify(sources.map(({ id }) => id));
+    if (shown !== this.sourcesShown) {
+      this.sourcesShown = shown;
+      const choices = sources.map(({ id, title }) => [id, title]);
+      this.sourceBox = segments("Data", choices, (id) => this.choose(id));
+      fill(this.sources, choices.length > 1 ? this.sourceBox : null);
+    }
+    this.sourceBox?.sync(source);
+  }
+
+  /** Another source has other metrics, runs and parameters. */
+  choose(source) {
+    const gone = ["x", "y", "order", "by", "value", "along", "preset", "hide",
+      "trajectory", "step", "a", "arun", "b", "brun", "baseline", "curve"];
+    this.state.set({ ...Object.fromEntries(gone.map((key) => [key, ""])),
+      source });
+  }
+
+  hover(row, kept) {
+    if (!row) return this.tip.hide();
+    const { offsetWidth: width, offsetHeight: height } = this.stage;
+    const room = { width, height };
+    return this.tip.show(row, this.answer, this.figure.place(row), room, kept);
+  }
+
+  /** To the samples; TensorBoard around the page stays where it is. */
+  goDown() {
+    const main = this.pinned.closest("main");
+    const { top } = this.pinned.getBoundingClientRect();
+    main.scrollTop += top - main.getBoundingClientRect().top - 16;
+  }
+
+  legend(method, alone) {
+    const { state } = this;
+    if (!method) return;
+    if (!alone) return void this.controls.toggle(method);
+    const others = this.answer.methods.map((m) => m.method)
+      .filter((name) => name !== method);
+    const isAlone = state.hidden().size === others.length;
+    state.set({ hide: isAlone ? "" : others.join("\n") });
+  }
+
+  /** Puts what lies over the figure where its marks are. */
+  layout() {
+    this.guide?.layout();
+    this.pins?.layout();
+    this.zoomOut.hidden = !this.figure?.zoomed();
+  }
+
+  theme() {
+    const theme = host.isDark() ? "dark" : "light";
+    if (document.documentElement.dataset.theme === theme) return;
+    document.documentElement.dataset.theme = theme;
+    if (this.answer) this.refresh();
+  }
+
+  /** Notices of the server, each once. */
+  say() {
+    const told = [...this.info.notices];
+    const remarks = [...new Set(this.answer?.notices ?? [])]
+      .filter((text) => !told.includes(text));
+    this.remarks.hidden = !remarks.length;
+    this.remarks.open ||= remarks.length === 1;
+    fill(this.remarks, el("summary", {}, remarks.length === 1 ? "1 remark"
+      : `${remarks.length} remarks`),
+    el("ul", {}, remarks.map((text) => el("li", {}, text))));
+    if (this.broken instanceof Error) told.unshift(this.broken.message);
+    const retry = el("button", { type: "button", class: "plain",
+      onclick: () => this.load() }, "Try again");
+    fill(this.notices,
+      this.failure ? notice(this.failure.message, true, retry) : null,
+      [...new Set(told)].map((text) => notice(text, false)));
+    this.notices.hidden = !this.notices.childElementCount;
+  }
+
+  /** What is still shown stays; else the reason stands in its place. */
+  fail(error) {
+    if (error.name === "AbortError") return;
+    this.stage.classList.remove("busy");
+    announce(error.message);
+    this.failure = error;
+    if (this.answer?.rows.length && !this.body.hidden) {
+      this.controls.sync(this.info, this.answer, error);
+      return void this.say();
+    }
+    this.body.hidden = true;
+    this.notices.hidden = true;
+    this.instead.hidden = false;
+    fill(this.instead, errorState(error, () => this.load()));
+    if (this.info) this.controls.sync(this.info, this.answer, error);
+  }
+
+  empty() {
+    this.answer = null;
+    this.body.hidden = true;
+    this.instead.hidden = false;
+    this.failure = null;
+    this.say();
+    const other = this.info.sources.find(({ id, runs }) =>
+      runs && id !== this.info.source);
+    fill(this.instead, emptyState(this.info, other ? el("button",
+      { type: "button", onclick: () => this.choose(other.id) },
+      `Show ${other.title.toLowerCase()} instead (${other.runs} runs)`) : null));
+  }
+
+  noMatch() {
+    this.body.hidden = true;
+    this.instead.hidden = false;
+    this.notices.hidden = true;
+    fill(this.instead, noMatchState(this.state.filter().text,
+      this.answer.notices, () => this.state.setFilter("")));
+  }
+}
+
+/** A title without the arrow that tells which way is better. */
+function bare(title) {
+  return title.replace(/ [↑↓]$/, "");
+}

@@ -1,0 +1,102 @@
+/**
+ * All that a person can choose, as strings by key.
+ *
+ * An empty value is the default, which the server knows; what is not empty
+ * stands in the address, so that a link shows what its sender saw.
+ */
+
+import * as host from "./host.js";
+
+/** What the server is asked with. */
+const ASKED = [
+  "source", "x", "y", "order", "runs", "at", "by", "seeds", "level", "preset",
+  "rho", "refs", "pareto", "along", "value", "baseline", "trajectory", "step",
+  "labels", "group", "curve",
+];
+/** What the page alone needs: pins, their runs and page; legend; live. */
+const OWN = ["a", "arun", "b", "brun", "page", "hide", "live", "table"];
+
+/** What this page shows unless a person wants otherwise. */
+const USUAL = { along: "x", seeds: "points" };
+
+const KEYS = [...ASKED, ...OWN];
+
+export class State extends EventTarget {
+  constructor() {
+    super();
+    this.values = {};
+    this.read();
+  }
+
+  get(key) {
+    return this.values[key] ?? "";
+  }
+
+  /** What is chosen, or what is shown without a choice. */
+  usual(key) {
+    return this.get(key) || USUAL[key];
+  }
+
+  /** Changes some, writes the address, and tells which have changed. */
+  set(changes) {
+    const changed = {};
+    for (const [key, wanted] of Object.entries(changes)) {
+      const value = String(wanted ?? "");
+      if (value !== this.get(key)) changed[key] = value;
+    }
+    const keys = Object.keys(changed);
+    if (!keys.length) return;
+    Object.assign(this.values, changed);
+    host.writeAddress(changed);
+    this.tell(keys);
+  }
+
+  /** Takes over an address that was followed while the page is open. */
+  read() {
+    const found = host.readAddress();
+    const filter = host.hostRunFilter();
+    const keys = KEYS.filter((key) => this.get(key) !== (found[key] ?? ""));
+    if (filter !== this.hostFilter && !found.runs) keys.push("runs");
+    this.hostFilter = filter;
+    for (const key of KEYS) this.values[key] = found[key] ?? "";
+    if (keys.length) this.tell(keys);
+  }
+
+  tell(keys) {
+    const ours = keys.every((key) => OWN.includes(key));
+    this.dispatchEvent(new CustomEvent("change", { detail: { keys, ours } }));
+  }
+
+  /** The run filter that counts, and whether TensorBoard's own is it. */
+  filter() {
+    const own = this.get("runs");
+    return { text: own || this.hostFilter, borrowed: !own && !!this.hostFilter };
+  }
+
+  /** Sets it; an empty one also where TensorBoard has one. */
+  setFilter(text) {
+    this.set({ runs: text || (this.hostFilter ? ".*" : "") });
+  }
+
+  /** The methods that are not shown. */
+  hidden() {
+    return new Set(this.get("hide").split("\n").filter(Boolean));
+  }
+
+  /** The query of the figure, and of all that belongs to it. */
+  query(more = {}) {
+    const query = new URLSearchParams();
+    for (const key of ASKED) {
+      if (this.get(key)) query.set(key, this.get(key));
+    }
+    if (this.filter().text) query.set("runs", this.filter().text);
+    // A line is there unless it was taken away.
+    if (this.get("value") === "off") query.delete("value");
+    else if (!this.get("value")) query.set("value", "auto");
+    for (const [key, value] of Object.entries(USUAL)) {
+      if (!query.has(key)) query.set(key, value);
+    }
+    for (const [key, value] of Object.entries(more)) query.set(key, value);
+    return query;
+  }
+}

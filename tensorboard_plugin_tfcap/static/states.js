@@ -1,0 +1,47 @@
+/** What stands in the place of a figure where there is none. */
+
+import { copy, el } from "./dom.js";
+
+/** Nothing is logged: what to paste so that something is. */
+export function emptyState(info, others) {
+  const code = el("code", {}, info.snippet ?? "");
+  const button = el("button", { type: "button", class: "plain",
+    onclick: () => copy(info.snippet, button) }, "Copy");
+  return el("section", { class: "card state" },
+    el("h2", {}, info.source === "scalars"
+      ? "There are no scalars in this log" : "No trade-off points yet"),
+    el("p", {}, "A point is one trained model: how natural its words are, and " +
+      "how well they tell an image from others. Write one after each " +
+      "evaluation, a run for each method, weight and seed, and it appears " +
+      "here by itself:"),
+    el("div", { class: "snippet" }, el("pre", { tabindex: "0" }, code), button),
+    others,
+    el("p", { class: "hint" }, "TensorBoard looks for new data by itself; " +
+      "this page shows them as they come."));
+}
+
+/** Runs are there, and none is shown. */
+export function noMatchState(text, notices, clear) {
+  return el("section", { class: "card state" },
+    el("h2", {}, text ? "No run matches" : "Nothing to draw"),
+    text ? el("p", {}, "The filter is ", el("code", {}, text),
+      ", a regular expression that is searched for in the names of runs.")
+      : el("p", {}, "No run has a value for both of these axes."),
+    notices.map((notice) => el("p", { class: "hint" }, notice)),
+    text ? el("button", { type: "button", onclick: clear }, "Show all runs")
+      : null);
+}
+
+/** Nothing could be had from the server. */
+export function errorState(error, retry) {
+  return el("section", { class: "card state", role: "alert" },
+    el("h2", {}, "This could not be drawn"),
+    el("p", {}, error.message),
+    el("button", { type: "button", onclick: retry }, "Try again"));
+}
+
+/** A line above what is still shown. */
+export function notice(text, bad, action) {
+  return el("div", { class: bad ? "notice bad" : "notice",
+    role: bad ? "alert" : null }, el("p", {}, text), action);
+}

@@ -1,0 +1,134 @@
+/** Tables of an answer, and the buttons that copy them. */
+
+import { getText } from "./api.js";
+import { announce, copy, el, fill, number } from "./dom.js";
+import { glyph } from "./glyph.js";
+
+const FORMATS = [
+  ["markdown", "Markdown"],
+  ["latex", "LaTeX"],
+  ["csv", "CSV"],
+];
+
+/** Buttons that copy one of the answer's tables, as the server prints it. */
+export function copyButtons(id, query) {
+  return el("span", { class: "tools", role: "group", "aria-label": "Copy as" },
+    FORMATS.map(([format, title]) => {
+      const button = el("button", { type: "button", class: "plain",
+        "aria-label": `Copy as ${title}`, onclick: async () => {
+          try {
+            const more = { table: id, format };
+            copy(await getText("table", query(more)), button);
+          } catch (error) {
+            announce(error.message);
+            button.textContent = "Failed";
+            setTimeout(() => (button.textContent = title), 1500);
+          }
+        } }, title);
+      return button;
+    }));
+}
+
+/** A table, its bold cells, and its notes. */
+export function table({ title, head, rows, best = [], notes = [] }, signs) {
+  const bold = new Set(best.map(([row, column]) => `${row},${column}`));
+  const body = rows.map((cells, row) => el("tr", {}, cells.map((cell, column) =>
+    column === 0 ? rowHead(cell, signs)
+      : el("td", { class: kind(cell, bold.has(`${row},${column}`)) },
+        parts(cell, bold.has(`${row},${column}`))))));
+  return [
+    el("div", { class: "scroll", tabindex: "0", role: "region",
+      "aria-label": title },
+    el("table", {},
+      el("caption", { class: "offstage" }, title),
+      el("thead", {}, el("tr", {}, head.map((name, place) =>
+        name || place ? el("th", { scope: "col" }, name)
+          : el("th", { scope: "col" }, el("span", { class: "offstage" },
+            "method"))))),
+      el("tbody", {}, body))),
+    notes.length ? el("ul", { class: "notes" },
+      notes.map((note) => el("li", {}, note))) : null,
+  ];
+}
+
+/** `"38.1 [37, 39]"`: the number first, and its interval quieter. */
+function parts(cell, best) {
+  const [, value, rest] = /^(\S+)(\s.*)?$/.exec(cell) ?? [null, cell];
+  return [best ? el("b", {}, value) : value,
+    rest ? el("small", {}, rest) : null];
+}
+
+function kind(cell, best) {
+  if (best) return "best";
+  return ["—", "-", "–"].includes(cell) ? "absent" : null;
+}
+
+function rowHead(text, signs) {
+  return el("th", { scope: "row" }, glyph(signs.get(text)), text);
+}
+
+/** How each method is drawn, by its name. */
+export function signsOf(answer) {
+  return new Map((answer.methods ?? []).map((about) => [about.method, about]));
+}
+
+/** The areas of an answer as one of its tables. */
+export function areaTable(area) {
+  const [first] = area;
+  const range = first ? `${number(first.low)} to ${number(first.high)}` : "";
+  const top = Math.max(...area.map((one) => one.mean ?? -Infinity));
+  return {
+    title: `Area under the trade-off, from ${range}`,
+    head: ["", "area", "mean height", "95 % interval", "seeds"],
+    rows: area.map((one) => [one.method, number(one.area), number(one.mean),
+      one.interval && !one.interval.includes(null)
+        ? `${number(one.interval[0])} to ${number(one.interval[1])}` : "—",
+      one.seeds === one.of ? `${one.seeds}` : `${one.seeds}/${one.of}`]),
+    best: area.flatMap((one, row) => (one.mean === top ? [[row, 2]] : [])),
+  };
+}
+
+/** The figure as a table: its rows, each with a button that pins it. */
+export function pointTable(answer, pins, onpin) {
+  const head = answer.head.map(({ title }) => title);
+  const many = answer.panels.length > 1;
+  const cell = (row, id) => {
+    const value = row[id] ?? row.params?.[id];
+    return id === "seeds" && row.of ? `${row.seeds} of ${row.of}` : number(value);
+  };
+  const shown = answer.rows.slice(0, 500);
+  const rows = shown.map((row) => el("tr",
+    { class: pins.includes(row.id) ? "current" : null },
+    answer.head.map(({ id }, place) => place ? el("td", {}, cell(row, id))
+      : el("th", { scope: "row" }, cell(row, id))),
+    many ? el("td", {}, answer.panels[row.panel]?.title ?? "") : null,
+    el("td", {}, row.runs.length ? pinButton(row, pins, onpin) : null)));
+  return el("div", { class: "scroll tall", tabindex: "0", role: "region",
+    "aria-label": "The figure as a table" },
+  el("table", {}, el("caption", { class: "offstage" }, "Points of the figure"),
+    el("thead", {}, el("tr", {},
+      head.map((name) => el("th", { scope: "col" }, name)),
+      many ? el("th", { scope: "col" }, "panel") : null,
+      el("th", { scope: "col" }, el("span", { class: "offstage" }, "pin")))),
+    el("tbody", {}, rows)),
+  answer.rows.length > shown.length
+    ? el("p", { class: "notes" }, `The first ${shown.length} of ` +
+      `${answer.rows.length} points; the CSV file has all.`) : null);
+}
+
+function pinButton(row, pins, onpin) {
+  const pinned = pins.includes(row.id);
+  return el("button", { type: "button", class: "plain",
+    "aria-pressed": String(pinned), "aria-label":
+      `${pinned ? "Unpin" : "Pin"} ${row.method} ${row.label ?? ""}`,
+    onclick: () => onpin(row) }, pinned ? "Unpin" : "Pin");
+}
+
+/** Fills a place with tables side by side. */
+export function fillTables(node, answer, query) {
+  const signs = signsOf(answer);
+  fill(node, (answer.tables ?? []).map((one) => el("section", {},
+    el("header", { class: "table-head" }, el("h3", {}, one.title),
+      copyButtons(one.id, query)),
+    ...table(one, signs))));
+}

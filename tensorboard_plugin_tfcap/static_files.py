@@ -1,0 +1,65 @@
+"""The page's own files, and no others; and Plotly's library."""
+
+import importlib.util
+import os
+
+FOLDER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "static")
+#: What may be served, and as what.
+TYPES = {
+    ".js": "application/javascript",
+    ".css": "text/css",
+    ".svg": "image/svg+xml",
+    ".png": "image/png",
+    ".json": "application/json",
+    ".html": "text/html",
+}
+
+
+def static_path(name):
+    """The file that a page may have under a name.
+
+    Args:
+        name: String, a path below `static/`.
+
+    Returns:
+        The path and its content type, or `None` where there is no such file,
+        it lies elsewhere, or is none that pages are made of.
+
+    Example:
+
+    >>> from tensorboard_plugin_tfcap.static_files import static_path
+    >>> static_path("../metadata.py") is None
+    True
+    """
+    if "\0" in name or "\\" in name:
+        return None
+    folder = os.path.realpath(FOLDER)
+    path = os.path.realpath(os.path.join(folder, name))
+    kind = TYPES.get(os.path.splitext(path)[1])
+    inside = os.path.commonpath([folder, path]) == folder
+    if kind is None or not inside or not os.path.isfile(path):
+        return None
+    return path, kind
+
+
+def plotly_path():
+    """Plotly's library in its installed package, or `None`.
+
+    The package itself is not loaded, which would take a second.
+    """
+    found = importlib.util.find_spec("plotly")
+    for folder in (found.submodule_search_locations or ()) if found else ():
+        path = os.path.join(folder, "package_data", "plotly.min.js")
+        if os.path.isfile(path):
+            return path
+    return None
+
+
+def plotly_version():
+    """Plotly's version, or `None` where it is not installed."""
+    from importlib import metadata
+
+    try:
+        return metadata.version("plotly")
+    except metadata.PackageNotFoundError:
+        return None

@@ -1,0 +1,285 @@
+"""Writing trade-off points for TensorBoard, with or without TensorFlow."""
+
+import json
+import math
+import os
+import time
+from dataclasses import dataclass
+from dataclasses import field
+
+import numpy as np
+from tensorboard.compat.proto.event_pb2 import Event
+from tensorboard.compat.proto.summary_pb2 import DATA_CLASS_BLOB_SEQUENCE
+from tensorboard.compat.proto.summary_pb2 import DATA_CLASS_TENSOR
+from tensorboard.compat.proto.summary_pb2 import Summary
+from tensorboard.compat.proto.summary_pb2 import SummaryMetadata
+from tensorboard.summary.writer.event_file_writer import EventFileWriter
+from tensorboard.util.tensor_util import make_tensor_proto
+
+from tensorboard_plugin_tfcap.metadata import PLUGIN_NAME
+from tensorboard_plugin_tfcap.metadata import POINT_TAG
+from tensorboard_plugin_tfcap.metadata import REFERENCE_TAG
+from tensorboard_plugin_tfcap.metadata import SAMPLES_TAG
+from tensorboard_plugin_tfcap.metadata import VERSION
+from tensorboard_plugin_tfcap.metadata import encode_content
+from tensorboard_plugin_tfcap.thumbnails import thumbnail
+from tensorboard_plugin_tfcap.tradeoff.metric_names import named_metric
+
+_CLASSES = {"samples": DATA_CLASS_BLOB_SEQUENCE}
+#: Pictures that are kept of one step.
+_MOST_PICTURES = 32
+
+
+@dataclass(frozen=True)
+class Sample:
+    """What was said of one image.
+
+    Args:
+        id: String or integer, which image it is: samples of two points are
+            compared by it.
+        caption: String.
+        rank: Number, of the image, as the listener finds it. Optional.
+        human: List of strings, what people say. Defaults to none.
+        human_rank: Number, of the image by a human caption. Optional.
+        image: Array of shape `(height, width, 3)` or `(height, width)` of
+            bytes, or a path of a file. Optional.
+        scores: Dict of floats by name. Defaults to none.
+    """
+
+    id: str | int
+    caption: str
+    rank: float | None = None
+    human: list = field(default_factory=list)
+    human_rank: float | None = None
+    image: object = None
+    scores: dict = field(default_factory=dict)
+
+
+class TradeoffWriter:
+    """Writes the points of one run, to be seen in TensorBoard.
+
+    A run is one training: one method, with one value of each parameter and
+    one seed. A point is what was measured at one step of it. The plugin draws
+    the last or best point of each run, and joins those of a method.
+
+    Everything is on disk when a method returns. A folder should have one
+    writer: some of TensorBoard's loaders read one file at a time.
+
+    Args:
+        directory: String or path, a folder of the run's own below the log
+            directory. Made if absent.
+        method: String, such as `"psst_multinomial"`.
+        params: Dict of numbers and words by name, such as lambda. Defaults to
+            none.
+        seed: Integer or string. Optional.
+        metrics: Iterable of dicts of `name` and what of `title`, `better`
+            (`"higher"` or `"lower"`) and `role` (`"naturalness"`, `"recall"`
+            or `"other"`) the name does not tell. Defaults to none: the names
+            that this package uses are known.
+        best_by: String, a metric: each point carries the best one so far, so
+            that it is known even where TensorBoard leaves out points.
+            Optional.
+        split: String, what is measured on: points of several splits are on
+            curves of their own. Optional.
+
+    Example:
+
+    >>> import tempfile
+    >>> from tensorboard_plugin_tfcap.summary import TradeoffWriter
+    >>> folder = tempfile.mkdtemp()
+    >>> with TradeoffWriter(folder, "mine", {"lambda": 0.001}) as writer:
+    ...     writer.point(0, {"cider_d": 1.1, "r@10": 70.0})
+    """
+
+    def __init__(
+        self,
+        directory,
+        method,
+        params=None,
+        seed=None,
+        metrics=(),
+        best_by=None,
+        split=None,
+    ):
+        self._about = {
+            "method": _text("method", method),
+            "params": {
+                _text("params", name): _setting(name, value)
+                for name, value in (params or {}).items()
+            },
+            "seed": None if seed is None else _setting("seed", seed),
+            "split": split,
+        }
+        self._named = {m["name"]: named_metric(**m) for m in metrics}
+        self._best_by, self._best = best_by, None
+        self._described = set()
+        self._directory, self._file = os.fspath(directory), None
+
+    def point(self, step, metrics):
+        """Writes what was measured at a step.
+
+        Args:
+            step: Integer.
+            metrics: Dict of numbers by name; one that is not finite is kept
+                as absent.
+
+        Raises:
+            ValueError: If there is no finite number.
+        """
+        numbers = {
+            name: float(value)
+            for name, value in metrics.items()
+            if _is_finite(value)
+        }
+        if not numbers:
+            raise ValueError(
+                "`metrics` must have a finite number. Received: "
+                f"metrics={metrics}."
+            )
+        found = {**self._about, "metrics": numbers}
+        found["best"] = self._so_far(int(step), numbers)
+        known = [self._named.get(n) or named_metric(n) for n in numbers]
+        self._write("point", POINT_TAG, step, _json(found), known)
+
+    def samples(self, step, samples):
+        """Writes what was said of some images at a step.
+
+        Args:
+            step: Integer.
+            samples: Iterable of `Sample`; those that matter most first.
+        """
+        items, pictures = [], []
+        for sample in samples:
+            number = None
+            if sample.image is not None and len(pictures) < _MOST_PICTURES:
+                number = len(pictures)
+                pictures.append(thumbnail(sample.image))
+            items.append(
+                {
+                    "id": str(sample.id),
+                    "caption": sample.caption,
+                    "rank": _plain(sample.rank),
+                    "human": list(sample.human),
+                    "human_rank": _plain(sample.human_rank),
+                    "scores": {k: _plain(v) for k, v in sample.scores.items()},
+                    "image": number,
+                }
+            )
+        blobs = np.array([_json({"items": items}), *pictures], dtype=object)
+        self._write("samples", SAMPLES_TAG, step, blobs)
+
+    def close(self):
+        """Closes the file; what is written later is in another one."""
+        if self._file is not None:
+            self._file.close()
+            self._file, self._described = None, set()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()
+
+    def _so_far(self, step, numbers):
+        by = self._best_by
+        if by is None or by not in numbers:
+            return self._best
+        sign = (self._named.get(by) or named_metric(by)).sign
+        old = self._best
+        if old is None or sign * numbers[by] > sign * old["metrics"][by]:
+            self._best = {"by": by, "step": step, "metrics": numbers}
+        return self._best
+
+    def _write(self, kind, tag, step, value, metrics=()):
+        # TensorBoard reads what a summary is from its first record alone.
+        if self._file is None:
+            # Not before: who never writes leaves no empty file.
+            self._file = EventFileWriter(self._directory)
+        first = tag not in self._described
+        self._described.add(tag)
+        event = _event(kind, tag, step, value, metrics if first else None)
+        self._file.add_event(event)
+        self._file.flush()
+
+
+def write_references(directory, references):
+    """Writes published results, to be drawn as hollow marks.
+
+    Args:
+        directory: String or path, a folder of their own below the log
+            directory.
+        references: Iterable of dicts of `title`, `metrics`, a dict of numbers
+            by name, and `source`, a string.
+
+    Example:
+
+    >>> import tempfile
+    >>> from tensorboard_plugin_tfcap.summary import write_references
+    >>> found = {"title": "SR-PL", "metrics": {"cider_d": 1.17, "r@10": 80.1}}
+    >>> write_references(tempfile.mkdtemp(), [{**found, "source": "COCO"}])
+    """
+    file = EventFileWriter(os.fspath(directory))
+    for number, reference in enumerate(references):
+        value = _json(
+            {
+                "title": _text("title", reference["title"]),
+                "source": _text("source", reference.get("source", "")),
+                "metrics": {
+                    name: float(v) for name, v in reference["metrics"].items()
+                },
+            }
+        )
+        # Of each tag, the last record is always kept.
+        tag = f"{REFERENCE_TAG}/{number}"
+        file.add_event(_event("reference", tag, 0, value, ()))
+    file.close()
+
+
+def _event(kind, tag, step, value, metrics):
+    metadata = None
+    if metrics is not None:
+        metadata = SummaryMetadata(
+            plugin_data=SummaryMetadata.PluginData(
+                plugin_name=PLUGIN_NAME, content=encode_content(kind, metrics)
+            ),
+            data_class=_CLASSES.get(kind, DATA_CLASS_TENSOR),
+        )
+    tensor = make_tensor_proto(np.array(value, dtype=object))
+    one = Summary.Value(tag=tag, tensor=tensor, metadata=metadata)
+    summary = Summary(value=[one])
+    return Event(wall_time=time.time(), step=int(step), summary=summary)
+
+
+def _json(content):
+    return json.dumps(
+        {"version": VERSION, **content}, allow_nan=False, ensure_ascii=False
+    ).encode()
+
+
+def _text(name, value):
+    if not isinstance(value, str):
+        raise TypeError(
+            f"`{name}` must be a string. Received: {name}={value!r}."
+        )
+    return value
+
+
+def _setting(name, value):
+    if isinstance(value, np.generic):
+        value = value.item()
+    if not isinstance(value, str | int | float):
+        raise TypeError(
+            f"`{name}` must be a number or a string. Received: "
+            f"{name}={value!r}. Leave out what has no value."
+        )
+    return value
+
+
+def _is_finite(value):
+    if isinstance(value, bool) or value is None or isinstance(value, str):
+        return False
+    return math.isfinite(float(value))
+
+
+def _plain(value):
+    return float(value) if _is_finite(value) else None

@@ -1,0 +1,154 @@
+"""Tables beside the figure."""
+
+import math
+from dataclasses import replace
+
+from tensorboard_plugin_tfcap.tradeoff.areas import curve_areas
+from tensorboard_plugin_tfcap.tradeoff.cells import cell
+from tensorboard_plugin_tfcap.tradeoff.cells import number
+from tensorboard_plugin_tfcap.tradeoff.intervals import Interval
+from tensorboard_plugin_tfcap.tradeoff.level_tables import level_table
+from tensorboard_plugin_tfcap.tradeoff.metric_names import metric_pool
+from tensorboard_plugin_tfcap.tradeoff.table import TradeoffTable
+
+
+def level_tables(selection, line):
+    """The two tables that a line implies.
+
+    Args:
+        selection: `Selection`.
+        line: Dict, as of `Selection.line()`, or `None`.
+
+    Returns:
+        Dict of `TradeoffTable`: `"level"` of the metrics like that of the
+        other axis, and `"other"` of those like that of the line itself.
+    """
+    if line is None:
+        return {}
+    x, y = selection.x, selection.y
+    held, read = (x, y) if line["along"] == "x" else (y, x)
+    options = {
+        "order": selection.order,
+        "of": "recall" if line["along"] == "x" else "naturalness",
+        "baseline": selection.query.baseline,
+        "level": selection.query.level,
+    }
+    columns = {
+        "level": _alike(selection, read, held),
+        "other": _alike(selection, held, held),
+    }
+    groups = {
+        title: points
+        for title, points in selection.groups.items()
+        if title in selection.curves
+    }
+    found = {}
+    for name, metrics in columns.items():
+        metrics = [m for m in metrics if m.name != held.name]
+        if name == "other":
+            shown = {m.name for m in columns["level"]}
+            metrics = [m for m in metrics if m.name not in shown]
+        if metrics:
+            table = level_table(
+                name, groups, metrics, held, line["value"], **options
+            )
+            role = metrics[0].role
+            title = "what is read off" if role == "other" else role
+            found[name] = replace(table, title=f"{title} {table.title}")
+    return found
+
+
+def area_table(selection):
+    """The area under each method's curves.
+
+    Args:
+        selection: `Selection`.
+
+    Returns:
+        `TradeoffTable`, and the list of dicts of `curve_areas()`.
+    """
+    areas, notes = curve_areas(selection.curves, selection.query.level)
+    rows = [
+        [
+            a["method"],
+            number(a["area"]),
+            _mean_cell(a),
+            str(a["seeds"])
+            if a["seeds"] == a["of"]
+            else f"{a['seeds']}/{a['of']}",
+        ]
+        for a in areas
+    ]
+    span = ""
+    if areas:
+        span = f", from {number(areas[0]['low'])} to {number(areas[0]['high'])}"
+    x, y = selection.x.title, selection.y.title
+    best = []
+    if len(areas) > 1:
+        means = [selection.y.sign * a["mean"] for a in areas]
+        best = [[i, 1] for i, m in enumerate(means) if m == max(means)]
+        best += [[i, 2] for i, _ in best]
+    table = TradeoffTable(
+        "area",
+        f"area under {y} over {x}{span}",
+        ["", "area", f"mean {y}", "seeds"],
+        rows,
+        notes,
+        best,
+    )
+    return table, areas
+
+
+def table_json(table):
+    """A table as a page takes it."""
+    return {
+        "id": table.name,
+        "title": table.title,
+        "head": table.head,
+        "rows": table.rows,
+        "best": table.best,
+        "notes": table.notes,
+    }
+
+
+def rows_table(rows, selection):
+    """The points of the figure as a table."""
+    head = ["method", "parameter"]
+    head += [m.title if m else "" for m in (selection.x, selection.y)]
+    lines = [
+        [
+            row["method"],
+            row["label"],
+            *(f"{row[axis]:.6g}" for axis in "xy"),
+            "" if row["seeds"] is None else str(row["seeds"]),
+            " ".join(run["run"] for run in row["runs"]),
+        ]
+        for row in rows
+    ]
+    return TradeoffTable(
+        "points", "all points", [*head, "seeds", "runs"], lines, []
+    )
+
+
+def _alike(selection, metric, first):
+    """Metrics of a role, first the axis itself, without other pools' ones."""
+    pool = metric_pool(metric.name)
+    found = [
+        m
+        for m in selection.dataset.metrics.values()
+        if m.role == metric.role and metric_pool(m.name) == pool
+    ]
+    if metric.role == "other":
+        return [metric] if metric.name != first.name else []
+    return found
+
+
+def _count(found, of):
+    return str(of) if found == of else f"{found}/{of}"
+
+
+def _mean_cell(area):
+    low, high = area["interval"]
+    if low is None or high is None:
+        low, high = -math.inf, math.inf
+    return cell(Interval(area["mean"], low, high), 3)

@@ -1,0 +1,257 @@
+"""Methods as curves, compared where they are as good as each other."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from tensorboard_plugin_tfcap.tradeoff.curve import Curve
+from tensorboard_plugin_tfcap.tradeoff.intervals import Interval
+from tensorboard_plugin_tfcap.tradeoff.intervals import mean_interval
+
+#: What is read off, and along which values.
+ALONG = {"recall": "naturalness", "naturalness": "recall"}
+
+
+@dataclass(frozen=True)
+class ComparedCurve:
+    """What was read off one method's curves.
+
+    Args:
+        values: Dict of floats by seed, of those whose curve goes there.
+        seeds: Integer, how many seeds the method has in all.
+        interval: `Interval` of the mean of `values`; NaN where there is none.
+        difference: `Interval` of the mean difference to the baseline, seed by
+            seed; NaN where no seed has both, `None` without a baseline.
+        pairs: Integer, how many seeds the difference is of.
+    """
+
+    values: dict
+    seeds: int
+    interval: Interval
+    difference: Interval | None = None
+    pairs: int = 0
+
+
+def compare_curves(curves, at, of="recall", baseline=None, level=0.95):
+    """Compares methods at one operating point, over seeds.
+
+    Each seed's curve is read off by itself; then come the mean, its interval,
+    and the differences of seeds to the same seeds of a baseline. A curve that
+    does not go there has no value, and is counted: a mean of 2 of 3 seeds is
+    another one than that of 3.
+
+    Args:
+        curves: Dict of `Curve` by seed, by method, as of `group_curves()`.
+        at: Float, the operating point; or a pair, low and high, for the mean
+            recall of a range of naturalness (`Curve.area()` over its width).
+        of: `"recall"`, at a fixed naturalness, or `"naturalness"`, at a fixed
+            recall. Defaults to `"recall"`.
+        baseline: One of the methods, or `None` for no differences.
+        level: Float in `(0, 1)`, of the intervals. Defaults to `0.95`.
+
+    Returns:
+        Dict of `ComparedCurve` by method.
+
+    Raises:
+        ValueError: If `of` is neither, a range is empty or asked of
+            naturalness, or `baseline` is no method.
+
+    Example:
+
+    >>> from tfcap.metrics import Curve
+    >>> curves = {
+    ...     "psst": {seed: Curve([2, 1], [60 + seed, 80]) for seed in (0, 1)},
+    ...     "st": {seed: Curve([2, 1], [50, 70 + seed]) for seed in (0, 1)},
+    ... }
+    >>> found = tfcap.metrics.compare_curves(curves, at=1.5, baseline="st")
+    >>> found["psst"].interval.mean, found["psst"].difference.mean
+    (70.25, 10.0)
+    >>> found["st"].values
+    {0: 60.0, 1: 60.5}
+    """
+    pair = isinstance(at, tuple | list)
+    if of not in ALONG or (pair and of != "recall"):
+        raise ValueError(
+            "`of` must be 'recall' or 'naturalness', and 'recall' for a range. "
+            f"Received: of={of!r}, at={at}."
+        )
+    if pair and not (len(at) == 2 and at[0] < at[1]):
+        raise ValueError(
+            "`at` must be a number, or a pair whose first is less. Received: "
+            f"at={at}."
+        )
+    if baseline is not None and baseline not in curves:
+        raise ValueError(
+            f"`baseline` must be one of {', '.join(map(str, curves))}. "
+            f"Received: baseline={baseline!r}."
+        )
+    values = {
+        method: _read(by_seed, at, of) for method, by_seed in curves.items()
+    }
+    found = {}
+    for method, ours in values.items():
+        gaps, difference = [], None
+        if baseline is not None:
+            theirs = values[baseline]
+            gaps = [
+                ours[seed] - theirs[seed] for seed in ours if seed in theirs
+            ]
+            difference = _interval(gaps, level)
+        found[method] = ComparedCurve(
+            values=ours,
+            seeds=len(curves[method]),
+            interval=_interval(ours.values(), level),
+            difference=difference,
+            pairs=len(gaps),
+        )
+    return found
+
+
+def curve_overlap(curves, of="naturalness"):
+    """The range that all curves cover, where none need be extrapolated.
+
+    Args:
+        curves: Iterable of `Curve`, or dict of `Curve` by seed, by method.
+        of: `"naturalness"` or `"recall"`. Defaults to `"naturalness"`.
+
+    Returns:
+        Tuple of two floats, low and high, or `None` where there is no such
+        range.
+
+    Raises:
+        ValueError: If `of` is neither or there is no curve.
+
+    Example:
+
+    >>> from tfcap.metrics import Curve
+    >>> curves = [Curve([3, 1], [50, 60]), Curve([2, 0], [50, 60])]
+    >>> tfcap.metrics.curve_overlap(curves)
+    (1.0, 2.0)
+    """
+    if of not in ALONG:
+        raise ValueError(
+            f"`of` must be 'naturalness' or 'recall'. Received: of={of!r}."
+        )
+    if isinstance(curves, Mapping):
+        curves = [c for by_seed in curves.values() for c in by_seed.values()]
+    values = [getattr(curve, of) for curve in curves]
+    if not values:
+        raise ValueError("`curves` must hold a curve. Received: none.")
+    low = float(max(x.min() for x in values))
+    high = float(min(x.max() for x in values))
+    return (low, high) if low <= high else None
+
+
+def group_curves(
+    records,
+    naturalness="cider_d",
+    recall="r@10",
+    parameter="lambda",
+    by=("method",),
+):
+    """Curves of the records of a sweep.
+
+    Args:
+        records: Iterable of dicts, as of `tfcap.training.load_records()`.
+        naturalness: String, what the records call it. Defaults to
+            `"cider_d"`.
+        recall: String. Defaults to `"r@10"`.
+        parameter: String, the setting that orders the points of a curve.
+            Defaults to `"lambda"`.
+        by: Strings, settings that make a method. Of one, a method is known by
+            its value; of several, by a tuple. Defaults to `("method",)`.
+
+    Returns:
+        Dict of dicts of `Curve` by seed, by method, in the order of the
+        records. Records without a `"seed"` are of seed `None`.
+
+    Raises:
+        ValueError: If a record lacks a value, or two are the same point of a
+            curve.
+
+    Example:
+
+    >>> point = {"method": "st", "seed": 0}
+    >>> records = [
+    ...     {**point, "lambda": 1e-3, "cider_d": 1.2, "r@10": 60.0},
+    ...     {**point, "lambda": 5e-3, "cider_d": 0.8, "r@10": 80.0},
+    ... ]
+    >>> tfcap.metrics.group_curves(records)["st"][0].recall_at(1.0)
+    70.0
+    """
+    by = (by,) if isinstance(by, str) else tuple(by)
+    groups = {}
+    for record in records:
+        names = tuple(record.get(name) for name in by)
+        method = names if len(by) > 1 else names[0]
+        seeds = groups.setdefault(method, {})
+        points = seeds.setdefault(record.get("seed"), {})
+        place = record.get(parameter)
+        if place in points:
+            raise ValueError(_twice(points[place], record, parameter))
+        points[place] = record
+    return {
+        method: {
+            seed: _curve(points, naturalness, recall, parameter)
+            for seed, points in seeds.items()
+        }
+        for method, seeds in groups.items()
+    }
+
+
+def _curve(points, naturalness, recall, parameter):
+    columns = {naturalness: [], recall: []}
+    for record in points.values():
+        for name, column in columns.items():
+            value = record.get(name)
+            if value is None or not math.isfinite(value):
+                raise ValueError(
+                    f"`records` must all have a finite {name!r}. Received: "
+                    f"{_about(record)}, without. Take another one, or report "
+                    "the point apart; a curve without it is another curve."
+                )
+            column.append(value)
+    places = list(points)
+    if None in places and len(places) > 1:
+        raise ValueError(
+            f"`records` must have a {parameter!r} where a curve has several "
+            f"points. Received: {_about(points[None])}, without."
+        )
+    return Curve(*columns.values(), None if None in places else places)
+
+
+def _twice(first, second, parameter):
+    names = [name for name in first if first[name] != second.get(name)]
+    return (
+        f"`records` must have one point for each seed and {parameter!r} of a "
+        f"method. Received: two for {_about(second)}; they differ in "
+        f"{', '.join(names) or 'nothing'}. Name the setting that they differ "
+        "in in `by`, or leave one out."
+    )
+
+
+def _about(record):
+    names = ("method", "lambda", "rho", "temperature", "seed")
+    return ", ".join(f"{k}={record[k]!r}" for k in names if k in record)
+
+
+def _read(by_seed, at, of):
+    """Values by seed, of the curves that go there."""
+    low, high = at if isinstance(at, tuple | list) else (at, at)
+    found = {}
+    for seed, curve in by_seed.items():
+        along = getattr(curve, ALONG[of])
+        if not along.min() <= low <= high <= along.max():
+            continue
+        if low < high:
+            found[seed] = curve.area(low, high) / (high - low)
+        else:
+            found[seed] = getattr(curve, f"{of}_at")(low)
+    return found
+
+
+def _interval(values, level):
+    values = list(values)
+    if not values:
+        return Interval(math.nan, math.nan, math.nan)
+    return mean_interval(values, level)

@@ -1,0 +1,182 @@
+"""Points by curve: a method, and the settings that make it another one."""
+
+import posixpath
+
+from tensorboard_plugin_tfcap.tradeoff.curve import Curve
+from tensorboard_plugin_tfcap.tradeoff.methods import TITLES
+from tensorboard_plugin_tfcap.tradeoff.methods import method_title
+from tensorboard_plugin_tfcap.tradeoff.point import is_number
+from tensorboard_plugin_tfcap.tradeoff.point import parameter_text
+from tensorboard_plugin_tfcap.tradeoff.point import value_text
+
+
+def group_points(points, order):
+    """Points by the curve that they are on.
+
+    A method is a curve; where it was run with several values of another
+    parameter than the one that orders the curve, each of them is a curve. So
+    is each folder, where runs would be the same point otherwise.
+
+    Args:
+        points: Iterable of `TradeoffPoint`.
+        order: String, the parameter along a curve, or `None`.
+
+    Returns:
+        Dict of lists of points by title, in the order of the paper's legend,
+        and a list of notices: of several runs that are the same point the
+        latest one counts.
+
+    Example:
+
+    >>> from tensorboard_plugin_tfcap.tradeoff.curve_groups import group_points
+    >>> from tensorboard_plugin_tfcap.tradeoff.point import TradeoffPoint
+    >>> points = [
+    ...     TradeoffPoint(f"r{i}", "mine", {"lambda": i % 2, "k": i // 2})
+    ...     for i in range(4)
+    ... ]
+    >>> list(group_points(points, "lambda")[0])
+    ['mine, k = 0', 'mine, k = 1']
+    """
+    methods = {}
+    for point in points:
+        methods.setdefault(point.method, []).append(point)
+    names = [name for name in TITLES if name in methods]
+    names += sorted(set(methods) - set(names))
+    found, notices = {}, []
+    for name in names:
+        for settings, members in _split(methods[name], order).items():
+            title = ", ".join([method_title(name), *settings])
+            for folder, same in _folders(members, order).items():
+                whole = f"{title} ({folder})" if folder else title
+                found[whole], said = _latest(whole, same, order)
+                notices += said
+    return found, notices
+
+
+def order_places(points, order):
+    """Where values of a parameter are along a curve.
+
+    Args:
+        points: Iterable of `TradeoffPoint`.
+        order: String, or `None`.
+
+    Returns:
+        Dict of floats by value, and one of texts such as `"\u03bb = 0.001"` by
+        those floats. Numbers are where they are; words, in their order.
+    """
+    values = {p.params[order] for p in points if order in p.params}
+    if all(is_number(value) for value in values):
+        places = {value: float(value) for value in values}
+    else:
+        ranked = sorted(values, key=value_text)
+        places = {value: float(i) for i, value in enumerate(ranked)}
+    texts = {p: parameter_text(order, value) for value, p in places.items()}
+    return places, texts
+
+
+def measured_curves(groups, x, y, order):
+    """Curves of one metric against another.
+
+    Args:
+        groups: Dict of lists of points by title, as of `group_points()`.
+        x: String, a metric's name.
+        y: String.
+        order: String, the parameter along a curve, or `None`.
+
+    Returns:
+        Dict of dicts of `Curve` by seed, by title; and a list of notices of
+        what is left out, since it lacks a metric or the parameter.
+    """
+    places, _ = order_places([p for g in groups.values() for p in g], order)
+    curves, notices = {}, []
+    for title, points in groups.items():
+        there = [p for p in points if x in p.metrics and y in p.metrics]
+        lost = len(points) - len(there)
+        if lost:
+            lacks = " and ".join(dict.fromkeys((x, y)))
+            notices.append(
+                f"{title}: {lost} of {len(points)} points lack {lacks}, and "
+                "are left out."
+            )
+        ordered = [p for p in there if order in p.params]
+        if 0 < len(ordered) < len(there):
+            notices.append(
+                f"{title}: {len(there) - len(ordered)} points without {order} "
+                "are left out."
+            )
+        by_seed = {}
+        # A method that has no such parameter is a point.
+        for point in ordered or there:
+            by_seed.setdefault(point.seed, []).append(point)
+        found = {
+            seed: Curve(
+                [p.metrics[x] for p in members],
+                [p.metrics[y] for p in members],
+                [places.get(p.params.get(order), 0.0) for p in members],
+            )
+            for seed, members in by_seed.items()
+        }
+        if found:
+            curves[title] = found
+    return curves, notices
+
+
+def _split(points, order):
+    """Points by the texts of those other parameters that vary."""
+    values = {}
+    for point in points:
+        for name, value in point.params.items():
+            if name != order:
+                values.setdefault(name, set()).add(value)
+    for name, found in values.items():
+        if any(name not in point.params for point in points):
+            found.add(None)
+    vary = sorted(name for name, found in values.items() if len(found) > 1)
+    groups = {}
+    for point in sorted(points, key=lambda p: _key(p, vary)):
+        key = tuple(
+            parameter_text(name, point.params[name])
+            for name in vary
+            if name in point.params
+        )
+        groups.setdefault(key, []).append(point)
+    return groups
+
+
+def _folders(points, order):
+    """Points by folder, where they are not told apart otherwise."""
+    if len({_place(point, order) for point in points}) == len(points):
+        return {"": points}
+    groups = {}
+    for point in points:
+        folder = posixpath.dirname(point.run)
+        groups.setdefault(folder, []).append(point)
+    return groups if len(groups) > 1 else {"": points}
+
+
+def _latest(title, points, order):
+    """One point for each place and seed, and what to say of the others."""
+    kept = {}
+    for point in points:
+        place = _place(point, order)
+        if place not in kept or kept[place].wall_time <= point.wall_time:
+            kept[place] = point
+    lost = len(points) - len(kept)
+    notice = (
+        f"{title}: {lost} runs have the seed and {order or 'settings'} of "
+        "another run; the latest one counts."
+    )
+    return list(kept.values()), [notice] if lost else []
+
+
+def _place(point, order):
+    return point.seed, point.params.get(order)
+
+
+def _key(point, names):
+    """Sorts numbers among numbers, and words after them."""
+    values = [point.params.get(name) for name in names]
+    return [
+        (not is_number(v), v if is_number(v) else 0, value_text(v))
+        for v in values
+    ]

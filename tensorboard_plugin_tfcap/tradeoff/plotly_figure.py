@@ -1,0 +1,203 @@
+"""Panels as Plotly's figure: a plain dict, which needs no Plotly.
+
+So it is made as fast as it is sent, and is the same in TensorBoard, in a
+notebook and in a file.
+"""
+
+import textwrap
+from dataclasses import dataclass
+
+import numpy as np
+
+from tensorboard_plugin_tfcap.tradeoff.label_places import label_places
+from tensorboard_plugin_tfcap.tradeoff.palette import DARK
+from tensorboard_plugin_tfcap.tradeoff.palette import LIGHT
+from tensorboard_plugin_tfcap.tradeoff.palette import on_paper
+from tensorboard_plugin_tfcap.tradeoff.style import style
+from tensorboard_plugin_tfcap.tradeoff.style import styles
+from tensorboard_plugin_tfcap.tradeoff.traces import label_trace
+from tensorboard_plugin_tfcap.tradeoff.traces import line_traces
+
+#: Of the figure's width and height, between panels.
+_GAPS = (0.07, 0.16)
+
+
+@dataclass(frozen=True)
+class Cell:
+    """Where one panel is.
+
+    Args:
+        axes: Dict of `xaxis` and `yaxis`, as traces name them.
+        x: Pair of floats, left and right in the figure.
+        y: Pair of floats, bottom and top.
+    """
+
+    axes: dict
+    x: tuple
+    y: tuple
+
+    @property
+    def names(self):
+        """The two axes, as the layout names them."""
+        return [f"{k}{v[1:]}" for k, v in self.axes.items()]
+
+
+def panel_cells(count):
+    """Where `count` panels go: three in a row."""
+    columns, rows = min(count, 3), -(-count // 3)
+    across, up = (_GAPS[0], _GAPS[1])
+    width = (1 - across * (columns - 1)) / columns
+    height = (1 - up * (rows - 1)) / rows
+    cells = []
+    for place in range(count):
+        left = place % 3 * (width + across)
+        top = 1 - place // 3 * (height + up)
+        number = "" if place == 0 else place + 1
+        axes = {"xaxis": f"x{number}", "yaxis": f"y{number}"}
+        # Of what is rounded, nothing may leave the figure.
+        right, bottom = min(left + width, 1.0), max(top - height, 0.0)
+        cells.append(Cell(axes, (left, right), (bottom, top)))
+    return cells
+
+
+def panels_figure(panels, title="", legend="", dark=False, labels=False):
+    """Draws panels.
+
+    Args:
+        panels: List of `Panel`.
+        title: String. Defaults to `""`.
+        legend: String, how to read the figure. Defaults to `""`.
+        dark: Boolean. Defaults to `False`.
+        labels: Boolean, whether points bear their names; in a single panel,
+            since several have no room for them. Defaults to `False`.
+
+    Returns:
+        Dict of `data` and `layout`, as `plotly.graph_objects.Figure` takes.
+        The points of curves have numbers as their `customdata`: panel by
+        panel, line by line.
+    """
+    cells = panel_cells(len(panels))
+    data, shown, row = [], set(), 0
+    looks = styles(line.title for panel in panels for line in panel.lines)
+    layout = frame(title, legend, dark)
+    for panel, cell in zip(panels, cells):
+        for line in panel.lines:
+            first = line.title not in shown
+            look = looks[line.title]
+            data += line_traces(line, look, cell.axes, dark, first, row)
+            shown.add(line.title)
+            row += len(line.x)
+        if labels and len(panels) == 1:
+            data += _labels(panel, cell, dark)
+        for name, span, text in zip(
+            cell.names, (cell.x, cell.y), (panel.x, panel.y)
+        ):
+            layout[name] = axis(span, text, dark, cell.axes, name)
+        _annotate(layout, panel, cell)
+    if len(panels) > 1:
+        layout["height"] = 470 * -(-len(panels) // 3) - 120
+    return {"data": data, "layout": layout}
+
+
+def frame(title, legend, dark):
+    """The layout, without its panels."""
+    palette = DARK if dark else LIGHT
+    found = {
+        "paper_bgcolor": palette.paper,
+        "plot_bgcolor": palette.paper,
+        "font": {"color": palette.ink, "size": 13},
+        "hoverlabel": {"align": "left"},
+        "hovermode": "closest",
+        "legend": {
+            "orientation": "h",
+            # Off the axis' title, however high the figure is.
+            "yref": "container",
+            "y": 0,
+            "yanchor": "bottom",
+            "title": {"text": legend, "side": "top", "font": {"size": 12}},
+        },
+        "margin": {"t": 90 if title else 50, "r": 30, "l": 70, "b": 60},
+        "annotations": [],
+        "shapes": [],
+    }
+    if title:
+        found["title"] = {"text": title}
+    return found
+
+
+def axis(span, text, dark, axes, name):
+    """One axis of the layout."""
+    palette = DARK if dark else LIGHT
+    other = axes["yaxis" if name[0] == "x" else "xaxis"]
+    return {
+        "domain": list(span),
+        "anchor": other,
+        "title": {"text": text},
+        "gridcolor": palette.grid,
+        "linecolor": palette.quiet,
+        "zeroline": False,
+        "ticks": "outside",
+        "automargin": True,
+    }
+
+
+def _labels(panel, cell, dark):
+    """Names of points, none on another, a trace a line."""
+    if not panel.lines:
+        return []
+    x = np.concatenate([line.x for line in panel.lines])
+    y = np.concatenate([line.y for line in panel.lines])
+    # The parameter itself is named once, in the legend.
+    texts = [
+        name.rpartition(" = ")[2] for line in panel.lines for name in line.names
+    ]
+    sides = label_places(x, y, texts)
+    traces, begin = [], 0
+    for line in panel.lines:
+        here = slice(begin, begin + len(line.x))
+        begin = here.stop
+        if any(sides[here]):
+            color = on_paper(style(line.title)[0], dark)
+            traces.append(
+                label_trace(
+                    *(x[here], y[here], texts[here], sides[here]),
+                    *(cell.axes, color, line.title),
+                )
+            )
+    return traces
+
+
+def _annotate(layout, panel, cell):
+    """Writes a panel's title over it, and says in it what is absent."""
+    (left, right), (bottom, top) = cell.x, cell.y
+    usual = {"xref": "paper", "yref": "paper", "showarrow": False}
+    if panel.title:
+        layout["annotations"].append(
+            {
+                **usual,
+                "text": panel.title,
+                "x": (left + right) / 2,
+                "y": top,
+                "xanchor": "center",
+                "yanchor": "bottom",
+                "font": {"size": 15},
+            }
+        )
+    if not panel.note:
+        return
+    empty = not panel.lines
+    layout["annotations"].append(
+        {
+            **usual,
+            "text": "<br>".join(textwrap.wrap(panel.note, 44)),
+            "x": (left + right) / 2 if empty else left,
+            "y": (bottom + top) / 2 if empty else bottom,
+            "align": "center" if empty else "left",
+            "xanchor": "center" if empty else "left",
+            "yanchor": "middle" if empty else "bottom",
+        }
+    )
+    if empty:
+        # An empty frame would look like a measurement.
+        for name in cell.names:
+            layout[name]["visible"] = False

@@ -1,0 +1,65 @@
+"""One point of a trade-off: a run, at one step."""
+
+from dataclasses import dataclass
+from dataclasses import field
+
+#: Parameters as papers write them.
+SYMBOLS = {
+    "lambda": "\u03bb",
+    "rho": "\u03c1",
+    "temperature": "\u03c4",
+    "tau": "\u03c4",
+}
+
+
+@dataclass(frozen=True)
+class TradeoffPoint:
+    """What one run measured at one step.
+
+    Args:
+        run: String, the run's name.
+        method: String, such as `"psst_multinomial"`.
+        params: Dict of numbers and strings by name, such as lambda.
+        seed: String, number or `None`.
+        step: Integer.
+        metrics: Dict of finite floats by name.
+        wall_time: Float, seconds since 1970. Defaults to `0.0`.
+        samples: Boolean, whether there are captions to look at. Defaults to
+            `False`.
+    """
+
+    run: str
+    method: str
+    params: dict = field(default_factory=dict)
+    seed: str | int | float | None = None
+    step: int = 0
+    metrics: dict = field(default_factory=dict)
+    wall_time: float = 0.0
+    samples: bool = False
+
+    def record(self):
+        """The point as one flat dict, as of `tfcap.training.load_records()`."""
+        about = {"method": self.method, "seed": self.seed, "point": self}
+        return {**self.metrics, **self.params, **about}
+
+
+def parameter_title(name):
+    """A parameter as papers write it."""
+    return SYMBOLS.get(name, name)
+
+
+def parameter_text(name, value):
+    """A parameter with its value: `"\u03bb = 0.001"`."""
+    return f"{parameter_title(name)} = {value_text(value)}"
+
+
+def value_text(value):
+    """A value, of six digits where it is a number."""
+    if is_number(value):
+        return f"{value:.6g}"
+    return str(value)
+
+
+def is_number(value):
+    """Whether a value has a place among numbers."""
+    return isinstance(value, int | float) and not isinstance(value, bool)

@@ -1,0 +1,120 @@
+"""Lines as Plotly's traces: plain dicts, which need no Plotly."""
+
+import numpy as np
+
+from tensorboard_plugin_tfcap.tradeoff.palette import on_paper
+
+
+def line_traces(line, look, axes, dark=False, legend=True, first_row=None):
+    """Everything that is drawn of one method in one panel.
+
+    Args:
+        line: `Line`.
+        look: Color, marker and dash, as of `style()`.
+        axes: Dict of `xaxis` and `yaxis`.
+        dark: Boolean. Defaults to `False`.
+        legend: Boolean, whether the legend names it. Defaults to `True`.
+        first_row: Integer, the number of the row of the first point in the
+            table of points, optional.
+
+    Returns:
+        List of dicts.
+    """
+    color, (_, marker), (_, dash) = look
+    color = on_paper(color, dark)
+    usual = {"type": "scatter", "legendgroup": line.title, **axes}
+    quiet = {**usual, "showlegend": False, "hoverinfo": "skip"}
+    traces = []
+    if line.band is not None:
+        x, y = line.band.T
+        traces.append(
+            {
+                **quiet,
+                "x": plain(x),
+                "y": plain(y),
+                "mode": "lines",
+                "fill": "toself",
+                "opacity": 0.18,
+                "fillcolor": color,
+                "line": {"color": color, "width": 0},
+                "meta": {"kind": "band"},
+            }
+        )
+    for x, y in line.seeds if len(line.seeds) > 1 else ():
+        traces.append(
+            {
+                **quiet,
+                "x": plain(x),
+                "y": plain(y),
+                "mode": "lines",
+                "line": {"color": color, "width": 1, "dash": dash},
+                "opacity": 0.3,
+                "meta": {"kind": "seed"},
+            }
+        )
+    symbols = [marker if whole else f"{marker}-open" for whole in line.whole]
+    curve = {
+        **usual,
+        "x": plain(line.x),
+        "y": plain(line.y),
+        "mode": "lines+markers",
+        "name": line.title,
+        "showlegend": legend,
+        "line": {"color": color, "width": 2, "dash": dash},
+        "marker": {"symbol": symbols, "size": 8, "color": color},
+        "text": line.labels,
+        "hovertemplate": "%{text}<br>%{x:.4g}, %{y:.4g}"
+        "<extra>%{fullData.name}</extra>",
+        "meta": {"kind": "curve"},
+        **_bars("error_x", line.x, line.left, line.right, color),
+        **_bars("error_y", line.y, line.low, line.high, color),
+    }
+    if first_row is not None:
+        curve["customdata"] = list(range(first_row, first_row + len(line.x)))
+    return [*traces, curve]
+
+
+def label_trace(x, y, texts, sides, axes, color, group):
+    """Labels beside marks, those that have a side."""
+    kept = [place for place, side in enumerate(sides) if side]
+    return {
+        "type": "scatter",
+        # Marks that are not seen keep texts off those that are.
+        "mode": "markers+text",
+        "marker": {"size": 9, "opacity": 0},
+        "x": plain(np.asarray(x)[kept]),
+        "y": plain(np.asarray(y)[kept]),
+        "text": [texts[place] for place in kept],
+        "textposition": [sides[place] for place in kept],
+        "textfont": {"size": 11, "color": color},
+        "legendgroup": group,
+        "showlegend": False,
+        "hoverinfo": "skip",
+        "cliponaxis": False,
+        "meta": {"kind": "label"},
+        **axes,
+    }
+
+
+def plain(values):
+    """Numbers as JSON holds them, of six digits; NaN as None."""
+    return [
+        float(f"{value:.6g}") if np.isfinite(value) else None
+        for value in np.asarray(values, "float64").ravel().tolist()
+    ]
+
+
+def _bars(name, middle, low, high, color):
+    if low is None or np.isnan(low).all():
+        return {}
+    return {
+        name: {
+            "type": "data",
+            "symmetric": False,
+            "array": plain(high - middle),
+            "arrayminus": plain(middle - low),
+            "color": color,
+            "thickness": 1,
+            "width": 3,
+        }
+    }

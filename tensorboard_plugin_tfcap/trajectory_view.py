@@ -1,0 +1,67 @@
+"""A run's way through training."""
+
+from tensorboard_plugin_tfcap.dataset import QueryError
+from tensorboard_plugin_tfcap.figure_view import CONFIG
+from tensorboard_plugin_tfcap.overlays import padded_range
+from tensorboard_plugin_tfcap.overlays import path_traces
+from tensorboard_plugin_tfcap.rows import rounded
+from tensorboard_plugin_tfcap.tradeoff.axes_panel import axis_title
+from tensorboard_plugin_tfcap.tradeoff.methods import method_title
+from tensorboard_plugin_tfcap.tradeoff.panels import Panel
+from tensorboard_plugin_tfcap.tradeoff.plotly_figure import panels_figure
+
+
+def measured_path(points, axes):
+    """Those points of a run that have both metrics."""
+    x, y = (metric.name for metric in axes)
+    return [p for p in points if x in p.metrics and y in p.metrics]
+
+
+def trajectory_view(run, points, dataset, query):
+    """All steps of a run, and their figure.
+
+    Args:
+        run: String.
+        points: List of `TradeoffPoint` of that run.
+        dataset: `Dataset`.
+        query: `Query`.
+
+    Returns:
+        Dict, of what JSON can hold.
+
+    Raises:
+        QueryError: If there is no such run.
+    """
+    axes = dataset.axes(query.x, query.y)
+    if axes is None or not points:
+        raise QueryError(
+            f"`run` must be one of the log. Received: run={run!r:.120}."
+        )
+    x, y = axes
+    path = measured_path(points, axes)
+    panel = Panel("", axis_title(x), axis_title(y), [])
+    figure = panels_figure([panel], dark=query.dark)
+    figure["layout"]["autosize"] = True
+    figure["layout"]["uirevision"] = f"{run} {x.name} {y.name}"
+    if path:
+        title = method_title(path[0].method)
+        figure["data"] = path_traces(path, x, y, title, query.step, query.dark)
+        for name, metric in zip("xy", axes):
+            values = [point.metrics[metric.name] for point in path]
+            figure["layout"][f"{name}axis"]["range"] = padded_range(values)
+    return {
+        "run": run,
+        "x": x.name,
+        "y": y.name,
+        "points": [
+            {
+                "step": point.step,
+                "wall_time": point.wall_time,
+                "x": rounded(point.metrics[x.name]),
+                "y": rounded(point.metrics[y.name]),
+                "samples": point.samples,
+            }
+            for point in path
+        ],
+        "figure": {**figure, "config": CONFIG},
+    }

@@ -1,0 +1,137 @@
+"""The figure, on a real sweep's log."""
+
+import pytest
+
+from tests.tensorboard_plugin_tfcap.browser import servers
+
+pytestmark = pytest.mark.browser
+
+
+def test_the_tab_shows_a_curve_for_each_method(view, sweep):
+    view.open(sweep)
+    assert view.page.locator('[role="tab"]', has_text="Trade-off").count() == 1
+    names = [mark["name"] for mark in view.marks()]
+    assert names[:2] == ["PSST Multinomial", "ST Multinomial"]
+    assert view.text("h2") == "recall@10 against CIDEr-D"
+    count = len(servers.sweep_records())
+    assert view.text(".status").startswith(f"{count} runs")
+
+
+def test_axes_change_and_stay_in_the_address(view, sweep):
+    view.open(sweep)
+    before = view.marks()
+    view.frame.get_by_label("Vertical").select_option("mean_rank")
+    view.wait("() => document.querySelector('h2').innerText.includes('mean')")
+    assert view.marks()[0]["y"] != before[0]["y"]
+    assert view.marks()[0]["x"] == before[0]["x"]
+    assert "p.tfcap_tradeoff.y=mean_rank" in view.page.url
+    view.frame.get_by_role("button", name="Swap axes").click()
+    view.wait(
+        "() => document.querySelector('h2').innerText"
+        " === 'CIDEr-D against mean rank'"
+    )
+
+
+def test_figure_3_is_small_multiples(view, sweep):
+    view.open(sweep)
+    view.frame.get_by_role("button", name="Figure 3").click()
+    view.wait("() => document.querySelector('.plot').data.length > 12")
+    axes = {
+        trace
+        for trace in view.frame.evaluate(
+            "() => document.querySelector('.plot').data.map((t) => t.xaxis)"
+        )
+    }
+    assert len(axes) > 2
+    assert "preset=fig3" in view.page.url
+
+
+def test_hovering_tells_of_a_point_and_shows_markup_as_text(view, sweep):
+    view.open(sweep)
+    view.page.mouse.move(*view.place(0))
+    view.frame.wait_for_selector(".tip .sample")
+    assert "PSST Multinomial" in view.text(".tip h3")
+    assert "2 of 2" in view.text(".tip dl")
+    assert "<b>a dog</b>" in view.text(".tip .sample p")
+    assert view.frame.evaluate("() => window.hacked") is None
+    view.wait("() => document.querySelector('.tip img').naturalWidth > 0")
+
+
+def test_the_filter_keeps_what_matches(view, sweep):
+    view.open(sweep)
+    view.frame.get_by_label("Filter runs by a regular expression").fill(
+        "psst.*seed=[01]$"
+    )
+    view.wait(
+        "() => new Set(document.querySelector('.plot').data"
+        ".filter((t) => t.meta?.kind === 'curve').map((t) => t.name))"
+        ".size === 1"
+    )
+    count = len(servers.sweep_records())
+    assert view.text("#run-filter-hint") == f"8 of {count} runs shown"
+    view.frame.get_by_label("Filter runs by a regular expression").fill("zzz")
+    view.frame.get_by_role("button", name="Show all runs").click()
+    view.wait("() => !document.querySelector('.state')?.checkVisibility()")
+    assert len(view.marks()) == 5
+
+
+def test_a_filter_that_is_none_is_told_of_and_the_figure_stays(view, sweep):
+    view.open(sweep, runs="((")
+    assert "regular expression" in view.text("[role=alert]")
+    view.frame.get_by_label("Filter runs by a regular expression").fill("")
+    view.wait("() => document.querySelector('.plot').data?.length > 3")
+    view.frame.get_by_label("Filter runs by a regular expression").fill("((")
+    view.frame.wait_for_selector(".notice.bad")
+    assert len(view.marks()) == 5
+
+
+def test_seeds_front_and_published_points_can_be_shown(view, sweep):
+    view.open(sweep)
+    kinds = (
+        "() => document.querySelector('.plot').data.map((t) => t.meta?.kind)"
+    )
+    view.frame.locator("label", has_text="Seeds").last.click()
+    view.wait(f"() => ({kinds})().includes('seed')")
+    view.frame.locator("label", has_text="Band").click()
+    view.wait(f"() => ({kinds})().includes('band')")
+    view.frame.get_by_label("Pareto front").check()
+    view.wait(f"() => ({kinds})().includes('pareto')")
+    view.frame.get_by_label("Published points").check()
+    view.wait(f"() => ({kinds})().includes('reference')")
+    for word in ("seeds=band", "pareto=1", "refs=1"):
+        assert word in view.page.url
+
+
+def test_a_method_is_hidden_by_the_legend_and_by_its_box(view, sweep):
+    view.open(sweep)
+    view.frame.get_by_label("PSST Multinomial").first.uncheck()
+    view.wait(
+        "() => document.querySelector('.plot').data.some((t) =>"
+        " t.visible === 'legendonly')"
+    )
+    assert "p.tfcap_tradeoff.hide=PSST" in view.page.url
+    view.frame.locator(".plot .legendtoggle").first.click(force=True)
+    view.wait(
+        "() => document.querySelector('.plot').data.every((t) =>"
+        " t.visible !== 'legendonly')"
+    )
+
+
+def test_labels_do_not_lie_on_each_other(view, sweep):
+    view.open(sweep)
+    boxes = view.frame.evaluate(
+        "() => [...document.querySelectorAll('.textpoint text')]"
+        ".filter((t) => t.style.visibility !== 'hidden')"
+        ".map((t) => t.getBoundingClientRect().toJSON())"
+    )
+    assert len(boxes) > 5
+    for place, one in enumerate(boxes):
+        for other in boxes[place + 1 :]:
+            across = min(one["right"], other["right"]) - max(
+                one["left"], other["left"]
+            )
+            down = min(one["bottom"], other["bottom"]) - max(
+                one["top"], other["top"]
+            )
+            # Letters do not fill their boxes.
+            assert across <= 4 or down <= 4

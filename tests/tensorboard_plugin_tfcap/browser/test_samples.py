@@ -1,0 +1,74 @@
+"""Pinned points and the training of a run."""
+
+import pytest
+
+pytestmark = pytest.mark.browser
+RUN = "psst_multinomial/lambda%3D0.001%2Crho%3D0.25%2Cseed%3D0"
+
+
+def pin_two(view):
+    view.frame.locator(".stage").focus()
+    for key in ("ArrowRight", "Enter", "ArrowDown", "Enter"):
+        view.page.keyboard.press(key)
+    view.frame.wait_for_selector(".said.two .badge")
+
+
+def test_a_click_pins_a_point_with_its_words_and_pictures(view, sweep):
+    view.open(sweep)
+    view.page.mouse.click(*view.place(3))
+    view.frame.wait_for_selector(".pin")
+    assert "PSST Multinomial" in view.text(".pin h3")
+    view.wait("() => document.querySelectorAll('.rows > li').length === 8")
+    assert "<b>a dog</b> 0 by psst" in view.text(".said p")
+    assert "rank 1" in view.text(".rank")
+    view.wait("() => document.querySelector('.rows img').naturalWidth > 0")
+    view.frame.get_by_role("button", name="Next").click()
+    view.wait("() => document.querySelectorAll('.rows > li').length === 4")
+
+
+def test_two_pinned_points_stand_side_by_side_image_by_image(view, sweep):
+    view.open(sweep)
+    pin_two(view)
+    assert view.count(".pin") == 2
+    said = view.frame.locator(".rows > li").first.inner_text()
+    assert "by psst_multinomial" in said and "by st_multinomial" in said
+    assert view.count(".ring.pinned:not([hidden])") == 2
+    view.frame.get_by_role("button", name="Unpin PSST Multinomial").click()
+    view.wait("() => document.querySelectorAll('.pin').length === 1")
+
+
+def test_pins_survive_a_reload(view, sweep):
+    view.open(sweep)
+    pin_two(view)
+    view.page.reload()
+    view.enter()
+    view.frame.wait_for_selector(".said.two .badge")
+    assert view.count(".pin") == 2
+
+
+def test_the_training_of_a_run_is_walked_with_a_slider(view, sweep):
+    view.open(sweep)
+    box = view.frame.get_by_role("combobox", name="Run")
+    run = box.locator("option", has_text="psst_multinomial").first
+    box.select_option(run.get_attribute("value"))
+    view.wait(
+        "() => document.querySelector('.plot').data.some((t) =>"
+        " t.meta?.kind === 'trajectory')"
+    )
+    slider = view.frame.get_by_role("slider", name="Step")
+    view.wait("() => document.querySelector('output').innerText === 'step 4'")
+    slider.focus()
+    view.page.keyboard.press("ArrowLeft")
+    view.wait("() => parent.location.hash.includes('step=3')")
+    assert slider.get_attribute("aria-valuetext") == "step 3"
+
+
+def test_the_first_pinned_stays_when_a_third_comes(view, sweep):
+    view.open(sweep)
+    pin_two(view)
+    view.page.mouse.click(*view.place(2))
+    view.wait(
+        "() => !document.querySelectorAll('.pin h3')[1]"
+        ".innerText.startsWith('ST')"
+    )
+    assert view.count(".pin") == 2

@@ -1,0 +1,219 @@
+import pytest
+
+from tensorboard_plugin_tfcap.summary import TradeoffWriter
+from tests.tensorboard_plugin_tfcap.serving import serving
+from tests.tensorboard_plugin_tfcap.serving import write_curves
+
+
+@pytest.fixture(scope="module")
+def logdir(tmp_path_factory):
+    return write_curves(tmp_path_factory.mktemp("logs"))
+
+
+@pytest.fixture(scope="module", params=[True, False], ids=["fast", "slow"])
+def server(request, logdir):
+    with serving(logdir, request.param) as found:
+        found.wait(8)
+        yield found
+
+
+def test_the_state_tells_what_can_be_asked(server):
+    state = server.json("state")
+    assert state["source"] == "points" and len(state["runs"]) == 8
+    assert state["defaults"]["x"] == "cider_d"
+    assert state["defaults"]["y"] == "r@10"
+    assert state["defaults"]["order"] == "lambda"
+    assert state["methods"] == ["PSST Multinomial", "Luo et al. 2018"]
+    better = {m["id"]: m["better"] for m in state["metrics"]}
+    assert better["mean_rank"] == "lower" and better["r@10"] == "higher"
+    assert [p["id"] for p in state["presets"]] == ["fig3", "table2"]
+    assert state["notices"] == []
+
+
+def test_a_log_that_is_the_same_is_said_to_be(server):
+    rev = server.json("state")["rev"]
+    assert server.json("state", rev=rev) == {"unchanged": True, "rev": rev}
+    assert "runs" in server.json("state", rev="another")
+
+
+def test_marks_are_means_over_seeds_and_name_their_rows(server):
+    view = server.json("figure")
+    (psst,) = [
+        t for t in view["figure"]["data"] if t.get("name", "")[:1] == "P"
+    ]
+    rows = [view["rows"][number] for number in psst["customdata"]]
+    assert [row["label"] for row in rows] == [
+        "\u03bb = 0.001",
+        "\u03bb = 0.005",
+    ]
+    # Seeds have 1.28 and 1.30.
+    assert psst["x"] == pytest.approx([1.29, 1.09])
+    assert rows[0]["x"] == psst["x"][0] and rows[0]["seeds"] == 2
+    low, high = rows[0]["x_interval"]
+    assert (low + high) / 2 == pytest.approx(1.29, abs=1e-5)
+    assert {run["seed"] for run in rows[0]["runs"]} == {"0", "1"}
+    assert all(run["step"] == 2 and run["samples"] for run in rows[0]["runs"])
+
+
+def test_the_best_step_may_be_asked_for(server):
+    last = server.json("figure")["rows"][0]
+    best = server.json("figure", at="best", by="cider_d")["rows"][0]
+    assert {run["step"] for run in last["runs"]} == {2}
+    assert {run["step"] for run in best["runs"]} == {1}
+    # Of another metric than the writer's, the log itself is searched.
+    other = server.json("figure", at="best", by="r@10")["rows"][0]
+    assert {run["step"] for run in other["runs"]} == {2}
+
+
+def test_runs_are_chosen_by_an_expression(server):
+    view = server.json("figure", runs="luo.*seed=1$")
+    assert {row["method"] for row in view["rows"]} == {"Luo et al. 2018"}
+    assert all(row["seeds"] == 1 for row in view["rows"])
+    view = server.json("figure", runs="nothing")
+    assert view["rows"] == [] and "No run matches" in view["notices"][0]
+    code, text = server.error("figure", runs="(")
+    assert code == 400 and "must be a regular expression" in text
+
+
+def test_a_line_gives_tables_seed_by_seed(server):
+    view = server.json("tables", along="x", value=1.1)
+    level, other = view["tables"]
+    assert level["title"] == "recall at CIDEr-D = 1.1"
+    assert level["head"] == ["", "recall@1", "recall@10", "mean rank", "seeds"]
+    psst, luo = level["rows"]
+    # Seed 0: from (1.28, 62) to (1.08, 72); seed 1 is 0.02 and 1 further on.
+    assert psst[2].startswith("72.0 [") and psst[-1] == "2"
+    assert [0, 2] in level["best"] and [1, 3] not in level["best"]
+    assert other["head"] == ["", "BLEU-4", "seeds"]
+
+
+def test_nothing_is_extrapolated(server):
+    view = server.json("tables", along="x", value=1.29)
+    rows = dict((row[0], row[1:]) for row in view["tables"][0]["rows"])
+    assert rows["Luo et al. 2018"] == ["\u2014"] * 3 + ["0/2"]
+    assert rows["PSST Multinomial"][-1] == "1/2"
+    assert "2 of 2 seeds do not go there" in view["tables"][0]["notes"][-1]
+
+
+def test_a_baseline_adds_differences(server):
+    view = server.json(
+        "tables", along="x", value=1.1, baseline="Luo et al. 2018"
+    )
+    table = view["tables"][0]
+    place = table["head"].index("\u0394 recall@10")
+    assert table["rows"][0][place].startswith("+10.0")
+    assert table["rows"][1][place] == "\u2014"
+
+
+@pytest.mark.parametrize(
+    "form, sign",
+    [
+        ("markdown", "| **72.0 ["),
+        ("latex", r"\textbf{72.0 ["),
+        ("csv", ",72.0"),
+    ],
+)
+def test_tables_come_as_text(server, form, sign):
+    reply = server.get(
+        "table", format=form, table="level", along="x", value=1.1
+    )
+    text = reply.get_data(as_text=True)
+    assert reply.status_code == 200 and "text/" in reply.content_type
+    assert sign in text.replace('"', "").replace("  ", " ")
+
+
+def test_all_points_come_as_text(server):
+    text = server.get("table", format="csv").get_data(as_text=True)
+    head, *lines = text.splitlines()
+    assert head == "method,parameter,CIDEr-D,recall@10,seeds,runs"
+    assert len(lines) == 4
+
+
+def test_the_published_points_are_hollow_marks(server):
+    view = server.json("figure", refs=1, pareto=1)
+    kinds = {t["meta"]["kind"] for t in view["figure"]["data"]}
+    assert {"reference", "pareto", "curve"} <= kinds
+    rows = [row for row in view["rows"] if row["reference"]]
+    assert any(row["x"] == 1.2 and row["y"] == 86.3 for row in rows)
+    (trace,) = [
+        t for t in view["figure"]["data"] if t["meta"]["kind"] == "reference"
+    ]
+    assert all(s.endswith("-open") for s in trace["marker"]["symbol"])
+    assert view["rows"][trace["customdata"][0]]["reference"]
+
+
+def test_figure_3_is_six_panels(server):
+    view = server.json("figure", preset="fig3")
+    assert [p["title"][:3] for p in view["panels"]] == [
+        f"({letter})" for letter in "abcdef"
+    ]
+    marks = [
+        number
+        for trace in view["figure"]["data"]
+        for number in trace.get("customdata", [])
+    ]
+    assert marks == list(range(len(view["rows"])))
+    assert {row["panel"] for row in view["rows"]} == {0, 1}
+    assert view["figure"]["layout"]["meta"]["height"] > 700
+
+
+def test_a_run_has_a_way_through_training(server):
+    run = "luo2018/lambda=0.001,seed=0"
+    view = server.json("trajectory", run=run)
+    assert [p["step"] for p in view["points"]] == [1, 2]
+    drawn = server.json("figure", trajectory=run, step=1)["figure"]["data"]
+    paths = [t for t in drawn if t["meta"]["kind"] == "trajectory"]
+    assert len(paths) == 2 and paths[1]["x"] == [view["points"][0]["x"]]
+    assert server.error("trajectory", run="none")[0] == 400
+
+
+def test_samples_are_text_with_pictures(server):
+    run = "psst_multinomial/lambda=0.001,seed=0"
+    page = server.json("samples", run=run)
+    assert page["steps"] == [2] and page["pages"] == 2
+    first = page["items"][0]
+    assert first["caption"] == "<b onclick=alert(1)>psst_multinomial</b> 0"
+    assert first["human_rank"] is None and first["rank"] == 1.0
+    reply = server.get(first["image"])
+    assert reply.status_code == 200 and reply.content_type == "image/jpeg"
+    assert page["items"][3]["image"] is None
+    assert len(server.json("samples", run=run, page=1)["items"]) == 2
+    assert server.json("samples", run=run, step=1)["items"] == []
+    assert server.error("samples", run=run, page="-1")[0] == 400
+    assert server.error("blob", run=run, step=2, number=9)[0] == 404
+    assert server.error("blob", run=run, number=0)[0] == 404
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        {"x": "nope"},
+        {"order": "nope"},
+        {"at": "first"},
+        {"seeds": "all"},
+        {"level": "2"},
+        {"value": "nan"},
+        {"preset": "fig9"},
+        {"step": "1e999"},
+        {"by": "nope", "at": "best"},
+        {"baseline": "nobody"},
+        {"dark": "yes"},
+        {"runs": "a" * 501},
+    ],
+)
+def test_wrong_questions_are_answered_in_words(server, arguments):
+    code, text = server.error("figure", **arguments)
+    assert code == 400 and next(iter(arguments)) in text
+
+
+@pytest.mark.parametrize("fast", [True, False], ids=["fast", "slow"])
+def test_a_new_run_appears(tmp_path, fast):
+    values = {"cider_d": 1.0, "r@10": 50.0}
+    with TradeoffWriter(tmp_path / "early", "early") as writer:
+        writer.point(0, values)
+    with serving(tmp_path, fast) as server:
+        before = server.wait(1)
+        with TradeoffWriter(tmp_path / "late", "late") as writer:
+            writer.point(0, values)
+        after = server.wait(2)
+    assert after["rev"] != before["rev"] and "late" in after["methods"]

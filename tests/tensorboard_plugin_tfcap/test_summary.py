@@ -1,0 +1,99 @@
+import os
+
+import numpy as np
+import pytest
+
+from tensorboard_plugin_tfcap.query import Query
+from tensorboard_plugin_tfcap.report import read_log
+from tensorboard_plugin_tfcap.sources import Sources
+from tensorboard_plugin_tfcap.summary import Sample
+from tensorboard_plugin_tfcap.summary import TradeoffWriter
+from tensorboard_plugin_tfcap.summary import write_references
+
+
+def dataset(folder, **options):
+    return Sources(read_log(folder)).chosen().dataset(Query(**options))
+
+
+def test_what_is_written_is_read(tmp_path):
+    with TradeoffWriter(
+        tmp_path / "run",
+        "mine",
+        {"lambda": np.float32(0.5), "kind": "a"},
+        seed=np.int64(3),
+        split="test",
+        metrics=[{"name": "energy", "better": "lower", "title": "Energy"}],
+    ) as writer:
+        writer.point(7, {"energy": np.float32(2.0), "r@10": 50, "bad": np.nan})
+    found = dataset(tmp_path)
+    (point,) = found.points
+    assert point.params == {"lambda": 0.5, "kind": "a", "split": "test"}
+    assert (point.seed, point.step, point.method) == (3, 7, "mine")
+    assert point.metrics == {"energy": 2.0, "r@10": 50.0}
+    assert found.metrics["energy"].better == "lower"
+    assert found.metrics["energy"].title == "Energy"
+
+
+def test_the_best_point_is_carried_along(tmp_path):
+    with TradeoffWriter(tmp_path, "mine", best_by="mean_rank") as writer:
+        for step, rank in enumerate([5.0, 2.0, 4.0]):
+            writer.point(step, {"mean_rank": rank, "r@10": 50.0 + step})
+    assert dataset(tmp_path).points[0].step == 2
+    (best,) = dataset(tmp_path, at="best", by="mean_rank").points
+    assert best.step == 1 and best.metrics["mean_rank"] == 2.0
+
+
+def test_references_are_read_for_themselves(tmp_path):
+    found = {"title": "SR-PL", "metrics": {"cider_d": 1.17, "r@10": 80.1}}
+    write_references(tmp_path, [found, {**found, "source": "COCO"}])
+    known = dataset(tmp_path)
+    assert [r.source for r in known.references] == ["", "COCO"]
+    assert known.points == []
+
+
+def test_a_writer_that_never_writes_leaves_nothing(tmp_path):
+    TradeoffWriter(tmp_path / "run", "mine").close()
+    assert os.listdir(tmp_path) == []
+
+
+def test_a_closed_writer_goes_on_in_another_file(tmp_path):
+    writer = TradeoffWriter(tmp_path, "mine")
+    for step in (1, 2):
+        writer.point(step, {"r@10": step, "cider_d": 1.0})
+        writer.close()
+    source = Sources(read_log(tmp_path)).chosen()
+    assert [p.step for p in source.history(".")] == [1, 2]
+
+
+@pytest.mark.parametrize(
+    "options, error",
+    [
+        ({"method": 3}, TypeError),
+        ({"method": "a", "params": {"lambda": None}}, TypeError),
+        ({"method": "a", "seed": [1]}, TypeError),
+        (
+            {"method": "a", "metrics": [{"name": "b", "better": "more"}]},
+            ValueError,
+        ),
+    ],
+)
+def test_what_cannot_be_kept_is_refused(tmp_path, options, error):
+    with pytest.raises(error, match="must be"):
+        TradeoffWriter(tmp_path, **options)
+
+
+def test_a_point_without_a_number_is_refused(tmp_path):
+    writer = TradeoffWriter(tmp_path, "mine")
+    with pytest.raises(ValueError, match="must have a finite number"):
+        writer.point(0, {"r@10": float("nan"), "x": None, "y": True})
+
+
+def test_pictures_are_small(tmp_path):
+    picture = np.random.default_rng(0).random((400, 300, 3))
+    sample = Sample(1, "a dog", image=picture, scores={"cider_d": np.nan})
+    with TradeoffWriter(tmp_path, "mine") as writer:
+        writer.point(0, {"r@10": 1.0, "cider_d": 1.0})
+        writer.samples(0, [sample] * 40)
+    (file,) = os.listdir(tmp_path)
+    # Of 40 pictures, 32 are kept, of 96 pixels.
+    assert os.path.getsize(tmp_path / file) < 400_000

@@ -1,0 +1,22 @@
+"""Points on straight lines, for the tests."""
+
+from tensorboard_plugin_tfcap.tradeoff.point import TradeoffPoint
+
+
+def line(method, gain=0.0, seeds=(0, 1), weights=(0.1, 0.2), **params):
+    """Naturalness falls from 2 to 1 as recall rises from 50 to 60."""
+    return [
+        TradeoffPoint(
+            f"{method}/{params}{weight},{seed}",
+            method,
+            {"lambda": weight, **params},
+            seed,
+            metrics={
+                "cider_d": 2.0 - place,
+                "r@10": 50.0 + gain + 10 * place + 2 * seed,
+                "mean_rank": 10.0 - place - gain,
+            },
+        )
+        for seed in seeds
+        for place, weight in enumerate(weights)
+    ]

@@ -1,0 +1,44 @@
+import numpy as np
+import pytest
+
+from tensorboard_plugin_tfcap.tradeoff.axes_panel import axes_panel
+from tensorboard_plugin_tfcap.tradeoff.curve_groups import group_points
+from tensorboard_plugin_tfcap.tradeoff.metric_names import named_metric
+from tests.tensorboard_plugin_tfcap.tradeoff.points import line
+
+X, Y = named_metric("cider_d"), named_metric("mean_rank")
+
+
+def panel(points, **options):
+    groups, _ = group_points(points, "lambda")
+    return axes_panel(groups, X, Y, "lambda", **options)
+
+
+def test_axes_tell_what_is_better():
+    found, _ = panel(line("mine"))
+    assert (found.x, found.y) == ("CIDEr-D \u2191", "mean rank \u2193")
+
+
+def test_points_are_means_with_their_intervals():
+    groups, _ = group_points(line("mine"), "lambda")
+    recall = named_metric("r@10")
+    found, _ = axes_panel(groups, X, recall, "lambda")
+    (drawn,) = found.lines
+    assert drawn.y.tolist() == [51.0, 61.0]
+    # Of 50 and 52, the interval is 12.706 to both sides; 2 has none.
+    np.testing.assert_allclose(drawn.high - drawn.y, 12.706, atol=1e-3)
+    np.testing.assert_allclose(drawn.right - drawn.left, 0.0)
+    assert drawn.names == ["\u03bb = 0.1", "\u03bb = 0.2"]
+
+
+@pytest.mark.parametrize("spread", ["points", "interval", "band", "none"])
+def test_seeds_are_shown_as_asked(spread):
+    (drawn,) = panel(line("mine"), spread=spread)[0].lines
+    assert (len(drawn.seeds) == 2) == (spread == "points")
+    assert (drawn.low is not None) == (spread == "interval")
+    assert (drawn.band is not None) == (spread == "band")
+
+
+def test_nothing_to_draw_is_said():
+    found, _ = panel([])
+    assert found.lines == [] and "No point has" in found.note

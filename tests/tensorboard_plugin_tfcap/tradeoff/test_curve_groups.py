@@ -1,0 +1,75 @@
+from dataclasses import replace
+
+from tensorboard_plugin_tfcap.tradeoff.curve_groups import group_points
+from tensorboard_plugin_tfcap.tradeoff.curve_groups import measured_curves
+from tensorboard_plugin_tfcap.tradeoff.curve_groups import order_places
+from tests.tensorboard_plugin_tfcap.tradeoff.points import line
+
+
+def test_methods_come_in_the_order_of_the_papers_legend():
+    points = [*line("zebra"), *line("luo2018"), *line("psst_multinomial")]
+    groups, notices = group_points(points, "lambda")
+    assert list(groups) == ["PSST Multinomial", "Luo et al. 2018", "zebra"]
+    assert notices == []
+
+
+def test_another_setting_makes_another_curve():
+    points = [*line("mine", k=10), *line("mine", k=9), *line("mine", k="a")]
+    groups, _ = group_points(points, "lambda")
+    assert list(groups) == ["mine, k = 9", "mine, k = 10", "mine, k = a"]
+    # Along k, each lambda is a curve.
+    groups, _ = group_points(points, "k")
+    assert list(groups) == ["mine, \u03bb = 0.1", "mine, \u03bb = 0.2"]
+
+
+def test_a_setting_that_some_lack_tells_them_apart():
+    groups, _ = group_points([*line("mine"), *line("mine", k=1)], "lambda")
+    assert {title: len(found) for title, found in groups.items()} == {
+        "mine": 4,
+        "mine, k = 1": 4,
+    }
+
+
+def test_two_sweeps_in_one_log_are_told_apart_by_folder():
+    points = [
+        replace(point, run=f"{folder}/{place}")
+        for folder in ("old", "new")
+        for place, point in enumerate(line("mine"))
+    ]
+    groups, notices = group_points(points, "lambda")
+    assert list(groups) == ["mine (old)", "mine (new)"] and notices == []
+
+
+def test_of_the_same_point_the_latest_run_counts():
+    first = line("mine", seeds=(0,))
+    later = [replace(p, run=f"{p.run}b", wall_time=5.0) for p in first]
+    groups, notices = group_points([*later, *first], "lambda")
+    assert groups["mine"] == later
+    assert "2 runs have the seed and lambda of another run" in notices[0]
+
+
+def test_words_are_places_in_their_order():
+    points = [*line("mine", k="b"), *line("mine", k="a")]
+    places, texts = order_places(points, "k")
+    assert places == {"a": 0.0, "b": 1.0} and texts[1.0] == "k = b"
+
+
+def test_points_without_a_metric_are_left_out_and_named():
+    points = line("mine")
+    points[0] = replace(points[0], metrics={"cider_d": 1.0})
+    curves, notices = measured_curves(
+        {"mine": points}, "cider_d", "r@10", "lambda"
+    )
+    assert len(curves["mine"][0]) == 1 and len(curves["mine"][1]) == 2
+    assert notices == [
+        "mine: 1 of 4 points lack cider_d and r@10, and are left out."
+    ]
+
+
+def test_points_without_a_place_are_left_out_where_there_are_others():
+    points = line("mine", seeds=(0,))
+    points.append(replace(points[0], params={}))
+    curves, notices = measured_curves(
+        {"mine": points}, "cider_d", "r@10", "lambda"
+    )
+    assert len(curves["mine"][0]) == 2 and "without lambda" in notices[0]

@@ -1,0 +1,141 @@
+import re
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from tensorboard_plugin_tfcap.tradeoff.methods import TITLES
+from tensorboard_plugin_tfcap.tradeoff.style import style
+from tensorboard_plugin_tfcap.tradeoff.style import styles
+from tests.recipes.captioning.tiny_records import RECORDS
+from tests.recipes.captioning.tiny_records import line
+from tfcap.recipes.captioning import curve_figure
+from tfcap.recipes.captioning import write_curve_figure
+
+
+def marked(figure):
+    """Traces that have markers, by panel and method."""
+    return {
+        (trace.xaxis, trace.name): trace
+        for trace in figure.data
+        if "markers" in trace.mode
+    }
+
+
+def test_the_page_draws_every_method_in_its_panels():
+    found = marked(curve_figure(RECORDS, title="tiny"))
+    axes = {axis for axis, _ in found}
+    assert axes == {"x", "x2", "x4", "x6"}
+    psst = found["x2", "PSST Multinomial"]
+    np.testing.assert_allclose(psst.x, [1.2, 1.0])
+    np.testing.assert_allclose(psst.y, [71.0, 81.0])
+    assert psst.text[0] == "\u03bb = 0.001, 2 of 2 seeds"
+    assert list(found["x6", "PSST Multinomial"].x) == [0.0, 0.25, 0.5]
+    assert found["x6", "PSST Multinomial"].error_y.array is not None
+
+
+def test_the_legend_names_a_method_once():
+    figure = curve_figure(RECORDS)
+    shown = [t.name for t in figure.data if t.showlegend]
+    assert sorted(shown) == sorted(set(shown)) and len(shown) == 3
+
+
+def test_what_is_absent_is_said_in_its_own_panel():
+    figure = curve_figure(RECORDS)
+    texts = {a.text: a for a in figure.layout.annotations}
+    notes = [a for text, a in texts.items() if text.startswith("absent")]
+    # METEOR and SPICE have one text; both are there, in the middle of theirs.
+    places = [
+        (a.x, a.y) for a in figure.layout.annotations if a.text == notes[0].text
+    ]
+    middles = [
+        (sum(x.domain) / 2, sum(y.domain) / 2)
+        for x, y in (
+            (figure.layout.xaxis3, figure.layout.yaxis3),
+            (figure.layout.xaxis5, figure.layout.yaxis5),
+        )
+    ]
+    assert places == middles
+    assert figure.layout.xaxis3.visible is False
+    assert figure.layout.xaxis2.visible is None
+
+
+def test_a_point_that_lacks_seeds_is_hollow():
+    found = marked(curve_figure(line("luo2018", 0.0)[:-1]))
+    symbols = found["x2", "Luo et al. 2018"].marker.symbol
+    assert [s.endswith("-open") for s in symbols] == [False, True]
+
+
+def test_the_page_needs_no_network(tmp_path):
+    path = tmp_path / "curve.html"
+    write_curve_figure(path, RECORDS, title="what it was <found> on")
+    text = path.read_text(encoding="utf-8")
+    assert not re.search(r'<script[^>]+src="http', text)
+    assert "PSST Multinomial" in text and len(text) > 1_000_000
+
+
+def test_a_picture_shows_curves_where_the_records_have_them(tmp_path):
+    path = tmp_path / "curve.png"
+    write_curve_figure(str(path), RECORDS)
+    picture = np.asarray(Image.open(path).convert("RGB")).astype(int)
+    height, width, _ = picture.shape
+    assert height > 800 and width > 1500
+    color = [
+        int(style("PSST Multinomial")[0][i : i + 2], 16) for i in (1, 3, 5)
+    ]
+    blue = (abs(picture - color) < 8).all(axis=-1)
+
+    def cells(row, column):
+        return blue[
+            row * height * 2 // 5 : (row + 1) * height * 2 // 5,
+            column * width // 3 : (column + 1) * width // 3,
+        ].sum()
+
+    drawn = [[cells(row, column) > 50 for column in range(3)] for row in (0, 1)]
+    # (c) METEOR and (e) SPICE are absent.
+    assert drawn == [[True, True, False], [True, False, True]]
+
+
+def test_a_picture_says_what_is_absent_and_of_what_it_is(tmp_path):
+    path = tmp_path / "curve.svg"
+    write_curve_figure(path, RECORDS, title="tiny data", cider=1.1)
+    text = path.read_text(encoding="utf-8")
+    for words in (
+        "tiny data",
+        "(e) SPICE",
+        "absent: none of 10 points has it",
+        "at CIDEr-D = 1.1",
+        "Luo et al. 2018",
+    ):
+        assert f"<!-- {words}" in text or words in text, words
+
+
+@pytest.mark.parametrize("ending", ["svg", "png"])
+def test_the_same_records_make_the_same_picture(tmp_path, ending):
+    paths = [tmp_path / f"{name}.{ending}" for name in "ab"]
+    for path in paths:
+        write_curve_figure(path, RECORDS)
+    first, second = (path.read_bytes() for path in paths)
+    assert first == second
+
+
+def test_other_files_are_refused(tmp_path):
+    with pytest.raises(ValueError, match="must end in .html, .png"):
+        write_curve_figure(tmp_path / "curve.jpg", RECORDS)
+    assert not list(tmp_path.iterdir())
+
+
+def test_methods_can_be_told_apart_by_color_or_marker_or_dash():
+    titles = [*TITLES.values(), *(f"{t} (code)" for t in TITLES.values())]
+    assert len({style(title) for title in titles}) == len(titles)
+    assert style("ST Gumbel Softmax, \u03c4 = 0.5") == style(
+        "ST Gumbel Softmax"
+    )
+    assert style("mine") == style("mine") != style("yours")
+
+
+def test_several_curves_of_a_method_look_alike_but_not_the_same():
+    names = [f"PSST Multinomial, \u03c1 = {rho}" for rho in (0.25, 0.5, 0.75)]
+    found = styles(names)
+    assert len(set(found.values())) == 3
+    assert len({color for color, _, _ in found.values()}) == 1

@@ -1,0 +1,90 @@
+import math
+
+import numpy as np
+import pytest
+
+from tensorboard_plugin_tfcap.tradeoff.intervals import student_t_quantile
+from tfcap.metrics import mean_interval
+from tfcap.metrics import paired_bootstrap
+
+
+# Published tables of the t distribution, two-sided 95 % and 99 %.
+@pytest.mark.parametrize(
+    "freedom, at_95, at_99",
+    [
+        (1, 12.706, 63.657),
+        (2, 4.303, 9.925),
+        (3, 3.182, 5.841),
+        (4, 2.776, 4.604),
+        (5, 2.571, 4.032),
+        (9, 2.262, 3.250),
+        (30, 2.042, 2.750),
+        (1000, 1.962, 2.581),
+    ],
+)
+def test_quantiles_are_those_of_the_tables(freedom, at_95, at_99):
+    assert round(student_t_quantile(0.975, freedom), 3) == at_95
+    assert round(student_t_quantile(0.995, freedom), 3) == at_99
+
+
+def test_intervals_of_a_mean_hold_as_often_as_they_say():
+    draws = np.random.default_rng(0).normal(3.0, 2.0, size=(2000, 4))
+    hits = [i.low <= 3.0 <= i.high for i in map(mean_interval, draws)]
+    assert abs(np.mean(hits) - 0.95) < 4 * math.sqrt(0.95 * 0.05 / 2000)
+
+
+def test_one_run_says_nothing_about_its_spread():
+    assert mean_interval([2.0]) == (2.0, -math.inf, math.inf)
+
+
+def dialogs(difference, seed, rounds=10, n=60):
+    rng = np.random.default_rng(seed)
+    groups = np.repeat(np.arange(n), rounds)
+    b = rng.normal(size=n * rounds)
+    shared = np.repeat(rng.normal(scale=0.5, size=n), rounds)
+    return b + difference + shared, b, groups
+
+
+def test_bootstrap_intervals_hold_about_as_often_as_they_say():
+    hits = 0
+    for seed in range(100):
+        interval = paired_bootstrap(*dialogs(0.3, seed), samples=200)
+        hits += interval.low <= 0.3 <= interval.high
+    assert 86 <= hits <= 100
+
+
+def test_groups_widen_the_interval_where_their_items_agree():
+    a, b, groups = dialogs(0.3, seed=0)
+    grouped = paired_bootstrap(a, b, groups)
+    loose = paired_bootstrap(a, b, np.arange(a.size))
+    assert grouped.mean == loose.mean == pytest.approx((a - b).mean())
+    assert grouped.high - grouped.low > 2 * (loose.high - loose.low)
+
+
+def test_groups_of_unequal_size_weigh_by_their_items():
+    a, b = np.array([1.0, 1.0, 1.0, 0.0]), np.zeros(4)
+    interval = paired_bootstrap(a, b, ["x", "x", "x", "y"])
+    assert interval == (0.75, 0.0, 1.0)
+
+
+def test_a_seed_repeats_the_interval():
+    case = dialogs(0.1, 3)
+    first = paired_bootstrap(*case, seed=5)
+    assert paired_bootstrap(*case, seed=5) == first
+    assert paired_bootstrap(*case, seed=6) != first
+
+
+def test_arrays_of_different_length_are_refused():
+    with pytest.raises(ValueError, match="must have one shape"):
+        paired_bootstrap([1.0], [1.0, 2.0], [0, 1])
+
+
+@pytest.mark.parametrize("level", [0.0, 1.0, 95])
+def test_a_level_outside_the_unit_interval_is_refused(level):
+    with pytest.raises(ValueError, match=r"`level` must be in \(0, 1\)"):
+        mean_interval([1.0, 2.0], level)
+
+
+def test_no_values_are_refused():
+    with pytest.raises(ValueError, match="`values` must not be empty"):
+        mean_interval([])

@@ -1,0 +1,43 @@
+import pytest
+
+from tensorboard_plugin_tfcap.tradeoff.metric_names import metric_order
+from tensorboard_plugin_tfcap.tradeoff.metric_names import named_metric
+
+
+@pytest.mark.parametrize(
+    "name, title, better, role",
+    [
+        ("cider_d", "CIDEr-D", "higher", "naturalness"),
+        ("val_r_10", "val recall@10", "higher", "recall"),
+        ("human_image_to_text_r@1", "human image to text recall@1", *[""] * 2),
+        ("mean_rank", "mean rank", "lower", "recall"),
+        ("human_median_rank", "human median rank", "lower", "recall"),
+        ("mrr", "MRR", "higher", "recall"),
+        ("repeat_rate", "repeat_rate", "lower", "other"),
+        ("validation/epoch_loss", "validation/epoch_loss", "lower", "other"),
+        ("accuracy", "accuracy", "higher", "other"),
+        ("narrative", "narrative", "higher", "other"),
+    ],
+)
+def test_a_name_tells_what_a_metric_is(name, title, better, role):
+    found = named_metric(name)
+    assert found.title == title
+    assert better in ("", found.better) and role in ("", found.role)
+
+
+def test_what_is_said_counts_more_than_the_name():
+    found = named_metric("rank", title="Place", better="higher", role="recall")
+    assert (found.title, found.sign, found.role) == ("Place", 1, "recall")
+
+
+def test_metrics_have_an_order():
+    names = ["zebra", "r@10", "human_r@1", "mrr", "r@1", "spice", "bleu_4"]
+    ranked = sorted(map(named_metric, names), key=metric_order)
+    assert [metric.name for metric in ranked] == [
+        *("bleu_4", "spice", "r@1", "r@10", "mrr", "human_r@1", "zebra")
+    ]
+
+
+def test_a_direction_that_is_none_is_refused():
+    with pytest.raises(ValueError, match="`better` must be one of"):
+        named_metric("a", better="more")

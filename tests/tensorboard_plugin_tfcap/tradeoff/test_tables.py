@@ -1,0 +1,216 @@
+import pytest
+
+from tensorboard_plugin_tfcap.tradeoff.tables import operating_point
+from tests.recipes.captioning.tiny_records import RECORDS
+from tests.recipes.captioning.tiny_records import line
+from tests.recipes.captioning.tiny_records import without
+from tfcap.metrics import Curve
+from tfcap.recipes.captioning import curve_tables
+
+
+def tables(records=RECORDS, **options):
+    return {t.name: t for t in curve_tables(records, "tiny data", **options)}
+
+
+def row(table, name):
+    (found,) = [cells for cells in table.rows if cells[0] == name]
+    return dict(zip(range(len(found)), found))
+
+
+def half(mean):
+    """The interval of two seeds that differ by 2."""
+    return f"{mean:.1f} [{mean - 12.7062:.1f}, {mean + 12.7062:.1f}]"
+
+
+def test_recall_stands_at_a_fixed_cider_beside_what_is_published():
+    table = tables(cider=1.1)["Table 2"]
+    assert table.title == "recall (%) at CIDEr-D = 1.1"
+    assert list(row(table, "PSST Multinomial").values())[1:] == [
+        half(36.0),
+        half(66.0),
+        half(76.0),
+        "2",
+        *("38.1", "74.2", "86.3"),
+    ]
+    assert table.head[1:4] == ["R@1", "R@5", "R@10"]
+    assert table.head[5:] == [f"published R@{k}" for k in (1, 5, 10)]
+    # One seed: no interval.
+    assert row(table, "Luo et al. 2018")[3] == "60.0"
+    assert "tiny data" in table.notes[0] and "COCO" in table.notes[0]
+
+
+def test_naturalness_stands_at_a_fixed_recall():
+    table = tables(recall=67.0)["Table 1"]
+    assert table.title == "naturalness at recall@5 = 67 %"
+    cells = row(table, "PSST Multinomial")
+    # At 60 and 62 with CIDEr-D 1.2, and down by 0.2 for 10: 1.06 and 1.1.
+    assert cells[1].startswith("1.080 [") and cells[2].startswith("0.308 [")
+    assert cells[3] == cells[5] == "-"
+    assert cells[7] == "1.119"
+    assert "METEOR is absent: none of 10 points has it." in table.notes
+    assert row(table, "Luo et al. 2018")[1] == "-"
+    assert any(
+        note == "Luo et al. 2018: 1 of 1 seeds do not go there; recall@5 is 45 "
+        "to 55."
+        for note in table.notes
+    )
+
+
+def test_seeds_that_do_not_go_there_are_counted():
+    records = line("luo2018", 0.0)
+    records[-2]["cider_d"] = 1.05
+    table = tables(records, cider=1.1)["Table 2"]
+    cells = row(table, "Luo et al. 2018")
+    assert cells[3] == "65.0" and cells[4] == "1/2"
+    assert (
+        "Luo et al. 2018: 1 of 2 seeds do not go there; CIDEr-D is 1 to 1.2."
+        in table.notes
+    )
+
+
+def test_methods_that_were_not_trained_are_dashes():
+    table = tables()["Table 2"]
+    assert list(row(table, "G-GAN").values())[1:] == [
+        *("-",) * 4,
+        *("14.3", "40.1", "55.8"),
+    ]
+
+
+def test_a_method_that_is_not_published_is_a_row_as_well():
+    table = tables(RECORDS + line("mine", 1.0), cider=1.1)["Table 2"]
+    assert list(row(table, "mine").values())[3:] == [half(67), "2", *"---"]
+
+
+def test_the_ablation_has_its_own_cider_and_human_captions_none():
+    human = [
+        {"method": "listener_gt", "seed": s, "r@1": 20.0 + 2 * s, "r@5": 50.0}
+        for s in (0, 1)
+    ]
+    human = [{**record, "r@10": 60.0} for record in human]
+    table = tables(RECORDS + human, cider=1.1, ablation_cider=1.0)["Table 3"]
+    assert "at CIDEr-D = 1" in table.title
+    assert row(table, "PSST Multinomial")[3] == half(81.0)
+    assert list(row(table, "Listener trained on GT").values())[1:] == [
+        half(21.0),
+        "50.0 [50.0, 50.0]",
+        "60.0 [60.0, 60.0]",
+        "2",
+        *("25.4", "53.9", "66.8"),
+    ]
+    assert row(table, "GT captions, PSST's listener")[1] == "-"
+    assert not [cells for cells in table.rows if cells[0] == "ST Multinomial"]
+
+
+def test_recall_stands_against_rho():
+    table = tables(cider=1.1)["Figure 3f"]
+    names = [cells[0] for cells in table.rows]
+    assert names == [
+        f"PSST Multinomial, \u03c1 = {x}" for x in ("0", "0.25", "0.5")
+    ]
+    assert [cells[3] for cells in table.rows] == [half(66), half(76), half(78)]
+    none = tables(line("luo2018", 0.0))["Figure 3f"]
+    assert none.rows == [] and "No method was trained" in none.notes[-1]
+
+
+def test_claims_are_differences_of_the_same_seeds():
+    table = tables(cider=1.1)["Claims"]
+    cells = row(table, "PSST Multinomial - ST Multinomial")
+    assert list(cells.values())[1:] == [
+        "1.1",
+        "+10.0 [+10.0, +10.0]",
+        "2",
+        "1 to 1.2",
+        "+10.0 [+10.0, +10.0]",
+        "2",
+    ]
+    # Of Luo there is seed 0 alone.
+    cells = row(table, "PSST Multinomial - Luo et al. 2018")
+    assert cells[2] == "+15.0" and cells[3] == "1"
+
+
+def test_claims_are_compared_where_both_of_a_pair_go():
+    records = RECORDS + line("reinforce_joint", 0.0)
+    for record in records[-4:]:
+        record["cider_d"] -= 0.1
+    found = tables(records)["Claims"]
+    assert row(found, "PSST Multinomial - ST Multinomial")[1] == "1.2"
+    assert row(found, "PSST Multinomial - REINFORCE")[1] == "1.1"
+    assert row(found, "PSST Multinomial - REINFORCE")[4] == "1 to 1.1"
+    for record in records[-4:]:
+        record["cider_d"] -= 0.5
+    found = tables(records)["Claims"]
+    note = "PSST Multinomial - REINFORCE: no CIDEr-D in common."
+    assert note in found.notes
+
+
+def test_every_point_is_in_the_last_table():
+    table = tables()["Points"]
+    assert len(table.rows) == 8
+    assert sum(int(cells[-1]) for cells in table.rows) == len(RECORDS)
+    assert table.rows[0][:5] == [
+        "psst_multinomial",
+        "0.25",
+        "-",
+        "0.001",
+        "1.200 [1.200, 1.200]",
+    ]
+    assert "repeats" not in table.head
+    some = [dict(record, repeat_rate=0.125) for record in RECORDS]
+    some[0]["repeat_rate"] = None
+    table = tables(some)["Points"]
+    assert table.head[-2:] == ["repeats", "seeds"]
+    assert [cells[-2] for cells in table.rows][:2] == [
+        "0.125 (1)",
+        "0.125 [0.125, 0.125]",
+    ]
+
+
+def two(*ends):
+    return {i: Curve(x, [60.0, 70.0]) for i, x in enumerate(ends)}
+
+
+def test_the_operating_point_is_the_greatest_that_most_reach():
+    curves = {"a": two((1.2, 1.0), (1.3, 1.0)), "b": two((1.1, 0.9))}
+    assert operating_point(curves, "naturalness") == 1.1
+    curves["c"] = two((0.5, 0.4))
+    assert operating_point(curves, "naturalness") == 1.1
+    curves["point"] = {0: Curve([0.45], [60.0])}
+    assert operating_point(curves, "naturalness") == 1.1
+    assert operating_point({"point": curves["point"]}, "recall") is None
+
+
+def test_without_a_curve_there_are_dashes_and_no_error():
+    found = tables(line("g_gan", 0.0, seeds=(0,), weights=(None,)))
+    assert found["Table 2"].title.endswith("CIDEr-D = -")
+    assert row(found["Table 2"], "G-GAN")[1] == "-"
+    assert "1 of 1 seeds do not go there; CIDEr-D is 1.2." in str(
+        found["Table 2"]
+    )
+    lacking = tables(without(RECORDS, "cider_d"))
+    assert "CIDEr-D or R@10 is absent: none of 10 points has it." in str(
+        lacking["Table 2"]
+    )
+
+
+@pytest.mark.parametrize("form", ["__str__", "markdown", "latex"])
+def test_tables_are_whole_in_every_form(form):
+    for table in curve_tables(RECORDS, "50 % of tiny_data"):
+        assert {len(cells) for cells in table.rows} <= {len(table.head)}
+        text = getattr(table, form)()
+        lines = text.splitlines()
+        for cells in table.rows:
+            last = cells[-1]
+            assert any(
+                cells[1] in x.replace(r"\_", "_") and last in x for x in lines
+            )
+        said = (
+            "50 \\% of tiny\\_data" if form == "latex" else "50 % of tiny_data"
+        )
+        assert said in text
+
+
+def test_terminal_columns_are_aligned():
+    lines = str(tables()["Table 2"]).splitlines()
+    rows = lines[4 : lines.index("", 4)]
+    assert len(rows) == 9 and len({len(line) for line in rows}) == 1
+    assert lines[3] == "-" * len(rows[0])
