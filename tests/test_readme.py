@@ -32,6 +32,7 @@ def namespace():
         "generator": dialogs.generator(),
         "discriminator": dialogs.discriminator(),
         "dataset": batches.dataset().take(2),
+        "evaluator": lambda: {"cider_d": 0.9, "r@10": 70.0},
     }
 
 
@@ -41,13 +42,14 @@ def test_every_block_runs(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     text = (ROOT / "README.md").read_text()
     blocks = re.findall(r"```python\n(.*?)```", text, flags=re.S)
-    assert len(blocks) == 3
+    assert len(blocks) == 5
     names = namespace()
     for block in blocks:
         # Twenty epochs are for real data.
         exec(block.replace("epochs=20", "epochs=1"), names)
     assert (tmp_path / "model.keras").exists()
     assert (tmp_path / "generator.keras").exists()
+    assert list((tmp_path / "logs" / "mine").rglob("events.*"))
 
 
 def test_files_that_are_named_are_there():
