@@ -8,10 +8,9 @@ from tests.tensorboard_plugin_tfcap.browser import servers
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 #: A busy machine is no failure.
 PATIENCE = 60_000
-
-
-def pytest_configure(config):
-    config.addinivalue_line("markers", "browser: opens pages in Chromium")
+#: The plugin's page, and TensorBoard's frame around it.
+ENTRY = "plugin_entry.html?name=tfcap_tradeoff"
+IFRAME = 'iframe[src*="name=tfcap_tradeoff"]'
 
 
 def _lacking():
@@ -70,23 +69,35 @@ class View:
         self.page = page
         self.errors = errors
 
-    def open(self, address, query="", **choices):
-        """Opens TensorBoard at a deep link of these choices."""
+    def open(self, address, query="", inside=False, **choices):
+        """Opens the plugin at a deep link of these choices.
+
+        Its page alone, under TensorBoard's policy, which is there sooner; or
+        inside TensorBoard, at a query of its own.
+        """
         words = "".join(
             f"&p.tfcap_tradeoff.{key}={value}" for key, value in choices.items()
         )
-        self.page.goto(f"{address}/{query}#tfcap_tradeoff{words}")
+        if inside or query:
+            self.page.goto(f"{address}/{query}#tfcap_tradeoff{words}")
+        else:
+            self.page.goto(f"{address}/data/{ENTRY}#{words[1:]}")
         return self.enter()
 
     def enter(self):
         """Waits for the plugin's own page."""
-        name = 'iframe[src*="name=tfcap_tradeoff"]'
-        self.page.wait_for_selector(name, timeout=PATIENCE)
-        self.frame = self.page.query_selector(name).content_frame()
+        self.find()
         self.frame.wait_for_selector(
             "html[data-drawn], .state", state="attached", timeout=PATIENCE
         )
         return self
+
+    def find(self):
+        """Finds the plugin's own page."""
+        self.frame = self.page.main_frame
+        if ENTRY not in self.page.url:
+            self.page.wait_for_selector(IFRAME, timeout=PATIENCE)
+            self.frame = self.page.query_selector(IFRAME).content_frame()
 
     def wait(self, condition, argument=None):
         """Waits until a JavaScript condition holds."""
@@ -126,6 +137,8 @@ class View:
             }""",
             row,
         )
+        if self.frame is self.page.main_frame:
+            return x, y
         box = self.frame.frame_element().bounding_box()
         return box["x"] + x, box["y"] + y
 

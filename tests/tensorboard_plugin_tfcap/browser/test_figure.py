@@ -8,7 +8,7 @@ pytestmark = pytest.mark.browser
 
 
 def test_the_tab_shows_a_curve_for_each_method(view, sweep):
-    view.open(sweep)
+    view.open(sweep, inside=True)
     assert view.page.locator('[role="tab"]', has_text="Trade-off").count() == 1
     names = [mark["name"] for mark in view.marks()]
     assert names[:2] == ["PSST Multinomial", "ST Multinomial"]
@@ -35,14 +35,10 @@ def test_axes_change_and_stay_in_the_address(view, sweep):
 def test_figure_3_is_small_multiples(view, sweep):
     view.open(sweep)
     view.frame.get_by_role("button", name="Figure 3").click()
-    view.wait("() => document.querySelector('.plot').data.length > 12")
-    axes = {
-        trace
-        for trace in view.frame.evaluate(
-            "() => document.querySelector('.plot').data.map((t) => t.xaxis)"
-        )
-    }
-    assert len(axes) > 2
+    view.wait(
+        "() => new Set(document.querySelector('.plot').data"
+        ".map((t) => t.xaxis)).size > 2"
+    )
     assert "preset=fig3" in view.page.url
 
 
@@ -90,8 +86,9 @@ def test_seeds_front_and_published_points_can_be_shown(view, sweep):
     kinds = (
         "() => document.querySelector('.plot').data.map((t) => t.meta?.kind)"
     )
-    view.frame.locator("label", has_text="Seeds").last.click()
-    view.wait(f"() => ({kinds})().includes('seed')")
+    assert "seed" in view.frame.evaluate(kinds)
+    view.frame.locator("label", has_text="Interval").click()
+    view.wait(f"() => !({kinds})().includes('seed')")
     view.frame.locator("label", has_text="Band").click()
     view.wait(f"() => ({kinds})().includes('band')")
     view.frame.get_by_label("Pareto front").check()

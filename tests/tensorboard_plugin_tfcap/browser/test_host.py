@@ -12,6 +12,7 @@ pytestmark = pytest.mark.browser
 def test_a_deep_link_is_followed(view, sweep):
     view.open(
         sweep,
+        inside=True,
         **{"x": "bleu_4", "y": "r@1", "seeds": "none", "runs": "psst|luo"},
         **{"value": "0.1", "pareto": "1", "at": "best", "by": "r@1"},
     )
@@ -27,7 +28,7 @@ def test_a_deep_link_is_followed(view, sweep):
 
 
 def test_the_way_back_is_open(view, sweep):
-    view.open(sweep)
+    view.open(sweep, inside=True)
     view.page.evaluate(
         "() => { location.hash = '#tfcap_tradeoff&p.tfcap_tradeoff.x=bleu_4' }"
     )
@@ -61,7 +62,7 @@ def test_it_works_below_a_path_and_new_runs_appear(view, tmp_path):
     with servers.serve(
         tmp_path, "--path_prefix", "/deep/down", "--reload_interval", "1"
     ) as address:
-        view.open(address)
+        view.open(address, inside=True)
         assert "No trade-off points yet" in view.text(".state h2")
         assert "TradeoffWriter" in view.text(".state pre")
         servers.write_one(tmp_path)
@@ -73,7 +74,7 @@ def test_it_works_below_a_path_and_new_runs_appear(view, tmp_path):
 
 
 def test_a_server_that_is_gone_leaves_the_figure_and_comes_back(view, sweep):
-    view.open(sweep)
+    view.open(sweep, inside=True)
     view.page.route("**/state*", lambda route: route.abort())
     view.page.route("**/figure*", lambda route: route.abort())
     view.frame.wait_for_selector(".notice.bad")
@@ -93,8 +94,6 @@ def test_without_plotly_the_table_is_shown(view, sweep):
         ),
     )
     view.page.goto(f"{sweep}/#tfcap_tradeoff")
-    name = 'iframe[src*="name=tfcap_tradeoff"]'
-    view.page.wait_for_selector(name)
-    view.frame = view.page.query_selector(name).content_frame()
+    view.find()
     view.frame.wait_for_selector("details[open] table tbody tr")
     assert "Plotly is not installed." in view.text(".notice")
