@@ -31,8 +31,14 @@ CASES = {
     ),
 }
 ABSTRACT = {"ReferenceReward", "Reward"}
-#: Read by networks, and tested with them.
-OF_NETWORKS = {"DialogScore", "MatchProbability", "Retrieval"}
+#: What networks make of captions, tested with networks.
+OF_NETWORKS = {
+    "DialogScore",
+    "KLPenalty",
+    "MatchProbability",
+    "Retrieval",
+    "Surprisal",
+}
 
 
 def episode(rows):
