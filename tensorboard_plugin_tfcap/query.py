@@ -20,7 +20,7 @@ _LONGEST = 500
 
 @dataclass(frozen=True)
 class Query:
-    """The arguments of the figure and its tables; see the README.
+    """The arguments of the figure and its tables.
 
     Args:
         source: `"points"`, `"scalars"`, or `None` for the first that is there.

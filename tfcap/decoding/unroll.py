@@ -51,7 +51,9 @@ def unroll(
         logits, state = speaker.step(words, state, training=training)
         if keep_states:
             states.append(ops.stop_gradient(state_vector(speaker, state)))
-        told = ops.stack([c[0] for c in columns], 1) if columns else None
+        told = None
+        if columns and restrictions.no_repeat_ngram:
+            told = ops.stack([shown for shown, *_ in columns], axis=1)
         logits = restrictions.apply(logits, told)
         vectors, ids = draw(logits)
         log_probs = token_log_probs(logits, ids) * alive

@@ -130,9 +130,10 @@ class SpeakerReport:
         scores = {name: float(s.corpus) for name, s in told.scores.items()}
         each = {name: np.asarray(s.each) for name, s in told.scores.items()}
         before = {k: a for k, a in self.absent.items() if k not in scores}
+        others = {k: v for k, v in self.scores.items() if k not in scores}
         return dataclasses.replace(
             self,
-            scores={**scores, **self.scores, **scores},
+            scores={**scores, **others},
             each={**self.each, **each},
             absent={**before, **told.absent},
         )
