@@ -7,7 +7,7 @@ import sys
 if sys.argv[:1] != ["-m"] or "tfcap.evaluate" not in sys.orig_argv:
     import keras
 
-    from tensorboard_plugin_tfcap.report import show_tradeoff
+    from tensorboard_plugin_tfcap.notebook import show_tradeoff
     from tfcap import data
     from tfcap import decoding
     from tfcap import layers

@@ -1,0 +1,47 @@
+"""The figure without TensorBoard and without a page."""
+
+
+def show_tradeoff(logdir, **options):
+    """The figure of a log, to look around in, such as in a notebook.
+
+    Args:
+        logdir: String or path, as TensorBoard takes it.
+        **options: Those of `query.Query`: `x` and `y`, metrics; `order`, a
+            parameter; `runs`, a regular expression; `seeds`, `"interval"`,
+            `"band"`, `"points"` or `"none"`; `at`, `"last"` or `"best"`;
+            `preset`, such as `"fig3"`; `refs`, `pareto`, `dark`; `along` and
+            `value`, a line; and so on.
+
+    Returns:
+        `plotly.graph_objects.Figure`.
+
+    Raises:
+        ImportError: If Plotly is not installed.
+        ValueError: If there is nothing to draw, or no such metric.
+
+    Example:
+
+    >>> import tempfile
+    >>> from tensorboard_plugin_tfcap.summary import TradeoffWriter
+    >>> folder = tempfile.mkdtemp()
+    >>> with TradeoffWriter(folder, "mine") as writer:
+    ...     writer.point(0, {"cider_d": 1.1, "r@10": 70.0})
+    >>> figure = tfcap.show_tradeoff(folder)
+    >>> figure.data[0].name, figure.layout.xaxis.title.text
+    ('mine', 'CIDEr-D \u2191')
+    """
+    # Imported here: who trains need not draw.
+    import plotly.graph_objects as go
+
+    from tensorboard_plugin_tfcap.figure_view import figure_view
+    from tensorboard_plugin_tfcap.query import Query
+    from tensorboard_plugin_tfcap.report import read_log
+    from tensorboard_plugin_tfcap.selection import select
+    from tensorboard_plugin_tfcap.sources import Sources
+
+    query = Query(**options)
+    source = Sources(read_log(logdir)).chosen(query.source)
+    found = figure_view(select(source.dataset(query), query))["figure"]
+    height = found["layout"]["meta"]["height"]
+    layout = {**found["layout"], **({"height": height} if height else {})}
+    return go.Figure({"data": found["data"], "layout": layout})
