@@ -77,8 +77,8 @@ class TradeoffWriter:
             or `"other"`) the name does not tell. Defaults to none: the names
             that this package uses are known.
         best_by: String, a metric: each point carries the best one so far, so
-            that it is known even where TensorBoard leaves out points.
-            Optional.
+            that it is known even where TensorBoard leaves out points. Not for
+            a run that is resumed: its best starts anew. Optional.
         split: String, what is measured on: points of several splits are on
             curves of their own. Optional.
 

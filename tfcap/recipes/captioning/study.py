@@ -186,7 +186,6 @@ class CaptioningStudy(Study):
             method,
             {k: v for k, v in zip(names, values) if v is not None},
             self.seed,
-            best_by="cider_d",
             split="validation",
         )
         return [

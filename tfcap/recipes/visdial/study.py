@@ -187,10 +187,10 @@ class DialogStudy(Study):
             return self._rank(rank, networks[role], "validation", verbose=0)
 
         ranking = "generative" if role == "generator" else "discriminative"
-        writer = self._points(name, ranking, "validation", best_by="mrr")
+        writer = self._points(name, ranking, "validation")
         return [RankingEvaluation(evaluate, writer=writer)]
 
-    def _points(self, row, ranking, split, **options):
+    def _points(self, row, ranking, split):
         """Writes points for the Trade-off tab of TensorBoard."""
         return TradeoffWriter(
             self.path(row, f"tradeoff_{split}_{ranking}"),
@@ -198,7 +198,6 @@ class DialogStudy(Study):
             {"ranking": ranking},
             self.seed,
             split=split,
-            **options,
         )
 
     def _rank(self, rank, network, split, verbose=None):
