@@ -1,8 +1,14 @@
 import os
 import pathlib
+import sys
+import textwrap
+import time
+import zipfile
 
 import hypothesis
 import pytest
+
+from tfcap.text.java.spice_files import MODELS as SPICE_MODELS
 
 # A busy machine is no failure.
 hypothesis.settings.register_profile("unhurried", deadline=None)
@@ -20,3 +26,69 @@ def shared_data():
     if not path.is_dir():
         pytest.skip("needs real data; set TFCAP_DATA to their folder")
     return path
+
+
+@pytest.fixture
+def fake_java(tmp_path, monkeypatch):
+    """Function that puts a `java` of given Python source on the PATH."""
+    folder = tmp_path / "bin"
+    folder.mkdir()
+    for name in ("TFCAP_JAVA", "TFCAP_SPICE_HOME", "JAVA_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("PATH", str(folder), prepend=":")
+    monkeypatch.setenv("TFCAP_CACHE", str(tmp_path / "cache"))
+
+    def make(source):
+        path = folder / "java"
+        path.write_text(f"#!{sys.executable} -S\n{textwrap.dedent(source)}")
+        path.chmod(0o755)
+        return path
+
+    return make
+
+
+@pytest.fixture
+def fake_package(tmp_path, monkeypatch):
+    """A pycocoevalcap in which the programs are empty files."""
+    folder = tmp_path / "site" / "pycocoevalcap"
+    for name in (
+        "__init__.py",
+        "meteor/meteor-1.5.jar",
+        "meteor/data/paraphrase-en.gz",
+        "spice/spice-1.0.jar",
+        "spice/lib/fst-2.47.jar",
+        "tokenizer/stanford-corenlp-3.4.1.jar",
+    ):
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.touch()
+    monkeypatch.delitem(sys.modules, "pycocoevalcap", raising=False)
+    monkeypatch.syspath_prepend(str(folder.parent))
+    return folder
+
+
+@pytest.fixture
+def gone():
+    """Function that waits for the end of a process whose id a file holds."""
+
+    def check(path):
+        status = pathlib.Path(f"/proc/{path.read_text().strip()}/status")
+        for _ in range(100):
+            if not status.exists() or "State:\tZ" in status.read_text():
+                return True
+            time.sleep(0.05)
+        return False
+
+    return check
+
+
+@pytest.fixture
+def spice_models(tmp_path, monkeypatch):
+    """Folder of SPICE's models, empty ones."""
+    folder = tmp_path / "models"
+    folder.mkdir()
+    for name in SPICE_MODELS:
+        with zipfile.ZipFile(folder / name, "w") as jar:
+            jar.writestr("a", "b")
+    monkeypatch.setenv("SEEN", str(tmp_path / "seen"))
+    return folder

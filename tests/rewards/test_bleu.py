@@ -31,6 +31,14 @@ def test_the_end_token_may_be_left_out():
     np.testing.assert_allclose(found, wanted, rtol=2e-5, atol=1e-7)
 
 
+def test_several_orders_are_weighted_and_added_up():
+    orders = [score(BLEU(k, jit_compile=False)) for k in (1, 2, 3)]
+    reward = BLEU(3, order_weights=(0.5, 0.0, 2.0), jit_compile=False)
+    wanted = 0.5 * orders[0] + 2.0 * orders[2]
+    np.testing.assert_allclose(score(reward), wanted, rtol=1e-5)
+    assert reward.name == "bleu"
+
+
 @pytest.mark.parametrize("method", ["none", "floor", "exp"])
 def test_effective_order_is_that_of_sacrebleu(method):
     sacrebleu = pytest.importorskip("sacrebleu")
@@ -81,3 +89,5 @@ def test_wrong_arguments_are_refused():
         BLEU(0)
     with pytest.raises(ValueError, match="`smoothing` must be one of"):
         BLEU(4, smoothing="laplace")
+    with pytest.raises(ValueError, match="each of BLEU-1 to BLEU-4"):
+        BLEU(order_weights=(1.0, 1.0))

@@ -1,5 +1,6 @@
 """Rewards: what is wanted of the words that were said."""
 
+from tfcap.rewards.bcmr import BCMR
 from tfcap.rewards.bleu import BLEU
 from tfcap.rewards.cider_d import CIDErD
 from tfcap.rewards.cider_r import CIDErR
@@ -8,10 +9,13 @@ from tfcap.rewards.dialog_score import DialogScore
 from tfcap.rewards.host_scorer import HostScorer
 from tfcap.rewards.kl_penalty import KLPenalty
 from tfcap.rewards.match_probability import MatchProbability
+from tfcap.rewards.meteor import METEOR
 from tfcap.rewards.pairwise_diversity import PairwiseDiversity
 from tfcap.rewards.reference_reward import ReferenceReward
 from tfcap.rewards.retrieval import Retrieval
 from tfcap.rewards.reward import Reward
 from tfcap.rewards.rouge_l import ROUGEL
+from tfcap.rewards.spice import SPICE
+from tfcap.rewards.spider import SPIDEr
 from tfcap.rewards.surprisal import Surprisal
 from tfcap.rewards.weighted_sum import WeightedSum

@@ -36,13 +36,17 @@ class BLEU(ReferenceReward):
             4-gram with a reference. Defaults to None.
         effective_order: Boolean, whether the mean is over those orders only
             that the caption is long enough for. Defaults to `False`.
+        order_weights: Sequence of `K` numbers: the reward is BLEU-1 to BLEU-K
+            so weighted and added up, at the cost of one. Defaults to None,
+            BLEU-K alone.
         count_eos: Boolean, whether the end token counts as a word. Defaults
             to `True`, see `tfcap.rewards.ReferenceReward`.
         references: String, the key of the references in the batch. Defaults
             to `"references"`.
         jit_compile: Boolean, see `tfcap.rewards.ReferenceReward`. Defaults to
             `True`.
-        name: String. Defaults to `"bleu_"` and the order.
+        name: String. Defaults to `"bleu_"` and the order, or `"bleu"` for
+            several.
 
     Example:
 
@@ -68,6 +72,7 @@ class BLEU(ReferenceReward):
         max_order=4,
         smoothing=None,
         effective_order=False,
+        order_weights=None,
         count_eos=True,
         references="references",
         jit_compile=True,
@@ -79,12 +84,18 @@ class BLEU(ReferenceReward):
                 f"max_order={max_order}."
             )
         check_smoothing(smoothing)
+        if order_weights is not None and len(order_weights) != max_order:
+            raise ValueError(
+                "`order_weights` must hold a number for each of BLEU-1 to "
+                f"BLEU-{max_order}. Received: order_weights={order_weights!r}. "
+                "Set `max_order` to their number."
+            )
         self.max_order = int(max_order)
         self.smoothing = smoothing
         self.effective_order = effective_order
-        super().__init__(
-            name or f"bleu_{max_order}", count_eos, references, jit_compile
-        )
+        self.order_weights = order_weights
+        name = name or ("bleu" if order_weights else f"bleu_{max_order}")
+        super().__init__(name, count_eos, references, jit_compile)
 
     def score(self, words, references, present):
         own = ngram_counts(words, words, self.max_order)
@@ -101,5 +112,10 @@ class BLEU(ReferenceReward):
             ),
             self.smoothing,
             self.effective_order,
-        )[..., -1]
+        )
+        if self.order_weights is None:
+            scores = scores[..., -1]
+        else:
+            weights = ops.convert_to_tensor(self.order_weights, "float32")
+            scores = ops.sum(scores * weights, axis=-1)
         return scores * ops.max(present, axis=-1, keepdims=True)

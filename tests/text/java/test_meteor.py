@@ -4,21 +4,11 @@ import time
 import numpy as np
 import pytest
 
+from tests.java_programs import METEOR as WORKING
 from tfcap.text import METEOR
 from tfcap.text import JavaError
 from tfcap.text import meteor
 
-#: Counts words, and gives each caption the number of its words in tenths.
-WORKING = """
-    import sys
-    for line in sys.stdin:
-        kind, *parts = line.rstrip("\\n").split(" ||| ")
-        if kind == "SCORE":
-            print(len(parts[-1].split()), len(parts) - 1, flush=True)
-        else:
-            words = [int(part.split()[0]) / 10 for part in parts]
-            print(*words, sum(words), sep="\\n", flush=True)
-"""
 CANDIDATES = [["a"], ["two", "cats"], ["c"] * 3]
 REFERENCES = [[["a"], ["the", "a"]], [["cats"]], [["c"]] * 5]
 

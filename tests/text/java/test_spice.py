@@ -1,44 +1,15 @@
 import pathlib
-import zipfile
 
 import numpy as np
 import pytest
 
+from tests.java_programs import SPICE as WORKING
 from tfcap.text import JavaError
 from tfcap.text import spice
 from tfcap.text.java.spice_files import MODELS
 
-#: Tells its version, then scores captions by their number of words, last one
-#: first.
-WORKING = """
-    import json, os, sys
-    if sys.argv[1] == "-version":
-        sys.stderr.write('openjdk version "VERSION"\\n')
-        sys.exit()
-    main = sys.argv.index("edu.anu.spice.SpiceScorer")
-    rows = json.load(open(sys.argv[main + 1]))
-    scores = [
-        {"image_id": row["image_id"],
-         "scores": {"All": {"f": len(row["test"].split()) / 10},
-                    "Color": {"f": None}}}
-        for row in rows[::-1]
-    ]
-    json.dump(scores, open(sys.argv[main + 3], "w"))
-    json.dump([sys.argv, rows], open(os.environ["SEEN"], "w"))
-"""
 CANDIDATES = [["a"], ["two", "c\nats"]]
 REFERENCES = [[["a"], ["the", "a"]], [["cats"]]]
-
-
-@pytest.fixture
-def models(tmp_path, monkeypatch):
-    folder = tmp_path / "models"
-    folder.mkdir()
-    for name in MODELS:
-        with zipfile.ZipFile(folder / name, "w") as jar:
-            jar.writestr("a", "b")
-    monkeypatch.setenv("SEEN", str(tmp_path / "seen"))
-    return folder
 
 
 def seen(tmp_path):
@@ -48,10 +19,12 @@ def seen(tmp_path):
 
 
 def test_scores_come_in_the_order_of_the_captions(
-    fake_java, fake_package, models, tmp_path
+    fake_java, fake_package, spice_models, tmp_path
 ):
     fake_java(WORKING.replace("VERSION", "1.8.0_312"))
-    scores = spice(CANDIDATES, REFERENCES, models, tmp_path / "kept", heap="1G")
+    scores = spice(
+        CANDIDATES, REFERENCES, spice_models, tmp_path / "kept", heap="1G"
+    )
     np.testing.assert_allclose(scores.each, [0.1, 0.3])
     assert scores.corpus == pytest.approx(0.2)
     command, rows = seen(tmp_path)
@@ -66,10 +39,10 @@ def test_scores_come_in_the_order_of_the_captions(
 
 
 def test_the_models_may_be_named_by_the_environment(
-    fake_java, fake_package, models, tmp_path, monkeypatch
+    fake_java, fake_package, spice_models, tmp_path, monkeypatch
 ):
     fake_java(WORKING.replace("VERSION", "11.0.2"))
-    monkeypatch.setenv("TFCAP_SPICE_HOME", str(models))
+    monkeypatch.setenv("TFCAP_SPICE_HOME", str(spice_models))
     monkeypatch.setattr("platform.machine", lambda: "x86_64")
     assert spice(CANDIDATES, REFERENCES).each[0] == 0.1
     assert seen(tmp_path)[0][-1] == str(tmp_path / "cache" / "spice")
@@ -78,10 +51,10 @@ def test_the_models_may_be_named_by_the_environment(
     assert "-cache" not in seen(tmp_path)[0]
 
 
-def test_models_in_place_are_found(fake_java, fake_package, models):
+def test_models_in_place_are_found(fake_java, fake_package, spice_models):
     fake_java(WORKING.replace("VERSION", "1.8.0_312"))
     for name in MODELS:
-        (models / name).rename(fake_package / "spice" / "lib" / name)
+        (spice_models / name).rename(fake_package / "spice" / "lib" / name)
     assert spice(CANDIDATES, REFERENCES, cache=None).each[0] == 0.1
 
 
@@ -94,24 +67,24 @@ def test_without_models_nothing_is_downloaded(fake_java, fake_package):
     assert "TFCAP_SPICE_HOME" in caught.value.cure
 
 
-def test_a_cut_off_download_is_told(fake_java, fake_package, models):
+def test_a_cut_off_download_is_told(fake_java, fake_package, spice_models):
     fake_java(WORKING.replace("VERSION", "1.8.0_312"))
-    (models / MODELS[1]).write_bytes(b"PK\x03\x04 and no more")
+    (spice_models / MODELS[1]).write_bytes(b"PK\x03\x04 and no more")
     with pytest.raises(JavaError, match="models.jar' is cut off or damaged"):
-        spice(CANDIDATES, REFERENCES, models)
+        spice(CANDIDATES, REFERENCES, spice_models)
 
 
 def test_a_java_that_cannot_write_the_scores_is_told_before_it_runs(
-    fake_java, fake_package, models, tmp_path
+    fake_java, fake_package, spice_models, tmp_path
 ):
     fake_java(WORKING.replace("VERSION", "17.0.15"))
     with pytest.raises(JavaError, match="Java 17 has no JavaScript engine"):
-        spice(CANDIDATES, REFERENCES, models)
+        spice(CANDIDATES, REFERENCES, spice_models)
     with pytest.raises(JavaError, match="no stanford.*; and Java 17.*Download"):
         spice(CANDIDATES, REFERENCES)
-    (models / "nashorn-core-15.4.jar").touch()
-    (models / "asm-9.5.jar").touch()
-    assert spice(CANDIDATES, REFERENCES, models).each[0] == 0.1
+    (spice_models / "nashorn-core-15.4.jar").touch()
+    (spice_models / "asm-9.5.jar").touch()
+    assert spice(CANDIDATES, REFERENCES, spice_models).each[0] == 0.1
     command, _ = seen(tmp_path)
     assert "java.base/java.lang=ALL-UNNAMED" in command
     assert "java.base/java.math=ALL-UNNAMED" in command
@@ -129,7 +102,9 @@ def test_a_java_that_cannot_write_the_scores_is_told_before_it_runs(
         ("import time; time.sleep(300)", "did not answer for 1 s"),
     ],
 )
-def test_failures_are_told(fake_java, fake_package, models, ending, reason):
+def test_failures_are_told(
+    fake_java, fake_package, spice_models, ending, reason
+):
     source = f"""
         import sys
         if sys.argv[1] == "-version":
@@ -139,15 +114,15 @@ def test_failures_are_told(fake_java, fake_package, models, ending, reason):
     """
     fake_java(source)
     with pytest.raises(JavaError, match=reason):
-        spice(CANDIDATES, REFERENCES, models, cache=None, timeout=1.0)
+        spice(CANDIDATES, REFERENCES, spice_models, cache=None, timeout=1.0)
 
 
 def test_a_java_without_version_and_a_cache_without_room_are_told(
-    fake_java, fake_package, models
+    fake_java, fake_package, spice_models
 ):
     fake_java("print('hello')")
     with pytest.raises(JavaError, match="does not tell its version .'hello'"):
-        spice(CANDIDATES, REFERENCES, models)
+        spice(CANDIDATES, REFERENCES, spice_models)
     fake_java(WORKING.replace("VERSION", "1.8.0"))
     with pytest.raises(JavaError, match="its cache cannot be made"):
-        spice(CANDIDATES, REFERENCES, models, cache="/dev/null/x")
+        spice(CANDIDATES, REFERENCES, spice_models, cache="/dev/null/x")

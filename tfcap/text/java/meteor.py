@@ -72,6 +72,13 @@ class METEOR:
         if process is not None:
             process.close()
 
+    def check(self):
+        """Raises a `JavaError` if Java or the program is missing.
+
+        Nothing is started.
+        """
+        self._command()
+
     def close(self):
         """Ends the program. A later call starts it again."""
         with self._lock:
@@ -141,13 +148,18 @@ class METEOR:
             ) from None
 
     def _start(self):
+        command, folder = self._command()
+        return JavaProcess(NAME, command, self.timeout, folder)
+
+    def _command(self):
+        """What to run, and the folder to run it in."""
         java = find_java(NAME, self.java)
         folder = find_package(NAME) / "meteor"
         program = find_file(NAME, folder / "meteor-1.5.jar")
         find_file(NAME, folder / "data" / "paraphrase-en.gz")
         command = [java, *LOCALE, f"-Xmx{self.heap}", "-jar", program]
         command += ["-", "-", "-stdio", "-l", "en", "-norm"]
-        return JavaProcess(NAME, command, self.timeout, folder)
+        return command, folder
 
 
 def meteor(candidates, references, java=None, heap="2G", timeout=300.0):

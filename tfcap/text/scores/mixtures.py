@@ -4,9 +4,11 @@ import numpy as np
 
 from tfcap.text.scores.scores import Scores
 
-#: Weights of BCMR.
-_BLEU = (0.5, 0.5, 1.0, 1.0)
-_CIDER_D, _METEOR, _ROUGE_L = 1.0, 5.0, 2.0
+#: Weights of BCMR; those of BLEU are of BLEU-1 to BLEU-4.
+BCMR_BLEU_WEIGHTS = (0.5, 0.5, 1.0, 1.0)
+BCMR_WEIGHTS = {"cider_d": 1.0, "meteor": 5.0, "rouge_l": 2.0}
+#: Weights of SPIDEr as a reward; the score is half of that.
+SPIDER_WEIGHTS = {"cider_d": 1.0, "spice": 1.0}
 
 
 def spider(cider_d, spice):
@@ -38,7 +40,11 @@ def spider(cider_d, spice):
       of SPIDEr, ICCV 2017. The paper trains on the sum; as a metric it is
       reported as the mean (aac-metrics and the DCASE challenges).
     """
-    return _mix("SPIDEr", {"cider_d": (cider_d, 0.5), "spice": (spice, 0.5)})
+    parts = {
+        "cider_d": (cider_d, SPIDER_WEIGHTS["cider_d"] / 2),
+        "spice": (spice, SPIDER_WEIGHTS["spice"] / 2),
+    }
+    return _mix("SPIDEr", parts)
 
 
 def bcmr(bleu, cider_d, meteor, rouge_l):
@@ -82,11 +88,11 @@ def bcmr(bleu, cider_d, meteor, rouge_l):
         )
     parts = {
         f"bleu[{k}]": (scores, weight)
-        for k, (scores, weight) in enumerate(zip(bleu, _BLEU))
+        for k, (scores, weight) in enumerate(zip(bleu, BCMR_BLEU_WEIGHTS))
     }
-    parts["cider_d"] = cider_d, _CIDER_D
-    parts["meteor"] = meteor, _METEOR
-    parts["rouge_l"] = rouge_l, _ROUGE_L
+    parts["cider_d"] = cider_d, BCMR_WEIGHTS["cider_d"]
+    parts["meteor"] = meteor, BCMR_WEIGHTS["meteor"]
+    parts["rouge_l"] = rouge_l, BCMR_WEIGHTS["rouge_l"]
     return _mix("BCMR", parts)
 
 

@@ -1,0 +1,95 @@
+import importlib.util
+import shutil
+
+import numpy as np
+import pytest
+
+import tests.testing as contract
+from tests import captions
+from tests.java_programs import METEOR as WORKING
+from tfcap import text
+from tfcap.rewards import BCMR
+from tfcap.rewards import METEOR
+
+BATCH = captions.Batch()
+PLAIN = {"jit_compile": False}
+
+
+def episode(rows=None):
+    return captions.episode(BATCH.human[slice(rows)])
+
+
+def test_values_are_the_score_of_the_same_captions(fake_java, fake_package):
+    fake_java(WORKING)
+    check_score()
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(
+    shutil.which("java") is None
+    or importlib.util.find_spec("pycocoevalcap") is None,
+    reason="needs Java and pycocoevalcap",
+)
+def test_with_the_program_itself_too():
+    check_score()
+
+
+def check_score():
+    table = captions.frequencies(count_eos=False)
+    said, human = BATCH.aligned(eos=False)
+    words = captions.VOCABULARY.tokens
+    spoken = [[words[i] for i in ids] for ids in said]
+    heard = [[[words[i] for i in ids] for ids in rows] for rows in human]
+    wanted = text.bcmr(
+        bleu=text.bleu(said, human),
+        cider_d=text.cider_d(said, human, document_frequencies=table),
+        meteor=text.meteor(spoken, heard),
+        rouge_l=text.rouge_l(said, human),
+    ).each
+    rollout, reward = (
+        captions.rollout(BATCH.tokens),
+        BCMR(table, captions.VOCABULARY, **PLAIN),
+    )
+    found, terms = reward.measure(rollout, episode())
+    np.testing.assert_allclose(np.ravel(found), wanted, rtol=1e-5, atol=1e-6)
+    assert [*terms] == ["bleu", "cider_d", "meteor", "rouge_l"]
+    alone = METEOR(captions.VOCABULARY)(rollout, episode())
+    np.testing.assert_array_equal(terms["meteor"], alone)
+
+
+def test_the_end_token_counts_where_the_table_counts_it(
+    fake_java, fake_package
+):
+    fake_java(WORKING)
+    for count_eos in (True, False):
+        table = captions.frequencies(count_eos=count_eos)
+        reward = BCMR(table, captions.VOCABULARY, **PLAIN)
+        for _, part in reward.weighted:
+            assert getattr(part, "count_eos", count_eos) == count_eos
+
+
+def test_it_is_a_reward_like_any_other(fake_java, fake_package):
+    fake_java(WORKING)
+    reward = BCMR(
+        captions.frequencies(),
+        captions.VOCABULARY,
+        smoothing="add_one",
+        **PLAIN,
+    )
+    rollout = captions.rollout(BATCH.tokens)
+
+    def some(rows):
+        return captions.episode(BATCH.human[rows])
+
+    contract.check_reward(reward, rollout, some, on_host=True)
+    assert reward.name == "bcmr" and not reward.differentiable
+
+
+def test_without_meteor_there_is_none():
+    with pytest.raises(text.JavaError, match="METEOR is absent.*Install"):
+        BCMR(captions.frequencies(), captions.VOCABULARY, java="/no/java")
+
+
+def test_another_vocabulary_is_refused():
+    with pytest.raises(ValueError, match="`vocabulary` must be"):
+        BCMR(captions.frequencies(), text.Vocabulary(["a"]), java="/no/java")

@@ -1,0 +1,85 @@
+"""BLEU, CIDEr-D, METEOR and ROUGE-L at once."""
+
+from tfcap.rewards.bleu import BLEU
+from tfcap.rewards.cider_d import CIDErD
+from tfcap.rewards.meteor import METEOR
+from tfcap.rewards.rouge_l import ROUGEL
+from tfcap.rewards.weighted_sum import WeightedSum
+from tfcap.text.scores.mixtures import BCMR_BLEU_WEIGHTS
+from tfcap.text.scores.mixtures import BCMR_WEIGHTS
+
+
+class BCMR(WeightedSum):
+    """A weighted sum of the scores of the COCO caption evaluation.
+
+    ```
+    reward = 0.5 * BLEU-1 + 0.5 * BLEU-2 + BLEU-3 + BLEU-4
+             + CIDEr-D + 5 * METEOR + 2 * ROUGE-L
+    ```
+
+    The score of `tfcap.text.bcmr()`. What is trained for one of its parts
+    learns what that part does not see; for all of them, less of it.
+
+    Args:
+        document_frequencies: `tfcap.text.DocumentFrequencies` of the training
+            corpus. Whether the end token counts is decided there, for all
+            parts but METEOR, which never sees it.
+        vocabulary: `tfcap.text.Vocabulary` of captions and references.
+        references: String, the key of the references in the batch. Defaults
+            to `"references"`.
+        smoothing: See `tfcap.rewards.BLEU`. Defaults to None.
+        java: String or path of a `java`, optional, see
+            `tfcap.rewards.METEOR`.
+        jit_compile: Boolean, see `tfcap.rewards.ReferenceReward`. Defaults to
+            `True`.
+        name: String. Defaults to `"bcmr"`.
+
+    Raises:
+        tfcap.text.JavaError: If METEOR cannot be had: no other score takes
+            its place.
+
+    Example:
+
+    >>> vocabulary = tfcap.text.Vocabulary(["two", "dogs", "play", "cats"])
+    >>> corpus = [[["two", "dogs", "play"]], [["two", "cats"]]]
+    >>> table = tfcap.text.DocumentFrequencies.from_references(
+    ...     corpus, vocabulary
+    ... )
+    >>> try:
+    ...     tfcap.rewards.BCMR(table, vocabulary, java="/no/java")
+    ... except tfcap.text.JavaError as error:
+    ...     print(error)
+    METEOR is absent: there is no Java at '/no/java'. Install a Java ...
+
+    Reference:
+
+    - Liu et al., Improved Image Captioning via Policy Gradient Optimization
+      of SPIDEr, ICCV 2017, who call the sum BCMR
+    """
+
+    def __init__(
+        self,
+        document_frequencies,
+        vocabulary,
+        references="references",
+        smoothing=None,
+        java=None,
+        jit_compile=True,
+        name="bcmr",
+    ):
+        document_frequencies.check_vocabulary(vocabulary)
+        shared = {"references": references, "jit_compile": jit_compile}
+        eos = {"count_eos": document_frequencies.count_eos}
+        bleu = BLEU(
+            smoothing=smoothing,
+            order_weights=BCMR_BLEU_WEIGHTS,
+            **eos,
+            **shared,
+        )
+        parts = {
+            "cider_d": CIDErD(document_frequencies, **shared),
+            "meteor": METEOR(vocabulary, references, java),
+            "rouge_l": ROUGEL(**eos, **shared),
+        }
+        weighted = [(BCMR_WEIGHTS[part], parts[part]) for part in parts]
+        super().__init__([(1.0, bleu), *weighted], name)

@@ -1,0 +1,72 @@
+"""CIDEr-D and SPICE at once."""
+
+from tfcap.rewards.cider_d import CIDErD
+from tfcap.rewards.spice import SPICE
+from tfcap.rewards.weighted_sum import WeightedSum
+from tfcap.text.scores.mixtures import SPIDER_WEIGHTS
+
+
+class SPIDEr(WeightedSum):
+    """The sum of CIDEr-D and SPICE.
+
+    CIDEr-D asks for fluency, SPICE for what is said of the image. It is twice
+    the score of `tfcap.text.spider()`, which is reported as a mean.
+
+    Args:
+        document_frequencies: `tfcap.text.DocumentFrequencies` of the training
+            corpus. Whether the end token counts is decided there; SPICE never
+            sees it.
+        vocabulary: `tfcap.text.Vocabulary` of captions and references.
+        references: String, the key of the references in the batch. Defaults
+            to `"references"`.
+        spice_home: String or path, optional, folder with the models of SPICE,
+            see `tfcap.text.spice()`.
+        java: String or path of a `java`, optional.
+        jit_compile: Boolean, see `tfcap.rewards.ReferenceReward`. Defaults to
+            `True`.
+        name: String. Defaults to `"spider"`.
+
+    Raises:
+        tfcap.text.JavaError: If SPICE cannot be had: no other score takes its
+            place.
+
+    Example:
+
+    >>> vocabulary = tfcap.text.Vocabulary(["two", "dogs", "play", "cats"])
+    >>> corpus = [[["two", "dogs", "play"]], [["two", "cats"]]]
+    >>> table = tfcap.text.DocumentFrequencies.from_references(
+    ...     corpus, vocabulary
+    ... )
+    >>> try:
+    ...     tfcap.rewards.SPIDEr(table, vocabulary, java="/no/java")
+    ... except tfcap.text.JavaError as error:
+    ...     print(error)
+    SPICE is absent: there is no Java at '/no/java'. Install a Java ...
+
+    Reference:
+
+    - Liu et al., Improved Image Captioning via Policy Gradient Optimization
+      of SPIDEr, ICCV 2017
+    """
+
+    def __init__(
+        self,
+        document_frequencies,
+        vocabulary,
+        references="references",
+        spice_home=None,
+        java=None,
+        jit_compile=True,
+        name="spider",
+    ):
+        document_frequencies.check_vocabulary(vocabulary)
+        parts = {
+            "cider_d": CIDErD(
+                document_frequencies,
+                references=references,
+                jit_compile=jit_compile,
+            ),
+            "spice": SPICE(vocabulary, references, spice_home, java=java),
+        }
+        weighted = [(SPIDER_WEIGHTS[part], parts[part]) for part in parts]
+        super().__init__(weighted, name)
