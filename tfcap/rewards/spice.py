@@ -26,7 +26,8 @@ class SPICE(HostScorer):
         references: String, the key of the references in the batch, integers
             of shape `(B, N, T)`. An image without any gives 0. Defaults to
             `"references"`.
-        home, cache, java, heap, timeout: See `tfcap.text.spice()`.
+        home, cache, java, heap: See `tfcap.text.spice()`.
+        timeout: Float, seconds that a step may take. Defaults to `600`.
         name: String. Defaults to `"spice"`.
 
     Raises:
@@ -56,7 +57,7 @@ class SPICE(HostScorer):
         cache="auto",
         java=None,
         heap="8G",
-        timeout=7200.0,
+        timeout=600.0,
         name="spice",
     ):
         options = {"home": home, "cache": cache, "java": java, "heap": heap}

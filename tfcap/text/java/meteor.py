@@ -1,6 +1,7 @@
 """METEOR 1.5, computed by its authors' program."""
 
 import threading
+import weakref
 from collections.abc import Callable
 
 import numpy as np
@@ -66,11 +67,6 @@ class METEOR:
 
     def __exit__(self, *error):
         self.close()
-
-    def __del__(self):
-        process = getattr(self, "_process", None)
-        if process is not None:
-            process.close()
 
     def check(self):
         """Raises a `JavaError` if Java or the program is missing.
@@ -149,7 +145,10 @@ class METEOR:
 
     def _start(self):
         command, folder = self._command()
-        return JavaProcess(NAME, command, self.timeout, folder)
+        process = JavaProcess(NAME, command, self.timeout, folder)
+        # With this scorer, and before Python takes itself apart.
+        weakref.finalize(self, process.close)
+        return process
 
     def _command(self):
         """What to run, and the folder to run it in."""
