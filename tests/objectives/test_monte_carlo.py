@@ -98,12 +98,12 @@ def even_speaker():
     return speaker
 
 
-def expected_gradient(speaker, told, p, **options):
+def expected_gradient(speaker, told, p, reward=None, **options):
     """Of an estimator, over everything that can be said."""
-    objective = ScoreFunction(Worth(), told, **options)
+    objective = ScoreFunction(reward or Worth(), told, **options)
     with tf.GradientTape() as tape:
         losses, _ = objective.values(Episode(speaker, tiny.batch(len(p))))
-        expected = ops.sum(p * losses[:, 0])
+        expected = ops.sum(p * ops.mean(losses, axis=1))
     return tape.gradient(expected, speaker.table.value).numpy()
 
 

@@ -8,11 +8,14 @@ import numpy as np
 import tensorflow as tf
 
 from tests import tiny
+from tests.objectives.test_score_function import Worth
 from tfcap.decoding import Decoder
 from tfcap.decoding import Rollout
 from tfcap.models import CaptionEvaluator
 from tfcap.objectives import Episode
 from tfcap.objectives import Judging
+from tfcap.objectives import LeaveOneOutBaseline
+from tfcap.objectives import ScoreFunction
 from tfcap.ops import sequence_mask
 
 HALVES = (slice(0, 3), slice(3, 4))
@@ -79,9 +82,37 @@ def judging(strategy):
         np.testing.assert_allclose(total, wanted, rtol=1e-4, atol=1e-6)
 
 
+def health(strategy):
+    """What is logged of a reward is of the samples of all replicas."""
+    with strategy.scope():
+        speaker = tiny.TableSpeaker()
+    absent = HUMAN.copy()
+    absent[1] = 0
+
+    def function(human, said):
+        inputs = {"rows": tf.zeros((tf.shape(human)[0], 1))}
+        decoder = Said(said)
+        decoder.num_samples = 2
+        objective = ScoreFunction(Worth(), decoder, LeaveOneOutBaseline())
+        inputs["references"] = human
+        return objective.loss(Episode(speaker, inputs))[1]
+
+    with tf.device("CPU:0"):
+        whole = function(tf.constant(absent), tf.constant(SAID))
+    graph = tf.function(lambda *x: strategy.run(function, args=x))
+    found = graph(*(per_replica(strategy, x) for x in (absent, SAID)))
+    if "worth_flat_groups" not in whole or not whole["worth_std"] > 0.01:
+        raise SystemExit("health: little to compare")
+    for key, wanted in whole.items():
+        values = strategy.experimental_local_results(found[key])
+        np.testing.assert_allclose(np.mean(values), wanted, 1e-4, 1e-6)
+
+
 if __name__ == "__main__":
     tf.config.set_logical_device_configuration(
         tf.config.list_physical_devices("CPU")[0],
         [tf.config.LogicalDeviceConfiguration()] * 2,
     )
-    judging(tf.distribute.MirroredStrategy(["CPU:0", "CPU:1"]))
+    strategy = tf.distribute.MirroredStrategy(["CPU:0", "CPU:1"])
+    judging(strategy)
+    health(strategy)

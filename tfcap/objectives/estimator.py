@@ -28,6 +28,10 @@ class Estimator(Objective):
         names = [(key, f"{key}_std") for key in self.parts_of_reward]
         return ("", *(name for pair in names for name in pair))
 
+    def deviating(self):
+        """Keys of the values whose standard deviation is logged as well."""
+        return self.parts_of_reward
+
     def parts(self):
         """The Keras layers held: word channels, learned baselines."""
         return ()
@@ -40,25 +44,40 @@ class Estimator(Objective):
 
         Returns:
             Float tensor of shape `(B, S)`, and a dict of float tensors of
-            shape `(B, S)` to log their means; the empty key logs under the
-            estimator's own name.
+            shape `(B, S)`, or of a shape that `mask()` knows, to log their
+            means; the empty key logs under the estimator's own name.
         """
         raise NotImplementedError
+
+    def mask(self, values, episode):
+        """What counts of values: those of rows with a human word.
+
+        Args:
+            values: Float tensor, first axis `B`.
+            episode: `tfcap.objectives.Episode`.
+
+        Returns:
+            Float tensor of the shape of `values`.
+        """
+        shape = (-1, *[1] * (len(values.shape) - 1))
+        present = ops.reshape(episode.present, shape)
+        return ops.broadcast_to(present, ops.shape(values))
 
     def term(self, episode):
         """This replica's share of the mean loss, and means to log."""
         losses, logged = self.values(episode)
-        mask = ops.broadcast_to(episode.present[:, None], ops.shape(losses))
         logs = {}
         for key, value in logged.items():
-            value = ops.stop_gradient(
-                ops.broadcast_to(value, ops.shape(losses))
-            )
+            value = ops.stop_gradient(value)
+            if len(value.shape) == 2:
+                value = ops.broadcast_to(value, ops.shape(losses))
+            mask = self.mask(value, episode)
             share = mean_over_replicas(value, mask)
             logs[key] = share * num_replicas()
-            if key in self.parts_of_reward:
-                logs[f"{key}_std"] = _deviation(value, share, mask)
-        return mean_over_replicas(losses, mask), logs
+            if key in self.deviating():
+                name = f"{key}_std" if key else "std"
+                logs[name] = _deviation(value, share, mask)
+        return mean_over_replicas(losses, self.mask(losses, episode)), logs
 
 
 def _deviation(values, share, mask):

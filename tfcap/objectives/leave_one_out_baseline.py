@@ -2,6 +2,8 @@
 
 from keras import ops
 
+from tfcap.objectives.several_samples import check_several
+
 
 class LeaveOneOutBaseline:
     """The mean reward of a row's other samples.
@@ -18,12 +20,9 @@ class LeaveOneOutBaseline:
     """
 
     def __call__(self, rewards, episode):
-        samples = rewards.shape[1]
-        if samples < 2:
-            raise ValueError(
-                "LeaveOneOutBaseline needs at least 2 samples of each row. "
-                f"Received: rewards of shape {tuple(rewards.shape)}. Set "
-                "`num_samples` of the decoder."
-            )
-        total = ops.sum(rewards, axis=1, keepdims=True)
-        return (total - rewards) / (samples - 1)
+        check_several(rewards, "LeaveOneOutBaseline")
+        # From the first one on: of equal numbers, the mean is that number.
+        first = rewards[:, :1]
+        above = rewards - first
+        total = ops.sum(above, axis=1, keepdims=True)
+        return first + (total - above) / (rewards.shape[1] - 1)

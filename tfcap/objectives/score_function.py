@@ -3,6 +3,11 @@
 from keras import ops
 
 from tfcap.objectives.estimator import Estimator
+from tfcap.objectives.reward_health import check_parts
+from tfcap.objectives.reward_health import flat_groups
+from tfcap.objectives.reward_health import health_keys
+from tfcap.objectives.reward_health import health_of_words
+from tfcap.objectives.several_samples import check_several
 from tfcap.ops import masked_mean
 from tfcap.ops import mean_over_replicas
 from tfcap.ops import sum_over_replicas
@@ -23,6 +28,21 @@ class ScoreFunction(Estimator):
 
     With `credit`, every word has a reward of its own in the place of its
     sequence's.
+
+    Beside the reward's mean over sequences, and that of its parts, are
+    logged, under the estimator's name and
+
+    - `std`: deviation of the reward over sequences;
+    - `length`: words of a sequence, the end token included;
+    - `clipped`: share of sequences that reach `T` words without an end;
+    - `entropy`: mean of `-log p` of the words that were drawn, in nats; of
+      words that a decoder searches or is given, their surprise;
+    - `flat_groups`: share of rows whose samples have equal rewards, from which
+      a baseline of these leaves nothing to learn. Where `num_samples` of the
+      decoder is 2 or more;
+    - `baseline`, `advantage` and `advantage_std`: means, and the deviation of
+      the advantages before `standardize`, over all words where they are of
+      words. Where there is a baseline.
 
     Args:
         reward: `tfcap.rewards.Reward`.
@@ -77,6 +97,8 @@ class ScoreFunction(Estimator):
                 f"normalize={normalize!r}."
             )
         super().__init__(name or reward.name, reward.terms)
+        self.health = health_keys(decoder, baseline)
+        check_parts(reward, self.health)
         self.reward = reward
         self.decoder = decoder
         self.baseline = baseline
@@ -89,6 +111,18 @@ class ScoreFunction(Estimator):
         learned = getattr(self.baseline, "layers", ())
         return (*(() if channel is None else (channel,)), *learned)
 
+    def log_keys(self):
+        return (*super().log_keys(), *self.health)
+
+    def deviating(self):
+        return ("", "advantage", *self.parts_of_reward)
+
+    def mask(self, values, episode):
+        mask = super().mask(values, episode)
+        if len(values.shape) == 2:
+            return mask
+        return mask * self.counted(episode.rollout(self.decoder))
+
     def values(self, episode):
         rollout = episode.rollout(self.decoder)
         if not rollout.discrete:
@@ -100,7 +134,12 @@ class ScoreFunction(Estimator):
                 "Categorical, or Pathwise with a differentiable reward."
             )
         rewards, terms = self.reward.measure(rollout.stop_gradient(), episode)
+        log_probs = episode.log_probs(rollout)
         logs = {"": rewards, **terms}
+        logs = {k: _per_sequence(x, rollout.mask) for k, x in logs.items()}
+        if "flat_groups" in self.health:
+            logs["flat_groups"] = flat_groups(logs[""])
+        logs |= health_of_words(rollout, log_probs, episode.speaker.eos)
         if self.credit is not None:
             rewards = self.credit(rewards, episode, self.reward, self.decoder)
         advantage, baseline = rewards, None
@@ -108,22 +147,27 @@ class ScoreFunction(Estimator):
             baseline = self.baseline(rewards, episode)
             advantage = _less(rewards, baseline)
             logs["advantage"] = advantage
+            # As it applies: of every sequence, or every word.
+            logs["baseline"] = _less(rewards, advantage)
         if self.standardize:
             advantage = advantage / _spread(rewards)
-        logs = {k: _per_sequence(x, rollout.mask) for k, x in logs.items()}
-        if len(advantage.shape) == 2:
-            advantage = advantage[..., None]
-        log_probs = episode.log_probs(rollout)
-        advantage = ops.stop_gradient(ops.cast(advantage, log_probs.dtype))
         counted = self.counted(rollout)
-        losses = -ops.sum(advantage * log_probs * counted, axis=-1)
-        if self.normalize == "token":
-            losses = losses / self._mean_length(counted, episode)
-        elif self.normalize == "constant":
-            losses = losses / counted.shape[-1]
+        losses = -self._scores(advantage, log_probs, counted, episode)
         if hasattr(self.baseline, "losses"):
             losses = losses + self.baseline.losses(rewards, baseline, counted)
         return losses, logs
+
+    def _scores(self, advantage, log_probs, counted, episode):
+        """Advantages times normalised log probabilities: `(B, S)`."""
+        if len(advantage.shape) == 2:
+            advantage = advantage[..., None]
+        advantage = ops.stop_gradient(ops.cast(advantage, log_probs.dtype))
+        scores = ops.sum(advantage * log_probs * counted, axis=-1)
+        if self.normalize == "token":
+            return scores / self._mean_length(counted, episode)
+        if self.normalize == "constant":
+            return scores / counted.shape[-1]
+        return scores
 
     def counted(self, rollout):
         """The words whose log probabilities count: `(B, S, T)`.
@@ -153,12 +197,7 @@ def _less(rewards, baseline):
 
 def _spread(rewards):
     """Deviation over the samples of a row."""
-    if rewards.shape[1] < 2:
-        raise ValueError(
-            "`standardize` needs at least 2 samples of each row. Received: "
-            f"rewards of shape {tuple(rewards.shape)}. Set `num_samples` of "
-            "the decoder."
-        )
+    check_several(rewards, "`standardize`")
     return ops.std(rewards, axis=1, keepdims=True) + 1e-6
 
 

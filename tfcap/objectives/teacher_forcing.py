@@ -35,6 +35,12 @@ class TeacherForcing(ScoreFunction):
             name=name,
         )
 
+    def log_keys(self):
+        return ("",)
+
+    def deviating(self):
+        return ()
+
     def counted(self, rollout):
         if rollout.given is None:
             return rollout.mask

@@ -1,0 +1,167 @@
+import keras
+import numpy as np
+import pytest
+
+from tests import tiny
+from tests.objectives.test_monte_carlo import Told
+from tests.objectives.test_score_function import Worth
+from tests.objectives.test_score_function import decoder
+from tfcap.decoding import MixedPrefix
+from tfcap.objectives import Episode
+from tfcap.objectives import LeaveOneOutBaseline
+from tfcap.objectives import MonteCarlo
+from tfcap.objectives import PrefixBaseline
+from tfcap.objectives import RunningMeanBaseline
+from tfcap.objectives import ScoreFunction
+from tfcap.objectives import TeacherForcing
+from tfcap.rewards import Constant
+from tfcap.training import Game
+from tfcap.training import ObjectiveModel
+from tfcap.training import Player
+
+SAID = np.array(
+    [
+        [[3, 4, 2], [4, 2, 0], [3, 3, 4]],
+        [[4, 3, 2], [4, 3, 2], [4, 3, 2]],
+        [[3, 2, 0], [4, 4, 4], [2, 0, 0]],
+        # Of a row without a human word, nothing counts.
+        [[3, 3, 3], [3, 3, 3], [3, 3, 3]],
+    ]
+)
+HUMAN = [[[3, 2]], [[4, 2]], [[3, 2]], [[0, 0]]]
+
+
+class Known(Told):
+    """Says what it is told, as so many samples."""
+
+    def __init__(self, tokens):
+        super().__init__(tokens)
+        self.num_samples = self.tokens.shape[1]
+
+
+def logged(objective, human=HUMAN):
+    episode = Episode(tiny.TableSpeaker(1), tiny.batch(len(human), human))
+    _, logs = objective.loss(episode)
+    assert set(logs) == set(objective.log_names())
+    return {k.removeprefix("worth_"): float(v) for k, v in logs.items()}
+
+
+def test_all_is_as_by_a_loop():
+    objective = ScoreFunction(Worth(), Known(SAID), LeaveOneOutBaseline())
+    found, there = logged(objective), SAID[:3]
+    table = keras.ops.convert_to_numpy(tiny.TableSpeaker(1).table)
+    rewards = np.array([[_worth(r) for r in row] for row in there])
+    baseline = (rewards.sum(1, keepdims=True) - rewards) / 2
+    surprise = [
+        -np.log(tiny.probability(table, r)) for r in there.reshape(9, 3)
+    ]
+    words = np.count_nonzero(there)
+    wanted = {
+        "worth": rewards.mean(),
+        "std": rewards.std(),
+        "length": words / 9,
+        "clipped": 2 / 9,
+        "entropy": np.sum(surprise) / words,
+        "flat_groups": 1 / 3,
+        "baseline": baseline.mean(),
+        "advantage": 0.0,
+        "advantage_std": (rewards - baseline).std(),
+    }
+    assert found.keys() == wanted.keys()
+    for key, value in wanted.items():
+        np.testing.assert_allclose(found[key], value, rtol=1e-4, atol=1e-6)
+
+
+def _worth(words):
+    worth = {0: 0.0, 2: 0.5, 3: 2.0, 4: -1.0}
+    return sum(worth[w] for w in words) + 3.0 * (words[0] == words[1])
+
+
+def test_what_is_of_words_is_a_mean_over_words():
+    credit = np.random.default_rng(0).normal(size=SAID.shape)
+
+    def told(rewards, episode, reward, decoder):
+        return credit.astype("float32")
+
+    objective = ScoreFunction(
+        Worth(), Told(SAID), PrefixBaseline(), credit=told
+    )
+    found = logged(objective)
+    before = np.pad(credit, [(0, 0), (0, 0), (1, 0)])[..., :-1]
+    counts = SAID > 0
+    counts[3] = False
+    advantage = (credit - before)[counts]
+    for key, wanted in {
+        "baseline": before[counts].mean(),
+        "advantage": advantage.mean(),
+        "advantage_std": advantage.std(),
+    }.items():
+        np.testing.assert_allclose(found[key], wanted, rtol=1e-4)
+    np.testing.assert_allclose(found["worth"], logged(_plain())["worth"])
+
+
+def _plain():
+    return ScoreFunction(Worth(), Told(SAID))
+
+
+def test_what_cannot_be_known_is_not_logged():
+    # Without a baseline there is none; of one sample, or of as many as there
+    # are references, no groups are known.
+    assert set(logged(_plain())) == {
+        "worth",
+        *("std", "length", "clipped", "entropy"),
+    }
+    mixed = MixedPrefix(1, 3)
+    assert "flat_groups" not in logged(ScoreFunction(Worth(), mixed))
+    assert set(logged(TeacherForcing())) == {"teacher_forcing"}
+
+
+def test_one_number_is_the_baseline_of_all():
+    objective = ScoreFunction(Worth(), Told(SAID), RunningMeanBaseline())
+    found = logged(objective)
+    assert found["baseline"] == 0.0
+    assert found["advantage_std"] == found["std"]
+
+
+def test_only_drawn_words_surprise():
+    speaker, mixed = tiny.TableSpeaker(1), MixedPrefix(3, 3)
+    human = [[[3, 4, 2]]]
+    objective = ScoreFunction(Worth(), mixed)
+    inputs = tiny.batch(1, human)
+    _, logs = objective.loss(Episode(speaker, inputs))
+    assert logs["worth_entropy"] == 0.0 and logs["worth_length"] == 3.0
+    mixed.prefix.assign(0)
+    _, logs = objective.loss(Episode(speaker, inputs))
+    assert logs["worth_entropy"] > 0.0
+
+
+def test_training_tracks_all_of_it(capsys):
+    speaker, samples = tiny.TableSpeaker(), decoder(2)
+    objective = ScoreFunction(
+        Worth(), samples, PrefixBaseline(), credit=MonteCarlo(1)
+    )
+    names = set(objective.log_names())
+    assert {"worth_advantage", "worth_flat_groups"} < names
+    model = ObjectiveModel(objective, speaker)
+    model.compile(keras.optimizers.SGD(0.1))
+    data = tiny.batch(8)
+    history = model.fit(data, epochs=2, batch_size=4).history
+    assert set(history) == {"loss", *names}
+    assert "worth_clipped" in capsys.readouterr().out
+    game = Game(
+        speaker, {"one": Player(speaker, objective, keras.optimizers.SGD(0.1))}
+    )
+    game.compile()
+    history = game.fit(data, batch_size=4).history
+    assert set(history) == {"one_loss", *(f"one_{name}" for name in names)}
+    assert all(np.isfinite(v).all() for v in history.values())
+    assert "one_worth_advantage_std" in capsys.readouterr().out
+
+
+def test_a_part_of_a_reward_may_not_be_named_as_what_is_logged():
+    class Length(Constant):
+        name = "length"
+
+    ScoreFunction(Length(), decoder())
+    with pytest.raises(ValueError, match="`reward` must have parts.*'length'"):
+        ScoreFunction(Length() + Worth(), decoder())
