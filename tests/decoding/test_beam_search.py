@@ -26,15 +26,20 @@ def test_wide_beams_find_the_most_likely_captions_of_all(seed):
         )
 
 
-def test_a_length_penalty_ranks_by_the_mean():
-    speaker = tiny.TableSpeaker(3)
+@pytest.mark.parametrize("alpha", [0.5, 1.0, 2.0])
+def test_a_length_penalty_ranks_by_the_score_over_a_power_of_the_length(alpha):
+    speaker = tiny.TableSpeaker(2)
     table = ops.convert_to_numpy(speaker.table)
-    found = search(speaker, width=5, max_length=3, length_penalty=1.0)
-    for caption, score in zip(np.array(found.tokens)[0], found.scores[0]):
-        if score > -1e6:
-            length = (caption != 0).sum()
-            expected = np.log(tiny.probability(table, caption)) / length
-            np.testing.assert_allclose(score, expected, rtol=1e-4)
+    found = search(speaker, width=5, max_length=3, length_penalty=alpha)
+    plain = search(speaker, width=5, max_length=3)
+    for row in range(2):
+        captions = np.array(plain.tokens)[row]
+        logs = np.log([tiny.probability(table, c) for c in captions])
+        scores = logs / (captions != 0).sum(axis=-1) ** alpha
+        best = np.argsort(-scores)
+        np.testing.assert_array_equal(found.tokens[row], captions[best])
+        np.testing.assert_allclose(found.scores[row], scores[best], rtol=1e-4)
+    assert (np.array(found.tokens) != np.array(plain.tokens)).any()
 
 
 def test_one_beam_is_greedy():

@@ -14,10 +14,14 @@ from tfcap.data import FeatureWriter
 from tfcap.data import build_caption_vocabulary
 from tfcap.data import load_captions
 from tfcap.decoding import BeamSearch
+from tfcap.decoding import Greedy
+from tfcap.decoding import Sample
+from tfcap.layers import Categorical
 from tfcap.models import RetrievalListener
 from tfcap.models import ShowTellSpeaker
 from tfcap.recipes.captioning import evaluate
 from tfcap.training import SpeakerReport
+from tfcap.training import evaluate_diversity
 from tfcap.training import evaluate_speaker
 
 LENGTH = 5
@@ -162,6 +166,38 @@ def test_all_that_can_be_asked_for(run, world, tmp_path):
     assert {"fixed_r@1", "novelty", "cider"} < {*report.result()}
 
 
+@pytest.mark.parametrize(
+    ("arguments", "decoder", "several", "title"),
+    [
+        (
+            ["--several=3", "--top-k=4", "--seed=7"],
+            Greedy(LENGTH, suppress=(3,)),
+            Sample(Categorical(seed=7), 3, LENGTH, suppress=(3,), top_k=4),
+            "3 random captions of every image",
+        ),
+        (
+            ["--several=4", "--beam=4", "--groups=2", "--length-penalty=1"],
+            *[BeamSearch(4, LENGTH, 1.0, suppress=(3,), groups=2)] * 2,
+            "4 beams of every image",
+        ),
+    ],
+)
+def test_several_captions_are_told_beside_the_report(
+    run, world, tmp_path, capsys, arguments, decoder, several, title
+):
+    out = tmp_path / "out.json"
+    assert run("--split=test", "--json", out, *arguments) == 0
+    report = directly(world, decoder=decoder)
+    # Chance is drawn batch by batch: one, as the command has it.
+    found = evaluate_diversity(
+        world["speaker"], world["batches"], several, batch_size=6
+    )
+    table = f"{report.table()}\n\n{title}\n{found.table()}\n"
+    assert capsys.readouterr().out == table
+    scores = {**report.result(), **found.scores}
+    assert SpeakerReport.load(out).result() == pytest.approx(scores)
+
+
 def test_features_are_prepared_as_for_training(run, world, tmp_path):
     out = tmp_path / "out.json"
     more = ["--pooled", "--standardize=train", "--json", out]
@@ -212,6 +248,7 @@ def test_a_metric_that_is_asked_for_and_absent_is_a_failure(run, capsys):
         (["--split=test"], {"vocabulary": "captions.json"}, "other JSON"),
         (["--split=test", "--json=/no/out.json"], {}, "`--json` must be"),
         (["--split=test", "--import=no_such_module"], {}, "no_such_module"),
+        (["--split=test", "--groups=2"], {}, "`--groups` must come with"),
         (["--split=test", "--max-length=1"], {}, "`max_length` must be"),
     ],
 )

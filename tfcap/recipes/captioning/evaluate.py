@@ -7,11 +7,14 @@ CAPTIONS is a file of Karpathy's, an annotation file of COCO, or the token
 file of Flickr8k or Flickr30k. FEATURES.h5 is what
 `tfcap.data.extract_features()` writes. Prints how natural and how informative
 the captions are; `--json OUT.json` writes the scores and every caption with
-the rank at which the listener finds its image. Exit status: 0; 1 if a metric
-that was asked for by name is absent; 2 if a file is not as it should be.
+the rank at which the listener finds its image. `--several 5` also tells how
+good and how different five random captions of every image are, or, with
+`--beam 5`, five beams. Exit status: 0; 1 if a metric that was asked for by
+name is absent; 2 if a file or an option is not as it should be.
 """
 
 import argparse
+import dataclasses
 import functools
 import importlib
 import os
@@ -30,11 +33,12 @@ from tfcap.data import load_features
 from tfcap.data import load_flickr_captions
 from tfcap.data import read_image_ids
 from tfcap.data import standardize_features
-from tfcap.decoding import BeamSearch
-from tfcap.decoding import Greedy
 from tfcap.decoding import Speaker
+from tfcap.recipes.captioning.decoder_options import add_decoder_options
+from tfcap.recipes.captioning.decoder_options import decoders
 from tfcap.text import Vocabulary
 from tfcap.text.evaluation import METRICS
+from tfcap.training import evaluate_diversity
 from tfcap.training import evaluate_speaker
 
 _LISTENER = ("embed_images", "embed_texts")
@@ -82,9 +86,7 @@ def _parser():
         help="give every feature mean 0 and deviation 1 over this split, as "
         "for training, such as train+restval",
     )
-    add("--max-length", type=int, default=16, help="words with the end token")
-    add("--beam", type=int, help="width of a beam search; without it, greedy")
-    add("--say-unknown", action="store_true", help="allow the unknown word")
+    add_decoder_options(parser)
     add(
         "--metrics",
         type=_metrics,
@@ -142,6 +144,7 @@ def _run(options):
     if options.module:
         importlib.import_module(options.module)
     vocabulary = Vocabulary.load(options.vocabulary)
+    decoder, several = decoders(options, vocabulary.unk)
     batches = _batches(options, vocabulary)
     speaker = _load(options.speaker, "SPEAKER")
     if not isinstance(speaker, Speaker):
@@ -159,20 +162,27 @@ def _run(options):
     if options.training:
         split = _split(options, options.training)
         training = [text for texts in split.captions for text in texts]
+    # Written to a file, a progress bar is many lines.
+    verbose = int(sys.stdout.isatty() and not options.quiet)
     report = evaluate_speaker(
         speaker,
         listeners.pop(""),
         batches,
-        decoder=_decoder(options, vocabulary),
+        decoder=decoder,
         metrics=options.metrics,
         training_captions=training,
         other_listeners=listeners,
         java=options.java,
         spice_home=options.spice_home,
-        # Written to a file, a progress bar is many lines.
-        verbose=int(sys.stdout.isatty() and not options.quiet),
+        verbose=verbose,
     )
     print(report.table())
+    if several is not None:
+        found = evaluate_diversity(speaker, batches, several, verbose=verbose)
+        kind = "random captions" if options.beam is None else "beams"
+        print(f"\n{options.several} {kind} of every image\n{found.table()}")
+        scores = {**report.scores, **found.scores}
+        report = dataclasses.replace(report, scores=scores)
     if options.json:
         report.save(options.json)
     return int(any(name in report.absent for name in options.metrics))
@@ -208,13 +218,6 @@ def _features(options, image_ids):
     # Float16, as features are kept, would round the mean.
     parts = [np.asarray(features[some], "float32") for some in rows]
     return np.concatenate([x.mean(axis=1, keepdims=True) for x in parts])
-
-
-def _decoder(options, vocabulary):
-    suppress = () if options.say_unknown else (vocabulary.unk,)
-    if options.beam:
-        return BeamSearch(options.beam, options.max_length, suppress=suppress)
-    return Greedy(options.max_length, suppress=suppress)
 
 
 def _listener(path, vocabulary):
