@@ -64,6 +64,42 @@ def test_goes_on_from_where_every_beginning_left_the_speaker(kind):
     np.testing.assert_array_equal(mask, sequence_mask(tokens, speaker.eos))
 
 
+@pytest.mark.parametrize("beginnings", [(0,), (1, 3), (4,)])
+def test_only_what_is_wanted_is_continued(beginnings):
+    rows = []
+
+    class Counting(tiny.TableSpeaker):
+        def step(self, words, state, training=False):
+            rows.append(words.shape[0])
+            return super().step(words, state, training)
+
+    def end_late(logits):
+        return logits, ops.full(logits.shape[:1], 3, "int32")
+
+    speaker, told = Counting(), np.full((2, 1, 6), 4, "int32")
+    state = speaker.begin(tiny.batch(2))
+    wanted = continued(speaker, state, told, end_late)
+    rows.clear()
+    found = continued(speaker, state, told, end_late, beginnings=beginnings)
+    for some, every in zip(found, wanted, strict=True):
+        np.testing.assert_array_equal(some, every[:, :, list(beginnings)])
+    # Two captions are read up to the last beginning, and each beginning has
+    # two branches each from then on.
+    read = [2 * (t <= beginnings[-1] + 1) for t in range(6)]
+    branches = [4 * sum(t > b + 1 for b in beginnings) for t in range(6)]
+    assert rows == list(np.add(read, branches))
+
+
+@pytest.mark.parametrize("beginnings", [(), (1, 0), (2,), (-1, 0)])
+def test_beginnings_that_are_none_are_refused(beginnings):
+    speaker, told = tiny.TableSpeaker(), np.full((1, 1, 3), 4, "int32")
+    state = speaker.begin(tiny.batch(1))
+    with pytest.raises(ValueError, match="`beginnings` must be places"):
+        Sample().continuations(
+            speaker, state, Rollout(told, None), beginnings=beginnings
+        )
+
+
 def test_a_graph_gives_the_same_for_any_number_of_rows():
     speaker = speakers.speaker("att2in")
     batch = speakers.batch(images=4)

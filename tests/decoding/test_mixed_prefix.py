@@ -107,3 +107,12 @@ def test_the_prefix_may_be_annealed():
 def test_what_is_no_number_of_words_is_refused(prefix):
     with pytest.raises(ValueError, match="`prefix` must be a number"):
         MixedPrefix(prefix)
+
+
+def test_states_are_kept_for_who_asks():
+    speaker = tiny.TableSpeaker(1)
+    for keep in (False, True):
+        mixed = MixedPrefix(2, 3, seed=4, keep_states=keep)
+        states = episode(speaker).rollout(mixed).states
+        assert (states is not None) == keep
+    assert states.shape == (2, 2, 3, 1)

@@ -52,7 +52,21 @@ def test_curves_are_drawn_of_what_is_done(worlds, tmp_path, capsys):
     assert "4 of 4 points are done" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize("name", ["cooperative_captioning", "tradeoff_curve"])
+@pytest.mark.slow
+def test_several_captions_are_set_side_by_side(worlds, tmp_path, capsys):
+    example = load("diverse_captions")
+    out = tmp_path / "run"
+    command = ["--quick", "--root", worlds, "--out", str(out)]
+    assert example.main(command) == 0
+    said = capsys.readouterr().out
+    assert "means nothing" in said and "sll_sle - sll" in said
+    assert (out / "page.html").read_text().count("<img") == SIZES["test"]
+    assert len((out / "points.jsonl").read_text().splitlines()) == 3
+
+
+@pytest.mark.parametrize(
+    "name", ["cooperative_captioning", "tradeoff_curve", "diverse_captions"]
+)
 def test_files_need_a_folder(name, capsys):
     with pytest.raises(SystemExit):
         load(name).main(["--data", "flickr8k"])

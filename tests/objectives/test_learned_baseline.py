@@ -17,7 +17,10 @@ from tfcap.objectives import Episode
 from tfcap.objectives import LearnedBaseline
 from tfcap.objectives import MonteCarlo
 from tfcap.objectives import ScoreFunction
+from tfcap.training import Game
 from tfcap.training import ObjectiveModel
+from tfcap.training import Player
+from tfcap.training import RunCheckpoint
 
 
 class Mindful(tiny.TableSpeaker):
@@ -142,6 +145,65 @@ def test_the_speaker_does_not_feel_its_loss():
     of_speaker, own = gradient(baseline)
     assert of_speaker is None
     assert np.abs(np.array(own)).max() > 0
+
+
+def test_it_is_fitted_alone_and_then_beside_the_speaker(tmp_path):
+    speaker, samples = Mindful(2), decoder(4)
+    baseline = learned(samples, (6,))
+    objective = ScoreFunction(Worth(), samples, baseline)
+    data = tf.data.Dataset.from_tensors(tiny.batch(100)).repeat(60)
+
+    def train(game):
+        game.compile()
+        return game.fit(data, epochs=2, verbose=0, shuffle=False).history
+
+    fitted = Player(baseline.network, objective, keras.optimizers.Adam(0.05))
+    before = speaker.get_weights()[0]
+    alone = Game(speaker, {"baseline": fitted})
+    history = train(alone)
+    assert abs(history["baseline_worth_advantage"][1]) < 0.1
+    assert history["baseline_worth"][1] > 0.5
+    np.testing.assert_array_equal(speaker.get_weights()[0], before)
+    own = baseline.network.get_weights()
+    player = Player(speaker, objective, keras.optimizers.SGD(0.05))
+    both = Game(speaker, {"speaker": player, "baseline": fitted})
+    history = train(both)
+    rewards = history["speaker_worth"]
+    assert rewards[1] > rewards[0]
+    assert history["speaker_loss"] == history["baseline_loss"]
+    assert (speaker.get_weights()[0] != before).any()
+    after = baseline.network.get_weights()
+    assert all((a != b).any() for a, b in zip(own, after, strict=True))
+    # The network is a layer of the objective and a player: one and the same.
+    checkpoint = RunCheckpoint(tmp_path)
+    checkpoint.save(both, 1)
+    baseline.network.set_weights(own)
+    assert checkpoint.restore(both) == 1
+    for found, wanted in zip(baseline.network.get_weights(), after):
+        np.testing.assert_array_equal(found, wanted)
+
+
+def test_the_speaker_steps_as_if_the_baseline_did_not_learn():
+    def stepped(weight, *names):
+        speaker, samples = Mindful(2), decoder(4)
+        baseline = learned(samples, (6,), weight=weight)
+        objective = ScoreFunction(Worth(), samples, baseline)
+        networks = {"speaker": speaker, "baseline": baseline.network}
+        game = Game(
+            speaker,
+            {name: Player(networks[name], objective, _sgd()) for name in names},
+        )
+        game.compile()
+        game.train_on_batch(tiny.batch(50))
+        return speaker.get_weights()[0]
+
+    wanted = stepped(0.0, "speaker")
+    found = stepped(100.0, "speaker", "baseline")
+    np.testing.assert_allclose(found, wanted, atol=1e-6)
+
+
+def _sgd():
+    return keras.optimizers.SGD(0.1)
 
 
 def test_it_may_follow_credit_word_by_word():

@@ -126,6 +126,65 @@ def test_the_expected_gradient_is_that_of_the_plain_reward_to_the_digit(
     np.testing.assert_allclose(-found, exact, atol=1e-6)
 
 
+SOME = {
+    "all": MonteCarlo(9),
+    "second": MonteCarlo(9, rollout_every=2),
+    "first": MonteCarlo(9, max_rollouts=1),
+    "none": MonteCarlo(9, rollout_every=3),
+}
+
+
+@pytest.mark.parametrize("some", SOME)
+def test_some_beginnings_are_enough_for_the_expected_gradient(some):
+    # Nine continuations of two words enumerate them, too.
+    speaker, captions, credit = even_speaker(), tiny.captions(3), SOME[some]
+    table = ops.convert_to_numpy(speaker.table)
+    p = np.array([tiny.probability(table, c) for c in captions], "float32")
+    told = Told(captions[:, None], Thirds())
+    exact = exact_gradient(speaker, 3)
+    for baseline in (None, PrefixBaseline(credit=credit)):
+        found = expected_gradient(
+            speaker, told, p, credit=credit, baseline=baseline
+        )
+        np.testing.assert_allclose(-found, exact, atol=1e-6)
+    if some in ("second", "none"):
+        # Of a baseline that knows the word, this would be wrong.
+        found = expected_gradient(
+            speaker,
+            told,
+            p,
+            credit=lambda *args: credit(*args),
+            baseline=PrefixBaseline(),
+        )
+        assert np.abs(found + exact).max() > 0.1 * np.abs(exact).max()
+
+
+def test_a_word_has_the_value_of_the_next_beginning_that_is_continued():
+    speaker = tiny.TableSpeaker()
+    tokens = np.array([[[3, 4, 3, 4, 4], [3, 4, 3, 2, 0], [3, 2, 0, 0, 0]]])
+    told = Told(tokens)
+    episode = Episode(speaker, tiny.batch(1))
+    rewards = np.array([[10.0, 20.0, 30.0]], "float32")
+
+    class Places(Reward):
+        """How many words of what was said a continuation begins with."""
+
+        def call(self, rollout, episode):
+            said = ops.reshape(rollout.tokens, (1, 3, -1, 5))
+            same = ops.cast(said == tokens[:, :, None], "float32")
+            return ops.reshape(ops.sum(ops.cumprod(same, -1), -1), (1, -1))
+
+    found = MonteCarlo(50, 2)(rewards, episode, Places(), told)[0]
+    first, second = found[0, 1], found[0, 3]
+    assert 2 < first < second < 5
+    np.testing.assert_array_equal(found[0], [first, first, second, second, 10])
+    # After the last beginning, and where the caption ends before it: all.
+    np.testing.assert_array_equal(found[1], [found[1, 0]] * 2 + [20] * 3)
+    np.testing.assert_array_equal(found[2], [30] * 5)
+    found = MonteCarlo(50, 2, 1)(rewards, episode, Places(), told)[0]
+    np.testing.assert_array_equal(found[0, 2:], [10] * 3)
+
+
 def exact_gradient(speaker, length):
     captions = tiny.captions(length)
     with tf.GradientTape() as tape:
@@ -209,8 +268,9 @@ def test_all_continuations_are_scored_in_one_call_beside_their_batch():
 
 
 def test_what_cannot_be_credited_is_refused():
-    with pytest.raises(ValueError, match="`num_continuations`.*Received"):
-        MonteCarlo(0)
+    for name in ("num_continuations", "rollout_every", "max_rollouts"):
+        with pytest.raises(ValueError, match=f"`{name}`.*Received: {name}=0"):
+            MonteCarlo(**{name: 0})
     speaker = tiny.TableSpeaker()
     episode = Episode(speaker, tiny.batch(2))
     objective = ScoreFunction(

@@ -3,9 +3,12 @@ import pytest
 
 from tests import tiny
 from tfcap.decoding import GroundTruth
+from tfcap.decoding import Sample
 from tfcap.objectives import DecoderBaseline
 from tfcap.objectives import Episode
+from tfcap.objectives import MonteCarlo
 from tfcap.objectives import PrefixBaseline
+from tfcap.objectives import ScoreFunction
 from tfcap.rewards import Constant
 
 
@@ -27,3 +30,29 @@ def test_the_first_word_is_held_against_what_is_given():
 def test_rewards_of_sentences_have_no_prefix():
     with pytest.raises(ValueError, match=r"for every word.*shape \(2, 3\)"):
         PrefixBaseline()(np.zeros((2, 3)), None)
+
+
+def test_where_beginnings_are_skipped_it_is_what_the_last_one_was_worth():
+    credit = np.arange(1.0, 8.0, dtype="float32")[None, None]
+    every = PrefixBaseline(credit=MonteCarlo(1, rollout_every=3))
+    np.testing.assert_array_equal(
+        every(credit, None)[0, 0], [0, 0, 0, 3, 3, 3, 6]
+    )
+    two = PrefixBaseline(credit=MonteCarlo(1, max_rollouts=2))
+    np.testing.assert_array_equal(
+        two(credit, None)[0, 0], [0, 1, 2, 2, 2, 2, 2]
+    )
+    none = PrefixBaseline(credit=MonteCarlo(1, rollout_every=9))
+    np.testing.assert_array_equal(none(credit, None), np.zeros((1, 1, 7)))
+
+
+def test_it_must_know_which_beginnings_are_skipped():
+    def estimator(baseline, credit):
+        return ScoreFunction(Constant(), Sample(), baseline, credit=credit)
+
+    some, others = MonteCarlo(2, 3), MonteCarlo(2, 3)
+    estimator(PrefixBaseline(), MonteCarlo(2))
+    estimator(PrefixBaseline(credit=some), some)
+    for baseline in (PrefixBaseline(), PrefixBaseline(credit=others)):
+        with pytest.raises(ValueError, match="`credit` of PrefixBaseline"):
+            estimator(baseline, some)

@@ -202,6 +202,19 @@ def test_other_listeners_hear_the_speaker_too(evaluate, batches):
     assert own["mean_rank"] != report.result()["fixed_mean_rank"]
 
 
+def test_where_nobody_listens_naturalness_is_left(evaluate, batches, tmp_path):
+    alone = evaluate_speaker(Scribe(), None, batches)
+    heard = evaluate()
+    assert alone.captions == heard.captions
+    assert np.isnan(alone.ranks).all() and np.isnan(alone.human_ranks).all()
+    assert not any("r@1" in name for name in alone.scores)
+    assert alone.scores.items() <= heard.scores.items()
+    assert "R@1" not in alone.table() and "CIDEr-D" in alone.table()
+    alone.save(tmp_path / "alone.json")
+    kept = type(alone).load(tmp_path / "alone.json")
+    assert kept.scores == alone.scores and np.isnan(kept.ranks).all()
+
+
 def test_of_several_sequences_the_first_counts(evaluate):
     class Two:
         def decode(self, speaker, state, references=None, training=False):

@@ -20,7 +20,7 @@ _NEVER = -1e9
 class BeamSearch(Decoder):
     """Keeps the `width` most likely sequences at every step.
 
-    All `width` sequences are returned, best first. Their log probabilities are
+    The sequences are returned best first. Their log probabilities are
     left to an estimator, which scores them again in one pass with gradients.
 
     ```
@@ -28,7 +28,7 @@ class BeamSearch(Decoder):
     ```
 
     Args:
-        width: Integer, sequences kept, and returned as `S`. Defaults to `5`.
+        width: Integer, sequences kept. Defaults to `5`.
         max_length: Integer `T`, number of words with the end token.
         length_penalty: Float, 0 ranks by the summed log probability, 1 by its
             mean over words. Defaults to `0.0`.
@@ -43,6 +43,8 @@ class BeamSearch(Decoder):
             them have just said. Defaults to `1`.
         diversity: Float, what such a word costs, in nats. `scores` are without
             it. Defaults to `0.5`.
+        num_samples: Integer `S` of `width` at most, how many of the sequences
+            are returned. Defaults to `None`, all.
 
     Example:
 
@@ -64,6 +66,7 @@ class BeamSearch(Decoder):
         no_repeat_ngram=0,
         groups=1,
         diversity=0.5,
+        num_samples=None,
     ):
         check_max_length(max_length)
         if not isinstance(width, int) or width < 1:
@@ -80,7 +83,15 @@ class BeamSearch(Decoder):
                 "`diversity` must not be negative. Received: "
                 f"diversity={diversity}."
             )
+        if num_samples is None:
+            num_samples = width
+        if not isinstance(num_samples, int) or not 1 <= num_samples <= width:
+            raise ValueError(
+                "`num_samples` must be an integer from 1 to `width`. Received: "
+                f"num_samples={num_samples!r} with width={width}."
+            )
         self.width = width
+        self.num_samples = num_samples
         self.groups = groups
         self.diversity = diversity
         self.max_length = max_length
@@ -170,7 +181,7 @@ class BeamSearch(Decoder):
         mask = sequence_mask(beams.tokens, eos)
         length = ops.maximum(ops.sum(mask, axis=-1), 1.0)
         scores, order = ops.top_k(
-            beams.total / length**self.length_penalty, self.width
+            beams.total / length**self.length_penalty, self.num_samples
         )
         order = ops.cast(order, "int32")[..., None]
         return Rollout(

@@ -30,6 +30,7 @@ class MixedPrefix(Decoder):
             are cut, or go on as the speaker likes, where they are of another
             length.
         seed: Integer, optional seed of the words that are drawn.
+        keep_states: Boolean, see `Sample`. Defaults to `False`.
 
     Example:
 
@@ -44,7 +45,7 @@ class MixedPrefix(Decoder):
       ICLR 2016, section 3.2.2
     """
 
-    def __init__(self, prefix, max_length=16, seed=None):
+    def __init__(self, prefix, max_length=16, seed=None, keep_states=False):
         check_max_length(max_length)
         if not isinstance(prefix, int) or prefix < 0:
             raise ValueError(
@@ -52,6 +53,7 @@ class MixedPrefix(Decoder):
                 f"prefix={prefix!r}."
             )
         self.max_length = max_length
+        self.keep_states = keep_states
         self.channel = _OwnWords(prefix, seed=seed)
 
     @property
@@ -85,6 +87,7 @@ class MixedPrefix(Decoder):
                 max_length=self.max_length,
                 relaxed=False,
                 training=training,
+                keep_states=self.keep_states,
             )
         human = ops.reshape(rows, (-1, samples, self.max_length)) > 0
         places = ops.arange(self.max_length, dtype="float32")

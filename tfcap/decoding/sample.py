@@ -119,9 +119,15 @@ class Sample(Decoder):
         return rollout._replace(discrete=self.channel.discrete)
 
     def continuations(
-        self, speaker, state, rollout, num_continuations=1, training=False
+        self,
+        speaker,
+        state,
+        rollout,
+        num_continuations=1,
+        training=False,
+        beginnings=None,
     ):
-        """Speaks on from every beginning of what was said.
+        """Speaks on from beginnings of what was said.
 
         Args:
             speaker: `tfcap.decoding.Speaker`.
@@ -131,16 +137,19 @@ class Sample(Decoder):
                 shape `(B, S, T)`.
             num_continuations: Integer `K`, of each beginning. Defaults to `1`.
             training: Boolean, passed on to the speaker.
+            beginnings: Tuple of `N` integers from 0 to `T - 2`, ascending:
+                the places of the words with which beginnings end. Defaults to
+                `None`, all `T - 1` of them.
 
         Returns:
             `tfcap.decoding.Rollout` of tokens and mask of shape
-            `(B, S, T - 1, K, T)`: along the third axis, the words up to that
-            one and K ways to go on. All zeros for beginnings with which the
+            `(B, S, N, K, T)`: along the third axis, the words up to that one
+            and K ways to go on. All zeros for beginnings with which the
             sequence ended.
 
         Raises:
             ValueError: If the decoder has `no_repeat_ngram`: it would have to
-                look back.
+                look back; or if there are no such beginnings.
         """
         if self.restrictions.no_repeat_ngram:
             raise ValueError(
@@ -148,6 +157,8 @@ class Sample(Decoder):
                 f"no_repeat_ngram={self.restrictions.no_repeat_ngram}. Train "
                 "without it, and use it to evaluate."
             )
+        if beginnings is not None:
+            _check_beginnings(beginnings, rollout.tokens.shape[-1])
         return Rollout(
             *continue_from(
                 speaker,
@@ -157,5 +168,15 @@ class Sample(Decoder):
                 num_continuations=num_continuations,
                 training=training,
                 restrictions=self.restrictions,
+                beginnings=beginnings,
             )
+        )
+
+
+def _check_beginnings(beginnings, length):
+    wanted = sorted({t for t in beginnings if 0 <= t < length - 1})
+    if not wanted or list(beginnings) != wanted:
+        raise ValueError(
+            "`beginnings` must be places of words before the last, ascending. "
+            f"Received: beginnings={beginnings} of {length} words."
         )

@@ -16,8 +16,25 @@ class LearnedBaseline:
 
     with the state in which word `t` is drawn, which does not know it, so that
     the expected gradient is what it was. `ScoreFunction` adds the loss to its
-    own. The speaker does not feel it; to fit the network alone at first, train
-    the same objective with `speaker.trainable = False`.
+    own. The speaker does not feel it.
+
+    As a second player it has an optimizer of its own, and may be fitted alone
+    at first, while the speaker speaks and does not learn:
+
+    ```
+    fitted = Player(baseline.network, objective, Adam(1e-3))
+    alone = Game(speaker, {"baseline": fitted})
+    alone.compile()
+    alone.fit(batches)
+    player = Player(speaker, objective, Adam(1e-5))
+    both = Game(speaker, {"speaker": player, "baseline": fitted})
+    both.compile()
+    both.fit(batches)
+    ```
+
+    Players that share one `objective` share its loss. In an `ObjectiveModel`
+    one optimizer trains both, or, with `speaker.trainable = False`, the
+    network alone.
 
     Args:
         decoder: `tfcap.decoding.Sample` with `keep_states=True`, that of the

@@ -1,6 +1,7 @@
 """Credit for every word, by speaking on."""
 
 import keras
+import numpy as np
 from keras import ops
 
 from tfcap.decoding import Rollout
@@ -20,12 +21,29 @@ class MonteCarlo:
     costs about `K * T / 2` times as much as saying the sequences did, without
     the gradient.
 
+    Of long sentences some beginnings are enough. Then a word has the value of
+    the next beginning that is continued, with which it stands, and words after
+    the last have the reward of the whole:
+
+    ```
+    credit[t] = mean over K of reward(words[: u + 1], continuation k)
+        for the first u >= t that is continued
+    ```
+
+    The expected gradient is still the same: a word may be given credit by
+    what any continuation of it is worth, whether its next words were said or
+    are drawn anew. What is not continued is not computed.
+
     The reward scores all continuations of the batch at once, as samples of
     their row. It must not compare them with each other, as
     `tfcap.rewards.PairwiseDiversity` does.
 
     Args:
         num_continuations: Integer `K`. Defaults to `3`.
+        rollout_every: Integer `n`: beginnings of `n`, `2 * n`, `3 * n` and so
+            on words are continued. Defaults to `1`, all of them.
+        max_rollouts: Integer, how many beginnings of a sentence are continued
+            at most, the first ones. Defaults to `None`, all of them.
 
     Call arguments:
         rewards: Float tensor of shape `(B, S)`, those of the whole sequences.
@@ -56,13 +74,38 @@ class MonteCarlo:
       Conditional GAN, ICCV 2017, section 3.3, "early feedback"
     """
 
-    def __init__(self, num_continuations=3):
-        if not isinstance(num_continuations, int) or num_continuations < 1:
-            raise ValueError(
-                "`num_continuations` must be a positive integer. Received: "
-                f"num_continuations={num_continuations}."
-            )
+    def __init__(self, num_continuations=3, rollout_every=1, max_rollouts=None):
+        given = {
+            "num_continuations": num_continuations,
+            "rollout_every": rollout_every,
+            "max_rollouts": 1 if max_rollouts is None else max_rollouts,
+        }
+        for name, value in given.items():
+            if not isinstance(value, int) or value < 1:
+                raise ValueError(
+                    f"`{name}` must be a positive integer. Received: "
+                    f"{name}={value}."
+                )
         self.num_continuations = num_continuations
+        self.rollout_every = rollout_every
+        self.max_rollouts = max_rollouts
+
+    @property
+    def skips(self):
+        """Whether words may have the value of a longer beginning."""
+        return self.rollout_every > 1 or self.max_rollouts is not None
+
+    def beginnings(self, length):
+        """Places of the words up to which sentences are continued.
+
+        Args:
+            length: Integer `T`.
+
+        Returns:
+            Tuple of integers.
+        """
+        every = self.rollout_every
+        return tuple(range(every - 1, length - 1, every))[: self.max_rollouts]
 
     def __call__(self, rewards, episode, reward, decoder):
         if not hasattr(decoder, "continuations"):
@@ -76,29 +119,35 @@ class MonteCarlo:
                 f"Received: rewards of shape {tuple(rewards.shape)}."
             )
         rollout = episode.rollout(decoder)
-        whole = ops.broadcast_to(rewards[..., None], ops.shape(rollout.mask))
-        if rollout.mask.shape[-1] > 1:
-            values = self._values(rollout, episode, reward, decoder)
-            values = ops.concatenate([values, whole[..., -1:]], axis=-1)
-            goes_on = ops.roll(rollout.mask, -1, axis=-1) > 0
-            whole = ops.where(goes_on, values, whole)
-        return ops.stop_gradient(whole)
+        length = rollout.mask.shape[-1]
+        beginnings = self.beginnings(length)
+        known = rewards[..., None]
+        if beginnings:
+            values = self._values(rollout, beginnings, episode, reward, decoder)
+            after = [last + 1 for last in beginnings]
+            goes_on = ops.take(rollout.mask, after, axis=-1) > 0
+            values = ops.where(goes_on, values, known)
+            known = ops.concatenate([values, known], axis=-1)
+        # Of every word, the first beginning that it is in, or the whole.
+        own = np.searchsorted(beginnings, np.arange(length))
+        return ops.stop_gradient(ops.take(known, own, axis=-1))
 
-    def _values(self, rollout, episode, reward, decoder):
-        """Values `(B, S, T - 1)` of all beginnings that are not the whole."""
+    def _values(self, rollout, beginnings, episode, reward, decoder):
+        """Values `(B, S, N)` of beginnings that are not the whole."""
         said = decoder.continuations(
             episode.speaker,
             keras.tree.map_structure(ops.stop_gradient, episode.state),
             rollout,
             self.num_continuations,
             training=episode.training,
+            beginnings=beginnings,
         )
-        _, *beginnings, count, length = said.tokens.shape
-        shape = (-1, beginnings[0] * beginnings[1] * count, length)
+        _, *table, count, length = said.tokens.shape
+        shape = (-1, table[0] * table[1] * count, length)
         values = reward(
             Rollout(
                 ops.reshape(said.tokens, shape), ops.reshape(said.mask, shape)
             ),
             episode,
         )
-        return ops.mean(ops.reshape(values, (-1, *beginnings, count)), axis=-1)
+        return ops.mean(ops.reshape(values, (-1, *table, count)), axis=-1)

@@ -1,5 +1,6 @@
 """The worth of what was said before a word as its baseline."""
 
+import numpy as np
 from keras import ops
 
 
@@ -14,10 +15,19 @@ class PrefixBaseline:
     `MonteCarlo`: what it says of the beginning does not depend on the word
     that came next, so it costs no expectation, and nothing to compute.
 
+    Where `MonteCarlo` does not continue every beginning, `credit[t - 1]` may
+    be the value of a longer beginning, which does depend on word `t`: the
+    baseline would take away what the word is worth. It is then the value of
+    the last beginning before the word that was continued, and must be told
+    which these are.
+
     Args:
         first: The baseline of the first word, which has nothing before it:
             callable from `(rewards, episode)` to a tensor of shape `(B, 1)`,
             such as `DecoderBaseline`. Defaults to `None`, 0.
+        credit: The `MonteCarlo` of the estimator; needed where it has
+            `rollout_every` or `max_rollouts`. Defaults to `None`, every
+            beginning has a value of its own.
 
     Example:
 
@@ -26,8 +36,20 @@ class PrefixBaseline:
     [[[0. 1. 2.]]]
     """
 
-    def __init__(self, first=None):
+    def __init__(self, first=None, credit=None):
         self.first = first
+        self.credit = credit
+
+    def check_credit(self, credit):
+        """Refuses a credit of an estimator that it would be wrong with."""
+        untold = self.credit is None and getattr(credit, "skips", False)
+        if untold or self.credit not in (None, credit):
+            raise ValueError(
+                "`credit` of PrefixBaseline must be the estimator's, which "
+                "does not continue every beginning. Received: "
+                f"credit={self.credit}, and {credit}. Give both the same "
+                "object."
+            )
 
     def __call__(self, rewards, episode):
         if len(rewards.shape) != 3:
@@ -39,4 +61,12 @@ class PrefixBaseline:
         first = ops.zeros_like(rewards[..., :1])
         if self.first is not None:
             first = first + self.first(rewards, episode)[..., None]
-        return ops.concatenate([first, rewards[..., :-1]], axis=-1)
+        length = rewards.shape[-1]
+        ends = list(range(length - 1))
+        if self.credit is not None:
+            ends = list(self.credit.beginnings(length))
+        known = ops.concatenate(
+            [first, ops.take(rewards, np.array(ends, int), axis=-1)], axis=-1
+        )
+        # Of every word, the last beginning that it is not in.
+        return ops.take(known, np.searchsorted(ends, range(length)), axis=-1)

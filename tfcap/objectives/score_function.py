@@ -99,6 +99,8 @@ class ScoreFunction(Estimator):
         super().__init__(name or reward.name, reward.terms)
         self.health = health_keys(decoder, baseline)
         check_parts(reward, self.health)
+        if hasattr(baseline, "check_credit"):
+            baseline.check_credit(credit)
         self.reward = reward
         self.decoder = decoder
         self.baseline = baseline

@@ -1,4 +1,5 @@
 """Recipes: one function a published row, a package a paper."""
 
 from tfcap.recipes import captioning
+from tfcap.recipes import sequence_level
 from tfcap.recipes import visdial

@@ -123,6 +123,8 @@ class Study:
             write_json(path, about)
             return
         found = read_json(path)
+        # As JSON gives it back: it knows no tuples.
+        about = json.loads(json.dumps(about))
         # Settings that came later were not there to differ.
         found["settings"] = {**about["settings"], **found["settings"]}
         wrong = [key for key in about if found.get(key) != about[key]]

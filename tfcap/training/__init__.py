@@ -7,6 +7,7 @@ from tfcap.training.collapse_warning import CollapseWarning
 from tfcap.training.diversity_report import DiversityReport
 from tfcap.training.diversity_report import evaluate_diversity
 from tfcap.training.exponential_temperature import ExponentialTemperature
+from tfcap.training.falling_score_warning import FallingScoreWarning
 from tfcap.training.game import Game
 from tfcap.training.game import Player
 from tfcap.training.generation import generate

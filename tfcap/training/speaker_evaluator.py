@@ -41,7 +41,8 @@ class SpeakerEvaluator:
         speaker: `tfcap.decoding.Speaker`.
         listener: Object with `embed_images(image, training)` and
             `embed_texts(words, mask, training)`, such as
-            `tfcap.models.RetrievalListener`; it hears the words as ids.
+            `tfcap.models.RetrievalListener`; it hears the words as ids. `None`
+            where nobody listens, and only naturalness is asked for.
         batches: `tfcap.data.CaptionBatches` of the split, or anything whose
             `evaluation(batch_size)` goes once through its M images in order
             and gives pairs of a dict with `image` `(B, P, D)` and
@@ -108,7 +109,9 @@ class SpeakerEvaluator:
                 f"`captions`. Received: batches={batches!r}."
             )
         self.speaker = speaker
-        self.listeners = {"": listener, **(other_listeners or {})}
+        self.listeners = dict(other_listeners or {})
+        if listener is not None:
+            self.listeners = {"": listener, **self.listeners}
         self.batches = batches
         self.texts = captions.texts if texts is None else texts
         if vocabulary is None:
@@ -135,7 +138,9 @@ class SpeakerEvaluator:
             name: evaluate_retrieval(*pair)
             for name, pair in found["pairs"].items()
         }
-        scores = _named("", by_name[""])
+        scores, ranks = {}, np.full(len(captions), np.nan)
+        if "" in by_name:
+            scores, ranks = _named("", by_name[""]), by_name[""].text_ranks
         human_ranks = np.full(len(captions), np.nan)
         if "human" in found:
             human_ranks, heard = self._human(found)
@@ -150,7 +155,7 @@ class SpeakerEvaluator:
             image_ids=list(range(len(captions)) if ids is None else ids),
             captions=captions,
             references=list(self.texts),
-            ranks=by_name[""].text_ranks,
+            ranks=ranks,
             human_ranks=human_ranks,
             each={},
             absent={},
@@ -208,7 +213,7 @@ class SpeakerEvaluator:
             }
             found = {"tokens": tokens[:, 0], "pairs": pairs}
             human = inputs["references"][:, : self.human_captions]
-            if human.shape[1]:
+            if "" in self.listeners and human.shape[1]:
                 mask = sequence_mask(human, speaker.eos)
                 heard = _texts(self.listeners[""], human, mask)
                 there = tf.reduce_any(tf.not_equal(human, 0), axis=-1)

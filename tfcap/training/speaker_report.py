@@ -53,7 +53,7 @@ class SpeakerReport:
         references: List of M lists of strings, what people say.
         ranks: Float array of shape `(M,)`: of the images, ranked by how well
             the listener thinks that they fit a caption, the place of the one
-            that it was said of; 1 is best.
+            that it was said of; 1 is best. NaN where nobody listened.
         human_ranks: Float array of shape `(M,)`, the same for the first human
             caption of each image; NaN where the listener heard none.
         each: Dict of a score's name to a float array of shape `(M,)`, the
@@ -145,9 +145,10 @@ class SpeakerReport:
         titles = {k: t for k, t in TITLES.items() if k in self.scores}
         cells = [format(self.scores[name], ".4f") for name in titles]
         lines += _aligned([["", *titles.values()], ["naturalness", *cells]])
-        head = [title for title, _ in RETRIEVAL.values()]
-        rows = [["", *head], *map(self._retrieval, self._prefixes())]
-        lines += ["", *_aligned(rows), ""]
+        if found := list(map(self._retrieval, self._prefixes())):
+            head = [title for title, _ in RETRIEVAL.values()]
+            lines += ["", *_aligned([["", *head], *found])]
+        lines.append("")
         lines += _aligned(
             [title, style.format(self.scores[name])]
             for name, (title, style) in _LANGUAGE.items()

@@ -3,36 +3,27 @@
 from dataclasses import dataclass
 from dataclasses import replace
 
+from tfcap.recipes.captioning.speaker_settings import SpeakerSettings
+
 
 @dataclass(frozen=True)
-class CaptioningSettings:
+class CaptioningSettings(SpeakerSettings):
     """Hyper-parameters of one captioning study; defaults as published.
 
+    A listener finds an image among those of a batch. What is not told here is
+    told in `SpeakerSettings`.
+
     Args:
-        speaker: String, key of `tfcap.recipes.captioning.SPEAKERS`.
-        units: Integer, size of the speaker's states, attention and words.
-        dropout: Float, on what enters the speaker's vocabulary head.
-        word_dropout: Float, on the words that it reads.
-        image_dropout: Float, on the image.
         listener_units: Integer, size of the space in which images and texts
             meet.
         listener_embedding_units: Integer, size of the listener's words.
         listener_dropout: Float, on images and words of the listener.
-        max_length: Integer `T`, words of a caption with the end token.
-        min_count: Integer, least occurrences of a word that is known.
-        batch_size: Integer, images in a batch: one to find among them.
         margin: Float, of the hinge loss.
         listener_epochs: Integer, passes over all human captions in which the
             listener learns alone.
         listener_warm_up: Integer, those of them with summed negatives, before
             the hardest alone count.
-        listener_rate: Float, learning rate, which falls to a twentieth along
-            a cosine.
-        speaker_epochs: Integer, passes over all human captions in which the
-            speaker learns alone, by teacher forcing.
-        speaker_rate: Float, as `listener_rate`.
-        scheduled_sampling: Float, share of its own words that the speaker is
-            fed at the end of these epochs, reached in a straight line.
+        listener_rate: Float, as `speaker_rate`.
         cider_epochs: Integer, passes over the images in which the speaker
             then learns for CIDEr-D alone, before anybody listens. Not in the
             paper, whose joint training is long enough without.
@@ -44,7 +35,6 @@ class CaptioningSettings:
         joint_negatives: String, `"hardest"` or `"sum"`, of the hinge loss in
             joint training.
         warm_up_steps: Integer, over which these rates rise from 0.
-        clipnorm: Float or `None`, norm that gradients are clipped to.
         naturalness_samples: Integer, captions drawn of an image for the
             CIDEr-D term. One has the reward of the greedy caption for its
             baseline, as in the paper; of several, each has the others' mean.
@@ -60,27 +50,15 @@ class CaptioningSettings:
             the evaluator of `g_gan` learns alone.
         gan_continuations: Integer, sentences that `g_gan` ends at random to
             judge the beginning of one. The paper has 16, the authors' code 64.
-        evaluation_batch_size: Integer.
     """
 
-    speaker: str = "att2in"
-    units: int = 512
-    dropout: float = 0.5
-    word_dropout: float = 0.5
-    image_dropout: float = 0.5
     listener_units: int = 1024
     listener_embedding_units: int = 512
     listener_dropout: float = 0.0
-    max_length: int = 16
-    min_count: int = 5
-    batch_size: int = 128
     margin: float = 0.2
     listener_epochs: int = 30
     listener_warm_up: int = 2
     listener_rate: float = 5e-4
-    speaker_epochs: int = 30
-    speaker_rate: float = 5e-4
-    scheduled_sampling: float = 0.25
     cider_epochs: int = 0
     cider_rate: float = 1e-4
     joint_epochs: int = 150
@@ -89,7 +67,6 @@ class CaptioningSettings:
     joint_listener_rate: float = 1e-4
     joint_negatives: str = "hardest"
     warm_up_steps: int = 0
-    clipnorm: float | None = None
     naturalness_samples: int = 1
     human_weight: float = 0.0
     rho: float = 0.25
@@ -98,7 +75,6 @@ class CaptioningSettings:
     cooling: float = 1.0
     gan_evaluator_epochs: int = 5
     gan_continuations: int = 3
-    evaluation_batch_size: int = 250
 
 
 #: COCO with bottom-up features: the paper's and, where it is silent, the

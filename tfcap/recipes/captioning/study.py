@@ -1,18 +1,15 @@
 """One data set, one seed: both players, alone and together."""
 
 import os
-from dataclasses import asdict
 
 import keras
 
 from tensorboard_plugin_tfcap.summary import TradeoffWriter
-from tfcap.data import CaptionBatches
-from tfcap.decoding import Greedy
 from tfcap.recipes.captioning.methods import METHODS
 from tfcap.recipes.captioning.methods import Task
 from tfcap.recipes.captioning.networks import without_dropout
 from tfcap.recipes.captioning.phases import PHASES
-from tfcap.recipes.study import Study
+from tfcap.recipes.captioning.speaker_study import SpeakerStudy
 from tfcap.recipes.study import read_json
 from tfcap.recipes.study import write_json
 from tfcap.training import CollapseWarning
@@ -25,7 +22,7 @@ from tfcap.training import SpeakerReport
 HUMAN = ("listener_gt", "gt_on_psst_listener")
 
 
-class CaptioningStudy(Study):
+class CaptioningStudy(SpeakerStudy):
     """Pretrains a speaker and a listener, and trains them together.
 
     Under `directory`, each phase and each point of a curve has a folder with
@@ -50,6 +47,8 @@ class CaptioningStudy(Study):
             seed.
     """
 
+    phases = PHASES
+
     def __init__(
         self,
         data,
@@ -61,34 +60,14 @@ class CaptioningStudy(Study):
         metrics=(),
         verbose=1,
     ):
-        about = {
-            "settings": asdict(settings),
-            "seed": seed,
-            "data": [data.name, len(data.train), len(data.test)],
-        }
-        super().__init__(directory, about, seed, verbose)
-        self.data = data
-        self.settings = settings
-        self.split = split
+        super().__init__(data, settings, directory, seed, split, verbose)
         self.evaluate_every = evaluate_every
         self.metrics = tuple(metrics)
-        self.unsaid = (data.vocabulary.unk,)
-        # One object, so that terms that ask for it share what it says.
-        self.greedy = Greedy(settings.max_length, suppress=self.unsaid)
-        data.vocabulary.save(os.path.join(self.directory, "vocabulary.json"))
 
     def networks(self, phase, fresh=False):
-        """What a phase of pretraining left, by role.
-
-        Args:
-            phase: String, key of `PHASES`.
-            fresh: Boolean, whether the networks will be changed.
-        """
         if phase == "speaker_cider" and not self.settings.cider_epochs:
             phase = "speaker_mle"
-        keras.utils.set_random_seed(self.seed)
-        found = self.once(phase, lambda: self._pretrain(phase))
-        return self.load(phase) if fresh else found
+        return super().networks(phase, fresh)
 
     def result(self, method, trade=None, rho=None, temperature=None):
         """The record of a point, which is trained now if it was not.
@@ -126,21 +105,6 @@ class CaptioningStudy(Study):
     def folder(self, method, trade=None, rho=None, temperature=None):
         """Where a point is kept."""
         return self.path(point_name(method, trade, rho, temperature))
-
-    def batches(self, split="train", **options):
-        """`tfcap.data.CaptionBatches` of a split."""
-        captions = getattr(self.data, split)
-        return CaptionBatches(
-            captions,
-            getattr(self.data, f"{split}_features"),
-            min(self.settings.batch_size, len(captions)),
-            seed=self.seed,
-            **options,
-        )
-
-    def _pretrain(self, phase):
-        self.say(f"{phase}: {PHASES[phase].__doc__.splitlines()[0]}")
-        return PHASES[phase](self)
 
     def _train(self, method, name, trade, rho, temperature):
         """Joint training."""

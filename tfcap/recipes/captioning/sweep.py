@@ -8,12 +8,12 @@ does what is missing, and several processes may run it at once. Exit status:
 0; 1 if a point failed; 130 after Ctrl-C.
 """
 
-import argparse
 import sys
 
-from tfcap.recipes.captioning.caption_data import caption_files
-from tfcap.recipes.captioning.caption_data import caption_world
 from tfcap.recipes.captioning.settings import SETTINGS
+from tfcap.recipes.captioning.sweep_command import list_of
+from tfcap.recipes.captioning.sweep_command import run_sweep
+from tfcap.recipes.captioning.sweep_command import sweep_parser
 from tfcap.recipes.captioning.tradeoff_sweep import LAMBDAS
 from tfcap.recipes.captioning.tradeoff_sweep import tradeoff_grid
 from tfcap.recipes.captioning.tradeoff_sweep import tradeoff_sweep
@@ -30,12 +30,8 @@ def main(arguments=None):
         Integer, the exit status.
     """
     options = _parser().parse_args(arguments)
-    settings = SETTINGS[options.settings or options.data]
-    try:
-        if options.data == "world":
-            data = caption_world(settings, options.root)
-        else:
-            data = caption_files(settings, options.root)
+
+    def open_sweep(data, settings, **told):
         grid = tradeoff_grid(
             options.methods,
             options.lambdas,
@@ -43,56 +39,23 @@ def main(arguments=None):
             options.rhos,
             options.temperatures,
         )
-        sweep = tradeoff_sweep(
-            options.out,
-            data,
-            settings,
-            grid,
-            2 if options.progress else 1,
-            metrics=options.metrics,
-        )
-        return sweep.work()
-    except ValueError as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 2
-    except KeyboardInterrupt:
-        print("\nStopped. What is done is kept; the same command goes on.")
-        return 130
+        return tradeoff_sweep(options.out, data, settings, grid, **told)
+
+    return run_sweep(options, SETTINGS, open_sweep)
 
 
 def _parser():
-    parser = argparse.ArgumentParser(
-        prog="python -m tfcap.recipes.captioning.sweep",
-        description="Trains the points of trade-off curves.",
+    parser = sweep_parser(
+        "python -m tfcap.recipes.captioning.sweep",
+        "Trains the points of trade-off curves.",
+        SETTINGS,
     )
     add = parser.add_argument
-    add("out", help="folder of the sweep")
-    add("--data", choices=("world", "flickr8k", "published"), default="world")
-    add("--root", help="folder of the data, or of built worlds")
-    add("--settings", choices=SETTINGS, help="default: those of the data")
-    add("--methods", type=_list(str), default=["psst_multinomial"])
-    add("--lambdas", type=_list(float), default=list(LAMBDAS))
-    add("--seeds", type=_list(int), default=[0])
-    add("--rhos", type=_list(float), default=[])
-    add("--temperatures", type=_list(float), default=[])
-    add(
-        "--metrics",
-        type=_list(str),
-        default=[],
-        help="scores to add: meteor, spice",
-    )
-    add("--progress", action="store_true", help="progress within a point")
+    add("--methods", type=list_of(str), default=["psst_multinomial"])
+    add("--lambdas", type=list_of(float), default=list(LAMBDAS))
+    add("--rhos", type=list_of(float), default=[])
+    add("--temperatures", type=list_of(float), default=[])
     return parser
-
-
-def _list(kind):
-    """A list with commas."""
-
-    def read(text):
-        return [kind(part) for part in text.split(",")]
-
-    read.__name__ = f"{kind.__name__} list"
-    return read
 
 
 if __name__ == "__main__":

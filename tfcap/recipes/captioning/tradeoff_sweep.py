@@ -1,23 +1,14 @@
 """The points of trade-off curves: methods, lambda, rho and seeds."""
 
-import functools
-import gc
 import os
-from dataclasses import asdict
-
-import keras
 
 from tfcap.recipes.captioning.methods import METHODS
 from tfcap.recipes.captioning.phases import PHASES
-from tfcap.recipes.captioning.settings import CaptioningSettings
 from tfcap.recipes.captioning.study import HUMAN
 from tfcap.recipes.captioning.study import CaptioningStudy
+from tfcap.recipes.captioning.study_sweep import study_sweep
 from tfcap.recipes.captioning.tradeoff_log import kept_report
-from tfcap.recipes.captioning.tradeoff_log import log_point
-from tfcap.training import Sweep
 
-#: The folder of a sweep that TensorBoard reads.
-LOGS = "tensorboard"
 #: The paper's lambdas.
 LAMBDAS = (5e-4, 1e-3, 1.6e-3, 2.5e-3, 5e-3, 1e-2)
 #: Methods that know a rho, and those that know a temperature.
@@ -95,37 +86,19 @@ def tradeoff_sweep(directory, data, settings, grid, verbose=1, **options):
         `records()` are what curves are made of.
     """
 
-    @functools.lru_cache(maxsize=1)
-    def study(seed):
-        folder = os.path.join(str(directory), f"seed_{seed}")
-        told = 2 if verbose > 1 else 0
-        return CaptioningStudy(
-            data, settings, folder, seed, verbose=told, **options
-        )
+    return study_sweep(
+        CaptioningStudy,
+        _find,
+        directory,
+        data,
+        settings,
+        grid,
+        verbose,
+        **options,
+    )
 
-    def run(point, folder):
-        # Graphs of one point are of no use to the next, and large.
-        keras.utils.clear_session()
-        gc.collect()
-        found = study(point["seed"]).result(
-            point["method"],
-            point.get("lambda"),
-            point.get("rho"),
-            point.get("temperature"),
-        )
-        report = kept_report(directory, point)
-        logs = os.path.join(str(directory), LOGS)
-        log_point(logs, point, found, report, data.test_images)
-        return found
 
-    # Not the defaults: settings that come later do not make another sweep.
-    usual = asdict(CaptioningSettings())
-    changed = {k: v for k, v in asdict(settings).items() if v != usual[k]}
-    shared = {
-        "data": data.name,
-        "images": [len(data.train), len(data.test)],
-        "settings": changed,
-        "split": options.get("split", "test"),
-    }
-    measures = options.get("metrics", ())
-    return Sweep(directory, run, grid, shared, measures, verbose=verbose)
+def _find(study, point):
+    names = ("method", "lambda", "rho", "temperature")
+    found = study.result(*map(point.get, names))
+    return found, kept_report(os.path.dirname(study.directory), point)

@@ -1,0 +1,79 @@
+"""One data set, one seed, and a speaker that has learned from people."""
+
+import os
+from dataclasses import asdict
+
+import keras
+
+from tfcap.data import CaptionBatches
+from tfcap.decoding import Greedy
+from tfcap.recipes.captioning.phases import speaker_alone
+from tfcap.recipes.study import Study
+
+
+class SpeakerStudy(Study):
+    """What studies of captioning share: data, batches, pretraining.
+
+    Args:
+        data: `CaptionData`.
+        settings: `SpeakerSettings`.
+        directory: String or path.
+        seed: Integer, of initial weights, batches and samples.
+        split: String, `"test"` or `"validation"`: what is evaluated. Defaults
+            to `"test"`.
+        verbose: 1 for progress bars, 0 for silence.
+
+    Attributes:
+        phases: Dict of functions of the study that pretrain, by the name
+            under which it keeps the networks.
+
+    Raises:
+        ValueError: If the directory holds a study of other settings, data or
+            seed.
+    """
+
+    phases = {"speaker_mle": speaker_alone}
+
+    def __init__(
+        self, data, settings, directory, seed=0, split="test", verbose=1
+    ):
+        about = {
+            "settings": asdict(settings),
+            "seed": seed,
+            "data": [data.name, len(data.train), len(data.test)],
+        }
+        super().__init__(directory, about, seed, verbose)
+        self.data = data
+        self.settings = settings
+        self.split = split
+        self.unsaid = (data.vocabulary.unk,)
+        # One object, so that terms that ask for it share what it says.
+        self.greedy = Greedy(settings.max_length, suppress=self.unsaid)
+        data.vocabulary.save(os.path.join(self.directory, "vocabulary.json"))
+
+    def networks(self, phase, fresh=False):
+        """What a phase of pretraining left, by role.
+
+        Args:
+            phase: String, key of `phases`.
+            fresh: Boolean, whether the networks will be changed.
+        """
+        keras.utils.set_random_seed(self.seed)
+        found = self.once(phase, lambda: self._pretrain(phase))
+        return self.load(phase) if fresh else found
+
+    def batches(self, split="train", batch_size=None, **options):
+        """`tfcap.data.CaptionBatches` of a split."""
+        captions = getattr(self.data, split)
+        size = batch_size or self.settings.batch_size
+        return CaptionBatches(
+            captions,
+            getattr(self.data, f"{split}_features"),
+            min(size, len(captions)),
+            seed=self.seed,
+            **options,
+        )
+
+    def _pretrain(self, phase):
+        self.say(f"{phase}: {self.phases[phase].__doc__.splitlines()[0]}")
+        return self.phases[phase](self)

@@ -1,0 +1,64 @@
+"""Points of studies: a study a seed, each point done once."""
+
+import functools
+import gc
+import os
+from dataclasses import asdict
+
+import keras
+
+from tfcap.recipes.captioning.tradeoff_log import log_point
+from tfcap.training import Sweep
+
+#: The folder of a sweep that TensorBoard reads.
+LOGS = "tensorboard"
+
+
+def study_sweep(
+    kind, find, directory, data, settings, grid, verbose=1, **options
+):
+    """Trains and evaluates the points of a grid.
+
+    Args:
+        kind: Subclass of `SpeakerStudy`.
+        find: Function from a study and a point, a dict, to a dict of what was
+            found and the `tfcap.training.SpeakerReport` of it, or `None`.
+        directory: String or path. Studies of the seeds are kept in it, too;
+            and in `tensorboard`, each finished point for TensorBoard's
+            Trade-off tab.
+        data: `CaptionData`.
+        settings: `SpeakerSettings`, those of the studies.
+        grid: As `tfcap.training.Sweep` takes it.
+        verbose: 0, or 1 to tell of points; 2 for the progress within them.
+        **options: Those of `kind`.
+
+    Returns:
+        `tfcap.training.Sweep`.
+    """
+
+    @functools.lru_cache(maxsize=1)
+    def study(seed):
+        folder = os.path.join(str(directory), f"seed_{seed}")
+        told = 2 if verbose > 1 else 0
+        return kind(data, settings, folder, seed, verbose=told, **options)
+
+    def run(point, folder):
+        # Graphs of one point are of no use to the next, and large.
+        keras.utils.clear_session()
+        gc.collect()
+        found, report = find(study(point["seed"]), point)
+        logs = os.path.join(str(directory), LOGS)
+        log_point(logs, point, found, report, data.test_images)
+        return found
+
+    # Not the defaults: settings that come later do not make another sweep.
+    usual = asdict(type(settings)())
+    changed = {k: v for k, v in asdict(settings).items() if v != usual[k]}
+    shared = {
+        "data": data.name,
+        "images": [len(data.train), len(data.test)],
+        "settings": changed,
+        "split": options.get("split", "test"),
+    }
+    measures = options.get("metrics", ())
+    return Sweep(directory, run, grid, shared, measures, verbose=verbose)

@@ -1,0 +1,72 @@
+"""What the commands that run sweeps have in common."""
+
+import argparse
+import sys
+
+from tfcap.recipes.captioning.caption_data import caption_files
+from tfcap.recipes.captioning.caption_data import caption_world
+
+
+def sweep_parser(prog, description, settings):
+    """A parser of the options that all sweeps have.
+
+    Args:
+        prog: String, the command.
+        description: String.
+        settings: Dict of settings by name.
+
+    Returns:
+        `argparse.ArgumentParser`.
+    """
+    parser = argparse.ArgumentParser(prog=prog, description=description)
+    add = parser.add_argument
+    add("out", help="folder of the sweep")
+    add("--data", choices=("world", "flickr8k", "published"), default="world")
+    add("--root", help="folder of the data, or of built worlds")
+    add("--settings", choices=settings, help="default: those of the data")
+    add("--seeds", type=list_of(int), default=[0])
+    add(
+        "--metrics",
+        type=list_of(str),
+        default=[],
+        help="scores to add, such as meteor, spice",
+    )
+    add("--progress", action="store_true", help="progress within a point")
+    return parser
+
+
+def run_sweep(options, settings, open_sweep):
+    """Loads the data and works a sweep off.
+
+    Args:
+        options: What a `sweep_parser()` has parsed.
+        settings: Dict of settings by name.
+        open_sweep: Function of data, settings, `verbose` and `metrics` that
+            returns a `tfcap.training.Sweep`.
+
+    Returns:
+        Integer, the exit status.
+    """
+    chosen = settings[options.settings or options.data]
+    load = caption_world if options.data == "world" else caption_files
+    told = 2 if options.progress else 1
+    try:
+        data = load(chosen, options.root)
+        sweep = open_sweep(data, chosen, verbose=told, metrics=options.metrics)
+        return sweep.work()
+    except ValueError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print("\nStopped. What is done is kept; the same command goes on.")
+        return 130
+
+
+def list_of(kind):
+    """A list with commas."""
+
+    def read(text):
+        return [kind(part) for part in text.split(",")]
+
+    read.__name__ = f"{kind.__name__} list"
+    return read

@@ -1,0 +1,57 @@
+"""What a row is given, and what it makes of it."""
+
+from typing import Any
+from typing import NamedTuple
+
+from tfcap.decoding import Sample
+from tfcap.layers import Categorical
+from tfcap.rewards import CIDErD
+
+
+class Task(NamedTuple):
+    """What a row has to work with.
+
+    Args:
+        study: `SequenceLevelStudy`.
+        speaker: `tfcap.decoding.Speaker`, trained by maximum likelihood.
+        alpha: Float, weight of CIDEr-D against diversity.
+    """
+
+    study: Any
+    speaker: Any
+    alpha: float
+
+    @property
+    def settings(self):
+        return self.study.settings
+
+    def cider(self):
+        """CIDEr-D, with document frequencies of the training split."""
+        return CIDErD(self.study.data.train.document_frequencies())
+
+    def sample(self, num_samples, **options):
+        """Captions that are drawn from the speaker."""
+        return Sample(
+            Categorical(seed=self.study.seed),
+            num_samples,
+            max_length=self.settings.max_length,
+            suppress=self.study.unsaid,
+            **options,
+        )
+
+
+class Plan(NamedTuple):
+    """What is to be trained.
+
+    Args:
+        objective: `tfcap.objectives.Objective` of the speaker.
+        baseline: `tfcap.objectives.LearnedBaseline` that learns beside it, or
+            `None`.
+        fit_first: Boolean, whether the baseline is fitted alone before.
+        callbacks: List of `keras.callbacks.Callback`.
+    """
+
+    objective: Any
+    baseline: Any = None
+    fit_first: bool = False
+    callbacks: Any = ()

@@ -1,0 +1,124 @@
+"""Hyper-parameters of sequence-level learning."""
+
+from dataclasses import dataclass
+from dataclasses import replace
+
+from tfcap.recipes.captioning.speaker_settings import SpeakerSettings
+
+
+@dataclass(frozen=True)
+class SequenceLevelSettings(SpeakerSettings):
+    """Hyper-parameters of one study; defaults as published.
+
+    The speaker learns from people first, and then for a reward. What is not
+    told here is told in `SpeakerSettings`.
+
+    Args:
+        reward_epochs: Integer, passes over the images in which it learns for
+            the reward.
+        reward_batch_size: Integer, images in a batch then.
+        reward_rate: Float, learning rate of the speaker then.
+        reward_dropout: Boolean, whether the speaker drops out then.
+        warm_up_steps: Integer, over which this rate rises from 0.
+        num_samples: Integer `S`, captions drawn of an image by the rows of
+            SLL-SLE; those of the policy gradient draw one.
+        alpha: Float in `[0, 1]`, weight of CIDEr-D, one minus that of
+            diversity.
+        code_alpha: Float, weight of diversity in `sll_sle_loo`, whose authors
+            turn it around.
+        entropy_weight: Float, of the entropy bonus of `sll_me`.
+        num_continuations: Integer `K`, Monte-Carlo continuations of a
+            beginning.
+        rollout_every: Integer, words from one beginning that is continued to
+            the next.
+        baseline_units: Tuple of integers, hidden layers of the learned
+            baseline. MIXER's is linear.
+        baseline_rate: Float, its learning rate.
+        baseline_epochs: Integer, passes over the images in which it is fitted
+            alone, before the speaker moves.
+        mixer_delta: Integer, words that the prefix of MIXER gets shorter at
+            a time.
+        mixer_last: Float, share of the epochs that has no prefix any more.
+        mixer_weight: Float, of REINFORCE in MIXER; one minus that of the
+            likelihood.
+        beam_width: Integer, of the beam search that evaluates.
+        diversity_samples: Integer, captions of an image, drawn or found by
+            beam search, of which diversity is measured.
+    """
+
+    speaker: str = "show_tell"
+    reward_epochs: int = 30
+    reward_batch_size: int = 128
+    reward_rate: float = 1e-4
+    reward_dropout: bool = True
+    warm_up_steps: int = 0
+    num_samples: int = 5
+    alpha: float = 0.75
+    code_alpha: float = 0.25
+    entropy_weight: float = 1e-2
+    num_continuations: int = 3
+    rollout_every: int = 1
+    baseline_units: tuple = (512,)
+    baseline_rate: float = 1e-3
+    baseline_epochs: int = 1
+    mixer_delta: int = 3
+    mixer_last: float = 0.5
+    mixer_weight: float = 0.5
+    beam_width: int = 5
+    diversity_samples: int = 5
+
+
+#: COCO with pooled features: the papers' settings, where they give them.
+PUBLISHED = SequenceLevelSettings()
+
+#: Flickr8k with pooled features, minutes a row on one core.
+FLICKR8K = replace(
+    PUBLISHED,
+    units=256,
+    dropout=0.4,
+    word_dropout=0.2,
+    image_dropout=0.3,
+    speaker_epochs=7,
+    speaker_rate=1e-3,
+    scheduled_sampling=0.0,
+    reward_epochs=8,
+    reward_batch_size=64,
+    reward_rate=5e-4,
+    reward_dropout=False,
+    warm_up_steps=20,
+    rollout_every=3,
+    baseline_units=(128,),
+)
+
+#: The embedded world.
+WORLD = replace(
+    FLICKR8K,
+    units=128,
+    max_length=20,
+    reward_epochs=6,
+    reward_batch_size=128,
+    reward_rate=3e-4,
+)
+
+#: Seconds, to see it run.
+QUICK = replace(
+    WORLD,
+    units=32,
+    batch_size=16,
+    reward_batch_size=16,
+    min_count=1,
+    speaker_epochs=2,
+    reward_epochs=1,
+    num_samples=2,
+    diversity_samples=2,
+    beam_width=2,
+    num_continuations=1,
+    baseline_units=(8,),
+)
+
+SETTINGS = {
+    "published": PUBLISHED,
+    "flickr8k": FLICKR8K,
+    "world": WORLD,
+    "quick": QUICK,
+}
