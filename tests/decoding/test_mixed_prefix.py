@@ -12,6 +12,7 @@ from tfcap.layers import Categorical
 from tfcap.objectives import Episode
 from tfcap.objectives import ScoreFunction
 from tfcap.objectives import TeacherForcing
+from tfcap.training import ObjectiveModel
 
 HUMAN = np.array([[[3, 4, 3, 2], [4, 2, 0, 0]], [[4, 4, 2, 0], [0, 0, 0, 0]]])
 
@@ -41,6 +42,14 @@ def test_of_the_whole_prefix_nothing_is_left_to_reinforce():
     speaker, mixed = tiny.TableSpeaker(1), MixedPrefix(4, 4)
     loss, gradient = loss_and_gradient(ScoreFunction(Worth(), mixed), speaker)
     assert loss == 0.0 and not gradient.any()
+
+
+def test_it_trains_in_a_graph():
+    mixed = MixedPrefix(2, 4)
+    objective = TeacherForcing(decoder=mixed) + ScoreFunction(Worth(), mixed)
+    model = ObjectiveModel(objective, tiny.TableSpeaker(1))
+    model.compile("sgd")
+    assert np.isfinite(model.train_on_batch(tiny.batch(2, HUMAN))).all()
 
 
 def test_no_prefix_is_a_sample():

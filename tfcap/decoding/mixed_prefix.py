@@ -113,7 +113,8 @@ class _OwnWords(Categorical):
     """Words of the speaker's own, and where they begin."""
 
     def __init__(self, prefix, **kwargs):
-        super().__init__(**kwargs)
+        # Graphs refuse the name that Keras makes of a private class.
+        super().__init__(name="mixed_prefix", **kwargs)
         self.prefix = self.add_weight(
             shape=(),
             initializer=lambda shape, dtype: ops.cast(prefix, dtype),

@@ -55,8 +55,9 @@ def test_several_captions_are_random_unless_there_are_beams():
     assert several.channel.get_config()["seed"] == 0
     decoder, several = chosen("--several=5", "--random")
     assert (decoder.num_samples, several.num_samples) == (1, 5)
-    decoder, several = chosen("--several=5", "--beam=5")
-    assert decoder is several and several.width == 5
+    decoder, several = chosen("--several=5", "--beam=8", "--groups=4")
+    assert (decoder.width, decoder.num_samples) == (8, 8)
+    assert (several.width, several.num_samples, several.groups) == (8, 5, 4)
 
 
 @pytest.mark.parametrize(
@@ -70,7 +71,7 @@ def test_several_captions_are_random_unless_there_are_beams():
         ("--seed=0 --beam=3", "`--seed` must come with --random"),
         ("--top-p=1 --beam=3 --several=3", "`--top-p` must come with --random"),
         ("--several=1", "`--several` must be at least 2"),
-        ("--several=5 --beam=6", "`--several` must be the width"),
+        ("--several=7 --beam=6", "`--several` must not exceed --beam"),
         ("--beam=0", "`width` must be a positive integer"),
         ("--beam=5 --groups=2", "`groups` must be a positive integer"),
         ("--random --top-p=1.5", "`top_p` must be in"),

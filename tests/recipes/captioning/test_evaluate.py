@@ -176,9 +176,10 @@ def test_all_that_can_be_asked_for(run, world, tmp_path):
             "3 random captions of every image",
         ),
         (
-            ["--several=4", "--beam=4", "--groups=2", "--length-penalty=1"],
-            *[BeamSearch(4, LENGTH, 1.0, suppress=(3,), groups=2)] * 2,
-            "4 beams of every image",
+            ["--several=2", "--beam=4", "--groups=2", "--length-penalty=1"],
+            BeamSearch(4, LENGTH, 1.0, (3,), groups=2),
+            BeamSearch(4, LENGTH, 1.0, (3,), groups=2, num_samples=2),
+            "2 beams of every image",
         ),
     ],
 )

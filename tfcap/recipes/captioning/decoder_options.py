@@ -53,8 +53,8 @@ def add_decoder_options(parser):
         "--several",
         type=int,
         metavar="S",
-        help="besides, say S captions of every image, all of --beam or else "
-        "random ones, and tell how good and how different they are",
+        help="besides, say S captions of every image, the best of --beam or "
+        "else random ones, and tell how good and how different they are",
     )
 
 
@@ -79,8 +79,11 @@ def decoders(options, unknown):
         "no_repeat_ngram": options.no_repeat_ngram,
     }
     if options.beam is not None:
-        beam = BeamSearch(options.beam, **_given(options, _OF_BEAMS), **shared)
-        return beam, beam if options.several else None
+        shared |= {"width": options.beam, **_given(options, _OF_BEAMS)}
+        several = options.several
+        return BeamSearch(**shared), (
+            BeamSearch(num_samples=several, **shared) if several else None
+        )
 
     def random(number):
         chance = {"seed": 0, **_given(options, _OF_CHANCE)}
@@ -118,11 +121,11 @@ def _check(options):
         raise ValueError(
             f"`--several` must be at least 2. Received: --several {several}."
         )
-    if None not in (several, beam) and several != beam:
+    if None not in (several, beam) and several > beam:
         raise ValueError(
-            "`--several` must be the width of the beam search, all of whose "
-            f"captions are told. Received: --several {several} --beam {beam}. "
-            f"Ask for --beam {several}, or leave --beam out for random ones."
+            "`--several` must not exceed --beam. Received: --several "
+            f"{several} --beam {beam}. Search wider, or leave --beam out for "
+            "random captions."
         )
 
 
