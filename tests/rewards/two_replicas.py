@@ -61,7 +61,6 @@ def retrieval(strategy):
         listener = RetrievalListener(captions.VOCABULARY.size, 6, 4)
         inputs = {"image": np.ones((1, 2, 3)), "caption": BATCH.tokens[:1]}
         listener(inputs)
-    human = captions.rollout(BATCH.human).tokens
     hinges = Retrieval(listener, 0.5, 0.5, distractors="more", same="same")
     contrast = BidirectionalContrastive(
         listener,
@@ -79,7 +78,7 @@ def retrieval(strategy):
         "near": rng.normal(size=(4, 2, 2, 3)).astype("float32"),
         "same": np.array([0, 1, 2, 1], "int32"),
         "near_same": np.array([[3, 0], [4, 5], [1, 3], [2, 2]], "int32"),
-        "references": human,
+        "references": BATCH.human,
     }
     for reward in (hinges, contrast):
         of_listener(strategy, reward, listener, batch)
