@@ -4,6 +4,7 @@ from tfcap.ops.alignment import common_subsequence
 from tfcap.ops.alignment import edit_distance
 from tfcap.ops.compilation import Resident
 from tfcap.ops.compilation import compiled
+from tfcap.ops.masking import masked_logsumexp
 from tfcap.ops.masking import masked_mean
 from tfcap.ops.masking import masked_softmax
 from tfcap.ops.masking import sequence_mask
