@@ -34,6 +34,7 @@ ABSTRACT = {"ReferenceReward", "Reward"}
 #: What networks make of captions, tested with networks.
 OF_NETWORKS = {
     "DialogScore",
+    "Grammar",
     "KLPenalty",
     "MatchProbability",
     "Retrieval",

@@ -14,7 +14,7 @@ def repeat_words(words, others, room, rng):
     phrase = words[start : start + size]
     for _ in range(_draw(min(MOST, room // size), rng)):
         place = rng.integers(len(words) + 1)
-        words = np.insert(words, place, phrase)
+        words = [*words[:place], *phrase, *words[place:]]
     return words
 
 
@@ -22,35 +22,38 @@ def remove_words(words, others, room, rng):
     """Leaves out a phrase, but not all words."""
     size = _draw(min(MOST, len(words) - 1), rng)
     start = rng.integers(len(words) - size + 1)
-    return np.delete(words, slice(start, start + size))
+    return [*words[:start], *words[start + size :]]
 
 
 def insert_words(words, others, room, rng):
     """Puts other words between these."""
-    size = _draw(min(MOST, room), rng)
-    places = rng.integers(len(words) + 1, size=size)
-    return np.insert(words, places, rng.choice(others, size))
+    for _ in range(_draw(min(MOST, room), rng)):
+        place = rng.integers(len(words) + 1)
+        words = [*words[:place], _any_of(others, rng), *words[place:]]
+    return words
 
 
 def swap_words(words, others, room, rng):
     """Puts other words in the place of some."""
-    words = words.copy()
+    swapped = list(words)
     size = _draw(min(MOST, len(words)), rng)
-    for place in rng.choice(len(words), size, replace=False):
-        words[place] = rng.choice(others[others != words[place]])
-    return words
+    for place in rng.permutation(len(words))[:size]:
+        while swapped[place] == words[place]:
+            swapped[place] = _any_of(others, rng)
+    return swapped
 
 
 def shuffle_words(words, others, room, rng):
     """Puts the words in another order."""
     shuffled = words
-    while np.array_equal(shuffled, words):
-        shuffled = rng.permutation(words)
+    while shuffled == words:
+        shuffled = [words[place] for place in rng.permutation(len(words))]
     return shuffled
 
 
-#: Kinds of corruption by name. Each is a function of a caption's words, other
-#: words to draw from, how many words may be added, and a random generator.
+#: Kinds of corruption by name. Each is a function of a list of a caption's
+#: words, an array of others to draw from, how many words may be added, and a
+#: random generator.
 CORRUPTIONS = {
     "repeat": repeat_words,
     "remove": remove_words,
@@ -110,12 +113,11 @@ def corrupt_captions(captions, words, rng, kinds=tuple(CORRUPTIONS), eos=2):
       a caption as it is
     """
     captions, words = np.asarray(captions), np.asarray(words)
-    _check(captions, words, kinds)
+    _check(captions, words, kinds, eos)
     found = np.zeros_like(captions)
     drawn = np.empty(len(captions), object)
     for row, caption in enumerate(captions):
-        spoken = caption[: np.argmax(np.append(caption, eos) == eos)]
-        spoken = spoken[spoken != 0]
+        spoken = caption[: np.argmax(caption == eos)].tolist()
         room = captions.shape[1] - 1 - len(spoken)
         fitting = [kind for kind in kinds if _fits(kind, spoken, room)]
         if not fitting:
@@ -126,8 +128,7 @@ def corrupt_captions(captions, words, rng, kinds=tuple(CORRUPTIONS), eos=2):
             )
         drawn[row] = fitting[rng.integers(len(fitting))]
         wrong = CORRUPTIONS[drawn[row]](spoken, words, room, rng)
-        found[row, : len(wrong)] = wrong
-        found[row, len(wrong)] = eos
+        found[row, : len(wrong) + 1] = [*wrong, eos]
     return found, drawn
 
 
@@ -141,7 +142,11 @@ def _fits(kind, words, room):
         return len(words) > 0
     if kind == "remove":
         return len(words) > 1
-    return np.any(words != words[:1])
+    return len(set(words)) > 1
+
+
+def _any_of(words, rng):
+    return words[rng.integers(len(words))]
 
 
 def _draw(most, rng):
@@ -149,11 +154,11 @@ def _draw(most, rng):
     return int(rng.integers(1, most + 1))
 
 
-def _check(captions, words, kinds):
-    if captions.ndim != 2:
+def _check(captions, words, kinds, eos):
+    if captions.ndim != 2 or not np.any(captions == eos, axis=1).all():
         raise ValueError(
-            "`captions` must have shape (n, T). Received: "
-            f"shape={captions.shape}."
+            "`captions` must have shape (n, T), and EOS in each row. Received: "
+            f"shape={captions.shape}, eos={eos}."
         )
     if len(np.unique(words)) < 2:
         raise ValueError(

@@ -10,6 +10,7 @@ from tfcap.training.exponential_temperature import ExponentialTemperature
 from tfcap.training.game import Game
 from tfcap.training.game import Player
 from tfcap.training.generation import generate
+from tfcap.training.grammar_accuracy import grammar_accuracy
 from tfcap.training.objective_model import ObjectiveModel
 from tfcap.training.ranking import discriminative_ranking
 from tfcap.training.ranking import embed_answers
