@@ -88,18 +88,17 @@ class Judging(Estimator):
         return () if channel is None else (channel,)
 
     def values(self, episode):
-        human = episode.references
-        images = self._images(episode)
-        texts, there = self._texts(human, episode)
-        logits = {"human": (self.evaluator.logits(images, texts), there)}
-        if "mismatched" in self.parts_of_reward:
-            others, apart = _of_others(texts, there)
-            logits["mismatched"] = self.evaluator.logits(images, others), apart
+        judge, images = self.evaluator, self._images(episode)
+        human, there = self._texts(episode.references, episode)
+        logits = {"human": (judge.logits(images, human), there)}
         if "generated" in self.parts_of_reward:
             said = episode.rollout(self.decoder).stop_gradient()
             said = said._replace(words=None) if said.discrete else said
-            texts, there = self._texts(said, episode)
-            logits["generated"] = self.evaluator.logits(images, texts), there
+            texts, spoken = self._texts(said, episode)
+            logits["generated"] = judge.logits(images, texts), spoken
+        if "mismatched" in self.parts_of_reward:
+            others, apart = _of_others(human, there)
+            logits["mismatched"] = judge.logits(images, others), apart
         return self._loss(logits)
 
     def _images(self, episode):
