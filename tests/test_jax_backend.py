@@ -11,13 +11,19 @@ import pytest
 # One pass over every part; the rest of the contracts has no backend in it.
 LAYERS = "config or every_weight or ((graph_agree or the_seed) and not Encoder)"
 REWARDS = "values"
+JUDGES = "logits"
 TESTS = pathlib.Path(__file__).parent
 
 
 @pytest.mark.skipif(importlib.util.find_spec("jax") is None, reason="needs JAX")
 @pytest.mark.parametrize(
     "contract, chosen",
-    [("test_contract.py", LAYERS), ("rewards/test_contract.py", REWARDS)],
+    [
+        ("test_contract.py", LAYERS),
+        ("rewards/test_contract.py", REWARDS),
+        ("rewards/test_grammar.py", REWARDS),
+        ("models/test_pair_discriminator.py", JUDGES),
+    ],
 )
 def test_parts_meet_their_contract_on_jax(contract, chosen):
     environment = {

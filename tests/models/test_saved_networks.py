@@ -12,22 +12,33 @@ import pytest
 from tests import dialogs
 from tfcap.losses import NPairLoss
 from tfcap.losses import SequenceCrossentropy
+from tfcap.models import GrammarClassifier
+from tfcap.models import PairDiscriminator
 from tfcap.recipes.visdial import ENCODERS
 
 
-def saved(folder):
-    """Saves networks of every encoder; compiled, as they are after training."""
+def networks():
+    """Networks of every encoder, compiled, and judges; with their inputs."""
     inputs, _ = dialogs.batches(2, negatives=3).batch(0)
     losses = {"generator": SequenceCrossentropy(), "discriminator": NPairLoss()}
     for encoder in ENCODERS:
         for role, loss in losses.items():
             network = getattr(dialogs, role)(encoder)
             network.compile("adam", loss=loss)
-            path = folder / f"{encoder}_{role}.keras"
-            network.save(path)
-            said = keras.ops.convert_to_numpy(network(inputs))
-            np.savez(path.with_suffix(".npz"), said=said, **inputs)
-            yield path.stem
+            yield f"{encoder}_{role}", network, inputs
+    pairs = {"image": np.ones((2, 3), "f4"), "text": np.ones((2, 1, 4), "f4")}
+    yield "pair_discriminator", PairDiscriminator(units=(5, 4)), pairs
+    captions = {"caption": np.array([[[5, 6, 2]], [[6, 2, 0]]], "int32")}
+    yield "grammar_classifier", GrammarClassifier(9, 4, 3), captions
+
+
+def saved(folder):
+    """Saves networks as they are after training."""
+    for name, network, inputs in networks():
+        said = keras.ops.convert_to_numpy(network(inputs))
+        network.save(folder / f"{name}.keras")
+        np.savez(folder / f"{name}.npz", said=said, **inputs)
+        yield name
 
 
 @pytest.mark.slow

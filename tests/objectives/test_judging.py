@@ -7,6 +7,8 @@ from tests import tiny
 from tests.rewards.test_match_probability import HUMAN
 from tests.rewards.test_match_probability import INPUTS
 from tests.rewards.test_match_probability import chances
+from tests.rewards.test_match_probability import pair_chances
+from tests.rewards.test_match_probability import pair_players
 from tests.rewards.test_match_probability import players
 from tfcap.decoding import GroundTruth
 from tfcap.decoding import Sample
@@ -14,6 +16,8 @@ from tfcap.layers import Categorical
 from tfcap.layers import PartialSamplingST
 from tfcap.objectives import Episode
 from tfcap.objectives import Judging
+from tfcap.objectives import ScoreFunction
+from tfcap.rewards import MatchProbability
 from tfcap.training import Game
 from tfcap.training import Player
 
@@ -141,6 +145,76 @@ def test_in_a_game_it_learns_to_tell_people_from_the_speaker():
     assert logs["evaluator_judging_human"] > 0.35
     assert logs["evaluator_judging_generated"] < 0.2
     np.testing.assert_array_equal(np.array(speaker.table), before)
+
+
+def test_a_kind_of_no_weight_is_neither_judged_nor_logged():
+    speaker, evaluator = players()
+    episode = Episode(speaker, INPUTS)
+    whole, logs = Judging(evaluator, sample()).loss(episode)
+    decoder, rest = sample(), 0.0
+    for weights in ((0.0, 1.0), (1.0, 0.0)):
+        objective = Judging(evaluator, decoder, *weights)
+        loss, found = objective.loss(episode)
+        assert set(found) == set(objective.log_names()) < set(logs)
+        human = found["judging_human"]
+        np.testing.assert_allclose(human, logs["judging_human"], rtol=1e-5)
+        rest += loss
+    surprise = Judging(evaluator, decoder, 0.0, 0.0).loss(episode)[0]
+    np.testing.assert_allclose(rest - surprise, whole, rtol=1e-5)
+
+
+def test_pairs_that_a_retriever_reads_are_judged_in_inference_mode():
+    speaker, discriminator, retriever = pair_players(
+        image_dropout=0.5, word_dropout=0.5
+    )
+    decoder = sample()
+    objective = Judging(
+        discriminator, decoder, mismatched=0.0, retriever=retriever
+    )
+    with tf.GradientTape() as tape:
+        episode = Episode(speaker, INPUTS, training=True)
+        losses, _ = objective.values(episode)
+    said = episode.rollout(decoder)
+    judge = discriminator, retriever
+    made = pair_chances(*judge, said.tokens, said.mask)
+    theirs = pair_chances(*judge, HUMAN, HUMAN > 0)
+    wanted = -np.log(theirs).mean(1) - np.log(1 - made).mean(1)
+    np.testing.assert_allclose(losses[:, 0], wanted, rtol=1e-4)
+    networks = (speaker, retriever, discriminator)
+    slopes = tape.gradient(
+        losses, [[v.value for v in n.trainable_variables] for n in networks]
+    )
+    assert all(x is None for x in [*slopes[0], *slopes[1]])
+    assert all(np.any(x) for x in slopes[2])
+
+
+def test_in_a_game_captions_are_rewarded_before_the_judge_steps():
+    speaker, *judge = pair_players()
+    reward = MatchProbability(*judge)
+    adversary = Judging(judge[0], sample(), 1.0, 0.0, judge[1])
+
+    def score():
+        return pair_chances(*judge, HUMAN, HUMAN > 0).mean()
+
+    before, kept = score(), judge[1].get_weights()
+    players = {
+        "speaker": (speaker, ScoreFunction(reward, GroundTruth())),
+        "discriminator": (judge[0], adversary),
+    }
+    game = Game(
+        speaker,
+        {
+            name: Player(network, objective, keras.optimizers.SGD(0.5))
+            for name, (network, objective) in players.items()
+        },
+    )
+    game.compile()
+    logs = game.train_on_batch(INPUTS, return_dict=True)
+    for name in ("speaker_match_probability", "discriminator_judging_human"):
+        np.testing.assert_allclose(logs[name], before, rtol=1e-5)
+    assert abs(score() - before) > 0.01
+    for weights, now in zip(kept, judge[1].get_weights(), strict=True):
+        np.testing.assert_array_equal(now, weights)
 
 
 def test_what_cannot_judge_or_speak_is_refused():

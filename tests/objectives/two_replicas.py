@@ -12,6 +12,7 @@ from tests.objectives.test_score_function import Worth
 from tfcap.decoding import Decoder
 from tfcap.decoding import Rollout
 from tfcap.models import CaptionEvaluator
+from tfcap.models import PairDiscriminator
 from tfcap.objectives import Episode
 from tfcap.objectives import Judging
 from tfcap.objectives import LeaveOneOutBaseline
@@ -50,19 +51,23 @@ def per_replica(strategy, array):
     )
 
 
-def judging(strategy):
+def judging(strategy, paired):
     """Every replica's images have the human captions of all for rivals."""
     with strategy.scope():
         keras.utils.set_random_seed(0)
         speaker = tiny.TableSpeaker()
-        evaluator = CaptionEvaluator(tiny.VOCABULARY, 6, 4)
+        evaluator, retriever = CaptionEvaluator(tiny.VOCABULARY, 6, 4), None
         evaluator({"image": IMAGE, "caption": HUMAN})
+        if paired:
+            evaluator, retriever = PairDiscriminator(units=(5,)), evaluator
+            one = {"image": np.ones((1, 6)), "text": np.ones((1, 1, 6))}
+            evaluator(one)
     variables = [v.value for v in evaluator.trainable_variables]
 
     def function(image, human, said):
         inputs = {"image": image, "references": human}
         inputs["rows"] = tf.zeros((tf.shape(human)[0], 1))
-        objective = Judging(evaluator, Said(said), 0.7, 1.3)
+        objective = Judging(evaluator, Said(said), 0.7, 1.3, retriever)
         with tf.GradientTape() as tape:
             loss, logs = objective.loss(Episode(speaker, inputs))
         return loss, logs, tape.gradient(loss, variables)
@@ -114,5 +119,6 @@ if __name__ == "__main__":
         [tf.config.LogicalDeviceConfiguration()] * 2,
     )
     strategy = tf.distribute.MirroredStrategy(["CPU:0", "CPU:1"])
-    judging(strategy)
+    for paired in (False, True):
+        judging(strategy, paired)
     health(strategy)

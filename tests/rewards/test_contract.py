@@ -36,6 +36,7 @@ OF_NETWORKS = {
     "BidirectionalContrastive",
     "CLIPScore",
     "DialogScore",
+    "Grammar",
     "KLPenalty",
     "MatchProbability",
     "Retrieval",

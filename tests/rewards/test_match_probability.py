@@ -9,6 +9,8 @@ from tfcap.decoding import Sample
 from tfcap.layers import Categorical
 from tfcap.layers import PartialSamplingST
 from tfcap.models import CaptionEvaluator
+from tfcap.models import PairDiscriminator
+from tfcap.models import RetrievalListener
 from tfcap.objectives import Episode
 from tfcap.objectives import MonteCarlo
 from tfcap.objectives import Pathwise
@@ -52,6 +54,31 @@ def chances(evaluator, tokens, mask):
     return found
 
 
+def pair_players(**arguments):
+    """A speaker, a discriminator of pairs, and who reads for it."""
+    keras.utils.set_random_seed(0)
+    retriever = RetrievalListener(
+        tiny.VOCABULARY,
+        units=6,
+        embedding_units=4,
+        embeddings_initializer="normal",
+        **arguments,
+    )
+    retriever({"image": INPUTS["image"], "caption": HUMAN})
+    discriminator = PairDiscriminator(units=(7,))
+    discriminator({"image": np.ones((1, 6)), "text": np.ones((1, 1, 6))})
+    discriminator.text.kernel.assign(3.0 * discriminator.text.kernel)
+    return tiny.TableSpeaker(0), discriminator, retriever
+
+
+def pair_chances(discriminator, retriever, tokens, mask):
+    """Probability of every caption for its own image: `(B, S)`."""
+    images = retriever.embed_images(INPUTS["image"])
+    texts = retriever.embed_texts(tokens, mask)
+    logits = discriminator({"image": images, "text": texts})
+    return 1 / (1 + np.exp(-np.array(logits)))
+
+
 def sample(channel):
     return Sample(channel, num_samples=2, max_length=3)
 
@@ -69,6 +96,20 @@ def test_is_the_probability_of_every_sample_for_its_own_image():
     # Words and their ids are heard alike.
     bare = rollout._replace(words=None)
     np.testing.assert_allclose(reward(bare, episode), found, atol=1e-6)
+
+
+def test_a_retriever_may_read_for_the_evaluator():
+    speaker, discriminator, retriever = pair_players(
+        image_dropout=0.5, word_dropout=0.5
+    )
+    episode = Episode(speaker, INPUTS, training=True)
+    rollout = episode.rollout(sample(Categorical(seed=0)))
+    found = MatchProbability(discriminator, retriever)(rollout, episode)
+    wanted = pair_chances(
+        discriminator, retriever, rollout.tokens, rollout.mask
+    )
+    assert np.ptp(wanted) > 0.1
+    np.testing.assert_allclose(found, wanted, rtol=1e-5)
 
 
 def test_saying_nothing_is_no_caption():
@@ -125,6 +166,10 @@ def test_an_unfit_evaluator_or_batch_is_named():
     speaker, evaluator = players()
     with pytest.raises(TypeError, match="method `embed_images"):
         MatchProbability(speaker)
+    with pytest.raises(TypeError, match="`retriever` must.*`embed_images"):
+        MatchProbability(evaluator, retriever=speaker)
+    with pytest.raises(TypeError, match="`evaluator` must.*`logits"):
+        MatchProbability(speaker, retriever=evaluator)
     objective = ScoreFunction(
         MatchProbability(evaluator), sample(Categorical(seed=0))
     )

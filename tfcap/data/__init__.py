@@ -5,6 +5,8 @@ from tfcap.data.backbones import keras_cv_backbone
 from tfcap.data.backbones import keras_hub_backbone
 from tfcap.data.backbones import vgg19_backbone
 from tfcap.data.caption_batches import CaptionBatches
+from tfcap.data.caption_corruptions import CORRUPTIONS
+from tfcap.data.caption_corruptions import corrupt_captions
 from tfcap.data.caption_split import CaptionSplit
 from tfcap.data.coco_captions import load_captions
 from tfcap.data.coco_results import load_results
@@ -18,6 +20,7 @@ from tfcap.data.extraction import extract_features
 from tfcap.data.feature_writer import FeatureWriter
 from tfcap.data.features import load_features
 from tfcap.data.flickr_captions import load_flickr_captions
+from tfcap.data.grammar_batches import GrammarBatches
 from tfcap.data.image_lists import read_image_ids
 from tfcap.data.image_paths import coco_image_path
 from tfcap.data.standardized_features import StandardizedFeatures

@@ -43,10 +43,10 @@ class CaptionEvaluator(RetrievalListener):
     ...     "image": np.random.normal(size=(3, 1, 5)),
     ...     "caption": np.array([[[5, 6, 2]], [[7, 2, 0]], [[8, 9, 2]]]),
     ... }
-    >>> image, text = keras.ops.unstack(evaluator(batch), axis=1)
-    >>> cosines = keras.ops.sum(image * text, axis=-1)
-    >>> keras.ops.sigmoid(evaluator.logits(cosines)).shape
-    TensorShape([3])
+    >>> found = evaluator(batch)
+    >>> logits = evaluator.logits(found[:, 0], found[:, 1:])
+    >>> keras.ops.sigmoid(logits).shape
+    TensorShape([3, 1])
 
     Reference:
 
@@ -80,16 +80,21 @@ class CaptionEvaluator(RetrievalListener):
         )
         self.bias = self.add_weight(initializer="zeros", name="bias", **options)
 
-    def logits(self, scores):
-        """How sure it is, as logits.
+    def logits(self, images, texts):
+        """How sure it is that they belong together, as logits.
 
         Args:
-            scores: Float tensor, dot products of what `embed_images()` and
-                `embed_texts()` return.
+            images: Float tensor of shape `(B, D)`, from `embed_images()`.
+            texts: Float tensor of shape `(B, S, D)`, those of each image, or
+                `(N, D)`, to be judged with every image.
 
         Returns:
-            Float32 tensor of the same shape.
+            Float32 tensor of shape `(B, S)` or `(B, N)`.
         """
+        if len(texts.shape) == 2:
+            scores = ops.matmul(images, ops.transpose(texts))
+        else:
+            scores = ops.sum(images[:, None] * texts, axis=-1)
         scores = ops.cast(scores, "float32")
         return ops.exp(self.log_scale) * scores + self.bias
 

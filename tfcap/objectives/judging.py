@@ -25,7 +25,8 @@ class Judging(Estimator):
 
     over all other images of the batch. Words are read as they are: the speaker
     has no gradient. What it learns is what
-    `tfcap.rewards.MatchProbability` rewards.
+    `tfcap.rewards.MatchProbability` rewards. A kind of captions of weight 0 is
+    neither judged nor logged.
 
     Args:
         evaluator: As that of `tfcap.rewards.MatchProbability`.
@@ -33,6 +34,8 @@ class Judging(Estimator):
         generated: Float, weight of these. Defaults to `1.0`.
         mismatched: Float, weight of the captions of other images. Defaults to
             `1.0`.
+        retriever: As that of `tfcap.rewards.MatchProbability`. It is read in
+            inference mode, and has no gradient.
         name: String. Defaults to `"judging"`, under which the loss is logged,
             and the mean probabilities of the three kinds of captions as
             `judging_human`, `judging_generated` and `judging_mismatched`.
@@ -51,6 +54,9 @@ class Judging(Estimator):
       Conditional GAN, ICCV 2017, section 3.2, where a caption of one other
       image is drawn. The weights, alpha and beta there, are 1 in the authors'
       code.
+    - Chaffin et al., Distinctive Image Captioning: Leveraging Ground Truth
+      Captions in CLIP Guided Reinforcement Learning, 2024, section 4.1: beam
+      search is told from people, with a retriever, and `mismatched=0.0`
     """
 
     def __init__(
@@ -59,56 +65,71 @@ class Judging(Estimator):
         decoder,
         generated=1.0,
         mismatched=1.0,
+        retriever=None,
         name="judging",
     ):
-        check_evaluator(evaluator)
+        check_evaluator(evaluator, retriever)
         if not isinstance(decoder, Decoder):
             raise TypeError(
                 "`decoder` must be a `tfcap.decoding.Decoder`. Received: "
                 f"decoder={decoder!r}."
             )
-        super().__init__(name, ("human", "generated", "mismatched"))
+        weights = {"generated": generated, "mismatched": mismatched}
+        kinds = [kind for kind, weight in weights.items() if weight != 0]
+        super().__init__(name, ("human", *kinds))
         self.evaluator = evaluator
         self.decoder = decoder
         self.generated = generated
         self.mismatched = mismatched
+        self.retriever = retriever
 
     def parts(self):
         channel = getattr(self.decoder, "channel", None)
         return () if channel is None else (channel,)
 
     def values(self, episode):
-        judge, training = self.evaluator, episode.training
-        image = image_of(episode, "Judging")
-        images = judge.embed_images(image, training=training)
-        said = episode.rollout(self.decoder).stop_gradient()
-        said = said._replace(words=None) if said.discrete else said
-        human = episode.references
-        pairs = {}
-        for kind, words in {"human": human, "generated": said}.items():
-            texts = judge.embed_texts(words.heard, words.mask, training)
-            there = ops.any(words.mask > 0, axis=-1)
-            pairs[kind] = ops.sum(images[:, None] * texts, axis=-1), there
-            if kind == "human":
-                texts, there = _of_others(texts, there)
-                scores = ops.matmul(images, ops.transpose(texts))
-                pairs["mismatched"] = scores, there
-        return self._loss(pairs)
+        judge, images = self.evaluator, self._images(episode)
+        human, there = self._texts(episode.references, episode)
+        logits = {"human": (judge.logits(images, human), there)}
+        if "generated" in self.parts_of_reward:
+            said = episode.rollout(self.decoder).stop_gradient()
+            said = said._replace(words=None) if said.discrete else said
+            texts, spoken = self._texts(said, episode)
+            logits["generated"] = judge.logits(images, texts), spoken
+        if "mismatched" in self.parts_of_reward:
+            others, apart = _of_others(human, there)
+            logits["mismatched"] = judge.logits(images, others), apart
+        return self._loss(logits)
 
-    def _loss(self, pairs):
-        """Loss and logs of scores and masks `(B, n)`, by kind of caption."""
+    def _images(self, episode):
+        """Embeddings of the images, `(B, D)`."""
+        image = image_of(episode, "Judging")
+        if self.retriever is not None:
+            return ops.stop_gradient(self.retriever.embed_images(image))
+        return self.evaluator.embed_images(image, training=episode.training)
+
+    def _texts(self, rollout, episode):
+        """Embeddings `(B, S, D)`, and which are of some words, `(B, S)`."""
+        words, mask = rollout.heard, rollout.mask
+        if self.retriever is not None:
+            texts = ops.stop_gradient(self.retriever.embed_texts(words, mask))
+        else:
+            texts = self.evaluator.embed_texts(words, mask, episode.training)
+        return texts, ops.any(mask > 0, axis=-1)
+
+    def _loss(self, logits):
+        """Loss and logs of logits and masks `(B, n)`, by kind of caption."""
         kinds = {
             "human": (1.0, -1.0),
             "generated": (self.generated, 1.0),
             "mismatched": (self.mismatched, 1.0),
         }
         loss, logs = 0.0, {}
-        for kind, (weight, sign) in kinds.items():
-            scores, there = pairs[kind]
-            logits = self.evaluator.logits(scores)
-            surprise = masked_mean(ops.softplus(sign * logits), there, axis=-1)
+        for kind, (values, there) in logits.items():
+            weight, sign = kinds[kind]
+            surprise = masked_mean(ops.softplus(sign * values), there, axis=-1)
             loss = loss + weight * surprise[:, None]
-            chance = masked_mean(ops.sigmoid(logits), there, axis=-1)
+            chance = masked_mean(ops.sigmoid(values), there, axis=-1)
             logs[kind] = chance[:, None]
         return loss, {"": loss, **logs}
 

@@ -8,6 +8,7 @@ from tfcap.rewards.cider_r import CIDErR
 from tfcap.rewards.clip_score import CLIPScore
 from tfcap.rewards.constant import Constant
 from tfcap.rewards.dialog_score import DialogScore
+from tfcap.rewards.grammar import Grammar
 from tfcap.rewards.host_scorer import HostScorer
 from tfcap.rewards.kl_penalty import KLPenalty
 from tfcap.rewards.match_probability import MatchProbability

@@ -9,7 +9,7 @@ class MatchProbability(Reward):
     """The probability that a caption is human, and of its image.
 
     ```
-    reward = sigmoid(logits(embed_images(image) . embed_texts(caption)))
+    reward = sigmoid(logits(embed_images(image), embed_texts(caption)))
     ```
 
     An adversary: trained by `tfcap.objectives.Judging` to tell what the
@@ -17,10 +17,16 @@ class MatchProbability(Reward):
     Differentiable by the words, too.
 
     Args:
-        evaluator: Object with `embed_images(image, training)`, from
-            `(B, P, D)` to `(B, D)`, `embed_texts(words, mask, training)`, from
-            tokens `(B, S, T)` or words `(B, S, T, V)` to `(B, S, D)`, and
-            `logits(scores)`; such as `tfcap.models.CaptionEvaluator`.
+        evaluator: Object with `logits(images, texts)`, from embeddings of
+            images `(B, D)` and their texts `(B, S, D)` to `(B, S)`, and with
+            the methods of a retriever if none is given, such as
+            `tfcap.models.CaptionEvaluator`; or without them, such as
+            `tfcap.models.PairDiscriminator`.
+        retriever: Object that embeds for the evaluator and stays as it is,
+            such as `tfcap.models.RetrievalListener`, with
+            `embed_images(image, training)`, from `(B, P, D)` to `(B, D)`, and
+            `embed_texts(words, mask, training)`, from tokens `(B, S, T)` or
+            words `(B, S, T, V)` to `(B, S, D)`. Defaults to the evaluator.
         name: String. Defaults to `"match_probability"`.
 
     Example:
@@ -36,32 +42,43 @@ class MatchProbability(Reward):
 
     - Dai et al., Towards Diverse and Natural Image Descriptions via a
       Conditional GAN, ICCV 2017, section 3.1
+    - Chaffin et al., Distinctive Image Captioning: Leveraging Ground Truth
+      Captions in CLIP Guided Reinforcement Learning, 2024, section 3.2, with a
+      retriever
     """
 
     differentiable = True
 
-    def __init__(self, evaluator, name="match_probability"):
-        check_evaluator(evaluator)
+    def __init__(self, evaluator, retriever=None, name="match_probability"):
+        check_evaluator(evaluator, retriever)
         self.evaluator = evaluator
+        self.retriever = retriever
         self.name = name
 
     def call(self, rollout, episode):
-        judge = self.evaluator
-        images = judge.embed_images(image_of(episode, "MatchProbability"))
-        texts = judge.embed_texts(rollout.heard, rollout.mask)
-        images = ops.stop_gradient(images)
-        scores = ops.sum(images[:, None] * texts, axis=-1)
-        said = ops.cast(ops.any(rollout.mask > 0, axis=-1), scores.dtype)
-        return ops.sigmoid(judge.logits(scores)) * said
+        reader = self.evaluator if self.retriever is None else self.retriever
+        images = reader.embed_images(image_of(episode, "MatchProbability"))
+        texts = reader.embed_texts(rollout.heard, rollout.mask)
+        logits = self.evaluator.logits(ops.stop_gradient(images), texts)
+        said = ops.cast(ops.any(rollout.mask > 0, axis=-1), logits.dtype)
+        return ops.sigmoid(logits) * said
 
 
-def check_evaluator(evaluator):
+def check_evaluator(evaluator, retriever):
     """Refuses what cannot judge captions."""
-    for method in ("embed_images", "embed_texts", "logits"):
-        if not hasattr(evaluator, method):
+    reader, name = retriever, "retriever"
+    if retriever is None:
+        reader, name = evaluator, "evaluator"
+    wanted = [
+        (reader, name, "embed_images"),
+        (reader, name, "embed_texts"),
+        (evaluator, "evaluator", "logits"),
+    ]
+    for owner, name, method in wanted:
+        if not hasattr(owner, method):
             raise TypeError(
-                f"`evaluator` must have the method `{method}()`. Received: "
-                f"evaluator={evaluator!r}."
+                f"`{name}` must have the method `{method}()`. Received: "
+                f"{name}={owner!r}."
             )
 
 

@@ -11,6 +11,7 @@ from tfcap.training.falling_score_warning import FallingScoreWarning
 from tfcap.training.game import Game
 from tfcap.training.game import Player
 from tfcap.training.generation import generate
+from tfcap.training.grammar_accuracy import grammar_accuracy
 from tfcap.training.objective_model import ObjectiveModel
 from tfcap.training.ranking import discriminative_ranking
 from tfcap.training.ranking import embed_answers

@@ -7,9 +7,8 @@ from tfcap.decoding import Sample
 from tfcap.layers import Categorical
 from tfcap.models import CaptionEvaluator
 from tfcap.objectives import Judging
+from tfcap.recipes.captioning.judges import train_judge
 from tfcap.recipes.captioning.networks import without_dropout
-from tfcap.training import Game
-from tfcap.training import Player
 
 #: Under which a study keeps it as it is before the game.
 NAME = "gan_evaluator"
@@ -50,25 +49,19 @@ def pretrained_evaluator(study):
 def _train(study):
     settings = study.settings
     study.say(f"{NAME}: whose captions are these?")
-    speaker = pretrained_generator(study)
-    speaker.trainable = False
-    batches = study.batches(epoch="captions")
-    evaluator = _make(settings, batches)
     samples = Sample(
         Categorical(seed=study.seed),
         max_length=settings.max_length,
         suppress=study.unsaid,
     )
-    player = Player(
-        evaluator,
-        Judging(evaluator, samples),
-        keras.optimizers.Adam(settings.listener_rate),
-        settings.clipnorm,
+    return train_judge(
+        study,
+        NAME,
+        pretrained_generator(study),
+        Judging(_make(settings, study.batches()), samples),
+        settings.gan_evaluator_epochs,
+        settings.listener_rate,
     )
-    game = Game(speaker, {"evaluator": player})
-    game.compile()
-    epochs = settings.gan_evaluator_epochs
-    return study.fit(NAME, game, batches, epochs, evaluator=evaluator)
 
 
 def _make(settings, batches):
