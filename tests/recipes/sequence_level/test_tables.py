@@ -54,7 +54,7 @@ def test_rates_are_set_side_by_side_with_their_span():
         for rate, score in ((1e-4, 0.5), (1e-3, 0.8))
     ]
     rows = table(sequence_tables(found, ""), "Sensitivity").rows
-    assert rows == [["pg_cider", "0.500", "0.800", "0.300"]]
+    assert rows == [["pg_cider", "0.500", "0.800", "0.300", "1"]]
 
 
 @pytest.mark.parametrize("form", [[], ["--markdown"]])

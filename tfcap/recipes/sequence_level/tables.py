@@ -5,14 +5,13 @@
 prints, over seeds, means and 95 % intervals; and paired differences.
 """
 
-import argparse
-import math
-import os
-import sys
-
 from tensorboard_plugin_tfcap.tradeoff.table import TradeoffTable
-from tfcap.metrics import mean_interval
-from tfcap.training import load_records
+from tfcap.recipes.captioning.score_tables import by_row
+from tfcap.recipes.captioning.score_tables import cell
+from tfcap.recipes.captioning.score_tables import difference_table
+from tfcap.recipes.captioning.score_tables import found_on
+from tfcap.recipes.captioning.score_tables import score_table
+from tfcap.recipes.captioning.score_tables import tables_main
 
 _SEVERAL = {
     "mean_cider_d": ("CIDEr-D", 1),
@@ -72,145 +71,59 @@ def sequence_tables(records, data):
         the best of a beam, scores of greedy captions, scores by learning
         rate, and paired differences; those that have a row.
     """
-    runs = _by_row(records)
-    explored = {k: v for k, v in runs.items() if k[0] in _EXPLORATION}
-    others = {k: v for k, v in runs.items() if k[0] not in _EXPLORATION}
-    plain = {k: v for k, v in others.items() if k[2] is None}
-    explored = {k: v for k, v in explored.items() if k[2] is None}
+    runs = by_row(records, ("alpha", "rate"))
+    usual = {key: found for key, found in runs.items() if key[2] is None}
+    ours = {k: v for k, v in usual.items() if k[0] in _EXPLORATION}
+    others = {k: v for k, v in usual.items() if k[0] not in _EXPLORATION}
+    plain = {k: v for k, v in usual.items() if k[1] is None}
+
+    def table(name, title, found, columns, prefix=""):
+        return score_table(name, title, found, columns, prefix, _name)
+
     tables = [
-        _table("SLE, Table 4, rs", "random samples", explored, _SEVERAL, "rs_"),
-        _table("SLE, Table 4, bs", "beams", explored, _SEVERAL, "bs_"),
-        _table("SLE, Table 2", "the best beam", explored, _METRICS, "beam_"),
-        _table("SPIDEr", "greedy captions", plain, _METRICS | _DRIFT, ""),
+        table("SLE, Table 4, rs", "random samples", ours, _SEVERAL, "rs_"),
+        table("SLE, Table 4, bs", "beams", ours, _SEVERAL, "bs_"),
+        table("SLE, Table 2", "the best beam", ours, _METRICS, "beam_"),
+        table("SPIDEr", "greedy captions", others, _METRICS | _DRIFT),
         _rates(runs),
-        _differences(runs),
+        difference_table(plain, _CLAIMS),
     ]
-    tables = [table for table in tables if table is not None]
-    for table in tables:
-        note = f"Found on: {data}; mean and 95 % interval over seeds."
-        table.notes.append(note)
-    return tables
-
-
-def _by_row(records):
-    """Records by row, alpha and rate, and then by seed."""
-    runs = {}
-    for record in records:
-        key = record["method"], record.get("alpha"), record.get("rate")
-        runs.setdefault(key, {})[record["seed"]] = record
-    return runs
+    return found_on(tables, data)
 
 
 def _name(key):
-    row, alpha, rate = key
-    alpha = "" if alpha is None else f", alpha {alpha:g}"
-    return f"{row}{alpha}" + ("" if rate is None else f", rate {rate:g}")
-
-
-def _table(name, title, runs, columns, prefix):
-    """Rows by scores, the best of a column bold."""
-    columns = {
-        prefix + key: told
-        for key, told in columns.items()
-        if any(_values(found, prefix + key) for found in runs.values())
-    }
-    if not runs or not columns:
-        return None
-    values = [[_values(r, key) for key in columns] for r in runs.values()]
-    rows = [
-        [_name(key), *map(_cell, line), str(len(runs[key]))]
-        for key, line in zip(runs, values)
-    ]
-    best = []
-    for place, (_, sign) in enumerate(columns.values()):
-        means = [_mean(line[place]) * sign for line in values]
-        known = [mean for mean in means if not math.isnan(mean)]
-        if sign and len(known) > 1:
-            best.append((means.index(max(known)), place + 1))
-    head = ["", *(title for title, _ in columns.values()), "seeds"]
-    return TradeoffTable(name, title, head, rows, [], best)
+    row, alpha, _ = key
+    return row if alpha is None else f"{row}, alpha {alpha:g}"
 
 
 def _rates(runs):
     """CIDEr-D by learning rate, and how far apart the extremes are."""
-    tried = {k[0] for k in runs if k[2] is not None}
-    rates = sorted({k[2] for k in runs if k[2] is not None})
+    rates = sorted({rate for _, _, rate in runs if rate is not None})
+    tried = sorted({row for row, _, rate in runs if rate is not None})
     if not rates:
         return None
     rows = []
-    for row in sorted(tried):
+    for row in tried:
         found = [runs.get((row, None, rate), {}) for rate in rates]
-        values = [_values(each, "cider_d") for each in found]
-        seeds = set.intersection(*map(set, found))
-        spans = []
-        for seed in sorted(seeds):
-            scores = [each[seed]["cider_d"] for each in found]
-            spans.append(max(scores) - min(scores))
-        rows.append([row, *map(_cell, values), _cell(spans)])
-    head = ["", *(f"{rate:g}" for rate in rates), "best - worst"]
+        scores = [{k: v["cider_d"] for k, v in f.items()} for f in found]
+        seeds = sorted(set.intersection(*map(set, scores)))
+        each = [[by_seed[seed] for by_seed in scores] for seed in seeds]
+        spans = [max(values) - min(values) for values in each]
+        cells = [cell(list(by_seed.values())) for by_seed in scores]
+        rows.append([row, *cells, cell(spans), str(len(seeds))])
+    head = ["", *(f"{rate:g}" for rate in rates), "best - worst", "seeds"]
     title = "CIDEr-D of greedy captions by learning rate"
     return TradeoffTable("Sensitivity", title, head, rows, [])
 
 
-def _differences(runs):
-    """By how much one row is above another, seed by seed."""
-    rows = []
-    for (row, against), names in _CLAIMS.items():
-        ours = runs.get((row, None, None), {})
-        theirs = runs.get((against, None, None), {})
-        for name in names:
-            gaps = [
-                ours[seed][name] - theirs[seed][name]
-                for seed in sorted(ours.keys() & theirs.keys())
-                if name in ours[seed] and name in theirs[seed]
-            ]
-            if gaps:
-                cells = [name, _cell(gaps, "+"), str(len(gaps))]
-                rows.append([f"{row} - {against}", *cells])
-    head = ["", "score", "difference", "seeds"]
-    title = "paired by seed"
-    return TradeoffTable("Differences", title, head, rows, []) if rows else None
-
-
-def _values(found, name):
-    scores = [found[seed].get(name) for seed in sorted(found)]
-    return [score for score in scores if score is not None]
-
-
-def _mean(values):
-    return sum(values) / len(values) if values else math.nan
-
-
-def _cell(values, sign=""):
-    if not values:
-        return "-"
-    mean, low, high = mean_interval(values)
-    form = f"{sign}.3f"
-    if math.isinf(low):
-        return f"{mean:{form}}"
-    return f"{mean:{form}} [{low:{form}}, {high:{form}}]"
-
-
 def main(argv=None):
     """Prints the tables of sweeps."""
-    parser = argparse.ArgumentParser(
-        prog="python -m tfcap.recipes.sequence_level.tables",
-        description="What a sweep over rewards has found: tables.",
+    return tables_main(
+        "python -m tfcap.recipes.sequence_level.tables",
+        "What a sweep over rewards has found: tables.",
+        sequence_tables,
+        argv,
     )
-    parser.add_argument("sweep", nargs="+", help="folders of sweeps")
-    parser.add_argument("--markdown", action="store_true")
-    parser.add_argument("--data", help="what the sweep was made on")
-    options = parser.parse_args(argv)
-    data = options.data or ", ".join(map(os.path.basename, options.sweep))
-    try:
-        found = [load_records(path) for path in options.sweep]
-    except (OSError, ValueError) as error:
-        print(f"tables: {error}", file=sys.stderr)
-        return 2
-    tables = sequence_tables([r for each in found for r in each], data)
-    form = TradeoffTable.markdown if options.markdown else str
-    print("\n\n".join(map(form, tables)))
-    return 0
 
 
 if __name__ == "__main__":

@@ -1,0 +1,157 @@
+"""Tables of rows and scores over seeds, with intervals."""
+
+import argparse
+import math
+import os
+import sys
+
+from tensorboard_plugin_tfcap.tradeoff.table import TradeoffTable
+from tfcap.metrics import mean_interval
+from tfcap.training import load_records
+
+
+def by_row(records, settings=()):
+    """Records by row, and then by seed.
+
+    Args:
+        records: List of dicts, as `tfcap.training.load_records()` gives them.
+        settings: Tuple of strings, what tells rows of one method apart.
+
+    Returns:
+        Dict of dicts of records by tuples: the method, and the value of each
+        setting or `None`.
+    """
+    runs = {}
+    for record in records:
+        key = record["method"], *map(record.get, settings)
+        runs.setdefault(key, {})[record["seed"]] = record
+    return runs
+
+
+def score_table(
+    name, title, runs, columns, prefix="", label=lambda key: key[0]
+):
+    """Rows by scores, the best of a column bold.
+
+    Args:
+        name: String, `"Table 1"`.
+        title: String.
+        runs: What `by_row()` returns.
+        columns: Dict of a title, and 1 if more is better, -1 if less is, 0 if
+            neither, by the name of a score.
+        prefix: String before the names of scores in records.
+        label: Function from a key of `runs` to a string. Defaults to that of
+            the method.
+
+    Returns:
+        `TradeoffTable`, or `None` where no row has any of the scores.
+    """
+    columns = {
+        prefix + key: told
+        for key, told in columns.items()
+        if any(_values(found, prefix + key) for found in runs.values())
+    }
+    if not columns:
+        return None
+    values = [[_values(r, key) for key in columns] for r in runs.values()]
+    rows = [
+        [label(key) if label else key[0], *map(cell, line), str(len(runs[key]))]
+        for key, line in zip(runs, values)
+    ]
+    best = []
+    for place, (_, sign) in enumerate(columns.values()):
+        means = [_mean(line[place]) * sign for line in values]
+        known = [mean for mean in means if not math.isnan(mean)]
+        if sign and len(known) > 1:
+            best.append((means.index(max(known)), place + 1))
+    head = ["", *(title for title, _ in columns.values()), "seeds"]
+    return TradeoffTable(name, title, head, rows, [], best)
+
+
+def difference_table(runs, claims):
+    """By how much one row is above another, seed by seed.
+
+    Args:
+        runs: What `by_row()` returns, of one key a method.
+        claims: Dict of names of scores by pairs of methods.
+
+    Returns:
+        `TradeoffTable`, or `None` where no pair is there.
+    """
+    runs = {key[0]: found for key, found in runs.items()}
+    rows = []
+    for (row, against), names in claims.items():
+        ours, theirs = runs.get(row, {}), runs.get(against, {})
+        for name in names:
+            gaps = [
+                ours[seed][name] - theirs[seed][name]
+                for seed in sorted(ours.keys() & theirs.keys())
+                if name in ours[seed] and name in theirs[seed]
+            ]
+            if gaps:
+                told = [name, cell(gaps, "+"), str(len(gaps))]
+                rows.append([f"{row} - {against}", *told])
+    head = ["", "score", "difference", "seeds"]
+    if not rows:
+        return None
+    return TradeoffTable("Differences", "paired by seed", head, rows, [])
+
+
+def cell(values, sign=""):
+    """Mean and 95 % interval, as text."""
+    if not values:
+        return "-"
+    mean, low, high = mean_interval(values)
+    # Percentages and ranks need fewer digits than scores of about one.
+    form = f"{sign}.2f" if abs(mean) >= 10 else f"{sign}.3f"
+    if math.isinf(low):
+        return f"{mean:{form}}"
+    return f"{mean:{form}} [{low:{form}}, {high:{form}}]"
+
+
+def found_on(tables, data):
+    """The tables that are there, with a note on what they were found on."""
+    tables = [table for table in tables if table is not None]
+    for table in tables:
+        note = f"Found on: {data}; mean and 95 % interval over seeds."
+        table.notes.append(note)
+    return tables
+
+
+def tables_main(prog, description, make, argv=None):
+    """A command that prints the tables of sweeps.
+
+    Args:
+        prog: String, the command.
+        description: String.
+        make: Function from records and a string, what they were found on, to
+            a list of `TradeoffTable`.
+        argv: List of strings, optional.
+
+    Returns:
+        Integer, the exit status.
+    """
+    parser = argparse.ArgumentParser(prog=prog, description=description)
+    parser.add_argument("sweep", nargs="+", help="folders of sweeps")
+    parser.add_argument("--markdown", action="store_true")
+    parser.add_argument("--data", help="what the sweep was made on")
+    options = parser.parse_args(argv)
+    data = options.data or ", ".join(map(os.path.basename, options.sweep))
+    try:
+        found = [load_records(path) for path in options.sweep]
+    except (OSError, ValueError) as error:
+        print(f"tables: {error}", file=sys.stderr)
+        return 2
+    tables = make([record for each in found for record in each], data)
+    form = TradeoffTable.markdown if options.markdown else str
+    print("\n\n".join(map(form, tables)))
+    return 0
+
+
+def _values(found, name):
+    scores = [found[seed].get(name) for seed in sorted(found)]
+    return [score for score in scores if score is not None]
+
+
+def _mean(values):
+    return sum(values) / len(values) if values else math.nan
