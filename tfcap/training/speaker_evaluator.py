@@ -13,12 +13,16 @@ from tfcap.text import bad_ending_rate
 from tfcap.text import caption_tokenize
 from tfcap.text import caption_tokenize_batch
 from tfcap.text import novelty
+from tfcap.text import repeated_ngrams
+from tfcap.text import self_bleu
 from tfcap.text import vocabulary_size
 from tfcap.training.speaker_report import RETRIEVAL
 from tfcap.training.speaker_report import SpeakerReport
 
 #: Scores of naturalness that are always there.
 NATURALNESS = ("bleu", "rouge_l", "cider_d")
+#: Captions that Self-BLEU is published of, the first of a split.
+SELF_BLEU_CAPTIONS = 1000
 #: How names of scores begin that are not another listener's.
 _TAKEN = ("human", "image_to_text")
 
@@ -62,8 +66,9 @@ class SpeakerEvaluator:
             listener hears, the first ones; 0 for none. Defaults to `None`,
             all of them.
         other_listeners: Dict of name to listener, which hear the speaker's
-            captions, too; one that is fixed tells captions that say more
-            from a code of the two players. Defaults to none.
+            captions, too; one that is fixed, or that training never saw,
+            tells captions that say more from a code of the two players.
+            Defaults to none.
         batch_size: Integer. Defaults to that of the batches.
         java: String or path, see `tfcap.text.evaluate_captions()`.
         spice_home: String or path, see `tfcap.text.evaluate_captions()`.
@@ -142,7 +147,7 @@ class SpeakerEvaluator:
             scores |= heard
         for name in self.listeners:
             if name:
-                scores |= _named(f"{name}_", by_name[name], both=False)
+                scores |= _named(f"{name}_", by_name[name])
         scores |= self._language(captions, tokens)
         ids = self.image_ids
         report = SpeakerReport(
@@ -244,9 +249,14 @@ class SpeakerEvaluator:
             "distinct_captions": len(set(captions)),
             "mean_length": np.mean([len(row) for row in words]),
             "repeat_rate": np.mean(repeats),
+            "repeated_bigrams": repeated_ngrams(words, 2).corpus,
+            "repeated_trigrams": repeated_ngrams(words, 3).corpus,
             "bad_ending_rate": bad_ending_rate(words).corpus,
             "unfinished_rate": 1 - ended.mean(),
         }
+        if len(words) > 1:
+            few = [words[:SELF_BLEU_CAPTIONS]]
+            found["self_bleu"] = self_bleu(few, 5, smoothing="nltk")[-1].corpus
         if self._training is not None:
             said = caption_tokenize_batch(captions)
             found["novelty"] = novelty(said, self._training).corpus
