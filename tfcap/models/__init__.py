@@ -5,6 +5,8 @@ from tfcap.models.caption_evaluator import CaptionEvaluator
 from tfcap.models.caption_speaker import CaptionSpeaker
 from tfcap.models.dialog_discriminator import DialogDiscriminator
 from tfcap.models.dialog_generator import DialogGenerator
+from tfcap.models.dual_encoder import DualEncoder
+from tfcap.models.host_retriever import HostRetriever
 from tfcap.models.retrieval_listener import RetrievalListener
 from tfcap.models.scene_encoder import SceneEncoder
 from tfcap.models.show_tell_speaker import ShowTellSpeaker
