@@ -45,7 +45,9 @@ class SpeakerEvaluator:
         speaker: `tfcap.decoding.Speaker`.
         listener: Object with `embed_images(image, training)` and
             `embed_texts(words, mask, training)`, such as
-            `tfcap.models.RetrievalListener`; it hears the words as ids.
+            `tfcap.models.RetrievalListener`; it hears the words as ids. It
+            sees images as the batch has them under its `image_key`, if it has
+            one, such as a `tfcap.models.HostRetriever`.
         batches: `tfcap.data.CaptionBatches` of the split, or anything whose
             `evaluation(batch_size)` goes once through its M images in order
             and gives pairs of a dict with `image` `(B, P, D)` and
@@ -187,7 +189,7 @@ class SpeakerEvaluator:
 
     def _compiled(self, inputs):
         """One graph for batches of all sizes: speak, listen, listen."""
-        _check_inputs(inputs)
+        _check_inputs(inputs, self.listeners.values())
         if self.decoder is None:
             self.decoder = Greedy(
                 max_length=inputs["references"].shape[-1],
@@ -206,7 +208,7 @@ class SpeakerEvaluator:
             tokens, mask = said.tokens[:, :1], said.mask[:, :1]
             pairs = {
                 name: (
-                    _images(listener, inputs["image"]),
+                    _images(listener, inputs),
                     _texts(listener, tokens, mask)[:, 0],
                 )
                 for name, listener in self.listeners.items()
@@ -330,8 +332,14 @@ def _named(prefix, report, both=True):
     return {name: float(value) for name, value in named.items()}
 
 
-def _images(listener, image):
+def _images(listener, inputs):
+    image = inputs[_image_key(listener)]
     return tf.cast(listener.embed_images(image, training=False), "float32")
+
+
+def _image_key(listener):
+    """The entry of a batch that a listener sees images in."""
+    return getattr(listener, "image_key", "image")
 
 
 def _texts(listener, tokens, mask):
@@ -345,11 +353,11 @@ def _words(caption):
     return list(caption)
 
 
-def _check_inputs(inputs):
-    absent = [name for name in ("image", "references") if name not in inputs]
-    if absent:
+def _check_inputs(inputs, listeners):
+    wanted = {"image", "references", *map(_image_key, listeners)}
+    if not wanted <= set(inputs):
         raise ValueError(
-            "`batches` must give dicts with `image` and `references`. "
-            f"Received: a dict of {sorted(inputs)}. Use "
-            "`tfcap.data.CaptionBatches`, or add what is missing."
+            f"`batches` must give dicts with {sorted(wanted)}. Received: a "
+            f"dict of {sorted(inputs)}. Use `tfcap.data.CaptionBatches`, or "
+            "add what is missing."
         )
