@@ -24,11 +24,15 @@ _RANKING = {
     "mean_rank": "mean rank",
     "median_rank": "median rank",
 }
-_PREFIXES = ("val_", "test_", "human_", "fixed_", "image_to_text_", "first_")
+_PREFIXES = (
+    *("val_", "test_", "human_", "fixed_", "unseen_", "image_to_text_"),
+    "first_",
+)
 _RECALL = re.compile(r"(?:r|recall)[@_](\d+)$")
 #: Words in the names of what should be small.
 _LOWER = re.compile(
-    r"(^|[_/ ])(rank|loss|perplexity|error|rate|unfinished)([_/ ]|$)"
+    r"(^|[_/ ])(rank|loss|perplexity|error|rate|unfinished|repeated|self_bleu)"
+    r"([_/ ]|$)"
 )
 
 

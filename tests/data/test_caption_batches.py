@@ -11,6 +11,7 @@ from tests.data.tiny_captions import COUNTS
 from tests.data.tiny_captions import FEATURES
 from tests.data.tiny_captions import tiny_captions
 from tfcap.data import CaptionBatches
+from tfcap.data import nearest_neighbors
 
 CAPTIONS = tiny_captions()
 OTHERS = np.random.default_rng(1).normal(size=(9, 4, 3)).astype("float32")
@@ -182,6 +183,38 @@ def test_evaluation_has_every_image_once_in_order():
     assert [len(n) for _, n in batches.evaluation()] == [3, 3, 3, 2]
 
 
+def test_mined_images_come_with_those_that_they_look_like():
+    near = nearest_neighbors(FEATURES.reshape(11, -1), 5)
+    for options in ({}, {"epoch": "captions"}):
+        plain = make(seed=3, **options)
+        batches = make(seed=3, neighbors=near, **options)
+        batch = batches.batch(5)
+        same(plain.batch(5), {k: batch[k] for k in plain.batch(5)})
+        rows = rows_of(batch)
+        np.testing.assert_array_equal(batch["row"], rows)
+        np.testing.assert_array_equal(batch["neighbor_row"], near[rows])
+        same(batch["neighbor_image"], FEATURES[near[rows]])
+    kept = make(seed=3, neighbors=near, kept_neighbors=(3, 4), **options)
+    same(kept.batch(5)["neighbor_image"], FEATURES[near[rows][:, 3:]])
+    spec = kept.dataset().element_spec
+    assert spec["neighbor_image"].shape == (3, 2, 4, 3)
+    assert spec["neighbor_row"].dtype == spec["row"].dtype == tf.int32
+    for inputs, _ in kept.evaluation():
+        assert set(inputs) == {"image", "caption", "references"}
+
+
+def test_a_retriever_may_read_other_features_of_the_same_images():
+    own = OTHERS.reshape(-1)[: 11 * 2].reshape(11, 1, 2)
+    near = nearest_neighbors(own[:, 0], 2)
+    batches = make(neighbors=near, retriever_features=own)
+    batch = batches.batch(1)
+    rows = rows_of(batch)
+    same(batch["retriever_image"], own[rows])
+    same(batch["neighbor_image"], own[near[rows]])
+    for inputs, numbers in batches.evaluation():
+        same(inputs["retriever_image"], own[numbers.numpy()])
+
+
 def test_features_may_be_a_function_of_the_rows():
     lookup = make(features=lambda rows: FEATURES[rows], seed=1)
     same(lookup.batch(2), make(seed=1).batch(2))
@@ -221,6 +254,18 @@ def test_two_replicas_share_the_batch_and_lose_nothing():
         (
             {"distractors": 2, "distractor_features": OTHERS[0]},
             r"distractor_features.shape=\(4, 3\)",
+        ),
+        ({"neighbors": np.zeros((9, 2), int)}, r"integers of shape \(11, K\)"),
+        ({"neighbors": np.full((11, 2), 11)}, "rows of the 11 images"),
+        ({"neighbors": np.zeros((11, 2))}, "type float64"),
+        ({"kept_neighbors": (0,)}, r"neighbors of shape \(0,\)"),
+        (
+            {"neighbors": np.zeros((11, 2), int), "kept_neighbors": (3, 4)},
+            r"in \[0, 2\).*kept_neighbors=\(3, 4\)",
+        ),
+        (
+            {"retriever_features": FEATURES[:5]},
+            r"`retriever_features` must have shape \(11, P, D\)",
         ),
     ],
 )

@@ -14,8 +14,10 @@ from tfcap.decoding import Greedy
 from tfcap.decoding import Rollout
 from tfcap.text import Vocabulary
 from tfcap.text import evaluate_captions
+from tfcap.text import self_bleu
 from tfcap.training import SpeakerEvaluator
 from tfcap.training import evaluate_speaker
+from tfcap.training import speaker_evaluator
 
 SAID = [
     "a dog runs",
@@ -152,6 +154,32 @@ def test_variety_and_signs_of_drift_are_counted(evaluate):
     assert "novelty" not in result
 
 
+def test_what_is_said_again_is_counted():
+    said = ["a dog a dog", "a cat", "the a cat a cat", "a dog a dog a"]
+    result = evaluate_speaker(
+        Scribe(), BagListener(), Batches(said, [["a dog"]] * 4)
+    ).result()
+    shares = [1 / 3, 0, 1 / 4, 2 / 4]
+    assert result["repeated_bigrams"] == pytest.approx(np.mean(shares))
+    assert result["repeated_trigrams"] == pytest.approx(1 / 3 / 4)
+
+
+def test_self_bleu_is_that_of_the_first_captions_as_published(
+    evaluate, monkeypatch
+):
+    words = [text.split() for text in SAID]
+
+    def published(captions):
+        return self_bleu([captions], 5, smoothing="nltk")[-1].corpus
+
+    assert evaluate().result()["self_bleu"] == published(words)
+    monkeypatch.setattr(speaker_evaluator, "SELF_BLEU_CAPTIONS", 3)
+    assert evaluate().result()["self_bleu"] == published(words[:3])
+    alone = Batches(SAID[:1], HUMAN[:1])
+    result = evaluate_speaker(Scribe(), BagListener(), alone).result()
+    assert "self_bleu" not in result
+
+
 def test_captions_of_the_training_split_are_not_new(evaluate):
     known = ["A dog runs.", ["a", "a", "cat"]]
     found = evaluate(training_captions=iter(known)).result()["novelty"]
@@ -197,6 +225,12 @@ def test_other_listeners_hear_the_speaker_too(evaluate, batches):
     report = evaluate(other_listeners={"fixed": BagListener(seed=7)})
     ranks = image_ranks(BagListener(seed=7), batches, enumerate(SAID))
     assert report.result()["fixed_mean_rank"] == pytest.approx(np.mean(ranks))
+    images = batches.image[:, 0, LENGTH:]
+    texts = np.stack([heard(BagListener(seed=7), text) for text in SAID])
+    ranks = [rank(texts @ image, i) for i, image in enumerate(images)]
+    found = report.result()["fixed_image_to_text_mean_rank"]
+    assert found == pytest.approx(np.mean(ranks))
+    assert "caption by image, fixed" in report.table()
     own = evaluate().result()
     assert {k: report.result()[k] for k in own} == own
     assert own["mean_rank"] != report.result()["fixed_mean_rank"]
@@ -260,5 +294,5 @@ def test_what_does_not_fit_together_is_refused(evaluate, batches):
     batches.evaluation = lambda size: (
         ({"image": inputs["image"]}, rows) for inputs, rows in whole(size)
     )
-    with pytest.raises(ValueError, match=r"`references`.*\['image'\]"):
+    with pytest.raises(ValueError, match=r"'references'\].*\['image'\]"):
         evaluate()

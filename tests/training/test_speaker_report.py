@@ -11,6 +11,7 @@ from tests.scribe import Scribe
 from tfcap.text import Absence
 from tfcap.training import SpeakerReport
 from tfcap.training import evaluate_speaker
+from tfcap.training.speaker_report import RETRIEVAL
 
 HUMAN = [["A dog – \u201cRex\u201d – runs."], ["The cat sits", "a red cat"]]
 
@@ -89,6 +90,8 @@ def test_the_table_holds_scores_of_all_kinds(report):
     scores = dict(report.scores)
     scores |= {f"fixed_{k}": scores[k] for k in ("r@1", "r@5", "r@10")}
     scores |= {"fixed_median_rank": 7, "fixed_mean_rank": 8, "fixed_mrr": 0.5}
+    scores |= {f"fixed_image_to_text_{k}": scores[k] for k in RETRIEVAL}
+    scores["fixed_image_to_text_r@1"] = 12.5
     scores["repeat_rate"] = 0.125
     table = dataclasses.replace(report, scores=scores).table()
     lines = table.splitlines()
@@ -96,6 +99,9 @@ def test_the_table_holds_scores_of_all_kinds(report):
     assert "CIDEr-D" in lines[2] and "BLEU-4" in lines[2]
     (fixed,) = [x for x in lines if x.startswith("image by caption, fixed")]
     assert fixed.split()[-3:] == ["7", "8.00", "0.5000"]
+    (turned,) = [x for x in lines if x.startswith("caption by image, fixed")]
+    assert turned.split()[4] == "12.50"
+    assert "Self-BLEU" in table and "pairs of words said again" in table
     (repeats,) = [x for x in lines if x.startswith("say a word twice")]
     assert repeats.split()[-1] == "12.5%"
     assert lines[-1] == "METEOR is absent: there is no Java. Install one."

@@ -23,6 +23,9 @@ from tfcap.data.flickr_captions import load_flickr_captions
 from tfcap.data.grammar_batches import GrammarBatches
 from tfcap.data.image_lists import read_image_ids
 from tfcap.data.image_paths import coco_image_path
+from tfcap.data.neighbors import load_neighbors
+from tfcap.data.neighbors import nearest_neighbors
+from tfcap.data.neighbors import save_neighbors
 from tfcap.data.standardized_features import StandardizedFeatures
 from tfcap.data.standardized_features import standardize_features
 from tfcap.data.tokenize_captions import tokenize_captions

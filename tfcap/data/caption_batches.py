@@ -47,6 +47,15 @@ class CaptionBatches:
             the replicas. Defaults to `0`.
         distractor_features: Features of the images that the distractors are
             drawn from, as `features`, but not a function.
+        neighbors: Integer array of shape `(M, K)`, rows of images that look
+            like each image, as `nearest_neighbors()` finds them. Defaults to
+            `None`, none are added.
+        kept_neighbors: Tuple of integers in `[0, K)`, which of them; the
+            nearest, 0, may be too hard to tell apart. Defaults to `None`, all
+            of them.
+        retriever_features: Features of the same M images for a retriever that
+            does not read `features`, such as their embeddings in a space of
+            its own, `(M, 1, D)`. Defaults to `None`.
 
     Example:
 
@@ -65,6 +74,8 @@ class CaptionBatches:
       2019: one caption of each image, B = 128
     - Liu et al., Show, Tell and Discriminate, ECCV 2018, whose reward ranks
       an image among unlabeled ones, too
+    - Chaffin et al., Distinctive Image Captioning, 2024, whose reward ranks it
+      among similar ones; the released code keeps neighbours 3 and 4 of 5
     """
 
     def __init__(
@@ -78,6 +89,9 @@ class CaptionBatches:
         epoch="images",
         distractors=0,
         distractor_features=None,
+        neighbors=None,
+        kept_neighbors=None,
+        retriever_features=None,
     ):
         self.captions = captions
         self.features = features
@@ -88,6 +102,9 @@ class CaptionBatches:
         self.epoch = epoch
         self.distractors = distractors
         self.distractor_features = distractor_features
+        self.neighbors = neighbors
+        self.kept_neighbors = kept_neighbors
+        self.retriever_features = retriever_features
         self._check()
         # One order serves an epoch; steps may be made out of order.
         self._order = functools.lru_cache(maxsize=2)(self._draw_order)
@@ -109,8 +126,11 @@ class CaptionBatches:
             `tf.data.Dataset` of dicts with `image` `(B, P, D)`, float32, the
             captions drawn, `caption` `(B, S, T)`, and all of the image,
             `references` `(B, N, T)`, int32, both words, then EOS, then 0;
-            with distractors,
-            `distractor_image` of shape `(distractors, P, D)`, too.
+            with distractors, `distractor_image` of shape
+            `(distractors, P, D)`; with neighbours, `row` `(B,)`,
+            `neighbor_row` `(B, K)`, int32, and `neighbor_image`
+            `(B, K, P, D)`, of the features of the retriever where there are
+            such; and with these, `retriever_image` `(B, P, D)`.
         """
         steps = epochs * self.steps_per_epoch
         return step_pipeline(self.batch, range(start_step, steps))
@@ -138,12 +158,13 @@ class CaptionBatches:
             rows, numbers = self._image_of[drawn], self._number_of[drawn]
             inputs = self.inputs(rows, numbers[:, None])
         else:
+            rows = drawn
             rng = np.random.default_rng([self.seed, 1, int(step)])
-            inputs = self.inputs(drawn, self._draw_captions(drawn, rng))
+            inputs = self.inputs(rows, self._draw_captions(rows, rng))
         if self.distractors:
             rng = np.random.default_rng([self.seed, 2, int(step)])
             inputs["distractor_image"] = self._draw_distractors(rng)
-        return inputs
+        return inputs if self.neighbors is None else self._mined(inputs, rows)
 
     def inputs(self, rows, numbers=None):
         """The dict of inputs of some images, as NumPy arrays.
@@ -160,11 +181,15 @@ class CaptionBatches:
         if numbers is None:
             numbers = self._turns(self.captions.counts[rows])
         references = self.captions.references[rows]
-        return {
+        inputs = {
             "image": feature_rows(self.features, rows),
             "caption": np.take_along_axis(references, numbers[..., None], 1),
             "references": references,
         }
+        if self.retriever_features is not None:
+            images = feature_rows(self.retriever_features, rows)
+            inputs["retriever_image"] = images
+        return inputs
 
     @property
     def _size(self):
@@ -213,6 +238,21 @@ class CaptionBatches:
         rows = rng.choice(total, self.distractors, replace=False, shuffle=False)
         return feature_rows(features, rows)
 
+    def _mined(self, inputs, rows):
+        """The same batch with the neighbours of its images."""
+        near = np.asarray(self.neighbors)[rows]
+        if self.kept_neighbors is not None:
+            near = near[:, list(self.kept_neighbors)]
+        features = self.retriever_features
+        features = self.features if features is None else features
+        images = feature_rows(features, near.ravel())
+        return {
+            **inputs,
+            "row": rows.astype("int32"),
+            "neighbor_row": near.astype("int32"),
+            "neighbor_image": images.reshape(*near.shape, *images.shape[1:]),
+        }
+
     def _check(self):
         if self.epoch not in _EPOCHS:
             raise ValueError(
@@ -234,7 +274,15 @@ class CaptionBatches:
                 f"captions_per_image={self.captions_per_image}."
             )
         check_features(self.features, len(self.captions), "captions")
+        if self.retriever_features is not None:
+            check_features(
+                self.retriever_features,
+                len(self.captions),
+                "captions",
+                "retriever_features",
+            )
         self._check_distractors()
+        self._check_neighbors()
 
     def _check_captions(self):
         if self.captions_per_image != 1:
@@ -266,4 +314,30 @@ class CaptionBatches:
                 f"distractors={number}, distractor_features.shape="
                 f"{tuple(shape)}. Give both or neither; an array, or "
                 "`load_features(path, lazy=True)`."
+            )
+
+    def _check_neighbors(self):
+        kept, total = self.kept_neighbors, len(self.captions)
+        if self.neighbors is None and kept is None:
+            return
+        rows = np.asarray(() if self.neighbors is None else self.neighbors)
+        if (
+            rows.ndim != 2
+            or len(rows) != total
+            or rows.dtype.kind not in "iu"
+            or not 0 <= rows.min() <= rows.max() < total
+        ):
+            raise ValueError(
+                f"`neighbors` must hold rows of the {total} images, integers "
+                f"of shape ({total}, K). Received: neighbors of shape "
+                f"{rows.shape} and type {rows.dtype}. Find them with "
+                "`nearest_neighbors()`."
+            )
+        width = rows.shape[1]
+        if kept is not None and (
+            not len(kept) or not all(0 <= x < width for x in kept)
+        ):
+            raise ValueError(
+                f"`kept_neighbors` must be places in [0, {width}), one or "
+                f"more. Received: kept_neighbors={kept!r}."
             )

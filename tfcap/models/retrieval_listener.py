@@ -4,16 +4,12 @@ import keras
 from keras import ops
 
 from tfcap.layers import MaskedGRU
-from tfcap.layers import SoftEmbedding
 from tfcap.models.inputs import image_features
-from tfcap.models.inputs import word_ids
-from tfcap.ops import SeedGenerator
-from tfcap.ops import check_shape
-from tfcap.ops import sequence_mask
+from tfcap.models.joint_encoder import JointEncoder
 
 
 @keras.saving.register_keras_serializable(package="tfcap")
-class RetrievalListener(keras.Model):
+class RetrievalListener(JointEncoder):
     """Embeds images and texts in one space, where a dot product tells a match.
 
     ```
@@ -23,9 +19,10 @@ class RetrievalListener(keras.Model):
     ```
 
     Trains on pairs under
-    `compile(loss=tfcap.losses.HingeRetrievalLoss())` and `fit()` of batches
-    without labels: every other row of the batch is a negative. Texts may be
-    tokens or word distributions, so that a speaker can be trained through it.
+    `compile(loss=tfcap.losses.HingeRetrievalLoss())`, or a contrastive loss,
+    and `fit()` of batches without labels: every other row of the batch is a
+    negative. Texts may be tokens or word distributions, so that a speaker can
+    be trained through it.
 
     Args:
         vocabulary_size: Integer `V`, special tokens included.
@@ -82,39 +79,22 @@ class RetrievalListener(keras.Model):
         seed=None,
         **kwargs,
     ):
-        super().__init__(**kwargs)
+        super().__init__(
+            vocabulary_size,
+            units,
+            embedding_units,
+            image_dropout,
+            word_dropout,
+            embeddings_initializer,
+            eos,
+            seed,
+            **kwargs,
+        )
         # Packed shapes of the GRU depend on the data, which XLA does not take.
         self.supports_jit = keras.backend.backend() != "tensorflow"
-        for name, rate in (
-            ("image_dropout", image_dropout),
-            ("word_dropout", word_dropout),
-        ):
-            if not 0.0 <= rate < 1.0:
-                raise ValueError(
-                    f"`{name}` must be in [0, 1). Received: {name}={rate}."
-                )
-        if embeddings_initializer is None:
-            embeddings_initializer = keras.initializers.RandomUniform(-0.1, 0.1)
-        self.vocabulary_size = vocabulary_size
-        self.units = units
-        self.embedding_units = embedding_units
-        self.image_dropout = image_dropout
-        self.word_dropout = word_dropout
-        self.embeddings_initializer = keras.initializers.get(
-            embeddings_initializer
-        )
-        self.eos = eos
-        self.seed = seed
-        self.seed_generator = SeedGenerator(seed)
         options = {"dtype": self.dtype_policy}
         self.project = keras.layers.Dense(units, name="image", **options)
-        self.embedding = SoftEmbedding(
-            vocabulary_size,
-            embedding_units,
-            embeddings_initializer=self.embeddings_initializer,
-            name="embedding",
-            **options,
-        )
+        self.embedding = self.make_embedding()
         self.read = MaskedGRU(units, name="text", **options)
 
     def build(self, input_shape):
@@ -122,80 +102,11 @@ class RetrievalListener(keras.Model):
         self.embedding.build((None, None))
         self.read.build((None, None, self.embedding_units))
 
-    def call(self, inputs, training=False):
-        tokens = word_ids(inputs, "caption", "B S T")
-        images = self.embed_images(image_features(inputs), training)
-        texts = self.embed_texts(
-            tokens, sequence_mask(tokens, self.eos), training
-        )
-        return ops.concatenate([images[:, None], texts], axis=1)
-
-    def embed_images(self, image, training=False):
-        """Embeds images.
-
-        Args:
-            image: Float tensor of shape `(B, P, D)`.
-            training: Boolean.
-
-        Returns:
-            Float32 tensor of shape `(B, units)`, of unit vectors.
-        """
-        check_shape(image, "B P D", "image")
+    def look(self, image, training=False):
         # Half precision would round the mean of many positions.
         pooled = ops.mean(ops.cast(image, "float32"), axis=1)
         pooled = ops.cast(pooled, self.compute_dtype)
-        pooled = self._drop(pooled, self.image_dropout, training)
-        return _unit(self.project(pooled))
+        return self.project(self.drop(pooled, self.image_dropout, training))
 
-    def embed_texts(self, words, mask, training=False):
-        """Embeds texts.
-
-        Args:
-            words: Integer tensor of shape `(B, S, T)`, or distributions over
-                words of shape `(B, S, T, V)`.
-            mask: Tensor of shape `(B, S, T)`, nonzero where there is a word,
-                the end token included.
-            training: Boolean.
-
-        Returns:
-            Float32 tensor of shape `(B, S, units)`, of unit vectors; zeros
-            where there is no word.
-        """
-        check_shape(mask, "B S T", "mask")
-        vectors = self.embedding(words)
-        vectors = self._drop(vectors, self.word_dropout, training)
-        samples, length = mask.shape[1:]
-        last = self.read(
-            ops.reshape(vectors, (-1, length, self.embedding_units)),
-            mask=ops.reshape(ops.cast(mask, "bool"), (-1, length)),
-        )
-        return _unit(ops.reshape(last, (-1, samples, self.units)))
-
-    def _drop(self, tensor, rate, training):
-        if not training or rate == 0.0:
-            return tensor
-        return keras.random.dropout(tensor, rate, seed=self.seed_generator)
-
-    def get_config(self):
-        return {
-            **super().get_config(),
-            "vocabulary_size": self.vocabulary_size,
-            "units": self.units,
-            "embedding_units": self.embedding_units,
-            "image_dropout": self.image_dropout,
-            "word_dropout": self.word_dropout,
-            "embeddings_initializer": keras.initializers.serialize(
-                self.embeddings_initializer
-            ),
-            "eos": self.eos,
-            "seed": self.seed,
-        }
-
-
-def _unit(vectors, epsilon=1e-7):
-    """Vectors of length 1 in float32; what has no length has no gradient."""
-    vectors = ops.cast(vectors, "float32")
-    squares = ops.sum(ops.square(vectors), axis=-1, keepdims=True)
-    some = squares > epsilon**2
-    # The root has no gradient at 0, and near it one without bound.
-    return ops.where(some, vectors * ops.rsqrt(ops.where(some, squares, 1)), 0)
+    def listen(self, vectors, mask, training=False):
+        return self.read(vectors, mask=mask)

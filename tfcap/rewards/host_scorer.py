@@ -3,10 +3,11 @@
 import threading
 from concurrent.futures import ThreadPoolExecutor
 
-import keras
 import numpy as np
 from keras import ops
 
+from tfcap.ops import call_on_host
+from tfcap.ops import captions_of
 from tfcap.ops import check_shape
 from tfcap.ops import words_only
 from tfcap.rewards.reference_reward import human_captions
@@ -83,7 +84,9 @@ class HostScorer(Reward):
         if self.references is not None:
             human = human_captions(episode, self.references, self.name)
             arguments.append(ops.cast(human, "int32"))
-        return _on_host(self.score, rollout.tokens.shape[:2], *arguments)
+        return call_on_host(
+            self.score, tuple(arguments), rollout.tokens.shape[:2]
+        )
 
     def score(self, words, references=None):
         """Scores captions on the host.
@@ -96,9 +99,7 @@ class HostScorer(Reward):
             Float32 array of shape `(B, S)`.
         """
         words = np.asarray(words)
-        captions = [
-            self._text(ids) for ids in words.reshape(-1, words.shape[2])
-        ]
+        captions = captions_of(words, self.vocabulary)
         keys, human = captions, None
         if references is not None:
             human = [self._human(rows) for rows in np.asarray(references)]
@@ -108,9 +109,6 @@ class HostScorer(Reward):
         found = dict(zip(distinct, self._call(distinct, human)))
         scores = np.array([found[key] for key in keys], np.float32)
         return scores.reshape(words.shape[:2])
-
-    def _text(self, ids):
-        return self.vocabulary.decode(ids[ids >= 0].tolist())
 
     def _human(self, rows):
         return [
@@ -145,23 +143,3 @@ class HostScorer(Reward):
                 f"number for each of {len(keys)} captions. Received: {wrong}."
             )
         return scores.tolist()
-
-
-def _on_host(function, shape, *tensors):
-    """Calls a function of arrays from within a graph."""
-    backend = keras.backend.backend()
-    if backend == "tensorflow":
-        import tensorflow as tf
-
-        if tf.executing_eagerly():
-            return tf.constant(function(*(x.numpy() for x in tensors)))
-        scores = tf.numpy_function(function, tensors, tf.float32)
-        return tf.ensure_shape(scores, shape)
-    if backend == "jax":
-        import jax
-
-        wanted = jax.ShapeDtypeStruct(shape, "float32")
-        return jax.pure_callback(function, wanted, *tensors)
-    return ops.convert_to_tensor(
-        function(*(ops.convert_to_numpy(x) for x in tensors))
-    )

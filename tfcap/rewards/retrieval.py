@@ -30,7 +30,8 @@ class Retrieval(Reward):
         listener: Object with `embed_images(image, training)`, from `(B, P, D)`
             to `(B, D)`, and `embed_texts(words, mask, training)`, from tokens
             `(B, S, T)` or words `(B, S, T, V)` to `(B, S, D)`; such as
-            `tfcap.models.RetrievalListener`.
+            `tfcap.models.RetrievalListener`. Its attribute `image_key`, if it
+            has one, names the entry of the batch that it sees images in.
         margin: Float. Defaults to `0.2`.
         negatives: `"hardest"`, `"sum"`, or a number or `keras.Variable` in
             between; see `tfcap.losses.hinge_retrieval_loss()`. Defaults to
@@ -100,7 +101,9 @@ class Retrieval(Reward):
         if self.same is not None:
             same = ops.cast(entry(episode, self.same, "Retrieval"), "int32")
         losses, collapsed = hinges(
-            self._images(episode, "image", training),
+            self._images(
+                episode, getattr(self.listener, "image_key", "image"), training
+            ),
             self.listener.embed_texts(
                 rollout.heard, rollout.mask, training=training
             ),

@@ -24,6 +24,7 @@ from tfcap.text.scores.mixtures import bcmr
 from tfcap.text.scores.mixtures import spider
 from tfcap.text.scores.mutual_bleu import mutual_bleu
 from tfcap.text.scores.novelty import novelty
+from tfcap.text.scores.repeated_ngrams import repeated_ngrams
 from tfcap.text.scores.rouge_l import rouge_l
 from tfcap.text.scores.scores import Scores
 from tfcap.text.scores.self_bleu import self_bleu

@@ -13,12 +13,16 @@ from tfcap.text import bad_ending_rate
 from tfcap.text import caption_tokenize
 from tfcap.text import caption_tokenize_batch
 from tfcap.text import novelty
+from tfcap.text import repeated_ngrams
+from tfcap.text import self_bleu
 from tfcap.text import vocabulary_size
 from tfcap.training.speaker_report import RETRIEVAL
 from tfcap.training.speaker_report import SpeakerReport
 
 #: Scores of naturalness that are always there.
 NATURALNESS = ("bleu", "rouge_l", "cider_d")
+#: Captions that Self-BLEU is published of, the first of a split.
+SELF_BLEU_CAPTIONS = 1000
 #: How names of scores begin that are not another listener's.
 _TAKEN = ("human", "image_to_text")
 
@@ -41,8 +45,10 @@ class SpeakerEvaluator:
         speaker: `tfcap.decoding.Speaker`.
         listener: Object with `embed_images(image, training)` and
             `embed_texts(words, mask, training)`, such as
-            `tfcap.models.RetrievalListener`; it hears the words as ids. `None`
-            where nobody listens, and only naturalness is asked for.
+            `tfcap.models.RetrievalListener`; it hears the words as ids. It
+            sees images as the batch has them under its `image_key`, if it has
+            one, such as a `tfcap.models.HostRetriever`. `None` where nobody
+            listens, and only naturalness is asked for.
         batches: `tfcap.data.CaptionBatches` of the split, or anything whose
             `evaluation(batch_size)` goes once through its M images in order
             and gives pairs of a dict with `image` `(B, P, D)` and
@@ -63,8 +69,9 @@ class SpeakerEvaluator:
             listener hears, the first ones; 0 for none. Defaults to `None`,
             all of them.
         other_listeners: Dict of name to listener, which hear the speaker's
-            captions, too; one that is fixed tells captions that say more
-            from a code of the two players. Defaults to none.
+            captions, too; one that is fixed, or that training never saw,
+            tells captions that say more from a code of the two players.
+            Defaults to none.
         batch_size: Integer. Defaults to that of the batches.
         java: String or path, see `tfcap.text.evaluate_captions()`.
         spice_home: String or path, see `tfcap.text.evaluate_captions()`.
@@ -147,7 +154,7 @@ class SpeakerEvaluator:
             scores |= heard
         for name in self.listeners:
             if name:
-                scores |= _named(f"{name}_", by_name[name], both=False)
+                scores |= _named(f"{name}_", by_name[name])
         scores |= self._language(captions, tokens)
         ids = self.image_ids
         report = SpeakerReport(
@@ -187,7 +194,7 @@ class SpeakerEvaluator:
 
     def _compiled(self, inputs):
         """One graph for batches of all sizes: speak, listen, listen."""
-        _check_inputs(inputs)
+        _check_inputs(inputs, self.listeners.values())
         if self.decoder is None:
             self.decoder = Greedy(
                 max_length=inputs["references"].shape[-1],
@@ -206,7 +213,7 @@ class SpeakerEvaluator:
             tokens, mask = said.tokens[:, :1], said.mask[:, :1]
             pairs = {
                 name: (
-                    _images(listener, inputs["image"]),
+                    _images(listener, inputs),
                     _texts(listener, tokens, mask)[:, 0],
                 )
                 for name, listener in self.listeners.items()
@@ -249,9 +256,14 @@ class SpeakerEvaluator:
             "distinct_captions": len(set(captions)),
             "mean_length": np.mean([len(row) for row in words]),
             "repeat_rate": np.mean(repeats),
+            "repeated_bigrams": repeated_ngrams(words, 2).corpus,
+            "repeated_trigrams": repeated_ngrams(words, 3).corpus,
             "bad_ending_rate": bad_ending_rate(words).corpus,
             "unfinished_rate": 1 - ended.mean(),
         }
+        if len(words) > 1:
+            few = [words[:SELF_BLEU_CAPTIONS]]
+            found["self_bleu"] = self_bleu(few, 5, smoothing="nltk")[-1].corpus
         if self._training is not None:
             said = caption_tokenize_batch(captions)
             found["novelty"] = novelty(said, self._training).corpus
@@ -325,8 +337,14 @@ def _named(prefix, report, both=True):
     return {name: float(value) for name, value in named.items()}
 
 
-def _images(listener, image):
+def _images(listener, inputs):
+    image = inputs[_image_key(listener)]
     return tf.cast(listener.embed_images(image, training=False), "float32")
+
+
+def _image_key(listener):
+    """The entry of a batch that a listener sees images in."""
+    return getattr(listener, "image_key", "image")
 
 
 def _texts(listener, tokens, mask):
@@ -340,11 +358,11 @@ def _words(caption):
     return list(caption)
 
 
-def _check_inputs(inputs):
-    absent = [name for name in ("image", "references") if name not in inputs]
-    if absent:
+def _check_inputs(inputs, listeners):
+    wanted = {"image", "references", *map(_image_key, listeners)}
+    if not wanted <= set(inputs):
         raise ValueError(
-            "`batches` must give dicts with `image` and `references`. "
-            f"Received: a dict of {sorted(inputs)}. Use "
-            "`tfcap.data.CaptionBatches`, or add what is missing."
+            f"`batches` must give dicts with {sorted(wanted)}. Received: a "
+            f"dict of {sorted(inputs)}. Use `tfcap.data.CaptionBatches`, or "
+            "add what is missing."
         )

@@ -35,8 +35,11 @@ _LANGUAGE = {
     "vocabulary_size": ("words in use", "{:,.0f}"),
     "distinct_captions": ("distinct captions", "{:,.0f}"),
     "novelty": ("new captions", "{:.1%}"),
+    "self_bleu": ("Self-BLEU", "{:.4f}"),
     "mean_length": ("words a caption", "{:.2f}"),
     "repeat_rate": ("say a word twice in a row", "{:.1%}"),
+    "repeated_bigrams": ("pairs of words said again", "{:.1%}"),
+    "repeated_trigrams": ("triples of words said again", "{:.1%}"),
     "bad_ending_rate": ("break off", "{:.1%}"),
     "unfinished_rate": ("reach no end", "{:.1%}"),
 }
@@ -87,9 +90,13 @@ class SpeakerReport:
             listener makes of human captions: after `"human_"` (and
             `"human_image_to_text_"`) of all of them, after `"human_first_"`
             of the first of each image. After the name of another listener,
-            what that one makes of the speaker's. Variety:
-            `"vocabulary_size"`, `"distinct_captions"`, `"novelty"`. Signs of
-            drift, shares in `[0, 1]`: `"repeat_rate"`, `"bad_ending_rate"`,
+            what that one makes of the speaker's, in both directions. Variety:
+            `"vocabulary_size"`, `"distinct_captions"`, `"novelty"`, and
+            `"self_bleu"` in `[0, 1]`, the lower the more varied, as published:
+            of up to 5-grams, of the first 1000 captions, with nltk's
+            smoothing. Signs of drift, shares in `[0, 1]`: `"repeat_rate"`,
+            `"repeated_bigrams"` and `"repeated_trigrams"` (see
+            `tfcap.text.repeated_ngrams()`), `"bad_ending_rate"`,
             `"unfinished_rate"`; and `"mean_length"` in words.
         """
         return dict(self.scores)
@@ -165,9 +172,8 @@ class SpeakerReport:
         return [k[: -len("r@1")] for k in self.scores if k.endswith("r@1")]
 
     def _retrieval(self, prefix):
-        title = _DIRECTIONS.get(prefix, f"{_DIRECTIONS['']}, {prefix[:-1]}")
         return [
-            title,
+            _title(prefix),
             *(
                 format(self.scores[prefix + name], style)
                 for name, (_, style) in RETRIEVAL.items()
@@ -244,6 +250,16 @@ class SpeakerReport:
             each=each,
             absent={name: Absence(**fields) for name, fields in absent},
         )
+
+
+def _title(prefix):
+    """What a row of the table is called; another listener's, with its name."""
+    if prefix in _DIRECTIONS:
+        return _DIRECTIONS[prefix]
+    turned = "image_to_text_"
+    name = prefix.removesuffix(turned)
+    direction = _DIRECTIONS["" if name == prefix else turned]
+    return f"{direction}, {name[:-1]}"
 
 
 def _foreign(path, problem):

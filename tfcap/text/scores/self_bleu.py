@@ -10,6 +10,8 @@ from tfcap.text.scores.comparison import compare_within
 from tfcap.text.scores.scores import Scores
 from tfcap.text.scores.smoothing import check_smoothing
 
+NLTK = "nltk"
+
 
 def self_bleu(sets, max_order=4, smoothing=None):
     """Self-BLEU: mean BLEU of each caption of a set against all the others.
@@ -22,8 +24,10 @@ def self_bleu(sets, max_order=4, smoothing=None):
     Args:
         sets: List of lists of tokenized captions, at least two in each.
         max_order: Integer, longest n-gram. Defaults to `4`.
-        smoothing: See `bleu()`. Defaults to None, the constants of
-            pycocoevalcap.
+        smoothing: See `bleu()`; or `"nltk"`, its method 1, with which
+            Self-BLEU is published: `"floor"`, but an order that a caption is
+            too short for counts as 0.1 matches, too. Defaults to None, the
+            constants of pycocoevalcap.
 
     Returns:
         List of `max_order` `Scores` in [0, 1], Self-BLEU-1 first; `corpus` is
@@ -43,12 +47,18 @@ def self_bleu(sets, max_order=4, smoothing=None):
     Reference:
 
     - Zhu et al., Texygen: A Benchmarking Platform for Text Generation Models,
-      SIGIR 2018, there with nltk's smoothing
+      SIGIR 2018; its code and that of Chaffin et al., Distinctive Image
+      Captioning, 2024, take `max_order=5`, `smoothing="nltk"` and, as one
+      set, the first of all captions (1000 in the latter)
     """
     check_order(max_order)
-    check_smoothing(smoothing)
+    if smoothing != NLTK:
+        check_smoothing(smoothing)
     check_caption_sets(sets, "sets", least=2)
     counts = count_matches(compare_within(sets), max_order)
+    if smoothing == NLTK:
+        counts = counts._replace(guess=np.maximum(counts.guess, 1))
+        smoothing = "floor"
     sizes = np.array([len(captions) for captions in sets])
     sums = np.add.reduceat(
         bleu_of(counts, smoothing), np.cumsum(sizes) - sizes, axis=1

@@ -1,0 +1,174 @@
+"""The images that look most like each image, found once and kept."""
+
+import os
+import pathlib
+import zipfile
+
+import numpy as np
+
+
+def nearest_neighbors(embeddings, k, block=1024, tile=16384):
+    """The k nearest of all other rows, by dot product.
+
+    Every row is compared with every other one, a block of them with a tile of
+    the others at a time, so that memory does not grow with the split.
+
+    Args:
+        embeddings: Float array of shape `(M, D)`, usually unit vectors.
+        k: Integer from 1 to `M - 1`.
+        block: Integer, rows at a time. Defaults to `1024`.
+        tile: Integer, others at a time. Defaults to `16384`.
+
+    Returns:
+        Int32 array of shape `(M, k)`, rows, the nearest first, of equally
+        near ones the first; never the row itself.
+
+    Raises:
+        ValueError: If there are not as many other rows, or a number is not
+            finite.
+
+    Example:
+
+    >>> embeddings = np.array([[1.0, 0.0], [0.8, 0.6], [0.6, 0.8]])
+    >>> tfcap.data.nearest_neighbors(embeddings, 1).ravel()
+    array([1, 2, 1], dtype=int32)
+
+    Reference:
+
+    - Zhang et al., Distinctive Image Captioning via CLIP Guided Group
+      Optimization, ECCV 2022 workshops, section 3.2: groups of similar images
+    """
+    embeddings = np.ascontiguousarray(embeddings, "float32")
+    if embeddings.ndim != 2 or not 0 < k < len(embeddings):
+        raise ValueError(
+            "`k` must be in 1..M - 1 for `embeddings` of shape (M, D). "
+            f"Received: k={k}, embeddings.shape={embeddings.shape}."
+        )
+    if not np.isfinite(embeddings).all():
+        raise ValueError(
+            "`embeddings` must be finite. Received: infinite or undefined "
+            f"numbers in {int((~np.isfinite(embeddings)).any(1).sum())} rows."
+        )
+    blocks = np.array_split(
+        np.arange(len(embeddings)), range(block, len(embeddings), block)
+    )
+    return np.concatenate([_nearest(embeddings, x, tile, k) for x in blocks])
+
+
+def _nearest(embeddings, own, tile, k):
+    """Neighbours of some rows, the best of tile after tile."""
+    scores = np.empty((len(own), 0), "float32")
+    rows = np.empty((len(own), 0), "int32")
+    for left in range(0, len(embeddings), tile):
+        others = embeddings[left : left + tile]
+        found = embeddings[own] @ others.T
+        inside = (own >= left) & (own < left + len(others))
+        found[inside, own[inside] - left] = -np.inf
+        places = np.arange(left, left + len(others), dtype="int32")
+        rows = np.hstack([rows, np.broadcast_to(places, found.shape)])
+        scores = np.hstack([scores, found])
+        keep = _best(scores, k)
+        scores = np.take_along_axis(scores, keep, 1)
+        rows = np.take_along_axis(rows, keep, 1)
+    return rows
+
+
+def _best(scores, k):
+    """Places of the k largest of each row, of equal ones the first."""
+    k = min(k, scores.shape[1])
+    least = -np.partition(-scores, k - 1, axis=1)[:, k - 1, None]
+    # The larger ones, then as many of those that tie with the last as fit.
+    larger, ties = scores > least, scores == least
+    room = k - larger.sum(1, keepdims=True)
+    chosen = larger | (ties & (np.cumsum(ties, axis=1) <= room))
+    places = np.nonzero(chosen)[1].reshape(len(scores), k)
+    values = np.take_along_axis(scores, places, 1)
+    order = np.argsort(-values, axis=1, kind="stable")
+    return np.take_along_axis(places, order, 1)
+
+
+def save_neighbors(path, image_ids, rows):
+    """Writes neighbours to a file, whole or not at all.
+
+    Args:
+        path: String or path of a file `*.npz`.
+        image_ids: M integers or strings, what the rows are called.
+        rows: Integer array of shape `(M, k)`, see `nearest_neighbors()`.
+
+    Example:
+
+    >>> import os, tempfile
+    >>> path = os.path.join(tempfile.mkdtemp(), "neighbors.npz")
+    >>> tfcap.data.save_neighbors(path, [7, 9, 4], [[1], [2], [1]])
+    >>> tfcap.data.load_neighbors(path, [7, 9, 4]).ravel()
+    array([1, 2, 1], dtype=int32)
+    """
+    image_ids, rows = np.asarray(image_ids), np.asarray(rows, "int32")
+    if image_ids.dtype.kind not in "iuU":
+        raise TypeError(
+            "`image_ids` must be integers or strings. Received: "
+            f"image_ids of type {image_ids.dtype}."
+        )
+    _check_rows(rows, len(image_ids))
+    path = pathlib.Path(path)
+    partial = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        with open(partial, "wb") as file:
+            np.savez(file, image_ids=image_ids, rows=rows)
+        os.replace(partial, path)
+    finally:
+        partial.unlink(missing_ok=True)
+
+
+def load_neighbors(path, image_ids):
+    """Reads neighbours, if they are those of the images.
+
+    Args:
+        path: String or path of a file that `save_neighbors()` wrote.
+        image_ids: The ids of the split, in its order.
+
+    Returns:
+        Int32 array of shape `(M, k)`, rows of the split.
+
+    Raises:
+        ValueError: If the file is something else, or is of other images or
+            of another order.
+
+    Example:
+
+    >>> import os, tempfile
+    >>> path = os.path.join(tempfile.mkdtemp(), "neighbors.npz")
+    >>> tfcap.data.save_neighbors(path, ["a", "b"], [[1], [0]])
+    >>> tfcap.data.load_neighbors(path, ["b", "a"])
+    Traceback (most recent call last):
+    ...
+    ValueError: `path` must hold neighbours of the images in their order. ...
+    """
+    try:
+        with np.load(path, allow_pickle=False) as file:
+            kept, rows = file["image_ids"], file["rows"]
+    except (KeyError, ValueError, EOFError, zipfile.BadZipFile) as error:
+        raise ValueError(
+            "`path` must name a file of `save_neighbors()`. Received: "
+            f"path={str(path)!r} ({error})."
+        ) from error
+    if kept.tolist() != np.asarray(image_ids).tolist():
+        raise ValueError(
+            "`path` must hold neighbours of the images in their order. "
+            f"Received: path={str(path)!r}, of {len(kept)} images, for "
+            f"{len(image_ids)} `image_ids` that differ. It is another split's "
+            "file: remove it, or name another."
+        )
+    _check_rows(rows, len(kept))
+    return rows
+
+
+def _check_rows(rows, total):
+    """Refuses what cannot be neighbours of so many images."""
+    good = rows.ndim == 2 and len(rows) == total and rows.size
+    if not good or rows.min() < 0 or rows.max() >= total:
+        raise ValueError(
+            f"`rows` must have shape ({total}, k), rows from 0 to "
+            f"{total - 1}. Received: rows of shape {rows.shape}. Find them "
+            "with `nearest_neighbors()`."
+        )

@@ -1,0 +1,175 @@
+"""A small transformer of texts beside a perceptron of images."""
+
+import keras
+from keras import ops
+
+from tfcap.models.inputs import image_features
+from tfcap.models.joint_encoder import JointEncoder
+from tfcap.models.transformer_block import TransformerBlock
+from tfcap.ops import masked_mean
+
+
+@keras.saving.register_keras_serializable(package="tfcap")
+class DualEncoder(JointEncoder):
+    """Embeds images and texts in one space, as CLIP does, but small.
+
+    ```
+    h_p = gelu(W_1 norm(position p of the image) + b_1)
+    v = unit(W_2 @ mean of h + b_2)
+    x = transformer blocks over the words and their places
+    w = unit(W_3 @ mean of norm(x) over the words)
+    score = v . w
+    ```
+
+    A retriever that needs no download. It is made otherwise than a
+    `tfcap.models.RetrievalListener`, which averages positions before it looks
+    and reads word after word: what was trained for the one, let the other
+    judge.
+
+    Trains on pairs under
+    `compile(loss=tfcap.losses.BidirectionalContrastiveLoss(decoupled=False))`
+    and `fit()` of batches without labels. Texts may be tokens or word
+    distributions.
+
+    Args:
+        vocabulary_size: Integer `V`, special tokens included.
+        units: Integer `D`, size of the common space. Defaults to `256`.
+        embedding_units: Integer, size of words and of the residual stream.
+            Defaults to `256`.
+        layers: Integer, transformer blocks. Defaults to `2`.
+        heads: Integer that divides `embedding_units`. Defaults to `4`.
+        max_length: Integer, most words of a text with the end token. Defaults
+            to `32`.
+        block_dropout: Float, rate on what a block adds to the stream. Defaults
+            to `0.1`.
+        image_dropout: Float in `[0, 1)`, rate of dropout of image features.
+            Defaults to `0.0`.
+        word_dropout: Float in `[0, 1)`, rate of dropout of word embeddings.
+            Defaults to `0.0`.
+        embeddings_initializer: Initializer of the embedding table. Defaults
+            to uniform in `[-0.1, 0.1]`.
+        eos: Integer, id of the end token. Defaults to `2`.
+        seed: Integer, optional seed of the dropout.
+
+    Call arguments:
+        inputs: Dict of `image` `(B, P, D)` floats and `caption` `(B, S, T)`
+            integers padded with 0, with `T <= max_length`.
+        training: Boolean, whether to drop out.
+
+    Returns:
+        Float32 tensor of shape `(B, 1 + S, units)`: of every row the embedding
+        of its image, then those of its texts, zeros for a text without words.
+
+    Example:
+
+    >>> retriever = tfcap.models.DualEncoder(
+    ...     50, units=8, embedding_units=8, heads=2
+    ... )
+    >>> batch = {
+    ...     "image": np.random.normal(size=(3, 4, 5)),
+    ...     "caption": np.array([[[5, 6, 2]], [[7, 2, 0]], [[8, 9, 2]]]),
+    ... }
+    >>> retriever(batch).shape
+    TensorShape([3, 2, 8])
+    >>> retriever.compile("adam", loss=tfcap.losses.HingeRetrievalLoss())
+    >>> history = retriever.fit(batch, verbose=0)
+
+    Reference:
+
+    - Radford et al., Learning Transferable Visual Models From Natural Language
+      Supervision, ICML 2021, section 2.3
+    """
+
+    def __init__(
+        self,
+        vocabulary_size,
+        units=256,
+        embedding_units=256,
+        layers=2,
+        heads=4,
+        max_length=32,
+        block_dropout=0.1,
+        **kwargs,
+    ):
+        super().__init__(vocabulary_size, units, embedding_units, **kwargs)
+        if embedding_units % heads:
+            raise ValueError(
+                "`heads` must divide `embedding_units`. Received: "
+                f"heads={heads}, embedding_units={embedding_units}."
+            )
+        self.num_layers = layers
+        self.heads = heads
+        self.max_length = max_length
+        self.block_dropout = block_dropout
+        options = {"dtype": self.dtype_policy}
+        self.image_norm = keras.layers.LayerNormalization(
+            epsilon=1e-5, name="image_norm", **options
+        )
+        self.expand = keras.layers.Dense(
+            2 * units, activation="gelu", name="expand", **options
+        )
+        self.project = keras.layers.Dense(units, name="image", **options)
+        self.embedding = self.make_embedding()
+        self.places = keras.layers.Embedding(
+            max_length, embedding_units, name="places", **options
+        )
+        self.blocks = [
+            TransformerBlock(
+                embedding_units,
+                heads,
+                4 * embedding_units,
+                block_dropout,
+                name=f"block_{i}",
+                **options,
+            )
+            for i in range(layers)
+        ]
+        self.norm = keras.layers.LayerNormalization(
+            epsilon=1e-5, name="norm", **options
+        )
+        # Without a bias, so that no words give no vector.
+        self.merge = keras.layers.Dense(
+            units, use_bias=False, name="text", **options
+        )
+
+    def build(self, input_shape):
+        size = image_features(input_shape)[-1]
+        stream = (None, None, self.embedding_units)
+        self.image_norm.build((None, None, size))
+        self.expand.build((None, None, size))
+        self.project.build((None, self.expand.units))
+        self.embedding.build((None, None))
+        self.places.build((None,))
+        for layer in (*self.blocks, self.norm):
+            layer.build(stream)
+        self.merge.build((None, self.embedding_units))
+
+    def look(self, image, training=False):
+        image = ops.cast(image, self.compute_dtype)
+        image = self.drop(image, self.image_dropout, training)
+        hidden = self.expand(self.image_norm(image))
+        return self.project(masked_mean(hidden, None, axis=1))
+
+    def listen(self, vectors, mask, training=False):
+        length = vectors.shape[1]
+        if length > self.max_length:
+            raise ValueError(
+                "`max_length` of the encoder must be at least the length of "
+                f"texts. Received: max_length={self.max_length}, texts of "
+                f"{length} words."
+            )
+        # What is masked may be infinite, and attention would multiply it by 0.
+        vectors = ops.where(mask[..., None], vectors, 0)
+        stream = vectors + self.places(ops.arange(length))
+        for block in self.blocks:
+            stream, _ = block(stream, visible=mask[:, None], training=training)
+        return self.merge(masked_mean(self.norm(stream), mask[..., None], 1))
+
+    def get_config(self):
+        return {
+            **super().get_config(),
+            "layers": self.num_layers,
+            "heads": self.heads,
+            "max_length": self.max_length,
+            "block_dropout": self.block_dropout,
+        }

@@ -1,0 +1,215 @@
+"""A retriever that reads strings, behind the face of one that reads ids."""
+
+import collections
+import threading
+
+import numpy as np
+from keras import ops
+
+from tfcap.models.unit_vectors import unit_vectors
+from tfcap.ops import call_on_host
+from tfcap.ops import captions_of
+from tfcap.ops import check_shape
+from tfcap.ops import words_only
+
+
+class HostRetriever:
+    """Any pair of encoders with a tokenizer of their own, on the host.
+
+    What is said is decoded to strings outside of the graph, and the distinct
+    ones are embedded in batches; late in training many are the same. Images
+    are embedded once, before: `embed_pixels()` gives what
+    `tfcap.data.CaptionBatches` takes as `retriever_features`, and batches
+    then hold as `retriever_image`.
+
+    It serves wherever a `tfcap.models.RetrievalListener` does that is not
+    trained and hears words that are ids: no gradient passes through strings.
+
+    Args:
+        embed_strings: Callable from a list of strings to a float array of
+            shape `(n, D)`.
+        vocabulary: Object with `decode(ids)` from a list of ids to a string,
+            such as `tfcap.text.Vocabulary`.
+        units: Integer `D`.
+        embed_pictures: Callable from a list of images, arrays of shape
+            `(height, width, 3)`, to a float array of shape `(n, D)`. Defaults
+            to `None`: images were embedded elsewhere.
+        batch_size: Integer, most strings or images at a time. Defaults to
+            `256`.
+        cache_size: Integer, most captions whose embeddings are kept for the
+            next batches; of more, those that were not said for longest are
+            dropped. Defaults to `0`, none.
+
+    Attributes:
+        image_key: String, the entry of a batch that holds what
+            `embed_images()` takes.
+
+    Example:
+
+    >>> vocabulary = tfcap.text.Vocabulary(["red", "bus"])
+    >>> retriever = tfcap.models.HostRetriever(
+    ...     lambda texts: [[len(x), 4] for x in texts], vocabulary, units=2
+    ... )
+    >>> tokens = np.array([[[5, 2, 0], [5, 2, 0]]])
+    >>> print(retriever.embed_texts(tokens, tokens > 0).numpy())
+    [[[0.6 0.8]
+      [0.6 0.8]]]
+    """
+
+    image_key = "retriever_image"
+    #: What a network has that no objective is to train.
+    trainable = False
+
+    def __init__(
+        self,
+        embed_strings,
+        vocabulary,
+        units,
+        embed_pictures=None,
+        batch_size=256,
+        cache_size=0,
+    ):
+        for name, value in (
+            ("embed_strings", embed_strings),
+            ("embed_pictures", embed_pictures),
+        ):
+            if value is not None and not callable(value):
+                raise TypeError(
+                    f"`{name}` must be a callable that returns an array of "
+                    f"shape (n, {units}). Received: {name}={value!r}."
+                )
+        if batch_size < 1 or cache_size < 0:
+            raise ValueError(
+                "`batch_size` must be at least 1 and `cache_size` at least 0. "
+                f"Received: batch_size={batch_size}, cache_size={cache_size}."
+            )
+        self.embed_strings = embed_strings
+        self.vocabulary = vocabulary
+        self.units = units
+        self.embed_pictures = embed_pictures
+        self.batch_size = batch_size
+        self.cache_size = cache_size
+        self._cache = collections.OrderedDict()
+        self._lock = threading.Lock()
+
+    def embed_images(self, image, training=False):
+        """Unit vectors of images that were embedded before.
+
+        Args:
+            image: Float tensor of shape `(B, P, D)`, of which the mean over P
+                counts; P is usually 1.
+            training: Ignored.
+
+        Returns:
+            Float32 tensor of shape `(B, D)`.
+        """
+        check_shape(image, "B P D", "image")
+        if image.shape[-1] != self.units:
+            raise ValueError(
+                f"`image` must hold embeddings of {self.units} numbers. "
+                f"Received: image.shape={tuple(image.shape)}. Give batches "
+                "the `retriever_features` that `embed_pixels()` returns."
+            )
+        return unit_vectors(ops.mean(ops.cast(image, "float32"), axis=1))
+
+    def embed_texts(self, words, mask, training=False):
+        """Unit vectors of texts.
+
+        Args:
+            words: Integer tensor of shape `(B, S, T)`.
+            mask: Tensor of shape `(B, S, T)`, nonzero where there is a word.
+            training: Ignored.
+
+        Returns:
+            Float32 tensor of shape `(B, S, D)`; zeros for a text without
+            words.
+        """
+        words = ops.convert_to_tensor(words)
+        if len(words.shape) != 3 or "int" not in str(words.dtype):
+            raise ValueError(
+                "`words` must be ids of shape (B, S, T): a retriever on the "
+                "host reads strings, through which no gradient passes. "
+                f"Received: words of shape {tuple(words.shape)} and type "
+                f"{words.dtype}. Train with `ScoreFunction`, not `Pathwise`."
+            )
+        check_shape(mask, "B S T", "mask")
+        shape = (*words.shape[:2], self.units)
+        return call_on_host(self.embed, (words_only(words, mask),), shape)
+
+    def embed(self, words):
+        """Embeds texts on the host.
+
+        Args:
+            words: Integer array of shape `(B, S, T)`, below 0 for no word.
+
+        Returns:
+            Float32 array of shape `(B, S, D)`, as `embed_texts()`.
+        """
+        words = np.asarray(words)
+        captions = captions_of(words, self.vocabulary)
+        with self._lock:
+            known = self._known([x for x in dict.fromkeys(captions) if x])
+        found = np.zeros((len(captions), self.units), "float32")
+        for row, caption in zip(found, captions):
+            if caption:
+                row[:] = known[caption]
+        return found.reshape(*words.shape[:2], self.units)
+
+    def embed_pixels(self, images):
+        """Embeds all images of a split, once.
+
+        Args:
+            images: Iterable of arrays of shape `(height, width, 3)`, RGB, 0 to
+                255; sizes may differ.
+
+        Returns:
+            Float32 array of shape `(M, 1, D)`.
+        """
+        if self.embed_pictures is None:
+            raise ValueError(
+                "`embed_pictures` must be given to a retriever that is to "
+                "embed pixels. Received: embed_pictures=None."
+            )
+        parts, batch = [], []
+        for image in images:
+            batch.append(np.asarray(image))
+            if len(batch) == self.batch_size:
+                parts.append(self._vectors(self.embed_pictures, batch))
+                batch = []
+        if batch:
+            parts.append(self._vectors(self.embed_pictures, batch))
+        return np.concatenate(parts)[:, None]
+
+    def _known(self, captions):
+        """Vectors of distinct captions by the caption; new ones are made."""
+        known = {x: self._cache[x] for x in captions if x in self._cache}
+        new = [x for x in captions if x not in known]
+        for start in range(0, len(new), self.batch_size):
+            batch = new[start : start + self.batch_size]
+            known |= zip(batch, self._vectors(self.embed_strings, batch))
+        if self.cache_size:
+            for caption in captions:
+                self._cache[caption] = known[caption]
+                self._cache.move_to_end(caption)
+            while len(self._cache) > self.cache_size:
+                self._cache.popitem(last=False)
+        return known
+
+    def _vectors(self, function, batch):
+        """What an encoder gives, checked, as unit vectors."""
+        found = np.asarray(function(batch), "float32")
+        if found.shape != (len(batch), self.units):
+            raise ValueError(
+                "`embed_strings` and `embed_pictures` must return arrays of "
+                f"shape (n, {self.units}). Received: shape {found.shape} for "
+                f"{len(batch)}."
+            )
+        if not np.isfinite(found).all():
+            wrong = int(np.flatnonzero(~np.isfinite(found).all(axis=1))[0])
+            raise ValueError(
+                "`embed_strings` and `embed_pictures` must return finite "
+                f"numbers. Received: others for number {wrong} of a batch"
+                + (f", {batch[wrong]!r}." if type(batch[wrong]) is str else ".")
+            )
+        length = np.linalg.norm(found, axis=1, keepdims=True)
+        return found / np.maximum(length, 1e-7)

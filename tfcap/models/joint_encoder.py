@@ -1,0 +1,157 @@
+"""What all networks share that embed images and texts in one space."""
+
+import keras
+from keras import ops
+
+from tfcap.layers import SoftEmbedding
+from tfcap.models.inputs import image_features
+from tfcap.models.inputs import word_ids
+from tfcap.models.unit_vectors import unit_vectors
+from tfcap.ops import SeedGenerator
+from tfcap.ops import check_shape
+from tfcap.ops import sequence_mask
+
+
+class JointEncoder(keras.Model):
+    """Embeds images and texts in one space, where a dot product tells a match.
+
+    A subclass makes its layers, one of them `embedding` by
+    `make_embedding()`, and implements `look()` and `listen()`.
+
+    Args:
+        vocabulary_size: Integer `V`, special tokens included.
+        units: Integer `D`, size of the common space.
+        embedding_units: Integer, size of a word's embedding.
+        image_dropout: Float in `[0, 1)`.
+        word_dropout: Float in `[0, 1)`.
+        embeddings_initializer: Initializer of the embedding table, `None` for
+            uniform in `[-0.1, 0.1]`.
+        eos: Integer, id of the end token.
+        seed: Integer, optional seed of the dropout.
+    """
+
+    def __init__(
+        self,
+        vocabulary_size,
+        units,
+        embedding_units,
+        image_dropout=0.0,
+        word_dropout=0.0,
+        embeddings_initializer=None,
+        eos=2,
+        seed=None,
+        **kwargs,
+    ):
+        super().__init__(**kwargs)
+        for name, rate in (
+            ("image_dropout", image_dropout),
+            ("word_dropout", word_dropout),
+        ):
+            if not 0.0 <= rate < 1.0:
+                raise ValueError(
+                    f"`{name}` must be in [0, 1). Received: {name}={rate}."
+                )
+        if embeddings_initializer is None:
+            embeddings_initializer = keras.initializers.RandomUniform(-0.1, 0.1)
+        self.vocabulary_size = vocabulary_size
+        self.units = units
+        self.embedding_units = embedding_units
+        self.image_dropout = image_dropout
+        self.word_dropout = word_dropout
+        self.embeddings_initializer = keras.initializers.get(
+            embeddings_initializer
+        )
+        self.eos = eos
+        self.seed = seed
+        self.seed_generator = SeedGenerator(seed)
+
+    def look(self, image, training=False):
+        """Vectors `(B, units)` of images `(B, P, D)`, of any length."""
+        raise NotImplementedError
+
+    def listen(self, vectors, mask, training=False):
+        """Vectors `(n, units)` of texts, of any length.
+
+        Args:
+            vectors: Float tensor of shape `(n, T, embedding_units)`.
+            mask: Boolean tensor of shape `(n, T)`.
+            training: Boolean.
+        """
+        raise NotImplementedError
+
+    def make_embedding(self):
+        """The layer that embeds words."""
+        return SoftEmbedding(
+            self.vocabulary_size,
+            self.embedding_units,
+            embeddings_initializer=self.embeddings_initializer,
+            name="embedding",
+            dtype=self.dtype_policy,
+        )
+
+    def call(self, inputs, training=False):
+        tokens = word_ids(inputs, "caption", "B S T")
+        images = self.embed_images(image_features(inputs), training)
+        texts = self.embed_texts(
+            tokens, sequence_mask(tokens, self.eos), training
+        )
+        return ops.concatenate([images[:, None], texts], axis=1)
+
+    def embed_images(self, image, training=False):
+        """Embeds images.
+
+        Args:
+            image: Float tensor of shape `(B, P, D)`.
+            training: Boolean.
+
+        Returns:
+            Float32 tensor of shape `(B, units)`, of unit vectors.
+        """
+        check_shape(image, "B P D", "image")
+        return unit_vectors(self.look(image, training))
+
+    def embed_texts(self, words, mask, training=False):
+        """Embeds texts.
+
+        Args:
+            words: Integer tensor of shape `(B, S, T)`, or distributions over
+                words of shape `(B, S, T, V)`.
+            mask: Tensor of shape `(B, S, T)`, nonzero where there is a word,
+                the end token included.
+            training: Boolean.
+
+        Returns:
+            Float32 tensor of shape `(B, S, units)`, of unit vectors; zeros
+            where there is no word.
+        """
+        check_shape(mask, "B S T", "mask")
+        vectors = self.embedding(words)
+        vectors = self.drop(vectors, self.word_dropout, training)
+        samples, length = mask.shape[1:]
+        texts = self.listen(
+            ops.reshape(vectors, (-1, length, self.embedding_units)),
+            ops.reshape(ops.cast(mask, "bool"), (-1, length)),
+            training,
+        )
+        return unit_vectors(ops.reshape(texts, (-1, samples, self.units)))
+
+    def drop(self, tensor, rate, training):
+        """Dropout, while training."""
+        if not training or rate == 0.0:
+            return tensor
+        return keras.random.dropout(tensor, rate, seed=self.seed_generator)
+
+    def get_config(self):
+        return {
+            **super().get_config(),
+            "vocabulary_size": self.vocabulary_size,
+            "units": self.units,
+            "embedding_units": self.embedding_units,
+            "image_dropout": self.image_dropout,
+            "word_dropout": self.word_dropout,
+            "embeddings_initializer": keras.initializers.serialize(
+                self.embeddings_initializer
+            ),
+            "eos": self.eos,
+            "seed": self.seed,
+        }

@@ -1,0 +1,69 @@
+"""Leaving the graph for the host, where Python functions run."""
+
+import keras
+import numpy as np
+from keras import ops
+
+
+def call_on_host(function, tensors, shape):
+    """Calls a Python function of arrays, also from within a graph.
+
+    No gradient passes through it.
+
+    Args:
+        function: Callable from as many NumPy arrays to a float32 array.
+        tensors: Tuple of tensors.
+        shape: Shape of what it returns; `None` for an axis that is not known
+            yet.
+
+    Returns:
+        Float32 tensor of that shape.
+
+    Example:
+
+    >>> tokens = np.array([[5, 6, -1]])
+    >>> count = tfcap.ops.call_on_host(
+    ...     lambda x: (x >= 0).sum(1).astype("float32"), (tokens,), (1,)
+    ... )
+    >>> print(np.array(count))
+    [2.]
+    """
+    backend = keras.backend.backend()
+    if backend == "tensorflow":
+        import tensorflow as tf
+
+        if tf.executing_eagerly():
+            return tf.constant(function(*(np.asarray(x) for x in tensors)))
+        found = tf.numpy_function(function, tensors, tf.float32)
+        return tf.ensure_shape(found, shape)
+    if backend == "jax":
+        import jax
+
+        wanted = jax.ShapeDtypeStruct(shape, "float32")
+        return jax.pure_callback(function, wanted, *tensors)
+    return ops.convert_to_tensor(
+        function(*(ops.convert_to_numpy(x) for x in tensors))
+    )
+
+
+def captions_of(words, vocabulary):
+    """Captions as strings, on the host.
+
+    Args:
+        words: Integer array of shape `(..., T)`, below 0 where there is no
+            word, as `words_only()` marks it.
+        vocabulary: Object with `decode(ids)` from a list of ids to a string,
+            such as `tfcap.text.Vocabulary`.
+
+    Returns:
+        List of strings, as many as there are rows of words.
+
+    Example:
+
+    >>> vocabulary = tfcap.text.Vocabulary(["red", "bus"])
+    >>> tfcap.ops.captions_of(np.array([[4, 5, 2], [5, -1, -1]]), vocabulary)
+    ['red bus', 'bus']
+    """
+    words = np.asarray(words)
+    rows = words.reshape(-1, words.shape[-1])
+    return [vocabulary.decode(ids[ids >= 0].tolist()) for ids in rows]
