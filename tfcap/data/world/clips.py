@@ -64,8 +64,8 @@ class Clip:
         else:
             look = end if later else begin
             middle = {
-                name: (1 - share) * getattr(begin, name)
-                + share * getattr(end, name)
+                name: getattr(begin, name)
+                + share * (getattr(end, name) - getattr(begin, name))
                 for name in ("x", "y", "radius")
             }
             shown = (dataclasses.replace(look, **middle),)
@@ -77,7 +77,9 @@ class Clip:
 
     def frames(self, count=8):
         """The scenes of some frames, the first and the last among them."""
-        return [self.scene_at(share) for share in np.linspace(0, 1, count)]
+        return [
+            self.scene_at(share) for share in np.linspace(0, 1, count).tolist()
+        ]
 
     @property
     def start(self):
