@@ -66,7 +66,14 @@ NEED_DATA = {
         "paper_split",
         "vgg19_backbone",
     },
-    "tfcap.data.world": {"World", "scene_from_dict", "scene_to_dict"},
+    "tfcap.data.world": {
+        "ClipWorld",
+        "World",
+        "clip_from_dict",
+        "clip_to_dict",
+        "scene_from_dict",
+        "scene_to_dict",
+    },
     "tfcap.decoding": {"stepwise_log_probs"},
     "tfcap.layers": {"ProbabilityChannel"},
     "tfcap.training": {

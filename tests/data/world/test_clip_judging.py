@@ -8,6 +8,7 @@ from tfcap.data.world import Scene
 from tfcap.data.world import Thing
 from tfcap.data.world import judge_clip
 from tfcap.data.world import motion_of
+from tfcap.data.world import motion_scores
 from tfcap.data.world.clip_words import VERBS
 
 BALL = Thing("ball", "red", "small", "striped", 20.0, 30.0, 5.0)
@@ -84,3 +85,12 @@ def test_the_new_color_counts():
 def test_where_nothing_happens_any_thing_may_be_named():
     assert grade("still", "a blue box stays still") == 1
     assert grade("still", "a green box stays still") == 0.5
+
+
+def test_scores_are_shares_of_the_captions():
+    clip = Clip(SCENE, "grows", 0, dataclasses.replace(BALL, size="large"))
+    said = ["a ball grows", "a box grows", "a ball shrinks", "a ball"]
+    scores = motion_scores([clip] * 4, said)
+    assert scores == {"motion": 0.5, "motion_and_thing": 0.25}
+    with pytest.raises(ValueError):
+        motion_scores([clip], said)

@@ -4,6 +4,7 @@ from tfcap.data.world.captions import describe
 from tfcap.data.world.clip_captions import describe_clip
 from tfcap.data.world.clip_judging import judge_clip
 from tfcap.data.world.clip_judging import motion_of
+from tfcap.data.world.clip_judging import motion_scores
 from tfcap.data.world.clip_sampler import sample_clip
 from tfcap.data.world.clip_world import ClipWorld
 from tfcap.data.world.clip_world import load_clip_world

@@ -83,6 +83,34 @@ def judge_clip(clip, caption):
     return 1.0 if any(not claimed & ~fact for fact in facts) else 0.5
 
 
+def motion_scores(clips, captions):
+    """How often captions say what happens, over a data set.
+
+    Args:
+        clips: Sequence of `Clip`.
+        captions: Sequence of strings, as long, one caption of each.
+
+    Returns:
+        Dict of floats, shares of the captions: `motion`, those that say the
+        right motion, and `motion_and_thing`, those that `judge_clip()` grades
+        1.
+
+    Example:
+
+    >>> from tfcap.data.world import describe_clip, motion_scores, sample_clip
+    >>> rng = np.random.default_rng(0)
+    >>> clips = [sample_clip(rng) for _ in range(2)]
+    >>> said = describe_clip(clips[0], rng, n=1) + ["a ball on the left"]
+    >>> motion_scores(clips, said)
+    {'motion': 0.5, 'motion_and_thing': 0.5}
+    """
+    grades = [judge_clip(*pair) for pair in zip(clips, captions, strict=True)]
+    return {
+        "motion": sum(grade > 0 for grade in grades) / len(grades),
+        "motion_and_thing": grades.count(1.0) / len(grades),
+    }
+
+
 def _said(caption):
     """The first motion that is said, and the match that says it."""
     found = {
