@@ -57,7 +57,6 @@ NEED_DATA = {
     "tfcap.data": {
         "DialogBatches",
         "build_vocabulary",
-        "extract_clip_features",
         "extract_features",
         "keras_cv_backbone",
         "keras_hub_backbone",

@@ -48,6 +48,19 @@ def extract_clip_features(
     Raises:
         ValueError: If a clip cannot be read, or if the file was begun
             otherwise; names the clip or the file.
+
+    Example: TGIF's clips are `[(name, f"gifs/{name}.gif") for name in
+    split.image_ids]`; here, one that brightens.
+
+    >>> import os, tempfile
+    >>> colors = tfcap.data.Backbone("colors", "", (2, 2), "unit", lambda x: x)
+    >>> clip = np.full((3, 2, 2, 3), 51.0) * np.arange(3)[:, None, None, None]
+    >>> path = os.path.join(tempfile.mkdtemp(), "clips.h5")
+    >>> tfcap.data.extract_clip_features(
+    ...     colors, [("brighter", clip)], path, frames=3, progress=False
+    ... )
+    >>> tfcap.data.load_features(path, ["brighter"])[0, :, 0]
+    array([0. , 0.2, 0.4], dtype=float16)
     """
     if frames < 1:
         raise ValueError(

@@ -135,4 +135,4 @@ def file_image_ids(file):
         Array of shape `(n,)`: int64, or object where ids are text.
     """
     ids = file["image_ids"]
-    return ids[:] if ids.dtype.kind == "i" else ids.asstr()[:]
+    return ids.asstr()[:] if ids.dtype.kind == "O" else ids[:]

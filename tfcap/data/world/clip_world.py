@@ -1,5 +1,6 @@
 """Clips of the embedded world on disk: built from a seed, then cached."""
 
+import functools
 import pathlib
 
 import numpy as np
@@ -92,10 +93,7 @@ def load_clip_world(
     """
     sizes = checked_sizes({}, train=train, val=val, test=test)
     about = {"version": CLIP_VERSION, "seed": seed, "sizes": sizes}
-
-    def write(folder, about):
-        _write(folder, about, progress)
-
+    write = functools.partial(_write, progress=progress)
     return ClipWorld(built_folder(root, "clips", about, write, progress))
 
 

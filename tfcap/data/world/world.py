@@ -1,5 +1,6 @@
 """The embedded world on disk: built from a seed in seconds, then cached."""
 
+import functools
 import pathlib
 
 import numpy as np
@@ -108,10 +109,7 @@ def load_world(
         {"train": _LEAST_TRAIN}, train=train, val=val, test=test
     )
     about = {"version": VERSION, "seed": seed, "sizes": sizes}
-
-    def write(folder, about):
-        _write(folder, about, progress)
-
+    write = functools.partial(_write, progress=progress)
     return World(built_folder(root, "world", about, write, progress))
 
 
