@@ -90,6 +90,19 @@ def test_repeated_images_are_refused(tmp_path):
         begin(tmp_path / "features.h5", ids=[1, 1, 2])
 
 
+def test_names_go_on_like_numbers_and_do_not_mix_with_them(tmp_path):
+    path = tmp_path / "features.h5"
+    with begin(path, ids=["x", "y"]) as writer:
+        writer.write([1], np.ones((1, 4, 5)))
+    with begin(path, ids=["x", "y"]) as writer:
+        assert writer.remaining.tolist() == [0]
+    for other in (["y", "x"], [1, 2]):
+        with pytest.raises(ValueError, match="`image_ids`.*other ids"):
+            begin(path, ids=other)
+    with pytest.raises(ValueError, match="1 strings among 2 ids"):
+        begin(tmp_path / "mixed.h5", ids=[1, "x"])
+
+
 @pytest.mark.parametrize("value", [np.nan, np.inf, 1e6])
 def test_values_that_half_precision_cannot_hold_are_refused(tmp_path, value):
     features = np.ones((2, 4, 5))

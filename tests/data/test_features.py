@@ -39,8 +39,21 @@ def test_lazy_features_index_like_the_array(path):
 
 
 def test_an_image_without_features_is_named_with_the_file_and_cure(path):
-    with pytest.raises(ValueError, match="vgg.h5.*lacks 2 of 3.*7, 99.*Extr"):
+    with pytest.raises(ValueError, match="vgg.h5.*lacks 2 of 3.*99, 7.*Extr"):
         load_features(path, [99, 10, 7])
+
+
+def test_images_may_be_named(tmp_path):
+    path = tmp_path / "named.h5"
+    with FeatureWriter(path, ["b", "é", "a"], (2, 3), 2) as writer:
+        writer.write(np.arange(3), VALUES[:3])
+    asked = load_features(path, np.array(["a", "é", "a"], object), lazy=True)
+    np.testing.assert_array_equal(asked[np.arange(3)], VALUES[[2, 1, 2]])
+    again = pickle.loads(pickle.dumps(asked))
+    np.testing.assert_array_equal(again[[1]], VALUES[[1]])
+    for wrong in (["a", "c"], [1, "a"]):
+        with pytest.raises(ValueError, match=r"lacks 1 of 2 images \([c1]\)"):
+            load_features(path, wrong)
 
 
 def test_a_half_written_file_is_refused(tmp_path):

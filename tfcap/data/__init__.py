@@ -8,6 +8,8 @@ from tfcap.data.caption_batches import CaptionBatches
 from tfcap.data.caption_corruptions import CORRUPTIONS
 from tfcap.data.caption_corruptions import corrupt_captions
 from tfcap.data.caption_split import CaptionSplit
+from tfcap.data.clip_extraction import extract_clip_features
+from tfcap.data.clip_extraction import frame_differences
 from tfcap.data.coco_captions import load_captions
 from tfcap.data.coco_results import load_results
 from tfcap.data.coco_results import match_results
@@ -28,6 +30,7 @@ from tfcap.data.neighbors import nearest_neighbors
 from tfcap.data.neighbors import save_neighbors
 from tfcap.data.standardized_features import StandardizedFeatures
 from tfcap.data.standardized_features import standardize_features
+from tfcap.data.tgif_captions import load_tgif_captions
 from tfcap.data.tokenize_captions import tokenize_captions
 from tfcap.data.visdial import load_visdial
 from tfcap.data.visdial_split import VisDialSplit

@@ -16,9 +16,9 @@ def extract_features(backbone, images, path, batch_size=32, progress=True):
 
     Args:
         backbone: `Backbone`, such as `vgg19_backbone("imagenet")`.
-        images: Sequence of pairs: integer image id, and the path of an image
-            file or an array of shape `(height, width, 3)`, or
-            `(height, width)` in gray, with values 0 to 255. Images are
+        images: Sequence of pairs: image id, an integer or a string, and the
+            path of an image file or an array of shape `(height, width, 3)`,
+            or `(height, width)` in gray, with values 0 to 255. Images are
             stretched to the backbone's input size.
         path: String or path of the HDF5 file.
         batch_size: Integer. Defaults to `32`.
@@ -28,14 +28,10 @@ def extract_features(backbone, images, path, batch_size=32, progress=True):
         ValueError: If an image cannot be read, or if the file was begun with
             another backbone or other images; names the image or the file.
     """
-    import keras
-
-    image_ids = np.array([image_id for image_id, _ in images], np.int64)
-    blank = np.zeros((1, *backbone.input_size, 3), np.float32)
-    _, height, width, size = backbone(blank).shape
+    height, width, size = grid_shape(backbone)
     with FeatureWriter(
         path,
-        image_ids,
+        [image_id for image_id, _ in images],
         (height, width),
         size,
         backbone=backbone.name,
@@ -43,27 +39,55 @@ def extract_features(backbone, images, path, batch_size=32, progress=True):
         input_size=backbone.input_size,
         preprocessing=backbone.preprocessing,
     ) as writer:
-        todo = writer.remaining
-        bar = keras.utils.Progbar(
-            len(image_ids), verbose=int(progress), unit_name="image"
+        write_features(
+            writer,
+            [image for _, image in images],
+            read=lambda image: read_image(image, backbone.input_size),
+            see=lambda pixels: backbone(pixels).reshape(
+                len(pixels), height * width, size
+            ),
+            batch_size=batch_size,
+            unit_name="image" if progress else None,
         )
-        bar.update(len(image_ids) - len(todo), finalize=not len(todo))
-        size_in = backbone.input_size
-        for rows, pixels in _read(images, todo, batch_size, size_in):
-            grid = backbone(pixels)
-            writer.write(rows, grid.reshape(len(rows), height * width, size))
-            bar.add(len(rows))
 
 
-def _read(images, todo, batch_size, size):
+def grid_shape(backbone):
+    """Height, width and features of the grid that a `Backbone` gives."""
+    blank = np.zeros((1, *backbone.input_size, 3), np.float32)
+    return backbone(blank).shape[1:]
+
+
+def write_features(writer, sources, read, see, batch_size, unit_name=None):
+    """Writes the features of what is not done yet, a batch at a time.
+
+    Args:
+        writer: `FeatureWriter`.
+        sources: List with a thing to read for each of its rows.
+        read: Function of such a thing that returns an array of pixels; runs
+            in threads while the last batch is seen.
+        see: Function of stacked pixels that returns features `(b, P, D)`.
+        batch_size: Integer, things in a batch.
+        unit_name: String, what the progress bar counts; or None, for none.
+    """
+    import keras
+
+    todo = writer.remaining
+    bar = keras.utils.Progbar(
+        len(sources), verbose=int(unit_name is not None), unit_name=unit_name
+    )
+    bar.update(len(sources) - len(todo), finalize=not len(todo))
+    for rows, pixels in _read_ahead(sources, todo, read, batch_size):
+        writer.write(rows, see(pixels))
+        bar.add(len(rows))
+
+
+def _read_ahead(sources, todo, read, batch_size):
     """Batches of row numbers and pixels, read while the last one is used."""
     with ThreadPoolExecutor() as pool:
 
         def begin(start):
             rows = todo[start : start + batch_size]
-            return rows, [
-                pool.submit(read_image, images[row][1], size) for row in rows
-            ]
+            return rows, [pool.submit(read, sources[row]) for row in rows]
 
         ahead = begin(0)
         for start in range(batch_size, len(todo) + batch_size, batch_size):
@@ -85,14 +109,11 @@ def read_image(image, size):
     """
     from PIL import Image
 
-    height, width = size
     try:
         if isinstance(image, str | os.PathLike):
             with Image.open(image) as opened:
-                picture = opened.convert("RGB")
-        else:
-            pixels = np.clip(np.asarray(image), 0, 255).astype(np.uint8)
-            picture = Image.fromarray(pixels).convert("RGB")
+                return fit_picture(opened, size)
+        return fit_picture(as_picture(image), size)
     except FileNotFoundError:
         raise
     except (OSError, TypeError, ValueError) as error:
@@ -102,6 +123,21 @@ def read_image(image, size):
             f"3). Received: {str(what)!r} ({error}). Download the image "
             "again, or leave it out; what is done so far is kept."
         ) from error
+
+
+def as_picture(pixels):
+    """A Pillow image of an array of values 0 to 255."""
+    from PIL import Image
+
+    return Image.fromarray(np.clip(np.asarray(pixels), 0, 255).astype(np.uint8))
+
+
+def fit_picture(picture, size):
+    """A Pillow image as RGB of a size, float32 `(height, width, 3)`."""
+    from PIL import Image
+
+    height, width = size
+    picture = picture.convert("RGB")
     if picture.size != (width, height):
         picture = picture.resize((width, height), Image.Resampling.BILINEAR)
     return np.asarray(picture, np.float32)

@@ -6,6 +6,7 @@ import h5py
 import numpy as np
 
 from tfcap.data.features import VERSION
+from tfcap.data.features import file_image_ids
 from tfcap.data.features import open_features
 
 
@@ -20,7 +21,7 @@ class FeatureWriter:
     Args:
         path: String or path of the HDF5 file. See `tfcap.data.features` for
             its format.
-        image_ids: Integer array of shape `(n,)`, distinct.
+        image_ids: Integers or strings, a sequence of n, distinct.
         grid: Pair of integers, height and width of the grid of positions;
             P is their product.
         size: Integer, features of a position, D.
@@ -53,7 +54,7 @@ class FeatureWriter:
         preprocessing="",
     ):
         self.path = str(path)
-        self.image_ids = np.asarray(image_ids, np.int64)
+        self.image_ids = _id_array(image_ids)
         if len(np.unique(self.image_ids)) != len(self.image_ids):
             raise ValueError(
                 "`image_ids` must be distinct. Received: "
@@ -153,12 +154,26 @@ class FeatureWriter:
                 f"begun with {found[name]!r}. Write to another file, or "
                 "delete this one."
             )
-        if not np.array_equal(self._file["image_ids"][:], self.image_ids):
+        if not np.array_equal(file_image_ids(self._file), self.image_ids):
             raise ValueError(
                 "`image_ids` must be those of the file to go on with, in the "
                 f"same order. Received: other ids for path={self.path!r}. "
                 "Write to another file, or delete this one."
             )
+
+
+def _id_array(image_ids):
+    """Ids as h5py keeps them: int64, or objects that are text."""
+    ids = np.asarray(image_ids, object)
+    texts = sum(isinstance(image_id, str) for image_id in ids)
+    if not texts:
+        return ids.astype(np.int64)
+    if texts < len(ids):
+        raise ValueError(
+            "`image_ids` must be all integers or all strings. Received: "
+            f"{texts} strings among {len(ids)} ids. Pass ids of one kind."
+        )
+    return ids.astype(h5py.string_dtype())
 
 
 def _allocate(file, name, shape):

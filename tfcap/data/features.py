@@ -4,7 +4,7 @@ A feature file is HDF5 with n images, a grid of P positions and D features:
 
 - `features`: float16 `(n, P, D)`, one chunk per image, the rows of the grid
   one after another
-- `image_ids`: int64 `(n,)`, distinct
+- `image_ids`: int64 or UTF-8 strings `(n,)`, distinct
 - `done`: Boolean `(n,)`, whether the image's features have been written
 - attributes: `tfcap_features`, the version of the format (1); `backbone`,
   `layer` and `preprocessing`, strings; `input_size` and `grid`, heights and
@@ -16,6 +16,8 @@ A feature file is HDF5 with n images, a grid of P positions and D features:
 import h5py
 import numpy as np
 
+from tfcap.data.entry_problems import listed
+
 VERSION = 1
 
 
@@ -24,8 +26,8 @@ def load_features(path, image_ids=None, lazy=False):
 
     Args:
         path: String or path of a feature file.
-        image_ids: Integer array of shape `(n,)`, in the wanted order, with
-            repetitions where wanted. Defaults to the images of the file.
+        image_ids: Integers or strings, a sequence of n, in the wanted order,
+            with repetitions where wanted. Defaults to the images of the file.
         lazy: Boolean. If true, nothing is read now: the result is indexed
             with an array of rows, and reads those. Defaults to `False`.
 
@@ -54,28 +56,28 @@ class _Features:
                 "images are done. Run the same extraction again: it goes on "
                 "where it stopped."
             )
-        known = self.file["image_ids"][:]
+        known = file_image_ids(self.file)
         self.rows = np.arange(len(known))
         if image_ids is not None:
-            self.rows = self._find(known, np.asarray(image_ids, np.int64))
+            self.rows = self._find(known, image_ids)
         data = self.file["features"]
         self.shape = (len(self.rows), *data.shape[1:])
         self.dtype = data.dtype
 
     def _find(self, known, wanted):
-        order = np.argsort(known, kind="stable")
-        place = np.searchsorted(known, wanted, sorter=order)
-        place = order[np.minimum(place, len(known) - 1)]
-        missing = known[place] != wanted
-        if missing.any():
-            first = ", ".join(map(str, np.unique(wanted[missing])[:5]))
+        row_of = {image: row for row, image in enumerate(known.tolist())}
+        wanted = np.asarray(wanted, object).tolist()
+        rows = np.array([row_of.get(image, -1) for image in wanted], np.int64)
+        missing = [image for image, row in zip(wanted, rows) if row < 0]
+        if missing:
+            first = listed(list(dict.fromkeys(missing)))
             raise ValueError(
                 "`image_ids` must be in the feature file. Received: "
-                f"path={self.path!r}, which lacks {int(missing.sum())} of "
-                f"{len(wanted)} images, such as {first}. Extract features of "
-                "these images, too, or leave their dialogs out."
+                f"path={self.path!r}, which lacks {len(missing)} of "
+                f"{len(wanted)} images ({first}). Extract features of these "
+                "images, too, or leave them out."
             )
-        return place
+        return rows
 
     def __len__(self):
         return len(self.rows)
@@ -97,7 +99,7 @@ class _Features:
         return out[inverse]
 
     def __reduce__(self):
-        ids = self.file["image_ids"][:][self.rows]
+        ids = file_image_ids(self.file)[self.rows]
         return _Features, (self.path, ids)
 
 
@@ -124,3 +126,13 @@ def open_features(path, mode="r"):
             "`extract_features()` or `FeatureWriter`."
         )
     return file
+
+
+def file_image_ids(file):
+    """Ids of the images of an open feature file.
+
+    Returns:
+        Array of shape `(n,)`: int64, or object where ids are text.
+    """
+    ids = file["image_ids"]
+    return ids.asstr()[:] if ids.dtype.kind == "O" else ids[:]

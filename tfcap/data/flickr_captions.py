@@ -1,16 +1,11 @@
 """Reading the captions of Flickr8k and Flickr30k as they were published."""
 
-import dataclasses
-import os
 import re
 
 from tfcap.data.caption_split import CaptionSplit
-from tfcap.data.caption_split import find_rows
-from tfcap.data.caption_split import take_rows
 from tfcap.data.entry_problems import EntryProblems
-from tfcap.data.image_lists import read_image_ids
 from tfcap.data.json_file import malformed
-from tfcap.data.split_names import choose_splits
+from tfcap.data.split_lists import take_splits
 from tfcap.data.text_file import read_lines
 
 #: The lists in the archive of Flickr8k's texts.
@@ -74,12 +69,7 @@ def load_flickr_captions(path, split=None, split_files=None):
     - Hodosh et al., Framing Image Description as a Ranking Task, JAIR 2013
     - Young et al., From Image Descriptions to Visual Denotations, TACL 2014
     """
-    whole = _read_captions(path)
-    if split is None and split_files is None:
-        return whole
-    if split_files is None:
-        split_files = _lists_beside(path)
-    return _take_splits(whole, split, split_files)
+    return take_splits(_read_captions(path), split, split_files, _LISTS)
 
 
 def _read_captions(path):
@@ -147,52 +137,3 @@ def _check_numbers(numbers, problems):
             problem = "the captions are not numbered from 0 on, each once,"
             place = f"image {name!r}: {', '.join(map(str, found))}"
             problems.add(problem, place, _FIX)
-
-
-def _lists_beside(path):
-    folder = os.path.dirname(path)
-    lists = {
-        name: os.path.join(folder, list_name)
-        for name, list_name in _LISTS.items()
-    }
-    found = {name: path for name, path in lists.items() if os.path.exists(path)}
-    if not found:
-        raise ValueError(
-            "`split_files` must be given where Flickr8k's own lists do not "
-            f"lie beside the captions. Received: path={str(path)!r}, and no "
-            f"{', '.join(_LISTS.values())} in its folder. Pass a dict of "
-            "split name to the path of a list of images."
-        )
-    return found
-
-
-def _take_splits(whole, split, split_files):
-    rows = {
-        name: find_rows(whole, read_image_ids(path), str(path))
-        for name, path in split_files.items()
-    }
-    _check_disjoint(whole, rows, split_files)
-    counts = {name: len(found) for name, found in rows.items()}
-    names = {
-        row: name
-        for name in choose_splits(split, counts, whole.source)
-        for row in rows[name]
-    }
-    kept = sorted(names)
-    return dataclasses.replace(
-        take_rows(whole, kept), splits=[names[row] for row in kept]
-    )
-
-
-def _check_disjoint(whole, rows, split_files):
-    """An image in two splits would be trained on and tested on."""
-    split_of = {}
-    for name, found in rows.items():
-        problems = EntryProblems(split_files[name])
-        for row in found:
-            other = split_of.setdefault(row, name)
-            if other != name:
-                problem = f"an image is that of the split {other!r}, too,"
-                cure = "Keep each image in one list."
-                problems.add(problem, whole.filenames[row], cure)
-        problems.check()

@@ -108,23 +108,44 @@ def scene_features(world, split, path=None, encoder=None, batch_size=250):
     """
     if path is None and encoder is None:
         path = world.root / f"features_{split}.npy"
-    if path is not None and pathlib.Path(path).exists():
+
+    def see():
+        network = encoder
+        if network is None:
+            network = pretrain_scene_encoder(world)
+        images = world.images(split)
+        return np.concatenate(
+            [
+                np.asarray(network.predict_on_batch(images[i : i + batch_size]))
+                for i in range(0, len(images), batch_size)
+            ]
+        ).astype(np.float16)
+
+    return kept_array(path, see)
+
+
+def kept_array(path, make):
+    """An array that is made once, and read from a file from then on.
+
+    Args:
+        path: String or path of the `.npy` file, or None to keep nothing.
+        make: Function without arguments that returns the array.
+
+    Returns:
+        The array, mapped from disk if it is there.
+    """
+    if path is None:
+        return make()
+    path = pathlib.Path(path)
+    if path.exists():
         return np.load(path, mmap_mode="r")
-    if encoder is None:
-        encoder = pretrain_scene_encoder(world)
-    images = world.images(split)
-    features = np.concatenate(
-        [
-            np.asarray(encoder.predict_on_batch(images[i : i + batch_size]))
-            for i in range(0, len(images), batch_size)
-        ]
-    ).astype(np.float16)
-    if path is not None:
-        part = pathlib.Path(path).with_name(f"part_{pathlib.Path(path).name}")
-        with open(part, "wb") as file:
-            np.save(file, features)
-        part.replace(path)
-    return features
+    array = make()
+    # Written aside first: who reads `path` finds it whole or not at all.
+    part = path.with_name(f"part_{path.name}")
+    with open(part, "wb") as file:
+        np.save(file, array)
+    part.replace(path)
+    return array
 
 
 def _mirrored(images, targets):

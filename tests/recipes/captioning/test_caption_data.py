@@ -5,7 +5,12 @@ import pytest
 
 from tests.recipes.captioning.tiny_study import TINY
 from tfcap.data import FeatureWriter
+from tfcap.data import extract_clip_features
+from tfcap.data.backbones import Backbone
+from tfcap.data.world import load_clip_world
+from tfcap.models import SceneEncoder
 from tfcap.recipes.captioning import CaptioningSettings
+from tfcap.recipes.captioning import caption_clips
 from tfcap.recipes.captioning import caption_files
 from tfcap.recipes.captioning import caption_world
 
@@ -69,6 +74,49 @@ def test_two_feature_files_are_one_too_many(root):
     (root / "more.h5").write_bytes((root / "features.h5").read_bytes())
     with pytest.raises(ValueError, match=r"one file \*.h5. .* features.h5, mo"):
         caption_files(TINY, root)
+
+
+CLIPS = {"train": 4, "val": 2, "test": 3}
+
+
+def test_clips_in_files_have_frames_for_positions(tmp_path):
+    world = load_clip_world(tmp_path, progress=False, **CLIPS)
+    clips = [
+        (name, frames)
+        for split in CLIPS
+        for name, frames in zip(world.clip_ids(split), world.frames(split))
+    ]
+    colors = Backbone("none", "none", (8, 8), "raw", lambda images: images)
+    extract_clip_features(
+        colors, clips, world.root / "features.h5", frames=3, progress=False
+    )
+    settings = CaptioningSettings(speaker="att2in", max_length=8, min_count=1)
+    data = caption_files(settings, world.root)
+    assert data.name == "tgif-v1"
+    assert list(data.test.image_ids) == world.clip_ids("test")
+    assert data.train_features[np.arange(4)].shape == (4, 3, 3)
+    assert caption_files(TINY, world.root).test_features[[0]].shape == (1, 1, 3)
+
+
+def test_two_files_of_captions_are_one_too_many(root):
+    (root / "tgif-v1.0.tsv").write_text("")
+    with pytest.raises(ValueError, match=r"dataset_\*.json\* or tgif\*.tsv\*"):
+        caption_files(TINY, root)
+
+
+def test_clips_of_the_world_are_captioned(tmp_path):
+    data = caption_clips(
+        TINY, tmp_path, verbose=0, encoder=SceneEncoder(filters=2), **CLIPS
+    )
+    assert [len(x) for x in (data.train, data.validation, data.test)] == [
+        4,
+        2,
+        3,
+    ]
+    assert data.train.counts.tolist() == [5] * 4
+    # A speaker that sees the whole clip: the mean over frames.
+    assert data.test_features[np.arange(3)].shape == (3, 1, 192)
+    assert data.test_images(2).shape == (64, 256, 3)
 
 
 @pytest.mark.slow

@@ -22,7 +22,7 @@ from tfcap.data.world.caption_words import article
 from tfcap.data.world.caption_words import plural
 
 # Commas included. VisDial cuts captions at 24 words; nothing is lost here.
-_MOST_WORDS = 22
+MOST_WORDS = 22
 _UNUSUAL = {"moon": 0.5, "cross": 0.3, "purple": 0.3, "orange": 0.2}
 _SIZE_SALIENCE = {"large": 1.4, "medium": 0.5, "small": 0.0}
 _SIZE_MENTIONED = {"large": 0.45, "medium": 0.02, "small": 0.4}
@@ -54,10 +54,10 @@ def describe(scene, rng, n=5):
     >>> len(describe(scene, np.random.default_rng(0)))
     5
     """
-    return [_Annotator(scene, rng).caption() for _ in range(n)]
+    return [Annotator(scene, rng).caption() for _ in range(n)]
 
 
-class _Annotator:
+class Annotator:
     """One person in front of one scene; its methods consume randomness."""
 
     def __init__(self, scene, rng):
@@ -107,7 +107,7 @@ class _Annotator:
                 kind = candidate
                 break
         words = kind().replace(",", " ,").split()
-        if len(words) > _MOST_WORDS:
+        if len(words) > MOST_WORDS:
             return self.caption()
         return " ".join(words).replace(" ,", ",")
 

@@ -41,7 +41,7 @@ _PATCH = 2 * _REACH + 1
 _CHUNK = 200
 
 
-def render(scenes):
+def render(scenes, grounds=None):
     """Draws scenes as photographs would show them.
 
     The picture is a function of the scene alone: grain and tint of the
@@ -49,6 +49,9 @@ def render(scenes):
 
     Args:
         scenes: Sequence of `Scene`.
+        grounds: Sequence of `Scene`, as long, whose descriptions count for
+            grain and tint, where several pictures are to have one background.
+            Defaults to `scenes`.
 
     Returns:
         Uint8 array of shape `(B, 64, 64, 3)`, RGB.
@@ -63,17 +66,21 @@ def render(scenes):
     images = np.empty((len(scenes), IMAGE_SIZE, IMAGE_SIZE, 3), np.uint8)
     for start in range(0, len(scenes), _CHUNK):
         chunk = scenes[start : start + _CHUNK]
-        images[start : start + _CHUNK] = _render_chunk(chunk)
+        below = (scenes if grounds is None else grounds)[start:][:_CHUNK]
+        images[start : start + _CHUNK] = _render_chunk(chunk, below)
     return images
 
 
-def _render_chunk(scenes):
+def _render_chunk(scenes, grounds):
     # A rim as wide as a patch's reach saves clipping patches at the border.
     side = IMAGE_SIZE + 2 * _REACH
     canvas = np.zeros((len(scenes), side, side, 3), np.float32)
     inner = slice(_REACH, _REACH + IMAGE_SIZE)
-    for row, scene in enumerate(scenes):
-        canvas[row, inner, inner] = backdrop(scene.background, _rng(scene))
+    for row, scene in enumerate(grounds):
+        # The frames of a clip follow each other on one ground.
+        if not row or scene is not grounds[row - 1]:
+            ground = backdrop(scene.background, _rng(scene))
+        canvas[row, inner, inner] = ground
     owner = [r for r, s in enumerate(scenes) for _ in s.things]
     things = [thing for scene in scenes for thing in scene.things]
     if things:

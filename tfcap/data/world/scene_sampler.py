@@ -53,12 +53,12 @@ _CAMOUFLAGE = {
     ("night", "black"): 0.35,
     ("night", "purple"): 0.6,
 }
-_RADII = {"small": (4.8, 5.4), "medium": (6.8, 7.5), "large": (9.2, 9.9)}
+RADII = {"small": (4.8, 5.4), "medium": (6.8, 7.5), "large": (9.2, 9.9)}
 _REPEAT_ODDS = 0.30
 _LOW, _HIGH = 9.0, 55.0
 # Just above the diagonal of an 8 pixel cell: no cell holds two centers.
-_APART = 11.5
-_LEAST_VISIBLE = 0.62
+APART = 11.5
+LEAST_VISIBLE = 0.62
 # Centers keep this far from the cells' borders: which cell a thing is in is
 # then never a matter of a fraction of a pixel.
 _OFF_BORDER = 1.0
@@ -84,8 +84,8 @@ def sample_scene(rng):
     >>> 3 <= len(scene.things) <= 7
     True
     """
-    background = _draw(rng, _BACKGROUND_ODDS)
-    looks = _looks(rng, background, _draw(rng, _COUNT_ODDS))
+    background = draw(rng, _BACKGROUND_ODDS)
+    looks = _looks(rng, background, draw(rng, _COUNT_ODDS))
     while True:
         places = _places(rng, looks)
         if places is None:
@@ -96,12 +96,13 @@ def sample_scene(rng):
         )
         scene = Scene(background, tuple(things))
         if all(
-            scene.visible(i) >= _LEAST_VISIBLE for i in range(len(scene.things))
+            scene.visible(i) >= LEAST_VISIBLE for i in range(len(scene.things))
         ):
             return scene
 
 
-def _draw(rng, odds):
+def draw(rng, odds):
+    """One of the names of a dict of name to odds."""
     names = tuple(odds)
     weights = np.cumsum(tuple(odds.values()))
     return names[np.searchsorted(weights, rng.random() * weights[-1])]
@@ -117,10 +118,10 @@ def _looks(rng, background, count):
     looks = []
     while len(looks) < count:
         shape = shapes[len(looks)]
-        size = _draw(rng, _SIZE_ODDS)
-        look = (shape, _draw(rng, colors), size, _draw(rng, TEXTURE_ODDS))
+        size = draw(rng, _SIZE_ODDS)
+        look = (shape, draw(rng, colors), size, draw(rng, TEXTURE_ODDS))
         if look not in [other[:4] for other in looks]:
-            radius = round(float(rng.uniform(*_RADII[size])), 2)
+            radius = round(float(rng.uniform(*RADII[size])), 2)
             looks.append((*look, radius))
     return looks
 
@@ -148,9 +149,9 @@ def _places(rng, looks):
                 x, y = rng.uniform(_LOW, _HIGH, 2)
             x, y = round(float(x), 2), round(float(y), 2)
             if (
-                _allowed(x)
-                and _allowed(y)
-                and all(np.hypot(x - a, y - b) > _APART for a, b in places)
+                allowed(x)
+                and allowed(y)
+                and all(np.hypot(x - a, y - b) > APART for a, b in places)
             ):
                 places.append((x, y))
                 break
@@ -159,7 +160,8 @@ def _places(rng, looks):
     return places
 
 
-def _allowed(value):
+def allowed(value):
+    """Whether a center may be there, on one axis."""
     inside = _OFF_BORDER <= value % 8 <= 8 - _OFF_BORDER
     return inside and _LOW <= value <= _HIGH
 

@@ -4,6 +4,7 @@ import glob
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
+from fnmatch import fnmatch
 from typing import Any
 
 import numpy as np
@@ -12,12 +13,16 @@ from tfcap.data import EncodedCaptions
 from tfcap.data import build_caption_vocabulary
 from tfcap.data import load_captions
 from tfcap.data import load_features
+from tfcap.data import load_tgif_captions
 from tfcap.data import standardize_features
+from tfcap.recipes.clip_features import clip_world_with_features
 from tfcap.recipes.scene_features import SPLITS
 from tfcap.recipes.scene_features import world_with_features
 
 #: Speakers that see the image as a whole.
 POOLED = ("show_tell",)
+#: How files of captions are read, by what they are called.
+_LOADERS = {"dataset_*.json*": load_captions, "tgif*.tsv*": load_tgif_captions}
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,14 +82,41 @@ def caption_world(settings, root=None, **options):
     )
 
 
+def caption_clips(settings, root=None, **options):
+    """Clips of the embedded world, read through the files it writes.
+
+    Args:
+        settings: `CaptioningSettings`.
+        root: String or path that holds worlds. Defaults to `$TFCAP_CACHE`, or
+            `~/.cache/tfcap`.
+        **options: Those of `clip_features.clip_world_with_features()`.
+
+    Returns:
+        `CaptionData`; see `caption_world()`, with frames for positions. The
+        picture of a clip is four of its frames beside each other.
+    """
+    world, features = clip_world_with_features(root, **options)
+    splits = [load_tgif_captions(world.tgif_path, name) for name in SPLITS]
+    frames = world.frames("test")
+    return _encoded(
+        splits,
+        features,
+        settings,
+        name="embedded clips",
+        test_images=lambda row: np.concatenate(frames[row][1::2], axis=1),
+    )
+
+
 def caption_files(settings, root):
-    """Reads a data set in Karpathy's layout, with a feature file beside it.
+    """Reads a data set in Karpathy's layout or TGIF's, with a feature file.
 
     Args:
         settings: `CaptioningSettings`.
         root: String or path of a folder with one `dataset_*.json`, such as
             `dataset_coco.json` or `dataset_flickr8k.json`, and one feature
-            file `*.h5`, as `tfcap.data.extract_features()` writes it.
+            file `*.h5`, as `tfcap.data.extract_features()` writes it. Or, for
+            clips, with `tgif-v1.0.tsv`, its lists in `splits/`, and one
+            feature file, as `tfcap.data.extract_clip_features()` writes it.
 
     Returns:
         `CaptionData`; see `caption_world()`.
@@ -92,16 +124,15 @@ def caption_files(settings, root):
     Raises:
         ValueError: If files are missing, ambiguous, damaged or lack an image.
     """
-    path, file = _only(root, "dataset_*.json*"), _only(root, "*.h5")
-    splits = [load_captions(path, name) for name in SPLITS]
+    path, file = _only(root, *_LOADERS), _only(root, "*.h5")
+    basename = os.path.basename(path)
+    name = basename.split(".")[0].removeprefix("dataset_")
+    (load,) = (_LOADERS[p] for p in _LOADERS if fnmatch(basename, p))
+    splits = [load(path, split) for split in SPLITS]
     lazy = settings.speaker not in POOLED
     features = [load_features(file, s.image_ids, lazy=lazy) for s in splits]
     return _encoded(
-        splits,
-        features,
-        settings,
-        name=os.path.basename(path).split(".")[0].removeprefix("dataset_"),
-        test_images=lambda row: None,
+        splits, features, settings, name=name, test_images=lambda row: None
     )
 
 
@@ -117,13 +148,17 @@ def _encoded(splits, features, settings, **about):
     return CaptionData(*encoded, *features, features[0], **about)
 
 
-def _only(root, pattern):
-    """The one file of a folder whose name is like that."""
-    found = sorted(glob.glob(os.path.join(str(root), pattern)))
+def _only(root, *patterns):
+    """The one file of a folder whose name is like one of these."""
+    found = sorted(
+        path
+        for pattern in patterns
+        for path in glob.glob(os.path.join(str(root), pattern))
+    )
     if len(found) != 1:
         names = ", ".join(map(os.path.basename, found)) or "none"
         raise ValueError(
-            f"`root` must hold one file {pattern}. Received: "
+            f"`root` must hold one file {' or '.join(patterns)}. Received: "
             f"root={str(root)!r}, which holds {names}."
         )
     return found[0]

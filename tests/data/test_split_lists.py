@@ -1,0 +1,57 @@
+import pytest
+
+from tfcap.data import CaptionSplit
+from tfcap.data.split_lists import take_splits
+
+NAMES = ["a.gif", "b.gif", "c.gif"]
+OWN = {"train": "lists/train.txt", "test": "lists/test.txt"}
+
+
+@pytest.fixture
+def whole(tmp_path):
+    texts = [[f"this is {name}"] for name in NAMES]
+    return CaptionSplit(
+        [1, 2, 3], texts, NAMES, [""] * 3, source=str(tmp_path / "captions")
+    )
+
+
+@pytest.fixture
+def write(tmp_path):
+    def write(name, *lines):
+        path = tmp_path / "lists" / f"{name}.txt"
+        path.parent.mkdir(exist_ok=True)
+        path.write_text("\n".join(lines))
+        return path
+
+    return write
+
+
+def test_without_a_split_all_are_taken(whole):
+    assert take_splits(whole, None, None, OWN) is whole
+
+
+def test_own_lists_lie_below_the_folder_of_the_captions(whole, write):
+    write("test", "c.gif", "a")
+    some = take_splits(whole, "test", None, OWN)
+    assert some.image_ids == [1, 3] and some.splits == ["test"] * 2
+    with pytest.raises(ValueError, match=r"'test' \(2\)"):
+        take_splits(whole, "train", None, OWN)
+
+
+def test_without_lists_there_is_no_split(whole):
+    with pytest.raises(ValueError, match="`split_files` must.*lists/train.txt"):
+        take_splits(whole, "train", None, OWN)
+
+
+def test_given_lists_go_before_own_ones(whole, write):
+    write("train", "a")
+    lists = {"mine": write("mine", "b")}
+    assert take_splits(whole, None, lists, OWN).splits == ["mine"]
+
+
+def test_an_image_in_two_lists_is_told(whole, write):
+    write("train", "a", "b")
+    write("test", "b.gif")
+    told = r"split 'train', too, in 1 place \(b.gif\)"
+    with pytest.raises(ValueError, match=told):
+        take_splits(whole, "test", None, OWN)

@@ -1,0 +1,121 @@
+"""Running a backbone over the frames of clips, into the feature file."""
+
+import numpy as np
+
+from tfcap.data.clip_frames import read_frames
+from tfcap.data.extraction import grid_shape
+from tfcap.data.extraction import write_features
+from tfcap.data.feature_writer import FeatureWriter
+
+
+def extract_clip_features(
+    backbone,
+    clips,
+    path,
+    frames=8,
+    differences=False,
+    batch_size=4,
+    progress=True,
+):
+    """Writes features of clips, a vector a frame, to a feature file.
+
+    The file is that of images, `(n, P, D)`, with a frame where an image has a
+    position: `P = frames`, each frame the mean of its grid. So every speaker
+    takes clips. Show-and-tell averages the frames, as the published models of
+    TGIF do; the others attend to them.
+
+    Neither knows which frame comes first. With `differences`, what has
+    changed since the frame before stands beside what is there, see
+    `frame_differences()`, and tells.
+
+    Called again with the same arguments after an interruption, it goes on
+    with the clips that are not done; a finished file is left as it is.
+
+    Args:
+        backbone: `Backbone`, such as `vgg19_backbone("imagenet")`.
+        clips: Sequence of pairs: clip id, an integer or a string, and the
+            path of a GIF or of another animation that Pillow reads, or an
+            array of shape `(F, height, width, 3)` with values 0 to 255.
+            Frames are stretched to the backbone's input size.
+        path: String or path of the HDF5 file.
+        frames: Integer, frames that are taken of each clip, as evenly as they
+            come; a clip of fewer repeats some. Defaults to `8`.
+        differences: Boolean, whether to add the differences, which doubles D.
+            Defaults to `False`.
+        batch_size: Integer, clips in a batch. Defaults to `4`.
+        progress: Boolean, whether to show a progress bar.
+
+    Raises:
+        ValueError: If a clip cannot be read, or if the file was begun
+            otherwise; names the clip or the file.
+
+    Example: TGIF's clips are `[(name, f"gifs/{name}.gif") for name in
+    split.image_ids]`; here, one that brightens.
+
+    >>> import os, tempfile
+    >>> colors = tfcap.data.Backbone("colors", "", (2, 2), "unit", lambda x: x)
+    >>> clip = np.full((3, 2, 2, 3), 51.0) * np.arange(3)[:, None, None, None]
+    >>> path = os.path.join(tempfile.mkdtemp(), "clips.h5")
+    >>> tfcap.data.extract_clip_features(
+    ...     colors, [("brighter", clip)], path, frames=3, progress=False
+    ... )
+    >>> tfcap.data.load_features(path, ["brighter"])[0, :, 0]
+    array([0. , 0.2, 0.4], dtype=float16)
+    """
+    if frames < 1:
+        raise ValueError(
+            f"`frames` must be at least 1. Received: frames={frames}."
+        )
+    *_, size = grid_shape(backbone)
+
+    def see(pixels):
+        flat = pixels.reshape(-1, *pixels.shape[2:])
+        means = backbone(flat).mean(axis=(1, 2))
+        seen = means.reshape(len(pixels), frames, size)
+        return frame_differences(seen) if differences else seen
+
+    with FeatureWriter(
+        path,
+        [clip_id for clip_id, _ in clips],
+        (frames, 1),
+        size * 2 if differences else size,
+        backbone=backbone.name,
+        layer=backbone.layer + ", mean of each frame",
+        input_size=backbone.input_size,
+        preprocessing=backbone.preprocessing,
+    ) as writer:
+        write_features(
+            writer,
+            [clip for _, clip in clips],
+            read=lambda clip: read_frames(clip, frames, backbone.input_size),
+            see=see,
+            batch_size=batch_size,
+            unit_name="clip" if progress else None,
+        )
+
+
+def frame_differences(features):
+    """Adds to each frame what has changed since the one before.
+
+    ```
+    out[:, f] = concat(features[:, f], features[:, f] - features[:, f - 1])
+    ```
+
+    with zeros for the first frame. Over the frames, the second half has the
+    mean `(last - first) / F`: what a mean of frames alone cannot tell.
+
+    Args:
+        features: Float array of shape `(n, F, D)`.
+
+    Returns:
+        Float array of shape `(n, F, 2 * D)`.
+
+    Example:
+
+    >>> tfcap.data.frame_differences(np.array([[[1.0], [3.0], [2.0]]]))[0]
+    array([[ 1.,  0.],
+           [ 3.,  2.],
+           [ 2., -1.]])
+    """
+    change = np.diff(features, axis=1, prepend=features[:, :1])
+    return np.concatenate([features, change], axis=-1)

@@ -1,0 +1,81 @@
+"""Reading some frames of a clip."""
+
+import os
+import struct
+
+import numpy as np
+
+from tfcap.data.extraction import as_picture
+from tfcap.data.extraction import fit_picture
+
+#: What Pillow raises at a GIF that is cut off depends on where.
+_UNREADABLE = (
+    EOFError,
+    LookupError,
+    OSError,
+    SyntaxError,
+    TypeError,
+    ValueError,
+    struct.error,
+)
+
+
+def even_frames(total, frames):
+    """Numbers of the frames to take: the middles of equal pieces of a clip.
+
+    Args:
+        total: Integer, frames of the clip.
+        frames: Integer, frames to take.
+
+    Returns:
+        Integer array of shape `(frames,)`, ascending.
+
+    Example:
+
+    >>> from tfcap.data.clip_frames import even_frames
+    >>> even_frames(40, 4), even_frames(2, 4)
+    (array([ 5, 15, 25, 35]), array([0, 0, 1, 1]))
+    """
+    return (2 * np.arange(frames) + 1) * total // (2 * frames)
+
+
+def read_frames(clip, frames, size):
+    """Reads some frames of a clip as RGB and stretches them to a size.
+
+    Args:
+        clip: Path of an animation, or array of shape `(F, height, width, 3)`
+            with values 0 to 255.
+        frames: Integer, frames to take, see `even_frames()`.
+        size: Pair of integers, height and width.
+
+    Returns:
+        Float32 array of shape `(frames, height, width, 3)`, values 0 to 255.
+    """
+    in_file = isinstance(clip, str | os.PathLike)
+    try:
+        if in_file:
+            return _read_animation(clip, frames, size)
+        chosen = [clip[row] for row in even_frames(len(clip), frames)]
+        return np.stack([fit_picture(as_picture(x), size) for x in chosen])
+    except FileNotFoundError:
+        raise
+    except _UNREADABLE as error:
+        what = clip if in_file else type(clip)
+        raise ValueError(
+            "`clips` must be readable animations or arrays (F, height, width, "
+            f"3). Received: {str(what)!r} ({error}). Download the clip again, "
+            "or leave it out; what is done so far is kept."
+        ) from error
+
+
+def _read_animation(path, frames, size):
+    from PIL import Image
+
+    with Image.open(path) as opened:
+        wanted = even_frames(getattr(opened, "n_frames", 1), frames)
+        found = {}
+        # Most frames hold but what changes: each is read on top of the last.
+        for number in np.unique(wanted).tolist():
+            opened.seek(number)
+            found[number] = fit_picture(opened, size)
+    return np.stack([found[number] for number in wanted.tolist()])

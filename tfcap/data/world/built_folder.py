@@ -1,0 +1,138 @@
+"""Folders that are built from a seed once, whole or not at all, and kept."""
+
+import gzip
+import json
+import os
+import pathlib
+import shutil
+import sys
+import tempfile
+import time
+
+SPLITS = ("train", "val", "test")
+_LIST = "world.json"
+
+
+def built_folder(root, kind, about, write, progress=True):
+    """A folder of files that follow from a seed, built if it is not there.
+
+    The folder is named by kind, version, seed and sizes and appears in one
+    step, so a build that was interrupted, or that runs twice at once, does no
+    harm.
+
+    Args:
+        root: Directory that holds such folders. Defaults to `$TFCAP_CACHE`,
+            or `~/.cache/tfcap` without it.
+        kind: String, the first part of the folder's name.
+        about: Dict of `version` and `seed`, integers, and `sizes`, a dict of
+            the number of examples of each of the `SPLITS`.
+        write: Function of an empty directory and `about` that fills it.
+        progress: Boolean, whether to tell on the standard error that it is
+            built.
+
+    Returns:
+        Path of the folder.
+    """
+    root = pathlib.Path(root) if root is not None else _default_root()
+    sizes = "_".join(str(about["sizes"][split]) for split in SPLITS)
+    name = f"{kind}_v{about['version']}_seed{about['seed']}_{sizes}"
+    if not _complete(root / name, about):
+        root.mkdir(parents=True, exist_ok=True)
+        started = time.perf_counter()
+        _build(root, name, about, write)
+        seconds = time.perf_counter() - started
+        tell(progress, f"built in {seconds:.0f} s: {root / name}\n")
+    return root / name
+
+
+def checked_sizes(least, **sizes):
+    """Sizes of the splits, each an integer of at least its `least`."""
+    for name, size in sizes.items():
+        if not isinstance(size, int) or size < least.get(name, 1):
+            raise ValueError(
+                f"`{name}` must be an integer of at least "
+                f"{least.get(name, 1)}. Received: {name}={size}"
+            )
+    return sizes
+
+
+def read_about(folder):
+    """What a folder was built from: `version`, `seed` and `sizes`."""
+    return json.loads((folder / _LIST).read_text())
+
+
+def known_split(split):
+    """The name of a split, if it is one."""
+    if split not in SPLITS:
+        raise ValueError(
+            f"`split` must be one of {SPLITS}. Received: split={split!r}"
+        )
+    return split
+
+
+def write_packed(path, values):
+    """Writes plain values as JSON, gzipped."""
+    # Without a time stamp the same seed gives the same bytes.
+    text = json.dumps(values).encode()
+    path.write_bytes(gzip.compress(text, compresslevel=5, mtime=0))
+
+
+def read_packed(path):
+    """Reads what `write_packed()` wrote."""
+    with gzip.open(path, "rt", encoding="utf-8") as file:
+        return json.load(file)
+
+
+def tell(progress, message):
+    """Says what is done, on one line that changes."""
+    if progress:
+        sys.stderr.write(f"\r\033[Kembedded world: {message}")
+        sys.stderr.flush()
+
+
+def _default_root():
+    cache = os.environ.get("TFCAP_CACHE")
+    return pathlib.Path(cache or pathlib.Path.home() / ".cache" / "tfcap")
+
+
+def _complete(path, about):
+    """Whether all files are there in the size they were written in."""
+    try:
+        found = read_about(path)
+    except (OSError, ValueError):
+        return False
+    files = found.pop("files", {})
+    return found == about and all(
+        (path / name).is_file() and (path / name).stat().st_size == size
+        for name, size in files.items()
+    )
+
+
+def _build(root, name, about, write):
+    work = pathlib.Path(tempfile.mkdtemp(prefix=f".{name}_", dir=root))
+    try:
+        write(work, about)
+        files = {
+            path.relative_to(work).as_posix(): path.stat().st_size
+            for path in sorted(work.rglob("*"))
+            if path.is_file()
+        }
+        listed = json.dumps({**about, "files": files}, indent=1)
+        (work / _LIST).write_text(listed)
+        _move(work, root / name, about)
+    finally:
+        shutil.rmtree(work, ignore_errors=True)
+
+
+def _move(work, target, about):
+    """Puts a finished folder in its place, unless one has come meanwhile."""
+    if _complete(target, about):
+        return
+    if target.exists():
+        shutil.rmtree(target)
+    try:
+        os.replace(work, target)
+    except OSError:
+        # Another process was quicker by a moment; its folder is the same.
+        if not _complete(target, about):
+            raise
