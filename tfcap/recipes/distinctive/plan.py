@@ -1,0 +1,115 @@
+"""What a row is given: judges, decoders and rewards."""
+
+from typing import Any
+from typing import NamedTuple
+
+from tfcap.decoding import BeamSearch
+from tfcap.decoding import GroundTruth
+from tfcap.decoding import Sample
+from tfcap.layers import Categorical
+from tfcap.recipes.captioning.judges import pretrained_discriminator
+from tfcap.recipes.captioning.judges import pretrained_grammar
+from tfcap.rewards import BidirectionalContrastive
+from tfcap.rewards import CLIPScore
+from tfcap.rewards import Constant
+from tfcap.rewards import Grammar
+from tfcap.rewards import MatchProbability
+
+
+class Task:
+    """What a row has to work with, each part made once.
+
+    Args:
+        study: `DistinctiveStudy`.
+        speaker: `tfcap.decoding.Speaker`, trained by maximum likelihood.
+        alpha: Float, weight of similarity against the judge of language.
+    """
+
+    def __init__(self, study, speaker, alpha):
+        settings = study.settings
+        self.study = study
+        self.settings = settings
+        self.speaker = speaker
+        self.alpha = alpha
+        self.retriever = study.retriever()
+        self.image = getattr(self.retriever, "image_key", "image")
+        # Terms that are given one object share what it says.
+        self.human = GroundTruth()
+        self.greedy = study.greedy
+        self.beam = BeamSearch(
+            settings.beam_width,
+            settings.max_length,
+            suppress=study.unsaid,
+            no_repeat_ngram=settings.no_repeat_ngram,
+            num_samples=1,
+        )
+        self.sample = Sample(
+            Categorical(seed=study.seed),
+            max_length=settings.max_length,
+            suppress=study.unsaid,
+        )
+
+    def discriminator(self):
+        """Who tells people from beam search, as it is before this row."""
+        settings = self.settings
+        return pretrained_discriminator(
+            self.study,
+            self.study.starting_speaker(),
+            self.retriever,
+            self.beam,
+            settings.discriminator_epochs,
+            settings.discriminator_rate,
+            settings.discriminator_units,
+        )
+
+    def contrast(self, **options):
+        """Whether a caption stands out: the reward of section 3.4."""
+        settings = self.settings
+        return BidirectionalContrastive(
+            self.retriever,
+            texts=(self.beam, self.greedy, self.human),
+            image=self.image,
+            neighbors="neighbor_image" if settings.neighbors else None,
+            same="row" if settings.neighbors else None,
+            neighbor_same="neighbor_row" if settings.neighbors else None,
+            temperature=settings.temperature,
+            combine=settings.combine,
+            **options,
+        )
+
+    def similarity(self):
+        """Cosine of a caption and its image."""
+        return CLIPScore(self.retriever, weight=1.0, image=self.image)
+
+    def judged(self, similarity, discriminator):
+        """The reward of equation 1, with a discriminator."""
+        human = MatchProbability(discriminator, self.retriever)
+        shift = self.settings.reward_shift
+        reward = self.alpha * similarity + (1.0 - self.alpha) * human
+        return reward + shift * Constant() if shift else reward
+
+    def grammatical(self):
+        """The reward of the grammar baseline."""
+        settings = self.settings
+        classifier = pretrained_grammar(
+            self.study,
+            settings.grammar_epochs,
+            settings.grammar_rate,
+            settings.grammar_units,
+            settings.grammar_units,
+        )
+        similarity = settings.grammar_similarity * self.similarity()
+        return similarity + Grammar(classifier)
+
+
+class Plan(NamedTuple):
+    """What is to be trained.
+
+    Args:
+        objective: `tfcap.objectives.Objective` of the speaker.
+        discriminator: `tfcap.models.PairDiscriminator` that learns beside it,
+            or `None`.
+    """
+
+    objective: Any
+    discriminator: Any = None
