@@ -117,6 +117,9 @@ def test_clips_of_the_world_are_captioned(tmp_path):
     # A speaker that sees the whole clip: the mean over frames.
     assert data.test_features[np.arange(3)].shape == (3, 1, 192)
     assert data.test_images(2).shape == (64, 256, 3)
+    first = [texts[0] for texts in data.test.texts]
+    assert data.judge(first) == {"motion": 1.0, "motion_and_thing": 1.0}
+    assert data.judge(["a picture"] * 3)["motion"] == 0.0
 
 
 @pytest.mark.slow

@@ -1,5 +1,6 @@
 """Finds and encodes the data of a captioning study."""
 
+import functools
 import glob
 import os
 from collections.abc import Callable
@@ -15,6 +16,7 @@ from tfcap.data import load_captions
 from tfcap.data import load_features
 from tfcap.data import load_tgif_captions
 from tfcap.data import standardize_features
+from tfcap.data.world import motion_scores
 from tfcap.recipes.clip_features import clip_world_with_features
 from tfcap.recipes.scene_features import SPLITS
 from tfcap.recipes.scene_features import world_with_features
@@ -38,6 +40,8 @@ class CaptionData:
             features, an array.
         test_images: Callable from a row of the test split to a uint8 image
             `(height, width, 3)`, or to None where pixels are not at hand.
+        judge: Callable from captions of the test split, a list of strings, to
+            a dict of scores, where the data know what is true; or `None`.
     """
 
     train: EncodedCaptions
@@ -49,6 +53,7 @@ class CaptionData:
     unlabeled_features: Any
     name: str
     test_images: Callable
+    judge: Callable | None = None
 
     @property
     def vocabulary(self):
@@ -93,7 +98,8 @@ def caption_clips(settings, root=None, **options):
 
     Returns:
         `CaptionData`; see `caption_world()`, with frames for positions. The
-        picture of a clip is four of its frames beside each other.
+        picture of a clip is four of its frames beside each other. Its judge
+        tells whether what is said to happen does: `motion_scores()`.
     """
     world, features = clip_world_with_features(root, **options)
     splits = [load_tgif_captions(world.tgif_path, name) for name in SPLITS]
@@ -104,6 +110,7 @@ def caption_clips(settings, root=None, **options):
         settings,
         name="embedded clips",
         test_images=lambda row: np.concatenate(frames[row][1::2], axis=1),
+        judge=functools.partial(motion_scores, world.clips("test")),
     )
 
 

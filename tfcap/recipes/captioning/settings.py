@@ -137,5 +137,6 @@ SETTINGS = {
     "published": PUBLISHED,
     "flickr8k": FLICKR8K,
     "world": WORLD,
+    "clips": WORLD,
     "quick": QUICK,
 }

@@ -3,8 +3,12 @@
 import argparse
 import sys
 
+from tfcap.recipes.captioning.caption_data import caption_clips
 from tfcap.recipes.captioning.caption_data import caption_files
 from tfcap.recipes.captioning.caption_data import caption_world
+
+#: How data are loaded that are not read from files, by their names.
+WORLDS = {"world": caption_world, "clips": caption_clips}
 
 
 def sweep_parser(prog, description, settings):
@@ -21,7 +25,7 @@ def sweep_parser(prog, description, settings):
     parser = argparse.ArgumentParser(prog=prog, description=description)
     add = parser.add_argument
     add("out", help="folder of the sweep")
-    add("--data", choices=("world", "flickr8k", "published"), default="world")
+    add("--data", choices=[*WORLDS, "flickr8k", "published"], default="world")
     add("--root", help="folder of the data, or of built worlds")
     add("--settings", choices=settings, help="default: those of the data")
     add("--seeds", type=list_of(int), default=[0])
@@ -48,7 +52,7 @@ def run_sweep(options, settings, open_sweep):
         Integer, the exit status.
     """
     chosen = settings[options.settings or options.data]
-    load = caption_world if options.data == "world" else caption_files
+    load = WORLDS.get(options.data, caption_files)
     told = 2 if options.progress else 1
     try:
         data = load(chosen, options.root)

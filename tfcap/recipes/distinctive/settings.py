@@ -123,5 +123,6 @@ SETTINGS = {
     "published": PUBLISHED,
     "flickr8k": FLICKR8K,
     "world": WORLD,
+    "clips": WORLD,
     "quick": QUICK,
 }

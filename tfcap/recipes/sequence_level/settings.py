@@ -100,6 +100,15 @@ WORLD = replace(
     reward_rate=3e-4,
 )
 
+#: Clips of the embedded world: a quarter of the images.
+CLIPS = replace(
+    WORLD,
+    batch_size=64,
+    speaker_epochs=10,
+    reward_batch_size=64,
+    reward_epochs=12,
+)
+
 #: Seconds, to see it run.
 QUICK = replace(
     WORLD,
@@ -120,5 +129,6 @@ SETTINGS = {
     "published": PUBLISHED,
     "flickr8k": FLICKR8K,
     "world": WORLD,
+    "clips": CLIPS,
     "quick": QUICK,
 }

@@ -209,6 +209,8 @@ class SequenceLevelStudy(SpeakerStudy):
         batches = self.batches(self.split, shuffle=False)
         size = settings.evaluation_batch_size
         found, several = report.result(), {}
+        if self.data.judge is not None and self.split == "test":
+            found |= self.data.judge(report.captions)
         for key, decoder in decoders.items():
             told = evaluate_diversity(
                 speaker, batches, decoder, batch_size=size

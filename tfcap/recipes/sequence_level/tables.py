@@ -32,6 +32,10 @@ _METRICS = {
     "spider": ("SPIDEr", 1),
     "bcmr": ("BCMR", 1),
 }
+_TRUTH = {
+    "motion": ("what happens, right", 1),
+    "motion_and_thing": ("and to what", 1),
+}
 _DRIFT = {
     "mean_length": ("words", 0),
     "repeat_rate": ("say a word twice", -1),
@@ -85,6 +89,7 @@ def sequence_tables(records, data):
         table("SLE, Table 4, bs", "beams", ours, _SEVERAL, "bs_"),
         table("SLE, Table 2", "the best beam", ours, _METRICS, "beam_"),
         table("SPIDEr", "greedy captions", others, _METRICS | _DRIFT),
+        table("Clips", "greedy captions", usual, _TRUTH),
         _rates(runs),
         difference_table(plain, _CLAIMS),
     ]
