@@ -48,6 +48,29 @@ def test_the_mean_and_its_gradient_are_the_exact_ones(reference):
     assert error.max() < 0.05 * np.abs(gradient).max()
 
 
+def test_word_by_word_it_is_the_entropy_of_every_step():
+    speaker = tiny.TableSpeaker(2)
+    with tf.GradientTape() as tape:
+        rows = tf.gather(speaker.table.value, tiny.WORDS, axis=1)
+        steps = tf.nn.softmax(rows)
+        entropies = -tf.reduce_sum(steps * tf.math.log(steps), axis=1)
+        # What was said before is what it is: nothing is gained by saying it.
+        first = tf.stop_gradient(steps[tiny.BOS])
+        second = sum(
+            p * entropies[word]
+            for p, word in zip(first, tiny.WORDS)
+            if word != tiny.EOS
+        )
+        value = entropies[tiny.BOS] + second
+    gradient = np.array(tape.gradient(value, speaker.table.value))
+    reward = Surprisal(per_word=True)
+    objective = ScoreFunction(reward, decoder(3), LeaveOneOutBaseline())
+    found = estimates(speaker, objective)
+    error = found.std(0, ddof=1) / np.sqrt(len(found))
+    assert (np.abs(found.mean(0) - gradient) <= 4.5 * error + 1e-6).all()
+    assert error.max() < 0.05 * np.abs(gradient).max()
+
+
 def test_a_speaker_is_not_far_from_itself():
     speaker = tiny.TableSpeaker(2)
     episode = Episode(speaker, tiny.batch(50))

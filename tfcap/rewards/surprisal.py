@@ -14,9 +14,18 @@ class Surprisal(Reward):
     ```
 
     so that `ScoreFunction(reward + 0.01 * Surprisal(), ...)` is trained for
-    the reward and for the entropy of whole captions.
+    the reward and for the entropy of whole captions, of which long ones have
+    more. Word by word it is the entropy bonus of reinforcement learning: every
+    word has credit for itself alone, and nothing is gained by speaking on.
+
+    ```
+    gradient of the entropy of word t, given those before
+        = E[reward[t] * gradient of log p(word t)]
+    ```
 
     Args:
+        per_word: Boolean, whether the reward is of every word, `(B, S, T)`.
+            Defaults to `False`.
         name: String. Defaults to `"surprisal"`.
 
     Example:
@@ -33,9 +42,10 @@ class Surprisal(Reward):
       2020, section 5.3, SLL-ME
     """
 
-    def __init__(self, name="surprisal"):
+    def __init__(self, per_word=False, name="surprisal"):
+        self.per_word = per_word
         self.name = name
 
     def call(self, rollout, episode):
         log_probs = ops.stop_gradient(episode.log_probs(rollout))
-        return -ops.sum(log_probs, axis=-1)
+        return -log_probs if self.per_word else -ops.sum(log_probs, axis=-1)

@@ -6,6 +6,7 @@ Each takes a `Task` and returns a `Plan`. `xe` is where all of them start.
 from keras import ops
 
 from tfcap.objectives import DecoderBaseline
+from tfcap.objectives import LeaveOneOutBaseline
 from tfcap.objectives import SampleMeanBaseline
 from tfcap.objectives import ScoreFunction
 from tfcap.recipes.sequence_level.plan import Plan
@@ -22,7 +23,8 @@ def sll(task):
 def sll_me(task):
     """With an entropy bonus: exploration word by word."""
     samples = task.sample(task.settings.num_samples)
-    bonus = ScoreFunction(Surprisal(), samples, SampleMeanBaseline())
+    surprisal = Surprisal(per_word=True)
+    bonus = ScoreFunction(surprisal, samples, LeaveOneOutBaseline())
     weight = task.settings.entropy_weight
     return Plan(_precision(task, samples) + weight * bonus)
 
