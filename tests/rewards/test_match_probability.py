@@ -112,6 +112,33 @@ def test_a_retriever_may_read_for_the_evaluator():
     np.testing.assert_allclose(found, wanted, rtol=1e-5)
 
 
+def test_images_may_be_embedded_before_and_texts_be_read_as_tokens():
+    speaker, discriminator, retriever = pair_players()
+    episode = Episode(speaker, INPUTS)
+    wanted = MatchProbability(discriminator, retriever)(
+        episode.references, episode
+    )
+
+    class Reader:
+        differentiable = False
+
+        def embed_images(self, image, training=False):
+            raise RuntimeError("embedded again")
+
+        def embed_texts(self, words, mask, training=False):
+            assert len(words.shape) == 3
+            return retriever.embed_texts(words, mask)
+
+    embedded = retriever.embed_images(INPUTS["image"])
+    episode = Episode(speaker, {**INPUTS, "embedded": embedded})
+    reward = MatchProbability(discriminator, Reader(), image="embedded")
+    assert not reward.differentiable
+    words = ops.one_hot(HUMAN, tiny.VOCABULARY)
+    rollout = episode.references._replace(words=words)
+    found = reward(rollout, episode)
+    np.testing.assert_allclose(found, wanted, rtol=1e-5)
+
+
 def test_saying_nothing_is_no_caption():
     speaker, evaluator = players()
     episode = Episode(speaker, INPUTS)

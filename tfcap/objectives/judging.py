@@ -7,8 +7,10 @@ from tfcap.objectives.estimator import Estimator
 from tfcap.ops import gather_across_replicas
 from tfcap.ops import masked_mean
 from tfcap.ops import rows_across_replicas
+from tfcap.rewards.embeddings import embedded_images
+from tfcap.rewards.embeddings import embedded_texts
+from tfcap.rewards.embeddings import entry
 from tfcap.rewards.match_probability import check_evaluator
-from tfcap.rewards.match_probability import image_of
 
 
 class Judging(Estimator):
@@ -36,6 +38,7 @@ class Judging(Estimator):
             `1.0`.
         retriever: As that of `tfcap.rewards.MatchProbability`. It is read in
             inference mode, and has no gradient.
+        image: As that of `tfcap.rewards.MatchProbability`.
         name: String. Defaults to `"judging"`, under which the loss is logged,
             and the mean probabilities of the three kinds of captions as
             `judging_human`, `judging_generated` and `judging_mismatched`.
@@ -66,6 +69,7 @@ class Judging(Estimator):
         generated=1.0,
         mismatched=1.0,
         retriever=None,
+        image="image",
         name="judging",
     ):
         check_evaluator(evaluator, retriever)
@@ -82,6 +86,7 @@ class Judging(Estimator):
         self.generated = generated
         self.mismatched = mismatched
         self.retriever = retriever
+        self.image = image
 
     def parts(self):
         channel = getattr(self.decoder, "channel", None)
@@ -103,19 +108,19 @@ class Judging(Estimator):
 
     def _images(self, episode):
         """Embeddings of the images, `(B, D)`."""
-        image = image_of(episode, "Judging")
-        if self.retriever is not None:
-            return ops.stop_gradient(self.retriever.embed_images(image))
-        return self.evaluator.embed_images(image, training=episode.training)
+        image = entry(episode, self.image, "Judging")
+        if self.retriever is None:
+            return embedded_images(self.evaluator, image, episode.training)
+        return ops.stop_gradient(embedded_images(self.retriever, image))
 
     def _texts(self, rollout, episode):
         """Embeddings `(B, S, D)`, and which are of some words, `(B, S)`."""
-        words, mask = rollout.heard, rollout.mask
-        if self.retriever is not None:
-            texts = ops.stop_gradient(self.retriever.embed_texts(words, mask))
+        if self.retriever is None:
+            texts = embedded_texts(self.evaluator, rollout, episode.training)
         else:
-            texts = self.evaluator.embed_texts(words, mask, episode.training)
-        return texts, ops.any(mask > 0, axis=-1)
+            texts = embedded_texts(self.retriever, rollout)
+            texts = ops.stop_gradient(texts)
+        return texts, ops.any(rollout.mask > 0, axis=-1)
 
     def _loss(self, logits):
         """Loss and logs of logits and masks `(B, n)`, by kind of caption."""

@@ -2,6 +2,11 @@
 
 from keras import ops
 
+from tfcap.rewards.embeddings import check_embedder
+from tfcap.rewards.embeddings import embedded_images
+from tfcap.rewards.embeddings import embedded_texts
+from tfcap.rewards.embeddings import entry
+from tfcap.rewards.embeddings import is_differentiable
 from tfcap.rewards.reward import Reward
 
 
@@ -14,7 +19,7 @@ class MatchProbability(Reward):
 
     An adversary: trained by `tfcap.objectives.Judging` to tell what the
     speaker says from what people say, of this image and of others.
-    Differentiable by the words, too.
+    Differentiable by the words, too, where the retriever is.
 
     Args:
         evaluator: Object with `logits(images, texts)`, from embeddings of
@@ -23,10 +28,10 @@ class MatchProbability(Reward):
             `tfcap.models.CaptionEvaluator`; or without them, such as
             `tfcap.models.PairDiscriminator`.
         retriever: Object that embeds for the evaluator and stays as it is,
-            such as `tfcap.models.RetrievalListener`, with
-            `embed_images(image, training)`, from `(B, P, D)` to `(B, D)`, and
-            `embed_texts(words, mask, training)`, from tokens `(B, S, T)` or
-            words `(B, S, T, V)` to `(B, S, D)`. Defaults to the evaluator.
+            as that of `tfcap.rewards.BidirectionalContrastive`. Defaults to
+            the evaluator.
+        image: String, the key in the batch of the images, `(B, P, D)`, or of
+            their embeddings, `(B, D)`. Defaults to `"image"`.
         name: String. Defaults to `"match_probability"`.
 
     Example:
@@ -47,46 +52,41 @@ class MatchProbability(Reward):
       retriever
     """
 
-    differentiable = True
-
-    def __init__(self, evaluator, retriever=None, name="match_probability"):
+    def __init__(
+        self,
+        evaluator,
+        retriever=None,
+        image="image",
+        name="match_probability",
+    ):
         check_evaluator(evaluator, retriever)
         self.evaluator = evaluator
         self.retriever = retriever
+        self.image = image
         self.name = name
+        self.differentiable = is_differentiable(self._reader)
+
+    @property
+    def _reader(self):
+        return self.evaluator if self.retriever is None else self.retriever
 
     def call(self, rollout, episode):
-        reader = self.evaluator if self.retriever is None else self.retriever
-        images = reader.embed_images(image_of(episode, "MatchProbability"))
-        texts = reader.embed_texts(rollout.heard, rollout.mask)
-        logits = self.evaluator.logits(ops.stop_gradient(images), texts)
+        image = entry(episode, self.image, "MatchProbability")
+        images = ops.stop_gradient(embedded_images(self._reader, image))
+        texts = embedded_texts(self._reader, rollout)
+        logits = self.evaluator.logits(images, texts)
         said = ops.cast(ops.any(rollout.mask > 0, axis=-1), logits.dtype)
         return ops.sigmoid(logits) * said
 
 
 def check_evaluator(evaluator, retriever):
-    """Refuses what cannot judge captions."""
-    reader, name = retriever, "retriever"
+    """Refuses what cannot judge captions, or read them."""
     if retriever is None:
-        reader, name = evaluator, "evaluator"
-    wanted = [
-        (reader, name, "embed_images"),
-        (reader, name, "embed_texts"),
-        (evaluator, "evaluator", "logits"),
-    ]
-    for owner, name, method in wanted:
-        if not hasattr(owner, method):
-            raise TypeError(
-                f"`{name}` must have the method `{method}()`. Received: "
-                f"{name}={owner!r}."
-            )
-
-
-def image_of(episode, reader):
-    """The images of a batch, `(B, P, D)`."""
-    if "image" not in episode.inputs:
-        raise ValueError(
-            f"`inputs` must hold 'image', which {reader} reads. Received: "
-            f"inputs with {', '.join(sorted(episode.inputs))}."
+        check_embedder(evaluator, "evaluator")
+    else:
+        check_embedder(retriever, "retriever")
+    if not hasattr(evaluator, "logits"):
+        raise TypeError(
+            "`evaluator` must have the method `logits()`. Received: "
+            f"evaluator={evaluator!r}."
         )
-    return episode.inputs["image"]

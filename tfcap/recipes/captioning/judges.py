@@ -8,6 +8,7 @@ from tfcap.models import GrammarClassifier
 from tfcap.models import PairDiscriminator
 from tfcap.objectives import Judging
 from tfcap.recipes.study import write_json
+from tfcap.rewards.embeddings import embedded_images
 from tfcap.training import Game
 from tfcap.training import Player
 from tfcap.training import grammar_accuracy
@@ -41,7 +42,14 @@ def train_judge(study, name, speaker, objective, epochs, rate):
 
 
 def pretrained_discriminator(
-    study, speaker, retriever, decoder, epochs=1, rate=1e-3, units=(512, 256)
+    study,
+    speaker,
+    retriever,
+    decoder,
+    epochs=1,
+    rate=1e-3,
+    units=(512, 256),
+    image="image",
 ):
     """A discriminator of pairs that knows a speaker's captions.
 
@@ -56,6 +64,7 @@ def pretrained_discriminator(
         epochs: Integer, passes over all human captions. Defaults to `1`.
         rate: Float, learning rate. Defaults to `1e-3`.
         units: As those of `tfcap.models.PairDiscriminator`.
+        image: As that of `tfcap.rewards.MatchProbability`.
 
     Returns:
         `tfcap.models.PairDiscriminator`, a fresh one.
@@ -67,13 +76,11 @@ def pretrained_discriminator(
         discriminator = PairDiscriminator(units)
         discriminator(
             {
-                "image": retriever.embed_images(inputs["image"]),
+                "image": embedded_images(retriever, inputs[image]),
                 "text": retriever.embed_texts(said, said > 0),
             }
         )
-        objective = Judging(
-            discriminator, decoder, mismatched=0.0, retriever=retriever
-        )
+        objective = Judging(discriminator, decoder, 1.0, 0.0, retriever, image)
         study.say(f"{DISCRIMINATOR}: whose captions are these?")
         return train_judge(
             study, DISCRIMINATOR, speaker, objective, epochs, rate
