@@ -57,8 +57,8 @@ class HostRetriever:
     """
 
     image_key = "retriever_image"
-    #: What a network has that no objective is to train.
-    trainable = False
+    #: What a network has that no objective is to train, or to train through.
+    trainable = differentiable = False
 
     def __init__(
         self,

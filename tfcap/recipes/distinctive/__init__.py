@@ -1,6 +1,7 @@
 """Distinctive captions under a fixed retriever: WTF-RL."""
 
 from tfcap.recipes.distinctive.distinctive_sweep import distinctive_grid
+from tfcap.recipes.distinctive.distinctive_sweep import distinctive_reports
 from tfcap.recipes.distinctive.distinctive_sweep import distinctive_sweep
 from tfcap.recipes.distinctive.mining import mined_neighbors
 from tfcap.recipes.distinctive.retriever import RETRIEVER_SETTINGS

@@ -1,9 +1,13 @@
 """The rows of distinctive captioning, over seeds."""
 
+import os
+
 from tfcap.recipes.captioning.study_sweep import study_sweep
 from tfcap.recipes.distinctive.study import PRETRAINED
 from tfcap.recipes.distinctive.study import ROWS
 from tfcap.recipes.distinctive.study import DistinctiveStudy
+from tfcap.recipes.distinctive.study import row_name
+from tfcap.training import SpeakerReport
 
 
 def distinctive_grid(rows, seeds=(0,), alphas=()):
@@ -61,6 +65,26 @@ def distinctive_sweep(directory, data, settings, grid, verbose=1, **options):
         verbose,
         **options,
     )
+
+
+def distinctive_reports(directory, rows, seed=0):
+    """The captions that a sweep keeps, with the ranks of their images.
+
+    Args:
+        directory: String or path of the sweep.
+        rows: Iterable of strings, rows that are done.
+        seed: Integer. Defaults to `0`.
+
+    Returns:
+        Dict of `tfcap.training.SpeakerReport` by row.
+    """
+    folder = os.path.join(str(directory), f"seed_{seed}")
+    return {
+        row: SpeakerReport.load(
+            os.path.join(folder, row_name(row), "captions.json")
+        )
+        for row in rows
+    }
 
 
 def _find(study, point):

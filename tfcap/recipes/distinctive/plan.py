@@ -60,6 +60,7 @@ class Task:
             settings.discriminator_epochs,
             settings.discriminator_rate,
             settings.discriminator_units,
+            self.image,
         )
 
     def contrast(self, **options):
@@ -83,7 +84,7 @@ class Task:
 
     def judged(self, similarity, discriminator):
         """The reward of equation 1, with a discriminator."""
-        human = MatchProbability(discriminator, self.retriever)
+        human = MatchProbability(discriminator, self.retriever, self.image)
         shift = self.settings.reward_shift
         reward = self.alpha * similarity + (1.0 - self.alpha) * human
         return reward + shift * Constant() if shift else reward

@@ -179,6 +179,7 @@ class DistinctiveStudy(SpeakerStudy):
                 task.beam,
                 mismatched=0.0,
                 retriever=task.retriever,
+                image=task.image,
             )
             adam = keras.optimizers.Adam(settings.discriminator_rate)
             judge = Player(plan.discriminator, judging, adam, clipnorm)

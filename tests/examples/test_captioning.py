@@ -64,8 +64,28 @@ def test_several_captions_are_set_side_by_side(worlds, tmp_path, capsys):
     assert len((out / "points.jsonl").read_text().splitlines()) == 3
 
 
+@pytest.mark.slow
+def test_captions_that_stand_out_are_set_beside_others(
+    worlds, tmp_path, capsys
+):
+    example = load("distinctive_captions")
+    out = tmp_path / "run"
+    command = ["--quick", "--root", worlds, "--out", str(out)]
+    assert example.main(command) == 0
+    said = capsys.readouterr().out
+    assert "means nothing" in said and "unseen retriever" in said
+    assert (out / "page.html").read_text().count("<img") == SIZES["test"]
+    assert len((out / "points.jsonl").read_text().splitlines()) == 3
+
+
 @pytest.mark.parametrize(
-    "name", ["cooperative_captioning", "tradeoff_curve", "diverse_captions"]
+    "name",
+    [
+        "cooperative_captioning",
+        "tradeoff_curve",
+        "diverse_captions",
+        "distinctive_captions",
+    ],
 )
 def test_files_need_a_folder(name, capsys):
     with pytest.raises(SystemExit):

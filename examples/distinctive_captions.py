@@ -1,0 +1,97 @@
+"""Captions that tell their image from others, and still read well.
+
+    python examples/distinctive_captions.py             # the embedded world
+    python examples/distinctive_captions.py --quick     # to see it run
+    python examples/distinctive_captions.py --rows tf,wtf,wtf_rl,rl
+    python examples/distinctive_captions.py --data flickr8k --root DIR
+
+Trains two retrievers to find images by what people say of them, a speaker by
+maximum likelihood, and then the speaker to be found by the first retriever:
+by human captions weighted by how they stand out (wtf), by its own (rl), or by
+both (wtf_rl), beside a discriminator that keeps it to the language of people.
+The second retriever, which no training saw, shows what is gained in earnest.
+Leaves scores, every caption with its rank, a page to look at and TensorBoard
+logs in a folder. Ctrl-C stops it; the same command goes on.
+"""
+
+import argparse
+import pathlib
+import sys
+import warnings
+
+import tensorflow as tf
+
+from tfcap.recipes.captioning import caption_files
+from tfcap.recipes.captioning import caption_world
+from tfcap.recipes.captioning import write_caption_page
+from tfcap.recipes.distinctive import SETTINGS
+from tfcap.recipes.distinctive import distinctive_grid
+from tfcap.recipes.distinctive import distinctive_reports
+from tfcap.recipes.distinctive import distinctive_sweep
+from tfcap.recipes.distinctive import distinctive_tables
+
+#: Sizes of the embedded world where they are not its own.
+SIZES = {"quick": {"train": 64, "val": 8, "test": 16, "encoder_epochs": 1}}
+
+
+def parse(argv):
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    add = parser.add_argument
+    add("--out", type=pathlib.Path, help="default: runs/distinctive[_quick]")
+    add("--rows", default="tf,wtf_rl,rl", help="with commas")
+    add("--seed", type=int, default=0, help="of weights, batches, samples")
+    add("--quick", action="store_true", help="a smoke run: no real figures")
+    add("--data", choices=("world", "flickr8k", "published"), default="world")
+    add("--root", help="folder of captions and features, or of built worlds")
+    options = parser.parse_args(argv)
+    if options.data != "world" and options.root is None:
+        parser.error(f"--data {options.data} needs --root, a folder")
+    folder = "distinctive_quick" if options.quick else "distinctive"
+    options.out = options.out or pathlib.Path("runs", folder)
+    return options
+
+
+def open_sweep(options):
+    """The data, and what is to be trained on them."""
+    name = "quick" if options.quick else options.data
+    settings = SETTINGS[name]
+    if options.data == "world":
+        data = caption_world(settings, options.root, **SIZES.get(name, {}))
+    else:
+        data = caption_files(settings, options.root)
+    grid = distinctive_grid(options.rows.split(","), [options.seed])
+    return data, distinctive_sweep(options.out, data, settings, grid, verbose=2)
+
+
+def main(argv=None):
+    options = parse(argv)
+    tf.get_logger().setLevel("ERROR")
+    # Graphs that run a dozen times cost more to build than they save.
+    warnings.filterwarnings("ignore", message="Even though the `tf.config")
+    tf.config.run_functions_eagerly(options.quick)
+    try:
+        data, sweep = open_sweep(options)
+        status = sweep.work()
+    except ValueError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print("\nStopped. What is done is kept; the same command goes on.")
+        return 130
+    finally:
+        tf.config.run_functions_eagerly(False)
+    note = "A quick run: what is found means nothing." if options.quick else ""
+    tables = distinctive_tables(sweep.records(), data.name)
+    print("\n".join([note, "\n\n".join(map(str, tables))]))
+    page = options.out / "page.html"
+    rows = options.rows.split(",")
+    reports = distinctive_reports(options.out, rows, options.seed)
+    write_caption_page(page, reports, data.test_images, note=note)
+    print(f"\nCaptions and ranks: {page}")
+    print(f"Networks and every caption: {options.out / f'seed_{options.seed}'}")
+    print(f"To watch: tensorboard --logdir {options.out}")
+    return status
+
+
+if __name__ == "__main__":
+    sys.exit(main())

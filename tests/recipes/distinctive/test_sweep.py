@@ -1,0 +1,47 @@
+import pytest
+
+from tests.recipes.captioning.tiny_study import data
+from tests.recipes.distinctive.tiny_study import TINY
+from tfcap.recipes.distinctive import distinctive_grid
+from tfcap.recipes.distinctive import distinctive_sweep
+from tfcap.recipes.distinctive.sweep import main
+from tfcap.training.sweep_grid import expand_grid
+
+
+def test_a_grid_has_alphas_where_they_matter():
+    grid = distinctive_grid(["tf", "wtf_rl"], [0, 1], alphas=[0.9, 1.0])
+    points = expand_grid(grid)
+    assert [p["method"] for p in points] == ["tf", "wtf_rl", "wtf_rl"] * 2
+    assert [p["seed"] for p in points] == [0] * 3 + [1] * 3
+
+
+def test_rows_are_those_that_are_known():
+    with pytest.raises(ValueError, match="`rows` must be among tf, wtf"):
+        distinctive_grid(["wtfrl"])
+
+
+def test_points_are_those_of_the_study(tmp_path, monkeypatch):
+    asked = []
+
+    def result(study, *point):
+        asked.append((study.seed, *point))
+        return {"r@1": 1.0}
+
+    study = "tfcap.recipes.distinctive.study.DistinctiveStudy."
+    monkeypatch.setattr(study + "result", result)
+    monkeypatch.setattr(study + "report", lambda *point: None)
+    grid = distinctive_grid(["tf", "wtf_rl"], [0, 1], alphas=[1.0])
+    sweep = distinctive_sweep(tmp_path, data(), TINY, grid, verbose=0)
+    assert sweep.work() == 0
+    assert asked == [
+        (0, "tf", None),
+        (0, "wtf_rl", 1.0),
+        (1, "tf", None),
+        (1, "wtf_rl", 1.0),
+    ]
+
+
+def test_a_folder_without_data_is_an_error_in_words(tmp_path, capsys):
+    command = [str(tmp_path / "out"), "--data", "flickr8k", "--root"]
+    assert main([*command, str(tmp_path)]) == 2
+    assert "`root` must hold one file dataset_" in capsys.readouterr().err
