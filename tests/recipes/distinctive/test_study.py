@@ -70,7 +70,7 @@ def test_the_two_retrievers_are_unlike(folder):
 
 def test_the_released_code_is_reinforcement_at_twice_the_weight(folder):
     made = study(folder)
-    plans = {row: made._plan(row)[1] for row in ("rl", "wtf_rl_code")}
+    plans = {row: made.plan(row)[1] for row in ("rl", "wtf_rl_code")}
     (term,) = plans["rl"].objective.terms
     (twice,) = plans["wtf_rl_code"].objective.terms
     assert twice.weight == 2.0 * term.weight
@@ -105,7 +105,7 @@ def test_a_row_that_is_resumed_ends_as_one_that_is_not(folder, tmp_path):
     own = {"retriever": study(folder).retriever(), "unseen": None}
     whole = study(tmp_path / "whole", **own).trained("rl").get_weights()
     first = study(tmp_path / "parts", **own)
-    first._plan("rl")
+    first.plan("rl")
     parts = study(tmp_path / "parts", **own).trained("rl").get_weights()
     for ours, theirs in zip(parts, whole):
         np.testing.assert_array_equal(ours, theirs)

@@ -23,21 +23,21 @@ def test_rows_are_those_that_are_known():
 def test_points_are_those_of_the_study(tmp_path, monkeypatch):
     asked = []
 
-    def result(study, *point):
-        asked.append((study.seed, *point))
+    def result(study, row, **point):
+        asked.append((study.seed, row, point))
         return {"r@1": 1.0}
 
     study = "tfcap.recipes.distinctive.study.DistinctiveStudy."
     monkeypatch.setattr(study + "result", result)
-    monkeypatch.setattr(study + "report", lambda *point: None)
+    monkeypatch.setattr(study + "report", lambda *row, **point: None)
     grid = distinctive_grid(["tf", "wtf_rl"], [0, 1], alphas=[1.0])
     sweep = distinctive_sweep(tmp_path, data(), TINY, grid, verbose=0)
     assert sweep.work() == 0
     assert asked == [
-        (0, "tf", None),
-        (0, "wtf_rl", 1.0),
-        (1, "tf", None),
-        (1, "wtf_rl", 1.0),
+        (0, "tf", {}),
+        (0, "wtf_rl", {"alpha": 1.0}),
+        (1, "tf", {}),
+        (1, "wtf_rl", {"alpha": 1.0}),
     ]
 
 

@@ -117,7 +117,7 @@ def test_a_row_that_is_resumed_ends_as_one_that_is_not(tmp_path):
     whole = study(tmp_path / "whole").trained("reinforce").get_weights()
     first = study(tmp_path / "parts")
     first.networks("speaker_mle")
-    first._fitted_baseline("reinforce", None)
+    first._fitted_baseline("reinforce", {})
     parts = study(tmp_path / "parts").trained("reinforce").get_weights()
     for ours, theirs in zip(parts, whole):
         np.testing.assert_array_equal(ours, theirs)
@@ -133,7 +133,7 @@ def test_alpha_of_one_is_sequence_level_learning(tmp_path):
 
 def test_the_prefix_of_mixer_falls_to_nothing(tmp_path):
     made = study(tmp_path, reward_epochs=6)
-    _, plan = made._plan("mixer_cider", None)
+    _, plan = made.plan("mixer_cider")
     steps = 6 * made.reward_batches().steps_per_epoch
     prefixes = [plan.callbacks[0].schedule(step) for step in range(steps)]
     assert prefixes[0] == 3 and prefixes[-1] == 0

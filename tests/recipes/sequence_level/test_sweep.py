@@ -28,21 +28,21 @@ def test_rows_are_those_that_are_known():
 def test_points_are_those_of_the_study(tmp_path, monkeypatch):
     asked = []
 
-    def result(study, *point):
-        asked.append((study.seed, *point))
+    def result(study, row, **point):
+        asked.append((study.seed, row, point))
         return {"cider_d": 1.0}
 
     study = "tfcap.recipes.sequence_level.study.SequenceLevelStudy."
     monkeypatch.setattr(study + "result", result)
-    monkeypatch.setattr(study + "report", lambda *point: None)
+    monkeypatch.setattr(study + "report", lambda *row, **point: None)
     grid = sequence_grid(["xe", "sll_sle"], [0, 1], alphas=[0.5])
     sweep = sequence_sweep(tmp_path, data(), TINY, grid, verbose=0)
     assert sweep.work() == 0
     assert asked == [
-        (0, "xe", None, None),
-        (0, "sll_sle", 0.5, None),
-        (1, "xe", None, None),
-        (1, "sll_sle", 0.5, None),
+        (0, "xe", {}),
+        (0, "sll_sle", {"alpha": 0.5}),
+        (1, "xe", {}),
+        (1, "sll_sle", {"alpha": 0.5}),
     ]
     assert (tmp_path / "tensorboard/sll_sle/alpha=0.5,seed=1").is_dir()
 

@@ -15,6 +15,9 @@ from tfcap.recipes.captioning.methods import METHODS
 from tfcap.recipes.captioning.networks import SPEAKERS
 from tfcap.recipes.captioning.networks import make_listener
 from tfcap.recipes.captioning.networks import make_speaker
+from tfcap.recipes.captioning.plan import Plan
+from tfcap.recipes.captioning.reward_settings import RewardSettings
+from tfcap.recipes.captioning.reward_study import RewardStudy
 from tfcap.recipes.captioning.settings import SETTINGS
 from tfcap.recipes.captioning.settings import CaptioningSettings
 from tfcap.recipes.captioning.study import CaptioningStudy

@@ -23,6 +23,7 @@ from tfcap.objectives import ScoreFunction
 from tfcap.recipes.captioning.adversary import pretrained_evaluator
 from tfcap.recipes.captioning.adversary import pretrained_generator
 from tfcap.recipes.captioning.phases import naturalness
+from tfcap.recipes.captioning.rates import rising
 from tfcap.rewards import MatchProbability
 from tfcap.rewards import Retrieval
 from tfcap.training import Anneal
@@ -80,11 +81,7 @@ class Task(NamedTuple):
 
     def player(self, network, objective, rate, **turns):
         """Somebody who learns, at a rate that rises at first."""
-        warm_up = self.settings.warm_up_steps
-        if warm_up:
-            rate = keras.optimizers.schedules.CosineDecay(
-                0.0, 1, alpha=1.0, warmup_target=rate, warmup_steps=warm_up
-            )
+        rate = rising(rate, self.settings.warm_up_steps)
         optimizer = keras.optimizers.Adam(rate)
         clipnorm = self.settings.clipnorm
         return Player(network, objective, optimizer, clipnorm, **turns)

@@ -14,6 +14,7 @@ from tfcap.objectives import ScoreFunction
 from tfcap.objectives import TeacherForcing
 from tfcap.recipes.captioning.networks import make_listener
 from tfcap.recipes.captioning.networks import make_speaker
+from tfcap.recipes.captioning.rates import falling
 from tfcap.rewards import CIDErD
 from tfcap.training import Anneal
 from tfcap.training import CollapseWarning
@@ -30,7 +31,7 @@ def listener_alone(study):
     loss = HingeRetrievalLoss(settings.margin, hardest)
     steps = batches.steps_per_epoch
     listener.compile(
-        _falling(settings.listener_rate, settings.listener_epochs * steps),
+        _adam(settings.listener_rate, settings.listener_epochs * steps),
         loss,
         metrics=[CollapseRatio(loss)],
     )
@@ -68,7 +69,7 @@ def speaker_alone(study):
     model = ObjectiveModel(
         TeacherForcing("token", decoder=decoder), speaker, global_clipnorm=5.0
     )
-    model.compile(_falling(settings.speaker_rate, steps))
+    model.compile(_adam(settings.speaker_rate, steps))
     return study.fit(
         "speaker_mle",
         model,
@@ -90,7 +91,7 @@ def speaker_for_cider(study):
         naturalness(study), speaker, global_clipnorm=settings.clipnorm
     )
     steps = settings.cider_epochs * batches.steps_per_epoch
-    model.compile(_falling(settings.cider_rate, steps))
+    model.compile(_adam(settings.cider_rate, steps))
     return study.fit(
         "speaker_cider", model, batches, settings.cider_epochs, speaker=speaker
     )
@@ -134,8 +135,5 @@ PHASES = {
 }
 
 
-def _falling(rate, steps):
-    schedule = keras.optimizers.schedules.CosineDecay(
-        rate, max(steps, 1), alpha=0.05
-    )
-    return keras.optimizers.Adam(schedule)
+def _adam(rate, steps):
+    return keras.optimizers.Adam(falling(rate, steps))

@@ -3,6 +3,9 @@
 from dataclasses import dataclass
 from dataclasses import replace
 
+from tfcap.recipes.captioning.speaker_settings import FLICKR8K_SPEAKER
+from tfcap.recipes.captioning.speaker_settings import QUICK_SPEAKER
+from tfcap.recipes.captioning.speaker_settings import WORLD_SPEAKER
 from tfcap.recipes.captioning.speaker_settings import SpeakerSettings
 
 
@@ -83,11 +86,7 @@ PUBLISHED = CaptioningSettings()
 
 #: Flickr8k with pooled features, minutes a curve point on one core.
 FLICKR8K = CaptioningSettings(
-    speaker="show_tell",
-    units=256,
-    dropout=0.4,
-    word_dropout=0.2,
-    image_dropout=0.3,
+    **FLICKR8K_SPEAKER,
     listener_units=512,
     listener_embedding_units=256,
     listener_dropout=0.2,
@@ -95,9 +94,6 @@ FLICKR8K = CaptioningSettings(
     listener_epochs=6,
     listener_warm_up=6,
     listener_rate=1e-3,
-    speaker_epochs=7,
-    speaker_rate=1e-3,
-    scheduled_sampling=0.0,
     joint_epochs=4,
     joint_dropout=False,
     joint_rate=3e-4,
@@ -111,24 +107,17 @@ FLICKR8K = CaptioningSettings(
 #: The embedded world. A listener that learns as fast as the speaker forgets
 #: what people say faster than it learns what the speaker says.
 WORLD = replace(
-    FLICKR8K,
-    units=128,
-    listener_units=256,
-    max_length=20,
-    joint_listener_rate=1e-4,
+    FLICKR8K, **WORLD_SPEAKER, listener_units=256, joint_listener_rate=1e-4
 )
 
 #: Seconds, to see it run.
 QUICK = replace(
     WORLD,
-    units=32,
+    **QUICK_SPEAKER,
     listener_units=32,
     listener_embedding_units=32,
-    batch_size=16,
-    min_count=1,
     listener_epochs=2,
     listener_warm_up=1,
-    speaker_epochs=2,
     joint_epochs=1,
     gan_evaluator_epochs=1,
 )

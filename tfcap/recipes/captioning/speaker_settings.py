@@ -39,3 +39,26 @@ class SpeakerSettings:
     scheduled_sampling: float = 0.25
     clipnorm: float | None = None
     evaluation_batch_size: int = 250
+
+
+#: A speaker for Flickr8k with pooled features, minutes on one core; and for
+#: the embedded world.
+FLICKR8K_SPEAKER = {
+    "speaker": "show_tell",
+    "units": 256,
+    "dropout": 0.4,
+    "word_dropout": 0.2,
+    "image_dropout": 0.3,
+    "speaker_epochs": 7,
+    "speaker_rate": 1e-3,
+    "scheduled_sampling": 0.0,
+}
+WORLD_SPEAKER = {**FLICKR8K_SPEAKER, "units": 128, "max_length": 20}
+#: Seconds, to see it run.
+QUICK_SPEAKER = {
+    **WORLD_SPEAKER,
+    "units": 32,
+    "batch_size": 16,
+    "min_count": 1,
+    "speaker_epochs": 2,
+}

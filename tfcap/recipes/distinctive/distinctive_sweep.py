@@ -2,11 +2,11 @@
 
 import os
 
-from tfcap.recipes.captioning.study_sweep import study_sweep
-from tfcap.recipes.distinctive.study import PRETRAINED
+from tfcap.recipes.captioning.reward_study import row_name
+from tfcap.recipes.captioning.row_sweep import row_grid
+from tfcap.recipes.captioning.row_sweep import row_sweep
 from tfcap.recipes.distinctive.study import ROWS
 from tfcap.recipes.distinctive.study import DistinctiveStudy
-from tfcap.recipes.distinctive.study import row_name
 from tfcap.training import SpeakerReport
 
 
@@ -22,20 +22,7 @@ def distinctive_grid(rows, seeds=(0,), alphas=()):
     Returns:
         List of dicts, as `tfcap.training.Sweep` takes.
     """
-    known = [*PRETRAINED, *ROWS]
-    grid = []
-    for seed in seeds:
-        for row in rows:
-            if row not in known:
-                raise ValueError(
-                    f"`rows` must be among {', '.join(known)}. Received: "
-                    f"{row!r}."
-                )
-            point = {"method": row, "seed": seed}
-            if row in ROWS and alphas:
-                point["alpha"] = list(alphas)
-            grid.append(point)
-    return grid
+    return row_grid(DistinctiveStudy, rows, seeds, alpha=(alphas, ROWS))
 
 
 def distinctive_sweep(directory, data, settings, grid, verbose=1, **options):
@@ -55,16 +42,8 @@ def distinctive_sweep(directory, data, settings, grid, verbose=1, **options):
         `tfcap.training.Sweep`; its `work()` does what is missing, and its
         `records()` are what tables are made of.
     """
-    return study_sweep(
-        DistinctiveStudy,
-        _find,
-        directory,
-        data,
-        settings,
-        grid,
-        verbose,
-        **options,
-    )
+    about = directory, data, settings, grid, verbose
+    return row_sweep(DistinctiveStudy, *about, **options)
 
 
 def distinctive_reports(directory, rows, seed=0):
@@ -85,8 +64,3 @@ def distinctive_reports(directory, rows, seed=0):
         )
         for row in rows
     }
-
-
-def _find(study, point):
-    where = point["method"], point.get("alpha")
-    return study.result(*where), study.report(*where)

@@ -5,39 +5,39 @@ Each takes a `Task` and returns a `Plan`. `tf` is where all of them start.
 
 from tfcap.objectives import DecoderBaseline
 from tfcap.objectives import ScoreFunction
-from tfcap.recipes.distinctive.plan import Plan
+from tfcap.recipes.captioning.plan import Plan
 
 
 def wtf(task):
     """Weighted teacher forcing: human captions, by how they stand out."""
     reward, discriminator = _contrastive(task)
-    return Plan(_human(task, reward), discriminator)
+    return task.beside(_human(task, reward), discriminator)
 
 
 def rl(task):
     """What beam search finds, by how it stands out."""
     reward, discriminator = _contrastive(task)
-    return Plan(_said(task, reward), discriminator)
+    return task.beside(_said(task, reward), discriminator)
 
 
 def wtf_rl(task):
     """Both: the paper's method (equation 3)."""
     reward, discriminator = _contrastive(task)
     objective = _said(task, reward) + _human(task, reward)
-    return Plan(objective, discriminator)
+    return task.beside(objective, discriminator)
 
 
 def rl_unidirectional(task):
     """As `rl`, among other captions of the image alone."""
     reward, discriminator = _contrastive(task, directions=("text",))
-    return Plan(_said(task, reward), discriminator)
+    return task.beside(_said(task, reward), discriminator)
 
 
 def scst_discriminator(task):
     """Similarity and discriminator, above the greedy caption."""
     discriminator = task.discriminator()
     reward = task.judged(task.similarity(), discriminator)
-    return Plan(_self_critical(task, reward, task.beam), discriminator)
+    return task.beside(_self_critical(task, reward, task.beam), discriminator)
 
 
 def scst_grammar(task):
@@ -48,7 +48,7 @@ def scst_grammar(task):
 def wtf_rl_code(task):
     """As the released code runs: the beam twice, and no human caption."""
     reward, discriminator = _contrastive(task)
-    return Plan(2.0 * _said(task, reward), discriminator)
+    return task.beside(2.0 * _said(task, reward), discriminator)
 
 
 def _contrastive(task, **options):

@@ -3,26 +3,23 @@
 from dataclasses import dataclass
 from dataclasses import replace
 
-from tfcap.recipes.captioning.speaker_settings import SpeakerSettings
+from tfcap.recipes.captioning.reward_settings import RewardSettings
+from tfcap.recipes.captioning.speaker_settings import FLICKR8K_SPEAKER
+from tfcap.recipes.captioning.speaker_settings import QUICK_SPEAKER
+from tfcap.recipes.captioning.speaker_settings import WORLD_SPEAKER
 from tfcap.recipes.distinctive.retriever import RETRIEVER_SETTINGS
 from tfcap.recipes.distinctive.retriever import RetrieverSettings
 
 
 @dataclass(frozen=True)
-class DistinctiveSettings(SpeakerSettings):
+class DistinctiveSettings(RewardSettings):
     """Hyper-parameters of one study; defaults as published, where they fit.
 
-    The speaker learns from people first, and then to stand out. What is not
-    told here is told in `SpeakerSettings`.
+    What is not told here is told in `RewardSettings`. The paper's rate, 1e-6,
+    is for a pretrained transformer. A beam search is reinforced, and
+    evaluates.
 
     Args:
-        reward_epochs: Integer, passes over the images in which it learns to
-            stand out.
-        reward_batch_size: Integer, images in a batch then.
-        reward_rate: Float, learning rate of the speaker then. The paper's,
-            1e-6, is for a pretrained transformer.
-        reward_dropout: Boolean, whether the speaker drops out then.
-        warm_up_steps: Integer, over which this rate rises from 0.
         alpha: Float in `[0, 1]`, weight of similarity, one minus that of the
             discriminator.
         reward_shift: Float, added to every reward.
@@ -32,8 +29,6 @@ class DistinctiveSettings(SpeakerSettings):
             none.
         kept_neighbors: Tuple of integers, which of them are rivals; or `None`
             for all.
-        beam_width: Integer, of the beam search that is reinforced, and that
-            evaluates.
         no_repeat_ngram: Integer, size of the n-grams that it says once.
         retriever: `RetrieverSettings`, of the one that rewards.
         unseen: `RetrieverSettings`, of the one that only judges in the end.
@@ -47,19 +42,16 @@ class DistinctiveSettings(SpeakerSettings):
         grammar_similarity: Float, weight of similarity beside grammar.
     """
 
-    speaker: str = "show_tell"
     reward_epochs: int = 5
     reward_batch_size: int = 20
     reward_rate: float = 1e-5
     reward_dropout: bool = False
-    warm_up_steps: int = 0
     alpha: float = 0.94
     reward_shift: float = 0.0
     temperature: float = 0.01
     combine: str = "mean"
     neighbors: int = 5
     kept_neighbors: tuple | None = None
-    beam_width: int = 5
     no_repeat_ngram: int = 3
     retriever: RetrieverSettings = RetrieverSettings()
     unseen: RetrieverSettings = RetrieverSettings(network="listener")
@@ -78,13 +70,7 @@ PUBLISHED = DistinctiveSettings()
 #: Flickr8k with pooled features, minutes a row on one core.
 FLICKR8K = replace(
     PUBLISHED,
-    units=256,
-    dropout=0.4,
-    word_dropout=0.2,
-    image_dropout=0.3,
-    speaker_epochs=7,
-    speaker_rate=1e-3,
-    scheduled_sampling=0.0,
+    **FLICKR8K_SPEAKER,
     clipnorm=5.0,
     reward_epochs=4,
     reward_batch_size=64,
@@ -96,8 +82,7 @@ FLICKR8K = replace(
 #: The embedded world.
 WORLD = replace(
     FLICKR8K,
-    units=128,
-    max_length=20,
+    **WORLD_SPEAKER,
     discriminator_units=(128, 64),
     grammar_units=64,
 )
@@ -105,11 +90,8 @@ WORLD = replace(
 #: Seconds, to see it run.
 QUICK = replace(
     WORLD,
-    units=32,
-    batch_size=16,
+    **QUICK_SPEAKER,
     reward_batch_size=16,
-    min_count=1,
-    speaker_epochs=2,
     reward_epochs=1,
     beam_width=2,
     neighbors=2,

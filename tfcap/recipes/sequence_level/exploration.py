@@ -9,7 +9,7 @@ from tfcap.objectives import DecoderBaseline
 from tfcap.objectives import LeaveOneOutBaseline
 from tfcap.objectives import SampleMeanBaseline
 from tfcap.objectives import ScoreFunction
-from tfcap.recipes.sequence_level.plan import Plan
+from tfcap.recipes.captioning.plan import Plan
 from tfcap.rewards import PairwiseDiversity
 from tfcap.rewards import Surprisal
 

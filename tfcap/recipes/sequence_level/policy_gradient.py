@@ -14,7 +14,8 @@ from tfcap.objectives import LearnedBaseline
 from tfcap.objectives import MonteCarlo
 from tfcap.objectives import ScoreFunction
 from tfcap.objectives import TeacherForcing
-from tfcap.recipes.sequence_level.plan import Plan
+from tfcap.recipes.captioning.plan import Partner
+from tfcap.recipes.captioning.plan import Plan
 from tfcap.rewards import BCMR
 from tfcap.rewards import BLEU
 from tfcap.rewards import METEOR
@@ -73,7 +74,7 @@ def mixer(task, metric):
         return float(max(length - shorter, 0))
 
     anneal = Anneal(mixed.prefix, prefix, name="prefix")
-    return Plan(objective, baseline, callbacks=[anneal])
+    return _beside(task, objective, baseline, [anneal])
 
 
 def _reinforced(task, metric, credit):
@@ -81,7 +82,14 @@ def _reinforced(task, metric, credit):
     baseline = _baseline(task, samples, task.settings.baseline_units)
     reward = reward_for(task, metric)
     objective = ScoreFunction(reward, samples, baseline, credit=credit)
-    return Plan(objective, baseline, fit_first=True)
+    return _beside(task, objective, baseline)
+
+
+def _beside(task, objective, baseline, callbacks=()):
+    """The speaker, and the baseline that learns to expect what it gets."""
+    rate = task.settings.baseline_rate
+    partner = Partner(baseline.network, objective, rate)
+    return Plan(objective, {"baseline": partner}, callbacks)
 
 
 def _baseline(task, decoder, units):

@@ -2,12 +2,11 @@
 
 import os
 
-from tfcap.recipes.captioning.study_sweep import study_sweep
-from tfcap.recipes.sequence_level.study import PRETRAINED
+from tfcap.recipes.captioning.reward_study import row_name
+from tfcap.recipes.captioning.row_sweep import row_grid
+from tfcap.recipes.captioning.row_sweep import row_sweep
 from tfcap.recipes.sequence_level.study import ROWS
-from tfcap.recipes.sequence_level.study import WITH_ALPHA
 from tfcap.recipes.sequence_level.study import SequenceLevelStudy
-from tfcap.recipes.sequence_level.study import row_name
 from tfcap.recipes.study import read_json
 
 
@@ -15,32 +14,18 @@ def sequence_grid(rows, seeds=(0,), alphas=(), rates=()):
     """The grid of a sweep, seed by seed.
 
     Args:
-        rows: Iterable of strings, keys of `ROWS`, or among `PRETRAINED`.
+        rows: Iterable of strings, keys of `ROWS`, or `"xe"` or `"mle"`.
         seeds: Iterable of integers.
-        alphas: Iterable of floats, for rows that know an alpha. Defaults to
-            that of the settings.
+        alphas: Iterable of floats, for `"sll_sle"`. Defaults to that of the
+            settings.
         rates: Iterable of floats, learning rates of rows that are trained for
             a reward. Defaults to that of the settings.
 
     Returns:
         List of dicts, as `tfcap.training.Sweep` takes.
     """
-    known = [*PRETRAINED, *ROWS]
-    grid = []
-    for seed in seeds:
-        for row in rows:
-            if row not in known:
-                raise ValueError(
-                    f"`rows` must be among {', '.join(known)}. Received: "
-                    f"{row!r}."
-                )
-            point = {"method": row, "seed": seed}
-            if row in WITH_ALPHA and alphas:
-                point["alpha"] = list(alphas)
-            if row in ROWS and rates:
-                point["rate"] = list(rates)
-            grid.append(point)
-    return grid
+    axes = {"alpha": (alphas, ("sll_sle",)), "rate": (rates, ROWS)}
+    return row_grid(SequenceLevelStudy, rows, seeds, **axes)
 
 
 def sequence_sweep(directory, data, settings, grid, verbose=1, **options):
@@ -60,22 +45,8 @@ def sequence_sweep(directory, data, settings, grid, verbose=1, **options):
         `tfcap.training.Sweep`; its `work()` does what is missing, and its
         `records()` are what tables are made of.
     """
-
-    return study_sweep(
-        SequenceLevelStudy,
-        _find,
-        directory,
-        data,
-        settings,
-        grid,
-        verbose,
-        **options,
-    )
-
-
-def _find(study, point):
-    where = point["method"], point.get("alpha"), point.get("rate")
-    return study.result(*where), study.report(*where)
+    about = directory, data, settings, grid, verbose
+    return row_sweep(SequenceLevelStudy, *about, **options)
 
 
 def several_captions(directory, rows, seed=0, decoder="rs"):

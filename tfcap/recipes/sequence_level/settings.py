@@ -3,23 +3,19 @@
 from dataclasses import dataclass
 from dataclasses import replace
 
-from tfcap.recipes.captioning.speaker_settings import SpeakerSettings
+from tfcap.recipes.captioning.reward_settings import RewardSettings
+from tfcap.recipes.captioning.speaker_settings import FLICKR8K_SPEAKER
+from tfcap.recipes.captioning.speaker_settings import QUICK_SPEAKER
+from tfcap.recipes.captioning.speaker_settings import WORLD_SPEAKER
 
 
 @dataclass(frozen=True)
-class SequenceLevelSettings(SpeakerSettings):
+class SequenceLevelSettings(RewardSettings):
     """Hyper-parameters of one study; defaults as published.
 
-    The speaker learns from people first, and then for a reward. What is not
-    told here is told in `SpeakerSettings`.
+    What is not told here is told in `RewardSettings`. A beam search evaluates.
 
     Args:
-        reward_epochs: Integer, passes over the images in which it learns for
-            the reward.
-        reward_batch_size: Integer, images in a batch then.
-        reward_rate: Float, learning rate of the speaker then.
-        reward_dropout: Boolean, whether the speaker drops out then.
-        warm_up_steps: Integer, over which this rate rises from 0.
         num_samples: Integer `S`, captions drawn of an image by the rows of
             SLL-SLE; those of the policy gradient draw one.
         alpha: Float in `[0, 1]`, weight of CIDEr-D, one minus that of
@@ -41,17 +37,10 @@ class SequenceLevelSettings(SpeakerSettings):
         mixer_last: Float, share of the epochs that has no prefix any more.
         mixer_weight: Float, of REINFORCE in MIXER; one minus that of the
             likelihood.
-        beam_width: Integer, of the beam search that evaluates.
-        diversity_samples: Integer, captions of an image, drawn or found by
-            beam search, of which diversity is measured.
+        diversity_samples: Integer, captions of an image that are drawn to
+            measure diversity.
     """
 
-    speaker: str = "show_tell"
-    reward_epochs: int = 30
-    reward_batch_size: int = 128
-    reward_rate: float = 1e-4
-    reward_dropout: bool = True
-    warm_up_steps: int = 0
     num_samples: int = 5
     alpha: float = 0.75
     code_alpha: float = 0.25
@@ -64,7 +53,6 @@ class SequenceLevelSettings(SpeakerSettings):
     mixer_delta: int = 3
     mixer_last: float = 0.5
     mixer_weight: float = 0.5
-    beam_width: int = 5
     diversity_samples: int = 5
 
 
@@ -74,13 +62,7 @@ PUBLISHED = SequenceLevelSettings()
 #: Flickr8k with pooled features, minutes a row on one core.
 FLICKR8K = replace(
     PUBLISHED,
-    units=256,
-    dropout=0.4,
-    word_dropout=0.2,
-    image_dropout=0.3,
-    speaker_epochs=7,
-    speaker_rate=1e-3,
-    scheduled_sampling=0.0,
+    **FLICKR8K_SPEAKER,
     reward_epochs=8,
     reward_batch_size=64,
     reward_rate=5e-4,
@@ -93,8 +75,7 @@ FLICKR8K = replace(
 #: The embedded world.
 WORLD = replace(
     FLICKR8K,
-    units=128,
-    max_length=20,
+    **WORLD_SPEAKER,
     reward_epochs=6,
     reward_batch_size=128,
     reward_rate=3e-4,
@@ -112,11 +93,8 @@ CLIPS = replace(
 #: Seconds, to see it run.
 QUICK = replace(
     WORLD,
-    units=32,
-    batch_size=16,
+    **QUICK_SPEAKER,
     reward_batch_size=16,
-    min_count=1,
-    speaker_epochs=2,
     reward_epochs=1,
     num_samples=2,
     diversity_samples=2,

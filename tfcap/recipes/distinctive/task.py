@@ -1,14 +1,14 @@
 """What a row is given: judges, decoders and rewards."""
 
-from typing import Any
-from typing import NamedTuple
-
 from tfcap.decoding import BeamSearch
 from tfcap.decoding import GroundTruth
 from tfcap.decoding import Sample
 from tfcap.layers import Categorical
+from tfcap.objectives import Judging
 from tfcap.recipes.captioning.judges import pretrained_discriminator
 from tfcap.recipes.captioning.judges import pretrained_grammar
+from tfcap.recipes.captioning.plan import Partner
+from tfcap.recipes.captioning.plan import Plan
 from tfcap.rewards import BidirectionalContrastive
 from tfcap.rewards import CLIPScore
 from tfcap.rewards import Constant
@@ -102,15 +102,15 @@ class Task:
         similarity = settings.grammar_similarity * self.similarity()
         return similarity + Grammar(classifier)
 
-
-class Plan(NamedTuple):
-    """What is to be trained.
-
-    Args:
-        objective: `tfcap.objectives.Objective` of the speaker.
-        discriminator: `tfcap.models.PairDiscriminator` that learns beside it,
-            or `None`.
-    """
-
-    objective: Any
-    discriminator: Any = None
+    def beside(self, objective, discriminator):
+        """The speaker, and the discriminator that goes with the times."""
+        judging = Judging(
+            discriminator,
+            self.beam,
+            mismatched=0.0,
+            retriever=self.retriever,
+            image=self.image,
+        )
+        rate = self.settings.discriminator_rate
+        partner = Partner(discriminator, judging, rate)
+        return Plan(objective, {"discriminator": partner})

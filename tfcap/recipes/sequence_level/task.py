@@ -1,4 +1,4 @@
-"""What a row is given, and what it makes of it."""
+"""What a row is given."""
 
 from typing import Any
 from typing import NamedTuple
@@ -38,20 +38,3 @@ class Task(NamedTuple):
             suppress=self.study.unsaid,
             **options,
         )
-
-
-class Plan(NamedTuple):
-    """What is to be trained.
-
-    Args:
-        objective: `tfcap.objectives.Objective` of the speaker.
-        baseline: `tfcap.objectives.LearnedBaseline` that learns beside it, or
-            `None`.
-        fit_first: Boolean, whether the baseline is fitted alone before.
-        callbacks: List of `keras.callbacks.Callback`.
-    """
-
-    objective: Any
-    baseline: Any = None
-    fit_first: bool = False
-    callbacks: Any = ()

@@ -1,0 +1,205 @@
+"""One data set, one seed: a speaker, and what rewards make of it."""
+
+import os
+
+import keras
+
+from tfcap.recipes.captioning.networks import without_dropout
+from tfcap.recipes.captioning.plan import Partner
+from tfcap.recipes.captioning.rates import rising
+from tfcap.recipes.captioning.speaker_study import SpeakerStudy
+from tfcap.recipes.study import read_json
+from tfcap.recipes.study import write_json
+from tfcap.training import FallingScoreWarning
+from tfcap.training import Game
+from tfcap.training import Player
+from tfcap.training import SpeakerEvaluation
+from tfcap.training import SpeakerEvaluator
+from tfcap.training import SpeakerReport
+
+
+class RewardStudy(SpeakerStudy):
+    """Pretrains a speaker, and trains it on for rewards, a row at a time.
+
+    Under `directory`, each row has a folder with its speaker, its scores
+    (`result.json`), its captions (`captions.json`) and its TensorBoard logs.
+    What is there is loaded; what was interrupted goes on where it stopped.
+
+    Args:
+        data: `CaptionData`.
+        settings: `RewardSettings`.
+        directory: String or path.
+        seed: Integer, of initial weights, batches and samples.
+        split: String, `"test"` or `"validation"`: what is evaluated. Defaults
+            to `"test"`.
+        evaluate_every: Integer, epochs between evaluations of the captions of
+            the validation split; 0 for none. CIDEr-D that keeps falling is
+            warned of. Defaults to `0`.
+        metrics: Names of further scores, such as `"meteor"` and `"bcmr"`.
+        verbose: 1 for progress bars, 0 for silence.
+
+    Attributes:
+        rows: Dict of functions by the name of a row, each from a task to a
+            `Plan`.
+        pretrained: Tuple of strings, names of the row before any reward.
+
+    Raises:
+        ValueError: If the directory holds a study of other settings, data or
+            seed.
+    """
+
+    rows, pretrained = {}, ()
+
+    def __init__(
+        self,
+        data,
+        settings,
+        directory,
+        seed=0,
+        split="test",
+        evaluate_every=0,
+        metrics=(),
+        verbose=1,
+    ):
+        super().__init__(data, settings, directory, seed, split, verbose)
+        self.evaluate_every = evaluate_every
+        self.metrics = tuple(metrics)
+
+    def result(self, row, **point):
+        """The record of a row, which is trained now if it was not.
+
+        Args:
+            row: String, key of `rows`, or one of `pretrained`.
+            **point: Settings of this point that are not the study's, such as
+                `rate`, the learning rate of the speaker.
+
+        Returns:
+            Dict of scores.
+        """
+        name = row_name(row, **point)
+        path = self.path(name, "result.json")
+        if not os.path.exists(path):
+            speaker = self.trained(row, **point)
+            self.say(f"{name}: evaluating the {self.split} split")
+            write_json(path, self._evaluate(name, speaker))
+        self._rescore(name)
+        return read_json(path)
+
+    def trained(self, row, **point):
+        """The speaker of a row, trained now if it was not."""
+        if row in self.pretrained:
+            return self.networks("speaker_mle")["speaker"]
+        name = row_name(row, **point)
+        keras.utils.set_random_seed(self.seed)
+
+        def train():
+            return self._train(row, name, point)
+
+        return self.once(name, train)["speaker"]
+
+    def report(self, row, **point):
+        """The captions of a row, as `tfcap.training.SpeakerReport`."""
+        path = self.path(row_name(row, **point), "captions.json")
+        return SpeakerReport.load(path)
+
+    def starting_speaker(self):
+        """A fresh speaker, as it is before it learns for a reward."""
+        speaker = self.networks("speaker_mle", fresh=True)["speaker"]
+        if not self.settings.reward_dropout:
+            without_dropout(speaker)
+        return speaker
+
+    def reward_batches(self):
+        """`tfcap.data.CaptionBatches` to learn for a reward from."""
+        return self.batches(batch_size=self.settings.reward_batch_size)
+
+    def plan(self, row, **point):
+        """What a row is given, and the `Plan` that it makes.
+
+        Args:
+            row: String, key of `rows`.
+            **point: As in `result()`.
+
+        Returns:
+            Object with `speaker`, a fresh one, and a `Plan`.
+        """
+        raise NotImplementedError
+
+    def player(self, network, objective, rate):
+        """Somebody who learns, at a rate that rises at first."""
+        adam = keras.optimizers.Adam(rising(rate, self.settings.warm_up_steps))
+        return Player(network, objective, adam, self.settings.clipnorm)
+
+    def _train(self, row, name, point):
+        task, plan = self.plan(row, **point)
+        self.say(f"{name}: learning for a reward")
+        rate = point.get("rate") or self.settings.reward_rate
+        who = {"speaker": Partner(task.speaker, plan.objective, rate)}
+        who |= self._prepared(row, plan, point)
+        game = Game(task.speaker, {k: self.player(*p) for k, p in who.items()})
+        game.compile()
+        return self.fit(
+            name,
+            game,
+            self.reward_batches(),
+            self.settings.reward_epochs,
+            [*plan.callbacks, *self._watch(task.speaker)],
+            speaker=task.speaker,
+        )
+
+    def _prepared(self, row, plan, point):
+        """The partners of a plan, ready to play."""
+        return plan.partners
+
+    def _watch(self, speaker):
+        """Evaluation of held-out images, and a word where it gets worse."""
+        if not self.evaluate_every:
+            return []
+        evaluator = self._evaluator(speaker, "validation", verbose=0)
+        return [
+            SpeakerEvaluation(evaluator, self.evaluate_every),
+            FallingScoreWarning(),
+        ]
+
+    def _evaluate(self, name, speaker):
+        """Scores of a speaker, whose captions are kept."""
+        report = self._evaluator(speaker, self.split)()
+        report.save(self.path(name, "captions.json"))
+        found = report.result()
+        if self.data.judge is not None and self.split == "test":
+            found |= self.data.judge(report.captions)
+        return found
+
+    def _evaluator(self, speaker, split, **options):
+        """What scores the greedy captions; nobody listens."""
+        return SpeakerEvaluator(
+            speaker,
+            options.pop("listener", None),
+            self.batches(split, shuffle=False),
+            batch_size=self.settings.evaluation_batch_size,
+            **{"decoder": self.greedy, "verbose": self.verbose, **options},
+        )
+
+    def _rescore(self, name):
+        """Adds scores that nobody asked for when a row was evaluated."""
+        path = self.path(name, "result.json")
+        found = read_json(path)
+        lacking = [metric for metric in self.metrics if metric not in found]
+        if lacking:
+            self.say(f"{name}: {', '.join(lacking)}")
+            kept = self.path(name, "captions.json")
+            report = SpeakerReport.load(kept).rescored(lacking)
+            report.save(kept)
+            for absence in report.absent.values():
+                self.say(str(absence))
+            write_json(path, found | self._more(name, report, lacking))
+
+    def _more(self, name, report, metrics):
+        """Scores that a report has got, and others of the same captions."""
+        return report.result()
+
+
+def row_name(row, **point):
+    """The folder of a row, within the study's."""
+    parts = [f"{k}_{v:g}" for k, v in point.items() if v is not None]
+    return os.path.join("rows", "_".join([row, *parts]))
