@@ -115,7 +115,7 @@ def _check(options):
         _refuse(
             options,
             _OF_CHANCE,
-            "come with --random, or --several and no --beam",
+            "come with --random, or --several without --beam",
         )
     if several is not None and several < 2:
         raise ValueError(
@@ -133,6 +133,6 @@ def _refuse(options, names, constraint):
     for name, value in _given(options, names).items():
         flag = f"--{name.replace('_', '-')}"
         raise ValueError(
-            f"`{flag}` must {constraint}. Received: {flag} {value} without. "
-            "Add it, or leave this out."
+            f"`{flag}` must {constraint}. Received: {flag} {value} and no "
+            "such option. Add it, or leave this one out."
         )
