@@ -4,10 +4,10 @@ from tfcap.recipes.distinctive.distinctive_sweep import distinctive_grid
 from tfcap.recipes.distinctive.distinctive_sweep import distinctive_reports
 from tfcap.recipes.distinctive.distinctive_sweep import distinctive_sweep
 from tfcap.recipes.distinctive.mining import mined_neighbors
-from tfcap.recipes.distinctive.retriever import RETRIEVER_SETTINGS
-from tfcap.recipes.distinctive.retriever import RetrieverSettings
-from tfcap.recipes.distinctive.retriever import evaluate_retriever
-from tfcap.recipes.distinctive.retriever import train_retriever
+from tfcap.recipes.distinctive.retriever_training import RETRIEVER_SETTINGS
+from tfcap.recipes.distinctive.retriever_training import RetrieverSettings
+from tfcap.recipes.distinctive.retriever_training import evaluate_retriever
+from tfcap.recipes.distinctive.retriever_training import train_retriever
 from tfcap.recipes.distinctive.settings import SETTINGS
 from tfcap.recipes.distinctive.settings import DistinctiveSettings
 from tfcap.recipes.distinctive.study import ROWS

@@ -7,8 +7,8 @@ from tfcap.recipes.captioning.reward_settings import RewardSettings
 from tfcap.recipes.captioning.speaker_settings import FLICKR8K_SPEAKER
 from tfcap.recipes.captioning.speaker_settings import QUICK_SPEAKER
 from tfcap.recipes.captioning.speaker_settings import WORLD_SPEAKER
-from tfcap.recipes.distinctive.retriever import RETRIEVER_SETTINGS
-from tfcap.recipes.distinctive.retriever import RetrieverSettings
+from tfcap.recipes.distinctive.retriever_training import RETRIEVER_SETTINGS
+from tfcap.recipes.distinctive.retriever_training import RetrieverSettings
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ import os
 
 from tfcap.recipes.captioning.reward_study import RewardStudy
 from tfcap.recipes.distinctive.mining import mined_neighbors
-from tfcap.recipes.distinctive.retriever import train_retriever
+from tfcap.recipes.distinctive.retriever_training import train_retriever
 from tfcap.recipes.distinctive.rows import ROWS
 from tfcap.recipes.distinctive.task import Task
 
