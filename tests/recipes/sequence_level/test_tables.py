@@ -33,6 +33,14 @@ def test_rows_have_means_intervals_and_seeds():
     ]
 
 
+def test_rows_are_in_the_order_of_the_paper():
+    found = records(sll_sle=0.2, sll=0.1, xe=0.0)
+    found += [{**r, "alpha": 0.5} for r in records(sll_sle=0.1)]
+    rows = table(sequence_tables(found, ""), "SLE, Table 2").rows
+    names = "xe", "sll", "sll_sle", "sll_sle, alpha 0.5"
+    assert [row[0] for row in rows] == list(names)
+
+
 def test_of_less_is_better_the_least_is_bold():
     found = [
         {"method": row, "seed": 0, "rs_mutual_bleu_4": value}

@@ -10,12 +10,13 @@ from tfcap.metrics import mean_interval
 from tfcap.training import load_records
 
 
-def by_row(records, settings=()):
+def by_row(records, settings=(), order=()):
     """Records by row, and then by seed.
 
     Args:
         records: List of dicts, as `tfcap.training.load_records()` gives them.
         settings: Tuple of strings, what tells rows of one method apart.
+        order: Iterable of strings, methods as tables show them. Others follow.
 
     Returns:
         Dict of dicts of records by tuples: the method, and the value of each
@@ -25,7 +26,13 @@ def by_row(records, settings=()):
     for record in records:
         key = record["method"], *map(record.get, settings)
         runs.setdefault(key, {})[record["seed"]] = record
-    return runs
+    place = {method: i for i, method in enumerate(order)}
+
+    def rank(key):
+        values = [-math.inf if v is None else v for v in key[1:]]
+        return place.get(key[0], len(place)), *values
+
+    return {key: runs[key] for key in sorted(runs, key=rank)}
 
 
 def score_table(

@@ -10,6 +10,7 @@ from tfcap.recipes.captioning.score_tables import difference_table
 from tfcap.recipes.captioning.score_tables import found_on
 from tfcap.recipes.captioning.score_tables import score_table
 from tfcap.recipes.captioning.score_tables import tables_main
+from tfcap.recipes.distinctive.rows import ROWS
 
 _RECALL = {"r@1": ("R@1", 1), "r@5": ("R@5", 1), "r@10": ("R@10", 1)}
 _WRITING = {
@@ -46,7 +47,7 @@ def distinctive_tables(records, data):
         rewards and under one that training never saw; writing; and paired
         differences.
     """
-    runs = by_row(records, ("alpha",))
+    runs = by_row(records, ("alpha",), ("tf", *ROWS))
     plain = {key: found for key, found in runs.items() if key[1] is None}
     kinds = {
         "": "the image by its caption",

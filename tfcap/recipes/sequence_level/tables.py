@@ -12,6 +12,8 @@ from tfcap.recipes.captioning.score_tables import difference_table
 from tfcap.recipes.captioning.score_tables import found_on
 from tfcap.recipes.captioning.score_tables import score_table
 from tfcap.recipes.captioning.score_tables import tables_main
+from tfcap.recipes.sequence_level.study import ROWS
+from tfcap.recipes.sequence_level.study import SequenceLevelStudy
 
 _SEVERAL = {
     "mean_cider_d": ("CIDEr-D", 1),
@@ -75,7 +77,8 @@ def sequence_tables(records, data):
         the best of a beam, scores of greedy captions, scores by learning
         rate, and paired differences; those that have a row.
     """
-    runs = by_row(records, ("alpha", "rate"))
+    order = (*SequenceLevelStudy.pretrained, *ROWS)
+    runs = by_row(records, ("alpha", "rate"), order)
     usual = {key: found for key, found in runs.items() if key[2] is None}
     ours = {k: v for k, v in usual.items() if k[0] in _EXPLORATION}
     others = {k: v for k, v in usual.items() if k[0] not in _EXPLORATION}
