@@ -1,0 +1,171 @@
+import sys
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from tfcap.models import clip_retriever
+from tfcap.text import Vocabulary
+
+hub = pytest.importorskip("keras_hub")
+VOCABULARY = Vocabulary("a dog cat red".split())
+TEXTS = ["a dog", "a red cat", "dog", "a a a a a a a a a dog"]
+TOKENS = np.zeros((1, 4, 10), "int32")
+for row, text in zip(TOKENS[0], TEXTS):
+    row[: len(text.split())] = VOCABULARY.encode(text.split())
+IMAGES = [
+    np.random.default_rng(i).uniform(0, 255, (20 + 9 * i, 30, 3))
+    for i in range(3)
+]
+
+
+def tiny_backbone():
+    vision = hub.models.CLIPVisionEncoder(
+        patch_size=8,
+        hidden_dim=8,
+        num_layers=1,
+        num_heads=2,
+        intermediate_dim=16,
+        image_shape=(16, 16, 3),
+    )
+    text = hub.models.CLIPTextEncoder(
+        vocabulary_size=40,
+        embedding_dim=8,
+        hidden_dim=8,
+        num_layers=2,
+        num_heads=2,
+        intermediate_dim=16,
+        max_sequence_length=30,
+    )
+    return hub.models.CLIPBackbone(vision, text, projection_dim=6)
+
+
+def tiny_preprocessor():
+    letters = [*"acdegort"]
+    words = [*letters, *(f"{x}</w>" for x in letters), "do", "dog</w>"]
+    vocabulary = {word: i for i, word in enumerate(words)}
+    vocabulary |= {"<|startoftext|>": 38, "<|endoftext|>": 39}
+    return hub.models.CLIPPreprocessor(
+        hub.models.CLIPTokenizer(
+            vocabulary=vocabulary, merges=["d o", "do g</w>"]
+        ),
+        hub.layers.CLIPImageConverter(
+            image_size=(16, 16), scale=1 / 255, interpolation="bicubic"
+        ),
+        sequence_length=30,
+    )
+
+
+@pytest.fixture(scope="module")
+def preset(tmp_path_factory):
+    keras.utils.set_random_seed(0)
+    folder = tmp_path_factory.mktemp("clip") / "tiny"
+    backbone = tiny_backbone()
+    backbone.save_to_preset(str(folder))
+    tiny_preprocessor().save_to_preset(str(folder))
+    return folder, backbone
+
+
+def unit(x):
+    x = keras.ops.convert_to_numpy(x)
+    return x / np.linalg.norm(x, axis=-1, keepdims=True)
+
+
+def test_texts_are_what_the_backbone_makes_of_them(preset):
+    folder, backbone = preset
+    packed = tiny_preprocessor()({"prompts": TEXTS, "images": None})
+    wanted = unit(backbone.get_text_embeddings(packed["token_ids"]))
+    assert np.abs(wanted[0] - wanted[1]).max() > 1e-2
+    retriever = clip_retriever(folder, VOCABULARY)
+    found = retriever.embed_texts(TOKENS, TOKENS > 0)
+    np.testing.assert_allclose(found[0], wanted, atol=1e-5)
+
+
+def test_texts_are_read_from_within_a_graph(preset):
+    retriever = clip_retriever(str(preset[0]), VOCABULARY)
+
+    @tf.function
+    def graph(tokens):
+        return retriever.embed_texts(tokens, tokens > 0)
+
+    found = graph(tf.constant(TOKENS))
+    wanted = clip_retriever(preset[0], VOCABULARY).embed_texts(
+        TOKENS, TOKENS > 0
+    )
+    np.testing.assert_allclose(found, wanted, atol=1e-6)
+
+
+def test_images_are_converted_as_the_preset_says(preset):
+    folder, backbone = preset
+    retriever = clip_retriever(folder, VOCABULARY, batch_size=2)
+    convert = tiny_preprocessor().image_converter
+    pixels = np.stack([convert(x.astype("float32")) for x in IMAGES])
+    wanted = unit(backbone.get_vision_embeddings(pixels))
+    found = retriever.embed_pixels(IMAGES)
+    np.testing.assert_allclose(found[:, 0], wanted, atol=1e-5)
+    found = retriever.embed_images(found)
+    np.testing.assert_allclose(found, wanted, atol=1e-5)
+    # What the backbone itself says of the pairs.
+    packed = tiny_preprocessor()({"prompts": TEXTS[:3], "images": None})
+    both = backbone({"images": pixels, "token_ids": packed["token_ids"]})
+    texts = retriever.embed_texts(TOKENS, TOKENS > 0)[0, :3]
+    scale = np.exp(np.array(backbone.clip_head.logit_scale))
+    np.testing.assert_allclose(
+        both["vision_logits"],
+        scale * found.numpy() @ texts.numpy().T,
+        rtol=1e-4,
+    )
+
+
+def test_nothing_in_it_is_trained(preset):
+    retriever = clip_retriever(preset[0], VOCABULARY)
+    assert not retriever.backbone.trainable_variables
+    assert retriever.units == 6
+
+
+def test_nothing_is_downloaded_unasked(tmp_path, monkeypatch):
+    def download(*args, **kwargs):
+        raise AssertionError("downloads")
+
+    monkeypatch.setenv("KAGGLEHUB_CACHE", str(tmp_path))
+    monkeypatch.setattr("kagglehub.model_download", download)
+    monkeypatch.setattr("huggingface_hub.hf_hub_download", download)
+    for handle in (
+        "clip_vit_base_patch32",
+        "kaggle://keras/clip/keras/clip_vit_base_patch32/3",
+        "hf://nobody/no-such-clip",
+    ):
+        with pytest.raises(ValueError, match="allow_download=True"):
+            clip_retriever(handle, VOCABULARY)
+    with pytest.raises(AssertionError, match="downloads"):
+        clip_retriever("clip_vit_base_patch32", VOCABULARY, allow_download=True)
+
+
+@pytest.mark.parametrize("version", ["", "/2"])
+def test_what_was_downloaded_before_is_found(
+    preset, tmp_path, monkeypatch, version
+):
+    monkeypatch.setenv("KAGGLEHUB_CACHE", str(tmp_path))
+    cached = tmp_path / "models" / "me" / "clip" / "keras" / "tiny"
+    cached.mkdir(parents=True)
+    (cached / "2").symlink_to(preset[0])
+    handle = f"kaggle://me/clip/keras/tiny{version}"
+    found = clip_retriever(handle, VOCABULARY).embed_texts(TOKENS, TOKENS > 0)
+    wanted = clip_retriever(preset[0], VOCABULARY)
+    np.testing.assert_array_equal(found, wanted.embed_texts(TOKENS, TOKENS > 0))
+
+
+def test_what_is_no_clip_is_refused(tmp_path):
+    with pytest.raises(ValueError, match="KerasHub has clip_vit"):
+        clip_retriever("no/such/folder", VOCABULARY)
+    vit = hub.models.ViTBackbone((16, 16, 3), 8, 1, 2, 8, 16)
+    vit.save_to_preset(str(tmp_path / "vit"))
+    with pytest.raises(ValueError, match="of a ViTBackbone"):
+        clip_retriever(tmp_path / "vit", VOCABULARY)
+
+
+def test_the_package_that_is_lacking_is_named(monkeypatch):
+    monkeypatch.setitem(sys.modules, "keras_hub", None)
+    with pytest.raises(ImportError, match=r"pip install tfcap\[vision\]"):
+        clip_retriever("clip_vit_base_patch32", VOCABULARY)

@@ -1,0 +1,161 @@
+"""KerasHub's CLIP as a retriever."""
+
+import glob
+import importlib
+import os
+
+import keras
+import numpy as np
+
+from tfcap.models.host_retriever import HostRetriever
+
+
+def clip_retriever(
+    preset,
+    vocabulary,
+    allow_download=False,
+    batch_size=64,
+    cache_size=10_000,
+    dtype=None,
+):
+    """A CLIP backbone of KerasHub, with its tokenizer and image converter.
+
+    Nothing is downloaded unless asked for: a preset is a folder, or a handle
+    that is in the cache of its hub already.
+
+    Args:
+        preset: String or path: a folder that `save_to_preset()` of a
+            `keras_hub.models.CLIPPreprocessor` and its backbone wrote; a
+            handle `kaggle://...` or `hf://...`; or the name of one of
+            KerasHub's presets, such as `"clip_vit_base_patch32"`.
+        vocabulary: `tfcap.text.Vocabulary` of the speaker.
+        allow_download: Boolean, whether a preset that is not on this machine
+            may be downloaded. Defaults to `False`.
+        batch_size: Integer, texts or images at a time. Defaults to `64`.
+        cache_size: Integer, captions whose embeddings are kept. Defaults to
+            `10_000`.
+        dtype: String, optional, of the network.
+
+    Returns:
+        `HostRetriever` with the attribute `backbone`. Its embeddings are those
+        of `backbone.get_text_embeddings()` and
+        `backbone.get_vision_embeddings()`, of length 1.
+
+    Raises:
+        ImportError: If KerasHub is not installed.
+        ValueError: If the preset is not on this machine, or is not CLIP's.
+
+    Reference:
+
+    - Radford et al., Learning Transferable Visual Models From Natural Language
+      Supervision, ICML 2021; with ViT-B/32, the retriever of Chaffin et al.,
+      Distinctive Image Captioning, 2024
+    """
+    hub = _keras_hub()
+    folder = _find(hub, str(preset), allow_download)
+    options = {} if dtype is None else {"dtype": dtype}
+    backbone = hub.models.Backbone.from_preset(folder, **options)
+    if not isinstance(backbone, hub.models.CLIPBackbone):
+        raise ValueError(
+            "`preset` must be one of a CLIP backbone. Received: "
+            f"preset={str(preset)!r}, of a {type(backbone).__name__}."
+        )
+    backbone.trainable = False
+    preprocessor = hub.models.CLIPPreprocessor.from_preset(folder)
+    retriever = HostRetriever(
+        _strings(backbone, preprocessor),
+        vocabulary,
+        backbone.projection_dim,
+        _pictures(backbone, preprocessor.image_converter),
+        batch_size,
+        cache_size,
+    )
+    retriever.backbone = backbone
+    return retriever
+
+
+def _keras_hub():
+    try:
+        return importlib.import_module("keras_hub")
+    except ImportError as error:
+        raise ImportError(
+            "`clip_retriever` needs the package keras_hub. Install it with "
+            "`pip install tfcap[vision]`."
+        ) from error
+
+
+def _find(hub, preset, allow_download):
+    """A folder with the files of a preset, or what KerasHub may download."""
+    if os.path.isdir(preset):
+        return preset
+    presets = hub.models.CLIPBackbone.presets
+    handle = presets.get(preset, {}).get("kaggle_handle", preset)
+    folder = None
+    if handle.startswith("kaggle://"):
+        folder = _cached_by_kaggle(handle.removeprefix("kaggle://"))
+    elif handle.startswith("hf://"):
+        folder = _cached_by_hugging_face(handle.removeprefix("hf://"))
+    elif not allow_download:
+        raise ValueError(
+            "`preset` must be a folder, a handle kaggle://... or hf://..., or "
+            f"a preset of KerasHub. Received: preset={preset!r}. KerasHub has "
+            f"{', '.join(presets)}."
+        )
+    if folder is None and not allow_download:
+        raise ValueError(
+            "`preset` must be on this machine, since nothing is downloaded "
+            f"unasked. Received: preset={preset!r}, which is in no cache. Pass "
+            "`allow_download=True`, or the path of its folder."
+        )
+    return folder or preset
+
+
+def _cached_by_kaggle(handle):
+    """Folder of a Kaggle model, the latest version if none is named."""
+    from kagglehub.config import get_cache_folder
+
+    folder = os.path.join(get_cache_folder(), "models", *handle.split("/"))
+    found = glob.glob(os.path.join(glob.escape(folder), "*", "config.json"))
+    found = [os.path.dirname(path) for path in found]
+    found = [path for path in found if os.path.basename(path).isdigit()]
+    if os.path.exists(os.path.join(folder, "config.json")):
+        return folder
+    return max(found, key=lambda x: int(os.path.basename(x)), default=None)
+
+
+def _cached_by_hugging_face(handle):
+    """Folder of a repository's files that were downloaded, or `None`."""
+    from huggingface_hub import try_to_load_from_cache
+
+    path = try_to_load_from_cache(handle, "config.json")
+    return os.path.dirname(path) if isinstance(path, str) else None
+
+
+def _strings(backbone, preprocessor):
+    """Function from strings to embeddings."""
+
+    def embed(texts):
+        packed = preprocessor({"prompts": texts, "images": None})
+        tokens = keras.ops.convert_to_numpy(packed["token_ids"])
+        # Words look back only: what follows the end token, which has the
+        # largest id and is what is read, may be cut off.
+        used = int(tokens.argmax(axis=1).max()) + 1
+        # Without a graph of its own: one that is run from within another
+        # waits for ever where TensorFlow has a single thread for both.
+        found = backbone.get_text_embeddings(tokens[:, :used])
+        return keras.ops.convert_to_numpy(found)
+
+    return embed
+
+
+def _pictures(backbone, converter):
+    """Function from images of any sizes to embeddings."""
+
+    def embed(images):
+        if converter is not None:
+            images = [converter(np.asarray(x, "float32")) for x in images]
+        images = [keras.ops.convert_to_numpy(x) for x in images]
+        found = backbone.get_vision_embeddings(np.stack(images))
+        return keras.ops.convert_to_numpy(found)
+
+    return embed
