@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+from tfcap.losses import BidirectionalContrastiveLoss
 from tfcap.losses import HingeRetrievalLoss
 from tfcap.losses import NPairLoss
 from tfcap.losses import OnePairLoss
@@ -17,6 +18,13 @@ from tfcap.losses import SequenceCrossentropy
 
 RNG = np.random.default_rng(0)
 CASES = {
+    "bidirectional_contrastive": (
+        BidirectionalContrastiveLoss(
+            2.0, ("text",), "sum", siblings=True, name="e", reduction="sum"
+        ),
+        np.array([0, 1, 1, -1, -1, 3]),
+        RNG.normal(size=(6, 3, 5)).astype("float32"),
+    ),
     "hinge_retrieval": (
         HingeRetrievalLoss(1.0, 0.5, ("text",), name="d", reduction="mean"),
         np.array([0, 1, 1, -1, -1, 3]),
@@ -107,6 +115,8 @@ print(float(losses.OnePairLoss()(np.zeros(1), scores[:, :2])))
 print(float(losses.SequenceCrossentropy()(np.array([[2]]), scores[:, None])))
 print(float(losses.EmbeddingNorm()(scores)))
 print(float(losses.HingeRetrievalLoss()(None, np.ones((4, 2, 1)))))
+contrastive = losses.BidirectionalContrastiveLoss(siblings=True)
+print(float(contrastive(np.array([0, 1, 1]), np.ones((3, 3, 1)))))
 """
 
 
@@ -126,5 +136,7 @@ def test_jax_gives_the_same_values():
         np.log(np.exp([1, 2, 9]).sum()) - 9,
         8.6,
         0.4,
+        # Two, one and one other image; five other texts.
+        np.log([2, 1, 1]).mean() / 2 + np.log(5) / 2,
     ]
     np.testing.assert_allclose([*map(float, out.split())], wanted, rtol=2e-4)

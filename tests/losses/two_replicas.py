@@ -7,10 +7,12 @@ import keras
 import numpy as np
 import tensorflow as tf
 
+from tfcap.losses import BidirectionalContrastiveLoss
 from tfcap.losses import CollapseRatio
 from tfcap.losses import HingeRetrievalLoss
 from tfcap.losses import NPairLoss
 from tfcap.losses import SequenceCrossentropy
+from tfcap.losses.retrieval_loss import RetrievalLoss
 from tfcap.metrics import NDCG
 from tfcap.metrics import MeanRank
 from tfcap.metrics import MeanReciprocalRank
@@ -41,9 +43,9 @@ def fitted(loss, labels, inputs):
         [
             keras.Input(inputs.shape[1:]),
             keras.layers.Dense(inputs.shape[-1], kernel_initializer="identity"),
-            # Hinges of longer vectors run away.
+            # Losses of longer vectors run away.
             keras.layers.UnitNormalization()
-            if isinstance(loss, HingeRetrievalLoss)
+            if isinstance(loss, RetrievalLoss)
             else keras.layers.Identity(),
         ]
     )
@@ -76,6 +78,11 @@ if __name__ == "__main__":
     for reduction in ("sum", "sum_over_batch_size"):
         for negatives in ("sum", "hardest"):
             loss = HingeRetrievalLoss(negatives=negatives, reduction=reduction)
+            check(both, loss, SAME, LOGITS)
+        for siblings in (False, True):
+            loss = BidirectionalContrastiveLoss(
+                0.5, siblings=siblings, reduction=reduction
+            )
             check(both, loss, SAME, LOGITS)
     check(both, SequenceCrossentropy("sequence"), TOKENS, LOGITS)
     check(both, SequenceCrossentropy("token"), TOKENS, LOGITS)

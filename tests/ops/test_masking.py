@@ -3,6 +3,7 @@ import pytest
 import tensorflow as tf
 from keras import ops
 
+from tfcap.ops import masked_logsumexp
 from tfcap.ops import masked_mean
 from tfcap.ops import masked_softmax
 from tfcap.ops import sequence_mask
@@ -97,6 +98,42 @@ def test_softmax_in_half_precision(dtype):
     expected = softmax_by_loop(tf.cast(logits, "float32").numpy(), MASK)
     np.testing.assert_allclose(tf.cast(weights, "float32"), expected, atol=4e-3)
     assert np.isfinite(tf.cast(gradient, "float32")).all()
+
+
+def test_logsumexp_sees_only_what_is_not_masked():
+    found = np.asarray(masked_logsumexp(LOGITS, MASK))
+    wanted = np.log((np.exp(LOGITS) * MASK).sum(axis=-1)[:-2])
+    np.testing.assert_allclose(found[:3], wanted, rtol=1e-5)
+    across = masked_logsumexp(LOGITS.T, MASK.T, axis=0)
+    np.testing.assert_array_equal(across, found)
+    plain = masked_logsumexp(LOGITS, None, axis=(0, 1))
+    np.testing.assert_allclose(plain, np.log(np.exp(LOGITS).sum()), rtol=1e-5)
+
+
+def test_logsumexp_of_nothing_is_finite_and_its_exponential_is_zero():
+    found = masked_logsumexp(LOGITS, MASK)[3]
+    assert np.isfinite(found) and float(ops.exp(found)) == 0.0
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32"])
+@pytest.mark.parametrize("value", HIDDEN)
+def test_what_is_masked_changes_no_logsumexp(value, dtype):
+    largest = 60_000 * LOGITS / np.abs(LOGITS).max()
+
+    def run(scores):
+        x = tf.cast(scores, dtype)
+        with tf.GradientTape() as tape:
+            tape.watch(x)
+            y = masked_logsumexp(x, MASK)
+        return y.numpy(), tf.cast(tape.gradient(y, x), "float32").numpy()
+
+    found, slopes = run(np.where(MASK, largest, np.float32(value)))
+    for a, b in zip(run(largest), (found, slopes)):
+        np.testing.assert_array_equal(a, b)
+    assert found.dtype == np.float32 and np.isfinite(found).all()
+    rounded = tf.cast(tf.cast(largest, dtype), "float32").numpy()
+    wanted = softmax_by_loop(rounded, MASK)
+    np.testing.assert_allclose(slopes, wanted, atol=4e-3)
 
 
 def test_mean_by_a_loop():

@@ -33,6 +33,8 @@ CASES = {
 ABSTRACT = {"ReferenceReward", "Reward"}
 #: What networks make of captions, tested with networks.
 OF_NETWORKS = {
+    "BidirectionalContrastive",
+    "CLIPScore",
     "DialogScore",
     "KLPenalty",
     "MatchProbability",

@@ -14,6 +14,7 @@ from tfcap.models import RetrievalListener
 from tfcap.objectives import Episode
 from tfcap.objectives import ScoreFunction
 from tfcap.rewards import BLEU
+from tfcap.rewards import BidirectionalContrastive
 from tfcap.rewards import CIDErD
 from tfcap.rewards import HostScorer
 from tfcap.rewards import PairwiseDiversity
@@ -55,29 +56,54 @@ def values(strategy, reward):
 
 
 def retrieval(strategy):
-    """Every replica's captions have the images of all for rivals."""
+    """Every replica's captions have the images and texts of all for rivals."""
     with strategy.scope():
         listener = RetrievalListener(captions.VOCABULARY.size, 6, 4)
         inputs = {"image": np.ones((1, 2, 3)), "caption": BATCH.tokens[:1]}
         listener(inputs)
-    rollout = captions.rollout(BATCH.tokens)
+    human = captions.rollout(BATCH.human).tokens
+    hinges = Retrieval(listener, 0.5, 0.5, distractors="more", same="same")
+    contrast = BidirectionalContrastive(
+        listener,
+        texts=(GroundTruth(),),
+        neighbors="near",
+        same="same",
+        neighbor_same="near_same",
+        temperature=0.5,
+        learning=True,
+    )
     rng = np.random.default_rng(0)
-    image = rng.normal(size=(4, 2, 3)).astype("float32")
-    more = rng.normal(size=(4, 2, 3)).astype("float32")
-    same = np.array([0, 1, 2, 1], "int32")
-    reward = Retrieval(listener, 0.5, 0.5, distractors="more", same="same")
+    batch = {
+        "image": rng.normal(size=(4, 2, 3)).astype("float32"),
+        "more": rng.normal(size=(4, 2, 3)).astype("float32"),
+        "near": rng.normal(size=(4, 2, 2, 3)).astype("float32"),
+        "same": np.array([0, 1, 2, 1], "int32"),
+        "near_same": np.array([[3, 0], [4, 5], [1, 3], [2, 2]], "int32"),
+        "references": human,
+    }
+    for reward in (hinges, contrast):
+        of_listener(strategy, reward, listener, batch)
+
+
+def of_listener(strategy, reward, listener, batch):
+    """Values and slopes are those of the global batch."""
+    rollout = captions.rollout(BATCH.tokens)
     variables = [v.value for v in listener.trainable_variables]
 
-    def function(tokens, mask, image, more, same):
+    def function(tokens, mask, *arrays):
+        inputs = dict(zip(batch, arrays))
         episode = captions.episode()
-        episode.inputs.update(image=image, more=more, same=same)
+        episode.inputs.update(inputs)
         episode.training = False
+        episode.rollout = lambda decoder: decoder.decode(
+            episode.speaker, None, inputs["references"]
+        )
         with tf.GradientTape() as tape:
             values = reward(Rollout(tokens, mask), episode)
             loss = tf.reduce_sum(values)
         return values, tape.gradient(loss, variables)
 
-    arrays = rollout.tokens, rollout.mask, image, more, same
+    arrays = rollout.tokens, rollout.mask, *batch.values()
     with tf.device("CPU:0"):
         whole, slopes = function(*arrays)
     graph = tf.function(lambda *x: strategy.run(function, args=x))

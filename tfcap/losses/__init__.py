@@ -1,5 +1,11 @@
 """Losses for `compile()`, and the same as functions of embeddings."""
 
+from tfcap.losses.bidirectional_contrastive_loss import (
+    BidirectionalContrastiveLoss,
+)
+from tfcap.losses.bidirectional_contrastive_loss import (
+    bidirectional_contrastive_loss,
+)
 from tfcap.losses.collapse_ratio import CollapseRatio
 from tfcap.losses.embedding_norm import EmbeddingNorm
 from tfcap.losses.embedding_norm import embedding_norm

@@ -3,14 +3,16 @@
 import keras
 from keras import ops
 
-from tfcap.losses.masked_loss import align
 from tfcap.losses.reduction import at_least_float32
 from tfcap.losses.reduction import reduce_loss
+from tfcap.losses.retrieval_loss import DIRECTIONS
+from tfcap.losses.retrieval_loss import RetrievalLoss
+from tfcap.losses.retrieval_loss import check_directions
+from tfcap.losses.retrieval_loss import other_images
+from tfcap.losses.retrieval_loss import with_distractors
 from tfcap.ops import check_shape
 from tfcap.ops import gather_across_replicas
-from tfcap.ops import rows_across_replicas
 
-DIRECTIONS = ("image", "text")
 NEGATIVES = ("hardest", "sum")
 # Below every cosine by more than a margin, and finite in float32.
 MASKED = -1e30
@@ -92,7 +94,7 @@ def hinge_retrieval_loss(
 
 
 @keras.saving.register_keras_serializable(package="tfcap")
-class HingeRetrievalLoss(keras.losses.Loss):
+class HingeRetrievalLoss(RetrievalLoss):
     """`hinge_retrieval_loss()` of a model's embeddings, for `compile()`.
 
     Trains a `tfcap.models.RetrievalListener`:
@@ -174,34 +176,21 @@ class HingeRetrievalLoss(keras.losses.Loss):
             Float tensors of shape `(B, S)`, the second as in `hinges()`, and a
             boolean one.
         """
-        y_pred = at_least_float32(y_pred)
-        check_shape(y_pred, "B N D", "y_pred")
-        if y_true is not None:
-            y_true = align(ops.convert_to_tensor(y_true), 1, "y_true")
-        images, texts = y_pred[:, 0], y_pred[:, 1:]
-        present = ops.any(ops.not_equal(texts, 0), axis=-1)
+        images, texts, same, present = self.embeddings(y_true, y_pred)
         losses, collapsed = hinges(
             images,
             texts,
             self.margin,
             self.negatives,
             self.directions,
-            same=y_true,
+            same=same,
             mask=present,
         )
         return losses, collapsed, present
 
-    def call(self, y_true, y_pred):
+    def values_and_present(self, y_true, y_pred):
         losses, _, present = self.hinges(y_true, y_pred)
-        return reduce_loss(losses, present, reduction=None)
-
-    def __call__(self, y_true, y_pred, sample_weight=None):
-        # Not Keras' own: labels may be absent, and stay integers.
-        losses, _, present = self.hinges(y_true, y_pred)
-        if sample_weight is not None:
-            sample_weight = ops.convert_to_tensor(sample_weight, losses.dtype)
-            sample_weight = align(sample_weight, 2, "sample_weight")
-        return reduce_loss(losses, present, sample_weight, self.reduction)
+        return losses, present
 
     def get_config(self):
         negatives = self.negatives
@@ -244,12 +233,12 @@ def hinges(
     # A product with what is absent would carry its infinities on.
     texts = ops.where(mask[..., None], texts, 0)
     truth = ops.einsum("bd,bsd->bs", images, texts)
-    other = _other_images(images, same)
+    other = other_images(images, same)
     parts = []
     if "image" in directions:
         rivals, keep = gather_across_replicas(images), other
         if distractors is not None:
-            rivals, keep = _with_distractors(rivals, keep, distractors)
+            rivals, keep = with_distractors(rivals, keep, distractors)
         scores = ops.tensordot(texts, rivals, axes=[[2], [1]])
         parts.append(_hinge(scores, keep[:, None], truth, margin, negatives))
     if "text" in directions:
@@ -263,31 +252,6 @@ def hinges(
         parts.append(_hinge(scores, keep, truth, margin, negatives))
     losses, collapsed = (sum(part) for part in zip(*parts))
     return losses, ops.broadcast_to(collapsed, ops.shape(losses))
-
-
-def _other_images(images, same):
-    """Which rows of all replicas show another image, `(B, rows)`."""
-    rows = rows_across_replicas(images)
-    other = ops.not_equal(rows[:, None], gather_across_replicas(rows))
-    if same is None:
-        return other
-    same = ops.convert_to_tensor(same)
-    check_shape(same, "B", "same")
-    apart = ops.not_equal(same[:, None], gather_across_replicas(same))
-    unknown = (same < 0)[:, None]
-    return ops.logical_and(other, ops.logical_or(apart, unknown))
-
-
-def _with_distractors(rivals, keep, distractors):
-    distractors = at_least_float32(distractors)
-    check_shape(distractors, "N D", "distractors")
-    distractors = gather_across_replicas(distractors)
-    every = ops.ones_like(distractors[:, 0], dtype="bool")
-    every = ops.logical_or(every, ops.zeros_like(keep[:, :1]))
-    return (
-        ops.concatenate([rivals, distractors], axis=0),
-        ops.concatenate([keep, every], axis=1),
-    )
 
 
 def _hinge(scores, keep, truth, margin, negatives):
@@ -346,12 +310,4 @@ def check_hinge(margin, negatives, directions):
             "`keras.Variable` from 0 to 1. Received: "
             f"negatives={negatives!r}."
         )
-    if (
-        isinstance(directions, str)
-        or not directions
-        or not set(directions) <= set(DIRECTIONS)
-    ):
-        raise ValueError(
-            f"`directions` must be a tuple of some of {DIRECTIONS}. "
-            f"Received: directions={directions!r}."
-        )
+    check_directions(directions)

@@ -52,6 +52,10 @@ class MaskedLoss(keras.losses.Loss):
         y_pred = ops.convert_to_tensor(y_pred, dtype=self.dtype)
         if mask is not None:
             y_true = self.hide(y_true, ops.cast(mask, "bool"))
+        return self.reduced(y_true, y_pred, sample_weight)
+
+    def reduced(self, y_true, y_pred, sample_weight=None):
+        """The loss of labels and predictions that are tensors already."""
         values, present = self.values_and_present(y_true, y_pred)
         if sample_weight is not None:
             sample_weight = ops.convert_to_tensor(sample_weight, values.dtype)

@@ -8,9 +8,7 @@ from tfcap.losses.masked_loss import align
 from tfcap.losses.reduction import at_least_float32
 from tfcap.losses.reduction import reduce_loss
 from tfcap.ops import check_shape
-
-# exp() of it is 0 in float32, and differences with it stay finite.
-MASKED = -1e30
+from tfcap.ops import masked_logsumexp
 
 
 def n_pair_loss(
@@ -179,7 +177,4 @@ def _from_scores(labels, scores):
 
 
 def _n_pair(truth, others, keep):
-    margins = others - truth[..., None]
-    if keep is not None:
-        margins = ops.where(keep, margins, MASKED)
-    return ops.softplus(ops.logsumexp(margins, axis=-1))
+    return ops.softplus(masked_logsumexp(others - truth[..., None], keep))

@@ -3,6 +3,9 @@
 import keras
 from keras import ops
 
+# exp() of it is 0 in float32, and differences with it stay finite.
+NOTHING = -1e30
+
 
 def sequence_mask(tokens, eos):
     """Marks the words of a sequence, the end token included.
@@ -60,6 +63,37 @@ def masked_softmax(logits, mask, axis=-1):
     weights = ops.exp(scores - top) * keep
     total = ops.sum(weights, axis=axis, keepdims=True)
     return ops.cast(weights / ops.maximum(total, 1e-20), dtype)
+
+
+def masked_logsumexp(scores, mask, axis=-1):
+    """Logarithm of the sum of exponentials of the unmasked entries.
+
+    Args:
+        scores: Float tensor.
+        mask: Tensor that broadcasts with `scores`, nonzero where an entry
+            counts, or `None` for a plain log-sum-exp.
+        axis: Integer, or tuple of integers. Defaults to `-1`.
+
+    Returns:
+        Float tensor, at least float32, with `axis` reduced: -1e30 where every
+        entry is masked, of which the exponential is 0 and with which
+        differences are finite, as they are not with infinity. Gradients are
+        finite throughout, and 0 under the mask.
+
+    Example:
+
+    >>> scores = np.log([[1.0, 2.0, 4.0], [1.0, 2.0, 4.0]])
+    >>> mask = [[1, 1, 0], [0, 0, 0]]
+    >>> print(np.exp(tfcap.ops.masked_logsumexp(scores, mask)).round(4))
+    [3. 0.]
+    """
+    # Half precision has no room for a large negative constant, and rounds
+    # logarithms of large scores to nothing.
+    dtype = keras.backend.standardize_dtype(scores.dtype)
+    scores = ops.cast(scores, keras.backend.result_type(dtype, "float32"))
+    if mask is not None:
+        scores = ops.where(ops.cast(mask, "bool"), scores, NOTHING)
+    return ops.logsumexp(scores, axis=axis)
 
 
 def masked_mean(values, mask, axis=None):

@@ -1,8 +1,10 @@
 """Rewards: what is wanted of the words that were said."""
 
+from tfcap.rewards.bidirectional_contrastive import BidirectionalContrastive
 from tfcap.rewards.bleu import BLEU
 from tfcap.rewards.cider_d import CIDErD
 from tfcap.rewards.cider_r import CIDErR
+from tfcap.rewards.clip_score import CLIPScore
 from tfcap.rewards.constant import Constant
 from tfcap.rewards.dialog_score import DialogScore
 from tfcap.rewards.host_scorer import HostScorer

@@ -2,9 +2,11 @@
 
 from keras import ops
 
-from tfcap.losses.hinge_retrieval_loss import DIRECTIONS
 from tfcap.losses.hinge_retrieval_loss import check_hinge
 from tfcap.losses.hinge_retrieval_loss import hinges
+from tfcap.losses.retrieval_loss import DIRECTIONS
+from tfcap.rewards.embeddings import check_embedder
+from tfcap.rewards.embeddings import entry
 from tfcap.rewards.reward import Reward
 
 
@@ -77,12 +79,7 @@ class Retrieval(Reward):
         name="retrieval",
     ):
         check_hinge(margin, negatives, directions)
-        for method in ("embed_images", "embed_texts"):
-            if not hasattr(listener, method):
-                raise TypeError(
-                    f"`listener` must have the method `{method}()`. "
-                    f"Received: listener={listener!r}."
-                )
+        check_embedder(listener, "listener")
         self.listener = listener
         self.margin = margin
         self.negatives = negatives
@@ -102,7 +99,7 @@ class Retrieval(Reward):
             distractors = self._images(episode, self.distractors, training)
         same = None
         if self.same is not None:
-            same = ops.cast(_entry(episode.inputs, self.same), "int32")
+            same = ops.cast(entry(episode, self.same, "Retrieval"), "int32")
         losses, collapsed = hinges(
             self._images(
                 episode, getattr(self.listener, "image_key", "image"), training
@@ -121,15 +118,6 @@ class Retrieval(Reward):
         return -losses, {"collapse_ratio": ratio}
 
     def _images(self, episode, key, training):
-        image = _entry(episode.inputs, key)
+        image = entry(episode, key, "Retrieval")
         images = self.listener.embed_images(image, training=training)
         return images if self.learning else ops.stop_gradient(images)
-
-
-def _entry(inputs, key):
-    if key not in inputs:
-        raise ValueError(
-            f"`inputs` must hold {key!r}, which Retrieval reads. Received: "
-            f"inputs with {', '.join(sorted(inputs))}."
-        )
-    return inputs[key]

@@ -1,0 +1,206 @@
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+from keras import ops
+
+from tests.losses.test_bidirectional_contrastive_loss import oracle
+from tests.rewards.test_retrieval import players
+from tfcap.decoding import BeamSearch
+from tfcap.decoding import Greedy
+from tfcap.decoding import GroundTruth
+from tfcap.decoding import Sample
+from tfcap.layers import Categorical
+from tfcap.layers import PartialSamplingST
+from tfcap.objectives import Episode
+from tfcap.objectives import Pathwise
+from tfcap.objectives import ScoreFunction
+from tfcap.rewards import BidirectionalContrastive
+from tfcap.rewards import Constant
+
+RNG = np.random.default_rng(0)
+HUMAN = [[[3, 4, 2], [4, 4, 2]], [[4, 3, 2]] * 2, [[3, 2, 0], [0, 0, 0]]]
+HUMAN = np.array([*HUMAN, [[4, 2, 0]] * 2, np.zeros((2, 3))], "int32")
+INPUTS = {
+    "rows": np.zeros((5, 1), "float32"),
+    "image": RNG.normal(size=(5, 2, 4)).astype("float32"),
+    "near": RNG.normal(size=(5, 3, 2, 4)).astype("float32"),
+    "row": np.array([8, 9, 8, 7, 6]),
+    "near_row": RNG.integers(5, 12, size=(5, 3)),
+    "references": HUMAN,
+}
+NEAR = {"neighbors": "near", "same": "row", "neighbor_same": "near_row"}
+BEAM, GREEDY, TRUTH = BeamSearch(2, max_length=3), Greedy(3), GroundTruth()
+
+
+def read(listener, *rollouts):
+    """Embeddings of rollouts side by side, and which have words."""
+    texts = [listener.embed_texts(r.tokens, r.mask) for r in rollouts]
+    masks = [np.any(r.mask, axis=-1) for r in rollouts]
+    return np.concatenate(texts, axis=1), np.concatenate(masks, axis=1)
+
+
+def look(listener, key):
+    image = INPUTS[key].reshape(-1, 2, 4)
+    return listener.embed_images(image).numpy()
+
+
+@pytest.mark.parametrize("scored", [BEAM, TRUTH])
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"combine": "sum", **NEAR},
+        {"directions": ("text",), "decoupled": False, "siblings": False},
+    ],
+)
+def test_is_the_reward_of_the_paper(scored, options):
+    speaker, listener = players()
+    reward = BidirectionalContrastive(
+        listener, (BEAM, GREEDY, TRUTH), temperature=0.1, **options
+    )
+    episode = Episode(speaker, INPUTS)
+    others = [d for d in (BEAM, GREEDY, TRUTH) if d is not scored]
+    texts, mask = read(listener, episode.rollout(scored))
+    rivals, rival_mask = read(listener, *map(episode.rollout, others))
+    batch = dict(mask=mask, rivals=rivals, rival_mask=rival_mask)
+    options = {"siblings": True, **options}
+    if options.pop("neighbors", None):
+        batch["distractors"] = look(listener, "near")
+        batch["distractor_same"] = INPUTS["near_row"].ravel()
+        batch["same"] = INPUTS["row"]
+    options = {k: v for k, v in options.items() if k not in NEAR}
+    losses = oracle(look(listener, "image"), texts, 0.1, **batch, **options)
+    # What is scored reaches the reward by an estimator, as another object.
+    said = episode.rollout(scored).stop_gradient()
+    found, terms = reward.measure(said, episode)
+    assert found.shape == (5, 2) and mask.all() == (scored is BEAM)
+    np.testing.assert_allclose(found, -0.1 * losses, rtol=1e-4, atol=1e-5)
+    assert set(terms) == set(reward.terms)
+    total = sum(map(np.array, terms.values()))
+    share = 1 if options.get("combine") == "sum" else len(terms)
+    np.testing.assert_allclose(found, total / share, rtol=1e-5, atol=1e-6)
+
+
+def test_embeddings_of_images_may_be_part_of_the_batch():
+    speaker, listener = players()
+    reward = BidirectionalContrastive(listener, (GREEDY,), **NEAR)
+    episode = Episode(speaker, INPUTS)
+    wanted = reward(episode.references, episode)
+    near = look(listener, "near").reshape(5, 3, -1)
+    ready = {**INPUTS, "image": look(listener, "image"), "near": near}
+    episode = Episode(speaker, ready)
+    found = reward(episode.references, episode)
+    np.testing.assert_allclose(found, wanted, rtol=1e-5, atol=1e-6)
+
+
+def test_a_retriever_of_tokens_is_given_tokens():
+    speaker, listener = players()
+
+    class Reader:
+        differentiable = False
+        embed_images = staticmethod(listener.embed_images)
+
+        def embed_texts(self, words, mask, training=False):
+            assert words.shape == mask.shape
+            return listener.embed_texts(words, mask)
+
+    said = Sample(Categorical(seed=0), 2, max_length=3)
+    episode = Episode(speaker, INPUTS)
+    found, wanted = (
+        BidirectionalContrastive(each, (GREEDY,))(
+            episode.rollout(said), episode
+        )
+        for each in (Reader(), listener)
+    )
+    np.testing.assert_allclose(found, wanted, rtol=1e-5, atol=1e-6)
+    with pytest.raises(ValueError, match="Use ScoreFunction"):
+        Pathwise(BidirectionalContrastive(Reader()), said)
+
+
+@pytest.mark.parametrize("learning", [False, True])
+def test_gradients_pass_through_soft_words(learning):
+    speaker, listener = players()
+    said = Sample(
+        PartialSamplingST(0.5, seed=0), 2, max_length=3, feedback="relaxed"
+    )
+    reward = BidirectionalContrastive(
+        listener, (said, TRUTH), learning=learning, **NEAR
+    )
+    sides = speaker, listener.project, listener.read
+    variables = [[v.value for v in x.trainable_variables] for x in sides]
+    with tf.GradientTape() as tape:
+        episode = Episode(speaker, INPUTS, training=True)
+        loss, _ = Pathwise(reward, said).loss(episode)
+    found = tape.gradient(loss, variables)
+    reached = [any(x is not None and np.any(x) for x in side) for side in found]
+    assert reached == [True, learning, True]
+    assert all(np.isfinite(x).all() for s in found for x in s if x is not None)
+
+
+def slope(speaker, function):
+    with tf.GradientTape() as tape:
+        loss = function(Episode(speaker, INPUTS))
+    return tape.gradient(loss, speaker.table.value).numpy()
+
+
+@pytest.mark.parametrize("decoder", [BEAM, TRUTH])
+def test_trajectories_of_a_search_and_of_people_are_weighted(decoder):
+    speaker, listener = players()
+    reward = BidirectionalContrastive(listener, (BEAM, GREEDY, TRUTH))
+
+    def by_hand(weight):
+        def loss(episode):
+            said = episode.rollout(decoder)
+            values = weight(said, episode)[..., None]
+            values = values * episode.log_probs(said) * said.mask
+            # A mean over the images of which people say something.
+            return -ops.sum(values[:4]) / (4 * 2)
+
+        return slope(speaker, loss)
+
+    def found(reward):
+        return slope(
+            speaker,
+            lambda episode: ScoreFunction(reward, decoder).loss(episode)[0],
+        )
+
+    wanted = by_hand(reward)
+    assert np.abs(wanted).max() > 1e-3
+    np.testing.assert_allclose(found(reward), wanted, rtol=1e-3, atol=1e-6)
+    # A constant beside it is so much teacher forcing.
+    forcing = found(Constant())
+    lifted = found(reward + 0.3 * Constant())
+    np.testing.assert_allclose(
+        lifted, found(reward) + 0.3 * forcing, rtol=1e-3, atol=1e-6
+    )
+
+
+def test_a_variable_anneals_the_temperature():
+    speaker, listener = players()
+    temperature = keras.Variable(1.0, trainable=False)
+    moved = BidirectionalContrastive(listener, temperature=temperature)
+    episode = Episode(speaker, INPUTS)
+    for value in (1.0, 0.02):
+        temperature.assign(value)
+        still = BidirectionalContrastive(listener, temperature=value)
+        np.testing.assert_allclose(
+            moved(episode.references, episode),
+            still(episode.references, episode),
+            rtol=1e-5,
+        )
+
+
+def test_what_is_missing_is_named():
+    speaker, listener = players()
+    with pytest.raises(TypeError, match="`retriever` must have the method"):
+        BidirectionalContrastive(speaker)
+    with pytest.raises(ValueError, match="`combine` must be"):
+        BidirectionalContrastive(listener, combine="max")
+    with pytest.raises(ValueError, match="`neighbor_same` must come with"):
+        BidirectionalContrastive(listener, neighbor_same="near_row")
+    episode = Episode(speaker, INPUTS)
+    for argument in ("image", "neighbors", "same"):
+        reward = BidirectionalContrastive(listener, **{argument: "absent"})
+        with pytest.raises(ValueError, match="must hold 'absent'"):
+            reward(episode.references, episode)

@@ -1,0 +1,359 @@
+"""Contrastive loss, against other images and other texts."""
+
+import keras
+from keras import ops
+
+from tfcap.losses.reduction import at_least_float32
+from tfcap.losses.reduction import reduce_loss
+from tfcap.losses.retrieval_loss import DIRECTIONS
+from tfcap.losses.retrieval_loss import RetrievalLoss
+from tfcap.losses.retrieval_loss import check_directions
+from tfcap.losses.retrieval_loss import other_images
+from tfcap.losses.retrieval_loss import with_distractors
+from tfcap.ops import check_shape
+from tfcap.ops import gather_across_replicas
+from tfcap.ops import masked_logsumexp
+
+COMBINATIONS = ("mean", "sum")
+
+
+def bidirectional_contrastive_loss(
+    images,
+    texts,
+    temperature=0.07,
+    directions=DIRECTIONS,
+    combine="mean",
+    decoupled=True,
+    siblings=False,
+    rivals=None,
+    rival_mask=None,
+    distractors=None,
+    distractor_same=None,
+    same=None,
+    mask=None,
+    reduction=None,
+):
+    """Asks an image and its text to stand out from other images and texts.
+
+    ```
+    s(v, w) = dot(v, w) / temperature
+    contrast = logsumexp(s of the others) - s(v, w)                  decoupled
+    contrast = logsumexp(s of the others and of (v, w)) - s(v, w)    otherwise
+    loss = mean or sum of contrast over other images v' of s(v', w)
+                      and contrast over other texts w' of s(v, w')
+    ```
+
+    Without decoupling, the mean is the symmetric InfoNCE of CLIP, with it the
+    decoupled contrastive loss. Decoupled, it is negative where a pair stands
+    out; times the temperature and with small temperatures, it is the score of
+    the best other less that of the pair. A direction in which there are no
+    others adds 0.
+
+    The others are those of the batch, of all replicas.
+
+    Args:
+        images: Float tensor of shape `(B, D)`, usually unit vectors.
+        texts: Float tensor of shape `(B, S, D)`, S texts of each image.
+        temperature: Float, scalar tensor or `keras.Variable`. Defaults to
+            `0.07`. To learn it, let the model scale the embeddings of its
+            images, and set this to 1.
+        directions: Tuple of `"image"` and `"text"`, what others are looked
+            for among: text-to-image and image-to-text retrieval. Defaults to
+            both.
+        combine: `"mean"` or `"sum"`, of both directions. Defaults to
+            `"mean"`.
+        decoupled: Boolean, whether the pair itself is left out of the sum.
+            Defaults to `True`.
+        siblings: Boolean, whether the other texts of the same image are among
+            the others, as where captions compete. Defaults to `False`, as
+            where all of them are true.
+        rivals: Float tensor of shape `(B, R, D)`, R more texts of each image
+            that are among the others only, or `None`.
+        rival_mask: Tensor of shape `(B, R)`, 0 for rivals that are absent.
+            Defaults to `None`, all are there.
+        distractors: Float tensor of shape `(N, D)`, images that are among the
+            others only, or `None`.
+        distractor_same: Integer tensor of shape `(N,)`, numbers of the
+            distractors as in `same`, by which an image of the batch that is
+            among them is not its own rival. Defaults to `None`, none is.
+        same: Integer tensor of shape `(B,)`: rows of equal numbers show the
+            same image. A row with a negative number is like no other.
+            Defaults to `None`, all differ.
+        mask: Tensor of shape `(B, S)`, 0 for texts that are absent. Defaults
+            to `None`, all are there.
+        reduction: `None`, `"mean"` or `"sum"`. The mean is over present texts
+            of all replicas, this replica's share. Defaults to `None`.
+
+    Returns:
+        Float tensor of shape `(B, S)`, at least float32, 0 for absent texts,
+        or a scalar if reduced.
+
+    Example:
+
+    >>> images = np.eye(2)
+    >>> loss = tfcap.losses.bidirectional_contrastive_loss(
+    ...     images, images[:, None], temperature=0.5
+    ... )
+    >>> print(np.array(loss).round(4))
+    [[-2.]
+     [-2.]]
+
+    Reference:
+
+    - Chaffin et al., Distinctive Image Captioning: Leveraging Ground Truth
+      Captions in CLIP Guided Reinforcement Learning, 2024, equation 2: the
+      reward is minus the temperature times the sum, with `siblings`. The
+      released code takes the mean, and sums exponentials unshifted.
+    - Yeh et al., Decoupled Contrastive Learning, ECCV 2022
+    - Radford et al., Learning Transferable Visual Models From Natural Language
+      Supervision, ICML 2021, figure 3
+    """
+    check_contrastive(temperature, directions, combine)
+    parts = contrasts(
+        images,
+        texts,
+        temperature,
+        directions,
+        decoupled,
+        siblings,
+        rivals,
+        rival_mask,
+        distractors,
+        distractor_same,
+        same,
+        mask,
+    )
+    losses = combined(parts, combine)
+    return reduce_loss(losses, mask, reduction=reduction)
+
+
+@keras.saving.register_keras_serializable(package="tfcap")
+class BidirectionalContrastiveLoss(RetrievalLoss):
+    """`bidirectional_contrastive_loss()` of embeddings, for `compile()`.
+
+    Trains a dual encoder, such as a `tfcap.models.RetrievalListener`:
+
+    ```
+    listener.compile("adam", loss=BidirectionalContrastiveLoss())
+    listener.fit(batches)
+    ```
+
+    Args:
+        temperature: Float or `keras.Variable`. In the config of a saved model
+            stands the variable's value. Defaults to `0.07`.
+        directions: Tuple of `"image"` and `"text"`. Defaults to both.
+        combine: `"mean"` or `"sum"`, of both directions. Defaults to
+            `"mean"`.
+        decoupled: Boolean: the decoupled contrastive loss, or else symmetric
+            InfoNCE. Defaults to `True`.
+        siblings: Boolean, whether the other texts of the same image are
+            negatives, too. Defaults to `False`.
+        name: String. Defaults to `"bidirectional_contrastive_loss"`.
+        reduction: As in Keras. Defaults to `"sum_over_batch_size"`, the mean
+            over present texts.
+        dtype: String, optional.
+
+    Call arguments:
+        y_true: Integer tensor of shape `(B,)`, by which rows that show the
+            same image are known, or `None` where all differ: `same` of
+            `bidirectional_contrastive_loss()`.
+        y_pred: Float tensor of shape `(B, 1 + S, D)`: of every row the
+            embedding of its image, then of its texts. A text of zeros is
+            absent.
+        sample_weight: Float tensor, optional, of shape `(B,)` or `(B, S)`.
+
+    Returns:
+        Float scalar tensor; of shape `(B, S)` if `reduction` is `None`.
+
+    Example:
+
+    >>> loss = tfcap.losses.BidirectionalContrastiveLoss(decoupled=False)
+    >>> collapsed = np.ones((5, 2, 1))
+    >>> print(np.exp(loss(None, collapsed)).round(4))
+    5.0
+
+    Reference:
+
+    - Yeh et al., Decoupled Contrastive Learning, ECCV 2022
+    - Radford et al., Learning Transferable Visual Models From Natural Language
+      Supervision, ICML 2021, figure 3
+    """
+
+    def __init__(
+        self,
+        temperature=0.07,
+        directions=DIRECTIONS,
+        combine="mean",
+        decoupled=True,
+        siblings=False,
+        name="bidirectional_contrastive_loss",
+        reduction="sum_over_batch_size",
+        dtype=None,
+    ):
+        super().__init__(name=name, reduction=reduction, dtype=dtype)
+        check_contrastive(temperature, directions, combine)
+        self.temperature = temperature
+        self.directions = tuple(directions)
+        self.combine = combine
+        self.decoupled = decoupled
+        self.siblings = siblings
+
+    def values_and_present(self, y_true, y_pred):
+        images, texts, same, present = self.embeddings(y_true, y_pred)
+        losses = bidirectional_contrastive_loss(
+            images,
+            texts,
+            self.temperature,
+            self.directions,
+            self.combine,
+            self.decoupled,
+            self.siblings,
+            same=same,
+            mask=present,
+        )
+        return losses, present
+
+    def get_config(self):
+        return {
+            **super().get_config(),
+            "temperature": float(self.temperature),
+            "directions": list(self.directions),
+            "combine": self.combine,
+            "decoupled": self.decoupled,
+            "siblings": self.siblings,
+        }
+
+
+def contrasts(
+    images,
+    texts,
+    temperature,
+    directions,
+    decoupled,
+    siblings,
+    rivals=None,
+    rival_mask=None,
+    distractors=None,
+    distractor_same=None,
+    same=None,
+    mask=None,
+):
+    """The contrast of each direction, 0 for absent texts.
+
+    Arguments as in `bidirectional_contrastive_loss()`.
+
+    Returns:
+        Dict from each of `directions` to a float tensor of shape `(B, S)`, at
+        least float32.
+    """
+    if distractor_same is not None and same is None:
+        raise ValueError(
+            "`same` must be given where `distractor_same` is: it tells which "
+            "image of the batch a distractor is. Received: same=None."
+        )
+    images, texts = at_least_float32(images), at_least_float32(texts)
+    check_shape(images, "B D", "images")
+    check_shape(texts, "B S D", "texts")
+    texts, mask = _present(texts, mask, "mask")
+    scale = 1 / ops.convert_to_tensor(temperature, dtype=images.dtype)
+    truth = scale * ops.einsum("bd,bsd->bs", images, texts)
+    other = other_images(images, same)
+    found = {}
+    if "image" in directions:
+        pool, keep = gather_across_replicas(images), other
+        if distractors is not None:
+            pool, keep = with_distractors(
+                pool, keep, distractors, same, distractor_same
+            )
+        scores = scale * ops.tensordot(texts, pool, axes=[[2], [1]])
+        found["image"] = _contrast(scores, keep[:, None], truth, decoupled)
+    if "text" in directions:
+        pool, there = texts, mask
+        if rivals is not None:
+            rivals = at_least_float32(rivals)
+            check_shape(rivals, "B R D", "rivals")
+            rivals, there = _present(rivals, rival_mask, "rival_mask")
+            pool = ops.concatenate([texts, rivals], axis=1)
+            there = ops.concatenate([mask, there], axis=1)
+        pool = gather_across_replicas(pool)
+        scores = scale * ops.tensordot(images, pool, axes=[[1], [2]])
+        keep = _other_texts(other, images, texts, pool, siblings)
+        keep = ops.logical_and(keep, gather_across_replicas(there))
+        scores, keep = _flat(scores[:, None]), _flat(keep)
+        found["text"] = _contrast(scores, keep, truth, decoupled)
+    return {key: ops.where(mask, value, 0) for key, value in found.items()}
+
+
+def combined(parts, combine):
+    """Mean or sum of the directions that `contrasts()` found."""
+    total = sum(parts.values())
+    return total / len(parts) if combine == "mean" else total
+
+
+def _present(texts, mask, name):
+    """Texts that are zeros where absent, and which are present."""
+    if mask is None:
+        mask = ops.ones_like(texts[..., 0])
+    check_shape(mask, "B S", name)
+    mask = ops.cast(mask, "bool")
+    # A product with what is absent would carry its infinities on.
+    return ops.where(mask[..., None], texts, 0), mask
+
+
+def _other_texts(other, images, texts, pool, siblings):
+    """Which texts of the pool are not the text itself, or not of its image.
+
+    Args:
+        other: Boolean tensor of shape `(B, N)`.
+        images: Float tensor of shape `(B, D)`.
+        texts: Float tensor of shape `(B, S, D)`.
+        pool: Float tensor of shape `(N, K, D)`, S texts and what is rival.
+        siblings: Boolean.
+
+    Returns:
+        Boolean tensor of shape `(B, S or 1, N, K or 1)`.
+    """
+    if not siblings:
+        return other[:, None, :, None]
+    other = other_images(images)
+    places = ops.arange(ops.shape(texts)[1])
+    elsewhere = ops.not_equal(places[:, None], ops.arange(ops.shape(pool)[1]))
+    return ops.logical_or(other[:, None, :, None], elsewhere[None, :, None])
+
+
+def _flat(tensor):
+    """Merges the axes of rows and texts into one: `(B, S, N, K)`."""
+    return ops.reshape(tensor, (*ops.shape(tensor)[:2], -1))
+
+
+def _contrast(scores, keep, truth, decoupled):
+    """Contrast of one direction.
+
+    Args:
+        scores: Float tensor of shape `(B, S or 1, N)`.
+        keep: Boolean tensor of shape `(B, S or 1, N)`, which are others.
+        truth: Float tensor of shape `(B, S)`.
+        decoupled: Boolean.
+
+    Returns:
+        Float tensor of shape `(B, S)`.
+    """
+    margin = masked_logsumexp(scores, keep) - truth
+    if not decoupled:
+        return ops.softplus(margin)
+    return ops.where(ops.any(keep, axis=-1), margin, 0)
+
+
+def check_contrastive(temperature, directions, combine):
+    """Refuses arguments that no contrastive loss can have."""
+    if isinstance(temperature, int | float) and temperature <= 0:
+        raise ValueError(
+            "`temperature` must be positive. Received: "
+            f"temperature={temperature}."
+        )
+    check_directions(directions)
+    if combine not in COMBINATIONS:
+        raise ValueError(
+            f"`combine` must be one of {COMBINATIONS}. Received: "
+            f"combine={combine!r}."
+        )

@@ -1,0 +1,124 @@
+"""What the losses of images and their texts share."""
+
+from keras import ops
+
+from tfcap.losses.masked_loss import MaskedLoss
+from tfcap.losses.masked_loss import align
+from tfcap.losses.reduction import at_least_float32
+from tfcap.ops import check_shape
+from tfcap.ops import gather_across_replicas
+from tfcap.ops import rows_across_replicas
+
+DIRECTIONS = ("image", "text")
+
+
+class RetrievalLoss(MaskedLoss):
+    """A Keras loss of embeddings of images and their texts.
+
+    To write one, override `values_and_present()`, which finds in
+    `embeddings()` what it reads.
+
+    Call arguments:
+        y_true: Integer tensor of shape `(B,)`, by which rows that show the
+            same image are known, or `None` where all differ.
+        y_pred: Float tensor of shape `(B, 1 + S, D)`: of every row the
+            embedding of its image, then of its texts. A text of zeros is
+            absent.
+        sample_weight: Float tensor, optional, of shape `(B,)` or `(B, S)`.
+    """
+
+    def __call__(self, y_true, y_pred, sample_weight=None):
+        # Labels may be absent, and stay integers.
+        return self.reduced(y_true, y_pred, sample_weight)
+
+    def embeddings(self, y_true, y_pred):
+        """Takes labels and predictions apart.
+
+        Args:
+            y_true: As for the call.
+            y_pred: As for the call.
+
+        Returns:
+            Images `(B, D)`, texts `(B, S, D)`, the labels `(B,)` or `None`,
+            and a boolean tensor `(B, S)`, which texts are present.
+        """
+        y_pred = at_least_float32(y_pred)
+        check_shape(y_pred, "B N D", "y_pred")
+        if y_true is not None:
+            y_true = align(ops.convert_to_tensor(y_true), 1, "y_true")
+        images, texts = y_pred[:, 0], y_pred[:, 1:]
+        present = ops.any(ops.not_equal(texts, 0), axis=-1)
+        return images, texts, y_true, present
+
+
+def other_images(images, same=None):
+    """Which rows of all replicas show another image.
+
+    Args:
+        images: Float tensor of shape `(B, D)`.
+        same: Integer tensor of shape `(B,)`: rows of equal numbers show the
+            same image. A row with a negative number is like no other.
+
+    Returns:
+        Boolean tensor of shape `(B, rows of all replicas)`.
+    """
+    rows = rows_across_replicas(images)
+    other = ops.not_equal(rows[:, None], gather_across_replicas(rows))
+    if same is None:
+        return other
+    same = ops.convert_to_tensor(same)
+    check_shape(same, "B", "same")
+    return ops.logical_and(other, _apart(same, same))
+
+
+def with_distractors(
+    images, keep, distractors, same=None, distractor_same=None
+):
+    """Adds the distractors of all replicas to images.
+
+    Args:
+        images: Float tensor of shape `(N, D)`.
+        keep: Boolean tensor of shape `(B, N)`, which are of another image.
+        distractors: Float tensor of shape `(M, D)`.
+        same: Integer tensor of shape `(B,)`, or `None`.
+        distractor_same: Integer tensor of shape `(M,)`, the numbers of the
+            distractors among those of `same`, or `None` where they are of no
+            image of the batch.
+
+    Returns:
+        Images and `keep` of all.
+    """
+    distractors = at_least_float32(distractors)
+    check_shape(distractors, "N D", "distractors")
+    if distractor_same is None:
+        other = ops.ones_like(distractors[:, 0], dtype="bool")
+        other = gather_across_replicas(other)[None]
+    else:
+        distractor_same = ops.convert_to_tensor(distractor_same)
+        check_shape(distractor_same, "N", "distractor_same")
+        other = _apart(ops.convert_to_tensor(same), distractor_same)
+    other = ops.logical_or(other, ops.zeros_like(keep[:, :1]))
+    distractors = gather_across_replicas(distractors)
+    return (
+        ops.concatenate([images, distractors], axis=0),
+        ops.concatenate([keep, other], axis=1),
+    )
+
+
+def _apart(same, others):
+    """Which numbers differ from those of all replicas, `(B, others)`."""
+    differ = ops.not_equal(same[:, None], gather_across_replicas(others))
+    return ops.logical_or(differ, (same < 0)[:, None])
+
+
+def check_directions(directions):
+    """Refuses what names no direction of a retrieval."""
+    if (
+        isinstance(directions, str)
+        or not directions
+        or not set(directions) <= set(DIRECTIONS)
+    ):
+        raise ValueError(
+            f"`directions` must be a tuple of some of {DIRECTIONS}. "
+            f"Received: directions={directions!r}."
+        )
