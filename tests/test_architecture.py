@@ -68,6 +68,7 @@ NEED_DATA = {
     "tfcap.data.world": {"World", "scene_from_dict", "scene_to_dict"},
     "tfcap.decoding": {"stepwise_log_probs"},
     "tfcap.layers": {"ProbabilityChannel"},
+    "tfcap.models": {"clip_retriever"},
     "tfcap.training": {
         "SpeakerEvaluator",
         "discriminative_ranking",
