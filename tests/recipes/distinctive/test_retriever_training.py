@@ -1,0 +1,52 @@
+import dataclasses
+
+import numpy as np
+import pytest
+
+from tests.recipes.captioning.tiny_study import data as tiny_data
+from tfcap.metrics import evaluate_retrieval
+from tfcap.ops import sequence_mask
+from tfcap.recipes.distinctive import RetrieverSettings
+from tfcap.recipes.distinctive import evaluate_retriever
+from tfcap.recipes.distinctive import retriever_training
+from tfcap.recipes.distinctive import train_retriever
+
+TINY = RetrieverSettings(
+    units=16, embedding_units=16, batch_size=5, epochs=30, rate=0.01
+)
+
+
+def test_it_learns_to_find_images_and_is_kept(tmp_path):
+    data = tiny_data()
+    for network in ("dual_encoder", "listener"):
+        settings = dataclasses.replace(TINY, network=network)
+        folder = tmp_path / network
+        trained = train_retriever(data, settings, folder, seed=1, verbose=0)
+        rows = evaluate_retriever(trained, data, batch_size=4).rows()
+        chance = 100 * 5 / 11
+        assert rows["text_to_image"]["r@5"] > chance + 20
+        assert rows["text_to_image"]["count"] == data.test.counts.sum()
+        again = train_retriever(data, settings, folder, seed=1, verbose=0)
+        assert type(again) is retriever_training.NETWORKS[network]
+        for a, b in zip(again.get_weights(), trained.get_weights()):
+            np.testing.assert_array_equal(a, b)
+        with pytest.raises(ValueError, match="another study's seed"):
+            train_retriever(data, settings, folder, seed=2, verbose=0)
+
+
+def test_every_human_caption_looks_for_its_image():
+    data = tiny_data()
+    settings = dataclasses.replace(TINY, epochs=1)
+    network = retriever_training._network(
+        settings, retriever_training._batches(data, "test", settings, 0), 0
+    )
+    human = data.test.references
+    mask = sequence_mask(human, data.vocabulary.eos).numpy()
+    owners = np.repeat(np.arange(11), data.test.counts)
+    wanted = evaluate_retrieval(
+        network.embed_images(data.test_features),
+        network.embed_texts(human, mask).numpy()[mask.any(-1)],
+        owners,
+    )
+    found = evaluate_retriever(network, data, batch_size=4)
+    assert found.result() == wanted.result()
