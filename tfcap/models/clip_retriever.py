@@ -86,28 +86,25 @@ def _keras_hub():
 
 def _find(hub, preset, allow_download):
     """A folder with the files of a preset, or what KerasHub may download."""
-    if os.path.isdir(preset):
+    if allow_download or os.path.isdir(preset):
         return preset
     presets = hub.models.CLIPBackbone.presets
     handle = presets.get(preset, {}).get("kaggle_handle", preset)
-    folder = None
-    if handle.startswith("kaggle://"):
-        folder = _cached_by_kaggle(handle.removeprefix("kaggle://"))
-    elif handle.startswith("hf://"):
-        folder = _cached_by_hugging_face(handle.removeprefix("hf://"))
-    elif not allow_download:
+    kind, _, name = handle.partition("://")
+    if kind not in _CACHES or not name:
         raise ValueError(
             "`preset` must be a folder, a handle kaggle://... or hf://..., or "
             f"a preset of KerasHub. Received: preset={preset!r}. KerasHub has "
             f"{', '.join(presets)}."
         )
-    if folder is None and not allow_download:
+    folder = _CACHES[kind](name)
+    if folder is None:
         raise ValueError(
             "`preset` must be on this machine, since nothing is downloaded "
             f"unasked. Received: preset={preset!r}, which is in no cache. Pass "
             "`allow_download=True`, or the path of its folder."
         )
-    return folder or preset
+    return folder
 
 
 def _cached_by_kaggle(handle):
@@ -129,6 +126,10 @@ def _cached_by_hugging_face(handle):
 
     path = try_to_load_from_cache(handle, "config.json")
     return os.path.dirname(path) if isinstance(path, str) else None
+
+
+#: Where hubs keep what was downloaded.
+_CACHES = {"kaggle": _cached_by_kaggle, "hf": _cached_by_hugging_face}
 
 
 def _strings(backbone, preprocessor):

@@ -36,13 +36,13 @@ class RetrieverSettings:
 
     network: str = "dual_encoder"
     units: int = 256
-    embedding_units: int = 256
+    embedding_units: int = 128
     image_dropout: float = 0.2
     word_dropout: float = 0.2
     temperature: float = 0.07
     batch_size: int = 128
     epochs: int = 8
-    rate: float = 5e-4
+    rate: float = 1e-3
 
 
 #: Settings by the name of the data.
