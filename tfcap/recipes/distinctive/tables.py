@@ -21,7 +21,7 @@ _WRITING = {
     "spice": ("SPICE", 1),
     "self_bleu": ("Self-BLEU", -1),
     "mean_length": ("words", 0),
-    "repeated_ngrams": ("repeat an n-gram", -1),
+    "repeated_bigrams": ("repeated bigrams", -1),
     "bad_ending_rate": ("break off", -1),
 }
 #: The paper's comparisons, and the scores that they are about.
