@@ -21,6 +21,7 @@ import warnings
 
 import tensorflow as tf
 
+from tfcap.recipes.captioning import caption_clips
 from tfcap.recipes.captioning import caption_files
 from tfcap.recipes.captioning import caption_world
 from tfcap.recipes.captioning import write_caption_page
@@ -30,6 +31,9 @@ from tfcap.recipes.distinctive import distinctive_reports
 from tfcap.recipes.distinctive import distinctive_sweep
 from tfcap.recipes.distinctive import distinctive_tables
 
+#: Drawn worlds, of images and of clips; other data come in files.
+WORLDS = {"world": caption_world, "clips": caption_clips}
+DATA = (*WORLDS, "flickr8k", "published")
 #: Sizes of the embedded world where they are not its own.
 SIZES = {"quick": {"train": 64, "val": 8, "test": 16, "encoder_epochs": 1}}
 
@@ -41,10 +45,10 @@ def parse(argv):
     add("--rows", default="tf,wtf_rl,rl", help="with commas")
     add("--seed", type=int, default=0, help="of weights, batches, samples")
     add("--quick", action="store_true", help="a smoke run: no real figures")
-    add("--data", choices=("world", "flickr8k", "published"), default="world")
+    add("--data", choices=DATA, default="world")
     add("--root", help="folder of captions and features, or of built worlds")
     options = parser.parse_args(argv)
-    if options.data != "world" and options.root is None:
+    if options.data not in WORLDS and options.root is None:
         parser.error(f"--data {options.data} needs --root, a folder")
     folder = "distinctive_quick" if options.quick else "distinctive"
     options.out = options.out or pathlib.Path("runs", folder)
@@ -55,10 +59,8 @@ def open_sweep(options):
     """The data, and what is to be trained on them."""
     name = "quick" if options.quick else options.data
     settings = SETTINGS[name]
-    if options.data == "world":
-        data = caption_world(settings, options.root, **SIZES.get(name, {}))
-    else:
-        data = caption_files(settings, options.root)
+    load = WORLDS.get(options.data, caption_files)
+    data = load(settings, options.root, **SIZES.get(name, {}))
     grid = distinctive_grid(options.rows.split(","), [options.seed])
     return data, distinctive_sweep(options.out, data, settings, grid, verbose=2)
 
@@ -86,8 +88,9 @@ def main(argv=None):
     page = options.out / "page.html"
     rows = options.rows.split(",")
     reports = distinctive_reports(options.out, rows, options.seed)
-    write_caption_page(page, reports, data.test_images, note=note)
-    print(f"\nCaptions and ranks: {page}")
+    if reports:
+        write_caption_page(page, reports, data.test_images, note=note)
+        print(f"\nCaptions and ranks: {page}")
     print(f"Networks and every caption: {options.out / f'seed_{options.seed}'}")
     print(f"To watch: tensorboard --logdir {options.out}")
     return status

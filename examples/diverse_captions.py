@@ -19,6 +19,7 @@ import warnings
 
 import tensorflow as tf
 
+from tfcap.recipes.captioning import caption_clips
 from tfcap.recipes.captioning import caption_files
 from tfcap.recipes.captioning import caption_world
 from tfcap.recipes.sequence_level import SETTINGS
@@ -28,6 +29,9 @@ from tfcap.recipes.sequence_level import sequence_tables
 from tfcap.recipes.sequence_level import several_captions
 from tfcap.recipes.sequence_level import write_several_page
 
+#: Drawn worlds, of images and of clips; other data come in files.
+WORLDS = {"world": caption_world, "clips": caption_clips}
+DATA = (*WORLDS, "flickr8k", "published")
 #: Sizes of the embedded world where they are not its own.
 SIZES = {"quick": {"train": 64, "val": 8, "test": 16, "encoder_epochs": 1}}
 
@@ -39,10 +43,10 @@ def parse(argv):
     add("--rows", default="xe,sll,sll_sle", help="with commas")
     add("--seed", type=int, default=0, help="of weights, batches, samples")
     add("--quick", action="store_true", help="a smoke run: no real figures")
-    add("--data", choices=("world", "flickr8k", "published"), default="world")
+    add("--data", choices=DATA, default="world")
     add("--root", help="folder of captions and features, or of built worlds")
     options = parser.parse_args(argv)
-    if options.data != "world" and options.root is None:
+    if options.data not in WORLDS and options.root is None:
         parser.error(f"--data {options.data} needs --root, a folder")
     folder = "diverse_quick" if options.quick else "diverse"
     options.out = options.out or pathlib.Path("runs", folder)
@@ -58,11 +62,8 @@ def main(argv=None):
     name = "quick" if options.quick else options.data
     settings, rows = SETTINGS[name], options.rows.split(",")
     try:
-        if options.data == "world":
-            sizes = SIZES.get(name, {})
-            data = caption_world(settings, options.root, **sizes)
-        else:
-            data = caption_files(settings, options.root)
+        load = WORLDS.get(options.data, caption_files)
+        data = load(settings, options.root, **SIZES.get(name, {}))
         grid = sequence_grid(rows, [options.seed])
         sweep = sequence_sweep(options.out, data, settings, grid, verbose=2)
         status = sweep.work()
@@ -79,8 +80,10 @@ def main(argv=None):
     print("\n".join([note, "\n\n".join(map(str, tables))]))
     page = options.out / "page.html"
     said = several_captions(options.out, rows, options.seed)
-    write_several_page(page, said, data.test.texts, data.test_images, note=note)
-    print(f"\nFive samples of an image, by each speaker: {page}")
+    human, images = data.test.texts, data.test_images
+    if said:
+        write_several_page(page, said, human, images, note=note)
+        print(f"\nSeveral samples of an image, by each speaker: {page}")
     print(f"Networks and every caption: {options.out / f'seed_{options.seed}'}")
     print(f"To watch: tensorboard --logdir {options.out}")
     return status

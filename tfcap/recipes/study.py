@@ -127,7 +127,8 @@ class Study:
         about = json.loads(json.dumps(about))
         # Settings that came later were not there to differ.
         found["settings"] = {**about["settings"], **found["settings"]}
-        wrong = [key for key in about if found.get(key) != about[key]]
+        keys = dict.fromkeys([*about, *found])
+        wrong = [key for key in keys if found.get(key) != about.get(key)]
         if wrong:
             raise ValueError(
                 "`directory` must be empty or of the same study. "

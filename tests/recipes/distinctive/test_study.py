@@ -5,6 +5,8 @@ import pytest
 import tensorflow as tf
 
 from tests.recipes.distinctive.tiny_study import study
+from tests.recipes.interruption import Interruption
+from tfcap.objectives import ScoreFunction
 from tfcap.recipes.distinctive import ROWS
 from tfcap.recipes.study import Study
 
@@ -95,17 +97,79 @@ def test_scores_that_are_asked_for_later_are_added(folder, monkeypatch):
 
 def test_a_retriever_of_ones_own_is_taken_as_it_is(folder, tmp_path):
     own = study(folder).retriever()
-    made = study(tmp_path, retriever=own, unseen=own)
+    with pytest.raises(ValueError, match="`retriever_name` must be given"):
+        study(tmp_path, retriever=own)
+    made = study(tmp_path, retriever=own, unseen=own, retriever_name="own")
     scores = made.result("tf")
     assert scores["r@5"] == scores["unseen_r@5"]
     assert not (tmp_path / "retriever").exists()
+    for name in (None, "another"):
+        options = {"retriever": own, "retriever_name": name} if name else {}
+        with pytest.raises(ValueError, match="another study's retriever"):
+            study(tmp_path, **options)
 
 
 def test_a_row_that_is_resumed_ends_as_one_that_is_not(folder, tmp_path):
-    own = {"retriever": study(folder).retriever(), "unseen": None}
+    own = {"retriever": study(folder).retriever(), "retriever_name": "own"}
     whole = study(tmp_path / "whole", **own).trained("rl").get_weights()
     first = study(tmp_path / "parts", **own)
     first.plan("rl")
     parts = study(tmp_path / "parts", **own).trained("rl").get_weights()
+    for ours, theirs in zip(parts, whole):
+        np.testing.assert_array_equal(ours, theirs)
+
+
+def terms(folder, row):
+    """Weight, decoder, baseline and reward of each term of a row."""
+    task, plan = study(folder).plan(row)
+    found = {}
+    for name, (weight, estimator) in plan.objective.named_terms().items():
+        assert isinstance(estimator, ScoreFunction)
+        found[name] = (weight, estimator)
+    return task, plan, found
+
+
+def test_rows_are_what_the_paper_makes_of_them(folder):
+    task, plan, found = terms(folder, "wtf_rl")
+    assert found["said"][1].decoder is task.beam
+    assert found["human"][1].decoder is task.human
+    reward = found["said"][1].reward
+    assert reward is found["human"][1].reward
+    (alpha, contrast), (rest, judge) = reward.weighted
+    assert (alpha, rest) == (0.94, pytest.approx(0.06))
+    assert contrast.texts == (task.beam, task.greedy, task.human)
+    assert contrast.directions == ("image", "text")
+    assert judge.evaluator is plan.partners["discriminator"].network
+    for row, kept in (("wtf", "human"), ("rl", "said")):
+        assert list(terms(folder, row)[2]) == [kept]
+    _, _, found = terms(folder, "rl_unidirectional")
+    contrast = found["said"][1].reward.weighted[0][1]
+    assert contrast.directions == ("text",)
+
+
+def test_self_critical_rows_stand_above_the_greedy_caption(folder):
+    for row, decoder in (
+        ("scst_discriminator", "beam"),
+        ("scst_grammar", "sample"),
+    ):
+        task, plan, found = terms(folder, row)
+        ((_, term),) = found.values()
+        assert term.decoder is getattr(task, decoder)
+        assert term.baseline.decoder is task.greedy
+        assert term.baseline.reward is term.reward
+    assert not plan.partners
+    (twice, similarity), (once, _) = term.reward.weighted
+    assert (twice, once, similarity.weight) == (2.0, 1.0, 2.5)
+
+
+def test_a_row_that_breaks_off_goes_on_as_if_it_had_not(folder, tmp_path):
+    own = {"retriever": study(folder).retriever(), "retriever_name": "own"}
+    own["reward_epochs"] = 2
+    whole = study(tmp_path / "whole", **own).trained("wtf_rl").get_weights()
+    broken = study(tmp_path / "parts", **own)
+    broken._watch = lambda speaker: [Interruption()]
+    with pytest.raises(KeyboardInterrupt):
+        broken.trained("wtf_rl")
+    parts = study(tmp_path / "parts", **own).trained("wtf_rl").get_weights()
     for ours, theirs in zip(parts, whole):
         np.testing.assert_array_equal(ours, theirs)

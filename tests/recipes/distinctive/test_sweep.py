@@ -9,10 +9,13 @@ from tfcap.training.sweep_grid import expand_grid
 
 
 def test_a_grid_has_alphas_where_they_matter():
-    grid = distinctive_grid(["tf", "wtf_rl"], [0, 1], alphas=[0.9, 1.0])
-    points = expand_grid(grid)
-    assert [p["method"] for p in points] == ["tf", "wtf_rl", "wtf_rl"] * 2
-    assert [p["seed"] for p in points] == [0] * 3 + [1] * 3
+    rows = ["tf", "wtf_rl", "scst_grammar"]
+    points = expand_grid(distinctive_grid(rows, [0, 1], alphas=[0.9, 1.0]))
+    names = ["tf", "wtf_rl", "wtf_rl", "scst_grammar"]
+    assert [p["method"] for p in points] == names * 2
+    assert [p["seed"] for p in points] == [0] * 4 + [1] * 4
+    points = expand_grid(distinctive_grid(rows, rates=[1e-4]))
+    assert ["rate" in p for p in points] == [False, True, True]
 
 
 def test_rows_are_those_that_are_known():

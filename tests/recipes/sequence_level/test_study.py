@@ -5,7 +5,9 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+from tests.recipes.interruption import Interruption
 from tests.recipes.sequence_level.tiny_study import study
+from tfcap.objectives import DecoderBaseline
 from tfcap.recipes.sequence_level import ROWS
 from tfcap.recipes.study import Study
 from tfcap.text import JavaError
@@ -129,6 +131,50 @@ def test_alpha_of_one_is_sequence_level_learning(tmp_path):
     alone = made.trained("sll_sle", alpha=1.0).get_weights()
     for ours, theirs in zip(alone, plain):
         np.testing.assert_allclose(ours, theirs, rtol=1e-5, atol=1e-6)
+
+
+def test_a_row_that_breaks_off_goes_on_as_if_it_had_not(tmp_path):
+    made = {}
+    for name in ("whole", "parts"):
+        made[name] = study(tmp_path / name, reward_epochs=2, max_length=3)
+    whole = made["whole"].trained("mixer_cider").get_weights()
+    made["parts"]._watch = lambda speaker: [Interruption()]
+    with pytest.raises(KeyboardInterrupt):
+        made["parts"].trained("mixer_cider")
+    again = study(tmp_path / "parts", reward_epochs=2, max_length=3)
+    parts = again.trained("mixer_cider").get_weights()
+    for ours, theirs in zip(parts, whole):
+        np.testing.assert_array_equal(ours, theirs)
+
+
+def test_rows_are_what_the_paper_makes_of_them(folder):
+    made = study(folder, num_samples=2)
+    task, plan = made.plan("sll_sle", alpha=0.7)
+    (alpha, precision), (beta, diversity) = plan.objective.terms
+    # Equation 16: 2 (1 - alpha) / S times the sum over the others.
+    assert (alpha, beta) == (0.7, pytest.approx(2 * 0.3 * 1 / 2))
+    assert precision.decoder is diversity.decoder
+    assert isinstance(precision.baseline, DecoderBaseline)
+    assert precision.baseline.decoder is made.greedy
+    assert precision.baseline.reward is precision.reward
+    assert diversity.reward.distance == "bleu"
+    _, plan = made.plan("sll_sle_loo")
+    (alpha, _), (beta, diversity) = plan.objective.terms
+    assert (alpha, beta) == (0.75, 0.125)
+    assert diversity.reward.distance == "self_bleu"
+    # Distance -0.5 of the code is 1 here: more alike than that all lose by it.
+    for distance, baseline in ((0.2, 1.0), (1.6, 1.6)):
+        rewards = np.full((1, 2), distance, "float32")
+        np.testing.assert_allclose(diversity.baseline(rewards, None), baseline)
+    _, plan = made.plan("sll_me")
+    assert plan.objective.terms[1].weight == 1e-2
+    assert plan.objective.terms[1].estimator.reward.per_word
+    _, plan = made.plan("pg_cider")
+    (term,) = plan.objective.terms
+    assert term.estimator.credit.num_continuations == 1
+    assert term.estimator.baseline.network is plan.partners["baseline"].network
+    _, plan = made.plan("mixer_bleu4")
+    assert [term.weight for term in plan.objective.terms] == [0.5, 0.5]
 
 
 def test_the_prefix_of_mixer_falls_to_nothing(tmp_path):

@@ -65,7 +65,7 @@ def caption_world(settings, root=None, **options):
     """The embedded world's captions, read through the files it writes.
 
     Args:
-        settings: `CaptioningSettings`.
+        settings: `SpeakerSettings`.
         root: String or path that holds worlds. Defaults to `$TFCAP_CACHE`, or
             `~/.cache/tfcap`.
         **options: Those of `scene_features.world_with_features()`.
@@ -91,7 +91,7 @@ def caption_clips(settings, root=None, **options):
     """Clips of the embedded world, read through the files it writes.
 
     Args:
-        settings: `CaptioningSettings`.
+        settings: `SpeakerSettings`.
         root: String or path that holds worlds. Defaults to `$TFCAP_CACHE`, or
             `~/.cache/tfcap`.
         **options: Those of `clip_features.clip_world_with_features()`.
@@ -118,7 +118,7 @@ def caption_files(settings, root):
     """Reads a data set in Karpathy's layout or TGIF's, with a feature file.
 
     Args:
-        settings: `CaptioningSettings`.
+        settings: `SpeakerSettings`.
         root: String or path of a folder with one `dataset_*.json`, such as
             `dataset_coco.json` or `dataset_flickr8k.json`, and one feature
             file `*.h5`, as `tfcap.data.extract_features()` writes it. Or, for

@@ -21,7 +21,7 @@ def make_speaker(settings, batches):
     """A built speaker.
 
     Args:
-        settings: `CaptioningSettings`.
+        settings: `SpeakerSettings`.
         batches: `tfcap.data.CaptionBatches`, for vocabulary and shapes.
 
     Returns:

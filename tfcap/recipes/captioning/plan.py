@@ -25,8 +25,10 @@ class Plan(NamedTuple):
         objective: `tfcap.objectives.Objective` of the speaker.
         partners: Dict of `Partner` by name.
         callbacks: List of `keras.callbacks.Callback`.
+        fit_first: Boolean, whether partners learn alone before.
     """
 
     objective: Any
     partners: Any = {}
     callbacks: Any = ()
+    fit_first: bool = False

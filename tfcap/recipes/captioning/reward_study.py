@@ -37,18 +37,21 @@ class RewardStudy(SpeakerStudy):
             warned of. Defaults to `0`.
         metrics: Names of further scores, such as `"meteor"` and `"bcmr"`.
         verbose: 1 for progress bars, 0 for silence.
+        about: See `SpeakerStudy`.
 
     Attributes:
         rows: Dict of functions by the name of a row, each from a task to a
             `Plan`.
         pretrained: Tuple of strings, names of the row before any reward.
+        task: Class of what a row is given, made of the study, a fresh speaker
+            and alpha, the weight of the one reward against the other.
 
     Raises:
         ValueError: If the directory holds a study of other settings, data or
             seed.
     """
 
-    rows, pretrained = {}, ()
+    rows, pretrained, task = {}, (), None
 
     def __init__(
         self,
@@ -60,8 +63,9 @@ class RewardStudy(SpeakerStudy):
         evaluate_every=0,
         metrics=(),
         verbose=1,
+        about=None,
     ):
-        super().__init__(data, settings, directory, seed, split, verbose)
+        super().__init__(data, settings, directory, seed, split, verbose, about)
         self.evaluate_every = evaluate_every
         self.metrics = tuple(metrics)
 
@@ -70,8 +74,8 @@ class RewardStudy(SpeakerStudy):
 
         Args:
             row: String, key of `rows`, or one of `pretrained`.
-            **point: Settings of this point that are not the study's, such as
-                `rate`, the learning rate of the speaker.
+            **point: Settings of this point that are not the study's: `alpha`,
+                and `rate`, the learning rate of the speaker.
 
         Returns:
             Dict of scores.
@@ -113,17 +117,11 @@ class RewardStudy(SpeakerStudy):
         """`tfcap.data.CaptionBatches` to learn for a reward from."""
         return self.batches(batch_size=self.settings.reward_batch_size)
 
-    def plan(self, row, **point):
-        """What a row is given, and the `Plan` that it makes.
-
-        Args:
-            row: String, key of `rows`.
-            **point: As in `result()`.
-
-        Returns:
-            Object with `speaker`, a fresh one, and a `Plan`.
-        """
-        raise NotImplementedError
+    def plan(self, row, alpha=None, rate=None):
+        """What a row is given, and the `Plan` that it makes of it."""
+        alpha = self.settings.alpha if alpha is None else alpha
+        task = self.task(self, self.starting_speaker(), alpha)
+        return task, self.rows[row](task)
 
     def player(self, network, objective, rate):
         """Somebody who learns, at a rate that rises at first."""

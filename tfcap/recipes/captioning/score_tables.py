@@ -75,6 +75,13 @@ def score_table(
     return TradeoffTable(name, title, head, rows, [], best)
 
 
+def point_label(key):
+    """A row of `by_row(records, ("alpha", "rate"))`, in words."""
+    row, alpha, rate = key
+    alpha = "" if alpha is None else f", alpha {alpha:g}"
+    return f"{row}{alpha}" + ("" if rate is None else f", rate {rate:g}")
+
+
 def difference_table(runs, claims):
     """By how much one row is above another, seed by seed.
 

@@ -22,6 +22,8 @@ class SpeakerStudy(Study):
         split: String, `"test"` or `"validation"`: what is evaluated. Defaults
             to `"test"`.
         verbose: 1 for progress bars, 0 for silence.
+        about: Dict of what else is the study's own, of which JSON can hold
+            the values. Defaults to `None`.
 
     Attributes:
         phases: Dict of functions of the study that pretrain, by the name
@@ -35,12 +37,21 @@ class SpeakerStudy(Study):
     phases = {"speaker_mle": speaker_alone}
 
     def __init__(
-        self, data, settings, directory, seed=0, split="test", verbose=1
+        self,
+        data,
+        settings,
+        directory,
+        seed=0,
+        split="test",
+        verbose=1,
+        about=None,
     ):
         about = {
             "settings": asdict(settings),
             "seed": seed,
             "data": [data.name, len(data.train), len(data.test)],
+            **({} if split == "test" else {"split": split}),
+            **(about or {}),
         }
         super().__init__(directory, about, seed, verbose)
         self.data = data

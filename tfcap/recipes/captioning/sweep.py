@@ -5,7 +5,8 @@
 
 Each point is appended to OUT/points.jsonl when it is done. The same command
 does what is missing, and several processes may run it at once. Exit status:
-0; 1 if a point failed; 130 after Ctrl-C.
+0; 1 if a point failed;
+2 if an option or the data are not as they should be; 130 after Ctrl-C.
 """
 
 import sys

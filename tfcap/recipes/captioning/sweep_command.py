@@ -25,7 +25,13 @@ def sweep_parser(prog, description, settings):
     parser = argparse.ArgumentParser(prog=prog, description=description)
     add = parser.add_argument
     add("out", help="folder of the sweep")
-    add("--data", choices=[*WORLDS, "flickr8k", "published"], default="world")
+    add(
+        "--data",
+        choices=[*WORLDS, "flickr8k", "published"],
+        default="world",
+        help="drawn images or clips, or files in --root with the settings for "
+        "Flickr8k or the published ones",
+    )
     add("--root", help="folder of the data, or of built worlds")
     add("--settings", choices=settings, help="default: those of the data")
     add("--seeds", type=list_of(int), default=[0])
@@ -55,10 +61,12 @@ def run_sweep(options, settings, open_sweep):
     load = WORLDS.get(options.data, caption_files)
     told = 2 if options.progress else 1
     try:
+        if options.data not in WORLDS and options.root is None:
+            raise ValueError(f"--data {options.data} needs --root, a folder.")
         data = load(chosen, options.root)
         sweep = open_sweep(data, chosen, verbose=told, metrics=options.metrics)
         return sweep.work()
-    except ValueError as error:
+    except (OSError, ValueError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:

@@ -9,20 +9,27 @@ from tfcap.recipes.distinctive.study import ROWS
 from tfcap.recipes.distinctive.study import DistinctiveStudy
 from tfcap.training import SpeakerReport
 
+#: Rows that weigh similarity against no discriminator.
+WITHOUT_ALPHA = ("scst_grammar",)
 
-def distinctive_grid(rows, seeds=(0,), alphas=()):
+
+def distinctive_grid(rows, seeds=(0,), alphas=(), rates=()):
     """The grid of a sweep, seed by seed.
 
     Args:
         rows: Iterable of strings, keys of `ROWS`, or `"tf"`.
         seeds: Iterable of integers.
-        alphas: Iterable of floats, weights of similarity. Defaults to that of
-            the settings.
+        alphas: Iterable of floats, weights of similarity, for rows that know
+            one. Defaults to that of the settings.
+        rates: Iterable of floats, learning rates of rows that are trained for
+            a reward. Defaults to that of the settings.
 
     Returns:
         List of dicts, as `tfcap.training.Sweep` takes.
     """
-    return row_grid(DistinctiveStudy, rows, seeds, alpha=(alphas, ROWS))
+    movable = [row for row in ROWS if row not in WITHOUT_ALPHA]
+    axes = {"alpha": (alphas, movable), "rate": (rates, ROWS)}
+    return row_grid(DistinctiveStudy, rows, seeds, **axes)
 
 
 def distinctive_sweep(directory, data, settings, grid, verbose=1, **options):
@@ -46,21 +53,22 @@ def distinctive_sweep(directory, data, settings, grid, verbose=1, **options):
     return row_sweep(DistinctiveStudy, *about, **options)
 
 
-def distinctive_reports(directory, rows, seed=0):
+def distinctive_reports(directory, rows, seed=0, **point):
     """The captions that a sweep keeps, with the ranks of their images.
 
     Args:
         directory: String or path of the sweep.
-        rows: Iterable of strings, rows that are done.
+        rows: Iterable of strings; those that are not done are left out.
         seed: Integer. Defaults to `0`.
+        **point: `alpha` and `rate`, where they are not those of the settings.
 
     Returns:
         Dict of `tfcap.training.SpeakerReport` by row.
     """
     folder = os.path.join(str(directory), f"seed_{seed}")
-    return {
-        row: SpeakerReport.load(
-            os.path.join(folder, row_name(row), "captions.json")
-        )
+    paths = {
+        row: os.path.join(folder, row_name(row, **point), "captions.json")
         for row in rows
     }
+    there = {row: path for row, path in paths.items() if os.path.exists(path)}
+    return {row: SpeakerReport.load(path) for row, path in there.items()}

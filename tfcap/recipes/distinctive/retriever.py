@@ -48,13 +48,13 @@ def main(arguments=None):
         retriever = train_retriever(
             data, settings, options.out, options.seed, int(not options.quiet)
         )
-    except ValueError as error:
+        report = evaluate_retriever(retriever, data)
+    except (OSError, ValueError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
         print("\nStopped. The same command goes on.")
         return 130
-    report = evaluate_retriever(retriever, data)
     path = os.path.join(options.out, "retriever", "result.json")
     write_json(path, report.result())
     print(report)

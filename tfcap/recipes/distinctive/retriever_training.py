@@ -98,7 +98,9 @@ def train_retriever(data, settings, directory, seed=0, verbose=1):
     return study.once("retriever", train)["retriever"]
 
 
-def evaluate_retriever(retriever, data, split="test", batch_size=250):
+def evaluate_retriever(
+    retriever, data, split="test", batch_size=250, features=None
+):
     """How well a retriever finds images by human captions, and these by them.
 
     Args:
@@ -107,18 +109,27 @@ def evaluate_retriever(retriever, data, split="test", batch_size=250):
         data: `tfcap.recipes.captioning.CaptionData`.
         split: String. Defaults to `"test"`.
         batch_size: Integer. Defaults to `250`.
+        features: What a retriever with an `image_key` sees of the images, as
+            the `retriever_features` of `tfcap.data.CaptionBatches`. Defaults
+            to `None`.
 
     Returns:
         `tfcap.metrics.RetrievalReport` of all images of the split and all of
         their captions.
     """
     captions = getattr(data, split)
-    batches = CaptionBatches(captions, getattr(data, f"{split}_features"), 1)
+    batches = CaptionBatches(
+        captions,
+        getattr(data, f"{split}_features"),
+        batch_size=1,
+        retriever_features=features,
+    )
+    key = getattr(retriever, "image_key", "image")
     images, texts, owners = [], [], []
     for inputs, rows in batches.evaluation(batch_size):
         human = inputs["references"]
         mask = sequence_mask(human, captions.vocabulary.eos)
-        images.append(retriever.embed_images(inputs["image"], training=False))
+        images.append(retriever.embed_images(inputs[key], training=False))
         heard = np.asarray(retriever.embed_texts(human, mask, training=False))
         there = np.asarray(mask).any(-1)
         texts.append(heard[there])

@@ -28,7 +28,7 @@ def wtf_rl(task):
 
 
 def rl_unidirectional(task):
-    """As `rl`, among other captions of the image alone."""
+    """As `rl`, among other captions alone, not images."""
     reward, discriminator = _contrastive(task, directions=("text",))
     return task.beside(_said(task, reward), discriminator)
 

@@ -33,13 +33,13 @@ class DistinctiveSettings(RewardSettings):
         retriever: `RetrieverSettings`, of the one that rewards.
         unseen: `RetrieverSettings`, of the one that only judges in the end.
         discriminator_units: Tuple of integers, its hidden layers.
-        discriminator_epochs: Integer, passes over the images before the
-            speaker moves.
+        discriminator_epochs: Integer, passes over all human captions before
+            the speaker moves.
         discriminator_rate: Float.
         grammar_units: Integer, size of the classifier of `scst_grammar`.
         grammar_epochs: Integer, passes over all human captions.
         grammar_rate: Float.
-        grammar_similarity: Float, weight of similarity beside grammar.
+        grammar_similarity: Float, weight of CLIPScore beside grammar.
     """
 
     reward_epochs: int = 5

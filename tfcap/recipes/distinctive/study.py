@@ -25,30 +25,39 @@ class DistinctiveStudy(RewardStudy):
             one that is trained now, on the same data.
         unseen: Another one, that no row is trained for. Defaults to one that
             is trained now.
+        retriever_name: String, what tells these two from others. Must be
+            given with them: the folder is refused for others.
         retriever_features: Dict of what the retrievers see of the images, by
             split, where that is not what the speaker sees, see
             `tfcap.data.CaptionBatches`. Defaults to `None`.
         **options: As `tfcap.recipes.captioning.RewardStudy`.
     """
 
-    rows, pretrained = ROWS, ("tf",)
+    rows, pretrained, task = ROWS, ("tf",), Task
 
     def __init__(
         self,
         *args,
         retriever=None,
         unseen=None,
+        retriever_name=None,
         retriever_features=None,
         **options,
     ):
-        super().__init__(*args, **options)
+        given = {"retriever": retriever, "unseen": unseen}
+        if retriever_name is None and any(
+            x is not None for x in given.values()
+        ):
+            raise ValueError(
+                "`retriever_name` must be given with a retriever of your own. "
+                "Received: retriever_name=None. What is kept in the folder is "
+                "of that one alone: call it by what it is, such as "
+                "'clip_vit_b_32'."
+            )
+        about = {"retriever": retriever_name} if retriever_name else None
+        super().__init__(*args, about=about, **options)
         self.retriever_features = retriever_features or {}
-        self._retrievers = {"retriever": retriever, "unseen": unseen}
-
-    def plan(self, row, alpha=None, rate=None):
-        alpha = self.settings.alpha if alpha is None else alpha
-        task = Task(self, self.starting_speaker(), alpha)
-        return task, ROWS[row](task)
+        self._retrievers = given
 
     def retriever(self, name="retriever"):
         """A retriever, trained now if it was not.

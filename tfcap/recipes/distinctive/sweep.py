@@ -5,7 +5,8 @@
 
 Each row is appended to OUT/points.jsonl when it is done. The same command
 does what is missing, and several processes may run it at once. Exit status:
-0; 1 if a row failed; 130 after Ctrl-C.
+0; 1 if a row failed;
+2 if an option or the data are not as they should be; 130 after Ctrl-C.
 """
 
 import sys
@@ -31,7 +32,9 @@ def main(arguments=None):
     options = _parser().parse_args(arguments)
 
     def open_sweep(data, settings, **told):
-        grid = distinctive_grid(options.rows, options.seeds, options.alphas)
+        grid = distinctive_grid(
+            options.rows, options.seeds, options.alphas, options.rates
+        )
         return distinctive_sweep(options.out, data, settings, grid, **told)
 
     return run_sweep(options, SETTINGS, open_sweep)
@@ -46,6 +49,7 @@ def _parser():
     add = parser.add_argument
     add("--rows", type=list_of(str), default=["tf", "wtf", "wtf_rl", "rl"])
     add("--alphas", type=list_of(float), default=[])
+    add("--rates", type=list_of(float), default=[])
     return parser
 
 

@@ -8,6 +8,7 @@ prints, over seeds, means and 95 % intervals; and paired differences.
 from tfcap.recipes.captioning.score_tables import by_row
 from tfcap.recipes.captioning.score_tables import difference_table
 from tfcap.recipes.captioning.score_tables import found_on
+from tfcap.recipes.captioning.score_tables import point_label
 from tfcap.recipes.captioning.score_tables import score_table
 from tfcap.recipes.captioning.score_tables import tables_main
 from tfcap.recipes.distinctive.rows import ROWS
@@ -47,8 +48,8 @@ def distinctive_tables(records, data):
         rewards and under one that training never saw; writing; and paired
         differences.
     """
-    runs = by_row(records, ("alpha",), ("tf", *ROWS))
-    plain = {key: found for key, found in runs.items() if key[1] is None}
+    runs = by_row(records, ("alpha", "rate"), ("tf", *ROWS))
+    plain = {k: v for k, v in runs.items() if k[1:] == (None, None)}
     kinds = {
         "": "the image by its caption",
         "image_to_text_": "the caption by its image",
@@ -56,17 +57,14 @@ def distinctive_tables(records, data):
         "unseen_image_to_text_": "the caption by its image, unseen retriever",
     }
     tables = [
-        score_table("Table 1", title, runs, _RECALL, prefix, _name)
+        score_table("Table 1", title, runs, _RECALL, prefix, point_label)
         for prefix, title in kinds.items()
     ]
-    writing = score_table("Table 1", "writing", runs, _WRITING, label=_name)
+    writing = score_table(
+        "Table 1", "writing", runs, _WRITING, label=point_label
+    )
     tables += [writing, difference_table(plain, _CLAIMS)]
     return found_on(tables, data)
-
-
-def _name(key):
-    row, alpha = key
-    return row if alpha is None else f"{row}, alpha {alpha:g}"
 
 
 def main(argv=None):

@@ -79,7 +79,7 @@ class Task:
         )
 
     def similarity(self):
-        """Cosine of a caption and its image."""
+        """Cosine of a caption and its image, 0 where it is negative."""
         return CLIPScore(self.retriever, weight=1.0, image=self.image)
 
     def judged(self, similarity, discriminator):
@@ -99,8 +99,9 @@ class Task:
             settings.grammar_units,
             settings.grammar_units,
         )
-        similarity = settings.grammar_similarity * self.similarity()
-        return similarity + Grammar(classifier)
+        # CLIPScore as its authors scale it, 2.5 times the cosine.
+        score = CLIPScore(self.retriever, image=self.image)
+        return settings.grammar_similarity * score + Grammar(classifier)
 
     def beside(self, objective, discriminator):
         """The speaker, and the discriminator that goes with the times."""

@@ -74,7 +74,8 @@ def mixer(task, metric):
         return float(max(length - shorter, 0))
 
     anneal = Anneal(mixed.prefix, prefix, name="prefix")
-    return _beside(task, objective, baseline, [anneal])
+    # Its baseline has nothing to learn from before the prefix falls.
+    return _beside(task, objective, baseline, [anneal], fit_first=False)
 
 
 def _reinforced(task, metric, credit):
@@ -85,11 +86,11 @@ def _reinforced(task, metric, credit):
     return _beside(task, objective, baseline)
 
 
-def _beside(task, objective, baseline, callbacks=()):
+def _beside(task, objective, baseline, callbacks=(), fit_first=True):
     """The speaker, and the baseline that learns to expect what it gets."""
     rate = task.settings.baseline_rate
     partner = Partner(baseline.network, objective, rate)
-    return Plan(objective, {"baseline": partner}, callbacks)
+    return Plan(objective, {"baseline": partner}, callbacks, fit_first)
 
 
 def _baseline(task, decoder, units):

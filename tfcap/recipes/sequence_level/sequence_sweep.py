@@ -49,18 +49,23 @@ def sequence_sweep(directory, data, settings, grid, verbose=1, **options):
     return row_sweep(SequenceLevelStudy, *about, **options)
 
 
-def several_captions(directory, rows, seed=0, decoder="rs"):
+def several_captions(directory, rows, seed=0, decoder="rs", **point):
     """The several captions of every image that a sweep keeps.
 
     Args:
         directory: String or path of the sweep.
-        rows: Iterable of strings, rows that are done.
+        rows: Iterable of strings; those that are not done are left out.
         seed: Integer. Defaults to `0`.
         decoder: `"rs"`, random samples, or `"bs"`, beams. Defaults to `"rs"`.
+        **point: `alpha` and `rate`, where they are not those of the settings.
 
     Returns:
         Dict of lists of lists of strings by row.
     """
     folder = os.path.join(str(directory), f"seed_{seed}")
-    paths = {r: os.path.join(folder, row_name(r), "several.json") for r in rows}
-    return {row: read_json(path)[decoder] for row, path in paths.items()}
+    paths = {
+        row: os.path.join(folder, row_name(row, **point), "several.json")
+        for row in rows
+    }
+    there = {row: path for row, path in paths.items() if os.path.exists(path)}
+    return {row: read_json(path)[decoder] for row, path in there.items()}

@@ -34,7 +34,8 @@ class SequenceLevelSettings(RewardSettings):
             alone, before the speaker moves.
         mixer_delta: Integer, words that the prefix of MIXER gets shorter at
             a time.
-        mixer_last: Float, share of the epochs that has no prefix any more.
+        mixer_last: Float, share of the epochs that follows on the stages in
+            which the prefix falls. The last of these has none, either.
         mixer_weight: Float, of REINFORCE in MIXER; one minus that of the
             likelihood.
         diversity_samples: Integer, captions of an image that are drawn to
@@ -42,7 +43,6 @@ class SequenceLevelSettings(RewardSettings):
     """
 
     num_samples: int = 5
-    alpha: float = 0.75
     code_alpha: float = 0.25
     entropy_weight: float = 1e-2
     num_continuations: int = 3

@@ -35,16 +35,10 @@ class SequenceLevelStudy(RewardStudy):
             `SequenceLevelSettings`.
     """
 
-    rows, pretrained = ROWS, ("xe", "mle")
-
-    def plan(self, row, alpha=None, rate=None):
-        alpha = self.settings.alpha if alpha is None else alpha
-        task = Task(self, self.starting_speaker(), alpha)
-        return task, ROWS[row](task)
+    rows, pretrained, task = ROWS, ("xe", "mle"), Task
 
     def _prepared(self, row, plan, point):
-        # That of MIXER has nothing to learn from before its prefix falls.
-        if plan.partners and not plan.callbacks:
+        if plan.fit_first:
             network = plan.partners["baseline"].network
             network.set_weights(self._fitted_baseline(row, point))
         return plan.partners

@@ -10,6 +10,7 @@ from tfcap.recipes.captioning.score_tables import by_row
 from tfcap.recipes.captioning.score_tables import cell
 from tfcap.recipes.captioning.score_tables import difference_table
 from tfcap.recipes.captioning.score_tables import found_on
+from tfcap.recipes.captioning.score_tables import point_label
 from tfcap.recipes.captioning.score_tables import score_table
 from tfcap.recipes.captioning.score_tables import tables_main
 from tfcap.recipes.sequence_level.study import ROWS
@@ -85,7 +86,7 @@ def sequence_tables(records, data):
     plain = {k: v for k, v in usual.items() if k[1] is None}
 
     def table(name, title, found, columns, prefix=""):
-        return score_table(name, title, found, columns, prefix, _name)
+        return score_table(name, title, found, columns, prefix, point_label)
 
     tables = [
         table("SLE, Table 4, rs", "random samples", ours, _SEVERAL, "rs_"),
@@ -97,11 +98,6 @@ def sequence_tables(records, data):
         difference_table(plain, _CLAIMS),
     ]
     return found_on(tables, data)
-
-
-def _name(key):
-    row, alpha, _ = key
-    return row if alpha is None else f"{row}, alpha {alpha:g}"
 
 
 def _rates(runs):
