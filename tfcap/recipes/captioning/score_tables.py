@@ -82,12 +82,13 @@ def point_label(key):
     return f"{row}{alpha}" + ("" if rate is None else f", rate {rate:g}")
 
 
-def difference_table(runs, claims):
+def difference_table(runs, claims, title="paired by seed"):
     """By how much one row is above another, seed by seed.
 
     Args:
         runs: What `by_row()` returns, of one key a method.
         claims: Dict of names of scores by pairs of methods.
+        title: String. Defaults to `"paired by seed"`.
 
     Returns:
         `TradeoffTable`, or `None` where no pair is there.
@@ -108,7 +109,7 @@ def difference_table(runs, claims):
     head = ["", "score", "difference", "seeds"]
     if not rows:
         return None
-    return TradeoffTable("Differences", "paired by seed", head, rows, [])
+    return TradeoffTable("Differences", title, head, rows, [])
 
 
 def cell(values, sign=""):

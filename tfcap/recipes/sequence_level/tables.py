@@ -5,6 +5,8 @@
 prints, over seeds, means and 95 % intervals; and paired differences.
 """
 
+import functools
+
 from tensorboard_plugin_tfcap.tradeoff.table import TradeoffTable
 from tfcap.recipes.captioning.score_tables import by_row
 from tfcap.recipes.captioning.score_tables import cell
@@ -82,8 +84,7 @@ def sequence_tables(records, data):
     runs = by_row(records, ("alpha", "rate"), order)
     usual = {key: found for key, found in runs.items() if key[2] is None}
     ours = {k: v for k, v in usual.items() if k[0] in _EXPLORATION}
-    others = {k: v for k, v in usual.items() if k[0] not in _EXPLORATION}
-    plain = {k: v for k, v in usual.items() if k[1] is None}
+    others = {k: v for k, v in runs.items() if k[0] not in _EXPLORATION}
 
     def table(name, title, found, columns, prefix=""):
         return score_table(name, title, found, columns, prefix, point_label)
@@ -95,14 +96,30 @@ def sequence_tables(records, data):
         table("SPIDEr", "greedy captions", others, _METRICS | _DRIFT),
         table("Clips", "greedy captions", usual, _TRUTH),
         _rates(runs),
-        difference_table(plain, _CLAIMS),
+        *map(functools.partial(_differences, runs), [None, *_rates_of(runs)]),
     ]
     return found_on(tables, data)
 
 
+def _rates_of(runs):
+    return sorted({rate for _, _, rate in runs if rate is not None})
+
+
+def _differences(runs, rate):
+    """Differences of rows at one learning rate."""
+    found = {
+        key: by_seed
+        for key, by_seed in runs.items()
+        if key[1] is None
+        and (key[2] == rate or key[0] in SequenceLevelStudy.pretrained)
+    }
+    title = "paired by seed" + ("" if rate is None else f", rate {rate:g}")
+    return difference_table(found, _CLAIMS, title)
+
+
 def _rates(runs):
     """CIDEr-D by learning rate, and how far apart the extremes are."""
-    rates = sorted({rate for _, _, rate in runs if rate is not None})
+    rates = _rates_of(runs)
     tried = sorted({row for row, _, rate in runs if rate is not None})
     if not rates:
         return None
