@@ -43,6 +43,11 @@ class Rollout(NamedTuple):
         """What a listener reads: `words` where there are any, else `tokens`."""
         return self.tokens if self.words is None else self.words
 
+    @property
+    def said(self):
+        """Which samples have words, a boolean tensor of shape `(B, S)`."""
+        return ops.any(self.mask > 0, axis=-1)
+
     def stop_gradient(self):
         """The same rollout, through which no gradient passes."""
 

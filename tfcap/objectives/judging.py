@@ -10,6 +10,7 @@ from tfcap.ops import rows_across_replicas
 from tfcap.rewards.embeddings import embedded_images
 from tfcap.rewards.embeddings import embedded_texts
 from tfcap.rewards.embeddings import entry
+from tfcap.rewards.embeddings import image_key
 from tfcap.rewards.match_probability import check_evaluator
 
 
@@ -69,7 +70,7 @@ class Judging(Estimator):
         generated=1.0,
         mismatched=1.0,
         retriever=None,
-        image="image",
+        image=None,
         name="judging",
     ):
         check_evaluator(evaluator, retriever)
@@ -86,7 +87,9 @@ class Judging(Estimator):
         self.generated = generated
         self.mismatched = mismatched
         self.retriever = retriever
-        self.image = image
+        self.image = image_key(
+            evaluator if retriever is None else retriever, image
+        )
 
     def parts(self):
         channel = getattr(self.decoder, "channel", None)
