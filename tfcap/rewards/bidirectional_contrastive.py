@@ -36,10 +36,7 @@ class BidirectionalContrastive(Reward):
     texts are the rest of what is scored and what `texts` say, of all images
     of the batch, the caption's own included: where the greedy caption is
     among them, a caption must beat it. Other images are those of the batch
-    and their neighbors. They are counted, not compared: a caption that is also
-    the greedy one has itself for a rival and gets at most 0 among texts, as a
-    greedy baseline would give it, and a rival that comes `k` times weighs up
-    to `temperature * log(k)` more.
+    and their neighbors.
 
     `ScoreFunction(reward, GroundTruth())` is reward-weighted teacher forcing.
     Where most rewards are negative, words are mostly unlearned; a constant
@@ -98,8 +95,7 @@ class BidirectionalContrastive(Reward):
     - Chaffin et al., Distinctive Image Captioning: Leveraging Ground Truth
       Captions in CLIP Guided Reinforcement Learning, 2024, section 3.4. The
       paper sums both directions, the released code takes their mean. There,
-      a neighbor that is an image of the batch is that image's own rival. The
-      paper writes sets of rivals; here as in the code, equal ones all count.
+      a neighbor that is an image of the batch is that image's own rival.
     """
 
     def __init__(
