@@ -49,13 +49,16 @@ class Rollout(NamedTuple):
         return ops.any(self.mask > 0, axis=-1)
 
     def stop_gradient(self):
-        """The same rollout, through which no gradient passes."""
+        """The same rollout, through which no gradient passes.
+
+        Discrete words are then their tokens, and need no vectors.
+        """
 
         def stop(tensor):
             return None if tensor is None else ops.stop_gradient(tensor)
 
         return self._replace(
-            words=stop(self.words),
+            words=None if self.discrete else stop(self.words),
             log_probs=stop(self.log_probs),
             scores=stop(self.scores),
         )

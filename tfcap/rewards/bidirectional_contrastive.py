@@ -95,7 +95,10 @@ class BidirectionalContrastive(Reward):
     - Chaffin et al., Distinctive Image Captioning: Leveraging Ground Truth
       Captions in CLIP Guided Reinforcement Learning, 2024, section 3.4. The
       paper sums both directions, the released code takes their mean. There,
-      a neighbor that is an image of the batch is that image's own rival.
+      a neighbor that is an image of the batch is that image's own rival. The
+      paper's rivals are sets. Here, as in the code, all that is there counts:
+      a greedy caption that reads like the one scored is its rival, and n equal
+      rivals lower the reward by at most `temperature * log(n)` a direction.
     """
 
     def __init__(
@@ -135,6 +138,7 @@ class BidirectionalContrastive(Reward):
         self.learning = learning
         self.name = name
         self.differentiable = is_differentiable(retriever)
+        self.compares_samples = "text" in self.directions
         self.terms = tuple(NAMES[key] for key in self.directions)
 
     def call(self, rollout, episode):
