@@ -258,6 +258,7 @@ def test_two_replicas_share_the_batch_and_lose_nothing():
         ({"neighbors": np.zeros((9, 2), int)}, r"integers of shape \(11, K\)"),
         ({"neighbors": np.full((11, 2), 11)}, "rows of the 11 images"),
         ({"neighbors": np.zeros((11, 2))}, "type float64"),
+        ({"neighbors": np.zeros((11, 0), int)}, r"K at least 1.*\(11, 0\)"),
         ({"kept_neighbors": (0,)}, r"neighbors of shape \(0,\)"),
         (
             {"neighbors": np.zeros((11, 2), int), "kept_neighbors": (3, 4)},

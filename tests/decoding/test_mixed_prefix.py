@@ -125,3 +125,26 @@ def test_states_are_kept_for_who_asks():
         states = episode(speaker).rollout(mixed).states
         assert (states is not None) == keep
     assert states.shape == (2, 2, 3, 1)
+
+
+def test_what_is_suppressed_may_be_given_and_is_not_drawn():
+    speaker = tiny.TableSpeaker(1)
+    plain, mixed = (
+        episode(speaker, 100).rollout(MixedPrefix(2, 4, 0, suppress=unsaid))
+        for unsaid in ((), (4,))
+    )
+    own = np.array(mixed.tokens)[np.array(mixed.given) == 0]
+    assert set(own) <= {0, 2, 3} and 4 in np.array(plain.tokens)[..., 2:]
+    # Given words keep their probability, drawn ones are of what is left.
+    scores, given = np.array(mixed.log_probs), np.array(mixed.given) > 0
+    assert 4 in np.array(mixed.tokens)[given]
+    np.testing.assert_array_equal(
+        scores[given], np.array(plain.log_probs)[given]
+    )
+    last = np.array(mixed.tokens)[0::2, 0, 1:3]
+    logits = np.array(speaker.table)[last[:, 0]][:, [2, 3]]
+    chances = logits - np.log(np.exp(logits).sum(-1, keepdims=True))
+    wanted = np.where(last[:, 1] == 2, chances[:, 0], chances[:, 1])
+    np.testing.assert_allclose(scores[0::2, 0, 2], wanted, rtol=1e-4)
+    with pytest.raises(ValueError, match="`suppress` must be a tuple"):
+        MixedPrefix(2, suppress=4)

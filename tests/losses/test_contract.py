@@ -88,6 +88,15 @@ def test_half_precision_scores_are_close(name, dtype):
     np.testing.assert_allclose(half, loss(labels, scores), rtol=0.05)
 
 
+@pytest.mark.parametrize(
+    "name", ["bidirectional_contrastive", "hinge_retrieval", "n_pair"]
+)
+def test_computes_in_its_dtype(name):
+    loss, labels, scores = CASES[name]
+    wide = type(loss).from_config({**loss.get_config(), "dtype": "float64"})
+    assert wide(labels, scores).dtype == "float64"
+
+
 @pytest.mark.parametrize("name", CASES)
 def test_compiled_models_save_and_load(name, tmp_path):
     loss, labels, scores = CASES[name]

@@ -112,6 +112,19 @@ def test_training_by_compile_and_fit_finds_images():
     assert recall(network, toy(seed=1)) > max(before, 0.2)
 
 
+def test_a_seed_settles_what_drops_out():
+    weights = small(block_dropout=0.5)
+    weights(BATCH)
+    found = []
+    for seed in (3, 3, 4):
+        network = small(block_dropout=0.5, seed=seed)
+        network(BATCH)
+        network.set_weights(weights.get_weights())
+        found.append(network(BATCH, training=True).numpy())
+    np.testing.assert_array_equal(found[0], found[1])
+    assert (found[0] != found[2]).any()
+
+
 @pytest.mark.parametrize("policy", ["mixed_float16", "mixed_bfloat16"])
 def test_half_precision_stays_near(policy, encoder):
     network = small(dtype=policy)
@@ -135,6 +148,8 @@ def test_saved_and_loaded_it_says_the_same_to_the_bit(tmp_path):
 def test_unfit_arguments_are_named(encoder):
     with pytest.raises(ValueError, match="`heads`.*heads=3"):
         small(heads=3)
+    with pytest.raises(ValueError, match="`block_dropout`"):
+        small(block_dropout=-0.1)
     with pytest.raises(ValueError, match="`image_dropout`"):
         small(image_dropout=1.0)
     long = np.full((1, 1, 10), 5)

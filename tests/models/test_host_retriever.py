@@ -82,6 +82,8 @@ def test_what_was_said_lately_is_remembered_and_the_rest_forgotten():
     # More at once than there is room for.
     retriever.embed_texts(said, said > 0)
     assert len(retriever._cache) == 2
+    # Each alone, not as a part of its batch.
+    assert all(vector.base is None for vector in retriever._cache.values())
 
 
 def test_no_words_give_zeros_and_what_is_masked_does_not_count():

@@ -8,6 +8,7 @@ import numpy as np
 import tensorflow as tf
 
 from tests import speakers
+from tfcap.models.transformer_block import TransformerBlock
 from tfcap.objectives import TeacherForcing
 from tfcap.training import ObjectiveModel
 
@@ -23,12 +24,25 @@ def train(kind):
     return speaker.get_weights()
 
 
+def masks(strategy):
+    """Zeros of a transformer block's dropout on every replica."""
+    with strategy.scope():
+        block = TransformerBlock(8, 2, 16, dropout=0.5)
+        block.build((None, None, 8))
+    ones = tf.ones((1, 3, 8))
+    graph = tf.function(lambda: strategy.run(lambda: block.drop(ones, True)))
+    return [np.array(x) for x in strategy.experimental_local_results(graph())]
+
+
 if __name__ == "__main__":
     tf.config.set_logical_device_configuration(
         tf.config.list_physical_devices("CPU")[0],
         [tf.config.LogicalDeviceConfiguration()] * 2,
     )
     strategy = tf.distribute.MirroredStrategy(["CPU:0", "CPU:1"])
+    one, other = masks(strategy)
+    if (one == other).all():
+        raise SystemExit("transformer block: one mask for all replicas")
     for kind in ("show_tell_every_step", "up_down", "transformer"):
         keras.utils.set_random_seed(1)
         expected = train(kind)

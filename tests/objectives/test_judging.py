@@ -226,3 +226,16 @@ def test_what_cannot_judge_or_speak_is_refused():
     episode = Episode(speaker, {"rows": INPUTS["rows"]})
     with pytest.raises(ValueError, match="must hold 'image', which Judging"):
         Judging(evaluator, sample()).loss(episode)
+
+
+def test_captions_of_the_same_image_are_not_those_of_another():
+    speaker, evaluator = players()
+    same = np.array([7, 8, 7, -1, -1])
+    episode = Episode(speaker, {**INPUTS, "row": same})
+    objective = Judging(evaluator, sample(), 0.0, same="row")
+    _, logs = objective.values(episode)
+    theirs = chances(evaluator, HUMAN, HUMAN > 0)[..., 0]
+    apart = ~np.eye(5, dtype=bool)
+    apart[0, 2] = apart[2, 0] = False
+    wanted = (theirs * apart).sum(1) / apart.sum(1)
+    np.testing.assert_allclose(logs["mismatched"][:, 0], wanted, rtol=1e-4)

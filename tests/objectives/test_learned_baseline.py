@@ -187,6 +187,7 @@ def test_the_speaker_steps_as_if_the_baseline_did_not_learn():
     def stepped(weight, *names):
         speaker, samples = Mindful(2), decoder(4)
         baseline = learned(samples, (6,), weight=weight)
+        baseline.network.trainable = "baseline" in names
         objective = ScoreFunction(Worth(), samples, baseline)
         networks = {"speaker": speaker, "baseline": baseline.network}
         game = Game(
@@ -225,3 +226,26 @@ def test_a_state_of_another_size_is_refused():
     objective = ScoreFunction(Worth(), samples, LearnedBaseline(samples, 7))
     with pytest.raises(ValueError, match="state_units=7 for states of shape"):
         objective.loss(Episode(speaker, tiny.batch(2)))
+
+
+def test_an_estimator_with_another_decoder_is_refused():
+    with pytest.raises(ValueError, match="LearnedBaseline must be the estim"):
+        ScoreFunction(Worth(), decoder(), learned(decoder()))
+
+
+def test_its_loss_is_a_mean_over_words():
+    baseline = learned(decoder(), weight=2.0)
+    rewards, values = np.ones((1, 1)), np.array([[[0.0, -1.0, 9.0]]])
+    found = baseline.losses(rewards, values, np.array([[[1.0, 1.0, 0.0]]]))
+    np.testing.assert_allclose(found, [[2.0 * (1 + 4) / 2]])
+
+
+def test_in_a_game_somebody_must_train_it():
+    speaker, samples = Mindful(2), decoder(2)
+    baseline = learned(samples)
+    objective = ScoreFunction(Worth(), samples, baseline)
+    player = Player(speaker, objective, _sgd())
+    with pytest.raises(ValueError, match="`speaker`.*'learned_baseline'"):
+        Game(speaker, {"speaker": player})
+    baseline.network.trainable = False
+    Game(speaker, {"speaker": player})

@@ -56,3 +56,11 @@ def test_what_cannot_be_trained_so_is_refused():
         Listening(BLEU(4), GroundTruth())
     with pytest.raises(TypeError, match="`decoder` must be.*Received: decoder"):
         Listening(Retrieval(listener), "greedy")
+
+
+def test_a_reward_that_trains_nobody_is_refused():
+    _, listener = players()
+    still = Retrieval(listener, learning=False)
+    for reward in (still, Retrieval(listener) + still):
+        with pytest.raises(ValueError, match="Give it `learning=True`"):
+            Listening(reward, GroundTruth())

@@ -10,14 +10,19 @@ from tfcap.decoding import Greedy
 from tfcap.decoding import Rollout
 from tfcap.decoding import Sample
 from tfcap.layers import Categorical
+from tfcap.models import RetrievalListener
 from tfcap.objectives import DecoderBaseline
 from tfcap.objectives import Episode
 from tfcap.objectives import LeaveOneOutBaseline
 from tfcap.objectives import MonteCarlo
 from tfcap.objectives import PrefixBaseline
 from tfcap.objectives import ScoreFunction
+from tfcap.rewards import BidirectionalContrastive
 from tfcap.rewards import Constant
+from tfcap.rewards import KLPenalty
+from tfcap.rewards import PairwiseDiversity
 from tfcap.rewards import Reward
+from tfcap.rewards import Surprisal
 
 
 def sample(num_samples=1, length=3, seed=5):
@@ -271,13 +276,12 @@ def test_what_cannot_be_credited_is_refused():
     for name in ("num_continuations", "rollout_every", "max_rollouts"):
         with pytest.raises(ValueError, match=f"`{name}`.*Received: {name}=0"):
             MonteCarlo(**{name: 0})
-    speaker = tiny.TableSpeaker()
-    episode = Episode(speaker, tiny.batch(2))
-    objective = ScoreFunction(
-        Constant(), Greedy(max_length=2), credit=MonteCarlo()
-    )
+    episode = Episode(tiny.TableSpeaker(), tiny.batch(2))
     with pytest.raises(TypeError, match="speak on.*decoder=Greedy"):
-        objective.loss(episode)
+        ScoreFunction(Constant(), Greedy(max_length=2), credit=MonteCarlo())
+    once = Sample(no_repeat_ngram=3)
+    with pytest.raises(ValueError, match="`no_repeat_ngram` must be 0"):
+        ScoreFunction(Constant(), once, credit=MonteCarlo())
 
     class Words(Reward):
         def call(self, rollout, episode):
@@ -286,3 +290,29 @@ def test_what_cannot_be_credited_is_refused():
     objective = ScoreFunction(Words(), sample(), credit=MonteCarlo())
     with pytest.raises(ValueError, match="one number a sequence"):
         objective.loss(episode)
+
+
+def contrast(**options):
+    return BidirectionalContrastive(
+        RetrievalListener(tiny.VOCABULARY, units=4), **options
+    )
+
+
+REFUSED = {
+    "diverse": (PairwiseDiversity, "compare samples"),
+    "contrast": (contrast, "compare samples"),
+    "surprisal": (Surprisal, "read log probabilities"),
+    "kl": (lambda: KLPenalty(tiny.TableSpeaker()), "read log probabilities"),
+}
+
+
+@pytest.mark.parametrize("reward", REFUSED)
+def test_rewards_of_more_than_a_sentence_are_refused(reward):
+    make, what = REFUSED[reward]
+    for refused in (make(), Constant() + 0.1 * make()):
+        ScoreFunction(refused, sample(2))
+        with pytest.raises(ValueError, match=f"must not {what}"):
+            ScoreFunction(refused, sample(2), credit=MonteCarlo())
+    ScoreFunction(
+        contrast(directions=("image",)), sample(), credit=MonteCarlo()
+    )

@@ -6,8 +6,10 @@ from tfcap.decoding import GroundTruth
 from tfcap.decoding import Sample
 from tfcap.objectives import DecoderBaseline
 from tfcap.objectives import Episode
+from tfcap.objectives import LeaveOneOutBaseline
 from tfcap.objectives import MonteCarlo
 from tfcap.objectives import PrefixBaseline
+from tfcap.objectives import RunningMeanBaseline
 from tfcap.objectives import ScoreFunction
 from tfcap.rewards import Constant
 
@@ -56,3 +58,23 @@ def test_it_must_know_which_beginnings_are_skipped():
     for baseline in (PrefixBaseline(), PrefixBaseline(credit=others)):
         with pytest.raises(ValueError, match="`credit` of PrefixBaseline"):
             estimator(baseline, some)
+
+
+def test_the_baseline_of_the_first_word_may_hold_layers():
+    first = RunningMeanBaseline(momentum=0.5)
+    baseline = PrefixBaseline(first)
+    assert baseline.layers == first.layers
+    objective = ScoreFunction(
+        Constant(7.0), Sample(max_length=3), baseline, credit=MonteCarlo(1)
+    )
+    assert first.mean in objective.layers()
+    episode = Episode(tiny.TableSpeaker(), tiny.batch(2), training=True)
+    objective.loss(episode)
+    found = baseline(np.zeros((2, 3, 2), "float32"), episode)
+    np.testing.assert_array_equal(found, [[[7, 0]] * 3] * 2)
+
+
+def test_a_baseline_of_every_word_is_not_of_the_first():
+    baseline = PrefixBaseline(LeaveOneOutBaseline())
+    with pytest.raises(ValueError, match="`first` must.*LeaveOneOutBaseline"):
+        baseline(np.zeros((2, 3, 4), "float32"), None)

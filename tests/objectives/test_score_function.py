@@ -144,3 +144,56 @@ def test_one_sample_has_no_deviation():
     objective = ScoreFunction(Worth(), decoder(1), standardize=True)
     with pytest.raises(ValueError, match="`standardize` needs at least 2"):
         objective.loss(Episode(tiny.TableSpeaker(), tiny.batch(2)))
+
+
+def test_rows_of_equal_rewards_teach_nothing_when_standardized():
+    class Level(Reward):
+        """The samples of one row are worth the same, up to float error."""
+
+        def call(self, rollout, episode):
+            return np.array([[3.0, 3.0 + 1e-6], [1.0, 2.0]], "float32")
+
+    speaker, samples = tiny.TableSpeaker(2), decoder(2)
+    episode = Episode(speaker, tiny.batch(2))
+    for baseline in (None, lambda rewards, _: 0.5 * rewards[:, :1]):
+        objective = ScoreFunction(Level(), samples, baseline, standardize=True)
+        losses, _ = objective.values(episode)
+        np.testing.assert_array_equal(losses[0], [0, 0])
+        assert np.abs(losses[1]).min() > 0.1
+
+
+def test_standardized_word_by_word_each_row_has_its_own_deviation():
+    spreads = np.array([[1.0, 3.0], [10.0, 30.0]], "float32")
+
+    class Given(Reward):
+        def call(self, rollout, episode):
+            return spreads
+
+    speaker, samples = tiny.TableSpeaker(2), decoder(2)
+    episode = Episode(speaker, tiny.batch(2))
+
+    def losses(baseline):
+        objective = ScoreFunction(Given(), samples, baseline, standardize=True)
+        return objective.values(episode)[0]
+
+    def word_by_word(rewards, episode):
+        return ops.zeros_like(episode.rollout(samples).mask)
+
+    np.testing.assert_allclose(losses(word_by_word), losses(None), rtol=1e-6)
+
+
+def test_a_reward_is_given_ids_where_words_are_discrete():
+    seen = []
+
+    class Heard(Worth):
+        def call(self, rollout, episode):
+            seen.append(rollout)
+            return super().call(rollout, episode)
+
+    samples, reward = decoder(2), Heard()
+    baseline = DecoderBaseline(reward, Greedy(max_length=2))
+    episode = Episode(tiny.TableSpeaker(), tiny.batch(2))
+    ScoreFunction(reward, samples, baseline).loss(episode)
+    assert len(seen) == 2
+    assert all(rollout.heard is rollout.tokens for rollout in seen)
+    assert episode.rollout(samples).words is not None

@@ -27,10 +27,18 @@ def test_a_graph_gets_what_eager_code_gets():
     np.testing.assert_array_equal(graph(TOKENS), wanted)
 
 
-def test_a_wrong_shape_does_not_leave_the_graph():
-    graph = tf.function(lambda x: call_on_host(lengths, (x,), (2, 3)))
+@pytest.mark.parametrize("wrap", [lambda x: x, tf.function])
+def test_a_wrong_shape_does_not_come_back(wrap):
+    call = wrap(lambda x: call_on_host(lengths, (x,), (2, 3)))
     with pytest.raises(tf.errors.InvalidArgumentError, match="Shape"):
-        graph(tf.constant(TOKENS))
+        call(tf.constant(TOKENS))
+
+
+@pytest.mark.parametrize("wrap", [lambda x: x, tf.function])
+def test_numbers_of_any_kind_come_back_as_float32(wrap):
+    call = wrap(lambda x: call_on_host(lambda y: [1, 2.5], (x,), (2,)))
+    found = call(tf.constant(TOKENS))
+    assert found.dtype == "float32" and found.numpy().tolist() == [1, 2.5]
 
 
 def test_captions_are_decoded_up_to_where_there_are_no_words():

@@ -48,7 +48,7 @@ def check_score():
     ).each
     rollout, reward = (
         captions.rollout(BATCH.tokens),
-        BCMR(table, captions.VOCABULARY, **PLAIN),
+        BCMR(table, captions.VOCABULARY, timeout=60.0, **PLAIN),
     )
     found, terms = reward.measure(rollout, episode())
     np.testing.assert_allclose(np.ravel(found), wanted, rtol=1e-5, atol=1e-6)

@@ -94,6 +94,29 @@ def test_embeddings_of_images_may_be_part_of_the_batch():
     np.testing.assert_allclose(found, wanted, rtol=1e-5, atol=1e-6)
 
 
+def test_embeddings_of_another_space_are_refused_by_name():
+    speaker, listener = players()
+    for key in ("image", "near"):
+        ready = look(listener, key).reshape(*INPUTS[key].shape[:-2], -1)[
+            ..., 1:
+        ]
+        episode = Episode(speaker, {**INPUTS, key: ready})
+        reward = BidirectionalContrastive(listener, **NEAR)
+        with pytest.raises(ValueError, match=rf"inputs\['{key}'\].*6 .* 5\."):
+            reward(episode.references, episode)
+
+
+def test_what_the_greedy_caption_says_too_gets_at_most_nothing():
+    speaker, listener = players()
+    episode = Episode(speaker, INPUTS)
+    said = episode.rollout(GREEDY).stop_gradient()
+    reward = BidirectionalContrastive(
+        listener, (GREEDY, TRUTH), directions=("text",)
+    )
+    twin = said._replace(tokens=said.tokens + 0)
+    assert (np.array(reward(twin, episode)) <= 1e-6).all()
+
+
 def test_a_retriever_of_tokens_is_given_tokens():
     speaker, listener = players()
 

@@ -33,7 +33,8 @@ def test_the_end_token_may_be_left_out():
 
 def test_several_orders_are_weighted_and_added_up():
     orders = [score(BLEU(k, jit_compile=False)) for k in (1, 2, 3)]
-    reward = BLEU(3, order_weights=(0.5, 0.0, 2.0), jit_compile=False)
+    weights = np.array([0.5, 0.0, 2.0])
+    reward = BLEU(3, order_weights=weights, jit_compile=False)
     wanted = 0.5 * orders[0] + 2.0 * orders[2]
     np.testing.assert_allclose(score(reward), wanted, rtol=1e-5)
     assert reward.name == "bleu"

@@ -1,11 +1,17 @@
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
 from tests.rewards.test_retrieval import INPUTS
 from tests.rewards.test_retrieval import players
 from tests.rewards.test_retrieval import soft
+from tfcap.models import PairDiscriminator
 from tfcap.objectives import Episode
+from tfcap.objectives import Judging
+from tfcap.rewards import BidirectionalContrastive
 from tfcap.rewards import CLIPScore
+from tfcap.rewards import MatchProbability
 
 
 def test_is_the_score_of_every_sample_and_its_image():
@@ -27,10 +33,36 @@ def test_is_the_score_of_every_sample_and_its_image():
         np.testing.assert_allclose(reward(said, each), wanted, atol=1e-5)
 
 
+def test_images_are_those_that_the_retriever_asks_for():
+    speaker, listener = players()
+    listener.image_key = "own"
+    inputs = {**INPUTS, "own": INPUTS["image"], "image": INPUTS["more"]}
+    episode = Episode(speaker, inputs)
+    for reward in (CLIPScore, BidirectionalContrastive):
+        found = reward(listener)(episode.references, episode)
+        wanted = reward(listener, image="own")(episode.references, episode)
+        np.testing.assert_array_equal(found, wanted)
+        assert found.shape == (5, 1)
+    evaluator = PairDiscriminator(units=(4,))
+    assert MatchProbability(evaluator, listener).image == "own"
+    judging = Judging(evaluator, soft(), retriever=listener)
+    assert judging.image == "own"
+
+
+def test_embeddings_of_another_space_are_refused_by_name():
+    speaker, listener = players()
+    episode = Episode(speaker, {**INPUTS, "own": np.ones((5, 7), "float32")})
+    with pytest.raises(ValueError, match=r"inputs\['own'\].* 6 .* of 7\."):
+        CLIPScore(listener, image="own")(episode.references, episode)
+
+
 def test_what_is_missing_is_named():
     speaker, listener = players()
     with pytest.raises(TypeError, match="`retriever` must have the method"):
         CLIPScore(speaker)
     episode = Episode(speaker, INPUTS)
+    bare = SimpleNamespace(inputs=INPUTS["image"])
+    with pytest.raises(ValueError, match="'image', which.*Received: ndarray"):
+        CLIPScore(listener)(episode.references, bare)
     with pytest.raises(ValueError, match="'absent', which CLIPScore reads"):
         CLIPScore(listener, image="absent")(episode.references, episode)

@@ -135,6 +135,28 @@ def test_words_that_are_drawn_are_heard_as_their_tokens_are():
     )
 
 
+def test_a_listener_of_tokens_is_given_tokens():
+    speaker, listener = players()
+
+    class Reader:
+        differentiable = False
+        embed_images = staticmethod(listener.embed_images)
+
+        def embed_texts(self, words, mask, training=False):
+            assert words.shape == mask.shape
+            return listener.embed_texts(words, mask)
+
+    said = Sample(Categorical(seed=0), 2, max_length=3)
+    episode = Episode(speaker, INPUTS)
+    found, wanted = (
+        Retrieval(each)(episode.rollout(said), episode)
+        for each in (Reader(), listener)
+    )
+    np.testing.assert_allclose(found, wanted, atol=1e-6)
+    with pytest.raises(ValueError, match="Use ScoreFunction"):
+        Pathwise(Retrieval(Reader()), said)
+
+
 def test_serves_reinforce_with_the_human_words_as_a_baseline():
     speaker, listener = players()
     reward = Retrieval(listener, margin=1.0, learning=False)

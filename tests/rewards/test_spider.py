@@ -1,3 +1,5 @@
+import json
+
 import numpy as np
 import pytest
 
@@ -10,7 +12,7 @@ BATCH = captions.Batch()
 
 
 def test_it_is_twice_the_score_of_the_same_captions(
-    fake_java, fake_package, spice_models
+    fake_java, fake_package, spice_models, tmp_path
 ):
     fake_java(PROGRAM.replace("VERSION", "1.8.0_312"))
     table = captions.frequencies(count_eos=False)
@@ -21,7 +23,11 @@ def test_it_is_twice_the_score_of_the_same_captions(
         text.Scores(lengths.mean(), lengths),
     )
     reward = SPIDEr(
-        table, captions.VOCABULARY, spice_home=spice_models, jit_compile=False
+        table,
+        captions.VOCABULARY,
+        jit_compile=False,
+        home=spice_models,
+        heap="3G",
     )
     found, terms = reward.measure(
         captions.rollout(BATCH.tokens), captions.episode(BATCH.human)
@@ -30,6 +36,7 @@ def test_it_is_twice_the_score_of_the_same_captions(
         np.ravel(found), 2 * wanted.each, rtol=1e-5, atol=1e-6
     )
     assert [*terms] == ["cider_d", "spice"] and reward.name == "spider"
+    assert "-Xmx3G" in json.loads((tmp_path / "seen").read_text())[0]
 
 
 def test_without_spice_there_is_none():

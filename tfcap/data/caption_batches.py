@@ -143,8 +143,8 @@ class CaptionBatches:
 
         Returns:
             `tf.data.Dataset` of pairs: the dict of inputs, with the first S
-            captions of each image and without distractors, and the images'
-            row numbers `(B,)`.
+            captions of each image, without distractors and neighbors, and the
+            images' row numbers `(B,)`.
         """
         size = batch_size or self.batch_size
         return row_pipeline(self.inputs, len(self.captions), size)
@@ -324,13 +324,14 @@ class CaptionBatches:
         if (
             rows.ndim != 2
             or len(rows) != total
+            or not rows.size
             or rows.dtype.kind not in "iu"
             or not 0 <= rows.min() <= rows.max() < total
         ):
             raise ValueError(
                 f"`neighbors` must hold rows of the {total} images, integers "
-                f"of shape ({total}, K). Received: neighbors of shape "
-                f"{rows.shape} and type {rows.dtype}. Find them with "
+                f"of shape ({total}, K), K at least 1. Received: neighbors "
+                f"of shape {rows.shape} and type {rows.dtype}. Find them with "
                 "`nearest_neighbors()`."
             )
         width = rows.shape[1]

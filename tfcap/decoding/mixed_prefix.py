@@ -4,6 +4,8 @@ from keras import ops
 
 from tfcap.decoding.decoder import Decoder
 from tfcap.decoding.decoder import check_max_length
+from tfcap.decoding.suppression import check_suppress
+from tfcap.decoding.suppression import suppressed
 from tfcap.decoding.unroll import unroll
 from tfcap.layers import Categorical
 
@@ -31,6 +33,8 @@ class MixedPrefix(Decoder):
             length.
         seed: Integer, optional seed of the words that are drawn.
         keep_states: Boolean, see `Sample`. Defaults to `False`.
+        suppress: Tuple of integers, ids that are never drawn, see `Sample`. A
+            prefix may hold them. Defaults to none.
 
     Example:
 
@@ -45,7 +49,14 @@ class MixedPrefix(Decoder):
       ICLR 2016, section 3.2.2
     """
 
-    def __init__(self, prefix, max_length=16, seed=None, keep_states=False):
+    def __init__(
+        self,
+        prefix,
+        max_length=16,
+        seed=None,
+        keep_states=False,
+        suppress=(),
+    ):
         check_max_length(max_length)
         if not isinstance(prefix, int) or prefix < 0:
             raise ValueError(
@@ -54,6 +65,7 @@ class MixedPrefix(Decoder):
             )
         self.max_length = max_length
         self.keep_states = keep_states
+        self.suppress = check_suppress(suppress)
         self.channel = _OwnWords(prefix, seed=seed)
 
     @property
@@ -66,17 +78,17 @@ class MixedPrefix(Decoder):
         lack = max(self.max_length - length, 0)
         rows = ops.cast(ops.reshape(references, (-1, length)), "int32")
         rows = ops.pad(rows, [(0, 0), (0, lack)])[:, : self.max_length]
+        places = ops.arange(self.max_length, dtype="float32")
+        # Of a reference that goes no further, nothing can be given.
+        given = ops.logical_and(places < self.prefix, rows > 0)
         place = iter(range(self.max_length))
 
         def draw(logits):
             t = next(place)
-            given = ops.cast(t, "float32") < self.prefix
-            # Of a reference that goes no further, nothing can be given.
-            given = ops.logical_and(given, rows[:, t] > 0)
             words, ids = self.channel.draw(logits)
-            ids = ops.where(given, rows[:, t], ops.cast(ids, "int32"))
+            ids = ops.where(given[:, t], rows[:, t], ops.cast(ids, "int32"))
             told = ops.one_hot(rows[:, t], logits.shape[-1], dtype=words.dtype)
-            return ops.where(given[:, None], told, words), ids
+            return ops.where(given[:, t, None], told, words), ids
 
         with self.channel.decoding(ops.shape(rows)[0]):
             rollout = unroll(
@@ -87,12 +99,12 @@ class MixedPrefix(Decoder):
                 max_length=self.max_length,
                 relaxed=False,
                 training=training,
+                restrictions=_OfDrawn(self.suppress, given),
                 keep_states=self.keep_states,
             )
         human = ops.reshape(rows, (-1, samples, self.max_length)) > 0
-        places = ops.arange(self.max_length, dtype="float32")
-        given = ops.logical_and(places < self.prefix, human)
-        given = ops.cast(given, rollout.mask.dtype) * rollout.mask
+        given = ops.cast(ops.reshape(given, ops.shape(human)), "float32")
+        given = given * rollout.mask
         return _only_where(ops.any(human, axis=-1), rollout, given)
 
 
@@ -107,6 +119,23 @@ def _only_where(there, rollout, given):
         scores=rollout.scores * there[..., 0],
         given=given,
     )
+
+
+class _OfDrawn:
+    """What is not drawn; given words have the probability that they have."""
+
+    no_repeat_ngram = 0
+
+    def __init__(self, suppress, given):
+        self.suppress = suppress
+        self.given = given
+        self.place = iter(range(given.shape[-1]))
+
+    def apply(self, logits, told=None):
+        if not self.suppress:
+            return logits
+        given = self.given[:, next(self.place), None]
+        return ops.where(given, logits, suppressed(logits, self.suppress))
 
 
 class _OwnWords(Categorical):

@@ -34,6 +34,15 @@ class Restrictions(NamedTuple):
         check_truncation(self.top_k, self.top_p)
         return self._replace(suppress=check_suppress(self.suppress))
 
+    def check_continuations(self):
+        """Refuses to speak on from any beginning where it looks back."""
+        if self.no_repeat_ngram:
+            raise ValueError(
+                "`no_repeat_ngram` must be 0 for continuations. Received: "
+                f"no_repeat_ngram={self.no_repeat_ngram}. Train without it, "
+                "and use it to evaluate."
+            )
+
     def apply(self, logits, told=None):
         """Logits of what may be said.
 

@@ -43,14 +43,22 @@ class Rollout(NamedTuple):
         """What a listener reads: `words` where there are any, else `tokens`."""
         return self.tokens if self.words is None else self.words
 
+    @property
+    def said(self):
+        """Which samples have words, a boolean tensor of shape `(B, S)`."""
+        return ops.any(self.mask > 0, axis=-1)
+
     def stop_gradient(self):
-        """The same rollout, through which no gradient passes."""
+        """The same rollout, through which no gradient passes.
+
+        Discrete words are then their tokens, and need no vectors.
+        """
 
         def stop(tensor):
             return None if tensor is None else ops.stop_gradient(tensor)
 
         return self._replace(
-            words=stop(self.words),
+            words=None if self.discrete else stop(self.words),
             log_probs=stop(self.log_probs),
             scores=stop(self.scores),
         )

@@ -151,12 +151,7 @@ class Sample(Decoder):
             ValueError: If the decoder has `no_repeat_ngram`: it would have to
                 look back; or if there are no such beginnings.
         """
-        if self.restrictions.no_repeat_ngram:
-            raise ValueError(
-                "`no_repeat_ngram` must be 0 for continuations. Received: "
-                f"no_repeat_ngram={self.restrictions.no_repeat_ngram}. Train "
-                "without it, and use it to evaluate."
-            )
+        self.restrictions.check_continuations()
         if beginnings is not None:
             _check_beginnings(beginnings, rollout.tokens.shape[-1])
         return Rollout(

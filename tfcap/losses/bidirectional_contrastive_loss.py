@@ -49,7 +49,9 @@ def bidirectional_contrastive_loss(
     the best other less that of the pair. A direction in which there are no
     others adds 0.
 
-    The others are those of the batch, of all replicas.
+    The others are those of the batch, of all replicas. An image or a text
+    that is among them several times counts as often: `k` times it adds up to
+    `log(k)`.
 
     Args:
         images: Float tensor of shape `(B, D)`, usually unit vectors.

@@ -12,10 +12,9 @@ from tfcap.losses.retrieval_loss import other_images
 from tfcap.losses.retrieval_loss import with_distractors
 from tfcap.ops import check_shape
 from tfcap.ops import gather_across_replicas
+from tfcap.ops.masking import NOTHING
 
 NEGATIVES = ("hardest", "sum")
-# Below every cosine by more than a margin, and finite in float32.
-MASKED = -1e30
 
 
 def hinge_retrieval_loss(
@@ -268,7 +267,7 @@ def _hinge(scores, keep, truth, margin, negatives):
         Pair of float tensors, of shapes `(B, S)` and `(B, 1)`.
     """
     dtype = truth.dtype
-    scores = ops.where(keep, scores, MASKED)
+    scores = ops.where(keep, scores, NOTHING)
     count = ops.sum(ops.cast(keep, dtype), axis=-1)
     hardest, summed = _blend(negatives, dtype)
     losses = collapsed = 0.0

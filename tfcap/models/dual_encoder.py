@@ -119,6 +119,8 @@ class DualEncoder(JointEncoder):
                 heads,
                 4 * embedding_units,
                 block_dropout,
+                # Not the masks of the words, nor of another block.
+                seed=None if self.seed is None else self.seed + 1 + i,
                 name=f"block_{i}",
                 **options,
             )

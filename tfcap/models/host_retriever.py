@@ -189,7 +189,9 @@ class HostRetriever:
             known |= zip(batch, self._vectors(self.embed_strings, batch))
         if self.cache_size:
             for caption in captions:
-                self._cache[caption] = known[caption]
+                if caption not in self._cache:
+                    # A view of it would keep its whole batch.
+                    self._cache[caption] = known[caption].copy()
                 self._cache.move_to_end(caption)
             while len(self._cache) > self.cache_size:
                 self._cache.popitem(last=False)

@@ -3,6 +3,7 @@
 from keras import ops
 
 from tfcap.ops import check_shape
+from tfcap.ops.shapes import batch_entry
 
 
 def entry(inputs, key, axes):
@@ -19,14 +20,10 @@ def entry(inputs, key, axes):
     Raises:
         ValueError: If the batch has no such entry, or one of another shape.
     """
-    if key not in inputs:
-        raise ValueError(
-            f"`inputs` must hold `{key}` of shape ({', '.join(axes.split())}). "
-            f"Received: inputs with {', '.join(sorted(inputs))}."
-        )
-    if hasattr(inputs[key], "dtype"):
-        check_shape(inputs[key], axes, key)
-    return inputs[key]
+    found = batch_entry(inputs, key, f"of shape ({', '.join(axes.split())})")
+    if hasattr(found, "dtype"):
+        check_shape(found, axes, key)
+    return found
 
 
 def word_ids(inputs, key, axes="B R T"):

@@ -3,6 +3,7 @@
 import keras
 from keras import ops
 
+from tfcap.ops import SeedGenerator
 from tfcap.ops import masked_softmax
 
 
@@ -18,7 +19,9 @@ class TransformerBlock(keras.layers.Layer):
         units: Integer `D`, size of the residual stream.
         heads: Integer that divides `units`.
         hidden_units: Integer, size of the feed-forward layer.
-        dropout: Float, rate on what is added to the stream.
+        dropout: Float, rate on what is added to the stream. Defaults to
+            `0.0`.
+        seed: Integer, optional seed of the dropout.
 
     Call arguments:
         inputs: Float tensor of shape `(B, Q, D)`.
@@ -32,8 +35,15 @@ class TransformerBlock(keras.layers.Layer):
         Float tensor of shape `(B, Q, D)`, and the keys and values of `inputs`.
     """
 
-    def __init__(self, units, heads, hidden_units, dropout=0.0, **kwargs):
+    def __init__(
+        self, units, heads, hidden_units, dropout=0.0, seed=None, **kwargs
+    ):
         super().__init__(**kwargs)
+        if not 0.0 <= dropout < 1.0:
+            raise ValueError(
+                "`block_dropout` must be in [0, 1). Received: "
+                f"block_dropout={dropout}."
+            )
         self.units = units
         self.heads = heads
         options = {"dtype": self.dtype_policy}
@@ -49,7 +59,8 @@ class TransformerBlock(keras.layers.Layer):
             hidden_units, activation="gelu", name="expand", **options
         )
         self.shrink = keras.layers.Dense(units, name="shrink", **options)
-        self.dropout = keras.layers.Dropout(dropout, **options)
+        self.dropout = dropout
+        self.seed_generator = SeedGenerator(seed) if dropout else None
 
     def build(self, input_shape):
         stream = (None, None, self.units)
@@ -68,9 +79,17 @@ class TransformerBlock(keras.layers.Layer):
                 ops.concatenate(pair, axis=1) for pair in zip(past, memory)
             ]
         seen = self.merge(self._attend(query, *memory, visible))
-        stream = inputs + self.dropout(seen, training=training)
+        stream = inputs + self.drop(seen, training)
         fed = self.shrink(self.expand(self.norms[1](stream)))
-        return stream + self.dropout(fed, training=training), [keys, values]
+        return stream + self.drop(fed, training), [keys, values]
+
+    def drop(self, tensor, training):
+        """Dropout, while training."""
+        if not training or self.dropout == 0.0:
+            return tensor
+        return keras.random.dropout(
+            tensor, self.dropout, seed=self.seed_generator
+        )
 
     def _attend(self, query, keys, values, visible):
         size = self.units // self.heads

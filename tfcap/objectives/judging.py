@@ -3,13 +3,14 @@
 from keras import ops
 
 from tfcap.decoding import Decoder
+from tfcap.losses.retrieval_loss import other_images
 from tfcap.objectives.estimator import Estimator
 from tfcap.ops import gather_across_replicas
 from tfcap.ops import masked_mean
-from tfcap.ops import rows_across_replicas
 from tfcap.rewards.embeddings import embedded_images
 from tfcap.rewards.embeddings import embedded_texts
 from tfcap.rewards.embeddings import entry
+from tfcap.rewards.embeddings import image_key
 from tfcap.rewards.match_probability import check_evaluator
 
 
@@ -42,6 +43,8 @@ class Judging(Estimator):
         name: String. Defaults to `"judging"`, under which the loss is logged,
             and the mean probabilities of the three kinds of captions as
             `judging_human`, `judging_generated` and `judging_mismatched`.
+        same: String, the key in the batch of integers `(B,)` by which rows
+            that show the same image are known; or `None` where all differ.
 
     Example:
 
@@ -69,8 +72,9 @@ class Judging(Estimator):
         generated=1.0,
         mismatched=1.0,
         retriever=None,
-        image="image",
+        image=None,
         name="judging",
+        same=None,
     ):
         check_evaluator(evaluator, retriever)
         if not isinstance(decoder, Decoder):
@@ -86,7 +90,10 @@ class Judging(Estimator):
         self.generated = generated
         self.mismatched = mismatched
         self.retriever = retriever
-        self.image = image
+        self.image = image_key(
+            evaluator if retriever is None else retriever, image
+        )
+        self.same = same
 
     def parts(self):
         channel = getattr(self.decoder, "channel", None)
@@ -98,11 +105,10 @@ class Judging(Estimator):
         logits = {"human": (judge.logits(images, human), there)}
         if "generated" in self.parts_of_reward:
             said = episode.rollout(self.decoder).stop_gradient()
-            said = said._replace(words=None) if said.discrete else said
             texts, spoken = self._texts(said, episode)
             logits["generated"] = judge.logits(images, texts), spoken
         if "mismatched" in self.parts_of_reward:
-            others, apart = _of_others(human, there)
+            others, apart = _of_others(human, there, self._numbers(episode))
             logits["mismatched"] = judge.logits(images, others), apart
         return self._loss(logits)
 
@@ -112,6 +118,12 @@ class Judging(Estimator):
         if self.retriever is None:
             return embedded_images(self.evaluator, image, episode.training)
         return ops.stop_gradient(embedded_images(self.retriever, image))
+
+    def _numbers(self, episode):
+        """By which rows of one image are known, or `None`."""
+        if self.same is None:
+            return None
+        return ops.cast(entry(episode, self.same, "Judging"), "int32")
 
     def _texts(self, rollout, episode):
         """Embeddings `(B, S, D)`, and which are of some words, `(B, S)`."""
@@ -139,21 +151,19 @@ class Judging(Estimator):
         return loss, {"": loss, **logs}
 
 
-def _of_others(texts, there):
+def _of_others(texts, there, same):
     """Texts of the global batch, and which of them are of another image.
 
     Args:
         texts: Float tensor of shape `(B, S, D)`.
         there: Boolean tensor of shape `(B, S)`.
+        same: Integer tensor of shape `(B,)`, or `None`.
 
     Returns:
         Float tensor of shape `(n, D)`, and a boolean tensor `(B, n)`.
     """
     samples, units = texts.shape[1:]
-    rows = rows_across_replicas(texts)
+    apart = ops.repeat(other_images(texts, same), samples, axis=1)
     texts = gather_across_replicas(texts)
     there = ops.reshape(gather_across_replicas(there), (1, -1))
-    owners = ops.arange(ops.shape(texts)[0], dtype="int32")
-    owners = ops.repeat(owners, samples)
-    apart = ops.not_equal(rows[:, None], owners[None])
     return ops.reshape(texts, (-1, units)), ops.logical_and(apart, there)

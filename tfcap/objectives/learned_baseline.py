@@ -11,7 +11,7 @@ class LearnedBaseline:
 
     ```
     baseline[t] = network(stop_gradient(state[t]))
-    loss = sum_t (reward[t] - baseline[t]) ** 2
+    loss = mean_t (reward[t] - baseline[t]) ** 2
     ```
 
     with the state in which word `t` is drawn, which does not know it, so that
@@ -59,7 +59,8 @@ class LearnedBaseline:
     Reference:
 
     - Liu et al., Improved Image Captioning via Policy Gradient Optimization
-      of SPIDEr, ICCV 2017, section 3
+      of SPIDEr, ICCV 2017, section 3. The paper sums over the words of a
+      sequence: there, long ones weigh more, and the loss is larger.
     - Ranzato et al., Sequence Level Training with Recurrent Neural Networks,
       ICLR 2016, section 3.2.1 (a linear regression)
     """
@@ -83,6 +84,15 @@ class LearnedBaseline:
     def layers(self):
         """The Keras layers that learn."""
         return (self.network,)
+
+    def check(self, decoder, credit):
+        """Refuses the decoder of an estimator that it does not read."""
+        if decoder is not self.decoder:
+            raise ValueError(
+                "`decoder` of LearnedBaseline must be the estimator's. "
+                f"Received: decoder={self.decoder}, and {decoder}. Give both "
+                "the same object."
+            )
 
     def __call__(self, rewards, episode):
         states = episode.rollout(self.decoder).states

@@ -18,12 +18,13 @@ class Listening(Estimator):
 
     Args:
         reward: `tfcap.rewards.Reward` that is differentiable, such as
-            `tfcap.rewards.Retrieval`.
+            `tfcap.rewards.Retrieval`, and computed by who learns.
         decoder: `tfcap.decoding.Decoder`.
         name: String. Defaults to the reward's name.
 
     Raises:
-        ValueError: If the reward has no gradient.
+        ValueError: If the reward, or a term of it, has no gradient or is
+            built with `learning=False`.
 
     Example:
 
@@ -47,6 +48,13 @@ class Listening(Estimator):
                 f"reward={type(reward).__name__}. What has no gradient cannot "
                 "be trained by one."
             )
+        for _, term in getattr(reward, "weighted", [(1.0, reward)]):
+            if not getattr(term, "learning", True):
+                raise ValueError(
+                    "`reward` must train who computes it for Listening. "
+                    f"Received: reward={type(term).__name__} with "
+                    "learning=False. Give it `learning=True`."
+                )
         if not isinstance(decoder, Decoder):
             raise TypeError(
                 "`decoder` must be a `tfcap.decoding.Decoder`. Received: "

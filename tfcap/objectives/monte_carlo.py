@@ -35,8 +35,10 @@ class MonteCarlo:
     are drawn anew. What is not continued is not computed.
 
     The reward scores all continuations of the batch at once, as samples of
-    their row. It must not compare them with each other, as
-    `tfcap.rewards.PairwiseDiversity` does.
+    their row, and reads their tokens alone. It must not compare them with each
+    other, as `tfcap.rewards.PairwiseDiversity` does, nor read log
+    probabilities, as `tfcap.rewards.Surprisal` does. What a sentence gets of
+    such a reward, another term can give on the same rollout.
 
     Args:
         num_continuations: Integer `K`. Defaults to `3`.
@@ -107,12 +109,35 @@ class MonteCarlo:
         every = self.rollout_every
         return tuple(range(every - 1, length - 1, every))[: self.max_rollouts]
 
-    def __call__(self, rewards, episode, reward, decoder):
+    def check(self, reward, decoder):
+        """Refuses what an estimator cannot continue, or score when continued.
+
+        Args:
+            reward: `tfcap.rewards.Reward`.
+            decoder: `tfcap.decoding.Decoder`.
+        """
         if not hasattr(decoder, "continuations"):
             raise TypeError(
                 "`decoder` must speak on from any beginning for MonteCarlo. "
                 f"Received: decoder={type(decoder).__name__}. Use Sample."
             )
+        if hasattr(decoder, "restrictions"):
+            decoder.restrictions.check_continuations()
+        refused = {
+            "compare samples": reward.compares_samples,
+            "read log probabilities": reward.reads_log_probs,
+        }
+        for what, does in refused.items():
+            if does:
+                raise ValueError(
+                    f"`reward` must not {what} for MonteCarlo, which scores "
+                    "continuations beside each other by their tokens. "
+                    f"Received: reward={reward.name!r}. Give what does a "
+                    "ScoreFunction of its own, without `credit`."
+                )
+
+    def __call__(self, rewards, episode, reward, decoder):
+        self.check(reward, decoder)
         if len(rewards.shape) != 2:
             raise ValueError(
                 "`reward` must give one number a sequence for MonteCarlo. "

@@ -23,8 +23,9 @@ class PrefixBaseline:
 
     Args:
         first: The baseline of the first word, which has nothing before it:
-            callable from `(rewards, episode)` to a tensor of shape `(B, 1)`,
-            such as `DecoderBaseline`. Defaults to `None`, 0.
+            callable from `(rewards, episode)` to a tensor of shape `(B, S)`,
+            `(B, 1)` or `(B, S, 1)`, or that broadcasts to one, such as
+            `DecoderBaseline`. Defaults to `None`, 0.
         credit: The `MonteCarlo` of the estimator; needed where it has
             `rollout_every` or `max_rollouts`. Defaults to `None`, every
             beginning has a value of its own.
@@ -40,7 +41,12 @@ class PrefixBaseline:
         self.first = first
         self.credit = credit
 
-    def check_credit(self, credit):
+    @property
+    def layers(self):
+        """The Keras layers of the baseline of the first word."""
+        return getattr(self.first, "layers", ())
+
+    def check(self, decoder, credit):
         """Refuses a credit of an estimator that it would be wrong with."""
         untold = self.credit is None and getattr(credit, "skips", False)
         if untold or self.credit not in (None, credit):
@@ -60,7 +66,7 @@ class PrefixBaseline:
             )
         first = ops.zeros_like(rewards[..., :1])
         if self.first is not None:
-            first = first + self.first(rewards, episode)[..., None]
+            first = first + self._of_first(rewards, episode)
         length = rewards.shape[-1]
         ends = list(range(length - 1))
         if self.credit is not None:
@@ -70,3 +76,17 @@ class PrefixBaseline:
         )
         # Of every word, the last beginning that it is not in.
         return ops.take(known, np.searchsorted(ends, range(length)), axis=-1)
+
+    def _of_first(self, rewards, episode):
+        """The baseline of the first word, to be added to `(B, S, 1)`."""
+        values = self.first(rewards, episode)
+        if len(values.shape) == 2:
+            return values[..., None]
+        if len(values.shape) != 3 or values.shape[-1] != 1:
+            raise ValueError(
+                "`first` must give one number a sequence. Received: "
+                f"first={type(self.first).__name__}, which gives values of "
+                f"shape {tuple(values.shape)}. Use DecoderBaseline or "
+                "RunningMeanBaseline."
+            )
+        return values

@@ -3,6 +3,7 @@
 from keras import ops
 
 from tfcap.objectives.estimator import Estimator
+from tfcap.objectives.reward_health import FLAT
 from tfcap.objectives.reward_health import check_parts
 from tfcap.objectives.reward_health import flat_groups
 from tfcap.objectives.reward_health import health_keys
@@ -57,7 +58,8 @@ class ScoreFunction(Estimator):
             of which no caption gets more for being short.
         standardize: Boolean, whether the advantages of a row's samples are
             divided by the deviation of their rewards, so that rows whose
-            samples hardly differ weigh as much as others. Defaults to
+            samples hardly differ weigh as much as others. Where they do not
+            differ, advantages are 0, whatever the baseline is. Defaults to
             `False`; with it, the gradient is another than that of the mean
             reward.
         name: String. Defaults to the reward's name.
@@ -99,8 +101,10 @@ class ScoreFunction(Estimator):
         super().__init__(name or reward.name, reward.terms)
         self.health = health_keys(decoder, baseline)
         check_parts(reward, self.health)
-        if hasattr(baseline, "check_credit"):
-            baseline.check_credit(credit)
+        if hasattr(baseline, "check"):
+            baseline.check(decoder, credit)
+        if hasattr(credit, "check"):
+            credit.check(reward, decoder)
         self.reward = reward
         self.decoder = decoder
         self.baseline = baseline
@@ -152,7 +156,7 @@ class ScoreFunction(Estimator):
             # As it applies: of every sequence, or every word.
             logs["baseline"] = _less(rewards, advantage)
         if self.standardize:
-            advantage = advantage / _spread(rewards)
+            advantage = _standardized(advantage, rewards)
         counted = self.counted(rollout)
         losses = -self._scores(advantage, log_probs, counted, episode)
         if hasattr(self.baseline, "losses"):
@@ -197,10 +201,13 @@ def _less(rewards, baseline):
     return rewards - baseline
 
 
-def _spread(rewards):
-    """Deviation over the samples of a row."""
+def _standardized(advantage, rewards):
+    """Over the deviation of a row's rewards, and 0 where these are equal."""
     check_several(rewards, "`standardize`")
-    return ops.std(rewards, axis=1, keepdims=True) + 1e-6
+    spread = ops.std(rewards, axis=1, keepdims=True)
+    if len(spread.shape) < len(advantage.shape):
+        spread = spread[..., None]
+    return ops.where(spread > FLAT, advantage / ops.maximum(spread, FLAT), 0)
 
 
 def _per_sequence(rewards, mask):

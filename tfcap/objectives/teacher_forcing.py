@@ -12,7 +12,8 @@ class TeacherForcing(ScoreFunction):
     likelihood of a sequence.
 
     Args:
-        normalize: `"sequence"` or `"token"`. Defaults to `"sequence"`.
+        normalize: `"sequence"`, `"token"` or `"constant"`, as in
+            `ScoreFunction`. Defaults to `"sequence"`.
         name: String. Defaults to `"teacher_forcing"`.
         decoder: `tfcap.decoding.Decoder` of the references, such as
             `tfcap.decoding.ScheduledSampling`; of `MixedPrefix`, the words

@@ -11,7 +11,7 @@ def call_on_host(function, tensors, shape):
     No gradient passes through it.
 
     Args:
-        function: Callable from as many NumPy arrays to a float32 array.
+        function: Callable from as many NumPy arrays to numbers of that shape.
         tensors: Tuple of tensors.
         shape: Shape of what it returns; `None` for an axis that is not known
             yet.
@@ -19,31 +19,37 @@ def call_on_host(function, tensors, shape):
     Returns:
         Float32 tensor of that shape.
 
+    Raises:
+        Error of the backend, if `function` returns another shape.
+
     Example:
 
     >>> tokens = np.array([[5, 6, -1]])
     >>> count = tfcap.ops.call_on_host(
-    ...     lambda x: (x >= 0).sum(1).astype("float32"), (tokens,), (1,)
+    ...     lambda x: (x >= 0).sum(axis=1), (tokens,), (1,)
     ... )
     >>> print(np.array(count))
     [2.]
     """
+
+    def found(*arrays):
+        return np.asarray(function(*map(np.asarray, arrays)), "float32")
+
     backend = keras.backend.backend()
     if backend == "tensorflow":
         import tensorflow as tf
 
         if tf.executing_eagerly():
-            return tf.constant(function(*(np.asarray(x) for x in tensors)))
-        found = tf.numpy_function(function, tensors, tf.float32)
-        return tf.ensure_shape(found, shape)
+            return tf.ensure_shape(found(*tensors), shape)
+        return tf.ensure_shape(
+            tf.numpy_function(found, tensors, tf.float32), shape
+        )
     if backend == "jax":
         import jax
 
         wanted = jax.ShapeDtypeStruct(shape, "float32")
-        return jax.pure_callback(function, wanted, *tensors)
-    return ops.convert_to_tensor(
-        function(*(ops.convert_to_numpy(x) for x in tensors))
-    )
+        return jax.pure_callback(found, wanted, *tensors)
+    return ops.convert_to_tensor(found(*map(ops.convert_to_numpy, tensors)))
 
 
 def captions_of(words, vocabulary):

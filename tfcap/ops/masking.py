@@ -3,7 +3,8 @@
 import keras
 from keras import ops
 
-# exp() of it is 0 in float32, and differences with it stay finite.
+# Below every score; exp() of it is 0 in float32, and differences with it stay
+# finite.
 NOTHING = -1e30
 
 

@@ -1,4 +1,4 @@
-"""Shape checks that run once, while a graph is traced."""
+"""Checks of tensors and batches that run once, while a graph is traced."""
 
 
 def check_shape(tensor, axes, name):
@@ -40,3 +40,27 @@ def check_shape(tensor, axes, name):
             f"`{name}` must have shape ({', '.join(letters)}). "
             f"Received: shape={shape}."
         )
+
+
+def batch_entry(inputs, key, what, remedy=""):
+    """What a batch holds under a key.
+
+    Args:
+        inputs: Dict of tensors, or of their shapes.
+        key: String.
+        what: String, what the entry is, for the message.
+        remedy: String, optional, what to do where it is missing.
+
+    Returns:
+        The entry.
+
+    Raises:
+        ValueError: If there is none.
+    """
+    if isinstance(inputs, dict) and key in inputs:
+        return inputs[key]
+    held = type(inputs).__name__
+    if isinstance(inputs, dict):
+        held = f"inputs with {', '.join(sorted(inputs))}"
+    message = f"`inputs` must hold {key!r}, {what}. Received: {held}. {remedy}"
+    raise ValueError(message.rstrip())

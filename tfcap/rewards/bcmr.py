@@ -28,11 +28,10 @@ class BCMR(WeightedSum):
         references: String, the key of the references in the batch. Defaults
             to `"references"`.
         smoothing: See `tfcap.rewards.BLEU`. Defaults to None.
-        java: String or path of a `java`, optional, see
-            `tfcap.rewards.METEOR`.
         jit_compile: Boolean, see `tfcap.rewards.ReferenceReward`. Defaults to
             `True`.
         name: String. Defaults to `"bcmr"`.
+        **options: `java`, `heap` and `timeout` of `tfcap.rewards.METEOR`.
 
     Raises:
         tfcap.text.JavaError: If METEOR cannot be had: no other score takes
@@ -63,9 +62,9 @@ class BCMR(WeightedSum):
         vocabulary,
         references="references",
         smoothing=None,
-        java=None,
         jit_compile=True,
         name="bcmr",
+        **options,
     ):
         document_frequencies.check_vocabulary(vocabulary)
         shared = {"references": references, "jit_compile": jit_compile}
@@ -78,7 +77,7 @@ class BCMR(WeightedSum):
         )
         parts = {
             "cider_d": CIDErD(document_frequencies, **shared),
-            "meteor": METEOR(vocabulary, references, java),
+            "meteor": METEOR(vocabulary, references, **options),
             "rouge_l": ROUGEL(**eos, **shared),
         }
         weighted = [(BCMR_WEIGHTS[part], parts[part]) for part in parts]

@@ -8,9 +8,11 @@ from tfcap.losses.bidirectional_contrastive_loss import contrasts
 from tfcap.losses.retrieval_loss import DIRECTIONS
 from tfcap.ops import check_shape
 from tfcap.rewards.embeddings import check_embedder
+from tfcap.rewards.embeddings import check_one_space
 from tfcap.rewards.embeddings import embedded_images
 from tfcap.rewards.embeddings import embedded_texts
 from tfcap.rewards.embeddings import entry
+from tfcap.rewards.embeddings import image_key
 from tfcap.rewards.embeddings import is_differentiable
 from tfcap.rewards.reward import Reward
 
@@ -50,7 +52,8 @@ class BidirectionalContrastive(Reward):
             human one. Give those of the estimators themselves, the same
             objects: what is scored is then left out of its own rivals.
         image: String, the key in the batch of the images, `(B, P, D)`, or of
-            their embeddings, `(B, D)`. Defaults to `"image"`.
+            their embeddings, `(B, D)`, unit vectors, too. Defaults to the
+            retriever's `image_key` if it has one, else to `"image"`.
         neighbors: String, the key in the batch of M more images for each,
             `(B, M, P, D)`, or of their embeddings, `(B, M, D)`, which are
             rivals of all; or `None`.
@@ -92,14 +95,17 @@ class BidirectionalContrastive(Reward):
     - Chaffin et al., Distinctive Image Captioning: Leveraging Ground Truth
       Captions in CLIP Guided Reinforcement Learning, 2024, section 3.4. The
       paper sums both directions, the released code takes their mean. There,
-      a neighbor that is an image of the batch is that image's own rival.
+      a neighbor that is an image of the batch is that image's own rival. The
+      paper's rivals are sets. Here, as in the code, all that is there counts:
+      a greedy caption that reads like the one scored is its rival, and n equal
+      rivals lower the reward by at most `temperature * log(n)` a direction.
     """
 
     def __init__(
         self,
         retriever,
         texts=(),
-        image="image",
+        image=None,
         neighbors=None,
         same=None,
         neighbor_same=None,
@@ -120,7 +126,7 @@ class BidirectionalContrastive(Reward):
             )
         self.retriever = retriever
         self.texts = tuple(texts)
-        self.image = image
+        self.image = image_key(retriever, image)
         self.neighbors = neighbors
         self.same = same
         self.neighbor_same = neighbor_same
@@ -132,6 +138,7 @@ class BidirectionalContrastive(Reward):
         self.learning = learning
         self.name = name
         self.differentiable = is_differentiable(retriever)
+        self.compares_samples = "text" in self.directions
         self.terms = tuple(NAMES[key] for key in self.directions)
 
     def call(self, rollout, episode):
@@ -139,16 +146,19 @@ class BidirectionalContrastive(Reward):
 
     def measure(self, rollout, episode):
         training = self.learning and episode.training
+        images = self._images(episode, self.image, training)
+        texts = embedded_texts(self.retriever, rollout, training)
+        check_one_space(images, texts, self.image)
         parts = contrasts(
-            self._images(episode, self.image, training),
-            embedded_texts(self.retriever, rollout, training),
+            images,
+            texts,
             self.temperature,
             self.directions,
             self.decoupled,
             self.siblings,
-            mask=_said(rollout),
+            mask=rollout.said,
             **self._rivals(rollout, episode, training),
-            **self._neighbors(episode, training),
+            **self._neighbors(episode, texts, training),
         )
         rewards = {
             NAMES[key]: -ops.cast(self.temperature, contrast.dtype) * contrast
@@ -176,21 +186,21 @@ class BidirectionalContrastive(Reward):
             embedded_texts(self.retriever, each.stop_gradient(), training)
             for each in said
         ]
-        masks = [_said(each) for each in said]
+        masks = [each.said for each in said]
         return {
             "rivals": ops.concatenate(embedded, axis=1),
             "rival_mask": ops.concatenate(masks, axis=1),
         }
 
-    def _neighbors(self, episode, training):
+    def _neighbors(self, episode, texts, training):
         """Images and their numbers, as arguments of `contrasts()`."""
         found = {}
         if self.same is not None:
             found["same"] = self._numbers(episode, self.same)
         if self.neighbors is not None:
-            found["distractors"] = self._images(
-                episode, self.neighbors, training
-            )
+            images = self._images(episode, self.neighbors, training)
+            check_one_space(images, texts, self.neighbors)
+            found["distractors"] = images
         if self.neighbor_same is not None:
             found["distractor_same"] = self._numbers(
                 episode, self.neighbor_same
@@ -203,8 +213,3 @@ class BidirectionalContrastive(Reward):
 
     def _entry(self, episode, key):
         return entry(episode, key, "BidirectionalContrastive")
-
-
-def _said(rollout):
-    """Which captions have words, `(B, S)`."""
-    return ops.any(rollout.mask > 0, axis=-1)

@@ -94,7 +94,10 @@ class BLEU(ReferenceReward):
         self.smoothing = smoothing
         self.effective_order = effective_order
         self.order_weights = order_weights
-        name = name or ("bleu" if order_weights else f"bleu_{max_order}")
+        if order_weights is not None:
+            self.order_weights = tuple(float(x) for x in order_weights)
+        alone = order_weights is None
+        name = name or (f"bleu_{max_order}" if alone else "bleu")
         super().__init__(name, count_eos, references, jit_compile)
 
     def score(self, words, references, present):

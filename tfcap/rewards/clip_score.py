@@ -4,9 +4,11 @@ from keras import ops
 
 from tfcap.metrics import clip_score
 from tfcap.rewards.embeddings import check_embedder
+from tfcap.rewards.embeddings import check_one_space
 from tfcap.rewards.embeddings import embedded_images
 from tfcap.rewards.embeddings import embedded_texts
 from tfcap.rewards.embeddings import entry
+from tfcap.rewards.embeddings import image_key
 from tfcap.rewards.embeddings import is_differentiable
 from tfcap.rewards.reward import Reward
 
@@ -26,7 +28,8 @@ class CLIPScore(Reward):
             inference mode, and its images are constants.
         weight: Float. Defaults to `2.5`.
         image: String, the key in the batch of the images, `(B, P, D)`, or of
-            their embeddings, `(B, D)`. Defaults to `"image"`.
+            their embeddings, `(B, D)`. Defaults to the retriever's
+            `image_key` if it has one, else to `"image"`.
         name: String. Defaults to `"clip_score"`.
 
     Example:
@@ -48,11 +51,11 @@ class CLIPScore(Reward):
       Findings 2022, section 3.1
     """
 
-    def __init__(self, retriever, weight=2.5, image="image", name="clip_score"):
+    def __init__(self, retriever, weight=2.5, image=None, name="clip_score"):
         check_embedder(retriever, "retriever")
         self.retriever = retriever
         self.weight = weight
-        self.image = image
+        self.image = image_key(retriever, image)
         self.name = name
         self.differentiable = is_differentiable(retriever)
 
@@ -60,5 +63,6 @@ class CLIPScore(Reward):
         image = entry(episode, self.image, "CLIPScore")
         images = ops.stop_gradient(embedded_images(self.retriever, image))
         texts = embedded_texts(self.retriever, rollout)
+        check_one_space(images, texts, self.image)
         scores = clip_score(images[:, None], texts, self.weight)
-        return ops.where(ops.any(rollout.mask > 0, axis=-1), scores, 0)
+        return ops.where(rollout.said, scores, 0)

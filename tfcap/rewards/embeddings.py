@@ -1,6 +1,7 @@
 """Images and texts in one space, as rewards ask networks for them."""
 
 from tfcap.ops import check_shape
+from tfcap.ops.shapes import batch_entry
 
 
 def check_embedder(embedder, argument):
@@ -22,12 +23,28 @@ def check_embedder(embedder, argument):
 
 def entry(episode, key, reader):
     """What a batch holds under a key, or an error that names its reader."""
-    if key not in episode.inputs:
+    return batch_entry(episode.inputs, key, f"which {reader} reads")
+
+
+def image_key(embedder, image=None):
+    """The key of images: the one given, or the one that the embedder names."""
+    return image or getattr(embedder, "image_key", "image")
+
+
+def check_one_space(images, texts, key):
+    """Refuses embeddings of images that are no match for those of texts.
+
+    Args:
+        images: Float tensor of shape `(..., D)`.
+        texts: Float tensor of shape `(B, S, D)`.
+        key: String, under which the batch holds the images.
+    """
+    if images.shape[-1] != texts.shape[-1]:
         raise ValueError(
-            f"`inputs` must hold {key!r}, which {reader} reads. Received: "
-            f"inputs with {', '.join(sorted(episode.inputs))}."
+            f"`inputs[{key!r}]` must be images, or embeddings of "
+            f"{texts.shape[-1]} numbers, as those of the texts. Received: "
+            f"embeddings of {images.shape[-1]}. Embed both with one retriever."
         )
-    return episode.inputs[key]
 
 
 def embedded_images(embedder, image, training=False):
@@ -36,7 +53,8 @@ def embedded_images(embedder, image, training=False):
     Args:
         embedder: As in `check_embedder()`.
         image: Float tensor of shape `(B, P, D)`, or `(B, D)`, which holds the
-            embeddings, computed once and for all.
+            embeddings, computed once and for all, as `embed_images()` would
+            give them.
         training: Boolean.
     """
     if len(image.shape) == 2:

@@ -49,5 +49,5 @@ class Grammar(Reward):
 
     def call(self, rollout, episode):
         logits = self.classifier.logits(rollout.heard, rollout.mask)
-        said = ops.cast(ops.any(rollout.mask > 0, axis=-1), logits.dtype)
+        said = ops.cast(rollout.said, logits.dtype)
         return ops.sigmoid(logits) * said

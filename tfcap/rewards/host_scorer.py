@@ -33,8 +33,9 @@ class HostScorer(Reward):
             captions of one image are then scored once. Defaults to `None`,
             captions alone.
         num_threads: Integer. The captions are shared out to that many calls
-            of `function` at a time, which must bear it. Defaults to `1`: it
-            is never called while it still runs, not even by two replicas.
+            of `function` at a time, which must bear it; never to more, not
+            even by two replicas. Defaults to `1`: it is never called while it
+            still runs.
         name: String. Defaults to `"host_scorer"`.
 
     Raises:
@@ -119,12 +120,12 @@ class HostScorer(Reward):
         """Scores of distinct captions, by one call a thread."""
         parts = np.array_split(np.arange(len(keys)), self.num_threads)
         parts = [[keys[i] for i in part] for part in parts if len(part)]
-        if self.num_threads == 1:
-            with self._lock:
+        with self._lock:
+            if self.num_threads == 1:
                 return [x for part in parts for x in self._part(part, human)]
-        with ThreadPoolExecutor(self.num_threads) as pool:
-            scores = pool.map(lambda part: self._part(part, human), parts)
-            return [x for part in scores for x in part]
+            with ThreadPoolExecutor(self.num_threads) as pool:
+                scores = pool.map(lambda part: self._part(part, human), parts)
+                return [x for part in scores for x in part]
 
     def _part(self, keys, human):
         if human is None:

@@ -34,6 +34,8 @@ class KLPenalty(Reward):
       Generation Models with KL-control, ICML 2017
     """
 
+    reads_log_probs = True
+
     def __init__(self, reference, name="kl_penalty"):
         for method in ("begin", "log_probs"):
             if not hasattr(reference, method):

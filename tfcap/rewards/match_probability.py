@@ -6,6 +6,7 @@ from tfcap.rewards.embeddings import check_embedder
 from tfcap.rewards.embeddings import embedded_images
 from tfcap.rewards.embeddings import embedded_texts
 from tfcap.rewards.embeddings import entry
+from tfcap.rewards.embeddings import image_key
 from tfcap.rewards.embeddings import is_differentiable
 from tfcap.rewards.reward import Reward
 
@@ -31,7 +32,8 @@ class MatchProbability(Reward):
             as that of `tfcap.rewards.BidirectionalContrastive`. Defaults to
             the evaluator.
         image: String, the key in the batch of the images, `(B, P, D)`, or of
-            their embeddings, `(B, D)`. Defaults to `"image"`.
+            their embeddings, `(B, D)`. Defaults to the retriever's
+            `image_key` if it has one, else to `"image"`.
         name: String. Defaults to `"match_probability"`.
 
     Example:
@@ -56,13 +58,13 @@ class MatchProbability(Reward):
         self,
         evaluator,
         retriever=None,
-        image="image",
+        image=None,
         name="match_probability",
     ):
         check_evaluator(evaluator, retriever)
         self.evaluator = evaluator
         self.retriever = retriever
-        self.image = image
+        self.image = image_key(self._reader, image)
         self.name = name
         self.differentiable = is_differentiable(self._reader)
 
@@ -75,7 +77,7 @@ class MatchProbability(Reward):
         images = ops.stop_gradient(embedded_images(self._reader, image))
         texts = embedded_texts(self._reader, rollout)
         logits = self.evaluator.logits(images, texts)
-        said = ops.cast(ops.any(rollout.mask > 0, axis=-1), logits.dtype)
+        said = ops.cast(rollout.said, logits.dtype)
         return ops.sigmoid(logits) * said
 
 

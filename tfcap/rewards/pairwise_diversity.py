@@ -70,6 +70,8 @@ class PairwiseDiversity(Reward):
       code it would be unlike itself.
     """
 
+    compares_samples = True
+
     def __init__(
         self,
         distance="bleu",

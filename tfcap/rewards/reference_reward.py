@@ -6,6 +6,7 @@ from tfcap.ops import check_shape
 from tfcap.ops import compiled
 from tfcap.ops import sequence_mask
 from tfcap.ops import words_only
+from tfcap.ops.shapes import batch_entry
 from tfcap.rewards.reward import Reward
 
 
@@ -89,17 +90,15 @@ def human_captions(episode, key, reward):
     Returns:
         Integer tensor of shape `(B, N, T)`.
     """
-    inputs = episode.inputs
-    if not isinstance(inputs, dict) or key not in inputs:
-        held = sorted(inputs) if isinstance(inputs, dict) else type(inputs)
-        raise ValueError(
-            f"`inputs` must hold {key!r}, the human captions of every image, "
-            f"integers of shape (B, N, T), for the reward {reward!r}. "
-            f"Received: {held}. Add them to the batches, or name their key in "
-            "`references`."
-        )
-    check_shape(inputs[key], "B N T", key)
-    return inputs[key]
+    found = batch_entry(
+        episode.inputs,
+        key,
+        "the human captions of every image, integers of shape (B, N, T), for "
+        f"the reward {reward!r}",
+        "Add them to the batches, or name their key in `references`.",
+    )
+    check_shape(found, "B N T", key)
+    return found
 
 
 def mean_over_references(values, present):

@@ -6,7 +6,10 @@ from tfcap.losses.hinge_retrieval_loss import check_hinge
 from tfcap.losses.hinge_retrieval_loss import hinges
 from tfcap.losses.retrieval_loss import DIRECTIONS
 from tfcap.rewards.embeddings import check_embedder
+from tfcap.rewards.embeddings import embedded_texts
 from tfcap.rewards.embeddings import entry
+from tfcap.rewards.embeddings import image_key
+from tfcap.rewards.embeddings import is_differentiable
 from tfcap.rewards.reward import Reward
 
 
@@ -22,7 +25,8 @@ class Retrieval(Reward):
     of all images of the batch. At most 0.
 
     Speaker and listener may learn from it together: it is differentiable by
-    the words and by everything that the listener reads them with. A speaker
+    the words and by everything that the listener reads them with, unless the
+    listener says of itself that it is not `differentiable`. A speaker
     and a listener that have given up show in the `collapse_ratio` that is
     logged, the loss over `2 * margin`; see `tfcap.training.CollapseWarning`.
 
@@ -32,6 +36,8 @@ class Retrieval(Reward):
             `(B, S, T)` or words `(B, S, T, V)` to `(B, S, D)`; such as
             `tfcap.models.RetrievalListener`. Its attribute `image_key`, if it
             has one, names the entry of the batch that it sees images in.
+            Where its attribute `differentiable` is `False`, it is given
+            tokens only.
         margin: Float. Defaults to `0.2`.
         negatives: `"hardest"`, `"sum"`, or a number or `keras.Variable` in
             between; see `tfcap.losses.hinge_retrieval_loss()`. Defaults to
@@ -64,7 +70,6 @@ class Retrieval(Reward):
     - Liu et al., Show, Tell and Discriminate, ECCV 2018, for the distractors
     """
 
-    differentiable = True
     terms = ("collapse_ratio",)
 
     def __init__(
@@ -88,6 +93,7 @@ class Retrieval(Reward):
         self.distractors = distractors
         self.same = same
         self.name = name
+        self.differentiable = is_differentiable(listener)
 
     def call(self, rollout, episode):
         return self.measure(rollout, episode)[0]
@@ -101,18 +107,14 @@ class Retrieval(Reward):
         if self.same is not None:
             same = ops.cast(entry(episode, self.same, "Retrieval"), "int32")
         losses, collapsed = hinges(
-            self._images(
-                episode, getattr(self.listener, "image_key", "image"), training
-            ),
-            self.listener.embed_texts(
-                rollout.heard, rollout.mask, training=training
-            ),
+            self._images(episode, image_key(self.listener), training),
+            embedded_texts(self.listener, rollout, training),
             self.margin,
             self.negatives,
             self.directions,
             distractors=distractors,
             same=same,
-            mask=ops.any(rollout.mask > 0, axis=-1),
+            mask=rollout.said,
         )
         ratio = ops.divide_no_nan(losses, collapsed)
         return -losses, {"collapse_ratio": ratio}

@@ -25,11 +25,17 @@ class Reward:
         name: String.
         terms: Tuple of strings, names of the parts of which `measure()` tells
             beside the reward itself.
+        compares_samples: Boolean, whether what one sample gets depends on the
+            others that are scored beside it.
+        reads_log_probs: Boolean, whether it asks how likely the words are to
+            the speaker. Such rewards are not for `MonteCarlo`.
     """
 
     differentiable = False
     name = "reward"
     terms = ()
+    compares_samples = False
+    reads_log_probs = False
 
     def call(self, rollout, episode):
         """Scores a rollout.

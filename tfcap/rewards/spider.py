@@ -19,12 +19,11 @@ class SPIDEr(WeightedSum):
         vocabulary: `tfcap.text.Vocabulary` of captions and references.
         references: String, the key of the references in the batch. Defaults
             to `"references"`.
-        spice_home: String or path, optional, folder with the models of SPICE,
-            see `tfcap.text.spice()`.
-        java: String or path of a `java`, optional.
         jit_compile: Boolean, see `tfcap.rewards.ReferenceReward`. Defaults to
             `True`.
         name: String. Defaults to `"spider"`.
+        **options: `home`, `cache`, `java`, `heap` and `timeout` of
+            `tfcap.rewards.SPICE`.
 
     Raises:
         tfcap.text.JavaError: If SPICE cannot be had: no other score takes its
@@ -54,10 +53,9 @@ class SPIDEr(WeightedSum):
         document_frequencies,
         vocabulary,
         references="references",
-        spice_home=None,
-        java=None,
         jit_compile=True,
         name="spider",
+        **options,
     ):
         document_frequencies.check_vocabulary(vocabulary)
         parts = {
@@ -66,7 +64,7 @@ class SPIDEr(WeightedSum):
                 references=references,
                 jit_compile=jit_compile,
             ),
-            "spice": SPICE(vocabulary, references, spice_home, java=java),
+            "spice": SPICE(vocabulary, references, **options),
         }
         weighted = [(SPIDER_WEIGHTS[part], parts[part]) for part in parts]
         super().__init__(weighted, name)

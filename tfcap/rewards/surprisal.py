@@ -42,6 +42,8 @@ class Surprisal(Reward):
       2020, section 5.3, SLL-ME
     """
 
+    reads_log_probs = True
+
     def __init__(self, per_word=False, name="surprisal"):
         self.per_word = per_word
         self.name = name

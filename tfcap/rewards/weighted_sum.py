@@ -24,6 +24,8 @@ class WeightedSum(Reward):
     Attributes:
         terms: Tuple of the names of the terms, numbered where they repeat.
         differentiable: Boolean, whether all of the terms are.
+        compares_samples: Boolean, whether any of the terms does.
+        reads_log_probs: Boolean, whether any of the terms does.
 
     Example:
 
@@ -47,6 +49,8 @@ class WeightedSum(Reward):
         rewards = [reward for _, reward in self.weighted]
         self.terms = _distinct(reward.name for reward in rewards)
         self.differentiable = all(r.differentiable for r in rewards)
+        self.compares_samples = any(r.compares_samples for r in rewards)
+        self.reads_log_probs = any(r.reads_log_probs for r in rewards)
 
     def call(self, rollout, episode):
         return self.measure(rollout, episode)[0]

@@ -43,7 +43,8 @@ class FallingScoreWarning(keras.callbacks.Callback):
             )
         if min_delta < 0:
             raise ValueError(
-                f"`min_delta` must be 0 or more. Received: {min_delta}."
+                "`min_delta` must be 0 or more. Received: "
+                f"min_delta={min_delta}."
             )
         self.monitor = monitor
         self.patience = patience
@@ -86,11 +87,13 @@ class FallingScoreWarning(keras.callbacks.Callback):
 
     def _warn(self):
         last = self._scores[-self.patience - 1 :]
+        fell = all(after < before for before, after in zip(last, last[1:]))
+        what = "falling" if fell else "falling, or below what it began with,"
         told = ", ".join(f"{score:.4g}" for score in last)
         if self.start is not None:
             told += f"; {self.start:.4g} before training"
         warnings.warn(
-            f"`{self.monitor}` has been falling for {self.patience} "
+            f"`{self.monitor}` has been {what} for {self.patience} "
             f"evaluations ({told}): the speaker seems to lose what it had "
             "learned. Train it longer by maximum likelihood first, lower the "
             "learning rate, enlarge the batch or draw more samples, or hold it "

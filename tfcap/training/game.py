@@ -51,6 +51,10 @@ class Game(keras.Model):
     variables, so that a run that is resumed from a checkpoint goes on with
     whose turn it was.
 
+    What an objective holds that learns, such as a
+    `tfcap.objectives.LearnedBaseline`, must be a player's or have `trainable`
+    set to `False`: nobody else would step it.
+
     Args:
         speaker: `tfcap.decoding.Speaker`, built.
         players: Dict of `Player` by name.
@@ -92,6 +96,7 @@ class Game(keras.Model):
             # Built here: an optimizer that is built inside a replica fails.
             player.optimizer.build(player.network.trainable_variables)
             channels |= {id(c): c for c in player.objective.layers()}
+            _check_learners(name, player, self.networks)
             logged = "loss", *player.objective.log_names()
             names += [f"{name}_{key}" for key in logged]
         self.channels = built(channels.values(), speaker)
@@ -249,3 +254,16 @@ def _check(name, player):
             "`offset` in [0, every). Received: "
             f"every={player.every}, offset={player.offset}."
         )
+
+
+def _check_learners(name, player, networks):
+    """Refuses an objective with variables to learn that nobody steps."""
+    owned = {id(v) for n in networks for v in n.variables}
+    for layer in player.objective.layers():
+        if any(id(v) not in owned for v in layer.trainable_variables):
+            raise ValueError(
+                f"Player `{name}` must have an objective whose networks are "
+                f"players, too. Received: {layer.name!r}, which nobody "
+                "trains. Make it the `network` of a Player with the same "
+                "objective, or set its `trainable` to `False`."
+            )
