@@ -9,6 +9,7 @@ from tfcap.models import PairDiscriminator
 from tfcap.objectives import Judging
 from tfcap.recipes.study import write_json
 from tfcap.rewards.embeddings import embedded_images
+from tfcap.rewards.embeddings import image_key
 from tfcap.training import Game
 from tfcap.training import Player
 from tfcap.training import grammar_accuracy
@@ -49,7 +50,7 @@ def pretrained_discriminator(
     epochs=1,
     rate=1e-3,
     units=(512, 256),
-    image="image",
+    image=None,
 ):
     """A discriminator of pairs that knows a speaker's captions.
 
@@ -71,16 +72,17 @@ def pretrained_discriminator(
     """
 
     def train():
+        key = image_key(retriever, image)
         inputs = study.batches().inputs(np.arange(1))
         said = inputs["caption"]
         discriminator = PairDiscriminator(units)
         discriminator(
             {
-                "image": embedded_images(retriever, inputs[image]),
+                "image": embedded_images(retriever, inputs[key]),
                 "text": retriever.embed_texts(said, said > 0),
             }
         )
-        objective = Judging(discriminator, decoder, 1.0, 0.0, retriever, image)
+        objective = Judging(discriminator, decoder, 1.0, 0.0, retriever, key)
         study.say(f"{DISCRIMINATOR}: whose captions are these?")
         return train_judge(
             study, DISCRIMINATOR, speaker, objective, epochs, rate

@@ -32,7 +32,6 @@ class Task:
         self.speaker = speaker
         self.alpha = alpha
         self.retriever = study.retriever()
-        self.image = getattr(self.retriever, "image_key", "image")
         # Terms that are given one object share what it says.
         self.human = GroundTruth()
         self.greedy = study.greedy
@@ -60,7 +59,6 @@ class Task:
             settings.discriminator_epochs,
             settings.discriminator_rate,
             settings.discriminator_units,
-            self.image,
         )
 
     def contrast(self, **options):
@@ -69,7 +67,6 @@ class Task:
         return BidirectionalContrastive(
             self.retriever,
             texts=(self.beam, self.greedy, self.human),
-            image=self.image,
             neighbors="neighbor_image" if settings.neighbors else None,
             same="row" if settings.neighbors else None,
             neighbor_same="neighbor_row" if settings.neighbors else None,
@@ -80,11 +77,11 @@ class Task:
 
     def similarity(self):
         """Cosine of a caption and its image, 0 where it is negative."""
-        return CLIPScore(self.retriever, weight=1.0, image=self.image)
+        return CLIPScore(self.retriever, weight=1.0)
 
     def judged(self, similarity, discriminator):
         """The reward of equation 1, with a discriminator."""
-        human = MatchProbability(discriminator, self.retriever, self.image)
+        human = MatchProbability(discriminator, self.retriever)
         shift = self.settings.reward_shift
         reward = self.alpha * similarity + (1.0 - self.alpha) * human
         return reward + shift * Constant() if shift else reward
@@ -100,7 +97,7 @@ class Task:
             settings.grammar_units,
         )
         # CLIPScore as its authors scale it, 2.5 times the cosine.
-        score = CLIPScore(self.retriever, image=self.image)
+        score = CLIPScore(self.retriever)
         return settings.grammar_similarity * score + Grammar(classifier)
 
     def beside(self, objective, discriminator):
@@ -110,7 +107,6 @@ class Task:
             self.beam,
             mismatched=0.0,
             retriever=self.retriever,
-            image=self.image,
         )
         rate = self.settings.discriminator_rate
         partner = Partner(discriminator, judging, rate)

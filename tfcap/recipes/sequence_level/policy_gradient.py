@@ -58,7 +58,13 @@ def mixer(task, metric):
     """People's words first, and then fewer and fewer of them."""
     settings = task.settings
     length = settings.max_length
-    mixed = MixedPrefix(length, length, task.study.seed, keep_states=True)
+    mixed = MixedPrefix(
+        length,
+        length,
+        task.study.seed,
+        keep_states=True,
+        suppress=task.study.unsaid,
+    )
     baseline = _baseline(task, mixed, ())
     term = ScoreFunction(reward_for(task, metric), mixed, baseline)
     objective = settings.mixer_weight * term
