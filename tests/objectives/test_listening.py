@@ -1,3 +1,4 @@
+import keras
 import numpy as np
 import pytest
 import tensorflow as tf
@@ -61,6 +62,7 @@ def test_what_cannot_be_trained_so_is_refused():
 def test_a_reward_that_trains_nobody_is_refused():
     _, listener = players()
     still = Retrieval(listener, learning=False)
-    for reward in (still, Retrieval(listener) + still):
-        with pytest.raises(ValueError, match="Give it `learning=True`"):
+    some = Retrieval(listener) + still
+    for reward in (still, some, some * keras.Variable(1.0)):
+        with pytest.raises(ValueError, match="terms, `learning=True`"):
             Listening(reward, GroundTruth())

@@ -48,13 +48,12 @@ class Listening(Estimator):
                 f"reward={type(reward).__name__}. What has no gradient cannot "
                 "be trained by one."
             )
-        for _, term in getattr(reward, "weighted", [(1.0, reward)]):
-            if not getattr(term, "learning", True):
-                raise ValueError(
-                    "`reward` must train who computes it for Listening. "
-                    f"Received: reward={type(term).__name__} with "
-                    "learning=False. Give it `learning=True`."
-                )
+        if not getattr(reward, "learning", True):
+            raise ValueError(
+                "`reward` must train who computes it for Listening. Received: "
+                f"reward={reward.name!r} with learning=False. Give it, or its "
+                "terms, `learning=True`."
+            )
         if not isinstance(decoder, Decoder):
             raise TypeError(
                 "`decoder` must be a `tfcap.decoding.Decoder`. Received: "

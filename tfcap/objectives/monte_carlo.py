@@ -37,8 +37,8 @@ class MonteCarlo:
     The reward scores all continuations of the batch at once, as samples of
     their row, and reads their tokens alone. It must not compare them with each
     other, as `tfcap.rewards.PairwiseDiversity` does, nor read log
-    probabilities, as `tfcap.rewards.Surprisal` does. What a sentence gets of
-    such a reward, another term can give on the same rollout.
+    probabilities, as `tfcap.rewards.Surprisal` does: such a reward is for
+    another `ScoreFunction` of the same decoder.
 
     Args:
         num_continuations: Integer `K`. Defaults to `3`.

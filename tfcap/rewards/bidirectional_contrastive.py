@@ -98,7 +98,7 @@ class BidirectionalContrastive(Reward):
       a neighbor that is an image of the batch is that image's own rival. The
       paper's rivals are sets. Here, as in the code, all that is there counts:
       a greedy caption that reads like the one scored is its rival, and n equal
-      rivals lower the reward by at most `temperature * log(n)` a direction.
+      rivals lower a direction by up to `temperature * log(n)` more than one.
     """
 
     def __init__(

@@ -24,6 +24,7 @@ class WeightedSum(Reward):
     Attributes:
         terms: Tuple of the names of the terms, numbered where they repeat.
         differentiable: Boolean, whether all of the terms are.
+        learning: Boolean, whether no term was built with `learning=False`.
         compares_samples: Boolean, whether any of the terms does.
         reads_log_probs: Boolean, whether any of the terms does.
 
@@ -49,6 +50,7 @@ class WeightedSum(Reward):
         rewards = [reward for _, reward in self.weighted]
         self.terms = _distinct(reward.name for reward in rewards)
         self.differentiable = all(r.differentiable for r in rewards)
+        self.learning = all(getattr(r, "learning", True) for r in rewards)
         self.compares_samples = any(r.compares_samples for r in rewards)
         self.reads_log_probs = any(r.reads_log_probs for r in rewards)
 
