@@ -52,27 +52,22 @@ def prepare(optimizer, gradients, variables, global_clipnorm=None):
             "the network is not frozen."
         )
     found = [tf.convert_to_tensor(gradients[i]) for i in reached]
-    scale = getattr(optimizer, "dynamic_scale", None)
-    replicas = num_replicas()
+    scales = hasattr(optimizer, "dynamic_scale")
+    scale = tf.cast(optimizer.dynamic_scale if scales else 1.0, tf.float32)
     # All replicas must see the same gradient, to clip it or to decide that
     # the loss was scaled too much.
-    whole = global_clipnorm is not None or scale is not None
-    if whole and replicas > 1:
+    whole = num_replicas() > 1 and (scales or global_clipnorm is not None)
+    if whole:
         found = [sum_over_replicas(gradient) for gradient in found]
-    halves = [tf.cast(tf.nn.l2_loss(g), tf.float32) for g in found]
+    halves = [tf.nn.l2_loss(tf.cast(g, tf.float32)) for g in found]
     if global_clipnorm is not None:
         # A loss-scaled gradient is clipped at a norm scaled alike.
-        limit = global_clipnorm * tf.cast(
-            1.0 if scale is None else scale, tf.float32
-        )
         norm = tf.sqrt(2.0 * tf.add_n(halves))
-        found, _ = tf.clip_by_global_norm(found, limit, use_norm=norm)
-    if whole and replicas > 1:
-        found = [gradient / replicas for gradient in found]
-    if scale is not None:
-        halves = [
-            tf.where(tf.cast(scale, tf.float32) > 1.0, 0.0, h) for h in halves
-        ]
+        found, _ = tf.clip_by_global_norm(found, global_clipnorm * scale, norm)
+    if whole:
+        found = [gradient / num_replicas() for gradient in found]
+    if scales:
+        halves = [tf.where(scale > 1.0, 0.0, half) for half in halves]
     every = [tf.zeros(v.shape, v.dtype) for v in variables]
     sizes = [tf.constant(0.0)] * len(variables)
     for i, gradient, half in zip(reached, found, halves):
