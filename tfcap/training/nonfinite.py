@@ -9,7 +9,7 @@ from tfcap.ops import num_replicas
 from tfcap.ops import sum_over_replicas
 
 _CHOICES = ("raise", "skip", "ignore")
-_FOUND = "not finite: "
+_FOUND = "tfcap: not finite: "
 _END = " (end)"
 
 
