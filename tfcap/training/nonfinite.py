@@ -65,6 +65,7 @@ def apply_if_finite(steps, causes, nonfinite):
         if nonfinite == "raise":
             text = _FOUND + _names(values, names, ranks) + _END
             tf.debugging.Assert(finite, [text])
+        return tf.constant(False)
 
     _either(finite, values, gradients, apply, refuse)
     return finite
@@ -82,10 +83,6 @@ def _names(values, names, ranks):
 def _either(finite, values, gradients, apply, refuse):
     """Applies gradients if a tensor is true, and refuses them otherwise."""
 
-    def refused(finite, values):
-        refuse(finite, values)
-        return tf.constant(False)
-
     def decide(strategy, finite, values, gradients):
         finite, values = (
             strategy.experimental_local_results(x)[0] for x in (finite, values)
@@ -95,7 +92,7 @@ def _either(finite, values, gradients, apply, refuse):
             strategy.extended.call_for_each_replica(apply, args=(gradients,))
             return tf.constant(True)
 
-        tf.cond(finite, applied, lambda: refused(finite, values))
+        tf.cond(finite, applied, lambda: refuse(finite, values))
 
     # A condition inside a replica could not hold an optimizer's step, which
     # is taken by all replicas together.

@@ -130,12 +130,10 @@ class ObjectiveModel(Scaffold):
 
     def _slopes(self, step):
         """Sizes of the gradient of every network, by what to call it."""
+        networks = {**self.players, "speaker": self.speaker}
         owners = {
             id(variable): name
-            for name, network in {
-                **self.players,
-                "speaker": self.speaker,
-            }.items()
+            for name, network in networks.items()
             for variable in network.trainable_variables
         }
         sizes = {}
