@@ -79,3 +79,11 @@ def test_it_is_part_of_a_checkpoint(tmp_path):
 def test_a_momentum_beyond_its_bounds_is_refused(momentum):
     with pytest.raises(ValueError, match="`momentum` must be in"):
         RunningMeanBaseline(momentum)
+
+
+@pytest.mark.parametrize("worth", [np.nan, np.inf])
+def test_a_reward_that_is_not_finite_leaves_it_as_it_was(worth):
+    baseline = RunningMeanBaseline(0.5)
+    step(baseline, [[4.0]])
+    step(baseline, [[worth], [1.0]])
+    assert step(baseline, [[0.0]]) == 4.0

@@ -6,10 +6,9 @@ import sys
 import pytest
 
 
-@pytest.mark.slow
-def test_training_on_two_replicas_ends_in_the_weights_of_one():
+def run(name):
     # A process of its own: devices are split before TensorFlow starts.
-    script = pathlib.Path(__file__).parent / "two_replicas.py"
+    script = pathlib.Path(__file__).parent / name
     done = subprocess.run(
         [sys.executable, str(script)],
         env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
@@ -17,3 +16,13 @@ def test_training_on_two_replicas_ends_in_the_weights_of_one():
         text=True,
     )
     assert done.returncode == 0, done.stdout + done.stderr[-3000:]
+
+
+@pytest.mark.slow
+def test_training_on_two_replicas_ends_in_the_weights_of_one():
+    run("two_replicas.py")
+
+
+@pytest.mark.slow
+def test_two_replicas_stop_at_or_skip_the_steps_that_one_would():
+    run("two_replicas_faults.py")

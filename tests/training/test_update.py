@@ -3,7 +3,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from tfcap.training.update import update
+from tfcap.training.update import prepare
 from tfcap.training.update import weight_penalty
 
 RNG = np.random.default_rng(0)
@@ -18,7 +18,8 @@ def moved(gradients, clipnorm=None, optimizer=None):
     ]
     optimizer = optimizer or keras.optimizers.SGD(1.0)
     optimizer.build(variables)
-    update(optimizer, gradients, variables, clipnorm)
+    step = prepare(optimizer, gradients, variables, clipnorm)
+    optimizer.apply(step.gradients, step.variables)
     return [-v.numpy() for v in variables]
 
 

@@ -48,13 +48,26 @@ class Objective:
             This replica's share of the loss over the global batch, a float32
             scalar; and a dict of scalars to log, by name.
         """
-        total, logs = 0.0, {}
+        losses, logs = self.losses(episode)
+        return sum(losses.values(), 0.0), logs
+
+    def losses(self, episode):
+        """The loss of one step, term by term.
+
+        Args:
+            episode: `tfcap.objectives.Episode`.
+
+        Returns:
+            Dict of this replica's shares of the weighted losses, by the terms'
+            names; and a dict of scalars to log, by name.
+        """
+        losses, logs = {}, {}
         for name, (weight, estimator) in self.named_terms().items():
             value, term_logs = estimator.term(episode)
-            total = total + ops.cast(weight, "float32") * value
+            losses[name] = ops.cast(weight, "float32") * value
             for key, logged in term_logs.items():
                 logs[f"{name}_{key}" if key else name] = logged
-        return total, logs
+        return losses, logs
 
     def named_terms(self):
         """Terms by a unique name, numbered where names repeat."""
@@ -67,8 +80,16 @@ class Objective:
             named[name] = term
         return named
 
+    def reward_names(self):
+        """Names under which the rewards are logged, and their parts alone."""
+        return tuple(
+            f"{name}_{key}" if key else name
+            for name, term in self.named_terms().items()
+            for key in ("", *term.estimator.parts_of_reward)
+        )
+
     def log_names(self):
-        """Names under which the rewards are logged, and their parts."""
+        """Names under which the rewards are logged, and what is beside them."""
         return tuple(
             f"{name}_{key}" if key else name
             for name, term in self.named_terms().items()

@@ -15,6 +15,7 @@ class RunningMeanBaseline:
     ```
 
     without the bias towards 0 of the first steps. It is part of a checkpoint.
+    A step whose mean reward is not finite leaves it as it was.
 
     Args:
         momentum: Float in `(0, 1)`. Defaults to `0.99`.
@@ -86,6 +87,9 @@ class _Mean(keras.layers.Layer):
         return ops.where(there > 0, self.total / ops.maximum(there, 1e-12), 0.0)
 
     def update(self, value):
-        value = (1.0 - self.momentum) * value
-        self.total.assign(self.momentum * self.total + value)
-        self.missing.assign(self.momentum * self.missing)
+        # What is not finite would stay in the mean for good.
+        finite = ops.isfinite(value)
+        total = self.momentum * self.total + (1.0 - self.momentum) * value
+        missing = self.momentum * self.missing
+        self.total.assign(ops.where(finite, total, self.total))
+        self.missing.assign(ops.where(finite, missing, self.missing))

@@ -9,8 +9,11 @@ import tensorflow as tf
 
 from tfcap.objectives import Episode
 from tfcap.ops import num_replicas
+from tfcap.training.nonfinite import what_was_computed
+from tfcap.training.refusals import check_compile
+from tfcap.training.scaffold import Scaffold
 from tfcap.training.update import built
-from tfcap.training.update import update
+from tfcap.training.update import prepare
 from tfcap.training.update import weight_penalty
 
 
@@ -37,7 +40,7 @@ class Player(NamedTuple):
     offset: int = 0
 
 
-class Game(keras.Model):
+class Game(Scaffold):
     """Trains several networks against or for each other.
 
     On every batch all players see one episode, so what was said is said once;
@@ -58,6 +61,10 @@ class Game(keras.Model):
     Args:
         speaker: `tfcap.decoding.Speaker`, built.
         players: Dict of `Player` by name.
+        nonfinite: What becomes of a step in which the loss, a reward or the
+            gradient of any player is NaN or infinite; see
+            `tfcap.training.ObjectiveModel`. Then no player steps. Defaults to
+            `"raise"`.
 
     Example:
 
@@ -83,11 +90,8 @@ class Game(keras.Model):
     ['speaker_loss', 'speaker_teacher_forcing']
     """
 
-    def __init__(self, speaker, players, **kwargs):
-        super().__init__(**kwargs)
-        # Rewards may compute on the host, or shapes that depend on the data.
-        self.supports_jit = False
-        self.speaker = speaker
+    def __init__(self, speaker, players, nonfinite="raise", **kwargs):
+        super().__init__(speaker, nonfinite, **kwargs)
         self.players = dict(players)
         self.networks = [player.network for player in players.values()]
         names, channels = [], {}
@@ -101,7 +105,7 @@ class Game(keras.Model):
             names += [f"{name}_{key}" for key in logged]
         self.channels = built(channels.values(), speaker)
         self.optimizers = [p.optimizer for p in self.players.values()]
-        self.trackers = {n: keras.metrics.Mean(name=n) for n in names}
+        self.track(names)
         self.turn = self.add_weight(
             shape=(),
             initializer="zeros",
@@ -122,9 +126,8 @@ class Game(keras.Model):
         self._now = self.playing(0)
         self.built = True
 
-    @property
-    def metrics(self):
-        return list(self.trackers.values())
+    def stepping(self):
+        return self.optimizers
 
     def compile(self, **kwargs):
         """As `keras.Model.compile()`; the players bring their optimizers."""
@@ -133,10 +136,8 @@ class Game(keras.Model):
                 "`steps_per_execution` must be 1 where players take turns. "
                 f"Received: {kwargs['steps_per_execution']}."
             )
+        check_compile(self.distribute_strategy, self.optimizers, kwargs)
         super().compile(optimizer=None, **kwargs)
-
-    def call(self, inputs, training=False):
-        return self.speaker.begin(inputs, training=training)
 
     def playing(self, turn):
         """Names of the players that step at a turn.
@@ -183,42 +184,46 @@ class Game(keras.Model):
             episode = Episode(self.speaker, inputs, training=True)
             losses, penalties, logs = _losses(players, episode)
             totals = _totals(players, losses, penalties)
-        gradients = {}
+        steps = {}
         for names, total in totals.items():
             variables = [players[n].network.trainable_variables for n in names]
             slopes = tape.gradient(total, variables)
-            gradients.update(zip(names, slopes))
-        for name, player in players.items():
-            update(
-                player.optimizer,
-                gradients[name],
-                player.network.trainable_variables,
-                player.global_clipnorm,
-            )
-        return self._log(losses, penalties, logs)
+            for name, own, gradients in zip(names, variables, slopes):
+                player = players[name]
+                steps[name] = prepare(
+                    player.optimizer, gradients, own, player.global_clipnorm
+                )
+        counts = self.take(
+            list(steps.values()),
+            _causes(players, losses, penalties, logs, steps),
+        )
+        return self._log(losses, penalties, logs, counts)
 
     def test_step(self, data):
         inputs = keras.utils.unpack_x_y_sample_weight(data)[0]
         episode = Episode(self.speaker, inputs)
         return self._log(*_losses(self.players, episode))
 
-    def _log(self, losses, penalties, logs):
-        for name, loss in losses.items():
-            loss = (loss + penalties[name]) * num_replicas()
+    def _log(self, losses, penalties, logs, counts=None):
+        values = {}
+        for name, terms in losses.items():
+            loss = (_total(terms) + penalties[name]) * num_replicas()
             for key, value in {"loss": loss, **logs[name]}.items():
-                tracker = self.trackers.get(f"{name}_{key}")
-                if tracker is not None:
-                    tracker.update_state(value)
-        return {name: m.result() for name, m in self.trackers.items()}
+                values[f"{name}_{key}"] = value
+        return self.log(values, counts)
+
+
+def _total(losses):
+    return sum(losses.values(), 0.0)
 
 
 def _losses(players, episode):
-    """Losses, weight penalties and logs of players, by name."""
+    """Losses of terms, weight penalties and logs of players, by name."""
     found, losses, penalties, logs = {}, {}, {}, {}
     for name, player in players.items():
         objective = player.objective
         if id(objective) not in found:
-            found[id(objective)] = objective.loss(episode)
+            found[id(objective)] = objective.losses(episode)
         losses[name], logs[name] = found[id(objective)]
         penalties[name] = weight_penalty(player.network.trainable_variables)
     return losses, penalties, logs
@@ -235,10 +240,26 @@ def _totals(players, losses, penalties):
         groups.setdefault(key, []).append(name)
     totals = {}
     for names in groups.values():
-        total = losses[names[0]] + sum(penalties[name] for name in names)
+        total = _total(losses[names[0]]) + sum(
+            penalties[name] for name in names
+        )
         scale = players[names[0]].optimizer.scale_loss
         totals[tuple(names)] = scale(total)
     return totals
+
+
+def _causes(players, losses, penalties, logs, steps):
+    """What a step may be refused for, by what to call it; causes first."""
+    rewards, terms, totals, slopes = {}, {}, {}, {}
+    for name, player in players.items():
+        own = what_was_computed(
+            player.objective, losses[name], logs[name], f"{name}_"
+        )
+        rewards |= own[0]
+        terms |= own[1]
+        totals[f"the loss of `{name}`"] = _total(losses[name]) + penalties[name]
+        slopes[f"the gradient of `{name}`"] = tf.add_n(steps[name].sizes)
+    return rewards, terms, totals, slopes
 
 
 def _check(name, player):

@@ -5,12 +5,15 @@ import tensorflow as tf
 
 from tfcap.objectives import Episode
 from tfcap.ops import num_replicas
+from tfcap.training.nonfinite import what_was_computed
+from tfcap.training.refusals import check_compile
+from tfcap.training.scaffold import Scaffold
 from tfcap.training.update import built
-from tfcap.training.update import update
+from tfcap.training.update import prepare
 from tfcap.training.update import weight_penalty
 
 
-class ObjectiveModel(keras.Model):
+class ObjectiveModel(Scaffold):
     """Trains a speaker, and who plays along, for one objective.
 
     Only scaffolding: it holds the networks and their optimizer, trains under
@@ -31,6 +34,14 @@ class ObjectiveModel(keras.Model):
         global_clipnorm: Float or `None`, norm to clip the gradient of the
             global batch to. Prefer it to the optimizer's own argument, which
             clips on each replica.
+        nonfinite: What becomes of a step whose loss, rewards or gradients are
+            NaN or infinite. No weight moves in it, but with `"ignore"`, which
+            does not look. Defaults to `"raise"`, a `FloatingPointError` that
+            names the term or the network; `"skip"` goes on with the next
+            batch, leaves the step out of what is logged and counts it in
+            `skipped_updates`, of the epoch. A gradient that overflows because a
+            `keras.optimizers.LossScaleOptimizer` scales the loss by more than
+            1 is that optimizer's affair.
 
     Call arguments:
         inputs: Nest of tensors, what the speaker reads.
@@ -61,11 +72,15 @@ class ObjectiveModel(keras.Model):
     """
 
     def __init__(
-        self, objective, speaker, players=None, global_clipnorm=None, **kwargs
+        self,
+        objective,
+        speaker,
+        players=None,
+        global_clipnorm=None,
+        nonfinite="raise",
+        **kwargs,
     ):
-        super().__init__(**kwargs)
-        # Rewards may compute on the host, or shapes that depend on the data.
-        self.supports_jit = False
+        super().__init__(speaker, nonfinite, **kwargs)
         for name, player in {"speaker": speaker, **(players or {})}.items():
             if not getattr(player, "built", False):
                 raise ValueError(
@@ -73,35 +88,39 @@ class ObjectiveModel(keras.Model):
                     "weights. Call it on a batch, or `build()` it, first."
                 )
         self.objective = objective
-        self.speaker = speaker
         self.players = dict(players or {})
         self.global_clipnorm = global_clipnorm
         self.channels = built(objective.layers(), speaker)
-        self.trackers = {
-            name: keras.metrics.Mean(name=name)
-            for name in ("loss", *objective.log_names())
-        }
+        self.track(("loss", *objective.log_names()))
         self.built = True
 
-    @property
-    def metrics(self):
-        return list(self.trackers.values())
+    def compile(self, optimizer="rmsprop", **kwargs):
+        """As `keras.Model.compile()`; refuses what training cannot do."""
+        optimizer = keras.optimizers.get(optimizer)
+        check_compile(self.distribute_strategy, [optimizer], kwargs)
+        super().compile(optimizer, **kwargs)
 
-    def call(self, inputs, training=False):
-        return self.speaker.begin(inputs, training=training)
+    def stepping(self):
+        return [self.optimizer]
 
     def train_step(self, data):
         inputs = keras.utils.unpack_x_y_sample_weight(data)[0]
-        with tf.GradientTape() as tape:
-            loss, logs = self.objective.loss(
-                Episode(self.speaker, inputs, training=True)
-            )
-            loss = loss + weight_penalty(self.trainable_variables)
-            scaled = self.optimizer.scale_loss(loss)
         variables = self.trainable_variables
+        with tf.GradientTape() as tape:
+            episode = Episode(self.speaker, inputs, training=True)
+            losses, logs = self.objective.losses(episode)
+            loss = sum(losses.values(), 0.0) + weight_penalty(variables)
+            scaled = self.optimizer.scale_loss(loss)
         gradients = tape.gradient(scaled, variables)
-        update(self.optimizer, gradients, variables, self.global_clipnorm)
-        return self._log(loss, logs)
+        step = prepare(
+            self.optimizer, gradients, variables, self.global_clipnorm
+        )
+        causes = (
+            *what_was_computed(self.objective, losses, logs),
+            {"the loss": loss},
+            self._slopes(step),
+        )
+        return self._log(loss, logs, self.take([step], causes))
 
     def test_step(self, data):
         inputs = keras.utils.unpack_x_y_sample_weight(data)[0]
@@ -109,11 +128,20 @@ class ObjectiveModel(keras.Model):
         loss = loss + weight_penalty(self.trainable_variables)
         return self._log(loss, logs)
 
-    def _log(self, loss, logs):
+    def _slopes(self, step):
+        """Sizes of the gradient of every network, by what to call it."""
+        networks = {**self.players, "speaker": self.speaker}
+        owners = {
+            id(variable): name
+            for name, network in networks.items()
+            for variable in network.trainable_variables
+        }
+        sizes = {}
+        for variable, size in zip(step.variables, step.sizes):
+            name = owners.get(id(variable), "objective")
+            sizes.setdefault(f"the gradient of `{name}`", []).append(size)
+        return {name: tf.add_n(parts) for name, parts in sizes.items()}
+
+    def _log(self, loss, logs, counts=None):
         # The loss is a share, summed over replicas; a metric averages.
-        logs = {"loss": loss * num_replicas(), **logs}
-        for name, value in logs.items():
-            tracker = self.trackers.get(name)
-            if tracker is not None:
-                tracker.update_state(value)
-        return {name: m.result() for name, m in self.trackers.items()}
+        return self.log({"loss": loss * num_replicas(), **logs}, counts)

@@ -1,54 +1,78 @@
 """One optimizer step, right on one replica and on several."""
 
+from typing import Any
+from typing import NamedTuple
+
 import tensorflow as tf
 
 from tfcap.ops import num_replicas
 from tfcap.ops import sum_over_replicas
 
 
-def update(optimizer, gradients, variables, global_clipnorm=None):
-    """Applies gradients that were taken of a replica's share of the loss.
+class Step(NamedTuple):
+    """What an optimizer is about to do.
+
+    Args:
+        optimizer: `keras.optimizers.Optimizer`, built.
+        gradients: List of tensors, to be summed over replicas.
+        variables: List of `keras.Variable`, in the same order.
+        sizes: List of float32 scalars, half the squared norm of each gradient,
+            not finite where it is not. 0 where that only tells an optimizer
+            to scale the loss by less.
+    """
+
+    optimizer: Any
+    gradients: list
+    variables: list
+    sizes: list
+
+
+def prepare(optimizer, gradients, variables, global_clipnorm=None):
+    """An optimizer's step, right on one replica and on several.
 
     Keras clips every replica's gradient before they are summed, which is
     another update than that of one device; here the sum is clipped.
 
     Args:
         optimizer: `keras.optimizers.Optimizer`, built.
-        gradients: List of tensors or `None`, of `optimizer.scale_loss(loss)`.
+        gradients: List of tensors or `None`, of `optimizer.scale_loss(loss)`,
+            that were taken of a replica's share of the loss.
         variables: List of `keras.Variable`, in the same order.
         global_clipnorm: Float or `None`, norm to clip the gradient to.
+
+    Returns:
+        `Step`, for all variables, in the order the optimizer knows.
     """
-    pairs = [
-        (gradient, variable)
-        for gradient, variable in zip(gradients, variables)
-        if gradient is not None
-    ]
-    if not pairs:
+    reached = [i for i, g in enumerate(gradients) if g is not None]
+    if not reached:
         raise ValueError(
             "No gradient reaches any variable. Received: "
             f"{len(variables)} trainable variables. See that the objective's "
             "decoder and reward connect the loss with the network, and that "
             "the network is not frozen."
         )
-    gradients = [tf.convert_to_tensor(gradient) for gradient, _ in pairs]
+    found = [tf.convert_to_tensor(gradients[i]) for i in reached]
+    scales = hasattr(optimizer, "dynamic_scale")
+    scale = tf.cast(optimizer.dynamic_scale if scales else 1.0, tf.float32)
+    # All replicas must see the same gradient, to clip it or to decide that
+    # the loss was scaled too much.
+    whole = num_replicas() > 1 and (scales or global_clipnorm is not None)
+    if whole:
+        found = [sum_over_replicas(gradient) for gradient in found]
+    halves = [tf.nn.l2_loss(tf.cast(g, tf.float32)) for g in found]
     if global_clipnorm is not None:
-        replicas = num_replicas()
-        gradients = [sum_over_replicas(gradient) for gradient in gradients]
         # A loss-scaled gradient is clipped at a norm scaled alike.
-        scale = getattr(optimizer, "dynamic_scale", 1.0)
-        gradients, _ = tf.clip_by_global_norm(
-            gradients, global_clipnorm * tf.cast(scale, tf.float32)
-        )
-        gradients = [gradient / replicas for gradient in gradients]
-    by_id = {id(v): g for g, (_, v) in zip(gradients, pairs)}
-    # Every trainable variable is passed, in the order the optimizer knows.
-    optimizer.apply(
-        [
-            by_id.get(id(variable), tf.zeros(variable.shape, variable.dtype))
-            for variable in variables
-        ],
-        variables,
-    )
+        norm = tf.sqrt(2.0 * tf.add_n(halves))
+        found, _ = tf.clip_by_global_norm(found, global_clipnorm * scale, norm)
+    if whole:
+        found = [gradient / num_replicas() for gradient in found]
+    if scales:
+        halves = [tf.where(scale > 1.0, 0.0, half) for half in halves]
+    every = [tf.zeros(v.shape, v.dtype) for v in variables]
+    sizes = [tf.constant(0.0)] * len(variables)
+    for i, gradient, half in zip(reached, found, halves):
+        every[i], sizes[i] = gradient, half
+    return Step(optimizer, every, list(variables), sizes)
 
 
 def weight_penalty(variables):

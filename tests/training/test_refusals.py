@@ -1,0 +1,71 @@
+from types import SimpleNamespace
+
+import keras
+import numpy as np
+import pytest
+
+from tests import tiny
+from tests.training.test_game import DATA
+from tfcap.objectives import TeacherForcing
+from tfcap.training import Game
+from tfcap.training import ObjectiveModel
+from tfcap.training import Player
+from tfcap.training.refusals import check_compile
+
+TWO = SimpleNamespace(num_replicas_in_sync=2)
+
+
+def one_objective(optimizer, **options):
+    model = ObjectiveModel(TeacherForcing(), tiny.TableSpeaker())
+    model.compile(optimizer, **options)
+    return model
+
+
+def game(optimizer, **options):
+    speaker = tiny.TableSpeaker()
+    player = Player(speaker, TeacherForcing(), optimizer)
+    model = Game(speaker, {"speaker": player})
+    model.compile(**options)
+    return model
+
+
+@pytest.mark.parametrize("make", [one_objective, game])
+def test_a_step_is_not_compiled_as_one(make):
+    with pytest.raises(ValueError, match='`jit_compile` must be False or "aut'):
+        make(keras.optimizers.SGD(), jit_compile=True)
+    assert not make(keras.optimizers.SGD(), jit_compile=False).jit_compile
+
+
+@pytest.mark.parametrize("make", [one_objective, game])
+def test_one_device_may_do_what_several_cannot(make):
+    data = {key: np.repeat(value, 4, axis=0) for key, value in DATA.items()}
+    model = make(
+        keras.optimizers.SGD(gradient_accumulation_steps=2, clipnorm=1.0),
+        steps_per_execution=2,
+    )
+    before = model.speaker.get_weights()[0]
+    model.fit(data, batch_size=4, verbose=0)
+    assert (model.speaker.get_weights()[0] != before).any()
+
+
+def test_several_steps_in_one_graph_are_refused_on_several_devices():
+    with pytest.raises(
+        ValueError, match="`steps_per_execution` must be 1 on 2"
+    ):
+        check_compile(TWO, [], {"steps_per_execution": 3})
+    check_compile(TWO, [], {"steps_per_execution": 1, "run_eagerly": True})
+
+
+@pytest.mark.parametrize("scaled", [False, True])
+@pytest.mark.parametrize(
+    "name", ["gradient_accumulation_steps", "global_clipnorm", "clipvalue"]
+)
+def test_optimizers_are_refused_on_several_devices(name, scaled):
+    optimizer = keras.optimizers.SGD(**{name: 4})
+    if scaled:
+        optimizer = keras.optimizers.LossScaleOptimizer(optimizer)
+    plain = keras.optimizers.Adam()
+    match = f"`{name}` of an optimizer must be None on 2 devices.*{name}=4"
+    with pytest.raises(ValueError, match=match):
+        check_compile(TWO, [plain, optimizer], {})
+    check_compile(TWO, [plain], {})

@@ -1,0 +1,127 @@
+"""Two replicas stop at, or skip, the steps that one would.
+
+Run by a test as a process of its own; exits with 0 if all is well.
+"""
+
+import keras
+import numpy as np
+import tensorflow as tf
+
+from tests import tiny
+from tests.training.test_nonfinite import batches
+from tests.training.test_nonfinite import fit
+from tests.training.test_nonfinite import prize
+from tests.training.test_nonfinite import state
+from tests.training.test_nonfinite import without
+from tfcap.objectives import TeacherForcing
+from tfcap.training import Game
+from tfcap.training import ObjectiveModel
+from tfcap.training import Player
+
+#: The second replica alone sees it.
+DATA = batches([2.0, -1.0, np.nan, 3.0])
+
+
+def one_objective(nonfinite, optimizer=None):
+    model = ObjectiveModel(prize(), tiny.TableSpeaker(), nonfinite=nonfinite)
+    model.compile(optimizer or keras.optimizers.SGD(0.1, momentum=0.9))
+    return model
+
+
+def game(nonfinite):
+    speaker = tiny.TableSpeaker()
+    rate = keras.optimizers.SGD(0.1, momentum=0.9)
+    model = Game(speaker, {"g": Player(speaker, prize(), rate)}, nonfinite)
+    model.compile()
+    return model
+
+
+def check(found, what):
+    print(f"{what}: {'as it must be' if found else 'WRONG'}")
+    if not found:
+        raise SystemExit(what)
+
+
+def close(one, other):
+    pairs = zip(one.speaker.get_weights(), other.speaker.get_weights())
+    return all(np.abs(a - b).max() < 1e-6 for a, b in pairs)
+
+
+def stops(make):
+    expected = make("raise")
+    fit(expected, without(DATA, 2, 3))
+    with strategy.scope():
+        model = make("raise")
+    try:
+        fit(model, DATA)
+        told = "nothing"
+    except FloatingPointError as error:
+        told = str(error)
+    check("prize` is nan, after 2 updates" in told, told)
+    check(close(model, expected), f"{make.__name__}: weights where it stops")
+
+
+def skips(make):
+    expected = make("skip")
+    wanted = fit(expected, DATA)
+    with strategy.scope():
+        model = make("skip")
+    found = fit(model, DATA)
+    check(found["skipped_updates"] == [1.0], f"{make.__name__}: {found}")
+    gaps = [abs(found[key][0] - wanted[key][0]) for key in wanted]
+    check(max(gaps) < 1e-5, f"{make.__name__}: {found}, {wanted}")
+    check(close(model, expected), f"{make.__name__}: weights after a skip")
+
+
+def scales():
+    """A scaled gradient that overflows on one replica moves neither."""
+    with strategy.scope():
+        inner = keras.optimizers.SGD(1e-9)
+        optimizer = keras.optimizers.LossScaleOptimizer(inner)
+        model = one_objective("raise", optimizer)
+    before = model.speaker.get_weights()[0]
+    fit(model, batches([1e36]))
+    check((model.speaker.get_weights()[0] == before).all(), "scaled: weights")
+    scale = float(keras.ops.convert_to_numpy(optimizer.dynamic_scale))
+    check(scale == 2.0**14, f"scaled: the scale is {scale}")
+    fit(model, batches([1.0]))
+    check(
+        np.isfinite(np.concatenate(state(model), None)).all(), "scaled: after"
+    )
+
+
+def refuses(name, options=None, **settings):
+    with strategy.scope():
+        speaker = tiny.TableSpeaker()
+        optimizer = keras.optimizers.SGD(**settings)
+        player = Player(speaker, TeacherForcing(), optimizer)
+        models = (
+            (
+                ObjectiveModel(TeacherForcing(), speaker),
+                {"optimizer": optimizer},
+            ),
+            (Game(speaker, {"g": player}), {}),
+        )
+    for model, arguments in models:
+        try:
+            model.compile(**arguments, **(options or {}))
+            told = "nothing"
+        except ValueError as error:
+            told = str(error)
+        check(told.startswith(f"`{name}`"), f"{name}: {told}")
+
+
+if __name__ == "__main__":
+    tf.config.set_logical_device_configuration(
+        tf.config.list_physical_devices("CPU")[0],
+        [tf.config.LogicalDeviceConfiguration()] * 2,
+    )
+    strategy = tf.distribute.MirroredStrategy(["CPU:0", "CPU:1"])
+    for make in (one_objective, game):
+        stops(make)
+        skips(make)
+    scales()
+    refuses("jit_compile", {"jit_compile": True})
+    refuses("steps_per_execution", {"steps_per_execution": 2})
+    refuses("gradient_accumulation_steps", gradient_accumulation_steps=2)
+    refuses("clipnorm", clipnorm=1.0)

@@ -1,0 +1,58 @@
+"""What training cannot do, refused before it begins."""
+
+#: Of an optimizer, applied to every replica's gradient before they are summed.
+_CLIPPING = ("global_clipnorm", "clipnorm", "clipvalue")
+
+
+def check_compile(strategy, optimizers, options):
+    """Refuses what would fail, or differ, in the middle of a run.
+
+    Args:
+        strategy: `tf.distribute.Strategy` that the model trains under.
+        optimizers: Iterable of `keras.optimizers.Optimizer`.
+        options: Dict, further arguments of `compile()`.
+    """
+    if options.get("jit_compile", "auto") is True:
+        raise ValueError(
+            '`jit_compile` must be False or "auto". Received: '
+            "jit_compile=True. A step whose rewards may compute on the host "
+            "cannot be compiled as one. Leave the argument out: rewards that "
+            "can be compiled have a `jit_compile` of their own."
+        )
+    replicas = strategy.num_replicas_in_sync
+    if replicas == 1:
+        return
+    steps = options.get("steps_per_execution", 1)
+    if steps != 1:
+        raise ValueError(
+            f"`steps_per_execution` must be 1 on {replicas} devices. Received: "
+            f"steps_per_execution={steps}. Keras cannot run several "
+            "distributed steps in one graph. Leave the argument out, or train "
+            "on one device."
+        )
+    for optimizer in optimizers:
+        _check_optimizer(optimizer, replicas)
+
+
+def _check_optimizer(optimizer, replicas):
+    # One that scales the loss wraps the one with these settings.
+    optimizer = getattr(optimizer, "inner_optimizer", optimizer)
+    steps = optimizer.gradient_accumulation_steps
+    if steps:
+        raise ValueError(
+            "`gradient_accumulation_steps` of an optimizer must be None on "
+            f"{replicas} devices. Received: {optimizer.name!r} with "
+            f"gradient_accumulation_steps={steps}. Keras cannot update under "
+            "a condition on several devices. Leave it out and enlarge the "
+            "batch, or train on one device."
+        )
+    for name in _CLIPPING:
+        limit = getattr(optimizer, name)
+        if limit is not None:
+            raise ValueError(
+                f"`{name}` of an optimizer must be None on {replicas} "
+                f"devices. Received: {optimizer.name!r} with {name}={limit}. "
+                "Keras clips the gradient of each device, which is another "
+                "step than that of one device. Give `global_clipnorm` to "
+                "`ObjectiveModel` or `Player`, which clip that of all."
+            )
