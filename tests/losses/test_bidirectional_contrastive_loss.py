@@ -226,12 +226,15 @@ def test_the_class_reads_images_texts_labels_and_weights():
     mask = texts.any(axis=-1)
     predicted = np.concatenate([images[:, None], texts], axis=1)
     wanted = oracle(images, texts, same=same, mask=mask)
-    found = BidirectionalContrastiveLoss(reduction=None)(same, predicted)
+    wide = {"dtype": "float64"}
+    found = BidirectionalContrastiveLoss(reduction=None, **wide)(
+        same, predicted
+    )
     np.testing.assert_allclose(found, wanted, rtol=1e-12)
-    mean = BidirectionalContrastiveLoss()(same[:, None], predicted)
+    mean = BidirectionalContrastiveLoss(**wide)(same[:, None], predicted)
     np.testing.assert_allclose(mean, wanted[mask].mean())
     weights = np.arange(6.0)
-    total = BidirectionalContrastiveLoss(reduction="sum")
+    total = BidirectionalContrastiveLoss(reduction="sum", **wide)
     total = total(same, predicted, weights)
     np.testing.assert_allclose(total, (wanted * weights[:, None]).sum())
 

@@ -197,13 +197,16 @@ def test_the_class_reads_images_texts_and_labels_of_large_numbers():
     predicted = np.concatenate([images[:, None], texts], axis=1)
     mask = texts.any(axis=-1)
     wanted = oracle(images, texts, same=same, mask=mask)
+    wide = {"dtype": "float64"}
     for labels in (same, same[:, None]):
-        found = HingeRetrievalLoss(reduction=None)(labels, predicted)
+        found = HingeRetrievalLoss(reduction=None, **wide)(labels, predicted)
         np.testing.assert_allclose(found, wanted, atol=1e-12)
-    mean = HingeRetrievalLoss()(same, predicted)
+    mean = HingeRetrievalLoss(**wide)(same, predicted)
     np.testing.assert_allclose(mean, wanted[mask].mean())
     weights = np.arange(6.0)
-    total = HingeRetrievalLoss(reduction="sum")(same, predicted, weights)
+    total = HingeRetrievalLoss(reduction="sum", **wide)(
+        same, predicted, weights
+    )
     np.testing.assert_allclose(total, (wanted * weights[:, None]).sum())
 
 

@@ -190,7 +190,7 @@ def test_masked_positions_change_nothing(speaker):
 @pytest.mark.parametrize("key, axes", [("caption", "B S T"), ("image", "B P")])
 def test_an_absent_or_flat_input_is_named(speaker, key, axes):
     lacking = {k: v for k, v in BATCH.items() if k != key}
-    with pytest.raises(ValueError, match=rf"`inputs` must hold `{key}`"):
+    with pytest.raises(ValueError, match=rf"`inputs` must hold '{key}'"):
         speaker(lacking)
     axes = axes.replace(" ", ", ")
     with pytest.raises(ValueError, match=rf"`{key}` must have shape \({axes}"):

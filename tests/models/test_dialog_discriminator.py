@@ -185,7 +185,7 @@ def test_an_absent_input_is_named(key, built):
     if built:
         network(BATCH)
     lacking = {k: v for k, v in BATCH.items() if k != key}
-    with pytest.raises(ValueError, match=rf"`inputs` must hold `{key}`"):
+    with pytest.raises(ValueError, match=rf"`inputs` must hold '{key}'"):
         network(lacking)
 
 

@@ -204,7 +204,7 @@ def test_an_absent_input_is_named(key, built):
     if built:
         generator(BATCH)
     lacking = {k: v for k, v in BATCH.items() if k != key}
-    with pytest.raises(ValueError, match=rf"`inputs` must hold `{key}`"):
+    with pytest.raises(ValueError, match=rf"`inputs` must hold '{key}'"):
         generator(lacking)
 
 

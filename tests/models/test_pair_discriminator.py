@@ -92,7 +92,7 @@ def test_layers_must_have_units(units):
 
 
 def test_what_is_no_pair_is_refused():
-    with pytest.raises(ValueError, match="`inputs` must hold `text`"):
+    with pytest.raises(ValueError, match="`inputs` must hold 'text'"):
         small()({"image": BATCH["image"]})
     with pytest.raises(ValueError, match="`text` must have shape .B, S, D."):
         small()({"image": BATCH["image"], "text": BATCH["text"][0]})

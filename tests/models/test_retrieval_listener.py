@@ -260,7 +260,7 @@ def test_unfit_arguments_and_batches_are_named():
             small(**{name: 1.0})
     for key in BATCH:
         lacking = {k: v for k, v in BATCH.items() if k != key}
-        with pytest.raises(ValueError, match=f"`inputs` must hold `{key}`"):
+        with pytest.raises(ValueError, match=f"`inputs` must hold '{key}'"):
             small()(lacking)
     network = small()
     network(BATCH)

@@ -28,8 +28,8 @@ class RetrievalLoss(MaskedLoss):
     """
 
     def __call__(self, y_true, y_pred, sample_weight=None):
-        # Labels may be absent, and stay integers.
         y_pred = ops.convert_to_tensor(y_pred, dtype=self.dtype)
+        # Labels may be absent, and stay integers.
         return self.reduced(y_true, y_pred, sample_weight)
 
     def embeddings(self, y_true, y_pred):
