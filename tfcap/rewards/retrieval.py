@@ -94,6 +94,8 @@ class Retrieval(Reward):
         self.same = same
         self.name = name
         self.differentiable = is_differentiable(listener)
+        # The texts of a batch are rivals: continuations would be, too.
+        self.compares_samples = "text" in self.directions
 
     def call(self, rollout, episode):
         return self.measure(rollout, episode)[0]
