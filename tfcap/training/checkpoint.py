@@ -14,10 +14,10 @@ class RunCheckpoint:
     """Keeps the whole state of a training model on disk.
 
     Weights, optimizer moments, iteration counts, random streams, annealed
-    temperatures and metrics: every variable, so that a run that was stopped
-    ends as one that was not. A file is written beside the last one and renamed
-    into its place; the one before is kept, and used, with a word about it, if
-    the last cannot be read. Nothing in it is pickled.
+    temperatures: every variable but the metrics of an epoch, so that a run
+    that was stopped ends as one that was not. A file is written beside the
+    last one and renamed into its place; the one before is kept, and used, with
+    a word about it, if the last cannot be read. Nothing in it is pickled.
 
     Args:
         directory: String or path, made if absent.
