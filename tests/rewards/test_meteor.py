@@ -110,7 +110,10 @@ def test_the_program_ends_with_python(
     {WORKING if ENDINGS[ending] else "time.sleep(300)"}
     """)
     source = f"""
+import signal
 from tests.rewards.test_meteor import *
+# A shell's background jobs begin with Ctrl-C ignored.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 reward = METEOR(captions.VOCABULARY)
 {ending}
 """
