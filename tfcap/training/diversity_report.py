@@ -2,14 +2,13 @@
 
 from dataclasses import dataclass
 
-import keras
 import numpy as np
-import tensorflow as tf
 
 from tfcap.text import caption_tokenize_batch
 from tfcap.text import cider_d
 from tfcap.text import distinct_n
 from tfcap.text import mutual_bleu
+from tfcap.training.generation import generate
 
 TITLES = {
     "mean_cider_d": "mean CIDEr-D",
@@ -95,7 +94,7 @@ def evaluate_diversity(
     texts = batches.captions.texts if texts is None else texts
     if vocabulary is None:
         vocabulary = batches.captions.vocabulary
-    tokens = _speak(speaker, batches, decoder, len(texts), batch_size, verbose)
+    tokens = generate(speaker, decoder, batches, batch_size, verbose=verbose)
     images, samples, length = tokens.shape
     if images != len(texts):
         raise ValueError(
@@ -125,20 +124,3 @@ def evaluate_diversity(
     scores = {name: float(value) for name, value in scores.items()}
     captions = [said[i : i + samples] for i in range(0, len(said), samples)]
     return DiversityReport(scores, captions)
-
-
-def _speak(speaker, batches, decoder, size, batch_size, verbose):
-    """Tokens `(M, S, T)` of a whole split."""
-
-    @tf.function(reduce_retracing=True)
-    def decode(inputs):
-        state = speaker.begin(inputs, training=False)
-        return decoder.decode(speaker, state, training=False).tokens
-
-    progress = keras.utils.Progbar(size, verbose=verbose, unit_name="image")
-    parts = []
-    for inputs, _ in batches.evaluation(batch_size):
-        inputs = keras.tree.map_structure(tf.convert_to_tensor, inputs)
-        parts.append(np.asarray(decode(inputs)))
-        progress.update(min(size, sum(map(len, parts))))
-    return np.concatenate(parts)

@@ -6,8 +6,6 @@ Each takes a `Task` and returns the game to be played, and callbacks.
 from typing import Any
 from typing import NamedTuple
 
-import keras
-
 from tfcap.decoding import GroundTruth
 from tfcap.decoding import Sample
 from tfcap.layers import Categorical
@@ -23,13 +21,11 @@ from tfcap.objectives import ScoreFunction
 from tfcap.recipes.captioning.adversary import pretrained_evaluator
 from tfcap.recipes.captioning.adversary import pretrained_generator
 from tfcap.recipes.captioning.phases import naturalness
-from tfcap.recipes.captioning.rates import rising
 from tfcap.rewards import MatchProbability
 from tfcap.rewards import Retrieval
 from tfcap.training import Anneal
 from tfcap.training import ExponentialTemperature
 from tfcap.training import Game
-from tfcap.training import Player
 
 
 class Task(NamedTuple):
@@ -79,20 +75,13 @@ class Task(NamedTuple):
         natural = (1.0 - self.trade) * naturalness(self.study)
         return weight * discriminability + natural
 
-    def player(self, network, objective, rate, **turns):
-        """Somebody who learns, at a rate that rises at first."""
-        rate = rising(rate, self.settings.warm_up_steps)
-        optimizer = keras.optimizers.Adam(rate)
-        clipnorm = self.settings.clipnorm
-        return Player(network, objective, optimizer, clipnorm, **turns)
-
     def speaks(self, objective, **turns):
         rate = self.settings.joint_rate
-        return self.player(self.speaker, objective, rate, **turns)
+        return self.study.player(self.speaker, objective, rate, **turns)
 
     def listens(self, objective, **turns):
         rate = self.settings.joint_listener_rate
-        return self.player(self.listener, objective, rate, **turns)
+        return self.study.player(self.listener, objective, rate, **turns)
 
 
 def psst_multinomial(task):
@@ -230,11 +219,8 @@ def g_gan(task):
         credit=MonteCarlo(task.settings.gan_continuations),
     )
     rate = task.settings.joint_listener_rate
-    return _game(
-        task,
-        speaker=task.speaks(term),
-        evaluator=task.player(evaluator, Judging(evaluator, samples), rate),
-    )
+    judges = task.study.player(evaluator, Judging(evaluator, samples), rate)
+    return _game(task, speaker=task.speaks(term), evaluator=judges)
 
 
 def frozen_speaker_luo(task):

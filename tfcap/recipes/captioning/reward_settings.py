@@ -18,7 +18,6 @@ class RewardSettings(SpeakerSettings):
         reward_batch_size: Integer, images in a batch then.
         reward_rate: Float, learning rate of the speaker then.
         reward_dropout: Boolean, whether the speaker drops out then.
-        warm_up_steps: Integer, over which this rate rises from 0.
         alpha: Float in `[0, 1]`, weight of what is wanted of a caption, one
             minus that of what keeps it to the language, or diverse.
         beam_width: Integer, of beam search.
@@ -29,6 +28,5 @@ class RewardSettings(SpeakerSettings):
     reward_batch_size: int = 128
     reward_rate: float = 1e-4
     reward_dropout: bool = True
-    warm_up_steps: int = 0
     alpha: float = 0.75
     beam_width: int = 5

@@ -6,13 +6,11 @@ import keras
 
 from tfcap.recipes.captioning.networks import without_dropout
 from tfcap.recipes.captioning.plan import Partner
-from tfcap.recipes.captioning.rates import rising
 from tfcap.recipes.captioning.speaker_study import SpeakerStudy
 from tfcap.recipes.study import read_json
 from tfcap.recipes.study import write_json
 from tfcap.training import FallingScoreWarning
 from tfcap.training import Game
-from tfcap.training import Player
 from tfcap.training import SpeakerEvaluation
 from tfcap.training import SpeakerEvaluator
 from tfcap.training import SpeakerReport
@@ -26,18 +24,9 @@ class RewardStudy(SpeakerStudy):
     What is there is loaded; what was interrupted goes on where it stopped.
 
     Args:
-        data: `CaptionData`.
-        settings: `RewardSettings`.
-        directory: String or path.
-        seed: Integer, of initial weights, batches and samples.
-        split: String, `"test"` or `"validation"`: what is evaluated. Defaults
-            to `"test"`.
-        evaluate_every: Integer, epochs between evaluations of the captions of
-            the validation split; 0 for none. CIDEr-D that keeps falling is
-            warned of. Defaults to `0`.
-        metrics: Names of further scores, such as `"meteor"` and `"bcmr"`.
-        verbose: 1 for progress bars, 0 for silence.
-        about: See `SpeakerStudy`.
+        *args, **options: As `SpeakerStudy`, with `RewardSettings`. What is
+            evaluated while a row is trained are greedy captions; CIDEr-D that
+            keeps falling is warned of.
 
     Attributes:
         rows: Dict of functions by the name of a row, each from a task to a
@@ -45,29 +34,9 @@ class RewardStudy(SpeakerStudy):
         pretrained: Tuple of strings, names of the row before any reward.
         task: Class of what a row is given, made of the study, a fresh speaker
             and alpha, the weight of the one reward against the other.
-
-    Raises:
-        ValueError: If the directory holds a study of other settings, data or
-            seed.
     """
 
     rows, pretrained, task = {}, (), None
-
-    def __init__(
-        self,
-        data,
-        settings,
-        directory,
-        seed=0,
-        split="test",
-        evaluate_every=0,
-        metrics=(),
-        verbose=1,
-        about=None,
-    ):
-        super().__init__(data, settings, directory, seed, split, verbose, about)
-        self.evaluate_every = evaluate_every
-        self.metrics = tuple(metrics)
 
     def result(self, row, **point):
         """The record of a row, which is trained now if it was not.
@@ -86,7 +55,7 @@ class RewardStudy(SpeakerStudy):
             speaker = self.trained(row, **point)
             self.say(f"{name}: evaluating the {self.split} split")
             write_json(path, self._evaluate(name, speaker))
-        self._rescore(name)
+        self.rescore(name)
         return read_json(path)
 
     def trained(self, row, **point):
@@ -122,11 +91,6 @@ class RewardStudy(SpeakerStudy):
         alpha = self.settings.alpha if alpha is None else alpha
         task = self.task(self, self.starting_speaker(), alpha)
         return task, self.rows[row](task)
-
-    def player(self, network, objective, rate):
-        """Somebody who learns, at a rate that rises at first."""
-        adam = keras.optimizers.Adam(rising(rate, self.settings.warm_up_steps))
-        return Player(network, objective, adam, self.settings.clipnorm)
 
     def _train(self, row, name, point):
         task, plan = self.plan(row, **point)
@@ -168,33 +132,15 @@ class RewardStudy(SpeakerStudy):
             found |= self.data.judge(report.captions)
         return found
 
-    def _evaluator(self, speaker, split, **options):
-        """What scores the greedy captions; nobody listens."""
+    def _evaluator(self, speaker, split, listener=None, **options):
+        """What scores the greedy captions; by default, nobody listens."""
         return SpeakerEvaluator(
             speaker,
-            options.pop("listener", None),
+            listener,
             self.batches(split, shuffle=False),
             batch_size=self.settings.evaluation_batch_size,
             **{"decoder": self.greedy, "verbose": self.verbose, **options},
         )
-
-    def _rescore(self, name):
-        """Adds scores that nobody asked for when a row was evaluated."""
-        path = self.path(name, "result.json")
-        found = read_json(path)
-        lacking = [metric for metric in self.metrics if metric not in found]
-        if lacking:
-            self.say(f"{name}: {', '.join(lacking)}")
-            kept = self.path(name, "captions.json")
-            report = SpeakerReport.load(kept).rescored(lacking)
-            report.save(kept)
-            for absence in report.absent.values():
-                self.say(str(absence))
-            write_json(path, found | self._more(name, report, lacking))
-
-    def _more(self, name, report, metrics):
-        """Scores that a report has got, and others of the same captions."""
-        return report.result()
 
 
 def row_name(row, **point):

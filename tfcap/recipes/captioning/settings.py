@@ -37,7 +37,6 @@ class CaptioningSettings(SpeakerSettings):
         joint_listener_rate: Float, learning rate of the listener.
         joint_negatives: String, `"hardest"` or `"sum"`, of the hinge loss in
             joint training.
-        warm_up_steps: Integer, over which these rates rise from 0.
         naturalness_samples: Integer, captions drawn of an image for the
             CIDEr-D term. One has the reward of the greedy caption for its
             baseline, as in the paper; of several, each has the others' mean.
@@ -69,7 +68,6 @@ class CaptioningSettings(SpeakerSettings):
     joint_rate: float = 1e-4
     joint_listener_rate: float = 1e-4
     joint_negatives: str = "hardest"
-    warm_up_steps: int = 0
     naturalness_samples: int = 1
     human_weight: float = 0.0
     rho: float = 0.25

@@ -22,6 +22,8 @@ class SpeakerSettings:
             cosine.
         scheduled_sampling: Float, share of its own words that the speaker is
             fed at the end of these epochs, reached in a straight line.
+        warm_up_steps: Integer, over which rates rise from 0 when the speaker
+            goes on to learn from others.
         clipnorm: Float or `None`, norm that gradients are clipped to.
         evaluation_batch_size: Integer.
     """
@@ -37,6 +39,7 @@ class SpeakerSettings:
     speaker_epochs: int = 30
     speaker_rate: float = 5e-4
     scheduled_sampling: float = 0.25
+    warm_up_steps: int = 0
     clipnorm: float | None = None
     evaluation_batch_size: int = 250
 

@@ -8,7 +8,12 @@ import keras
 from tfcap.data import CaptionBatches
 from tfcap.decoding import Greedy
 from tfcap.recipes.captioning.phases import speaker_alone
+from tfcap.recipes.captioning.rates import rising
 from tfcap.recipes.study import Study
+from tfcap.recipes.study import read_json
+from tfcap.recipes.study import write_json
+from tfcap.training import Player
+from tfcap.training import SpeakerReport
 
 
 class SpeakerStudy(Study):
@@ -21,6 +26,10 @@ class SpeakerStudy(Study):
         seed: Integer, of initial weights, batches and samples.
         split: String, `"test"` or `"validation"`: what is evaluated. Defaults
             to `"test"`.
+        evaluate_every: Integer, epochs between evaluations of the validation
+            split while a speaker goes on to learn; 0 for none. Defaults to
+            `0`.
+        metrics: Names of further scores, such as `"meteor"` and `"bcmr"`.
         verbose: 1 for progress bars, 0 for silence.
         about: Dict of what else is the study's own, of which JSON can hold
             the values. Defaults to `None`.
@@ -43,6 +52,8 @@ class SpeakerStudy(Study):
         directory,
         seed=0,
         split="test",
+        evaluate_every=0,
+        metrics=(),
         verbose=1,
         about=None,
     ):
@@ -57,6 +68,8 @@ class SpeakerStudy(Study):
         self.data = data
         self.settings = settings
         self.split = split
+        self.evaluate_every = evaluate_every
+        self.metrics = tuple(metrics)
         self.unsaid = (data.vocabulary.unk,)
         # One object, so that terms that ask for it share what it says.
         self.greedy = Greedy(settings.max_length, suppress=self.unsaid)
@@ -84,6 +97,30 @@ class SpeakerStudy(Study):
             seed=self.seed,
             **options,
         )
+
+    def player(self, network, objective, rate, **turns):
+        """Somebody who learns, at a rate that rises at first."""
+        adam = keras.optimizers.Adam(rising(rate, self.settings.warm_up_steps))
+        clipnorm = self.settings.clipnorm
+        return Player(network, objective, adam, clipnorm, **turns)
+
+    def rescore(self, name):
+        """Adds scores that nobody asked for when a row was evaluated."""
+        path = self.path(name, "result.json")
+        found = read_json(path)
+        lacking = [metric for metric in self.metrics if metric not in found]
+        if lacking:
+            self.say(f"{name}: {', '.join(lacking)}")
+            kept = self.path(name, "captions.json")
+            report = SpeakerReport.load(kept).rescored(lacking)
+            report.save(kept)
+            for absence in report.absent.values():
+                self.say(str(absence))
+            write_json(path, found | self._more(name, report, lacking))
+
+    def _more(self, name, report, metrics):
+        """Scores that a report has got, and others of the same captions."""
+        return report.result()
 
     def _pretrain(self, phase):
         self.say(f"{phase}: {self.phases[phase].__doc__.splitlines()[0]}")

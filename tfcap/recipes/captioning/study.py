@@ -15,7 +15,6 @@ from tfcap.recipes.study import write_json
 from tfcap.training import CollapseWarning
 from tfcap.training import SpeakerEvaluation
 from tfcap.training import SpeakerEvaluator
-from tfcap.training import SpeakerReport
 
 #: Rows of tables whose captions are human: what is asked is how the listener
 #: understands those. They need no training of their own.
@@ -49,21 +48,6 @@ class CaptioningStudy(SpeakerStudy):
 
     phases = PHASES
 
-    def __init__(
-        self,
-        data,
-        settings,
-        directory,
-        seed=0,
-        split="test",
-        evaluate_every=0,
-        metrics=(),
-        verbose=1,
-    ):
-        super().__init__(data, settings, directory, seed, split, verbose)
-        self.evaluate_every = evaluate_every
-        self.metrics = tuple(metrics)
-
     def networks(self, phase, fresh=False):
         if phase == "speaker_cider" and not self.settings.cider_epochs:
             phase = "speaker_mle"
@@ -88,8 +72,11 @@ class CaptioningStudy(SpeakerStudy):
         if not os.path.exists(path):
             found = self._evaluate(method, name, trade, rho, temperature)
             write_json(path, found)
-        self._rescore(method, name)
-        return read_json(path)
+        if method not in HUMAN:
+            self.rescore(name)
+            return read_json(path)
+        # What people say is not asked how natural it is.
+        return dict.fromkeys(self.metrics) | read_json(path)
 
     def trained(self, method, trade, rho=None, temperature=None):
         """Fresh networks of a point, trained now if they were not."""
@@ -179,24 +166,6 @@ class CaptioningStudy(SpeakerStudy):
             human = {k: v for k, v in found.items() if k.startswith("human_")}
             found = {k.removeprefix("human_"): v for k, v in human.items()}
         return found
-
-    def _rescore(self, method, name):
-        """Adds scores that nobody asked for when a point was evaluated."""
-        path = self.path(name, "result.json")
-        found = read_json(path)
-        lacking = [m for m in self.metrics if m not in found]
-        if method in HUMAN:
-            found |= dict.fromkeys(lacking)
-        elif lacking:
-            self.say(f"{name}: {', '.join(lacking)}")
-            kept = self.path(name, "captions.json")
-            report = SpeakerReport.load(kept).rescored(lacking)
-            report.save(kept)
-            found = report.result()
-            for absence in report.absent.values():
-                self.say(str(absence))
-        if lacking:
-            write_json(path, found)
 
     def _evaluator(self, speaker, listener, split, **options):
         return SpeakerEvaluator(
