@@ -168,6 +168,8 @@ def test_rows_are_what_the_paper_makes_of_them(folder):
         np.testing.assert_allclose(diversity.baseline(rewards, None), baseline)
     _, plan = made.plan("sll_me")
     assert plan.objective.terms[1].weight == 1e-2
+    _, plan = made.plan("sll_me", entropy_weight=1e-3)
+    assert plan.objective.terms[1].weight == 1e-3
     assert plan.objective.terms[1].estimator.reward.per_word
     _, plan = made.plan("pg_cider")
     (term,) = plan.objective.terms

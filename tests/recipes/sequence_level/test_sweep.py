@@ -8,15 +8,24 @@ from tfcap.recipes.sequence_level.sweep import main
 from tfcap.training.sweep_grid import expand_grid
 
 
-def test_a_grid_has_alphas_and_rates_where_they_matter():
+def test_a_grid_has_settings_where_they_matter():
     grid = sequence_grid(
-        ["xe", "sll", "sll_sle"], [0, 1], alphas=[0.25, 0.5], rates=[1e-3, 1e-4]
+        ["xe", "sll", "sll_me", "sll_sle"],
+        [0, 1],
+        alphas=[0.25, 0.5],
+        rates=[1e-3, 1e-4],
+        entropy_weights=[1e-1, 1e-2, 1e-3],
     )
     points = expand_grid(grid)
     count = {}
     for point in points:
         count[point["method"]] = count.get(point["method"], 0) + 1
-    assert count == {"xe": 2, "sll": 2 * 2, "sll_sle": 2 * 2 * 2}
+    assert count == {
+        "xe": 2,
+        "sll": 2 * 2,
+        "sll_me": 2 * 2 * 3,
+        "sll_sle": 2 * 2 * 2,
+    }
     assert [p["seed"] for p in points] == sorted(p["seed"] for p in points)
 
 

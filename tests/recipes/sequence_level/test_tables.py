@@ -1,7 +1,7 @@
 import pytest
 
+from tfcap.recipes.sequence_level.sequence_tables import sequence_tables
 from tfcap.recipes.sequence_level.tables import main
-from tfcap.recipes.sequence_level.tables import sequence_tables
 from tfcap.training import Sweep
 
 SCORES = {"cider_d": 0.5, "beam_cider_d": 0.6, "rs_div_1": 0.3, "bleu_4": 0.2}
@@ -36,8 +36,10 @@ def test_rows_have_means_intervals_and_seeds():
 def test_rows_are_in_the_order_of_the_paper():
     found = records(sll_sle=0.2, sll=0.1, xe=0.0)
     found += [{**r, "alpha": 0.5} for r in records(sll_sle=0.1)]
+    found += [{**r, "entropy_weight": 0.001} for r in records(sll_me=0.1)]
     rows = table(sequence_tables(found, ""), "SLE, Table 2").rows
-    names = "xe", "sll", "sll_sle", "sll_sle, alpha 0.5"
+    names = "xe", "sll", "sll_me, entropy weight 0.001", "sll_sle"
+    names += ("sll_sle, alpha 0.5",)
     assert [row[0] for row in rows] == list(names)
 
 

@@ -1,6 +1,7 @@
 """One data set, one seed: a speaker, and what rewards make of it."""
 
 import os
+from dataclasses import replace
 
 import keras
 
@@ -33,7 +34,7 @@ class RewardStudy(SpeakerStudy):
             `Plan`.
         pretrained: Tuple of strings, names of the row before any reward.
         task: Class of what a row is given, made of the study, a fresh speaker
-            and alpha, the weight of the one reward against the other.
+            and the settings of this point.
     """
 
     rows, pretrained, task = {}, (), None
@@ -43,8 +44,8 @@ class RewardStudy(SpeakerStudy):
 
         Args:
             row: String, key of `rows`, or one of `pretrained`.
-            **point: Settings of this point that are not the study's: `alpha`,
-                and `rate`, the learning rate of the speaker.
+            **point: Settings of this point that are not the study's, by their
+                names; `reward_rate` is told as `rate`.
 
         Returns:
             Dict of scores.
@@ -86,16 +87,17 @@ class RewardStudy(SpeakerStudy):
         """`tfcap.data.CaptionBatches` to learn for a reward from."""
         return self.batches(batch_size=self.settings.reward_batch_size)
 
-    def plan(self, row, alpha=None, rate=None):
+    def plan(self, row, **point):
         """What a row is given, and the `Plan` that it makes of it."""
-        alpha = self.settings.alpha if alpha is None else alpha
-        task = self.task(self, self.starting_speaker(), alpha)
+        rate = point.pop("rate", self.settings.reward_rate)
+        settings = replace(self.settings, reward_rate=rate, **point)
+        task = self.task(self, self.starting_speaker(), settings)
         return task, self.rows[row](task)
 
     def _train(self, row, name, point):
         task, plan = self.plan(row, **point)
         self.say(f"{name}: learning for a reward")
-        rate = point.get("rate") or self.settings.reward_rate
+        rate = task.settings.reward_rate
         who = {"speaker": Partner(task.speaker, plan.objective, rate)}
         who |= self._prepared(row, plan, point)
         game = Game(task.speaker, {k: self.player(*p) for k, p in who.items()})
@@ -145,5 +147,5 @@ class RewardStudy(SpeakerStudy):
 
 def row_name(row, **point):
     """The folder of a row, within the study's."""
-    parts = [f"{k}_{v:g}" for k, v in point.items() if v is not None]
+    parts = [f"{k}_{v:g}" for k, v in point.items()]
     return os.path.join("rows", "_".join([row, *parts]))

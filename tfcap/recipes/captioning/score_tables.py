@@ -4,27 +4,46 @@ import argparse
 import math
 import os
 import sys
+from typing import NamedTuple
 
 from tensorboard_plugin_tfcap.tradeoff.table import TradeoffTable
 from tfcap.metrics import mean_interval
 from tfcap.training import load_records
 
 
-def by_row(records, settings=(), order=()):
+class Row(NamedTuple):
+    """A method, and those settings that are not its study's."""
+
+    method: str
+    alpha: float | None = None
+    rate: float | None = None
+    entropy_weight: float | None = None
+
+    @property
+    def moved(self):
+        """Dict of these settings by name."""
+        settings = self._asdict()
+        del settings["method"]
+        return {k: v for k, v in settings.items() if v is not None}
+
+    def __str__(self):
+        told = [f"{k.replace('_', ' ')} {v:g}" for k, v in self.moved.items()]
+        return ", ".join([self.method, *told])
+
+
+def by_row(records, order=()):
     """Records by row, and then by seed.
 
     Args:
         records: List of dicts, as `tfcap.training.load_records()` gives them.
-        settings: Tuple of strings, what tells rows of one method apart.
         order: Iterable of strings, methods as tables show them. Others follow.
 
     Returns:
-        Dict of dicts of records by tuples: the method, and the value of each
-        setting or `None`.
+        Dict of dicts of records by `Row`.
     """
     runs = {}
     for record in records:
-        key = record["method"], *map(record.get, settings)
+        key = Row(*map(record.get, Row._fields))
         runs.setdefault(key, {})[record["seed"]] = record
     place = {method: i for i, method in enumerate(order)}
 
@@ -35,9 +54,7 @@ def by_row(records, settings=(), order=()):
     return {key: runs[key] for key in sorted(runs, key=rank)}
 
 
-def score_table(
-    name, title, runs, columns, prefix="", label=lambda key: key[0]
-):
+def score_table(name, title, runs, columns, prefix=""):
     """Rows by scores, the best of a column bold.
 
     Args:
@@ -47,8 +64,6 @@ def score_table(
         columns: Dict of a title, and 1 if more is better, -1 if less is, 0 if
             neither, by the name of a score.
         prefix: String before the names of scores in records.
-        label: Function from a key of `runs` to a string. Defaults to that of
-            the method.
 
     Returns:
         `TradeoffTable`, or `None` where no row has any of the scores.
@@ -62,7 +77,7 @@ def score_table(
         return None
     values = [[_values(r, key) for key in columns] for r in runs.values()]
     rows = [
-        [label(key) if label else key[0], *map(cell, line), str(len(runs[key]))]
+        [str(key), *map(cell, line), str(len(runs[key]))]
         for key, line in zip(runs, values)
     ]
     best = []
@@ -73,13 +88,6 @@ def score_table(
             best.append((means.index(max(known)), place + 1))
     head = ["", *(title for title, _ in columns.values()), "seeds"]
     return TradeoffTable(name, title, head, rows, [], best)
-
-
-def point_label(key):
-    """A row of `by_row(records, ("alpha", "rate"))`, in words."""
-    row, alpha, rate = key
-    alpha = "" if alpha is None else f", alpha {alpha:g}"
-    return f"{row}{alpha}" + ("" if rate is None else f", rate {rate:g}")
 
 
 def difference_table(runs, claims, title="paired by seed"):

@@ -60,7 +60,7 @@ def distinctive_reports(directory, rows, seed=0, **point):
         directory: String or path of the sweep.
         rows: Iterable of strings; those that are not done are left out.
         seed: Integer. Defaults to `0`.
-        **point: `alpha` and `rate`, where they are not those of the settings.
+        **point: Settings of the point that are not the study's.
 
     Returns:
         Dict of `tfcap.training.SpeakerReport` by row.

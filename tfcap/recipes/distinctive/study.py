@@ -12,8 +12,7 @@ from tfcap.recipes.distinctive.task import Task
 class DistinctiveStudy(RewardStudy):
     """Trains retrievers, and a speaker to be found by one of them.
 
-    A point may set `alpha`, the weight of similarity, and `rate`. Scores are
-    those of the best captions of a beam search, as
+    Scores are those of the best captions of a beam search, as
     `tfcap.training.SpeakerReport.result()` names them; what the retriever
     that nobody trains for makes of them after `"unseen_"`.
 
@@ -97,7 +96,7 @@ class DistinctiveStudy(RewardStudy):
         return self.batches(**options)
 
     def _evaluator(self, speaker, split, **options):
-        task = Task(self, speaker, self.settings.alpha)
+        task = Task(self, speaker, self.settings)
         others = {"unseen": self.retriever("unseen")}
         return super()._evaluator(
             speaker,

@@ -22,15 +22,13 @@ class Task:
     Args:
         study: `DistinctiveStudy`.
         speaker: `tfcap.decoding.Speaker`, trained by maximum likelihood.
-        alpha: Float, weight of similarity against the judge of language.
+        settings: `DistinctiveSettings`, those of this point.
     """
 
-    def __init__(self, study, speaker, alpha):
-        settings = study.settings
+    def __init__(self, study, speaker, settings):
         self.study = study
         self.settings = settings
         self.speaker = speaker
-        self.alpha = alpha
         self.retriever = study.retriever()
         # Terms that are given one object share what it says.
         self.human = GroundTruth()
@@ -82,8 +80,8 @@ class Task:
     def judged(self, similarity, discriminator):
         """The reward of equation 1, with a discriminator."""
         human = MatchProbability(discriminator, self.retriever)
-        shift = self.settings.reward_shift
-        reward = self.alpha * similarity + (1.0 - self.alpha) * human
+        alpha, shift = self.settings.alpha, self.settings.reward_shift
+        reward = alpha * similarity + (1.0 - alpha) * human
         return reward + shift * Constant() if shift else reward
 
     def grammatical(self):

@@ -35,8 +35,9 @@ def sll_sle(task):
     samples = task.sample(count)
     bonus = ScoreFunction(PairwiseDiversity(), samples, SampleMeanBaseline())
     # Equation 16 sums over all samples, its own included, and divides by S.
-    weight = 2.0 * (1.0 - task.alpha) * (count - 1) / count
-    return Plan(task.alpha * _precision(task, samples) + weight * bonus)
+    alpha = task.settings.alpha
+    weight = 2.0 * (1.0 - alpha) * (count - 1) / count
+    return Plan(alpha * _precision(task, samples) + weight * bonus)
 
 
 def sll_sle_loo(task):

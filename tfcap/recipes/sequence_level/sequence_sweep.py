@@ -10,7 +10,7 @@ from tfcap.recipes.sequence_level.study import SequenceLevelStudy
 from tfcap.recipes.study import read_json
 
 
-def sequence_grid(rows, seeds=(0,), alphas=(), rates=()):
+def sequence_grid(rows, seeds=(0,), alphas=(), rates=(), entropy_weights=()):
     """The grid of a sweep, seed by seed.
 
     Args:
@@ -20,11 +20,17 @@ def sequence_grid(rows, seeds=(0,), alphas=(), rates=()):
             settings.
         rates: Iterable of floats, learning rates of rows that are trained for
             a reward. Defaults to that of the settings.
+        entropy_weights: Iterable of floats, for `"sll_me"`. Defaults to that
+            of the settings.
 
     Returns:
         List of dicts, as `tfcap.training.Sweep` takes.
     """
-    axes = {"alpha": (alphas, ("sll_sle",)), "rate": (rates, ROWS)}
+    axes = {
+        "alpha": (alphas, ("sll_sle",)),
+        "rate": (rates, ROWS),
+        "entropy_weight": (entropy_weights, ("sll_me",)),
+    }
     return row_grid(SequenceLevelStudy, rows, seeds, **axes)
 
 
@@ -57,7 +63,7 @@ def several_captions(directory, rows, seed=0, decoder="rs", **point):
         rows: Iterable of strings; those that are not done are left out.
         seed: Integer. Defaults to `0`.
         decoder: `"rs"`, random samples, or `"bs"`, beams. Defaults to `"rs"`.
-        **point: `alpha` and `rate`, where they are not those of the settings.
+        **point: Settings of the point that are not the study's.
 
     Returns:
         Dict of lists of lists of strings by row.

@@ -23,12 +23,12 @@ ROWS = {**EXPLORATION, **POLICY_GRADIENT}
 class SequenceLevelStudy(RewardStudy):
     """Trains a speaker for metrics, and for diversity.
 
-    A point may set `alpha`, for `"sll_sle"`, and `rate`. Scores are those of
-    the greedy captions, as `tfcap.training.SpeakerReport.result()` names them;
-    after `"beam_"`, of the best captions of a beam search; after `"rs_"` and
-    `"bs_"`, of several captions of an image, drawn and found by beam search,
-    as `tfcap.training.DiversityReport` names them. The several captions are
-    kept in `several.json`.
+    Scores are those of the greedy captions, as
+    `tfcap.training.SpeakerReport.result()` names them; after `"beam_"`, of the
+    best captions of a beam search; after `"rs_"` and `"bs_"`, of several
+    captions of an image, drawn and found by beam search, as
+    `tfcap.training.DiversityReport` names them. The several captions are kept
+    in `several.json`.
 
     Args:
         *args, **options: As `tfcap.recipes.captioning.RewardStudy`, with

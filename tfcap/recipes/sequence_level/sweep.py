@@ -33,7 +33,11 @@ def main(arguments=None):
 
     def open_sweep(data, settings, **told):
         grid = sequence_grid(
-            options.rows, options.seeds, options.alphas, options.rates
+            options.rows,
+            options.seeds,
+            options.alphas,
+            options.rates,
+            options.entropy_weights,
         )
         return sequence_sweep(options.out, data, settings, grid, **told)
 
@@ -50,6 +54,7 @@ def _parser():
     add("--rows", type=list_of(str), default=["xe", "sll", "sll_sle"])
     add("--alphas", type=list_of(float), default=[])
     add("--rates", type=list_of(float), default=[])
+    add("--entropy-weights", type=list_of(float), default=[])
     return parser
 
 

@@ -14,16 +14,12 @@ class Task(NamedTuple):
     Args:
         study: `SequenceLevelStudy`.
         speaker: `tfcap.decoding.Speaker`, trained by maximum likelihood.
-        alpha: Float, weight of CIDEr-D against diversity.
+        settings: `SequenceLevelSettings`, those of this point.
     """
 
     study: Any
     speaker: Any
-    alpha: float
-
-    @property
-    def settings(self):
-        return self.study.settings
+    settings: Any
 
     def cider(self):
         """CIDEr-D, with document frequencies of the training split."""
