@@ -12,6 +12,7 @@ from tfcap.training.game import Game
 from tfcap.training.game import Player
 from tfcap.training.generation import generate
 from tfcap.training.grammar_accuracy import grammar_accuracy
+from tfcap.training.multi_worker_strategy import MultiWorkerStrategy
 from tfcap.training.objective_model import ObjectiveModel
 from tfcap.training.ranking import discriminative_ranking
 from tfcap.training.ranking import embed_answers
@@ -26,3 +27,6 @@ from tfcap.training.sweep_records import load_records
 from tfcap.training.tradeoff_logger import TradeoffLogger
 from tfcap.training.tradeoff_logger import report_samples
 from tfcap.training.tradeoff_logger import write_report
+from tfcap.training.workers import from_chief
+from tfcap.training.workers import is_chief
+from tfcap.training.workers import open_strategy

@@ -7,6 +7,9 @@ import zipfile
 import keras
 import numpy as np
 
+from tfcap.training.workers import from_chief
+from tfcap.training.workers import is_chief
+
 _UNREADABLE = (OSError, EOFError, ValueError, KeyError, zipfile.BadZipFile)
 
 
@@ -117,7 +120,8 @@ class _SaveEveryEpoch(keras.callbacks.Callback):
         self.checkpoint = checkpoint
 
     def on_epoch_end(self, epoch, logs=None):
-        self.checkpoint.save(self.model, epoch + 1)
+        if is_chief(self.model):
+            self.checkpoint.save(self.model, epoch + 1)
 
 
 def _array(variable):
@@ -158,8 +162,9 @@ def fit(model, batches, epochs, directory, callbacks=(), verbose="auto"):
         `keras.callbacks.History` of the epochs trained now, or `None` where
         none was left to do.
     """
+    _check_size(batches, model.distribute_strategy)
     checkpoint = RunCheckpoint(directory)
-    start = checkpoint.restore(model)
+    start = _restore(checkpoint, model)
     if start >= epochs:
         return None
     steps = batches.steps_per_epoch
@@ -173,3 +178,25 @@ def fit(model, batches, epochs, directory, callbacks=(), verbose="auto"):
         callbacks=[*callbacks, checkpoint.callback()],
         verbose=verbose,
     )
+
+
+def _check_size(batches, strategy):
+    """Refuses batches that have nothing for some replica."""
+    replicas = strategy.num_replicas_in_sync
+    size = getattr(batches, "batch_size", replicas)
+    if size < replicas:
+        raise ValueError(
+            "`batches` must have a row for each replica. Received: "
+            f"batch_size={size} for {replicas} replicas. Choose a larger one: "
+            "it is that of all replicas together."
+        )
+
+
+def _restore(checkpoint, model):
+    """Sets all workers to what the chief finds on its disk."""
+    start = checkpoint.restore(model) if is_chief(model) else 0
+    start = from_chief(start, model)
+    if start and model.distribute_strategy.num_replicas_in_sync > 1:
+        for variable in _variables(model):
+            variable.assign(from_chief(_array(variable), model))
+    return start
