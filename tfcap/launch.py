@@ -53,6 +53,23 @@ def launch(command, hosts, indices=None, restarts=0):
     return status
 
 
+def launch_script(script, arguments, workers):
+    """Starts a script as several workers, unless it is one of them.
+
+    Args:
+        script: String or path, the `__file__` of the script.
+        arguments: List of strings, or `None` for those of the process.
+        workers: Integer, on this machine, or `None` for none.
+
+    Returns:
+        Integer, the exit status; `None` where the work is this process's own.
+    """
+    if not workers or "TF_CONFIG" in os.environ:
+        return None
+    arguments = sys.argv[1:] if arguments is None else arguments
+    return launch([sys.executable, script, *map(str, arguments)], workers)
+
+
 def tf_config(hosts, index):
     """What `TF_CONFIG` is for a worker.
 

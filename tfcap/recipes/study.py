@@ -1,5 +1,6 @@
 """A folder that holds what was trained of one data set, with one seed."""
 
+import contextlib
 import json
 import os
 import shutil
@@ -8,7 +9,10 @@ import time
 import keras
 
 from tfcap.training import fit
+from tfcap.training import from_chief
+from tfcap.training import is_chief
 from tfcap.training.claims import Claims
+from tfcap.training.workers import check_shared
 
 
 class Study:
@@ -18,6 +22,10 @@ class Study:
     Under `directory`, each name has a folder with its networks
     (`speaker.keras`), its TensorBoard logs, and its checkpoints for as long
     as it trains.
+
+    Networks live on the devices of the `tf.distribute` strategy in whose scope
+    they are asked for. Under one of several workers, these share the folder:
+    all train, the first decides by what it finds there, and writes.
 
     Args:
         directory: String or path.
@@ -50,11 +58,13 @@ class Study:
             Dict of networks by role.
         """
         while not (networks := self.load(name)):
-            claim = self._claims.take(f"{name.replace('/', '_')}.json")
-            if claim is None:
+            claim = None
+            if is_chief():
+                claim = self._claims.take(f"{name.replace('/', '_')}.json")
+            if not from_chief(claim is not None):
                 time.sleep(1.0)
                 continue
-            with claim:
+            with claim or contextlib.nullcontext():
                 networks = self.load(name)
                 return networks or train()
         return networks
@@ -77,19 +87,24 @@ class Study:
         if optimizer is not None and not optimizer.built:
             # Left to the first step, its variables cost a second trace of it.
             optimizer.build(model.trainable_variables)
-        board = keras.callbacks.TensorBoard(self.path(name), write_graph=False)
+        callbacks, folder = [*callbacks], self.path(name)
+        if is_chief():
+            callbacks += [
+                keras.callbacks.TensorBoard(folder, write_graph=False)
+            ]
         checkpoints = self.path(name, "checkpoints")
         fit(
             model,
             batches,
             epochs,
             checkpoints,
-            callbacks=[*callbacks, board],
-            verbose=self.verbose,
+            callbacks=callbacks,
+            verbose=self.verbose if is_chief() else 0,
         )
         for role, network in networks.items():
             network.trainable = True
-            network.save(self.path(name, f"{role}.keras"))
+            if is_chief():
+                network.save(self.path(name, f"{role}.keras"))
         # Last, so that it tells that all are there, and whole.
         write_json(self.path(name, "networks.json"), list(networks))
         shutil.rmtree(checkpoints, ignore_errors=True)
@@ -97,8 +112,9 @@ class Study:
 
     def load(self, name):
         """The networks that were kept under a name, by role; {} if none."""
+        check_shared(self.directory)
         path = self.path(name, "networks.json")
-        roles = read_json(path) if os.path.exists(path) else ()
+        roles = read_json(path) if self.has(path) else ()
         return {
             role: keras.saving.load_model(self.path(name, f"{role}.keras"))
             for role in roles
@@ -110,16 +126,20 @@ class Study:
         os.makedirs(folder, exist_ok=True)
         return os.path.join(folder, file)
 
+    def has(self, path):
+        """Whether a file is there, for all workers alike."""
+        return from_chief(os.path.exists(path))
+
     def say(self, text):
         """Prints a line, if the study is not silent."""
-        if self.verbose:
+        if self.verbose and is_chief():
             print(text, flush=True)
 
     def _own(self, about):
         """Writes down what the folder is for; refuses another study's."""
         path = os.path.join(self.directory, "study.json")
-        if not os.path.exists(path):
-            os.makedirs(self.directory, exist_ok=True)
+        os.makedirs(self.directory, exist_ok=True)
+        if not self.has(path):
             write_json(path, about)
             return
         found = read_json(path)
@@ -144,8 +164,13 @@ def read_json(path):
 
 
 def write_json(path, content):
-    """Writes a file that is there whole or not at all."""
-    partial = f"{path}.{os.getpid()}.partial"
-    with open(partial, "w") as file:
-        json.dump(content, file, indent=1)
-    os.replace(partial, path)
+    """Writes a file that is there whole or not at all.
+
+    Of several workers the first writes it, and all wait until it is there.
+    """
+    if is_chief():
+        partial = f"{path}.{os.getpid()}.partial"
+        with open(partial, "w") as file:
+            json.dump(content, file, indent=1)
+        os.replace(partial, path)
+    from_chief(None)

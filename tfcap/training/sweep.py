@@ -1,5 +1,6 @@
 """A sweep: many runs, each done once, by as many processes as there are."""
 
+import contextlib
 import hashlib
 import json
 import os
@@ -17,6 +18,9 @@ from tfcap.training.sweep_grid import settings_name
 from tfcap.training.sweep_records import flat_record
 from tfcap.training.sweep_records import merge_records
 from tfcap.training.sweep_records import plain_result
+from tfcap.training.workers import from_chief
+from tfcap.training.workers import is_chief
+from tfcap.training.workers import several_workers
 
 
 class Sweep:
@@ -28,7 +32,8 @@ class Sweep:
     that has grown, its new points. Started several times, in several terminals
     or on several machines with one disk, it divides its points: who begins
     with one holds a claim on it (a file in `claims/`), which is taken over
-    where its process has died.
+    where its process has died. Under a `tf.distribute` strategy of several
+    workers, these do a point together, and hold one claim.
 
     A point that fails is written to `failures.jsonl`, its traceback with it,
     and does not stop the others. The next start tries it again.
@@ -111,7 +116,7 @@ class Sweep:
         """
         earlier = len(self.failures())
         waiting = False
-        while left := self._left(earlier):
+        while left := from_chief(self._left(earlier)):
             if any(self._try(key, point, earlier) for key, point in left):
                 waiting = False
                 continue
@@ -154,12 +159,14 @@ class Sweep:
 
     def _try(self, key, point, earlier):
         """Does a point if it is free. Returns whether it was."""
-        claim = self._claims.take(settings_name(point) + ".json")
-        if claim is None:
+        claim = None
+        if is_chief():
+            claim = self._claims.take(settings_name(point) + ".json")
+        if not from_chief(claim is not None):
             return False
-        with claim:
+        with claim or contextlib.nullcontext():
             # Another process may have ended between our look and our claim.
-            if (key, point) in self._left(earlier):
+            if from_chief((key, point) in self._left(earlier)):
                 self._do(key, point)
         return True
 
@@ -185,8 +192,16 @@ class Sweep:
                 },
             )
             self._say(f"{number} failed: {text}")
+            if several_workers():
+                # The others are in the midst of it, and cannot go on.
+                raise
             return
-        seconds = round(time.monotonic() - begun, 3)
+        if is_chief():
+            seconds = round(time.monotonic() - begun, 3)
+            self._keep(number, key, point, result, seconds)
+
+    def _keep(self, number, key, point, result, seconds):
+        """Writes down what a point has found."""
         known = self._found().get(key)
         found = {**known["result"], **result} if known else result
         lacking = [name for name in self.measures if name not in found]
@@ -274,7 +289,7 @@ class Sweep:
         return os.path.join(self.directory, *names)
 
     def _say(self, text):
-        if self.verbose:
+        if self.verbose and is_chief():
             print(text, flush=True)
 
 

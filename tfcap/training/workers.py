@@ -100,6 +100,11 @@ def _packed(value):
     return file.getvalue()
 
 
+def several_workers():
+    """Whether the scope is that of a strategy of several workers."""
+    return isinstance(tf.distribute.get_strategy(), MultiWorkerStrategy)
+
+
 def check_shared(directory):
     """Refuses a folder that is not the same one for all workers.
 
@@ -109,8 +114,7 @@ def check_shared(directory):
     Raises:
         ValueError: If a worker does not see what the chief writes.
     """
-    strategy = tf.distribute.get_strategy()
-    if not isinstance(strategy, MultiWorkerStrategy):
+    if not several_workers():
         return
     token = from_chief(os.urandom(8).hex())
     path = os.path.join(str(directory), f".shared-{token}")
@@ -118,7 +122,9 @@ def check_shared(directory):
         open(path, "x").close()
     # Nobody looks before the chief has written, or cleans up before all saw.
     from_chief(None)
-    seen = strategy.share(np.array([os.path.exists(path)], np.uint8))
+    seen = tf.distribute.get_strategy().share(
+        np.array([os.path.exists(path)], np.uint8)
+    )
     if is_chief():
         os.unlink(path)
     if not seen.all():
