@@ -181,14 +181,14 @@ def fit(model, batches, epochs, directory, callbacks=(), verbose="auto"):
 
 
 def _check_size(batches, strategy):
-    """Refuses batches that have nothing for some replica."""
+    """Refuses batches that replicas cannot share evenly."""
     replicas = strategy.num_replicas_in_sync
     size = getattr(batches, "batch_size", replicas)
-    if size < replicas:
+    if size % replicas:
         raise ValueError(
-            "`batches` must have a row for each replica. Received: "
-            f"batch_size={size} for {replicas} replicas. Choose a larger one: "
-            "it is that of all replicas together."
+            "`batches` must have as many rows for each replica. Received: "
+            f"batch_size={size} for {replicas} replicas. Choose a multiple of "
+            f"{replicas}: it is the size for all replicas together."
         )
 
 

@@ -17,7 +17,7 @@ def study(directory, seed=3, validation_dialogs=100, **changes):
     data, images = dialogs.encoded(), dialogs.features()
     made = DialogData(data, data, data, images, images, images, name="tiny")
     settings = dataclasses.replace(
-        dialogs.SETTINGS, generator_epochs=1, **changes
+        dialogs.SETTINGS, **{"generator_epochs": 1, **changes}
     )
     return DialogStudy(
         made,
