@@ -35,8 +35,7 @@ class Killed(keras.callbacks.Callback):
 
 if __name__ == "__main__":
     strategy = open_strategy()
-    made = study(sys.argv[1], generator_epochs=2)
-    made.verbose = 1
+    made = study(sys.argv[1], generator_epochs=2, verbose=1)
     made._validation = lambda *_: [Killed(sys.argv[1] + "/killed")]
     with strategy.scope():
         made.result("lf_g")

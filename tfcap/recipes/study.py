@@ -41,9 +41,14 @@ class Study:
     def __init__(self, directory, about, seed=0, verbose=1):
         self.directory = str(directory)
         self.seed = seed
-        self.verbose = verbose
+        self._verbose = verbose
         self._own(about)
         self._claims = Claims(os.path.join(self.directory, "claims"))
+
+    @property
+    def verbose(self):
+        """1 for progress, 0 for silence; the first of several workers tells."""
+        return self._verbose if is_chief() else 0
 
     def once(self, name, train):
         """The networks of a name; trained now, unless they were or are.
@@ -99,7 +104,7 @@ class Study:
             epochs,
             checkpoints,
             callbacks=callbacks,
-            verbose=self.verbose if is_chief() else 0,
+            verbose=self.verbose,
         )
         for role, network in networks.items():
             network.trainable = True
@@ -132,7 +137,7 @@ class Study:
 
     def say(self, text):
         """Prints a line, if the study is not silent."""
-        if self.verbose and is_chief():
+        if self.verbose:
             print(text, flush=True)
 
     def _own(self, about):

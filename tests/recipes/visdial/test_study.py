@@ -13,7 +13,7 @@ from tfcap.recipes.visdial import DialogStudy
 from tfcap.training import fit
 
 
-def study(directory, seed=3, validation_dialogs=100, **changes):
+def study(directory, seed=3, validation_dialogs=100, verbose=0, **changes):
     data, images = dialogs.encoded(), dialogs.features()
     made = DialogData(data, data, data, images, images, images, name="tiny")
     settings = dataclasses.replace(
@@ -24,7 +24,7 @@ def study(directory, seed=3, validation_dialogs=100, **changes):
         settings,
         directory,
         seed=seed,
-        verbose=0,
+        verbose=verbose,
         validation_dialogs=validation_dialogs,
     )
 
