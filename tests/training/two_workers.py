@@ -17,6 +17,7 @@ from tests.training import two_replicas
 from tfcap.data.step_pipeline import row_pipeline
 from tfcap.data.step_pipeline import step_pipeline
 from tfcap.training import MultiWorkerStrategy
+from tfcap.training import Sweep
 from tfcap.training import from_chief
 from tfcap.training import is_chief
 from tfcap.training import open_strategy
@@ -75,6 +76,22 @@ def refuses(folder):
         check(words in told, f"{words}: {told}")
 
 
+def sweeps(folder):
+    """Both work at every point; the first one claims and writes it down."""
+
+    def run(settings, place):
+        pathlib.Path(place, str(task)).touch()
+        return {"found": settings["seed"], "worker": task}
+
+    sweep = Sweep(folder, run, {"seed": [3, 4]}, measures=["found"])
+    check(sweep.work() == 0, "sweep")
+    records = [(r["seed"], r["worker"]) for r in sweep.records()]
+    check(records == [(3, 0), (4, 0)], f"points: {records}")
+    for place in pathlib.Path(folder, "points").iterdir():
+        check(len(list(place.iterdir())) == 2, f"who worked at {place}")
+    check(not list(pathlib.Path(folder, "claims").iterdir()), "claims")
+
+
 def stock():
     """A model of Keras' own, with what it fits, evaluates and predicts."""
     x = np.random.default_rng(0).normal(size=(14, 4)).astype("float32")
@@ -95,7 +112,10 @@ def compare(train, tolerance=2e-6):
     with strategy.scope():
         found = train()
     gap = max(np.abs(a - b).max() for a, b in zip(expected, found))
-    print(f"{train.__name__}: largest difference of a number {gap:.1e}")
+    print(
+        f"{train.__name__}: largest difference of a number {gap:.1e}",
+        flush=True,
+    )
     check(gap < tolerance, f"{train.__name__} differs by {gap}")
 
 
@@ -110,6 +130,7 @@ if __name__ == "__main__":
         decides()
         refuses(own)
         check_shared(own.parent)
+        sweeps(own.parent / "sweep")
     spreads()
     trials = [stock, two_replicas.alternating]
     if "all" in sys.argv:

@@ -29,7 +29,10 @@ class ClippedAdam(keras.optimizers.Adam):
     def apply(self, grads, trainable_variables=None):
         replicas = num_replicas()
         if self.global_clipnorm and replicas > 1:
-            whole = [sum_over_replicas(gradient) for gradient in grads]
+            whole = [
+                sum_over_replicas(tf.convert_to_tensor(gradient))
+                for gradient in grads
+            ]
             whole, _ = tf.clip_by_global_norm(whole, self.global_clipnorm)
             # They are summed once more, and are too small to be clipped.
             grads = [gradient / replicas for gradient in whole]
