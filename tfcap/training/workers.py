@@ -9,11 +9,9 @@ what is on disk decides.
 import io
 import json
 import os
+import sys
 
 import numpy as np
-import tensorflow as tf
-
-from tfcap.training.multi_worker_strategy import MultiWorkerStrategy
 
 
 def open_strategy():
@@ -33,6 +31,10 @@ def open_strategy():
     >>> with tfcap.training.open_strategy().scope():
     ...     network = keras.Sequential([keras.layers.Dense(2)])
     """
+    import tensorflow as tf
+
+    from tfcap.training.multi_worker_strategy import MultiWorkerStrategy
+
     if os.environ.get("TF_CONFIG"):
         return MultiWorkerStrategy()
     if len(tf.config.list_logical_devices("GPU")) > 1:
@@ -55,7 +57,8 @@ def is_chief(model=None):
     >>> tfcap.training.is_chief()
     True
     """
-    return _strategy(model).extended.should_save_summary
+    strategy = _strategy(model)
+    return strategy is None or strategy.extended.should_save_summary
 
 
 def from_chief(value, model=None):
@@ -77,8 +80,8 @@ def from_chief(value, model=None):
     >>> tfcap.training.from_chief({"epoch": 3})
     {'epoch': 3}
     """
-    strategy = _strategy(model)
-    if not isinstance(strategy, MultiWorkerStrategy):
+    strategy = _of_workers(model)
+    if strategy is None:
         return value
     content = _packed(value) if is_chief(model) else b""
     shared = strategy.share(np.frombuffer(content, np.uint8))
@@ -86,23 +89,9 @@ def from_chief(value, model=None):
     return json.loads(str(array[0])) if array.dtype.kind == "U" else array
 
 
-def _strategy(model):
-    found = getattr(model, "distribute_strategy", None)
-    return found or tf.distribute.get_strategy()
-
-
-def _packed(value):
-    """An array, or JSON in an array of one string, as bytes."""
-    if not isinstance(value, np.ndarray):
-        value = np.array([json.dumps(value)])
-    file = io.BytesIO()
-    np.save(file, value, allow_pickle=False)
-    return file.getvalue()
-
-
 def several_workers():
     """Whether the scope is that of a strategy of several workers."""
-    return isinstance(tf.distribute.get_strategy(), MultiWorkerStrategy)
+    return _of_workers() is not None
 
 
 def check_shared(directory):
@@ -114,7 +103,8 @@ def check_shared(directory):
     Raises:
         ValueError: If a worker does not see what the chief writes.
     """
-    if not several_workers():
+    strategy = _of_workers()
+    if strategy is None:
         return
     token = from_chief(os.urandom(8).hex())
     path = os.path.join(str(directory), f".shared-{token}")
@@ -122,9 +112,7 @@ def check_shared(directory):
         open(path, "x").close()
     # Nobody looks before the chief has written, or cleans up before all saw.
     from_chief(None)
-    seen = tf.distribute.get_strategy().share(
-        np.array([os.path.exists(path)], np.uint8)
-    )
+    seen = strategy.share(np.array([os.path.exists(path)], np.uint8))
     if is_chief():
         os.unlink(path)
     if not seen.all():
@@ -134,3 +122,33 @@ def check_shared(directory):
             f"{len(seen)} workers see what the first one writes. Choose a "
             "folder on a network disk."
         )
+
+
+def _strategy(model=None):
+    """The strategy of a model, or of the scope."""
+    if "tensorflow" not in sys.modules:
+        # A sweep may be of other things than networks.
+        return None
+    import tensorflow as tf
+
+    found = getattr(model, "distribute_strategy", None)
+    return found or tf.distribute.get_strategy()
+
+
+def _of_workers(model=None):
+    """The strategy, if it is one of several workers, or `None`."""
+    strategy = _strategy(model)
+    if strategy is None:
+        return None
+    from tfcap.training.multi_worker_strategy import MultiWorkerStrategy
+
+    return strategy if isinstance(strategy, MultiWorkerStrategy) else None
+
+
+def _packed(value):
+    """An array, or JSON in an array of one string, as bytes."""
+    if not isinstance(value, np.ndarray):
+        value = np.array([json.dumps(value)])
+    file = io.BytesIO()
+    np.save(file, value, allow_pickle=False)
+    return file.getvalue()
