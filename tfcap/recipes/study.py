@@ -5,6 +5,7 @@ import json
 import os
 import shutil
 import time
+import uuid
 
 import keras
 
@@ -174,7 +175,8 @@ def write_json(path, content):
     Of several workers the first writes it, and all wait until it is there.
     """
     if is_chief():
-        partial = f"{path}.{os.getpid()}.partial"
+        # Processes of two machines, or containers, may have one number.
+        partial = f"{path}.{uuid.uuid4().hex}.partial"
         with open(partial, "w") as file:
             json.dump(content, file, indent=1)
         os.replace(partial, path)

@@ -1,5 +1,3 @@
-"""Recipes on several workers of one machine, as processes of their own."""
-
 import json
 import os
 import pathlib
@@ -11,23 +9,34 @@ import pytest
 
 from tests.recipes.visdial.test_study import study
 
+FOLDER = pathlib.Path(__file__).parent
 
-def launched(*command):
-    return subprocess.run(
-        [sys.executable, "-m", "tfcap.launch", "--workers", "2", *command],
+
+def run(*command):
+    # Processes of their own: devices are split before TensorFlow starts.
+    done = subprocess.run(
+        [sys.executable, *map(str, command)],
         env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
         capture_output=True,
         text=True,
     )
+    assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
+    return done
+
+
+@pytest.mark.slow
+def test_a_row_on_two_replicas_ends_in_the_weights_of_one():
+    done = run(FOLDER / "two_replicas.py", "sll_sle")
+    assert "rows/sll_sle/speaker" in done.stdout
 
 
 @pytest.mark.slow
 def test_a_study_outlives_a_worker_and_ends_as_that_of_one_process(tmp_path):
-    folder, script = tmp_path / "two", pathlib.Path(__file__).parent
+    folder = tmp_path / "two"
     folder.mkdir()
-    command = [sys.executable, str(script / "two_workers.py"), str(folder)]
-    done = launched("--restarts", "1", "--", *command)
-    assert done.returncode == 0, done.stdout[-3000:] + done.stderr
+    launched = ("-m", "tfcap.launch", "--workers", "2", "--restarts", "1")
+    script = FOLDER / "two_workers.py"
+    done = run(*launched, "--", sys.executable, script, folder)
     assert "worker 1 ended with signal 9" in done.stderr
     assert "[0] lf_g" in done.stdout and "[1] lf_g" not in done.stdout
     alone = study(tmp_path / "one", generator_epochs=2, validation_dialogs=0)
