@@ -86,8 +86,12 @@ def test_one_that_fails_ends_all_with_its_status(program, tmp_path, capsys):
 def test_one_that_does_not_end_is_ended(program, tmp_path, monkeypatch, gone):
     monkeypatch.setattr("tfcap.launch.GRACE", 0.2)
     command = program("""
-        import signal, sys, time
+        import signal, subprocess, sys, time
         if index:
+            # What it has started holds its output open.
+            child = subprocess.Popen(["sleep", "600"])
+            with open(sys.argv[1] + "/child", "w") as file:
+                file.write(str(child.pid))
             while not os.path.exists(sys.argv[1] + "/pid"):
                 time.sleep(0.01)
             os.kill(os.getpid(), signal.SIGKILL)
@@ -98,7 +102,7 @@ def test_one_that_does_not_end_is_ended(program, tmp_path, monkeypatch, gone):
         time.sleep(600)
     """)
     assert main(["--workers", "2", "--", *command]) == 128 + signal.SIGKILL
-    assert gone(tmp_path / "pid")
+    assert gone(tmp_path / "pid") and gone(tmp_path / "child")
 
 
 def test_workers_are_started_again_as_often_as_wanted(program, capsys):

@@ -13,6 +13,7 @@ Ctrl-C.
 """
 
 import argparse
+import contextlib
 import json
 import os
 import signal
@@ -109,11 +110,13 @@ class _Run:
         before = {
             number: signal.signal(number, self._stop) for number in _STOPS
         }
+        failed = True
         try:
             readers = [self._start(index) for index in self.indices]
             failed = self._first_failure()
         finally:
-            self._end()
+            if failed or self._stopped:
+                self._end()
             for number, handler in before.items():
                 signal.signal(number, handler)
         for reader in readers:
@@ -158,15 +161,17 @@ class _Run:
         return 0
 
     def _end(self):
-        """Ends those that still run, by force if they do not do it."""
+        """Ends all that still runs, by force if it does not do it."""
         if not self._stopped:
             self._send(signal.SIGTERM)
         limit = time.monotonic() + GRACE
         while self._alive() and time.monotonic() < limit:
             time.sleep(0.05)
         # TensorFlow may catch the request, and a worker that waits for
-        # another does not return to Python.
-        self._send(signal.SIGKILL)
+        # another does not return to Python. Its own children go with it.
+        for process in self._processes.values():
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
 
     def _alive(self):
         return [p for p in self._processes.values() if p.poll() is None]
