@@ -9,6 +9,7 @@ import tensorflow as tf
 from tests import captions
 from tfcap.decoding import Rollout
 from tfcap.rewards import HostScorer
+from tfcap.rewards.score_memory import ScoreMemory
 
 BATCH = captions.Batch()
 TEXTS = [[" ".join(c) for c in rows] for rows in BATCH.captions]
@@ -166,3 +167,45 @@ def test_wrong_arguments_are_refused():
         HostScorer("spice", captions.VOCABULARY)
     with pytest.raises(ValueError, match="`num_threads` must be at least 1"):
         HostScorer(len, captions.VOCABULARY, num_threads=0)
+
+
+def test_what_is_remembered_is_not_asked_for_again():
+    scorer = Recorder()
+    reward = HostScorer(
+        scorer, captions.VOCABULARY, references="references", remember=100
+    )
+    first = score(reward)
+    np.testing.assert_array_equal(score(reward), first)
+    assert len(scorer.calls) == 1
+    # The same captions of images that people describe otherwise.
+    other = captions.episode(np.roll(BATCH.human, 1, axis=0))
+    found = reward(captions.rollout(BATCH.tokens), other)
+    np.testing.assert_array_equal(found, first)
+    assert len(scorer.calls[1][0]) == len(scorer.calls[0][0])
+
+
+def test_the_longest_unused_is_forgotten():
+    memory = ScoreMemory(2)
+    asked = []
+
+    def find(places):
+        asked.append(places)
+        return [float(place) for place in places]
+
+    assert memory.scores([("a", ["x"]), ("b", ["x"])], find) == [0.0, 1.0]
+    assert memory.scores([("a", ["x"]), ("c", ["x"])], find) == [0.0, 1.0]
+    assert memory.scores([("b", ["x"]), ("a", ["y"])], find) == [0.0, 1.0]
+    assert asked == [[0, 1], [1], [0, 1]]
+
+
+def test_more_than_is_kept_at_once_is_scored_rightly():
+    memory = ScoreMemory(1)
+    pairs = [(caption, []) for caption in "abc"]
+    for _ in range(2):
+        found = memory.scores(pairs, lambda new: [10.0 + i for i in new])
+        assert found == [10.0, 11.0, 12.0]
+
+
+def test_a_negative_memory_is_refused():
+    with pytest.raises(ValueError, match="`remember` must not be negative"):
+        HostScorer(len, captions.VOCABULARY, remember=-1)

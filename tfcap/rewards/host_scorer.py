@@ -12,6 +12,7 @@ from tfcap.ops import check_shape
 from tfcap.ops import words_only
 from tfcap.rewards.reference_reward import human_captions
 from tfcap.rewards.reward import Reward
+from tfcap.rewards.score_memory import ScoreMemory
 
 
 class HostScorer(Reward):
@@ -36,6 +37,10 @@ class HostScorer(Reward):
             of `function` at a time, which must bear it; never to more, not
             even by two replicas. Defaults to `1`: it is never called while it
             still runs.
+        remember: Integer, number of scores kept from step to step: a caption
+            that is said again of the same image, or with no `references` of
+            any, is not scored again. For functions that always answer alike.
+            Defaults to `0`.
         name: String. Defaults to `"host_scorer"`.
 
     Raises:
@@ -60,6 +65,7 @@ class HostScorer(Reward):
         vocabulary,
         references=None,
         num_threads=1,
+        remember=0,
         name="host_scorer",
     ):
         if not callable(function):
@@ -72,12 +78,19 @@ class HostScorer(Reward):
                 "`num_threads` must be at least 1. Received: "
                 f"num_threads={num_threads}."
             )
+        if remember < 0:
+            raise ValueError(
+                "`remember` must not be negative. Received: "
+                f"remember={remember}."
+            )
         self.function = function
         self.vocabulary = vocabulary
         self.references = references
         self.num_threads = num_threads
+        self.remember = remember
         self.name = name
         self._lock = threading.Lock()
+        self._memory = ScoreMemory(remember)
 
     def call(self, rollout, episode):
         check_shape(rollout.tokens, "B S T", "rollout.tokens")
@@ -107,7 +120,8 @@ class HostScorer(Reward):
             image = np.repeat(np.arange(len(human)), words.shape[1])
             keys = list(zip(captions, image.tolist()))
         distinct = list(dict.fromkeys(keys))
-        found = dict(zip(distinct, self._call(distinct, human)))
+        with self._lock:
+            found = dict(zip(distinct, self._found(distinct, human)))
         scores = np.array([found[key] for key in keys], np.float32)
         return scores.reshape(words.shape[:2])
 
@@ -116,16 +130,26 @@ class HostScorer(Reward):
             self.vocabulary.decode(ids.tolist()) for ids in rows if ids.any()
         ]
 
+    def _found(self, keys, human):
+        """Scores of distinct captions, those that are known not asked for."""
+        if not self.remember:
+            return self._call(keys, human)
+        pairs = [
+            (k, []) if human is None else (k[0], human[k[1]]) for k in keys
+        ]
+        return self._memory.scores(
+            pairs, lambda new: self._call([keys[i] for i in new], human)
+        )
+
     def _call(self, keys, human):
         """Scores of distinct captions, by one call a thread."""
         parts = np.array_split(np.arange(len(keys)), self.num_threads)
         parts = [[keys[i] for i in part] for part in parts if len(part)]
-        with self._lock:
-            if self.num_threads == 1:
-                return [x for part in parts for x in self._part(part, human)]
-            with ThreadPoolExecutor(self.num_threads) as pool:
-                scores = pool.map(lambda part: self._part(part, human), parts)
-                return [x for part in scores for x in part]
+        if self.num_threads == 1:
+            return [x for part in parts for x in self._part(part, human)]
+        with ThreadPoolExecutor(self.num_threads) as pool:
+            scores = pool.map(lambda part: self._part(part, human), parts)
+            return [x for part in scores for x in part]
 
     def _part(self, keys, human):
         if human is None:

@@ -26,6 +26,8 @@ class METEOR(HostScorer):
             else the one on the PATH.
         heap: String, memory of the program at most. Defaults to `"2G"`.
         timeout: Float, seconds that it may be silent. Defaults to `300`.
+        remember: Integer, number of scores kept for captions that are said
+            again of their image. Defaults to `100000`, 30 MB.
         name: String. Defaults to `"meteor"`.
 
     Raises:
@@ -54,9 +56,12 @@ class METEOR(HostScorer):
         java=None,
         heap="2G",
         timeout=300.0,
+        remember=100_000,
         name="meteor",
     ):
         self.scorer = text.METEOR(java, heap, timeout)
         self.scorer.check()
         function = text_score(self.scorer.score)
-        super().__init__(function, vocabulary, references, name=name)
+        super().__init__(
+            function, vocabulary, references, remember=remember, name=name
+        )

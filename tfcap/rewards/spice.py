@@ -28,6 +28,8 @@ class SPICE(HostScorer):
             `"references"`.
         home, cache, java, heap: See `tfcap.text.spice()`.
         timeout: Float, seconds that a step may take. Defaults to `600`.
+        remember: Integer, number of scores kept for captions that are said
+            again of their image. Defaults to `100000`, 30 MB.
         name: String. Defaults to `"spice"`.
 
     Raises:
@@ -58,10 +60,14 @@ class SPICE(HostScorer):
         java=None,
         heap="8G",
         timeout=600.0,
+        remember=100_000,
         name="spice",
     ):
         options = {"home": home, "cache": cache, "java": java, "heap": heap}
         # Raises here what the first step would.
         spice_command("captions.json", "scores.json", **options)
         score = functools.partial(text.spice, timeout=timeout, **options)
-        super().__init__(text_score(score), vocabulary, references, name=name)
+        function = text_score(score)
+        super().__init__(
+            function, vocabulary, references, remember=remember, name=name
+        )

@@ -8,7 +8,7 @@ from tfcap.recipes.distinctive.sweep import main
 from tfcap.training.sweep_grid import expand_grid
 
 
-def test_a_grid_has_alphas_where_they_matter():
+def test_a_grid_has_settings_where_they_matter():
     rows = ["tf", "wtf_rl", "scst_grammar"]
     points = expand_grid(distinctive_grid(rows, [0, 1], alphas=[0.9, 1.0]))
     names = ["tf", "wtf_rl", "wtf_rl", "scst_grammar"]
@@ -16,6 +16,8 @@ def test_a_grid_has_alphas_where_they_matter():
     assert [p["seed"] for p in points] == [0] * 4 + [1] * 4
     points = expand_grid(distinctive_grid(rows, rates=[1e-4]))
     assert ["rate" in p for p in points] == [False, True, True]
+    points = expand_grid(distinctive_grid(rows, shifts=[0.1]))
+    assert ["reward_shift" in p for p in points] == [False, True, False]
 
 
 def test_rows_are_those_that_are_known():

@@ -65,6 +65,8 @@ def test_rates_are_set_side_by_side_with_their_span():
     ]
     rows = table(sequence_tables(found, ""), "Sensitivity").rows
     assert rows == [["pg_cider", "0.500", "0.800", "0.300", "1"]]
+    names = [table.name for table in sequence_tables(found[:1], "")]
+    assert names == ["SPIDEr"]
 
 
 @pytest.mark.parametrize("form", [[], ["--markdown"]])

@@ -18,6 +18,7 @@ class Row(NamedTuple):
     alpha: float | None = None
     rate: float | None = None
     entropy_weight: float | None = None
+    reward_shift: float | None = None
 
     @property
     def moved(self):

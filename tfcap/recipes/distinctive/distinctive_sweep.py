@@ -13,7 +13,7 @@ from tfcap.training import SpeakerReport
 WITHOUT_ALPHA = ("scst_grammar",)
 
 
-def distinctive_grid(rows, seeds=(0,), alphas=(), rates=()):
+def distinctive_grid(rows, seeds=(0,), alphas=(), rates=(), shifts=()):
     """The grid of a sweep, seed by seed.
 
     Args:
@@ -23,12 +23,18 @@ def distinctive_grid(rows, seeds=(0,), alphas=(), rates=()):
             one. Defaults to that of the settings.
         rates: Iterable of floats, learning rates of rows that are trained for
             a reward. Defaults to that of the settings.
+        shifts: Iterable of floats, constants that are added to the reward of
+            the same rows as `alphas`. Defaults to that of the settings.
 
     Returns:
         List of dicts, as `tfcap.training.Sweep` takes.
     """
     movable = [row for row in ROWS if row not in WITHOUT_ALPHA]
-    axes = {"alpha": (alphas, movable), "rate": (rates, ROWS)}
+    axes = {
+        "alpha": (alphas, movable),
+        "rate": (rates, ROWS),
+        "reward_shift": (shifts, movable),
+    }
     return row_grid(DistinctiveStudy, rows, seeds, **axes)
 
 

@@ -33,7 +33,11 @@ def main(arguments=None):
 
     def open_sweep(data, settings, **told):
         grid = distinctive_grid(
-            options.rows, options.seeds, options.alphas, options.rates
+            options.rows,
+            options.seeds,
+            options.alphas,
+            options.rates,
+            options.shifts,
         )
         return distinctive_sweep(options.out, data, settings, grid, **told)
 
@@ -50,6 +54,7 @@ def _parser():
     add("--rows", type=list_of(str), default=["tf", "wtf", "wtf_rl", "rl"])
     add("--alphas", type=list_of(float), default=[])
     add("--rates", type=list_of(float), default=[])
+    add("--shifts", type=list_of(float), default=[])
     return parser
 
 

@@ -114,7 +114,7 @@ def _rates(runs):
     """CIDEr-D by learning rate, and how far apart the extremes are."""
     rates = _rates_of(runs)
     tried = sorted({key.method for key in runs if key.rate is not None})
-    if not rates:
+    if len(rates) < 2:
         return None
     rows = []
     for row in tried:
