@@ -27,7 +27,7 @@ def test_the_file_is_as_documented(tmp_path):
         assert file["features"].dtype == np.float16
         assert file["image_ids"][:].tolist() == IDS
         assert not file["done"][:].any()
-        assert file.attrs["tfcap_features"] == 1
+        assert file.attrs["tfcap_features"] == 2
         assert file.attrs["backbone"] == "net" and file.attrs["layer"] == "top"
         assert file.attrs["input_size"].tolist() == [8, 9]
         assert file.attrs["grid"].tolist() == [2, 2]

@@ -1,13 +1,18 @@
 """Writing the feature file, resumably."""
 
+import errno
 import os
 
 import h5py
 import numpy as np
 
+from tfcap.data.entry_problems import listed
 from tfcap.data.features import VERSION
-from tfcap.data.features import file_image_ids
+from tfcap.data.features import checksums
 from tfcap.data.features import open_features
+from tfcap.data.features import read_rows
+from tfcap.data.features import seal
+from tfcap.text.whole_file import told_if_full
 
 
 class FeatureWriter:
@@ -15,8 +20,10 @@ class FeatureWriter:
 
     The whole file is laid out before the first feature is written, and a row
     is marked as done after its features are on disk, so a process that is
-    killed leaves a file that another can go on with. A file that was begun
-    with another backbone or other images is refused, not overwritten.
+    killed leaves a file that another can go on with. What is done is read
+    again first: images whose features were damaged meanwhile are named, and
+    are to be written anew. A file that was begun with another backbone or
+    other images is refused, not overwritten.
 
     Args:
         path: String or path of the HDF5 file. See `tfcap.data.features` for
@@ -72,13 +79,14 @@ class FeatureWriter:
         self.shape = (len(self.image_ids), int(np.prod(grid)), int(size))
         if not os.path.exists(self.path):
             self._lay_out()
-        self._file = open_features(self.path, "r+")
+        self._file, found = open_features(self.path, "r+")
         try:
-            self._check_same()
+            self._check_same(found)
+            self.done, self._checksums = found["done"], found["checksums"]
+            self._leave_out_damaged()
         except ValueError:
             self.close()
             raise
-        self.done = self._file["done"][:]
 
     @property
     def remaining(self):
@@ -95,6 +103,7 @@ class FeatureWriter:
         Raises:
             ValueError: If the shape is another, or if a value is not finite
                 in half precision.
+            OSError: If the disk is full.
         """
         features = np.asarray(features)
         if features.shape != (len(rows), *self.shape[1:]):
@@ -112,12 +121,19 @@ class FeatureWriter:
                 f"infinite or undefined ones of image {image}. Scale them, or "
                 "look at the image and the preprocessing."
             )
-        for row, values in zip(rows, features):
-            self._file["features"][int(row)] = values
-        self._file.flush()
-        self.done[rows] = True
-        self._file["done"][:] = self.done
-        self._file.flush()
+        done = self.done.copy()
+        done[rows] = True
+        kept = f"{int(self.done.sum())} of {len(done)} images are done and kept"
+        with told_if_full(self.path, kept):
+            for row, values in zip(rows, features):
+                self._file["features"][int(row)] = values
+            if self._checksums is not None:
+                self._checksums[rows] = checksums(features)
+                self._file["checksums"][:] = self._checksums
+            self._file.flush()
+            self._file["done"][:] = done
+            self._file.flush()
+        self.done = done
 
     def close(self):
         """Closes the file."""
@@ -132,18 +148,48 @@ class FeatureWriter:
     def _lay_out(self):
         """Makes the file under another name, then moves it into place."""
         begun = f"{self.path}.{os.getpid()}.part"
-        with h5py.File(begun, "w") as file:
-            _allocate(file, "features", self.shape)
-            file.create_dataset("image_ids", data=self.image_ids)
-            file.create_dataset("done", data=np.zeros(self.shape[0], bool))
-            file.attrs.update(self.attributes)
-            file.attrs["tfcap_features"] = VERSION
-        os.replace(begun, self.path)
+        count = self.shape[0]
+        about = {**self.attributes, "image_ids": self.image_ids}
+        try:
+            with told_if_full(self.path, "Nothing was begun"):
+                with h5py.File(begun, "w") as file:
+                    _allocate(file, "features", self.shape)
+                    file["image_ids"] = self.image_ids
+                    file["done"] = np.zeros(count, bool)
+                    file["checksums"] = np.zeros(count, np.uint32)
+                    file.attrs.update(self.attributes)
+                    file.attrs["tfcap_features"] = VERSION
+                    file.attrs["seal"] = seal(about, self.shape)
+                _take_room(begun)
+            os.replace(begun, self.path)
+        finally:
+            if os.path.exists(begun):
+                os.unlink(begun)
 
-    def _check_same(self):
+    def _leave_out_damaged(self):
+        """Takes back that images are done whose features are not as written."""
+        done = np.flatnonzero(self.done)
+        if self._checksums is None:
+            return
+        damaged = [
+            row
+            for some in np.array_split(done, len(done) // 64 + 1)
+            for row in some[
+                checksums(read_rows(self._file, some)) != self._checksums[some]
+            ]
+        ]
+        if damaged:
+            names = self.image_ids[damaged].tolist()
+            print(
+                f"{self.path}: the features of {len(names)} images are damaged "
+                f"({listed(names)}) and are made anew."
+            )
+            self.done[damaged] = False
+
+    def _check_same(self, there):
         found, wanted = {}, {**self.attributes, "shape": list(self.shape)}
         for name in self.attributes:
-            value = self._file.attrs.get(name)
+            value = there[name]
             found[name] = value.tolist() if hasattr(value, "tolist") else value
         found["shape"] = list(self._file["features"].shape)
         different = [name for name in wanted if found[name] != wanted[name]]
@@ -154,7 +200,7 @@ class FeatureWriter:
                 f"begun with {found[name]!r}. Write to another file, or "
                 "delete this one."
             )
-        if not np.array_equal(file_image_ids(self._file), self.image_ids):
+        if not np.array_equal(there["image_ids"], self.image_ids):
             raise ValueError(
                 "`image_ids` must be those of the file to go on with, in the "
                 f"same order. Received: other ids for path={self.path!r}. "
@@ -180,8 +226,7 @@ def _allocate(file, name, shape):
     """Makes a chunked dataset whose space is set aside at once.
 
     Writing to it then changes no more than the values, so that a killed
-    process cannot leave the file's own structure half changed. The space is
-    a hole on disk until it is used.
+    process cannot leave the file's own structure half changed.
     """
     if not shape[0]:
         file.create_dataset(name, shape, np.float16)
@@ -193,3 +238,20 @@ def _allocate(file, name, shape):
     space = h5py.h5s.create_simple(shape)
     kind = h5py.h5t.py_create(np.dtype(np.float16))
     h5py.h5d.create(file.id, name.encode(), kind, space, layout)
+
+
+def _take_room(path):
+    """Takes the room of a file on the disk, which is a hole until then.
+
+    A disk that is too small is found before the first image rather than after
+    hours.
+    """
+    if not hasattr(os, "posix_fallocate"):
+        return
+    with open(path, "r+b") as file:
+        try:
+            os.posix_fallocate(file.fileno(), 0, os.path.getsize(path))
+        except OSError as error:
+            # Some disks cannot: then it is found when the room is needed.
+            if error.errno not in (errno.EOPNOTSUPP, errno.EINVAL):
+                raise

@@ -6,19 +6,36 @@ A feature file is HDF5 with n images, a grid of P positions and D features:
   one after another
 - `image_ids`: int64 or UTF-8 strings `(n,)`, distinct
 - `done`: Boolean `(n,)`, whether the image's features have been written
-- attributes: `tfcap_features`, the version of the format (1); `backbone`,
+- `checksums`: uint32 `(n,)`, CRC-32 of the bytes of each image's features
+- attributes: `tfcap_features`, the version of the format (2); `backbone`,
   `layer` and `preprocessing`, strings; `input_size` and `grid`, heights and
-  widths
+  widths; `seal`, SHA-256 of the other attributes, the shape and the ids
 
-`FeatureWriter` writes it.
+Version 1 has neither `checksums` nor `seal`: it is read, with a warning.
+`FeatureWriter` writes the file.
 """
+
+import hashlib
+import json
+import warnings
+import zlib
 
 import h5py
 import numpy as np
 
 from tfcap.data.entry_problems import listed
 
-VERSION = 1
+VERSION = 2
+#: Attributes that say what the features are.
+ABOUT = ("backbone", "layer", "input_size", "preprocessing", "grid")
+#: What h5py raises where a file is not as it should be.
+_DAMAGE = (
+    *(AttributeError, IndexError, KeyError, MemoryError, OSError),
+    *(OverflowError, RuntimeError, TypeError, UnicodeError, ValueError),
+)
+_CURE = (
+    "Delete it and extract the features again; if it was copied, copy it again."
+)
 
 
 def load_features(path, image_ids=None, lazy=False):
@@ -47,8 +64,8 @@ class _Features:
 
     def __init__(self, path, image_ids=None):
         self.path = str(path)
-        self.file = open_features(path)
-        done = self.file["done"][:]
+        self.file, self.about = open_features(path)
+        done = self.about["done"]
         if not done.all():
             raise ValueError(
                 "`path` must name a finished feature file. Received: "
@@ -56,13 +73,15 @@ class _Features:
                 "images are done. Run the same extraction again: it goes on "
                 "where it stopped."
             )
-        known = file_image_ids(self.file)
+        known = self.about["image_ids"]
         self.rows = np.arange(len(known))
         if image_ids is not None:
             self.rows = self._find(known, image_ids)
         data = self.file["features"]
         self.shape = (len(self.rows), *data.shape[1:])
         self.dtype = data.dtype
+        # Each image is checked when it is first read.
+        self._checked = np.zeros(len(known), bool)
 
     def _find(self, known, wanted):
         row_of = {image: row for row, image in enumerate(known.tolist())}
@@ -84,40 +103,59 @@ class _Features:
 
     def __getitem__(self, index):
         rows, inverse = np.unique(self.rows[index], return_inverse=True)
-        data = self.file["features"]
-        out = np.empty((len(rows), *data.shape[1:]), data.dtype)
-        # Runs of neighbors in one read each: h5py's own lists of rows take
-        # quadratic time.
-        starts = np.flatnonzero(np.diff(rows, prepend=-2) != 1)
-        for start, stop in zip(starts, [*starts[1:], len(rows)]):
-            first, last = int(rows[start]), int(rows[stop - 1])
-            data.read_direct(
-                out, np.s_[first : last + 1], np.s_[int(start) : int(stop)]
-            )
+        out = read_rows(self.file, rows)
+        self._check(rows, out)
         if np.array_equal(inverse, np.arange(len(rows))):
-            return out.reshape(*inverse.shape, *data.shape[1:])
+            return out.reshape(*inverse.shape, *self.shape[1:])
         return out[inverse]
 
+    def _check(self, rows, values):
+        if self.about["checksums"] is None or self._checked[rows].all():
+            return
+        damaged = rows[checksums(values) != self.about["checksums"][rows]]
+        if len(damaged):
+            names = self.about["image_ids"][damaged].tolist()
+            raise ValueError(
+                "`path` must name a feature file that is as it was written. "
+                f"Received: path={self.path!r}, where the features of "
+                f"{len(names)} images are damaged ({listed(names)}). Run the "
+                "same extraction again, which makes these anew; if the file "
+                "was copied, copy it again."
+            )
+        self._checked[rows] = True
+
     def __reduce__(self):
-        ids = file_image_ids(self.file)[self.rows]
-        return _Features, (self.path, ids)
+        return _Features, (self.path, self.about["image_ids"][self.rows])
 
 
 def open_features(path, mode="r"):
-    """Opens a feature file and checks that it is one."""
+    """Opens a feature file and checks that it is one, and whole.
+
+    Args:
+        path: String or path.
+        mode: String, as of `h5py.File`.
+
+    Returns:
+        The `h5py.File`, and a dict of its `image_ids`, `done` and
+        `checksums`, arrays, the last one None in a file of version 1, and of
+        what is in `ABOUT`.
+    """
+    file = None
     try:
         file = h5py.File(path, mode)
+        version = file.attrs.get("tfcap_features")
+        about = _about(file, version) if version in (1, VERSION) else None
     except FileNotFoundError:
         raise
-    except OSError as error:
+    except _DAMAGE as error:
+        if file is not None:
+            file.close()
         raise ValueError(
             "`path` must name a feature file. Received: "
-            f"path={str(path)!r}, which is cut off or is not HDF5 ({error}). "
-            "Delete it and extract the features again; if it was copied, copy "
-            "it again."
+            f"path={str(path)!r}, which is cut off, damaged or not HDF5 "
+            f"({error}). {_CURE}"
         ) from error
-    version = file.attrs.get("tfcap_features")
-    if version != VERSION:
+    if about is None:
         file.close()
         raise ValueError(
             "`path` must name a feature file. Received: "
@@ -125,14 +163,89 @@ def open_features(path, mode="r"):
             f"{version}, not {VERSION}. Write the file with "
             "`extract_features()` or `FeatureWriter`."
         )
-    return file
+    if version == 1:
+        warnings.warn(
+            f"{path} is of an earlier version, without checksums: damage in "
+            "it does not show. Extract the features again to have them.",
+            stacklevel=3,
+        )
+    return file, about
 
 
-def file_image_ids(file):
-    """Ids of the images of an open feature file.
+def seal(about, shape):
+    """Digest of what a file's features are of.
+
+    Args:
+        about: Dict of what is in `ABOUT`, and `image_ids`.
+        shape: Tuple of integers.
 
     Returns:
-        Array of shape `(n,)`: int64, or object where ids are text.
+        String.
     """
-    ids = file["image_ids"]
-    return ids.asstr()[:] if ids.dtype.kind == "O" else ids[:]
+    known = [about[name] for name in (*ABOUT, "image_ids")]
+    plain = [x.tolist() if hasattr(x, "tolist") else x for x in known]
+    text = json.dumps([plain, list(map(int, shape))])
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def checksums(features):
+    """CRC-32 of the features of each image, as the file holds them.
+
+    Args:
+        features: Float16 array of shape `(b, P, D)`.
+
+    Returns:
+        Uint32 array of shape `(b,)`.
+    """
+    values = np.ascontiguousarray(features, "<f2")
+    return np.array([zlib.crc32(row) for row in values], np.uint32)
+
+
+def read_rows(file, rows):
+    """Features of some images of an open file.
+
+    Args:
+        file: `h5py.File`.
+        rows: Integer array of shape `(b,)`, rising.
+
+    Returns:
+        Float16 array of shape `(b, P, D)`.
+    """
+    data = file["features"]
+    out = np.empty((len(rows), *data.shape[1:]), data.dtype)
+    # Runs of neighbors in one read each: h5py's own lists of rows take
+    # quadratic time.
+    starts = np.flatnonzero(np.diff(rows, prepend=-2) != 1)
+    try:
+        for start, stop in zip(starts, [*starts[1:], len(rows)]):
+            first, last = int(rows[start]), int(rows[stop - 1])
+            data.read_direct(
+                out, np.s_[first : last + 1], np.s_[int(start) : int(stop)]
+            )
+    except _DAMAGE as error:
+        raise ValueError(
+            "`path` must name a feature file. Received: "
+            f"path={file.filename!r}, which cannot be read ({error}). {_CURE}"
+        ) from error
+    return out
+
+
+def _about(file, version):
+    """All of a file but its features, if they belong together."""
+    ids, data, done = file["image_ids"], file["features"], file["done"][:]
+    about = {name: file.attrs[name] for name in ABOUT}
+    about["image_ids"] = ids.asstr()[:] if ids.dtype.kind == "O" else ids[:]
+    about["done"] = done
+    about["checksums"] = None
+    belong = "seal" not in file.attrs and "checksums" not in file
+    if version != 1:
+        about["checksums"] = file["checksums"][:]
+        belong = file.attrs["seal"] == seal(about, data.shape)
+    lengths = {
+        *map(len, (data, done, about["image_ids"])),
+        len(done if version == 1 else about["checksums"]),
+    }
+    sound = data.dtype == np.float16 and done.dtype == bool
+    if not (belong and sound and data.ndim == 3 and len(lengths) == 1):
+        raise ValueError("its parts do not belong together")
+    return about

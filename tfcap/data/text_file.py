@@ -1,7 +1,7 @@
 """Reading text files line by line."""
 
-from tfcap.data.json_file import malformed
-from tfcap.data.json_file import read_bytes
+from tfcap.text.json_file import malformed
+from tfcap.text.json_file import read_bytes
 
 
 def read_lines(path):
