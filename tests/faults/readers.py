@@ -10,6 +10,7 @@ import gzip
 import io
 import json
 import pathlib
+import posixpath
 import re
 import tempfile
 from collections.abc import Callable
@@ -250,8 +251,8 @@ def plain_tgif(lines):
         url, caption = (part.strip() for part in line.split("\t", 1))
         assert caption and "://" in url and " " not in url
         captions.setdefault(url, []).append(caption)
-    names = [url.split("/")[-1].removesuffix(".gif") for url in captions]
-    names = [re.sub(r"(?<=.)\.[^.]*$", "", name) for name in names]
+    names = [url.split("/")[-1] for url in captions]
+    names = [posixpath.splitext(name)[0] for name in names]
     assert all(names) and len(set(names)) == len(names) > 0
     return [names, list(captions.values()), list(captions), None]
 

@@ -2,21 +2,20 @@
 
 A feature file is HDF5 with n images, a grid of P positions and D features:
 
-- `features`: float16 `(n, P, D)`, one chunk per image, the rows of the grid
-  one after another
+- `features`: float16 `(n, P, D)`, contiguous, the rows of the grid one after
+  another
 - `image_ids`: int64 or UTF-8 strings `(n,)`, distinct
 - `done`: Boolean `(n,)`, whether the image's features have been written
 - `checksums`: uint32 `(n,)`, CRC-32 of the bytes of each image's features
 - attributes: `tfcap_features`, the version of the format (2); `backbone`,
   `layer` and `preprocessing`, strings; `input_size` and `grid`, heights and
-  widths; `seal`, SHA-256 of the other attributes, the shape and the ids
+  widths
+- a user block with the checksum of all else, see `tfcap.data.feature_seal`
 
-Version 1 has neither `checksums` nor `seal`: it is read, with a warning.
+Version 1 has no checksums: it is read, with a warning.
 `FeatureWriter` writes the file.
 """
 
-import hashlib
-import json
 import warnings
 import zlib
 
@@ -24,15 +23,13 @@ import h5py
 import numpy as np
 
 from tfcap.data.entry_problems import listed
+from tfcap.data.feature_seal import check_seal
 
 VERSION = 2
 #: Attributes that say what the features are.
 ABOUT = ("backbone", "layer", "input_size", "preprocessing", "grid")
 #: What h5py raises where a file is not as it should be.
-_DAMAGE = (
-    *(AttributeError, IndexError, KeyError, MemoryError, OSError),
-    *(OverflowError, RuntimeError, TypeError, UnicodeError, ValueError),
-)
+_DAMAGE = (KeyError, OSError, RuntimeError, TypeError, ValueError)
 _CURE = (
     "Delete it and extract the features again; if it was copied, copy it again."
 )
@@ -128,23 +125,26 @@ class _Features:
         return _Features, (self.path, self.about["image_ids"][self.rows])
 
 
-def open_features(path, mode="r"):
+def open_features(path):
     """Opens a feature file and checks that it is one, and whole.
 
     Args:
         path: String or path.
-        mode: String, as of `h5py.File`.
 
     Returns:
         The `h5py.File`, and a dict of its `image_ids`, `done` and
-        `checksums`, arrays, the last one None in a file of version 1, and of
-        what is in `ABOUT`.
+        `checksums`, arrays, of what is in `ABOUT`, and of the `places` of
+        what its writer may change. The last, and the checksums, are None in a
+        file of version 1.
     """
     file = None
     try:
-        file = h5py.File(path, mode)
+        places = check_seal(path)
+        file = h5py.File(path)
         version = file.attrs.get("tfcap_features")
-        about = _about(file, version) if version in (1, VERSION) else None
+        if version != (1 if places is None else VERSION):
+            raise ValueError(f"its `tfcap_features` is {version}")
+        about = _about(file, places)
     except FileNotFoundError:
         raise
     except _DAMAGE as error:
@@ -152,40 +152,16 @@ def open_features(path, mode="r"):
             file.close()
         raise ValueError(
             "`path` must name a feature file. Received: "
-            f"path={str(path)!r}, which is cut off, damaged or not HDF5 "
+            f"path={str(path)!r}, which is cut off, damaged or of another kind "
             f"({error}). {_CURE}"
         ) from error
-    if about is None:
-        file.close()
-        raise ValueError(
-            "`path` must name a feature file. Received: "
-            f"path={str(path)!r}, whose attribute `tfcap_features` is "
-            f"{version}, not {VERSION}. Write the file with "
-            "`extract_features()` or `FeatureWriter`."
-        )
-    if version == 1:
+    if places is None:
         warnings.warn(
-            f"{path} is of an earlier version, without checksums: damage in "
-            "it does not show. Extract the features again to have them.",
+            f"{path} is of version 1, without checksums: damage in it does not "
+            "show. Extract the features again to have them.",
             stacklevel=3,
         )
     return file, about
-
-
-def seal(about, shape):
-    """Digest of what a file's features are of.
-
-    Args:
-        about: Dict of what is in `ABOUT`, and `image_ids`.
-        shape: Tuple of integers.
-
-    Returns:
-        String.
-    """
-    known = [about[name] for name in (*ABOUT, "image_ids")]
-    plain = [x.tolist() if hasattr(x, "tolist") else x for x in known]
-    text = json.dumps([plain, list(map(int, shape))])
-    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def checksums(features):
@@ -230,22 +206,12 @@ def read_rows(file, rows):
     return out
 
 
-def _about(file, version):
-    """All of a file but its features, if they belong together."""
-    ids, data, done = file["image_ids"], file["features"], file["done"][:]
+def _about(file, places):
+    """All of a file but its features."""
+    ids = file["image_ids"]
     about = {name: file.attrs[name] for name in ABOUT}
     about["image_ids"] = ids.asstr()[:] if ids.dtype.kind == "O" else ids[:]
-    about["done"] = done
-    about["checksums"] = None
-    belong = "seal" not in file.attrs and "checksums" not in file
-    if version != 1:
-        about["checksums"] = file["checksums"][:]
-        belong = file.attrs["seal"] == seal(about, data.shape)
-    lengths = {
-        *map(len, (data, done, about["image_ids"])),
-        len(done if version == 1 else about["checksums"]),
-    }
-    sound = data.dtype == np.float16 and done.dtype == bool
-    if not (belong and sound and data.ndim == 3 and len(lengths) == 1):
-        raise ValueError("its parts do not belong together")
+    about["done"] = file["done"][:]
+    about["places"] = places
+    about["checksums"] = None if places is None else file["checksums"][:]
     return about

@@ -9,6 +9,8 @@ from tfcap.data.world import dense_targets
 from tfcap.data.world import load_world
 from tfcap.models import SceneEncoder
 from tfcap.models.scene_encoder import GRID
+from tfcap.recipes.network_file import load_network
+from tfcap.text.whole_file import whole_file
 
 #: A world's splits, in the order in which a data set holds them.
 SPLITS = ("train", "val", "test")
@@ -75,7 +77,8 @@ def pretrain_scene_encoder(
     name = f"scene_encoder_f{filters}_e{epochs}_b{batch_size}_s{seed}.keras"
     path = world.root / name
     if cache and path.exists():
-        return keras.saving.load_model(path, compile=False)
+        cure = "Remove it to train it anew."
+        return load_network(path, compile=False, cure=cure)
     keras.utils.set_random_seed(seed)
     encoder = SceneEncoder(filters=filters)
     images = np.asarray(world.images("train"))
@@ -140,11 +143,8 @@ def kept_array(path, make):
     if path.exists():
         return np.load(path, mmap_mode="r")
     array = make()
-    # Written aside first: who reads `path` finds it whole or not at all.
-    part = path.with_name(f"part_{path.name}")
-    with open(part, "wb") as file:
+    with whole_file(path) as file:
         np.save(file, array)
-    part.replace(path)
     return array
 
 

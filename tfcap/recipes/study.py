@@ -7,6 +7,10 @@ import time
 
 import keras
 
+from tfcap.recipes.network_file import load_network
+from tfcap.text.json_file import malformed
+from tfcap.text.json_file import read_json
+from tfcap.text.whole_file import whole_file
 from tfcap.training import fit
 from tfcap.training.claims import Claims
 
@@ -99,8 +103,9 @@ class Study:
         """The networks that were kept under a name, by role; {} if none."""
         path = self.path(name, "networks.json")
         roles = read_json(path) if os.path.exists(path) else ()
+        cure = f"Remove {self.path(name)} to train it anew."
         return {
-            role: keras.saving.load_model(self.path(name, f"{role}.keras"))
+            role: load_network(self.path(name, f"{role}.keras"), cure=cure)
             for role in roles
         }
 
@@ -123,6 +128,9 @@ class Study:
             write_json(path, about)
             return
         found = read_json(path)
+        if not isinstance(found, dict) or "settings" not in found:
+            cure = "Remove the folder, or choose another one."
+            raise malformed(path, "", "there are no settings of a study", cure)
         # As JSON gives it back: it knows no tuples.
         about = json.loads(json.dumps(about))
         # Settings that came later were not there to differ.
@@ -137,15 +145,7 @@ class Study:
             )
 
 
-def read_json(path):
-    """What a JSON file holds."""
-    with open(path) as file:
-        return json.load(file)
-
-
 def write_json(path, content):
     """Writes a file that is there whole or not at all."""
-    partial = f"{path}.{os.getpid()}.partial"
-    with open(partial, "w") as file:
+    with whole_file(path, "w") as file:
         json.dump(content, file, indent=1)
-    os.replace(partial, path)

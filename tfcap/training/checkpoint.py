@@ -2,12 +2,12 @@
 
 import json
 import os
-import zipfile
 
 import keras
 import numpy as np
 
-_UNREADABLE = (OSError, EOFError, ValueError, KeyError, zipfile.BadZipFile)
+from tfcap.text.array_file import load_arrays
+from tfcap.text.array_file import save_arrays
 
 
 class RunCheckpoint:
@@ -17,7 +17,8 @@ class RunCheckpoint:
     temperatures: every variable but the metrics of an epoch, so that a run
     that was stopped ends as one that was not. A file is written beside the
     last one and renamed into its place; the one before is kept, and used, with
-    a word about it, if the last cannot be read. Nothing in it is pickled.
+    a word about it, if the last is not as it was written, which its checksum
+    tells. Nothing in it is pickled.
 
     Args:
         directory: String or path, made if absent.
@@ -35,6 +36,7 @@ class RunCheckpoint:
         os.makedirs(self.directory, exist_ok=True)
         self.path = os.path.join(self.directory, "checkpoint.npz")
         self.previous = os.path.join(self.directory, "checkpoint.previous.npz")
+        self._next = os.path.join(self.directory, "checkpoint.next.npz")
 
     @property
     def epoch(self):
@@ -43,21 +45,21 @@ class RunCheckpoint:
         return 0 if found is None else found[0]
 
     def save(self, model, epoch):
-        """Writes the state reached after `epoch` epochs."""
+        """Writes the state reached after `epoch` epochs.
+
+        Raises:
+            OSError: If the disk is full. The last checkpoint is as it was.
+        """
         arrays = {
             f"{index:05d}": _array(variable)
             for index, variable in enumerate(_variables(model))
         }
         paths = [variable.path for variable in _variables(model)]
         meta = json.dumps({"epoch": epoch, "paths": paths})
-        partial = self.path + ".partial"
-        with open(partial, "wb") as file:
-            np.savez(file, meta=np.array(meta), **arrays)
-            file.flush()
-            os.fsync(file.fileno())
+        save_arrays(self._next, {"meta": meta, **arrays})
         if os.path.exists(self.path):
             os.replace(self.path, self.previous)
-        os.replace(partial, self.path)
+        os.replace(self._next, self.path)
 
     def restore(self, model):
         """Sets a model to the state on disk, if there is any.
@@ -72,7 +74,7 @@ class RunCheckpoint:
         found = self._load()
         if found is None:
             return 0
-        epoch, values = found
+        epoch, values, path = found
         variables = _variables(model)
         wrong = len(values) != len(variables) or any(
             tuple(variable.shape) != value.shape
@@ -86,6 +88,8 @@ class RunCheckpoint:
             )
         for variable, value in zip(variables, values):
             variable.assign(value)
+        # The next one to be saved must not take the place of a good one.
+        os.replace(path, self.path)
         return epoch
 
     def callback(self):
@@ -93,17 +97,21 @@ class RunCheckpoint:
         return _SaveEveryEpoch(self)
 
     def _load(self):
+        """Epochs, values and path of the last one that is whole."""
         paths = [p for p in (self.path, self.previous) if os.path.exists(p)]
         if not paths:
             return None
         for path in paths:
             try:
-                with np.load(path, allow_pickle=False) as file:
-                    meta = json.loads(str(file["meta"]))
-                    values = [file[key] for key in sorted(file.files[1:])]
-                return meta["epoch"], values
-            except _UNREADABLE as error:
-                print(f"{path} cannot be read ({error}); using the one before.")
+                arrays = load_arrays(path, ["meta"])
+                epoch = json.loads(str(arrays.pop("meta")))["epoch"]
+                values = [arrays[key] for key in sorted(arrays)]
+            except (OSError, ValueError, KeyError, TypeError) as error:
+                print(f"{path} cannot be read: {error}.")
+                continue
+            if path == self.previous:
+                print(f"Using the one before, of epoch {epoch}: {path}")
+            return epoch, values, path
         raise ValueError(
             f"No checkpoint in {self.directory} can be read. Received: "
             f"{', '.join(map(os.path.basename, paths))}. Remove the folder to "
