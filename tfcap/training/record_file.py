@@ -42,7 +42,8 @@ def append_record(path, record):
         raise OSError(
             errno.ENOSPC,
             f"A record must be written whole. Received: {written} of "
-            f"{len(data)} bytes in {path}. Make room on the disk and run again.",
+            f"{len(data)} bytes in {path}. Make room on the disk and run "
+            "again.",
         )
 
 
