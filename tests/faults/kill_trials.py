@@ -52,6 +52,7 @@ def train(make, folder):
 
 
 def objective_model(folder):
+    tf.config.run_functions_eagerly(True)
     train(test_checkpoint.one_objective, folder)
 
 

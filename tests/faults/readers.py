@@ -9,6 +9,7 @@ import dataclasses
 import gzip
 import io
 import json
+import math
 import pathlib
 import posixpath
 import re
@@ -33,8 +34,12 @@ from tfcap.data import load_visdial
 from tfcap.data import read_image_ids
 from tfcap.data import save_neighbors
 from tfcap.data.dense_annotations import load_relevance
+from tfcap.recipes.visdial.load_data import _pooled
+from tfcap.text import Absence
 from tfcap.text import DocumentFrequencies
 from tfcap.text import Vocabulary
+from tfcap.training import SpeakerReport
+from tfcap.training import load_records
 
 VOCABULARY = Vocabulary(["a", "dog", "cat", "runs", "\u00e9t\u00e9"])
 
@@ -521,7 +526,128 @@ def plain_scored_references(content):
     return plain_results(RESULTS)
 
 
+# What runs leave -----------------------------------------------------------
+
+REPORT = SpeakerReport(
+    scores={"cider_d": 1.5, "r@1": float("nan")},
+    image_ids=[4, "b"],
+    captions=["a dog", "a \u00e9t\u00e9"],
+    references=[["dogs"], ["one", "two"]],
+    ranks=np.array([1.0, 2.5]),
+    human_ranks=np.array([1.0, 1.0]),
+    each={"cider_d": np.array([1.0, 2.0])},
+    absent={"meteor": Absence("METEOR", "there is no Java", "Install one.")},
+)
+
+
+def told_report(path):
+    fields = vars(SpeakerReport.load(path)).copy()
+    each = {f"each {k}": v for k, v in fields.pop("each").items()}
+    absent = {k: v._asdict() for k, v in fields.pop("absent").items()}
+    fields = {
+        k: getattr(v, "tolist", lambda v=v: v)() for k, v in fields.items()
+    }
+    each = {k: v.tolist() for k, v in each.items()}
+    return json.loads(json.dumps([fields | each, absent]), parse_constant=str)
+
+
+def plain_report(content):
+    assert content["format"] == "tfcap-speaker-report"
+    found = {"scores": content["scores"]}
+    names = {
+        **{"image_id": "image_ids", "caption": "captions", "rank": "ranks"},
+        **{"human": "references", "human_rank": "human_ranks"},
+    }
+    rows = content["images"]
+    assert rows and all(
+        row.keys() == rows[0].keys() >= {*names} for row in rows
+    )
+    for key in rows[0]:
+        values = [row[key] for row in rows]
+        kinds = {"image_id": (int, str), "caption": (str,), "human": (list,)}
+        assert all(
+            type(v) in kinds.get(key, (int, float, type(None))) for v in values
+        )
+        if key not in kinds:
+            values = [_plain_number(v) for v in values]
+        found[names.get(key, f"each {key}")] = values
+    assert all(isinstance(t, str) for row in rows for t in row["human"])
+    found["scores"] = {k: _plain_number(v) for k, v in found["scores"].items()}
+    for why in content["absent"].values():
+        assert why.keys() == {"name", "reason", "cure"}
+        assert all(isinstance(text, str) for text in why.values())
+    return [found, content["absent"]]
+
+
+def _plain_number(value):
+    assert value is None or math.isfinite(value)
+    return "NaN" if value is None else float(value)
+
+
+POINTS = "".join(
+    json.dumps({"settings": {"seed": i}, "result": {"r@1": 1.5 * i}}) + "\n"
+    for i in range(4)
+)
+
+
+def told_points(path):
+    (path.parent / "points.jsonl").write_bytes(path.read_bytes())
+    try:
+        return load_records(path.parent)
+    except ValueError as error:
+        raise ValueError(f"{path.name}: {error}") from error
+
+
+def plain_points(data):
+    found = {}
+    for line in data.split(b"\n"):
+        try:
+            record = json.loads(line)
+        except ValueError:
+            continue
+        if not isinstance(record, dict):
+            continue
+        settings, result = record["settings"], record["result"]
+        assert isinstance(settings, dict) and isinstance(result, dict)
+        assert not any(isinstance(v, list | dict) for v in settings.values())
+        key = json.dumps(
+            {
+                k: int(v) if isinstance(v, float) and v == v // 1 else v
+                for k, v in settings.items()
+            },
+            sort_keys=True,
+        )
+        before = found.get(key, (settings, {}))
+        found[key] = (before[0], {**result, **before[1]})
+    assert found
+    return [{**settings, **result} for settings, result in found.values()]
+
+
+def points_reader():
+    def mutate(data, random):
+        how = mutated_lines if random.random() < 0.5 else mutated_bytes
+        return how(data, random)
+
+    return Reader(POINTS.encode(), mutate, told_points, plain_points, ".txt")
+
+
+def pooled_reader():
+    ids, table = np.array([7, 9, 4]), np.arange(12.0).reshape(3, 4)
+    return sealed_reader(
+        bytes_of(
+            lambda path: np.savez(path, image_ids=ids, features=table), ".npz"
+        ),
+        lambda path: _pooled(str(path), ids[::-1]).tolist(),
+        ".npz",
+    )
+
+
 READERS = {
+    "report": json_reader(
+        json.loads(bytes_of(REPORT.save, ".json")), told_report, plain_report
+    ),
+    "points": points_reader(),
+    "pooled": pooled_reader(),
     "coco": json_reader(
         COCO, lambda path: told(load_captions(path)), plain_coco
     ),

@@ -10,6 +10,7 @@ from tfcap.data.world import load_world
 from tfcap.models import SceneEncoder
 from tfcap.models.scene_encoder import GRID
 from tfcap.recipes.network_file import load_network
+from tfcap.text.json_file import malformed
 from tfcap.text.whole_file import whole_file
 
 #: A world's splits, in the order in which a data set holds them.
@@ -141,7 +142,12 @@ def kept_array(path, make):
         return make()
     path = pathlib.Path(path)
     if path.exists():
-        return np.load(path, mmap_mode="r")
+        try:
+            return np.load(path, mmap_mode="r", allow_pickle=False)
+        except (EOFError, OSError, ValueError) as error:
+            problem = f"is no array ({error})"
+            cure = "Remove it: it is made again."
+            raise malformed(path, "", problem, cure) from error
     array = make()
     with whole_file(path) as file:
         np.save(file, array)

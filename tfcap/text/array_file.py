@@ -6,7 +6,9 @@ last 64 bytes, is the SHA-256 of all bytes before it, in hexadecimal.
 
 import hashlib
 import io
+import struct
 import zipfile
+import zlib
 
 import numpy as np
 
@@ -14,6 +16,7 @@ from tfcap.text.whole_file import whole_file
 
 _SEAL = 64
 _BLOCK = 1 << 20
+_BAD_ARCHIVE = (zipfile.BadZipFile, zlib.error, EOFError, struct.error)
 
 
 def save_arrays(path, arrays, compressed=False):
@@ -38,12 +41,15 @@ def save_arrays(path, arrays, compressed=False):
         file.write(seal)
 
 
-def load_arrays(path, names=()):
+def load_arrays(path, names=(), sealed=True):
     """Reads what `save_arrays()` wrote, if it is as it was.
 
     Args:
         path: String or path.
         names: Iterable of the names of arrays that must be there.
+        sealed: Boolean. If false, an archive of `np.savez()` is read, too, as
+            far as the checksums of its parts tell that they are whole.
+            Defaults to `True`.
 
     Returns:
         Dict of arrays by name.
@@ -66,8 +72,7 @@ def load_arrays(path, names=()):
     ValueError: it is cut off, damaged, or of another kind
     """
     with open(path, "rb") as file:
-        size = file.seek(0, io.SEEK_END) - _SEAL
-        if size < 0 or _digest(file, size) != file.read():
+        if not (_is_sealed(file) if sealed else _is_archive(file)):
             raise ValueError("it is cut off, damaged, or of another kind")
         file.seek(0)
         try:
@@ -79,6 +84,23 @@ def load_arrays(path, names=()):
     if absent:
         raise ValueError(f"it holds no {', '.join(absent)}")
     return arrays
+
+
+def _is_sealed(file):
+    size = file.seek(0, io.SEEK_END) - _SEAL
+    return size >= 0 and _digest(file, size) == file.read()
+
+
+def _is_archive(file):
+    """Whether all parts of an archive have their checksums.
+
+    NumPy does not look, where it reads less than a part holds.
+    """
+    try:
+        with zipfile.ZipFile(file) as archive:
+            return archive.testzip() is None
+    except (OSError, RuntimeError, ValueError, *_BAD_ARCHIVE):
+        return False
 
 
 def _digest(file, size):

@@ -1,10 +1,12 @@
 """Checkpoints from which a run continues exactly."""
 
+import errno
 import json
 import os
 
 import keras
 import numpy as np
+import tensorflow as tf
 
 from tfcap.text.array_file import load_arrays
 from tfcap.text.array_file import save_arrays
@@ -165,19 +167,33 @@ def fit(model, batches, epochs, directory, callbacks=(), verbose="auto"):
     Returns:
         `keras.callbacks.History` of the epochs trained now, or `None` where
         none was left to do.
+
+    Raises:
+        OSError: If a disk is full. The last checkpoint is whole.
     """
     checkpoint = RunCheckpoint(directory)
     start = checkpoint.restore(model)
     if start >= epochs:
         return None
     steps = batches.steps_per_epoch
-    return model.fit(
-        batches.dataset(epochs, start_step=start * steps),
-        initial_epoch=start,
-        epochs=epochs,
-        steps_per_epoch=steps,
-        # The data set is in its order already.
-        shuffle=False,
-        callbacks=[*callbacks, checkpoint.callback()],
-        verbose=verbose,
-    )
+    try:
+        return model.fit(
+            batches.dataset(epochs, start_step=start * steps),
+            initial_epoch=start,
+            epochs=epochs,
+            steps_per_epoch=steps,
+            # The data set is in its order already.
+            shuffle=False,
+            callbacks=[*callbacks, checkpoint.callback()],
+            verbose=verbose,
+        )
+    except tf.errors.ResourceExhaustedError as error:
+        # TensorFlow's own files, such as logs; or the memory of a device.
+        if "No space left" not in error.message:
+            raise
+        raise OSError(
+            errno.ENOSPC,
+            "Logs must be on a disk with room. Received: "
+            f"{error.message:.200}. The last checkpoint is whole. Make room, "
+            "and run the same command again.",
+        ) from error

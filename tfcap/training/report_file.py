@@ -9,6 +9,7 @@ from tfcap.text.json_file import malformed
 from tfcap.text.json_file import read_json
 
 FORMAT = "tfcap-speaker-report"
+_WRONG = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
 _WRITE = "Write one with `SpeakerReport.save()`."
 
 
@@ -37,7 +38,7 @@ def read_report(path):
         }
         place = "`scores`"
         fields["scores"] = {k: _number(v) for k, v in content["scores"].items()}
-    except (AttributeError, KeyError, TypeError, ValueError) as error:
+    except _WRONG as error:
         problem = f"something is missing or wrong ({error!r:.200})"
         raise malformed(path, place, problem, _WRITE) from error
     return fields
