@@ -115,7 +115,9 @@ def found(folder):
         name = str(path.relative_to(folder))
         if path.suffix == ".npz":
             with np.load(path) as file:
-                things |= {f"{name} {key}": file[key] for key in file}
+                # Their names count what a process has made before.
+                keys = [key for key in file if key != "meta"]
+                things |= {f"{name} {key}": file[key] for key in keys}
         elif path.suffix == ".keras":
             things |= {f"{name} {k}": v for k, v in weights(path).items()}
         elif path.suffix == ".h5":

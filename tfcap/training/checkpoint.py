@@ -10,6 +10,8 @@ import tensorflow as tf
 
 from tfcap.text.array_file import load_arrays
 from tfcap.text.array_file import save_arrays
+from tfcap.training.scaffold import Scaffold
+from tfcap.training.stop_at_nonfinite import StopAtNonfinite
 
 
 class RunCheckpoint:
@@ -170,12 +172,16 @@ def fit(model, batches, epochs, directory, callbacks=(), verbose="auto"):
 
     Raises:
         OSError: If a disk is full. The last checkpoint is whole.
+        FloatingPointError: If what a model logs that Keras itself trains is
+            not finite; what other models do then they are told at their making
+            (`nonfinite`).
     """
     checkpoint = RunCheckpoint(directory)
     start = checkpoint.restore(model)
     if start >= epochs:
         return None
     steps = batches.steps_per_epoch
+    watch = () if isinstance(model, Scaffold) else (StopAtNonfinite(),)
     try:
         return model.fit(
             batches.dataset(epochs, start_step=start * steps),
@@ -184,7 +190,7 @@ def fit(model, batches, epochs, directory, callbacks=(), verbose="auto"):
             steps_per_epoch=steps,
             # The data set is in its order already.
             shuffle=False,
-            callbacks=[*callbacks, checkpoint.callback()],
+            callbacks=[*watch, *callbacks, checkpoint.callback()],
             verbose=verbose,
         )
     except tf.errors.ResourceExhaustedError as error:
