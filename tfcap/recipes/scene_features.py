@@ -10,6 +10,9 @@ from tfcap.data.world import dense_targets
 from tfcap.data.world import load_world
 from tfcap.models import SceneEncoder
 from tfcap.models.scene_encoder import GRID
+from tfcap.recipes.network_file import load_network
+from tfcap.text.json_file import malformed
+from tfcap.text.whole_file import whole_file
 from tfcap.training.claims import made_once
 
 #: A world's splits, in the order in which a data set holds them.
@@ -93,7 +96,8 @@ def pretrain_scene_encoder(
 
     if not cache:
         return train()
-    load = functools.partial(keras.saving.load_model, compile=False)
+    cure = "Remove it to train it anew."
+    load = functools.partial(load_network, compile=False, cure=cure)
     return made_once(path, load, train)
 
 
@@ -147,14 +151,20 @@ def kept_array(path, make):
 
     def keep():
         array = make()
-        # Written aside first: it is there whole or not at all.
-        part = path.with_name(f"part_{path.name}")
-        with open(part, "wb") as file:
+        with whole_file(path) as file:
             np.save(file, array)
-        part.replace(path)
         return array
 
-    return made_once(path, functools.partial(np.load, mmap_mode="r"), keep)
+    return made_once(path, _read_array, keep)
+
+
+def _read_array(path):
+    try:
+        return np.load(path, mmap_mode="r", allow_pickle=False)
+    except (EOFError, OSError, ValueError) as error:
+        problem = f"is no array ({error})"
+        cure = "Remove it: it is made again."
+        raise malformed(path, "", problem, cure) from error
 
 
 def _mirrored(images, targets):

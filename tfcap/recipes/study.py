@@ -5,10 +5,13 @@ import json
 import os
 import shutil
 import time
-import uuid
 
 import keras
 
+from tfcap.recipes.network_file import load_network
+from tfcap.text.json_file import malformed
+from tfcap.text.json_file import read_json
+from tfcap.text.whole_file import whole_file
 from tfcap.training import fit
 from tfcap.training import from_chief
 from tfcap.training import is_chief
@@ -121,8 +124,9 @@ class Study:
         check_shared(self.directory)
         path = self.path(name, "networks.json")
         roles = read_json(path) if self.has(path) else ()
+        cure = f"Remove {self.path(name)} to train it anew."
         return {
-            role: keras.saving.load_model(self.path(name, f"{role}.keras"))
+            role: load_network(self.path(name, f"{role}.keras"), cure=cure)
             for role in roles
         }
 
@@ -149,6 +153,9 @@ class Study:
             write_json(path, about)
             return
         found = read_json(path)
+        if not isinstance(found, dict) or "settings" not in found:
+            cure = "Remove the folder, or choose another one."
+            raise malformed(path, "", "there are no settings of a study", cure)
         # As JSON gives it back: it knows no tuples.
         about = json.loads(json.dumps(about))
         # Settings that came later were not there to differ.
@@ -163,21 +170,12 @@ class Study:
             )
 
 
-def read_json(path):
-    """What a JSON file holds."""
-    with open(path) as file:
-        return json.load(file)
-
-
 def write_json(path, content):
     """Writes a file that is there whole or not at all.
 
     Of several workers the first writes it, and all wait until it is there.
     """
     if is_chief():
-        # Processes of two machines, or containers, may have one number.
-        partial = f"{path}.{uuid.uuid4().hex}.partial"
-        with open(partial, "w") as file:
+        with whole_file(path, "w") as file:
             json.dump(content, file, indent=1)
-        os.replace(partial, path)
     from_chief(None)

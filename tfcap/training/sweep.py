@@ -6,8 +6,10 @@ import json
 import os
 import time
 import traceback
-import uuid
 
+from tfcap.text.json_file import read_json
+from tfcap.text.whole_file import is_full
+from tfcap.text.whole_file import whole_file
 from tfcap.training.claims import Claims
 from tfcap.training.record_file import append_record
 from tfcap.training.record_file import read_records
@@ -181,6 +183,9 @@ class Sweep:
             result = self.run(dict(point), folder)
             result = plain_result(result, point)
         except Exception as error:
+            if is_full(error):
+                # No fault of the point, and no other point will do better.
+                raise
             text = f"{type(error).__name__}: {error}"
             append_record(
                 self._path("failures.jsonl"),
@@ -266,15 +271,13 @@ class Sweep:
         """Writes down what the sweep is about; refuses another one's folder."""
         path = self._path("sweep.json")
         try:
-            with open(path) as file:
-                found = json.load(file)["shared"]
+            found = read_json(path)
         except FileNotFoundError:
-            partial = f"{path}.{uuid.uuid4().hex}"
-            with open(partial, "w") as file:
+            with whole_file(path, "w") as file:
                 json.dump({"shared": self.shared}, file, indent=1)
-            os.replace(partial, path)
         else:
-            if _mark(found) != self._mark:
+            known = isinstance(found, dict) and "shared" in found
+            if not known or _mark(found["shared"]) != self._mark:
                 raise ValueError(self._refusal(path))
 
     def _refusal(self, path):

@@ -8,8 +8,8 @@ import keras
 from tfcap.recipes.captioning.networks import without_dropout
 from tfcap.recipes.captioning.plan import Partner
 from tfcap.recipes.captioning.speaker_study import SpeakerStudy
-from tfcap.recipes.study import read_json
 from tfcap.recipes.study import write_json
+from tfcap.text.json_file import read_json
 from tfcap.training import FallingScoreWarning
 from tfcap.training import Game
 from tfcap.training import SpeakerEvaluation

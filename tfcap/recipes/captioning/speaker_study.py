@@ -10,8 +10,8 @@ from tfcap.decoding import Greedy
 from tfcap.recipes.captioning.phases import speaker_alone
 from tfcap.recipes.captioning.rates import rising
 from tfcap.recipes.study import Study
-from tfcap.recipes.study import read_json
 from tfcap.recipes.study import write_json
+from tfcap.text.json_file import read_json
 from tfcap.training import Player
 from tfcap.training import SpeakerReport
 from tfcap.training import is_chief

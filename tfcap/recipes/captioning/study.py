@@ -10,8 +10,8 @@ from tfcap.recipes.captioning.methods import Task
 from tfcap.recipes.captioning.networks import without_dropout
 from tfcap.recipes.captioning.phases import PHASES
 from tfcap.recipes.captioning.speaker_study import SpeakerStudy
-from tfcap.recipes.study import read_json
 from tfcap.recipes.study import write_json
+from tfcap.text.json_file import read_json
 from tfcap.training import CollapseWarning
 from tfcap.training import SpeakerEvaluation
 from tfcap.training import SpeakerEvaluator

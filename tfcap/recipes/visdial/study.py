@@ -13,11 +13,11 @@ from tfcap.data import DialogBatches
 from tfcap.decoding import Greedy
 from tfcap.metrics import answer_statistics
 from tfcap.recipes.study import Study
-from tfcap.recipes.study import read_json
 from tfcap.recipes.study import write_json
 from tfcap.recipes.visdial.answer_prior import answer_prior
 from tfcap.recipes.visdial.rows import ROWS
 from tfcap.recipes.visdial.rows import needed
+from tfcap.text.json_file import read_json
 from tfcap.training import RankingEvaluation
 from tfcap.training import discriminative_ranking
 from tfcap.training import generate
