@@ -8,7 +8,8 @@
 Trains a listener to find images by what people say of them, a speaker to say
 it, and then both together. Leaves scores, every caption with the rank at which
 the listener finds its image, a page to look at and TensorBoard logs in a
-folder. Ctrl-C stops it; the same command goes on.
+folder. Ctrl-C stops it; the same command goes on. With `--workers 2`, two
+processes train as one.
 """
 
 import argparse
@@ -19,6 +20,7 @@ import warnings
 
 import tensorflow as tf
 
+from tfcap.launch import launch_script
 from tfcap.recipes.captioning import METHODS
 from tfcap.recipes.captioning import SETTINGS
 from tfcap.recipes.captioning import CaptioningStudy
@@ -27,6 +29,8 @@ from tfcap.recipes.captioning import caption_world
 from tfcap.recipes.captioning import log_point
 from tfcap.recipes.captioning import write_caption_page
 from tfcap.training import SpeakerReport
+from tfcap.training import is_chief
+from tfcap.training import open_strategy
 
 #: Sizes of the embedded world where they are not its own.
 SIZES = {"quick": {"train": 64, "val": 8, "test": 16, "encoder_epochs": 1}}
@@ -51,6 +55,7 @@ def parse(argv):
     add("--rho", type=float, help="share of whole distributions")
     add("--seed", type=int, default=0, help="of weights, batches, samples")
     add("--quick", action="store_true", help="a smoke run: no real figures")
+    add("--workers", type=int, help="processes that train as one, here")
     add("--data", choices=("world", "flickr8k", "published"), default="world")
     add("--root", help="folder of captions and features, or of built worlds")
     options = parser.parse_args(argv)
@@ -84,17 +89,24 @@ def table(rows):
 
 def main(argv=None):
     options = parse(argv)
+    status = launch_script(__file__, argv, options.workers)
+    if status is not None:
+        return status
+    strategy = open_strategy()
     tf.get_logger().setLevel("ERROR")
     # Graphs that run a dozen times cost more to build than they save.
     warnings.filterwarnings("ignore", message="Even though the `tf.config")
-    tf.config.run_functions_eagerly(options.quick)
+    eager = options.quick and strategy.num_replicas_in_sync == 1
+    tf.config.run_functions_eagerly(eager)
     try:
         study = open_study(options)
         method, point = options.method, (options.trade, options.rho)
-        rows = {
-            "speaker alone": study.result("speaker_mle"),
-            method: study.result(method, *point),
-        }
+        with strategy.scope():
+            rows = {
+                "speaker alone": study.result("speaker_mle"),
+                method: study.result(method, *point),
+            }
+            chief = is_chief()
         folders = study.folder("speaker_mle"), study.folder(method, *point)
     except KeyboardInterrupt:
         print("\nStopped. What is done is kept. To go on, run again:")
@@ -103,6 +115,8 @@ def main(argv=None):
         return 130
     finally:
         tf.config.run_functions_eagerly(False)
+    if not chief:
+        return 0
     note = "A quick run: what is found means nothing." if options.quick else ""
     print(f"\n{note}\n{table(rows)}\n")
     reports = {

@@ -11,7 +11,8 @@ by human captions weighted by how they stand out (wtf), by its own (rl), or by
 both (wtf_rl), beside a discriminator that keeps it to the language of people.
 The second retriever, which no training saw, shows what is gained in earnest.
 Leaves scores, every caption with its rank, a page to look at and TensorBoard
-logs in a folder. Ctrl-C stops it; the same command goes on.
+logs in a folder. Ctrl-C stops it; the same command goes on. With `--workers 2`,
+two processes train as one.
 """
 
 import argparse
@@ -21,6 +22,7 @@ import warnings
 
 import tensorflow as tf
 
+from tfcap.launch import launch_script
 from tfcap.recipes.captioning import caption_clips
 from tfcap.recipes.captioning import caption_files
 from tfcap.recipes.captioning import caption_world
@@ -30,6 +32,8 @@ from tfcap.recipes.distinctive import distinctive_grid
 from tfcap.recipes.distinctive import distinctive_reports
 from tfcap.recipes.distinctive import distinctive_sweep
 from tfcap.recipes.distinctive import distinctive_tables
+from tfcap.training import is_chief
+from tfcap.training import open_strategy
 
 #: Drawn worlds, of images and of clips; other data come in files.
 WORLDS = {"world": caption_world, "clips": caption_clips}
@@ -45,6 +49,7 @@ def parse(argv):
     add("--rows", default="tf,wtf_rl,rl", help="with commas")
     add("--seed", type=int, default=0, help="of weights, batches, samples")
     add("--quick", action="store_true", help="a smoke run: no real figures")
+    add("--workers", type=int, help="processes that train as one, here")
     add("--data", choices=DATA, default="world")
     add("--root", help="folder of captions and features, or of built worlds")
     options = parser.parse_args(argv)
@@ -67,13 +72,19 @@ def open_sweep(options):
 
 def main(argv=None):
     options = parse(argv)
+    status = launch_script(__file__, argv, options.workers)
+    if status is not None:
+        return status
+    strategy = open_strategy()
     tf.get_logger().setLevel("ERROR")
     # Graphs that run a dozen times cost more to build than they save.
     warnings.filterwarnings("ignore", message="Even though the `tf.config")
-    tf.config.run_functions_eagerly(options.quick)
+    eager = options.quick and strategy.num_replicas_in_sync == 1
+    tf.config.run_functions_eagerly(eager)
     try:
         data, sweep = open_sweep(options)
-        status = sweep.work()
+        with strategy.scope():
+            status, chief = sweep.work(), is_chief()
     except ValueError as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
@@ -82,6 +93,8 @@ def main(argv=None):
         return 130
     finally:
         tf.config.run_functions_eagerly(False)
+    if not chief:
+        return status
     note = "A quick run: what is found means nothing." if options.quick else ""
     tables = distinctive_tables(sweep.records(), data.name)
     print("\n".join([note, "\n\n".join(map(str, tables))]))

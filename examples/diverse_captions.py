@@ -9,7 +9,8 @@ Trains a speaker by maximum likelihood, and then for rewards: sequence-level
 learning (sll) says one thing over and over; sequence-level exploration
 (sll_sle) rewards captions of an image for being unlike each other. Leaves
 scores, every caption, a page to look at and TensorBoard logs in a folder.
-Ctrl-C stops it; the same command goes on.
+Ctrl-C stops it; the same command goes on. With `--workers 2`, two processes
+train as one.
 """
 
 import argparse
@@ -19,6 +20,7 @@ import warnings
 
 import tensorflow as tf
 
+from tfcap.launch import launch_script
 from tfcap.recipes.captioning import caption_clips
 from tfcap.recipes.captioning import caption_files
 from tfcap.recipes.captioning import caption_world
@@ -28,6 +30,8 @@ from tfcap.recipes.sequence_level import sequence_sweep
 from tfcap.recipes.sequence_level import sequence_tables
 from tfcap.recipes.sequence_level import several_captions
 from tfcap.recipes.sequence_level import write_several_page
+from tfcap.training import is_chief
+from tfcap.training import open_strategy
 
 #: Drawn worlds, of images and of clips; other data come in files.
 WORLDS = {"world": caption_world, "clips": caption_clips}
@@ -43,6 +47,7 @@ def parse(argv):
     add("--rows", default="xe,sll,sll_sle", help="with commas")
     add("--seed", type=int, default=0, help="of weights, batches, samples")
     add("--quick", action="store_true", help="a smoke run: no real figures")
+    add("--workers", type=int, help="processes that train as one, here")
     add("--data", choices=DATA, default="world")
     add("--root", help="folder of captions and features, or of built worlds")
     options = parser.parse_args(argv)
@@ -55,10 +60,15 @@ def parse(argv):
 
 def main(argv=None):
     options = parse(argv)
+    status = launch_script(__file__, argv, options.workers)
+    if status is not None:
+        return status
+    strategy = open_strategy()
     tf.get_logger().setLevel("ERROR")
     # Graphs that run a dozen times cost more to build than they save.
     warnings.filterwarnings("ignore", message="Even though the `tf.config")
-    tf.config.run_functions_eagerly(options.quick)
+    eager = options.quick and strategy.num_replicas_in_sync == 1
+    tf.config.run_functions_eagerly(eager)
     name = "quick" if options.quick else options.data
     settings, rows = SETTINGS[name], options.rows.split(",")
     try:
@@ -66,7 +76,8 @@ def main(argv=None):
         data = load(settings, options.root, **SIZES.get(name, {}))
         grid = sequence_grid(rows, [options.seed])
         sweep = sequence_sweep(options.out, data, settings, grid, verbose=2)
-        status = sweep.work()
+        with strategy.scope():
+            status, chief = sweep.work(), is_chief()
     except ValueError as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
@@ -75,6 +86,8 @@ def main(argv=None):
         return 130
     finally:
         tf.config.run_functions_eagerly(False)
+    if not chief:
+        return status
     note = "A quick run: what is found means nothing." if options.quick else ""
     tables = sequence_tables(sweep.records(), data.name)
     print("\n".join([note, "\n\n".join(map(str, tables))]))

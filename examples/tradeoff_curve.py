@@ -7,7 +7,8 @@
 
 Trains every method with every lambda and seed, and draws what is there so
 far. Run the same command again for what is missing, after Ctrl-C, too; run it
-in several terminals at once, and they share the work.
+in several terminals at once, and they share the work. With `--workers 2`, two
+processes train every point as one.
 """
 
 import argparse
@@ -17,6 +18,7 @@ import warnings
 
 import tensorflow as tf
 
+from tfcap.launch import launch_script
 from tfcap.recipes.captioning import SETTINGS
 from tfcap.recipes.captioning import caption_files
 from tfcap.recipes.captioning import caption_world
@@ -24,6 +26,8 @@ from tfcap.recipes.captioning import curve_tables
 from tfcap.recipes.captioning import tradeoff_grid
 from tfcap.recipes.captioning import tradeoff_sweep
 from tfcap.recipes.captioning import write_curve_figure
+from tfcap.training import is_chief
+from tfcap.training import open_strategy
 
 METHODS = "psst_multinomial,st_multinomial,reinforce_joint,luo2018"
 #: Sizes of the embedded world where they are not its own.
@@ -43,6 +47,7 @@ def parse(argv):
     add("--rhos", type=numbers, default=[], help="for partial sampling")
     add("--seeds", type=numbers, default=[0])
     add("--quick", action="store_true", help="a smoke run: no real figures")
+    add("--workers", type=int, help="processes that train as one, here")
     add("--data", choices=("world", "flickr8k", "published"), default="world")
     add("--root", help="folder of captions and features, or of built worlds")
     options = parser.parse_args(argv)
@@ -92,23 +97,31 @@ def report(sweep, options):
 
 def main(argv=None):
     options = parse(argv)
+    status = launch_script(__file__, argv, options.workers)
+    if status is not None:
+        return status
+    strategy = open_strategy()
     tf.get_logger().setLevel("ERROR")
     # Graphs that run a dozen times cost more to build than they save.
     warnings.filterwarnings("ignore", message="Even though the `tf.config")
-    tf.config.run_functions_eagerly(options.quick)
+    eager = options.quick and strategy.num_replicas_in_sync == 1
+    tf.config.run_functions_eagerly(eager)
     try:
         sweep = open_sweep(options)
     except ValueError as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
     try:
-        status = sweep.work()
+        with strategy.scope():
+            chief = is_chief()
+            status = sweep.work()
     except KeyboardInterrupt:
         print("\nStopped. What is done is kept; the same command goes on.")
         status = 130
     finally:
         tf.config.run_functions_eagerly(False)
-    report(sweep, options)
+    if chief:
+        report(sweep, options)
     return status
 
 

@@ -7,7 +7,7 @@
 
 Trains discriminators and generators, ranks what they say, and leaves tables,
 figures, a page to look at and TensorBoard logs in a folder. Ctrl-C stops it;
-the same command goes on.
+the same command goes on. With `--workers 2`, two processes train as one.
 """
 
 import argparse
@@ -20,6 +20,7 @@ import warnings
 import keras
 import tensorflow as tf
 
+from tfcap.launch import launch_script
 from tfcap.recipes.visdial import ROWS
 from tfcap.recipes.visdial import SETTINGS
 from tfcap.recipes.visdial import DialogPartner
@@ -29,6 +30,8 @@ from tfcap.recipes.visdial import sample_table
 from tfcap.recipes.visdial import visdial_data
 from tfcap.recipes.visdial import world_data
 from tfcap.recipes.visdial import write_page
+from tfcap.training import is_chief
+from tfcap.training import open_strategy
 
 #: Sizes of the embedded world that are not its own, by settings.
 SIZES = {
@@ -43,6 +46,7 @@ def parse(argv):
     add("--out", type=pathlib.Path, help="default: runs/visdial_gdis[_quick]")
     add("--seed", type=int, default=0, help="of weights, batches, samples")
     add("--quick", action="store_true", help="a smoke run: no real figures")
+    add("--workers", type=int, help="processes that train as one, here")
     add("--data", choices=("world", "visdial"), default="world")
     add("--root", help="folder of VisDial's files, or of built worlds")
     add("--vgg19-weights", help='to read COCO images: "imagenet" or a path')
@@ -115,22 +119,30 @@ def talk(study, options):
 
 def main(argv=None):
     options = parse(argv)
+    status = launch_script(__file__, argv, options.workers)
+    if status is not None:
+        return status
+    strategy = open_strategy()
     # Every row compiles graphs of its own, which TensorFlow remarks on.
     tf.get_logger().setLevel("ERROR")
     # Graphs that run a dozen times cost more to build than they save.
     warnings.filterwarnings("ignore", message="Even though the `tf.config")
-    tf.config.run_functions_eagerly(options.quick)
+    eager = options.quick and strategy.num_replicas_in_sync == 1
+    tf.config.run_functions_eagerly(eager)
     done = []
     try:
         study = open_study(options)
         if options.talk is not None:
             talk(study, options)
             return 0
-        for row in options.rows:
-            print(f"\n[{len(done) + 1}/{len(options.rows)}]", flush=True)
-            study.result(row)
-            done.append(row)
-        report(study, options)
+        with strategy.scope():
+            for row in options.rows:
+                study.say(f"\n[{len(done) + 1}/{len(options.rows)}]")
+                study.result(row)
+                done.append(row)
+            chief = is_chief()
+        if chief:
+            report(study, options)
     except KeyboardInterrupt:
         print(f"\nStopped after {len(done)} of {len(options.rows)} rows.")
         print("What is done is kept. To go on, run the same command again:")

@@ -1,5 +1,6 @@
 """Writing trade-off points for TensorBoard, with or without TensorFlow."""
 
+import errno
 import json
 import math
 import os
@@ -198,8 +199,20 @@ class TradeoffWriter:
         first = tag not in self._described
         self._described.add(tag)
         event = _event(kind, tag, step, value, metrics if first else None)
-        self._file.add_event(event)
-        self._file.flush()
+        try:
+            self._file.add_event(event)
+            self._file.flush()
+        except Exception as error:
+            # With TensorFlow, files are its own, and so are their errors.
+            if "No space left" not in str(error):
+                raise
+            raise OSError(
+                errno.ENOSPC,
+                "`directory` must be on a disk with room. Received: "
+                f"directory={self._directory!r}, and no space left on device. "
+                "What was written is kept. Make room, and run the same command "
+                "again.",
+            ) from error
 
 
 def write_references(directory, references):

@@ -37,7 +37,7 @@ LAW["training"] = (*LAW["objectives"], "objectives")
 LAW["recipes"] = (*LAW["training"], "training", "models")
 #: Modules beside the rooms, run as `python -m tfcap.evaluate`, and which rooms
 #: they may enter.
-COMMANDS = {"evaluate": ("data", "text")}
+COMMANDS = {"evaluate": ("data", "text"), "launch": ()}
 #: Which parts of the plugin a room may enter: curves and their figure live
 #: there, beside the page that draws them, since TensorBoard must start without
 #: Keras and TensorFlow.

@@ -2,9 +2,11 @@
 
 import sys
 
-# `python -m tfcap.evaluate` is about words alone: it starts at once, without
-# waiting for TensorFlow. (Python says "-m" until it has found the module.)
-if sys.argv[:1] != ["-m"] or "tfcap.evaluate" not in sys.orig_argv:
+# `python -m tfcap.evaluate` is about words alone, and `python -m tfcap.launch`
+# about processes: they start at once, without waiting for TensorFlow. (Python
+# says "-m" until it has found the module.)
+_ALONE = {"tfcap.evaluate", "tfcap.launch"}
+if sys.argv[:1] != ["-m"] or not _ALONE & set(sys.orig_argv):
     import keras
 
     from tensorboard_plugin_tfcap.notebook import show_tradeoff

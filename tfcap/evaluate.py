@@ -24,6 +24,7 @@ from tfcap.text.evaluation import METRICS
 from tfcap.text.evaluation import evaluate_captions
 from tfcap.text.java.java_error import JavaError
 from tfcap.text.java.ptb_tokenizer import ptb_tokenize
+from tfcap.text.whole_file import whole_file
 
 
 def main(arguments=None):
@@ -161,14 +162,8 @@ def _check_writable(path):
 
 def _write_json(path, content):
     """Writes a file whole or not at all."""
-    path = pathlib.Path(path)
-    part = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        text = json.dumps(content, indent=1, allow_nan=False)
-        part.write_text(text + "\n", encoding="utf-8")
-        os.replace(part, path)
-    finally:
-        part.unlink(missing_ok=True)
+    with whole_file(path, "w") as file:
+        file.write(json.dumps(content, indent=1, allow_nan=False) + "\n")
 
 
 if __name__ == "__main__":

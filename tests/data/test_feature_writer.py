@@ -1,3 +1,4 @@
+import errno
 import os
 import signal
 import subprocess
@@ -23,11 +24,11 @@ def test_the_file_is_as_documented(tmp_path):
     begin(path, backbone="net", layer="top", input_size=(8, 9)).close()
     with h5py.File(path) as file:
         assert file["features"].shape == file["features"].maxshape == (3, 4, 5)
-        assert file["features"].chunks == (1, 4, 5)
+        assert file["features"].chunks is None
         assert file["features"].dtype == np.float16
         assert file["image_ids"][:].tolist() == IDS
         assert not file["done"][:].any()
-        assert file.attrs["tfcap_features"] == 1
+        assert file.attrs["tfcap_features"] == 2
         assert file.attrs["backbone"] == "net" and file.attrs["layer"] == "top"
         assert file.attrs["input_size"].tolist() == [8, 9]
         assert file.attrs["grid"].tolist() == [2, 2]
@@ -61,7 +62,8 @@ def test_a_killed_writer_leaves_a_file_to_go_on_with(tmp_path):
     assert done.returncode == -signal.SIGKILL
     with FeatureWriter(path, range(500), (2, 2), 5) as writer:
         assert writer.remaining[0] == 200
-        assert (writer._file["features"][:200] == 1).all()
+    with h5py.File(path) as file:
+        assert (file["features"][:200] == 1).all()
 
 
 @pytest.mark.parametrize(
@@ -117,3 +119,49 @@ def test_another_shape_is_refused(tmp_path):
     with begin(tmp_path / "features.h5") as writer:
         with pytest.raises(ValueError, match=r"shape \(1, 4, 5\)"):
             writer.write([1], np.ones((1, 4, 6)))
+
+
+def test_images_that_were_damaged_are_named_and_made_anew(tmp_path, capsys):
+    path = tmp_path / "features.h5"
+    with begin(path) as writer:
+        writer.write([0, 1, 2], np.ones((3, 4, 5)))
+        place = writer._places["features"][0]
+    data = path.read_bytes()
+    # A bit of the second image.
+    place += 4 * 5 * 2 + 7
+    path.write_bytes(
+        data[:place] + bytes([data[place] ^ 16]) + data[place + 1 :]
+    )
+    assert load_features(path, [3, 2]).shape == (2, 4, 5)
+    with pytest.raises(ValueError, match=r"of 1 images are damaged \(1\)"):
+        load_features(path)
+    with begin(path) as writer:
+        assert writer.remaining.tolist() == [1]
+        writer.write([1], np.ones((1, 4, 5)))
+    assert "of 1 images are damaged (1) and are made" in capsys.readouterr().out
+    assert path.read_bytes() == data
+
+
+def test_wherever_a_file_is_cut_it_is_refused_and_kept(tmp_path):
+    path = tmp_path / "features.h5"
+    with begin(path) as writer:
+        writer.write([0, 1, 2], np.ones((3, 4, 5)))
+    data = path.read_bytes()
+    for size in range(0, len(data), 101):
+        path.write_bytes(data[:size])
+        for read in (load_features, begin):
+            with pytest.raises(ValueError, match="features.h5.*cut off, dama"):
+                read(path)
+        assert path.read_bytes() == data[:size]
+
+
+def test_a_disk_that_is_too_small_is_found_before_the_first_image(
+    tmp_path, monkeypatch
+):
+    def full(*_):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("os.posix_fallocate", full, raising=False)
+    with pytest.raises(OSError, match="features.h5.*Nothing was begun. Make"):
+        begin(tmp_path / "features.h5")
+    assert not os.listdir(tmp_path)

@@ -7,8 +7,8 @@ from tfcap.data.text_file import read_lines
 
 def test_every_line_has_its_place(tmp_path):
     path = tmp_path / "lines.txt"
-    path.write_bytes("\ufeffone\r\n\n caf\u00e9 \u2028 end\nlast".encode())
-    wanted = ["one", "", " caf\u00e9 \u2028 end", "last"]
+    path.write_bytes("\ufeffone\r\n\n caf\u00e9 \u2028 end\n".encode())
+    wanted = ["one", "", " caf\u00e9 \u2028 end", ""]
     assert read_lines(path) == wanted
     packed = tmp_path / "packed"
     packed.write_bytes(gzip.compress(path.read_bytes()))
@@ -20,6 +20,13 @@ def test_what_is_no_text_is_told_with_the_line(tmp_path):
     path.write_bytes(b"one\ntwo\n\xe9\n")
     with pytest.raises(ValueError, match=r"lines.txt', where in line 3 the te"):
         read_lines(path)
+
+
+def test_a_last_line_without_its_end_is_told(tmp_path):
+    path = tmp_path / "lines.txt"
+    path.write_bytes(b"one\ntwo")
+    with pytest.warns(UserWarning, match="lines.txt ends within line 2"):
+        assert read_lines(path) == ["one", "two"]
 
 
 def test_a_missing_file_is_told_as_such(tmp_path):

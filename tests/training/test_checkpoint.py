@@ -1,4 +1,5 @@
 import dataclasses
+import errno
 import json
 import os
 
@@ -228,3 +229,45 @@ def test_nothing_is_left_to_do_after_the_last_epoch(tmp_path):
     RunCheckpoint(tmp_path).save(Dense(), 2)
     model = Dense()
     assert fit(model, None, 2, tmp_path) is None
+
+
+def test_wherever_a_file_is_cut_or_changed_the_one_before_is_used(tmp_path):
+    checkpoint, model = RunCheckpoint(tmp_path), Dense()
+    for epoch in (1, 2):
+        checkpoint.save(model, epoch)
+    last = tmp_path / "checkpoint.npz"
+    data = last.read_bytes()
+    spoiled = [data[:size] for size in range(0, len(data), 97)]
+    for place in range(0, len(data), 61):
+        spoiled.append(data[:place] + b"\xa5" * 3 + data[place + 3 :])
+        spoiled.append(data[:place] + bytes(40) + data[place + 40 :])
+    for content in spoiled:
+        last.write_bytes(content)
+        assert checkpoint.epoch == (2 if content == data else 1)
+
+
+def test_one_that_is_spoiled_does_not_take_the_place_of_a_good_one(tmp_path):
+    checkpoint, model = RunCheckpoint(tmp_path), Dense()
+    for epoch in (1, 2):
+        checkpoint.save(model, epoch)
+    spoil(tmp_path / "checkpoint.npz", "cut")
+    assert checkpoint.restore(model) == 1
+    checkpoint.save(model, 2)
+    spoil(tmp_path / "checkpoint.npz", "cut")
+    assert checkpoint.restore(model) == 1
+
+
+def test_a_full_disk_leaves_the_last_checkpoint(tmp_path, monkeypatch):
+    checkpoint, model = RunCheckpoint(tmp_path), Dense()
+    checkpoint.save(model, 1)
+
+    def full(file):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("os.fsync", full)
+    match = "must be on a disk with room.*checkpoint.next.npz.*Make room"
+    with pytest.raises(OSError, match=match) as caught:
+        checkpoint.save(model, 2)
+    assert caught.value.errno == errno.ENOSPC
+    assert os.listdir(tmp_path) == ["checkpoint.npz"]
+    assert checkpoint.epoch == 1

@@ -10,6 +10,7 @@ import types
 import pytest
 
 from tfcap.training.claims import Claims
+from tfcap.training.claims import made_once
 
 
 @pytest.fixture
@@ -151,6 +152,28 @@ def test_one_process_at_a_time_looks_whether_a_claim_is_abandoned(tmp_path):
         assert thread.is_alive() and not taken
     thread.join()
     assert len(taken) == 1 and taken[0] is not None
+
+
+def test_one_of_many_makes_a_file_and_the_others_read_it(tmp_path):
+    path, made, found = tmp_path / "a", [], []
+
+    def make():
+        made.append(1)
+        time.sleep(0.2)
+        (tmp_path / "part").write_text("whole")
+        (tmp_path / "part").replace(path)
+        return "whole"
+
+    def ask():
+        found.append(made_once(path, pathlib.Path.read_text, make))
+
+    threads = [threading.Thread(target=ask) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert made == [1] and found == ["whole"] * 4
+    assert not list((tmp_path / "claims").iterdir())
 
 
 @pytest.mark.parametrize("heartbeat, patience", [(10.0, 19.0), (0.0, 1.0)])

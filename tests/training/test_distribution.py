@@ -6,11 +6,11 @@ import sys
 import pytest
 
 
-def run(name):
+def run(name, *arguments, by=()):
     # A process of its own: devices are split before TensorFlow starts.
     script = pathlib.Path(__file__).parent / name
     done = subprocess.run(
-        [sys.executable, str(script)],
+        [sys.executable, *by, str(script), *arguments],
         env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
         capture_output=True,
         text=True,
@@ -26,3 +26,9 @@ def test_training_on_two_replicas_ends_in_the_weights_of_one():
 @pytest.mark.slow
 def test_two_replicas_stop_at_or_skip_the_steps_that_one_would():
     run("two_replicas_faults.py")
+
+
+@pytest.mark.slow
+def test_training_on_two_workers_ends_in_the_weights_of_one_process(tmp_path):
+    launched = ("-m", "tfcap.launch", "--workers", "2", "--", sys.executable)
+    run("two_workers.py", str(tmp_path), by=launched)

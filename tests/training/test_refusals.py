@@ -3,11 +3,13 @@ from types import SimpleNamespace
 import keras
 import numpy as np
 import pytest
+import tensorflow as tf
 
 from tests import tiny
 from tests.training.test_game import DATA
 from tfcap.objectives import TeacherForcing
 from tfcap.training import Game
+from tfcap.training import MultiWorkerStrategy
 from tfcap.training import ObjectiveModel
 from tfcap.training import Player
 from tfcap.training.refusals import check_compile
@@ -69,3 +71,10 @@ def test_optimizers_are_refused_on_several_devices(name, scaled):
     with pytest.raises(ValueError, match=match):
         check_compile(TWO, [plain, optimizer], {})
     check_compile(TWO, [plain], {})
+
+
+def test_strategies_under_which_keras_fails_are_refused():
+    plain = tf.distribute.MultiWorkerMirroredStrategy()
+    with pytest.raises(ValueError, match="Take `tfcap.training.open_strategy"):
+        check_compile(plain, [], {})
+    check_compile(MultiWorkerStrategy(), [], {})

@@ -77,7 +77,11 @@ def test_a_failure_leaves_the_old_file(report, tmp_path):
 
 @pytest.mark.parametrize(
     ("content", "told"),
-    [("{", "not JSON"), ("[]", "other JSON"), ('{"format": 1}', "other JSON")],
+    [
+        ("{", "cut off"),
+        ("[]", "other JSON"),
+        ('{"format": 1}', "other JSON"),
+    ],
 )
 def test_another_file_is_refused(tmp_path, content, told):
     path = tmp_path / "other.json"

@@ -1,12 +1,15 @@
 import json
 import os
 import re
+import threading
+import time
 
 import numpy as np
 import pytest
 
 from tfcap.training import Sweep
 from tfcap.training import load_records
+from tfcap.training.sweep_grid import settings_name
 
 GRID = {"method": ["psst", "st"], "lambda": [1e-3, 3e-3], "seed": 0}
 
@@ -121,6 +124,33 @@ def test_a_point_that_fails_stops_no_other_and_is_tried_again(tmp_path, capsys):
     assert len(run.asked) == 6 and len(made.records()) == 4
     # What happened, happened.
     assert made.failures() == failures
+
+
+@pytest.mark.parametrize("clock", [-1e8, 1e8])
+def test_a_machine_with_another_clock_is_waited_for_and_then_not(
+    tmp_path, clock
+):
+    run = Run()
+    made = sweep(tmp_path, run, heartbeat=0.05, patience=0.4)
+    claim = tmp_path / "claims" / f"{settings_name(made.points[0])}.json"
+    content = {"pid": os.getpid(), "host": "elsewhere", "token": "t"}
+    claim.write_text(json.dumps(content))
+
+    def touch():
+        for beat in range(20):
+            stamp = time.time() + clock + beat
+            os.utime(claim, (stamp, stamp))
+            time.sleep(0.05)
+
+    thread = threading.Thread(target=touch)
+    thread.start()
+    begun = time.monotonic()
+    assert made.work() == 0
+    thread.join()
+    # It lived for a second, and had the patience of the others after that.
+    assert time.monotonic() - begun > 1.0
+    assert sorted(run.asked) == sorted(set(run.asked))
+    assert run.asked[-1] == ("psst", 1e-3) and len(made.records()) == 4
 
 
 def test_an_interruption_is_no_failure(tmp_path):

@@ -4,9 +4,9 @@ from collections import Counter
 
 from tfcap.data.caption_split import CaptionSplit
 from tfcap.data.entry_problems import EntryProblems
-from tfcap.data.json_file import malformed
-from tfcap.data.json_file import read_json
 from tfcap.data.split_names import choose_splits
+from tfcap.text.json_file import malformed
+from tfcap.text.json_file import read_json
 
 _FIX = "Correct the file, or get it again from where it is published."
 _LAYOUTS = (
@@ -112,8 +112,8 @@ def _read_coco(path, content, split):
         if _is_caption(annotation.get("caption"), "caption", place, problems):
             captions[image_id].append(annotation["caption"])
     _check_some(captions, problems)
+    names = _texts(content["images"], ids, "file_name", problems)
     problems.check()
-    names = [str(image.get("file_name", "")) for image in content["images"]]
     return CaptionSplit(
         image_ids=ids,
         captions=list(captions.values()),
@@ -127,7 +127,7 @@ def _read_karpathy(path, images, split):
     images = _choose(path, images, split)
     problems = EntryProblems(path)
     ids = _image_ids(images, problems, ("cocoid", "imgid"))
-    captions, tokens = {}, []
+    captions = {}
     for image_id, image in zip(ids, images):
         sentences = image.get("sentences")
         if not isinstance(sentences, list):
@@ -140,17 +140,18 @@ def _read_karpathy(path, images, split):
             text = sentence.get("raw") if isinstance(sentence, dict) else None
             if _is_caption(text, "raw", place, problems):
                 raw.append(text)
-        tokens.append([_tokens(sentence) for sentence in sentences])
+    folders = _texts(images, ids, "filepath", problems)
+    names = _texts(images, ids, "filename", problems)
     problems.check()
     _check_some(captions, problems)
+    tokens = _tokens(ids, images, problems)
     problems.check()
-    has_tokens = all(words is not None for row in tokens for words in row)
     return CaptionSplit(
         image_ids=ids,
         captions=list(captions.values()),
-        filenames=[_filename(image) for image in images],
-        splits=[str(image.get("split", "")) for image in images],
-        tokens=tokens if has_tokens else None,
+        filenames=["/".join(filter(None, x)) for x in zip(folders, names)],
+        splits=[image.get("split", "") for image in images],
+        tokens=tokens,
         source=str(path),
     )
 
@@ -160,7 +161,14 @@ def _choose(path, images, split):
     for i, image in enumerate(images):
         if not isinstance(image, dict):
             raise malformed(path, f"image {i}", "there is no object", _FIX)
-    names = [str(image.get("split", "")) for image in images]
+    problems = EntryProblems(path)
+    named = any("split" in image for image in images)
+    for i, image in enumerate(images):
+        # One that is not whole would be in no split.
+        if named and not isinstance(image.get("split"), str):
+            problems.add("`split` is no text", f"image number {i}", _FIX)
+    problems.check()
+    names = [image.get("split", "") for image in images]
     wanted = choose_splits(split, Counter(names), path)
     return [image for image, name in zip(images, names) if name in wanted]
 
@@ -205,11 +213,24 @@ def _check_some(captions, problems):
             problems.add("there is no caption", f"image {image_id!r}", cure)
 
 
-def _tokens(sentence):
-    tokens = sentence.get("tokens") if isinstance(sentence, dict) else None
-    return tokens if isinstance(tokens, list) else None
+def _tokens(ids, images, problems):
+    """The words of each sentence, if sentences have them; then all must."""
+    tokens = [[s.get("tokens") for s in image["sentences"]] for image in images]
+    if all(words is None for row in tokens for words in row):
+        return None
+    for image_id, row in zip(ids, tokens):
+        for i, words in enumerate(row):
+            whole = isinstance(words, list)
+            if not whole or not all(isinstance(w, str) and w for w in words):
+                place = f"image {image_id!r}, sentence {i}"
+                problems.add("`tokens` is no list of words", place, _FIX)
+    return tokens
 
 
-def _filename(image):
-    parts = (image.get("filepath", ""), image.get("filename", ""))
-    return "/".join(str(part) for part in parts if part)
+def _texts(images, ids, key, problems):
+    """A text of each image, which may be absent."""
+    texts = [image.get(key, "") for image in images]
+    for image_id, text in zip(ids, texts):
+        if not isinstance(text, str):
+            problems.add(f"`{key}` is no text", f"image {image_id!r}", _FIX)
+    return texts

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from tfcap.data.json_file import malformed
-from tfcap.data.json_file import read_json
+from tfcap.text.json_file import malformed
+from tfcap.text.json_file import read_json
 
 _FETCH = "Get the file again from https://visualdialog.org/data."
 
@@ -43,11 +43,13 @@ def load_relevance(path, image_ids, present):
         if len(values) != wanted:
             problem = f"there are {len(values)} relevances, not {wanted}"
             raise malformed(path, where, problem, _FETCH)
-        try:
-            relevance[row, round_id - 1, :wanted] = values
-        except (TypeError, ValueError) as error:
-            problem = "a relevance is not a number"
-            raise malformed(path, where, problem, _FETCH) from error
+        if not all(map(_is_relevance, values)):
+            problem = "a relevance is no number from 0 to 1"
+            raise malformed(path, where, problem, _FETCH)
+        if not np.isnan(relevance[row, round_id - 1]).all():
+            problem = "the round is annotated again"
+            raise malformed(path, where, problem, "Keep one annotation of it.")
+        relevance[row, round_id - 1, :wanted] = values
     if entries and not matched:
         raise malformed(
             path,
@@ -56,6 +58,11 @@ def load_relevance(path, image_ids, present):
             "Pass the annotations of the same version and split.",
         )
     return relevance
+
+
+def _is_relevance(value):
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    return number and 0 <= value <= 1
 
 
 def _fields(path, i, entry):
@@ -69,7 +76,7 @@ def _fields(path, i, entry):
         ("gt_relevance", values, list),
     ]
     for key, value, kind in wanted:
-        if not isinstance(value, kind):
+        if type(value) is not kind:
             where, problem = f"annotation {i}", f"`{key}` is missing or wrong"
             raise malformed(path, where, problem, _FETCH)
     return image, round_id, values

@@ -1,6 +1,6 @@
 """Collects what is wrong with the entries of a file, to say it at once."""
 
-from tfcap.data.json_file import malformed
+from tfcap.text.json_file import malformed
 
 _SHOWN = 5
 
@@ -22,7 +22,8 @@ def listed(places):
     >>> listed(list(range(42)))
     '0, 1, 2, 3, 4 and 37 more'
     """
-    shown = ", ".join(map(str, places[:_SHOWN]))
+    # A name that is a whole damaged file helps nobody.
+    shown = ", ".join(f"{str(place):.200}" for place in places[:_SHOWN])
     more = len(places) - _SHOWN
     return f"{shown} and {more:,} more" if more > 0 else shown
 

@@ -1,13 +1,22 @@
 """Writing the feature file, resumably."""
 
+import errno
 import os
 
 import h5py
 import numpy as np
 
+from tfcap.data.entry_problems import listed
+from tfcap.data.feature_seal import BLOCK
+from tfcap.data.feature_seal import write_seal
 from tfcap.data.features import VERSION
-from tfcap.data.features import file_image_ids
+from tfcap.data.features import checksums
 from tfcap.data.features import open_features
+from tfcap.data.features import read_rows
+from tfcap.text.whole_file import told_if_full
+
+#: Datasets whose values are written after the file is laid out.
+_CHANGING = ("features", "done", "checksums")
 
 
 class FeatureWriter:
@@ -15,8 +24,10 @@ class FeatureWriter:
 
     The whole file is laid out before the first feature is written, and a row
     is marked as done after its features are on disk, so a process that is
-    killed leaves a file that another can go on with. A file that was begun
-    with another backbone or other images is refused, not overwritten.
+    killed leaves a file that another can go on with. What is done is read
+    again first: images whose features were damaged meanwhile are named, and
+    are to be written anew. A file that was begun with another backbone or
+    other images is refused, not overwritten.
 
     Args:
         path: String or path of the HDF5 file. See `tfcap.data.features` for
@@ -72,13 +83,13 @@ class FeatureWriter:
         self.shape = (len(self.image_ids), int(np.prod(grid)), int(size))
         if not os.path.exists(self.path):
             self._lay_out()
-        self._file = open_features(self.path, "r+")
-        try:
-            self._check_same()
-        except ValueError:
-            self.close()
-            raise
-        self.done = self._file["done"][:]
+        file, found = open_features(self.path)
+        with file:
+            self._check_same(file, found)
+            self.done, self._places = found["done"], found["places"]
+            self._leave_out_damaged(file, found["checksums"])
+        # Not by HDF5, which may change more than what is written.
+        self._file = open(self.path, "r+b", buffering=0)
 
     @property
     def remaining(self):
@@ -95,6 +106,7 @@ class FeatureWriter:
         Raises:
             ValueError: If the shape is another, or if a value is not finite
                 in half precision.
+            OSError: If the disk is full.
         """
         features = np.asarray(features)
         if features.shape != (len(rows), *self.shape[1:]):
@@ -112,12 +124,15 @@ class FeatureWriter:
                 f"infinite or undefined ones of image {image}. Scale them, or "
                 "look at the image and the preprocessing."
             )
-        for row, values in zip(rows, features):
-            self._file["features"][int(row)] = values
-        self._file.flush()
+        done = f"{int(self.done.sum())} of {len(self.done)} images are done"
+        with told_if_full(self.path, f"{done} and kept"):
+            for row, values in zip(rows, features):
+                self._put("features", row, values.astype("<f2"))
+            for row, value in zip(rows, checksums(features)):
+                self._put("checksums", row, value.astype("<u4"))
+            for row in rows:
+                self._put("done", row, np.True_)
         self.done[rows] = True
-        self._file["done"][:] = self.done
-        self._file.flush()
 
     def close(self):
         """Closes the file."""
@@ -129,23 +144,62 @@ class FeatureWriter:
     def __exit__(self, *_):
         self.close()
 
+    def _put(self, name, row, value):
+        """Writes one row of a dataset."""
+        data = value.tobytes()
+        self._file.seek(self._places[name][0] + int(row) * len(data))
+        while data:
+            data = data[self._file.write(data) :]
+
     def _lay_out(self):
         """Makes the file under another name, then moves it into place."""
         begun = f"{self.path}.{os.getpid()}.part"
-        with h5py.File(begun, "w") as file:
-            _allocate(file, "features", self.shape)
-            file.create_dataset("image_ids", data=self.image_ids)
-            file.create_dataset("done", data=np.zeros(self.shape[0], bool))
-            file.attrs.update(self.attributes)
-            file.attrs["tfcap_features"] = VERSION
-        os.replace(begun, self.path)
+        count = self.shape[0]
+        try:
+            with told_if_full(self.path, "Nothing was begun"):
+                with h5py.File(begun, "w", userblock_size=BLOCK) as file:
+                    _allocate(file, "features", self.shape)
+                    file["image_ids"] = self.image_ids
+                    file["done"] = np.zeros(count, bool)
+                    file["checksums"] = np.zeros(count, "<u4")
+                    file.attrs.update(self.attributes)
+                    file.attrs["tfcap_features"] = VERSION
+                    changing = _places(file, _CHANGING)
+                _take_room(begun)
+                write_seal(begun, changing)
+            os.replace(begun, self.path)
+        finally:
+            if os.path.exists(begun):
+                os.unlink(begun)
 
-    def _check_same(self):
+    def _leave_out_damaged(self, file, wanted):
+        """Takes back that images are done whose features are not as written."""
+        done = np.flatnonzero(self.done)
+        damaged = [
+            row
+            for some in np.array_split(done, len(done) // 64 + 1)
+            for row in some[checksums(read_rows(file, some)) != wanted[some]]
+        ]
+        if damaged:
+            names = self.image_ids[damaged].tolist()
+            print(
+                f"{self.path}: the features of {len(names)} images are damaged "
+                f"({listed(names)}) and are made anew."
+            )
+            self.done[damaged] = False
+
+    def _check_same(self, file, there):
+        if there["checksums"] is None:
+            raise ValueError(
+                "`path` must name a file of this version to go on with. "
+                f"Received: path={self.path!r}, of version 1, without "
+                "checksums. Delete it, or write to another file."
+            )
         found, wanted = {}, {**self.attributes, "shape": list(self.shape)}
         for name in self.attributes:
-            value = self._file.attrs.get(name)
+            value = there[name]
             found[name] = value.tolist() if hasattr(value, "tolist") else value
-        found["shape"] = list(self._file["features"].shape)
+        found["shape"] = list(file["features"].shape)
         different = [name for name in wanted if found[name] != wanted[name]]
         for name in different:
             raise ValueError(
@@ -154,7 +208,7 @@ class FeatureWriter:
                 f"begun with {found[name]!r}. Write to another file, or "
                 "delete this one."
             )
-        if not np.array_equal(file_image_ids(self._file), self.image_ids):
+        if not np.array_equal(there["image_ids"], self.image_ids):
             raise ValueError(
                 "`image_ids` must be those of the file to go on with, in the "
                 f"same order. Received: other ids for path={self.path!r}. "
@@ -177,19 +231,44 @@ def _id_array(image_ids):
 
 
 def _allocate(file, name, shape):
-    """Makes a chunked dataset whose space is set aside at once.
+    """Makes a contiguous dataset whose space is set aside at once.
 
     Writing to it then changes no more than the values, so that a killed
-    process cannot leave the file's own structure half changed. The space is
-    a hole on disk until it is used.
+    process cannot leave the file's own structure half changed.
     """
     if not shape[0]:
-        file.create_dataset(name, shape, np.float16)
+        file.create_dataset(name, shape, "<f2")
         return
     layout = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
-    layout.set_chunk((1, *shape[1:]))
+    layout.set_layout(h5py.h5d.CONTIGUOUS)
     layout.set_alloc_time(h5py.h5d.ALLOC_TIME_EARLY)
     layout.set_fill_time(h5py.h5d.FILL_TIME_NEVER)
     space = h5py.h5s.create_simple(shape)
-    kind = h5py.h5t.py_create(np.dtype(np.float16))
+    kind = h5py.h5t.py_create(np.dtype("<f2"))
     h5py.h5d.create(file.id, name.encode(), kind, space, layout)
+
+
+def _places(file, names):
+    """Where the values of datasets lie in a file, and how many bytes."""
+    return {
+        name: (file[name].id.get_offset(), file[name].nbytes)
+        for name in names
+        if file[name].nbytes
+    }
+
+
+def _take_room(path):
+    """Takes the room of a file on the disk, which is a hole until then.
+
+    A disk that is too small is found before the first image rather than after
+    hours.
+    """
+    if not hasattr(os, "posix_fallocate"):
+        return
+    with open(path, "r+b") as file:
+        try:
+            os.posix_fallocate(file.fileno(), 0, os.path.getsize(path))
+        except OSError as error:
+            # Some disks cannot: then it is found when the room is needed.
+            if error.errno not in (errno.EOPNOTSUPP, errno.EINVAL):
+                raise

@@ -2,23 +2,37 @@
 
 A feature file is HDF5 with n images, a grid of P positions and D features:
 
-- `features`: float16 `(n, P, D)`, one chunk per image, the rows of the grid
-  one after another
+- `features`: float16 `(n, P, D)`, contiguous, the rows of the grid one after
+  another
 - `image_ids`: int64 or UTF-8 strings `(n,)`, distinct
 - `done`: Boolean `(n,)`, whether the image's features have been written
-- attributes: `tfcap_features`, the version of the format (1); `backbone`,
+- `checksums`: uint32 `(n,)`, CRC-32 of the bytes of each image's features
+- attributes: `tfcap_features`, the version of the format (2); `backbone`,
   `layer` and `preprocessing`, strings; `input_size` and `grid`, heights and
   widths
+- a user block with the checksum of all else, see `tfcap.data.feature_seal`
 
-`FeatureWriter` writes it.
+Version 1 has no checksums: it is read, with a warning.
+`FeatureWriter` writes the file.
 """
+
+import warnings
+import zlib
 
 import h5py
 import numpy as np
 
 from tfcap.data.entry_problems import listed
+from tfcap.data.feature_seal import check_seal
 
-VERSION = 1
+VERSION = 2
+#: Attributes that say what the features are.
+ABOUT = ("backbone", "layer", "input_size", "preprocessing", "grid")
+#: What h5py raises where a file is not as it should be.
+_DAMAGE = (KeyError, OSError, RuntimeError, TypeError, ValueError)
+_CURE = (
+    "Delete it and extract the features again; if it was copied, copy it again."
+)
 
 
 def load_features(path, image_ids=None, lazy=False):
@@ -47,8 +61,8 @@ class _Features:
 
     def __init__(self, path, image_ids=None):
         self.path = str(path)
-        self.file = open_features(path)
-        done = self.file["done"][:]
+        self.file, self.about = open_features(path)
+        done = self.about["done"]
         if not done.all():
             raise ValueError(
                 "`path` must name a finished feature file. Received: "
@@ -56,13 +70,15 @@ class _Features:
                 "images are done. Run the same extraction again: it goes on "
                 "where it stopped."
             )
-        known = file_image_ids(self.file)
+        known = self.about["image_ids"]
         self.rows = np.arange(len(known))
         if image_ids is not None:
             self.rows = self._find(known, image_ids)
         data = self.file["features"]
         self.shape = (len(self.rows), *data.shape[1:])
         self.dtype = data.dtype
+        # Each image is checked when it is first read.
+        self._checked = np.zeros(len(known), bool)
 
     def _find(self, known, wanted):
         row_of = {image: row for row, image in enumerate(known.tolist())}
@@ -84,55 +100,118 @@ class _Features:
 
     def __getitem__(self, index):
         rows, inverse = np.unique(self.rows[index], return_inverse=True)
-        data = self.file["features"]
-        out = np.empty((len(rows), *data.shape[1:]), data.dtype)
-        # Runs of neighbors in one read each: h5py's own lists of rows take
-        # quadratic time.
-        starts = np.flatnonzero(np.diff(rows, prepend=-2) != 1)
+        out = read_rows(self.file, rows)
+        self._check(rows, out)
+        if np.array_equal(inverse, np.arange(len(rows))):
+            return out.reshape(*inverse.shape, *self.shape[1:])
+        return out[inverse]
+
+    def _check(self, rows, values):
+        if self.about["checksums"] is None or self._checked[rows].all():
+            return
+        damaged = rows[checksums(values) != self.about["checksums"][rows]]
+        if len(damaged):
+            names = self.about["image_ids"][damaged].tolist()
+            raise ValueError(
+                "`path` must name a feature file that is as it was written. "
+                f"Received: path={self.path!r}, where the features of "
+                f"{len(names)} images are damaged ({listed(names)}). Run the "
+                "same extraction again, which makes these anew; if the file "
+                "was copied, copy it again."
+            )
+        self._checked[rows] = True
+
+    def __reduce__(self):
+        return _Features, (self.path, self.about["image_ids"][self.rows])
+
+
+def open_features(path):
+    """Opens a feature file and checks that it is one, and whole.
+
+    Args:
+        path: String or path.
+
+    Returns:
+        The `h5py.File`, and a dict of its `image_ids`, `done` and
+        `checksums`, arrays, of what is in `ABOUT`, and of the `places` of
+        what its writer may change. The last, and the checksums, are None in a
+        file of version 1.
+    """
+    file = None
+    try:
+        places = check_seal(path)
+        file = h5py.File(path)
+        version = file.attrs.get("tfcap_features")
+        if version != (1 if places is None else VERSION):
+            raise ValueError(f"its `tfcap_features` is {version}")
+        about = _about(file, places)
+    except FileNotFoundError:
+        raise
+    except _DAMAGE as error:
+        if file is not None:
+            file.close()
+        raise ValueError(
+            "`path` must name a feature file. Received: "
+            f"path={str(path)!r}, which is cut off, damaged or of another kind "
+            f"({error}). {_CURE}"
+        ) from error
+    if places is None:
+        warnings.warn(
+            f"{path} is of version 1, without checksums: damage in it does not "
+            "show. Extract the features again to have them.",
+            stacklevel=3,
+        )
+    return file, about
+
+
+def checksums(features):
+    """CRC-32 of the features of each image, as the file holds them.
+
+    Args:
+        features: Float16 array of shape `(b, P, D)`.
+
+    Returns:
+        Uint32 array of shape `(b,)`.
+    """
+    values = np.ascontiguousarray(features, "<f2")
+    return np.array([zlib.crc32(row) for row in values], np.uint32)
+
+
+def read_rows(file, rows):
+    """Features of some images of an open file.
+
+    Args:
+        file: `h5py.File`.
+        rows: Integer array of shape `(b,)`, rising.
+
+    Returns:
+        Float16 array of shape `(b, P, D)`.
+    """
+    data = file["features"]
+    out = np.empty((len(rows), *data.shape[1:]), data.dtype)
+    # Runs of neighbors in one read each: h5py's own lists of rows take
+    # quadratic time.
+    starts = np.flatnonzero(np.diff(rows, prepend=-2) != 1)
+    try:
         for start, stop in zip(starts, [*starts[1:], len(rows)]):
             first, last = int(rows[start]), int(rows[stop - 1])
             data.read_direct(
                 out, np.s_[first : last + 1], np.s_[int(start) : int(stop)]
             )
-        if np.array_equal(inverse, np.arange(len(rows))):
-            return out.reshape(*inverse.shape, *data.shape[1:])
-        return out[inverse]
-
-    def __reduce__(self):
-        ids = file_image_ids(self.file)[self.rows]
-        return _Features, (self.path, ids)
-
-
-def open_features(path, mode="r"):
-    """Opens a feature file and checks that it is one."""
-    try:
-        file = h5py.File(path, mode)
-    except FileNotFoundError:
-        raise
-    except OSError as error:
+    except _DAMAGE as error:
         raise ValueError(
             "`path` must name a feature file. Received: "
-            f"path={str(path)!r}, which is cut off or is not HDF5 ({error}). "
-            "Delete it and extract the features again; if it was copied, copy "
-            "it again."
+            f"path={file.filename!r}, which cannot be read ({error}). {_CURE}"
         ) from error
-    version = file.attrs.get("tfcap_features")
-    if version != VERSION:
-        file.close()
-        raise ValueError(
-            "`path` must name a feature file. Received: "
-            f"path={str(path)!r}, whose attribute `tfcap_features` is "
-            f"{version}, not {VERSION}. Write the file with "
-            "`extract_features()` or `FeatureWriter`."
-        )
-    return file
+    return out
 
 
-def file_image_ids(file):
-    """Ids of the images of an open feature file.
-
-    Returns:
-        Array of shape `(n,)`: int64, or object where ids are text.
-    """
+def _about(file, places):
+    """All of a file but its features."""
     ids = file["image_ids"]
-    return ids.asstr()[:] if ids.dtype.kind == "O" else ids[:]
+    about = {name: file.attrs[name] for name in ABOUT}
+    about["image_ids"] = ids.asstr()[:] if ids.dtype.kind == "O" else ids[:]
+    about["done"] = file["done"][:]
+    about["places"] = places
+    about["checksums"] = None if places is None else file["checksums"][:]
+    return about

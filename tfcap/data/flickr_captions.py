@@ -4,9 +4,9 @@ import re
 
 from tfcap.data.caption_split import CaptionSplit
 from tfcap.data.entry_problems import EntryProblems
-from tfcap.data.json_file import malformed
 from tfcap.data.split_lists import take_splits
 from tfcap.data.text_file import read_lines
+from tfcap.text.json_file import malformed
 
 #: The lists in the archive of Flickr8k's texts.
 _LISTS = {

@@ -2,9 +2,9 @@
 
 from tfcap.data.coco_captions import is_image_id
 from tfcap.data.entry_problems import EntryProblems
-from tfcap.data.json_file import malformed
-from tfcap.data.json_file import read_json
 from tfcap.data.text_file import read_lines
+from tfcap.text.json_file import malformed
+from tfcap.text.json_file import read_json
 
 _LAYOUT = (
     "Give a list in JSON, or a text with one image id or file name a line."

@@ -1,10 +1,9 @@
 """The images that look most like each image, found once and kept."""
 
-import os
-import pathlib
-import zipfile
-
 import numpy as np
+
+from tfcap.text.array_file import load_arrays
+from tfcap.text.array_file import save_arrays
 
 
 def nearest_neighbors(embeddings, k, block=1024, tile=16384):
@@ -110,14 +109,7 @@ def save_neighbors(path, image_ids, rows):
             f"image_ids of type {image_ids.dtype}."
         )
     _check_rows(rows, len(image_ids))
-    path = pathlib.Path(path)
-    partial = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        with open(partial, "wb") as file:
-            np.savez(file, image_ids=image_ids, rows=rows)
-        os.replace(partial, path)
-    finally:
-        partial.unlink(missing_ok=True)
+    save_arrays(path, {"image_ids": image_ids, "rows": rows})
 
 
 def load_neighbors(path, image_ids):
@@ -145,13 +137,13 @@ def load_neighbors(path, image_ids):
     ValueError: `path` must hold neighbours of the images in their order. ...
     """
     try:
-        with np.load(path, allow_pickle=False) as file:
-            kept, rows = file["image_ids"], file["rows"]
-    except (KeyError, ValueError, EOFError, zipfile.BadZipFile) as error:
+        found = load_arrays(path, ("image_ids", "rows"))
+    except ValueError as error:
         raise ValueError(
             "`path` must name a file of `save_neighbors()`. Received: "
-            f"path={str(path)!r} ({error})."
+            f"path={str(path)!r} ({error}). Remove it: it is found anew."
         ) from error
+    kept, rows = found["image_ids"], found["rows"]
     if kept.tolist() != np.asarray(image_ids).tolist():
         raise ValueError(
             "`path` must hold neighbours of the images in their order. "

@@ -1,7 +1,9 @@
 """Reading text files line by line."""
 
-from tfcap.data.json_file import malformed
-from tfcap.data.json_file import read_bytes
+import warnings
+
+from tfcap.text.json_file import malformed
+from tfcap.text.json_file import read_bytes
 
 
 def read_lines(path):
@@ -12,7 +14,8 @@ def read_lines(path):
 
     Returns:
         List of strings without their ends of line, blank ones included, so
-        that the place in the list is the number of the line.
+        that the place in the list is the number of the line. A file that does
+        not end with an end of line may be cut off: a warning says so.
 
     Raises:
         ValueError: If the file is cut off or is not UTF-8.
@@ -30,5 +33,11 @@ def read_lines(path):
             "Download or copy the file again; if it is compressed in another "
             "way than gzip, unpack it first.",
         ) from error
+    if text and not text.endswith("\n"):
+        warnings.warn(
+            f"{path} ends within line {text.count(chr(10)) + 1}. If that is "
+            "not whole, download or copy the file again.",
+            stacklevel=2,
+        )
     # A caption may hold other separators, which are no ends of line here.
     return [line.removesuffix("\r") for line in text.split("\n")]

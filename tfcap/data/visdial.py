@@ -5,9 +5,9 @@ from array import array
 import numpy as np
 
 from tfcap.data.dense_annotations import load_relevance
-from tfcap.data.json_file import malformed
-from tfcap.data.json_file import read_json
 from tfcap.data.visdial_split import VisDialSplit
+from tfcap.text.json_file import malformed
+from tfcap.text.json_file import read_json
 
 _FETCH = "Get the file again from https://visualdialog.org/data."
 _FIX = "Correct the file, or get it again from https://visualdialog.org/data."
@@ -103,11 +103,15 @@ class _Reader:
         return texts
 
     def check_dialogs(self):
+        # NumPy and the files hold image ids in 64 bits.
         kinds = {"image_id": int, "caption": str, "dialog": list}
         for i, dialog in enumerate(self.dialogs):
             where = f"dialog {i}"
             for key, kind in kinds.items():
-                self.field(dialog, key, kind, where)
+                value = self.field(dialog, key, kind, where)
+                if kind is int and not -(2**63) <= value < 2**63:
+                    problem = f"`{key}` is {value!r:.60}, too large"
+                    raise malformed(self.path, where, problem, _FIX)
                 where = f"dialog {i} (image {dialog['image_id']})"
             for r, turn in enumerate(dialog["dialog"]):
                 if not isinstance(turn, dict):
@@ -208,6 +212,9 @@ def _compact(record):
     """Packs a round's options while parsing: a tenth of the memory."""
     options = record.get("answer_options")
     if type(options) is list:
+        # An array would make numbers of `true` and `false`.
+        if bool in map(type, options):
+            return record
         try:
             record["answer_options"] = array("i", options)
         except (TypeError, OverflowError):

@@ -1,5 +1,6 @@
 """Image features of the embedded world: the stand-in for a pretrained VGG."""
 
+import functools
 import pathlib
 
 import keras
@@ -9,6 +10,10 @@ from tfcap.data.world import dense_targets
 from tfcap.data.world import load_world
 from tfcap.models import SceneEncoder
 from tfcap.models.scene_encoder import GRID
+from tfcap.recipes.network_file import load_network
+from tfcap.text.json_file import malformed
+from tfcap.text.whole_file import whole_file
+from tfcap.training.claims import made_once
 
 #: A world's splits, in the order in which a data set holds them.
 SPLITS = ("train", "val", "test")
@@ -74,20 +79,26 @@ def pretrain_scene_encoder(
     """
     name = f"scene_encoder_f{filters}_e{epochs}_b{batch_size}_s{seed}.keras"
     path = world.root / name
-    if cache and path.exists():
-        return keras.saving.load_model(path, compile=False)
-    keras.utils.set_random_seed(seed)
-    encoder = SceneEncoder(filters=filters)
-    images = np.asarray(world.images("train"))
-    targets = dense_targets(world.scenes("train"))
-    _fit(encoder, *_mirrored(images, targets), epochs, batch_size, verbose)
-    _calibrate(encoder, images[:2000], targets["shape"][:2000])
-    if cache:
-        # Written aside first: who reads `path` finds it whole or not at all.
-        part = path.with_name(f"part_{name}")
-        encoder.save(part)
-        part.replace(path)
-    return encoder
+
+    def train():
+        keras.utils.set_random_seed(seed)
+        encoder = SceneEncoder(filters=filters)
+        images = np.asarray(world.images("train"))
+        targets = dense_targets(world.scenes("train"))
+        _fit(encoder, *_mirrored(images, targets), epochs, batch_size, verbose)
+        _calibrate(encoder, images[:2000], targets["shape"][:2000])
+        if cache:
+            # Written aside first: it is there whole or not at all.
+            part = path.with_name(f"part_{name}")
+            encoder.save(part)
+            part.replace(path)
+        return encoder
+
+    if not cache:
+        return train()
+    cure = "Remove it to train it anew."
+    load = functools.partial(load_network, compile=False, cure=cure)
+    return made_once(path, load, train)
 
 
 def scene_features(world, split, path=None, encoder=None, batch_size=250):
@@ -137,15 +148,23 @@ def kept_array(path, make):
     if path is None:
         return make()
     path = pathlib.Path(path)
-    if path.exists():
-        return np.load(path, mmap_mode="r")
-    array = make()
-    # Written aside first: who reads `path` finds it whole or not at all.
-    part = path.with_name(f"part_{path.name}")
-    with open(part, "wb") as file:
-        np.save(file, array)
-    part.replace(path)
-    return array
+
+    def keep():
+        array = make()
+        with whole_file(path) as file:
+            np.save(file, array)
+        return array
+
+    return made_once(path, _read_array, keep)
+
+
+def _read_array(path):
+    try:
+        return np.load(path, mmap_mode="r", allow_pickle=False)
+    except (EOFError, OSError, ValueError) as error:
+        problem = f"is no array ({error})"
+        cure = "Remove it: it is made again."
+        raise malformed(path, "", problem, cure) from error
 
 
 def _mirrored(images, targets):

@@ -1,5 +1,6 @@
 """A folder that holds what was trained of one data set, with one seed."""
 
+import contextlib
 import json
 import os
 import shutil
@@ -7,8 +8,15 @@ import time
 
 import keras
 
+from tfcap.recipes.network_file import load_network
+from tfcap.text.json_file import malformed
+from tfcap.text.json_file import read_json
+from tfcap.text.whole_file import whole_file
 from tfcap.training import fit
+from tfcap.training import from_chief
+from tfcap.training import is_chief
 from tfcap.training.claims import Claims
+from tfcap.training.workers import check_shared
 
 
 class Study:
@@ -18,6 +26,10 @@ class Study:
     Under `directory`, each name has a folder with its networks
     (`speaker.keras`), its TensorBoard logs, and its checkpoints for as long
     as it trains.
+
+    Networks live on the devices of the `tf.distribute` strategy in whose scope
+    they are asked for. Under one of several workers, these share the folder:
+    all train, the first decides by what it finds there, and writes.
 
     Args:
         directory: String or path.
@@ -33,9 +45,14 @@ class Study:
     def __init__(self, directory, about, seed=0, verbose=1):
         self.directory = str(directory)
         self.seed = seed
-        self.verbose = verbose
+        self._verbose = verbose
         self._own(about)
         self._claims = Claims(os.path.join(self.directory, "claims"))
+
+    @property
+    def verbose(self):
+        """1 for progress, 0 for silence; the first of several workers tells."""
+        return self._verbose if is_chief() else 0
 
     def once(self, name, train):
         """The networks of a name; trained now, unless they were or are.
@@ -50,11 +67,13 @@ class Study:
             Dict of networks by role.
         """
         while not (networks := self.load(name)):
-            claim = self._claims.take(f"{name.replace('/', '_')}.json")
-            if claim is None:
+            claim = None
+            if is_chief():
+                claim = self._claims.take(f"{name.replace('/', '_')}.json")
+            if not from_chief(claim is not None):
                 time.sleep(1.0)
                 continue
-            with claim:
+            with claim or contextlib.nullcontext():
                 networks = self.load(name)
                 return networks or train()
         return networks
@@ -77,19 +96,24 @@ class Study:
         if optimizer is not None and not optimizer.built:
             # Left to the first step, its variables cost a second trace of it.
             optimizer.build(model.trainable_variables)
-        board = keras.callbacks.TensorBoard(self.path(name), write_graph=False)
+        callbacks, folder = [*callbacks], self.path(name)
+        if is_chief():
+            callbacks += [
+                keras.callbacks.TensorBoard(folder, write_graph=False)
+            ]
         checkpoints = self.path(name, "checkpoints")
         fit(
             model,
             batches,
             epochs,
             checkpoints,
-            callbacks=[*callbacks, board],
+            callbacks=callbacks,
             verbose=self.verbose,
         )
         for role, network in networks.items():
             network.trainable = True
-            network.save(self.path(name, f"{role}.keras"))
+            if is_chief():
+                network.save(self.path(name, f"{role}.keras"))
         # Last, so that it tells that all are there, and whole.
         write_json(self.path(name, "networks.json"), list(networks))
         shutil.rmtree(checkpoints, ignore_errors=True)
@@ -97,10 +121,12 @@ class Study:
 
     def load(self, name):
         """The networks that were kept under a name, by role; {} if none."""
+        check_shared(self.directory)
         path = self.path(name, "networks.json")
-        roles = read_json(path) if os.path.exists(path) else ()
+        roles = read_json(path) if self.has(path) else ()
+        cure = f"Remove {self.path(name)} to train it anew."
         return {
-            role: keras.saving.load_model(self.path(name, f"{role}.keras"))
+            role: load_network(self.path(name, f"{role}.keras"), cure=cure)
             for role in roles
         }
 
@@ -110,6 +136,10 @@ class Study:
         os.makedirs(folder, exist_ok=True)
         return os.path.join(folder, file)
 
+    def has(self, path):
+        """Whether a file is there, for all workers alike."""
+        return from_chief(os.path.exists(path))
+
     def say(self, text):
         """Prints a line, if the study is not silent."""
         if self.verbose:
@@ -118,11 +148,14 @@ class Study:
     def _own(self, about):
         """Writes down what the folder is for; refuses another study's."""
         path = os.path.join(self.directory, "study.json")
-        if not os.path.exists(path):
-            os.makedirs(self.directory, exist_ok=True)
+        os.makedirs(self.directory, exist_ok=True)
+        if not self.has(path):
             write_json(path, about)
             return
         found = read_json(path)
+        if not isinstance(found, dict) or "settings" not in found:
+            cure = "Remove the folder, or choose another one."
+            raise malformed(path, "", "there are no settings of a study", cure)
         # As JSON gives it back: it knows no tuples.
         about = json.loads(json.dumps(about))
         # Settings that came later were not there to differ.
@@ -137,15 +170,12 @@ class Study:
             )
 
 
-def read_json(path):
-    """What a JSON file holds."""
-    with open(path) as file:
-        return json.load(file)
-
-
 def write_json(path, content):
-    """Writes a file that is there whole or not at all."""
-    partial = f"{path}.{os.getpid()}.partial"
-    with open(partial, "w") as file:
-        json.dump(content, file, indent=1)
-    os.replace(partial, path)
+    """Writes a file that is there whole or not at all.
+
+    Of several workers the first writes it, and all wait until it is there.
+    """
+    if is_chief():
+        with whole_file(path, "w") as file:
+            json.dump(content, file, indent=1)
+    from_chief(None)

@@ -1,10 +1,11 @@
 """In how many documents the n-grams of a corpus occur."""
 
 import hashlib
-import zipfile
 
 import numpy as np
 
+from tfcap.text.array_file import load_arrays
+from tfcap.text.array_file import save_arrays
 from tfcap.text.ngram_counting import count_documents
 from tfcap.text.ngrams import MAX_PACKED_ID
 from tfcap.text.ngrams import check_order
@@ -154,7 +155,7 @@ class DocumentFrequencies:
             source: Dict with `"document_frequency"`, a dict from ids joined by
                 spaces (0 for the end token) to counts, and `"ref_len"`, the
                 number of documents; or the path of a JSON file that holds it,
-                gzipped where it ends in `.gz`. Pickles are not read: convert
+                gzipped or not. Pickles are not read: convert
                 them to JSON.
             words: Dict from those ids, integers or strings, to words
                 (`ix_to_word`).
@@ -224,8 +225,7 @@ class DocumentFrequencies:
     def save(self, path):
         """Writes the table to a `.npz` file that holds no pickle."""
         fields = {name: getattr(self, name) for name in _FIELDS + _ABOUT}
-        with open(path, "wb") as file:
-            np.savez_compressed(file, format=_FORMAT, **fields)
+        save_arrays(path, {"format": _FORMAT, **fields}, compressed=True)
 
     @classmethod
     def load(cls, path, vocabulary):
@@ -294,14 +294,11 @@ def _read(path):
     )
     cure = " Write one with `DocumentFrequencies.save()`."
     try:
-        with np.load(path, allow_pickle=False) as file:
-            fields = dict(file)
-    except (ValueError, EOFError, zipfile.BadZipFile) as error:
+        fields = load_arrays(path, ("format", *_FIELDS, *_ABOUT))
+    except ValueError as error:
         raise ValueError(
             f"{wrong}which is no such file ({error}).{cure}"
         ) from error
-    except TypeError as error:
-        raise ValueError(f"{wrong}which holds one array.{cure}") from error
     if str(fields.get("format")) != _FORMAT:
         raise ValueError(f"{wrong}which holds other arrays.{cure}")
     return {k: v if v.ndim else v.item() for k, v in fields.items()}

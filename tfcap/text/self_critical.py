@@ -1,23 +1,28 @@
 """Reads document frequencies in the format of self-critical.pytorch."""
 
-import gzip
-import json
-
 import numpy as np
 
+from tfcap.text.json_file import malformed
+from tfcap.text.json_file import read_json
 from tfcap.text.ngrams import MAX_ORDER
 from tfcap.text.ngrams import flatten_rows
 from tfcap.text.ngrams import pack_ngrams
 
 #: Id of the end token, and names of the unknown word, in that format.
 _END, _UNKNOWN = 0, ("UNK", "<unk>")
+_LAYOUT = (
+    "Give what prepro_ngrams.py of self-critical.pytorch writes, as JSON: "
+    "`document_frequency`, a dict from ids with blanks between to counts, and "
+    "`ref_len`, the number of documents."
+)
 
 
 def read_self_critical(source, words, vocabulary):
     """Translates a table of n-grams of other ids.
 
     Args:
-        source: Dict of that format, or the path of a JSON file that holds it.
+        source: Dict of that format, or the path of a JSON file that holds it,
+            gzipped or not.
         words: Dict from its ids to words.
         vocabulary: `tfcap.text.Vocabulary` to translate to.
 
@@ -25,44 +30,50 @@ def read_self_critical(source, words, vocabulary):
         A triple: int64 arrays `keys` and `counts` of shape `(n,)`, and the
         integer number of documents.
     """
-    table, num_documents = _content(source)
+    name = "a dict" if isinstance(source, dict) else source
+    table, num_documents = _content(source, name)
     translate = _translation(words, vocabulary)
-    try:
-        ngrams = [
-            [translate[int(i)] for i in ngram.split(" ")] for ngram in table
-        ]
-    except KeyError as error:
-        raise ValueError(
-            "`words` must name every id of the n-grams. Received: no word for "
-            f"id {error}. Pass the `ix_to_word` of the data set that the "
-            "table was counted on."
-        ) from error
+    ngrams = [_ngram(ngram, translate, name) for ngram in table]
     ids, lengths = flatten_rows(ngrams)
-    if len(lengths) and not 1 <= lengths.min() <= lengths.max() <= MAX_ORDER:
-        raise ValueError(
-            f"`source` must hold n-grams of 1 to {MAX_ORDER} ids. Received: "
-            f"from {lengths.min()} to {lengths.max()}."
-        )
     starts = np.cumsum(lengths) - lengths
     keys = pack_ngrams(ids, lengths)[lengths - 1, starts]
     return keys, np.array([*table.values()], np.int64), num_documents
 
 
-def _content(source):
-    if isinstance(source, dict):
-        content = source
-    else:
-        opener = gzip.open if str(source).endswith(".gz") else open
-        with opener(source, "rt", encoding="utf-8") as file:
-            content = json.load(file)
-    try:
-        return content["document_frequency"], int(content["ref_len"])
-    except (KeyError, TypeError) as error:
+def _content(source, name):
+    content = source if isinstance(source, dict) else read_json(source)
+    found = content if isinstance(content, dict) else {}
+    table, total = found.get("document_frequency"), found.get("ref_len")
+    if not isinstance(table, dict) or not _is_count(total):
+        problem = "are no dict `document_frequency` and number `ref_len`"
+        raise malformed(name, "", problem, _LAYOUT)
+    for ngram, count in table.items():
+        if not _is_count(count) or not 1 <= count <= total:
+            problem = f"there is the count {count!r:.40} of {total} documents"
+            raise malformed(name, f"n-gram {ngram!r:.40}", problem, _LAYOUT)
+    return table, int(total)
+
+
+def _is_count(value):
+    """Whether a value is a whole number; files may write it as a float."""
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    return number and abs(value) < 2**31 and value == int(value)
+
+
+def _ngram(text, translate, name):
+    """Our ids of an n-gram."""
+    ids = text.split(" ") if isinstance(text, str) else []
+    if not 1 <= len(ids) <= MAX_ORDER or not all(map(str.isdecimal, ids)):
+        problem = f"there are no 1 to {MAX_ORDER} ids with blanks between"
+        raise malformed(name, f"n-gram {text!r:.40}", problem, _LAYOUT)
+    absent = [i for i in ids if int(i) not in translate]
+    if absent:
         raise ValueError(
-            "`source` must be a dict of 'document_frequency' and 'ref_len'. "
-            f"Received: {type(content).__name__} without {error}. It is what "
-            "prepro_ngrams.py of self-critical.pytorch writes, as JSON."
-        ) from error
+            "`words` must name every id of the n-grams. Received: no word for "
+            f"id {absent[0]!r:.40} in source={str(name)!r}. Pass the "
+            "`ix_to_word` of the data set that the table was counted on."
+        )
+    return [translate[int(i)] for i in ids]
 
 
 def _translation(words, vocabulary):

@@ -6,8 +6,13 @@ from collections.abc import Iterable
 
 import numpy as np
 
+from tfcap.text.json_file import malformed
+from tfcap.text.json_file import read_json
+from tfcap.text.whole_file import whole_file
+
 _FORMAT = "tfcap-vocabulary"
 _ROWS = (list, tuple, np.ndarray)
+_WRITE = "Write one with `Vocabulary.save()`."
 _SPECIAL = ("<pad>", "<bos>", "<eos>", "<unk>")
 
 
@@ -57,7 +62,6 @@ class Vocabulary:
     def __init__(self, words):
         self.words = tuple(words)
         self.tokens = _SPECIAL + self.words
-        self._ids = {word: i for i, word in enumerate(self.tokens)}
         for word in self.words:
             if not isinstance(word, str) or not word or word in _SPECIAL:
                 raise ValueError(
@@ -65,6 +69,7 @@ class Vocabulary:
                     f"tokens {', '.join(_SPECIAL)}. Received: {word!r} among "
                     "them. Leave it out: the special tokens are always there."
                 )
+        self._ids = {word: i for i, word in enumerate(self.tokens)}
         if len(self._ids) != len(self.tokens):
             raise ValueError(
                 "`words` must be distinct. Received: "
@@ -216,7 +221,7 @@ class Vocabulary:
     def save(self, path):
         """Writes the vocabulary to a JSON file."""
         content = {"format": _FORMAT, **self.get_config()}
-        with open(path, "w", encoding="utf-8") as file:
+        with whole_file(path, "w") as file:
             json.dump(content, file, ensure_ascii=False, indent=0)
 
     @classmethod
@@ -226,22 +231,19 @@ class Vocabulary:
         Raises:
             ValueError: If the file is something else.
         """
-        with open(path, encoding="utf-8") as file:
-            try:
-                content = json.load(file)
-            except ValueError as error:
-                raise ValueError(
-                    "`path` must name a vocabulary file. Received: "
-                    f"path={str(path)!r}, which is not JSON ({error}). Write "
-                    "it again with `Vocabulary.save()`."
-                ) from error
-        if not isinstance(content, dict) or content.pop("format", 0) != _FORMAT:
-            raise ValueError(
-                "`path` must name a vocabulary file. Received: "
-                f"path={str(path)!r}, which holds other JSON. Write one with "
-                "`Vocabulary.save()`."
-            )
-        return cls.from_config(content)
+        content = read_json(path, cure=_WRITE)
+        known = isinstance(content, dict) and {*content} == {"format", "words"}
+        if not known or content["format"] != _FORMAT:
+            problem = "there is other JSON than that of a vocabulary"
+            raise malformed(path, "", problem, _WRITE)
+        if not isinstance(content["words"], list):
+            raise malformed(path, "", "`words` is no list", _WRITE)
+        try:
+            return cls(content["words"])
+        except ValueError as error:
+            raise malformed(
+                path, "`words`", f"is a fault ({error})", _WRITE
+            ) from error
 
     def get_config(self):
         """The arguments that make an equal vocabulary."""

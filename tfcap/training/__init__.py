@@ -3,6 +3,7 @@
 from tfcap.training.anneal import Anneal
 from tfcap.training.checkpoint import RunCheckpoint
 from tfcap.training.checkpoint import fit
+from tfcap.training.clipped_adam import ClippedAdam
 from tfcap.training.collapse_warning import CollapseWarning
 from tfcap.training.diversity_report import DiversityReport
 from tfcap.training.diversity_report import evaluate_diversity
@@ -12,6 +13,7 @@ from tfcap.training.game import Game
 from tfcap.training.game import Player
 from tfcap.training.generation import generate
 from tfcap.training.grammar_accuracy import grammar_accuracy
+from tfcap.training.multi_worker_strategy import MultiWorkerStrategy
 from tfcap.training.objective_model import ObjectiveModel
 from tfcap.training.ranking import discriminative_ranking
 from tfcap.training.ranking import embed_answers
@@ -26,3 +28,6 @@ from tfcap.training.sweep_records import load_records
 from tfcap.training.tradeoff_logger import TradeoffLogger
 from tfcap.training.tradeoff_logger import report_samples
 from tfcap.training.tradeoff_logger import write_report
+from tfcap.training.workers import from_chief
+from tfcap.training.workers import is_chief
+from tfcap.training.workers import open_strategy

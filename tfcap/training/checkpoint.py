@@ -1,13 +1,19 @@
 """Checkpoints from which a run continues exactly."""
 
+import errno
 import json
 import os
-import zipfile
 
 import keras
 import numpy as np
+import tensorflow as tf
 
-_UNREADABLE = (OSError, EOFError, ValueError, KeyError, zipfile.BadZipFile)
+from tfcap.text.array_file import load_arrays
+from tfcap.text.array_file import save_arrays
+from tfcap.training.scaffold import Scaffold
+from tfcap.training.stop_at_nonfinite import StopAtNonfinite
+from tfcap.training.workers import from_chief
+from tfcap.training.workers import is_chief
 
 
 class RunCheckpoint:
@@ -17,7 +23,8 @@ class RunCheckpoint:
     temperatures: every variable but the metrics of an epoch, so that a run
     that was stopped ends as one that was not. A file is written beside the
     last one and renamed into its place; the one before is kept, and used, with
-    a word about it, if the last cannot be read. Nothing in it is pickled.
+    a word about it, if the last is not as it was written, which its checksum
+    tells. Nothing in it is pickled.
 
     Args:
         directory: String or path, made if absent.
@@ -35,6 +42,7 @@ class RunCheckpoint:
         os.makedirs(self.directory, exist_ok=True)
         self.path = os.path.join(self.directory, "checkpoint.npz")
         self.previous = os.path.join(self.directory, "checkpoint.previous.npz")
+        self._next = os.path.join(self.directory, "checkpoint.next.npz")
 
     @property
     def epoch(self):
@@ -43,21 +51,21 @@ class RunCheckpoint:
         return 0 if found is None else found[0]
 
     def save(self, model, epoch):
-        """Writes the state reached after `epoch` epochs."""
+        """Writes the state reached after `epoch` epochs.
+
+        Raises:
+            OSError: If the disk is full. The last checkpoint is as it was.
+        """
         arrays = {
             f"{index:05d}": _array(variable)
             for index, variable in enumerate(_variables(model))
         }
         paths = [variable.path for variable in _variables(model)]
         meta = json.dumps({"epoch": epoch, "paths": paths})
-        partial = self.path + ".partial"
-        with open(partial, "wb") as file:
-            np.savez(file, meta=np.array(meta), **arrays)
-            file.flush()
-            os.fsync(file.fileno())
+        save_arrays(self._next, {"meta": meta, **arrays})
         if os.path.exists(self.path):
             os.replace(self.path, self.previous)
-        os.replace(partial, self.path)
+        os.replace(self._next, self.path)
 
     def restore(self, model):
         """Sets a model to the state on disk, if there is any.
@@ -72,7 +80,7 @@ class RunCheckpoint:
         found = self._load()
         if found is None:
             return 0
-        epoch, values = found
+        epoch, values, path = found
         variables = _variables(model)
         wrong = len(values) != len(variables) or any(
             tuple(variable.shape) != value.shape
@@ -86,6 +94,8 @@ class RunCheckpoint:
             )
         for variable, value in zip(variables, values):
             variable.assign(value)
+        # The next one to be saved must not take the place of a good one.
+        os.replace(path, self.path)
         return epoch
 
     def callback(self):
@@ -93,17 +103,21 @@ class RunCheckpoint:
         return _SaveEveryEpoch(self)
 
     def _load(self):
+        """Epochs, values and path of the last one that is whole."""
         paths = [p for p in (self.path, self.previous) if os.path.exists(p)]
         if not paths:
             return None
         for path in paths:
             try:
-                with np.load(path, allow_pickle=False) as file:
-                    meta = json.loads(str(file["meta"]))
-                    values = [file[key] for key in sorted(file.files[1:])]
-                return meta["epoch"], values
-            except _UNREADABLE as error:
-                print(f"{path} cannot be read ({error}); using the one before.")
+                arrays = load_arrays(path, ["meta"])
+                epoch = json.loads(str(arrays.pop("meta")))["epoch"]
+                values = [arrays[key] for key in sorted(arrays)]
+            except (OSError, ValueError, KeyError, TypeError) as error:
+                print(f"{path} cannot be read: {error}.")
+                continue
+            if path == self.previous:
+                print(f"Using the one before, of epoch {epoch}: {path}")
+            return epoch, values, path
         raise ValueError(
             f"No checkpoint in {self.directory} can be read. Received: "
             f"{', '.join(map(os.path.basename, paths))}. Remove the folder to "
@@ -117,7 +131,8 @@ class _SaveEveryEpoch(keras.callbacks.Callback):
         self.checkpoint = checkpoint
 
     def on_epoch_end(self, epoch, logs=None):
-        self.checkpoint.save(self.model, epoch + 1)
+        if is_chief(self.model):
+            self.checkpoint.save(self.model, epoch + 1)
 
 
 def _array(variable):
@@ -157,19 +172,60 @@ def fit(model, batches, epochs, directory, callbacks=(), verbose="auto"):
     Returns:
         `keras.callbacks.History` of the epochs trained now, or `None` where
         none was left to do.
+
+    Raises:
+        OSError: If a disk is full. The last checkpoint is whole.
+        FloatingPointError: If what a model logs that Keras itself trains is
+            not finite; what other models do then they are told at their making
+            (`nonfinite`).
     """
+    _check_size(batches, model.distribute_strategy)
     checkpoint = RunCheckpoint(directory)
-    start = checkpoint.restore(model)
+    start = _restore(checkpoint, model)
     if start >= epochs:
         return None
     steps = batches.steps_per_epoch
-    return model.fit(
-        batches.dataset(epochs, start_step=start * steps),
-        initial_epoch=start,
-        epochs=epochs,
-        steps_per_epoch=steps,
-        # The data set is in its order already.
-        shuffle=False,
-        callbacks=[*callbacks, checkpoint.callback()],
-        verbose=verbose,
-    )
+    watch = () if isinstance(model, Scaffold) else (StopAtNonfinite(),)
+    try:
+        return model.fit(
+            batches.dataset(epochs, start_step=start * steps),
+            initial_epoch=start,
+            epochs=epochs,
+            steps_per_epoch=steps,
+            # The data set is in its order already.
+            shuffle=False,
+            callbacks=[*watch, *callbacks, checkpoint.callback()],
+            verbose=verbose,
+        )
+    except tf.errors.ResourceExhaustedError as error:
+        # TensorFlow's own files, such as logs; or the memory of a device.
+        if "No space left" not in error.message:
+            raise
+        raise OSError(
+            errno.ENOSPC,
+            "Logs must be on a disk with room. Received: "
+            f"{error.message:.200}. The last checkpoint is whole. Make room, "
+            "and run the same command again.",
+        ) from error
+
+
+def _check_size(batches, strategy):
+    """Refuses batches that replicas cannot share evenly."""
+    replicas = strategy.num_replicas_in_sync
+    size = getattr(batches, "batch_size", replicas)
+    if size % replicas:
+        raise ValueError(
+            "`batches` must have as many rows for each replica. Received: "
+            f"batch_size={size} for {replicas} replicas. Choose a multiple of "
+            f"{replicas}: it is the size for all replicas together."
+        )
+
+
+def _restore(checkpoint, model):
+    """Sets all workers to what the chief finds on its disk."""
+    start = checkpoint.restore(model) if is_chief(model) else 0
+    start = from_chief(start, model)
+    if start and model.distribute_strategy.num_replicas_in_sync > 1:
+        for variable in _variables(model):
+            variable.assign(from_chief(_array(variable), model))
+    return start

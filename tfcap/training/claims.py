@@ -131,6 +131,30 @@ class Claim:
             return False
 
 
+def made_once(path, load, make):
+    """What one process makes and keeps in a file, and others wait for.
+
+    Args:
+        path: `pathlib.Path` of the file. Claims are kept beside it.
+        load: Function of the path that reads it.
+        make: Function without arguments that makes what `load` returns, and
+            the file, which appears whole or not at all.
+
+    Returns:
+        What is in the file.
+    """
+    claims = None
+    while not path.exists():
+        claims = claims or Claims(path.parent / "claims")
+        claim = claims.take(f"{path.name}.json")
+        if claim is None:
+            time.sleep(0.5)
+            continue
+        with claim:
+            return load(path) if path.exists() else make()
+    return load(path)
+
+
 def _holder(path):
     """Who made a claim; empty if they had no time to say so."""
     with open(path, "rb") as file:

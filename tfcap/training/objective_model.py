@@ -39,7 +39,9 @@ class ObjectiveModel(Scaffold):
             does not look. Defaults to `"raise"`, a `FloatingPointError` that
             names the term or the network; `"skip"` goes on with the next
             batch, leaves the step out of what is logged and counts it in
-            `skipped_updates`, of the epoch. A gradient that overflows because a
+            `skipped_updates`, of the epoch. What layers keep of the batches
+            they see, such as means of a batch normalization, is no weight, and
+            is not held back. A gradient that overflows because a
             `keras.optimizers.LossScaleOptimizer` scales the loss by more than
             1 is that optimizer's affair.
 

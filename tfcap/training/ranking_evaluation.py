@@ -2,8 +2,8 @@
 
 import keras
 
-from tfcap.training.tradeoff_logger import is_chief
 from tfcap.training.tradeoff_logger import write_report
+from tfcap.training.workers import is_chief
 
 
 class RankingEvaluation(keras.callbacks.Callback):

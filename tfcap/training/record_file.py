@@ -1,9 +1,12 @@
 """Files of records that several processes add to, a line each."""
 
+import errno
 import json
 import os
 import time
 import warnings
+
+from tfcap.text.whole_file import told_if_full
 
 
 def append_record(path, record):
@@ -30,14 +33,17 @@ def append_record(path, record):
             os.lseek(file, -1, os.SEEK_END)
             if os.read(file, 1) != b"\n":
                 data = b"\n" + data
-        written = os.write(file, data)
-        os.fsync(file)
+        with told_if_full(path, "The records in it are as they were"):
+            written = os.write(file, data)
+            os.fsync(file)
     finally:
         os.close(file)
     if written != len(data):
         raise OSError(
+            errno.ENOSPC,
             f"A record must be written whole. Received: {written} of "
-            f"{len(data)} bytes in {path}. Make room on the disk and run again."
+            f"{len(data)} bytes in {path}. Make room on the disk and run "
+            "again.",
         )
 
 

@@ -1,5 +1,9 @@
 """What training cannot do, refused before it begins."""
 
+import tensorflow as tf
+
+from tfcap.training.multi_worker_strategy import MultiWorkerStrategy
+
 #: Of an optimizer, applied to every replica's gradient before they are summed.
 _CLIPPING = ("global_clipnorm", "clipnorm", "clipvalue")
 
@@ -19,6 +23,7 @@ def check_compile(strategy, optimizers, options):
             "cannot be compiled as one. Leave the argument out: rewards that "
             "can be compiled have a `jit_compile` of their own."
         )
+    _check_strategy(strategy)
     replicas = strategy.num_replicas_in_sync
     if replicas == 1:
         return
@@ -32,6 +37,21 @@ def check_compile(strategy, optimizers, options):
         )
     for optimizer in optimizers:
         _check_optimizer(optimizer, replicas)
+
+
+def _check_strategy(strategy):
+    servers = tf.distribute.experimental.ParameterServerStrategy
+    workers = tf.distribute.MultiWorkerMirroredStrategy
+    plain = isinstance(strategy, workers) and not isinstance(
+        strategy, MultiWorkerStrategy
+    )
+    if plain or isinstance(strategy, servers):
+        raise ValueError(
+            "The scope of a model must be of a strategy that Keras trains "
+            f"under. Received: {type(strategy).__name__}, under which its "
+            "`fit()` fails. Take `tfcap.training.open_strategy()`, or "
+            "`MultiWorkerStrategy`, for several workers."
+        )
 
 
 def _check_optimizer(optimizer, replicas):

@@ -4,8 +4,8 @@ import os
 
 import keras
 
-from tfcap.training.tradeoff_logger import is_chief
 from tfcap.training.tradeoff_logger import write_report
+from tfcap.training.workers import is_chief
 
 
 class SpeakerEvaluation(keras.callbacks.Callback):
@@ -77,7 +77,7 @@ class SpeakerEvaluation(keras.callbacks.Callback):
         if (epoch + 1) % self.every:
             return
         self.report = self.evaluate()
-        if self.folder is not None:
+        if self.folder is not None and is_chief(self.model):
             os.makedirs(self.folder, exist_ok=True)
             name = f"epoch_{epoch + 1:04d}.json"
             self.report.save(os.path.join(self.folder, name))

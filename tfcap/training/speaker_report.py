@@ -3,16 +3,15 @@
 import dataclasses
 import json
 import math
-import os
-import pathlib
 
 import numpy as np
 
-from tfcap.text import Absence
 from tfcap.text import evaluate_captions
 from tfcap.text.caption_report import TITLES
+from tfcap.text.whole_file import whole_file
+from tfcap.training.report_file import FORMAT
+from tfcap.training.report_file import read_report
 
-_FORMAT = "tfcap-speaker-report"
 #: What a row of the file holds apart from scores.
 _ROW = ("image_id", "rank", "caption", "human_rank", "human")
 #: The metrics of a retrieval, and how a table prints them.
@@ -190,18 +189,12 @@ class SpeakerReport:
         """
         absent = {k: a._asdict() for k, a in self.absent.items()}
         scores = {k: _number(v) for k, v in self.scores.items()}
-        head = {"format": _FORMAT, "scores": scores, "absent": absent}
+        head = {"format": FORMAT, "scores": scores, "absent": absent}
         parts = [f' "{k}": {_json(v, indent=2)}' for k, v in head.items()]
         rows = ",\n  ".join(_json(row) for row in self._rows())
         parts.append(f' "images": [\n  {rows}\n ]')
-        path = pathlib.Path(path)
-        partial = path.with_name(f".{path.name}.{os.getpid()}")
-        try:
-            text = "{\n" + ",\n".join(parts) + "\n}\n"
-            partial.write_text(text, encoding="utf-8")
-            os.replace(partial, path)
-        finally:
-            partial.unlink(missing_ok=True)
+        with whole_file(path, "w") as file:
+            file.write("{\n" + ",\n".join(parts) + "\n}\n")
 
     def _rows(self):
         """One dict an image, of what JSON can hold."""
@@ -229,27 +222,7 @@ class SpeakerReport:
         Raises:
             ValueError: If the file is something else, or cut off.
         """
-        try:
-            with open(path, encoding="utf-8") as file:
-                content = json.load(file)
-        except ValueError as error:
-            raise _foreign(path, f"which is not JSON ({error})") from error
-        if not isinstance(content, dict) or content.get("format") != _FORMAT:
-            raise _foreign(path, "which holds other JSON")
-        rows = content["images"]
-        columns = {name: [row[name] for row in rows] for name in rows[0]}
-        each = {k: _array(v) for k, v in columns.items() if k not in _ROW}
-        absent = content["absent"].items()
-        return cls(
-            scores={k: _value(v) for k, v in content["scores"].items()},
-            image_ids=columns["image_id"],
-            captions=columns["caption"],
-            references=columns["human"],
-            ranks=_array(columns["rank"]),
-            human_ranks=_array(columns["human_rank"]),
-            each=each,
-            absent={name: Absence(**fields) for name, fields in absent},
-        )
+        return cls(**read_report(path))
 
 
 def _title(prefix):
@@ -260,14 +233,6 @@ def _title(prefix):
     name = prefix.removesuffix(turned)
     direction = _DIRECTIONS["" if name == prefix else turned]
     return f"{direction}, {name[:-1]}"
-
-
-def _foreign(path, problem):
-    return ValueError(
-        "`path` must name a speaker's report. Received: "
-        f"path={str(path)!r}, {problem}. Write one with "
-        "`SpeakerReport.save()`."
-    )
 
 
 def _aligned(rows):
@@ -293,11 +258,3 @@ def _plain(value):
 
 def _number(value):
     return float(value) if math.isfinite(value) else None
-
-
-def _value(number):
-    return math.nan if number is None else number
-
-
-def _array(numbers):
-    return np.array([_value(number) for number in numbers], "float64")

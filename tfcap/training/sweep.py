@@ -1,12 +1,15 @@
 """A sweep: many runs, each done once, by as many processes as there are."""
 
+import contextlib
 import hashlib
 import json
 import os
 import time
 import traceback
-import uuid
 
+from tfcap.text.json_file import read_json
+from tfcap.text.whole_file import is_full
+from tfcap.text.whole_file import whole_file
 from tfcap.training.claims import Claims
 from tfcap.training.record_file import append_record
 from tfcap.training.record_file import read_records
@@ -17,6 +20,9 @@ from tfcap.training.sweep_grid import settings_name
 from tfcap.training.sweep_records import flat_record
 from tfcap.training.sweep_records import merge_records
 from tfcap.training.sweep_records import plain_result
+from tfcap.training.workers import from_chief
+from tfcap.training.workers import is_chief
+from tfcap.training.workers import several_workers
 
 
 class Sweep:
@@ -28,7 +34,8 @@ class Sweep:
     that has grown, its new points. Started several times, in several terminals
     or on several machines with one disk, it divides its points: who begins
     with one holds a claim on it (a file in `claims/`), which is taken over
-    where its process has died.
+    where its process has died. Under a `tf.distribute` strategy of several
+    workers, these do a point together, and hold one claim.
 
     A point that fails is written to `failures.jsonl`, its traceback with it,
     and does not stop the others. The next start tries it again.
@@ -111,7 +118,7 @@ class Sweep:
         """
         earlier = len(self.failures())
         waiting = False
-        while left := self._left(earlier):
+        while left := from_chief(self._left(earlier)):
             if any(self._try(key, point, earlier) for key, point in left):
                 waiting = False
                 continue
@@ -154,12 +161,14 @@ class Sweep:
 
     def _try(self, key, point, earlier):
         """Does a point if it is free. Returns whether it was."""
-        claim = self._claims.take(settings_name(point) + ".json")
-        if claim is None:
+        claim = None
+        if is_chief():
+            claim = self._claims.take(settings_name(point) + ".json")
+        if not from_chief(claim is not None):
             return False
-        with claim:
+        with claim or contextlib.nullcontext():
             # Another process may have ended between our look and our claim.
-            if (key, point) in self._left(earlier):
+            if from_chief((key, point) in self._left(earlier)):
                 self._do(key, point)
         return True
 
@@ -174,6 +183,9 @@ class Sweep:
             result = self.run(dict(point), folder)
             result = plain_result(result, point)
         except Exception as error:
+            if is_full(error):
+                # No fault of the point, and no other point will do better.
+                raise
             text = f"{type(error).__name__}: {error}"
             append_record(
                 self._path("failures.jsonl"),
@@ -185,8 +197,16 @@ class Sweep:
                 },
             )
             self._say(f"{number} failed: {text}")
+            if several_workers():
+                # The others are in the midst of it, and cannot go on.
+                raise
             return
-        seconds = round(time.monotonic() - begun, 3)
+        if is_chief():
+            seconds = round(time.monotonic() - begun, 3)
+            self._keep(number, key, point, result, seconds)
+
+    def _keep(self, number, key, point, result, seconds):
+        """Writes down what a point has found."""
         known = self._found().get(key)
         found = {**known["result"], **result} if known else result
         lacking = [name for name in self.measures if name not in found]
@@ -251,15 +271,13 @@ class Sweep:
         """Writes down what the sweep is about; refuses another one's folder."""
         path = self._path("sweep.json")
         try:
-            with open(path) as file:
-                found = json.load(file)["shared"]
+            found = read_json(path)
         except FileNotFoundError:
-            partial = f"{path}.{uuid.uuid4().hex}"
-            with open(partial, "w") as file:
+            with whole_file(path, "w") as file:
                 json.dump({"shared": self.shared}, file, indent=1)
-            os.replace(partial, path)
         else:
-            if _mark(found) != self._mark:
+            known = isinstance(found, dict) and "shared" in found
+            if not known or _mark(found["shared"]) != self._mark:
                 raise ValueError(self._refusal(path))
 
     def _refusal(self, path):
@@ -274,7 +292,7 @@ class Sweep:
         return os.path.join(self.directory, *names)
 
     def _say(self, text):
-        if self.verbose:
+        if self.verbose and is_chief():
             print(text, flush=True)
 
 

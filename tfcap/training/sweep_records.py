@@ -53,6 +53,15 @@ def merge_records(records):
     """
     found = {}
     for record in records:
+        if not all(
+            isinstance(record.get(name), dict)
+            for name in ("settings", "result")
+        ):
+            raise ValueError(
+                "`points.jsonl` must hold settings and results. Received: a "
+                f"record {record!r:.200}. Remove its line: the point is done "
+                "again."
+            )
         key = settings_key(record["settings"])
         before = found.get(key, {"result": {}})
         result = {**before["result"], **_absent_from(before, record)}

@@ -6,6 +6,7 @@ import keras
 
 from tensorboard_plugin_tfcap.summary import Sample
 from tensorboard_plugin_tfcap.summary import TradeoffWriter
+from tfcap.training.workers import is_chief
 
 #: Samples that are written of a report.
 SAMPLES = 16
@@ -133,12 +134,6 @@ def report_samples(report, images=None, count=SAMPLES):
         )
         for row in range(min(count, len(report)))
     ]
-
-
-def is_chief(model):
-    """Whether this process writes what all workers have found."""
-    strategy = getattr(model, "distribute_strategy", None)
-    return strategy is None or strategy.extended.should_save_summary
 
 
 def _unfiled(logs, prefix):

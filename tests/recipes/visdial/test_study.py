@@ -13,18 +13,18 @@ from tfcap.recipes.visdial import DialogStudy
 from tfcap.training import fit
 
 
-def study(directory, seed=3, validation_dialogs=100, **changes):
+def study(directory, seed=3, validation_dialogs=100, verbose=0, **changes):
     data, images = dialogs.encoded(), dialogs.features()
     made = DialogData(data, data, data, images, images, images, name="tiny")
     settings = dataclasses.replace(
-        dialogs.SETTINGS, generator_epochs=1, **changes
+        dialogs.SETTINGS, **{"generator_epochs": 1, **changes}
     )
     return DialogStudy(
         made,
         settings,
         directory,
         seed=seed,
-        verbose=0,
+        verbose=verbose,
         validation_dialogs=validation_dialogs,
     )
 

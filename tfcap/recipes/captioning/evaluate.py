@@ -20,9 +20,7 @@ import importlib
 import os
 import pathlib
 import sys
-import zipfile
 
-import keras
 import numpy as np
 import tensorflow as tf
 
@@ -36,6 +34,7 @@ from tfcap.data import standardize_features
 from tfcap.decoding import Speaker
 from tfcap.recipes.captioning.decoder_options import add_decoder_options
 from tfcap.recipes.captioning.decoder_options import decoders
+from tfcap.recipes.network_file import load_network
 from tfcap.text import Vocabulary
 from tfcap.text.evaluation import METRICS
 from tfcap.training import evaluate_diversity
@@ -239,8 +238,8 @@ def _listener(path, vocabulary):
 
 def _load(path, name):
     try:
-        return keras.saving.load_model(path, compile=False)
-    except (ValueError, TypeError, KeyError, zipfile.BadZipFile) as error:
+        return load_network(path, compile=False, cure="")
+    except ValueError as error:
         raise ValueError(
             f"{name} must be a network that Keras can load. Received: "
             f"{path!r}. {error} Give a file that `save()` wrote; for a "

@@ -8,13 +8,14 @@ import keras
 from tfcap.recipes.captioning.networks import without_dropout
 from tfcap.recipes.captioning.plan import Partner
 from tfcap.recipes.captioning.speaker_study import SpeakerStudy
-from tfcap.recipes.study import read_json
 from tfcap.recipes.study import write_json
+from tfcap.text.json_file import read_json
 from tfcap.training import FallingScoreWarning
 from tfcap.training import Game
 from tfcap.training import SpeakerEvaluation
 from tfcap.training import SpeakerEvaluator
 from tfcap.training import SpeakerReport
+from tfcap.training import is_chief
 
 
 class RewardStudy(SpeakerStudy):
@@ -52,7 +53,7 @@ class RewardStudy(SpeakerStudy):
         """
         name = row_name(row, **point)
         path = self.path(name, "result.json")
-        if not os.path.exists(path):
+        if not self.has(path):
             speaker = self.trained(row, **point)
             self.say(f"{name}: evaluating the {self.split} split")
             write_json(path, self._evaluate(name, speaker))
@@ -128,7 +129,8 @@ class RewardStudy(SpeakerStudy):
     def _evaluate(self, name, speaker):
         """Scores of a speaker, whose captions are kept."""
         report = self._evaluator(speaker, self.split)()
-        report.save(self.path(name, "captions.json"))
+        if is_chief():
+            report.save(self.path(name, "captions.json"))
         found = report.result()
         if self.data.judge is not None and self.split == "test":
             found |= self.data.judge(report.captions)

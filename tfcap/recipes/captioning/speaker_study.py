@@ -10,10 +10,11 @@ from tfcap.decoding import Greedy
 from tfcap.recipes.captioning.phases import speaker_alone
 from tfcap.recipes.captioning.rates import rising
 from tfcap.recipes.study import Study
-from tfcap.recipes.study import read_json
 from tfcap.recipes.study import write_json
+from tfcap.text.json_file import read_json
 from tfcap.training import Player
 from tfcap.training import SpeakerReport
+from tfcap.training import is_chief
 
 
 class SpeakerStudy(Study):
@@ -73,7 +74,9 @@ class SpeakerStudy(Study):
         self.unsaid = (data.vocabulary.unk,)
         # One object, so that terms that ask for it share what it says.
         self.greedy = Greedy(settings.max_length, suppress=self.unsaid)
-        data.vocabulary.save(os.path.join(self.directory, "vocabulary.json"))
+        if is_chief():
+            path = os.path.join(self.directory, "vocabulary.json")
+            data.vocabulary.save(path)
 
     def networks(self, phase, fresh=False):
         """What a phase of pretraining left, by role.
@@ -113,7 +116,8 @@ class SpeakerStudy(Study):
             self.say(f"{name}: {', '.join(lacking)}")
             kept = self.path(name, "captions.json")
             report = SpeakerReport.load(kept).rescored(lacking)
-            report.save(kept)
+            if is_chief():
+                report.save(kept)
             for absence in report.absent.values():
                 self.say(str(absence))
             write_json(path, found | self._more(name, report, lacking))

@@ -10,11 +10,12 @@ from tfcap.recipes.captioning.methods import Task
 from tfcap.recipes.captioning.networks import without_dropout
 from tfcap.recipes.captioning.phases import PHASES
 from tfcap.recipes.captioning.speaker_study import SpeakerStudy
-from tfcap.recipes.study import read_json
 from tfcap.recipes.study import write_json
+from tfcap.text.json_file import read_json
 from tfcap.training import CollapseWarning
 from tfcap.training import SpeakerEvaluation
 from tfcap.training import SpeakerEvaluator
+from tfcap.training import is_chief
 
 #: Rows of tables whose captions are human: what is asked is how the listener
 #: understands those. They need no training of their own.
@@ -69,7 +70,7 @@ class CaptioningStudy(SpeakerStudy):
         """
         name = point_name(method, trade, rho, temperature)
         path = self.path(name, "result.json")
-        if not os.path.exists(path):
+        if not self.has(path):
             found = self._evaluate(method, name, trade, rho, temperature)
             write_json(path, found)
         if method not in HUMAN:
@@ -159,7 +160,8 @@ class CaptioningStudy(SpeakerStudy):
             speaker, listener, self.split, other_listeners={"fixed": fixed}
         )
         report = evaluator()
-        report.save(self.path(name, "captions.json"))
+        if is_chief():
+            report.save(self.path(name, "captions.json"))
         found = report.result()
         if method in HUMAN:
             # What people say has a recall, and nothing to be compared with.

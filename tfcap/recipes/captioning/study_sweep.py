@@ -9,6 +9,7 @@ import keras
 
 from tfcap.recipes.captioning.tradeoff_log import log_point
 from tfcap.training import Sweep
+from tfcap.training import is_chief
 
 #: The folder of a sweep that TensorBoard reads.
 LOGS = "tensorboard"
@@ -48,7 +49,8 @@ def study_sweep(
         gc.collect()
         found, report = find(study(point["seed"]), point)
         logs = os.path.join(str(directory), LOGS)
-        log_point(logs, point, found, report, data.test_images)
+        if is_chief():
+            log_point(logs, point, found, report, data.test_images)
         return found
 
     # Not the defaults: settings that come later do not make another sweep.

@@ -7,6 +7,8 @@ import numpy as np
 from tfcap.data import load_neighbors
 from tfcap.data import nearest_neighbors
 from tfcap.data import save_neighbors
+from tfcap.training import from_chief
+from tfcap.training import is_chief
 
 
 def mined_neighbors(retriever, batches, path, k=5):
@@ -26,7 +28,7 @@ def mined_neighbors(retriever, batches, path, k=5):
         ValueError: If the file is another split's, or has fewer neighbours.
     """
     image_ids = batches.captions.image_ids
-    if os.path.exists(path):
+    if from_chief(os.path.exists(path)):
         rows = load_neighbors(path, image_ids)
         if rows.shape[1] < k:
             raise ValueError(
@@ -40,6 +42,7 @@ def mined_neighbors(retriever, batches, path, k=5):
         np.asarray(retriever.embed_images(inputs[key], training=False))
         for inputs, _ in batches.evaluation()
     ]
-    rows = nearest_neighbors(np.concatenate(images), k)
-    save_neighbors(path, image_ids, rows)
+    rows = from_chief(nearest_neighbors(np.concatenate(images), k))
+    if is_chief():
+        save_neighbors(path, image_ids, rows)
     return rows

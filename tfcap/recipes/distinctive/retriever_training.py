@@ -14,6 +14,7 @@ from tfcap.models import DualEncoder
 from tfcap.models import RetrievalListener
 from tfcap.ops import sequence_mask
 from tfcap.recipes.study import Study
+from tfcap.training import is_chief
 
 NETWORKS = {"dual_encoder": DualEncoder, "listener": RetrievalListener}
 
@@ -78,7 +79,8 @@ def train_retriever(data, settings, directory, seed=0, verbose=1):
     }
     study = Study(directory, about, seed, verbose)
     path = os.path.join(study.directory, "vocabulary.json")
-    data.vocabulary.save(path)
+    if is_chief():
+        data.vocabulary.save(path)
     batches = _batches(data, "train", settings, seed)
 
     def train():

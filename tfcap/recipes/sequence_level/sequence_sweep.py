@@ -7,7 +7,7 @@ from tfcap.recipes.captioning.row_sweep import row_grid
 from tfcap.recipes.captioning.row_sweep import row_sweep
 from tfcap.recipes.sequence_level.study import ROWS
 from tfcap.recipes.sequence_level.study import SequenceLevelStudy
-from tfcap.recipes.study import read_json
+from tfcap.text.json_file import read_json
 
 
 def sequence_grid(rows, seeds=(0,), alphas=(), rates=(), entropy_weights=()):

@@ -9,9 +9,9 @@ from tfcap.recipes.captioning.reward_study import RewardStudy
 from tfcap.recipes.sequence_level.exploration import EXPLORATION
 from tfcap.recipes.sequence_level.policy_gradient import POLICY_GRADIENT
 from tfcap.recipes.sequence_level.task import Task
-from tfcap.recipes.study import read_json
 from tfcap.recipes.study import write_json
 from tfcap.text import evaluate_captions
+from tfcap.text.json_file import read_json
 from tfcap.training import Game
 from tfcap.training import evaluate_diversity
 from tfcap.training.speaker_evaluator import NATURALNESS

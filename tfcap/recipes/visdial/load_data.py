@@ -17,6 +17,8 @@ from tfcap.data import vgg19_backbone
 from tfcap.recipes.scene_features import SPLITS
 from tfcap.recipes.scene_features import world_with_features
 from tfcap.recipes.visdial.dialog_data import DialogData
+from tfcap.text.array_file import load_arrays
+from tfcap.text.json_file import malformed
 
 _LAYOUT = (
     "`root` must hold visdial_0.9_train.json and visdial_0.9_val.json, or "
@@ -144,8 +146,13 @@ def _feature_source(root, vgg19_weights, norm):
 
 
 def _pooled(path, ids):
-    with np.load(path, allow_pickle=False) as file:
-        known, table = file["image_ids"], file["features"]
+    try:
+        found = load_arrays(path, ("image_ids", "features"), sealed=False)
+    except ValueError as error:
+        cure = "Give an `.npz` file of both, `(n,)` and `(n, D)`."
+        problem = f"are no `image_ids` and `features`: {error}"
+        raise malformed(path, "", problem, cure) from error
+    known, table = found["image_ids"], found["features"]
     order = np.argsort(known)
     place = np.searchsorted(known[order], ids)
     found = known[order][np.minimum(place, len(known) - 1)]

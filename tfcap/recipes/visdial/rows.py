@@ -19,6 +19,7 @@ from tfcap.recipes.visdial.networks import make_discriminator
 from tfcap.recipes.visdial.networks import make_generator
 from tfcap.recipes.visdial.players import rank_with_fakes
 from tfcap.rewards import DialogScore
+from tfcap.training import ClippedAdam
 from tfcap.training import Game
 from tfcap.training import ObjectiveModel
 from tfcap.training import Player
@@ -159,7 +160,7 @@ def _adam(study, rate, epochs, batches, beta_1=0.9, clipnorm=None):
         rate = keras.optimizers.schedules.PolynomialDecay(
             rate, epochs * batches.steps_per_epoch, rate * final
         )
-    return keras.optimizers.Adam(rate, beta_1=beta_1, global_clipnorm=clipnorm)
+    return ClippedAdam(rate, beta_1=beta_1, global_clipnorm=clipnorm)
 
 
 def _likelihood(study, row, encoder):

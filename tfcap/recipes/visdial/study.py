@@ -13,15 +13,16 @@ from tfcap.data import DialogBatches
 from tfcap.decoding import Greedy
 from tfcap.metrics import answer_statistics
 from tfcap.recipes.study import Study
-from tfcap.recipes.study import read_json
 from tfcap.recipes.study import write_json
 from tfcap.recipes.visdial.answer_prior import answer_prior
 from tfcap.recipes.visdial.rows import ROWS
 from tfcap.recipes.visdial.rows import needed
+from tfcap.text.json_file import read_json
 from tfcap.training import RankingEvaluation
 from tfcap.training import discriminative_ranking
 from tfcap.training import generate
 from tfcap.training import generative_ranking
+from tfcap.training import is_chief
 
 
 class DialogStudy(Study):
@@ -99,7 +100,7 @@ class DialogStudy(Study):
             them, and `answers`, statistics of its greedy answers.
         """
         path = self.path(row, "result.json")
-        if os.path.exists(path):
+        if self.has(path):
             return read_json(path)
         networks = self.networks(row)
         self.say(f"{row}: ranking the test split")
@@ -116,7 +117,8 @@ class DialogStudy(Study):
                 discriminative_ranking, networks["discriminator"], "test"
             )
             result["discriminative"] = report.result()
-        self._write(row, result)
+        if is_chief():
+            self._write(row, result)
         write_json(path, result)
         return result
 

@@ -1,0 +1,253 @@
+"""Kills runs at random moments, and compares how they end.
+
+    python tests/faults/kill_trials.py --trials 20
+
+Every trial is a run that is killed (SIGKILL) one to three times, each time
+after a random part of what a whole run takes, and then let go on to its end.
+It must end as a run that nobody disturbed: in the same weights, bit for bit,
+the same scores, the same captions, the same features, each point of a sweep
+done once. Exits with 1 if one does not.
+
+Processes are forked once everything is imported: what is killed is work.
+"""
+
+import argparse
+import json
+import multiprocessing
+import os
+import pathlib
+import random
+import sys
+import tempfile
+import zipfile
+
+# One thread a process: two runs that add in another order differ.
+for name in ("OMP", "TF_NUM_INTRAOP", "TF_NUM_INTEROP"):
+    os.environ.setdefault(f"{name}_{'NUM_' * (name == 'OMP')}THREADS", "1")
+sys.path.insert(0, str(pathlib.Path(__file__).parents[2]))
+
+import h5py  # noqa: E402
+import keras  # noqa: E402
+import numpy as np  # noqa: E402
+import tensorflow as tf  # noqa: E402
+
+from tests.recipes.captioning import tiny_study  # noqa: E402
+from tests.training import test_checkpoint  # noqa: E402
+from tfcap import evaluate  # noqa: E402
+from tfcap.data import Backbone  # noqa: E402
+from tfcap.data import extract_features  # noqa: E402
+from tfcap.data import load_features  # noqa: E402
+from tfcap.recipes.captioning import tradeoff_grid  # noqa: E402
+from tfcap.recipes.captioning import tradeoff_sweep  # noqa: E402
+from tfcap.text.whole_file import whole_file  # noqa: E402
+
+EPOCHS = 4
+IMAGES = 300
+
+
+def train(make, folder):
+    weights = test_checkpoint.train(make, folder / "run", EPOCHS)
+    with whole_file(folder / "weights.npz") as file:
+        np.savez(file, *weights)
+
+
+def objective_model(folder):
+    tf.config.run_functions_eagerly(True)
+    train(test_checkpoint.one_objective, folder)
+
+
+def game(folder):
+    tf.config.run_functions_eagerly(True)
+    train(test_checkpoint.taking_turns, folder)
+
+
+def sweep(folder):
+    """Three points: pretraining, joint training, evaluation, their logs."""
+    tf.config.run_functions_eagerly(True)
+    settings = tiny_study.dataclasses.replace(
+        tiny_study.TINY, speaker_epochs=3, cider_epochs=2, joint_epochs=3
+    )
+    grid = tradeoff_grid(["speaker_mle", "psst_multinomial"], [1e-3, 3e-3])
+    data = tiny_study.data()
+    assert tradeoff_sweep(folder, data, settings, grid, verbose=0).work() == 0
+
+
+def evaluation(folder):
+    rng = np.random.default_rng(0)
+    words = "a dog cat on the red street runs with two green bikes".split()
+
+    def say():
+        return " ".join(rng.choice(words, rng.integers(4, 20)))
+
+    ids = range(2000)
+    said = [{"image_id": i, "caption": say()} for i in ids]
+    people = [{"image_id": i, "caption": say()} for i in ids for _ in range(5)]
+    images = {"images": [{"id": i} for i in ids], "annotations": people}
+    for name, content in (("said", said), ("people", images)):
+        (folder / f"{name}.json").write_text(json.dumps(content))
+    files = [str(folder / name) for name in ("said.json", "people.json")]
+    out = str(folder / "scores.json")
+    names = ["--metrics", "bleu,rouge_l,cider_d", "--quiet"]
+    assert evaluate.main([*files, "--json", out, *names]) == 0
+
+
+def extraction(folder):
+    def see(pixels):
+        return np.asarray(pixels)[:, ::4, ::4] / 256.0
+
+    rng = np.random.default_rng(0)
+    pixels = rng.integers(0, 256, (IMAGES, 8, 8, 3), "uint8")
+    backbone = Backbone("net", "top", (8, 8), "raw", see)
+    images = list(enumerate(pixels))
+    extract_features(backbone, images, folder / "x.h5", 4, progress=False)
+
+
+KINDS = {
+    run.__name__: run
+    for run in (objective_model, game, sweep, evaluation, extraction)
+}
+
+
+def found(folder):
+    """What a run has left that must be the same again, by its name."""
+    things = {}
+    for path in sorted(folder.rglob("*")):
+        name = str(path.relative_to(folder))
+        if path.suffix == ".npz":
+            with np.load(path) as file:
+                # Their names count what a process has made before.
+                keys = [key for key in file if key != "meta"]
+                things |= {f"{name} {key}": file[key] for key in keys}
+        elif path.suffix == ".keras":
+            things |= {f"{name} {k}": v for k, v in weights(path).items()}
+        elif path.suffix == ".h5":
+            things[name] = load_features(path)
+        elif path.name in ("result.json", "captions.json", "scores.json"):
+            text = path.read_text().replace(str(folder), "")
+            things[name] = np.array(text)
+        elif path.name == "points.jsonl":
+            lines = map(json.loads, path.read_text().splitlines())
+            points = [(str(p["settings"]), str(p["result"])) for p in lines]
+            things[name] = np.array(sorted(points))
+    return things
+
+
+def weights(path):
+    """Arrays of a network that was saved, by their places."""
+    arrays = {}
+
+    def keep(name, node):
+        if isinstance(node, h5py.Dataset):
+            arrays[name] = node[:]
+
+    with zipfile.ZipFile(path) as archive:
+        with archive.open("model.weights.h5") as inner:
+            with h5py.File(inner) as file:
+                file.visititems(keep)
+    return arrays
+
+
+def differences(one, other):
+    """Names of what two runs have not left alike."""
+    return sorted(one.keys() ^ other.keys()) + [
+        name
+        for name in one.keys() & other.keys()
+        if one[name].shape != other[name].shape
+        or one[name].tobytes() != other[name].tobytes()
+    ]
+
+
+def begin(kind, folder):
+    """A process that does a run, or goes on with it."""
+
+    def run():
+        log = os.open(
+            folder / "log.txt", os.O_WRONLY | os.O_CREAT | os.O_APPEND
+        )
+        for stream in (1, 2):
+            os.dup2(log, stream)
+        keras.utils.set_random_seed(0)
+        KINDS[kind](folder)
+
+    process = multiprocessing.get_context("fork").Process(target=run)
+    process.start()
+    return process
+
+
+def finish(kind, folder):
+    """Lets a run end. Returns the seconds of work it took."""
+    process, seconds = begin(kind, folder), 0.0
+    while process.is_alive():
+        seconds = max(seconds, worked(process))
+        process.join(0.02)
+    if process.exitcode:
+        print((folder / "log.txt").read_text()[-3000:])
+        raise SystemExit(f"{kind}: a run ended with {process.exitcode}")
+    return seconds
+
+
+def worked(process):
+    """Seconds of work of a process: of time, a busy machine has its share."""
+    try:
+        stat = pathlib.Path(f"/proc/{process.pid}/stat").read_text()
+    except FileNotFoundError:
+        return 0.0
+    user, system = stat.rpartition(")")[2].split()[11:13]
+    return (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")
+
+
+def trial(kind, folder, seconds, random):
+    """Kills a run a few times, then lets it end. Returns when it was killed."""
+    moments = []
+    for _ in range(random.randint(1, 3)):
+        process, moment = begin(kind, folder), random.uniform(0, seconds)
+        while process.is_alive() and worked(process) < moment:
+            process.join(0.01)
+        if process.is_alive():
+            process.kill()
+            moments.append(round(moment, 2))
+        process.join()
+    finish(kind, folder)
+    return moments
+
+
+def main(arguments=None):
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--trials", type=int, default=20, help="of each kind")
+    parser.add_argument("--kinds", default=",".join(KINDS))
+    parser.add_argument("--seed", type=int, default=0)
+    options = parser.parse_args(arguments)
+    wrong = 0
+    for kind in options.kinds.split(","):
+        with tempfile.TemporaryDirectory() as root:
+            wrong += compare(kind, pathlib.Path(root), options)
+    return int(wrong > 0)
+
+
+def compare(kind, root, options):
+    """Does the trials of one kind. Returns how many did not end alike."""
+    whole = root / "whole"
+    whole.mkdir()
+    seconds = finish(kind, whole)
+    expected = found(whole)
+    assert expected, kind
+    draw, wrong, kills = random.Random(f"{kind} {options.seed}"), 0, 0
+    for number in range(options.trials):
+        folder = root / str(number)
+        folder.mkdir()
+        moments = trial(kind, folder, seconds, draw)
+        gaps = differences(expected, found(folder))
+        wrong += bool(gaps)
+        kills += len(moments)
+        told = f"DIFFERS in {', '.join(gaps)}" if gaps else "the same"
+        print(f"{kind} {number}: killed after {moments} s: {told}", flush=True)
+    print(
+        f"{kind}: {options.trials} trials of {seconds:.1f} s, {kills} kills, "
+        f"{wrong} differ in {len(expected)} things",
+        flush=True,
+    )
+    return wrong
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,185 @@
+"""Ways in which a file may be wrong, drawn at random from a seed."""
+
+import copy
+import gzip
+import json
+
+#: What may stand where something else should.
+ODD = (
+    *(None, True, False, -1, 0, 1, 7, 1.5, -0.0, 10**20, -(2**63), 10**400),
+    *(float("nan"), float("inf"), 1e308, 5e-324),
+    *("", " ", "0", "4", "cat", "\u00e9", "\U0001f436", "a\x00b", "a\nb"),
+    *("\ud800", "\udc36\ud83d", "x" * 5000, "\u2028", "../../etc/passwd"),
+    *([], {}, [[]], [None], {"": 0}, [1, 2], ["a"], {"raw": 3}, {"id": []}),
+)
+
+
+def mutated_bytes(data, random):
+    """Bytes with a few things wrong.
+
+    Args:
+        data: Bytes, not empty.
+        random: `random.Random`.
+
+    Returns:
+        Bytes.
+    """
+    for _ in range(random.choice((1, 1, 1, 2, 5))):
+        data = random.choice(_BYTES)(data or b"\0", random)
+    return data
+
+
+def mutated_json(content, random):
+    """A JSON file's content with a few things wrong.
+
+    Args:
+        content: What JSON can hold.
+        random: `random.Random`.
+
+    Returns:
+        Bytes.
+    """
+    content = copy.deepcopy(content)
+    for _ in range(random.choice((1, 1, 1, 2, 5))):
+        content = _changed(content, random)
+    data = json.dumps(content, ensure_ascii=random.random() < 0.5)
+    data = data.encode("utf-8", "surrogatepass")
+    how = random.random()
+    if how < 0.04:
+        return data.decode("utf-8", "surrogatepass").encode(
+            random.choice(("utf-16", "utf-32", "utf-8-sig", "utf-16-le")),
+            "surrogatepass",
+        )
+    if how < 0.08:
+        return gzip.compress(data, mtime=0)
+    if how < 0.1:
+        return mutated_bytes(gzip.compress(data, mtime=0), random)
+    if how < 0.12:
+        key, *_ = _keys(content) or [""]
+        return data.replace(b"{", b'{"%s": 1,' % key.encode(), 1)
+    if how < 0.14:
+        deep = random.choice((b"[", b'{"a":')) * 200_000
+        return data[:-1] + b"," + deep
+    return data
+
+
+def mutated_lines(data, random):
+    """A text file whose lines are not as they were.
+
+    Args:
+        data: Bytes.
+        random: `random.Random`.
+
+    Returns:
+        Bytes.
+    """
+    lines = data.split(b"\n")
+    for _ in range(random.choice((1, 1, 2))):
+        i, j = (random.randrange(len(lines)) for _ in range(2))
+        lines = random.choice(
+            (
+                lines[:i] + lines[i + 1 :],
+                [*lines[:i], lines[j], *lines[i:]],
+                [*lines[:i], lines[i] + lines[j], *lines[i + 1 :]],
+                [*lines[:i], lines[i][::-1], *lines[i + 1 :]],
+                [x.replace(b"\t", b" ") if x is lines[i] else x for x in lines],
+                [x.replace(b"#", b"") if x is lines[i] else x for x in lines],
+                [x.replace(b" ", b"\t") if x is lines[i] else x for x in lines],
+                [x + b"\r" for x in lines],
+                [*lines[:i], b"", b"  ", *lines[i:]],
+                [*lines[:i], "\u2028\x0b\u00e9\x85".encode(), *lines[i:]],
+            )
+        ) or [b""]
+    return b"\n".join(lines)
+
+
+def _flip(data, random):
+    place = random.randrange(len(data))
+    flipped = data[place] ^ (1 << random.randrange(8))
+    return data[:place] + bytes([flipped]) + data[place + 1 :]
+
+
+def _cut(data, random):
+    return data[: random.randrange(len(data))]
+
+
+def _overwrite(data, random):
+    start, size = random.randrange(len(data)), random.choice((1, 4, 64, 512))
+    size = min(size, len(data) - start)
+    filling = random.choice((b"\0", b"\xff", random.randbytes(1)))
+    return data[:start] + filling * size + data[start + size :]
+
+
+def _delete(data, random):
+    start, size = random.randrange(len(data)), random.choice((1, 3, 30))
+    return data[:start] + data[start + size :]
+
+
+def _insert(data, random):
+    start = random.randrange(len(data) + 1)
+    piece = random.choice(
+        (
+            *(b"\0", b"\xff\xfe", b"\xef\xbb\xbf", b'"', b"\\", b"\\ud800"),
+            *(b"{", b"]", b",", b"\n", b"\t", b"\r", b"NaN", b"-", b"1e999"),
+            *(random.randbytes(3), b"\xed\xa0\x80", "\u00e9".encode()),
+        )
+    )
+    return data[:start] + piece + data[start:]
+
+
+def _repeat(data, random):
+    start, size = random.randrange(len(data)), random.choice((1, 20, 200))
+    return data[: start + size] + data[start:]
+
+
+def _append(data, random):
+    return data + random.choice((b"\0" * 9, b"}", b"\n", b"more", data))
+
+
+_BYTES = (_flip, _flip, _cut, _overwrite, _delete, _insert, _repeat, _append)
+
+
+def _changed(content, random):
+    """The content with one thing another."""
+    places = list(_places(content))
+    if not places:
+        return random.choice(ODD)
+    # Places near the root matter as much as the many near the leaves.
+    depth = random.choice(sorted({len(place) for place in places}))
+    place = random.choice([p for p in places if len(p) == depth])
+    *way, last = place
+    holder = content
+    for key in way:
+        holder = holder[key]
+    how = random.randrange(7)
+    if how < 3:
+        holder[last] = copy.deepcopy(random.choice(ODD))
+    elif how == 3:
+        del holder[last]
+    elif how == 4:
+        other = content
+        for key in random.choice(places):
+            other = other[key]
+        holder[last] = copy.deepcopy(other)
+    elif isinstance(holder, list):
+        holder.insert(last, copy.deepcopy(random.choice(holder)))
+    else:
+        name = random.choice((last.upper(), last[:-1], "", last + "\u00e9"))
+        holder[name] = holder.pop(last)
+    return content
+
+
+def _places(content, way=()):
+    """Ways to everything in some content but itself."""
+    pairs = ()
+    if isinstance(content, dict):
+        pairs = content.items()
+    elif isinstance(content, list):
+        pairs = enumerate(content)
+    for key, value in pairs:
+        yield (*way, key)
+        yield from _places(value, (*way, key))
+
+
+def _keys(content):
+    return [*content] if isinstance(content, dict) else []

@@ -1,0 +1,151 @@
+"""A full disk stops a run with a sentence; what was there is whole.
+
+On a disk of a few hundred kilobytes, which only root can mount.
+"""
+
+import errno
+import subprocess
+
+import keras
+import numpy as np
+import pytest
+
+from tensorboard_plugin_tfcap.summary import TradeoffWriter
+from tfcap.data import FeatureWriter
+from tfcap.training import RunCheckpoint
+from tfcap.training import Sweep
+from tfcap.training import fit
+from tfcap.training import load_records
+from tfcap.training.record_file import append_record
+from tfcap.training.record_file import read_records
+
+SIZE = 400_000
+
+
+@pytest.fixture
+def disk(tmp_path):
+    """A small disk."""
+    folder = tmp_path / "disk"
+    folder.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", f"size={SIZE}", "tmpfs", folder]
+    try:
+        done = subprocess.run(mount, capture_output=True, text=True)
+    except FileNotFoundError:
+        pytest.skip("there is no `mount`")
+    if done.returncode:
+        pytest.skip(f"no disk can be mounted here: {done.stderr.strip()}")
+    yield folder
+    subprocess.run(["umount", "-l", folder], check=True)
+
+
+def fill(folder, leave=0):
+    """Leaves a number of bytes free."""
+    path = folder / "filling"
+    path.write_bytes(b"")
+    with open(path, "ab", buffering=0) as file:
+        for size in (4096, 512):
+            try:
+                while file.write(bytes(size)) == size:
+                    pass
+            except OSError:
+                continue
+        file.truncate(max(0, file.tell() - leave))
+
+
+def refused(caught):
+    assert caught.value.errno == errno.ENOSPC
+    return "Make room" in str(caught.value)
+
+
+class Batches:
+    """Of a model of 30,000 weights, whose checkpoint is 360 kB with Adam's."""
+
+    steps_per_epoch = 1
+
+    def dataset(self, epochs, start_step=0):
+        import tensorflow as tf
+
+        x, y = tf.ones((1, 2, 100)), tf.ones((1, 2, 300))
+        return tf.data.Dataset.from_tensor_slices((x, y)).repeat()
+
+
+def test_training_stops_and_its_last_checkpoint_is_whole(disk):
+    model = keras.Sequential([keras.Input((100,)), keras.layers.Dense(300)])
+    # Without moments, a checkpoint has 120 kB: a third one has no room.
+    model.compile(keras.optimizers.SGD(0.1), loss="mse", run_eagerly=True)
+    with pytest.raises(OSError) as caught:
+        fill(disk, leave=300_000)
+        fit(model, Batches(), 5, disk, verbose=0)
+    assert refused(caught) and "checkpoint.next.npz" in str(caught.value)
+    assert RunCheckpoint(disk).epoch == 2
+    names = {path.name for path in disk.iterdir()} - {"filling"}
+    assert names == {"checkpoint.npz", "checkpoint.previous.npz"}
+    (disk / "filling").unlink()
+    assert len(fit(model, Batches(), 4, disk, verbose=0).epoch) == 2
+
+
+def test_features_are_refused_before_the_first_one(disk):
+    with pytest.raises(OSError) as caught:
+        FeatureWriter(disk / "x.h5", range(1000), (2, 2), 512)
+    assert refused(caught) and "Nothing was begun" in str(caught.value)
+    assert not list(disk.iterdir())
+
+
+def test_features_that_were_begun_have_their_room(disk):
+    with FeatureWriter(disk / "x.h5", range(10), (2, 2), 512) as writer:
+        fill(disk)
+        writer.write(np.arange(10), np.ones((10, 4, 512)))
+        assert not len(writer.remaining)
+
+
+def test_records_are_whole_or_told(disk):
+    path = disk / "points.jsonl"
+    append_record(path, {"a": 1})
+    fill(disk)
+    with pytest.raises(OSError) as caught:
+        append_record(path, {"a": "x" * 9000})
+    assert refused(caught) and "points.jsonl" in str(caught.value)
+    (disk / "filling").unlink()
+    with pytest.warns(UserWarning, match="line 2 is not whole"):
+        assert read_records(path) == [{"a": 1}]
+
+
+def test_a_sweep_stops_rather_than_fail_point_by_point(disk):
+    def run(settings, folder):
+        if settings["seed"] == 1:
+            fill(disk)
+            with open(f"{folder}/more", "wb", buffering=0) as file:
+                file.write(bytes(9000))
+                file.write(bytes(9000))
+        return {"r@1": 1.0}
+
+    sweep = Sweep(disk, run, {"seed": [0, 1, 2]}, verbose=0)
+    with pytest.raises(OSError) as caught:
+        sweep.work()
+    assert caught.value.errno == errno.ENOSPC
+    assert not sweep.failures()
+    assert load_records(disk) == [{"seed": 0, "r@1": 1.0}]
+
+
+def test_a_log_that_cannot_be_written_is_told(disk):
+    writer = TradeoffWriter(disk / "run", "mine")
+    writer.point(0, {"cider_d": 1.0})
+    fill(disk)
+    with pytest.raises(OSError) as caught:
+        for step in range(1, 100):
+            writer.point(step, {f"metric_{i}": 1.0 for i in range(100)})
+    assert refused(caught)
+
+
+def test_logs_of_training_that_have_no_room_stop_it(disk, tmp_path):
+    model = keras.Sequential([keras.Input((100,)), keras.layers.Dense(300)])
+    model.compile(keras.optimizers.SGD(0.1), loss="mse", run_eagerly=True)
+    (disk / "logs").mkdir()
+    board = keras.callbacks.TensorBoard(
+        disk / "logs", histogram_freq=1, write_graph=False
+    )
+    fill(disk, leave=8192)
+    with pytest.raises(OSError) as caught:
+        fit(model, Batches(), 30, tmp_path / "run", [board], verbose=0)
+    assert refused(caught)
+    assert RunCheckpoint(tmp_path / "run").epoch > 0

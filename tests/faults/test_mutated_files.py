@@ -1,0 +1,77 @@
+"""Files with something wrong are read rightly, or refused by name.
+
+    TFCAP_MUTATIONS=10000 python -m pytest tests/faults/test_mutated_files.py
+
+reads as many in all; without it, a few hundred.
+"""
+
+import contextlib
+import os
+import random
+import signal
+import warnings
+
+import pytest
+
+from tests.faults.readers import READERS
+from tests.faults.readers import written
+
+TOTAL = int(os.environ.get("TFCAP_MUTATIONS", 400))
+#: Seconds for one file of a few hundred bytes.
+PATIENCE = 20
+
+
+@contextlib.contextmanager
+def patience():
+    """Ends what hangs."""
+    if not hasattr(signal, "setitimer"):
+        yield
+        return
+
+    def end(*_):
+        raise TimeoutError("it hangs")
+
+    before = signal.signal(signal.SIGALRM, end)
+    signal.setitimer(signal.ITIMER_REAL, PATIENCE)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
+def outcome(reader, data):
+    """What a reader makes of a file: what it holds, or what it says."""
+    with written(data, reader.ending) as path, patience():
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)
+            try:
+                return reader.read(path), None
+            except ValueError as error:
+                # Not a kind of it, such as of a text that is not UTF-8.
+                assert type(error) is ValueError
+                text = str(error)
+                assert path.name in text and len(text) < 3000, text
+                return None, text
+
+
+def wanted(reader, data):
+    """What a file holds, or None if it is not as it should be."""
+    try:
+        return reader.plain(data)
+    except Exception:
+        return None
+
+
+@pytest.mark.parametrize("name", READERS)
+def test_a_file_with_something_wrong_is_read_rightly_or_refused(name):
+    reader = READERS[name]
+    assert outcome(reader, reader.data) == (wanted(reader, reader.data), None)
+    for seed in range(-(-TOTAL // len(READERS))):
+        data = reader.mutate(reader.data, random.Random(f"{name} {seed}"))
+        try:
+            found, refusal = outcome(reader, data)
+            assert refusal or found == wanted(reader, data)
+        except BaseException as error:
+            error.add_note(f"{name}, seed {seed}: {data[:1000]!r}")
+            raise

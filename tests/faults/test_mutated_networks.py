@@ -1,0 +1,122 @@
+"""Networks with something wrong are loaded, or refused by name; nothing runs.
+
+See test_mutated_files.py for how to load more of them.
+"""
+
+import io
+import json
+import os
+import random
+import warnings
+import zipfile
+
+import keras
+import pytest
+
+import tfcap
+from tests.faults.mutations import mutated_bytes
+from tests.faults.mutations import mutated_json
+from tests.faults.test_mutated_files import TOTAL
+from tests.faults.test_mutated_files import patience
+from tfcap.recipes.network_file import load_network
+
+
+@pytest.fixture(scope="module")
+def good(tmp_path_factory):
+    """A network as a file's bytes."""
+    logits = keras.Input((3, 9))
+    words = tfcap.layers.GumbelSoftmaxST(temperature=0.5)(logits)
+    heard = tfcap.layers.SoftEmbedding(9, 4)(words)
+    path = tmp_path_factory.mktemp("network") / "network.keras"
+    keras.Model(logits, keras.layers.Dense(2)(heard)).save(path)
+    return path.read_bytes()
+
+
+def with_config(data, change):
+    """The network with another `config.json`, whole as an archive."""
+    out = io.BytesIO()
+    with zipfile.ZipFile(io.BytesIO(data)) as old:
+        with zipfile.ZipFile(out, "w") as new:
+            for name in old.namelist():
+                content = old.read(name)
+                if name == "config.json":
+                    content = change(json.loads(content))
+                new.writestr(name, content)
+    return out.getvalue()
+
+
+def refusal(path):
+    """What is said of a file; None if a network comes of it."""
+    with patience(), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            assert isinstance(load_network(path), keras.Layer)
+        except ValueError as error:
+            assert type(error) is ValueError
+            assert path.name in str(error) and len(str(error)) < 3000
+            return str(error)
+
+
+def test_a_network_with_something_wrong_is_loaded_or_refused(good, tmp_path):
+    path = tmp_path / "spoiled.keras"
+    path.write_bytes(good)
+    assert refusal(path) is None
+    for seed in range(max(10, TOTAL // 20)):
+        draw = random.Random(seed)
+        if seed % 2:
+            data = mutated_bytes(good, draw)
+        else:
+            data = with_config(good, lambda c, d=draw: mutated_json(c, d))
+        path.write_bytes(data)
+        try:
+            refusal(path)
+        except BaseException as error:
+            error.add_note(f"seed {seed}")
+            raise
+
+
+def lambda_layer(config):
+    code = keras.layers.Lambda(lambda x: x).get_config()
+    config["config"]["layers"][1] = {
+        **config["config"]["layers"][1],
+        "module": "keras.layers",
+        "class_name": "Lambda",
+        "registered_name": None,
+        "config": code,
+    }
+
+
+def foreign(module, name):
+    def change(config):
+        config["config"]["layers"][1] |= {
+            "module": module,
+            "class_name": name,
+            "registered_name": name,
+        }
+
+    return change
+
+
+ATTACKS = {
+    "code": lambda_layer,
+    "a function of the system": foreign("os", "system"),
+    "a process": foreign("subprocess", "Popen"),
+    "what imports": foreign("tests.faults.imported", "Bad"),
+    "what downloads": foreign("keras.utils", "get_file"),
+}
+
+
+@pytest.mark.parametrize("attack", ATTACKS)
+def test_nothing_in_a_network_runs(good, tmp_path, attack, monkeypatch):
+    ran = []
+    monkeypatch.setattr(os, "system", ran.append)
+    monkeypatch.setattr("subprocess.Popen", ran.append)
+
+    def change(config):
+        ATTACKS[attack](config)
+        return json.dumps(config)
+
+    path = tmp_path / "attack.keras"
+    path.write_bytes(with_config(good, change))
+    assert "attack.keras" in refusal(path)
+    assert not ran

@@ -1,0 +1,167 @@
+import json
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+
+import pytest
+
+from tfcap.launch import main
+from tfcap.launch import tf_config
+
+ROOT = pathlib.Path(__file__).parents[1]
+TELL = """
+    import json, os
+    config = json.loads(os.environ["TF_CONFIG"])
+    index = config["task"]["index"]
+"""
+
+
+@pytest.fixture
+def program(tmp_path):
+    """Function from Python source to the command that runs it."""
+
+    def make(source):
+        path = tmp_path / "program.py"
+        path.write_text(textwrap.dedent(TELL) + textwrap.dedent(source))
+        return [sys.executable, "-S", str(path), str(tmp_path)]
+
+    return make
+
+
+def numbers(folder):
+    return sorted(path.name for path in folder.glob("here_*"))
+
+
+def wait_for(condition):
+    limit = time.monotonic() + 60
+    while not condition():
+        assert time.monotonic() < limit, "it did not happen"
+        time.sleep(0.02)
+
+
+def test_workers_know_each_other_and_say_who_speaks(program, capsys):
+    command = program("""
+        hosts = config["cluster"]["worker"]
+        print(len(set(hosts)), config["task"]["type"], hosts[index][:10])
+    """)
+    assert main(["--workers", "3", "--", *command]) == 0
+    lines = sorted(capsys.readouterr().out.splitlines())
+    assert lines == [f"[{i}] 3 worker 127.0.0.1:" for i in range(3)]
+
+
+def test_a_machine_starts_its_own_worker_of_several(program, capsys):
+    command = program("print(os.environ['TF_CONFIG'])")
+    where = ["--hosts", "a,b:77", "--index", "1", "--port", "99"]
+    assert main([*where, "--", *command]) == 0
+    said = capsys.readouterr().out.removeprefix("[1] ")
+    assert said.strip() == tf_config(["a:99", "b:77"], 1)
+    found = json.loads(said)
+    assert found["cluster"] == {"worker": ["a:99", "b:77"]}
+    assert found["task"] == {"type": "worker", "index": 1}
+
+
+def test_one_that_fails_ends_all_with_its_status(program, tmp_path, capsys):
+    command = program("""
+        import signal, sys, time
+        if index:
+            while not os.path.exists(sys.argv[1] + "/ready"):
+                time.sleep(0.01)
+            sys.exit(7)
+        signal.signal(signal.SIGTERM, lambda *_: (print("bye"), sys.exit(0)))
+        open(sys.argv[1] + "/ready", "w").close()
+        time.sleep(600)
+    """)
+    begun = time.monotonic()
+    assert main(["--workers", "2", "--", *command]) == 7
+    assert time.monotonic() - begun < 60
+    told = capsys.readouterr()
+    assert "worker 1 ended with status 7" in told.err
+    assert told.out == "[0] bye\n"
+
+
+def test_one_that_does_not_end_is_ended(program, tmp_path, monkeypatch, gone):
+    monkeypatch.setattr("tfcap.launch.GRACE", 0.2)
+    command = program("""
+        import signal, subprocess, sys, time
+        if index:
+            # What it has started holds its output open.
+            child = subprocess.Popen(["sleep", "600"])
+            with open(sys.argv[1] + "/child", "w") as file:
+                file.write(str(child.pid))
+            while not os.path.exists(sys.argv[1] + "/pid"):
+                time.sleep(0.01)
+            os.kill(os.getpid(), signal.SIGKILL)
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        with open(sys.argv[1] + "/part", "w") as file:
+            file.write(str(os.getpid()))
+        os.rename(sys.argv[1] + "/part", sys.argv[1] + "/pid")
+        time.sleep(600)
+    """)
+    assert main(["--workers", "2", "--", *command]) == 128 + signal.SIGKILL
+    assert gone(tmp_path / "pid") and gone(tmp_path / "child")
+
+
+def test_workers_are_started_again_as_often_as_wanted(program, capsys):
+    command = program("""
+        import sys
+        with open(f"{sys.argv[1]}/{index}", "a") as file:
+            file.write("x")
+        sys.exit(os.path.getsize(f"{sys.argv[1]}/{index}") < 3)
+    """)
+    again = ["--workers", "1", "--restarts"]
+    assert main([*again, "1", "--", *command]) == 1
+    assert main([*again, "5", "--", *command]) == 0
+    told = capsys.readouterr().err
+    assert told.count("starting again") == 1
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_stops_all(program, tmp_path, number):
+    command = program("""
+        import signal, sys, time
+        def stop(number, frame):
+            print("stopped", flush=True)
+            sys.exit(130)
+        signal.signal(signal.SIGINT, stop)
+        signal.signal(signal.SIGTERM, stop)
+        open(f"{sys.argv[1]}/here_{index}", "w").close()
+        time.sleep(600)
+    """)
+    whole = [sys.executable, "-m", "tfcap.launch", "--workers", "2"]
+    process = subprocess.Popen(
+        [*whole, "--restarts", "3", "--", *command],
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    wait_for(lambda: len(numbers(tmp_path)) == 2)
+    process.send_signal(number)
+    said = process.communicate(timeout=60)[0]
+    assert process.returncode == 128 + number
+    assert sorted(said.splitlines()) == ["[0] stopped", "[1] stopped"]
+
+
+@pytest.mark.parametrize(
+    "options, words",
+    [
+        (["--workers", "2"], "a command must follow"),
+        (["--", "true"], "give --workers"),
+        (["--workers", "0", "--", "true"], "give --workers"),
+        (["--hosts", "a,b", "--", "true"], "must be in 0..1"),
+        (["--hosts", "a,b", "--index", "2", "--", "true"], "must be in 0..1"),
+    ],
+)
+def test_wrong_options_are_refused_in_words(options, words, capsys):
+    with pytest.raises(SystemExit) as error:
+        main(options)
+    assert error.value.code == 2
+    assert words in capsys.readouterr().err
+
+
+def test_a_program_that_is_not_there_is_named(capsys):
+    assert main(["--workers", "1", "--", "no-such-program"]) == 2
+    assert "no-such-program" in capsys.readouterr().err

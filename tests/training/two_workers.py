@@ -1,0 +1,139 @@
+"""Training on two workers ends in the weights of one process.
+
+Run by a test as two processes; each exits with 0 if all is well. Given `all`
+after the folder, it compares models of more parts.
+"""
+
+import json
+import os
+import pathlib
+import sys
+
+import keras
+import numpy as np
+import tensorflow as tf
+
+from tests.training import two_replicas
+from tfcap.data.step_pipeline import row_pipeline
+from tfcap.data.step_pipeline import step_pipeline
+from tfcap.training import MultiWorkerStrategy
+from tfcap.training import Sweep
+from tfcap.training import from_chief
+from tfcap.training import is_chief
+from tfcap.training import open_strategy
+from tfcap.training.workers import check_shared
+
+
+def check(found, what):
+    if not found:
+        raise SystemExit(f"WRONG: {what}")
+
+
+def decides():
+    worker = strategy.cluster_resolver.task_id
+    check(is_chief() == (worker == 0), "chief")
+    said = {"epoch": worker, "names": [f"é{worker}"]}
+    check(from_chief(said) == {"epoch": 0, "names": ["é0"]}, "JSON")
+    array = np.array([[worker, np.nan]], "float64")
+    found = from_chief(array)
+    check(found.dtype == "float64" and found.tobytes() != b"", "array")
+    np.testing.assert_array_equal(found, [[0, np.nan]])
+
+
+def spreads():
+    """Every row is read by one worker, in the order of one process."""
+    for dataset, parts in (
+        (step_pipeline(lambda s: np.arange(5) + 5 * s, range(3)), (3, 2)),
+        (row_pipeline(lambda rows: rows, 7, 3), (2, 1)),
+    ):
+        whole = [tf.nest.flatten(x)[0].numpy() for x in dataset]
+        shared = strategy.experimental_distribute_dataset(dataset)
+        rows = [
+            np.concatenate(strategy.experimental_local_results(part))
+            for part in (tf.nest.flatten(x)[0] for x in shared)
+        ]
+        check(len(rows) == len(whole), "number of batches")
+        for own, batch in zip(rows, whole):
+            start = parts[0] * strategy.cluster_resolver.task_id
+            mine = batch[start : start + parts[1 if start else 0]]
+            np.testing.assert_array_equal(own, mine)
+
+
+def refuses(folder):
+    other = tf.data.Dataset.range(4).shuffle(4).batch(2)
+    for call, words in (
+        (
+            lambda: strategy.experimental_distribute_dataset(other),
+            "must be the same on all workers",
+        ),
+        (lambda: check_shared(folder), "that all workers share"),
+    ):
+        try:
+            call()
+            told = "nothing"
+        except ValueError as error:
+            told = str(error)
+        check(words in told, f"{words}: {told}")
+
+
+def sweeps(folder):
+    """Both work at every point; the first one claims and writes it down."""
+
+    def run(settings, place):
+        pathlib.Path(place, str(task)).touch()
+        return {"found": settings["seed"], "worker": task}
+
+    sweep = Sweep(folder, run, {"seed": [3, 4]}, measures=["found"])
+    check(sweep.work() == 0, "sweep")
+    records = [(r["seed"], r["worker"]) for r in sweep.records()]
+    check(records == [(3, 0), (4, 0)], f"points: {records}")
+    for place in pathlib.Path(folder, "points").iterdir():
+        check(len(list(place.iterdir())) == 2, f"who worked at {place}")
+    check(not list(pathlib.Path(folder, "claims").iterdir()), "claims")
+
+
+def stock():
+    """A model of Keras' own, with what it fits, evaluates and predicts."""
+    x = np.random.default_rng(0).normal(size=(14, 4)).astype("float32")
+    data = tf.data.Dataset.from_tensor_slices((x, x[:, :1])).batch(4)
+    model = keras.Sequential([keras.Input((4,)), keras.layers.Dense(1)])
+    model.compile("sgd", "mse", metrics=["mae"])
+    history = model.fit(data, verbose=0).history
+    told = model.evaluate(data, return_dict=True, verbose=0)
+    said = model.predict(data.map(lambda x, y: x), verbose=0)
+    numbers = [*history["mae"], told["loss"], told["mae"]]
+    return [*model.get_weights(), said, np.array(numbers)]
+
+
+def compare(train, tolerance=2e-6):
+    keras.utils.set_random_seed(1)
+    expected = train()
+    keras.utils.set_random_seed(1)
+    with strategy.scope():
+        found = train()
+    gap = max(np.abs(a - b).max() for a, b in zip(expected, found))
+    print(
+        f"{train.__name__}: largest difference of a number {gap:.1e}",
+        flush=True,
+    )
+    check(gap < tolerance, f"{train.__name__} differs by {gap}")
+
+
+if __name__ == "__main__":
+    strategy = open_strategy()
+    check(isinstance(strategy, MultiWorkerStrategy), type(strategy))
+    check(strategy.num_replicas_in_sync == 2, "replicas")
+    task = json.loads(os.environ["TF_CONFIG"])["task"]["index"]
+    own = pathlib.Path(sys.argv[1], str(task))
+    own.mkdir(exist_ok=True)
+    with strategy.scope():
+        decides()
+        refuses(own)
+        check_shared(own.parent)
+        sweeps(own.parent / "sweep")
+    spreads()
+    trials = [stock, two_replicas.alternating]
+    if "all" in sys.argv:
+        trials += [two_replicas.one_objective, two_replicas.supervised]
+    for train in trials:
+        compare(train)

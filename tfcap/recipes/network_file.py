@@ -1,0 +1,48 @@
+"""Loading networks that were saved, with errors that say which file."""
+
+import zipfile
+import zlib
+
+import keras
+import tensorflow as tf
+
+#: What Keras and the libraries below it raise where a file is damaged.
+_DAMAGE = (
+    *(ArithmeticError, AttributeError, ImportError, LookupError, MemoryError),
+    *(OSError, RecursionError, RuntimeError, SyntaxError, TypeError),
+    *(ValueError, zipfile.BadZipFile, zlib.error, tf.errors.OpError),
+)
+
+
+def load_network(path, compile=True, cure="Make it anew."):
+    """Loads a network that `save()` wrote, never anything that runs.
+
+    The archive's checksums are compared first, so that Keras and HDF5 meet no
+    damage; `safe_mode` stays on, which refuses code in the file.
+
+    Args:
+        path: String or path of a file `*.keras`.
+        compile: Boolean, as of `keras.saving.load_model()`.
+        cure: String, a sentence that says what to do with another file.
+
+    Returns:
+        The network.
+
+    Raises:
+        ValueError: If the file is cut off, damaged or of another kind. Names
+            the file.
+        OSError: If there is no such file.
+    """
+    try:
+        with zipfile.ZipFile(path) as archive:
+            if damaged := archive.testzip():
+                raise ValueError(f"{damaged} in it is damaged.")
+        return keras.saving.load_model(path, compile=compile, safe_mode=True)
+    except FileNotFoundError:
+        raise
+    except _DAMAGE as error:
+        reason = f"{type(error).__name__}: {error!s:.500}"
+        raise ValueError(
+            "`path` must name a network that Keras can load. Received: "
+            f"path={str(path)!r}. {reason} {cure}"
+        ) from error

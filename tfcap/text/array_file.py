@@ -1,0 +1,112 @@
+"""Files of arrays that tell whether they are as they were written.
+
+They are `.npz` files, which NumPy reads, too. The comment of the archive, its
+last 64 bytes, is the SHA-256 of all bytes before it, in hexadecimal.
+"""
+
+import hashlib
+import io
+import struct
+import zipfile
+import zlib
+
+import numpy as np
+
+from tfcap.text.whole_file import whole_file
+
+_SEAL = 64
+_BLOCK = 1 << 20
+_BAD_ARCHIVE = (zipfile.BadZipFile, zlib.error, EOFError, struct.error)
+
+
+def save_arrays(path, arrays, compressed=False):
+    """Writes arrays to a file, whole or not at all.
+
+    Args:
+        path: String or path.
+        arrays: Dict of arrays by name, none of them of objects.
+        compressed: Boolean. Defaults to `False`.
+
+    Raises:
+        OSError: If the disk is full; see `whole_file()`.
+    """
+    write = np.savez_compressed if compressed else np.savez
+    with whole_file(path, "w+b") as file:
+        write(file, **arrays)
+        with zipfile.ZipFile(file, "a") as archive:
+            archive.comment = b"0" * _SEAL
+        size = file.seek(-_SEAL, io.SEEK_END)
+        seal = _digest(file, size)
+        file.seek(size)
+        file.write(seal)
+
+
+def load_arrays(path, names=(), sealed=True):
+    """Reads what `save_arrays()` wrote, if it is as it was.
+
+    Args:
+        path: String or path.
+        names: Iterable of the names of arrays that must be there.
+        sealed: Boolean. If false, an archive of `np.savez()` is read, too, as
+            far as the checksums of its parts tell that they are whole.
+            Defaults to `True`.
+
+    Returns:
+        Dict of arrays by name.
+
+    Raises:
+        ValueError: If the file is something else, cut off or damaged. The
+            message is a clause: the caller knows what the file should be.
+
+    Example:
+
+    >>> import pathlib, tempfile
+    >>> from tfcap.text.array_file import load_arrays, save_arrays
+    >>> path = pathlib.Path(tempfile.mkdtemp(), "rows.npz")
+    >>> save_arrays(path, {"rows": [[1], [0]]})
+    >>> load_arrays(path)["rows"].ravel()
+    array([1, 0])
+    >>> _ = path.write_bytes(path.read_bytes()[:-1])
+    >>> load_arrays(path)
+    Traceback (most recent call last):
+    ValueError: it is cut off, damaged, or of another kind
+    """
+    with open(path, "rb") as file:
+        if not (_is_sealed(file) if sealed else _is_archive(file)):
+            raise ValueError("it is cut off, damaged, or of another kind")
+        file.seek(0)
+        try:
+            with np.load(file, allow_pickle=False) as archive:
+                arrays = dict(archive)
+        except (ValueError, TypeError, EOFError, zipfile.BadZipFile) as error:
+            raise ValueError(f"it holds no arrays: {error}") from error
+    absent = [name for name in names if name not in arrays]
+    if absent:
+        raise ValueError(f"it holds no {', '.join(absent)}")
+    return arrays
+
+
+def _is_sealed(file):
+    size = file.seek(0, io.SEEK_END) - _SEAL
+    return size >= 0 and _digest(file, size) == file.read()
+
+
+def _is_archive(file):
+    """Whether all parts of an archive have their checksums.
+
+    NumPy does not look, where it reads less than a part holds.
+    """
+    try:
+        with zipfile.ZipFile(file) as archive:
+            return archive.testzip() is None
+    except (OSError, RuntimeError, ValueError, *_BAD_ARCHIVE):
+        return False
+
+
+def _digest(file, size):
+    """SHA-256 of the first bytes of a file, which is then behind them."""
+    file.seek(0)
+    digest = hashlib.sha256()
+    for start in range(0, size, _BLOCK):
+        digest.update(file.read(min(_BLOCK, size - start)))
+    return digest.hexdigest().encode()
