@@ -19,7 +19,7 @@ def write(tmp_path):
 
 
 def test_a_text_has_one_image_a_line(write):
-    text = "\ufeff391895\r\n\r\n  COCO_42.jpg \r\n000000000009"
+    text = "\ufeff391895\r\n\r\n  COCO_42.jpg \r\n000000000009\n"
     assert read_image_ids(write(text)) == [391895, "COCO_42.jpg", 9]
 
 

@@ -20,7 +20,7 @@ def write(tmp_path):
     def write(name, *lines):
         path = tmp_path / "lists" / f"{name}.txt"
         path.parent.mkdir(exist_ok=True)
-        path.write_text("\n".join(lines))
+        path.write_text("".join(f"{line}\n" for line in lines))
         return path
 
     return write

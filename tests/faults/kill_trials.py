@@ -62,12 +62,12 @@ def game(folder):
 
 
 def sweep(folder):
-    """Three points: pretraining, joint training, evaluation, their logs."""
+    """Two points: pretraining, joint training, evaluation, their logs."""
     tf.config.run_functions_eagerly(True)
     settings = tiny_study.dataclasses.replace(
-        tiny_study.TINY, speaker_epochs=3, cider_epochs=2, joint_epochs=3
+        tiny_study.TINY, speaker_epochs=2, joint_epochs=2
     )
-    grid = tradeoff_grid(["speaker_mle", "psst_multinomial"], [1e-3, 3e-3])
+    grid = tradeoff_grid(["speaker_mle", "psst_multinomial"], [1e-3])
     data = tiny_study.data()
     assert tradeoff_sweep(folder, data, settings, grid, verbose=0).work() == 0
 
@@ -138,7 +138,7 @@ def weights(path):
 
     def keep(name, node):
         if isinstance(node, h5py.Dataset):
-            arrays[name] = node[:]
+            arrays[name] = np.asarray(node[()])
 
     with zipfile.ZipFile(path) as archive:
         with archive.open("model.weights.h5") as inner:

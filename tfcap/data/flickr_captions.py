@@ -6,6 +6,7 @@ from tfcap.data.caption_split import CaptionSplit
 from tfcap.data.entry_problems import EntryProblems
 from tfcap.data.split_lists import take_splits
 from tfcap.data.text_file import read_lines
+from tfcap.data.text_file import warn_if_cut
 from tfcap.text.json_file import malformed
 
 #: The lists in the archive of Flickr8k's texts.
@@ -75,7 +76,9 @@ def load_flickr_captions(path, split=None, split_files=None):
 def _read_captions(path):
     problems = EntryProblems(path)
     captions, numbers = {}, {}
-    for i, line in enumerate(read_lines(path), start=1):
+    lines = read_lines(path)
+    warn_if_cut(path, lines)
+    for i, line in enumerate(lines, start=1):
         name, number, caption = _parse(line)
         if not line.strip() or name == _PHANTOM:
             continue

@@ -14,8 +14,7 @@ def read_lines(path):
 
     Returns:
         List of strings without their ends of line, blank ones included, so
-        that the place in the list is the number of the line. A file that does
-        not end with an end of line may be cut off: a warning says so.
+        that the place in the list is the number of the line.
 
     Raises:
         ValueError: If the file is cut off or is not UTF-8.
@@ -33,11 +32,20 @@ def read_lines(path):
             "Download or copy the file again; if it is compressed in another "
             "way than gzip, unpack it first.",
         ) from error
-    if text and not text.endswith("\n"):
-        warnings.warn(
-            f"{path} ends within line {text.count(chr(10)) + 1}. If that is "
-            "not whole, download or copy the file again.",
-            stacklevel=2,
-        )
     # A caption may hold other separators, which are no ends of line here.
     return [line.removesuffix("\r") for line in text.split("\n")]
+
+
+def warn_if_cut(path, lines):
+    """Warns where a file ends within a line, as one that is cut off does.
+
+    Args:
+        path: String or path, for the message.
+        lines: List of strings, what `read_lines()` gave.
+    """
+    if lines[-1].strip():
+        warnings.warn(
+            f"{path} ends within line {len(lines)}. If that is not whole, "
+            "download or copy the file again.",
+            stacklevel=2,
+        )

@@ -4,6 +4,7 @@ import contextlib
 import errno
 import os
 import pathlib
+import uuid
 
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
@@ -37,7 +38,8 @@ def whole_file(path, mode="wb"):
     'a dog'
     """
     path = pathlib.Path(path)
-    partial = path.with_name(f".{path.name}.{os.getpid()}")
+    # Machines that share a disk may have processes of one number.
+    partial = path.with_name(f".{path.name}.{uuid.uuid4().hex}")
     encoding = None if "b" in mode else "utf-8"
     try:
         with told_if_full(path), open(partial, mode, encoding=encoding) as file:
