@@ -219,12 +219,12 @@ def test_images_may_be_listed_and_captions_be_those_of_flickr(
     lines, listed = [], []
     for image in content["images"]:
         if image["split"] == "test":
-            listed.append(image["filename"])
+            listed.append(f"{image['filename']}\n")
         for i, sentence in enumerate(image["sentences"]):
             lines.append(f"{image['filename']}#{i}\t{sentence['raw']}\n")
     token, names = tmp_path / "tiny.token.txt", tmp_path / "test.txt"
     token.write_text("".join(lines))
-    names.write_text("\n".join(listed))
+    names.write_text("".join(listed))
     out = tmp_path / "out.json"
     assert run("--images", names, "--json", out, captions=token) == 0
     check_same(out, directly(world))
