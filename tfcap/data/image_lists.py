@@ -3,7 +3,6 @@
 from tfcap.data.coco_captions import is_image_id
 from tfcap.data.entry_problems import EntryProblems
 from tfcap.data.text_file import read_lines
-from tfcap.data.text_file import warn_if_cut
 from tfcap.text.json_file import malformed
 from tfcap.text.json_file import read_json
 
@@ -51,7 +50,6 @@ def read_image_ids(path):
             raise malformed(path, "", "the content is no list", _LAYOUT)
         entries = [(f"entry {i}", entry) for i, entry in enumerate(entries)]
     else:
-        warn_if_cut(path, lines)
         entries = [
             (f"line {i}", int(line) if line.isdecimal() else line)
             for i, line in enumerate(map(str.strip, lines), start=1)
