@@ -177,6 +177,10 @@ class CaptionSpeaker(keras.Model):
         hidden, state = self.advance(inputs, state, training=training)
         return self.weigh(hidden, training), state
 
+    def decoding(self, rows, steps):
+        """See `tfcap.decoding.decoding()`."""
+        return self.head.decoding(rows, steps)
+
     def log_probs(self, state, tokens, training=False):
         """Scores given words in one pass: `(B, S, T)` to `(B, S, T)`."""
         check_shape(tokens, "B S T", "tokens")

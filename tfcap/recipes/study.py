@@ -7,6 +7,7 @@ import time
 
 import keras
 
+from tfcap.training import DataWait
 from tfcap.training import fit
 from tfcap.training.claims import Claims
 
@@ -84,7 +85,7 @@ class Study:
             batches,
             epochs,
             checkpoints,
-            callbacks=[*callbacks, board],
+            callbacks=[*callbacks, DataWait(), board],
             verbose=self.verbose,
         )
         for role, network in networks.items():

@@ -7,6 +7,8 @@ import zipfile
 import keras
 import numpy as np
 
+from tfcap.training.data_wait import DataWait
+
 _UNREADABLE = (OSError, EOFError, ValueError, KeyError, zipfile.BadZipFile)
 
 
@@ -151,7 +153,8 @@ def fit(model, batches, epochs, directory, callbacks=(), verbose="auto"):
             `tfcap.data.DialogBatches`.
         epochs: Integer, epochs in all, those on disk included.
         directory: String or path of the run's folder.
-        callbacks: Iterable of `keras.callbacks.Callback`.
+        callbacks: List of `keras.callbacks.Callback`; a `DataWait` among them
+            watches the data.
         verbose: As in `keras.Model.fit()`.
 
     Returns:
@@ -163,8 +166,12 @@ def fit(model, batches, epochs, directory, callbacks=(), verbose="auto"):
     if start >= epochs:
         return None
     steps = batches.steps_per_epoch
+    dataset = batches.dataset(epochs, start_step=start * steps)
+    for callback in callbacks:
+        if isinstance(callback, DataWait):
+            dataset = callback.watch(dataset)
     return model.fit(
-        batches.dataset(epochs, start_step=start * steps),
+        dataset,
         initial_epoch=start,
         epochs=epochs,
         steps_per_epoch=steps,
