@@ -73,7 +73,7 @@ def of_torch(channel):
         logits.grad = table.grad = None
         value = (channel(logits)(table) * slope).sum()
         value.backward()
-        return float(value)
+        return float(value.detach())
 
     return call
 

@@ -76,7 +76,7 @@ def stepper_of(*networks, bf16=False):
                 value = loss()
             value.backward()
             optimizer.step()
-            return float(value)
+            return float(value.detach())
 
         return step
 

@@ -17,8 +17,8 @@ STEPS = RNG.normal(size=(4, 2, 3)).astype("float32")
 
 def gradients(make, kernel, bias, steps):
     """Of a recurrence through the product, as a decode is one."""
-    kernel, bias = tf.constant(kernel), tf.constant(bias)
-    steps = [tf.constant(step) for step in steps]
+    kernel, bias = map(tf.convert_to_tensor, (kernel, bias))
+    steps = tf.unstack(steps)
     with tf.GradientTape() as tape:
         tape.watch([kernel, bias, steps])
         product, carried = make(kernel, bias), 0.0

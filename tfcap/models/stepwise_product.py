@@ -1,7 +1,5 @@
 """A product taken step by step, the gradient of which is taken once."""
 
-import tensorflow as tf
-
 
 class StepwiseProduct:
     """`rows @ kernel + bias` at every step of a decode.
@@ -20,24 +18,29 @@ class StepwiseProduct:
 
     Args:
         kernel: Float tensor of shape `(D, V)`.
-        bias: Float32 tensor of shape `(V,)`.
+        bias: Float tensor of shape `(V,)`; the result has its dtype.
         rows: Integer or scalar tensor, rows of a step.
         steps: Integer, how often it is called at most.
     """
 
     def __init__(self, kernel, bias, rows, steps):
+        import tensorflow as tf
+
         self.kernel = tf.stop_gradient(kernel)
         self.read = []
         self.biases = iter(self._biases(kernel, bias, rows, steps))
 
     def __call__(self, rows):
-        """The next step: `(n, D)` to float32 `(n, V)`."""
+        """The next step: `(n, D)` to `(n, V)`."""
+        import tensorflow as tf
+
+        bias = next(self.biases)
         self.read.append(rows)
-        product = tf.matmul(rows, self.kernel)
-        return tf.cast(product, tf.float32) + next(self.biases)
+        return tf.cast(tf.matmul(rows, self.kernel), bias.dtype) + bias
 
     def _biases(self, kernel, bias, rows, steps):
         """The bias of every step, of shape `(rows, V)`."""
+        import tensorflow as tf
 
         @tf.custom_gradient
         def copies(kernel, bias):

@@ -1,16 +1,14 @@
 """The layer that weighs the words."""
 
-import contextlib
-import threading
-
 import keras
 import numpy as np
 from keras import ops
 
+from tfcap.models.stepwise import Stepwise
 from tfcap.ops import token_log_probs
 
 
-class VocabularyHead(keras.layers.Layer):
+class VocabularyHead(Stepwise, keras.layers.Layer):
     """Logits of the next word, in float32.
 
     ```
@@ -38,8 +36,6 @@ class VocabularyHead(keras.layers.Layer):
         self.supports_masking = True
         self.floor = np.zeros(vocabulary_size, "float32")
         self.floor[list(unsaid)] = -1e9
-        # Replicas decode side by side, each in a thread of its own.
-        self._decode = threading.local()
 
     def build(self, input_shape):
         self.units = input_shape[-1]
@@ -61,38 +57,17 @@ class VocabularyHead(keras.layers.Layer):
         # gradient.
         rows = ops.reshape(hidden, (-1, self.units))
         rows = ops.cast(rows, self.compute_dtype) * self.scale
-        step = getattr(self._decode, "step", None) or self._weigh
+        logits = (self.stepwise or self._weigh)(rows)
         shape = (-1, *ops.shape(hidden)[1:-1], self.vocabulary_size)
-        return ops.reshape(step(rows), shape)
+        return ops.reshape(logits, shape)
 
-    @contextlib.contextmanager
-    def decoding(self, rows, steps):
-        """Context of a decode, in which the head is called step by step.
-
-        On TensorFlow the kernel is read once, and its gradient is one product
-        over all steps: see `StepwiseProduct`.
-
-        Args:
-            rows: Integer or scalar tensor, rows of every call.
-            steps: Integer, calls at most.
-        """
-        if keras.backend.backend() == "tensorflow":
-            from tfcap.models.stepwise_product import StepwiseProduct
-
-            kernel = ops.cast(self.kernel, self.compute_dtype)
-            bias = self._whole_bias()
-            self._decode.step = StepwiseProduct(kernel, bias, rows, steps)
-        try:
-            yield self
-        finally:
-            self._decode.step = None
+    def factors(self):
+        bias = ops.cast(self.bias, "float32") * self.scale + self.floor
+        return ops.cast(self.kernel, self.compute_dtype), bias
 
     def _weigh(self, rows):
-        logits = ops.cast(ops.matmul(rows, self.kernel), "float32")
-        return logits + self._whole_bias()
-
-    def _whole_bias(self):
-        return ops.cast(self.bias, "float32") * self.scale + self.floor
+        kernel, bias = self.factors()
+        return ops.cast(ops.matmul(rows, kernel), "float32") + bias
 
     def compute_output_shape(self, input_shape):
         return (*input_shape[:-1], self.vocabulary_size)
