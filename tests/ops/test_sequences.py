@@ -102,3 +102,21 @@ def test_a_graph_takes_any_number_of_rows():
         assert graph(rows).shape == (count, 4)
         np.testing.assert_allclose(graph(rows), expected, rtol=1e-6)
     assert len(traces) == 1
+
+
+def test_the_gradient_of_log_probs_is_that_of_a_softmax():
+    logits = tf.constant(RNG.normal(size=(4, 3, 7)), tf.float32)
+    tokens = RNG.integers(0, 7, size=(4, 3))
+    slope = RNG.normal(size=(4, 3)).astype("float32")
+
+    def plain(logits, tokens):
+        return tf.gather(tf.nn.log_softmax(logits), tokens, batch_dims=2)
+
+    found = []
+    for function in (token_log_probs, plain, tf.function(token_log_probs)):
+        with tf.GradientTape() as tape:
+            tape.watch(logits)
+            value = tf.reduce_sum(function(logits, tokens) * slope)
+        found.append(tape.gradient(value, logits))
+    np.testing.assert_allclose(found[0], found[1], rtol=1e-5, atol=1e-7)
+    np.testing.assert_allclose(found[2], found[1], rtol=1e-5, atol=1e-7)

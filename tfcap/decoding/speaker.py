@@ -1,5 +1,6 @@
 """What a decoder asks of a speaker."""
 
+import contextlib
 from typing import Any
 from typing import Protocol
 from typing import runtime_checkable
@@ -89,6 +90,31 @@ def state_vector(speaker, state):
     return ops.concatenate(vectors, axis=-1)
 
 
+def decoding(speaker, rows, steps):
+    """Context of a decode, in which a speaker is called step by step.
+
+    A speaker that can share anything between the steps, such as the gradient
+    of its vocabulary head, has a method `decoding(rows, steps)` that returns
+    such a context.
+
+    Args:
+        speaker: `Speaker`.
+        rows: Integer or scalar tensor, rows of every call of `step()`.
+        steps: Integer, calls of it at most.
+
+    Returns:
+        Context manager.
+
+    Example:
+
+    >>> with tfcap.decoding.decoding(None, rows=64, steps=16):
+    ...     pass
+    """
+    if not hasattr(speaker, "decoding"):
+        return contextlib.nullcontext()
+    return speaker.decoding(rows, steps)
+
+
 def stepwise_log_probs(speaker, state, tokens, training=False):
     """Scores given words with `step()` alone.
 
@@ -108,9 +134,10 @@ def stepwise_log_probs(speaker, state, tokens, training=False):
     rows = ops.reshape(tokens, (-1, length))
     words = ops.full_like(rows[:, 0], speaker.bos)
     scores = []
-    for t in range(length):
-        logits, state = speaker.step(words, state, training=training)
-        words = rows[:, t]
-        scores.append(token_log_probs(logits, words))
+    with decoding(speaker, ops.shape(rows)[0], length):
+        for t in range(length):
+            logits, state = speaker.step(words, state, training=training)
+            words = rows[:, t]
+            scores.append(token_log_probs(logits, words))
     scores = ops.stack(scores, axis=1) * sequence_mask(rows, speaker.eos)
     return ops.reshape(scores, (-1, samples, length))

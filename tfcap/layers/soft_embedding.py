@@ -3,6 +3,8 @@
 import keras
 from keras import ops
 
+from tfcap.ops import embed_words
+
 
 @keras.saving.register_keras_serializable(package="tfcap")
 class SoftEmbedding(keras.layers.Layer):
@@ -17,7 +19,8 @@ class SoftEmbedding(keras.layers.Layer):
     output = distributions @ table     # float input
     ```
 
-    On one-hot vectors the two agree to the bit.
+    On one-hot vectors the two agree to the bit. Those of a word channel are
+    known for what they are, and looked up: see `tfcap.ops.embed_words()`.
 
     Args:
         vocabulary_size: Integer `V`.
@@ -76,7 +79,7 @@ class SoftEmbedding(keras.layers.Layer):
             rows = ops.take(self.embeddings, inputs, axis=0)
             return ops.cast(rows, self.compute_dtype)
         self._check(inputs.shape)
-        return ops.matmul(inputs, self.embeddings)
+        return embed_words(inputs, ops.convert_to_tensor(self.embeddings))
 
     def compute_mask(self, inputs, mask=None):
         if _holds_ids(inputs):

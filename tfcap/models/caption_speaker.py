@@ -8,6 +8,7 @@ from tfcap.models.inputs import entry
 from tfcap.models.inputs import image_features
 from tfcap.models.inputs import word_ids
 from tfcap.models.packed_scores import packed_scores
+from tfcap.models.stepwise import decoding
 from tfcap.models.vocabulary_head import VocabularyHead
 from tfcap.ops import check_shape
 from tfcap.ops import repeat_samples
@@ -176,6 +177,10 @@ class CaptionSpeaker(keras.Model):
         inputs = self.word_inputs(self.embed(words, training))
         hidden, state = self.advance(inputs, state, training=training)
         return self.weigh(hidden, training), state
+
+    def decoding(self, rows, steps):
+        """See `tfcap.decoding.decoding()`."""
+        return decoding(self, rows, steps)
 
     def log_probs(self, state, tokens, training=False):
         """Scores given words in one pass: `(B, S, T)` to `(B, S, T)`."""

@@ -4,9 +4,14 @@ import keras
 from keras import ops
 
 from tfcap.layers import SoftEmbedding
+from tfcap.models.caption_speaker import word_rows
 from tfcap.models.inputs import dialog_shapes
 from tfcap.models.inputs import image_features
 from tfcap.models.inputs import word_ids
+from tfcap.models.lstm_step import lstm_step
+from tfcap.models.packed_scores import packed_scores
+from tfcap.models.stepwise import decoding
+from tfcap.models.vocabulary_head import VocabularyHead
 from tfcap.ops import check_shape
 from tfcap.ops import repeat_samples
 from tfcap.ops import sequence_mask
@@ -112,10 +117,10 @@ class DialogGenerator(keras.Model):
             name="embedding",
         )
         self.cell = keras.layers.LSTMCell(encoder.units, name="decoder")
-        # One word at a time has no padding; Keras would warn of its mask.
-        self.cell.supports_masking = True
         self.dropout = keras.layers.Dropout(dropout)
-        self.head = keras.layers.Dense(vocabulary_size, name="head")
+        self.head = VocabularyHead(
+            vocabulary_size, unsaid=(0, bos), scale=logit_scale, name="head"
+        )
 
     def build(self, input_shape):
         units = self.embedding_units
@@ -151,42 +156,67 @@ class DialogGenerator(keras.Model):
         def rows(tensor):
             return ops.reshape(tensor, (-1, tensor.shape[-1]))
 
-        _, state = self.cell(rows(encoded), [rows(part) for part in state])
-        return state
+        state = [rows(part) for part in state]
+        return self.advance(self.word_inputs(rows(encoded)), state)[1]
 
     def step(self, words, state, training=False):
         """Reads one word, and weighs the next: logits `(B, V)`."""
-        output, state = self.cell(self.embedding(words), state)
-        return self._logits(output, training), state
+        inputs = self.word_inputs(self.embed(words))
+        output, state = self.advance(inputs, state)
+        return self.weigh(output, training), state
+
+    def decoding(self, rows, steps):
+        """See `tfcap.decoding.decoding()`."""
+        return decoding(self, rows, steps)
 
     def log_probs(self, state, tokens, training=False):
         """Scores given words in one pass: `(B, S, T)` to `(B, S, T)`."""
         check_shape(tokens, "B S T", "tokens")
         _, samples, length = tokens.shape
-        rows = ops.reshape(tokens, (-1, length))
-        logits = self._teacher_forced(
-            repeat_samples(state, samples), rows, training
-        )
-        scores = token_log_probs(logits, rows) * sequence_mask(rows, self.eos)
+        rows, state = word_rows(tokens), repeat_samples(state, samples)
+        mask = sequence_mask(rows, self.eos)
+        if keras.backend.backend() == "tensorflow":
+            scores = packed_scores(self, state, rows, mask, training)
+        else:
+            logits = self._teacher_forced(state, rows, training)
+            scores = token_log_probs(logits, rows) * mask
         return ops.reshape(scores, (-1, samples, length))
+
+    def embed(self, words, training=False):
+        """Embeds ids `(...)`, or distributions `(..., V)`."""
+        return self.embedding(words)
+
+    def word_inputs(self, embedded):
+        """What a step reads of words: `(..., embedding_units)` to `(..., G)`.
+
+        Of all words of a batch at once, where they are given.
+        """
+        kernel, bias = (
+            ops.cast(weight, self.compute_dtype)
+            for weight in (self.cell.kernel, self.cell.bias)
+        )
+        return ops.matmul(embedded, kernel) + bias
+
+    def advance(self, inputs, state, training=False):
+        """Reads one word: what the head reads, and the next state."""
+        hidden, carry = state
+        kernel = ops.cast(self.cell.recurrent_kernel, self.compute_dtype)
+        hidden, carry = lstm_step(inputs + ops.matmul(hidden, kernel), carry)
+        return hidden, [hidden, carry]
+
+    def weigh(self, hidden, training=False):
+        """Weighs words: `(..., units)` to logits `(..., V)`."""
+        return self.head(self.dropout(hidden, training=training))
 
     def _teacher_forced(self, state, rows, training):
         """Logits `(n, T, V)`; the head reads all steps at once."""
         start = ops.full_like(rows[:, :1], self.bos)
         words = ops.concatenate([start, rows[:, :-1]], axis=1)
-        embedded = self.embedding(words)
-        outputs = []
+        inputs, outputs = self.word_inputs(self.embed(words)), []
         for t in range(rows.shape[1]):
-            output, state = self.cell(embedded[:, t], state)
+            output, state = self.advance(inputs[:, t], state)
             outputs.append(output)
-        return self._logits(ops.stack(outputs, axis=1), training)
-
-    def _logits(self, hidden, training):
-        hidden = self.dropout(hidden, training=training)
-        logits = ops.cast(self.head(hidden), "float32") * self.logit_scale
-        ids = ops.arange(self.vocabulary_size)
-        unsaid = ops.logical_or(ids == 0, ids == self.bos)
-        return ops.where(unsaid, -1e9, logits)
+        return self.weigh(ops.stack(outputs, axis=1), training)
 
     def get_config(self):
         serialize = keras.saving.serialize_keras_object

@@ -4,10 +4,11 @@ import keras
 import numpy as np
 from keras import ops
 
+from tfcap.models.stepwise import Stepwise
 from tfcap.ops import token_log_probs
 
 
-class VocabularyHead(keras.layers.Layer):
+class VocabularyHead(Stepwise, keras.layers.Layer):
     """Logits of the next word, in float32.
 
     ```
@@ -32,6 +33,7 @@ class VocabularyHead(keras.layers.Layer):
         super().__init__(**kwargs)
         self.vocabulary_size = vocabulary_size
         self.scale = scale
+        self.supports_masking = True
         self.floor = np.zeros(vocabulary_size, "float32")
         self.floor[list(unsaid)] = -1e9
 
@@ -55,10 +57,17 @@ class VocabularyHead(keras.layers.Layer):
         # gradient.
         rows = ops.reshape(hidden, (-1, self.units))
         rows = ops.cast(rows, self.compute_dtype) * self.scale
-        logits = ops.cast(ops.matmul(rows, self.kernel), "float32")
-        bias = ops.cast(self.bias, "float32") * self.scale
+        logits = (self.stepwise or self._weigh)(rows)
         shape = (-1, *ops.shape(hidden)[1:-1], self.vocabulary_size)
-        return ops.reshape(logits + (bias + self.floor), shape)
+        return ops.reshape(logits, shape)
+
+    def factors(self):
+        bias = ops.cast(self.bias, "float32") * self.scale + self.floor
+        return ops.cast(self.kernel, self.compute_dtype), bias
+
+    def _weigh(self, rows):
+        kernel, bias = self.factors()
+        return ops.cast(ops.matmul(rows, kernel), "float32") + bias
 
     def compute_output_shape(self, input_shape):
         return (*input_shape[:-1], self.vocabulary_size)

@@ -1,0 +1,90 @@
+import contextlib
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from tests import speakers
+from tfcap.decoding import Sample
+from tfcap.layers import GumbelSoftmaxST
+from tfcap.models.stepwise_product import StepwiseProduct
+
+RNG = np.random.default_rng(0)
+KERNEL = RNG.normal(size=(3, 5)).astype("float32")
+BIAS = RNG.normal(size=5).astype("float32")
+STEPS = RNG.normal(size=(4, 2, 3)).astype("float32")
+
+
+def gradients(make, kernel, bias, steps):
+    """Of a recurrence through the product, as a decode is one."""
+    kernel, bias = map(tf.convert_to_tensor, (kernel, bias))
+    steps = tf.unstack(steps)
+    with tf.GradientTape() as tape:
+        tape.watch([kernel, bias, steps])
+        product, carried = make(kernel, bias), 0.0
+        for step in steps:
+            carried = tf.sin(product(step + tf.reduce_mean(carried)))
+        value = tf.reduce_sum(carried)
+    return value, *tape.gradient(value, [kernel, bias, *steps])
+
+
+def plain(kernel, bias):
+    return lambda rows: tf.matmul(rows, kernel) + bias
+
+
+@pytest.mark.parametrize("more", [0, 2])
+def test_one_product_gives_the_sum_of_the_steps_gradients(more):
+    def once(kernel, bias):
+        return StepwiseProduct(kernel, bias, rows=2, steps=len(STEPS) + more)
+
+    for run in (gradients, tf.function(gradients)):
+        found = run(once, KERNEL, BIAS, STEPS)
+        for ours, true in zip(found, gradients(plain, KERNEL, BIAS, STEPS)):
+            np.testing.assert_allclose(ours, true, rtol=1e-4, atol=1e-6)
+
+
+def test_a_tape_may_be_asked_twice():
+    kernel = tf.constant(KERNEL)
+    with tf.GradientTape(persistent=True) as tape:
+        tape.watch(kernel)
+        product = StepwiseProduct(kernel, tf.constant(BIAS), 2, len(STEPS))
+        values = [tf.reduce_sum(product(step) ** 2) for step in STEPS]
+    each = [tape.gradient(value, kernel) for value in values]
+    whole = tape.gradient(values, kernel)
+    np.testing.assert_allclose(sum(each), whole, rtol=1e-5)
+
+
+@pytest.mark.parametrize("feedback", ["index", "relaxed"])
+def test_a_speaker_has_the_gradients_of_its_steps(feedback, monkeypatch):
+    speaker, batch = speakers.speaker("show_tell_start"), speakers.batch()
+
+    def slopes():
+        channel = GumbelSoftmaxST(seed=0)
+        sample = Sample(channel, 2, max_length=4, feedback=feedback)
+        with tf.GradientTape() as tape:
+            said = sample.decode(speaker, speaker.begin(batch), training=True)
+            likely = tf.reduce_sum(said.log_probs)
+            value = likely + tf.reduce_sum(tf.sin(said.words + 0.5))
+        return tape.gradient(value, speaker.trainable_variables)
+
+    ours = slopes()
+    monkeypatch.setattr(
+        type(speaker), "decoding", lambda *sizes: contextlib.nullcontext()
+    )
+    for variable, one, other in zip(
+        speaker.trainable_variables, ours, slopes(), strict=True
+    ):
+        one, other = (tf.convert_to_tensor(x) for x in (one, other))
+        scale = np.abs(other).max() + 1e-6
+        np.testing.assert_allclose(
+            one / scale, other / scale, atol=1e-5, err_msg=variable.path
+        )
+
+
+def test_the_head_weighs_as_before_once_a_decode_is_over():
+    head = speakers.speaker("show_tell_start").head
+    hidden = RNG.normal(size=(2, head.units)).astype("float32")
+    with head.decoding(rows=2, steps=3):
+        inside = head(hidden)
+    np.testing.assert_allclose(inside, head(hidden), rtol=1e-6, atol=1e-6)
+    assert head(RNG.normal(size=(7, head.units))).shape == (7, 13)
