@@ -1,6 +1,7 @@
 """A training step of each kind, beside PyTorch and the machine's limit.
 
 python benchmarks/training_step.py
+python benchmarks/training_step.py --part SCST
 python benchmarks/training_step.py --memory
 python benchmarks/training_step.py --grow growth.png
 
@@ -219,13 +220,12 @@ def makers(sizes):
     return found
 
 
-def contestants(names=None, sizes=None):
-    """Those of the table, or of a few names."""
-    wanted = names or {n for r in ROWS for n in (r.ours, r.peer, r.limit) if n}
+def contestants(names, sizes=None):
+    """Those of a few names: all of them need 20 GB."""
     return {
         name: make and make()
         for name, make in makers(sizes or Sizes()).items()
-        if name in wanted
+        if name in names
     }
 
 
@@ -297,7 +297,7 @@ def main():
     elif options.grow:
         step_costs.draw(step_costs.growth(GROWTH, GROWING), options.grow)
     else:
-        compare(contestants, ROWS)
+        compare(contestants, ROWS, part=lambda row: row.name.split()[0])
 
 
 if __name__ == "__main__":

@@ -32,7 +32,7 @@ def plain(kernel, bias):
     return lambda rows: tf.matmul(rows, kernel) + bias
 
 
-@pytest.mark.parametrize("more", [0, 2])
+@pytest.mark.parametrize("more", [-1, 0, 2])
 def test_one_product_gives_the_sum_of_the_steps_gradients(more):
     def once(kernel, bias):
         return StepwiseProduct(kernel, bias, rows=2, steps=len(STEPS) + more)

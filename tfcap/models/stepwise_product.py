@@ -20,12 +20,14 @@ class StepwiseProduct:
         kernel: Float tensor of shape `(D, V)`.
         bias: Float tensor of shape `(V,)`; the result has its dtype.
         rows: Integer or scalar tensor, rows of a step.
-        steps: Integer, how often it is called at most.
+        steps: Integer, how many calls share the gradient; those beyond have
+            one of their own.
     """
 
     def __init__(self, kernel, bias, rows, steps):
         import tensorflow as tf
 
+        self.factors = kernel, bias
         self.kernel = tf.stop_gradient(kernel)
         self.read = []
         self.biases = iter(self._biases(kernel, bias, rows, steps))
@@ -34,9 +36,12 @@ class StepwiseProduct:
         """The next step: `(n, D)` to `(n, V)`."""
         import tensorflow as tf
 
-        bias = next(self.biases)
-        self.read.append(rows)
-        return tf.cast(tf.matmul(rows, self.kernel), bias.dtype) + bias
+        kernel, bias = self.kernel, next(self.biases, None)
+        if bias is None:
+            kernel, bias = self.factors
+        else:
+            self.read.append(rows)
+        return tf.cast(tf.matmul(rows, kernel), bias.dtype) + bias
 
     def _biases(self, kernel, bias, rows, steps):
         """The bias of every step, of shape `(rows, V)`."""
