@@ -1,4 +1,5 @@
 import contextlib
+import copy
 
 import numpy as np
 import pytest
@@ -7,6 +8,7 @@ import tensorflow as tf
 from tests import speakers
 from tfcap.decoding import Sample
 from tfcap.layers import GumbelSoftmaxST
+from tfcap.models.stepwise_dense import StepwiseDense
 from tfcap.models.stepwise_product import StepwiseProduct
 
 RNG = np.random.default_rng(0)
@@ -32,7 +34,7 @@ def plain(kernel, bias):
     return lambda rows: tf.matmul(rows, kernel) + bias
 
 
-@pytest.mark.parametrize("more", [-1, 0, 2])
+@pytest.mark.parametrize("more", [0, 2])
 def test_one_product_gives_the_sum_of_the_steps_gradients(more):
     def once(kernel, bias):
         return StepwiseProduct(kernel, bias, rows=2, steps=len(STEPS) + more)
@@ -54,9 +56,29 @@ def test_a_tape_may_be_asked_twice():
     np.testing.assert_allclose(sum(each), whole, rtol=1e-5)
 
 
+@pytest.fixture
+def calls(monkeypatch):
+    """What the products of a test were called with."""
+    found, call = [], StepwiseProduct.__call__
+
+    def counted(self, rows):
+        found.append(rows)
+        return call(self, rows)
+
+    monkeypatch.setattr(StepwiseProduct, "__call__", counted)
+    return found
+
+
+#: Layers of a speaker that share their steps.
+SHARING = {"show_tell_start": 3, "att2in": 4, "up_down": 1, "transformer": 1}
+
+
 @pytest.mark.parametrize("feedback", ["index", "relaxed"])
-def test_a_speaker_has_the_gradients_of_its_steps(feedback, monkeypatch):
-    speaker, batch = speakers.speaker("show_tell_start"), speakers.batch()
+@pytest.mark.parametrize("kind", SHARING)
+def test_a_speaker_has_the_gradients_of_its_steps(
+    kind, feedback, monkeypatch, calls
+):
+    speaker, batch = speakers.speaker(kind), speakers.batch()
 
     def slopes():
         channel = GumbelSoftmaxST(seed=0)
@@ -68,17 +90,43 @@ def test_a_speaker_has_the_gradients_of_its_steps(feedback, monkeypatch):
         return tape.gradient(value, speaker.trainable_variables)
 
     ours = slopes()
+    assert len(calls) >= 4 * SHARING[kind]
+    calls.clear()
     monkeypatch.setattr(
         type(speaker), "decoding", lambda *sizes: contextlib.nullcontext()
     )
+    plain = slopes()
+    assert not calls
     for variable, one, other in zip(
-        speaker.trainable_variables, ours, slopes(), strict=True
+        speaker.trainable_variables, ours, plain, strict=True
     ):
         one, other = (tf.convert_to_tensor(x) for x in (one, other))
         scale = np.abs(other).max() + 1e-6
         np.testing.assert_allclose(
             one / scale, other / scale, atol=1e-5, err_msg=variable.path
         )
+
+
+def test_what_is_no_step_is_computed_as_ever(calls):
+    layer = StepwiseDense(5, activation="relu")
+    rows = RNG.normal(size=(2, 3)).astype("float32")
+    rows = tf.constant(rows)
+    true = layer(rows)
+    with layer.decoding(rows=2, steps=1):
+        np.testing.assert_allclose(layer(rows), true, rtol=1e-5, atol=1e-6)
+        assert len(calls) == 1
+        # One step too many, other rows, another rank.
+        np.testing.assert_array_equal(layer(rows), true)
+    with layer.decoding(rows=2, steps=9):
+        np.testing.assert_array_equal(layer(rows[:1]), true[:1])
+        np.testing.assert_array_equal(layer(rows[None]), true[None])
+    assert len(calls) == 1
+
+
+@pytest.mark.parametrize("kind", ["state_gates", "head"])
+def test_layers_can_be_copied(kind):
+    layer = getattr(speakers.speaker("show_tell_start"), kind)
+    assert type(copy.deepcopy(layer)) is type(layer)
 
 
 def test_the_head_weighs_as_before_once_a_decode_is_over():

@@ -1,18 +1,21 @@
 import keras
 import numpy as np
 import pytest
+import tensorflow as tf
 from keras import ops
 
 from tfcap.layers import Categorical
 from tfcap.layers import GumbelSoftmaxST
 from tfcap.layers import PartialSamplingST
+from tfcap.layers import SoftEmbedding
+from tfcap.layers import WordChannel
 from tfcap.ops import embed_words
 from tfcap.ops.word_vectors import Words
+from tfcap.ops.word_vectors import ids_of_words
 from tfcap.ops.word_vectors import mask_words
 from tfcap.ops.word_vectors import remember_words
 from tfcap.ops.word_vectors import remembered_words
 from tfcap.ops.word_vectors import stack_words
-from tfcap.ops.word_vectors import word_ids
 
 RNG = np.random.default_rng(0)
 LOGITS = RNG.normal(size=(4, 3, 11)).astype("float32")
@@ -32,8 +35,6 @@ def gradients(function, *values):
         places = tuple(range(len(values)))
         found = jax.value_and_grad(function, places)(*values)
     else:
-        import tensorflow as tf
-
         values = [tf.constant(value) for value in values]
         with tf.GradientTape() as tape:
             tape.watch(values)
@@ -77,7 +78,9 @@ def test_words_are_looked_up_to_the_bit(kind):
 
 def test_the_vectors_themselves_are_not_read():
     vectors = ops.full((2, 11), np.nan)
-    remember_words(vectors, Words(ops.convert_to_tensor([3, -1], "int32")))
+    ids = ops.convert_to_tensor([3, 1], "int32")
+    there = ops.convert_to_tensor([True, False])
+    remember_words(vectors, Words(ids, there=there))
     found = embed_words(vectors, TABLE)
     np.testing.assert_array_equal(found, [TABLE[3], 0 * TABLE[0]])
 
@@ -111,9 +114,9 @@ def test_steps_are_forgotten_where_one_of_them_is():
 
 def test_ids_are_those_that_are_remembered_or_largest():
     vectors = ops.convert_to_tensor(np.eye(4, dtype="float32"))
-    np.testing.assert_array_equal(word_ids(vectors), np.arange(4))
+    np.testing.assert_array_equal(ids_of_words(vectors), np.arange(4))
     remember_words(vectors, Words(np.array([3, 2, 1, 0])))
-    np.testing.assert_array_equal(word_ids(vectors), [3, 2, 1, 0])
+    np.testing.assert_array_equal(ids_of_words(vectors), [3, 2, 1, 0])
 
 
 def test_nothing_is_kept_of_a_tensor_that_is_gone():
@@ -124,3 +127,40 @@ def test_nothing_is_kept_of_a_tensor_that_is_gone():
     assert remembered_words(words) is not None
     del words
     assert len(word_vectors._KEPT) == before
+
+
+def test_the_table_has_a_gradient_that_optimizers_clip_rightly():
+    layer = SoftEmbedding(11, 5)
+    layer.build((None, 11))
+    before = layer.embeddings.numpy()
+    words = Categorical(seed=0)(np.eye(11, dtype="float32")[[3, 3, 3]] * 99)
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_sum(layer(words))
+    slopes = tape.gradient(loss, layer.trainable_variables)
+    optimizer = keras.optimizers.SGD(1.0, clipvalue=0.5)
+    optimizer.apply(slopes, layer.trainable_variables)
+    moved = before - layer.embeddings.numpy()
+    np.testing.assert_allclose(moved[3], 0.5, rtol=1e-5)
+    assert (np.delete(moved, 3, axis=0) == 0).all()
+
+
+class Composed(WordChannel):
+    """A channel that a user makes of another."""
+
+    def __init__(self):
+        super().__init__()
+        self.inner = PartialSamplingST(0.7, seed=0)
+
+    def emit(self, logits, noise=None):
+        return self.inner(logits, training=True)
+
+
+def test_a_relaxed_vector_stands_for_the_word_drawn_with_it():
+    channel = Composed()
+    logits = np.zeros((200, 11), "float32")
+    vectors, ids = channel.draw(logits)
+    relaxed = np.max(vectors, axis=-1) < 1
+    assert 100 < relaxed.sum() < 180
+    assert set(np.asarray(ids)) == set(range(11))
+    hard = np.argmax(np.asarray(vectors)[~relaxed], axis=-1)
+    np.testing.assert_array_equal(np.asarray(ids)[~relaxed], hard)

@@ -6,6 +6,7 @@ import pytest
 import tensorflow as tf
 
 from tfcap.training import DataWait
+from tfcap.training import fit
 
 
 def slow(dataset, seconds):
@@ -66,7 +67,7 @@ def test_every_batch_of_an_execution_is_waited_for():
 
 def test_batches_are_left_as_they_are():
     wait = DataWait()
-    for structure in ({"a": [1, 2]}, ([1], {"b": [2]}), [3]):
+    for structure in ({"a": [1, 2]}, ([1], {"b": [2]}), [3], ([4],)):
         dataset = tf.data.Dataset.from_tensor_slices(structure)
         seen = wait.watch(dataset)
         assert seen.element_spec == dataset.element_spec
@@ -79,3 +80,34 @@ def test_data_that_nobody_watches_is_refused():
     model.compile("sgd", "mse")
     with pytest.raises(ValueError, match="watch"):
         model.fit(batches(), shuffle=False, callbacks=[DataWait()])
+    wait = DataWait()
+    model.fit(wait.watch(batches()), shuffle=False, callbacks=[wait])
+    with pytest.raises(ValueError, match="watch"):
+        model.fit(batches(), shuffle=False, callbacks=[wait])
+
+
+def test_an_epoch_of_one_step_has_a_share_as_well():
+    model = keras.Sequential([keras.layers.Dense(1)])
+    model.compile("sgd", "mse")
+    wait = DataWait()
+    dataset = wait.watch(batches(3))
+    history = model.fit(
+        dataset, epochs=3, steps_per_epoch=1, shuffle=False, callbacks=[wait]
+    )
+    assert len(history.history["data_wait"]) == 3
+
+
+def test_fit_watches_its_own_data(tmp_path):
+    class Batches:
+        steps_per_epoch = batch_size = 2
+
+        def dataset(self, epochs, start_step):
+            return batches(2 * epochs - start_step)
+
+    model = keras.Sequential([keras.layers.Dense(1)])
+    model.compile("sgd", "mse")
+    model.build((2, 3))
+    model.optimizer.build(model.trainable_variables)
+    # What is run through once is a list all the same.
+    history = fit(model, Batches(), 2, tmp_path, iter([DataWait()]), verbose=0)
+    assert len(history.history["data_wait"]) == 2

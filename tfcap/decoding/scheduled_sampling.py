@@ -5,7 +5,7 @@ from keras import ops
 
 from tfcap.decoding.decoder import Decoder
 from tfcap.decoding.ground_truth import GroundTruth
-from tfcap.decoding.speaker import decoding
+from tfcap.decoding.speaker import step_by_step
 from tfcap.layers import WordChannel
 from tfcap.layers.inverse_cdf import sample_words
 from tfcap.ops import repeat_samples
@@ -69,7 +69,7 @@ class ScheduledSampling(Decoder):
         rows = ops.cast(ops.reshape(references, (-1, length)), "int32")
         words = ops.full_like(rows[:, 0], speaker.bos)
         scores = []
-        with decoding(speaker, ops.shape(rows)[0], length):
+        with step_by_step(speaker, ops.shape(rows)[0], length):
             for t in range(length):
                 logits, state = speaker.step(words, state, training=training)
                 scores.append(token_log_probs(logits, rows[:, t]))

@@ -19,7 +19,8 @@ class Speaker(Protocol):
 
     Any object with these attributes is a speaker; nothing is inherited. B
     counts what is spoken about: images, or the questions of all dialogs of a
-    batch.
+    batch. It may also have `decoding(rows, steps)`, which `step_by_step()`
+    calls, and `state_vector(state)`.
 
     Attributes:
         vocabulary_size: Integer `V`.
@@ -90,12 +91,13 @@ def state_vector(speaker, state):
     return ops.concatenate(vectors, axis=-1)
 
 
-def decoding(speaker, rows, steps):
+def step_by_step(speaker, rows, steps):
     """Context of a decode, in which a speaker is called step by step.
 
     A speaker that can share anything between the steps, such as the gradient
     of its vocabulary head, has a method `decoding(rows, steps)` that returns
-    such a context.
+    such a context. What is shared is read when the context is entered: a
+    gradient tape must be open by then.
 
     Args:
         speaker: `Speaker`.
@@ -107,7 +109,7 @@ def decoding(speaker, rows, steps):
 
     Example:
 
-    >>> with tfcap.decoding.decoding(None, rows=64, steps=16):
+    >>> with tfcap.decoding.step_by_step(None, rows=64, steps=16):
     ...     pass
     """
     if not hasattr(speaker, "decoding"):
@@ -134,7 +136,7 @@ def stepwise_log_probs(speaker, state, tokens, training=False):
     rows = ops.reshape(tokens, (-1, length))
     words = ops.full_like(rows[:, 0], speaker.bos)
     scores = []
-    with decoding(speaker, ops.shape(rows)[0], length):
+    with step_by_step(speaker, ops.shape(rows)[0], length):
         for t in range(length):
             logits, state = speaker.step(words, state, training=training)
             words = rows[:, t]

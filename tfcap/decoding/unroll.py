@@ -5,8 +5,8 @@ from keras import ops
 
 from tfcap.decoding.restrictions import NONE
 from tfcap.decoding.rollout import Rollout
-from tfcap.decoding.speaker import decoding
 from tfcap.decoding.speaker import state_vector
+from tfcap.decoding.speaker import step_by_step
 from tfcap.ops import repeat_samples
 from tfcap.ops import token_log_probs
 from tfcap.ops.word_vectors import mask_words
@@ -50,7 +50,7 @@ def unroll(
     words = ops.full((rows,), speaker.bos, dtype="int32")
     alive = ops.ones((rows,))
     columns, states = [], []
-    with decoding(speaker, rows, max_length):
+    with step_by_step(speaker, rows, max_length):
         for _ in range(max_length):
             logits, state = speaker.step(words, state, training=training)
             if keep_states:

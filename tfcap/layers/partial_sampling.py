@@ -7,9 +7,8 @@ from keras import ops
 from tfcap.layers.word_channel import WordChannel
 from tfcap.ops import straight_through
 from tfcap.ops.word_vectors import Words
-from tfcap.ops.word_vectors import cast_words
+from tfcap.ops.word_vectors import ids_of_words
 from tfcap.ops.word_vectors import remember_words
-from tfcap.ops.word_vectors import word_ids
 
 GRANULARITIES = ("step_sample", "step", "sample", "batch")
 
@@ -98,11 +97,6 @@ class PartialSampling(WordChannel):
     def emit(self, logits, noise=None):
         return self.mix(*self.candidates(logits, noise))
 
-    def draw(self, logits):
-        hard, soft, coins = self.candidates(ops.cast(logits, "float32"))
-        words = cast_words(self.mix(hard, soft, coins), self.compute_dtype)
-        return words, word_ids(hard)
-
     def mix(self, hard, soft, coins=None):
         """Chooses between the word and the relaxed vector.
 
@@ -116,12 +110,12 @@ class PartialSampling(WordChannel):
         Returns:
             Float32 tensor of shape `(..., V)`.
         """
-        words = Words(word_ids(hard))
+        words = Words(ids_of_words(hard))
         if not self.discrete:
             if coins is None:
                 coins = self.coins(ops.shape(soft)[:-1])
             relaxed = ops.broadcast_to(coins < self.rho, ops.shape(words.ids))
-            words = Words(ops.where(relaxed, -1, words.ids), relaxed, soft)
+            words = Words(words.ids, relaxed, soft)
             hard = ops.where(relaxed[..., None], soft, hard)
         vectors = straight_through(ops.stop_gradient(hard), soft)
         return remember_words(vectors, words)

@@ -5,8 +5,8 @@ import keras
 from tfcap.layers.word_channel import WordChannel
 from tfcap.ops import straight_through
 from tfcap.ops.word_vectors import Words
+from tfcap.ops.word_vectors import ids_of_words
 from tfcap.ops.word_vectors import remember_words
-from tfcap.ops.word_vectors import word_ids
 
 
 @keras.saving.register_keras_serializable(package="tfcap")
@@ -85,7 +85,7 @@ class ProbabilityChannel(WordChannel):
             return tf.stop_gradient(sample)
         hard = self.one_hot(tf.argmax(sample, axis=-1), logits)
         vectors = straight_through(hard, sample)
-        return remember_words(vectors, Words(word_ids(hard)))
+        return remember_words(vectors, Words(ids_of_words(hard)))
 
     def get_config(self):
         return {

@@ -9,8 +9,8 @@ from tfcap.layers.inverse_cdf import sample_words
 from tfcap.ops import SeedGenerator
 from tfcap.ops.word_vectors import Words
 from tfcap.ops.word_vectors import cast_words
+from tfcap.ops.word_vectors import ids_of_words
 from tfcap.ops.word_vectors import remember_words
-from tfcap.ops.word_vectors import word_ids
 
 
 class WordChannel(keras.layers.Layer):
@@ -113,7 +113,7 @@ class WordChannel(keras.layers.Layer):
             integer tensor of shape `(...)`.
         """
         words = self(logits, training=True)
-        return words, word_ids(words)
+        return words, ids_of_words(words)
 
     def sample(self, probabilities, noise=None):
         """Draws one word from each distribution, without gradient.

@@ -3,23 +3,15 @@
 import keras
 from keras import ops
 
-from tfcap.layers import SoftEmbedding
-from tfcap.models.caption_speaker import word_rows
 from tfcap.models.inputs import dialog_shapes
 from tfcap.models.inputs import image_features
 from tfcap.models.inputs import word_ids
 from tfcap.models.lstm_step import lstm_step
-from tfcap.models.packed_scores import packed_scores
-from tfcap.models.stepwise import decoding
-from tfcap.models.vocabulary_head import VocabularyHead
-from tfcap.ops import check_shape
-from tfcap.ops import repeat_samples
-from tfcap.ops import sequence_mask
-from tfcap.ops import token_log_probs
+from tfcap.models.word_by_word import WordByWord
 
 
 @keras.saving.register_keras_serializable(package="tfcap")
-class DialogGenerator(keras.Model):
+class DialogGenerator(WordByWord):
     """Answers every question of a dialog about an image, word by word.
 
     An encoder reads the question, the history and the image into `e`; an LSTM
@@ -86,7 +78,17 @@ class DialogGenerator(keras.Model):
         eos=2,
         **kwargs,
     ):
-        super().__init__(**kwargs)
+        super().__init__(
+            vocabulary_size,
+            embedding_units,
+            dropout=dropout,
+            embeddings_initializer=embeddings_initializer,
+            mask_zero=True,
+            logit_scale=logit_scale,
+            bos=bos,
+            eos=eos,
+            **kwargs,
+        )
         if not encoder.return_state:
             raise ValueError(
                 "`encoder` must be made with `return_state=True`: the answer "
@@ -100,27 +102,8 @@ class DialogGenerator(keras.Model):
                 f"in. Received: encoder.output_units={encoded} and "
                 f"embedding_units={embedding_units}. Make them equal."
             )
-        self.vocabulary_size = vocabulary_size
         self.encoder = encoder
-        self.embedding_units = embedding_units
-        self.dropout_rate = dropout
-        self.logit_scale = logit_scale
-        self.embeddings_initializer = keras.initializers.get(
-            embeddings_initializer
-        )
-        self.bos = bos
-        self.eos = eos
-        self.embedding = SoftEmbedding(
-            vocabulary_size,
-            embedding_units,
-            embeddings_initializer=self.embeddings_initializer,
-            name="embedding",
-        )
         self.cell = keras.layers.LSTMCell(encoder.units, name="decoder")
-        self.dropout = keras.layers.Dropout(dropout)
-        self.head = VocabularyHead(
-            vocabulary_size, unsaid=(0, bos), scale=logit_scale, name="head"
-        )
 
     def build(self, input_shape):
         units = self.embedding_units
@@ -135,7 +118,8 @@ class DialogGenerator(keras.Model):
     def call(self, inputs, training=False):
         state = self.begin(inputs, training=training)
         tokens = self.references(inputs)[:, 0]
-        logits = self._teacher_forced(state, tokens, training)
+        hidden = self.teacher_forced(state, tokens, training)
+        logits = self.weigh(hidden, training)
         rounds, length = inputs["answer"].shape[1:]
         return ops.reshape(logits, (-1, rounds, length, self.vocabulary_size))
 
@@ -159,38 +143,7 @@ class DialogGenerator(keras.Model):
         state = [rows(part) for part in state]
         return self.advance(self.word_inputs(rows(encoded)), state)[1]
 
-    def step(self, words, state, training=False):
-        """Reads one word, and weighs the next: logits `(B, V)`."""
-        inputs = self.word_inputs(self.embed(words))
-        output, state = self.advance(inputs, state)
-        return self.weigh(output, training), state
-
-    def decoding(self, rows, steps):
-        """See `tfcap.decoding.decoding()`."""
-        return decoding(self, rows, steps)
-
-    def log_probs(self, state, tokens, training=False):
-        """Scores given words in one pass: `(B, S, T)` to `(B, S, T)`."""
-        check_shape(tokens, "B S T", "tokens")
-        _, samples, length = tokens.shape
-        rows, state = word_rows(tokens), repeat_samples(state, samples)
-        mask = sequence_mask(rows, self.eos)
-        if keras.backend.backend() == "tensorflow":
-            scores = packed_scores(self, state, rows, mask, training)
-        else:
-            logits = self._teacher_forced(state, rows, training)
-            scores = token_log_probs(logits, rows) * mask
-        return ops.reshape(scores, (-1, samples, length))
-
-    def embed(self, words, training=False):
-        """Embeds ids `(...)`, or distributions `(..., V)`."""
-        return self.embedding(words)
-
     def word_inputs(self, embedded):
-        """What a step reads of words: `(..., embedding_units)` to `(..., G)`.
-
-        Of all words of a batch at once, where they are given.
-        """
         kernel, bias = (
             ops.cast(weight, self.compute_dtype)
             for weight in (self.cell.kernel, self.cell.bias)
@@ -204,33 +157,9 @@ class DialogGenerator(keras.Model):
         hidden, carry = lstm_step(inputs + ops.matmul(hidden, kernel), carry)
         return hidden, [hidden, carry]
 
-    def weigh(self, hidden, training=False):
-        """Weighs words: `(..., units)` to logits `(..., V)`."""
-        return self.head(self.dropout(hidden, training=training))
-
-    def _teacher_forced(self, state, rows, training):
-        """Logits `(n, T, V)`; the head reads all steps at once."""
-        start = ops.full_like(rows[:, :1], self.bos)
-        words = ops.concatenate([start, rows[:, :-1]], axis=1)
-        inputs, outputs = self.word_inputs(self.embed(words)), []
-        for t in range(rows.shape[1]):
-            output, state = self.advance(inputs[:, t], state)
-            outputs.append(output)
-        return self.weigh(ops.stack(outputs, axis=1), training)
-
     def get_config(self):
-        serialize = keras.saving.serialize_keras_object
-        return {
-            **super().get_config(),
-            "vocabulary_size": self.vocabulary_size,
-            "encoder": serialize(self.encoder),
-            "embedding_units": self.embedding_units,
-            "dropout": self.dropout_rate,
-            "logit_scale": self.logit_scale,
-            "embeddings_initializer": serialize(self.embeddings_initializer),
-            "bos": self.bos,
-            "eos": self.eos,
-        }
+        encoder = keras.saving.serialize_keras_object(self.encoder)
+        return {**super().get_config(), "encoder": encoder}
 
     @classmethod
     def from_config(cls, config):

@@ -3,24 +3,27 @@
 import keras
 from keras import ops
 
-from tfcap.models.stepwise import Stepwise
+from tfcap.layers.stepwise import Stepwise
+from tfcap.models.stepwise_product import StepwiseProduct
 
 
+@keras.saving.register_keras_serializable(package="tfcap")
 class StepwiseDense(Stepwise, keras.layers.Dense):
-    """`keras.layers.Dense` without an activation, called once a step.
+    """`keras.layers.Dense`, called once a step.
 
     Weights, arguments, results and gradients are those of
     `keras.layers.Dense`; only how the kernel gets its gradient differs, in a
     decode.
     """
 
-    def factors(self):
+    def share(self, rows, steps):
         kernel = ops.cast(self.kernel, self.compute_dtype)
-        if not self.use_bias:
-            return kernel, ops.zeros((self.units,), dtype=self.compute_dtype)
-        return kernel, ops.cast(self.bias, self.compute_dtype)
+        bias = ops.zeros((self.units,)) if self.bias is None else self.bias
+        bias = ops.cast(bias, self.compute_dtype)
+        return StepwiseProduct(kernel, bias, rows, steps)
 
     def call(self, inputs, training=None):
-        if self.stepwise is None:
+        product = self.shared
+        if product is None or not product.takes(inputs):
             return super().call(inputs, training=training)
-        return self.stepwise(inputs)
+        return self.activation(product(inputs))

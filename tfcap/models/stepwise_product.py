@@ -17,34 +17,36 @@ class StepwiseProduct:
     TensorFlow only.
 
     Args:
-        kernel: Float tensor of shape `(D, V)`.
-        bias: Float tensor of shape `(V,)`; the result has its dtype.
+        kernel: Float tensor of shape `(D, U)`.
+        bias: Float tensor of shape `(U,)`; the result has its dtype.
         rows: Integer or scalar tensor, rows of a step.
-        steps: Integer, how many calls share the gradient; those beyond have
-            one of their own.
+        steps: Integer, how often it is called at most.
     """
 
     def __init__(self, kernel, bias, rows, steps):
         import tensorflow as tf
 
-        self.factors = kernel, bias
+        self.rows = tf.get_static_value(rows)
+        self.steps = steps
         self.kernel = tf.stop_gradient(kernel)
         self.read = []
         self.biases = iter(self._biases(kernel, bias, rows, steps))
 
+    def takes(self, rows):
+        """Whether a tensor has the shape of a step's, and one is left."""
+        left = len(self.read) < self.steps
+        return left and rows.shape.is_compatible_with((self.rows, None))
+
     def __call__(self, rows):
-        """The next step: `(n, D)` to `(n, V)`."""
+        """The next step: `(n, D)` to `(n, U)`."""
         import tensorflow as tf
 
-        kernel, bias = self.kernel, next(self.biases, None)
-        if bias is None:
-            kernel, bias = self.factors
-        else:
-            self.read.append(rows)
-        return tf.cast(tf.matmul(rows, kernel), bias.dtype) + bias
+        bias = next(self.biases)
+        self.read.append(rows)
+        return tf.cast(tf.matmul(rows, self.kernel), bias.dtype) + bias
 
     def _biases(self, kernel, bias, rows, steps):
-        """The bias of every step, of shape `(rows, V)`."""
+        """The bias of every step, of shape `(rows, U)`."""
         import tensorflow as tf
 
         @tf.custom_gradient

@@ -12,16 +12,20 @@ class Words(NamedTuple):
     """What vectors over the vocabulary stand for.
 
     Args:
-        ids: Integer tensor of shape `(...)`: where a vector is one-hot, its
-            word; -1 where it is zero, or relaxed.
-        relaxed: Boolean tensor of shape `(...)`, true where a vector is not
-            a word's but that of `soft`; or `None`, where none is.
+        ids: Integer tensor of shape `(...)`, the word of each vector: where it
+            is one-hot, its entry of one; where it is relaxed, the word that
+            was drawn with it.
+        relaxed: Boolean tensor of shape `(...)`, true where a vector is that
+            of `soft`; or `None`, where none is.
         soft: Float tensor of shape `(..., V)`, or `None`.
+        there: Boolean tensor of shape `(...)`, false where a vector is zero;
+            or `None`, where none is.
     """
 
     ids: Any
     relaxed: Any = None
     soft: Any = None
+    there: Any = None
 
 
 # Of tensors that take no attributes, such as those of JAX.
@@ -55,7 +59,7 @@ def remembered_words(vectors):
     return getattr(vectors, "_tfcap_words", _KEPT.get(id(vectors)))
 
 
-def word_ids(vectors):
+def ids_of_words(vectors):
     """The word of each vector: what it stands for, or its largest entry."""
     words = remembered_words(vectors)
     return ops.argmax(vectors, axis=-1) if words is None else words.ids
@@ -79,13 +83,10 @@ def mask_words(vectors, mask):
     Returns:
         Float tensor of shape `(..., V)`.
     """
-    words, there = remembered_words(vectors), mask > 0
+    words = remembered_words(vectors)
     if words is not None:
-        relaxed = words.relaxed
-        words = words._replace(
-            ids=ops.where(there, words.ids, -1),
-            relaxed=relaxed if relaxed is None else relaxed & there,
-        )
+        there = mask > 0 if words.there is None else words.there & (mask > 0)
+        words = words._replace(there=there)
     vectors = vectors * ops.cast(mask, vectors.dtype)[..., None]
     return remember_words(vectors, words)
 
@@ -102,17 +103,23 @@ def stack_words(columns, num_samples):
     """
 
     def stack(parts):
-        if any(part is None for part in parts):
-            return None
         stacked = ops.stack(parts, axis=1)
         return ops.reshape(stacked, (-1, num_samples, *stacked.shape[1:]))
 
+    def stack_all(parts):
+        return None if parts[0] is None else stack(parts)
+
     words = [remembered_words(vectors) for vectors in columns]
-    if None not in words:
-        words = Words(*(stack(parts) for parts in zip(*words)))
+    if len({_known(word) for word in words}) == 1 and words[0] is not None:
+        words = Words(*map(stack_all, zip(*words)))
     else:
         words = None
     return remember_words(stack(columns), words)
+
+
+def _known(words):
+    """Which parts of `Words` there are."""
+    return words and tuple(part is None for part in words)
 
 
 def embed_words(vectors, table):
@@ -128,7 +135,7 @@ def embed_words(vectors, table):
 
     ```
     to the vectors: slope @ table^T
-    to the table:   slope, in the rows of the words
+    to the table:   the sum of slopes, in the rows of the words
     ```
 
     one product where there were three, and within a graph the vectors
@@ -150,15 +157,45 @@ def embed_words(vectors, table):
     [[[1. 2.]
       [3. 4.]]]
     """
+    return look_up_or_multiply(vectors, dense_gradient(table))
+
+
+def look_up_or_multiply(vectors, table):
+    """As `embed_words()`, with the gradient of a look-up: a slice a word."""
     words = remembered_words(vectors)
     if words is None or not _can_look_up(words):
         return ops.matmul(vectors, table)
-    rows = ops.take(table, ops.maximum(words.ids, 0), axis=0)
-    there = ops.cast(words.ids >= 0, rows.dtype)
-    rows = rows * there[..., None]
+    rows = ops.take(table, words.ids, axis=0)
     if words.relaxed is not None:
         rows = _with_products(rows, words, table)
+    if words.there is not None:
+        rows = rows * ops.cast(words.there, rows.dtype)[..., None]
     return _also_to_vectors(rows, vectors, ops.stop_gradient(table))
+
+
+def dense_gradient(table):
+    """A table whose gradient is a tensor, whoever looks rows of it up.
+
+    TensorFlow keeps a slice for every row that was read, repeated ones
+    included, which Keras' optimizers clip and square one by one.
+
+    Args:
+        table: Float tensor or variable of shape `(V, D)`.
+
+    Returns:
+        The same as a tensor. The gradient of all that reads it is made dense
+        once.
+    """
+    if keras.backend.backend() != "tensorflow":
+        return table
+    import tensorflow as tf
+
+    @tf.custom_gradient
+    def same(table):
+        return tf.identity(table), tf.convert_to_tensor
+
+    # Keras leaves a variable as it is.
+    return same(tf.convert_to_tensor(ops.convert_to_tensor(table)))
 
 
 def _can_look_up(words):

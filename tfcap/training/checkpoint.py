@@ -167,8 +167,8 @@ def fit(model, batches, epochs, directory, callbacks=(), verbose="auto"):
             `tfcap.data.DialogBatches`.
         epochs: Integer, epochs in all, those on disk included.
         directory: String or path of the run's folder.
-        callbacks: List of `keras.callbacks.Callback`; a `DataWait` among them
-            watches the data.
+        callbacks: Iterable of `keras.callbacks.Callback`; a `DataWait` among
+            them watches the data.
         verbose: As in `keras.Model.fit()`.
 
     Returns:
@@ -188,6 +188,7 @@ def fit(model, batches, epochs, directory, callbacks=(), verbose="auto"):
         return None
     steps = batches.steps_per_epoch
     dataset = batches.dataset(epochs, start_step=start * steps)
+    callbacks = [*callbacks]
     for callback in callbacks:
         if isinstance(callback, DataWait):
             dataset = callback.watch(dataset)

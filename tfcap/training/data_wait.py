@@ -12,7 +12,7 @@ class DataWait(keras.callbacks.Callback):
 
     ```
     data_wait = sum over steps of max(0, batch there - step begun)
-                / sum over steps of (step ended - step begun)
+                / sum over steps of (step ended - step before ended)
     ```
 
     Under 0.05, the pipeline keeps the model fed; above it, prefetch, make
@@ -48,7 +48,6 @@ class DataWait(keras.callbacks.Callback):
         super().__init__()
         self.name = name
         self._arrived = collections.deque()
-        self._watched = False
 
     def watch(self, dataset):
         """The same data set, the batches of which are seen to arrive.
@@ -61,8 +60,6 @@ class DataWait(keras.callbacks.Callback):
         """
         import tensorflow as tf
 
-        self._watched = True
-
         def arrive():
             self._arrived.append(time.perf_counter())
             return np.int32(0)
@@ -71,35 +68,40 @@ class DataWait(keras.callbacks.Callback):
             seen = tf.numpy_function(arrive, [], tf.int32, stateful=True)
             with tf.control_dependencies([seen]):
                 batch = tf.nest.map_structure(tf.identity, batch)
-            return batch if len(batch) > 1 else batch[0]
+            return batch if parted else batch[0]
 
+        # What `map()` hands over in parts.
+        parted = type(dataset.element_spec) is tuple
         return dataset.map(see)
 
     def on_train_begin(self, logs=None):
-        if not self._watched:
-            raise ValueError(
-                "`DataWait` must watch the data. Received: a data set that it "
-                "does not know. Train on `callback.watch(dataset)`, or by "
-                "`tfcap.training.fit()`."
-            )
         self._arrived.clear()
         self._traced = False
 
     def on_epoch_begin(self, epoch, logs=None):
-        self._waited = self._lasted = 0.0
+        self._steps, self._ended = [], None
 
     def on_train_batch_begin(self, batch, logs=None):
         self._begun = time.perf_counter()
 
     def on_train_batch_end(self, batch, logs=None):
-        there = self._begun
-        for _ in range(self.model.steps_per_execution):
-            there = self._arrived.popleft() if self._arrived else there
-        if self._traced:
-            self._waited += max(there - self._begun, 0.0)
-            self._lasted += time.perf_counter() - self._begun
-        self._traced = True
+        if not self._arrived:
+            raise ValueError(
+                "`DataWait` must watch the data. Received: a data set that it "
+                "does not know. Train on `callback.watch(dataset)`, or by "
+                "`tfcap.training.fit()`."
+            )
+        many = min(self.model.steps_per_execution, len(self._arrived))
+        there = [self._arrived.popleft() for _ in range(many)][-1]
+        # From end to end: a step may return before a device is done with it.
+        now, before = time.perf_counter(), self._ended or self._begun
+        self._steps.append((max(there - self._begun, 0.0), now - before))
+        self._ended = now
 
     def on_epoch_end(self, epoch, logs=None):
-        if logs is not None and self._lasted:
-            logs[self.name] = self._waited / self._lasted
+        # Tracing would hide what the others wait for.
+        steps = self._steps if self._traced else self._steps[1:] or self._steps
+        self._traced = True
+        if logs is not None:
+            waited, lasted = map(sum, zip(*steps))
+            logs[self.name] = waited / lasted
