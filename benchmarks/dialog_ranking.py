@@ -66,7 +66,7 @@ def padded(network, state, answers, options):
     """Every candidate alone, all at once; and some, one after the other."""
     import tensorflow as tf
 
-    scores = tf.function(network.log_probs, reduce_retracing=True)
+    scores = tf.function(network.log_probs)
     tokens = tf.constant(answers[options])
 
     def together():
