@@ -13,28 +13,13 @@ from paired import THREADS
 from paired import measure
 
 
-def resident(key):
-    """A line of this process' memory, in MB."""
+def peak(step):
+    """The most memory that this process has had after a few steps, in MB."""
+    for _ in range(4):
+        step()
     with open("/proc/self/status") as file:
         lines = dict(line.split(":", 1) for line in file)
-    return int(lines[key].split()[0]) / 1024
-
-
-def peak(step):
-    """Memory of a step above what is held between steps, in MB."""
-    import ctypes
-    import gc
-
-    step()
-    gc.collect()
-    # What was freed, but not given back, would hide what a step needs.
-    ctypes.CDLL(None).malloc_trim(0)
-    with open("/proc/self/clear_refs", "w") as file:
-        file.write("5")
-    before = resident("VmRSS")
-    for _ in range(3):
-        step()
-    return resident("VmHWM") - before
+    return int(lines["VmHWM"].split()[0]) / 1024
 
 
 def costs(steps, memory):
@@ -60,11 +45,21 @@ def in_a_process(names, memory=False, **sizes):
     return json.loads(run.stdout.splitlines()[-1])
 
 
-def print_memory(names):
-    """Peaks as text: one process each, so that none profits of another."""
+def print_memory(names, **small):
+    """What steps need beyond those of a small size, in MB, as text.
+
+    Between steps, frameworks keep for the next what they will not give back,
+    and each has a size of its own: two processes tell what a batch needs.
+
+    Args:
+        names: Iterable of contestants.
+        **small: The small sizes.
+    """
     for name in names:
-        for found, peaked in in_a_process([name], memory=True).items():
-            print(f"{found:22} {peaked:6.0f} MB", flush=True)
+        whole = in_a_process([name], memory=True)
+        least = in_a_process([name], memory=True, **small)
+        for found, peaked in whole.items():
+            print(f"{found:22} {peaked - least[found]:6.0f} MB", flush=True)
 
 
 def growth(values_of, names_of):

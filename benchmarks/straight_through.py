@@ -4,7 +4,8 @@ python benchmarks/straight_through.py
 python benchmarks/straight_through.py --memory
 
 1,024 words of a vocabulary of 9,488, drawn by Gumbel-softmax, embedded in 512
-numbers, and a gradient to the logits and to the table. "ours" are the layers
+numbers, and a gradient to the logits and to the table; `--memory` prints how
+much more they need than a few words do. "ours" are the layers
 as anyone calls them, inside of a graph; "plain" is the product of the same
 vectors with the table. The limit is one such product and the random numbers.
 """
@@ -20,22 +21,22 @@ from paired import main as compare
 WORDS, VOCABULARY, UNITS = 1024, 9488, 512
 
 
-def arrays():
+def arrays(words):
     import numpy as np
 
     rng = np.random.default_rng(0)
-    shapes = (WORDS, VOCABULARY), (VOCABULARY, UNITS), (WORDS, UNITS)
+    shapes = (words, VOCABULARY), (VOCABULARY, UNITS), (words, UNITS)
     return [rng.normal(size=shape).astype("float32") for shape in shapes]
 
 
-def ours(product=None):
+def ours(size, product=None):
     """Word channel and embedding of tfcap; `product` replaces the latter."""
     import tensorflow as tf
 
     from tfcap.layers import GumbelSoftmaxST
     from tfcap.layers import SoftEmbedding
 
-    logits, table, slope = map(tf.constant, arrays())
+    logits, table, slope = map(tf.constant, arrays(size))
     channel, embed = GumbelSoftmaxST(0.5), SoftEmbedding(VOCABULARY, UNITS)
     embed.build(logits.shape)
     embed.embeddings.assign(table)
@@ -56,17 +57,17 @@ def ours(product=None):
     return lambda: graph(logits)[0].numpy()
 
 
-def plain():
+def plain(size):
     import tensorflow as tf
 
     # A sum is another tensor, of which nothing is known.
-    return ours(lambda words, table: tf.matmul(words + 0.0, table))
+    return ours(size, lambda words, table: tf.matmul(words + 0.0, table))
 
 
-def of_torch(channel):
+def of_torch(channel, size):
     import torch
 
-    logits, table, slope = map(torch.from_numpy, arrays())
+    logits, table, slope = map(torch.from_numpy, arrays(size))
     logits.requires_grad_(), table.requires_grad_()
 
     def call():
@@ -78,14 +79,14 @@ def of_torch(channel):
     return call
 
 
-def limit():
+def limit(size):
     import tensorflow as tf
 
-    _, table, slope = map(tf.constant, arrays())
+    _, table, slope = map(tf.constant, arrays(size))
 
     @tf.function(autograph=False)
     def graph():
-        noise = tf.random.uniform((WORDS, VOCABULARY))
+        noise = tf.random.uniform((size, VOCABULARY))
         return tf.matmul(slope, table, transpose_b=True)[0, 0], noise[0, 0]
 
     return lambda: graph()[0].numpy()
@@ -104,10 +105,10 @@ def makers():
     return {**found, "strong torch": strong}
 
 
-def contestants(names=None):
+def contestants(names=None, size=WORDS):
     made = makers()
     names = names or ("ours", "plain", "one product", "torch", "strong torch")
-    return {name: made[name]() if name in made else None for name in names}
+    return {n: made[n](size) if n in made else None for n in names}
 
 
 ITEM = f"{WORDS:,} x {VOCABULARY:,} x {UNITS}"
@@ -124,10 +125,11 @@ def main():
     parser.add_argument("--point", type=json.loads)
     options, _ = parser.parse_known_args()
     if options.point:
-        steps = contestants(options.point["names"])
+        steps = contestants(options.point["names"], **options.point["sizes"])
         print(json.dumps(step_costs.costs(steps, options.point["memory"])))
     elif options.memory:
-        step_costs.print_memory(("torch", "strong torch", "plain", "ours"))
+        names = "torch", "strong torch", "plain", "ours"
+        step_costs.print_memory(names, size=16)
     else:
         compare(contestants, ROWS)
 

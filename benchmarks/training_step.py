@@ -14,7 +14,7 @@ the step is the share of the matrix rate that it reaches. "matrix product"
 compares the two frameworks' matrix libraries alone: divide by it what is
 their doing.
 
-`--memory` prints the peak of each step above what the process held before it,
+`--memory` prints how much more memory a step needs than that of a batch of 2,
 and `--grow` what a step costs as one size grows.
 """
 
@@ -166,14 +166,14 @@ def peers(sizes, batch, vectorized, loops):
     return found
 
 
-def dialogs(rng):
-    """What makes the contestants of G-DIS."""
+def dialogs(batch, rng):
+    """What makes the contestants of G-DIS, of about as many words."""
     import functools
     import importlib.util
 
     import dialog_steps
 
-    sizes = dialog_steps.DialogSizes()
+    sizes = dialog_steps.DialogSizes(max(1, batch * 20 // 64))
     batch = dialog_steps.make_batch(sizes, rng)
     needed = dialog_steps.work(sizes, batch)
     found = {
@@ -213,7 +213,7 @@ def makers(sizes):
             )
         needed = work(name, sizes)
         found[f"limit of {name}"] = functools.partial(limit, needed)
-    found.update(dialogs(rng))
+    found.update(dialogs(sizes.batch, rng))
     words = tf.random.normal((1024, sizes.units))
     kernel = tf.random.normal((sizes.units, sizes.vocabulary))
     found["product"] = lambda: lambda: tf.matmul(words, kernel)
@@ -293,7 +293,7 @@ def main():
     if options.point:
         point(options.point)
     elif options.memory:
-        step_costs.print_memory(MEMORY)
+        step_costs.print_memory(MEMORY, batch=2)
     elif options.grow:
         step_costs.draw(step_costs.growth(GROWTH, GROWING), options.grow)
     else:
