@@ -114,10 +114,17 @@ def reward_batch(candidates, references):
     return samples, targets, table, vocabulary
 
 
-def cached_cider(samples, targets, references, vocabulary):
+def cider_of_pairs(corpus):
     """The reference's loops, with document frequencies counted before.
 
     Its Cider and the CiderD of self-critical training run the same loops.
+
+    Args:
+        corpus: List of lists of captions, ids as text.
+
+    Returns:
+        Function from captions and lists of their references, ids as text, to
+        a list of scores.
     """
     import math
 
@@ -126,28 +133,39 @@ def cached_cider(samples, targets, references, vocabulary):
     class Cached(CiderScorer):
         # The number of documents counted, not of those that are scored.
         ref_len = property(
-            lambda self: math.log(len(references)), lambda self, value: None
+            lambda self: math.log(len(corpus)), lambda self, value: None
         )
 
-    def text(ids):
-        return " ".join(map(str, ids))
+    counted = CiderScorer()
+    for captions in corpus:
+        counted += (None, captions)
+    counted.compute_doc_freq()
 
-    corpus = CiderScorer()
-    for captions in references:
-        ids = [vocabulary.encode(c, eos=True) for c in captions]
-        corpus += (None, [text(i) for i in ids])
-    corpus.compute_doc_freq()
-    said = [text(c) for c in samples]
-    true = [[text(r) for r in captions] for captions in targets]
-
-    def call():
+    def call(samples, targets):
         scorer = Cached()
-        scorer.document_frequency = corpus.document_frequency
-        for pair in zip(said, true):
+        scorer.document_frequency = counted.document_frequency
+        for pair in zip(samples, targets):
             scorer += pair
         return scorer.compute_cider()
 
     return call
+
+
+def cached_cider(samples, targets, references, vocabulary):
+    """The same of one batch."""
+    corpus = [
+        [as_text(vocabulary.encode(c, eos=True)) for c in captions]
+        for captions in references
+    ]
+    score = cider_of_pairs(corpus)
+    said = [as_text(c) for c in samples]
+    true = [[as_text(r) for r in captions] for captions in targets]
+    return lambda: score(said, true)
+
+
+def as_text(ids):
+    """Ids of words, without padding, as words."""
+    return " ".join(str(i) for i in ids if i)
 
 
 def contestants():

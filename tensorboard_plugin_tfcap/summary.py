@@ -9,13 +9,6 @@ from dataclasses import dataclass
 from dataclasses import field
 
 import numpy as np
-from tensorboard.compat.proto.event_pb2 import Event
-from tensorboard.compat.proto.summary_pb2 import DATA_CLASS_BLOB_SEQUENCE
-from tensorboard.compat.proto.summary_pb2 import DATA_CLASS_TENSOR
-from tensorboard.compat.proto.summary_pb2 import Summary
-from tensorboard.compat.proto.summary_pb2 import SummaryMetadata
-from tensorboard.summary.writer.event_file_writer import EventFileWriter
-from tensorboard.util.tensor_util import make_tensor_proto
 
 from tensorboard_plugin_tfcap.metadata import PLUGIN_NAME
 from tensorboard_plugin_tfcap.metadata import POINT_TAG
@@ -26,7 +19,6 @@ from tensorboard_plugin_tfcap.metadata import encode_content
 from tensorboard_plugin_tfcap.thumbnails import thumbnail
 from tensorboard_plugin_tfcap.tradeoff.metric_names import named_metric
 
-_CLASSES = {"samples": DATA_CLASS_BLOB_SEQUENCE}
 #: Pictures that are kept of one step.
 _MOST_PICTURES = 32
 
@@ -195,7 +187,7 @@ class TradeoffWriter:
         # TensorBoard reads what a summary is from its first record alone.
         if self._file is None:
             # Not before: who never writes leaves no empty file.
-            self._file = EventFileWriter(self._directory)
+            self._file = _event_file(self._directory)
         first = tag not in self._described
         self._described.add(tag)
         event = _event(kind, tag, step, value, metrics if first else None)
@@ -231,7 +223,7 @@ def write_references(directory, references):
     >>> found = {"title": "SR-PL", "metrics": {"cider_d": 1.17, "r@10": 80.1}}
     >>> write_references(tempfile.mkdtemp(), [{**found, "source": "COCO"}])
     """
-    file = EventFileWriter(os.fspath(directory))
+    file = _event_file(os.fspath(directory))
     for number, reference in enumerate(references):
         value = _json(
             {
@@ -248,14 +240,28 @@ def write_references(directory, references):
     file.close()
 
 
+def _event_file(directory):
+    # TensorBoard loads slowly, and most who import this never write.
+    from tensorboard.summary.writer.event_file_writer import EventFileWriter
+
+    return EventFileWriter(directory)
+
+
 def _event(kind, tag, step, value, metrics):
+    from tensorboard.compat.proto import summary_pb2
+    from tensorboard.compat.proto.event_pb2 import Event
+    from tensorboard.compat.proto.summary_pb2 import Summary
+    from tensorboard.compat.proto.summary_pb2 import SummaryMetadata
+    from tensorboard.util.tensor_util import make_tensor_proto
+
+    classes = {"samples": summary_pb2.DATA_CLASS_BLOB_SEQUENCE}
     metadata = None
     if metrics is not None:
         metadata = SummaryMetadata(
             plugin_data=SummaryMetadata.PluginData(
                 plugin_name=PLUGIN_NAME, content=encode_content(kind, metrics)
             ),
-            data_class=_CLASSES.get(kind, DATA_CLASS_TENSOR),
+            data_class=classes.get(kind, summary_pb2.DATA_CLASS_TENSOR),
         )
     tensor = make_tensor_proto(np.array(value, dtype=object))
     one = Summary.Value(tag=tag, tensor=tensor, metadata=metadata)

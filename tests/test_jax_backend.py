@@ -23,6 +23,7 @@ TESTS = pathlib.Path(__file__).parent
         ("rewards/test_contract.py", REWARDS),
         ("rewards/test_grammar.py", REWARDS),
         ("models/test_pair_discriminator.py", JUDGES),
+        ("ops/test_word_vectors.py", "looking or read or masked or gone"),
     ],
 )
 def test_parts_meet_their_contract_on_jax(contract, chosen):

@@ -185,6 +185,7 @@ def test_the_scale_sharpens_what_is_said():
         numpy(sharp(BATCH))[..., 2:],
         3 * numpy(plain(BATCH))[..., 2:],
         rtol=1e-5,
+        atol=1e-6,
     )
 
 

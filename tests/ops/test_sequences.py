@@ -1,5 +1,6 @@
 import keras
 import numpy as np
+import pytest
 import tensorflow as tf
 from keras import ops
 
@@ -39,6 +40,47 @@ def test_a_word_that_cannot_be_said_leaves_finite_gradients():
         tape.watch(logits)
         score = token_log_probs(logits, np.array([0]))
     assert np.isfinite(tape.gradient(score, logits)).all()
+
+
+def plain_log_probs(logits, tokens):
+    picked = ops.take_along_axis(logits, tokens[..., None], axis=-1)[..., 0]
+    return picked - ops.logsumexp(logits, axis=-1)
+
+
+@pytest.mark.parametrize(
+    "logits",
+    [
+        [[3.0, 2.0, 1.0], [0.0, 0.0, -1.0]],
+        [[400.0, 0.0, 1.0], [-1e9, 0.0, 1.0]],
+        [[64.0, 62.0, 0.0], [-np.inf, 0.0, 1.0]],
+    ],
+)
+def test_gradients_of_log_probs_are_those_of_a_gather(logits):
+    # A negative id counts from the end, as in a gather.
+    for tokens in ([0, 1], [2, 2], [-1, 1]):
+        found = []
+        for function in (token_log_probs, plain_log_probs):
+            x, words = tf.constant(logits), tf.constant(tokens)
+            with tf.GradientTape() as tape:
+                tape.watch(x)
+                score = function(x, words)
+            slope = tape.gradient(score, x, tf.constant([2.0, -3.0]))
+            found.append((score, tf.convert_to_tensor(slope)))
+        for ours, true in zip(*found):
+            np.testing.assert_allclose(ours, true, rtol=1e-5, atol=1e-5)
+
+
+def test_log_probs_of_shapes_that_are_not_one_to_one_or_not_known():
+    logits, tokens = RNG.normal(size=(1, 3, 5)), np.array([[0, 1, 2]] * 4)
+    true = plain_log_probs(ops.cast(logits, "float32"), tokens)
+    np.testing.assert_allclose(token_log_probs(logits, tokens), true, rtol=1e-5)
+    shapes = tf.TensorSpec([None, 3, None]), tf.TensorSpec([None, 3], tf.int32)
+    unknown = tf.function(token_log_probs, input_signature=shapes)
+    logits, tokens = np.repeat(logits, 4, 0), np.int32(tokens)
+    np.testing.assert_allclose(unknown(logits, tokens), true, rtol=1e-5)
+    inputs = keras.Input((3, 5)), keras.Input((3,), dtype="int32")
+    model = keras.Model(inputs, token_log_probs(*inputs))
+    np.testing.assert_allclose(model([logits, tokens]), true, rtol=1e-5)
 
 
 def test_copies_of_a_row_stand_side_by_side():
@@ -102,3 +144,21 @@ def test_a_graph_takes_any_number_of_rows():
         assert graph(rows).shape == (count, 4)
         np.testing.assert_allclose(graph(rows), expected, rtol=1e-6)
     assert len(traces) == 1
+
+
+def test_the_gradient_of_log_probs_is_that_of_a_softmax():
+    logits = tf.constant(RNG.normal(size=(4, 3, 7)), tf.float32)
+    tokens = RNG.integers(0, 7, size=(4, 3))
+    slope = RNG.normal(size=(4, 3)).astype("float32")
+
+    def plain(logits, tokens):
+        return tf.gather(tf.nn.log_softmax(logits), tokens, batch_dims=2)
+
+    found = []
+    for function in (token_log_probs, plain, tf.function(token_log_probs)):
+        with tf.GradientTape() as tape:
+            tape.watch(logits)
+            value = tf.reduce_sum(function(logits, tokens) * slope)
+        found.append(tape.gradient(value, logits))
+    np.testing.assert_allclose(found[0], found[1], rtol=1e-5, atol=1e-7)
+    np.testing.assert_allclose(found[2], found[1], rtol=1e-5, atol=1e-7)

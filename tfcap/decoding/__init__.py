@@ -11,4 +11,5 @@ from tfcap.decoding.sample import Sample
 from tfcap.decoding.scheduled_sampling import ScheduledSampling
 from tfcap.decoding.speaker import Speaker
 from tfcap.decoding.speaker import state_vector
+from tfcap.decoding.speaker import step_by_step
 from tfcap.decoding.speaker import stepwise_log_probs

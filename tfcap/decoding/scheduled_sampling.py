@@ -5,6 +5,7 @@ from keras import ops
 
 from tfcap.decoding.decoder import Decoder
 from tfcap.decoding.ground_truth import GroundTruth
+from tfcap.decoding.speaker import step_by_step
 from tfcap.layers import WordChannel
 from tfcap.layers.inverse_cdf import sample_words
 from tfcap.ops import repeat_samples
@@ -68,11 +69,12 @@ class ScheduledSampling(Decoder):
         rows = ops.cast(ops.reshape(references, (-1, length)), "int32")
         words = ops.full_like(rows[:, 0], speaker.bos)
         scores = []
-        for t in range(length):
-            logits, state = speaker.step(words, state, training=training)
-            scores.append(token_log_probs(logits, rows[:, t]))
-            if t + 1 < length:
-                words = self.channel.replace(rows[:, t], logits)
+        with step_by_step(speaker, ops.shape(rows)[0], length):
+            for t in range(length):
+                logits, state = speaker.step(words, state, training=training)
+                scores.append(token_log_probs(logits, rows[:, t]))
+                if t + 1 < length:
+                    words = self.channel.replace(rows[:, t], logits)
         scores = ops.reshape(ops.stack(scores, 1), (-1, samples, length))
         return rollout._replace(log_probs=scores * rollout.mask)
 

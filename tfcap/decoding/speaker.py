@@ -1,5 +1,6 @@
 """What a decoder asks of a speaker."""
 
+import contextlib
 from typing import Any
 from typing import Protocol
 from typing import runtime_checkable
@@ -18,7 +19,8 @@ class Speaker(Protocol):
 
     Any object with these attributes is a speaker; nothing is inherited. B
     counts what is spoken about: images, or the questions of all dialogs of a
-    batch.
+    batch. It may also have `decoding(rows, steps)`, which `step_by_step()`
+    calls, and `state_vector(state)`.
 
     Attributes:
         vocabulary_size: Integer `V`.
@@ -89,6 +91,32 @@ def state_vector(speaker, state):
     return ops.concatenate(vectors, axis=-1)
 
 
+def step_by_step(speaker, rows, steps):
+    """Context of a decode, in which a speaker is called step by step.
+
+    A speaker that can share anything between the steps, such as the gradient
+    of its vocabulary head, has a method `decoding(rows, steps)` that returns
+    such a context. What is shared is read when the context is entered: a
+    gradient tape must be open by then.
+
+    Args:
+        speaker: `Speaker`.
+        rows: Integer or scalar tensor, rows of every call of `step()`.
+        steps: Integer, calls of it at most.
+
+    Returns:
+        Context manager.
+
+    Example:
+
+    >>> with tfcap.decoding.step_by_step(None, rows=64, steps=16):
+    ...     pass
+    """
+    if not hasattr(speaker, "decoding"):
+        return contextlib.nullcontext()
+    return speaker.decoding(rows, steps)
+
+
 def stepwise_log_probs(speaker, state, tokens, training=False):
     """Scores given words with `step()` alone.
 
@@ -108,9 +136,10 @@ def stepwise_log_probs(speaker, state, tokens, training=False):
     rows = ops.reshape(tokens, (-1, length))
     words = ops.full_like(rows[:, 0], speaker.bos)
     scores = []
-    for t in range(length):
-        logits, state = speaker.step(words, state, training=training)
-        words = rows[:, t]
-        scores.append(token_log_probs(logits, words))
+    with step_by_step(speaker, ops.shape(rows)[0], length):
+        for t in range(length):
+            logits, state = speaker.step(words, state, training=training)
+            words = rows[:, t]
+            scores.append(token_log_probs(logits, words))
     scores = ops.stack(scores, axis=1) * sequence_mask(rows, speaker.eos)
     return ops.reshape(scores, (-1, samples, length))

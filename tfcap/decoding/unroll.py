@@ -6,8 +6,11 @@ from keras import ops
 from tfcap.decoding.restrictions import NONE
 from tfcap.decoding.rollout import Rollout
 from tfcap.decoding.speaker import state_vector
+from tfcap.decoding.speaker import step_by_step
 from tfcap.ops import repeat_samples
 from tfcap.ops import token_log_probs
+from tfcap.ops.word_vectors import mask_words
+from tfcap.ops.word_vectors import stack_words
 
 
 def unroll(
@@ -47,34 +50,35 @@ def unroll(
     words = ops.full((rows,), speaker.bos, dtype="int32")
     alive = ops.ones((rows,))
     columns, states = [], []
-    for _ in range(max_length):
-        logits, state = speaker.step(words, state, training=training)
-        if keep_states:
-            states.append(ops.stop_gradient(state_vector(speaker, state)))
-        told = None
-        if columns and restrictions.no_repeat_ngram:
-            told = ops.stack([shown for shown, *_ in columns], axis=1)
-        logits = restrictions.apply(logits, told)
-        vectors, ids = draw(logits)
-        log_probs = token_log_probs(logits, ids) * alive
-        ids = ops.cast(ids, "int32")
-        vectors = vectors * ops.cast(alive, vectors.dtype)[:, None]
-        shown = ids * ops.cast(alive, "int32")
-        columns.append((shown, alive, vectors, log_probs))
-        alive = alive * ops.cast(ops.not_equal(ids, speaker.eos), "float32")
-        words = vectors if relaxed else ids
-    tokens, mask, vectors, log_probs = (
-        ops.stack(column, axis=1) for column in zip(*columns)
-    )
+    with step_by_step(speaker, rows, max_length):
+        for _ in range(max_length):
+            logits, state = speaker.step(words, state, training=training)
+            if keep_states:
+                states.append(ops.stop_gradient(state_vector(speaker, state)))
+            told = None
+            if columns and restrictions.no_repeat_ngram:
+                told = ops.stack([shown for shown, *_ in columns], axis=1)
+            logits = restrictions.apply(logits, told)
+            vectors, ids = draw(logits)
+            log_probs = token_log_probs(logits, ids) * alive
+            ids = ops.cast(ids, "int32")
+            vectors = mask_words(vectors, alive)
+            shown = ids * ops.cast(alive, "int32")
+            columns.append((shown, alive, vectors, log_probs))
+            alive = alive * ops.cast(ops.not_equal(ids, speaker.eos), "float32")
+            words = vectors if relaxed else ids
+    tokens, mask, vectors, log_probs = zip(*columns)
 
-    def by_sample(tensor):
+    def by_sample(column):
+        tensor = ops.stack(column, axis=1)
         return ops.reshape(tensor, (-1, num_samples, *tensor.shape[1:]))
 
+    log_probs = by_sample(log_probs)
     return Rollout(
         by_sample(tokens),
         by_sample(mask),
-        by_sample(vectors),
-        by_sample(log_probs),
-        ops.sum(by_sample(log_probs), axis=-1),
-        states=by_sample(ops.stack(states, axis=1)) if states else None,
+        stack_words(vectors, num_samples),
+        log_probs,
+        ops.sum(log_probs, axis=-1),
+        states=by_sample(states) if states else None,
     )

@@ -12,7 +12,7 @@ class GumbelSoftmaxST(PartialSampling):
 
     ```
     u ~ uniform(0, 1), one number a word
-    y = softmax((log_softmax(logits) - log(-log(u))) / temperature)
+    y = softmax((logits - log(-log(u))) / temperature)
     output = y                                          with probability rho
     output = one_hot(argmax(y)) + y - stop_gradient(y)  otherwise
     ```
@@ -88,7 +88,8 @@ class GumbelSoftmaxST(PartialSampling):
             # A uniform number of exactly 0 would make the noise infinite.
             noise = self.uniform(ops.shape(logits), minval=1e-20)
         gumbel = -ops.log(-ops.log(noise))
-        scores = ops.log_softmax(logits, axis=-1) + gumbel
+        # Of normalized logits, the words and the relaxed sample are the same.
+        scores = logits + gumbel
         soft = ops.softmax(scores / self.temperature, axis=-1)
         hard = self.one_hot(ops.argmax(scores, axis=-1), logits)
         return hard, soft, coins

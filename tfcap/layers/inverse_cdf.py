@@ -41,7 +41,9 @@ def sample_words(probabilities, uniform):
     uniform = ops.minimum(ops.cast(uniform, "float32"), LARGEST_UNIFORM)
     target = uniform[:, None] * cumulative[:, -1:]
     block = _first(ops.logical_and(cumulative > target, mass > 0))
-    here = ops.take_along_axis(padded, block[:, None, None], axis=1)[:, 0]
+    # By rows: along an axis, the whole tensor would be transposed.
+    rows = ops.arange(ops.shape(block)[0], dtype="int32") * blocks + block
+    here = ops.take(ops.reshape(padded, (-1, width)), rows, axis=0)
     before = ops.take_along_axis(cumulative - mass, block[:, None], axis=1)
     inside = before + ops.cumsum(here, axis=-1) > target
     word = _first(ops.logical_and(inside, here > 0))

@@ -6,6 +6,9 @@ from keras import ops
 
 from tfcap.layers.word_channel import WordChannel
 from tfcap.ops import straight_through
+from tfcap.ops.word_vectors import Words
+from tfcap.ops.word_vectors import ids_of_words
+from tfcap.ops.word_vectors import remember_words
 
 GRANULARITIES = ("step_sample", "step", "sample", "batch")
 
@@ -94,11 +97,6 @@ class PartialSampling(WordChannel):
     def emit(self, logits, noise=None):
         return self.mix(*self.candidates(logits, noise))
 
-    def draw(self, logits):
-        hard, soft, coins = self.candidates(ops.cast(logits, "float32"))
-        words = ops.cast(self.mix(hard, soft, coins), self.compute_dtype)
-        return words, ops.argmax(hard, axis=-1)
-
     def mix(self, hard, soft, coins=None):
         """Chooses between the word and the relaxed vector.
 
@@ -112,12 +110,15 @@ class PartialSampling(WordChannel):
         Returns:
             Float32 tensor of shape `(..., V)`.
         """
-        words = straight_through(hard, soft)
-        if self.discrete:
-            return words
-        if coins is None:
-            coins = self.coins(ops.shape(soft)[:-1])
-        return ops.where(coins[..., None] < self.rho, soft, words)
+        words = Words(ids_of_words(hard))
+        if not self.discrete:
+            if coins is None:
+                coins = self.coins(ops.shape(soft)[:-1])
+            relaxed = ops.broadcast_to(coins < self.rho, ops.shape(words.ids))
+            words = Words(words.ids, relaxed, soft)
+            hard = ops.where(relaxed[..., None], soft, hard)
+        vectors = straight_through(ops.stop_gradient(hard), soft)
+        return remember_words(vectors, words)
 
     def coins(self, shape):
         """Uniform numbers that broadcast to `shape`, shared as configured."""

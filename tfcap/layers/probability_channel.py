@@ -4,6 +4,9 @@ import keras
 
 from tfcap.layers.word_channel import WordChannel
 from tfcap.ops import straight_through
+from tfcap.ops.word_vectors import Words
+from tfcap.ops.word_vectors import ids_of_words
+from tfcap.ops.word_vectors import remember_words
 
 
 @keras.saving.register_keras_serializable(package="tfcap")
@@ -81,7 +84,8 @@ class ProbabilityChannel(WordChannel):
         if not _reparameterized(made):
             return tf.stop_gradient(sample)
         hard = self.one_hot(tf.argmax(sample, axis=-1), logits)
-        return straight_through(hard, sample)
+        vectors = straight_through(hard, sample)
+        return remember_words(vectors, Words(ids_of_words(hard)))
 
     def get_config(self):
         return {

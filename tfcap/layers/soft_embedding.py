@@ -3,9 +3,13 @@
 import keras
 from keras import ops
 
+from tfcap.layers.stepwise import Stepwise
+from tfcap.ops.word_vectors import dense_gradient
+from tfcap.ops.word_vectors import look_up_or_multiply
+
 
 @keras.saving.register_keras_serializable(package="tfcap")
-class SoftEmbedding(keras.layers.Layer):
+class SoftEmbedding(Stepwise, keras.layers.Layer):
     """Embeds word ids, or distributions over words, with the same table.
 
     This is what makes a network readable through a word channel: trained on
@@ -17,7 +21,9 @@ class SoftEmbedding(keras.layers.Layer):
     output = distributions @ table     # float input
     ```
 
-    On one-hot vectors the two agree to the bit.
+    On one-hot vectors the two agree to the bit. The tensor that a word channel
+    returns knows its words, which are looked up: see `tfcap.ops.embed_words()`.
+    What is computed from it is multiplied.
 
     Args:
         vocabulary_size: Integer `V`.
@@ -76,7 +82,13 @@ class SoftEmbedding(keras.layers.Layer):
             rows = ops.take(self.embeddings, inputs, axis=0)
             return ops.cast(rows, self.compute_dtype)
         self._check(inputs.shape)
-        return ops.matmul(inputs, self.embeddings)
+        table = self.shared
+        if table is None:
+            table = dense_gradient(self.embeddings)
+        return look_up_or_multiply(inputs, table)
+
+    def share(self, rows, steps):
+        return dense_gradient(ops.cast(self.embeddings, self.compute_dtype))
 
     def compute_mask(self, inputs, mask=None):
         if _holds_ids(inputs):

@@ -7,6 +7,10 @@ from keras import ops
 
 from tfcap.layers.inverse_cdf import sample_words
 from tfcap.ops import SeedGenerator
+from tfcap.ops.word_vectors import Words
+from tfcap.ops.word_vectors import cast_words
+from tfcap.ops.word_vectors import ids_of_words
+from tfcap.ops.word_vectors import remember_words
 
 
 class WordChannel(keras.layers.Layer):
@@ -93,7 +97,7 @@ class WordChannel(keras.layers.Layer):
             words = self.emit(logits)
         else:
             words = self.one_hot(ops.argmax(logits, axis=-1), logits)
-        return ops.cast(words, self.compute_dtype)
+        return cast_words(words, self.compute_dtype)
 
     def draw(self, logits):
         """Emits in training, and names the word each vector stands for.
@@ -109,7 +113,7 @@ class WordChannel(keras.layers.Layer):
             integer tensor of shape `(...)`.
         """
         words = self(logits, training=True)
-        return words, ops.argmax(words, axis=-1)
+        return words, ids_of_words(words)
 
     def sample(self, probabilities, noise=None):
         """Draws one word from each distribution, without gradient.
@@ -137,8 +141,12 @@ class WordChannel(keras.layers.Layer):
         )
 
     def one_hot(self, ids, logits):
-        """One-hot vectors of `ids`, as wide as the last axis of `logits`."""
-        return ops.one_hot(ids, logits.shape[-1], dtype=logits.dtype)
+        """One-hot vectors of `ids`, as wide as the last axis of `logits`.
+
+        They remember the ids: what embeds them need not multiply.
+        """
+        vectors = ops.one_hot(ids, logits.shape[-1], dtype=logits.dtype)
+        return remember_words(vectors, Words(ids))
 
     def compute_output_shape(self, input_shape):
         return input_shape

@@ -6,6 +6,7 @@ from keras import ops
 from tfcap.models.caption_speaker import CaptionSpeaker
 from tfcap.models.image_memory import ImageMemory
 from tfcap.models.lstm_step import forget_bias
+from tfcap.models.stepwise_dense import StepwiseDense
 
 
 @keras.saving.register_keras_serializable(package="tfcap")
@@ -85,16 +86,16 @@ class Att2inSpeaker(CaptionSpeaker):
             dropout=self.image_dropout.rate,
             name="memory",
         )
-        self.word_gates = keras.layers.Dense(
+        self.word_gates = StepwiseDense(
             5 * units, bias_initializer=forget_bias(units), name="word_gates"
         )
-        self.state_gates = keras.layers.Dense(
+        self.state_gates = StepwiseDense(
             5 * units,
             use_bias=False,
             kernel_initializer="orthogonal",
             name="state_gates",
         )
-        self.image_cell = keras.layers.Dense(
+        self.image_cell = StepwiseDense(
             2 * units, use_bias=False, name="image_cell"
         )
 

@@ -3,19 +3,15 @@
 import keras
 from keras import ops
 
-from tfcap.layers import SoftEmbedding
 from tfcap.models.inputs import entry
 from tfcap.models.inputs import image_features
 from tfcap.models.inputs import word_ids
-from tfcap.models.packed_scores import packed_scores
-from tfcap.models.vocabulary_head import VocabularyHead
-from tfcap.ops import check_shape
+from tfcap.models.word_by_word import WordByWord
+from tfcap.models.word_by_word import word_rows
 from tfcap.ops import repeat_samples
-from tfcap.ops import sequence_mask
-from tfcap.ops import token_log_probs
 
 
-class CaptionSpeaker(keras.Model):
+class CaptionSpeaker(WordByWord):
     """Says what an image shows, word by word.
 
     What all caption speakers share: words in, as ids or as distributions over
@@ -25,10 +21,8 @@ class CaptionSpeaker(keras.Model):
     does not depend on the words before. The model is a
     `tfcap.decoding.Speaker` whose B rows are images.
 
-    Given words are scored in one pass, without their padding: they are
-    embedded, and weighed by the head, all at once; only `advance()` goes step
-    by step. A network that reads many words at once overrides `read()` and
-    `score()` as well.
+    Given words are scored in one pass, without their padding; a network that
+    reads many words at once overrides `read()` and `score()`.
 
     Called on a batch, it returns teacher-forced logits, so that it also trains
     under `compile(loss=tfcap.losses.SequenceCrossentropy())`.
@@ -74,32 +68,21 @@ class CaptionSpeaker(keras.Model):
         eos=2,
         **kwargs,
     ):
-        super().__init__(**kwargs)
-        # Given words are packed, and how many there are depends on the data.
-        self.supports_jit = keras.backend.backend() != "tensorflow"
-        self.vocabulary_size = vocabulary_size
-        self.units = units
-        self.embedding_units = embedding_units
-        self.embedding_activation = keras.activations.get(embedding_activation)
-        self.embeddings_initializer = keras.initializers.get(
-            embeddings_initializer
-        )
-        self.logit_scale = logit_scale
-        self.bos = bos
-        self.eos = eos
-        self.embedding = SoftEmbedding(
+        super().__init__(
             vocabulary_size,
             embedding_units,
-            embeddings_initializer=self.embeddings_initializer,
+            dropout=dropout,
+            embeddings_initializer=embeddings_initializer,
             mask_zero=False,
-            name="embedding",
+            logit_scale=logit_scale,
+            bos=bos,
+            eos=eos,
+            **kwargs,
         )
-        self.dropout = keras.layers.Dropout(dropout)
+        self.units = units
+        self.embedding_activation = keras.activations.get(embedding_activation)
         self.word_dropout = keras.layers.Dropout(word_dropout)
         self.image_dropout = keras.layers.Dropout(image_dropout)
-        self.head = VocabularyHead(
-            vocabulary_size, unsaid=(0, bos), scale=logit_scale, name="head"
-        )
 
     def look(self, image, mask, training=False):
         """Reads images.
@@ -112,27 +95,6 @@ class CaptionSpeaker(keras.Model):
 
         Returns:
             The first state: nest of tensors with leading axis `B`.
-        """
-        raise NotImplementedError
-
-    def word_inputs(self, embedded):
-        """What a step reads of a word: `(..., embedding_units)` to `(..., G)`.
-
-        Called on all words of a batch at once. Defaults to the embedding.
-        """
-        return embedded
-
-    def advance(self, inputs, state, training=False):
-        """Reads one word.
-
-        Args:
-            inputs: Float tensor of shape `(B, G)`, of `word_inputs()`.
-            state: What `look()` or the last `advance()` returned.
-            training: Boolean.
-
-        Returns:
-            Float tensor of shape `(B, units)`, which the head reads, and the
-            next state.
         """
         raise NotImplementedError
 
@@ -171,88 +133,18 @@ class CaptionSpeaker(keras.Model):
             mask = entry(inputs, "image_mask", "B P")
         return self.look(image_features(inputs), mask, training=training)
 
-    def step(self, words, state, training=False):
-        """Reads one word, and weighs the next: logits `(B, V)`."""
-        inputs = self.word_inputs(self.embed(words, training))
-        hidden, state = self.advance(inputs, state, training=training)
-        return self.weigh(hidden, training), state
-
-    def log_probs(self, state, tokens, training=False):
-        """Scores given words in one pass: `(B, S, T)` to `(B, S, T)`."""
-        check_shape(tokens, "B S T", "tokens")
-        _, samples, length = tokens.shape
-        rows = word_rows(tokens)
-        scores = self.score(
-            repeat_samples(state, samples),
-            rows,
-            sequence_mask(rows, self.eos),
-            training=training,
-        )
-        return ops.reshape(scores, (-1, samples, length))
-
-    def score(self, state, rows, mask, training=False):
-        """Scores given words of as many states.
-
-        Args:
-            state: Nest of tensors with leading axis `n`.
-            rows: Integer tensor of shape `(n, T)`.
-            mask: Float tensor of shape `(n, T)`, nonzero where a word counts.
-            training: Boolean.
-
-        Returns:
-            Float32 tensor of shape `(n, T)`, 0 under the mask.
-        """
-        if keras.backend.backend() == "tensorflow":
-            return packed_scores(self, state, rows, mask, training)
-        logits = self.weigh(
-            self.teacher_forced(state, rows, training), training
-        )
-        return token_log_probs(logits, rows) * mask
-
     def embed(self, words, training=False):
         """Embeds ids `(...)`, or distributions `(..., V)`."""
         embedded = self.embedding_activation(self.embedding(words))
         return self.word_dropout(embedded, training=training)
 
-    def read(self, embedded, state, training=False):
-        """Reads given words: `(n, T, embedding_units)` to `(n, T, units)`."""
-        inputs, outputs = self.word_inputs(embedded), []
-        for word in ops.unstack(inputs, embedded.shape[1], axis=1):
-            output, state = self.advance(word, state, training=training)
-            outputs.append(output)
-        return ops.stack(outputs, axis=1)
-
-    def weigh(self, hidden, training=False):
-        """Weighs words: `(..., units)` to logits `(..., V)`."""
-        return self.head(self.dropout(hidden, training=training))
-
-    def teacher_forced(self, state, rows, training=False):
-        """What the head reads, `(n, T, units)`, of given words `(n, T)`."""
-        start = ops.full_like(rows[:, :1], self.bos)
-        words = ops.concatenate([start, rows[:, :-1]], axis=1)
-        return self.read(self.embed(words, training), state, training=training)
-
     def get_config(self):
         return {
             **super().get_config(),
-            "vocabulary_size": self.vocabulary_size,
             "units": self.units,
-            "embedding_units": self.embedding_units,
-            "dropout": self.dropout.rate,
             "word_dropout": self.word_dropout.rate,
             "image_dropout": self.image_dropout.rate,
             "embedding_activation": keras.activations.serialize(
                 self.embedding_activation
             ),
-            "embeddings_initializer": keras.initializers.serialize(
-                self.embeddings_initializer
-            ),
-            "logit_scale": self.logit_scale,
-            "bos": self.bos,
-            "eos": self.eos,
         }
-
-
-def word_rows(tokens):
-    """Words `(B, S, T)` as rows `(B * S, T)`, int32."""
-    return ops.cast(ops.reshape(tokens, (-1, tokens.shape[-1])), "int32")

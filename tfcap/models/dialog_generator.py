@@ -3,18 +3,15 @@
 import keras
 from keras import ops
 
-from tfcap.layers import SoftEmbedding
 from tfcap.models.inputs import dialog_shapes
 from tfcap.models.inputs import image_features
 from tfcap.models.inputs import word_ids
-from tfcap.ops import check_shape
-from tfcap.ops import repeat_samples
-from tfcap.ops import sequence_mask
-from tfcap.ops import token_log_probs
+from tfcap.models.lstm_step import lstm_step
+from tfcap.models.word_by_word import WordByWord
 
 
 @keras.saving.register_keras_serializable(package="tfcap")
-class DialogGenerator(keras.Model):
+class DialogGenerator(WordByWord):
     """Answers every question of a dialog about an image, word by word.
 
     An encoder reads the question, the history and the image into `e`; an LSTM
@@ -81,7 +78,17 @@ class DialogGenerator(keras.Model):
         eos=2,
         **kwargs,
     ):
-        super().__init__(**kwargs)
+        super().__init__(
+            vocabulary_size,
+            embedding_units,
+            dropout=dropout,
+            embeddings_initializer=embeddings_initializer,
+            mask_zero=True,
+            logit_scale=logit_scale,
+            bos=bos,
+            eos=eos,
+            **kwargs,
+        )
         if not encoder.return_state:
             raise ValueError(
                 "`encoder` must be made with `return_state=True`: the answer "
@@ -95,27 +102,8 @@ class DialogGenerator(keras.Model):
                 f"in. Received: encoder.output_units={encoded} and "
                 f"embedding_units={embedding_units}. Make them equal."
             )
-        self.vocabulary_size = vocabulary_size
         self.encoder = encoder
-        self.embedding_units = embedding_units
-        self.dropout_rate = dropout
-        self.logit_scale = logit_scale
-        self.embeddings_initializer = keras.initializers.get(
-            embeddings_initializer
-        )
-        self.bos = bos
-        self.eos = eos
-        self.embedding = SoftEmbedding(
-            vocabulary_size,
-            embedding_units,
-            embeddings_initializer=self.embeddings_initializer,
-            name="embedding",
-        )
         self.cell = keras.layers.LSTMCell(encoder.units, name="decoder")
-        # One word at a time has no padding; Keras would warn of its mask.
-        self.cell.supports_masking = True
-        self.dropout = keras.layers.Dropout(dropout)
-        self.head = keras.layers.Dense(vocabulary_size, name="head")
 
     def build(self, input_shape):
         units = self.embedding_units
@@ -130,7 +118,8 @@ class DialogGenerator(keras.Model):
     def call(self, inputs, training=False):
         state = self.begin(inputs, training=training)
         tokens = self.references(inputs)[:, 0]
-        logits = self._teacher_forced(state, tokens, training)
+        hidden = self.teacher_forced(state, tokens, training)
+        logits = self.weigh(hidden, training)
         rounds, length = inputs["answer"].shape[1:]
         return ops.reshape(logits, (-1, rounds, length, self.vocabulary_size))
 
@@ -151,56 +140,26 @@ class DialogGenerator(keras.Model):
         def rows(tensor):
             return ops.reshape(tensor, (-1, tensor.shape[-1]))
 
-        _, state = self.cell(rows(encoded), [rows(part) for part in state])
-        return state
+        state = [rows(part) for part in state]
+        return self.advance(self.word_inputs(rows(encoded)), state)[1]
 
-    def step(self, words, state, training=False):
-        """Reads one word, and weighs the next: logits `(B, V)`."""
-        output, state = self.cell(self.embedding(words), state)
-        return self._logits(output, training), state
-
-    def log_probs(self, state, tokens, training=False):
-        """Scores given words in one pass: `(B, S, T)` to `(B, S, T)`."""
-        check_shape(tokens, "B S T", "tokens")
-        _, samples, length = tokens.shape
-        rows = ops.reshape(tokens, (-1, length))
-        logits = self._teacher_forced(
-            repeat_samples(state, samples), rows, training
+    def word_inputs(self, embedded):
+        kernel, bias = (
+            ops.cast(weight, self.compute_dtype)
+            for weight in (self.cell.kernel, self.cell.bias)
         )
-        scores = token_log_probs(logits, rows) * sequence_mask(rows, self.eos)
-        return ops.reshape(scores, (-1, samples, length))
+        return ops.matmul(embedded, kernel) + bias
 
-    def _teacher_forced(self, state, rows, training):
-        """Logits `(n, T, V)`; the head reads all steps at once."""
-        start = ops.full_like(rows[:, :1], self.bos)
-        words = ops.concatenate([start, rows[:, :-1]], axis=1)
-        embedded = self.embedding(words)
-        outputs = []
-        for t in range(rows.shape[1]):
-            output, state = self.cell(embedded[:, t], state)
-            outputs.append(output)
-        return self._logits(ops.stack(outputs, axis=1), training)
-
-    def _logits(self, hidden, training):
-        hidden = self.dropout(hidden, training=training)
-        logits = ops.cast(self.head(hidden), "float32") * self.logit_scale
-        ids = ops.arange(self.vocabulary_size)
-        unsaid = ops.logical_or(ids == 0, ids == self.bos)
-        return ops.where(unsaid, -1e9, logits)
+    def advance(self, inputs, state, training=False):
+        """Reads one word: what the head reads, and the next state."""
+        hidden, carry = state
+        kernel = ops.cast(self.cell.recurrent_kernel, self.compute_dtype)
+        hidden, carry = lstm_step(inputs + ops.matmul(hidden, kernel), carry)
+        return hidden, [hidden, carry]
 
     def get_config(self):
-        serialize = keras.saving.serialize_keras_object
-        return {
-            **super().get_config(),
-            "vocabulary_size": self.vocabulary_size,
-            "encoder": serialize(self.encoder),
-            "embedding_units": self.embedding_units,
-            "dropout": self.dropout_rate,
-            "logit_scale": self.logit_scale,
-            "embeddings_initializer": serialize(self.embeddings_initializer),
-            "bos": self.bos,
-            "eos": self.eos,
-        }
+        encoder = keras.saving.serialize_keras_object(self.encoder)
+        return {**super().get_config(), "encoder": encoder}
 
     @classmethod
     def from_config(cls, config):

@@ -6,6 +6,7 @@ from keras import ops
 from tfcap.models.caption_speaker import CaptionSpeaker
 from tfcap.models.lstm_step import forget_bias
 from tfcap.models.lstm_step import lstm_step
+from tfcap.models.stepwise_dense import StepwiseDense
 from tfcap.ops import masked_mean
 
 IMAGE_AT = ("start", "every_step")
@@ -80,10 +81,10 @@ class ShowTellSpeaker(CaptionSpeaker):
                 f"image_at={image_at!r}."
             )
         self.image_at = image_at
-        self.word_gates = keras.layers.Dense(
+        self.word_gates = StepwiseDense(
             4 * units, bias_initializer=forget_bias(units), name="word_gates"
         )
-        self.state_gates = keras.layers.Dense(
+        self.state_gates = StepwiseDense(
             4 * units,
             use_bias=False,
             kernel_initializer="orthogonal",

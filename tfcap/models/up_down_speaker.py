@@ -7,6 +7,7 @@ from tfcap.models.caption_speaker import CaptionSpeaker
 from tfcap.models.image_memory import ImageMemory
 from tfcap.models.lstm_step import forget_bias
 from tfcap.models.lstm_step import lstm_step
+from tfcap.models.stepwise_dense import StepwiseDense
 
 
 @keras.saving.register_keras_serializable(package="tfcap")
@@ -78,7 +79,7 @@ class UpDownSpeaker(CaptionSpeaker):
         )
 
         def gates(name, **options):
-            return keras.layers.Dense(4 * units, name=name, **options)
+            return StepwiseDense(4 * units, name=name, **options)
 
         bias = forget_bias(units)
         self.word_gates = gates("word_gates", bias_initializer=bias)

@@ -4,10 +4,13 @@ import keras
 import numpy as np
 from keras import ops
 
+from tfcap.layers.stepwise import Stepwise
+from tfcap.models.stepwise_product import StepwiseProduct
 from tfcap.ops import token_log_probs
 
 
-class VocabularyHead(keras.layers.Layer):
+@keras.saving.register_keras_serializable(package="tfcap")
+class VocabularyHead(Stepwise, keras.layers.Layer):
     """Logits of the next word, in float32.
 
     ```
@@ -31,9 +34,11 @@ class VocabularyHead(keras.layers.Layer):
     def __init__(self, vocabulary_size, unsaid, scale=1.0, **kwargs):
         super().__init__(**kwargs)
         self.vocabulary_size = vocabulary_size
+        self.unsaid = tuple(unsaid)
         self.scale = scale
+        self.supports_masking = True
         self.floor = np.zeros(vocabulary_size, "float32")
-        self.floor[list(unsaid)] = -1e9
+        self.floor[[*self.unsaid]] = -1e9
 
     def build(self, input_shape):
         self.units = input_shape[-1]
@@ -55,13 +60,33 @@ class VocabularyHead(keras.layers.Layer):
         # gradient.
         rows = ops.reshape(hidden, (-1, self.units))
         rows = ops.cast(rows, self.compute_dtype) * self.scale
-        logits = ops.cast(ops.matmul(rows, self.kernel), "float32")
-        bias = ops.cast(self.bias, "float32") * self.scale
+        product = self.shared
+        if product is None or not product.takes(rows):
+            product = self._weigh
         shape = (-1, *ops.shape(hidden)[1:-1], self.vocabulary_size)
-        return ops.reshape(logits + (bias + self.floor), shape)
+        return ops.reshape(product(rows), shape)
+
+    def share(self, rows, steps):
+        return StepwiseProduct(*self._factors(), rows, steps)
+
+    def _factors(self):
+        bias = ops.cast(self.bias, "float32") * self.scale + self.floor
+        return ops.cast(self.kernel, self.compute_dtype), bias
+
+    def _weigh(self, rows):
+        kernel, bias = self._factors()
+        return ops.cast(ops.matmul(rows, kernel), "float32") + bias
 
     def compute_output_shape(self, input_shape):
         return (*input_shape[:-1], self.vocabulary_size)
+
+    def get_config(self):
+        return {
+            **super().get_config(),
+            "vocabulary_size": self.vocabulary_size,
+            "unsaid": self.unsaid,
+            "scale": self.scale,
+        }
 
 
 def masked_word_scores(weigh, hidden, tokens, mask):

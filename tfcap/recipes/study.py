@@ -12,6 +12,7 @@ from tfcap.recipes.network_file import load_network
 from tfcap.text.json_file import malformed
 from tfcap.text.json_file import read_json
 from tfcap.text.whole_file import whole_file
+from tfcap.training import DataWait
 from tfcap.training import fit
 from tfcap.training import from_chief
 from tfcap.training import is_chief
@@ -96,7 +97,7 @@ class Study:
         if optimizer is not None and not optimizer.built:
             # Left to the first step, its variables cost a second trace of it.
             optimizer.build(model.trainable_variables)
-        callbacks, folder = [*callbacks], self.path(name)
+        callbacks, folder = [*callbacks, DataWait()], self.path(name)
         if is_chief():
             callbacks += [
                 keras.callbacks.TensorBoard(folder, write_graph=False)

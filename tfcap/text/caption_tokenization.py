@@ -1,5 +1,6 @@
 """Captions split as the evaluation scripts of COCO split them."""
 
+import functools
 import re
 from collections.abc import Iterable
 
@@ -10,8 +11,6 @@ from tfcap.text.caption_rules import RESTORED
 from tfcap.text.caption_rules import RULES
 from tfcap.text.caption_rules import TOKEN
 
-_RULES = [(rule.needs, re.compile(rule[1]), rule[2]) for rule in RULES]
-_TOKEN = re.compile(TOKEN)
 _RESTORED = str.maketrans(RESTORED)
 _DROPPED = frozenset(DROPPED)
 _PARTED = frozenset(PARTED)
@@ -102,10 +101,18 @@ def _plain_words(text):
     return words if _PARTED.isdisjoint(words) else None
 
 
+@functools.cache
+def _compiled():
+    """The rules, and the pattern of a word: slow to compile, seldom needed."""
+    rules = [(rule.needs, re.compile(rule[1]), rule[2]) for rule in RULES]
+    return rules, re.compile(TOKEN)
+
+
 def _ruled_words(text):
+    rules, token = _compiled()
     text = f"  {text}  "
-    for needs, pattern, rewrite in _RULES:
+    for needs, pattern, rewrite in rules:
         if needs in text:
             text = pattern.sub(rewrite, text)
-    text = " ".join(_TOKEN.findall(text)).translate(_RESTORED)
+    text = " ".join(token.findall(text)).translate(_RESTORED)
     return [word for word in text.lower().split() if word not in _DROPPED]

@@ -5,6 +5,7 @@ from tfcap.training.checkpoint import RunCheckpoint
 from tfcap.training.checkpoint import fit
 from tfcap.training.clipped_adam import ClippedAdam
 from tfcap.training.collapse_warning import CollapseWarning
+from tfcap.training.data_wait import DataWait
 from tfcap.training.diversity_report import DiversityReport
 from tfcap.training.diversity_report import evaluate_diversity
 from tfcap.training.exponential_temperature import ExponentialTemperature

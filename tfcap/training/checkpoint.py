@@ -10,6 +10,7 @@ import tensorflow as tf
 
 from tfcap.text.array_file import load_arrays
 from tfcap.text.array_file import save_arrays
+from tfcap.training.data_wait import DataWait
 from tfcap.training.scaffold import Scaffold
 from tfcap.training.stop_at_nonfinite import StopAtNonfinite
 from tfcap.training.workers import from_chief
@@ -166,7 +167,8 @@ def fit(model, batches, epochs, directory, callbacks=(), verbose="auto"):
             `tfcap.data.DialogBatches`.
         epochs: Integer, epochs in all, those on disk included.
         directory: String or path of the run's folder.
-        callbacks: Iterable of `keras.callbacks.Callback`.
+        callbacks: Iterable of `keras.callbacks.Callback`; a `DataWait` among
+            them watches the data.
         verbose: As in `keras.Model.fit()`.
 
     Returns:
@@ -185,10 +187,15 @@ def fit(model, batches, epochs, directory, callbacks=(), verbose="auto"):
     if start >= epochs:
         return None
     steps = batches.steps_per_epoch
+    dataset = batches.dataset(epochs, start_step=start * steps)
+    callbacks = [*callbacks]
+    for callback in callbacks:
+        if isinstance(callback, DataWait):
+            dataset = callback.watch(dataset)
     watch = () if isinstance(model, Scaffold) else (StopAtNonfinite(),)
     try:
         return model.fit(
-            batches.dataset(epochs, start_step=start * steps),
+            dataset,
             initial_epoch=start,
             epochs=epochs,
             steps_per_epoch=steps,

@@ -140,3 +140,16 @@ def test_captions_must_be_aligned_and_split(fake_java):
         meteor(CANDIDATES, REFERENCES[:2])
     with pytest.raises(TypeError, match="lists of words"):
         meteor(["a cat"], [[["a"]]])
+
+
+def test_a_program_that_nobody_asks_ends_and_starts_again(
+    fake_java, fake_package
+):
+    fake_java(WORKING)
+    with METEOR(idle=0.2) as scorer:
+        first = scorer.score([["a"]], [[["a"]]])
+        process = scorer._process._process
+        # Killed, or this waits in vain.
+        assert process.wait(60) != 0
+        assert scorer.score([["a"]], [[["a"]]]).corpus == first.corpus
+        assert scorer._process._process is not process

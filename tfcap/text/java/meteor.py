@@ -1,5 +1,6 @@
 """METEOR 1.5, computed by its authors' program."""
 
+import contextlib
 import threading
 import weakref
 from collections.abc import Callable
@@ -29,12 +30,14 @@ class METEOR:
     paraphrases, and milliseconds a caption from then on. It is started by the
     first call and kept; if it dies or hangs, that call fails and the next one
     starts it again. Calls from several threads wait for each other. Close it,
-    or use it in a `with`.
+    or use it in a `with`; one that nobody asks for a while ends of itself, and
+    starts again when asked.
 
     Args:
         java: String or path of a `java`, optional, see below.
         heap: String, memory of the program at most. Defaults to `"2G"`.
         timeout: Float, seconds that it may be silent. Defaults to `300`.
+        idle: Float, seconds that it waits for a call. Defaults to `120`.
 
     Example:
 
@@ -55,10 +58,12 @@ class METEOR:
       English, with normalization, as in the COCO caption evaluation
     """
 
-    def __init__(self, java=None, heap="2G", timeout=300.0):
+    def __init__(self, java=None, heap="2G", timeout=300.0, idle=120.0):
         self.java = java
         self.heap = heap
         self.timeout = timeout
+        self.idle = idle
+        self._timer = None
         self._process = None
         self._lock = threading.Lock()
 
@@ -80,6 +85,7 @@ class METEOR:
         with self._lock:
             process, self._process = self._process, None
             if process is not None:
+                self._timer.cancel()
                 process.close()
 
     def score(self, candidates, references, progress: Callable | None = None):
@@ -100,7 +106,7 @@ class METEOR:
         """
         check_aligned(candidates, references)
         count = len(candidates)
-        with self._lock:
+        with self._lock, self._awake():
             statistics = []
             for start in range(0, count, _CHUNK):
                 chunk = slice(start, start + _CHUNK)
@@ -117,6 +123,21 @@ class METEOR:
             )
             *each, corpus = self._numbers(said)
         return Scores(corpus, np.array(each, np.float64))
+
+    @contextlib.contextmanager
+    def _awake(self):
+        """Context of a call, after which the program waits for another."""
+        if self._timer is not None:
+            self._timer.cancel()
+        try:
+            yield
+        finally:
+            # TensorFlow keeps what a graph calls until Python ends: programs
+            # of two gigabytes would pile up, one a model.
+            close = weakref.WeakMethod(self.close)
+            self._timer = threading.Timer(self.idle, _call, [close])
+            self._timer.daemon = True
+            self._timer.start()
 
     def _ask(self, lines, answers):
         if self._process is None:
@@ -159,6 +180,12 @@ class METEOR:
         command = [java, *LOCALE, f"-Xmx{self.heap}", "-jar", program]
         command += ["-", "-", "-stdio", "-l", "en", "-norm"]
         return command, folder
+
+
+def _call(method):
+    """Calls a weak method, if it is still there."""
+    if method() is not None:
+        method()()
 
 
 def meteor(candidates, references, java=None, heap="2G", timeout=300.0):

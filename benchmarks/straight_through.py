@@ -1,0 +1,138 @@
+"""Straight-through words, embedded: forward, and backward to the logits.
+
+python benchmarks/straight_through.py
+python benchmarks/straight_through.py --memory
+
+1,024 words of a vocabulary of 9,488, drawn by Gumbel-softmax, embedded in 512
+numbers, and a gradient to the logits and to the table; `--memory` prints how
+much more they need than a few words do. "ours" are the layers
+as anyone calls them, inside of a graph; "plain" is the product of the same
+vectors with the table. The limit is one such product and the random numbers.
+"""
+
+import argparse
+import functools
+import json
+
+import step_costs
+from paired import Row
+from paired import main as compare
+
+WORDS, VOCABULARY, UNITS = 1024, 9488, 512
+
+
+def arrays(words):
+    import numpy as np
+
+    rng = np.random.default_rng(0)
+    shapes = (words, VOCABULARY), (VOCABULARY, UNITS), (words, UNITS)
+    return [rng.normal(size=shape).astype("float32") for shape in shapes]
+
+
+def ours(size, product=None):
+    """Word channel and embedding of tfcap; `product` replaces the latter."""
+    import tensorflow as tf
+
+    from tfcap.layers import GumbelSoftmaxST
+    from tfcap.layers import SoftEmbedding
+
+    logits, table, slope = map(tf.constant, arrays(size))
+    channel, embed = GumbelSoftmaxST(0.5), SoftEmbedding(VOCABULARY, UNITS)
+    embed.build(logits.shape)
+    embed.embeddings.assign(table)
+
+    @tf.function(autograph=False)
+    def graph(logits):
+        with tf.GradientTape() as tape:
+            tape.watch(logits)
+            words = channel(logits, training=True)
+            if product is None:
+                embedded = embed(words)
+            else:
+                embedded = product(words, embed.embeddings.value)
+            value = tf.reduce_sum(embedded * slope)
+        slopes = tape.gradient(value, [logits, *embed.trainable_variables])
+        return value, slopes
+
+    return lambda: graph(logits)[0].numpy()
+
+
+def plain(size):
+    import tensorflow as tf
+
+    # A sum is another tensor, of which nothing is known.
+    return ours(size, lambda words, table: tf.matmul(words + 0.0, table))
+
+
+def of_torch(channel, size):
+    import torch
+
+    logits, table, slope = map(torch.from_numpy, arrays(size))
+    logits.requires_grad_(), table.requires_grad_()
+
+    def call():
+        logits.grad = table.grad = None
+        value = (channel(logits)(table) * slope).sum()
+        value.backward()
+        return float(value.detach())
+
+    return call
+
+
+def limit(size):
+    import tensorflow as tf
+
+    _, table, slope = map(tf.constant, arrays(size))
+
+    @tf.function(autograph=False)
+    def graph():
+        noise = tf.random.uniform((size, VOCABULARY))
+        return tf.matmul(slope, table, transpose_b=True)[0, 0], noise[0, 0]
+
+    return lambda: graph()[0].numpy()
+
+
+def makers():
+    import importlib.util
+
+    found = {"ours": ours, "plain": plain, "one product": limit}
+    if importlib.util.find_spec("torch") is None:
+        return found
+    import torch_steps
+
+    found["torch"] = functools.partial(of_torch, torch_steps.plain_gumbel)
+    strong = functools.partial(of_torch, torch_steps.strong_gumbel)
+    return {**found, "strong torch": strong}
+
+
+def contestants(names=None, size=WORDS):
+    made = makers()
+    names = names or ("ours", "plain", "one product", "torch", "strong torch")
+    return {n: made[n](size) if n in made else None for n in names}
+
+
+ITEM = f"{WORDS:,} x {VOCABULARY:,} x {UNITS}"
+ROWS = [
+    Row(ITEM, "ours", "torch", "one product", floor=3.5, goal=5.5),
+    Row(ITEM, "ours", "strong torch", "one product", floor=1.5),
+    Row(ITEM, "ours", "plain", "one product", floor=1.5),
+]
+
+
+def main():
+    parser = argparse.ArgumentParser(add_help=False)
+    parser.add_argument("--memory", action="store_true")
+    parser.add_argument("--point", type=json.loads)
+    options, _ = parser.parse_known_args()
+    if options.point:
+        steps = contestants(options.point["names"], **options.point["sizes"])
+        print(json.dumps(step_costs.costs(steps, options.point["memory"])))
+    elif options.memory:
+        names = "torch", "strong torch", "plain", "ours"
+        step_costs.print_memory(names, size=16)
+    else:
+        compare(contestants, ROWS)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,166 @@
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+from keras import ops
+
+from tfcap.layers import Categorical
+from tfcap.layers import GumbelSoftmaxST
+from tfcap.layers import PartialSamplingST
+from tfcap.layers import SoftEmbedding
+from tfcap.layers import WordChannel
+from tfcap.ops import embed_words
+from tfcap.ops.word_vectors import Words
+from tfcap.ops.word_vectors import ids_of_words
+from tfcap.ops.word_vectors import mask_words
+from tfcap.ops.word_vectors import remember_words
+from tfcap.ops.word_vectors import remembered_words
+from tfcap.ops.word_vectors import stack_words
+
+RNG = np.random.default_rng(0)
+LOGITS = RNG.normal(size=(4, 3, 11)).astype("float32")
+TABLE = RNG.normal(size=(11, 5)).astype("float32")
+CHANNELS = {
+    "words": lambda: GumbelSoftmaxST(0.5, seed=0),
+    "some words": lambda: PartialSamplingST(0.5, seed=0),
+    "no words": lambda: PartialSamplingST(1.0, seed=0),
+}
+
+
+def gradients(function, *values):
+    """Value and gradients of a function, on TensorFlow and on JAX."""
+    if keras.backend.backend() == "jax":
+        import jax
+
+        places = tuple(range(len(values)))
+        found = jax.value_and_grad(function, places)(*values)
+    else:
+        values = [tf.constant(value) for value in values]
+        with tf.GradientTape() as tape:
+            tape.watch(values)
+            value = function(*values)
+        found = value, tape.gradient(value, values)
+    return [
+        ops.convert_to_numpy(ops.convert_to_tensor(x))
+        for x in keras.tree.flatten(found)
+    ]
+
+
+def forgetful(vectors, table):
+    return ops.matmul(vectors + 0.0, table)
+
+
+@pytest.mark.parametrize("kind", CHANNELS)
+def test_looking_up_is_multiplying(kind):
+    def loss(product):
+        channel = CHANNELS[kind]()
+
+        def function(logits, table):
+            embedded = product(channel(logits, training=True), table)
+            return ops.sum(ops.sin(embedded))
+
+        return function
+
+    ours = gradients(loss(embed_words), LOGITS, TABLE)
+    plain = gradients(loss(forgetful), LOGITS, TABLE)
+    for one, other in zip(ours, plain):
+        np.testing.assert_allclose(one, other, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("kind", ["words", "some words"])
+def test_words_are_looked_up_to_the_bit(kind):
+    words = CHANNELS[kind]()(LOGITS, training=True)
+    hard = np.max(words, axis=-1) == 1
+    assert hard.any()
+    ours, plain = embed_words(words, TABLE), forgetful(words, TABLE)
+    np.testing.assert_array_equal(np.asarray(ours)[hard], plain[hard])
+
+
+def test_the_vectors_themselves_are_not_read():
+    vectors = ops.full((2, 11), np.nan)
+    ids = ops.convert_to_tensor([3, 1], "int32")
+    there = ops.convert_to_tensor([True, False])
+    remember_words(vectors, Words(ids, there=there))
+    found = embed_words(vectors, TABLE)
+    np.testing.assert_array_equal(found, [TABLE[3], 0 * TABLE[0]])
+
+
+def test_vectors_of_unknown_origin_are_multiplied():
+    np.testing.assert_allclose(
+        embed_words(LOGITS, TABLE), LOGITS @ TABLE, rtol=1e-4, atol=1e-5
+    )
+
+
+@pytest.mark.parametrize("kind", CHANNELS)
+def test_masked_steps_become_sequences_that_embed_alike(kind):
+    channel, mask = CHANNELS[kind](), np.float32([[1, 1, 0], [1, 0, 0]] * 2)
+    columns = [
+        mask_words(channel(LOGITS[:, t], training=True), mask[:, t])
+        for t in range(3)
+    ]
+    words = stack_words(columns, num_samples=2)
+    assert words.shape == (2, 2, 3, 11)
+    ours, plain = embed_words(words, TABLE), forgetful(words, TABLE)
+    np.testing.assert_allclose(ours, plain, rtol=1e-5, atol=1e-6)
+    assert (np.asarray(ours)[mask.reshape(2, 2, 3) == 0] == 0).all()
+
+
+def test_steps_are_forgotten_where_one_of_them_is():
+    column = Categorical(seed=0)(LOGITS[:, 0], training=True)
+    other = ops.convert_to_tensor(LOGITS[:, 1])
+    words = stack_words([column, other], num_samples=1)
+    assert remembered_words(words) is None
+
+
+def test_ids_are_those_that_are_remembered_or_largest():
+    vectors = ops.convert_to_tensor(np.eye(4, dtype="float32"))
+    np.testing.assert_array_equal(ids_of_words(vectors), np.arange(4))
+    remember_words(vectors, Words(np.array([3, 2, 1, 0])))
+    np.testing.assert_array_equal(ids_of_words(vectors), [3, 2, 1, 0])
+
+
+def test_nothing_is_kept_of_a_tensor_that_is_gone():
+    from tfcap.ops import word_vectors
+
+    before = len(word_vectors._KEPT)
+    words = Categorical(seed=0)(LOGITS)
+    assert remembered_words(words) is not None
+    del words
+    assert len(word_vectors._KEPT) == before
+
+
+def test_the_table_has_a_gradient_that_optimizers_clip_rightly():
+    layer = SoftEmbedding(11, 5)
+    layer.build((None, 11))
+    before = layer.embeddings.numpy()
+    words = Categorical(seed=0)(np.eye(11, dtype="float32")[[3, 3, 3]] * 99)
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_sum(layer(words))
+    slopes = tape.gradient(loss, layer.trainable_variables)
+    optimizer = keras.optimizers.SGD(1.0, clipvalue=0.5)
+    optimizer.apply(slopes, layer.trainable_variables)
+    moved = before - layer.embeddings.numpy()
+    np.testing.assert_allclose(moved[3], 0.5, rtol=1e-5)
+    assert (np.delete(moved, 3, axis=0) == 0).all()
+
+
+class Composed(WordChannel):
+    """A channel that a user makes of another."""
+
+    def __init__(self):
+        super().__init__()
+        self.inner = PartialSamplingST(0.7, seed=0)
+
+    def emit(self, logits, noise=None):
+        return self.inner(logits, training=True)
+
+
+def test_a_relaxed_vector_stands_for_the_word_drawn_with_it():
+    channel = Composed()
+    logits = np.zeros((200, 11), "float32")
+    vectors, ids = channel.draw(logits)
+    relaxed = np.max(vectors, axis=-1) < 1
+    assert 100 < relaxed.sum() < 180
+    assert set(np.asarray(ids)) == set(range(11))
+    hard = np.argmax(np.asarray(vectors)[~relaxed], axis=-1)
+    np.testing.assert_array_equal(np.asarray(ids)[~relaxed], hard)

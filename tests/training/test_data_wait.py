@@ -1,0 +1,113 @@
+import time
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from tfcap.training import DataWait
+from tfcap.training import fit
+
+
+def slow(dataset, seconds):
+    def wait(*batch):
+        time.sleep(seconds)
+        return batch
+
+    def step(x, y):
+        x, y = tf.numpy_function(wait, [x, y], [tf.float32, tf.float32])
+        return tf.ensure_shape(x, (2, 3)), tf.ensure_shape(y, (2, 1))
+
+    return dataset.map(step)
+
+
+def batches(steps=4):
+    batch = np.ones((2, 3), "float32"), np.ones((2, 1), "float32")
+    return tf.data.Dataset.from_tensors(batch).repeat(steps)
+
+
+class Slow(keras.layers.Layer):
+    def __init__(self, seconds):
+        super().__init__()
+        self.seconds = seconds
+
+    def call(self, x):
+        def wait(x):
+            time.sleep(self.seconds)
+            return x
+
+        return tf.ensure_shape(tf.numpy_function(wait, [x], x.dtype), x.shape)
+
+
+def share(dataset, seconds=0.0, **options):
+    model = keras.Sequential([Slow(seconds), keras.layers.Dense(1)])
+    model.compile("sgd", "mse", run_eagerly=False, **options)
+    wait = DataWait()
+    dataset = wait.watch(dataset)
+    history = model.fit(dataset, shuffle=False, callbacks=[wait], verbose=0)
+    return history.history["data_wait"][0]
+
+
+def test_a_slow_pipeline_is_waited_for():
+    assert share(slow(batches(), 0.1)) > 0.7
+
+
+def test_a_slow_model_waits_for_nothing():
+    assert share(batches(), seconds=0.1) < 0.3
+
+
+def test_batches_made_ahead_are_not_waited_for():
+    fed = slow(batches(), 0.05).prefetch(2)
+    assert share(fed, seconds=0.1) < 0.3
+
+
+def test_every_batch_of_an_execution_is_waited_for():
+    assert share(slow(batches(6), 0.1), steps_per_execution=2) > 0.7
+
+
+def test_batches_are_left_as_they_are():
+    wait = DataWait()
+    for structure in ({"a": [1, 2]}, ([1], {"b": [2]}), [3], ([4],)):
+        dataset = tf.data.Dataset.from_tensor_slices(structure)
+        seen = wait.watch(dataset)
+        assert seen.element_spec == dataset.element_spec
+        for one, other in zip(seen, dataset, strict=True):
+            tf.nest.map_structure(np.testing.assert_array_equal, one, other)
+
+
+def test_data_that_nobody_watches_is_refused():
+    model = keras.Sequential([keras.layers.Dense(1)])
+    model.compile("sgd", "mse")
+    with pytest.raises(ValueError, match="watch"):
+        model.fit(batches(), shuffle=False, callbacks=[DataWait()])
+    wait = DataWait()
+    model.fit(wait.watch(batches()), shuffle=False, callbacks=[wait])
+    with pytest.raises(ValueError, match="watch"):
+        model.fit(batches(), shuffle=False, callbacks=[wait])
+
+
+def test_an_epoch_of_one_step_has_a_share_as_well():
+    model = keras.Sequential([keras.layers.Dense(1)])
+    model.compile("sgd", "mse")
+    wait = DataWait()
+    dataset = wait.watch(batches(3))
+    history = model.fit(
+        dataset, epochs=3, steps_per_epoch=1, shuffle=False, callbacks=[wait]
+    )
+    assert len(history.history["data_wait"]) == 3
+
+
+def test_fit_watches_its_own_data(tmp_path):
+    class Batches:
+        steps_per_epoch = batch_size = 2
+
+        def dataset(self, epochs, start_step):
+            return batches(2 * epochs - start_step)
+
+    model = keras.Sequential([keras.layers.Dense(1)])
+    model.compile("sgd", "mse")
+    model.build((2, 3))
+    model.optimizer.build(model.trainable_variables)
+    # What is run through once is a list all the same.
+    history = fit(model, Batches(), 2, tmp_path, iter([DataWait()]), verbose=0)
+    assert len(history.history["data_wait"]) == 2
