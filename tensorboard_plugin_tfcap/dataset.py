@@ -1,6 +1,7 @@
 """What a log holds, before anybody asks for axes."""
 
 import re
+import warnings
 from dataclasses import dataclass
 from dataclasses import field
 
@@ -107,7 +108,10 @@ class Dataset:
         if not pattern:
             return self.points
         try:
-            found = re.compile(pattern)
+            with warnings.catch_warnings():
+                # Of what a later Python may read otherwise: this one does not.
+                warnings.simplefilter("ignore", FutureWarning)
+                found = re.compile(pattern)
         except re.error as error:
             raise QueryError(
                 f"`runs` must be a regular expression. Received: "

@@ -1,5 +1,7 @@
 """The plugin's own records, as points, samples and published results."""
 
+import math
+
 from tensorboard_plugin_tfcap.metadata import LONGEST_TEXT
 from tensorboard_plugin_tfcap.metadata import RecordError
 from tensorboard_plugin_tfcap.metadata import finite_numbers
@@ -37,6 +39,8 @@ def read_point(data, run, step, wall_time, samples=False):
     seed = found.get("seed")
     if seed is not None and not isinstance(seed, str | int | float):
         raise RecordError("has a seed that is no number and no word")
+    if isinstance(seed, float) and not math.isfinite(seed):
+        raise RecordError("has a seed that is not finite")
     params = plain_parameters(found.get("params", {}))
     if split := short_text(found.get("split")):
         params.setdefault("split", split)
