@@ -53,4 +53,5 @@ class Anneal(keras.callbacks.Callback):
 
     def on_epoch_end(self, epoch, logs=None):
         if logs is not None:
-            logs[self.name] = float(self.variable)
+            value = keras.ops.convert_to_numpy(self.variable)
+            logs[self.name] = float(value)
