@@ -68,6 +68,13 @@ def check(strategy, loss, labels, inputs):
         np.testing.assert_allclose(a, b, rtol=1e-6, atol=1e-6)
 
 
+def check_config(strategy, kind, name):
+    """A variable's value stands in the config, however many replicas it has."""
+    with strategy.scope():
+        value = keras.Variable(0.25, trainable=False)
+        assert kind(**{name: value}).get_config()[name] == 0.25
+
+
 if __name__ == "__main__":
     tf.config.set_logical_device_configuration(
         tf.config.list_physical_devices("CPU")[0],
@@ -85,3 +92,5 @@ if __name__ == "__main__":
         check(both, loss, SAME, LOGITS)
     check(both, SequenceCrossentropy("sequence"), TOKENS, LOGITS)
     check(both, SequenceCrossentropy("token"), TOKENS, LOGITS)
+    check_config(both, HingeRetrievalLoss, "negatives")
+    check_config(both, BidirectionalContrastiveLoss, "temperature")

@@ -218,7 +218,7 @@ class BidirectionalContrastiveLoss(RetrievalLoss):
     def get_config(self):
         return {
             **super().get_config(),
-            "temperature": float(self.temperature),
+            "temperature": float(ops.convert_to_numpy(self.temperature)),
             "directions": list(self.directions),
             "combine": self.combine,
             "decoupled": self.decoupled,

@@ -194,7 +194,7 @@ class HingeRetrievalLoss(RetrievalLoss):
     def get_config(self):
         negatives = self.negatives
         if not isinstance(negatives, str):
-            negatives = float(negatives)
+            negatives = float(ops.convert_to_numpy(negatives))
         return {
             **super().get_config(),
             "margin": self.margin,
