@@ -4,6 +4,7 @@ import pytest
 import tensorflow as tf
 from keras import ops
 
+from tfcap.ops import likeliest_words
 from tfcap.ops import map_distinct
 from tfcap.ops import repeat_samples
 from tfcap.ops import take_rows
@@ -81,6 +82,14 @@ def test_log_probs_of_shapes_that_are_not_one_to_one_or_not_known():
     inputs = keras.Input((3, 5)), keras.Input((3,), dtype="int32")
     model = keras.Model(inputs, token_log_probs(*inputs))
     np.testing.assert_allclose(model([logits, tokens]), true, rtol=1e-5)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
+def test_the_likeliest_word_is_the_first_of_the_largest(dtype):
+    logits = ops.cast([[[1, 3, 3, 0], [-2, -1, -9, -1]]], dtype)
+    found = likeliest_words(logits)
+    assert keras.backend.standardize_dtype(found.dtype) == "int32"
+    np.testing.assert_array_equal(found, [[1, 1]])
 
 
 def test_copies_of_a_row_stand_side_by_side():

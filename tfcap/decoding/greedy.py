@@ -6,6 +6,7 @@ from tfcap.decoding.decoder import Decoder
 from tfcap.decoding.decoder import check_max_length
 from tfcap.decoding.restrictions import Restrictions
 from tfcap.decoding.unroll import unroll
+from tfcap.ops import likeliest_words
 
 
 class Greedy(Decoder):
@@ -34,7 +35,7 @@ class Greedy(Decoder):
 
     def decode(self, speaker, state, references=None, training=False):
         def draw(logits):
-            ids = ops.argmax(logits, axis=-1)
+            ids = likeliest_words(logits)
             return ops.one_hot(ids, logits.shape[-1], dtype=logits.dtype), ids
 
         return unroll(

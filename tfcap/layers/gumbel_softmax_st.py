@@ -4,6 +4,7 @@ import keras
 from keras import ops
 
 from tfcap.layers.partial_sampling import PartialSampling
+from tfcap.ops import likeliest_words
 
 
 @keras.saving.register_keras_serializable(package="tfcap")
@@ -91,7 +92,7 @@ class GumbelSoftmaxST(PartialSampling):
         # Of normalized logits, the words and the relaxed sample are the same.
         scores = logits + gumbel
         soft = ops.softmax(scores / self.temperature, axis=-1)
-        hard = self.one_hot(ops.argmax(scores, axis=-1), logits)
+        hard = self.one_hot(likeliest_words(scores), logits)
         return hard, soft, coins
 
     def get_config(self):

@@ -3,6 +3,7 @@
 import keras
 
 from tfcap.layers.word_channel import WordChannel
+from tfcap.ops import likeliest_words
 from tfcap.ops import straight_through
 from tfcap.ops.word_vectors import Words
 from tfcap.ops.word_vectors import ids_of_words
@@ -83,7 +84,7 @@ class ProbabilityChannel(WordChannel):
         sample = tf.ensure_shape(sample, logits.shape)
         if not _reparameterized(made):
             return tf.stop_gradient(sample)
-        hard = self.one_hot(tf.argmax(sample, axis=-1), logits)
+        hard = self.one_hot(likeliest_words(sample), logits)
         vectors = straight_through(hard, sample)
         return remember_words(vectors, Words(ids_of_words(hard)))
 

@@ -7,6 +7,7 @@ from keras import ops
 
 from tfcap.layers.inverse_cdf import sample_words
 from tfcap.ops import SeedGenerator
+from tfcap.ops import likeliest_words
 from tfcap.ops.word_vectors import Words
 from tfcap.ops.word_vectors import cast_words
 from tfcap.ops.word_vectors import ids_of_words
@@ -96,7 +97,7 @@ class WordChannel(keras.layers.Layer):
         if training:
             words = self.emit(logits)
         else:
-            words = self.one_hot(ops.argmax(logits, axis=-1), logits)
+            words = self.one_hot(likeliest_words(logits), logits)
         return cast_words(words, self.compute_dtype)
 
     def draw(self, logits):

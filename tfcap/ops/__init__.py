@@ -20,6 +20,7 @@ from tfcap.ops.replicas import mean_over_replicas
 from tfcap.ops.replicas import num_replicas
 from tfcap.ops.replicas import rows_across_replicas
 from tfcap.ops.replicas import sum_over_replicas
+from tfcap.ops.sequences import likeliest_words
 from tfcap.ops.sequences import map_distinct
 from tfcap.ops.sequences import repeat_samples
 from tfcap.ops.sequences import take_rows

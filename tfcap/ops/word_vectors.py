@@ -7,6 +7,8 @@ from typing import NamedTuple
 import keras
 from keras import ops
 
+from tfcap.ops.sequences import likeliest_words
+
 
 class Words(NamedTuple):
     """What vectors over the vocabulary stand for.
@@ -62,7 +64,7 @@ def remembered_words(vectors):
 def ids_of_words(vectors):
     """The word of each vector: what it stands for, or its largest entry."""
     words = remembered_words(vectors)
-    return ops.argmax(vectors, axis=-1) if words is None else words.ids
+    return likeliest_words(vectors) if words is None else words.ids
 
 
 def cast_words(vectors, dtype):
