@@ -1,4 +1,5 @@
 import pytest
+import tensorflow as tf
 
 from tests.recipes.captioning.tiny_study import data
 from tests.recipes.distinctive.tiny_study import TINY
@@ -44,6 +45,24 @@ def test_points_are_those_of_the_study(tmp_path, monkeypatch):
         (1, "tf", {}),
         (1, "wtf_rl", {"alpha": 1.0}),
     ]
+
+
+def test_all_points_are_under_the_scope_of_the_caller(tmp_path, monkeypatch):
+    scopes = []
+
+    def result(*_, **__):
+        scopes.append(tf.distribute.get_strategy())
+        return {"r@1": 1.0}
+
+    study = "tfcap.recipes.distinctive.study.DistinctiveStudy."
+    monkeypatch.setattr(study + "result", result)
+    monkeypatch.setattr(study + "report", lambda *row, **point: None)
+    grid = distinctive_grid(["tf"], [0, 1])
+    sweep = distinctive_sweep(tmp_path, data(), TINY, grid, verbose=0)
+    strategy = tf.distribute.OneDeviceStrategy("CPU:0")
+    with strategy.scope():
+        assert sweep.work() == 0
+    assert scopes == [strategy, strategy]
 
 
 def test_a_folder_without_data_is_an_error_in_words(tmp_path, capsys):

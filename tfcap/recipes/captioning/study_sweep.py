@@ -6,6 +6,7 @@ import os
 from dataclasses import asdict
 
 import keras
+import tensorflow as tf
 
 from tfcap.recipes.captioning.tradeoff_log import log_point
 from tfcap.training import Sweep
@@ -44,8 +45,11 @@ def study_sweep(
         return kind(data, settings, folder, seed, verbose=told, **options)
 
     def run(point, folder):
-        # Graphs of one point are of no use to the next, and large.
-        keras.utils.clear_session()
+        # Graphs of one point are of no use to the next, and large. The scope
+        # of a strategy would not outlive them: the next points would train on
+        # one device.
+        if not tf.distribute.has_strategy():
+            keras.utils.clear_session()
         gc.collect()
         found, report = find(study(point["seed"]), point)
         logs = os.path.join(str(directory), LOGS)
