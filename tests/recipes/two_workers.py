@@ -1,9 +1,10 @@
-"""A study on two workers, of which one is killed the first time.
+"""A study on two workers, of which one is killed the first time, and a sweep.
 
 Run by a test as two processes that are started again; both exit with 0 in the
 end. What they leave is compared with what one process leaves.
 """
 
+import dataclasses
 import json
 import os
 import pathlib
@@ -12,7 +13,10 @@ import sys
 
 import keras
 
+from tests.recipes.captioning import tiny_study
 from tests.recipes.visdial.test_study import study
+from tfcap.recipes.captioning import tradeoff_grid
+from tfcap.recipes.captioning import tradeoff_sweep
 from tfcap.training import open_strategy
 
 
@@ -37,5 +41,11 @@ if __name__ == "__main__":
     strategy = open_strategy()
     made = study(sys.argv[1], generator_epochs=2, verbose=1)
     made._validation = lambda *_: [Killed(sys.argv[1] + "/killed")]
+    # Several points, and a network that is saved with its optimizer.
+    grid = tradeoff_grid(["speaker_mle"], [0.0], [0, 1])
+    settings = dataclasses.replace(tiny_study.TINY, batch_size=4)
+    captions, folder = tiny_study.data(), sys.argv[1] + "/sweep"
+    sweep = tradeoff_sweep(folder, captions, settings, grid)
     with strategy.scope():
         made.result("lf_g")
+        assert sweep.work() == 0

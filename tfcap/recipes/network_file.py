@@ -1,10 +1,14 @@
-"""Loading networks that were saved, with errors that say which file."""
+"""Networks in files: one of several workers saves, and bad files are told."""
 
+import os
+import tempfile
 import zipfile
 import zlib
 
 import keras
 import tensorflow as tf
+
+from tfcap.training.workers import is_chief
 
 #: What Keras and the libraries below it raise where a file is damaged.
 _DAMAGE = (
@@ -12,6 +16,23 @@ _DAMAGE = (
     *(OSError, RecursionError, RuntimeError, SyntaxError, TypeError),
     *(ValueError, zipfile.BadZipFile, zlib.error, tf.errors.OpError),
 )
+
+
+def save_network(network, path):
+    """Saves a network, which of several workers all do and the first keeps.
+
+    Keras makes variables of its own when it saves a compiled model, and under
+    the scope of a strategy no worker makes one alone.
+
+    Args:
+        network: `keras.Model`.
+        path: String or path of a file `*.keras`.
+    """
+    if is_chief():
+        network.save(path)
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        network.save(os.path.join(folder, "network.keras"))
 
 
 def load_network(path, compile=True, cure="Make it anew."):

@@ -9,6 +9,7 @@ import time
 import keras
 
 from tfcap.recipes.network_file import load_network
+from tfcap.recipes.network_file import save_network
 from tfcap.text.json_file import malformed
 from tfcap.text.json_file import read_json
 from tfcap.text.whole_file import whole_file
@@ -113,8 +114,7 @@ class Study:
         )
         for role, network in networks.items():
             network.trainable = True
-            if is_chief():
-                network.save(self.path(name, f"{role}.keras"))
+            save_network(network, self.path(name, f"{role}.keras"))
         # Last, so that it tells that all are there, and whole.
         write_json(self.path(name, "networks.json"), list(networks))
         shutil.rmtree(checkpoints, ignore_errors=True)
