@@ -120,32 +120,50 @@ def sets_of_ngrams(references, eos):
     return call
 
 
-def contestants():
-    from types import SimpleNamespace
-
-    import numpy as np
-
-    from tfcap.ops import sequence_mask
-    from tfcap.rewards import CIDErD
-    from tfcap.rewards import PairwiseDiversity
-    from tfcap.text import DocumentFrequencies
+def captions_of_words():
+    """What is said and what people say, as words."""
     from tfcap.text import caption_tokenize
 
     texts = split(raw_captions())
-    candidates = [caption_tokenize(c) for c in texts[0]]
     references = [[caption_tokenize(c) for c in r] for r in texts[1]]
-    samples, targets, table, vocabulary = reward_batch(candidates, references)
+    return [caption_tokenize(c) for c in texts[0]], references
+
+
+def arrays_of_ids(samples, targets, vocabulary):
+    """Samples `(B, S, T)`, their mask, and references `(B, R, T)`."""
+    from tfcap.ops import sequence_mask
+
     tokens = padded(samples, (BATCH, SAMPLES, 16))
     # Captions of COCO are five to an image, of which one is scored.
     rows = [(r + [[]] * REFERENCES)[:REFERENCES] for r in targets[::SAMPLES]]
     human = padded(sum(rows, []), (BATCH, REFERENCES, 16))
-    arrays = tokens, sequence_mask(tokens, vocabulary.eos), human
+    return tokens, sequence_mask(tokens, vocabulary.eos), human
+
+
+def episodes(vocabulary):
+    """A function from references to what a reward is told beside samples."""
+    from types import SimpleNamespace
+
     speaker = SimpleNamespace(eos=2, vocabulary_size=vocabulary.size)
 
     def episode(human):
         inputs = {"references": human}
         return SimpleNamespace(speaker=speaker, inputs=inputs)
 
+    return episode
+
+
+def contestants():
+    import numpy as np
+
+    from tfcap.rewards import CIDErD
+    from tfcap.rewards import PairwiseDiversity
+    from tfcap.text import DocumentFrequencies
+
+    candidates, references = captions_of_words()
+    samples, targets, table, vocabulary = reward_batch(candidates, references)
+    arrays = arrays_of_ids(samples, targets, vocabulary)
+    episode = episodes(vocabulary)
     large = CIDErD(enlarged(table, vocabulary))
     corpus = [[vocabulary.encode(c) for c in r] for r in references]
     far, alone = PairwiseDiversity(), PairwiseDiversity("self_bleu")

@@ -3,6 +3,7 @@
 Each is measured in a process of its own, which is asked for by `--point`.
 """
 
+import argparse
 import json
 import os
 import statistics
@@ -11,6 +12,36 @@ import sys
 
 from paired import THREADS
 from paired import measure
+
+
+def main(contestants, names, small, growing=None):
+    """Does what `--memory`, `--grow PICTURE` or `--point` ask for.
+
+    Args:
+        contestants: Function from names, and sizes by keyword, to steps by
+            name.
+        names: Contestants of whom `--memory` tells.
+        small: Dict of the sizes beyond which it tells.
+        growing: Arguments of `growth()`, or `None`, where nothing grows.
+
+    Returns:
+        Whether one of them was asked for.
+    """
+    parser = argparse.ArgumentParser(add_help=False)
+    parser.add_argument("--memory", action="store_true")
+    parser.add_argument("--point", type=json.loads)
+    parser.add_argument("--grow", metavar="PICTURE")
+    options, _ = parser.parse_known_args()
+    if wanted := options.point:
+        steps = contestants(wanted["names"], **wanted["sizes"])
+        print(json.dumps(costs(steps, wanted["memory"])))
+    elif options.memory:
+        print_memory(names, **small)
+    elif options.grow and growing:
+        draw(growth(*growing), options.grow)
+    else:
+        return False
+    return True
 
 
 def peak(step):

@@ -10,9 +10,7 @@ as anyone calls them, inside of a graph; "plain" is the product of the same
 vectors with the table. The limit is one such product and the random numbers.
 """
 
-import argparse
 import functools
-import json
 
 import step_costs
 from paired import Row
@@ -64,10 +62,11 @@ def plain(size):
     return ours(size, lambda words, table: tf.matmul(words + 0.0, table))
 
 
-def of_torch(channel, size):
+def of_torch(channel, size, device="cpu"):
     import torch
 
-    logits, table, slope = map(torch.from_numpy, arrays(size))
+    data = [torch.from_numpy(array).to(device) for array in arrays(size)]
+    logits, table, slope = data
     logits.requires_grad_(), table.requires_grad_()
 
     def call():
@@ -119,20 +118,8 @@ ROWS = [
 ]
 
 
-def main():
-    parser = argparse.ArgumentParser(add_help=False)
-    parser.add_argument("--memory", action="store_true")
-    parser.add_argument("--point", type=json.loads)
-    options, _ = parser.parse_known_args()
-    if options.point:
-        steps = contestants(options.point["names"], **options.point["sizes"])
-        print(json.dumps(step_costs.costs(steps, options.point["memory"])))
-    elif options.memory:
-        names = "torch", "strong torch", "plain", "ours"
-        step_costs.print_memory(names, size=16)
-    else:
-        compare(contestants, ROWS)
-
+MEMORY = "torch", "strong torch", "plain", "ours"
 
 if __name__ == "__main__":
-    main()
+    if not step_costs.main(contestants, MEMORY, {"size": 16}):
+        compare(contestants, ROWS)

@@ -18,9 +18,7 @@ their doing.
 and `--grow` what a step costs as one size grows.
 """
 
-import argparse
 import dataclasses
-import json
 
 import step_costs
 from paired import Row
@@ -220,11 +218,11 @@ def makers(sizes):
     return found
 
 
-def contestants(names, sizes=None):
+def contestants(names, **sizes):
     """Those of a few names: all of them need 20 GB."""
     return {
         name: make and make()
-        for name, make in makers(sizes or Sizes()).items()
+        for name, make in makers(Sizes(**sizes)).items()
         if name in names
     }
 
@@ -278,27 +276,7 @@ GROWING = {
 }
 
 
-def point(wanted):
-    """Prints, as JSON, what some contestants cost at some sizes."""
-    steps = contestants(wanted["names"], Sizes(**wanted["sizes"]))
-    print(json.dumps(step_costs.costs(steps, wanted["memory"])))
-
-
-def main():
-    parser = argparse.ArgumentParser(add_help=False)
-    parser.add_argument("--memory", action="store_true")
-    parser.add_argument("--grow", metavar="PICTURE")
-    parser.add_argument("--point", type=json.loads)
-    options, _ = parser.parse_known_args()
-    if options.point:
-        point(options.point)
-    elif options.memory:
-        step_costs.print_memory(MEMORY, batch=2)
-    elif options.grow:
-        step_costs.draw(step_costs.growth(GROWTH, GROWING), options.grow)
-    else:
-        compare(contestants, ROWS, part=lambda row: row.name.split()[0])
-
-
 if __name__ == "__main__":
-    main()
+    small, growing = {"batch": 2}, (GROWTH, GROWING)
+    if not step_costs.main(contestants, MEMORY, small, growing):
+        compare(contestants, ROWS, part=lambda row: row.name.split()[0])

@@ -1,4 +1,7 @@
-"""The contracts on another backend, in a process of their own."""
+"""The contracts on another backend, in a process of their own.
+
+On the CPU, and elsewhere if asked: `TFCAP_JAX_PLATFORMS=cuda`.
+"""
 
 import importlib.util
 import os
@@ -30,8 +33,7 @@ def test_parts_meet_their_contract_on_jax(contract, chosen):
     environment = {
         **os.environ,
         "KERAS_BACKEND": "jax",
-        "JAX_PLATFORMS": "cpu",
-        "CUDA_VISIBLE_DEVICES": "",
+        "JAX_PLATFORMS": os.environ.get("TFCAP_JAX_PLATFORMS", "cpu"),
     }
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
     command += ["-k", chosen, "-W", "default", str(TESTS / contract)]

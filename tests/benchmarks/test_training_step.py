@@ -71,8 +71,10 @@ def test_what_grows_is_told_and_drawn(benchmark, monkeypatch, tmp_path, capsys):
 def test_a_step_runs_and_has_a_peak(benchmark, monkeypatch, capsys):
     monkeypatch.setattr(benchmark, "DOCUMENTS", 5)
     sizes = {"batch": 4, "length": 3, "vocabulary": 20, "units": 5}
-    wanted = {"names": ["SCST", "limit of SCST"], "sizes": sizes}
-    benchmark.point({**wanted, "memory": True})
+    names = ["SCST", "limit of SCST"]
+    wanted = json.dumps({"names": names, "sizes": sizes, "memory": True})
+    monkeypatch.setattr(sys, "argv", ["training_step.py", "--point", wanted])
+    assert benchmark.step_costs.main(benchmark.contestants, [], {})
     told = json.loads(capsys.readouterr().out.splitlines()[-1])
     assert set(told) == {"SCST", "limit of SCST"}
     assert all(np.isfinite(peak) and peak >= 0 for peak in told.values())
