@@ -68,12 +68,17 @@ def measure(contestants, rounds=9, least=0.02):
         for name in names[first:] + names[:first]:
             call, n = present[name], repeats[name]
             call()
-            start = time.perf_counter(), time.process_time()
+            start = time.perf_counter(), cpu_seconds()
             for _ in range(n):
                 call()
             wall[name].append((time.perf_counter() - start[0]) / n)
-            cpu[name].append((time.process_time() - start[1]) / n)
+            cpu[name].append((cpu_seconds() - start[1]) / n)
     return wall, cpu
+
+
+def cpu_seconds():
+    """Of this process and of those that it has waited for."""
+    return time.process_time() + sum(os.times()[2:4])
 
 
 def ratio(seconds, ours, peer):

@@ -122,10 +122,12 @@ def draw(told, path):
     from matplotlib import pyplot
 
     figure, panels = pyplot.subplots(1, len(told), figsize=(4 * len(told), 3.5))
+    colors = {}
     for panel, (size, rows) in zip(panels, told.items()):
         for name in next(iter(rows.values())):
+            color = colors.setdefault(name, f"C{len(colors)}")
             costs = [1e3 * row[name] for row in rows.values()]
-            panel.plot(list(rows), costs, marker="o", label=name)
+            panel.plot(list(rows), costs, "o-", color=color, label=name)
         panel.set(xlabel=size, ylim=(0, None))
         panel.legend(fontsize="small")
     panels[0].set_ylabel("CPU milliseconds of a step, one thread")
