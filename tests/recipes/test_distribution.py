@@ -7,7 +7,7 @@ import sys
 import numpy as np
 import pytest
 
-from tests.recipes.visdial.test_study import study
+from tests.recipes.visdial.tiny_study import study
 
 FOLDER = pathlib.Path(__file__).parent
 
@@ -39,7 +39,7 @@ def test_a_study_outlives_a_worker_and_ends_as_that_of_one_process(tmp_path):
     done = run(*launched, "--", sys.executable, script, folder)
     assert "worker 1 ended with signal 9" in done.stderr
     assert "[0] lf_g" in done.stdout and "[1] lf_g" not in done.stdout
-    assert "[0] [2/2] " in done.stdout
+    assert (folder / "compiled.keras").exists()
     alone = study(tmp_path / "one", generator_epochs=2, validation_dialogs=0)
     wanted = alone.result("lf_g")
     found = json.loads((folder / "lf_g" / "result.json").read_text())

@@ -1,6 +1,3 @@
-import importlib.util
-import shutil
-
 import numpy as np
 import pytest
 
@@ -20,21 +17,8 @@ def episode(rows=None):
 
 
 def test_values_are_the_score_of_the_same_captions(fake_java, fake_package):
+    # What the program itself says is in `test_meteor.py`.
     fake_java(WORKING)
-    check_score()
-
-
-@pytest.mark.slow
-@pytest.mark.skipif(
-    shutil.which("java") is None
-    or importlib.util.find_spec("pycocoevalcap") is None,
-    reason="needs Java and pycocoevalcap",
-)
-def test_with_the_program_itself_too():
-    check_score()
-
-
-def check_score():
     table = captions.frequencies(count_eos=False)
     said, human = BATCH.aligned(eos=False)
     words = captions.VOCABULARY.tokens

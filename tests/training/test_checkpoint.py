@@ -6,6 +6,7 @@ import os
 import keras
 import numpy as np
 import pytest
+import tensorflow as tf
 
 from tests import dialogs
 from tfcap.decoding import Sample
@@ -96,7 +97,18 @@ def train(make, directory, epochs, seed=0):
     return [w for network in networks for w in network.get_weights()]
 
 
+@pytest.fixture
+def eager_games(request):
+    # Their graphs take half a minute to build, and three runs build them.
+    games = two_players, taking_turns
+    tf.config.run_functions_eagerly(request.getfixturevalue("make") in games)
+    yield
+    tf.config.run_functions_eagerly(False)
+
+
 @pytest.mark.slow
+@pytest.mark.usefixtures("eager_games")
+@pytest.mark.filterwarnings("ignore:Even though the `tf.config")
 @pytest.mark.parametrize(
     "make", [one_objective, two_players, taking_turns, supervised]
 )

@@ -4,30 +4,35 @@ import os
 import keras
 import numpy as np
 import pytest
+import tensorflow as tf
 
 from tests import dialogs
+from tests.recipes.visdial import tiny_study
 from tfcap.decoding import Rollout
 from tfcap.objectives import Episode
 from tfcap.recipes.visdial import ROWS
-from tfcap.recipes.visdial import DialogData
-from tfcap.recipes.visdial import DialogStudy
 from tfcap.recipes.visdial import make_discriminator
 from tfcap.recipes.visdial import make_generator
 from tfcap.recipes.visdial import rows
 from tfcap.recipes.visdial.rows import needed
 
-SETTINGS = dataclasses.replace(
-    dialogs.SETTINGS, generator_epochs=1, transfer_learning_rate=1e-2
-)
+pytestmark = pytest.mark.filterwarnings("ignore:Even though the `tf.config")
+
+SETTINGS = dataclasses.replace(tiny_study.TINY, transfer_learning_rate=1e-2)
 GENERATIVE = {"mrr", "r@1", "r@5", "r@10", "mean_rank", "count"}
 
 
 def study(directory, **changes):
-    data = dialogs.encoded()
-    images = dialogs.features()
-    made = DialogData(data, data, data, images, images, images, name="tiny")
-    settings = dataclasses.replace(SETTINGS, **changes)
-    return DialogStudy(made, settings, directory, seed=3, verbose=0)
+    changes = {"transfer_learning_rate": 1e-2, **changes}
+    return tiny_study.study(directory, **changes)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def eagerly():
+    # A dozen steps cost less than the graphs that would run them.
+    tf.config.run_functions_eagerly(True)
+    yield
+    tf.config.run_functions_eagerly(False)
 
 
 @pytest.fixture(scope="module")

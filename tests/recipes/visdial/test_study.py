@@ -1,4 +1,3 @@
-import dataclasses
 import json
 
 import pytest
@@ -6,27 +5,9 @@ import pytest
 from tensorboard_plugin_tfcap.query import Query
 from tensorboard_plugin_tfcap.report import read_log
 from tensorboard_plugin_tfcap.sources import Sources
-from tests import dialogs
+from tests.recipes.visdial.tiny_study import study
 from tfcap.recipes.study import Study
-from tfcap.recipes.visdial import DialogData
-from tfcap.recipes.visdial import DialogStudy
 from tfcap.training import fit
-
-
-def study(directory, seed=3, validation_dialogs=100, verbose=0, **changes):
-    data, images = dialogs.encoded(), dialogs.features()
-    made = DialogData(data, data, data, images, images, images, name="tiny")
-    settings = dataclasses.replace(
-        dialogs.SETTINGS, **{"generator_epochs": 1, **changes}
-    )
-    return DialogStudy(
-        made,
-        settings,
-        directory,
-        seed=seed,
-        verbose=verbose,
-        validation_dialogs=validation_dialogs,
-    )
 
 
 @pytest.fixture(scope="module")
