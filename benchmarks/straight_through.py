@@ -5,9 +5,9 @@ python benchmarks/straight_through.py --memory
 
 1,024 words of a vocabulary of 9,488, drawn by Gumbel-softmax, embedded in 512
 numbers, and a gradient to the logits and to the table; `--memory` prints how
-much more they need than a few words do. "ours" are the layers
-as anyone calls them, inside of a graph; "plain" is the product of the same
-vectors with the table. The limit is one such product and the random numbers.
+much more they need than a few words do. "ours" are the layers as anyone calls
+them, inside of a graph; "plain" is the same in TensorFlow, from the equations,
+with a product. The limit is one such product and the random numbers.
 """
 
 import functools
@@ -27,39 +27,57 @@ def arrays(words):
     return [rng.normal(size=shape).astype("float32") for shape in shapes]
 
 
-def ours(size, product=None):
-    """Word channel and embedding of tfcap; `product` replaces the latter."""
+def caller(size, embedding):
+    """A step; `embedding` makes what embeds logits, and its variables."""
     import tensorflow as tf
 
-    from tfcap.layers import GumbelSoftmaxST
-    from tfcap.layers import SoftEmbedding
-
     logits, table, slope = map(tf.constant, arrays(size))
-    channel, embed = GumbelSoftmaxST(0.5), SoftEmbedding(VOCABULARY, UNITS)
-    embed.build(logits.shape)
-    embed.embeddings.assign(table)
+    embedded, variables = embedding(table)
 
     @tf.function(autograph=False)
     def graph(logits):
         with tf.GradientTape() as tape:
             tape.watch(logits)
-            words = channel(logits, training=True)
-            if product is None:
-                embedded = embed(words)
-            else:
-                embedded = product(words, embed.embeddings.value)
-            value = tf.reduce_sum(embedded * slope)
-        slopes = tape.gradient(value, [logits, *embed.trainable_variables])
-        return value, slopes
+            value = tf.reduce_sum(embedded(logits) * slope)
+        return value, tape.gradient(value, [logits, *variables])
 
     return lambda: graph(logits)[0].numpy()
 
 
+def ours(size):
+    from tfcap.layers import GumbelSoftmaxST
+    from tfcap.layers import SoftEmbedding
+
+    def embedding(table):
+        channel, embed = GumbelSoftmaxST(0.5), SoftEmbedding(VOCABULARY, UNITS)
+        embed.build((None, VOCABULARY))
+        embed.embeddings.assign(table)
+
+        def embedded(logits):
+            return embed(channel(logits, training=True))
+
+        return embedded, embed.trainable_variables
+
+    return caller(size, embedding)
+
+
 def plain(size):
+    """The equations as they stand, in TensorFlow."""
     import tensorflow as tf
 
-    # A sum is another tensor, of which nothing is known.
-    return ours(size, lambda words, table: tf.matmul(words + 0.0, table))
+    def embedding(table):
+        table = tf.Variable(table)
+
+        def embedded(logits):
+            noise = tf.random.uniform(tf.shape(logits), 1e-20)
+            scores = logits - tf.math.log(-tf.math.log(noise))
+            soft = tf.nn.softmax(scores / 0.5)
+            hard = tf.one_hot(tf.argmax(soft, axis=-1), VOCABULARY)
+            return tf.matmul(hard + soft - tf.stop_gradient(soft), table)
+
+        return embedded, [table]
+
+    return caller(size, embedding)
 
 
 def of_torch(channel, size, device="cpu"):
