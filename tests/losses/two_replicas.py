@@ -82,10 +82,12 @@ if __name__ == "__main__":
     )
     both = tf.distribute.MirroredStrategy(["/cpu:0", "/cpu:1"])
     check(both, NPairLoss(), LABELS, SCORES)
-    for reduction in ("sum", "sum_over_batch_size"):
-        for negatives in ("sum", "hardest"):
-            loss = HingeRetrievalLoss(negatives=negatives, reduction=reduction)
-            check(both, loss, SAME, LOGITS)
+    for reduction, negatives in (
+        ("sum", "sum"),
+        ("sum_over_batch_size", "hardest"),
+    ):
+        loss = HingeRetrievalLoss(negatives=negatives, reduction=reduction)
+        check(both, loss, SAME, LOGITS)
         loss = BidirectionalContrastiveLoss(
             0.5, siblings=reduction == "sum", reduction=reduction
         )

@@ -188,7 +188,6 @@ if __name__ == "__main__":
         supervised,
         game,
         cooperative,
-        alternating,
     ):
         compare(train, strategy)
     # Half precision rounds the sums of two parts and of one differently.
