@@ -5,6 +5,7 @@ import pathlib
 
 import numpy as np
 import pytest
+import tensorflow as tf
 
 FOLDER = pathlib.Path(__file__).parents[2] / "benchmarks"
 
@@ -44,7 +45,17 @@ def test_the_published_sizes_are_those_of_coco(benchmark):
     assert (options.vocabulary, options.units) == (9488, 512)
 
 
+@pytest.fixture
+def eagerly():
+    # A step costs less than the graph that would run it.
+    tf.config.run_functions_eagerly(True)
+    yield
+    tf.config.run_functions_eagerly(False)
+
+
 @pytest.mark.slow
+@pytest.mark.usefixtures("eagerly")
+@pytest.mark.filterwarnings("ignore:Even though the `tf.config")
 def test_every_update_runs(benchmark, capsys, monkeypatch):
     monkeypatch.setattr(benchmark, "PRETRAINING", 1)
     monkeypatch.setattr(benchmark, "DOCUMENTS", 5)
