@@ -5,6 +5,7 @@ import json
 import os
 import subprocess
 import sys
+import threading
 
 import numpy as np
 import pytest
@@ -97,6 +98,29 @@ def test_a_split_of_karpathy_gives_the_same(files, tmp_path, capsys):
     assert outs[0]["each"] == outs[1]["each"]
     assert outs[1]["settings"]["split"] == "test"
     assert capsys.readouterr().err == ""
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs pipes")
+def test_pipes_are_read_and_written(files, tmp_path, capsys):
+    pipes = [tmp_path / name for name in ("results", "references", "out")]
+    received = []
+    packed = [gzip.compress(files[x].read_bytes()) for x in ("results", "coco")]
+    threads = [
+        threading.Thread(target=pipe.write_bytes, args=(data,))
+        for pipe, data in zip(pipes, packed)
+    ]
+    threads.append(
+        threading.Thread(target=lambda: received.append(pipes[2].read_text()))
+    )
+    for pipe, thread in zip(pipes, threads):
+        os.mkfifo(pipe)
+        thread.start()
+    assert run(*pipes[:2], *PYTHON, "--quiet", "--json", pipes[2]) == 0
+    for thread in threads:
+        thread.join(timeout=60)
+    wanted = cider_d(*tokenized()).corpus
+    assert json.loads(received[0])["corpus"]["cider_d"] == wanted
+    assert pipes[2].is_fifo()
 
 
 def test_what_is_absent_is_named_and_takes_nothing_with_it(

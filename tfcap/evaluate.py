@@ -11,8 +11,6 @@ name is absent; 2 if a file is not as it should be.
 
 import argparse
 import json
-import os
-import pathlib
 import sys
 import time
 
@@ -24,6 +22,7 @@ from tfcap.text.evaluation import METRICS
 from tfcap.text.evaluation import evaluate_captions
 from tfcap.text.java.java_error import JavaError
 from tfcap.text.java.ptb_tokenizer import ptb_tokenize
+from tfcap.text.whole_file import can_write
 from tfcap.text.whole_file import whole_file
 
 
@@ -151,9 +150,7 @@ class _Progress:
 
 def _check_writable(path):
     """Refuses before the work what would fail after it."""
-    folder = pathlib.Path(path).absolute().parent
-    usable = folder.is_dir() and os.access(folder, os.W_OK)
-    if not usable or pathlib.Path(path).is_dir():
+    if not can_write(path):
         raise ValueError(
             "`--json` must be a file in a folder that can be written to. "
             f"Received: --json {str(path)!r}. Make the folder first."
@@ -161,7 +158,7 @@ def _check_writable(path):
 
 
 def _write_json(path, content):
-    """Writes a file whole or not at all."""
+    """Writes a file whole or not at all, or to a pipe or a device."""
     with whole_file(path, "w") as file:
         file.write(json.dumps(content, indent=1, allow_nan=False) + "\n")
 

@@ -1,4 +1,5 @@
 import os
+import threading
 
 import numpy as np
 import pytest
@@ -55,3 +56,13 @@ def test_archives_of_numpy_are_read_where_that_is_asked_for(tmp_path):
     path.write_bytes(data.replace(b"(2, 3)", b"(1, 3)"))
     with pytest.raises(ValueError, match="cut off, damaged"):
         load_arrays(path, sealed=False)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs pipes")
+def test_arrays_are_read_from_a_pipe(tmp_path):
+    path, pipe = tmp_path / "a.npz", tmp_path / "pipe"
+    save_arrays(path, ARRAYS)
+    os.mkfifo(pipe)
+    data = path.read_bytes()
+    threading.Thread(target=pipe.write_bytes, args=(data,), daemon=True).start()
+    assert load_arrays(pipe)["rows"].tolist() == ARRAYS["rows"].tolist()

@@ -12,6 +12,7 @@ import zlib
 
 import numpy as np
 
+from tfcap.text.json_file import open_once
 from tfcap.text.whole_file import whole_file
 
 _SEAL = 64
@@ -71,7 +72,7 @@ def load_arrays(path, names=(), sealed=True):
     Traceback (most recent call last):
     ValueError: it is cut off, damaged, or of another kind
     """
-    with open(path, "rb") as file:
+    with open_once(path) as file:
         if not (_is_sealed(file) if sealed else _is_archive(file)):
             raise ValueError("it is cut off, damaged, or of another kind")
         file.seek(0)

@@ -1,8 +1,12 @@
 """Reading JSON files, with errors that say which file and what to do."""
 
+import contextlib
 import gzip
+import io
 import json
+import os
 import re
+import stat
 import zlib
 
 _AGAIN = (
@@ -13,6 +17,8 @@ _AGAIN = (
 _ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|.)", re.DOTALL)
 #: Half of a character by its number.
 _HALF = re.compile(r"\\u[dD][89a-fA-F]")
+#: Bytes that are read from a pipe or a device, which may never end.
+_STREAM_LIMIT = 1 << 32
 
 
 def malformed(path, where, problem, cure):
@@ -37,6 +43,9 @@ def malformed(path, where, problem, cure):
 def read_bytes(path):
     """Reads a file, gzipped or not.
 
+    It is opened and read once, so that a pipe will do, such as `/dev/stdin`
+    or what `<(zcat captions.json.gz)` stands for in a shell.
+
     Args:
         path: String or path. A gzipped file is recognized by its content.
 
@@ -44,15 +53,16 @@ def read_bytes(path):
         Bytes, unpacked.
 
     Raises:
-        ValueError: If the compressed data are cut off.
+        ValueError: If the compressed data are cut off, or if a pipe or a
+            device gives more than 4 GiB.
         OSError: If there is no such file.
     """
-    with open(path, "rb") as file:
-        zipped = file.read(2) == b"\x1f\x8b"
-    opener = gzip.open if zipped else open
+    with open_once(path) as file:
+        content = file.read()
+    if not content.startswith(b"\x1f\x8b"):
+        return content
     try:
-        with opener(path, "rb") as file:
-            return file.read()
+        return gzip.decompress(content)
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
         raise malformed(
             path,
@@ -60,6 +70,34 @@ def read_bytes(path):
             f"the compressed data are cut off or damaged ({error})",
             "Download or copy the file again.",
         ) from error
+
+
+@contextlib.contextmanager
+def open_once(path):
+    """Opens a file to be read, in which one can seek, whatever it is.
+
+    A pipe or a device is read into memory, since it can be read only once.
+
+    Args:
+        path: String or path.
+
+    Yields:
+        The file, open in binary mode.
+
+    Raises:
+        ValueError: If a pipe or a device gives more than 4 GiB.
+        OSError: If there is no such file.
+    """
+    with open(path, "rb") as file:
+        if stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+            yield file
+            return
+        content = file.read(_STREAM_LIMIT + 1)
+    if len(content) > _STREAM_LIMIT:
+        problem = f"a pipe or device gives more than {_STREAM_LIMIT:,} bytes"
+        cure = "Write them to a file, and name that."
+        raise malformed(path, "", problem, cure)
+    yield io.BytesIO(content)
 
 
 def read_json(path, object_hook=None, cure=_AGAIN):
@@ -90,6 +128,9 @@ def read_json(path, object_hook=None, cure=_AGAIN):
         return finish(found)
 
     text = _decoded(path, read_bytes(path))
+    if not text.strip():
+        cure = "A pipe can be read once only: give each input one of its own."
+        raise malformed(path, "", "there is nothing", f"{cure} {_AGAIN}")
     _check_characters(path, text)
     try:
         return json.loads(text, object_pairs_hook=distinct)

@@ -2,11 +2,17 @@
 
 import contextlib
 import errno
+import io
 import os
 import pathlib
+import shutil
+import stat
+import sys
+import tempfile
 import uuid
 
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+_CLOSED = (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOENT, errno.ENOTDIR)
 
 
 @contextlib.contextmanager
@@ -14,7 +20,10 @@ def whole_file(path, mode="wb"):
     """Opens a file that takes its place when it is whole.
 
     What was there before stays as it was until then, and stays for good if
-    the block fails, if the process is killed or if the disk is full.
+    the block fails, if the process is killed or if the disk is full. A link
+    stays a link: the file that it leads to is replaced. A pipe, a socket or a
+    device stays what it is, and so does the file that the process's own
+    output goes to: they receive the content once the block has ended.
 
     Args:
         path: String or path.
@@ -25,7 +34,8 @@ def whole_file(path, mode="wb"):
         The file, open.
 
     Raises:
-        OSError: If the disk is full; names the file, and the cure.
+        OSError: If the disk is full, if the folder cannot be written to, or
+            if `path` is a folder; names the file, and the cure.
 
     Example:
 
@@ -37,18 +47,128 @@ def whole_file(path, mode="wb"):
     >>> path.read_text()
     'a dog'
     """
-    path = pathlib.Path(path)
-    # Machines that share a disk may have processes of one number.
-    partial = path.with_name(f".{path.name}.{uuid.uuid4().hex}")
-    encoding = None if "b" in mode else "utf-8"
+    found = _status(path)
+    open_file = _replaced if _is_replaced(found) else _filled
+    with open_file(path, mode, None if "b" in mode else "utf-8") as file:
+        yield file
+
+
+def can_write(path):
+    """Whether `whole_file()` may write to a path, as far as is known before.
+
+    Args:
+        path: String or path.
+
+    Returns:
+        Boolean.
+
+    Example:
+
+    >>> from tfcap.text.whole_file import can_write
+    >>> can_write("no such folder/words.txt")
+    False
+    """
+    found = _status(path)
+    if _is_replaced(found):
+        folder = os.path.dirname(os.path.realpath(path))
+        return os.path.isdir(folder) and os.access(folder, os.W_OK)
+    return not stat.S_ISDIR(found.st_mode) and os.access(path, os.W_OK)
+
+
+def _status(path):
+    """What a path leads to, as `os.stat()`; None where nothing is."""
     try:
-        with told_if_full(path), open(partial, mode, encoding=encoding) as file:
-            yield file
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(partial, path)
+        return os.stat(path)
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+
+
+def _is_replaced(found):
+    """Whether a new file takes the place of what is there."""
+    regular = found is None or stat.S_ISREG(found.st_mode)
+    return regular and _own_output(found) is None
+
+
+def _own_output(found):
+    """Descriptor by which the process prints to a file; None if there is none.
+
+    To replace such a file, as `/dev/stdout` may be one, would lose what is
+    printed to it.
+    """
+    for number in (1, 2):
+        with contextlib.suppress(OSError):
+            if found and os.path.samestat(found, os.fstat(number)):
+                return number
+    return None
+
+
+@contextlib.contextmanager
+def _replaced(path, mode, encoding):
+    """A new file, which takes the place of a regular one or of nothing."""
+    target = pathlib.Path(os.path.realpath(path))
+    # Machines that share a disk may have processes of one number.
+    partial = target.with_name(f".{target.name}.{uuid.uuid4().hex}")
+    try:
+        with told_if_full(path):
+            with _told_if_closed(path):
+                opened = open(partial, mode, encoding=encoding)
+            with opened as file:
+                yield file
+                file.flush()
+                os.fsync(file.fileno())
+            # Some disks know no modes.
+            with contextlib.suppress(FileNotFoundError, PermissionError):
+                shutil.copymode(target, partial)
+            os.replace(partial, target)
     finally:
-        partial.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):
+            partial.unlink(missing_ok=True)
+
+
+@contextlib.contextmanager
+def _filled(path, mode, encoding):
+    """A temporary file, whose content goes to what is there.
+
+    A pipe cannot be sought in, and half of a content helps no reader.
+    """
+    found = _status(path)
+    if found and stat.S_ISDIR(found.st_mode):
+        raise IsADirectoryError(
+            errno.EISDIR,
+            f"`path` must not be a folder. Received: path={str(path)!r}. Name "
+            "a file in it.",
+        )
+    with tempfile.TemporaryFile() as kept:
+        file = kept
+        if encoding:
+            file = io.TextIOWrapper(kept, encoding=encoding, newline="\n")
+        yield file
+        file.flush()
+        kept.seek(0)
+        own = _own_output(found)
+        for stream in filter(None, (sys.stdout, sys.stderr)):
+            stream.flush()
+        with (
+            told_if_full(path, "It is no file that could be kept as it was"),
+            open(path if own is None else os.dup(own), "wb") as out,
+        ):
+            shutil.copyfileobj(kept, out)
+
+
+@contextlib.contextmanager
+def _told_if_closed(path):
+    """Says of a folder that is absent or closed which it is."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno not in _CLOSED:
+            raise
+        raise OSError(
+            error.errno,
+            "`path` must be in a folder that can be written to. Received: "
+            f"path={str(path)!r}, and {os.strerror(error.errno).lower()}. Make "
+            "the folder, or choose another one.",
+        ) from error
 
 
 @contextlib.contextmanager
