@@ -194,7 +194,9 @@ def check_loss(make, y_true, y_pred):
 
         graph = tf.function(lambda a, b: loss(a, b))
         y_true, y_pred = tf.constant(y_true), tf.constant(y_pred)
-        np.testing.assert_allclose(graph(y_true, y_pred), value, rtol=1e-5)
+        np.testing.assert_allclose(
+            graph(y_true, y_pred), value, rtol=1e-5, atol=1e-6
+        )
 
 
 def check_metric(make, *batch):
@@ -207,7 +209,7 @@ def check_metric(make, *batch):
     metric.reset_state()
     metric.update_state(*batch)
     for a, b in zip(once, numpy(metric.result())):
-        np.testing.assert_allclose(a, b, rtol=1e-6)
+        np.testing.assert_allclose(a, b, rtol=1e-6, atol=1e-6)
 
 
 def check_reward(reward, rollout, episode, on_host=False):

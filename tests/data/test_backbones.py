@@ -100,7 +100,9 @@ def test_pixels_are_scaled_as_named():
         return Backbone("n", "l", (64, 64), mode, network)(IMAGES)
 
     before = IMAGES.copy()
-    np.testing.assert_allclose(scaled("unit"), IMAGES / 255, rtol=1e-6)
+    np.testing.assert_allclose(
+        scaled("unit"), IMAGES / 255, rtol=1e-6, atol=1e-6
+    )
     np.testing.assert_allclose(scaled("tf"), IMAGES / 127.5 - 1, atol=1e-6)
     wanted = IMAGES[..., ::-1] - [103.939, 116.779, 123.68]
     np.testing.assert_allclose(scaled("caffe"), wanted, rtol=1e-4, atol=1e-3)

@@ -22,7 +22,7 @@ def test_wide_beams_find_the_most_likely_captions_of_all(seed):
     for row in range(2):
         np.testing.assert_array_equal(found.tokens[row, :3], captions[best])
         np.testing.assert_allclose(
-            found.scores[row, :3], scores[best], rtol=1e-4
+            found.scores[row, :3], scores[best], rtol=1e-4, atol=1e-6
         )
 
 
@@ -38,7 +38,9 @@ def test_a_length_penalty_ranks_by_the_score_over_a_power_of_the_length(alpha):
         scores = logs / (captions != 0).sum(axis=-1) ** alpha
         best = np.argsort(-scores)
         np.testing.assert_array_equal(found.tokens[row], captions[best])
-        np.testing.assert_allclose(found.scores[row], scores[best], rtol=1e-4)
+        np.testing.assert_allclose(
+            found.scores[row], scores[best], rtol=1e-4, atol=1e-6
+        )
     assert (np.array(found.tokens) != np.array(plain.tokens)).any()
 
 
@@ -112,7 +114,10 @@ def test_groups_search_as_a_loop_does(seed, width, groups):
             words for _, words in expected
         ]
         np.testing.assert_allclose(
-            found.scores[row], [total for total, _ in expected], rtol=1e-4
+            found.scores[row],
+            [total for total, _ in expected],
+            rtol=1e-4,
+            atol=1e-6,
         )
 
 

@@ -77,7 +77,7 @@ def test_equals_scoring_one_by_one(cell):
     scores = score_candidates(speaker, speaker.begin(context), answers, options)
     wanted = one_by_one(speaker, context, answers, options)
     assert scores.dtype == np.float32 and wanted.std() > 1
-    np.testing.assert_allclose(scores, wanted, rtol=2e-5)
+    np.testing.assert_allclose(scores, wanted, rtol=2e-5, atol=1e-6)
 
 
 @pytest.mark.parametrize("max_rows", [1, 4, 20, 10_000])
@@ -88,6 +88,7 @@ def test_memory_bounds_change_nothing(max_rows):
         score_candidates(speaker, state, answers, options, max_rows=max_rows),
         score_candidates(speaker, state, answers, options),
         rtol=1e-5,
+        atol=1e-6,
     )
 
 
@@ -99,7 +100,7 @@ def test_the_mean_is_per_word_with_the_end_token():
         for kind in ("loglik_sum", "loglik_mean")
     )
     np.testing.assert_allclose(
-        mean, total / (answers > 0).sum(-1)[options], rtol=1e-6
+        mean, total / (answers > 0).sum(-1)[options], rtol=1e-6, atol=1e-6
     )
 
 
@@ -111,7 +112,7 @@ def test_absent_options_score_minus_infinity():
     scores = score_candidates(speaker, state, answers, holes)
     wanted = score_candidates(speaker, state, answers, options)
     np.testing.assert_allclose(
-        scores, np.where(holes == -1, -np.inf, wanted), rtol=1e-5
+        scores, np.where(holes == -1, -np.inf, wanted), rtol=1e-5, atol=1e-6
     )
     nothing = score_candidates(speaker, state, answers, holes * 0 - 1)
     assert (nothing == -np.inf).all()
@@ -133,7 +134,7 @@ def test_training_between_calls_is_seen():
     speaker.head.bias.assign(np.linspace(-3, 3, VOCABULARY))
     scores = score_candidates(speaker, state, answers, options)
     wanted = one_by_one(speaker, context, answers, options)
-    np.testing.assert_allclose(scores, wanted, rtol=2e-5)
+    np.testing.assert_allclose(scores, wanted, rtol=2e-5, atol=1e-6)
 
 
 def test_half_precision_is_close():

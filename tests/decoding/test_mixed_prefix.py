@@ -95,12 +95,12 @@ def test_gradients_are_of_the_words_that_count():
     count = present.sum() * 2
     cross, _ = TeacherForcing(decoder=mixed).loss(both)
     expected = -((scores * given).sum(-1) * present).sum() / count
-    np.testing.assert_allclose(cross, expected, rtol=1e-5)
+    np.testing.assert_allclose(cross, expected, rtol=1e-5, atol=1e-6)
     rewards = np.array(Worth()(said, both))
     reinforced, _ = ScoreFunction(Worth(), mixed).loss(both)
     own = (scores * (1 - given)).sum(-1)
     expected = -(rewards * own * present).sum() / count
-    np.testing.assert_allclose(reinforced, expected, rtol=1e-5)
+    np.testing.assert_allclose(reinforced, expected, rtol=1e-5, atol=1e-6)
 
 
 def test_the_prefix_may_be_annealed():
@@ -145,6 +145,6 @@ def test_what_is_suppressed_may_be_given_and_is_not_drawn():
     logits = np.array(speaker.table)[last[:, 0]][:, [2, 3]]
     chances = logits - np.log(np.exp(logits).sum(-1, keepdims=True))
     wanted = np.where(last[:, 1] == 2, chances[:, 0], chances[:, 1])
-    np.testing.assert_allclose(scores[0::2, 0, 2], wanted, rtol=1e-4)
+    np.testing.assert_allclose(scores[0::2, 0, 2], wanted, rtol=1e-4, atol=1e-6)
     with pytest.raises(ValueError, match="`suppress` must be a tuple"):
         MixedPrefix(2, suppress=4)

@@ -104,7 +104,7 @@ def test_references_are_read_when_nobody_trains():
         Episode(speaker, inputs)
     )
     expected, _ = TeacherForcing().loss(Episode(speaker, inputs))
-    np.testing.assert_allclose(loss, expected, rtol=1e-6)
+    np.testing.assert_allclose(loss, expected, rtol=1e-6, atol=1e-6)
 
 
 def test_gradients_are_those_of_the_scores_alone():
@@ -156,7 +156,9 @@ def trained(directory, probability=0.5):
 def test_training_lowers_the_loss_and_the_probability_is_annealed(tmp_path):
     model, decoder, history = trained(tmp_path)
     assert history["loss"][1] < history["loss"][0]
-    np.testing.assert_allclose(history["temperature"], [0.5, 0.5])
+    np.testing.assert_allclose(
+        history["temperature"], [0.5, 0.5], rtol=1e-6, atol=1e-6
+    )
     assert float(decoder.probability) == 0.5
     # It is part of the run's state.
     decoder.probability.assign(0.1)

@@ -64,7 +64,7 @@ def test_log_probs_and_scores_are_of_what_is_left(options):
             np.testing.assert_allclose(score, expected, atol=1e-5)
             last = word or last
     np.testing.assert_allclose(
-        said.scores, np.array(said.log_probs).sum(-1), rtol=1e-6
+        said.scores, np.array(said.log_probs).sum(-1), rtol=1e-6, atol=1e-6
     )
 
 

@@ -24,7 +24,7 @@ def test_is_the_loss_over_twice_the_margin_for_every_text():
         rows += 2 * (4 + seed)
     wanted = total / (2 * 0.3 * rows)
     assert 0.1 < wanted < 10
-    np.testing.assert_allclose(metric.result(), wanted, rtol=1e-6)
+    np.testing.assert_allclose(metric.result(), wanted, rtol=1e-6, atol=1e-6)
 
 
 @pytest.mark.parametrize("negatives", ["sum", "hardest", 0.5])
@@ -36,7 +36,7 @@ def test_is_one_where_all_is_embedded_alike_and_none_where_all_is_apart(
     alike = np.ones((5, 3, 1))
     alike[3, 2] = 0
     metric.update_state(labels, alike)
-    np.testing.assert_allclose(metric.result(), 1, rtol=1e-5)
+    np.testing.assert_allclose(metric.result(), 1, rtol=1e-5, atol=1e-6)
     metric.reset_state()
     metric.update_state(labels, np.repeat(np.eye(5)[:, None], 3, axis=1))
     assert metric.result() == 0
@@ -48,7 +48,9 @@ def test_absent_texts_take_no_part():
     *_, outputs = predicted(samples=2)
     whole.update_state(None, outputs)
     part.update_state(None, np.pad(outputs, ((0, 0), (0, 1), (0, 0))))
-    np.testing.assert_allclose(whole.result(), part.result())
+    np.testing.assert_allclose(
+        whole.result(), part.result(), rtol=1e-6, atol=1e-6
+    )
 
 
 def test_keeps_the_contract_of_a_metric():

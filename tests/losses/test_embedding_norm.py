@@ -23,8 +23,8 @@ def test_function_and_activity_regularizer_add_the_same(convention):
         activity_regularizer=EmbeddingNorm(0.1, convention)
     )
     layer(ROWS)
-    np.testing.assert_allclose(got, wanted, rtol=1e-6)
-    np.testing.assert_allclose(layer.losses[0], wanted, rtol=1e-6)
+    np.testing.assert_allclose(got, wanted, rtol=1e-6, atol=1e-6)
+    np.testing.assert_allclose(layer.losses[0], wanted, rtol=1e-6, atol=1e-6)
 
 
 @pytest.mark.parametrize("convention", ["squared", "frobenius"])
@@ -39,13 +39,13 @@ def test_embeddings_at_zero_have_a_finite_gradient(convention):
 def test_squared_norm_does_not_depend_on_the_batch_size():
     twice = np.concatenate([ROWS, ROWS])
     np.testing.assert_allclose(
-        embedding_norm(twice), embedding_norm(ROWS), rtol=1e-6
+        embedding_norm(twice), embedding_norm(ROWS), rtol=1e-6, atol=1e-6
     )
 
 
 def test_half_precision_does_not_overflow():
     norm = embedding_norm(np.full((4, 300), 40.0, "float16"), factor=1.0)
-    np.testing.assert_allclose(norm, 480_000.0, rtol=1e-3)
+    np.testing.assert_allclose(norm, 480_000.0, rtol=1e-3, atol=1e-6)
 
 
 def test_config_round_trip_through_a_layer():

@@ -62,7 +62,7 @@ def test_is_a_cross_entropy_over_the_candidates():
         labels.astype("float32"), scores, from_logits=True
     )
     np.testing.assert_allclose(
-        n_pair_loss_from_scores(labels, scores), wanted, rtol=1e-6
+        n_pair_loss_from_scores(labels, scores), wanted, rtol=1e-6, atol=1e-6
     )
 
 
@@ -90,7 +90,7 @@ def test_extreme_scores_keep_losses_and_gradients_finite(dtype):
 def test_embeddings_in_half_precision_do_not_overflow():
     rows = np.full((2, 4), 250.0, "float16")
     loss = n_pair_loss(rows, rows, np.stack([rows, -rows], axis=1))
-    np.testing.assert_allclose(loss, np.log(2), rtol=1e-6)
+    np.testing.assert_allclose(loss, np.log(2), rtol=1e-6, atol=1e-6)
 
 
 def test_masked_negatives_change_neither_loss_nor_gradient():
@@ -119,7 +119,7 @@ def test_a_mean_runs_over_present_rows_only():
         np.concatenate([labels, gone]),
         np.concatenate([scores, np.full((3, 5), np.nan)]),
     )
-    np.testing.assert_allclose(loss, wanted, rtol=1e-6)
+    np.testing.assert_allclose(loss, wanted, rtol=1e-6, atol=1e-6)
 
 
 def test_absent_rows_and_ignored_candidates_have_no_gradient():
@@ -147,12 +147,12 @@ def test_weights_and_reductions_follow_keras_over_present_rows():
         return NPairLoss(reduction=reduction)(labels, scores, weights)
 
     total = (each * weights[:3]).sum()
-    np.testing.assert_allclose(loss("sum"), total, rtol=1e-5)
-    np.testing.assert_allclose(loss("mean"), total / 3, rtol=1e-5)
+    np.testing.assert_allclose(loss("sum"), total, rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(loss("mean"), total / 3, rtol=1e-5, atol=1e-6)
     np.testing.assert_allclose(
-        loss("mean_with_sample_weight"), total / 3.5, rtol=1e-5
+        loss("mean_with_sample_weight"), total / 3.5, rtol=1e-5, atol=1e-6
     )
-    np.testing.assert_allclose(loss(None)[3], 0)
+    np.testing.assert_allclose(loss(None)[3], 0, rtol=1e-6, atol=1e-6)
 
 
 def test_weights_of_dialogs_reach_their_rounds():
@@ -162,6 +162,8 @@ def test_weights_of_dialogs_reach_their_rounds():
     np.testing.assert_allclose(
         loss(labels, scores, np.array([2.0, 0.0])),
         loss(labels, scores) * np.array([[2.0], [0.0]]),
+        rtol=1e-6,
+        atol=1e-6,
     )
 
 
@@ -178,4 +180,6 @@ def test_a_keras_mask_hides_rounds():
     )
     wanted = NPairLoss()(labels[:, :2], scores[:, :2])
     scores._keras_mask = tf.constant([[True, True, False]] * 2)
-    np.testing.assert_allclose(NPairLoss()(labels, scores), wanted, rtol=1e-6)
+    np.testing.assert_allclose(
+        NPairLoss()(labels, scores), wanted, rtol=1e-6, atol=1e-6
+    )

@@ -49,7 +49,7 @@ def test_batches_add_up_to_the_numpy_value(case):
     metric, labels, wanted = case
     metric.update_state(labels[:3], SCORES[:3])
     metric.update_state(labels[3:], SCORES[3:])
-    np.testing.assert_allclose(metric.result(), wanted, rtol=1e-6)
+    np.testing.assert_allclose(metric.result(), wanted, rtol=1e-6, atol=1e-6)
 
 
 @pytest.mark.parametrize("jit", [False, True])
@@ -64,7 +64,7 @@ def test_graphs_of_unknown_batch_size_give_the_same(case, jit):
     )
     update(labels[:1].astype("float32"), SCORES[:1])
     update(labels[1:].astype("float32"), SCORES[1:])
-    np.testing.assert_allclose(metric.result(), wanted, rtol=1e-6)
+    np.testing.assert_allclose(metric.result(), wanted, rtol=1e-6, atol=1e-6)
 
 
 def test_weights_of_rows_and_dialogs(case):
@@ -73,7 +73,7 @@ def test_weights_of_rows_and_dialogs(case):
     weighted = float(metric.result())
     metric.reset_state()
     metric.update_state(labels[:5], SCORES[:5])
-    np.testing.assert_allclose(weighted, metric.result(), rtol=1e-6)
+    np.testing.assert_allclose(weighted, metric.result(), rtol=1e-6, atol=1e-6)
     metric.reset_state()
     metric.update_state(labels, SCORES, np.zeros((8, 3)))
     assert float(metric.result()) == 0.0
@@ -84,7 +84,7 @@ def test_ignored_candidates_may_score_anything(case):
     more = np.concatenate([labels, np.full((8, 3, 1), -1)], axis=-1)
     wild = np.full((8, 3, 1), np.nan, "float32")
     metric.update_state(more, np.concatenate([SCORES, wild], axis=-1))
-    np.testing.assert_allclose(metric.result(), wanted, rtol=1e-6)
+    np.testing.assert_allclose(metric.result(), wanted, rtol=1e-6, atol=1e-6)
 
 
 @pytest.mark.parametrize("place", [0, 4])
@@ -119,7 +119,9 @@ def test_metrics_of_a_compiled_model_survive_saving(tmp_path):
     model = keras.saving.load_model(tmp_path / "model.keras")
     again = model.evaluate(SCORES, LABELS, verbose=0, return_dict=True)
     assert again == before
-    np.testing.assert_allclose(before["recall_at_5"], recall_at_k(RANKS, 5))
+    np.testing.assert_allclose(
+        before["recall_at_5"], recall_at_k(RANKS, 5), rtol=1e-6, atol=1e-6
+    )
 
 
 def test_a_recall_below_one_is_refused():

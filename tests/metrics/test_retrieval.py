@@ -42,8 +42,12 @@ def oracle(scores, ids, ties="mean"):
 
 
 def check(report, wanted):
-    np.testing.assert_allclose(report.image_ranks, wanted[0])
-    np.testing.assert_allclose(report.text_ranks, wanted[1])
+    np.testing.assert_allclose(
+        report.image_ranks, wanted[0], rtol=1e-6, atol=1e-6
+    )
+    np.testing.assert_allclose(
+        report.text_ranks, wanted[1], rtol=1e-6, atol=1e-6
+    )
 
 
 @pytest.mark.parametrize("ties", ["mean", "best", "worst"])

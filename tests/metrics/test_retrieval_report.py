@@ -29,10 +29,10 @@ def test_ndcg_of_one_truth_is_that_of_its_relevance():
         report = evaluate_retrieval(scores=SCORES, ndcg_depth=depth)
         k = depth or 9
         np.testing.assert_allclose(
-            report.image_ndcg, ndcg(SCORES, np.eye(9), k)
+            report.image_ndcg, ndcg(SCORES, np.eye(9), k), rtol=1e-6, atol=1e-6
         )
         np.testing.assert_allclose(
-            report.text_ndcg, ndcg(SCORES.T, np.eye(9), k)
+            report.text_ndcg, ndcg(SCORES.T, np.eye(9), k), rtol=1e-6, atol=1e-6
         )
 
 
@@ -48,10 +48,13 @@ def test_graded_relevance_may_be_a_matrix_or_a_function(block_size):
             scores=SCORES, relevance=given, block_size=block_size
         )
         np.testing.assert_allclose(
-            report.image_ndcg, ndcg(SCORES, relevance, 9), rtol=1e-5
+            report.image_ndcg, ndcg(SCORES, relevance, 9), rtol=1e-5, atol=1e-6
         )
         np.testing.assert_allclose(
-            report.text_ndcg, ndcg(SCORES.T, relevance.T, 9), rtol=1e-5
+            report.text_ndcg,
+            ndcg(SCORES.T, relevance.T, 9),
+            rtol=1e-5,
+            atol=1e-6,
         )
 
 

@@ -43,7 +43,9 @@ def test_steps_are_those_of_the_equations():
             np.testing.assert_allclose(state["hidden"][index], h, atol=1e-5)
             np.testing.assert_allclose(state["carry"][index], c, atol=1e-5)
             expected = numpy_layers.logits(w, h)
-            np.testing.assert_allclose(logits[index], expected, rtol=1e-4)
+            np.testing.assert_allclose(
+                logits[index], expected, rtol=1e-4, atol=1e-6
+            )
 
 
 def test_the_image_is_projected_once():

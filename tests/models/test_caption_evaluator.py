@@ -25,10 +25,10 @@ def test_logits_are_scaled_cosines_and_a_bias():
     images = np.array([[1.0, 0.0], [0.0, 1.0]], "float16")
     texts = np.array([[[0.5, 0.1]], [[0.2, -1.0]]], "float16")
     found = network.logits(images, texts)
-    np.testing.assert_allclose(found, [[1.0], [-5.0]], rtol=1e-6)
+    np.testing.assert_allclose(found, [[1.0], [-5.0]], rtol=1e-6, atol=1e-6)
     every = network.logits(images, texts[:, 0])
     wanted = [[1.0, -0.2], [-0.6, -5.0]]
-    np.testing.assert_allclose(every, wanted, rtol=1e-3)
+    np.testing.assert_allclose(every, wanted, rtol=1e-3, atol=1e-6)
     assert keras.backend.standardize_dtype(found.dtype) == "float32"
     names = [v.name for v in network.trainable_variables]
     assert {"log_scale", "bias"} <= set(names)
@@ -46,7 +46,7 @@ def test_is_saved_with_its_scale(tmp_path, policy):
     texts = RNG.normal(size=(2, 1, 3)).astype("float32")
     found = loaded.logits(np.ones((2, 3), "float32"), texts)
     wanted = np.exp(0.25) * texts.sum(axis=-1) + 2.0
-    np.testing.assert_allclose(found, wanted, rtol=1e-5)
+    np.testing.assert_allclose(found, wanted, rtol=1e-5, atol=1e-6)
     contract.check_config(lambda: small(scale=2.0, eos=3, seed=1))
 
 

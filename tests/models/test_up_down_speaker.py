@@ -59,4 +59,6 @@ def test_steps_are_those_of_the_equations():
                         found[index], expected, atol=1e-5
                     )
             expected = numpy_layers.logits(w, speaking[0])
-            np.testing.assert_allclose(logits[index], expected, rtol=1e-4)
+            np.testing.assert_allclose(
+                logits[index], expected, rtol=1e-4, atol=1e-6
+            )

@@ -237,7 +237,9 @@ def test_its_loss_is_a_mean_over_words():
     baseline = learned(decoder(), weight=2.0)
     rewards, values = np.ones((1, 1)), np.array([[[0.0, -1.0, 9.0]]])
     found = baseline.losses(rewards, values, np.array([[[1.0, 1.0, 0.0]]]))
-    np.testing.assert_allclose(found, [[2.0 * (1 + 4) / 2]])
+    np.testing.assert_allclose(
+        found, [[2.0 * (1 + 4) / 2]], rtol=1e-6, atol=1e-6
+    )
 
 
 def test_in_a_game_somebody_must_train_it():

@@ -22,8 +22,10 @@ def loss(objective):
 def test_sums_and_weights_are_those_of_arithmetic():
     one, _ = loss(TeacherForcing())
     mixed, logs = loss(2.0 * (0.5 * TeacherForcing() + TeacherForcing()))
-    np.testing.assert_allclose(mixed, 3.0 * one, rtol=1e-6)
-    np.testing.assert_allclose(logs["teacher_forcing_2"], one, rtol=1e-6)
+    np.testing.assert_allclose(mixed, 3.0 * one, rtol=1e-6, atol=1e-6)
+    np.testing.assert_allclose(
+        logs["teacher_forcing_2"], one, rtol=1e-6, atol=1e-6
+    )
     zero, _ = loss(TeacherForcing() - TeacherForcing())
     np.testing.assert_allclose(zero, 0.0, atol=1e-6)
 
@@ -34,7 +36,7 @@ def test_a_variable_weight_is_read_at_every_step():
     before, _ = loss(objective)
     weight.assign(2.0)
     after, _ = loss(objective)
-    np.testing.assert_allclose(after, 4 * before, rtol=1e-6)
+    np.testing.assert_allclose(after, 4 * before, rtol=1e-6, atol=1e-6)
     with pytest.raises(ValueError, match="`weight` must scale a bare term"):
         (0.5 * TeacherForcing()) * weight
 

@@ -96,8 +96,10 @@ def test_what_is_of_words_is_a_mean_over_words():
         "advantage": advantage.mean(),
         "advantage_std": advantage.std(),
     }.items():
-        np.testing.assert_allclose(found[key], wanted, rtol=1e-4)
-    np.testing.assert_allclose(found["worth"], logged(_plain())["worth"])
+        np.testing.assert_allclose(found[key], wanted, rtol=1e-4, atol=1e-6)
+    np.testing.assert_allclose(
+        found["worth"], logged(_plain())["worth"], rtol=1e-6, atol=1e-6
+    )
 
 
 def _plain():

@@ -40,7 +40,7 @@ def exact_gradient(speaker):
         worth = ops.sum(ops.take(WORTH, tokens), axis=-1)
         twice = ops.cast(tokens[:, 0] == tokens[:, 1], "float32")
         expected = ops.sum(p * (worth + 3.0 * twice))
-    np.testing.assert_allclose(ops.sum(p), 1.0, rtol=1e-5)
+    np.testing.assert_allclose(ops.sum(p), 1.0, rtol=1e-5, atol=1e-6)
     return tape.gradient(expected, speaker.table.value).numpy()
 
 
@@ -179,7 +179,9 @@ def test_standardized_word_by_word_each_row_has_its_own_deviation():
     def word_by_word(rewards, episode):
         return ops.zeros_like(episode.rollout(samples).mask)
 
-    np.testing.assert_allclose(losses(word_by_word), losses(None), rtol=1e-6)
+    np.testing.assert_allclose(
+        losses(word_by_word), losses(None), rtol=1e-6, atol=1e-6
+    )
 
 
 def test_a_reward_is_given_ids_where_words_are_discrete():

@@ -51,7 +51,9 @@ def test_an_absent_sequence_has_no_words():
 
 def test_softmax_sees_only_what_is_not_masked():
     found = masked_softmax(LOGITS, MASK)
-    np.testing.assert_allclose(found, softmax_by_loop(LOGITS, MASK), rtol=1e-5)
+    np.testing.assert_allclose(
+        found, softmax_by_loop(LOGITS, MASK), rtol=1e-5, atol=1e-6
+    )
     hidden = np.asarray(found)[MASK == 0]
     assert (hidden == 0).all()
 
@@ -59,15 +61,15 @@ def test_softmax_sees_only_what_is_not_masked():
 def test_softmax_reduces_the_axis_it_is_told():
     found = masked_softmax(LOGITS.T, MASK.T, axis=0)
     expected = softmax_by_loop(LOGITS, MASK).T
-    np.testing.assert_allclose(found, expected, rtol=1e-5)
+    np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-6)
 
 
 def test_softmax_without_a_mask_is_the_plain_one():
     np.testing.assert_allclose(
-        masked_softmax(LOGITS, None), ops.softmax(LOGITS), rtol=1e-6
+        masked_softmax(LOGITS, None), ops.softmax(LOGITS), rtol=1e-6, atol=1e-6
     )
     full = masked_softmax(LOGITS, np.ones((1, 4)))
-    np.testing.assert_allclose(full, ops.softmax(LOGITS), rtol=1e-6)
+    np.testing.assert_allclose(full, ops.softmax(LOGITS), rtol=1e-6, atol=1e-6)
 
 
 @pytest.mark.parametrize("value", HIDDEN)
@@ -103,11 +105,13 @@ def test_softmax_in_half_precision(dtype):
 def test_logsumexp_sees_only_what_is_not_masked():
     found = np.asarray(masked_logsumexp(LOGITS, MASK))
     wanted = np.log((np.exp(LOGITS) * MASK).sum(axis=-1)[:-2])
-    np.testing.assert_allclose(found[:3], wanted, rtol=1e-5)
+    np.testing.assert_allclose(found[:3], wanted, rtol=1e-5, atol=1e-6)
     across = masked_logsumexp(LOGITS.T, MASK.T, axis=0)
     np.testing.assert_array_equal(across, found)
     plain = masked_logsumexp(LOGITS, None, axis=(0, 1))
-    np.testing.assert_allclose(plain, np.log(np.exp(LOGITS).sum()), rtol=1e-5)
+    np.testing.assert_allclose(
+        plain, np.log(np.exp(LOGITS).sum()), rtol=1e-5, atol=1e-6
+    )
 
 
 def test_logsumexp_of_nothing_is_finite_and_its_exponential_is_zero():
@@ -143,7 +147,7 @@ def test_mean_by_a_loop():
         expected = total / np.maximum(MASK.sum(axis), 1)
         np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-7)
     np.testing.assert_allclose(
-        masked_mean(LOGITS, None, axis=0), LOGITS.mean(0), rtol=1e-5
+        masked_mean(LOGITS, None, axis=0), LOGITS.mean(0), rtol=1e-5, atol=1e-6
     )
 
 
@@ -157,8 +161,12 @@ def test_what_is_masked_changes_no_mean(value):
     with tf.GradientTape() as tape:
         tape.watch(x)
         mean = masked_mean(x, MASK)
-    np.testing.assert_allclose(mean, LOGITS[MASK > 0].mean(), rtol=1e-5)
-    np.testing.assert_allclose(tape.gradient(mean, x), MASK / MASK.sum())
+    np.testing.assert_allclose(
+        mean, LOGITS[MASK > 0].mean(), rtol=1e-5, atol=1e-6
+    )
+    np.testing.assert_allclose(
+        tape.gradient(mean, x), MASK / MASK.sum(), rtol=1e-6, atol=1e-6
+    )
 
 
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16"])

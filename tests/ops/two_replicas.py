@@ -58,7 +58,7 @@ def gather(strategy):
         strategy.experimental_local_results(gradient),
     ):
         np.testing.assert_array_equal(values, VALUES)
-        np.testing.assert_allclose(found, expected[part], rtol=1e-5)
+        np.testing.assert_allclose(found, expected[part], rtol=1e-5, atol=1e-6)
 
 
 def places(strategy):
@@ -100,14 +100,20 @@ def means(strategy):
     """Shares add up to the mean, however masks and rows are spread."""
     hidden = np.where(MASK, VALUES, np.float32(np.inf))
     found = run(strategy, mean_over_replicas, hidden, MASK)
-    np.testing.assert_allclose(sum(found), VALUES[MASK > 0].mean(), rtol=1e-5)
+    np.testing.assert_allclose(
+        sum(found), VALUES[MASK > 0].mean(), rtol=1e-5, atol=1e-6
+    )
     found = run(strategy, mean_over_replicas, VALUES, 0 * MASK)
     np.testing.assert_array_equal(found, [0, 0])
     for rows in (HALVES, (slice(0, 3), slice(3, 4))):
         found = run(strategy, mean_over_replicas, VALUES, rows=rows)
-        np.testing.assert_allclose(sum(found), VALUES.mean(), rtol=1e-5)
+        np.testing.assert_allclose(
+            sum(found), VALUES.mean(), rtol=1e-5, atol=1e-6
+        )
     for found in run(strategy, sum_over_replicas, VALUES):
-        np.testing.assert_allclose(found, VALUES[:2] + VALUES[2:], rtol=1e-6)
+        np.testing.assert_allclose(
+            found, VALUES[:2] + VALUES[2:], rtol=1e-6, atol=1e-6
+        )
 
 
 def seeds(strategy):

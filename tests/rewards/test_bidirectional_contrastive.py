@@ -211,6 +211,7 @@ def test_a_variable_anneals_the_temperature():
             moved(episode.references, episode),
             still(episode.references, episode),
             rtol=1e-5,
+            atol=1e-6,
         )
 
 

@@ -48,12 +48,14 @@ def test_every_sample_is_scored_by_the_formula(players):
         f_answer = np.asarray(discriminator.embed(tokens, mask))[0, 0]
         gap = anchor[row] @ f_truth[row] - anchor[row] @ f_answer
         expected = -np.log(1 + np.exp(gap))
-        np.testing.assert_allclose(found[row, s], expected, rtol=1e-4)
+        np.testing.assert_allclose(
+            found[row, s], expected, rtol=1e-4, atol=1e-6
+        )
 
 
 def test_the_truth_itself_is_worth_a_coin_toss(players):
     _, found = rewarded(players, GroundTruth())
-    np.testing.assert_allclose(found, -np.log(2), rtol=1e-5)
+    np.testing.assert_allclose(found, -np.log(2), rtol=1e-5, atol=1e-6)
 
 
 def gradients(players, learning):

@@ -92,7 +92,7 @@ def test_is_the_probability_of_every_sample_for_its_own_image():
     wanted = chances(evaluator, rollout.tokens, rollout.mask)
     wanted = wanted[np.arange(5), np.arange(5)]
     assert found.shape == (5, 2) and np.ptp(wanted) > 0.1
-    np.testing.assert_allclose(found, wanted, rtol=1e-5)
+    np.testing.assert_allclose(found, wanted, rtol=1e-5, atol=1e-6)
     # Words and their ids are heard alike.
     bare = rollout._replace(words=None)
     np.testing.assert_allclose(reward(bare, episode), found, atol=1e-6)
@@ -109,7 +109,7 @@ def test_a_retriever_may_read_for_the_evaluator():
         discriminator, retriever, rollout.tokens, rollout.mask
     )
     assert np.ptp(wanted) > 0.1
-    np.testing.assert_allclose(found, wanted, rtol=1e-5)
+    np.testing.assert_allclose(found, wanted, rtol=1e-5, atol=1e-6)
 
 
 def test_images_may_be_embedded_before_and_texts_be_read_as_tokens():
@@ -136,7 +136,7 @@ def test_images_may_be_embedded_before_and_texts_be_read_as_tokens():
     words = ops.one_hot(HUMAN, tiny.VOCABULARY)
     rollout = episode.references._replace(words=words)
     found = reward(rollout, episode)
-    np.testing.assert_allclose(found, wanted, rtol=1e-5)
+    np.testing.assert_allclose(found, wanted, rtol=1e-5, atol=1e-6)
 
 
 def test_saying_nothing_is_no_caption():

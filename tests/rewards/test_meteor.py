@@ -34,7 +34,7 @@ def reward(fake_java, fake_package):
 
 
 def test_values_are_those_of_the_program_in_the_order_of_the_captions(reward):
-    np.testing.assert_allclose(score(reward), WANTED, rtol=1e-6)
+    np.testing.assert_allclose(score(reward), WANTED, rtol=1e-6, atol=1e-6)
 
 
 def test_it_is_a_reward_like_any_other(reward):
@@ -51,7 +51,9 @@ def test_an_image_without_references_is_worth_nothing(reward):
     batch.human[2] = 0
     wanted = WANTED.copy()
     wanted[2] = 0
-    np.testing.assert_allclose(score(reward, batch), wanted, rtol=1e-6)
+    np.testing.assert_allclose(
+        score(reward, batch), wanted, rtol=1e-6, atol=1e-6
+    )
 
 
 def test_threads_wait_for_each_other(reward):
@@ -66,7 +68,7 @@ def test_threads_wait_for_each_other(reward):
     for thread in threads:
         thread.join(60)
     for k in range(3):
-        np.testing.assert_allclose(found[k], WANTED, rtol=1e-6)
+        np.testing.assert_allclose(found[k], WANTED, rtol=1e-6, atol=1e-6)
 
 
 def test_a_program_that_hangs_ends_the_step_and_the_next_starts_it_again(
@@ -80,7 +82,7 @@ def test_a_program_that_hangs_ends_the_step_and_the_next_starts_it_again(
         step()
     fake_java(WORKING)
     reward.scorer.timeout = 60.0
-    np.testing.assert_allclose(step(), WANTED, rtol=1e-6)
+    np.testing.assert_allclose(step(), WANTED, rtol=1e-6, atol=1e-6)
 
 
 #: Ways for Python to end, and whether the program answers until then.
@@ -160,4 +162,4 @@ def test_values_are_those_of_an_evaluation():
     found = score(METEOR(captions.VOCABULARY))
     wanted = report.scores["meteor"].each
     assert wanted.max() > 3 * wanted.mean() > 0
-    np.testing.assert_allclose(found.ravel(), wanted, rtol=1e-6)
+    np.testing.assert_allclose(found.ravel(), wanted, rtol=1e-6, atol=1e-6)

@@ -81,10 +81,16 @@ def test_the_ratio_that_is_logged_is_one_where_all_is_heard_alike():
     names = {"retrieval", "retrieval_collapse_ratio"}
     assert names | {"retrieval_collapse_ratio_std"} == set(logs)
     assert set(objective.log_names()) == set(logs)
-    np.testing.assert_allclose(loss, 2 * 0.2)
-    np.testing.assert_allclose(logs["retrieval"], -2 * 0.2)
-    np.testing.assert_allclose(logs["retrieval_collapse_ratio"], 1)
-    np.testing.assert_allclose(logs["retrieval_collapse_ratio_std"], 0)
+    np.testing.assert_allclose(loss, 2 * 0.2, rtol=1e-6, atol=1e-6)
+    np.testing.assert_allclose(
+        logs["retrieval"], -2 * 0.2, rtol=1e-6, atol=1e-6
+    )
+    np.testing.assert_allclose(
+        logs["retrieval_collapse_ratio"], 1, rtol=1e-6, atol=1e-6
+    )
+    np.testing.assert_allclose(
+        logs["retrieval_collapse_ratio_std"], 0, rtol=1e-6, atol=1e-6
+    )
 
 
 def slopes(speaker, listener, **arguments):

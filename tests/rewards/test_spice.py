@@ -27,7 +27,7 @@ def test_values_are_those_of_the_program_in_the_order_of_the_captions(
 
     rollout = captions.rollout(BATCH.tokens)
     found = reward(rollout, episode(slice(None)))
-    np.testing.assert_allclose(found, WANTED, rtol=1e-6)
+    np.testing.assert_allclose(found, WANTED, rtol=1e-6, atol=1e-6)
     contract.check_reward(reward, rollout, episode, on_host=True)
 
 

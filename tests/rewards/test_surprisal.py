@@ -83,7 +83,7 @@ def test_what_was_searched_is_scored_first():
     episode = Episode(speaker, tiny.batch(2))
     said = episode.rollout(BeamSearch(3, 2))
     np.testing.assert_allclose(
-        Surprisal()(said, episode), -np.array(said.scores), rtol=1e-5
+        Surprisal()(said, episode), -np.array(said.scores), rtol=1e-5, atol=1e-6
     )
 
 

@@ -58,7 +58,7 @@ def test_the_sum_is_weighted_and_every_term_is_logged():
     }
     assert lengths.std() > 0.5
     for name, value in wanted.items():
-        np.testing.assert_allclose(logs[name], value, rtol=1e-5)
+        np.testing.assert_allclose(logs[name], value, rtol=1e-5, atol=1e-6)
 
 
 def test_sums_of_sums_are_one_sum():
@@ -74,7 +74,9 @@ def test_a_named_sum_may_be_a_term():
     reward = WeightedSum([(2.0, inner), (1.0, Constant(1.0))])
     assert reward.terms == ("inner", "constant")
     logs, lengths = logged(reward)
-    np.testing.assert_allclose(logs["weighted_sum"], 2 * lengths.mean() + 1)
+    np.testing.assert_allclose(
+        logs["weighted_sum"], 2 * lengths.mean() + 1, rtol=1e-6, atol=1e-6
+    )
 
 
 def test_credit_for_words_and_for_captions_add_up():
@@ -85,7 +87,9 @@ def test_credit_for_words_and_for_captions_add_up():
     np.testing.assert_array_equal(found, rollout.mask + 10.0)
     # Logged is the mean over the words that were said.
     logs, _ = logged(EveryWord() + 10.0 * Constant(1.0))
-    np.testing.assert_allclose(logs["weighted_sum_every_word"], 1.0, rtol=1e-5)
+    np.testing.assert_allclose(
+        logs["weighted_sum_every_word"], 1.0, rtol=1e-5, atol=1e-6
+    )
 
 
 def test_a_variable_weight_is_read_at_every_step():

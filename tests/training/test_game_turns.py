@@ -174,9 +174,11 @@ def test_players_of_one_objective_share_its_loss(make, passes, monkeypatch):
         assert len(calls) - done == passes
         assert found.keys() == expected.keys()
         for name in found:
-            np.testing.assert_allclose(found[name], expected[name], rtol=1e-6)
+            np.testing.assert_allclose(
+                found[name], expected[name], rtol=1e-6, atol=1e-6
+            )
     for a, b in zip(weights(one), weights(two)):
-        np.testing.assert_allclose(a, b, rtol=1e-6)
+        np.testing.assert_allclose(a, b, rtol=1e-6, atol=1e-6)
     assert one.players["g"].objective.calls == 3
 
 
@@ -188,7 +190,7 @@ def test_penalties_stay_with_the_player_whose_weights_they_are_on():
         logs = model.train_on_batch(DATA, return_dict=True)
         assert logs["g_loss"] != logs["d_loss"]
     for a, b in zip(weights(one), weights(two)):
-        np.testing.assert_allclose(a, b, rtol=1e-6)
+        np.testing.assert_allclose(a, b, rtol=1e-6, atol=1e-6)
 
 
 @pytest.mark.parametrize(
@@ -216,5 +218,5 @@ def test_evaluation_sees_all_players_at_any_turn():
     model = alternating()
     first = model.evaluate(DATA, verbose=0, return_dict=True)
     wanted, _ = model.players["d"].objective.loss(Episode(model.speaker, DATA))
-    np.testing.assert_allclose(first["d_loss"], wanted, rtol=1e-5)
+    np.testing.assert_allclose(first["d_loss"], wanted, rtol=1e-5, atol=1e-6)
     assert int(model.turn) == 0

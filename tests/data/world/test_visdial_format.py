@@ -71,7 +71,9 @@ def test_dense_annotations_grade_one_round_per_image(world, tmp_path):
     for i, entry in enumerate(dense):
         assert set(entry) == {"image_id", "round_id", "gt_relevance"}
         wanted = options.relevance[i, entry["round_id"] - 1]
-        np.testing.assert_allclose(entry["gt_relevance"], wanted, rtol=1e-6)
+        np.testing.assert_allclose(
+            entry["gt_relevance"], wanted, rtol=1e-6, atol=1e-6
+        )
         assert max(entry["gt_relevance"]) == 1.0
 
 
