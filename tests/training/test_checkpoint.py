@@ -9,9 +9,14 @@ import pytest
 import tensorflow as tf
 
 from tests import dialogs
+from tests.data.tiny_captions import FEATURES
+from tests.data.tiny_captions import tiny_captions
+from tfcap.data import CaptionBatches
 from tfcap.decoding import Sample
+from tfcap.decoding import ScheduledSampling
 from tfcap.layers import GumbelSoftmaxST
 from tfcap.losses import NPairLoss
+from tfcap.models import ShowTellSpeaker
 from tfcap.objectives import Pathwise
 from tfcap.objectives import Supervised
 from tfcap.objectives import TeacherForcing
@@ -41,6 +46,24 @@ def perceptual(discriminator, **arguments):
     )
 
 
+def in_a_graph():
+    # Draws words, drops out, anneals and scales its loss, and traces fast.
+    decoder = ScheduledSampling(0.0, seed=1)
+    anneal = Anneal(decoder.probability, lambda step: 0.1 * step)
+    captions = CaptionBatches(tiny_captions(), FEATURES, 5, seed=2)
+    speaker = ShowTellSpeaker(
+        captions.captions.vocabulary.size, units=4, dropout=0.5
+    )
+    speaker(captions.inputs(np.arange(1)))
+    model = ObjectiveModel(TeacherForcing(decoder=decoder), speaker)
+    # Its scale grows in this run.
+    optimizer = keras.optimizers.LossScaleOptimizer(
+        keras.optimizers.Adam(0.01), initial_scale=8.0, dynamic_growth_steps=2
+    )
+    model.compile(optimizer)
+    return model, [speaker], captions, [anneal]
+
+
 def one_objective():
     generator = dialogs.generator(settings=NOISY)
     discriminator = dialogs.discriminator(settings=NOISY)
@@ -53,11 +76,7 @@ def one_objective():
         global_clipnorm=1.0,
     )
     rate = keras.optimizers.schedules.PolynomialDecay(0.01, 6, 0.001)
-    # Its scale grows in this run.
-    optimizer = keras.optimizers.LossScaleOptimizer(
-        keras.optimizers.Adam(rate), initial_scale=8.0, dynamic_growth_steps=2
-    )
-    model.compile(optimizer)
+    model.compile(keras.optimizers.Adam(rate))
     return model, [generator], dialogs.batches(), [anneal]
 
 
@@ -98,19 +117,19 @@ def train(make, directory, epochs, seed=0):
 
 
 @pytest.fixture
-def eager_games(request):
+def eager_dialogs(request):
     # Their graphs take half a minute to build, and three runs build them.
-    games = two_players, taking_turns
-    tf.config.run_functions_eagerly(request.getfixturevalue("make") in games)
+    graph = request.getfixturevalue("make") is in_a_graph
+    tf.config.run_functions_eagerly(not graph)
     yield
     tf.config.run_functions_eagerly(False)
 
 
 @pytest.mark.slow
-@pytest.mark.usefixtures("eager_games")
+@pytest.mark.usefixtures("eager_dialogs")
 @pytest.mark.filterwarnings("ignore:Even though the `tf.config")
 @pytest.mark.parametrize(
-    "make", [one_objective, two_players, taking_turns, supervised]
+    "make", [in_a_graph, one_objective, two_players, taking_turns, supervised]
 )
 def test_a_run_that_was_stopped_ends_as_one_that_was_not(make, tmp_path):
     whole = train(make, tmp_path / "whole", EPOCHS)
