@@ -98,13 +98,16 @@ def of_listener(strategy, reward, listener, batch):
             episode.speaker, None, inputs["references"]
         )
         with tf.GradientTape() as tape:
-            values = reward(Rollout(tokens, mask), episode)
+            said = Rollout(tokens, mask)
+            credit, values, _ = reward.credited(said, episode)
             loss = tf.reduce_sum(values)
-        return values, tape.gradient(loss, variables)
+        slopes = tape.gradient(loss, variables)
+        return tf.stack([values, credit], axis=-1), slopes
 
     arrays = rollout.tokens, rollout.mask, *batch.values()
     with tf.device("CPU:0"):
         whole, slopes = function(*arrays)
+    assert np.abs(whole[..., 0] - whole[..., 1]).max() > 1e-2
     graph = tf.function(lambda *x: strategy.run(function, args=x))
     found, parts = graph(*(per_replica(strategy, x) for x in arrays))
     found = np.concatenate(strategy.experimental_local_results(found))

@@ -8,7 +8,9 @@ from tfcap.losses.reduction import reduce_loss
 from tfcap.losses.retrieval_loss import DIRECTIONS
 from tfcap.losses.retrieval_loss import RetrievalLoss
 from tfcap.losses.retrieval_loss import check_directions
+from tfcap.losses.retrieval_loss import checked_pairs
 from tfcap.losses.retrieval_loss import other_images
+from tfcap.losses.retrieval_loss import present_texts
 from tfcap.losses.retrieval_loss import with_distractors
 from tfcap.ops import check_shape
 from tfcap.ops import gather_across_replicas
@@ -253,10 +255,7 @@ def contrasts(
             "`same` must be given where `distractor_same` is: it tells which "
             "image of the batch a distractor is. Received: same=None."
         )
-    images, texts = at_least_float32(images), at_least_float32(texts)
-    check_shape(images, "B D", "images")
-    check_shape(texts, "B S D", "texts")
-    texts, mask = _present(texts, mask, "mask")
+    images, texts, mask = checked_pairs(images, texts, mask)
     scale = 1 / ops.convert_to_tensor(temperature, dtype=images.dtype)
     truth = scale * ops.einsum("bd,bsd->bs", images, texts)
     other = other_images(images, same)
@@ -270,18 +269,11 @@ def contrasts(
         scores = scale * ops.tensordot(texts, pool, axes=[[2], [1]])
         found["image"] = _contrast(scores, keep[:, None], truth, decoupled)
     if "text" in directions:
-        pool, there = texts, mask
-        if rivals is not None:
-            rivals = at_least_float32(rivals)
-            check_shape(rivals, "B R D", "rivals")
-            rivals, there = _present(rivals, rival_mask, "rival_mask")
-            pool = ops.concatenate([texts, rivals], axis=1)
-            there = ops.concatenate([mask, there], axis=1)
-        pool = gather_across_replicas(pool)
+        pool, keep = text_pool(
+            images, texts, mask, other, siblings, rivals, rival_mask
+        )
         scores = scale * ops.tensordot(images, pool, axes=[[1], [2]])
-        keep = _other_texts(other, images, texts, pool, siblings)
-        keep = ops.logical_and(keep, gather_across_replicas(there))
-        scores, keep = _flat(scores[:, None]), _flat(keep)
+        scores, keep = flat(scores[:, None]), flat(keep)
         found["text"] = _contrast(scores, keep, truth, decoupled)
     return {key: ops.where(mask, value, 0) for key, value in found.items()}
 
@@ -292,14 +284,33 @@ def combined(parts, combine):
     return total / len(parts) if combine == "mean" else total
 
 
-def _present(texts, mask, name):
-    """Texts that are zeros where absent, and which are present."""
-    if mask is None:
-        mask = ops.ones_like(texts[..., 0])
-    check_shape(mask, "B S", name)
-    mask = ops.cast(mask, "bool")
-    # A product with what is absent would carry its infinities on.
-    return ops.where(mask[..., None], texts, 0), mask
+def text_pool(images, texts, mask, other, siblings, rivals, rival_mask):
+    """All texts of all replicas, and which are negatives of which text.
+
+    Args:
+        images: Float tensor of shape `(B, D)`.
+        texts: Float tensor of shape `(B, S, D)`.
+        mask: Boolean tensor of shape `(B, S)`.
+        other: Boolean tensor of shape `(B, N)`, of `other_images()`.
+        siblings: Boolean.
+        rivals: Float tensor of shape `(B, R, D)`, or `None`.
+        rival_mask: Tensor of shape `(B, R)`, or `None`.
+
+    Returns:
+        Float tensor of shape `(N, K, D)`, the S texts and R rivals of the
+        rows of all replicas; and a boolean tensor of shape
+        `(B, S or 1, N, K)`.
+    """
+    pool, there = texts, mask
+    if rivals is not None:
+        rivals = at_least_float32(rivals)
+        check_shape(rivals, "B R D", "rivals")
+        rivals, there = present_texts(rivals, rival_mask, "rival_mask")
+        pool = ops.concatenate([texts, rivals], axis=1)
+        there = ops.concatenate([mask, there], axis=1)
+    pool, there = map(gather_across_replicas, (pool, there))
+    keep = _other_texts(other, images, texts, pool, siblings)
+    return pool, ops.logical_and(keep, there)
 
 
 def _other_texts(other, images, texts, pool, siblings):
@@ -323,7 +334,7 @@ def _other_texts(other, images, texts, pool, siblings):
     return ops.logical_or(other[:, None, :, None], elsewhere[None, :, None])
 
 
-def _flat(tensor):
+def flat(tensor):
     """Merges the axes of rows and texts into one: `(B, S, N, K)`."""
     return ops.reshape(tensor, (*ops.shape(tensor)[:2], -1))
 

@@ -3,14 +3,13 @@
 import keras
 from keras import ops
 
-from tfcap.losses.reduction import at_least_float32
 from tfcap.losses.reduction import reduce_loss
 from tfcap.losses.retrieval_loss import DIRECTIONS
 from tfcap.losses.retrieval_loss import RetrievalLoss
 from tfcap.losses.retrieval_loss import check_directions
+from tfcap.losses.retrieval_loss import checked_pairs
 from tfcap.losses.retrieval_loss import other_images
 from tfcap.losses.retrieval_loss import with_distractors
-from tfcap.ops import check_shape
 from tfcap.ops import gather_across_replicas
 from tfcap.ops.masking import NOTHING
 
@@ -222,15 +221,7 @@ def hinges(
         Pair of float tensors of shape `(B, S)`, at least float32.
     """
     check_hinge(margin, negatives, directions)
-    images, texts = at_least_float32(images), at_least_float32(texts)
-    check_shape(images, "B D", "images")
-    check_shape(texts, "B S D", "texts")
-    if mask is None:
-        mask = ops.ones_like(texts[..., 0])
-    check_shape(mask, "B S", "mask")
-    mask = ops.cast(mask, "bool")
-    # A product with what is absent would carry its infinities on.
-    texts = ops.where(mask[..., None], texts, 0)
+    images, texts, mask = checked_pairs(images, texts, mask)
     truth = ops.einsum("bd,bsd->bs", images, texts)
     other = other_images(images, same)
     parts = []
@@ -241,16 +232,32 @@ def hinges(
         scores = ops.tensordot(texts, rivals, axes=[[2], [1]])
         parts.append(_hinge(scores, keep[:, None], truth, margin, negatives))
     if "text" in directions:
-        rivals = gather_across_replicas(texts)
-        scores = ops.tensordot(images, rivals, axes=[[1], [2]])
-        there = gather_across_replicas(mask)
-        keep = ops.logical_and(other[..., None], there)
         scores, keep = (
-            ops.reshape(x, (ops.shape(x)[0], 1, -1)) for x in (scores, keep)
+            x[:, None] for x in text_scores(images, texts, mask, other)
         )
         parts.append(_hinge(scores, keep, truth, margin, negatives))
     losses, collapsed = (sum(part) for part in zip(*parts))
     return losses, ops.broadcast_to(collapsed, ops.shape(losses))
+
+
+def text_scores(images, texts, mask, other):
+    """Scores of images with the texts of all replicas, in one axis.
+
+    Args:
+        images: Float tensor of shape `(B, D)`.
+        texts: Float tensor of shape `(B, S, D)`.
+        mask: Boolean tensor of shape `(B, S)`.
+        other: Boolean tensor of shape `(B, N)`, of `other_images()`.
+
+    Returns:
+        Float tensor of shape `(B, N * S)`, and a boolean one, which texts are
+        present and of another image.
+    """
+    pool, there = map(gather_across_replicas, (texts, mask))
+    scores = ops.tensordot(images, pool, axes=[[1], [2]])
+    keep = ops.logical_and(other[..., None], there)
+    rows = ops.shape(images)[0]
+    return tuple(ops.reshape(x, (rows, -1)) for x in (scores, keep))
 
 
 def _hinge(scores, keep, truth, margin, negatives):
@@ -269,7 +276,7 @@ def _hinge(scores, keep, truth, margin, negatives):
     dtype = truth.dtype
     scores = ops.where(keep, scores, NOTHING)
     count = ops.sum(ops.cast(keep, dtype), axis=-1)
-    hardest, summed = _blend(negatives, dtype)
+    hardest, summed = blend(negatives, dtype)
     losses = collapsed = 0.0
     if hardest is not None:
         # The nearest negative is also that of the largest hinge.
@@ -283,7 +290,7 @@ def _hinge(scores, keep, truth, margin, negatives):
     return losses, collapsed
 
 
-def _blend(negatives, dtype):
+def blend(negatives, dtype):
     """Weights of the hardest negative and of the sum, or `None` for none."""
     if isinstance(negatives, str):
         return (1.0, None) if negatives == "hardest" else (None, 1.0)

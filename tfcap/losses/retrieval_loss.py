@@ -52,6 +52,38 @@ class RetrievalLoss(MaskedLoss):
         return images, texts, y_true, present
 
 
+def checked_pairs(images, texts, mask=None):
+    """Embeddings of images and texts as the losses compute with them.
+
+    Args:
+        images: Float tensor of shape `(B, D)`.
+        texts: Float tensor of shape `(B, S, D)`.
+        mask: Tensor of shape `(B, S)`, 0 for texts that are absent, or
+            `None`.
+
+    Returns:
+        Images, texts that are zeros where absent, and a boolean tensor of
+        shape `(B, S)`, which texts are present.
+
+    Raises:
+        ValueError: If shapes do not fit.
+    """
+    images, texts = at_least_float32(images), at_least_float32(texts)
+    check_shape(images, "B D", "images")
+    check_shape(texts, "B S D", "texts")
+    return images, *present_texts(texts, mask, "mask")
+
+
+def present_texts(texts, mask, name):
+    """Texts that are zeros where absent, and which are present."""
+    if mask is None:
+        mask = ops.ones_like(texts[..., 0])
+    check_shape(mask, "B S", name)
+    mask = ops.cast(mask, "bool")
+    # A product with what is absent would carry its infinities on.
+    return ops.where(mask[..., None], texts, 0), mask
+
+
 def other_images(images, same=None):
     """Which rows of all replicas show another image.
 

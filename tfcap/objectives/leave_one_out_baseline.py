@@ -8,6 +8,11 @@ from tfcap.objectives.several_samples import check_several
 class LeaveOneOutBaseline:
     """The mean reward of a row's other samples.
 
+    It leaves the expected gradient as it is where the reward of the others
+    does not depend on the sample, and so not of a reward that compares the
+    samples of one row with each other, nor of one whose hardest negative
+    another sample of the row may be.
+
     Example:
 
     >>> baseline = tfcap.objectives.LeaveOneOutBaseline()

@@ -27,6 +27,11 @@ class ScoreFunction(Estimator):
     The reward is read by value only, so it may be anything that can be
     computed. With a constant reward on ground truth this is teacher forcing.
 
+    A reward that compares samples, such as `tfcap.rewards.Retrieval`, gives
+    each the credit for what it does to the rewards of the others; the
+    advantage is then that credit less the baseline. What is logged as the
+    reward remains the reward.
+
     With `credit`, every word has a reward of its own in the place of its
     sequence's.
 
@@ -38,7 +43,7 @@ class ScoreFunction(Estimator):
     - `clipped`: share of sequences that reach `T` words without an end;
     - `entropy`: mean of `-log p` of the words that were drawn, in nats; of
       words that a decoder searches or is given, their surprise;
-    - `flat_groups`: share of rows whose samples have equal rewards, from which
+    - `flat_groups`: share of rows whose samples have equal credit, from which
       a baseline of these leaves nothing to learn. Where `num_samples` of the
       decoder is 2 or more;
     - `baseline`, `advantage` and `advantage_std`: means, and the deviation of
@@ -139,12 +144,16 @@ class ScoreFunction(Estimator):
                 f"{type(self.decoder.channel).__name__}. Use Sample with "
                 "Categorical, or Pathwise with a differentiable reward."
             )
-        rewards, terms = self.reward.measure(rollout.stop_gradient(), episode)
+        rewards, own, terms = self.reward.credited(
+            rollout.stop_gradient(), episode
+        )
         log_probs = episode.log_probs(rollout)
-        logs = {"": rewards, **terms}
+        logs = {"": own, **terms}
         logs = {k: _per_sequence(x, rollout.mask) for k, x in logs.items()}
         if "flat_groups" in self.health:
-            logs["flat_groups"] = flat_groups(logs[""])
+            logs["flat_groups"] = flat_groups(
+                _per_sequence(rewards, rollout.mask)
+            )
         logs |= health_of_words(rollout, log_probs, episode.speaker.eos)
         if self.credit is not None:
             rewards = self.credit(rewards, episode, self.reward, self.decoder)

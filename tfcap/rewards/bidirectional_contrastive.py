@@ -5,6 +5,7 @@ from keras import ops
 from tfcap.losses.bidirectional_contrastive_loss import check_contrastive
 from tfcap.losses.bidirectional_contrastive_loss import combined
 from tfcap.losses.bidirectional_contrastive_loss import contrasts
+from tfcap.losses.cross_effects import contrast_effects
 from tfcap.losses.retrieval_loss import DIRECTIONS
 from tfcap.ops import check_shape
 from tfcap.rewards.embeddings import check_embedder
@@ -15,6 +16,7 @@ from tfcap.rewards.embeddings import entry
 from tfcap.rewards.embeddings import image_key
 from tfcap.rewards.embeddings import is_differentiable
 from tfcap.rewards.reward import Reward
+from tfcap.rewards.reward import check_credit
 
 NAMES = {"image": "text_to_image", "text": "image_to_text"}
 
@@ -39,8 +41,9 @@ class BidirectionalContrastive(Reward):
     and their neighbors.
 
     `ScoreFunction(reward, GroundTruth())` is reward-weighted teacher forcing.
-    Where most rewards are negative, words are mostly unlearned; a constant
-    lifts them, `reward + 0.0125 * Constant()`.
+    Of words that are searched or given there is no expectation over samples:
+    set `credit="own"`. Where most rewards are negative, words are mostly
+    unlearned; a constant lifts them, `reward + 0.0125 * Constant()`.
 
     Args:
         retriever: Object with `embed_images(image, training)`, from
@@ -77,6 +80,12 @@ class BidirectionalContrastive(Reward):
             constants; set its `trainable` to `False`, too. Defaults to
             `False`.
         name: String. Defaults to `"bidirectional_contrastive"`.
+        credit: `"batch"` or `"own"`, what `ScoreFunction` weighs the words of
+            a caption with. `"batch"`: its reward plus what it adds to the
+            rewards of the others as a rival of theirs, an unbiased estimate
+            for sampled words. `"own"`: its reward alone, as in equation 3 of
+            the paper, for words that are searched or given. `Pathwise` does
+            not read it. Defaults to `"batch"`.
 
     Example:
 
@@ -84,7 +93,9 @@ class BidirectionalContrastive(Reward):
     >>> beam = tfcap.decoding.BeamSearch(width=5, max_length=16)
     >>> human = tfcap.decoding.GroundTruth()
     >>> reward = tfcap.rewards.BidirectionalContrastive(
-    ...     retriever, texts=(beam, tfcap.decoding.Greedy(), human)
+    ...     retriever,
+    ...     texts=(beam, tfcap.decoding.Greedy(), human),
+    ...     credit="own",
     ... )
     >>> objective = tfcap.objectives.ScoreFunction(
     ...     reward, beam, name="policy"
@@ -116,7 +127,9 @@ class BidirectionalContrastive(Reward):
         siblings=True,
         learning=False,
         name="bidirectional_contrastive",
+        credit="batch",
     ):
+        check_credit(credit)
         check_embedder(retriever, "retriever")
         check_contrastive(temperature, directions, combine)
         if neighbor_same is not None and None in (neighbors, same):
@@ -137,6 +150,7 @@ class BidirectionalContrastive(Reward):
         self.siblings = siblings
         self.learning = learning
         self.name = name
+        self.credit = credit
         self.differentiable = is_differentiable(retriever)
         self.compares_samples = "text" in self.directions
         self.terms = tuple(NAMES[key] for key in self.directions)
@@ -145,26 +159,45 @@ class BidirectionalContrastive(Reward):
         return self.measure(rollout, episode)[0]
 
     def measure(self, rollout, episode):
-        training = self.learning and episode.training
-        images = self._images(episode, self.image, training)
-        texts = embedded_texts(self.retriever, rollout, training)
-        check_one_space(images, texts, self.image)
-        parts = contrasts(
-            images,
-            texts,
-            self.temperature,
-            self.directions,
-            self.decoupled,
-            self.siblings,
-            mask=rollout.said,
-            **self._rivals(rollout, episode, training),
-            **self._neighbors(episode, texts, training),
-        )
+        return self._rewards(**self._read(rollout, episode))
+
+    def credited(self, rollout, episode):
+        read = self._read(rollout, episode)
+        rewards, terms = self._rewards(**read)
+        if self.credit == "own" or not self.compares_samples:
+            return rewards, rewards, terms
+        for name in ("distractors", "distractor_same"):
+            read.pop(name, None)
+        effects = contrast_effects(**read)
+        if self.combine == "mean":
+            effects = effects / len(self.directions)
+        scale = ops.cast(self.temperature, effects.dtype)
+        return rewards - scale * effects, rewards, terms
+
+    def _rewards(self, **read):
+        parts = contrasts(directions=self.directions, **read)
         rewards = {
             NAMES[key]: -ops.cast(self.temperature, contrast.dtype) * contrast
             for key, contrast in parts.items()
         }
         return combined(rewards, self.combine), rewards
+
+    def _read(self, rollout, episode):
+        """Embeddings and options, as arguments of `contrasts()`."""
+        training = self.learning and episode.training
+        images = self._images(episode, self.image, training)
+        texts = embedded_texts(self.retriever, rollout, training)
+        check_one_space(images, texts, self.image)
+        return {
+            "images": images,
+            "texts": texts,
+            "temperature": self.temperature,
+            "decoupled": self.decoupled,
+            "siblings": self.siblings,
+            "mask": rollout.said,
+            **self._rivals(rollout, episode, training),
+            **self._neighbors(episode, texts, training),
+        }
 
     def _images(self, episode, key, training):
         image = self._entry(episode, key)

@@ -30,8 +30,11 @@ class PairwiseDiversity(Reward):
 
     so that the objective of the paper, `alpha` times CIDEr plus `1 - alpha`
     times diversity, is `alpha` times one `ScoreFunction` plus
-    `2 * (1 - alpha)` times another, on the same rollout. Samples that are all
-    alike have equal rewards: with their mean for a baseline, no gradient.
+    `2 * (1 - alpha)` times another, on the same rollout. The 2 stands for the
+    effect of a sample on the rewards of the others, so that `credited()` is
+    the reward alone; `"self_bleu"` is not symmetric, and the factor is no
+    more than an approximation there. Samples that are all alike have equal
+    rewards: with their mean for a baseline, no gradient.
 
     Args:
         distance: `"bleu"`: 2 minus BLEU-3 minus BLEU-4 of either caption

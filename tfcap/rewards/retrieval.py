@@ -2,6 +2,7 @@
 
 from keras import ops
 
+from tfcap.losses.cross_effects import hinge_effects
 from tfcap.losses.hinge_retrieval_loss import check_hinge
 from tfcap.losses.hinge_retrieval_loss import hinges
 from tfcap.losses.retrieval_loss import DIRECTIONS
@@ -11,6 +12,7 @@ from tfcap.rewards.embeddings import entry
 from tfcap.rewards.embeddings import image_key
 from tfcap.rewards.embeddings import is_differentiable
 from tfcap.rewards.reward import Reward
+from tfcap.rewards.reward import check_credit
 
 
 class Retrieval(Reward):
@@ -51,6 +53,13 @@ class Retrieval(Reward):
         same: String, the key in the batch of integers `(B,)` by which rows
             that show the same image are known; or `None` where all differ.
         name: String. Defaults to `"retrieval"`.
+        credit: `"batch"` or `"own"`, what `ScoreFunction` weighs the words of
+            a caption with. `"batch"`: its reward plus what it adds to the
+            rewards of the others as a negative of theirs, an unbiased
+            estimate of the gradient of the expected reward. `"own"`: its
+            reward alone, as in the released code, which leaves a part of
+            that gradient out. `Pathwise`, which has all of it, does not
+            read this. Defaults to `"batch"`.
 
     Example:
 
@@ -66,7 +75,8 @@ class Retrieval(Reward):
 
     - Vered et al., Joint Optimization for Cooperative Image Captioning, ICCV
       2019, section 3. The released code sums over the batch where estimators
-      take the mean: the weight of its term is B times as large.
+      take the mean: the weight of its term is B times as large. Its
+      REINFORCE gives a caption its own reward: `credit="own"`.
     - Liu et al., Show, Tell and Discriminate, ECCV 2018, for the distractors
     """
 
@@ -82,8 +92,10 @@ class Retrieval(Reward):
         distractors=None,
         same=None,
         name="retrieval",
+        credit="batch",
     ):
         check_hinge(margin, negatives, directions)
+        check_credit(credit)
         check_embedder(listener, "listener")
         self.listener = listener
         self.margin = margin
@@ -93,6 +105,7 @@ class Retrieval(Reward):
         self.distractors = distractors
         self.same = same
         self.name = name
+        self.credit = credit
         self.differentiable = is_differentiable(listener)
         # The texts of a batch are rivals: continuations would be, too.
         self.compares_samples = "text" in self.directions
@@ -101,6 +114,24 @@ class Retrieval(Reward):
         return self.measure(rollout, episode)[0]
 
     def measure(self, rollout, episode):
+        return self._rewards(**self._read(rollout, episode))
+
+    def credited(self, rollout, episode):
+        read = self._read(rollout, episode)
+        rewards, terms = self._rewards(**read)
+        if self.credit == "own" or not self.compares_samples:
+            return rewards, rewards, terms
+        del read["distractors"]
+        effects = hinge_effects(**read)
+        return rewards - effects, rewards, terms
+
+    def _rewards(self, **read):
+        losses, collapsed = hinges(directions=self.directions, **read)
+        ratio = ops.divide_no_nan(losses, collapsed)
+        return -losses, {"collapse_ratio": ratio}
+
+    def _read(self, rollout, episode):
+        """Embeddings and options, as arguments of `hinges()`."""
         training = self.learning and episode.training
         distractors = None
         if self.distractors is not None:
@@ -108,18 +139,15 @@ class Retrieval(Reward):
         same = None
         if self.same is not None:
             same = ops.cast(entry(episode, self.same, "Retrieval"), "int32")
-        losses, collapsed = hinges(
-            self._images(episode, image_key(self.listener), training),
-            embedded_texts(self.listener, rollout, training),
-            self.margin,
-            self.negatives,
-            self.directions,
-            distractors=distractors,
-            same=same,
-            mask=rollout.said,
-        )
-        ratio = ops.divide_no_nan(losses, collapsed)
-        return -losses, {"collapse_ratio": ratio}
+        return {
+            "images": self._images(episode, image_key(self.listener), training),
+            "texts": embedded_texts(self.listener, rollout, training),
+            "margin": self.margin,
+            "negatives": self.negatives,
+            "distractors": distractors,
+            "same": same,
+            "mask": rollout.said,
+        }
 
     def _images(self, episode, key, training):
         image = entry(episode, key, "Retrieval")

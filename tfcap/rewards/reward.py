@@ -2,6 +2,8 @@
 
 import keras
 
+CREDITS = ("batch", "own")
+
 
 class Reward:
     """Scores what was said. Rewards go up.
@@ -26,7 +28,8 @@ class Reward:
         terms: Tuple of strings, names of the parts of which `measure()` tells
             beside the reward itself.
         compares_samples: Boolean, whether what one sample gets depends on the
-            others that are scored beside it.
+            others that are scored beside it. `credited()` tells what a
+            sample is worth to all of them.
         reads_log_probs: Boolean, whether it asks how likely the words are to
             the speaker. Such rewards are not for `MonteCarlo`.
     """
@@ -65,6 +68,33 @@ class Reward:
         """
         return self(rollout, episode), {}
 
+    def credited(self, rollout, episode):
+        """Scores a rollout as `ScoreFunction` needs it.
+
+        Where a reward compares samples, the score function of the expected
+        mean reward weighs the words of a sample with the rewards of *all*
+        samples, of which those that do not depend on it may be left out:
+
+        ```
+        credit[b, s] = reward[b, s] + sum over other samples (c, k) of
+                       reward[c, k] - reward[c, k] without the sample (b, s)
+        ```
+
+        Its own reward alone is a biased estimate. This method returns it,
+        which is right for a reward that does not compare samples; override
+        it where one does.
+
+        Args:
+            rollout: `tfcap.decoding.Rollout`.
+            episode: `tfcap.objectives.Episode`.
+
+        Returns:
+            Float tensor of the shape of the rewards, the credit of every
+            sample; and the two that `measure()` returns.
+        """
+        rewards, terms = self.measure(rollout, episode)
+        return rewards, rewards, terms
+
     def __call__(self, rollout, episode):
         return self.call(rollout, episode)
 
@@ -102,3 +132,11 @@ class Reward:
 def _weighted(reward):
     """Weights and rewards that a reward is the sum of."""
     return getattr(reward, "weighted", None) or [(1.0, reward)]
+
+
+def check_credit(credit):
+    """Refuses a name of no credit that a sample is given."""
+    if credit not in CREDITS:
+        raise ValueError(
+            f"`credit` must be one of {CREDITS}. Received: credit={credit!r}."
+        )

@@ -59,6 +59,15 @@ class WeightedSum(Reward):
 
     def measure(self, rollout, episode):
         values = [reward(rollout, episode) for _, reward in self.weighted]
+        return self._total(values), dict(zip(self.terms, values))
+
+    def credited(self, rollout, episode):
+        found = [r.credited(rollout, episode) for _, r in self.weighted]
+        credits_, values, _ = zip(*found)
+        terms = dict(zip(self.terms, values))
+        return self._total(credits_), self._total(values), terms
+
+    def _total(self, values):
         # Credit for every word of one term beside one number of another.
         rank = max(len(value.shape) for value in values)
         total = 0.0
@@ -66,7 +75,7 @@ class WeightedSum(Reward):
             if len(value.shape) < rank:
                 value = value[..., None]
             total = total + ops.cast(weight, value.dtype) * value
-        return total, dict(zip(self.terms, values))
+        return total
 
 
 def _check(weight, reward):

@@ -39,6 +39,8 @@ class Task(NamedTuple):
             a batch, against one minus that of naturalness.
         rho: Float, probability of passing the whole distribution.
         temperature: Float, of the Gumbel-softmax.
+        credit: `"batch"` or `"own"`, what REINFORCE weighs a caption with;
+            see `tfcap.rewards.Retrieval`.
     """
 
     study: Any
@@ -47,6 +49,7 @@ class Task(NamedTuple):
     trade: float
     rho: float
     temperature: float
+    credit: str = "batch"
 
     @property
     def settings(self):
@@ -65,7 +68,11 @@ class Task(NamedTuple):
         """What the listener thinks of them."""
         settings = self.settings
         return Retrieval(
-            self.listener, settings.margin, settings.joint_negatives, **options
+            self.listener,
+            settings.margin,
+            settings.joint_negatives,
+            credit=self.credit,
+            **options,
         )
 
     def objective(self, discriminability):
@@ -147,7 +154,9 @@ def dense(task):
 def reinforce_joint(task):
     """REINFORCE, speaker and listener in turns (method 4).
 
-    The baseline is what the listener makes of the human captions.
+    The baseline is what the listener makes of the human captions. A caption
+    has the credit for what it does to the others as their negative, which the
+    expected loss of the paper's equation 2 asks for, and `Pathwise` gives.
     """
     samples = task.sample(Categorical(seed=task.study.seed))
     judged = task.retrieval(learning=False)
@@ -165,10 +174,20 @@ def reinforce_joint(task):
     )
 
 
+def reinforce_joint_code(task):
+    """As the released code: a caption has its own reward alone."""
+    return reinforce_joint(task._replace(credit="own"))
+
+
 def luo2018(task):
     """REINFORCE with a listener that only ever read people (method 3)."""
     task.listener.trainable = False
     return _reinforce_alone(task, task.retrieval(learning=False))
+
+
+def luo2018_code(task):
+    """The same of `luo2018`."""
+    return luo2018(task._replace(credit="own"))
 
 
 def multinomial_speaker(task):
@@ -197,6 +216,11 @@ def sr_pl(task):
     task.listener.trainable = False
     judged = task.retrieval(learning=False, distractors="distractor_image")
     return _reinforce_alone(task, judged)
+
+
+def sr_pl_code(task):
+    """The same of `sr_pl`, whose published code is another's."""
+    return sr_pl(task._replace(credit="own"))
 
 
 def g_gan(task):
@@ -248,11 +272,14 @@ METHODS = {
     "st_gumbel_annealed": st_gumbel_annealed,
     "dense": dense,
     "reinforce_joint": reinforce_joint,
+    "reinforce_joint_code": reinforce_joint_code,
     "luo2018": luo2018,
+    "luo2018_code": luo2018_code,
     "multinomial_speaker": multinomial_speaker,
     "gumbel_speaker": gumbel_speaker,
     "psst_speaker": psst_speaker,
     "sr_pl": sr_pl,
+    "sr_pl_code": sr_pl_code,
     "g_gan": g_gan,
     "frozen_speaker_luo": frozen_speaker_luo,
     "frozen_speaker_mle": frozen_speaker_mle,

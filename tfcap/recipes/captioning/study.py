@@ -113,7 +113,7 @@ class CaptioningStudy(SpeakerStudy):
         game, callbacks = METHODS[method](task)
         game.compile()
         options = {}
-        if method == "sr_pl":
+        if method in ("sr_pl", "sr_pl_code"):
             options["distractors"] = settings.batch_size
             options["distractor_features"] = self.data.unlabeled_features
         batches = self.batches(**options)

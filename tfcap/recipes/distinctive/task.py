@@ -70,6 +70,8 @@ class Task:
             neighbor_same="neighbor_row" if settings.neighbors else None,
             temperature=settings.temperature,
             combine=settings.combine,
+            # Equation 3: a caption, searched or human, has its own reward.
+            credit="own",
             **options,
         )
 

@@ -1,0 +1,163 @@
+"""What the texts of a batch cost each other as negatives."""
+
+from keras import ops
+
+from tfcap.losses.bidirectional_contrastive_loss import flat
+from tfcap.losses.bidirectional_contrastive_loss import text_pool
+from tfcap.losses.hinge_retrieval_loss import blend
+from tfcap.losses.hinge_retrieval_loss import text_scores
+from tfcap.losses.retrieval_loss import checked_pairs
+from tfcap.losses.retrieval_loss import other_images
+from tfcap.ops import masked_logsumexp
+from tfcap.ops import rows_across_replicas
+from tfcap.ops import sum_over_replicas
+from tfcap.ops.masking import NOTHING
+
+
+def hinge_effects(images, texts, margin, negatives, same=None, mask=None):
+    """What each text adds to the hinge losses of the other texts.
+
+    ```
+    effect[b, s] = sum over other texts (c, k) of
+                   loss[c, k] - loss[c, k] without the text (b, s)
+    ```
+
+    of all replicas. The sum of all losses less what does not depend on a text
+    is its own loss plus its effect: what the score function of the expected
+    loss of a batch multiplies the gradient of its log probability with.
+
+    Args:
+        images: Float tensor of shape `(B, D)`.
+        texts: Float tensor of shape `(B, S, D)`.
+        margin: Float.
+        negatives: As in `hinge_retrieval_loss()`.
+        same: Integer tensor of shape `(B,)`, or `None`.
+        mask: Tensor of shape `(B, S)`, or `None`.
+
+    Returns:
+        Float tensor of shape `(B, S)`, at least float32, 0 for absent texts.
+    """
+    images, texts, there = checked_pairs(images, texts, mask)
+    truth = ops.einsum("bd,bsd->bs", images, texts)
+    other = other_images(images, same)
+    scores, keep = text_scores(images, texts, there, other)
+    scores = ops.where(keep, scores, NOTHING)
+    counts = ops.cast(there, truth.dtype)
+    hardest, summed = blend(negatives, truth.dtype)
+    effects = 0.0
+    if hardest is not None:
+        top, second = _best_two(scores)
+        # Without the hardest negative, the second one takes its place.
+        gaps = ops.relu(margin + top - truth) - ops.relu(
+            margin + second - truth
+        )
+        gaps = ops.sum(gaps * counts, axis=-1, keepdims=True)
+        # Of two equally hard ones neither matters: the gap is 0.
+        effects = effects + hardest * ops.where(scores >= top, gaps, 0)
+    if summed is not None:
+        hinge = ops.relu(margin + scores[:, None] - truth[..., None])
+        hinge = ops.sum(hinge * counts[..., None], axis=1)
+        effects = effects + summed * hinge
+    effects = ops.where(keep, effects, 0)
+    return _own(ops.sum(effects, axis=0), texts, ops.shape(texts)[1])
+
+
+def contrast_effects(
+    images,
+    texts,
+    temperature,
+    decoupled,
+    siblings,
+    rivals=None,
+    rival_mask=None,
+    same=None,
+    mask=None,
+):
+    """What each text adds to the contrasts of the other texts.
+
+    The same as `hinge_effects()`, of the contrast with other texts.
+
+    Args:
+        images: Float tensor of shape `(B, D)`.
+        texts: Float tensor of shape `(B, S, D)`.
+        temperature: Float, scalar tensor or `keras.Variable`.
+        decoupled: Boolean.
+        siblings: Boolean.
+        rivals: Float tensor of shape `(B, R, D)`, or `None`.
+        rival_mask: Tensor of shape `(B, R)`, or `None`.
+        same: Integer tensor of shape `(B,)`, or `None`.
+        mask: Tensor of shape `(B, S)`, or `None`.
+
+    Returns:
+        Float tensor of shape `(B, S)`, at least float32, 0 for absent texts.
+    """
+    images, texts, there = checked_pairs(images, texts, mask)
+    scale = 1 / ops.convert_to_tensor(temperature, dtype=images.dtype)
+    truth = scale * ops.einsum("bd,bsd->bs", images, texts)[..., None]
+    other = other_images(images, same)
+    pool, keep = text_pool(
+        images, texts, there, other, siblings, rivals, rival_mask
+    )
+    scores = scale * ops.tensordot(images, pool, axes=[[1], [2]])
+    scores = ops.where(flat(keep), flat(scores[:, None]), NOTHING)
+    total, without = _left_out(scores, truth, decoupled)
+    effects = ops.where(flat(keep), total - without, 0)
+    effects = ops.where(there[..., None], effects, 0)
+    return _own(ops.sum(effects, axis=(0, 1)), texts, ops.shape(pool)[1])
+
+
+def _left_out(scores, truth, decoupled):
+    """Contrasts of all negatives, and of all but one.
+
+    Args:
+        scores: Float tensor of shape `(B, S or 1, N)`, -1e30 for what is no
+            negative.
+        truth: Float tensor of shape `(B, S, 1)`.
+        decoupled: Boolean.
+
+    Returns:
+        Float tensors of shapes `(B, S, 1)` and `(B, S, N)`.
+    """
+    best = ops.argmax(scores, axis=-1)[..., None]
+    is_best = ops.equal(best, ops.arange(ops.shape(scores)[-1]))
+    total = ops.logsumexp(scores, axis=-1, keepdims=True)
+    others = masked_logsumexp(scores, ops.logical_not(is_best))[..., None]
+    lonely = others <= 0.5 * NOTHING
+    if decoupled:
+        contrast = total - truth
+        # A contrast with nobody is 0.
+        without_best = ops.where(lonely, 0, others - truth)
+    else:
+        total = ops.logaddexp(total, truth)
+        contrast = total - truth
+        without_best = ops.logaddexp(others, truth) - truth
+    # All but the largest are at most half of the sum, so that the difference
+    # is well conditioned; without the largest, the sum is taken again.
+    share = ops.minimum(ops.exp(scores - total), 0.5)
+    return contrast, ops.where(
+        is_best, without_best, contrast + ops.log1p(-share)
+    )
+
+
+def _best_two(scores):
+    """The two largest scores of every row: `(B, N)` to `(B, 1)` each."""
+    none = ops.full_like(scores[:, :1], NOTHING)
+    best, _ = ops.top_k(ops.concatenate([scores, none], axis=-1), 2)
+    return best[:, :1], best[:, 1:]
+
+
+def _own(effects, texts, count):
+    """This replica's texts of those that all replicas found effects of.
+
+    Args:
+        effects: Float tensor of shape `(N * K,)`, of the texts of N rows of
+            all replicas, on this replica's rows.
+        texts: Float tensor of shape `(B, S, D)`, S the first of K.
+        count: Integer K.
+
+    Returns:
+        Float tensor of shape `(B, S)`.
+    """
+    effects = sum_over_replicas(ops.reshape(effects, (-1, count)))
+    own = ops.take(effects, rows_across_replicas(texts), axis=0)
+    return own[:, : ops.shape(texts)[1]]
