@@ -170,7 +170,9 @@ def slope(speaker, function):
 @pytest.mark.parametrize("decoder", [BEAM, TRUTH])
 def test_trajectories_of_a_search_and_of_people_are_weighted(decoder):
     speaker, listener = players()
-    reward = BidirectionalContrastive(listener, (BEAM, GREEDY, TRUTH))
+    reward = BidirectionalContrastive(
+        listener, (BEAM, GREEDY, TRUTH), credit="own"
+    )
 
     def by_hand(weight):
         def loss(episode):

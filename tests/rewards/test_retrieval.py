@@ -163,9 +163,10 @@ def test_a_listener_of_tokens_is_given_tokens():
         Pathwise(Retrieval(Reader()), said)
 
 
-def test_serves_reinforce_with_the_human_words_as_a_baseline():
+@pytest.mark.parametrize("credit", ["batch", "own"])
+def test_serves_reinforce_with_the_human_words_as_a_baseline(credit):
     speaker, listener = players()
-    reward = Retrieval(listener, margin=1.0, learning=False)
+    reward = Retrieval(listener, margin=1.0, learning=False, credit=credit)
     sample = Sample(Categorical(seed=0), max_length=3)
     baseline = DecoderBaseline(reward, GroundTruth())
     objective = ScoreFunction(reward, sample, baseline)
@@ -175,6 +176,13 @@ def test_serves_reinforce_with_the_human_words_as_a_baseline():
     found = tape.gradient(loss, speaker.table.value).numpy()
     said, human = episode.rollout(sample), episode.references
     advantage = reward(said, episode) - reward(human, episode)
+    if credit == "batch":
+        effect, usual = (
+            reward.credited(rollout, episode)[0] - reward(rollout, episode)
+            for rollout in (said, human)
+        )
+        assert np.abs(effect).max() > 0.01
+        advantage = advantage + effect - usual
     with tf.GradientTape() as tape:
         episode = Episode(speaker, INPUTS)
         log_probs = episode.log_probs(said._replace(log_probs=None))
