@@ -5,7 +5,6 @@ from typing import NamedTuple
 import numpy as np
 
 from tfcap.text.scores.blocks import blocks
-from tfcap.text.scores.blocks import count_runs
 from tfcap.text.scores.blocks import earlier_occurrences
 from tfcap.text.scores.smoothing import FLOOR
 from tfcap.text.scores.smoothing import SMALL
@@ -39,7 +38,7 @@ def count_matches(comparison, max_order):
     ranks = earlier_occurrences(comparison, max_order, comparison.left)
     correct = np.zeros((max_order, len(lengths)), np.int64)
     for block in blocks(comparison):
-        counts = count_runs(block.equal, max_order)
+        counts = block.count_runs(max_order)
         most = np.maximum.reduceat(counts, block.starts, axis=2)
         kept = ranks[:, block.words[:, block.starts]] < most
         correct[:, block.left] = kept.sum(axis=1)

@@ -4,7 +4,8 @@ Two captions are compared as a table that says which word of the one equals
 which word of the other; an n-gram that both hold is a run on a diagonal of
 the table. That needs no hashing of n-grams, and with the pairs on the last
 axis every step is one pass over contiguous bytes. Captions of like length go
-together into blocks that fit into the cache.
+together into blocks that fit into the cache. Captions whose table would be
+too large are left to `tfcap.text.scores.long_pairs`.
 """
 
 from collections.abc import Iterator
@@ -12,8 +13,15 @@ from typing import NamedTuple
 
 import numpy as np
 
+from tfcap.text.scores.long_pairs import count_long_common
+from tfcap.text.scores.long_pairs import count_long_runs
+from tfcap.text.scores.long_pairs import rank_long_runs
+
 #: Cells of the tables of one block.
 _CELLS = 2**20
+#: Cells beyond which tables are not made, and those of a single pair below
+#: which they are made all the same, since many short captions are no problem.
+_MOST_CELLS, _SHORT = 2**24, 2**12
 
 
 class Block(NamedTuple):
@@ -23,7 +31,39 @@ class Block(NamedTuple):
     pairs: np.ndarray  # (p,) which pairs
     starts: np.ndarray  # (m,) first pair of each `left`, within the block
     words: np.ndarray  # (T, p) index of each word of `left`, n for none
-    equal: np.ndarray  # (T, W, p) whether word t equals word w of `right`
+    ids: np.ndarray  # (T, p) these words, -1 for none
+    others: np.ndarray  # (W, p) the words of `right`, -2 for none
+
+    @property
+    def equal(self):
+        """Boolean `(T, W, p)`, whether word t equals word w of `right`."""
+        return self.ids[:, None] == self.others[None]
+
+    @property
+    def is_long(self):
+        """Whether `equal` would be too large."""
+        pair = len(self.ids) * len(self.others)
+        return pair > _SHORT and pair * len(self.pairs) > _MOST_CELLS
+
+    def count_runs(self, max_order):
+        """Counts n-grams of `left` in `right`; see `count_runs()`."""
+        if self.is_long:
+            return count_long_runs(self.ids, self.others, max_order)
+        return count_runs(self.equal, max_order)
+
+    def rank_runs(self, max_order):
+        """Counts n-grams in the words before, where `right` is `left`."""
+        if self.is_long:
+            return rank_long_runs(self.ids, max_order)
+        steps = np.arange(len(self.ids))
+        before = (steps < steps[:, None])[:, :, None]
+        return count_runs(self.equal & before, max_order)
+
+    def count_common(self):
+        """Longest common subsequences; see `count_common()`."""
+        if self.is_long:
+            return count_long_common(self.ids, self.others)
+        return count_common(self.equal)
 
 
 def blocks(comparison) -> Iterator[Block]:
@@ -55,8 +95,9 @@ def blocks(comparison) -> Iterator[Block]:
         rows = np.repeat(left[chosen], counts)
         words = _words(rows, row_starts, lengths, len(ids))
         others = _words(right[pairs], row_starts, lengths, len(ids))
-        equal = left_ids[words][:, None] == right_ids[others][None]
-        yield Block(chosen, pairs, starts, words, equal)
+        yield Block(
+            chosen, pairs, starts, words, left_ids[words], right_ids[others]
+        )
 
 
 def _words(rows, row_starts, lengths, none):
@@ -128,12 +169,7 @@ def earlier_occurrences(comparison, max_order, rows=None):
         Integer array of shape `(max_order, n + 1)`; the last column stands
         for "no word".
     """
-
-    def earlier(equal):
-        steps = np.arange(len(equal))
-        return equal & (steps < steps[:, None])[:, :, None]
-
-    return _occurrences(comparison, max_order, rows, earlier)
+    return _occurrences(comparison, max_order, rows, Block.rank_runs)
 
 
 def occurrences(comparison, max_order, rows=None):
@@ -141,10 +177,10 @@ def occurrences(comparison, max_order, rows=None):
 
     Args and returns: See `earlier_occurrences()`.
     """
-    return _occurrences(comparison, max_order, rows, lambda equal: equal)
+    return _occurrences(comparison, max_order, rows, Block.count_runs)
 
 
-def _occurrences(comparison, max_order, rows, mask):
+def _occurrences(comparison, max_order, rows, count):
     """Compares every row with itself."""
     lengths = comparison.lengths
     rows = np.arange(len(lengths)) if rows is None else rows
@@ -154,5 +190,5 @@ def _occurrences(comparison, max_order, rows, mask):
     dtype = np.uint8 if lengths.max(initial=0) < 2**8 else np.uint32
     counts = np.zeros((max_order, len(comparison.ids) + 1), dtype)
     for block in blocks(alone):
-        counts[:, block.words] = count_runs(mask(block.equal), max_order)
+        counts[:, block.words] = count(block, max_order)
     return counts

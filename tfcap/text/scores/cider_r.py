@@ -6,7 +6,6 @@ import re
 import numpy as np
 
 from tfcap.text.scores.blocks import blocks
-from tfcap.text.scores.blocks import count_runs
 from tfcap.text.scores.blocks import earlier_occurrences
 from tfcap.text.scores.blocks import occurrences
 from tfcap.text.scores.comparison import compare_with_references
@@ -103,7 +102,7 @@ def _repetition_penalty(comparison):
     penalty = np.ones(len(comparison.right))
     for block in blocks(comparison):
         ours = counts[block.words]
-        theirs = count_runs(block.equal, 1)[0].astype(float)
+        theirs = block.count_runs(1)[0].astype(float)
         excess = np.where(theirs > 0, np.abs(theirs - ours), ours - 1)
         once = (ranks[block.words] == 0) & (ours > 0)
         logs = (np.log1p(excess, where=once, out=np.zeros_like(ours))).sum(0)

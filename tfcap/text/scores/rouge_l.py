@@ -3,7 +3,6 @@
 import numpy as np
 
 from tfcap.text.scores.blocks import blocks
-from tfcap.text.scores.blocks import count_common
 from tfcap.text.scores.comparison import compare_with_references
 from tfcap.text.scores.scores import Scores
 
@@ -53,7 +52,7 @@ def rouge_l(candidates, references, beta=1.2):
     precision = np.zeros(len(comparison.left))
     recall = np.zeros_like(precision)
     for block in blocks(comparison):
-        common = count_common(block.equal).astype(float)
+        common = block.count_common().astype(float)
         of_others = common / lengths[comparison.right[block.pairs]]
         most = np.maximum.reduceat(common, block.starts)
         precision[block.left] = most / lengths[comparison.left[block.left]]

@@ -7,7 +7,6 @@ from tfcap.text.ngrams import number_ngrams
 from tfcap.text.ngrams import pack_ngrams
 from tfcap.text.ngrams import row_of_word
 from tfcap.text.scores.blocks import blocks
-from tfcap.text.scores.blocks import count_runs
 from tfcap.text.scores.blocks import earlier_occurrences
 from tfcap.text.scores.comparison import number_words
 from tfcap.text.scores.comparison import vocabulary_ids
@@ -110,7 +109,7 @@ def similarities(comparison, idf, clipped):
     norms = _norms(squares * (2.0 * ranks + 1), comparison.lengths)
     products = np.empty((ORDERS, len(comparison.right)))
     for block in blocks(comparison):
-        counts = count_runs(block.equal, ORDERS).reshape(ORDERS, -1)
+        counts = block.count_runs(ORDERS).reshape(ORDERS, -1)
         size = len(block.pairs)
         # Most n-grams are not in the other caption; a longer one is only
         # where a shorter one is.
