@@ -189,6 +189,46 @@ def test_a_subset_is_scored_on_request(files, capsys):
     assert "2 images, 4 references" in capsys.readouterr().out
 
 
+def test_references_without_words_are_left_out_on_request(
+    files, tmp_path, capsys
+):
+    content, out = json.loads(files["coco"].read_text()), tmp_path / "out.json"
+    content["images"].append({"id": 5})
+    content["annotations"] += [
+        {"image_id": i, "caption": text} for i, text in [(4, " "), (5, "")]
+    ]
+    files["coco"].write_text(json.dumps(content))
+    results = json.loads(files["results"].read_text())
+    results.append({"image_id": 5, "caption": "a"})
+    files["results"].write_text(json.dumps(results))
+    command = files["results"], files["coco"], *PYTHON, "--json", out
+    assert run(*command) == 2
+    assert "`caption` is empty in 2 places" in capsys.readouterr().err
+    assert run(*command, "--skip-empty") == 0
+    told = capsys.readouterr().out
+    assert "3 images, 6 references" in told
+    assert (
+        "Left out: 2 references without words, 1 images without references (5)."
+        in told
+    )
+    found = json.loads(out.read_text())
+    assert found["skipped"] == {"references": 2, "images": [5]}
+    assert found["corpus"]["cider_d"] == cider_d(*tokenized()).corpus
+
+
+def test_plain_cider_is_told_from_what_papers_report(files, capsys):
+    note = "what papers and leaderboards call CIDEr is CIDEr-D"
+    files = files["results"], files["coco"]
+    assert run(*files, "--metrics", "cider,cider_d") == 0
+    assert note in capsys.readouterr().out
+    assert run(*files, "--metrics", "cider_d") == 0
+    assert note not in capsys.readouterr().out
+    with pytest.raises(SystemExit):
+        run("--help")
+    told = " ".join(capsys.readouterr().out.split())
+    assert "What papers and leaderboards call CIDEr is cider_d" in told
+
+
 def test_captions_without_words_are_scored(files, capsys):
     entries = json.loads(files["results"].read_text())
     entries[0]["caption"], entries[1]["caption"] = "", "...\u2028"

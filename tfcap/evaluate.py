@@ -17,6 +17,7 @@ import time
 from tfcap.data.coco_captions import load_captions
 from tfcap.data.coco_results import load_results
 from tfcap.data.coco_results import match_results
+from tfcap.data.entry_problems import listed
 from tfcap.text.evaluation import DEFAULT_METRICS
 from tfcap.text.evaluation import METRICS
 from tfcap.text.evaluation import evaluate_captions
@@ -60,7 +61,8 @@ def _parser():
         type=_metrics,
         metavar="NAME,NAME",
         help=f"any of {', '.join(METRICS)}, with commas between, or all; "
-        f"default: {', '.join(DEFAULT_METRICS)}",
+        f"default: {', '.join(DEFAULT_METRICS)}. What papers and leaderboards "
+        "call CIDEr is cider_d; cider is the plain one, which is higher",
     )
     add("--split", help="split of Karpathy's file, such as test")
     add("--json", metavar="OUT", help="file to write all scores to")
@@ -74,6 +76,12 @@ def _parser():
         "--allow-empty",
         action="store_true",
         help="score empty captions as no words instead of refusing them",
+    )
+    add(
+        "--skip-empty",
+        action="store_true",
+        help="leave out references without words and images without "
+        "references, and say how many, instead of refusing them",
     )
     add(
         "--tokenizer",
@@ -103,9 +111,13 @@ def _run(options):
     if options.json:
         _check_writable(options.json)
     results = load_results(options.results, options.allow_empty)
-    references = load_captions(options.references, options.split).references()
+    split = load_captions(options.references, options.split, options.skip_empty)
     ids, captions, texts = match_results(
-        results, references, options.subset, options.results
+        results,
+        split.references(),
+        options.subset,
+        options.results,
+        split.skipped_images,
     )
     asked = options.metrics or []
     report = evaluate_captions(
@@ -118,12 +130,29 @@ def _run(options):
         progress=None if options.quiet else _Progress(),
     )
     print(report.table())
+    skipped = {
+        "references": split.skipped_captions,
+        "images": list(split.skipped_images),
+    }
+    if any(skipped.values()):
+        print(f"\n{_told(skipped)}")
     if options.json:
         kept = ("results", "references", "split", "subset", "tokenizer")
         settings = {name: getattr(options, name) for name in kept}
         content = {**report.to_dict(ids, captions), "settings": settings}
+        content["skipped"] = skipped
         _write_json(options.json, content)
     return int(any(name in report.absent for name in asked))
+
+
+def _told(skipped):
+    """What of the references was left out."""
+    images = skipped["images"]
+    named = f" ({listed(images)})" if images else ""
+    return (
+        f"Left out: {skipped['references']:,} references without words, "
+        f"{len(images):,} images without references{named}."
+    )
 
 
 class _Progress:

@@ -207,6 +207,60 @@ def test_results_in_the_place_of_references_are_told(write):
         load_captions(write([{"image_id": 1, "caption": "a"}]))
 
 
+def empty_some(content):
+    """Images without captions, and empty captions beside others."""
+    if "annotations" in content:
+        content["images"] += [{"id": 8}, {"id": 9}]
+        more = [(3, " "), (8, ""), (8, "\n")]
+        content["annotations"] += [
+            {"image_id": i, "caption": text} for i, text in more
+        ]
+    else:
+        for image in content["images"]:
+            image["split"] = "test"
+        content["images"][0]["sentences"] = []
+        content["images"][1]["sentences"][0] |= {"raw": " ", "tokens": []}
+        content["images"][3]["sentences"][1] |= {"raw": "", "tokens": []}
+
+
+@pytest.mark.parametrize(
+    "make, ids, captions, skipped",
+    [
+        (coco, [7, 3], [["Dogs run."], ["A cat.\n", "Café"]], (8, 9)),
+        (
+            karpathy,
+            [102, 103],
+            [["Birds", "A bird"], ["A cow", "Cow"]],
+            (100, 101),
+        ),
+    ],
+)
+def test_empty_captions_may_be_left_out_and_are_counted(
+    write, make, ids, captions, skipped
+):
+    path = write(spoil(empty_some, make))
+    with pytest.raises(ValueError, match="empty in .*--skip-empty"):
+        load_captions(path)
+    split = load_captions(path, skip_empty=True)
+    assert split.image_ids == ids and split.captions == captions
+    assert split.skipped_images == skipped
+    assert split.skipped_captions == (3 if make is coco else 2)
+    assert len(split.filenames) == len(split.splits) == 2
+    if make is karpathy:
+        assert split.tokens[1] == [["a", "cow"], ["cow"]]
+    whole = load_captions(write(make()), make is karpathy and "test" or None)
+    assert whole.skipped_captions == 0 and whole.skipped_images == ()
+
+
+def test_a_file_in_which_all_is_empty_is_refused(write):
+    def change(content):
+        for annotation in content["annotations"]:
+            annotation["caption"] = ""
+
+    with pytest.raises(ValueError, match="there is no caption in 2 places"):
+        load_captions(write(spoil(change)), skip_empty=True)
+
+
 def test_a_cut_off_file_is_told(write):
     path = write(coco())
     path.write_text(path.read_text()[:-30])

@@ -2,6 +2,7 @@ import json
 
 import pytest
 
+from tfcap.data import load_captions
 from tfcap.data import load_results
 from tfcap.data import match_results
 
@@ -79,6 +80,30 @@ def test_a_file_cut_off_or_of_other_bytes_is_refused(write):
         load_results(path)
 
 
+@pytest.mark.parametrize(
+    "text, told",
+    [
+        ('{"image_id": 1, "caption": "a"}\n' * 2, r"lines of JSON \(JSONL\)"),
+        ("image_id,caption\n1,a cat\n", r"lines with commas \(CSV\)"),
+        ('"image_id","caption"\r\n1,"a"\r\n', r"lines with commas \(CSV\)"),
+        ("image_id\tcaption\n1\ta, b\n", r"lines with tabs \(TSV\)"),
+        ("1_a.jpg#0\tA .\n1_a.jpg#1\tB .\n", "Flickr's token lines"),
+        ('{"image_id": 1, "caption": "a"}', "one entry and no list"),
+    ],
+)
+def test_other_formats_are_named_with_the_one_that_is_wanted(
+    tmp_path, text, told
+):
+    path = tmp_path / "results.json"
+    path.write_text(text)
+    wanted = f"path='{path}', where there .*{told}.* Give a list of"
+    with pytest.raises(ValueError, match=wanted):
+        load_results(path)
+    if "no list" not in told:
+        with pytest.raises(ValueError, match=f"{told}.* Give a COCO"):
+            load_captions(path)
+
+
 REFERENCES = {5: ["five"], 1: ["one"], 3: ["three", "3"]}
 
 
@@ -86,6 +111,14 @@ def test_results_are_put_beside_their_references():
     ids, captions, texts = match_results({1: "a", 3: "b", 5: "c"}, REFERENCES)
     assert ids == [5, 1, 3] and captions == ["c", "a", "b"]
     assert texts == [["five"], ["one"], ["three", "3"]]
+
+
+def test_results_of_images_that_were_left_out_are_left_out():
+    results = {1: "a", 8: "b"}
+    found = match_results(results, REFERENCES, subset=True, skipped=[8, 5])
+    assert found == ([1], ["a"], [["one"]])
+    with pytest.raises(ValueError, match="1 of 1 are of other images"):
+        match_results({9: "b"}, REFERENCES, skipped=[8])
 
 
 def test_every_image_needs_a_result_unless_a_subset_is_wanted():

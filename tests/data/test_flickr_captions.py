@@ -156,6 +156,13 @@ def test_many_problems_are_told_at_once_with_their_number(write):
     assert "empty in 1 place (line 48)" in told
 
 
+def test_empty_captions_may_be_left_out_and_are_counted(write):
+    path = write([*LINES, f"{A}#2\t ", "77.jpg#0\t", f"{A}#3\tA ."])
+    split = load_flickr_captions(path, skip_empty=True)
+    assert split.filenames == [A, B, C, D] and split.captions[0][2:] == ["A ."]
+    assert split.skipped_captions == 2 and split.skipped_images == (77,)
+
+
 def test_a_file_that_is_no_text_is_told(write):
     path = write()
     path.write_bytes(path.read_bytes() + b"\xff\xfe\n")

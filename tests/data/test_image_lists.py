@@ -1,5 +1,7 @@
 import gzip
 import json
+import os
+import threading
 
 import pytest
 
@@ -62,3 +64,12 @@ def test_what_is_wrong_with_a_list_is_named(write, text, told):
     with pytest.raises(ValueError, match=told) as caught:
         read_image_ids(path)
     assert str(path) in str(caught.value)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs pipes")
+@pytest.mark.parametrize("text", ["[7, 8]", "7\n8\n"])
+def test_a_list_is_read_from_a_pipe(tmp_path, text):
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    threading.Thread(target=pipe.write_text, args=(text,), daemon=True).start()
+    assert read_image_ids(pipe) == [7, 8]

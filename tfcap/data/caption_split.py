@@ -6,6 +6,12 @@ from collections import Counter
 
 from tfcap.data.entry_problems import listed
 
+#: How to do without captions that are empty, after another cure.
+SKIP = (
+    ", or pass `skip_empty=True` (--skip-empty) to leave them out and count "
+    "them."
+)
+
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class CaptionSplit:
@@ -21,6 +27,9 @@ class CaptionSplit:
         tokens: List, as long, of lists of lists of words, where the file has
             them, as Karpathy's do; or None.
         source: String, the file.
+        skipped_captions: Integer, empty captions that were left out.
+        skipped_images: Tuple of the ids of images that were left out, since
+            they have no caption.
     """
 
     image_ids: list
@@ -29,6 +38,8 @@ class CaptionSplit:
     splits: list
     tokens: list | None = None
     source: str = ""
+    skipped_captions: int = 0
+    skipped_images: tuple = ()
 
     def __len__(self):
         return len(self.image_ids)
@@ -115,6 +126,52 @@ def take_rows(split, rows):
         if isinstance(getattr(split, field.name), list)
     }
     return dataclasses.replace(split, **lists)
+
+
+def keep_captions(split, problems, skip_empty):
+    """A split in which every image has a caption, and none is empty.
+
+    Args:
+        split: `CaptionSplit` in which captions may be empty or absent.
+        problems: `EntryProblems` of its file.
+        skip_empty: Boolean, whether they are left out instead of refused.
+
+    Returns:
+        A `CaptionSplit` that says how many were left out.
+
+    Raises:
+        ValueError: If images without captions are not to be left out, or if
+            nothing is left.
+    """
+    kept = [
+        [k for k, text in enumerate(texts) if text.strip()]
+        for texts in split.captions
+    ]
+    empty = [i for i, places in enumerate(kept) if not places]
+    if not skip_empty or len(empty) == len(kept):
+        for i in empty:
+            cure = (
+                "Remove such images, take the file that has their captions"
+                f"{SKIP}"
+            )
+            place = f"image {split.image_ids[i]!r}"
+            problems.add("there is no caption", place, cure)
+        problems.check()
+    chosen = {
+        name: [
+            [row[k] for k in places]
+            for row, places in zip(getattr(split, name), kept)
+        ]
+        for name in ("captions", "tokens")
+        if getattr(split, name) is not None
+    }
+    whole = dataclasses.replace(
+        split,
+        **chosen,
+        skipped_captions=sum(map(len, split.captions)) - sum(map(len, kept)),
+        skipped_images=tuple(split.image_ids[i] for i in empty),
+    )
+    return take_rows(whole, [i for i, places in enumerate(kept) if places])
 
 
 def _rows_by_name(split):

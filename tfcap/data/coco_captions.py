@@ -2,7 +2,9 @@
 
 from collections import Counter
 
+from tfcap.data.caption_split import SKIP
 from tfcap.data.caption_split import CaptionSplit
+from tfcap.data.caption_split import keep_captions
 from tfcap.data.entry_problems import EntryProblems
 from tfcap.data.split_names import choose_splits
 from tfcap.text.json_file import malformed
@@ -15,7 +17,7 @@ _LAYOUTS = (
 )
 
 
-def load_captions(path, split=None):
+def load_captions(path, split=None, skip_empty=False):
     """Reads a file of captions: COCO's annotations, or Karpathy's splits.
 
     Which of the two it is shows in the file. Every entry is checked, and what
@@ -28,6 +30,10 @@ def load_captions(path, split=None):
         split: String or list of strings, optional, which of Karpathy's splits
             to read; several may be joined by a plus, `"train+restval"`. Must
             be given if the file has several.
+        skip_empty: Boolean, whether captions without words, and images
+            without captions, are left out instead of refused; the result says
+            how many (`skipped_captions`, `skipped_images`). Defaults to
+            `False`.
 
     Returns:
         A `CaptionSplit`, in the order of the images in the file. Image ids
@@ -55,7 +61,7 @@ def load_captions(path, split=None):
     - Karpathy and Fei-Fei, Deep Visual-Semantic Alignments for Generating
       Image Descriptions, CVPR 2015, whose splits these are
     """
-    content = read_json(path)
+    content = read_json(path, layout=_LAYOUTS)
     if isinstance(content, list):
         raise malformed(
             path,
@@ -69,11 +75,11 @@ def load_captions(path, split=None):
         problem = "`images` is no list of images"
         raise malformed(path, "", problem, _LAYOUTS)
     if annotated:
-        return _read_coco(path, content, split)
+        return _read_coco(path, content, split, skip_empty)
     if any(
         isinstance(image, dict) and "sentences" in image for image in images
     ):
-        return _read_karpathy(path, images, split)
+        return _read_karpathy(path, images, split, skip_empty)
     problem = "there are neither `annotations` nor `sentences` of images"
     raise malformed(path, "", problem, _LAYOUTS)
 
@@ -85,7 +91,7 @@ def is_image_id(value):
     return isinstance(value, int) and not isinstance(value, bool)
 
 
-def _read_coco(path, content, split):
+def _read_coco(path, content, split, skip_empty):
     if split is not None:
         raise ValueError(
             "`split` must be left out for a COCO annotation file, which has "
@@ -93,7 +99,7 @@ def _read_coco(path, content, split):
         )
     problems = EntryProblems(path)
     ids = _image_ids(content["images"], problems, ("id",))
-    captions = {image_id: [] for image_id in ids}
+    found = {image_id: [] for image_id in ids}
     annotations = content["annotations"]
     if not isinstance(annotations, list) or not annotations:
         problem = "`annotations` is no list of annotations"
@@ -104,56 +110,55 @@ def _read_coco(path, content, split):
             problems.add("there is no object", place, _FIX)
             continue
         image_id = annotation.get("image_id")
-        if not is_image_id(image_id) or image_id not in captions:
+        if not is_image_id(image_id) or image_id not in found:
             problem = "`image_id` is that of no image in `images`"
             problems.add(problem, f"{place}: {image_id!r:.40}", _FIX)
             continue
-        place = f"{place}, image {image_id!r}"
-        if _is_caption(annotation.get("caption"), "caption", place, problems):
-            captions[image_id].append(annotation["caption"])
-    _check_some(captions, problems)
+        text, place = annotation.get("caption"), f"{place}, image {image_id!r}"
+        if _is_caption(text, "caption", place, problems, skip_empty):
+            found[image_id].append(text)
     names = _texts(content["images"], ids, "file_name", problems)
     problems.check()
-    return CaptionSplit(
+    whole = CaptionSplit(
         image_ids=ids,
-        captions=list(captions.values()),
+        captions=list(found.values()),
         filenames=names,
         splits=[""] * len(ids),
         source=str(path),
     )
+    return keep_captions(whole, problems, skip_empty)
 
 
-def _read_karpathy(path, images, split):
+def _read_karpathy(path, images, split, skip_empty):
     images = _choose(path, images, split)
     problems = EntryProblems(path)
     ids = _image_ids(images, problems, ("cocoid", "imgid"))
-    captions = {}
+    kept = []
     for image_id, image in zip(ids, images):
         sentences = image.get("sentences")
         if not isinstance(sentences, list):
             problem = "`sentences` is no list"
             problems.add(problem, f"image {image_id!r}", _FIX)
             sentences = []
-        captions[image_id] = raw = []
         for i, sentence in enumerate(sentences):
             place = f"image {image_id!r}, sentence {i}"
             text = sentence.get("raw") if isinstance(sentence, dict) else None
-            if _is_caption(text, "raw", place, problems):
-                raw.append(text)
+            _is_caption(text, "raw", place, problems, skip_empty)
+        kept.append(sentences)
     folders = _texts(images, ids, "filepath", problems)
     names = _texts(images, ids, "filename", problems)
     problems.check()
-    _check_some(captions, problems)
-    tokens = _tokens(ids, images, problems)
+    tokens = _tokens(ids, kept, problems)
     problems.check()
-    return CaptionSplit(
+    whole = CaptionSplit(
         image_ids=ids,
-        captions=list(captions.values()),
+        captions=[[sentence["raw"] for sentence in row] for row in kept],
         filenames=["/".join(filter(None, x)) for x in zip(folders, names)],
         splits=[image.get("split", "") for image in images],
         tokens=tokens,
         source=str(path),
     )
+    return keep_captions(whole, problems, skip_empty)
 
 
 def _choose(path, images, split):
@@ -192,30 +197,20 @@ def _image_ids(images, problems, keys):
     return ids
 
 
-def _is_caption(text, key, place, problems):
+def _is_caption(text, key, place, problems, skip_empty):
+    """Whether a caption is text; one that is empty is a problem or is not."""
     if not isinstance(text, str):
         problems.add(f"`{key}` is no text", place, _FIX)
-    elif not text.strip():
-        problems.add(f"`{key}` is empty", place, "Remove such captions.")
+    elif not (skip_empty or text.strip()):
+        problems.add(f"`{key}` is empty", place, f"Remove such captions{SKIP}")
     else:
         return True
     return False
 
 
-def _check_some(captions, problems):
-    """Every image needs a reference."""
-    for image_id, texts in captions.items():
-        if not texts:
-            cure = (
-                "Remove such images from `images`, or take the file that has "
-                "their captions."
-            )
-            problems.add("there is no caption", f"image {image_id!r}", cure)
-
-
-def _tokens(ids, images, problems):
+def _tokens(ids, sentences, problems):
     """The words of each sentence, if sentences have them; then all must."""
-    tokens = [[s.get("tokens") for s in image["sentences"]] for image in images]
+    tokens = [[s.get("tokens") for s in row] for row in sentences]
     if all(words is None for row in tokens for words in row):
         return None
     for image_id, row in zip(ids, tokens):

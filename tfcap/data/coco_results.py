@@ -34,7 +34,9 @@ def load_results(path, allow_empty=False):
     >>> tfcap.data.load_results(path)
     {4: 'a cat'}
     """
-    entries = read_json(path)
+    entries = read_json(path, layout=_LAYOUT)
+    if isinstance(entries, dict) and "image_id" in entries:
+        raise malformed(path, "", "there is one entry and no list", _LAYOUT)
     if not isinstance(entries, list):
         raise malformed(
             path,
@@ -77,7 +79,9 @@ def load_results(path, allow_empty=False):
     return results
 
 
-def match_results(results, references, subset=False, path="results"):
+def match_results(
+    results, references, subset=False, path="results", skipped=()
+):
     """Puts results beside the references of their images.
 
     Args:
@@ -87,6 +91,8 @@ def match_results(results, references, subset=False, path="results"):
             references then count nowhere, not in document frequencies either.
             Defaults to `False`: every image must have a result.
         path: String or path of the results, for the messages.
+        skipped: Ids of images that have no references and whose results are
+            left out, see `CaptionSplit.skipped_images`. Defaults to none.
 
     Returns:
         List of image ids, in the order of the references, list of their
@@ -101,6 +107,8 @@ def match_results(results, references, subset=False, path="results"):
     >>> tfcap.data.match_results({1: "a cat"}, {1: ["cat"], 2: ["dog"]}, True)
     ([1], ['a cat'], [['cat']])
     """
+    skipped = {*skipped}.difference(references)
+    results = {i: text for i, text in results.items() if i not in skipped}
     unknown = [i for i in results if i not in references]
     if unknown:
         cure = (

@@ -2,7 +2,9 @@
 
 import re
 
+from tfcap.data.caption_split import SKIP
 from tfcap.data.caption_split import CaptionSplit
+from tfcap.data.caption_split import keep_captions
 from tfcap.data.entry_problems import EntryProblems
 from tfcap.data.split_lists import take_splits
 from tfcap.data.text_file import read_lines
@@ -25,7 +27,7 @@ _LAYOUT = (
 )
 
 
-def load_flickr_captions(path, split=None, split_files=None):
+def load_flickr_captions(path, split=None, split_files=None, skip_empty=False):
     """Reads the captions of Flickr8k or Flickr30k from the original files.
 
     Every line is checked, and what is wrong is named with the lines, since a
@@ -44,6 +46,7 @@ def load_flickr_captions(path, split=None, split_files=None):
             (see `read_image_ids()`), optional. Defaults to Flickr8k's own
             lists, those that lie in the folder of `path`, as `"train"`,
             `"val"` (`Flickr_8k.devImages.txt`) and `"test"`.
+        skip_empty: Boolean, see `load_captions()`. Defaults to `False`.
 
     Returns:
         A `CaptionSplit`, in the order of the images in the file. Image ids
@@ -70,10 +73,11 @@ def load_flickr_captions(path, split=None, split_files=None):
     - Hodosh et al., Framing Image Description as a Ranking Task, JAIR 2013
     - Young et al., From Image Descriptions to Visual Denotations, TACL 2014
     """
-    return take_splits(_read_captions(path), split, split_files, _LISTS)
+    whole = _read_captions(path, skip_empty)
+    return take_splits(whole, split, split_files, _LISTS)
 
 
-def _read_captions(path):
+def _read_captions(path, skip_empty):
     problems = EntryProblems(path)
     captions, numbers = {}, {}
     lines = read_lines(path)
@@ -86,8 +90,8 @@ def _read_captions(path):
         if not name:
             problem = "there is no image with a number, a tab and a caption"
             problems.add(problem, place, _LAYOUT)
-        elif not caption:
-            cure = "Remove such captions."
+        elif not (caption or skip_empty):
+            cure = f"Remove such captions{SKIP}"
             problems.add("the caption is empty", place, cure)
         else:
             captions.setdefault(name, []).append(caption)
@@ -98,13 +102,14 @@ def _read_captions(path):
     ids = _photos(captions, problems)
     _check_numbers(numbers, problems)
     problems.check()
-    return CaptionSplit(
+    whole = CaptionSplit(
         image_ids=ids,
         captions=list(captions.values()),
         filenames=list(captions),
         splits=[""] * len(ids),
         source=str(path),
     )
+    return keep_captions(whole, problems, skip_empty)
 
 
 def _parse(line):

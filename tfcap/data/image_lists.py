@@ -4,6 +4,7 @@ from tfcap.data.coco_captions import is_image_id
 from tfcap.data.entry_problems import EntryProblems
 from tfcap.data.text_file import read_lines
 from tfcap.text.json_file import malformed
+from tfcap.text.json_file import read_bytes
 from tfcap.text.json_file import read_json
 
 _LAYOUT = (
@@ -43,9 +44,10 @@ def read_image_ids(path):
       Supervision, CVPR 2017, whose split of COCO (113,287, 5,000 and 5,000
       images) Luo et al. 2018 and Vered et al. 2019 compare on
     """
-    lines = read_lines(path)
+    content = read_bytes(path)
+    lines = read_lines(path, content)
     if next(filter(None, map(str.strip, lines)), "")[:1] in ("[", "{"):
-        entries = read_json(path)
+        entries = read_json(path, content=content)
         if not isinstance(entries, list):
             raise malformed(path, "", "the content is no list", _LAYOUT)
         entries = [(f"entry {i}", entry) for i, entry in enumerate(entries)]

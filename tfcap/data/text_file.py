@@ -6,11 +6,12 @@ from tfcap.text.json_file import malformed
 from tfcap.text.json_file import read_bytes
 
 
-def read_lines(path):
+def read_lines(path, content=None):
     """Reads the lines of a text file in UTF-8, gzipped or not.
 
     Args:
         path: String or path. A gzipped file is recognized by its content.
+        content: Bytes, what `read_bytes()` gave, where the file has been read.
 
     Returns:
         List of strings without their ends of line, blank ones included, so
@@ -20,7 +21,7 @@ def read_lines(path):
         ValueError: If the file is cut off or is not UTF-8.
         OSError: If there is no such file.
     """
-    content = read_bytes(path)
+    content = read_bytes(path) if content is None else content
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError as error:

@@ -20,6 +20,10 @@ TITLES = {
     "spider": "SPIDEr",
     "bcmr": "BCMR",
 }
+_PLAIN_CIDER = (
+    "CIDEr is the plain one of equation 3, without clipping and length "
+    "penalty, and higher: what papers and leaderboards call CIDEr is CIDEr-D."
+)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -43,7 +47,8 @@ class CaptionReport:
 
         Returns:
             String of several lines: each score of the corpus, with the mean
-            and the standard deviation over images; and what is absent.
+            and the standard deviation over images; what is absent; and of
+            plain CIDEr, that it is not what papers report.
         """
         lines = [
             f"{self.images:,} images, {self.references:,} references",
@@ -58,7 +63,8 @@ class CaptionReport:
                 lines.append(f"{title:8}{cells}")
             elif name in self.absent:
                 lines.append(f"{title:8}    absent")
-        told = [str(absence) for absence in self.absent.values()]
+        told = [_PLAIN_CIDER] * ("cider" in self.scores)
+        told += [str(absence) for absence in self.absent.values()]
         return "\n".join([*lines, *([""] if told else []), *told])
 
     def to_dict(self, image_ids, captions):

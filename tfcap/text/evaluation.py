@@ -63,7 +63,9 @@ def evaluate_captions(
         metrics: List of names: `"bleu"` (BLEU-1 to BLEU-4), `"rouge_l"`,
             `"cider_d"`, `"cider"`, `"cider_r"`, `"meteor"`, `"spice"`,
             `"spider"`, `"bcmr"`. The last two bring their parts with them.
-            Defaults to the first three, METEOR and SPICE.
+            What papers report as CIDEr is `"cider_d"`; `"cider"` is the plain
+            one, which is higher. Defaults to the first three, METEOR and
+            SPICE.
         tokenize: Function from a list of strings to a list of lists of words,
             optional. Defaults to `caption_tokenize_batch()`.
         java: String or path of a `java`, optional, see `meteor()`.

@@ -17,6 +17,8 @@ _AGAIN = (
 _ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|.)", re.DOTALL)
 #: Half of a character by its number.
 _HALF = re.compile(r"\\u[dD][89a-fA-F]")
+#: The beginning of a line of Flickr's captions.
+_TOKEN = re.compile(r"\S+#\d+\t")
 #: Bytes that are read from a pipe or a device, which may never end.
 _STREAM_LIMIT = 1 << 32
 
@@ -100,7 +102,7 @@ def open_once(path):
     yield io.BytesIO(content)
 
 
-def read_json(path, object_hook=None, cure=_AGAIN):
+def read_json(path, object_hook=None, cure=_AGAIN, layout="", content=None):
     """Reads a JSON file, gzipped or not.
 
     Python takes the last of two values of one name, and half of a character
@@ -111,6 +113,9 @@ def read_json(path, object_hook=None, cure=_AGAIN):
         object_hook: Function, optional, called on each object read, as in
             `json.load()`.
         cure: String, a sentence that says what to do with a damaged file.
+        layout: String, a sentence that says what a file of another format
+            should hold, such as one of JSON lines. Defaults to `cure`.
+        content: Bytes, what `read_bytes()` gave, where the file has been read.
 
     Returns:
         The content as Python objects.
@@ -127,7 +132,7 @@ def read_json(path, object_hook=None, cure=_AGAIN):
             raise _Repeated(pairs)
         return finish(found)
 
-    text = _decoded(path, read_bytes(path))
+    text = _decoded(path, read_bytes(path) if content is None else content)
     if not text.strip():
         cure = "A pipe can be read once only: give each input one of its own."
         raise malformed(path, "", "there is nothing", f"{cure} {_AGAIN}")
@@ -143,7 +148,27 @@ def read_json(path, object_hook=None, cure=_AGAIN):
         raise malformed(path, where, problem, "Keep one of them.") from error
     except (ValueError, RecursionError) as error:
         problem = f"the JSON is cut off or damaged ({error})"
+        other = _other_format(text)
+        if other:
+            problem, cure = f"there are {other}, not JSON", layout or cure
         raise malformed(path, "", problem, cure) from error
+
+
+def _other_format(text):
+    """What a text that is no JSON is, if its first lines show it."""
+    lines = text.lstrip("\ufeff \t\r\n").split("\n", 2)[:2]
+    if lines[0].startswith(("[", "{")):
+        try:
+            several = len([json.loads(line) for line in lines]) == 2
+        except (ValueError, RecursionError):
+            return ""
+        return "lines of JSON (JSONL)" * several
+    if len(lines) == 2 and all(map(_TOKEN.match, lines)):
+        return "Flickr's token lines, for `load_flickr_captions()`"
+    for mark, name in (("\t", "tabs (TSV)"), (",", "commas (CSV)")):
+        if len(lines) == 2 and all(mark in line for line in lines):
+            return f"lines with {name}"
+    return ""
 
 
 def _decoded(path, content):
