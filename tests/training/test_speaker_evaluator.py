@@ -12,12 +12,14 @@ from tests.scribe import Scribe
 from tests.scribe import encode
 from tfcap.decoding import Greedy
 from tfcap.decoding import Rollout
+from tfcap.text import TrainingCaptions
 from tfcap.text import Vocabulary
+from tfcap.text import caption_language
+from tfcap.text import caption_tokenize
 from tfcap.text import evaluate_captions
 from tfcap.text import self_bleu
 from tfcap.training import SpeakerEvaluator
 from tfcap.training import evaluate_speaker
-from tfcap.training import speaker_evaluator
 
 SAID = [
     "a dog runs",
@@ -151,7 +153,7 @@ def test_variety_and_signs_of_drift_are_counted(evaluate):
     assert result["bad_ending_rate"] == pytest.approx(2 / 5)
     assert result["unfinished_rate"] == pytest.approx(1 / 5)
     assert result["mean_length"] == pytest.approx((3 + 6 + 3 + 3 + 4) / 5)
-    assert "novelty" not in result
+    assert not {"novelty", "novel_bigrams", "lm_log_prob"} & {*result}
 
 
 def test_what_is_said_again_is_counted():
@@ -164,6 +166,31 @@ def test_what_is_said_again_is_counted():
     assert result["repeated_trigrams"] == pytest.approx(1 / 3 / 4)
 
 
+def test_a_bigram_said_twice_counts_though_no_word_comes_twice_in_a_row():
+    said = ["a dog a dog", "a cat sits", "the a cat a cat", "a a cat"]
+    result = evaluate_speaker(
+        Scribe(), BagListener(), Batches(said, [["a dog"]] * 4)
+    ).result()
+    assert result["repeat_rate"] == pytest.approx(1 / 4)
+    assert result["repeated_bigram_rate"] == pytest.approx(2 / 4)
+
+
+def test_captions_are_measured_against_those_of_training(evaluate):
+    known = TrainingCaptions(["a dog runs", "the cat sits on a mat"] * 2)
+    report = evaluate(training_captions=known)
+    result, words = report.result(), [text.split() for text in SAID]
+    assert result["novel_bigrams"] == pytest.approx(6 / 14)
+    assert result["novel_trigrams"] == pytest.approx(5 / 9)
+    model = known.language_model
+    np.testing.assert_array_equal(
+        report.each["lm_log_prob"], model.log_prob(words).each
+    )
+    assert result["lm_log_prob"] == model.log_prob(words).corpus
+    human = [caption_tokenize(text) for row in HUMAN for text in row]
+    assert result["human_lm_log_prob"] == model.log_prob(human).corpus
+    assert "log prob / word" in report.table()
+
+
 def test_self_bleu_is_that_of_the_first_captions_as_published(
     evaluate, monkeypatch
 ):
@@ -173,7 +200,7 @@ def test_self_bleu_is_that_of_the_first_captions_as_published(
         return self_bleu([captions], 5, smoothing="nltk")[-1].corpus
 
     assert evaluate().result()["self_bleu"] == published(words)
-    monkeypatch.setattr(speaker_evaluator, "SELF_BLEU_CAPTIONS", 3)
+    monkeypatch.setattr(caption_language, "SELF_BLEU_CAPTIONS", 3)
     assert evaluate().result()["self_bleu"] == published(words[:3])
     alone = Batches(SAID[:1], HUMAN[:1])
     result = evaluate_speaker(Scribe(), BagListener(), alone).result()

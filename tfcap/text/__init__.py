@@ -11,6 +11,7 @@ from tfcap.text.java.meteor import METEOR
 from tfcap.text.java.meteor import meteor
 from tfcap.text.java.ptb_tokenizer import ptb_tokenize
 from tfcap.text.java.spice import spice
+from tfcap.text.ngram_language_model import NgramLanguageModel
 from tfcap.text.scores.bad_ending_rate import BAD_ENDINGS
 from tfcap.text.scores.bad_ending_rate import bad_ending_rate
 from tfcap.text.scores.bleu import bleu
@@ -31,4 +32,5 @@ from tfcap.text.scores.self_bleu import self_bleu
 from tfcap.text.scores.self_cider import self_cider
 from tfcap.text.scores.vocabulary_size import vocabulary_size
 from tfcap.text.tokenization import word_tokenize
+from tfcap.text.training_captions import TrainingCaptions
 from tfcap.text.vocabulary import Vocabulary

@@ -1,7 +1,5 @@
 """What a speaker says over a split: how natural, and how well understood."""
 
-import itertools
-
 import keras
 import numpy as np
 import tensorflow as tf
@@ -9,20 +7,12 @@ import tensorflow as tf
 from tfcap.decoding import Greedy
 from tfcap.metrics import evaluate_retrieval
 from tfcap.ops import sequence_mask
-from tfcap.text import bad_ending_rate
-from tfcap.text import caption_tokenize
-from tfcap.text import caption_tokenize_batch
-from tfcap.text import novelty
-from tfcap.text import repeated_ngrams
-from tfcap.text import self_bleu
-from tfcap.text import vocabulary_size
+from tfcap.text import TrainingCaptions
 from tfcap.training.speaker_report import RETRIEVAL
 from tfcap.training.speaker_report import SpeakerReport
 
 #: Scores of naturalness that are always there.
 NATURALNESS = ("bleu", "rouge_l", "cider_d")
-#: Captions that Self-BLEU is published of, the first of a split.
-SELF_BLEU_CAPTIONS = 1000
 #: How names of scores begin that are not another listener's.
 _TAKEN = ("human", "image_to_text")
 
@@ -64,7 +54,9 @@ class SpeakerEvaluator:
             BLEU, ROUGE-L and CIDEr-D are computed whether named or not.
             Defaults to these; `"meteor"` and `"spice"` need a Java.
         training_captions: Iterable of captions, strings or lists of words,
-            those of the training split. Defaults to `None`: no novelty.
+            those of the training split; or a `tfcap.text.TrainingCaptions`,
+            which several evaluators can share. Defaults to `None`: nothing
+            is said of new n-grams and of log probability.
         human_captions: Integer, how many of an image's human captions the
             listener hears, the first ones; 0 for none. Defaults to `None`,
             all of them.
@@ -131,16 +123,18 @@ class SpeakerEvaluator:
         self.java = {"java": java, "spice_home": spice_home}
         self.verbose = verbose
         self.image_ids = getattr(captions, "image_ids", None)
-        self._training = None
-        if training_captions is not None:
-            self._training = [_words(text) for text in training_captions]
+        known = training_captions is None or isinstance(
+            training_captions, TrainingCaptions
+        )
+        self.training_captions = (
+            training_captions if known else TrainingCaptions(training_captions)
+        )
         self._pass = None
         self._check()
 
     def __call__(self):
         found = self._listen()
-        tokens = found["tokens"]
-        captions = self.vocabulary.decode_batch(tokens)
+        captions = self.vocabulary.decode_batch(found["tokens"])
         by_name = {
             name: evaluate_retrieval(*pair)
             for name, pair in found["pairs"].items()
@@ -155,7 +149,8 @@ class SpeakerEvaluator:
         for name in self.listeners:
             if name:
                 scores |= _named(f"{name}_", by_name[name])
-        scores |= self._language(captions, tokens)
+        ended = (found["tokens"] == self.speaker.eos).any(axis=-1)
+        scores["unfinished_rate"] = float(1 - ended.mean())
         ids = self.image_ids
         report = SpeakerReport(
             scores=scores,
@@ -167,6 +162,7 @@ class SpeakerEvaluator:
             each={},
             absent={},
         )
+        report = report.with_language(self.training_captions)
         return report.rescored(self.metrics, **self.java)
 
     def _listen(self):
@@ -243,31 +239,6 @@ class SpeakerEvaluator:
             images, found["human"][there][first], captioned
         )
         return ranks, scores | _named("human_first_", row, both=False)
-
-    def _language(self, captions, tokens):
-        """How varied the captions are, and what is wrong with them."""
-        words = [caption.split() for caption in captions]
-        repeats = [
-            any(a == b for a, b in itertools.pairwise(row)) for row in words
-        ]
-        ended = (tokens == self.speaker.eos).any(axis=-1)
-        found = {
-            "vocabulary_size": vocabulary_size(words),
-            "distinct_captions": len(set(captions)),
-            "mean_length": np.mean([len(row) for row in words]),
-            "repeat_rate": np.mean(repeats),
-            "repeated_bigrams": repeated_ngrams(words, 2).corpus,
-            "repeated_trigrams": repeated_ngrams(words, 3).corpus,
-            "bad_ending_rate": bad_ending_rate(words).corpus,
-            "unfinished_rate": 1 - ended.mean(),
-        }
-        if len(words) > 1:
-            few = [words[:SELF_BLEU_CAPTIONS]]
-            found["self_bleu"] = self_bleu(few, 5, smoothing="nltk")[-1].corpus
-        if self._training is not None:
-            said = caption_tokenize_batch(captions)
-            found["novelty"] = novelty(said, self._training).corpus
-        return {name: float(value) for name, value in found.items()}
 
     def _check(self):
         known, said = self.vocabulary.size, self.speaker.vocabulary_size
@@ -350,12 +321,6 @@ def _image_key(listener):
 def _texts(listener, tokens, mask):
     heard = listener.embed_texts(tokens, mask, training=False)
     return tf.cast(heard, "float32")
-
-
-def _words(caption):
-    if isinstance(caption, str):
-        return caption_tokenize(caption)
-    return list(caption)
 
 
 def _check_inputs(inputs, listeners):

@@ -6,7 +6,9 @@ import math
 
 import numpy as np
 
+from tfcap.text import caption_tokenize_batch
 from tfcap.text import evaluate_captions
+from tfcap.text.caption_language import caption_language
 from tfcap.text.caption_report import TITLES
 from tfcap.text.whole_file import whole_file
 from tfcap.training.report_file import FORMAT
@@ -14,6 +16,11 @@ from tfcap.training.report_file import read_report
 
 #: What a row of the file holds apart from scores.
 _ROW = ("image_id", "rank", "caption", "human_rank", "human")
+#: Scores of human captions that need no listener.
+_OF_PEOPLE = (
+    *("lm_log_prob", "novel_bigrams", "novel_trigrams", "mean_length"),
+    *("repeat_rate", "repeated_bigram_rate", "bad_ending_rate"),
+)
 #: The metrics of a retrieval, and how a table prints them.
 RETRIEVAL = {
     "r@1": ("R@1", ".2f"),
@@ -33,10 +40,16 @@ _DIRECTIONS = {
 _LANGUAGE = {
     "vocabulary_size": ("words in use", "{:,.0f}"),
     "distinct_captions": ("distinct captions", "{:,.0f}"),
+    "lm_log_prob": ("log prob / word (n-gram model)", "{:.3f}"),
+    "human_lm_log_prob": ("the same of human captions", "{:.3f}"),
     "novelty": ("new captions", "{:.1%}"),
+    "novel_bigrams": ("bigrams that training never says", "{:.1%}"),
+    "novel_trigrams": ("trigrams that training never says", "{:.1%}"),
+    "human_novel_trigrams": ("the same of human captions", "{:.1%}"),
     "self_bleu": ("Self-BLEU", "{:.4f}"),
     "mean_length": ("words a caption", "{:.2f}"),
     "repeat_rate": ("say a word twice in a row", "{:.1%}"),
+    "repeated_bigram_rate": ("say a bigram twice", "{:.1%}"),
     "repeated_bigrams": ("pairs of words said again", "{:.1%}"),
     "repeated_trigrams": ("triples of words said again", "{:.1%}"),
     "bad_ending_rate": ("break off", "{:.1%}"),
@@ -93,12 +106,52 @@ class SpeakerReport:
             `"vocabulary_size"`, `"distinct_captions"`, `"novelty"`, and
             `"self_bleu"` in `[0, 1]`, the lower the more varied, as published:
             of up to 5-grams, of the first 1000 captions, with nltk's
-            smoothing. Signs of drift, shares in `[0, 1]`: `"repeat_rate"`,
-            `"repeated_bigrams"` and `"repeated_trigrams"` (see
-            `tfcap.text.repeated_ngrams()`), `"bad_ending_rate"`,
-            `"unfinished_rate"`; and `"mean_length"` in words.
+            smoothing. Signs of drift, shares of captions: `"repeat_rate"`,
+            which say a word twice in a row, `"repeated_bigram_rate"`, which
+            say some bigram twice, `"bad_ending_rate"`, `"unfinished_rate"`;
+            shares of n-grams: `"repeated_bigrams"` and `"repeated_trigrams"`
+            (see `tfcap.text.repeated_ngrams()`); and `"mean_length"` in words.
+            Where the training captions were given, `"novel_bigrams"` and
+            `"novel_trigrams"`, shares that these never say, and
+            `"lm_log_prob"`, the mean log probability a word under an n-gram
+            model of them, higher is more natural: see
+            `tfcap.text.TrainingCaptions`. After `"human_"`, that of the human
+            captions.
         """
         return dict(self.scores)
+
+    def with_language(self, training=None):
+        """The same report with scores of its captions that need no image.
+
+        Args:
+            training: `tfcap.text.TrainingCaptions`, for new n-grams and log
+                probability, those of the human captions, too. Defaults to
+                `None`: neither is there.
+
+        Returns:
+            A new `SpeakerReport`.
+
+        Example:
+
+        >>> ones = np.ones(1)
+        >>> report = tfcap.training.SpeakerReport(
+        ...     {}, [4], ["a dog and a dog"], [["A dog."]], ones, ones, {}, {}
+        ... )
+        >>> report.with_language().scores["repeated_bigram_rate"]
+        1.0
+        """
+        told = caption_language(self.captions, training)
+        scores = {k: float(getattr(s, "corpus", s)) for k, s in told.items()}
+        each = dict(self.each)
+        if training is not None:
+            each["lm_log_prob"] = told["lm_log_prob"].each
+            human = [text for texts in self.references for text in texts]
+            words = map(" ".join, caption_tokenize_batch(human))
+            people = caption_language(list(words), training)
+            scores |= {f"human_{k}": people[k].corpus for k in _OF_PEOPLE}
+        return dataclasses.replace(
+            self, scores={**self.scores, **scores}, each=each
+        )
 
     def rescored(self, metrics, java=None, spice_home=None):
         """The same report with more scores of its captions.

@@ -7,6 +7,7 @@ import tensorflow as tf
 
 from tests.recipes.captioning.tiny_study import study
 from tfcap.recipes.captioning import METHODS
+from tfcap.recipes.captioning import CaptioningStudy
 from tfcap.recipes.captioning.methods import Task
 from tfcap.recipes.captioning.study import HUMAN
 from tfcap.recipes.study import Study
@@ -87,6 +88,59 @@ def test_captions_are_kept_for_people_to_read(folder):
 
 
 @pytest.mark.filterwarnings("ignore:Even though the `tf.config")
+def test_points_are_decoded_greedily_and_by_beam_search(folder):
+    made = study(folder)
+    found = made.result("speaker_mle")
+    names = "cider_d", "r@10", "fixed_r@10", "lm_log_prob", "unfinished_rate"
+    assert {*names, *(f"beam_{name}" for name in names)} <= found.keys()
+    assert not [name for name in found if name.startswith("beam_human")]
+    evaluator = made._asked("speaker_mle")
+    report = evaluator(decoder=made.decodings["beam"])()
+    kept = SpeakerReport.load(folder / "speaker_mle" / "captions_beam.json")
+    assert kept.captions == report.captions
+    for name in names:
+        assert found[f"beam_{name}"] == report.result()[name]
+
+
+def outdated(folder):
+    """Takes out of a record what was not always known."""
+    path = folder / "result.json"
+    found = json.loads(path.read_text())
+    late = "beam_", "novel_", "lm_", "repeated_", "fixed_", "mean_length"
+    kept = {k: v for k, v in found.items() if not k.startswith(late)}
+    path.write_text(json.dumps(kept))
+    return found, kept
+
+
+@pytest.mark.filterwarnings("ignore:Even though the `tf.config")
+def test_records_of_before_are_brought_up_to_date_untrained(
+    folder, monkeypatch
+):
+    study(folder).result("speaker_mle")
+    study(folder).result("listener_gt")
+    point = folder / "speaker_mle"
+    whole, before = outdated(point)
+    (point / "captions_beam.json").unlink()
+    people, _ = outdated(folder / "listener_gt")
+    forbid_training(monkeypatch)
+    after = study(folder).result("speaker_mle")
+    assert before.items() <= after.items()
+    assert {k: v for k, v in whole.items() if k in after} == after
+    assert after.keys() >= {"lm_log_prob", "beam_fixed_r@10", "novel_bigrams"}
+    human = study(folder).result("listener_gt")
+    assert human["fixed_r@10"] == human["r@10"]
+    assert people["lm_log_prob"] == human["lm_log_prob"]
+    assert human["lm_log_prob"] == after["human_lm_log_prob"]
+    # Of captions that are kept, no network is asked.
+    monkeypatch.setattr(CaptioningStudy, "_asked", None)
+    _, before = outdated(point)
+    assert (
+        study(folder).result("speaker_mle")["beam_lm_log_prob"]
+        == (after["beam_lm_log_prob"])
+    )
+
+
+@pytest.mark.filterwarnings("ignore:Even though the `tf.config")
 @pytest.mark.parametrize("row", HUMAN)
 def test_human_rows_have_the_recall_of_human_captions(folder, row):
     made = study(folder)
@@ -95,6 +149,7 @@ def test_human_rows_have_the_recall_of_human_captions(folder, row):
     found = made.result(row, 1e-2)
     assert found["r@5"] == whole["human_r@5"]
     assert "cider_d" not in found
+    assert found["lm_log_prob"] == whole["human_lm_log_prob"]
 
 
 @pytest.mark.filterwarnings("ignore:Even though the `tf.config")

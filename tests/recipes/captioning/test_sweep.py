@@ -58,6 +58,28 @@ def test_points_are_those_of_the_study(tmp_path, monkeypatch):
         tradeoff_sweep(tmp_path, data(), TINY, grid, split="validation")
 
 
+def test_finished_points_are_evaluated_again_where_they_are_kept(
+    tmp_path, monkeypatch
+):
+    found = {"cider_d": 1.0}
+    name = "tfcap.recipes.captioning.study.CaptioningStudy.result"
+    monkeypatch.setattr(name, lambda study, *point: dict(found))
+    grid = tradeoff_grid(["luo2018"], [1e-3])
+    about = tmp_path, data(), TINY, grid, 0
+    assert tradeoff_sweep(*about).work() == 0
+    found |= {"cider_d": 2.0, "lm_log_prob": -2.0, "beam_lm_log_prob": -3.0}
+    assert tradeoff_sweep(*about).work() == 0
+    assert "lm_log_prob" not in tradeoff_sweep(*about).records()[0]
+    again = tradeoff_sweep(*about, evaluate_again=True)
+    assert again.work() == 0
+    (record,) = again.records()
+    # What was found first stands.
+    assert record["cider_d"] == 1.0 and record["beam_lm_log_prob"] == -3.0
+    (tmp_path / "seed_0").rename(tmp_path / "elsewhere")
+    with pytest.raises(ValueError, match="`evaluate_again`.*without seed_0"):
+        tradeoff_sweep(*about, evaluate_again=True)
+
+
 def test_a_folder_without_data_is_an_error_in_words(tmp_path, capsys):
     command = [str(tmp_path / "out"), "--data", "flickr8k", "--root"]
     assert main([*command, str(tmp_path)]) == 2

@@ -53,7 +53,8 @@ def test_every_row_trains_the_speaker_and_no_retriever(folder, row):
         assert not moved(weights[name], judge.get_weights())
     assert all(math.isfinite(score) for score in scores.values())
     for name in ("r@1", "image_to_text_r@5", "unseen_r@10", "self_bleu"):
-        assert name in scores
+        assert name in scores and f"greedy_{name}" in scores
+    assert {"lm_log_prob", "greedy_lm_log_prob"} <= scores.keys()
 
 
 def test_what_is_there_is_not_trained_again(folder, monkeypatch):
@@ -91,7 +92,7 @@ def test_scores_that_are_asked_for_later_are_added(folder, monkeypatch):
     before = study(folder).result("tf")
     forbid_training(monkeypatch)
     after = study(folder, metrics=["cider_r"]).result("tf")
-    assert after.keys() - before.keys() == {"cider_r"}
+    assert after.keys() - before.keys() == {"cider_r", "greedy_cider_r"}
     assert before.items() <= after.items()
 
 

@@ -1,5 +1,6 @@
 """One data set, one seed: a speaker, and what rewards make of it."""
 
+import functools
 import os
 from dataclasses import replace
 
@@ -57,7 +58,12 @@ class RewardStudy(SpeakerStudy):
             speaker = self.trained(row, **point)
             self.say(f"{name}: evaluating the {self.split} split")
             write_json(path, self._evaluate(name, speaker))
-        self.rescore(name)
+        self.rescore(
+            name,
+            lambda **told: self._evaluator(
+                self.trained(row, **point), self.split, **told
+            ),
+        )
         return read_json(path)
 
     def trained(self, row, **point):
@@ -76,6 +82,10 @@ class RewardStudy(SpeakerStudy):
         """The captions of a row, as `tfcap.training.SpeakerReport`."""
         path = self.path(row_name(row, **point), "captions.json")
         return SpeakerReport.load(path)
+
+    def kept(self, name):
+        pretrained = os.path.basename(name) in self.pretrained
+        return "speaker_mle" if pretrained else name
 
     def starting_speaker(self):
         """A fresh speaker, as it is before it learns for a reward."""
@@ -134,7 +144,8 @@ class RewardStudy(SpeakerStudy):
         found = report.result()
         if self.data.judge is not None and self.split == "test":
             found |= self.data.judge(report.captions)
-        return found
+        evaluator = functools.partial(self._evaluator, speaker, self.split)
+        return found | self.all_decoded(name, evaluator)
 
     def _evaluator(self, speaker, split, listener=None, **options):
         """What scores the greedy captions; by default, nobody listens."""
@@ -142,6 +153,7 @@ class RewardStudy(SpeakerStudy):
             speaker,
             listener,
             self.batches(split, shuffle=False),
+            training_captions=self.training_captions,
             batch_size=self.settings.evaluation_batch_size,
             **{"decoder": self.greedy, "verbose": self.verbose, **options},
         )

@@ -48,6 +48,10 @@ class CaptioningSettings(SpeakerSettings):
             from temperature 1 to 0.5.
         cooling: Float, by how much faster than its default
             `psst_soft_cooling` cools.
+        beam_width: Integer, of the beam search that evaluates beside greedy
+            decoding.
+        no_repeat_ngram: Integer, size of the n-grams that its captions say
+            once.
         gan_evaluator_epochs: Integer, passes over all human captions in which
             the evaluator of `g_gan` learns alone.
         gan_continuations: Integer, sentences that `g_gan` ends at random to
@@ -74,6 +78,8 @@ class CaptioningSettings(SpeakerSettings):
     temperature: float = 1.0
     annealing: float = 3e-5
     cooling: float = 1.0
+    beam_width: int = 5
+    no_repeat_ngram: int = 3
     gan_evaluator_epochs: int = 5
     gan_continuations: int = 3
 

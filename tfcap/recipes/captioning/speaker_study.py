@@ -1,5 +1,6 @@
 """One data set, one seed, and a speaker that has learned from people."""
 
+import functools
 import os
 from dataclasses import asdict
 
@@ -11,6 +12,7 @@ from tfcap.recipes.captioning.phases import speaker_alone
 from tfcap.recipes.captioning.rates import rising
 from tfcap.recipes.study import Study
 from tfcap.recipes.study import write_json
+from tfcap.text import TrainingCaptions
 from tfcap.text.json_file import read_json
 from tfcap.training import Player
 from tfcap.training import SpeakerReport
@@ -38,6 +40,8 @@ class SpeakerStudy(Study):
     Attributes:
         phases: Dict of functions of the study that pretrain, by the name
             under which it keeps the networks.
+        measures: Tuple of strings, scores that tell a record of today from
+            one of before they were known.
 
     Raises:
         ValueError: If the directory holds a study of other settings, data or
@@ -45,6 +49,7 @@ class SpeakerStudy(Study):
     """
 
     phases = {"speaker_mle": speaker_alone}
+    measures = ("lm_log_prob",)
 
     def __init__(
         self,
@@ -107,20 +112,93 @@ class SpeakerStudy(Study):
         clipnorm = self.settings.clipnorm
         return Player(network, objective, adam, clipnorm, **turns)
 
-    def rescore(self, name):
-        """Adds scores that nobody asked for when a row was evaluated."""
+    @functools.cached_property
+    def training_captions(self):
+        """The captions that people say of the training images."""
+        texts = self.data.train.texts
+        return TrainingCaptions(text for several in texts for text in several)
+
+    @property
+    def decodings(self):
+        """Decoders by name, by which a point is evaluated, too."""
+        return {}
+
+    def rescore(self, name, evaluator):
+        """Adds scores that were not known when a point was evaluated.
+
+        Those of captions need nothing but the captions, which are kept. For
+        those of another decoding its networks must be there.
+
+        Args:
+            name: String, the folder of the point.
+            evaluator: Function of the decoder and other options of
+                `tfcap.training.SpeakerEvaluator` that makes one of the
+                point's networks.
+        """
         path = self.path(name, "result.json")
         found = read_json(path)
-        lacking = [metric for metric in self.metrics if metric not in found]
+        wanted = [*self.metrics, "lm_log_prob"]
+        lacking = [metric for metric in wanted if metric not in found]
         if lacking:
             self.say(f"{name}: {', '.join(lacking)}")
-            kept = self.path(name, "captions.json")
-            report = SpeakerReport.load(kept).rescored(lacking)
-            if is_chief():
-                report.save(kept)
+            report, told = self._rescored(name, "captions", lacking)
             for absence in report.absent.values():
                 self.say(str(absence))
-            write_json(path, found | self._more(name, report, lacking))
+            found = told | found
+            write_json(path, found)
+        for kind in self.decodings:
+            lacking = [m for m in wanted if f"{kind}_{m}" not in found]
+            if not lacking:
+                continue
+            if self.has(self.path(name, f"captions_{kind}.json")):
+                _, told = self._rescored(name, f"captions_{kind}", lacking)
+            elif self.has(self.path(self.kept(name), "networks.json")):
+                told = self.decoded(name, kind, evaluator)
+            else:
+                self.say(f"{name}: no networks, so no {kind} decoding.")
+                continue
+            found = _named(kind, told) | found
+            write_json(path, found)
+
+    def kept(self, name):
+        """The folder that holds the networks of a point."""
+        return name
+
+    def decoded(self, name, kind, evaluator):
+        """Scores of a point under another decoding; captions are kept.
+
+        Args:
+            name: String, the folder of the point.
+            kind: String, key of `decodings`.
+            evaluator: As that of `rescore()`.
+
+        Returns:
+            Dict of scores, as `SpeakerReport.result()` names them.
+        """
+        self.say(f"{name}: evaluating the {self.split} split, {kind}")
+        decoder = self.decodings[kind]
+        report = evaluator(decoder=decoder, human_captions=0)()
+        if is_chief():
+            report.save(self.path(name, f"captions_{kind}.json"))
+        return report.result()
+
+    def all_decoded(self, name, evaluator):
+        """Scores of a point under all other decodings, by their names."""
+        found = {}
+        for kind in self.decodings:
+            found |= _named(kind, self.decoded(name, kind, evaluator))
+        return found
+
+    def _rescored(self, name, file, lacking):
+        """A kept report with more scores, and all scores to write down."""
+        kept = self.path(name, f"{file}.json")
+        report = SpeakerReport.load(kept).with_language(self.training_captions)
+        metrics = [name for name in lacking if name in self.metrics]
+        if metrics:
+            report = report.rescored(metrics)
+        if is_chief():
+            report.save(kept)
+        return report, self._more(name, report, metrics)
 
     def _more(self, name, report, metrics):
         """Scores that a report has got, and others of the same captions."""
@@ -129,3 +207,12 @@ class SpeakerStudy(Study):
     def _pretrain(self, phase):
         self.say(f"{phase}: {self.phases[phase].__doc__.splitlines()[0]}")
         return self.phases[phase](self)
+
+
+def _named(kind, scores):
+    """Scores of another decoding, by their names in records."""
+    return {
+        f"{kind}_{name}": score
+        for name, score in scores.items()
+        if not name.startswith("human_")
+    }

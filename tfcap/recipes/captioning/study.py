@@ -1,10 +1,12 @@
 """One data set, one seed: both players, alone and together."""
 
+import functools
 import os
 
 import keras
 
 from tensorboard_plugin_tfcap.summary import TradeoffWriter
+from tfcap.decoding import BeamSearch
 from tfcap.recipes.captioning.methods import METHODS
 from tfcap.recipes.captioning.methods import Task
 from tfcap.recipes.captioning.networks import without_dropout
@@ -15,7 +17,9 @@ from tfcap.text.json_file import read_json
 from tfcap.training import CollapseWarning
 from tfcap.training import SpeakerEvaluation
 from tfcap.training import SpeakerEvaluator
+from tfcap.training import SpeakerReport
 from tfcap.training import is_chief
+from tfcap.training.speaker_report import RETRIEVAL
 
 #: Rows of tables whose captions are human: what is asked is how the listener
 #: understands those. They need no training of their own.
@@ -48,11 +52,27 @@ class CaptioningStudy(SpeakerStudy):
     """
 
     phases = PHASES
+    measures = ("lm_log_prob", "beam_lm_log_prob")
+
+    @functools.cached_property
+    def decodings(self):
+        settings = self.settings
+        beam = BeamSearch(
+            settings.beam_width,
+            settings.max_length,
+            suppress=self.unsaid,
+            no_repeat_ngram=settings.no_repeat_ngram,
+            num_samples=1,
+        )
+        return {"beam": beam}
 
     def networks(self, phase, fresh=False):
-        if phase == "speaker_cider" and not self.settings.cider_epochs:
-            phase = "speaker_mle"
-        return super().networks(phase, fresh)
+        return super().networks(self.kept(phase), fresh)
+
+    def kept(self, name):
+        # Without a phase of its own, it is the speaker before.
+        none = name == "speaker_cider" and not self.settings.cider_epochs
+        return "speaker_mle" if none else name
 
     def result(self, method, trade=None, rho=None, temperature=None):
         """The record of a point, which is trained now if it was not.
@@ -70,14 +90,20 @@ class CaptioningStudy(SpeakerStudy):
         """
         name = point_name(method, trade, rho, temperature)
         path = self.path(name, "result.json")
+        point = method, trade, rho, temperature
         if not self.has(path):
-            found = self._evaluate(method, name, trade, rho, temperature)
-            write_json(path, found)
+            write_json(path, self._evaluate(name, *point))
         if method not in HUMAN:
-            self.rescore(name)
+            self.rescore(name, lambda **told: self._asked(*point)(**told))
             return read_json(path)
-        # What people say is not asked how natural it is.
-        return dict.fromkeys(self.metrics) | read_json(path)
+        found = read_json(path)
+        if "lm_log_prob" not in found:
+            kept = SpeakerReport.load(self.path(name, "captions.json"))
+            told = kept.with_language(self.training_captions).result()
+            found = _human(method, told) | _fixed(method, found) | found
+            write_json(path, found)
+        # What people say is not asked how natural it is, or how decoded.
+        return dict.fromkeys([*self.metrics, *self.measures]) | found
 
     def trained(self, method, trade, rho=None, temperature=None):
         """Fresh networks of a point, trained now if they were not."""
@@ -144,7 +170,20 @@ class CaptioningStudy(SpeakerStudy):
             SpeakerEvaluation(evaluator, self.evaluate_every, writer=writer)
         ]
 
-    def _evaluate(self, method, name, trade, rho, temperature):
+    def _evaluate(self, name, method, *settings):
+        evaluator = self._asked(method, *settings)
+        self.say(f"{name}: evaluating the {self.split} split")
+        report = evaluator()()
+        if is_chief():
+            report.save(self.path(name, "captions.json"))
+        found = report.result()
+        if method in HUMAN:
+            # What people say has a recall, and nothing to be compared with.
+            return _human(method, found)
+        return found | self.all_decoded(name, evaluator)
+
+    def _asked(self, method, *settings):
+        """A function that makes evaluators of a point's networks."""
         fixed = self.networks("listener_gt")["listener"]
         if method in PHASES:
             speaker = self.networks(
@@ -153,31 +192,25 @@ class CaptioningStudy(SpeakerStudy):
             listener = fixed
         else:
             of = "psst_multinomial" if method in HUMAN else method
-            found = self.trained(of, trade, rho, temperature)
+            found = self.trained(of, *settings)
             speaker, listener = found["speaker"], found["listener"]
-        self.say(f"{name}: evaluating the {self.split} split")
-        evaluator = self._evaluator(
-            speaker, listener, self.split, other_listeners={"fixed": fixed}
+        return functools.partial(
+            self._evaluator,
+            speaker,
+            listener,
+            self.split,
+            other_listeners={"fixed": fixed},
         )
-        report = evaluator()
-        if is_chief():
-            report.save(self.path(name, "captions.json"))
-        found = report.result()
-        if method in HUMAN:
-            # What people say has a recall, and nothing to be compared with.
-            human = {k: v for k, v in found.items() if k.startswith("human_")}
-            found = {k.removeprefix("human_"): v for k, v in human.items()}
-        return found
 
     def _evaluator(self, speaker, listener, split, **options):
         return SpeakerEvaluator(
             speaker,
             listener,
             self.batches(split, shuffle=False),
-            decoder=self.greedy,
             metrics=self.metrics,
+            training_captions=self.training_captions,
             batch_size=self.settings.evaluation_batch_size,
-            **{"verbose": self.verbose, **options},
+            **{"decoder": self.greedy, "verbose": self.verbose, **options},
         )
 
 
@@ -190,3 +223,21 @@ def point_name(method, trade=None, rho=None, temperature=None):
     parts += [] if rho is None else [f"rho_{rho:g}"]
     parts += [] if temperature is None else [f"tau_{temperature:g}"]
     return os.path.join("points", "_".join(parts))
+
+
+def _human(method, scores):
+    """What is known of human captions, by the names of a speaker's."""
+    prefix = "human_"
+    found = {
+        name.removeprefix(prefix): score
+        for name, score in scores.items()
+        if name.startswith(prefix)
+    }
+    return found | _fixed(method, found)
+
+
+def _fixed(method, scores):
+    """The listener that is trained on human captions is the fixed one."""
+    if method != "listener_gt":
+        return {}
+    return {f"fixed_{k}": scores[k] for k in RETRIEVAL if k in scores}

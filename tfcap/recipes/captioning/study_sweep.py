@@ -17,7 +17,15 @@ LOGS = "tensorboard"
 
 
 def study_sweep(
-    kind, find, directory, data, settings, grid, verbose=1, **options
+    kind,
+    find,
+    directory,
+    data,
+    settings,
+    grid,
+    verbose=1,
+    evaluate_again=False,
+    **options,
 ):
     """Trains and evaluates the points of a grid.
 
@@ -32,6 +40,9 @@ def study_sweep(
         settings: `SpeakerSettings`, those of the studies.
         grid: As `tfcap.training.Sweep` takes it.
         verbose: 0, or 1 to tell of points; 2 for the progress within them.
+        evaluate_again: Boolean, whether points of before its `measures` were
+            known are evaluated again, by what is kept of them. Defaults to
+            `False`.
         **options: Those of `kind`.
 
     Returns:
@@ -66,5 +77,20 @@ def study_sweep(
         "settings": changed,
         "split": options.get("split", "test"),
     }
-    measures = options.get("metrics", ())
-    return Sweep(directory, run, grid, shared, measures, verbose=verbose)
+    measures = [*options.get("metrics", ())]
+    measures += kind.measures if evaluate_again else []
+    sweep = Sweep(directory, run, grid, shared, measures, verbose=verbose)
+    if evaluate_again:
+        _check_kept(str(directory), sweep.records())
+    return sweep
+
+
+def _check_kept(directory, records):
+    """Refuses to train anew what is only to be evaluated again."""
+    for seed in sorted({record["seed"] for record in records}):
+        if not os.path.isdir(os.path.join(directory, f"seed_{seed}")):
+            raise ValueError(
+                "`evaluate_again` must be of points whose networks are kept. "
+                f"Received: directory={directory!r}, without seed_{seed}. "
+                "Sweep into a folder of its own."
+            )

@@ -41,6 +41,12 @@ def sweep_parser(prog, description, settings):
         default=[],
         help="scores to add, such as meteor, spice",
     )
+    add(
+        "--evaluate-again",
+        action="store_true",
+        help="add scores that were not known when a point was done, by the "
+        "captions and networks that are kept: nothing is trained for them",
+    )
     add("--progress", action="store_true", help="progress within a point")
     return parser
 
@@ -51,8 +57,8 @@ def run_sweep(options, settings, open_sweep):
     Args:
         options: What a `sweep_parser()` has parsed.
         settings: Dict of settings by name.
-        open_sweep: Function of data, settings, `verbose` and `metrics` that
-            returns a `tfcap.training.Sweep`.
+        open_sweep: Function of data, settings, `verbose`, `metrics` and
+            `evaluate_again` that returns a `tfcap.training.Sweep`.
 
     Returns:
         Integer, the exit status.
@@ -64,7 +70,10 @@ def run_sweep(options, settings, open_sweep):
         if options.data not in WORLDS and options.root is None:
             raise ValueError(f"--data {options.data} needs --root, a folder.")
         data = load(chosen, options.root)
-        sweep = open_sweep(data, chosen, verbose=told, metrics=options.metrics)
+        again = {"evaluate_again": options.evaluate_again}
+        sweep = open_sweep(
+            data, chosen, verbose=told, metrics=options.metrics, **again
+        )
         return sweep.work()
     except (OSError, ValueError) as error:
         print(f"error: {error}", file=sys.stderr)

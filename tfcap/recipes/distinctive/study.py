@@ -14,7 +14,8 @@ class DistinctiveStudy(RewardStudy):
 
     Scores are those of the best captions of a beam search, as
     `tfcap.training.SpeakerReport.result()` names them; what the retriever
-    that nobody trains for makes of them after `"unseen_"`.
+    that nobody trains for makes of them after `"unseen_"`. After `"greedy_"`,
+    all of this for greedy captions.
 
     Args:
         *args: As `tfcap.recipes.captioning.RewardStudy`, with
@@ -33,6 +34,7 @@ class DistinctiveStudy(RewardStudy):
     """
 
     rows, pretrained, task = ROWS, ("tf",), Task
+    measures = ("lm_log_prob", "greedy_lm_log_prob")
 
     def __init__(
         self,
@@ -57,6 +59,10 @@ class DistinctiveStudy(RewardStudy):
         super().__init__(*args, about=about, **options)
         self.retriever_features = retriever_features or {}
         self._retrievers = given
+
+    @property
+    def decodings(self):
+        return {"greedy": self.greedy}
 
     def retriever(self, name="retriever"):
         """A retriever, trained now if it was not.
@@ -102,7 +108,6 @@ class DistinctiveStudy(RewardStudy):
             speaker,
             split,
             listener=task.retriever,
-            decoder=task.beam,
             other_listeners=others,
-            **options,
+            **{"decoder": task.beam, **options},
         )

@@ -11,6 +11,7 @@ from tfcap.recipes.sequence_level.policy_gradient import POLICY_GRADIENT
 from tfcap.recipes.sequence_level.task import Task
 from tfcap.recipes.study import write_json
 from tfcap.text import evaluate_captions
+from tfcap.text.caption_language import caption_language
 from tfcap.text.json_file import read_json
 from tfcap.training import Game
 from tfcap.training import evaluate_diversity
@@ -36,6 +37,7 @@ class SequenceLevelStudy(RewardStudy):
     """
 
     rows, pretrained, task = ROWS, ("xe", "mle"), Task
+    measures = ("lm_log_prob", "beam_lm_log_prob")
 
     def _prepared(self, row, plan, point):
         if plan.fit_first:
@@ -99,5 +101,10 @@ class SequenceLevelStudy(RewardStudy):
         """Scores of the best captions of the beams."""
         beams = read_json(self.path(name, "several.json"))["bs"]
         best = [said[0] for said in beams]
-        told = evaluate_captions(best, captions.texts, metrics)
-        return {f"beam_{k}": float(s.corpus) for k, s in told.scores.items()}
+        found = caption_language(best, self.training_captions)
+        if metrics:
+            found |= evaluate_captions(best, captions.texts, metrics).scores
+        return {
+            f"beam_{k}": float(getattr(score, "corpus", score))
+            for k, score in found.items()
+        }

@@ -1,0 +1,51 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import settings
+
+import tfcap
+from tests.text.scores import naive
+
+
+@settings(max_examples=30, deadline=None)
+@given(naive.sets)
+def test_n_grams_that_training_never_says_are_counted(sets):
+    training, said = sets[0], [c for members in sets for c in members[1:]]
+    found = tfcap.text.TrainingCaptions(training).scores(said)
+    for name, order in (("novel_bigrams", 2), ("novel_trigrams", 3)):
+        known = {g for words in training for g in naive.ngrams(words, order)}
+        new, of = [], []
+        for words in said:
+            counts = naive.ngrams(words, order)
+            new.append(sum(c for g, c in counts.items() if g not in known))
+            of.append(sum(counts.values()))
+        assert found[name].corpus == pytest.approx(sum(new) / max(sum(of), 1))
+        each = np.array(new) / np.maximum(of, 1)
+        np.testing.assert_allclose(found[name].each, each)
+
+
+def test_other_scores_are_those_of_their_functions():
+    texts = ["A dog runs.", "A cat runs.", "Two dogs"]
+    words = tfcap.text.caption_tokenize_batch(texts)
+    said = [["a", "dog", "runs"], ["two", "cats"]]
+    training = tfcap.text.TrainingCaptions(texts, order=2, min_count=1)
+    found = training.scores(said)
+    model = tfcap.text.NgramLanguageModel(words, 2, 1)
+    assert found["lm_log_prob"].corpus == model.log_prob(said).corpus
+    assert found["novelty"] == tfcap.text.novelty(said, words)[:1] + (
+        pytest.approx([0, 1]),
+    )
+    assert training.language_model is training.language_model
+
+
+def test_rare_words_do_not_make_n_grams_alike():
+    training = tfcap.text.TrainingCaptions(["a zebra", "a dog", "a dog"])
+    found = training.scores([["a", "yak"], ["a", "zebra"]])
+    assert found["novel_bigrams"].each.tolist() == [1, 0]
+
+
+def test_one_string_is_refused():
+    with pytest.raises(TypeError, match="several captions"):
+        tfcap.text.TrainingCaptions("a dog")
+    with pytest.raises(ValueError, match="`captions`"):
+        tfcap.text.TrainingCaptions([])
