@@ -64,6 +64,7 @@ NEED_DATA = {
         "load_visdial",
         "paper_split",
         "vgg19_backbone",
+        "write_visdial_ranks",
     },
     "tfcap.data.world": {
         "ClipWorld",
@@ -79,11 +80,13 @@ NEED_DATA = {
     "tfcap.training": {
         "SpeakerEvaluator",
         "discriminative_ranking",
+        "discriminative_scores",
         "embed_answers",
         "evaluate_speaker",
         "fit",
         "generate",
         "generative_ranking",
+        "generative_scores",
     },
 }
 LONGEST_FILE, MEDIAN_FILE, LONGEST_FUNCTION = 400, 120, 60

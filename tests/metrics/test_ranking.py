@@ -6,6 +6,7 @@ from tfcap.metrics import mean_rank
 from tfcap.metrics import mean_reciprocal_rank
 from tfcap.metrics import median_rank
 from tfcap.metrics import ndcg
+from tfcap.metrics import ordinal_ranks
 from tfcap.metrics import recall_at_k
 
 
@@ -131,3 +132,37 @@ def test_candidates_of_negative_relevance_take_no_part_in_ndcg():
     scores, relevance = np.array([3.0, 9.0, 1.0]), np.array([0.2, -1.0, 1.0])
     keep = [0, 2]
     assert ndcg(scores, relevance) == ndcg(scores[keep], relevance[keep])
+
+
+def ordinal_oracle(scores, valid):
+    """Rank of every candidate, by taking the best one left again and again."""
+    ranks, left = [0] * len(scores), [i for i, v in enumerate(valid) if v]
+    for rank in range(1, len(left) + 1):
+        best = max(left, key=lambda i: (scores[i], -i))
+        ranks[best] = rank
+        left.remove(best)
+    return ranks
+
+
+def test_ordinal_ranks_equal_a_loop_and_break_ties_by_place():
+    rng = np.random.default_rng(3)
+    scores = rng.choice([-np.inf, -1.0, 0.0, 2.0, 2.5], (40, 3, 9))
+    valid = rng.random(scores.shape) < 0.7
+    scores[~valid] = rng.choice([np.nan, np.inf], (~valid).sum())
+    ranks = ordinal_ranks(scores, valid)
+    for index in np.ndindex(40, 3):
+        wanted = ordinal_oracle(scores[index], valid[index])
+        assert ranks[index].tolist() == wanted
+    assert ordinal_ranks(np.zeros(4)).tolist() == [1, 2, 3, 4]
+
+
+def test_the_truths_ordinal_rank_is_its_rank_where_nothing_ties():
+    rng = np.random.default_rng(4)
+    scores, truth = rng.normal(size=(50, 20)), rng.integers(20, size=50)
+    own = np.take_along_axis(ordinal_ranks(scores), truth[:, None], -1)[:, 0]
+    np.testing.assert_array_equal(own, candidate_ranks(scores, truth))
+
+
+def test_a_nan_has_no_ordinal_rank():
+    with pytest.raises(ValueError, match=r"must not be NaN.*\(1,\)"):
+        ordinal_ranks(np.array([0.0, np.nan]))

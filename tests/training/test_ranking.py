@@ -9,8 +9,10 @@ from tests import dialogs
 from tfcap.metrics import RankingReport
 from tfcap.ops import sequence_mask
 from tfcap.training import discriminative_ranking
+from tfcap.training import discriminative_scores
 from tfcap.training import embed_answers
 from tfcap.training import generative_ranking
+from tfcap.training import generative_scores
 
 
 @pytest.fixture(scope="module")
@@ -71,6 +73,22 @@ def check(report, reports, batches, expected):
     assert report.result()["count"] == present.sum() < present.size
 
 
+def hidden(batches):
+    """The same questions, of which nobody knows the answer."""
+    made = dialogs.batches()
+    nobody = np.full_like(batches.dialogs.gt_index, -1)
+    made.dialogs = dataclasses.replace(batches.dialogs, gt_index=nobody)
+    return made
+
+
+def check_scores(scores, batches, expected):
+    data = batches.dialogs
+    assert scores.shape == data.options.shape and scores.dtype == np.float32
+    found = scores[data.gt_index >= 0]
+    np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-5)
+    assert (scores[data.options < 0] == -np.inf).all()
+
+
 @pytest.mark.parametrize("kind", ["loglik_sum", "loglik_mean"])
 def test_a_generator_ranks_as_answer_by_answer(batches, reports, kind):
     generator = dialogs.generator("lf")
@@ -85,6 +103,8 @@ def test_a_generator_ranks_as_answer_by_answer(batches, reports, kind):
     expected = one_by_one(batches, score)
     report = generative_ranking(generator, batches, 3, kind=kind, verbose=0)
     check(report, reports, batches, expected)
+    scores = generative_scores(generator, batches, 3, kind=kind, verbose=0)
+    check_scores(scores, batches, expected)
 
 
 def test_a_discriminator_ranks_as_when_it_is_called(batches, reports):
@@ -99,6 +119,8 @@ def test_a_discriminator_ranks_as_when_it_is_called(batches, reports):
     )
     report = discriminative_ranking(network, batches, 3, verbose=0)
     check(report, reports, batches, expected)
+    scores = discriminative_scores(network, hidden(batches), 3, verbose=0)
+    check_scores(scores, batches, expected)
 
 
 def test_the_size_of_a_chunk_does_not_matter(batches):

@@ -33,5 +33,6 @@ from tfcap.data.standardized_features import standardize_features
 from tfcap.data.tgif_captions import load_tgif_captions
 from tfcap.data.tokenize_captions import tokenize_captions
 from tfcap.data.visdial import load_visdial
+from tfcap.data.visdial_ranks import write_visdial_ranks
 from tfcap.data.visdial_split import VisDialSplit
 from tfcap.data.visdial_split import paper_split

@@ -166,7 +166,8 @@ class _Reader:
     def read_truth(self, answer, options):
         """Flat array of the human answer's place among the options."""
         rows, size = np.arange(len(self.turns)), options.shape[1]
-        known = (answer >= 0) & np.any(options >= 0, axis=-1)
+        listed = np.any(options >= 0, axis=-1)
+        known = (answer >= 0) & listed
         found = options == answer[:, None]
         gt = np.full(len(rows), -1, np.int32)
         gt[known] = np.argmax(found[known], -1) if known.any() else -1
@@ -175,7 +176,8 @@ class _Reader:
                 value = turn["gt_index"]
                 if type(value) is not int or not 0 <= value < size:
                     raise self.at(i, "gt_index", value, size)
-                gt[i] = value
+                # Without its options, a round has nothing to rank.
+                gt[i] = value if listed[i] else -1
             elif known[i] and not found[i].any():
                 problem = "no option is the answer"
                 raise malformed(self.path, self.where(i), problem, _FIX)

@@ -23,6 +23,7 @@ from tfcap.metrics.ranking import mean_rank
 from tfcap.metrics.ranking import mean_reciprocal_rank
 from tfcap.metrics.ranking import median_rank
 from tfcap.metrics.ranking import ndcg
+from tfcap.metrics.ranking import ordinal_ranks
 from tfcap.metrics.ranking import recall_at_k
 from tfcap.metrics.ranking_metric import RankingMetric
 from tfcap.metrics.ranking_report import RankingReport

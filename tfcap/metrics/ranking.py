@@ -73,6 +73,43 @@ def candidate_ranks(scores, truth, ties="mean", valid=None):
     return np.where(present, tied_rank(better, equal, ties), np.nan)
 
 
+def ordinal_ranks(scores, valid=None):
+    """Ranks all candidates of each row by score, no two alike.
+
+    What a challenge wants submitted: a permutation of 1..N for each question,
+    1 for the best. Candidates of one score are ranked in the order of the
+    list.
+
+    Args:
+        scores: Float array of shape `(..., N)`, higher is better.
+        valid: Boolean array of shape `(..., N)`, false for candidates that
+            take no part. Defaults to `None`, all do.
+
+    Returns:
+        Int32 array of shape `(..., N)`: the rank of each candidate among the
+        valid ones of its row; 0 for the others.
+
+    Raises:
+        ValueError: If a score that takes part is NaN.
+
+    Example:
+
+    >>> scores = np.array([[0.1, 0.9, 0.5, 0.9]])
+    >>> print(tfcap.metrics.ordinal_ranks(scores))
+    [[4 1 3 2]]
+    """
+    scores = np.asarray(scores)
+    valid = np.broadcast_to(True if valid is None else valid, scores.shape)
+    valid = valid.astype(bool)
+    _refuse_nan(scores, valid)
+    # Stable, and invalid candidates come after a valid one of minus infinity.
+    order = np.lexsort((-scores, ~valid))
+    ranks = np.empty(scores.shape, np.int32)
+    places = np.arange(1, scores.shape[-1] + 1, dtype=np.int32)
+    np.put_along_axis(ranks, order, np.broadcast_to(places, order.shape), -1)
+    return np.where(valid, ranks, np.int32(0))
+
+
 def tied_rank(better, equal, ties, truths=1):
     """Rank of the first of some truths that tie with wrong candidates.
 

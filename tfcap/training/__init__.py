@@ -17,8 +17,10 @@ from tfcap.training.grammar_accuracy import grammar_accuracy
 from tfcap.training.multi_worker_strategy import MultiWorkerStrategy
 from tfcap.training.objective_model import ObjectiveModel
 from tfcap.training.ranking import discriminative_ranking
+from tfcap.training.ranking import discriminative_scores
 from tfcap.training.ranking import embed_answers
 from tfcap.training.ranking import generative_ranking
+from tfcap.training.ranking import generative_scores
 from tfcap.training.ranking_evaluation import RankingEvaluation
 from tfcap.training.speaker_evaluation import SpeakerEvaluation
 from tfcap.training.speaker_evaluator import SpeakerEvaluator

@@ -27,14 +27,7 @@ def generative_ranking(
     Returns:
         `tfcap.metrics.RankingReport`.
     """
-    dialogs = batches.dialogs
-    begin = tf.function(speaker.begin, reduce_retracing=True)
-
-    def score(inputs, options):
-        return score_candidates(
-            speaker, begin(inputs), dialogs.answers, options, kind=kind
-        )
-
+    score = _likelihood(speaker, batches.dialogs, kind)
     return _rank(score, batches, batch_size, verbose)
 
 
@@ -53,15 +46,42 @@ def discriminative_ranking(discriminator, batches, batch_size=8, verbose=1):
     Returns:
         `tfcap.metrics.RankingReport`.
     """
-    answers = embed_answers(discriminator, batches.dialogs)
-    encode = tf.function(discriminator.encode, reduce_retracing=True)
-
-    def score(inputs, options):
-        anchor = np.asarray(encode(inputs), "float32")
-        scores = np.einsum("qd,qnd->qn", anchor, answers[options])
-        return np.where(options >= 0, scores, -np.inf)
-
+    score = _dot_product(discriminator, batches.dialogs)
     return _rank(score, batches, batch_size, verbose)
+
+
+def generative_scores(
+    speaker, batches, batch_size=8, kind="loglik_sum", verbose=1
+):
+    """Scores every candidate by the speaker's likelihood, truth or not.
+
+    For a split whose answers are hidden, of which there is no report.
+
+    Args:
+        speaker, batches, batch_size, kind, verbose: As in
+            `generative_ranking()`.
+
+    Returns:
+        Float32 array of shape `(M, R, N)`, `-inf` for absent options.
+    """
+    score = _likelihood(speaker, batches.dialogs, kind)
+    return _scores(score, batches, batch_size, verbose)
+
+
+def discriminative_scores(discriminator, batches, batch_size=8, verbose=1):
+    """Scores every candidate by dot product, truth or not.
+
+    For a split whose answers are hidden, of which there is no report.
+
+    Args:
+        discriminator, batches, batch_size, verbose: As in
+            `discriminative_ranking()`.
+
+    Returns:
+        Float32 array of shape `(M, R, N)`, `-inf` for absent options.
+    """
+    score = _dot_product(discriminator, batches.dialogs)
+    return _scores(score, batches, batch_size, verbose)
 
 
 def embed_answers(discriminator, dialogs, rows=4096):
@@ -80,22 +100,58 @@ def embed_answers(discriminator, dialogs, rows=4096):
     return np.concatenate(chunks)
 
 
+def _likelihood(speaker, dialogs, kind):
+    begin = tf.function(speaker.begin, reduce_retracing=True)
+
+    def score(inputs, options):
+        return score_candidates(
+            speaker, begin(inputs), dialogs.answers, options, kind=kind
+        )
+
+    return score
+
+
+def _dot_product(discriminator, dialogs):
+    answers = embed_answers(discriminator, dialogs)
+    encode = tf.function(discriminator.encode, reduce_retracing=True)
+
+    def score(inputs, options):
+        anchor = np.asarray(encode(inputs), "float32")
+        scores = np.einsum("qd,qnd->qn", anchor, answers[options])
+        return np.where(options >= 0, scores, -np.inf)
+
+    return score
+
+
 def _rank(score, batches, batch_size, verbose):
     dialogs = batches.dialogs
     report = RankingReport()
+    for rows, scores in _scored(score, batches, batch_size, verbose):
+        truth = dialogs.gt_index[rows].reshape(-1)
+        ranked = truth >= 0
+        relevance = dialogs.relevance
+        if relevance is not None:
+            relevance = relevance[rows].reshape(scores.shape)[ranked]
+        report.add(scores[ranked], truth[ranked], relevance)
+    return report
+
+
+def _scores(score, batches, batch_size, verbose):
+    scores = np.empty(batches.dialogs.options.shape, "float32")
+    for rows, found in _scored(score, batches, batch_size, verbose):
+        scores[rows] = found.reshape(len(rows), *scores.shape[1:])
+    return scores
+
+
+def _scored(score, batches, batch_size, verbose):
+    """Yields rows `(B,)` and the scores of their options, `(B * R, N)`."""
+    dialogs = batches.dialogs
     progress = keras.utils.Progbar(
         len(dialogs), verbose=verbose, unit_name="dialog"
     )
     for inputs, rows in batches.evaluation(batch_size):
         rows = rows.numpy()
         options = dialogs.options[rows]
-        truth = dialogs.gt_index[rows].reshape(-1)
         flat = options.reshape(-1, options.shape[-1])
-        ranked = truth >= 0
-        relevance = dialogs.relevance
-        if relevance is not None:
-            relevance = relevance[rows].reshape(flat.shape)[ranked]
-        scores = np.asarray(score(inputs, flat))
-        report.add(scores[ranked], truth[ranked], relevance)
+        yield rows, np.asarray(score(inputs, flat))
         progress.add(len(rows))
-    return report
