@@ -97,3 +97,24 @@ def test_an_absent_round_is_left_out_and_silence_is_told(page):
     there = int((study.data.test.question_index >= 0).sum())
     assert text.count("(says nothing)") == there
     assert there < 8 * study.data.test.rounds
+
+
+def test_figures_stand_above_the_dialogs(page):
+    study = Study({"hciae_g_mle": "a", "hciae_g_dis": "b"})
+    found = {"mrr": 0.51234, "r@1": 40.0, "ndcg": 0.6, "mrr_other_images": 0.5}
+    results = {"hciae_g_dis": {"generative": found}, "lf_g": {"generative": {}}}
+    text = page(study, results=results)
+    head, table = text.split("<article>")[0], []
+    for row in re.findall(r"<tr>(.*?)</tr>", head):
+        table.append(re.findall(r"<t[hd]>(.*?)</t[hd]>", row))
+    assert table[0] == [
+        *("row", "MRR", "R@1", "R@5", "R@10", "Mean"),
+        *("NDCG", "MRR, other images"),
+    ]
+    assert table[1] == ["G-MLE"] + ["-"] * 7
+    assert table[2] == ["G-DIS", "0.5123", "40.00", *"---", "0.6000", "0.5000"]
+    assert len(table) == 3 and "image of another dialog" in head
+    assert "NDCG is absent" not in head
+    del found["ndcg"]
+    assert "NDCG is absent" in page(study, results=results)
+    assert "NDCG" not in page(study)

@@ -20,6 +20,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:Even though the `tf.config")
 
 SETTINGS = dataclasses.replace(tiny_study.TINY, transfer_learning_rate=1e-2)
 GENERATIVE = {"mrr", "r@1", "r@5", "r@10", "mean_rank", "count"}
+GENERATIVE |= {"mrr_other_images"}
 
 
 def study(directory, **changes):

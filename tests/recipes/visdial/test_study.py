@@ -1,13 +1,32 @@
+import dataclasses
 import json
 
+import numpy as np
 import pytest
+import tensorflow as tf
 
 from tensorboard_plugin_tfcap.query import Query
 from tensorboard_plugin_tfcap.report import read_log
 from tensorboard_plugin_tfcap.sources import Sources
+from tests import dialogs
 from tests.recipes.visdial.tiny_study import study
+from tfcap.data import DialogBatches
 from tfcap.recipes.study import Study
-from tfcap.training import fit
+from tfcap.recipes.visdial.other_images import other_images
+from tfcap.recipes.visdial.study_inputs import load_inputs
+from tfcap.text import Vocabulary
+from tfcap.training import discriminative_ranking
+from tfcap.training import generative_ranking
+
+pytestmark = pytest.mark.filterwarnings("ignore:Even though the `tf.config")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def eagerly():
+    # A few steps cost less than the graphs that would run them.
+    tf.config.run_functions_eagerly(True)
+    yield
+    tf.config.run_functions_eagerly(False)
 
 
 @pytest.fixture(scope="module")
@@ -78,6 +97,10 @@ def test_networks_that_are_not_all_there_are_not_loaded(done):
         assert (a == b).all()
 
 
+class Captured(Exception):
+    """Ends a row where it would train."""
+
+
 @pytest.mark.parametrize("limit, ranked", [(3, 3), (100, 8), (0, None)])
 def test_few_dialogs_are_ranked_after_an_epoch(
     tmp_path, monkeypatch, limit, ranked
@@ -87,11 +110,86 @@ def test_few_dialogs_are_ranked_after_an_epoch(
     def spy(*args, callbacks, **kwargs):
         found = [c.evaluate() for c in callbacks if hasattr(c, "evaluate")]
         seen["count"] = found[0].result()["count"] if found else None
-        return fit(*args, callbacks=[], **kwargs)
+        raise Captured
 
     monkeypatch.setitem(Study.fit.__globals__, "fit", spy)
     made = study(tmp_path, validation_dialogs=limit)
-    made.networks("lf_g")
+    with pytest.raises(Captured):
+        made.networks("lf_g")
     index = made.data.validation.question_index
     wanted = None if ranked is None else int((index[:ranked] >= 0).sum())
     assert seen["count"] == wanted
+
+
+def loud(network):
+    """The network with weights that make every dialog and image differ."""
+    rng = np.random.default_rng(5)
+    weights = network.get_weights()
+    network.set_weights([rng.normal(size=w.shape) for w in weights])
+    return network
+
+
+def test_figures_stand_beside_those_with_other_images(tmp_path, monkeypatch):
+    made = study(tmp_path)
+    relevance = np.random.default_rng(0).random(made.data.test.options.shape)
+    test = dataclasses.replace(made.data.test, relevance=relevance)
+    data = dataclasses.replace(made.data, test=test)
+    made = study(tmp_path / "annotated", data=data)
+    networks = {
+        "generator": loud(dialogs.generator("lf")),
+        "discriminator": loud(dialogs.discriminator("lf")),
+    }
+    monkeypatch.setattr(made, "networks", lambda row: networks)
+    result = made.result("hciae_gan2")
+    moved = other_images(dialogs.features(), 8, made.seed)(np.arange(8))
+    for images, suffix in (dialogs.features(), ""), (moved, "_other_images"):
+        batches = DialogBatches(test, images, 4, shuffle=False)
+        for group, rank, role in (
+            ("generative", generative_ranking, "generator"),
+            ("discriminative", discriminative_ranking, "discriminator"),
+        ):
+            wanted = rank(networks[role], batches, 4, verbose=0).result()
+            for name in ("mrr", "ndcg"):
+                found = result[group][name + suffix]
+                assert found == pytest.approx(wanted[name], rel=1e-5)
+    for group in ("generative", "discriminative"):
+        gap = result[group]["mrr"] - result[group]["mrr_other_images"]
+        assert abs(gap) > 0.01
+        assert not {"r@1_other_images", "count_other_images"} & set(
+            result[group]
+        )
+
+
+def test_one_test_dialog_has_no_control(tmp_path, monkeypatch):
+    made = study(tmp_path / "whole")
+    one, image = made.data.test.select([1]), dialogs.features()[1:2]
+    data = dataclasses.replace(made.data, test=one, test_features=image)
+    made = study(tmp_path / "one", data=data)
+    networks = {"discriminator": dialogs.discriminator("lf")}
+    monkeypatch.setattr(made, "networks", lambda row: networks)
+    assert "mrr_other_images" not in made.result("lf_d")["discriminative"]
+
+
+def test_the_words_and_the_scale_of_features_are_kept(tmp_path):
+    made = study(tmp_path)
+    inputs = load_inputs(tmp_path)
+    assert inputs.vocabulary == made.data.train.vocabulary
+    assert inputs.norm is None and inputs.image == (4, 3)
+    study(tmp_path)
+    words = Vocabulary(["other"])
+    train = dataclasses.replace(made.data.train, vocabulary=words)
+    for name, changes in (
+        ("norm", {"norm": 8.0}),
+        ("image", {"train_features": dialogs.features()[..., :2]}),
+        ("vocabulary", {"train": train}),
+    ):
+        data = dataclasses.replace(made.data, **changes)
+        with pytest.raises(ValueError, match=f"must have the `{name}`"):
+            study(tmp_path, data=data)
+
+
+@pytest.mark.parametrize("content", ['{"norm": 1}', '{"words": 3}', "[]"])
+def test_inputs_that_are_damaged_are_refused_by_name(tmp_path, content):
+    (tmp_path / "inputs.json").write_text(content)
+    with pytest.raises(ValueError, match="inputs.json.*no words, norm and"):
+        load_inputs(tmp_path)

@@ -110,3 +110,38 @@ def test_a_run_without_results_is_named(run, tmp_path):
 def test_the_comparisons_are_of_rows_that_exist():
     for _, row, against in COMPARISONS:
         assert {row, against} <= {"answer_prior", *ROWS} and row != against
+
+
+def test_what_own_images_gain_is_paired_by_seed(run, capsys):
+    own, others = [0.5, 0.62, 0.7], [0.45, 0.61, 0.52]
+    runs = []
+    for seed, (mrr, other) in enumerate(zip(own, others)):
+        found = {**ranking(mrr), "ndcg": mrr / 2, "mrr_other_images": other}
+        rows = {
+            "hciae_g_mle": {"generative": found},
+            # A record of before there was a control.
+            "lf_g": {"generative": ranking(0.3)},
+        }
+        runs.append(run(seed, 0, 0, rows=rows))
+    summary = summarize(load_runs(runs))
+    assert list(summary["images"]) == ["generative"]
+    assert list(summary["images"]["generative"]) == ["hciae_g_mle"]
+    (figure,) = summary["images"]["generative"]["hciae_g_mle"].values()
+    wanted = mean_interval(np.subtract(own, others))
+    found = [figure["mean"], figure["low"], figure["high"]]
+    np.testing.assert_allclose(found, wanted)
+    (gap,) = summary["differences"]
+    assert (gap["row"], gap["against"]) == ("hciae_g_mle", "lf_g")
+    assert "mrr_other_images" not in gap["metrics"]
+    main(runs)
+    said = capsys.readouterr().out
+    assert "generative: own images less other dialogs' images" in said
+    assert f"| hciae_g_mle | {wanted[0]:+.4f} [" in said
+    assert "mrr_other_images" in said and "NDCG is absent" not in said
+
+
+def test_ndcg_that_no_row_has_is_absent_by_name(run, capsys):
+    main([run(0, 0.5, 0.6)])
+    said = capsys.readouterr().out
+    assert "NDCG is absent: the data have no dense annotations" in said
+    assert "own images" not in said

@@ -16,7 +16,8 @@ FOUND = {
     "r@5": 60.0,
     "r@10": 70.0,
     "mean_rank": 9.5,
-    "ndcg": 0.3,
+    "ndcg": 0.31234,
+    "mrr_other_images": 0.50012,
     "count": 10,
 }
 
@@ -32,20 +33,35 @@ def test_found_and_published_figures_stand_in_one_line():
     assert cells(line) == [
         "hciae_g_dis",
         *("0.5123", "40.12", "60.00", "70.00", "9.50"),
+        *("0.3123", "0.5001"),
         *("0.5467", "44.35", "65.28", "71.55", "14.23"),
     ]
     assert "some data" in text and "VisDial v0.9" in text
     head = cells(lines[2])
-    assert head[6:] == [f"published {name}" for name in head[1:6]]
+    assert head[6:8] == ["NDCG", "MRR, other images"]
+    assert head[8:] == [f"published {name}" for name in head[1:6]]
+    assert "image of another dialog" in text and "NDCG is absent" not in text
+
+
+def test_ndcg_is_absent_by_name_and_the_control_only_where_it_is():
+    found = {k: v for k, v in FOUND.items() if k != "ndcg"}
+    text = dialog_tables({"hciae_d_np": {"discriminative": found}}, "data")
+    (line,) = [x for x in text.splitlines() if x.startswith("| hciae_d_np ")]
+    assert cells(line)[6:8] == ["-", "0.5001"]
+    assert "NDCG is absent: the data have no dense annotations" in text
+    # As records were before there was a control.
+    del found["mrr_other_images"]
+    text = dialog_tables({"hciae_d_np": {"discriminative": found}}, "data")
+    assert "image of another dialog" not in text
 
 
 def test_what_is_not_known_is_a_dash():
     text = dialog_tables({}, "nothing")
     for line in text.splitlines():
         if line.startswith("| hciae_g_mle_control"):
-            assert cells(line)[1:] == ["-"] * 10
+            assert cells(line)[1:] == ["-"] * 12
         elif line.startswith("| lf_g"):
-            assert cells(line)[1:6] == ["-"] * 5
+            assert cells(line)[1:8] == ["-"] * 7
 
 
 def test_every_row_is_in_a_table_and_every_table_of_rows():

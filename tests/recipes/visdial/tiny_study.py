@@ -9,10 +9,14 @@ from tfcap.recipes.visdial import DialogStudy
 TINY = dataclasses.replace(dialogs.SETTINGS, generator_epochs=1)
 
 
-def study(directory, seed=3, validation_dialogs=100, verbose=0, **changes):
-    data, images = dialogs.encoded(), dialogs.features()
+def study(
+    directory, seed=3, validation_dialogs=100, verbose=0, data=None, **changes
+):
+    if data is None:
+        splits, images = [dialogs.encoded()] * 3, [dialogs.features()] * 3
+        data = DialogData(*splits, *images, name="tiny")
     return DialogStudy(
-        DialogData(data, data, data, images, images, images, name="tiny"),
+        data,
         dataclasses.replace(TINY, **changes),
         directory,
         seed=seed,

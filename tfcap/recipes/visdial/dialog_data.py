@@ -16,6 +16,9 @@ class DialogData:
         test_images: Function from the number of a test dialog to its picture,
             a uint8 array `(height, width, 3)`, or `None` where there is none.
             Defaults to no pictures at all.
+        norm: Float, length that every position's features were scaled to, or
+            `None` where they are as they were found. Kept with a study: other
+            images must be scaled alike. Defaults to `None`.
     """
 
     train: Any
@@ -26,3 +29,4 @@ class DialogData:
     test_features: Any
     name: str
     test_images: Any = lambda row: None
+    norm: float | None = None

@@ -6,12 +6,24 @@ import numpy as np
 
 from tensorboard_plugin_tfcap.html_page import picture
 from tensorboard_plugin_tfcap.html_page import write_html
+from tfcap.recipes.visdial.tables import MORE_TITLES
+from tfcap.recipes.visdial.tables import TITLES
+from tfcap.recipes.visdial.tables import figure_cells
+from tfcap.recipes.visdial.tables import figure_notes
 
-_STYLE = "th:first-child { width: 34%; }"
+_STYLE = """
+article th:first-child { width: 34%; }
+.figures th, .figures td { white-space: normal; }
+"""
 
 
 def write_page(
-    path, study, rows=("hciae_g_mle", "hciae_g_dis"), dialogs=12, note=""
+    path,
+    study,
+    rows=("hciae_g_mle", "hciae_g_dis"),
+    dialogs=12,
+    note="",
+    results=None,
 ):
     """Writes test images with their dialogs and what generators answer.
 
@@ -27,12 +39,14 @@ def write_page(
             marked where they differ from the first one's.
         dialogs: Integer, at most how many dialogs. Defaults to `12`.
         note: String to put under the title.
+        results: Dict of `DialogStudy.result()` by row, to print the rows'
+            figures above the dialogs. Defaults to `None`, no figures.
     """
     test, data = study.data.test, study.data
     dialogs = min(dialogs, len(test))
     said = {row: study.answers(row, limit=dialogs) for row in rows}
     names = [_name(row) for row in rows]
-    cards = []
+    cards = _figures(rows, names, results or {})
     for place in range(dialogs):
         ours = slice(place * test.rounds, (place + 1) * test.rounds)
         answers = [said[row][ours] for row in rows]
@@ -51,6 +65,27 @@ def _legend(data, names, note):
     if len(names) > 1:
         signs += f" \u2260 on a tinted ground: differs from {names[0]}'s."
     return [*lines, signs]
+
+
+def _figures(rows, names, results):
+    """A table of the rows' generative figures, in a list, if there are."""
+    found = {row: results.get(row, {}) for row in rows}
+    if not any("generative" in result for result in found.values()):
+        return []
+    lines = []
+    for row, name in zip(rows, names):
+        cells = figure_cells(found[row].get("generative", {}))
+        cells = "</td><td>".join([html.escape(name), *cells])
+        lines.append(f"<tr><td>{cells}</td></tr>")
+    head = "</th><th>".join(["row", *TITLES, *MORE_TITLES])
+    return [
+        '<section class="scroll"><table class="figures"><thead>',
+        f"<tr><th>{head}</th></tr></thead><tbody>",
+        *lines,
+        "</tbody></table>",
+        *(f"<p>{html.escape(text)}</p>" for text in figure_notes(found)),
+        "</section>",
+    ]
 
 
 def _name(row):

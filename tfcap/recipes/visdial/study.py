@@ -15,8 +15,10 @@ from tfcap.metrics import answer_statistics
 from tfcap.recipes.study import Study
 from tfcap.recipes.study import write_json
 from tfcap.recipes.visdial.answer_prior import answer_prior
+from tfcap.recipes.visdial.other_images import other_images
 from tfcap.recipes.visdial.rows import ROWS
 from tfcap.recipes.visdial.rows import needed
+from tfcap.recipes.visdial.study_inputs import keep_inputs
 from tfcap.text.json_file import read_json
 from tfcap.training import RankingEvaluation
 from tfcap.training import discriminative_ranking
@@ -65,6 +67,7 @@ class DialogStudy(Study):
         super().__init__(directory, about, seed, verbose)
         self.data = data
         self.settings = settings
+        keep_inputs(data, directory)
         self.validation_dialogs = validation_dialogs
         self._kept = {}
 
@@ -97,7 +100,10 @@ class DialogStudy(Study):
 
         Returns:
             Dict with `generative` and `discriminative` metrics, as the row has
-            them, and `answers`, statistics of its greedy answers.
+            them, and `answers`, statistics of its greedy answers. Metrics are
+            those of a `RankingReport`, with `ndcg` where the split has dense
+            annotations, and `mrr_other_images` and `ndcg_other_images`, the
+            same where every dialog has the image of another one.
         """
         path = self.path(row, "result.json")
         if self.has(path):
@@ -107,16 +113,14 @@ class DialogStudy(Study):
         result = {}
         if "generator" in networks:
             generator = networks["generator"]
-            report = self._rank(generative_ranking, generator, "test")
-            result["generative"] = report.result()
+            result["generative"] = self._figures(generative_ranking, generator)
             said = self._said(generator)
             result["answers"] = self._statistics(said)
             write_json(self.path(row, "answers.json"), said)
         if "discriminator" in networks:
-            report = self._rank(
-                discriminative_ranking, networks["discriminator"], "test"
+            result["discriminative"] = self._figures(
+                discriminative_ranking, networks["discriminator"]
             )
-            result["discriminative"] = report.result()
         if is_chief():
             self._write(row, result)
         write_json(path, result)
@@ -186,7 +190,9 @@ class DialogStudy(Study):
             rank, role = discriminative_ranking, "discriminator"
 
         def evaluate():
-            return self._rank(rank, networks[role], "validation", verbose=0)
+            size = self.settings.evaluation_batch_size
+            batches = self._split("validation")
+            return rank(networks[role], batches, size, verbose=0)
 
         ranking = "generative" if role == "generator" else "discriminative"
         writer = self._points(name, ranking, "validation")
@@ -202,13 +208,22 @@ class DialogStudy(Study):
             split=split,
         )
 
-    def _rank(self, rank, network, split, verbose=None):
-        return rank(
-            network,
-            self._split(split),
-            batch_size=self.settings.evaluation_batch_size,
-            verbose=self.verbose if verbose is None else verbose,
-        )
+    def _figures(self, rank, network):
+        """Metrics of a network on the test split, with its control."""
+        figures = self._rank(rank, network, self._split("test"))
+        test = self.data.test
+        if len(test) < 2:
+            return figures
+        others = other_images(self.data.test_features, len(test), self.seed)
+        control = self._rank(rank, network, self._dialog_batches(test, others))
+        for name in ("mrr", "ndcg"):
+            if name in control:
+                figures[f"{name}_other_images"] = control[name]
+        return figures
+
+    def _rank(self, rank, network, batches):
+        size = self.settings.evaluation_batch_size
+        return rank(network, batches, size, verbose=self.verbose).result()
 
     def _split(self, split):
         dialogs = getattr(self.data, split)
@@ -217,12 +232,11 @@ class DialogStudy(Study):
             rows = np.arange(self.validation_dialogs)
             dialogs = dialogs.select(rows)
             features = features if callable(features) else features[rows]
-        return DialogBatches(
-            dialogs,
-            features,
-            min(len(dialogs), self.settings.evaluation_batch_size),
-            shuffle=False,
-        )
+        return self._dialog_batches(dialogs, features)
+
+    def _dialog_batches(self, dialogs, features):
+        size = min(len(dialogs), self.settings.evaluation_batch_size)
+        return DialogBatches(dialogs, features, size, shuffle=False)
 
     def _said(self, generator, decoder=None, limit=None):
         length = self.data.train.answers.shape[1]

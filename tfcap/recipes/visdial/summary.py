@@ -12,8 +12,12 @@ import os
 
 from tensorboard_plugin_tfcap.tradeoff.markdown_table import markdown_table
 from tfcap.metrics import mean_interval
+from tfcap.recipes.visdial.tables import NO_NDCG
 
 RANKING = ("mrr", "r@1", "r@5", "r@10", "mean_rank", "ndcg")
+#: Metrics that are also taken with every dialog's image another one's.
+CONTROLLED = ("mrr", "ndcg")
+OTHER = "_other_images"
 ANSWERS = (
     "distinct",
     "distinct_share",
@@ -35,6 +39,7 @@ COMPARISONS = (
     ("generative", "hciae_gan2", "hciae_g_dis"),
     ("discriminative", "hciae_d_np_att", "answer_prior"),
     ("discriminative", "hciae_d_np_att", "hciae_d_np"),
+    ("discriminative", "hciae_d_np_att", "hciae_d_mle"),
     ("discriminative", "hciae_d_np", "hciae_d_mle"),
     ("discriminative", "hciae_d_mle", "lf_d"),
     ("discriminative", "hciae_d_mle", "hrea_d"),
@@ -85,11 +90,12 @@ def summarize(runs):
         runs: List of dicts, from `load_runs()`.
 
     Returns:
-        Dict of `"rows"`, figures by group, row and metric, and
-        `"differences"`, a list of dicts with `group`, `row`, `against` and
-        `metrics`. A figure is a dict of `mean`, `low`, `high`, the 95 percent
-        interval, and `values`, one for each seed that has it. Bounds of one
-        value are `None`.
+        Dict of `"rows"`, figures by group, row and metric; `"differences"`, a
+        list of dicts with `group`, `row`, `against` and `metrics`; and
+        `"images"`, by group and row how much better MRR and NDCG are with a
+        dialog's own image than with another dialog's. A figure is a dict of
+        `mean`, `low`, `high`, the 95 percent interval, and `values`, one for
+        each seed that has it. Bounds of one value are `None`.
     """
     rows = {}
     for group in ("generative", "discriminative", "answers"):
@@ -111,7 +117,7 @@ def summarize(runs):
             if _has(run, row, group) and _has(run, against, group)
         ]
         if pairs:
-            gaps = [{k: a[k] - b[k] for k in a if k in b} for a, b in pairs]
+            gaps = [_gaps(a, b) for a, b in pairs]
             differences.append(
                 {
                     "group": group,
@@ -120,7 +126,9 @@ def summarize(runs):
                     "metrics": _figures(group, gaps),
                 }
             )
-    return {"rows": rows, "differences": differences}
+    images = {g: _image_gains(runs, g, rows[g]) for g in rows}
+    images = {group: gains for group, gains in images.items() if gains}
+    return {"rows": rows, "differences": differences, "images": images}
 
 
 def summary_tables(summary):
@@ -143,6 +151,16 @@ def summary_tables(summary):
         ]
         title = f"{group}: paired difference by seed and 95 % interval"
         blocks.append(_block(title, lines, "+"))
+        lines = list(summary["images"].get(group, {}).items())
+        title = (
+            f"{group}: own images less other dialogs' images, paired "
+            "difference by seed and 95 % interval"
+        )
+        blocks.append(_block(title, lines, "+"))
+    players = [v for k, v in summary["rows"].items() if k != "answers"]
+    rows = [row for player in players for row in player.values()]
+    if rows and not any("ndcg" in row for row in rows):
+        blocks.append(NO_NDCG)
     return "\n\n".join(block for block in blocks if block)
 
 
@@ -185,8 +203,33 @@ def _has(run, row, group):
     return group in run["rows"].get(row, {})
 
 
+def _gaps(one, other):
+    """Differences of what both have, but not of what is a control."""
+    shared = [name for name in one if name in other]
+    return {n: one[n] - other[n] for n in shared if not n.endswith(OTHER)}
+
+
+def _image_gains(runs, group, rows):
+    """What own images gain over others, by row; rows without control not."""
+    gains = {}
+    for row in rows:
+        found = [r["rows"][row][group] for r in runs if _has(r, row, group)]
+        gaps = [
+            {
+                name: values[name] - values[name + OTHER]
+                for name in CONTROLLED
+                if name + OTHER in values
+            }
+            for values in found
+        ]
+        if any(gaps):
+            gains[row] = _figures(group, gaps)
+    return gains
+
+
 def _figures(group, found):
     names = ANSWERS if group == "answers" else RANKING
+    names = (*names, *(name + OTHER for name in CONTROLLED))
     return {
         name: _figure([values[name] for values in found if name in values])
         for name in names
@@ -216,7 +259,8 @@ def _block(title, lines, sign):
 def _cell(name, figure, sign):
     if figure is None:
         return "-"
-    digits = 4 if name in ("mrr", "ndcg") or name.endswith("share") else 2
+    fine = name.startswith(CONTROLLED) or name.endswith("share")
+    digits = 4 if fine else 2
     form = f"{sign}.{digits}f"
     text = format(figure["mean"], form)
     if figure["low"] is None:

@@ -6,8 +6,25 @@ from tensorboard_plugin_tfcap.tradeoff.markdown_table import markdown_table
 from tfcap.decoding import Sample
 from tfcap.layers import GumbelSoftmaxST
 
+#: Metrics that the paper prints.
 COLUMNS = ("mrr", "r@1", "r@5", "r@10", "mean_rank")
 TITLES = ("MRR", "R@1", "R@5", "R@10", "Mean")
+
+#: Metrics that it does not: VisDial v1.0's own, and the control of the image.
+MORE_COLUMNS = ("ndcg", "mrr_other_images")
+MORE_TITLES = ("NDCG", "MRR, other images")
+
+#: Said below figures without NDCG.
+NO_NDCG = (
+    "NDCG is absent: the data have no dense annotations, which say of every "
+    "option how relevant it is."
+)
+#: Said below figures of the control.
+OTHER_IMAGES = (
+    '"MRR, other images" is the control: every dialog is ranked with the '
+    "image of another dialog. What MRR loses there is what a network has of "
+    "the image."
+)
 
 #: Published figures on VisDial v0.9 test, Tables 1, 2 and 4.
 PUBLISHED_FIGURES = {
@@ -84,20 +101,63 @@ def dialog_tables(results, data):
     Returns:
         String, in Markdown, its columns aligned.
     """
-    head = ["row", *TITLES, *(f"published {title}" for title in TITLES)]
+    head = ["row", *TITLES, *MORE_TITLES]
+    head += [f"published {title}" for title in TITLES]
     blocks = []
     for title, player, rows in TABLES:
         lines = []
         for row in rows:
-            found = results.get(row, {}).get(player)
-            found = found and [found[name] for name in COLUMNS]
-            published = PUBLISHED_FIGURES[player].get(row)
-            lines.append([row, *_cells(found), *_cells(published)])
+            found = results.get(row, {}).get(player, {})
+            published = PUBLISHED_FIGURES[player].get(row, ())
+            published = dict(zip(COLUMNS, published))
+            cells = figure_cells(found) + figure_cells(published, COLUMNS)
+            lines.append([row, *cells])
         blocks.append(
             f"{title}. Found on: {data}. Published: on VisDial v0.9, the "
             f"paper's own figures.\n\n{markdown_table(head, lines)}"
         )
+    blocks += figure_notes(results)
     return "\n\n".join([*blocks, *_answers(results, data)])
+
+
+def figure_cells(found, names=COLUMNS + MORE_COLUMNS):
+    """Figures as the tables print them, a dash for each that is absent.
+
+    Args:
+        found: Dict of metrics, as `RankingReport.result()` gives it.
+        names: Strings, the metrics to print. Defaults to all columns.
+
+    Returns:
+        List of strings.
+    """
+    digits = {"mrr": 4, "ndcg": 4, "mrr_other_images": 4}
+    return [
+        f"{found[name]:.{digits.get(name, 2)}f}" if name in found else "-"
+        for name in names
+    ]
+
+
+def figure_notes(results):
+    """Sentences that figures need: what is absent, what the control is.
+
+    Args:
+        results: Dict of `DialogStudy.result()` by row.
+
+    Returns:
+        List of strings.
+    """
+    groups = [
+        found
+        for result in results.values()
+        for player, found in result.items()
+        if player != "answers"
+    ]
+    notes = []
+    if groups and not any("ndcg" in found for found in groups):
+        notes.append(NO_NDCG)
+    if any("mrr_other_images" in found for found in groups):
+        notes.append(OTHER_IMAGES)
+    return notes
 
 
 def sample_table(study, seeds=(1, 2, 3), dialogs=3, rounds=2):
@@ -140,12 +200,6 @@ def sample_table(study, seeds=(1, 2, 3), dialogs=3, rounds=2):
     table = markdown_table(["question", "human", *said], lines, numbers=False)
     title = "Table 3: answers sampled with different Gumbel noise z"
     return f"{title}. Found on: {study.data.name}.\n\n{table}"
-
-
-def _cells(values):
-    if values is None:
-        return ["-"] * len(COLUMNS)
-    return [f"{values[0]:.4f}"] + [f"{value:.2f}" for value in values[1:]]
 
 
 def _answers(results, data):
