@@ -4,10 +4,13 @@
     python examples/visdial_gdis.py --quick     # a minute, to see it run
     python examples/visdial_gdis.py --talk      # ask the trained model
     python examples/visdial_gdis.py --data visdial --root DIR
+    python examples/visdial_gdis.py --data visdial --root DIR --ranks
 
 Trains discriminators and generators, ranks what they say, and leaves tables,
 figures, a page to look at and TensorBoard logs in a folder. Ctrl-C stops it;
-the same command goes on. With `--workers 2`, two processes train as one.
+the same command goes on. With `--workers 2`, two processes train as one. With
+`--ranks`, a file of ranks of the Visual Dialog Challenge's test split is
+written for every network, in the format of its server.
 """
 
 import argparse
@@ -25,11 +28,14 @@ from tfcap.recipes.visdial import ROWS
 from tfcap.recipes.visdial import SETTINGS
 from tfcap.recipes.visdial import DialogPartner
 from tfcap.recipes.visdial import DialogStudy
+from tfcap.recipes.visdial import challenge_data
+from tfcap.recipes.visdial import challenge_path
 from tfcap.recipes.visdial import dialog_tables
 from tfcap.recipes.visdial import sample_table
 from tfcap.recipes.visdial import visdial_data
 from tfcap.recipes.visdial import world_data
 from tfcap.recipes.visdial import write_page
+from tfcap.recipes.visdial import write_ranks
 from tfcap.training import is_chief
 from tfcap.training import open_strategy
 
@@ -53,6 +59,7 @@ def parse(argv):
     add("--norm", type=float, help="length to scale VisDial's features to")
     add("--rows", default=",".join(ROWS), help="with commas; default: all")
     add("--settings", choices=SETTINGS, help="default: world, or published")
+    add("--ranks", action="store_true", help="of the challenge's test split")
     add("--talk", nargs="?", type=int, const=0, metavar="N", help="on image N")
     options = parser.parse_args(argv)
     wanted = options.rows.split(",")
@@ -61,6 +68,13 @@ def parse(argv):
     options.rows = [row for row in ROWS if row in wanted]
     if options.data == "visdial" and options.root is None:
         parser.error("--data visdial needs --root, the folder of its files")
+    if options.ranks:
+        if options.data != "visdial":
+            parser.error("--ranks needs --data visdial, and its test split")
+        try:
+            challenge_path(options.root)
+        except ValueError as error:
+            parser.error(f"--ranks: {error}")
     usual = "published" if options.data == "visdial" else "world"
     options.settings = options.settings or ("quick" if options.quick else usual)
     folder = "visdial_gdis_quick" if options.quick else "visdial_gdis"
@@ -92,10 +106,21 @@ def report(study, options):
     (out / "tables.md").write_text(text + "\n")
     print(f"\n{text}\n")
     if shown:
-        write_page(out / "page.html", study, shown, note=note)
+        path, results = out / "page.html", found["rows"]
+        write_page(path, study, shown, note=note, results=results)
         print(f"Pictures and answers: {out / 'page.html'}")
     print(f"Figures: {out / 'results.json'}, {out / 'tables.md'}")
     print(f"Curves: tensorboard --logdir {out}")
+
+
+def rank(study, options, networks):
+    """Writes how networks rank the challenge's test split."""
+    words, weights = study.data.train.vocabulary, options.vgg19_weights
+    data = challenge_data(options.root, words, weights, options.norm)
+    size = study.settings.evaluation_batch_size
+    for row, players in networks.items():
+        for path in write_ranks(players, *data, options.out / row, size):
+            print(f"Ranks of the challenge's test split: {path}")
 
 
 def talk(study, options):
@@ -140,9 +165,14 @@ def main(argv=None):
                 study.say(f"\n[{len(done) + 1}/{len(options.rows)}]")
                 study.result(row)
                 done.append(row)
+            ranked = options.rows if options.ranks else ()
+            # Of several workers all load them, since that makes variables.
+            networks = {row: study.networks(row) for row in ranked}
             chief = is_chief()
         if chief:
             report(study, options)
+        if chief and networks:
+            rank(study, options, networks)
     except KeyboardInterrupt:
         print(f"\nStopped after {len(done)} of {len(options.rows)} rows.")
         print("What is done is kept. To go on, run the same command again:")

@@ -5,6 +5,7 @@ import pathlib
 
 import pytest
 
+from tests.visdial_files import write_root
 from tfcap.recipes.visdial.summary import main as summarize
 from tfcap.training import ObjectiveModel
 
@@ -82,11 +83,42 @@ def test_generators_are_shown_and_talked_with(
     assert (run / "talk.png").exists()
 
 
+@pytest.mark.filterwarnings("ignore:.*using a softmax over axis -1.*size 1")
+def test_ndcg_is_printed_and_the_hidden_split_is_ranked(
+    example, tmp_path, capsys
+):
+    root, out = tmp_path / "root", tmp_path / "run"
+    root.mkdir()
+    write_root(root)
+    command = ["--quick", "--data", "visdial", "--root", str(root)]
+    command += ["--out", str(out), "--rows", "hciae_g_mle", "--ranks"]
+    assert example.main(command) == 0
+    said = capsys.readouterr().out
+    found = json.loads((out / "results.json").read_text())["rows"]
+    figures = found["hciae_g_mle"]["generative"]
+    lines = said.splitlines()
+    line = next(x for x in lines if x.startswith("| hciae_g_mle "))
+    assert f" {figures['ndcg']:.4f} |" in line
+    assert f" {figures['mrr_other_images']:.4f} |" in line
+    assert "NDCG is absent" not in said
+    assert f"<td>{figures['ndcg']:.4f}</td>" in (out / "page.html").read_text()
+    path = out / "hciae_g_mle" / "ranks_generator.json"
+    assert f"Ranks of the challenge's test split: {path}" in said
+    entries = json.loads(path.read_text())
+    assert [entry["round_id"] for entry in entries] == [1, 2, 3, 4, 1]
+    assert all(sorted(e["ranks"]) == [*range(1, 8)] for e in entries)
+
+
 @pytest.mark.parametrize(
     "wrong, words",
     [
         (["--data", "visdial"], "needs --root"),
         (["--rows", "lf_g,gan3"], "must be among"),
+        (["--ranks"], "--ranks needs --data visdial"),
+        (
+            ["--data", "visdial", "--root", "no", "--ranks"],
+            "must hold visdial_1.0_test.json",
+        ),
     ],
 )
 def test_wrong_options_are_refused_in_words(example, wrong, words, capsys):

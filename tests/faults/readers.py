@@ -34,7 +34,7 @@ from tfcap.data import load_visdial
 from tfcap.data import read_image_ids
 from tfcap.data import save_neighbors
 from tfcap.data.dense_annotations import load_relevance
-from tfcap.recipes.visdial.load_data import _pooled
+from tfcap.recipes.visdial.pooled_features import pooled_features
 from tfcap.text import Absence
 from tfcap.text import DocumentFrequencies
 from tfcap.text import Vocabulary
@@ -637,7 +637,7 @@ def pooled_reader():
         bytes_of(
             lambda path: np.savez(path, image_ids=ids, features=table), ".npz"
         ),
-        lambda path: _pooled(str(path), ids[::-1]).tolist(),
+        lambda path: pooled_features([path], ids[::-1]).tolist(),
         ".npz",
     )
 

@@ -17,9 +17,11 @@ from tfcap.data import vgg19_backbone
 from tfcap.recipes.scene_features import SPLITS
 from tfcap.recipes.scene_features import world_with_features
 from tfcap.recipes.visdial.dialog_data import DialogData
-from tfcap.text.array_file import load_arrays
-from tfcap.text.json_file import malformed
+from tfcap.recipes.visdial.pooled_features import pooled_features
 
+#: Name of the challenge's test split, whose last answers are hidden.
+CHALLENGE = "visdial_1.0_test"
+_DENSE = "_dense_annotations"
 _LAYOUT = (
     "`root` must hold visdial_0.9_train.json and visdial_0.9_val.json, or "
     "visdial_1.0_train.json and visdial_1.0_val.json, or one visdial_*.json "
@@ -56,11 +58,11 @@ def world_data(root=None, **options):
 def visdial_data(root, vgg19_weights=None, norm=None):
     """Loads published VisDial files with the paper's preprocessing.
 
-    Image features are read from every feature file in the folder: HDF5 as
-    `tfcap.data.extract_features()` writes it, or `.npz` with `image_ids`
-    `(n,)` and pooled `features` `(n, D)`, a grid of one position. Where there
-    is none, VGG-19 reads the COCO images of the folder, if its weights are
-    given, and the file is written.
+    Image features are read from all `*features*.npz` of the folder, with
+    `image_ids` `(n,)` and pooled `features` `(n, D)`, a grid of one position,
+    or from `image_features.h5`, HDF5 as `tfcap.data.extract_features()` writes
+    it. Where there is neither, VGG-19 reads the COCO images of the folder, if
+    its weights are given, and that file is written.
 
     Args:
         root: String or path of the folder.
@@ -88,7 +90,57 @@ def visdial_data(root, vgg19_weights=None, norm=None):
         *images,
         name=name,
         test_images=lambda row: _picture(root, test.image_ids[row]),
+        norm=norm,
     )
+
+
+def challenge_data(root, vocabulary, vgg19_weights=None, norm=None):
+    """Loads the test split of the Visual Dialog Challenge, answers hidden.
+
+    Image features are read as `visdial_data()` reads them. Where VGG-19 reads
+    the images, those of `VisualDialog_test2018`, the file it writes is
+    `test_features.h5`.
+
+    Args:
+        root: String or path of the folder, which holds
+            `visdial_1.0_test.json`, plain or .gz.
+        vocabulary: `tfcap.text.Vocabulary` that the networks were trained
+            with.
+        vgg19_weights, norm: As of `visdial_data()`, and as there.
+
+    Returns:
+        `tfcap.data.EncodedDialogs` of M dialogs, each with options in its
+        last round, and their features: an array of shape `(M, P, D)` or what
+        `tfcap.data.DialogBatches` takes instead.
+
+    Raises:
+        ValueError: If files are missing, damaged or lack an image.
+    """
+    split = load_visdial(challenge_path(root))
+    features = _feature_source(root, vgg19_weights, norm, split.image_ids)
+    encoded = EncodedDialogs.from_split(split, vocabulary)
+    return encoded, features(split.image_ids)
+
+
+def challenge_path(root):
+    """Path of the challenge's test split in a folder.
+
+    Args:
+        root: String or path of the folder.
+
+    Returns:
+        String.
+
+    Raises:
+        ValueError: If it is not there.
+    """
+    path = _find(str(root), f"{CHALLENGE}.json")
+    if path is None:
+        raise ValueError(
+            f"`root` must hold {CHALLENGE}.json, plain or .gz. Received: "
+            f"root={str(root)!r}. Get it from https://visualdialog.org/data."
+        )
+    return path
 
 
 def _splits(root):
@@ -99,7 +151,7 @@ def _splits(root):
             for part in ("train", "val")
         )
         if train and val:
-            dense = f"visdial_{version}_val_dense_annotations.json"
+            dense = f"visdial_{version}_val{_DENSE}.json"
             rest = load_visdial(train)
             return (
                 *paper_split(rest, min(1000, len(rest) // 10)),
@@ -107,14 +159,17 @@ def _splits(root):
                 f"VisDial v{version}",
             )
     for path in sorted(glob.glob(os.path.join(root, "visdial_*.json*"))):
-        split = load_visdial(path)
+        stem = os.path.basename(path).split(".json")[0]
+        if stem == CHALLENGE or stem.endswith(_DENSE):
+            continue
+        split = load_visdial(path, _find(root, f"{stem}{_DENSE}.json"))
         tags = split.tags
         if tags is not None and {"train", "val"} <= set(tags):
             rest = split.select(tags == "train")
             return (
                 *paper_split(rest, len(rest) // 10),
                 split.select(tags == "val"),
-                os.path.basename(path).split(".json")[0],
+                stem,
             )
     raise ValueError(f"{_LAYOUT}. Received: root={root!r}.")
 
@@ -126,16 +181,18 @@ def _find(root, name):
     return None
 
 
-def _feature_source(root, vgg19_weights, norm):
+def _feature_source(root, vgg19_weights, norm, challenge_ids=None):
     """A function from image ids to features `(n, P, D)`."""
     paths = sorted(glob.glob(os.path.join(str(root), "*features*.npz")))
     if paths:
-        return lambda ids: _scaled(_pooled(paths[0], ids), norm)
+        return lambda ids: _scaled(pooled_features(paths, ids), norm)
     path = os.path.join(str(root), "image_features.h5")
+    if challenge_ids is not None:
+        path = os.path.join(str(root), "test_features.h5")
 
     def features(ids):
         if not os.path.exists(path):
-            _extract(root, path, vgg19_weights)
+            _extract(root, path, vgg19_weights, challenge_ids)
         # Seven by seven positions of a hundred thousand images are read as
         # they are needed.
         lazy = norm is None
@@ -143,26 +200,6 @@ def _feature_source(root, vgg19_weights, norm):
         return found if lazy else _scaled(found, norm)
 
     return features
-
-
-def _pooled(path, ids):
-    try:
-        found = load_arrays(path, ("image_ids", "features"), sealed=False)
-    except ValueError as error:
-        cure = "Give an `.npz` file of both, `(n,)` and `(n, D)`."
-        problem = f"are no `image_ids` and `features`: {error}"
-        raise malformed(path, "", problem, cure) from error
-    known, table = found["image_ids"], found["features"]
-    order = np.argsort(known)
-    place = np.searchsorted(known[order], ids)
-    found = known[order][np.minimum(place, len(known) - 1)]
-    if (found != ids).any():
-        missing = np.asarray(ids)[found != ids]
-        raise ValueError(
-            f"{path} has no features of {len(missing)} images, such as "
-            f"{missing[:3].tolist()}. Extract them, or take the dialogs out."
-        )
-    return table[order[place]].astype("float32")[:, None]
 
 
 def _scaled(features, norm):
@@ -173,7 +210,7 @@ def _scaled(features, norm):
     return features * (norm / np.maximum(length, 1e-6))
 
 
-def _extract(root, path, vgg19_weights):
+def _extract(root, path, vgg19_weights, challenge_ids):
     if vgg19_weights is None:
         raise ValueError(
             "`vgg19_weights` must be given to read images, since "
@@ -181,10 +218,14 @@ def _extract(root, path, vgg19_weights):
             '"imagenet", the path of a weight file, or put a feature file '
             "there."
         )
-    ids = np.concatenate(
-        [split.image_ids for split in _splits(root)[:3]]
-    ).tolist()
-    images = [(i, _image_path(root, i)) for i in ids]
+    if challenge_ids is None:
+        ids = [split.image_ids for split in _splits(root)[:3]]
+        images = [(i, _image_path(root, i)) for i in np.concatenate(ids)]
+    else:
+        images = [
+            (i, coco_image_path(root, i, "test2018")) for i in challenge_ids
+        ]
+    images = [(int(image_id), path) for image_id, path in images]
     extract_features(vgg19_backbone(vgg19_weights), images, path)
 
 

@@ -1,0 +1,107 @@
+import json
+
+import numpy as np
+import pytest
+
+from tests.visdial_files import dense_annotations
+from tests.visdial_files import features
+from tests.visdial_files import hidden_content
+from tests.visdial_files import write_root
+from tfcap.recipes.visdial import challenge_data
+from tfcap.recipes.visdial import visdial_data
+from tfcap.recipes.visdial.pooled_features import pooled_features
+
+
+def test_splits_images_and_annotations_belong_to_one_another(tmp_path):
+    content = write_root(tmp_path)
+    data = visdial_data(tmp_path)
+    splits = (data.train, data.validation, data.test)
+    assert [len(split) for split in splits] == [27, 3, 6]
+    assert data.name == "visdial_1.0_val_tiny" and data.norm is None
+    images = (data.train_features, data.validation_features, data.test_features)
+    for split, found in zip(splits, images):
+        wanted = features(split.image_ids)[:, None]
+        np.testing.assert_array_equal(found, wanted)
+    annotated = {
+        entry["image_id"]: entry["gt_relevance"]
+        for entry in dense_annotations(content)
+    }
+    for image_id, relevance in zip(data.test.image_ids, data.test.relevance):
+        np.testing.assert_allclose(relevance[1], annotated[image_id])
+        assert np.isnan(relevance[[0, 2, 3]]).all()
+
+
+def test_features_are_scaled_and_the_scale_is_told(tmp_path):
+    write_root(tmp_path)
+    data = visdial_data(tmp_path, norm=8)
+    length = np.linalg.norm(data.test_features, axis=-1)
+    np.testing.assert_allclose(length, 8, rtol=1e-5)
+    assert data.norm == 8
+    assert visdial_data(tmp_path).test.relevance is not None
+
+
+def test_the_hidden_split_comes_with_its_images_in_the_same_words(tmp_path):
+    write_root(tmp_path, dense=False)
+    data = visdial_data(tmp_path)
+    assert data.test.relevance is None
+    words = data.train.vocabulary
+    dialogs, images = challenge_data(tmp_path, words, norm=2)
+    content = hidden_content()["data"]
+    assert dialogs.image_ids.tolist() == list(range(500, 505))
+    wanted = features(dialogs.image_ids)
+    wanted *= 2 / np.linalg.norm(wanted, axis=-1, keepdims=True)
+    np.testing.assert_allclose(images[:, 0], wanted, rtol=1e-5)
+    for d, dialog in enumerate(content["dialogs"]):
+        last = len(dialog["dialog"]) - 1
+        turn = dialog["dialog"][last]
+        assert dialogs.options[d, last].tolist() == turn["answer_options"]
+    assert dialogs.vocabulary is words
+
+
+def test_a_folder_without_the_hidden_split_is_refused(tmp_path):
+    write_root(tmp_path)
+    (tmp_path / "visdial_1.0_test.json").unlink()
+    words = visdial_data(tmp_path).train.vocabulary
+    with pytest.raises(ValueError, match="must hold visdial_1.0_test.json"):
+        challenge_data(tmp_path, words)
+
+
+@pytest.fixture
+def file(tmp_path):
+    def write(name, ids, width=3, **changes):
+        path = tmp_path / name
+        table = np.ones((len(ids), width)) * np.array(ids)[:, None]
+        np.savez(path, **{"image_ids": ids, "features": table, **changes})
+        return path
+
+    return write
+
+
+def test_features_may_lie_in_several_files(file):
+    paths = [file("a.npz", [9, 4]), file("b.npz", [7])]
+    found = pooled_features(paths, np.array([7, 9]))
+    assert found.shape == (2, 1, 3) and found.dtype == np.float32
+    assert found[:, 0, 0].tolist() == [7, 9]
+
+
+@pytest.mark.parametrize(
+    "other, message",
+    [
+        ({"ids": [8, 4]}, r"a.npz, .*b.npz, where 1 are .* image 4"),
+        ({"ids": [8], "width": 2}, r"of widths \[2, 3\]"),
+        ({"ids": [8]}, r"without 1 images, such as \[7\]"),
+        ({"ids": [7, 8], "features": np.ones((1, 3))}, r"b.npz.* \(1, 3\)"),
+        ({"ids": [7], "features": np.ones((1, 1, 3))}, r"b.npz.*\(1, 1, 3\)"),
+    ],
+)
+def test_features_of_unlike_files_are_refused(file, other, message):
+    paths = [file("a.npz", [9, 4]), file("b.npz", **other)]
+    with pytest.raises(ValueError, match=message):
+        pooled_features(paths, np.array([7, 9]))
+
+
+def test_dense_annotations_alone_are_no_dialogs(tmp_path):
+    path = tmp_path / "visdial_1.0_val_dense_annotations.json"
+    path.write_text(json.dumps([]))
+    with pytest.raises(ValueError, match="`root` must hold visdial_0.9"):
+        visdial_data(tmp_path)
