@@ -166,7 +166,9 @@ def test_a_truncated_file_is_refused_by_name(
     data = gzip.compress(data) if zipped else data
     path = tmp_path / "visdial_cut.json"
     path.write_bytes(data[: int(share * len(data))])
-    with pytest.raises(ValueError, match="visdial_cut.*cut off.*copy"):
+    with pytest.raises(
+        ValueError, match="visdial_cut.*(cut off|nothing).*copy"
+    ):
         load_visdial(path)
 
 
