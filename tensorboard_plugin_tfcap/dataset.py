@@ -6,13 +6,14 @@ from dataclasses import dataclass
 from dataclasses import field
 
 from tensorboard_plugin_tfcap.tradeoff.methods import method_title
+from tensorboard_plugin_tfcap.tradeoff.metric_names import is_other_listener
 from tensorboard_plugin_tfcap.tradeoff.metric_names import metric_order
 from tensorboard_plugin_tfcap.tradeoff.metric_names import named_metric
 from tensorboard_plugin_tfcap.tradeoff.point import is_number
 from tensorboard_plugin_tfcap.tradeoff.point import parameter_text
 
 #: What axes are by default, where there are such metrics.
-_FIRST = {"naturalness": ("cider_d",), "recall": ("r@10", "mrr")}
+_FIRST = {"naturalness": ("cider_d",), "recall": ("fixed_r@10", "r@10", "mrr")}
 
 
 class QueryError(ValueError):
@@ -140,7 +141,12 @@ def default_axes(metrics):
     found = []
     for role, preferred in _FIRST.items():
         names = [m.name for m in metrics.values() if m.role == role]
-        names.sort(key=lambda name: name not in preferred)
+        if role == "recall":
+            # What captions say to others comes before a code of two players.
+            others = [n for n in names if is_other_listener(n)]
+            others = [n for n in others if n.endswith("r@10")]
+            preferred = (preferred[0], *others, *preferred[1:])
+        names.sort(key=[*preferred, *names].index)
         found += [name for name in names if name not in found][:1]
     found += [name for name in metrics if name not in found]
     return tuple(found[:2]) if len(found) > 1 else None

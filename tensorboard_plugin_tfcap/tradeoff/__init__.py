@@ -10,6 +10,7 @@ from tensorboard_plugin_tfcap.tradeoff.figure import write_curve_figure
 from tensorboard_plugin_tfcap.tradeoff.intervals import Interval
 from tensorboard_plugin_tfcap.tradeoff.intervals import mean_interval
 from tensorboard_plugin_tfcap.tradeoff.intervals import paired_bootstrap
+from tensorboard_plugin_tfcap.tradeoff.listener_panels import listener_panels
 from tensorboard_plugin_tfcap.tradeoff.panels import Panel
 from tensorboard_plugin_tfcap.tradeoff.panels import curve_panels
 from tensorboard_plugin_tfcap.tradeoff.table import TradeoffTable

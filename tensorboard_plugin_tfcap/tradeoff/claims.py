@@ -8,26 +8,50 @@ from tensorboard_plugin_tfcap.tradeoff.cells import number
 from tensorboard_plugin_tfcap.tradeoff.cells import seeds_cell
 from tensorboard_plugin_tfcap.tradeoff.curve_comparison import compare_curves
 from tensorboard_plugin_tfcap.tradeoff.curve_comparison import curve_overlap
+from tensorboard_plugin_tfcap.tradeoff.decodings import DECODINGS
+from tensorboard_plugin_tfcap.tradeoff.decodings import View
 from tensorboard_plugin_tfcap.tradeoff.intervals import mean_interval
+from tensorboard_plugin_tfcap.tradeoff.listeners import FIXED
+from tensorboard_plugin_tfcap.tradeoff.listeners import NOTE
+from tensorboard_plugin_tfcap.tradeoff.listeners import RECALLS
+from tensorboard_plugin_tfcap.tradeoff.listeners import listeners
+from tensorboard_plugin_tfcap.tradeoff.listeners import recall_head
 from tensorboard_plugin_tfcap.tradeoff.methods import TITLES
+from tensorboard_plugin_tfcap.tradeoff.methods import curves_of
 from tensorboard_plugin_tfcap.tradeoff.methods import measured
 from tensorboard_plugin_tfcap.tradeoff.methods import method_title
 from tensorboard_plugin_tfcap.tradeoff.methods import rho_curves
 from tensorboard_plugin_tfcap.tradeoff.published import CLAIMS
 from tensorboard_plugin_tfcap.tradeoff.table import TradeoffTable
 
-RECALLS = ("r@1", "r@5", "r@10")
+_PUBLISHED = View()
 #: Columns of the table of all points, and how many digits they have.
 POINT_COLUMNS = {
     "cider_d": ("CIDEr-D", 3),
     "bleu_4": ("BLEU-4", 3),
+    "lm_log_prob": ("log prob / word", 3),
+    "fixed_r@10": ("fixed R@10", 1),
     "r@1": ("R@1", 1),
     "r@5": ("R@5", 1),
     "r@10": ("R@10", 1),
     "mean_rank": ("mean rank", 1),
     "repeat_rate": ("repeats", 3),
+    "repeated_bigram_rate": ("a bigram twice", 3),
+    "unfinished_rate": ("unfinished", 3),
+    "novel_bigrams": ("new bigrams", 3),
+    "novel_trigrams": ("new trigrams", 3),
     "bad_ending_rate": ("bad endings", 3),
     "mean_length": ("words", 1),
+}
+#: What these columns are, where they are there.
+_POINT_NOTES = {
+    "lm_log_prob": "Log prob / word: natural logarithm, end of the caption "
+    "included, under a 4-gram model of the training captions. Rows of human "
+    "captions tell what people's are.",
+    "repeat_rate": "Shares of captions: repeats say a word twice in a row, a "
+    "bigram twice says some pair of words twice, unfinished ones reach no end.",
+    "novel_trigrams": "New bigrams and trigrams: shares of those said that no "
+    "training caption has.",
 }
 
 
@@ -42,8 +66,15 @@ def rho_table(records, cider, data):
     Returns:
         `TradeoffTable`.
     """
+    heard = listeners(records)
+    several = len(heard) > 1
+    asked = {
+        recall_head(recall, prefix, several): prefix + recall
+        for prefix in heard or [""]
+        for recall in RECALLS
+    }
     columns = []
-    for name in RECALLS:
+    for name in asked.values():
         curves = rho_curves(records, name)
         columns.append({} if cider is None else compare_curves(curves, cider))
     curves = rho_curves(records)
@@ -63,60 +94,81 @@ def rho_table(records, cider, data):
     return TradeoffTable(
         "Figure 3f",
         f"recall (%) at CIDEr-D = {number(cider)} against \u03c1",
-        ["", *(name.upper() for name in RECALLS), "seeds"],
+        ["", *asked, "seeds"],
         rows,
-        [found_on(data), *notes],
+        [found_on(data), *([NOTE] if several else []), *notes],
     )
 
 
-def claim_table(curves, cider, data):
+def claim_table(groups, level, data, view=_PUBLISHED):
     """Differences of the methods that the paper says to differ.
 
     Args:
-        curves: Dict of dicts of `Curve` by seed, by title.
-        cider: Float, where they are compared, or `None` for the greatest
-            CIDEr-D that both of a pair reach.
+        groups: Dict of lists of records by title.
+        level: Float, the naturalness at which they are compared, or `None`
+            for the greatest that both of a pair reach.
         data: String, what they were found on.
+        view: `View`. Defaults to the published one.
 
     Returns:
         `TradeoffTable`.
     """
+    records = [record for found in groups.values() for record in found]
+    heard = listeners(records, decoding=view.decoding)
+    several = len(heard) > 1
+    curves = {
+        prefix: curves_of(
+            groups, view.naturalness, f"{view.decoding}{prefix}r@10"
+        )[0]
+        for prefix in heard or [""]
+    }
     rows, notes = [], []
     for claim in CLAIMS:
-        ours, theirs = map(method_title, claim)
-        if ours not in curves or theirs not in curves:
+        titles = [method_title(method) for method in claim]
+        name = " - ".join(titles)
+        pairs = [
+            {title: found[title] for title in titles}
+            for found in curves.values()
+            if all(title in found for title in titles)
+        ]
+        if len(pairs) < len(curves):
             continue
-        pair = {title: curves[title] for title in (ours, theirs)}
-        overlap = curve_overlap(pair)
+        overlap = curve_overlap(pairs[0])
         if overlap is None:
-            notes.append(f"{ours} - {theirs}: no CIDEr-D in common.")
+            notes.append(f"{name}: no {view.title} in common.")
             continue
-        at = overlap[1] if cider is None else cider
-        cells = [number(at), *_difference(pair, at)]
+        at = overlap[1] if level is None else level
+        cells = [number(at), *_differences(pairs, at)]
         if overlap[0] < overlap[1]:
             cells.append(" to ".join(map(number, overlap)))
-            cells += _difference(pair, overlap)
+            cells += _differences(pairs, overlap)
         else:
-            cells += ["-", "-", "-"]
-        rows.append([f"{ours} - {theirs}", *cells])
+            cells += ["-"] * (len(pairs) + 2)
+        rows.append([name, *cells])
     if not rows and not notes:
         notes = ["No two methods of a claim were trained."]
-    means = ["over CIDEr-D", "mean R@10", "seeds"]
+    heads = [recall_head("r@10", prefix, several) for prefix in curves]
+    means = [f"mean {head}" for head in heads]
     return TradeoffTable(
-        "Claims",
+        view.named("Claims"),
         "differences in recall@10 (points of %), seed by seed",
-        ["", "at CIDEr-D", "R@10", "seeds", *means],
+        [
+            *("", f"at {view.title}", *heads, "seeds"),
+            *(f"over {view.title}", *means, "seeds"),
+        ],
         rows,
-        [found_on(data), *notes],
+        [found_on(data), *([NOTE] if several else []), *notes],
     )
 
 
-def point_table(records, data):
+def point_table(records, data, decoding=""):
     """Every point of a sweep, none left out.
 
     Args:
         records: List of dicts.
         data: String, what they were found on.
+        decoding: String before the names of scores, key of `DECODINGS`.
+            Defaults to `""`.
 
     Returns:
         `TradeoffTable`, a row for each method, rho, temperature and lambda.
@@ -128,28 +180,56 @@ def point_table(records, data):
     names = [
         name
         for name in POINT_COLUMNS
-        if any(measured(record, name) for record in records)
+        if any(measured(record, decoding + name) for record in records)
     ]
+    gap = {FIXED + "r@10", "r@10"} <= set(names)
     rows = []
     for (method, *settings), points in sorted(groups.items(), key=_order):
-        cells = []
-        for name in names:
-            values = [p[name] for p in points if measured(p, name)]
-            digits = POINT_COLUMNS[name][1]
-            found = cell(mean_interval(values), digits) if values else "-"
-            if 0 < len(values) < len(points):
-                found += f" ({len(values)})"
-            cells.append(found)
+        found = {
+            name: [p.get(decoding + name) for p in points] for name in names
+        }
+        cells = {
+            name: _point_cell(values, POINT_COLUMNS[name][1])
+            for name, values in found.items()
+        }
+        if gap:
+            pairs = zip(found["r@10"], found[FIXED + "r@10"])
+            cells["gap"] = _point_cell(
+                [None if None in pair else pair[0] - pair[1] for pair in pairs],
+                *(1, "+"),
+            )
         settings = [number(value) for value in settings]
-        rows.append([method, *settings, *cells, str(len(points))])
+        if any(cell != "-" for cell in cells.values()) or not decoding:
+            rows.append([method, *settings, *cells.values(), str(len(points))])
     titles = [POINT_COLUMNS[name][0] for name in names]
+    if gap:
+        titles = [f"own {t}" if t.startswith("R@") else t for t in titles]
+        titles.append("own - fixed R@10")
+    told = [text for name, text in _POINT_NOTES.items() if name in names]
+    kind = DECODINGS[decoding]
     return TradeoffTable(
-        "Points",
+        ", ".join(["Points", *([kind] if kind else [])]),
         "all that was trained, at each \u03bb",
         ["", "\u03c1", "\u03c4", "\u03bb", *titles, "seeds"],
         rows,
-        [found_on(data)],
+        [found_on(data), *([NOTE] if gap else []), *told],
     )
+
+
+def _point_cell(values, digits, sign=""):
+    """Mean and interval of the points that have a value."""
+    there = [v for v in values if v is not None and v == v]
+    if not there:
+        return "-"
+    found = cell(mean_interval(there), digits, sign)
+    return found if len(there) == len(values) else f"{found} ({len(there)})"
+
+
+def _differences(pairs, at):
+    """Differences by listener, and of how many seeds they are."""
+    found = [_difference(pair, at) for pair in pairs]
+    counts = sorted({count for _, count in found})
+    return [*(text for text, _ in found), ", ".join(counts)]
 
 
 def _difference(pair, at):

@@ -7,14 +7,58 @@ same panels.
 
 import os
 
+from tensorboard_plugin_tfcap.tradeoff.listener_panels import listener_panels
+from tensorboard_plugin_tfcap.tradeoff.listeners import listeners
 from tensorboard_plugin_tfcap.tradeoff.panels import curve_panels
 from tensorboard_plugin_tfcap.tradeoff.picture import write_picture
 from tensorboard_plugin_tfcap.tradeoff.plotly_figure import panels_figure
 from tensorboard_plugin_tfcap.tradeoff.style import LEGEND
 
+#: What a figure shows: recall by every listener, or the paper's Figure 3.
+LAYOUTS = ("listeners", "figure3")
+
+
+def figure_panels(records, layout=None, **options):
+    """The panels of a figure.
+
+    Args:
+        records: List of dicts, as of `tfcap.training.load_records()`.
+        layout: `"listeners"`, recall by every listener against one measure of
+            naturalness; or `"figure3"`, recall by the speaker's own against
+            all of them. Defaults to `None`: the first where records have
+            recall by a listener that never met the speaker, else the second.
+        **options: Those of `listener_panels()` or `curve_panels()`.
+
+    Returns:
+        List of `Panel`.
+
+    Raises:
+        ValueError: If `layout` is none of these.
+    """
+    if layout not in (None, *LAYOUTS):
+        raise ValueError(
+            f"`layout` must be one of {', '.join(LAYOUTS)}, or None. "
+            f"Received: layout={layout!r}."
+        )
+    options = {k: v for k, v in options.items() if v is not None}
+    asked = {"naturalness", "decoding"} & options.keys()
+    if layout is None:
+        several = len(listeners(records)) > 1
+        layout = "listeners" if several or asked else "figure3"
+    if layout == "figure3":
+        if asked:
+            raise ValueError(
+                f"`{min(asked)}` must come with the layout 'listeners'. "
+                "Received: layout='figure3', which has its own."
+            )
+        return curve_panels(records, **options)
+    # Panels (f) alone read recall off at a level.
+    options.pop("cider", None)
+    return listener_panels(records, **options)
+
 
 def curve_figure(records, title="", **options):
-    """The paper's Figure 3, to look around in.
+    """Recall against naturalness, to look around in.
 
     Points tell their lambda and how many seeds they are the mean of; a click
     in the legend hides a method.
@@ -22,7 +66,7 @@ def curve_figure(records, title="", **options):
     Args:
         records: List of dicts, as of `tfcap.training.load_records()`.
         title: String, such as what it was found on. Defaults to `""`.
-        **options: `recall`, `rho` and `cider`, as in `curve_panels()`.
+        **options: Those of `figure_panels()`.
 
     Returns:
         `plotly.graph_objects.Figure`.
@@ -50,7 +94,7 @@ def curve_figure(records, title="", **options):
     # Imported here: who trains need not draw.
     import plotly.graph_objects as go
 
-    panels = curve_panels(records, **options)
+    panels = figure_panels(records, **options)
     return go.Figure(panels_figure(panels, title, LEGEND))
 
 
@@ -62,7 +106,9 @@ def write_curve_figure(path, records, title="", **options):
             else, not even a network, or in `.png`, `.svg` or `.pdf`.
         records: List of dicts, as of `tfcap.training.load_records()`.
         title: String, such as what it was found on. Defaults to `""`.
-        **options: `recall`, `rho` and `cider`, as in `curve_panels()`.
+        **options: Those of `figure_panels()`: `layout`, `recall`, `rho`;
+            `naturalness` and `decoding` for `"listeners"`, `cider` for
+            `"figure3"`.
 
     Raises:
         ImportError: If Plotly, or Matplotlib for a picture, is not installed.
@@ -85,7 +131,7 @@ def write_curve_figure(path, records, title="", **options):
         figure = curve_figure(records, title, **options)
         figure.write_html(path, include_plotlyjs=True, full_html=True)
     elif ending in (".png", ".svg", ".pdf"):
-        write_picture(path, curve_panels(records, **options), title)
+        write_picture(path, figure_panels(records, **options), title)
     else:
         raise ValueError(
             "`path` must end in .html, .png, .svg or .pdf. Received: "

@@ -17,6 +17,7 @@ _NATURAL = {
     "cider": "CIDEr",
     "cider_r": "CIDEr-R",
     "spider": "SPIDEr",
+    "lm_log_prob": "log prob / word",
 }
 _RANKING = {
     "mrr": "MRR",
@@ -24,15 +25,31 @@ _RANKING = {
     "mean_rank": "mean rank",
     "median_rank": "median rank",
 }
+_LANGUAGE = {
+    "repeat_rate": "a word twice in a row",
+    "repeated_bigram_rate": "a bigram twice",
+    "unfinished_rate": "unfinished",
+    "novel_bigrams": "new bigrams",
+    "novel_trigrams": "new trigrams",
+}
 _PREFIXES = (
     *("val_", "test_", "human_", "fixed_", "unseen_", "image_to_text_"),
-    "first_",
+    *("first_", "beam_", "greedy_"),
 )
+#: Prefixes that are told after a metric's name.
+_AFTER = {
+    "fixed ": "fixed listener",
+    "unseen ": "unseen listener",
+    "beam ": "beam search",
+    "greedy ": "greedy",
+}
 _RECALL = re.compile(r"(?:r|recall)[@_](\d+)$")
+#: Recall by a listener of any name.
+_LISTENER = re.compile(r"(\w+?)_((?:image_to_text_)?r@\d+)$")
 #: Words in the names of what should be small.
 _LOWER = re.compile(
-    r"(^|[_/ ])(rank|loss|perplexity|error|rate|unfinished|repeated|self_bleu)"
-    r"([_/ ]|$)"
+    r"(^|[_/ ])(rank|loss|perplexity|error|rate|unfinished|repeated|novel"
+    r"|self_bleu)([_/ ]|$)"
 )
 
 
@@ -81,6 +98,8 @@ def named_metric(name, title=None, better=None, role=None):
     ('human recall@10', 'higher', 'recall')
     >>> metric_names.named_metric("mean_rank").better
     'lower'
+    >>> metric_names.named_metric("fixed_r@10").title
+    'recall@10, fixed listener'
     """
     if better not in (None, *DIRECTIONS) or role not in (None, *ROLES):
         raise ValueError(
@@ -88,18 +107,24 @@ def named_metric(name, title=None, better=None, role=None):
             f"{', '.join(ROLES)}. Received: better={better!r}, role={role!r} "
             f"for {name!r}."
         )
-    prefix, base = _split(name)
+    words, base = _split(name)
+    prefix, after = _told(words)
     if base in _NATURAL:
         known = _NATURAL[base], "naturalness"
     elif base in _RANKING:
         known = _RANKING[base], "recall"
     elif found := _RECALL.match(base):
         known = f"recall@{found[1]}", "recall"
+    elif base in _LANGUAGE:
+        known = _LANGUAGE[base], "other"
     else:
-        known, prefix = (name, "other"), ""
+        known, prefix, after = (name, "other"), "", ""
     usual = "lower" if _LOWER.search(base) else "higher"
     return Metric(
-        name, title or prefix + known[0], better or usual, role or known[1]
+        name,
+        title or prefix + known[0] + after,
+        better or usual,
+        role or known[1],
     )
 
 
@@ -111,7 +136,29 @@ def metric_order(metric):
     found = _RECALL.match(base)
     if found:
         place = len(_NATURAL) - 1 / (1 + int(found[1]))
-    return ROLES.index(metric.role), prefix != "", prefix, place, metric.name
+    listener = metric.role == "recall" and is_other_listener(metric.name)
+    pool = (not listener, prefix != "fixed ", prefix != "", prefix)
+    return ROLES.index(metric.role), pool, place, metric.name
+
+
+def is_other_listener(name):
+    """Whether a metric is of a listener that never met the speaker.
+
+    Example:
+
+    >>> from tensorboard_plugin_tfcap.tradeoff import metric_names
+    >>> names = "fixed_r@10", "mine_r@10", "r@10", "human_r@10", "beam_r@10"
+    >>> [name for name in names if metric_names.is_other_listener(name)]
+    ['fixed_r@10', 'mine_r@10']
+    """
+    words, _ = _split(name)
+    known = {prefix.replace("_", " ") for prefix in _PREFIXES}
+    known -= {"fixed ", "unseen "}
+    return (
+        bool(words)
+        and words not in known
+        and not any(word in words for word in known)
+    )
 
 
 def metric_pool(name):
@@ -125,4 +172,24 @@ def _split(name):
     while prefix := next((p for p in _PREFIXES if base.startswith(p)), None):
         base = base.removeprefix(prefix)
         words += prefix.replace("_", " ")
+    if found := _LISTENER.match(base):
+        turned, base = found[2].startswith("image"), found[2]
+        base = base.removeprefix("image_to_text_")
+        words += f"{found[1]} " + ("image to text " if turned else "")
     return words, base
+
+
+def _told(words):
+    """What is told before a metric's name, and what after it."""
+    before, after = words, ""
+    for word, text in _AFTER.items():
+        if word in before:
+            before, after = before.replace(word, ""), f"{after}, {text}"
+    plain = {prefix.replace("_", " ") for prefix in _PREFIXES}
+    own = before
+    for word in plain:
+        own = own.replace(word, "")
+    if own:
+        before = before.replace(own, "")
+        after = f", {own.strip()} listener{after}"
+    return before, after

@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import dataclass
+from dataclasses import replace
 
 import numpy as np
 
@@ -9,6 +10,7 @@ from tensorboard_plugin_tfcap.tradeoff.curve_comparison import compare_curves
 from tensorboard_plugin_tfcap.tradeoff.curve_comparison import curve_overlap
 from tensorboard_plugin_tfcap.tradeoff.lines import Line
 from tensorboard_plugin_tfcap.tradeoff.lines import mean_line
+from tensorboard_plugin_tfcap.tradeoff.listeners import listener_title
 from tensorboard_plugin_tfcap.tradeoff.methods import HUMAN
 from tensorboard_plugin_tfcap.tradeoff.methods import NATURALNESS
 from tensorboard_plugin_tfcap.tradeoff.methods import by_method
@@ -86,12 +88,29 @@ def curve_panels(records, recall="r@10", rho=0.25, cider=None, spread="points"):
             "`records` must hold a point of a speaker. Received: none."
         )
     groups = by_method(records, rho)
-    panels = [_against(groups, name, recall, spread) for name in NATURALNESS]
+    panels = [
+        replace(
+            against(groups, name, recall, spread),
+            title=f"({LETTERS[name]}) {title}",
+        )
+        for name, title in NATURALNESS.items()
+    ]
     return [*panels, _against_rho(records, recall, cider)]
 
 
-def _against(groups, naturalness, recall, spread):
-    title = f"({LETTERS[naturalness]}) {NATURALNESS[naturalness]}"
+def against(groups, naturalness, recall, spread="points"):
+    """A panel of recall against a measure of naturalness.
+
+    Args:
+        groups: Dict of lists of records by title.
+        naturalness: String, what records call it.
+        recall: String.
+        spread: One of `lines.SPREADS`. Defaults to `"points"`.
+
+    Returns:
+        `Panel`, whose title is that of the measure.
+    """
+    title = NATURALNESS.get(naturalness, naturalness)
     curves, lacking = curves_of(groups, naturalness, recall)
     count = sum(map(len, groups.values()))
     if not curves and sum(lacking.values()) == count:
@@ -105,7 +124,7 @@ def _against(groups, naturalness, recall, spread):
         mean_line(name, by_seed, _weight(groups[name]), spread)
         for name, by_seed in curves.items()
     ]
-    return Panel(title, NATURALNESS[naturalness], _recall(recall), lines, note)
+    return Panel(title, title, _recall(recall), lines, note)
 
 
 def _weight(records):
@@ -187,4 +206,6 @@ def _rho_line(title, found):
 
 
 def _recall(name):
-    return f"recall@{name.removeprefix('r@')} (%)"
+    listener, _, k = name.rpartition("r@")
+    title = f"recall@{k} (%)"
+    return f"{title}, {listener_title(listener)}" if listener else title

@@ -13,7 +13,7 @@ def write_picture(path, panels, title=""):
 
     Args:
         path: String, whose ending tells which.
-        panels: List of six `Panel`.
+        panels: List of `Panel`: six of Figure 3; or fewer, on one scale.
         title: String. Defaults to `""`.
 
     Raises:
@@ -24,8 +24,16 @@ def write_picture(path, panels, title=""):
     import matplotlib
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(13, 8.2), layout="constrained")
-    axes = figure.subplots(2, 3).ravel()
+    columns, rows = min(len(panels), 3), -(-len(panels) // 3)
+    size = (13, 4.1 * rows) if columns == 3 else (6.2 * columns, 5.8)
+    figure = Figure(figsize=size, layout="constrained")
+    # Panels of one measure are to be compared with each other.
+    alike = len({(panel.x, panel.y) for panel in panels}) == 1
+    axes = figure.subplots(
+        rows, columns, squeeze=False, sharex=alike, sharey=alike
+    ).ravel()
+    for axis in axes[len(panels) :]:
+        axis.set_axis_off()
     handles = {}
     looks = styles(line.title for panel in panels for line in panel.lines)
     for axis, panel in zip(axes, panels):
@@ -46,7 +54,7 @@ def write_picture(path, panels, title=""):
         handles.values(),
         handles.keys(),
         loc="outside lower center",
-        ncols=4,
+        ncols=min(columns + 1, 4),
         frameon=False,
         handlelength=3.5,
         title=LEGEND,

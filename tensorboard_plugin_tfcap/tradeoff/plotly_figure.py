@@ -94,9 +94,18 @@ def panels_figure(panels, title="", legend="", dark=False, labels=False):
         ):
             layout[name] = axis(span, text, dark, cell.axes, name)
         _annotate(layout, panel, cell)
+    if len({(panel.x, panel.y) for panel in panels}) == 1:
+        _match(layout, cells)
     if len(panels) > 1:
         layout["height"] = 470 * -(-len(panels) // 3) - 120
     return {"data": data, "layout": layout}
+
+
+def _match(layout, cells):
+    """Puts panels of the same measures on one scale."""
+    for cell in cells[1:]:
+        for name, first in zip(cell.names, "xy"):
+            layout[name]["matches"] = first
 
 
 def frame(title, legend, dark):

@@ -1,5 +1,6 @@
 """The paper's Tables 1 to 3 beside what a sweep has found."""
 
+from tensorboard_plugin_tfcap.tradeoff.alone import alone_table
 from tensorboard_plugin_tfcap.tradeoff.cells import absences
 from tensorboard_plugin_tfcap.tradeoff.cells import cell
 from tensorboard_plugin_tfcap.tradeoff.cells import found_cell
@@ -7,13 +8,21 @@ from tensorboard_plugin_tfcap.tradeoff.cells import found_on
 from tensorboard_plugin_tfcap.tradeoff.cells import not_reached
 from tensorboard_plugin_tfcap.tradeoff.cells import number
 from tensorboard_plugin_tfcap.tradeoff.cells import seeds_cell
-from tensorboard_plugin_tfcap.tradeoff.claims import RECALLS
 from tensorboard_plugin_tfcap.tradeoff.claims import claim_table
 from tensorboard_plugin_tfcap.tradeoff.claims import point_table
 from tensorboard_plugin_tfcap.tradeoff.claims import rho_table
 from tensorboard_plugin_tfcap.tradeoff.curve_comparison import compare_curves
 from tensorboard_plugin_tfcap.tradeoff.curve_comparison import curve_overlap
+from tensorboard_plugin_tfcap.tradeoff.decodings import DECODINGS
+from tensorboard_plugin_tfcap.tradeoff.decodings import View
+from tensorboard_plugin_tfcap.tradeoff.decodings import views
 from tensorboard_plugin_tfcap.tradeoff.intervals import mean_interval
+from tensorboard_plugin_tfcap.tradeoff.listeners import FIXED
+from tensorboard_plugin_tfcap.tradeoff.listeners import NOTE
+from tensorboard_plugin_tfcap.tradeoff.listeners import RECALLS
+from tensorboard_plugin_tfcap.tradeoff.listeners import listeners
+from tensorboard_plugin_tfcap.tradeoff.listeners import recall_head
+from tensorboard_plugin_tfcap.tradeoff.listeners import with_fixed_listener
 from tensorboard_plugin_tfcap.tradeoff.methods import HUMAN
 from tensorboard_plugin_tfcap.tradeoff.methods import NATURALNESS
 from tensorboard_plugin_tfcap.tradeoff.methods import TITLES
@@ -37,9 +46,13 @@ def curve_tables(
 
     Table 1, naturalness at a fixed recall@5; Table 2, recall at a fixed
     CIDEr-D; Table 3, the ablation, and human captions; Figure 3f, recall
-    against rho; the claims, as differences of the same seeds; and every point.
-    Each seed's curve is read off by itself, never beyond its points. A cell is
-    the mean of the seeds that go there with its 95 % interval, and how many
+    against rho; the claims, as differences of the same seeds; what a method
+    gains over the speaker alone; and every point. Recall by a listener that
+    never met the speaker stands before that by its own. Where records have
+    them, Table 2, the claims and the points come again for beam search, and at
+    equal log probability under a language model. Each seed's curve is read off
+    by itself, never beyond its points. A cell is the mean of the seeds that go
+    there with its 95 % interval, and how many
     they are stands beside it.
 
     Args:
@@ -75,19 +88,34 @@ def curve_tables(
     - Vered et al., Joint Optimization for Cooperative Image Captioning, ICCV
       2019, Tables 1-3 and Figure 3
     """
+    records = with_fixed_listener(records)
     speakers = [r for r in records if r["method"] not in HUMAN]
     groups = by_method(speakers, rho)
     curves, _ = curves_of(groups)
     at = operating_point(curves, "naturalness") if cider is None else cider
     published_on = f"on COCO at CIDEr = 1.2. {AT_CIDER_NOTE}"
-    return [
-        _at_recall(groups, recall, data),
-        _at_cider("Table 2", "", groups, at, AT_CIDER, published_on, data),
+    first, *others = views(speakers)
+    found = [
+        *_at_recalls(groups, recall, data),
+        _at_cider(first, "", groups, at, (AT_CIDER, published_on), data),
         _ablation(records, groups, at, ablation_cider, data),
         rho_table(speakers, at, data),
-        claim_table(curves, cider, data),
-        point_table(records, data),
+        claim_table(groups, cider, data),
+        alone_table(groups, first, data),
     ]
+    for view in others:
+        name = f"{view.decoding}r@10"
+        curves, _ = curves_of(groups, view.naturalness, name)
+        level = operating_point(curves, "naturalness")
+        found += [
+            _at_cider(view, "", groups, level, None, data),
+            claim_table(groups, None, data, view),
+            alone_table(groups, view, data),
+        ]
+    # Sweeps of before have one decoding alone.
+    kinds = [k for k in DECODINGS if not k or k in {v.decoding for v in others}]
+    found += [point_table(records, data, kind) for kind in kinds]
+    return [table for table in found if table is not None]
 
 
 def operating_point(curves, of):
@@ -119,91 +147,153 @@ def operating_point(curves, of):
     return max((high for _, high in ranges), key=reached)
 
 
-def _at_recall(groups, recall, data):
-    curves, _ = curves_of(groups, "cider_d", "r@5")
+#: Scores beside those of Table 1, where records have them.
+_BESIDE = {
+    "lm_log_prob": "log prob / word",
+    "repeated_bigram_rate": "a bigram twice",
+    "unfinished_rate": "unfinished",
+    "novel_trigrams": "new trigrams",
+}
+
+
+def _at_recalls(groups, recall, data):
+    """Table 1 by the own listener, and by others."""
+    records = [record for found in groups.values() for record in found]
+    heard = listeners(records, "r@5")
+    for prefix in [p for p in heard if p] + [""]:
+        level = recall if not prefix else None
+        yield _at_recall(groups, prefix, level, data, len(heard) > 1)
+
+
+def _at_recall(groups, prefix, recall, data, several):
+    heard = f"{prefix}r@5"
+    curves, _ = curves_of(groups, "cider_d", heard)
     if recall is None:
         recall = operating_point(curves, "recall")
+    named = {name: NATURALNESS[name] for name in AT_RECALL_OF}
+    records = [record for found in groups.values() for record in found]
+    named |= {
+        name: title
+        for name, title in _BESIDE.items()
+        if any(measured(record, name) for record in records)
+    }
     columns, notes = [], []
-    for name in AT_RECALL_OF:
-        found, lacking = curves_of(groups, name, "r@5")
+    for name, title in named.items():
+        found, lacking = curves_of(groups, name, heard)
         columns.append(_compared(found, recall, "naturalness"))
-        notes += absences(groups, lacking, NATURALNESS[name])
-    notes += not_reached(curves, recall, "recall", "recall@5")
+        notes += absences(groups, lacking, title)
+    who = prefix.removesuffix("_").replace("_", " ") or "own"
+    level = f"{who} recall@5" if several else "recall@5"
+    notes += not_reached(curves, recall, "recall", level)
     return _table(
-        ("Table 1", f"naturalness at recall@5 = {number(recall)} %"),
+        (
+            "Table 1" if not prefix else f"Table 1, {who} listener",
+            f"naturalness at {level} = {number(recall)} %",
+        ),
         groups,
-        ([NATURALNESS[name] for name in AT_RECALL_OF], columns, 3),
-        (AT_RECALL, "on COCO at recall@5 = 80 %."),
-        [data, *notes],
+        (list(named.values()), columns, 3),
+        None if prefix else (AT_RECALL, "on COCO at recall@5 = 80 %."),
+        [data, *([NOTE] if several else []), *notes],
     )
 
 
-def _at_cider(name, title, groups, cider, published, published_on, data):
-    columns, notes = [], []
-    for recall in RECALLS:
-        found, lacking = curves_of(groups, "cider_d", recall)
-        columns.append(_compared(found, cider, "recall"))
-        notes += absences(groups, lacking, f"CIDEr-D or {recall.upper()}")
-    curves, _ = curves_of(groups)
-    notes += not_reached(curves, cider, "naturalness", "CIDEr-D")
+def _at_cider(view, title, groups, level, published, data, name="Table 2"):
+    records = [record for found in groups.values() for record in found]
+    heard = listeners(records, decoding=view.decoding) or [""]
+    several = len(heard) > 1
+    columns, heads, notes = [], [], []
+    for prefix in heard:
+        for recall in RECALLS:
+            asked = f"{view.decoding}{prefix}{recall}"
+            found, lacking = curves_of(groups, view.naturalness, asked)
+            columns.append(_compared(found, level, "recall"))
+            heads.append(recall_head(recall, prefix, several))
+            notes += absences(groups, lacking, f"{view.title} or {heads[-1]}")
+    curves, _ = curves_of(
+        groups, view.naturalness, f"{view.decoding}{heard[-1]}r@10"
+    )
+    notes += not_reached(curves, level, "naturalness", view.title)
+    # Published columns are the own listener's, which stand last.
     return _table(
-        (name, f"{title}recall (%) at CIDEr-D = {number(cider)}"),
+        (
+            view.named(name),
+            f"{title}recall (%) at {view.title} = {number(level)}",
+        ),
         groups,
-        ([recall.upper() for recall in RECALLS], columns, 1),
-        (published, published_on),
-        [data, *notes],
+        (heads, columns, 1),
+        published,
+        [data, *([NOTE] if several else []), *notes],
     )
 
 
 def _ablation(records, groups, at, cider, data):
     names = [method_title(name) for name in ABLATION]
+    published_on = (
+        "on COCO at CIDEr = 1.13, human captions on its validation split."
+    )
     table = _at_cider(
-        "Table 3",
+        View(),
         "ablation, and human captions below; ",
         {name: rows for name, rows in groups.items() if name in names},
         at if cider is None else cider,
-        ABLATION,
-        "on COCO at CIDEr = 1.13, human captions on its validation split.",
+        (ABLATION, published_on),
         data,
+        "Table 3",
     )
+    # Of whom the table has columns, without the published ones.
+    several = f"fixed {RECALLS[0].upper()}" in table.head
     for method, published in HUMAN_CAPTIONS.items():
-        found = _human([r for r in records if r["method"] == method])
+        rows = [r for r in records if r["method"] == method]
+        found = _human(rows, [FIXED, ""] if several else [""])
+        lacking = len(table.head) - 1 - len(published) - len(found)
         quoted = [f"{value:.1f}" for value in published]
-        table.rows.append([method_title(method), *found, *quoted])
+        table.rows.append(
+            [method_title(method), *["-"] * lacking, *found, *quoted]
+        )
     return table
 
 
-def _human(records):
+def _human(records, heard):
     """Recalls of human captions, and of how many listeners they are."""
-    records = [record for record in records if measured(record, *RECALLS)]
-    if not records:
-        return ["-"] * (len(RECALLS) + 1)
-    values = [[record[name] for record in records] for name in RECALLS]
-    return [*(cell(mean_interval(v), 1) for v in values), str(len(records))]
+    cells, count = [], 0
+    for prefix in heard:
+        names = [prefix + recall for recall in RECALLS]
+        found = [record for record in records if measured(record, *names)]
+        count = max(count, len(found))
+        cells += [
+            cell(mean_interval([r[name] for r in found]), 1) if found else "-"
+            for name in names
+        ]
+    return [*cells, str(count) if count else "-"]
 
 
 def _table(titles, groups, found, published, notes):
     """Rows of all methods that were found or published, side by side."""
     head, columns, digits = found
-    figures, published_on = published
+    figures, published_on = published or ({}, "")
     names = {method_title(name): name for name in figures}
     known = [method_title(name) for name in TITLES]
     rows = [name for name in known if name in groups or name in names]
     rows += [name for name in groups if name not in rows]
+    # Others than the published columns come before these, or after.
+    quoted = len(next(iter(figures.values()), ()))
+    shown = head[-quoted:] if "CIDEr-D" not in head else head[:quoted]
+    shown = [name.removeprefix("own ") for name in shown if quoted]
     lines = []
     for row in rows:
         cells = [found_cell(column, row, digits) for column in columns]
         seeds = seeds_cell([column.get(row) for column in columns])
-        quoted = ["-"] * len(head)
+        quotes = ["-"] * quoted
         if row in names:
-            quoted = [f"{x:.{digits}f}" for x in figures[names[row]]]
-        lines.append([row, *cells, seeds, *quoted])
+            quotes = [f"{x:.{digits}f}" for x in figures[names[row]]]
+        lines.append([row, *cells, seeds, *quotes])
     data, *notes = notes
+    told = f" Published: {published_on}" if published_on else ""
     return TradeoffTable(
         *titles,
-        ["", *head, "seeds", *(f"published {name}" for name in head)],
+        ["", *head, "seeds", *(f"published {name}" for name in shown)],
         lines,
-        [f"{found_on(data)} Published: {published_on}", *notes],
+        [f"{found_on(data)}{told}", *notes],
     )
 
 

@@ -18,8 +18,18 @@ def records(**gains):
 
 
 def table(tables, name):
-    (found,) = [table for table in tables if table.name == name]
-    return found
+    return next(table for table in tables if table.name == name)
+
+
+def test_all_rows_have_tables_of_both_decodings():
+    tables = sequence_tables(records(xe=0.0, mle=0.1), "")
+    found = [(t.name, t.title) for t in tables if "rs" not in t.name]
+    assert found == [
+        ("SLE, Table 2", "the best beam"),
+        ("SLE, Table 2", "greedy captions"),
+        ("SPIDEr", "greedy captions"),
+        ("SPIDEr", "the best beam"),
+    ]
 
 
 def test_rows_have_means_intervals_and_seeds():

@@ -8,6 +8,7 @@ from tensorboard_plugin_tfcap.tradeoff.methods import TITLES
 from tensorboard_plugin_tfcap.tradeoff.style import style
 from tensorboard_plugin_tfcap.tradeoff.style import styles
 from tests.recipes.captioning.tiny_records import RECORDS
+from tests.recipes.captioning.tiny_records import heard
 from tests.recipes.captioning.tiny_records import line
 from tfcap.recipes.captioning import curve_figure
 from tfcap.recipes.captioning import write_curve_figure
@@ -117,6 +118,39 @@ def test_the_same_records_make_the_same_picture(tmp_path, ending):
         write_curve_figure(path, RECORDS)
     first, second = (path.read_bytes() for path in paths)
     assert first == second
+
+
+def test_recall_by_every_listener_is_drawn_the_fixed_one_first(tmp_path):
+    records = heard(RECORDS, gain=3.0)
+    figure = curve_figure(records)
+    found = marked(figure)
+    np.testing.assert_allclose(found["x", "PSST Multinomial"].y, [35.5, 40.5])
+    np.testing.assert_allclose(found["x2", "PSST Multinomial"].y, [71.0, 81.0])
+    texts = [note.text for note in figure.layout.annotations]
+    assert texts[0].startswith("fixed listener") and "own" in texts[1]
+    # One scale, so that what only the two understand is seen.
+    assert figure.layout.yaxis2.matches == "y"
+    shown = [t.name for t in figure.data if t.showlegend]
+    assert sorted(shown) == sorted(set(shown)) and len(shown) == 3
+    options = {"naturalness": "lm_log_prob", "decoding": "beam_"}
+    figure = curve_figure(records, **options)
+    assert figure.layout.xaxis.title.text == "log prob / word"
+    psst = marked(figure)["x2", "PSST Multinomial"]
+    np.testing.assert_allclose(psst.x, [-1.7, -1.9])
+    np.testing.assert_allclose(psst.y, [74.0, 84.0])
+    assert len(marked(curve_figure(records, layout="figure3"))) == 10
+    path = tmp_path / "curve.svg"
+    write_curve_figure(path, records)
+    assert "never met the speaker" in path.read_text(encoding="utf-8")
+
+
+def test_a_figure_that_cannot_be_drawn_is_refused():
+    with pytest.raises(ValueError, match="`layout` must be one of"):
+        curve_figure(RECORDS, layout="figure4")
+    with pytest.raises(ValueError, match="`naturalness` must come with"):
+        curve_figure(RECORDS, layout="figure3", naturalness="lm_log_prob")
+    with pytest.raises(ValueError, match="without r@10 or lm_log_prob"):
+        curve_figure(RECORDS, naturalness="lm_log_prob")
 
 
 def test_other_files_are_refused(tmp_path):

@@ -13,8 +13,25 @@ from tensorboard_plugin_tfcap.tradeoff.metric_names import named_metric
         ("mean_rank", "mean rank", "lower", "recall"),
         ("human_median_rank", "human median rank", "lower", "recall"),
         ("mrr", "MRR", "higher", "recall"),
-        ("unseen_r@5", "unseen recall@5", "higher", "recall"),
-        ("repeat_rate", "repeat_rate", "lower", "other"),
+        ("unseen_r@5", "recall@5, unseen listener", "higher", "recall"),
+        ("fixed_r@10", "recall@10, fixed listener", "higher", "recall"),
+        ("beam_cider_d", "CIDEr-D, beam search", "higher", "naturalness"),
+        ("lm_log_prob", "log prob / word", "higher", "naturalness"),
+        (
+            "beam_fixed_mean_rank",
+            "mean rank, fixed listener, beam search",
+            *("lower", "recall"),
+        ),
+        ("my_clip_r@10", "recall@10, my_clip listener", "higher", "recall"),
+        (
+            "my_clip_image_to_text_r@10",
+            "image to text recall@10, my_clip listener",
+            *("higher", "recall"),
+        ),
+        ("lr_10", "lr_10", "higher", "other"),
+        ("repeat_rate", "a word twice in a row", "lower", "other"),
+        ("novel_trigrams", "new trigrams", "lower", "other"),
+        ("novelty", "novelty", "higher", "other"),
         ("repeated_bigrams", "repeated_bigrams", "lower", "other"),
         ("self_bleu", "self_bleu", "lower", "other"),
         ("validation/epoch_loss", "validation/epoch_loss", "lower", "other"),
@@ -38,6 +55,15 @@ def test_metrics_have_an_order():
     ranked = sorted(map(named_metric, names), key=metric_order)
     assert [metric.name for metric in ranked] == [
         *("bleu_4", "spice", "r@1", "r@10", "mrr", "human_r@1", "zebra")
+    ]
+
+
+def test_recall_by_others_comes_before_that_by_the_own_listener():
+    names = ["r@10", "human_r@10", "beam_fixed_r@10", "mine_r@10", "fixed_r@10"]
+    ranked = sorted(map(named_metric, names), key=metric_order)
+    assert [metric.name for metric in ranked] == [
+        *("fixed_r@10", "mine_r@10", "r@10"),
+        *("beam_fixed_r@10", "human_r@10"),
     ]
 
 

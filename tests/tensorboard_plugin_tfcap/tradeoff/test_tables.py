@@ -2,6 +2,7 @@ import pytest
 
 from tensorboard_plugin_tfcap.tradeoff.tables import operating_point
 from tests.recipes.captioning.tiny_records import RECORDS
+from tests.recipes.captioning.tiny_records import heard
 from tests.recipes.captioning.tiny_records import line
 from tests.recipes.captioning.tiny_records import without
 from tfcap.metrics import Curve
@@ -163,6 +164,81 @@ def test_every_point_is_in_the_last_table():
         "0.125 (1)",
         "0.125 [0.125, 0.125]",
     ]
+
+
+def test_recall_by_the_fixed_listener_stands_before_that_by_the_own_one():
+    found = tables(heard(RECORDS), cider=1.1)
+    table = found["Table 2"]
+    assert table.head == [
+        *("", "fixed R@1", "fixed R@5", "fixed R@10"),
+        *("own R@1", "own R@5", "own R@10", "seeds"),
+        *("published R@1", "published R@5", "published R@10"),
+    ]
+    cells = row(table, "PSST Multinomial")
+    assert cells[3].startswith("38.0 [") and cells[6] == half(76.0)
+    assert cells[8] == "38.1"
+    assert any("never met the speaker" in note for note in table.notes)
+    cells = row(found["Table 3"], "PSST Multinomial")
+    assert cells[3].startswith("38.0 [") and cells[6] == half(76.0)
+    assert found["Figure 3f"].head[1:4] == table.head[1:4]
+    cells = row(found["Claims"], "PSST Multinomial - ST Multinomial")
+    assert [cells[i] for i in (2, 3, 4)] == [
+        "+5.0 [+5.0, +5.0]",
+        "+10.0 [+10.0, +10.0]",
+        "2",
+    ]
+    points = found["Points"]
+    cells = dict(zip(points.head, points.rows[0]))
+    assert cells["fixed R@10"].startswith("35.5")
+    assert cells["own - fixed R@10"].startswith("+35.5")
+    assert cells["a bigram twice"].startswith("0.240")
+    assert cells["new trigrams"].startswith("0.360")
+    assert cells["log prob / word"].startswith("-1.800")
+    first = found["Table 1, fixed listener"]
+    assert "fixed recall@5" in first.title and "unfinished" in first.head
+
+
+def test_human_captions_are_heard_by_the_fixed_listener_itself():
+    human = {"method": "listener_gt", "seed": 0, "lm_log_prob": -3.4}
+    human |= {"r@1": 20.0, "r@5": 50.0, "r@10": 60.0}
+    found = tables(heard(RECORDS) + [human])
+    cells = row(found["Table 3"], "Listener trained on GT")
+    assert [cells[i] for i in (1, 3, 4, 6)] == ["20.0", "60.0"] * 2
+    points = found["Points"]
+    (cells,) = [r for r in points.rows if r[0] == "listener_gt"]
+    assert dict(zip(points.head, cells))["log prob / word"] == "-3.400"
+
+
+def test_methods_are_compared_at_equal_log_probability_and_by_beam_search():
+    found = tables(heard(RECORDS, gain=3.0))
+    table = found["Table 2, log prob / word"]
+    assert table.title == "recall (%) at log prob / word = -1.8"
+    assert row(table, "PSST Multinomial")[6] == half(71.0)
+    beam = found["Table 2, beam search"]
+    assert beam.title == "recall (%) at CIDEr-D = 1.3"
+    assert row(beam, "PSST Multinomial")[6] == half(74.0)
+    assert "published R@1" not in beam.head
+    assert {"Claims, beam search", "Points, beam search"} < found.keys()
+    assert "Table 2, beam search, log prob / word" in found
+    assert not [name for name in tables() if "beam" in name or "log" in name]
+
+
+def test_the_gain_over_the_speaker_alone_is_told_by_listener():
+    alone = [
+        {**r, "method": "speaker_mle", "lambda": None}
+        for r in line("", 0.0, weights=(0,))
+    ]
+    for record in alone:
+        record["cider_d"] = 1.1
+    records = heard(RECORDS + alone)
+    for record in records[-2:]:
+        record |= {f"fixed_{k}": record[k] for k in ("r@1", "r@5", "r@10")}
+    table = tables(records)["Speaker alone"]
+    cells = row(table, "PSST Multinomial")
+    # 75 and 77 by its own, half of that by the fixed one; 60 and 62 alone.
+    assert cells[6] == "+15.0 [+15.0, +15.0]" and cells[7] == "2"
+    assert cells[3].startswith("-23.0 [")
+    assert not [cells for cells in table.rows if cells[0] == "Speaker alone"]
 
 
 def two(*ends):

@@ -25,6 +25,9 @@ ul { margin: .3rem 0 0; padding-left: 1.1rem; }
 _SCORES = {
     "cider_d": ("CIDEr-D", ".3f"),
     "bleu_4": ("BLEU-4", ".3f"),
+    "lm_log_prob": ("log prob / word", ".2f"),
+    "fixed_r@10": ("R@10, fixed listener", ".1f"),
+    "unseen_r@10": ("R@10, unseen retriever", ".1f"),
     "r@1": ("R@1", ".1f"),
     "r@5": ("R@5", ".1f"),
     "r@10": ("R@10", ".1f"),

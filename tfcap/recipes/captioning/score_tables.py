@@ -55,6 +55,41 @@ def by_row(records, order=()):
     return {key: runs[key] for key in sorted(runs, key=rank)}
 
 
+#: What is wrong with captions, as columns of tables.
+LANGUAGE = {
+    "lm_log_prob": ("log prob / word", 1),
+    "mean_length": ("words", 0),
+    "repeat_rate": ("a word twice in a row", -1),
+    "repeated_bigram_rate": ("a bigram twice", -1),
+    "repeated_bigrams": ("repeated bigrams", -1),
+    "novel_bigrams": ("new bigrams", 0),
+    "novel_trigrams": ("new trigrams", 0),
+    "bad_ending_rate": ("break off", -1),
+    "unfinished_rate": ("unfinished", -1),
+}
+#: Human captions, as a row of tables.
+HUMAN = "human captions"
+
+
+def human_run(runs):
+    """Scores of human captions by seed, as those of a row, or nothing.
+
+    Args:
+        runs: What `by_row()` returns.
+
+    Returns:
+        Dict of one entry, or an empty one.
+    """
+    found = {}
+    for by_seed in runs.values():
+        for seed, record in by_seed.items():
+            told = {k: record.get(f"human_{k}") for k in LANGUAGE}
+            told = {k: v for k, v in told.items() if v is not None}
+            if told:
+                found.setdefault(seed, told)
+    return {Row(HUMAN): found} if found else {}
+
+
 def score_table(name, title, runs, columns, prefix=""):
     """Rows by scores, the best of a column bold.
 
@@ -82,8 +117,12 @@ def score_table(name, title, runs, columns, prefix=""):
         for key, line in zip(runs, values)
     ]
     best = []
+    of_models = [key.method != HUMAN for key in runs]
     for place, (_, sign) in enumerate(columns.values()):
-        means = [_mean(line[place]) * sign for line in values]
+        means = [
+            _mean(line[place]) * sign if ours else math.nan
+            for line, ours in zip(values, of_models)
+        ]
         known = [mean for mean in means if not math.isnan(mean)]
         if sign and len(known) > 1:
             best.append((means.index(max(known)), place + 1))

@@ -9,6 +9,8 @@ import argparse
 import os
 import sys
 
+from tensorboard_plugin_tfcap.tradeoff.decodings import DECODINGS
+from tensorboard_plugin_tfcap.tradeoff.figure import LAYOUTS
 from tensorboard_plugin_tfcap.tradeoff.figure import write_curve_figure
 from tensorboard_plugin_tfcap.tradeoff.tables import curve_tables
 from tfcap.recipes.captioning.tradeoff_log import log_sweep
@@ -55,6 +57,7 @@ def main(argv=None):
         metavar="LOGDIR",
         help="write every point there, for TensorBoard's Trade-off tab",
     )
+    _add_figure_options(parser)
     options = parser.parse_args(argv)
     data = options.data or ", ".join(map(os.path.basename, options.sweep))
     try:
@@ -69,9 +72,7 @@ def main(argv=None):
             rho=options.rho,
         )
         for path in options.figure:
-            write_curve_figure(
-                path, records, data, rho=options.rho, cider=options.cider
-            )
+            write_curve_figure(path, records, data, **_figure(options))
         if options.tensorboard:
             log_sweep(options.tensorboard, sweeps)
     except (ImportError, OSError, ValueError) as error:
@@ -79,6 +80,39 @@ def main(argv=None):
         return 2
     print("\n\n".join(FORMS[options.form](table) for table in tables))
     return 0
+
+
+def _add_figure_options(parser):
+    add = parser.add_argument_group("figure").add_argument
+    add(
+        "--layout",
+        choices=LAYOUTS,
+        help="recall by every listener, the fixed one first (default where "
+        "the sweep has one), or the paper's Figure 3",
+    )
+    add(
+        "--naturalness",
+        metavar="NAME",
+        help="what recall by every listener is drawn against, such as "
+        "lm_log_prob (default: cider_d)",
+    )
+    kinds = [kind.removesuffix("_") for kind in DECODINGS if kind]
+    add(
+        "--decoding",
+        choices=kinds,
+        help="draw the scores of this decoding instead of the usual one",
+    )
+
+
+def _figure(options):
+    """What is said of the figure, by the arguments that draw it."""
+    return {
+        "layout": options.layout,
+        "rho": options.rho,
+        "cider": options.cider,
+        "naturalness": options.naturalness,
+        "decoding": options.decoding and f"{options.decoding}_",
+    }
 
 
 if __name__ == "__main__":

@@ -3,11 +3,13 @@
 import functools
 
 from tensorboard_plugin_tfcap.tradeoff.table import TradeoffTable
+from tfcap.recipes.captioning.score_tables import LANGUAGE
 from tfcap.recipes.captioning.score_tables import Row
 from tfcap.recipes.captioning.score_tables import by_row
 from tfcap.recipes.captioning.score_tables import cell
 from tfcap.recipes.captioning.score_tables import difference_table
 from tfcap.recipes.captioning.score_tables import found_on
+from tfcap.recipes.captioning.score_tables import human_run
 from tfcap.recipes.captioning.score_tables import score_table
 from tfcap.recipes.sequence_level.study import ROWS
 from tfcap.recipes.sequence_level.study import SequenceLevelStudy
@@ -34,11 +36,6 @@ _METRICS = {
 _TRUTH = {
     "motion": ("what happens, right", 1),
     "motion_and_thing": ("and to what", 1),
-}
-_DRIFT = {
-    "mean_length": ("words", 0),
-    "repeat_rate": ("say a word twice", -1),
-    "bad_ending_rate": ("break off", -1),
 }
 _EXPLORATION = ("xe", "sll", "sll_me", "sll_sle", "sll_sle_loo")
 #: Pairs of rows whose difference is shown, and of which scores.
@@ -71,8 +68,9 @@ def sequence_tables(records, data):
 
     Returns:
         List of `TradeoffTable`: diversity of samples and of beams, scores of
-        the best of a beam, scores of greedy captions, scores by learning
-        rate, and paired differences; those that have a row.
+        the best of a beam and of greedy captions, of the rows of each paper,
+        with how human captions are written; scores by learning rate, and
+        paired differences; those that have a row.
     """
     order = (*SequenceLevelStudy.pretrained, *ROWS)
     runs = by_row(records, order)
@@ -84,13 +82,30 @@ def sequence_tables(records, data):
             "SLE, Table 4, rs", "random samples", ours, _SEVERAL, "rs_"
         ),
         score_table("SLE, Table 4, bs", "beams", ours, _SEVERAL, "bs_"),
-        score_table("SLE, Table 2", "the best beam", ours, _METRICS, "beam_"),
-        score_table("SPIDEr", "greedy captions", others, _METRICS | _DRIFT),
+        *_written("SLE, Table 2", ours),
+        *reversed(_written("SPIDEr", others)),
         score_table("Clips", "greedy captions", usual, _TRUTH),
         _rates(runs),
         *map(functools.partial(_differences, runs), [None, *_rates_of(runs)]),
     ]
     return found_on(tables, data)
+
+
+def _written(name, runs):
+    """Scores of the best beams, and of greedy captions."""
+    people = human_run(runs)
+    beams = {
+        key: {
+            seed: {f"beam_{k}": v for k, v in found.items()}
+            for seed, found in by_seed.items()
+        }
+        for key, by_seed in people.items()
+    }
+    columns = _METRICS | LANGUAGE
+    return [
+        score_table(name, "the best beam", runs | beams, columns, "beam_"),
+        score_table(name, "greedy captions", runs | people, columns),
+    ]
 
 
 def _rates_of(runs):

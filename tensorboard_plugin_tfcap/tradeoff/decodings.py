@@ -1,0 +1,65 @@
+"""What points are compared by: naturalness, and how captions are decoded."""
+
+from typing import NamedTuple
+
+from tensorboard_plugin_tfcap.tradeoff.methods import NATURALNESS
+from tensorboard_plugin_tfcap.tradeoff.methods import measured
+
+#: How captions come, by what stands before the names of scores.
+DECODINGS = {"": "", "beam_": "beam search", "greedy_": "greedy"}
+#: Measures at whose equal value methods are compared, the published first.
+COMPARED = {"cider_d": "CIDEr-D", "lm_log_prob": "log prob / word"}
+
+
+class View(NamedTuple):
+    """One way to compare points.
+
+    Args:
+        measure: String, what is held equal, as greedy records call it.
+        decoding: String, key of `DECODINGS`.
+    """
+
+    measure: str = "cider_d"
+    decoding: str = ""
+
+    @property
+    def naturalness(self):
+        """What records call the measure."""
+        return self.decoding + self.measure
+
+    @property
+    def title(self):
+        """The measure in words."""
+        return {**NATURALNESS, **COMPARED}.get(self.measure, self.measure)
+
+    def named(self, name):
+        """A table's name, told apart from that of the published view."""
+        told = [DECODINGS[self.decoding]]
+        told += [] if self.measure == "cider_d" else [self.title]
+        return ", ".join([name, *filter(None, told)])
+
+
+def views(records):
+    """Ways to compare that records allow, the published one first.
+
+    Args:
+        records: List of dicts.
+
+    Returns:
+        List of `View`.
+
+    Example:
+
+    >>> from tensorboard_plugin_tfcap.tradeoff.decodings import views
+    >>> found = views([{"cider_d": 0.4, "beam_cider_d": 0.5}])
+    >>> [view.named("Table 2") for view in found]
+    ['Table 2', 'Table 2, beam search']
+    """
+    every = [View(measure, kind) for kind in DECODINGS for measure in COMPARED]
+    first, *others = every
+    there = [
+        view
+        for view in others
+        if any(measured(record, view.naturalness) for record in records)
+    ]
+    return [first, *there]

@@ -1,0 +1,84 @@
+"""Listeners of a sweep: the speaker's own, and those that never met it.
+
+A speaker and a listener that learn together may agree on a code. Recall by a
+listener that was not there tells what captions say to others.
+"""
+
+import re
+
+from tensorboard_plugin_tfcap.tradeoff.methods import measured
+
+RECALLS = ("r@1", "r@5", "r@10")
+FIXED = "fixed_"
+#: What stands before names of scores that are no other listener's.
+_NO_LISTENER = ("human_", "image_to_text_", "first_", "beam_", "greedy_")
+#: Who listens to human captions alone, and is the fixed listener itself.
+_ITSELF = "listener_gt"
+
+NOTE = (
+    "Fixed: a listener that learned from human captions and never met the "
+    "speaker; own: the one that learned with it. What own exceeds fixed by, "
+    "only these two understand."
+)
+
+
+def listeners(records, recall="r@10", decoding=""):
+    """Who has listened to the speakers, those that never met them first.
+
+    Args:
+        records: List of dicts.
+        recall: String, what records call the own listener's. Defaults to
+            `"r@10"`.
+        decoding: String before the names of scores, such as `"beam_"`.
+            Defaults to `""`.
+
+    Returns:
+        List of prefixes of `recall`: `"fixed_"`, those of other listeners,
+        and `""`, the speaker's own, where a record has it.
+
+    Example:
+
+    >>> from tensorboard_plugin_tfcap.tradeoff.listeners import listeners
+    >>> listeners([{"r@10": 58.7, "fixed_r@10": 47.7, "human_r@10": 44.0}])
+    ['fixed_', '']
+    """
+    names = {name for r in records for name in r if measured(r, name)}
+    found = re.compile(rf"{re.escape(decoding)}((?:\w+_)?){re.escape(recall)}$")
+    prefixes = {m[1] for name in names if (m := found.match(name))}
+    others = sorted(
+        p for p in prefixes if p and not any(x in p for x in _NO_LISTENER)
+    )
+    others.sort(key=lambda prefix: prefix != FIXED)
+    return [*others, *([""] if "" in prefixes else [])]
+
+
+def listener_title(prefix):
+    """Who listens, in words: `"fixed listener"`."""
+    return f"{prefix.removesuffix('_').replace('_', ' ') or 'own'} listener"
+
+
+def recall_head(recall, prefix, several):
+    """The head of a column: `"fixed R@10"`; `"R@10"` where one listens."""
+    word = prefix.removesuffix("_").replace("_", " ") or "own"
+    return f"{word} {recall.upper()}" if several else recall.upper()
+
+
+def with_fixed_listener(records):
+    """Records in which the fixed listener's own row says that it is fixed.
+
+    Args:
+        records: List of dicts.
+
+    Returns:
+        List of dicts. Of human captions heard by the listener that learned
+        from these alone, recall by the fixed one is its own.
+    """
+    if FIXED not in listeners(records):
+        return list(records)
+    found = []
+    for record in records:
+        if record["method"] == _ITSELF:
+            own = {f"{FIXED}{k}": record[k] for k in RECALLS if k in record}
+            record = {**own, **record}
+        found.append(record)
+    return found
