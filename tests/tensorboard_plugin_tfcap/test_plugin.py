@@ -1,6 +1,9 @@
 import pytest
 
+from tensorboard_plugin_tfcap.dataset import all_metrics
+from tensorboard_plugin_tfcap.dataset import default_axes
 from tensorboard_plugin_tfcap.summary import TradeoffWriter
+from tensorboard_plugin_tfcap.tradeoff.point import TradeoffPoint
 from tests.tensorboard_plugin_tfcap.serving import serving
 from tests.tensorboard_plugin_tfcap.serving import write_curves
 
@@ -28,6 +31,23 @@ def test_the_state_tells_what_can_be_asked(server):
     assert better["mean_rank"] == "lower" and better["r@10"] == "higher"
     assert [p["id"] for p in state["presets"]] == ["fig3", "table2"]
     assert state["notices"] == []
+
+
+@pytest.mark.parametrize(
+    "names, first",
+    [
+        (("r@10", "mrr"), "r@10"),
+        (("r@10", "fixed_r@1", "fixed_r@10"), "fixed_r@10"),
+        (("r@10", "unseen_r@10", "beam_fixed_r@10"), "unseen_r@10"),
+        (("r@10", "mine_r@5", "mine_r@10", "human_r@10"), "mine_r@10"),
+    ],
+)
+def test_who_never_met_the_speaker_is_offered_first(names, first):
+    found = dict.fromkeys(("lm_log_prob", "cider_d", *names), 1.0)
+    metrics = all_metrics([TradeoffPoint("run", "mine", metrics=found)], {})
+    assert default_axes(metrics) == ("cider_d", first)
+    role = metrics["lm_log_prob"].role
+    assert role == "naturalness" and metrics["lm_log_prob"].better == "higher"
 
 
 def test_a_log_that_is_the_same_is_said_to_be(server):
