@@ -90,5 +90,5 @@ def test_anything_but_sequence_or_token_is_refused():
 
 
 def test_one_hot_labels_are_refused():
-    with pytest.raises(ValueError, match="`tokens` must have one axis less"):
+    with pytest.raises(ValueError, match="`tokens` must have the axes of"):
         SequenceCrossentropy()(np.zeros((1, 3, 6)), np.zeros((1, 3, 6)))

@@ -12,9 +12,9 @@ from tfcap.losses.retrieval_loss import checked_pairs
 from tfcap.losses.retrieval_loss import other_images
 from tfcap.losses.retrieval_loss import present_texts
 from tfcap.losses.retrieval_loss import with_distractors
-from tfcap.ops import check_shape
 from tfcap.ops import gather_across_replicas
 from tfcap.ops import masked_logsumexp
+from tfcap.ops.shapes import check_shapes
 
 COMBINATIONS = ("mean", "sum")
 
@@ -304,7 +304,7 @@ def text_pool(images, texts, mask, other, siblings, rivals, rival_mask):
     pool, there = texts, mask
     if rivals is not None:
         rivals = at_least_float32(rivals)
-        check_shape(rivals, "B R D", "rivals")
+        check_shapes(texts=(texts, "B S D"), rivals=(rivals, "B R D"))
         rivals, there = present_texts(rivals, rival_mask, "rival_mask")
         pool = ops.concatenate([texts, rivals], axis=1)
         there = ops.concatenate([mask, there], axis=1)

@@ -4,6 +4,7 @@ import keras
 from keras import ops
 
 from tfcap.losses.reduction import reduce_loss
+from tfcap.ops.shapes import row_weights
 
 
 class MaskedLoss(keras.losses.Loss):
@@ -58,9 +59,7 @@ class MaskedLoss(keras.losses.Loss):
         """The loss of labels and predictions that are tensors already."""
         values, present = self.values_and_present(y_true, y_pred)
         if sample_weight is not None:
-            sample_weight = ops.convert_to_tensor(sample_weight, values.dtype)
-            rank = len(values.shape)
-            sample_weight = align(sample_weight, rank, "sample_weight")
+            sample_weight = row_weights(sample_weight, values)
         return reduce_loss(values, present, sample_weight, self.reduction)
 
 

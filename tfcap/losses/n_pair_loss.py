@@ -9,6 +9,8 @@ from tfcap.losses.reduction import at_least_float32
 from tfcap.losses.reduction import reduce_loss
 from tfcap.ops import check_shape
 from tfcap.ops import masked_logsumexp
+from tfcap.ops.shapes import check_labels
+from tfcap.ops.shapes import check_shapes
 
 
 def n_pair_loss(
@@ -54,10 +56,18 @@ def n_pair_loss(
     """
     anchor, positive = at_least_float32(anchor), at_least_float32(positive)
     negatives = at_least_float32(negatives)
-    check_shape(positive, "... D", "positive")
-    check_shape(negatives, "... N D", "negatives")
+    check_shapes(
+        anchor=(anchor, "... D"),
+        positive=(positive, "... D"),
+        negatives=(negatives, "... N D"),
+    )
     keep = None
     if negative_mask is not None:
+        negative_mask = ops.convert_to_tensor(negative_mask)
+        check_shapes(
+            negatives=(negatives, "... N D"),
+            negative_mask=(negative_mask, "... N"),
+        )
         keep = ops.cast(negative_mask, "bool")
         # A product with what is masked would carry its infinities on.
         negatives = ops.where(keep[..., None], negatives, 0)
@@ -160,14 +170,8 @@ class NPairLoss(MaskedLoss):
 
 def _from_scores(labels, scores):
     labels, scores = ops.convert_to_tensor(labels), at_least_float32(scores)
-    check_shape(labels, "... N", "labels")
     check_shape(scores, "... N", "scores")
-    if len(labels.shape) != len(scores.shape):
-        raise ValueError(
-            "`labels` must have the shape of the scores. Received: "
-            f"labels.shape={tuple(labels.shape)}, "
-            f"scores.shape={tuple(scores.shape)}."
-        )
+    check_labels(labels, scores, "labels", "scores")
     is_truth = ops.equal(labels, 1)
     truths = ops.sum(ops.cast(is_truth, scores.dtype), axis=-1)
     present = truths > 0

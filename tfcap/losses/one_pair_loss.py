@@ -8,6 +8,7 @@ from tfcap.losses.masked_loss import align
 from tfcap.losses.reduction import at_least_float32
 from tfcap.losses.reduction import reduce_loss
 from tfcap.ops import check_shape
+from tfcap.ops.shapes import check_shapes
 
 
 def one_pair_loss(anchor, positive, sample, reduction=None):
@@ -43,11 +44,15 @@ def one_pair_loss(anchor, positive, sample, reduction=None):
 
     - Lu et al., Best of Both Worlds, NIPS 2017, eq. 5
     """
-    anchor = at_least_float32(anchor)
-    check_shape(anchor, "... D", "anchor")
+    anchor, positive, sample = map(at_least_float32, (anchor, positive, sample))
+    check_shapes(
+        anchor=(anchor, "... D"),
+        positive=(positive, "... D"),
+        sample=(sample, "... D"),
+    )
     # Scores are subtracted last: differences of embeddings would round worse.
-    truth = ops.sum(anchor * at_least_float32(positive), axis=-1)
-    emitted = ops.sum(anchor * at_least_float32(sample), axis=-1)
+    truth = ops.sum(anchor * positive, axis=-1)
+    emitted = ops.sum(anchor * sample, axis=-1)
     return reduce_loss(ops.softplus(truth - emitted), reduction=reduction)
 
 
@@ -99,6 +104,7 @@ class OnePairLoss(MaskedLoss):
         if len(y_true.shape) == len(y_pred.shape):
             check_shape(y_true, "... 1", "y_true")
             y_true = ops.squeeze(y_true, axis=-1)
+        check_shapes(y_pred=(y_pred, "... 2"), y_true=(y_true, "..."))
         present = ops.not_equal(y_true, -1)
         margin = at_least_float32(y_pred[..., 0] - y_pred[..., 1])
         return ops.softplus(ops.where(present, margin, 0)), present

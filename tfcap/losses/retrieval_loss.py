@@ -1,5 +1,6 @@
 """What the losses of images and their texts share."""
 
+import keras
 from keras import ops
 
 from tfcap.losses.masked_loss import MaskedLoss
@@ -8,8 +9,12 @@ from tfcap.losses.reduction import at_least_float32
 from tfcap.ops import check_shape
 from tfcap.ops import gather_across_replicas
 from tfcap.ops import rows_across_replicas
+from tfcap.ops.shapes import check_shapes
+from tfcap.ops.value_checks import check_values
 
 DIRECTIONS = ("image", "text")
+#: Rows of a batch that may all show one image.
+FEW = 4
 
 
 class RetrievalLoss(MaskedLoss):
@@ -20,7 +25,8 @@ class RetrievalLoss(MaskedLoss):
 
     Call arguments:
         y_true: Integer tensor of shape `(B,)`, by which rows that show the
-            same image are known, or `None` where all differ.
+            same image are known, or `None` where all differ. Numbers that are
+            one for all of a batch are refused.
         y_pred: Float tensor of shape `(B, 1 + S, D)`: of every row the
             embedding of its image, then of its texts. A text of zeros is
             absent.
@@ -47,9 +53,38 @@ class RetrievalLoss(MaskedLoss):
         check_shape(y_pred, "B N D", "y_pred")
         if y_true is not None:
             y_true = align(ops.convert_to_tensor(y_true), 1, "y_true")
+            _check_labels(y_true)
         images, texts = y_pred[:, 0], y_pred[:, 1:]
         present = ops.any(ops.not_equal(texts, 0), axis=-1)
         return images, texts, y_true, present
+
+
+def _check_labels(labels):
+    """Refuses labels by which no row has a negative, or that are no labels.
+
+    Args:
+        labels: Tensor of shape `(B,)`.
+    """
+    remedy = (
+        "Give the number of the image that every row shows, or no labels at "
+        "all where all rows differ: `fit(batches)`."
+    )
+    dtype = keras.backend.standardize_dtype(labels.dtype)
+    if "int" not in dtype:
+        raise TypeError(
+            "`y_true` must hold integers, by which rows that show the same "
+            f"image are known. Received: y_true of {dtype}. {remedy}"
+        )
+    every = gather_across_replicas(labels)
+    same = ops.all(ops.logical_and(every == every[0], every >= 0))
+    # A last batch of a few rows may show one image by chance.
+    enough = ops.shape(every)[0] >= FEW
+    check_values(
+        ops.logical_not(ops.logical_and(same, enough)),
+        "`y_true` must tell images apart: rows of equal numbers show the same "
+        "image, and are not each other's negatives. Received: one number for "
+        f"all rows of a batch, from which nothing is learned. {remedy}",
+    )
 
 
 def checked_pairs(images, texts, mask=None):
@@ -69,8 +104,7 @@ def checked_pairs(images, texts, mask=None):
         ValueError: If shapes do not fit.
     """
     images, texts = at_least_float32(images), at_least_float32(texts)
-    check_shape(images, "B D", "images")
-    check_shape(texts, "B S D", "texts")
+    check_shapes(images=(images, "B D"), texts=(texts, "B S D"))
     return images, *present_texts(texts, mask, "mask")
 
 
@@ -78,8 +112,8 @@ def present_texts(texts, mask, name):
     """Texts that are zeros where absent, and which are present."""
     if mask is None:
         mask = ops.ones_like(texts[..., 0])
-    check_shape(mask, "B S", name)
     mask = ops.cast(mask, "bool")
+    check_shapes(**{"texts": (texts, "B S D"), name: (mask, "B S")})
     # A product with what is absent would carry its infinities on.
     return ops.where(mask[..., None], texts, 0), mask
 
@@ -100,7 +134,7 @@ def other_images(images, same=None):
     if same is None:
         return other
     same = ops.convert_to_tensor(same)
-    check_shape(same, "B", "same")
+    check_shapes(images=(images, "B D"), same=(same, "B"))
     return ops.logical_and(other, _apart(same, same))
 
 
@@ -122,13 +156,16 @@ def with_distractors(
         Images and `keep` of all.
     """
     distractors = at_least_float32(distractors)
-    check_shape(distractors, "N D", "distractors")
+    check_shapes(images=(images, "K D"), distractors=(distractors, "N D"))
     if distractor_same is None:
         other = ops.ones_like(distractors[:, 0], dtype="bool")
         other = gather_across_replicas(other)[None]
     else:
         distractor_same = ops.convert_to_tensor(distractor_same)
-        check_shape(distractor_same, "N", "distractor_same")
+        check_shapes(
+            distractors=(distractors, "N D"),
+            distractor_same=(distractor_same, "N"),
+        )
         other = _apart(ops.convert_to_tensor(same), distractor_same)
     other = ops.logical_or(other, ops.zeros_like(keep[:, :1]))
     distractors = gather_across_replicas(distractors)

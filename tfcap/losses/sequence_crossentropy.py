@@ -6,8 +6,8 @@ from keras import ops
 from tfcap.losses.masked_loss import MaskedLoss
 from tfcap.losses.masked_loss import align
 from tfcap.losses.reduction import reduce_loss
-from tfcap.ops import check_shape
 from tfcap.ops import token_log_probs
+from tfcap.ops.shapes import check_shapes
 
 REDUCED_OVER = ("sequence", "token")
 
@@ -117,15 +117,8 @@ def check_reduction_over(reduction_over):
 
 
 def _values_and_present(tokens, logits, reduction_over):
-    check_shape(tokens, "... T", "tokens")
-    check_shape(logits, "... T V", "logits")
+    check_shapes(logits=(logits, "... T V"), tokens=(tokens, "... T"))
     tokens = ops.cast(tokens, "int32")
-    if len(tokens.shape) + 1 != len(logits.shape):
-        raise ValueError(
-            "`tokens` must have one axis less than the logits. Received: "
-            f"tokens.shape={tuple(tokens.shape)}, "
-            f"logits.shape={tuple(logits.shape)}."
-        )
     words = ops.not_equal(tokens, 0)
     values = ops.where(words, -token_log_probs(logits, tokens), 0)
     if reduction_over == "token":

@@ -4,6 +4,8 @@ import keras
 from keras import ops
 
 from tfcap.ops import check_shape
+from tfcap.ops.shapes import check_labels
+from tfcap.ops.shapes import row_weights
 
 
 class RankingMetric(keras.metrics.Metric):
@@ -54,33 +56,18 @@ class RankingMetric(keras.metrics.Metric):
     def update_state(self, y_true, y_pred, sample_weight=None):
         y_true = ops.cast(y_true, self.dtype)
         y_pred = ops.convert_to_tensor(y_pred)
-        check_shape(y_true, "... N", "y_true")
         check_shape(y_pred, "... N", "y_pred")
-        if len(y_true.shape) != len(y_pred.shape):
-            raise ValueError(
-                "`y_true` must have the shape of the scores. Received: "
-                f"y_true.shape={tuple(y_true.shape)}, "
-                f"y_pred.shape={tuple(y_pred.shape)}."
-            )
+        check_labels(y_true, y_pred, "y_true", "y_pred")
         values, present = self.values_and_present(y_true, y_pred)
         unranked = ops.logical_and(ops.isnan(y_pred), y_true >= 0)
         values = ops.cast(values, self.dtype)
         values = ops.where(ops.any(unranked, axis=-1), float("nan"), values)
         weights = ops.cast(present, self.dtype)
         if sample_weight is not None:
-            weights = weights * _expand(sample_weight, weights)
+            weights = weights * row_weights(sample_weight, weights)
         values = ops.where(weights > 0, values, 0) * weights
         self.total.assign_add(ops.sum(values))
         self.count.assign_add(ops.sum(weights))
 
     def result(self):
         return ops.divide_no_nan(self.total, self.count)
-
-
-def _expand(weights, values):
-    weights = ops.cast(weights, values.dtype)
-    if len(weights.shape) == len(values.shape) + 1:
-        weights = ops.squeeze(weights, axis=-1)
-    while len(weights.shape) < len(values.shape):
-        weights = ops.expand_dims(weights, axis=-1)
-    return weights

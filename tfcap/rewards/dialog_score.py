@@ -58,4 +58,8 @@ class DialogScore(Reward):
             anchor = ops.stop_gradient(anchor)
             truth = ops.stop_gradient(truth)
         answer = critic.embed(rollout.heard, rollout.mask, training=learning)
-        return -one_pair_loss(anchor[:, None], truth, answer)
+        anchor, truth = (
+            ops.broadcast_to(x, ops.shape(answer))
+            for x in (anchor[:, None], truth)
+        )
+        return -one_pair_loss(anchor, truth, answer)

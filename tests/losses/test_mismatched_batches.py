@@ -1,0 +1,99 @@
+"""Shapes that would broadcast, or fail inside an operation, are refused."""
+
+import re
+
+import numpy as np
+import pytest
+
+from tfcap.losses import BidirectionalContrastiveLoss
+from tfcap.losses import HingeRetrievalLoss
+from tfcap.losses import NPairLoss
+from tfcap.losses import OnePairLoss
+from tfcap.losses import SequenceCrossentropy
+from tfcap.losses import bidirectional_contrastive_loss
+from tfcap.losses import hinge_retrieval_loss
+from tfcap.losses import n_pair_loss
+from tfcap.losses import one_pair_loss
+from tfcap.losses import sequence_crossentropy
+from tfcap.metrics import MeanRank
+from tfcap.metrics import RecallAtK
+
+
+def zeros(*shape):
+    return np.zeros(shape, "float32")
+
+
+@pytest.mark.parametrize("shape", [(4, 1), (1, 5), (4,), (4, 4), (4, 1, 5)])
+@pytest.mark.parametrize("kind", [NPairLoss, MeanRank, RecallAtK])
+def test_labels_are_one_for_every_score(kind, shape):
+    """Class indices (B, 1) would be labels that hold for all candidates."""
+    judge = kind(k=1) if kind is RecallAtK else kind()
+    judge = getattr(judge, "update_state", judge)
+    with pytest.raises(ValueError, match=r"must have the shape.*one_hot"):
+        judge(np.ones(shape, "int32"), zeros(4, 5))
+
+
+MISFITS = {
+    "positive": lambda: n_pair_loss(zeros(4, 3), zeros(1, 3), zeros(4, 2, 3)),
+    "negatives": lambda: n_pair_loss(zeros(4, 3), zeros(4, 3), zeros(3, 2, 3)),
+    "negative_mask": lambda: n_pair_loss(
+        zeros(4, 3), zeros(4, 3), zeros(4, 2, 3), zeros(4, 1)
+    ),
+    "sample": lambda: one_pair_loss(zeros(4, 3), zeros(4, 3), zeros(4, 1, 3)),
+    "tokens": lambda: sequence_crossentropy(zeros(1, 5), zeros(4, 5, 7)),
+    "texts": lambda: hinge_retrieval_loss(zeros(4, 3), zeros(5, 2, 3)),
+    "mask": lambda: hinge_retrieval_loss(
+        zeros(4, 3), zeros(4, 2, 3), mask=zeros(4, 1)
+    ),
+    "same": lambda: hinge_retrieval_loss(
+        zeros(4, 3), zeros(4, 2, 3), same=np.zeros(1, "int32")
+    ),
+    "distractors": lambda: hinge_retrieval_loss(
+        zeros(4, 3), zeros(4, 2, 3), distractors=zeros(9, 2)
+    ),
+    "rivals": lambda: bidirectional_contrastive_loss(
+        zeros(4, 3), zeros(4, 2, 3), rivals=zeros(3, 2, 3)
+    ),
+    "rival_mask": lambda: bidirectional_contrastive_loss(
+        zeros(4, 3),
+        zeros(4, 2, 3),
+        rivals=zeros(4, 2, 3),
+        rival_mask=zeros(4, 1),
+    ),
+    "y_true": lambda: OnePairLoss()(zeros(1), zeros(4, 2)),
+}
+
+
+@pytest.mark.parametrize("name", MISFITS)
+def test_a_tensor_that_does_not_fit_the_others_is_named(name):
+    with pytest.raises(ValueError, match=rf"^`{name}` must have the .* of `"):
+        MISFITS[name]()
+
+
+LOSSES = {
+    "n pair": (NPairLoss(), np.eye(4, 5), zeros(4, 5)),
+    "one pair": (OnePairLoss(), zeros(4), zeros(4, 2)),
+    "words": (
+        SequenceCrossentropy("token"),
+        np.ones((4, 5), "int32"),
+        zeros(4, 5, 7),
+    ),
+    "hinge": (HingeRetrievalLoss(), None, zeros(4, 3, 2)),
+    "contrastive": (BidirectionalContrastiveLoss(), None, zeros(4, 3, 2)),
+}
+
+
+@pytest.mark.parametrize("name", LOSSES)
+@pytest.mark.parametrize("shape", [(3,), (1,), (4, 9)])
+def test_a_weight_is_of_a_row_or_of_a_value(name, shape):
+    loss, y_true, y_pred = LOSSES[name]
+    rule = re.escape("`sample_weight` must")
+    with pytest.raises(ValueError, match=rule):
+        loss(y_true, y_pred, sample_weight=zeros(*shape))
+
+
+@pytest.mark.parametrize("kind", [MeanRank])
+@pytest.mark.parametrize("shape", [(3,), (1,), (4, 9)])
+def test_a_weight_of_a_metric_is_of_a_row(kind, shape):
+    with pytest.raises(ValueError, match="`sample_weight` must"):
+        kind().update_state(np.eye(4, 5), zeros(4, 5), zeros(*shape))
