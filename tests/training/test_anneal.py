@@ -68,3 +68,11 @@ def test_an_epoch_of_unknown_length_is_refused():
 def test_a_number_cannot_be_annealed():
     with pytest.raises(TypeError, match="`variable`.*variable=0.5"):
         Anneal(0.5, lambda step: step)
+
+
+def test_steps_that_no_callback_sees_are_refused():
+    model = keras.Sequential([keras.Input((2,)), keras.layers.Dense(1)])
+    model.compile("sgd", "mse", steps_per_execution=3)
+    callback = Anneal(GumbelSoftmaxST().temperature, float)
+    with pytest.raises(ValueError, match="`steps_per_execution` must be 1"):
+        model.fit(X, Y, batch_size=2, callbacks=[callback], verbose=0)

@@ -1,3 +1,4 @@
+from functools import partial
 from types import SimpleNamespace
 
 import keras
@@ -78,3 +79,63 @@ def test_strategies_under_which_keras_fails_are_refused():
     with pytest.raises(ValueError, match="Take `tfcap.training.open_strategy"):
         check_compile(plain, [], {})
     check_compile(MultiWorkerStrategy(), [], {})
+
+
+@pytest.mark.parametrize("make", [one_objective, game])
+@pytest.mark.parametrize(
+    "option",
+    [
+        {"loss": "mse"},
+        {"metrics": ["mae"]},
+        {"weighted_metrics": ["mae"]},
+        {"loss_weights": [2.0]},
+    ],
+)
+def test_an_objective_takes_no_loss_beside_it(make, option):
+    (name,) = option
+    with pytest.raises(ValueError, match=f"`{name}` must be None.*term"):
+        make(keras.optimizers.SGD(), **option)
+
+
+def test_players_bring_their_optimizers():
+    with pytest.raises(ValueError, match="`optimizer` must be None.*`Player`"):
+        game(keras.optimizers.SGD()).compile(optimizer="adam")
+
+
+@pytest.mark.parametrize("make", [one_objective, game])
+def test_weights_of_rows_and_classes_are_refused(make):
+    model = make(keras.optimizers.SGD(), run_eagerly=True)
+    labels, weights = np.zeros(4, "int32"), np.array([0.0, 1.0, 1.0, 1.0])
+    batches = tf.data.Dataset.from_tensors((DATA, labels, weights))
+    rule = "`sample_weight` must be None.*shape .4,."
+    for method in (partial(model.fit, shuffle=False), model.evaluate):
+        with pytest.raises(ValueError, match=rule):
+            method(batches, verbose=0)
+        with pytest.raises(ValueError, match=rule):
+            method(DATA, sample_weight=weights, verbose=0)
+    for method in (model.train_on_batch, model.test_on_batch):
+        with pytest.raises(ValueError, match=rule):
+            method(DATA, labels, weights)
+    for method in (model.fit, model.train_on_batch):
+        with pytest.raises(ValueError, match="`class_weight` must be None"):
+            method(DATA, class_weight={0: 2.0})
+
+
+def test_a_player_ends_with_the_moving_average_of_its_weights():
+    averaging = keras.optimizers.SGD(0.5, use_ema=True, ema_momentum=0.5)
+    plain = keras.optimizers.SGD(0.5)
+    tables = {}
+    for optimizer in (averaging, plain):
+        model = game(optimizer, run_eagerly=True)
+        table = [model.speaker.get_weights()[0]]
+        for _ in range(2):
+            model.train_on_batch(DATA)
+            table.append(model.speaker.get_weights()[0])
+        model.fit(DATA, batch_size=4, verbose=0)
+        tables[optimizer] = [*table, model.speaker.get_weights()[0]]
+    *_, third = tables[plain]
+    _, first, second, found = tables[averaging]
+    # Keras' average starts from the weights after the first step.
+    wanted = 0.25 * first + 0.25 * second + 0.5 * third
+    assert np.abs(wanted - third).max() > 1e-2
+    np.testing.assert_allclose(found, wanted, rtol=1e-5, atol=1e-6)

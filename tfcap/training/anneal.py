@@ -7,7 +7,8 @@ class Anneal(keras.callbacks.Callback):
     """Sets a variable before every batch to what a schedule says.
 
     The step is counted from the epoch and the batch, so a run that continues
-    at a later epoch finds its place.
+    at a later epoch finds its place. A model that is compiled with
+    `steps_per_execution` is refused: no callback sees the steps in between.
 
     Args:
         variable: `keras.Variable`, such as the `temperature` of a word
@@ -42,6 +43,14 @@ class Anneal(keras.callbacks.Callback):
                 "`steps_per_epoch` must be given to `fit()` for data of "
                 "unknown length, since the schedule counts steps. Received: "
                 "steps=None."
+            )
+        together = getattr(self.model, "steps_per_execution", 1)
+        if together != 1:
+            raise ValueError(
+                "`steps_per_execution` must be 1 with Anneal, which Keras "
+                "calls once for all of them: the variable would stand still "
+                f"in between. Received: steps_per_execution={together}. Leave "
+                "it out of `compile()`."
             )
 
     def on_epoch_begin(self, epoch, logs=None):

@@ -130,7 +130,17 @@ class Game(Scaffold):
         return self.optimizers
 
     def compile(self, **kwargs):
-        """As `keras.Model.compile()`; the players bring their optimizers."""
+        """As `keras.Model.compile()`; the players bring their optimizers.
+
+        Raises:
+            ValueError: If there is an optimizer, a loss or a metric, which
+                are the players'.
+        """
+        if kwargs.pop("optimizer", None) is not None:
+            raise ValueError(
+                "`optimizer` must be None: every player has its own. Received "
+                "another. Give it to `Player`."
+            )
         if self.period > 1 and kwargs.get("steps_per_execution", 1) != 1:
             raise ValueError(
                 "`steps_per_execution` must be 1 where players take turns. "
@@ -138,6 +148,19 @@ class Game(Scaffold):
             )
         check_compile(self.distribute_strategy, self.optimizers, kwargs)
         super().compile(optimizer=None, **kwargs)
+
+    def fit(self, *args, **kwargs):
+        """As `keras.Model.fit()`, with the last word of every optimizer.
+
+        An optimizer with `use_ema=True` leaves its player with the moving
+        averages of the weights, as Keras does for a model's own.
+        """
+        history = super().fit(*args, **kwargs)
+        for player in self.players.values():
+            player.optimizer.finalize_variable_values(
+                player.network.trainable_variables
+            )
+        return history
 
     def playing(self, turn):
         """Names of the players that step at a turn.
@@ -178,7 +201,7 @@ class Game(Scaffold):
         return self.train_function
 
     def train_step(self, data):
-        inputs = keras.utils.unpack_x_y_sample_weight(data)[0]
+        inputs = self.inputs_of(data)
         players = {name: self.players[name] for name in self._now}
         with tf.GradientTape(persistent=True) as tape:
             episode = Episode(self.speaker, inputs, training=True)
@@ -200,7 +223,7 @@ class Game(Scaffold):
         return self._log(losses, penalties, logs, counts)
 
     def test_step(self, data):
-        inputs = keras.utils.unpack_x_y_sample_weight(data)[0]
+        inputs = self.inputs_of(data)
         episode = Episode(self.speaker, inputs)
         return self._log(*_losses(self.players, episode))
 

@@ -97,7 +97,12 @@ class ObjectiveModel(Scaffold):
         self.built = True
 
     def compile(self, optimizer="rmsprop", **kwargs):
-        """As `keras.Model.compile()`; refuses what training cannot do."""
+        """As `keras.Model.compile()`; refuses what training cannot do.
+
+        Raises:
+            ValueError: If there is a loss or a metric, which the objective
+                brings.
+        """
         optimizer = keras.optimizers.get(optimizer)
         check_compile(self.distribute_strategy, [optimizer], kwargs)
         super().compile(optimizer, **kwargs)
@@ -106,7 +111,7 @@ class ObjectiveModel(Scaffold):
         return [self.optimizer]
 
     def train_step(self, data):
-        inputs = keras.utils.unpack_x_y_sample_weight(data)[0]
+        inputs = self.inputs_of(data)
         variables = self.trainable_variables
         with tf.GradientTape() as tape:
             episode = Episode(self.speaker, inputs, training=True)
@@ -125,7 +130,7 @@ class ObjectiveModel(Scaffold):
         return self._log(loss, logs, self.take([step], causes))
 
     def test_step(self, data):
-        inputs = keras.utils.unpack_x_y_sample_weight(data)[0]
+        inputs = self.inputs_of(data)
         loss, logs = self.objective.loss(Episode(self.speaker, inputs))
         loss = loss + weight_penalty(self.trainable_variables)
         return self._log(loss, logs)

@@ -4,6 +4,8 @@ import tensorflow as tf
 
 from tfcap.training.multi_worker_strategy import MultiWorkerStrategy
 
+#: Of `compile()`: the objective is the loss, and logs its own means.
+_OBJECTIVES = ("loss", "loss_weights", "metrics", "weighted_metrics")
 #: Of an optimizer, applied to every replica's gradient before they are summed.
 _CLIPPING = ("global_clipnorm", "clipnorm", "clipvalue")
 
@@ -16,6 +18,14 @@ def check_compile(strategy, optimizers, options):
         optimizers: Iterable of `keras.optimizers.Optimizer`.
         options: Dict, further arguments of `compile()`.
     """
+    for name in _OBJECTIVES:
+        if options.get(name):
+            raise ValueError(
+                f"`{name}` must be None: the objective is what is trained "
+                f"for, and logs its rewards. Received: {name}="
+                f"{options[name]!r}. Make it a term of the objective, such "
+                "as `tfcap.objectives.Supervised`, or a callback."
+            )
     if options.get("jit_compile", "auto") is True:
         raise ValueError(
             '`jit_compile` must be False or "auto". Received: '

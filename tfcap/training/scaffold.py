@@ -1,6 +1,7 @@
 """What the training models share."""
 
 import keras
+import numpy as np
 import tensorflow as tf
 
 from tfcap.ops import num_replicas
@@ -36,6 +37,48 @@ class Scaffold(keras.Model):
     @property
     def metrics(self):
         return list(self.trackers.values())
+
+    def fit(self, *args, sample_weight=None, class_weight=None, **kwargs):
+        """As `keras.Model.fit()`; refuses what no objective reads.
+
+        Raises:
+            ValueError: If rows or classes are weighted.
+        """
+        _refuse_weights(sample_weight, class_weight)
+        return super().fit(*args, **kwargs)
+
+    def evaluate(self, *args, sample_weight=None, **kwargs):
+        """As `keras.Model.evaluate()`; refuses weights as `fit()` does."""
+        _refuse_weights(sample_weight)
+        return super().evaluate(*args, **kwargs)
+
+    def train_on_batch(
+        self, x, y=None, sample_weight=None, class_weight=None, **kwargs
+    ):
+        """As `keras.Model.train_on_batch()`; refuses weights, too."""
+        _refuse_weights(sample_weight, class_weight)
+        return super().train_on_batch(x, y, **kwargs)
+
+    def test_on_batch(self, x, y=None, sample_weight=None, **kwargs):
+        """As `keras.Model.test_on_batch()`; refuses weights, too."""
+        _refuse_weights(sample_weight)
+        return super().test_on_batch(x, y, **kwargs)
+
+    def inputs_of(self, data):
+        """What the speaker reads of a batch.
+
+        Args:
+            data: What `fit()` or `evaluate()` hands to a step.
+
+        Returns:
+            Nest of tensors.
+
+        Raises:
+            ValueError: If rows are weighted.
+        """
+        inputs, _, weights = keras.utils.unpack_x_y_sample_weight(data)
+        _refuse_weights(weights)
+        return inputs
 
     def call(self, inputs, training=False):
         return self.speaker.begin(inputs, training=training)
@@ -90,3 +133,23 @@ class Scaffold(keras.Model):
             else:
                 tracker.update_state(value)
         return {name: m.result() for name, m in self.trackers.items()}
+
+
+def _refuse_weights(sample_weight=None, class_weight=None):
+    """Refuses weights, which no term of an objective reads."""
+    remedy = (
+        "Weigh terms of the objective, or draw rows as often as they are to "
+        "count."
+    )
+    if sample_weight is not None:
+        leaves = keras.tree.flatten(sample_weight)
+        shapes = ", ".join(str(np.shape(leaf)) for leaf in leaves)
+        raise ValueError(
+            "`sample_weight` must be None: the rows of a batch count alike. "
+            f"Received: weights of shape {shapes}. {remedy}"
+        )
+    if class_weight is not None:
+        raise ValueError(
+            "`class_weight` must be None: an objective has no classes. "
+            f"Received: class_weight={class_weight!r}. {remedy}"
+        )
