@@ -68,6 +68,42 @@ def test_texts_are_what_a_gru_keeps_of_their_words_alone(listener):
         np.testing.assert_allclose(found[place], wanted, atol=1e-5)
 
 
+@pytest.mark.parametrize(
+    ("pooling", "bag"), [("mean", False), ("max", False), ("max", True)]
+)
+def test_texts_are_pooled_over_their_words(listener, pooling, bag):
+    network = small(pooling=pooling, bag_of_words=bag)
+    network(BATCH)
+    for name in ("project", "embedding", "read"):
+        of = getattr(listener, name).get_weights()
+        getattr(network, name).set_weights(of)
+    kernel = np.zeros((5, 6))
+    if bag:
+        kernel = np.asarray(network.project_words.kernel)
+    found = network.embed_texts(CAPTION, MASK).numpy()
+    table = np.asarray(network.embedding.embeddings)
+    for place in np.ndindex(3, 2):
+        words = [w for w in CAPTION[place] if w]
+        # What the other, that keeps the last state, keeps of each beginning.
+        states = [
+            listener.read(table[words[: i + 1]][None])[0].numpy()
+            for i in range(len(words))
+        ]
+        wanted = np.zeros(6)
+        if words:
+            pooled = getattr(np, pooling)(states, axis=0)
+            wanted = unit(pooled + table[words].mean(axis=0) @ kernel)
+        np.testing.assert_allclose(found[place], wanted, atol=1e-5)
+    # Whatever stands under the mask.
+    words = np.eye(VOCABULARY, dtype="float32")[CAPTION]
+    noise = np.where(MASK[..., None], words, 7.0).astype("float32")
+    again = network.embed_texts(noise, MASK)
+    np.testing.assert_allclose(again, found, atol=1e-6)
+    contract.check_config(
+        lambda: small(seed=3, pooling=pooling, bag_of_words=bag)
+    )
+
+
 def test_a_call_gives_images_then_texts(listener):
     found = listener(BATCH).numpy()
     assert found.shape == (3, 3, 6) and found.dtype == "float32"
@@ -261,6 +297,8 @@ def test_unfit_arguments_and_batches_are_named():
     for name in ("image_dropout", "word_dropout"):
         with pytest.raises(ValueError, match=f"`{name}`.*Received: {name}=1.0"):
             small(**{name: 1.0})
+    with pytest.raises(ValueError, match="`pooling`.*Received: pooling='sum'"):
+        small(pooling="sum")
     for key in BATCH:
         lacking = {k: v for k, v in BATCH.items() if k != key}
         with pytest.raises(ValueError, match=f"`inputs` must hold '{key}'"):

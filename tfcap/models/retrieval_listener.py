@@ -6,6 +6,9 @@ from keras import ops
 from tfcap.layers import MaskedGRU
 from tfcap.models.inputs import image_features
 from tfcap.models.joint_encoder import JointEncoder
+from tfcap.ops import masked_mean
+
+POOLINGS = ("last", "mean", "max")
 
 
 @keras.saving.register_keras_serializable(package="tfcap")
@@ -14,9 +17,15 @@ class RetrievalListener(JointEncoder):
 
     ```
     v = unit(W @ mean of the image's positions + b)
-    w = unit(last state of a GRU over the text's words)
+    w = unit(pooled states of a GRU over the text's words)
+    w = unit(pooled states + U @ mean of the words' embeddings)     bag_of_words
     score = v . w
     ```
+
+    As published, the last state stands for the text. A few thousand images
+    are not enough to learn a recurrence that keeps all that was said: there,
+    the greatest of all states, and the words themselves beside them, find
+    clearly more.
 
     Trains on pairs under
     `compile(loss=tfcap.losses.HingeRetrievalLoss())`, or a contrastive loss,
@@ -35,6 +44,11 @@ class RetrievalListener(JointEncoder):
             Defaults to `0.0`.
         embeddings_initializer: Initializer of the embedding table. Defaults
             to uniform in `[-0.1, 0.1]`.
+        pooling: String, how the states of the words become one vector:
+            `"last"`, `"mean"`, or `"max"`, the greatest of each unit. Defaults
+            to `"last"`.
+        bag_of_words: Boolean, whether a linear map of the mean of the words'
+            embeddings is added to it. Defaults to `False`.
         eos: Integer, id of the end token. Defaults to `2`.
         seed: Integer, optional seed of the dropout.
 
@@ -77,6 +91,8 @@ class RetrievalListener(JointEncoder):
         embeddings_initializer=None,
         eos=2,
         seed=None,
+        pooling="last",
+        bag_of_words=False,
         **kwargs,
     ):
         super().__init__(
@@ -92,15 +108,31 @@ class RetrievalListener(JointEncoder):
         )
         # Packed shapes of the GRU depend on the data, which XLA does not take.
         self.supports_jit = keras.backend.backend() != "tensorflow"
+        if pooling not in POOLINGS:
+            raise ValueError(
+                f"`pooling` must be among {', '.join(POOLINGS)}. Received: "
+                f"pooling={pooling!r}."
+            )
+        self.pooling = pooling
+        self.bag_of_words = bag_of_words
         options = {"dtype": self.dtype_policy}
         self.project = keras.layers.Dense(units, name="image", **options)
         self.embedding = self.make_embedding()
-        self.read = MaskedGRU(units, name="text", **options)
+        self.read = MaskedGRU(
+            units, return_sequences=pooling != "last", name="text", **options
+        )
+        if bag_of_words:
+            # Without a bias, so that no words give no vector.
+            self.project_words = keras.layers.Dense(
+                units, use_bias=False, name="words", **options
+            )
 
     def build(self, input_shape):
         self.project.build((None, image_features(input_shape)[-1]))
         self.embedding.build((None, None))
         self.read.build((None, None, self.embedding_units))
+        if self.bag_of_words:
+            self.project_words.build((None, self.embedding_units))
 
     def look(self, image, training=False):
         # Half precision would round the mean of many positions.
@@ -109,4 +141,26 @@ class RetrievalListener(JointEncoder):
         return self.project(self.drop(pooled, self.image_dropout, training))
 
     def listen(self, vectors, mask, training=False):
-        return self.read(vectors, mask=mask)
+        pooled = self._pooled(vectors, mask)
+        if not self.bag_of_words:
+            return pooled
+        words = masked_mean(vectors, mask[..., None], axis=1)
+        return pooled + self.project_words(words)
+
+    def _pooled(self, vectors, mask):
+        states = self.read(vectors, mask=mask)
+        if self.pooling == "last":
+            return states
+        mask = mask[..., None]
+        if self.pooling == "mean":
+            return masked_mean(states, mask, axis=1)
+        # States are in (-1, 1): what is masked is never the greatest.
+        greatest = ops.max(ops.where(mask, states, -1), axis=1)
+        return ops.where(ops.any(mask, axis=1), greatest, 0)
+
+    def get_config(self):
+        return {
+            **super().get_config(),
+            "pooling": self.pooling,
+            "bag_of_words": self.bag_of_words,
+        }
