@@ -71,6 +71,8 @@ def make_listener(settings, batches):
         embedding_units=settings.listener_embedding_units,
         image_dropout=settings.listener_dropout,
         word_dropout=settings.listener_dropout,
+        pooling=settings.listener_pooling,
+        bag_of_words=settings.listener_bag_of_words,
     )
     listener(batches.inputs(np.arange(1)))
     return listener

@@ -6,6 +6,7 @@ from tfcap.decoding import Greedy
 from tfcap.decoding import Sample
 from tfcap.decoding import ScheduledSampling
 from tfcap.layers import Categorical
+from tfcap.losses import BidirectionalContrastiveLoss
 from tfcap.losses import CollapseRatio
 from tfcap.losses import HingeRetrievalLoss
 from tfcap.objectives import DecoderBaseline
@@ -28,12 +29,17 @@ def listener_alone(study):
     listener = make_listener(settings, batches)
     # Hardest negatives from the start may keep it from ever learning.
     hardest = keras.Variable(0.0, trainable=False, name="hardest")
-    loss = HingeRetrievalLoss(settings.margin, hardest)
+    hinge = HingeRetrievalLoss(settings.margin, hardest)
+    loss = hinge
+    if settings.listener_loss == "contrastive":
+        loss = BidirectionalContrastiveLoss(
+            settings.listener_temperature, decoupled=False
+        )
     steps = batches.steps_per_epoch
     listener.compile(
         _adam(settings.listener_rate, settings.listener_epochs * steps),
         loss,
-        metrics=[CollapseRatio(loss)],
+        metrics=[CollapseRatio(hinge)],
     )
     warm = settings.listener_warm_up * steps
     callbacks = [
