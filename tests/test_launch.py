@@ -79,8 +79,87 @@ def test_one_that_fails_ends_all_with_its_status(program, tmp_path, capsys):
     assert main(["--workers", "2", "--", *command]) == 7
     assert time.monotonic() - begun < 60
     told = capsys.readouterr()
-    assert "worker 1 ended with status 7" in told.err
+    assert told.err.splitlines() == [
+        "tfcap.launch: Worker 1 ended with status 7.",
+        "tfcap.launch: Worker 1 ended with status 7, and the others were "
+        "stopped. To go on, run the same command again: what was kept is used.",
+    ]
     assert told.out == "[0] bye\n"
+
+
+def test_what_others_say_of_a_worker_that_died_is_not_the_last_line(program):
+    """As TensorFlow's workers do, which lose the connection."""
+    command = program("""
+        import signal, sys, time
+        there = sys.argv[1] + "/here_"
+        open(there + str(index), "w").close()
+        while not all(os.path.exists(there + i) for i in "012"):
+            time.sleep(0.01)
+        if index == 1:
+            os.kill(os.getpid(), signal.SIGKILL)
+        def lost(*_):
+            print("UnavailableError: Socket closed", flush=True)
+            sys.exit(9)
+        signal.signal(signal.SIGTERM, lost)
+        time.sleep(600)
+    """)
+    launcher = [sys.executable, "-m", "tfcap.launch", "--workers", "3"]
+    done = subprocess.run(
+        [*launcher, "--", *command],
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        timeout=60,
+    )
+    assert done.returncode == 128 + signal.SIGKILL
+    lines = done.stdout.splitlines()
+    assert sorted(lines[1:3]) == [
+        f"[{i}] UnavailableError: Socket closed" for i in (0, 2)
+    ]
+    assert lines[3:] == [
+        "tfcap.launch: Worker 1 was ended by signal 9 (SIGKILL), as where "
+        "memory runs out, and the others were stopped. To go on, run the same "
+        "command again: what was kept is used."
+    ]
+
+
+def test_lines_of_several_workers_are_written_whole(program):
+    """Also those that are written in parts, and by writers that do not wait."""
+    command = program("""
+        import sys, time
+        for line in range(200):
+            for part in (f"{line}:", "ab", "cd", "\\n"):
+                os.write(1 + (line + index) % 2, part.encode())
+        os.write(1, b"no end of line")
+    """)
+    # Unbuffered, every write to the stream is one to the file.
+    launcher = [sys.executable, "-u", "-m", "tfcap.launch", "--workers", "4"]
+    said = subprocess.run(
+        [*launcher, "--", *command],
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        stdout=subprocess.PIPE,
+        text=True,
+        timeout=60,
+        check=True,
+    ).stdout
+    lines = said.splitlines()
+    for index in range(4):
+        own = [line for line in lines if line.startswith(f"[{index}] ")]
+        wanted = [f"{line}:abcd" for line in range(200)] + ["no end of line"]
+        assert own == [f"[{index}] {text}" for text in wanted]
+    assert len(lines) == 4 * 201
+
+
+def test_a_worker_of_several_machines_tells_where_to_start_again(
+    program, capsys
+):
+    command = program("raise SystemExit(3)")
+    where = ["--hosts", "a,b", "--index", "1"]
+    assert main([*where, "--", *command]) == 3
+    last = capsys.readouterr().err.splitlines()[-1]
+    assert "Worker 1 ended with status 3. To go on, run" in last
+    assert "again on every machine" in last
 
 
 def test_one_that_does_not_end_is_ended(program, tmp_path, monkeypatch, gone):
@@ -116,7 +195,8 @@ def test_workers_are_started_again_as_often_as_wanted(program, capsys):
     assert main([*again, "1", "--", *command]) == 1
     assert main([*again, "5", "--", *command]) == 0
     told = capsys.readouterr().err
-    assert told.count("starting again") == 1
+    assert told.count("Starting again") == 1
+    assert "Worker 0 ended with status 1. Starting again (0 more)." in told
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
@@ -136,13 +216,16 @@ def test_a_signal_stops_all(program, tmp_path, number):
         [*whole, "--restarts", "3", "--", *command],
         env={**os.environ, "PYTHONPATH": str(ROOT)},
         stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
         text=True,
     )
     wait_for(lambda: len(numbers(tmp_path)) == 2)
     process.send_signal(number)
-    said = process.communicate(timeout=60)[0]
+    said, told = process.communicate(timeout=60)
     assert process.returncode == 128 + number
     assert sorted(said.splitlines()) == ["[0] stopped", "[1] stopped"]
+    stopped = f"Stopped by signal {number} ({signal.Signals(number).name})."
+    assert told.splitlines()[-1].startswith(f"tfcap.launch: {stopped} To go")
 
 
 @pytest.mark.parametrize(

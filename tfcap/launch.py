@@ -6,16 +6,17 @@
 The first form starts all workers, on this machine. The second starts one of
 several machines' workers, number `--index` of `--hosts`; run it on each. Each
 worker finds `TF_CONFIG` in its environment, what
-`tfcap.training.open_strategy()` goes by. Its output comes with its number in
-front. When one ends otherwise than well, all are stopped. Exit status: 0; that
-of the first that failed; 2 if an option is not as it should be; 130 after
-Ctrl-C.
+`tfcap.training.open_strategy()` goes by. Its output comes line by line, with
+its number in front. When one ends otherwise than well, all are stopped, and
+the last line says which one it was and how to go on. Exit status: 0; that of
+the first that failed; 2 if an option is not as it should be; 130 after Ctrl-C.
 """
 
 import argparse
 import contextlib
 import json
 import os
+import queue
 import signal
 import socket
 import subprocess
@@ -26,6 +27,8 @@ import time
 #: Seconds that workers have to end by themselves.
 GRACE = 10.0
 _STOPS = (signal.SIGINT, signal.SIGTERM)
+#: Held while a line is written, so that no two share one.
+_LINE = threading.Lock()
 
 
 def launch(command, hosts, indices=None, restarts=0):
@@ -45,12 +48,16 @@ def launch(command, hosts, indices=None, restarts=0):
     Returns:
         Integer, the exit status.
     """
-    status = _Run(command, _addresses(hosts), indices).wait()
-    # What a person or a scheduler has stopped stays so.
-    while restarts and status not in (0, *(128 + s for s in _STOPS)):
+    while True:
+        run = _Run(command, _addresses(hosts), indices)
+        status = run.wait()
+        # What a person or a scheduler has stopped stays so.
+        if not restarts or status in (0, *(128 + s for s in _STOPS)):
+            break
         restarts -= 1
-        _tell(f"starting again ({restarts} more)")
-        status = _Run(command, _addresses(hosts), indices).wait()
+        _tell(f"{run.end()} Starting again ({restarts} more).")
+    if status:
+        _tell(f"{run.end()} To go on, {run.again()}.")
     return status
 
 
@@ -103,7 +110,9 @@ class _Run:
         self.hosts = hosts
         self.indices = range(len(hosts)) if indices is None else indices
         self._stopped = None
+        self._failed = None
         self._processes = {}
+        self._ended = queue.SimpleQueue()
 
     def wait(self):
         """Starts them and waits for the end. Returns the exit status."""
@@ -123,6 +132,20 @@ class _Run:
             reader.join()
         return 128 + self._stopped if self._stopped else failed
 
+    def end(self):
+        """A sentence that says why the workers have ended."""
+        if self._stopped:
+            return f"Stopped by {_named(self._stopped)}."
+        index, status = self._failed
+        others = ", and the others were stopped" * (len(self._processes) > 1)
+        return f"Worker {index} {_told(status)}{others}."
+
+    def again(self):
+        """What to do to go on after the end, a clause."""
+        everywhere = len(self._processes) < len(self.hosts)
+        where = " on every machine" if everywhere else ""
+        return f"run the same command again{where}: what was kept is used"
+
     def _start(self, index):
         """Starts a worker. Returns the thread that prints what it says."""
         config = {"TF_CONFIG": tf_config(self.hosts, index)}
@@ -136,6 +159,10 @@ class _Run:
             start_new_session=True,
         )
         self._processes[index] = process
+        threading.Thread(
+            target=lambda: self._ended.put((index, process.wait())),
+            daemon=True,
+        ).start()
         reader = threading.Thread(target=_forward, args=(index, process))
         reader.start()
         return reader
@@ -148,16 +175,17 @@ class _Run:
 
     def _first_failure(self):
         """Exit status of the first worker that fails; 0 if none does."""
-        while not self._stopped:
-            alive = self._alive()
-            for index, process in self._processes.items():
-                status = process.poll()
-                if status:
-                    _tell(f"worker {index} ended with {_told(status)}")
+        left = len(self._processes)
+        while left and not self._stopped:
+            # In the order in which they end: when one is gone, those that
+            # waited for it fail at once, too.
+            with contextlib.suppress(queue.Empty):
+                index, status = self._ended.get(timeout=0.05)
+                left -= 1
+                if status and not self._stopped:
+                    self._failed = index, status
+                    _tell(f"Worker {index} {_told(status)}.")
                     return status if status > 0 else 128 - status
-            if not alive:
-                break
-            time.sleep(0.05)
         return 0
 
     def _end(self):
@@ -185,15 +213,32 @@ def _forward(index, process):
     """Prints what a worker prints, its number before every line."""
     for line in process.stdout:
         text = line.decode(errors="replace").rstrip("\n")
-        print(f"[{index}] {text}", flush=True)
+        _write(sys.stdout, f"[{index}] {text}")
 
 
 def _tell(text):
-    print(f"tfcap.launch: {text}", file=sys.stderr, flush=True)
+    _write(sys.stderr, f"tfcap.launch: {text}")
+
+
+def _write(stream, text):
+    """Writes a line by one call, which `print()` does not."""
+    with _LINE:
+        stream.write(f"{text}\n")
+        stream.flush()
 
 
 def _told(status):
-    return f"status {status}" if status > 0 else f"signal {-status}"
+    """How a worker has ended."""
+    if status > 0:
+        return f"ended with status {status}"
+    killed = ", as where memory runs out" * (-status == signal.SIGKILL)
+    return f"was ended by {_named(-status)}{killed}"
+
+
+def _named(number):
+    with contextlib.suppress(ValueError):
+        return f"signal {number} ({signal.Signals(number).name})"
+    return f"signal {number}"
 
 
 def _addresses(hosts):

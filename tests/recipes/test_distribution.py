@@ -37,7 +37,7 @@ def test_a_study_outlives_a_worker_and_ends_as_that_of_one_process(tmp_path):
     launched = ("-m", "tfcap.launch", "--workers", "2", "--restarts", "1")
     script = FOLDER / "two_workers.py"
     done = run(*launched, "--", sys.executable, script, folder)
-    assert "worker 1 ended with signal 9" in done.stderr
+    assert "Worker 1 was ended by signal 9" in done.stderr
     assert "[0] lf_g" in done.stdout and "[1] lf_g" not in done.stdout
     assert (folder / "compiled.keras").exists()
     alone = study(tmp_path / "one", generator_epochs=2, validation_dialogs=0)
