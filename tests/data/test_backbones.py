@@ -83,6 +83,63 @@ def test_tokens_of_a_transformer_become_a_square_grid_without_class():
     np.testing.assert_allclose(backbone(IMAGES), wanted, rtol=1e-4, atol=1e-4)
 
 
+@pytest.mark.parametrize("name", ["DINOV2Backbone", "DINOV3Backbone"])
+@pytest.mark.parametrize("layer", [None, "stem"])
+def test_register_tokens_of_keras_hub_are_left_out(name, layer):
+    # 1 + 4 + 4 tokens, which would be a grid of 3x3 as well.
+    make = getattr(pytest.importorskip("keras_hub").models, name)
+    model = make(
+        patch_size=14,
+        num_layers=1,
+        hidden_dim=8,
+        num_heads=2,
+        intermediate_dim=8,
+        num_register_tokens=4,
+        image_shape=(28, 28, 3),
+    )
+    backbone = keras_hub_backbone(model, layer)
+    images = IMAGES[:, :28, :28]
+    output = model.pyramid_outputs["stem"] if layer else model.output
+    model = keras.Model(model.inputs[0], output)
+    tokens = keras.ops.convert_to_numpy(model(images, training=False))
+    assert tokens.shape == (2, 9, 8) and backbone.register_tokens == 4
+    wanted = tokens[:, 5:].reshape(2, 2, 2, 8)
+    np.testing.assert_allclose(backbone(images), wanted, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    "count, registers, side",
+    [(9, 0, 3), (9, 4, 2), (16, None, 4), (17, None, 4), (261, 4, 16)],
+)
+def test_tokens_before_the_grid_are_left_out(count, registers, side):
+    def network(images):
+        return np.arange(count * 2.0).reshape(1, count, 2)
+
+    backbone = Backbone("net", "top", (2, 2), "raw", network, registers)
+    grid = backbone(IMAGES[:1, :2, :2])
+    assert grid.shape == (1, side, side, 2)
+    assert grid[0, -1, -1].tolist() == [2 * count - 2, 2 * count - 1]
+
+
+@pytest.mark.parametrize(
+    "count, registers, told",
+    [
+        (9, None, "`register_tokens` must be given.*9 tokens.*Pass 0 or 4"),
+        (261, None, "261 tokens.*DINOv3, pass.*`register_tokens=4`"),
+        (261, 3, "261 tokens, register_tokens=3"),
+    ],
+)
+def test_tokens_that_may_be_no_grid_are_refused(count, registers, told):
+    def network(images):
+        return np.zeros((1, count, 2))
+
+    backbone = Backbone("net", "top", (2, 2), "raw", network, registers)
+    with pytest.raises(ValueError, match=told):
+        backbone(IMAGES[:1, :2, :2])
+    with pytest.raises(ValueError, match="register_tokens=-1"):
+        Backbone("net", "top", (2, 2), "raw", network, -1)
+
+
 @pytest.mark.parametrize("adapt", [keras_cv_backbone, keras_hub_backbone])
 def test_a_missing_package_is_named_with_the_way_to_get_it(adapt, monkeypatch):
     for package in "keras_cv", "keras_hub":

@@ -71,7 +71,7 @@ def test_differences_start_from_zero():
 
 def test_an_interrupted_extraction_goes_on(tmp_path):
     path = tmp_path / "features.h5"
-    clips = [(name, brightening(3)) for name in "abc"]
+    clips = [(name, brightening(3 + i)) for i, name in enumerate("abc")]
     with pytest.raises(KeyboardInterrupt):
         extract(clips, path, backbone(fail_after=7), frames=3)
     seen = []

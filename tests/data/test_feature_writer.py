@@ -13,6 +13,8 @@ from tfcap.data import FeatureWriter
 from tfcap.data import load_features
 
 IDS = [3, 1, 2]
+#: Of each of them.
+FEATURES = np.arange(60.0).reshape(3, 4, 5)
 
 
 def begin(path, ids=IDS, grid=(2, 2), size=5, **attributes):
@@ -56,14 +58,15 @@ def test_a_killed_writer_leaves_a_file_to_go_on_with(tmp_path):
         for row in range(0, 500, 4):
             if row == 200:
                 os.kill(os.getpid(), signal.SIGKILL)
-            writer.write(np.arange(row, row + 4), np.ones((4, 4, 5)))
+            rows = np.arange(row, row + 4)
+            writer.write(rows, np.ones((4, 4, 5)) * rows[:, None, None])
     """
     done = subprocess.run([sys.executable, "-c", textwrap.dedent(code)])
     assert done.returncode == -signal.SIGKILL
     with FeatureWriter(path, range(500), (2, 2), 5) as writer:
         assert writer.remaining[0] == 200
     with h5py.File(path) as file:
-        assert (file["features"][:200] == 1).all()
+        assert (file["features"][:200, 3, 4] == np.arange(200)).all()
 
 
 @pytest.mark.parametrize(
@@ -124,7 +127,7 @@ def test_another_shape_is_refused(tmp_path):
 def test_images_that_were_damaged_are_named_and_made_anew(tmp_path, capsys):
     path = tmp_path / "features.h5"
     with begin(path) as writer:
-        writer.write([0, 1, 2], np.ones((3, 4, 5)))
+        writer.write([0, 1, 2], FEATURES)
         place = writer._places["features"][0]
     data = path.read_bytes()
     # A bit of the second image.
@@ -137,7 +140,7 @@ def test_images_that_were_damaged_are_named_and_made_anew(tmp_path, capsys):
         load_features(path)
     with begin(path) as writer:
         assert writer.remaining.tolist() == [1]
-        writer.write([1], np.ones((1, 4, 5)))
+        writer.write([1], FEATURES[1:2])
     assert "of 1 images are damaged (1) and are made" in capsys.readouterr().out
     assert path.read_bytes() == data
 
@@ -145,7 +148,7 @@ def test_images_that_were_damaged_are_named_and_made_anew(tmp_path, capsys):
 def test_wherever_a_file_is_cut_it_is_refused_and_kept(tmp_path):
     path = tmp_path / "features.h5"
     with begin(path) as writer:
-        writer.write([0, 1, 2], np.ones((3, 4, 5)))
+        writer.write([0, 1, 2], FEATURES)
     data = path.read_bytes()
     for size in range(0, len(data), 101):
         path.write_bytes(data[:size])
@@ -165,3 +168,56 @@ def test_a_disk_that_is_too_small_is_found_before_the_first_image(
     with pytest.raises(OSError, match="features.h5.*Nothing was begun. Make"):
         begin(tmp_path / "features.h5")
     assert not os.listdir(tmp_path)
+
+
+def test_features_that_vanish_in_half_precision_are_refused(tmp_path):
+    features = FEATURES.copy()
+    features[1:] = 2e-9
+    with begin(tmp_path / "features.h5") as writer:
+        with pytest.raises(ValueError, match="vanish.*image 1. Look at the w"):
+            writer.write([0, 1, 2], features)
+        assert writer.remaining.tolist() == [0, 1, 2]
+        # A black image may have zeros.
+        writer.write([0, 1], FEATURES[:2] * [[[1]], [[0]]])
+
+
+@pytest.mark.parametrize("value", [0, 0.3])
+def test_features_that_are_the_same_of_all_images_are_refused(tmp_path, value):
+    path = tmp_path / "features.h5"
+    one = np.full((1, 4, 5), value) * np.arange(5)
+    with begin(path) as writer:
+        writer.write([1], one)
+    with begin(path) as writer:
+        writer.write([0], one * (1 + 1e-6))
+        with pytest.raises(ValueError, match="differ.*all 3 images.*image 2"):
+            writer.write([2], one)
+    with begin(path) as writer:
+        writer.write([2], one + 1)
+    assert len(load_features(path)) == 3
+
+
+def test_many_images_with_the_same_features_are_refused_at_once(tmp_path):
+    with begin(tmp_path / "features.h5", ids=range(100)) as writer:
+        writer.write(range(15), np.ones((15, 4, 5)))
+        with pytest.raises(ValueError, match="differ.*all 16 images"):
+            writer.write([15], np.ones((1, 4, 5)))
+
+
+def test_a_file_of_the_same_features_is_refused_when_it_is_read(
+    tmp_path, monkeypatch
+):
+    path = tmp_path / "features.h5"
+    monkeypatch.setattr("tfcap.data.feature_writer.all_same", lambda _: False)
+    with begin(path) as writer:
+        writer.write([0, 1, 2], np.ones((3, 4, 5)))
+    for lazy in (False, True):
+        with pytest.raises(ValueError, match=f"{path}.*all 3 images are the"):
+            load_features(path, [3], lazy)
+
+
+def test_a_link_to_nothing_yet_stays_a_link(tmp_path):
+    path, target = tmp_path / "link.h5", tmp_path / "far.h5"
+    path.symlink_to(target)
+    begin(path).close()
+    assert path.is_symlink() and target.is_file()
+    begin(path).close()

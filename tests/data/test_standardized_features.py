@@ -94,3 +94,18 @@ def test_what_cannot_be_counted_is_refused(train):
         StandardizedFeatures(train, [0.0], [1.0])
     with pytest.raises(ValueError, match="with 1 numbers that are not"):
         StandardizedFeatures(train, [0.0] * 4, [1.0, 0.0, 1.0, 2.0])
+
+
+@pytest.mark.parametrize("noise", [0, 1e-9])
+def test_features_of_a_backbone_that_sees_nothing_are_refused(noise):
+    """Positions may differ, where the padding of an image shows in them."""
+    one = np.arange(1.0, 13).reshape(1, 3, 4)
+    if noise:
+        one = np.ones_like(one)
+    train = np.repeat(one, 5, axis=0)
+    train[3] += noise
+    with pytest.raises(ValueError, match="differ.*all 5 images.*weights"):
+        standardize_features(train)
+    standardize_features(train[:1])
+    train[4, 0, 0] += 1
+    standardize_features(train)

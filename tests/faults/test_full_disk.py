@@ -94,7 +94,8 @@ def test_features_are_refused_before_the_first_one(disk):
 def test_features_that_were_begun_have_their_room(disk):
     with FeatureWriter(disk / "x.h5", range(10), (2, 2), 512) as writer:
         fill(disk)
-        writer.write(np.arange(10), np.ones((10, 4, 512)))
+        features = np.ones((10, 4, 512)) * np.arange(10)[:, None, None]
+        writer.write(np.arange(10), features)
         assert not len(writer.remaining)
 
 

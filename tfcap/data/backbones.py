@@ -2,8 +2,11 @@
 
 import dataclasses
 import importlib
+import math
 from collections.abc import Callable
 
+#: Register tokens of the models that have been published with some.
+_REGISTERS = 4
 _MODES = ("raw", "unit", "caffe", "tf", "torch")
 
 
@@ -19,8 +22,12 @@ class Backbone:
             or `"caffe"`, `"tf"`, `"torch"` as in `keras.applications`.
         network: Function of a float tensor of shape `(B, height, width, 3)`
             that returns a grid `(B, h, w, D)`, or `(B, P, D)` with tokens in
-            the rows of a square grid, perhaps after one class token (which is
-            left out).
+            the rows of a square grid, perhaps after one class token and after
+            register tokens (which are left out).
+        register_tokens: Integer, number of register tokens, as DINOv2 with
+            registers and DINOv3 have 4 of them. Defaults to `None`, unknown:
+            there are none, and a number of tokens that would be a square grid
+            with four of them as well is refused.
     """
 
     name: str
@@ -28,12 +35,18 @@ class Backbone:
     input_size: tuple
     preprocessing: str
     network: Callable
+    register_tokens: int | None = None
 
     def __post_init__(self):
         if self.preprocessing not in _MODES:
             raise ValueError(
                 f"`preprocessing` must be one of {', '.join(_MODES)}. "
                 f"Received: preprocessing={self.preprocessing!r}."
+            )
+        if (self.register_tokens or 0) < 0:
+            raise ValueError(
+                "`register_tokens` must not be negative. Received: "
+                f"register_tokens={self.register_tokens}."
             )
 
     def __call__(self, images):
@@ -68,16 +81,34 @@ class Backbone:
 
 def _unroll_tokens(tokens, backbone):
     """Tokens `(B, P, D)` of a transformer as a square grid."""
-    count = tokens.shape[1]
-    for first in (0, 1):  # a class token comes first, where there is one
-        side = round((count - first) ** 0.5)
-        if side and side * side == count - first:
+    count, registers = tokens.shape[1], backbone.register_tokens
+    if registers is None and _side(count) and _side(count - 1 - _REGISTERS):
+        raise ValueError(
+            "`register_tokens` must be given where it does not show in the "
+            f"number of tokens. Received: register_tokens=None, layer="
+            f"{backbone.layer!r} of {backbone.name} with {count} tokens: a "
+            f"square grid, or a smaller one after a class token and "
+            f"{_REGISTERS} register tokens. Pass 0 or {_REGISTERS}."
+        )
+    for class_token in (0, 1):  # where there is one, it comes first
+        first = class_token + (registers or 0)
+        side = _side(count - first)
+        if side:
             grid = tokens[:, first:]
             return grid.reshape(len(grid), side, side, tokens.shape[-1])
     raise ValueError(
         "`layer` must give a square grid of tokens. Received: "
-        f"layer={backbone.layer!r} of {backbone.name} with {count} tokens."
+        f"layer={backbone.layer!r} of {backbone.name} with {count} tokens, "
+        f"register_tokens={registers}. Where register tokens stand before the "
+        "grid, as in DINOv2 with registers and in DINOv3, pass their number, "
+        "`register_tokens=4`; for other sizes of the image, a square one."
     )
+
+
+def _side(count):
+    """Side of a square grid of so many tokens; 0 if there is none."""
+    side = math.isqrt(max(count, 0))
+    return side if side * side == count else 0
 
 
 def vgg19_backbone(weights=None):
@@ -138,7 +169,11 @@ def keras_cv_backbone(
 
 
 def keras_hub_backbone(
-    backbone, layer=None, input_size=(224, 224), preprocessing="raw"
+    backbone,
+    layer=None,
+    input_size=(224, 224),
+    preprocessing="raw",
+    register_tokens=None,
 ):
     """A backbone of KerasHub, keras-cv's successor.
 
@@ -152,6 +187,8 @@ def keras_hub_backbone(
             where it was built for one size. Defaults to `(224, 224)`.
         preprocessing: String, see `Backbone`. Defaults to `"raw"`; look at
             the preset's image converter for what it wants.
+        register_tokens: Integer, see `Backbone`. Defaults to the number that
+            the backbone says it has, as DINOv2 and DINOv3 do.
 
     Returns:
         A `Backbone`.
@@ -165,9 +202,12 @@ def keras_hub_backbone(
         output = levels[layer]
     elif layer is not None:
         output = _layer_output(backbone, layer)
-    return _adapt(
+    if register_tokens is None:
+        register_tokens = getattr(backbone, "num_register_tokens", None)
+    adapted = _adapt(
         "keras_hub", backbone, output, layer, input_size, preprocessing
     )
+    return dataclasses.replace(adapted, register_tokens=register_tokens)
 
 
 def _need(package, user):

@@ -9,12 +9,16 @@ import numpy as np
 from tfcap.data.entry_problems import listed
 from tfcap.data.feature_seal import BLOCK
 from tfcap.data.feature_seal import write_seal
+from tfcap.data.features import DEAD
 from tfcap.data.features import VERSION
+from tfcap.data.features import all_same
 from tfcap.data.features import checksums
 from tfcap.data.features import open_features
 from tfcap.data.features import read_rows
 from tfcap.text.whole_file import told_if_full
 
+#: Images of which the features cannot by chance be the same.
+_ENOUGH = 16
 #: Datasets whose values are written after the file is laid out.
 _CHANGING = ("features", "done", "checksums")
 
@@ -48,7 +52,7 @@ class FeatureWriter:
     >>> import os, tempfile
     >>> path = os.path.join(tempfile.mkdtemp(), "features.h5")
     >>> with tfcap.data.FeatureWriter(path, [7, 9], (1, 1), 4) as writer:
-    ...     writer.write([0, 1], np.ones((2, 1, 4)))
+    ...     writer.write([0, 1], np.eye(2, 4)[:, None])
     >>> tfcap.data.load_features(path, [9]).shape
     (1, 1, 4)
     """
@@ -82,12 +86,15 @@ class FeatureWriter:
         }
         self.shape = (len(self.image_ids), int(np.prod(grid)), int(size))
         if not os.path.exists(self.path):
+            # Where a link leads, which stays one.
+            self.path = os.path.realpath(self.path)
             self._lay_out()
         file, found = open_features(self.path)
         with file:
             self._check_same(file, found)
             self.done, self._places = found["done"], found["places"]
-            self._leave_out_damaged(file, found["checksums"])
+            self._sums = found["checksums"]
+            self._leave_out_damaged(file, self._sums)
         # Not by HDF5, which may change more than what is written.
         self._file = open(self.path, "r+b", buffering=0)
 
@@ -104,8 +111,10 @@ class FeatureWriter:
             features: Float array of shape `(b, P, D)`.
 
         Raises:
-            ValueError: If the shape is another, or if a value is not finite
-                in half precision.
+            ValueError: If the shape is another, if a value is not finite or
+                all of an image vanish in half precision, or if the features
+                of all images so far are the same, of at least 16 or of all
+                that there are.
             OSError: If the disk is full.
         """
         features = np.asarray(features)
@@ -114,21 +123,13 @@ class FeatureWriter:
                 f"`features` must have shape {(len(rows), *self.shape[1:])}. "
                 f"Received: features.shape={features.shape}."
             )
-        with np.errstate(over="ignore"):
-            features = features.astype(np.float16)
-        finite = np.isfinite(features).all(axis=(1, 2))
-        if not finite.all():
-            image = self.image_ids[rows[int(np.argmin(finite))]]
-            raise ValueError(
-                "`features` must be finite in half precision. Received: "
-                f"infinite or undefined ones of image {image}. Scale them, or "
-                "look at the image and the preprocessing."
-            )
+        features = self._halved(rows, features)
+        self._check_differ(rows, features)
         done = f"{int(self.done.sum())} of {len(self.done)} images are done"
         with told_if_full(self.path, f"{done} and kept"):
             for row, values in zip(rows, features):
                 self._put("features", row, values.astype("<f2"))
-            for row, value in zip(rows, checksums(features)):
+            for row, value in zip(rows, self._sums[rows]):
                 self._put("checksums", row, value.astype("<u4"))
             for row in rows:
                 self._put("done", row, np.True_)
@@ -143,6 +144,43 @@ class FeatureWriter:
 
     def __exit__(self, *_):
         self.close()
+
+    def _halved(self, rows, features):
+        """Features in half precision, of which they must be something."""
+        there = features.any(axis=(1, 2))
+        with np.errstate(over="ignore"):
+            features = features.astype(np.float16)
+        finite = np.isfinite(features).all(axis=(1, 2))
+        if not finite.all():
+            image = self.image_ids[rows[int(np.argmin(finite))]]
+            raise ValueError(
+                "`features` must be finite in half precision. Received: "
+                f"infinite or undefined ones of image {image}. Scale them, or "
+                "look at the image and the preprocessing."
+            )
+        lost = there & ~features.any(axis=(1, 2))
+        if lost.any():
+            image = self.image_ids[rows[int(np.argmax(lost))]]
+            raise ValueError(
+                "`features` must not vanish in half precision. Received: only "
+                f"numbers that are too small, of image {image}. {DEAD}; or "
+                "scale them."
+            )
+        return features
+
+    def _check_differ(self, rows, features):
+        """Refuses features that are the same whatever the image is."""
+        self._sums[rows] = checksums(features)
+        known = self.done.copy()
+        known[rows] = True
+        count = int(known.sum())
+        enough = count == len(known) or count >= _ENOUGH
+        if enough and all_same(self._sums[known]):
+            raise ValueError(
+                "`features` must differ between images. Received: the same "
+                f"ones of all {count:,} images so far, such as image "
+                f"{self.image_ids[rows[0]]}. {DEAD}."
+            )
 
     def _put(self, name, row, value):
         """Writes one row of a dataset."""

@@ -28,6 +28,11 @@ from tfcap.data.feature_seal import check_seal
 VERSION = 2
 #: Attributes that say what the features are.
 ABOUT = ("backbone", "layer", "input_size", "preprocessing", "grid")
+#: What to do about features that tell nothing.
+DEAD = (
+    "Look at the weights, the layer and the preprocessing of the backbone, "
+    "which sees nothing of an image"
+)
 #: What h5py raises where a file is not as it should be.
 _DAMAGE = (KeyError, OSError, RuntimeError, TypeError, ValueError)
 _CURE = (
@@ -69,6 +74,13 @@ class _Features:
                 f"path={self.path!r}, where {int(done.sum())} of {len(done)} "
                 "images are done. Run the same extraction again: it goes on "
                 "where it stopped."
+            )
+        if all_same(self.about["checksums"]):
+            raise ValueError(
+                "`path` must name a file of features that differ between "
+                f"images. Received: path={self.path!r}, where those of all "
+                f"{len(done):,} images are the same. {DEAD}, and extract the "
+                "features again."
             )
         known = self.about["image_ids"]
         self.rows = np.arange(len(known))
@@ -162,6 +174,18 @@ def open_features(path):
             stacklevel=3,
         )
     return file, about
+
+
+def all_same(sums):
+    """Whether features of several images are all the same.
+
+    Args:
+        sums: Uint32 array of shape `(b,)`, their `checksums()`; or None.
+
+    Returns:
+        Boolean.
+    """
+    return sums is not None and len(sums) > 1 and bool((sums == sums[0]).all())
 
 
 def checksums(features):

@@ -3,6 +3,7 @@
 import numpy as np
 
 from tfcap.data.feature_rows import feature_rows
+from tfcap.data.features import DEAD
 
 #: Rows that are read at a time to count with.
 _CHUNK = 1024
@@ -80,7 +81,9 @@ def standardize_features(train, *others):
         and `deviation` are those to keep with a model.
 
     Raises:
-        ValueError: If a number is not finite.
+        ValueError: If a number is not finite, or if all images have the same
+            features or no feature varies, as those of a backbone that sees
+            nothing.
 
     Example:
 
@@ -106,10 +109,13 @@ def _statistics(features):
             f"Received: train.shape={tuple(shape)}. Pass an array or "
             "`load_features(path, lazy=True)`."
         )
-    count, mean, squares = 0, 0.0, 0.0
+    count, mean, squares, differ = 0, 0.0, 0.0, False
+    one = np.asarray(features[np.arange(1)], np.float64)
     for start in range(0, shape[0], _CHUNK):
         rows = np.arange(start, min(start + _CHUNK, shape[0]))
-        values = np.asarray(features[rows], np.float64).reshape(-1, shape[2])
+        values = np.asarray(features[rows], np.float64)
+        differ = differ or bool((values != one).any())
+        values = values.reshape(-1, shape[2])
         with np.errstate(invalid="ignore"):  # told below
             part = values.mean(0)
             apart, added = part - mean, count + len(values)
@@ -126,4 +132,10 @@ def _statistics(features):
             "features. Look at how they were extracted."
         )
     varies = deviation > 1e-6 * np.abs(mean)
+    if shape[0] > 1 and not (differ and varies.any()):
+        raise ValueError(
+            "`train` must have features that differ between images. Received: "
+            f"the same ones of all {shape[0]:,} images, up to rounding. {DEAD},"
+            " and extract the features again."
+        )
     return mean, np.where(varies, deviation, 1.0)
