@@ -1,9 +1,15 @@
 import keras
 import numpy as np
+import pytest
 import tensorflow as tf
 
+from tfcap.layers import GumbelSoftmaxST
 from tfcap.layers import SoftEmbedding
 from tfcap.layers.stepwise import decoding_layers
+from tfcap.layers.stepwise_lookup import StepwiseLookup
+from tfcap.ops import straight_through
+from tfcap.ops.word_vectors import Words
+from tfcap.ops.word_vectors import remember_words
 
 
 def embedding():
@@ -46,3 +52,73 @@ def test_all_steps_of_a_decode_have_one_dense_gradient():
     slope = tape.gradient(value, layer.embeddings.value)
     assert isinstance(slope, tf.Tensor)
     np.testing.assert_array_equal(slope[:, 0], [0, 6, 0, 0, 0])
+
+
+def drawn(logits, kind):
+    """Words of the largest logits; some of them relaxed."""
+    soft, ids = tf.nn.softmax(logits), tf.argmax(logits, -1)
+    hard = straight_through(tf.one_hot(ids, logits.shape[-1]), soft)
+    if kind == "words":
+        return remember_words(hard, Words(ids))
+    relaxed = tf.constant([True, False, False, True])
+    vectors = tf.where(relaxed[:, None], soft, hard)
+    return remember_words(vectors, Words(ids, relaxed, soft))
+
+
+def spoken(kind, embedded, table, start):
+    """A decode that hears itself: every word is drawn after the last."""
+    value = 0.0
+    for _ in range(3):
+        logits = tf.matmul(start, table, transpose_b=True)
+        start = tf.sin(embedded(drawn(logits, kind)))
+        value = value + tf.reduce_sum(start)
+    return value
+
+
+def once_and_twice(kind, make, table, start):
+    """Gradients, and gradients of a penalty on them."""
+    table, start = map(tf.convert_to_tensor, (table, start))
+    with tf.GradientTape() as outer:
+        outer.watch([table, start])
+        with tf.GradientTape() as inner:
+            inner.watch([table, start])
+            value = spoken(kind, make(table), table, start)
+        first = inner.gradient(value, [table, start])
+        penalty = sum(tf.reduce_sum(tf.sin(3.0 * x)) for x in first)
+    return *first, *outer.gradient(penalty, [table, start])
+
+
+@pytest.mark.parametrize("kind", ["words", "some words"])
+def test_a_decode_differentiated_once_and_twice_is_that_of_products(kind):
+    rng = np.random.default_rng(0)
+    table = rng.normal(size=(7, 3)).astype("float32")
+    start = rng.normal(size=(4, 3)).astype("float32")
+
+    def shared(table):
+        # One step more than there are.
+        return StepwiseLookup(table, rows=4, steps=4)
+
+    def plain(table):
+        return lambda words: tf.matmul(words + 0.0, table)
+
+    wanted = once_and_twice(kind, plain, table, start)
+    for run in (once_and_twice, tf.function(once_and_twice)):
+        found = run(kind, shared, table, start)
+        for one, other in zip(found, wanted, strict=True):
+            scale = np.abs(other).max()
+            np.testing.assert_allclose(
+                one / scale, other / scale, rtol=1e-3, atol=1e-4
+            )
+
+
+def test_what_is_no_word_of_a_step_is_multiplied():
+    layer = embedding()
+    words = GumbelSoftmaxST(seed=0)(tf.zeros((2, 5)), training=True)
+    with layer.decoding(2, 1):
+        lookup = layer.shared
+        assert lookup.takes(words)
+        assert not lookup.takes(words + 0.0)
+        assert not lookup.takes(words[:1])
+        true = layer(words)
+        assert not lookup.takes(words)
+        np.testing.assert_array_equal(layer(words + 0.0), true)

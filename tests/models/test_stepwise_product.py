@@ -8,8 +8,10 @@ import tensorflow as tf
 from tests import speakers
 from tfcap.decoding import Sample
 from tfcap.layers import GumbelSoftmaxST
+from tfcap.layers import PartialSamplingST
 from tfcap.models.stepwise_dense import StepwiseDense
 from tfcap.models.stepwise_product import StepwiseProduct
+from tfcap.ops import word_vectors
 
 RNG = np.random.default_rng(0)
 KERNEL = RNG.normal(size=(3, 5)).astype("float32")
@@ -43,6 +45,27 @@ def test_one_product_gives_the_sum_of_the_steps_gradients(more):
         found = run(once, KERNEL, BIAS, STEPS)
         for ours, true in zip(found, gradients(plain, KERNEL, BIAS, STEPS)):
             np.testing.assert_allclose(ours, true, rtol=1e-4, atol=1e-6)
+
+
+def second(make, kernel, bias, steps):
+    """Gradients of a penalty on gradients."""
+    kernel, bias = map(tf.convert_to_tensor, (kernel, bias))
+    with tf.GradientTape() as tape:
+        tape.watch([kernel, bias])
+        _, *first = gradients(make, kernel, bias, steps)
+        value = sum(tf.reduce_sum(tf.sin(3.0 * slope)) for slope in first)
+    return tape.gradient(value, [kernel, bias])
+
+
+def test_second_derivatives_are_those_of_plain_products():
+    def once(kernel, bias):
+        return StepwiseProduct(kernel, bias, rows=2, steps=len(STEPS) + 1)
+
+    wanted = second(plain, KERNEL, BIAS, STEPS)
+    for run in (second, tf.function(second)):
+        for ours, true in zip(run(once, KERNEL, BIAS, STEPS), wanted):
+            assert np.abs(true).max() > 0.1
+            np.testing.assert_allclose(ours, true, rtol=1e-3, atol=1e-4)
 
 
 def test_a_tape_may_be_asked_twice():
@@ -104,6 +127,40 @@ def test_a_speaker_has_the_gradients_of_its_steps(
         scale = np.abs(other).max() + 1e-6
         np.testing.assert_allclose(
             one / scale, other / scale, atol=1e-5, err_msg=variable.path
+        )
+
+
+@pytest.mark.parametrize("kind", ["show_tell_start", "att2in"])
+def test_a_penalty_on_a_speakers_gradients_is_that_of_its_steps(
+    kind, monkeypatch
+):
+    speaker, batch = speakers.speaker(kind), speakers.batch(images=2)
+    weights = speaker.trainable_variables
+
+    def second():
+        channel = PartialSamplingST(0.5, seed=0)
+        sample = Sample(channel, 2, max_length=3, feedback="relaxed")
+        with tf.GradientTape() as outer:
+            with tf.GradientTape() as inner:
+                said = sample.decode(speaker, speaker.begin(batch), None, True)
+                value = tf.reduce_sum(tf.sin(said.words + 0.5))
+                value += tf.reduce_sum(said.log_probs)
+            first = inner.gradient(value, weights)
+            first = [tf.convert_to_tensor(x) for x in first if x is not None]
+            penalty = sum(tf.reduce_sum(x**2) for x in first)
+        return outer.gradient(penalty, weights, unconnected_gradients="zero")
+
+    ours = [tf.convert_to_tensor(x) for x in second()]
+    monkeypatch.setattr(
+        type(speaker), "decoding", lambda *sizes: contextlib.nullcontext()
+    )
+    monkeypatch.setattr(word_vectors, "known_words", lambda vectors: None)
+    plain = [tf.convert_to_tensor(x) for x in second()]
+    largest = max(np.abs(x).max() for x in plain)
+    for variable, one, other in zip(weights, ours, plain, strict=True):
+        scale = np.abs(other).max() + 1e-3 * largest
+        np.testing.assert_allclose(
+            one / scale, other / scale, atol=1e-3, err_msg=variable.path
         )
 
 

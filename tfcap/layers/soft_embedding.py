@@ -4,8 +4,8 @@ import keras
 from keras import ops
 
 from tfcap.layers.stepwise import Stepwise
-from tfcap.ops.word_vectors import dense_gradient
-from tfcap.ops.word_vectors import look_up_or_multiply
+from tfcap.layers.stepwise_lookup import StepwiseLookup
+from tfcap.ops import embed_words
 
 
 @keras.saving.register_keras_serializable(package="tfcap")
@@ -82,13 +82,14 @@ class SoftEmbedding(Stepwise, keras.layers.Layer):
             rows = ops.take(self.embeddings, inputs, axis=0)
             return ops.cast(rows, self.compute_dtype)
         self._check(inputs.shape)
-        table = self.shared
-        if table is None:
-            table = dense_gradient(self.embeddings)
-        return look_up_or_multiply(inputs, table)
+        lookup = self.shared
+        if lookup is None or not lookup.takes(inputs):
+            return embed_words(inputs, self.embeddings)
+        return lookup(inputs)
 
     def share(self, rows, steps):
-        return dense_gradient(ops.cast(self.embeddings, self.compute_dtype))
+        table = ops.cast(self.embeddings, self.compute_dtype)
+        return StepwiseLookup(table, rows, steps)
 
     def compute_mask(self, inputs, mask=None):
         if _holds_ids(inputs):

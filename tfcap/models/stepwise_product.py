@@ -14,7 +14,8 @@ class StepwiseProduct:
     gradient = concat(rows of all steps)^T @ concat(slopes of all steps)
     ```
 
-    TensorFlow only.
+    Gradients of these gradients reach the kernel from every step, as those of
+    plain products do. TensorFlow only.
 
     Args:
         kernel: Float tensor of shape `(D, U)`.
@@ -28,7 +29,7 @@ class StepwiseProduct:
 
         self.rows = tf.get_static_value(rows)
         self.steps = steps
-        self.kernel = tf.stop_gradient(kernel)
+        self.kernel = kernel
         self.read = []
         self.biases = iter(self._biases(kernel, bias, rows, steps))
 
@@ -43,7 +44,15 @@ class StepwiseProduct:
 
         bias = next(self.biases)
         self.read.append(rows)
-        return tf.cast(tf.matmul(rows, self.kernel), bias.dtype) + bias
+
+        @tf.custom_gradient
+        def product(rows, kernel):
+            def slopes(upstream):
+                return tf.matmul(upstream, kernel, transpose_b=True), None
+
+            return tf.matmul(rows, kernel), slopes
+
+        return tf.cast(product(rows, self.kernel), bias.dtype) + bias
 
     def _biases(self, kernel, bias, rows, steps):
         """The bias of every step, of shape `(rows, U)`."""

@@ -141,11 +141,12 @@ def embed_words(vectors, table):
     ```
 
     one product where there were three, and within a graph the vectors
-    themselves are never computed.
+    themselves are never computed. Gradients of these gradients are those of
+    the product, too.
 
     Args:
         vectors: Float tensor of shape `(..., V)`.
-        table: Float tensor of shape `(V, D)`.
+        table: Float tensor or variable of shape `(V, D)`.
 
     Returns:
         Float tensor of shape `(..., D)`.
@@ -159,50 +160,63 @@ def embed_words(vectors, table):
     [[[1. 2.]
       [3. 4.]]]
     """
-    return look_up_or_multiply(vectors, dense_gradient(table))
-
-
-def look_up_or_multiply(vectors, table):
-    """As `embed_words()`, with the gradient of a look-up: a slice a word."""
-    words = remembered_words(vectors)
-    if words is None or not _can_look_up(words):
+    words = known_words(vectors)
+    if words is None:
         return ops.matmul(vectors, table)
+    return _embedded(vectors, words, as_tensor(table))
+
+
+def known_words(vectors):
+    """The `Words` of vectors that can be looked up, or `None`."""
+    words = remembered_words(vectors)
+    if words is None or words.relaxed is None:
+        return words
+    # Shapes depend on which vectors are relaxed.
+    return words if keras.backend.backend() == "tensorflow" else None
+
+
+def as_tensor(table):
+    """A tensor of a table that may be a variable."""
+    table = ops.convert_to_tensor(table)
+    if keras.backend.backend() != "tensorflow":
+        return table
+    import tensorflow as tf
+
+    # Keras leaves a variable as it is.
+    return tf.convert_to_tensor(table)
+
+
+def _embedded(vectors, words, table):
+    """Rows of the table, with the gradients of a product."""
+
+    @ops.custom_gradient
+    def product(vectors, table):
+        def slopes(*args, upstream=None):
+            (upstream,) = args if upstream is None else (upstream,)
+            size = ops.shape(table)[0]
+            return (
+                slope_of_vectors(upstream, table),
+                slope_of_table([vectors], [words], [upstream], size),
+            )
+
+        return look_up(words, table), slopes
+
+    return product(vectors, table)
+
+
+def slope_of_vectors(upstream, table):
+    """Gradient `(..., V)` to vectors, of one `(..., D)` to what they embed."""
+    return ops.matmul(upstream, ops.transpose(table))
+
+
+def look_up(words, table):
+    """What words embed as: `(..., D)`, by rows and not by products."""
     rows = ops.take(table, words.ids, axis=0)
     if words.relaxed is not None:
         rows = _with_products(rows, words, table)
     if words.there is not None:
         rows = rows * ops.cast(words.there, rows.dtype)[..., None]
-    return _also_to_vectors(rows, vectors, ops.stop_gradient(table))
-
-
-def dense_gradient(table):
-    """A table whose gradient is a tensor, whoever looks rows of it up.
-
-    TensorFlow keeps a slice for every row that was read, repeated ones
-    included, which Keras' optimizers clip and square one by one.
-
-    Args:
-        table: Float tensor or variable of shape `(V, D)`.
-
-    Returns:
-        The same as a tensor. The gradient of all that reads it is made dense
-        once.
-    """
-    if keras.backend.backend() != "tensorflow":
-        return table
-    import tensorflow as tf
-
-    @tf.custom_gradient
-    def same(table):
-        return tf.identity(table), tf.convert_to_tensor
-
-    # Keras leaves a variable as it is.
-    return same(tf.convert_to_tensor(ops.convert_to_tensor(table)))
-
-
-def _can_look_up(words):
-    """Whether shapes may depend on which vectors are relaxed, if any is."""
-    return words.relaxed is None or keras.backend.backend() == "tensorflow"
+    return rows
 
 
 def _with_products(rows, words, table):
@@ -210,17 +224,74 @@ def _with_products(rows, words, table):
     import tensorflow as tf
 
     places = tf.where(words.relaxed)
-    soft = tf.gather_nd(tf.stop_gradient(words.soft), places)
+    soft = tf.gather_nd(words.soft, places)
     return tf.tensor_scatter_nd_update(rows, places, tf.matmul(soft, table))
 
 
-@ops.custom_gradient
-def _also_to_vectors(rows, vectors, table):
-    """`rows`, the gradient of which reaches the vectors that they embed."""
+def slope_of_table(vectors, words, upstream, size):
+    """The gradient to a table of those to what was looked up in it.
 
-    def slopes(*args, upstream=None):
-        (upstream,) = args if upstream is None else (upstream,)
-        to_vectors = ops.matmul(upstream, ops.transpose(table))
-        return upstream, to_vectors, ops.zeros_like(table)
+    ```
+    slope = sum of vectors^T @ upstream
+    ```
 
-    return rows, slopes
+    by adding up rows. It is linear in both, and its gradients are a product
+    and a look-up again.
+
+    Args:
+        vectors: List of float tensors of shape `(..., V)`.
+        words: List of their `Words`.
+        upstream: List of float tensors of shape `(..., D)`.
+        size: Integer or scalar tensor `V`.
+
+    Returns:
+        Float tensor of shape `(V, D)`.
+    """
+    count = len(words)
+
+    @ops.custom_gradient
+    def total(*tensors):
+        upstream = tensors[count:]
+
+        def slopes(*args, upstream=None):
+            (slope,) = args if upstream is None else (upstream,)
+            return (
+                *(slope_of_vectors(x, slope) for x in tensors[count:]),
+                *(_embedded(x, y, slope) for x, y in zip(tensors, words)),
+            )
+
+        return _sum_of_rows(words, upstream, size), slopes
+
+    return total(*vectors, *upstream)
+
+
+def _sum_of_rows(words, upstream, size):
+    """Slopes, added up in the rows of their words."""
+    rows, ids, soft = [], [], []
+    for each, slope in zip(words, upstream):
+        if each.there is not None:
+            slope = slope * ops.cast(each.there, slope.dtype)[..., None]
+        if each.relaxed is not None:
+            soft.append((each, slope))
+            slope = ops.where(each.relaxed[..., None], 0, slope)
+        rows.append(ops.reshape(slope, (-1, slope.shape[-1])))
+        ids.append(ops.reshape(ops.cast(each.ids, "int32"), (-1,)))
+    total = ops.segment_sum(
+        ops.concatenate(rows, axis=0),
+        ops.concatenate(ids, axis=0),
+        num_segments=size,
+    )
+    return total + _sum_of_products(soft) if soft else total
+
+
+def _sum_of_products(soft):
+    """What relaxed vectors add to the gradient of a table."""
+    import tensorflow as tf
+
+    rows, slopes = [], []
+    for words, slope in soft:
+        places = tf.where(words.relaxed)
+        rows.append(tf.gather_nd(words.soft, places))
+        slopes.append(tf.gather_nd(slope, places))
+    rows, slopes = tf.concat(rows, axis=0), tf.concat(slopes, axis=0)
+    return tf.matmul(rows, slopes, transpose_a=True)
