@@ -91,15 +91,15 @@ def test_gradients_are_of_the_words_that_count():
     both = episode(speaker)
     said = both.rollout(mixed)
     scores, given = np.array(said.log_probs), np.array(said.given)
-    present = np.array(both.present)[:, None]
-    count = present.sum() * 2
+    count = np.array(said.said).sum()
+    assert count == 3
     cross, _ = TeacherForcing(decoder=mixed).loss(both)
-    expected = -((scores * given).sum(-1) * present).sum() / count
+    expected = -(scores * given).sum() / count
     np.testing.assert_allclose(cross, expected, rtol=1e-5, atol=1e-6)
     rewards = np.array(Worth()(said, both))
     reinforced, _ = ScoreFunction(Worth(), mixed).loss(both)
     own = (scores * (1 - given)).sum(-1)
-    expected = -(rewards * own * present).sum() / count
+    expected = -(rewards * own).sum() / count
     np.testing.assert_allclose(reinforced, expected, rtol=1e-5, atol=1e-6)
 
 

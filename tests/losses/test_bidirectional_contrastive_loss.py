@@ -57,7 +57,7 @@ def oracle(
             "image": [
                 images[c] @ texts[b, s]
                 for c in range(rows)
-                if c != b and not alike(b, same[c])
+                if c != b and mask[c].any() and not alike(b, same[c])
             ]
             + [
                 x @ texts[b, s]

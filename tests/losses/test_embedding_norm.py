@@ -28,6 +28,23 @@ def test_function_and_activity_regularizer_add_the_same(convention):
 
 
 @pytest.mark.parametrize("convention", ["squared", "frobenius"])
+def test_absent_rows_have_no_norm_and_no_share_in_the_mean(convention):
+    more = np.pad(ROWS, [(1, 2), (0, 2), (0, 0)], constant_values=np.nan)
+    mask = np.pad(np.ones((4, 3)), [(1, 2), (0, 2)])
+    more = tf.constant(more)
+    with tf.GradientTape() as tape:
+        tape.watch(more)
+        norm = embedding_norm(more, 0.1, convention, mask)
+    np.testing.assert_allclose(norm, penalty(convention), rtol=1e-6)
+    slopes = tape.gradient(norm, more).numpy()
+    assert np.isfinite(slopes).all() and not slopes[mask == 0].any()
+    masked = EmbeddingNorm(0.1, convention).masked(more, mask)
+    np.testing.assert_allclose(masked, 7 * penalty(convention), rtol=1e-6)
+    # Nothing is there.
+    assert float(embedding_norm(more, 0.1, convention, 0 * mask)) < 1e-12
+
+
+@pytest.mark.parametrize("convention", ["squared", "frobenius"])
 def test_embeddings_at_zero_have_a_finite_gradient(convention):
     rows = tf.zeros((2, 3))
     with tf.GradientTape() as tape:

@@ -50,7 +50,7 @@ def oracle(
             if c != b and (same[b] < 0 or same[c] != same[b])
         ]
         rivals = {
-            "image": [images[c] @ texts[b, s] for c in others]
+            "image": [images[c] @ texts[b, s] for c in others if mask[c].any()]
             + [x @ texts[b, s] for x in distractors],
             "text": [
                 images[b] @ texts[c, k]

@@ -12,6 +12,7 @@ from tfcap.losses import CollapseRatio
 from tfcap.losses import HingeRetrievalLoss
 from tfcap.losses import NPairLoss
 from tfcap.losses import SequenceCrossentropy
+from tfcap.losses import embedding_norm
 from tfcap.losses.retrieval_loss import RetrievalLoss
 from tfcap.metrics import NDCG
 from tfcap.metrics import MeanRank
@@ -68,6 +69,28 @@ def check(strategy, loss, labels, inputs):
         np.testing.assert_allclose(a, b, rtol=1e-6, atol=1e-6)
 
 
+def check_norm(strategy, convention):
+    """The penalty of rows that are spread unevenly over the replicas."""
+    mask = np.array([[1, 1, 1], [1, 0, 1], [0, 0, 0]] + [[0, 0, 1]] * 3)
+
+    def slope(rows, mask, replicas=1):
+        with tf.GradientTape() as tape:
+            tape.watch(rows)
+            norm = embedding_norm(rows, 0.5, convention, mask) / replicas
+        return norm, tape.gradient(norm, rows)
+
+    def half(context):
+        place = context.replica_id_in_sync_group
+        own = slice(3 * place, 3 * place + 3)
+        return slope(tf.constant(LOGITS[own]), mask[own], replicas=2)
+
+    halves = strategy.run(lambda: half(tf.distribute.get_replica_context()))
+    norms, slopes = map(strategy.experimental_local_results, halves)
+    norm, slopes_of_one = slope(tf.constant(LOGITS), mask)
+    np.testing.assert_allclose(sum(norms), norm, rtol=1e-6)
+    np.testing.assert_allclose(np.concatenate(slopes), slopes_of_one, rtol=1e-5)
+
+
 def check_config(strategy, kind, name):
     """A variable's value stands in the config, however many replicas it has."""
     with strategy.scope():
@@ -94,5 +117,7 @@ if __name__ == "__main__":
         check(both, loss, SAME, LOGITS)
     check(both, SequenceCrossentropy("sequence"), TOKENS, LOGITS)
     check(both, SequenceCrossentropy("token"), TOKENS, LOGITS)
+    check_norm(both, "squared")
+    check_norm(both, "frobenius")
     check_config(both, HingeRetrievalLoss, "negatives")
     check_config(both, BidirectionalContrastiveLoss, "temperature")

@@ -111,8 +111,12 @@ def test_the_norm_penalty_by_a_loop(convention):
     network(BATCH, training=True)
     (found,) = network.losses
     anchor = numpy(network.encode(BATCH))
+    there = OPTIONS.any(axis=-1).reshape(len(anchor), -1)
+    assert not there.all()
+    anchor = anchor[there.any(axis=-1)]
     rows = OPTIONS.reshape(-1, 1, OPTIONS.shape[-1])
     answers = numpy(network.embed(rows, sequence_mask(rows, 2)))[:, 0]
+    answers = answers[there.ravel()]
     expected = 0.0
     for embeddings in (anchor, answers):
         squares = sum(float(row @ row) for row in embeddings)
@@ -121,6 +125,57 @@ def test_the_norm_penalty_by_a_loop(convention):
         else:
             expected += 0.7 * np.sqrt(squares) / len(anchor)
     np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-6)
+
+
+def with_absent_entries():
+    """The batch with dialogs, rounds, options and words that are absent.
+
+    Dialogs and their images are not zeros: nobody tells that they are absent
+    but that nothing is asked.
+    """
+    inputs = {
+        key: np.pad(BATCH[key], [(0, 2), (0, 1), (0, 2)])
+        for key in ("question", "history")
+    }
+    inputs["image"] = np.pad(BATCH["image"], [(0, 2), (0, 0), (0, 0)])
+    inputs["image"][-2:] = 7.0
+    inputs["options"] = np.pad(OPTIONS, [(0, 2), (0, 1), (0, 1), (0, 2)])
+    labels = np.pad(
+        LABELS, [(0, 2), (0, 1), (0, 1)], mode="constant", constant_values=-1
+    )
+    return inputs, labels
+
+
+@pytest.mark.parametrize("encoder", ENCODERS)
+def test_what_is_absent_changes_no_loss_and_no_gradient(encoder):
+    keras.utils.set_random_seed(0)
+    network = dialogs.discriminator(encoder)
+    network.norm_regularizer = EmbeddingNorm(0.7)
+
+    def slopes(inputs, labels):
+        with tf.GradientTape() as tape:
+            loss = NPairLoss()(labels, network(inputs, training=True))
+            (penalty,) = network.losses
+            total = loss + penalty
+        found = tape.gradient(total, network.trainable_variables)
+        return [loss, penalty, *map(tf.convert_to_tensor, found)]
+
+    found = slopes(*with_absent_entries())
+    for one, other in zip(found, slopes(BATCH, LABELS), strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    "norm", [EmbeddingNorm(0.7, "frobenius"), keras.regularizers.L1L2(0.1, 0.2)]
+)
+def test_what_is_absent_has_no_penalty_of_any_kind(norm):
+    network = small(norm_regularizer=norm)
+    found = []
+    for inputs in (BATCH, with_absent_entries()[0]):
+        network(inputs, training=True)
+        found += network.losses
+    assert found[0] > 0
+    np.testing.assert_allclose(*found, rtol=1e-5)
 
 
 def test_training_by_compile_and_fit_lowers_the_loss():

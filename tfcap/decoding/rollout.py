@@ -48,6 +48,31 @@ class Rollout(NamedTuple):
         """Which samples have words, a boolean tensor of shape `(B, S)`."""
         return ops.any(self.mask > 0, axis=-1)
 
+    def masked(self, present):
+        """The same rollout, in which some sequences are absent.
+
+        `words` stay as they are: who embeds them is given the mask, and a
+        product with all of them would cost a pass over the vocabulary.
+
+        Args:
+            present: Float tensor that broadcasts to `(B, S)`, 0 where a
+                sequence is absent.
+        """
+        steps = present[..., None]
+
+        def kept(tensor, present):
+            if tensor is None:
+                return None
+            return tensor * ops.cast(present, tensor.dtype)
+
+        return self._replace(
+            tokens=kept(self.tokens, steps),
+            mask=kept(self.mask, steps),
+            log_probs=kept(self.log_probs, steps),
+            scores=kept(self.scores, present),
+            given=kept(self.given, steps),
+        )
+
     def stop_gradient(self):
         """The same rollout, through which no gradient passes.
 

@@ -11,6 +11,7 @@ from tfcap.losses.retrieval_loss import check_directions
 from tfcap.losses.retrieval_loss import checked_pairs
 from tfcap.losses.retrieval_loss import other_images
 from tfcap.losses.retrieval_loss import present_texts
+from tfcap.losses.retrieval_loss import rows_present
 from tfcap.losses.retrieval_loss import with_distractors
 from tfcap.ops import gather_across_replicas
 from tfcap.ops import masked_logsumexp
@@ -34,6 +35,7 @@ def bidirectional_contrastive_loss(
     same=None,
     mask=None,
     reduction=None,
+    distractor_mask=None,
 ):
     """Asks an image and its text to stand out from other images and texts.
 
@@ -83,10 +85,13 @@ def bidirectional_contrastive_loss(
         same: Integer tensor of shape `(B,)`: rows of equal numbers show the
             same image. A row with a negative number is like no other.
             Defaults to `None`, all differ.
-        mask: Tensor of shape `(B, S)`, 0 for texts that are absent. Defaults
-            to `None`, all are there.
+        mask: Tensor of shape `(B, S)`, 0 for texts that are absent. A row
+            without any is absent itself, and its image is nobody's other.
+            Defaults to `None`, all are there.
         reduction: `None`, `"mean"` or `"sum"`. The mean is over present texts
             of all replicas, this replica's share. Defaults to `None`.
+        distractor_mask: Tensor of shape `(N,)`, 0 for distractors that are
+            absent. Defaults to `None`, all are there.
 
     Returns:
         Float tensor of shape `(B, S)`, at least float32, 0 for absent texts,
@@ -126,6 +131,7 @@ def bidirectional_contrastive_loss(
         distractor_same,
         same,
         mask,
+        distractor_mask,
     )
     losses = combined(parts, combine)
     return reduce_loss(losses, mask, reduction=reduction)
@@ -163,7 +169,7 @@ class BidirectionalContrastiveLoss(RetrievalLoss):
             `bidirectional_contrastive_loss()`.
         y_pred: Float tensor of shape `(B, 1 + S, D)`: of every row the
             embedding of its image, then of its texts. A text of zeros is
-            absent.
+            absent, and so is the image of a row without any.
         sample_weight: Float tensor, optional, of shape `(B,)` or `(B, S)`.
 
     Returns:
@@ -241,6 +247,7 @@ def contrasts(
     distractor_same=None,
     same=None,
     mask=None,
+    distractor_mask=None,
 ):
     """The contrast of each direction, 0 for absent texts.
 
@@ -255,16 +262,22 @@ def contrasts(
             "`same` must be given where `distractor_same` is: it tells which "
             "image of the batch a distractor is. Received: same=None."
         )
+    present = rows_present(mask)
     images, texts, mask = checked_pairs(images, texts, mask)
     scale = 1 / ops.convert_to_tensor(temperature, dtype=images.dtype)
     truth = scale * ops.einsum("bd,bsd->bs", images, texts)
-    other = other_images(images, same)
+    other = other_images(images, same, present)
     found = {}
     if "image" in directions:
         pool, keep = gather_across_replicas(images), other
         if distractors is not None:
             pool, keep = with_distractors(
-                pool, keep, distractors, same, distractor_same
+                pool,
+                keep,
+                distractors,
+                same,
+                distractor_same,
+                distractor_mask,
             )
         scores = scale * ops.tensordot(texts, pool, axes=[[2], [1]])
         found["image"] = _contrast(scores, keep[:, None], truth, decoupled)

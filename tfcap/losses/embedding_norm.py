@@ -4,19 +4,21 @@ import keras
 from keras import ops
 
 from tfcap.losses.reduction import at_least_float32
-from tfcap.ops import num_replicas
 from tfcap.ops import sum_over_replicas
 
 CONVENTIONS = ("squared", "frobenius")
 
 
-def embedding_norm(embeddings, factor=0.1, convention="squared"):
+def embedding_norm(embeddings, factor=0.1, convention="squared", mask=None):
     """Keeps embeddings small, as dot-product losses need.
 
     ```
     squared   = factor * mean over rows of sum(row ** 2)
     frobenius = factor * sqrt(sum(embeddings ** 2)) / B
     ```
+
+    over the rows that are present. `B` counts entries of the first axis, and
+    of these the ones in which any row is.
 
     Args:
         embeddings: Float tensor of shape `(B, ..., D)`; each last axis is a
@@ -25,9 +27,12 @@ def embedding_norm(embeddings, factor=0.1, convention="squared"):
         convention: `"squared"`, or `"frobenius"` for the penalty of the
             released code of Lu et al., whose pull on one row weakens as the
             batch grows. Defaults to `"squared"`.
+        mask: Tensor of shape `(B, ...)`, 0 for rows that are absent, such as
+            those of rounds that a dialog does not have. Defaults to `None`,
+            all are there.
 
     Returns:
-        Float scalar tensor, at least float32.
+        Float scalar tensor, at least float32, of all replicas.
 
     Example:
 
@@ -45,14 +50,22 @@ def embedding_norm(embeddings, factor=0.1, convention="squared"):
     """
     check_convention(convention)
     embeddings = at_least_float32(embeddings)
+    if mask is None:
+        mask = ops.ones_like(embeddings[..., 0])
+    shape = ops.shape(embeddings)[:-1]
+    mask = ops.broadcast_to(ops.cast(mask, "bool"), shape)
+    # where() rather than a product: what is absent may be infinite.
+    embeddings = ops.where(mask[..., None], embeddings, 0)
     squares = ops.sum(ops.square(embeddings), axis=-1)
-    if convention == "squared":
-        return factor * ops.mean(squares)
-    batch = ops.cast(ops.shape(embeddings)[0] * num_replicas(), squares.dtype)
-    # The norm is of the whole batch, on every replica; the root has no
-    # gradient at zero.
     total = sum_over_replicas(ops.sum(squares))
-    return factor * ops.sqrt(ops.maximum(total, 1e-24)) / batch
+    present = ops.cast(mask, squares.dtype)
+    if convention == "frobenius" and len(present.shape) > 1:
+        present = ops.max(present, axis=tuple(range(1, len(present.shape))))
+    count = ops.maximum(sum_over_replicas(ops.sum(present)), 1)
+    if convention == "squared":
+        return factor * total / count
+    # The root has no gradient at zero.
+    return factor * ops.sqrt(ops.maximum(total, 1e-24)) / count
 
 
 @keras.saving.register_keras_serializable(package="tfcap")
@@ -96,7 +109,20 @@ class EmbeddingNorm(keras.regularizers.Regularizer):
         self.convention = convention
 
     def __call__(self, x):
-        norm = embedding_norm(x, self.factor, self.convention)
+        return self.masked(x, None)
+
+    def masked(self, x, mask):
+        """The penalty of those rows that are present.
+
+        Args:
+            x: Float tensor of shape `(B, ..., D)`.
+            mask: Tensor of shape `(B, ...)`, 0 for rows that are absent, or
+                `None`, all are there.
+
+        Returns:
+            Float scalar tensor, `B * embedding_norm(x, mask=mask)`.
+        """
+        norm = embedding_norm(x, self.factor, self.convention, mask)
         return norm * ops.cast(ops.shape(x)[0], norm.dtype)
 
     def get_config(self):

@@ -9,6 +9,7 @@ from tfcap.losses.retrieval_loss import RetrievalLoss
 from tfcap.losses.retrieval_loss import check_directions
 from tfcap.losses.retrieval_loss import checked_pairs
 from tfcap.losses.retrieval_loss import other_images
+from tfcap.losses.retrieval_loss import rows_present
 from tfcap.losses.retrieval_loss import with_distractors
 from tfcap.ops import gather_across_replicas
 from tfcap.ops.masking import NOTHING
@@ -55,8 +56,9 @@ def hinge_retrieval_loss(
         same: Integer tensor of shape `(B,)`: rows of equal numbers show the
             same image and are not each other's negatives. A row with a
             negative number is like no other. Defaults to `None`, all differ.
-        mask: Tensor of shape `(B, S)`, 0 for texts that are absent. Defaults
-            to `None`, all are there.
+        mask: Tensor of shape `(B, S)`, 0 for texts that are absent. A row
+            without any is absent itself: its image is no negative, as it
+            would be among `distractors`. Defaults to `None`, all are there.
         reduction: `None`, `"mean"` or `"sum"`. The mean is over present texts
             of all replicas, this replica's share. Defaults to `None`.
 
@@ -121,7 +123,7 @@ class HingeRetrievalLoss(RetrievalLoss):
             `hinge_retrieval_loss()`.
         y_pred: Float tensor of shape `(B, 1 + S, D)`: of every row the
             embedding of its image, then of its texts. A text of zeros is
-            absent.
+            absent, and so is the image of a row without any.
         sample_weight: Float tensor, optional, of shape `(B,)` or `(B, S)`.
 
     Returns:
@@ -221,9 +223,10 @@ def hinges(
         Pair of float tensors of shape `(B, S)`, at least float32.
     """
     check_hinge(margin, negatives, directions)
+    present = rows_present(mask)
     images, texts, mask = checked_pairs(images, texts, mask)
     truth = ops.einsum("bd,bsd->bs", images, texts)
-    other = other_images(images, same)
+    other = other_images(images, same, present)
     parts = []
     if "image" in directions:
         rivals, keep = gather_across_replicas(images), other

@@ -29,7 +29,7 @@ class RetrievalLoss(MaskedLoss):
             one for all of a batch are refused.
         y_pred: Float tensor of shape `(B, 1 + S, D)`: of every row the
             embedding of its image, then of its texts. A text of zeros is
-            absent.
+            absent, and so is the image of a row without any.
         sample_weight: Float tensor, optional, of shape `(B,)` or `(B, S)`.
     """
 
@@ -97,15 +97,19 @@ def checked_pairs(images, texts, mask=None):
             `None`.
 
     Returns:
-        Images, texts that are zeros where absent, and a boolean tensor of
-        shape `(B, S)`, which texts are present.
+        Images and texts that are zeros where absent, and a boolean tensor of
+        shape `(B, S)`, which texts are present. The image of a row without
+        a text is absent.
 
     Raises:
         ValueError: If shapes do not fit.
     """
     images, texts = at_least_float32(images), at_least_float32(texts)
     check_shapes(images=(images, "B D"), texts=(texts, "B S D"))
-    return images, *present_texts(texts, mask, "mask")
+    texts, there = present_texts(texts, mask, "mask")
+    if mask is not None:
+        images = ops.where(rows_present(mask)[:, None], images, 0)
+    return images, texts, there
 
 
 def present_texts(texts, mask, name):
@@ -118,19 +122,27 @@ def present_texts(texts, mask, name):
     return ops.where(mask[..., None], texts, 0), mask
 
 
-def other_images(images, same=None):
-    """Which rows of all replicas show another image.
+def rows_present(mask):
+    """Rows that have a text, `(B,)`, by the mask of texts, or `None`, all."""
+    return None if mask is None else ops.any(ops.cast(mask, "bool"), axis=1)
+
+
+def other_images(images, same=None, present=None):
+    """Which rows of all replicas show another image, and are present.
 
     Args:
         images: Float tensor of shape `(B, D)`.
         same: Integer tensor of shape `(B,)`: rows of equal numbers show the
             same image. A row with a negative number is like no other.
+        present: Boolean tensor of shape `(B,)`, or `None`, all are there.
 
     Returns:
         Boolean tensor of shape `(B, rows of all replicas)`.
     """
     rows = rows_across_replicas(images)
     other = ops.not_equal(rows[:, None], gather_across_replicas(rows))
+    if present is not None:
+        other = ops.logical_and(other, gather_across_replicas(present))
     if same is None:
         return other
     same = ops.convert_to_tensor(same)
@@ -139,7 +151,12 @@ def other_images(images, same=None):
 
 
 def with_distractors(
-    images, keep, distractors, same=None, distractor_same=None
+    images,
+    keep,
+    distractors,
+    same=None,
+    distractor_same=None,
+    distractor_mask=None,
 ):
     """Adds the distractors of all replicas to images.
 
@@ -151,6 +168,8 @@ def with_distractors(
         distractor_same: Integer tensor of shape `(M,)`, the numbers of the
             distractors among those of `same`, or `None` where they are of no
             image of the batch.
+        distractor_mask: Tensor of shape `(M,)`, 0 for those that are absent,
+            or `None`, all are there.
 
     Returns:
         Images and `keep` of all.
@@ -168,6 +187,11 @@ def with_distractors(
         )
         other = _apart(ops.convert_to_tensor(same), distractor_same)
     other = ops.logical_or(other, ops.zeros_like(keep[:, :1]))
+    if distractor_mask is not None:
+        check_shape(distractor_mask, "N", "distractor_mask")
+        there = ops.cast(distractor_mask, "bool")
+        distractors = ops.where(there[:, None], distractors, 0)
+        other = ops.logical_and(other, gather_across_replicas(there))
     distractors = gather_across_replicas(distractors)
     return (
         ops.concatenate([images, distractors], axis=0),

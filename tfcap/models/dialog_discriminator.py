@@ -9,6 +9,7 @@ from tfcap.models.inputs import image_features
 from tfcap.models.inputs import word_ids
 from tfcap.ops import map_distinct
 from tfcap.ops import sequence_mask
+from tfcap.ops import sum_over_replicas
 
 
 @keras.saving.register_keras_serializable(package="tfcap")
@@ -129,7 +130,7 @@ class DialogDiscriminator(keras.Model):
         options = word_ids(inputs, "options", "B R N T")
         scores, answers = self.score(anchor, options, training)
         if training and self.norm_regularizer is not None:
-            self.add_loss(self.penalty(anchor, answers))
+            self.add_loss(self.penalty(anchor, answers, options))
         return ops.reshape(scores, (-1, *options.shape[1:3]))
 
     def score(self, anchor, options, training=False):
@@ -159,23 +160,35 @@ class DialogDiscriminator(keras.Model):
         )
         return scores, answers
 
-    def penalty(self, anchor, answers):
+    def penalty(self, anchor, answers, options):
         """The norm penalty of embeddings; 0 without a regularizer.
+
+        Options without a word are absent, and so are rounds without an
+        option. A regularizer that has no method `masked(x, mask)`, as
+        `tfcap.losses.EmbeddingNorm` has, reads zeros in their place.
 
         Args:
             anchor: Float tensor of shape `(B * R, D)`.
             answers: Float tensor of shape `(B * R, N, D)`.
+            options: Integer tensor of shape `(B, R, N, T)`.
 
         Returns:
-            Float scalar tensor.
+            Float scalar tensor, of all replicas.
         """
         if self.norm_regularizer is None:
             return 0.0
+        there = ops.any(ops.not_equal(options, 0), axis=-1)
+        there = ops.reshape(there, (-1, options.shape[2]))
+        norm, rounds = self.norm_regularizer, ops.any(there, axis=-1)
+        parts = (anchor, rounds), (answers, there)
         # What Keras does with an activity regularizer: its value is a sum
         # over rows.
-        rows = ops.cast(ops.shape(anchor)[0], "float32")
-        penalty = self.norm_regularizer
-        return (penalty(anchor) + penalty(answers)) / rows
+        if hasattr(norm, "masked"):
+            rows = ops.cast(ops.shape(anchor)[0], "float32")
+            return sum(norm.masked(*part) for part in parts) / rows
+        total = sum(norm(ops.where(m[..., None], x, 0)) for x, m in parts)
+        rows = sum_over_replicas(ops.sum(ops.cast(rounds, "float32")))
+        return sum_over_replicas(total) / ops.maximum(rows, 1)
 
     def encode(self, inputs, training=False):
         """Reads questions, histories and images: `e`, `(B * R, D)`."""

@@ -3,6 +3,9 @@
 from keras import ops
 
 from tfcap.decoding import Decoder
+from tfcap.objectives.several_samples import present_samples
+from tfcap.ops import masked_mean
+from tfcap.ops import sum_over_replicas
 
 
 class DecoderBaseline:
@@ -47,14 +50,17 @@ class DecoderBaseline:
     def __call__(self, rewards, episode):
         rollout = episode.rollout(self.decoder).stop_gradient()
         values, own, _ = self.reward.credited(rollout, episode)
+        said = rollout.said
         if self.reward.compares_samples:
-            values = own + (values - own) * _ratio(rewards, own)
-        values = ops.stop_gradient(values)
-        return ops.mean(values, axis=1, keepdims=True)
+            ratio = _count(present_samples(rewards, episode)) / _count(said)
+            values = own + (values - own) * ops.cast(ratio, values.dtype)
+        if len(values.shape) == 3:
+            said = said[..., None]
+        values = masked_mean(ops.stop_gradient(values), said, axis=1)
+        return ops.expand_dims(values, 1)
 
 
-def _ratio(rewards, values):
-    """How many samples are scored for every one of the baseline."""
-    counts = (ops.shape(x)[1] for x in (rewards, values))
-    samples, own = (ops.cast(count, values.dtype) for count in counts)
-    return samples / own
+def _count(present):
+    """How many sequences are scored in the batch, of all replicas."""
+    count = sum_over_replicas(ops.sum(ops.cast(present, "float32")))
+    return ops.maximum(count, 1)

@@ -1,5 +1,7 @@
 """One training step's batch and everything said about it."""
 
+import copy
+
 from keras import ops
 
 from tfcap.decoding import GroundTruth
@@ -45,11 +47,31 @@ class Episode:
         if state is None:
             state = speaker.begin(inputs, training=training)
         self.state = state
+        #: The rollout whose rewards are being compared, see `scoring()`.
+        self.scored = None
         self._rollouts = {}
         self._ground_truth = GroundTruth()
 
+    def scoring(self, rollout):
+        """The same episode, for a baseline of a rollout's rewards.
+
+        Args:
+            rollout: `tfcap.decoding.Rollout`.
+
+        Returns:
+            `Episode` that shares everything with this one, and whose `scored`
+            is the rollout: rewards of sequences that it lacks are compared
+            with none.
+        """
+        view = copy.copy(self)
+        view.scored = rollout
+        return view
+
     def rollout(self, decoder):
         """The rollout of a decoder, decoded when first asked for.
+
+        In a row without a human word nothing is said, whatever decodes: what
+        is absent is no rival of others, and has no reward.
 
         Args:
             decoder: `tfcap.decoding.Decoder`.
@@ -60,12 +82,15 @@ class Episode:
         # The decoder is kept beside its rollout: an id may be reused as soon
         # as its object is gone.
         if id(decoder) not in self._rollouts:
+            references = self.speaker.references(self.inputs)
             rollout = decoder.decode(
                 self.speaker,
                 self.state,
-                references=self.speaker.references(self.inputs),
+                references=references,
                 training=self.training,
             )
+            if references is not None and not isinstance(decoder, GroundTruth):
+                rollout = rollout.masked(self.present[:, None])
             self._rollouts[id(decoder)] = (decoder, rollout)
         return self._rollouts[id(decoder)][1]
 

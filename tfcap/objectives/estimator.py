@@ -49,18 +49,34 @@ class Estimator(Objective):
         """
         raise NotImplementedError
 
+    def sequences(self, episode):
+        """The rollout that the values are of, or `None`, values of rows."""
+        return None
+
+    def counted(self, rollout):
+        """The words that count: `(B, S, T)`."""
+        return rollout.mask
+
     def mask(self, values, episode):
-        """What counts of values: those of rows with a human word.
+        """What counts of values: those of sequences and rows that are present.
 
         Args:
-            values: Float tensor, first axis `B`.
+            values: Float tensor of shape `(B, S)`, `(B, S, T)`, or `(B, 1)`
+                of rows.
             episode: `tfcap.objectives.Episode`.
 
         Returns:
             Float tensor of the shape of `values`.
         """
-        shape = (-1, *[1] * (len(values.shape) - 1))
-        present = ops.reshape(episode.present, shape)
+        rollout, rank = self.sequences(episode), len(values.shape)
+        if rollout is None:
+            present = ops.reshape(episode.present, (-1, *[1] * (rank - 1)))
+        elif rank == 3:
+            present = self.counted(rollout)
+        else:
+            present = ops.cast(rollout.said, "float32")
+            if values.shape[1] == 1:
+                present = ops.max(present, axis=1, keepdims=True)
         return ops.broadcast_to(present, ops.shape(values))
 
     def term(self, episode):
@@ -70,7 +86,8 @@ class Estimator(Objective):
         for key, value in logged.items():
             value = ops.stop_gradient(value)
             if len(value.shape) == 2:
-                value = ops.broadcast_to(value, ops.shape(losses))
+                shape = (ops.shape(losses)[0], ops.shape(value)[1])
+                value = ops.broadcast_to(value, shape)
             mask = self.mask(value, episode)
             share = mean_over_replicas(value, mask)
             logs[key] = share * num_replicas()

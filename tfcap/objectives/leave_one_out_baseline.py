@@ -3,6 +3,8 @@
 from keras import ops
 
 from tfcap.objectives.several_samples import check_several
+from tfcap.objectives.several_samples import from_first
+from tfcap.objectives.several_samples import present_samples
 
 
 class LeaveOneOutBaseline:
@@ -12,6 +14,10 @@ class LeaveOneOutBaseline:
     does not depend on the sample, and so not of a reward that compares the
     samples of one row with each other, nor of one whose hardest negative
     another sample of the row may be.
+
+    Of references, those that are present. One that is alone in its row has
+    nobody to be compared with: its baseline is its own reward, and it counts
+    for nothing.
 
     Example:
 
@@ -26,8 +32,9 @@ class LeaveOneOutBaseline:
 
     def __call__(self, rewards, episode):
         check_several(rewards, "LeaveOneOutBaseline")
+        present = present_samples(rewards, episode)
         # From the first one on: of equal numbers, the mean is that number.
-        first = rewards[:, :1]
-        above = rewards - first
+        first, above = from_first(rewards, present)
         total = ops.sum(above, axis=1, keepdims=True)
-        return first + (total - above) / (rewards.shape[1] - 1)
+        count = ops.sum(ops.cast(present, above.dtype), axis=1, keepdims=True)
+        return first + (total - above) / ops.maximum(count - 1, 1)

@@ -67,6 +67,9 @@ class Listening(Estimator):
         channel = getattr(self.decoder, "channel", None)
         return () if channel is None else (channel,)
 
+    def sequences(self, episode):
+        return episode.rollout(self.decoder)
+
     def values(self, episode):
         rollout = episode.rollout(self.decoder).stop_gradient()
         rewards, terms = self.reward.measure(rollout, episode)

@@ -59,6 +59,9 @@ reward=Constant. Use ScoreFunction, which needs the reward's values only.
     def parts(self):
         return (self.decoder.channel,)
 
+    def sequences(self, episode):
+        return episode.rollout(self.decoder)
+
     def values(self, episode):
         rollout = episode.rollout(self.decoder)
         rewards, terms = self.reward.measure(rollout, episode)

@@ -2,6 +2,8 @@
 
 from keras import ops
 
+from tfcap.objectives.several_samples import from_first
+
 #: Rewards that differ by less are equal but for float error.
 FLAT = 1e-5
 
@@ -46,16 +48,25 @@ def health_of_words(rollout, log_probs, eos):
     Returns:
         Dict of float tensors of shape `(B, S)` or `(B, S, T)`.
     """
-    unended = ops.not_equal(rollout.tokens[..., -1], eos)
-    last = rollout.mask[..., -1]
+    # By the words, since references that are cut may be padded further.
+    ends = ops.equal(rollout.tokens, eos) & (rollout.mask > 0)
     return {
         "length": ops.sum(rollout.mask, axis=-1),
-        "clipped": last * ops.cast(unended, last.dtype),
+        "clipped": 1.0 - ops.cast(ops.any(ends, axis=-1), "float32"),
         "entropy": -log_probs,
     }
 
 
-def flat_groups(rewards):
-    """1 for rows whose samples have equal rewards: `(B, S)` to `(B, 1)`."""
-    gap = ops.max(rewards, axis=1) - ops.min(rewards, axis=1)
+def flat_groups(rewards, said):
+    """1 for rows whose samples have equal rewards.
+
+    Args:
+        rewards: Float tensor of shape `(B, S)`.
+        said: Boolean tensor of shape `(B, S)`, which samples are present.
+
+    Returns:
+        Float tensor of shape `(B, 1)`.
+    """
+    _, above = from_first(rewards, said)
+    gap = ops.max(above, axis=1) - ops.min(above, axis=1)
     return ops.cast(gap < FLAT, "float32")[:, None]

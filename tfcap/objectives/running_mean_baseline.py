@@ -54,12 +54,20 @@ class RunningMeanBaseline:
         rewards = ops.cast(rewards, "float32")
         value = self.mean.value()
         if episode.training:
-            shape = (-1, *[1] * (len(rewards.shape) - 1))
-            present = ops.reshape(episode.present, shape)
-            present = ops.broadcast_to(present, ops.shape(rewards))
+            present = ops.broadcast_to(
+                _present(rewards, episode), ops.shape(rewards)
+            )
             share = mean_over_replicas(rewards, present)
             self.mean.update(ops.stop_gradient(sum_over_replicas(share)))
         return ops.reshape(value, (1,) * len(rewards.shape))
+
+
+def _present(rewards, episode):
+    """What of rewards counts: their words, sequences or rows, present ones."""
+    rollout, rank = getattr(episode, "scored", None), len(rewards.shape)
+    if rollout is None:
+        return ops.reshape(episode.present, (-1, *[1] * (rank - 1)))
+    return rollout.mask if rank == 3 else ops.cast(rollout.said, "float32")
 
 
 class _Mean(keras.layers.Layer):

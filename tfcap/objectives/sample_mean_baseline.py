@@ -3,6 +3,9 @@
 from keras import ops
 
 from tfcap.objectives.several_samples import check_several
+from tfcap.objectives.several_samples import from_first
+from tfcap.objectives.several_samples import present_samples
+from tfcap.ops import masked_mean
 
 
 class SampleMeanBaseline:
@@ -33,5 +36,6 @@ class SampleMeanBaseline:
     def __call__(self, rewards, episode):
         check_several(rewards, "SampleMeanBaseline")
         # From the first one on: of equal numbers, the mean is that number.
-        first = rewards[:, :1]
-        return first + ops.mean(rewards - first, axis=1, keepdims=True)
+        present = present_samples(rewards, episode)
+        first, above = from_first(rewards, present)
+        return first + ops.expand_dims(masked_mean(above, present, axis=1), 1)

@@ -103,6 +103,13 @@ class ScoreFunction(Estimator):
                 f"`normalize` must be one of {NORMALIZATIONS}. Received: "
                 f"normalize={normalize!r}."
             )
+        if normalize == "constant" and not hasattr(decoder, "max_length"):
+            raise ValueError(
+                '`normalize` must not be "constant" for references, whose '
+                "greatest length is that of a batch's padding. Received: "
+                f'decoder={type(decoder).__name__}. Use "sequence", and '
+                "divide the term by a length of your own: `term * (1 / T)`."
+            )
         super().__init__(name or reward.name, reward.terms)
         self.health = health_keys(decoder, baseline)
         check_parts(reward, self.health)
@@ -128,11 +135,8 @@ class ScoreFunction(Estimator):
     def deviating(self):
         return ("", "advantage", *self.parts_of_reward)
 
-    def mask(self, values, episode):
-        mask = super().mask(values, episode)
-        if len(values.shape) == 2:
-            return mask
-        return mask * self.counted(episode.rollout(self.decoder))
+    def sequences(self, episode):
+        return episode.rollout(self.decoder)
 
     def values(self, episode):
         rollout = episode.rollout(self.decoder)
@@ -147,25 +151,26 @@ class ScoreFunction(Estimator):
         rewards, own, terms = self.reward.credited(
             rollout.stop_gradient(), episode
         )
+        rewards = ops.where(_beside(rollout.said, rewards), rewards, 0)
         log_probs = episode.log_probs(rollout)
         logs = {"": own, **terms}
         logs = {k: _per_sequence(x, rollout.mask) for k, x in logs.items()}
         if "flat_groups" in self.health:
             logs["flat_groups"] = flat_groups(
-                _per_sequence(rewards, rollout.mask)
+                _per_sequence(rewards, rollout.mask), rollout.said
             )
         logs |= health_of_words(rollout, log_probs, episode.speaker.eos)
         if self.credit is not None:
             rewards = self.credit(rewards, episode, self.reward, self.decoder)
         advantage, baseline = rewards, None
         if self.baseline is not None:
-            baseline = self.baseline(rewards, episode)
+            baseline = self.baseline(rewards, episode.scoring(rollout))
             advantage = _less(rewards, baseline)
             logs["advantage"] = advantage
             # As it applies: of every sequence, or every word.
             logs["baseline"] = _less(rewards, advantage)
         if self.standardize:
-            advantage = _standardized(advantage, rewards)
+            advantage = _standardized(advantage, rewards, rollout.said)
         counted = self.counted(rollout)
         losses = -self._scores(advantage, log_probs, counted, episode)
         if hasattr(self.baseline, "losses"):
@@ -177,11 +182,13 @@ class ScoreFunction(Estimator):
         if len(advantage.shape) == 2:
             advantage = advantage[..., None]
         advantage = ops.stop_gradient(ops.cast(advantage, log_probs.dtype))
+        # where() rather than a product: what is absent may be infinite.
+        advantage = ops.where(counted > 0, advantage, 0)
         scores = ops.sum(advantage * log_probs * counted, axis=-1)
         if self.normalize == "token":
             return scores / self._mean_length(counted, episode)
         if self.normalize == "constant":
-            return scores / counted.shape[-1]
+            return scores / self.decoder.max_length
         return scores
 
     def counted(self, rollout):
@@ -196,7 +203,7 @@ class ScoreFunction(Estimator):
     def _mean_length(self, counted, episode):
         """Words per sequence over the global batch."""
         lengths = ops.sum(counted, axis=-1)
-        present = ops.broadcast_to(episode.present[:, None], ops.shape(lengths))
+        present = self.mask(lengths, episode)
         mean = sum_over_replicas(mean_over_replicas(lengths, present))
         return ops.maximum(ops.stop_gradient(mean), 1.0)
 
@@ -210,10 +217,18 @@ def _less(rewards, baseline):
     return rewards - baseline
 
 
-def _standardized(advantage, rewards):
+def _beside(said, rewards):
+    """Which sequences are present, `(B, S)`, with the axes of rewards."""
+    return said if len(rewards.shape) == 2 else said[..., None]
+
+
+def _standardized(advantage, rewards, said):
     """Over the deviation of a row's rewards, and 0 where these are equal."""
     check_several(rewards, "`standardize`")
-    spread = ops.std(rewards, axis=1, keepdims=True)
+    said = _beside(said, rewards)
+    mean = ops.expand_dims(masked_mean(rewards, said, axis=1), 1)
+    squares = ops.square(rewards - mean)
+    spread = ops.sqrt(ops.expand_dims(masked_mean(squares, said, axis=1), 1))
     if len(spread.shape) < len(advantage.shape):
         spread = spread[..., None]
     return ops.where(spread > FLAT, advantage / ops.maximum(spread, FLAT), 0)

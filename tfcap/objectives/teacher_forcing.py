@@ -12,8 +12,9 @@ class TeacherForcing(ScoreFunction):
     likelihood of a sequence.
 
     Args:
-        normalize: `"sequence"`, `"token"` or `"constant"`, as in
-            `ScoreFunction`. Defaults to `"sequence"`.
+        normalize: `"sequence"`, `"token"` or, with a decoder that has a
+            `max_length`, `"constant"`, as in `ScoreFunction`. Defaults to
+            `"sequence"`.
         name: String. Defaults to `"teacher_forcing"`.
         decoder: `tfcap.decoding.Decoder` of the references, such as
             `tfcap.decoding.ScheduledSampling`; of `MixedPrefix`, the words

@@ -166,7 +166,7 @@ class BidirectionalContrastive(Reward):
         rewards, terms = self._rewards(**read)
         if self.credit == "own" or not self.compares_samples:
             return rewards, rewards, terms
-        for name in ("distractors", "distractor_same"):
+        for name in ("distractors", "distractor_same", "distractor_mask"):
             read.pop(name, None)
         effects = contrast_effects(**read)
         if self.combine == "mean":
@@ -196,7 +196,7 @@ class BidirectionalContrastive(Reward):
             "siblings": self.siblings,
             "mask": rollout.said,
             **self._rivals(rollout, episode, training),
-            **self._neighbors(episode, texts, training),
+            **self._neighbors(episode, rollout, texts, training),
         }
 
     def _images(self, episode, key, training):
@@ -225,7 +225,7 @@ class BidirectionalContrastive(Reward):
             "rival_mask": ops.concatenate(masks, axis=1),
         }
 
-    def _neighbors(self, episode, texts, training):
+    def _neighbors(self, episode, rollout, texts, training):
         """Images and their numbers, as arguments of `contrasts()`."""
         found = {}
         if self.same is not None:
@@ -234,6 +234,10 @@ class BidirectionalContrastive(Reward):
             images = self._images(episode, self.neighbors, training)
             check_one_space(images, texts, self.neighbors)
             found["distractors"] = images
+            rows = ops.any(rollout.said, axis=1)[:, None]
+            shape = ops.shape(self._entry(episode, self.neighbors))[:2]
+            rows = ops.broadcast_to(rows, shape)
+            found["distractor_mask"] = ops.reshape(rows, (-1,))
         if self.neighbor_same is not None:
             found["distractor_same"] = self._numbers(
                 episode, self.neighbor_same

@@ -3,6 +3,7 @@
 from keras import ops
 
 from tfcap.losses import one_pair_loss
+from tfcap.ops import masked_mean
 from tfcap.rewards.reward import Reward
 
 
@@ -13,7 +14,8 @@ class DialogScore(Reward):
     reward = -log(1 + exp(e . f(truth) - e . f(answer)))
     ```
 
-    with `e` the critic's reading of the question and `f` of an answer.
+    with `e` the critic's reading of the question and `f` of an answer. Where
+    there are several human answers, the mean over those that are present.
 
     Args:
         discriminator: Object with `encode(inputs, training)`, returning `e` of
@@ -52,14 +54,15 @@ class DialogScore(Reward):
     def call(self, rollout, episode):
         critic, learning = self.discriminator, self.learning
         anchor = critic.encode(episode.inputs, training=learning)
-        truth = episode.references
-        truth = critic.embed(truth.tokens, truth.mask, training=learning)
+        human = episode.references
+        truth = critic.embed(human.tokens, human.mask, training=learning)
         if not learning:
             anchor = ops.stop_gradient(anchor)
             truth = ops.stop_gradient(truth)
         answer = critic.embed(rollout.heard, rollout.mask, training=learning)
-        anchor, truth = (
-            ops.broadcast_to(x, ops.shape(answer))
-            for x in (anchor[:, None], truth)
-        )
-        return -one_pair_loss(anchor, truth, answer)
+        # Every answer beside every human one: `(B, S, N, D)`.
+        read = anchor[:, None, None], truth[:, None], answer[:, :, None]
+        rows, samples = ops.shape(answer)[:2]
+        shape = rows, samples, *ops.shape(truth)[1:]
+        losses = one_pair_loss(*(ops.broadcast_to(x, shape) for x in read))
+        return -masked_mean(losses, human.said[:, None], axis=-1)

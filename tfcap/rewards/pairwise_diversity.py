@@ -34,7 +34,8 @@ class PairwiseDiversity(Reward):
     effect of a sample on the rewards of the others, so that `credited()` is
     the reward alone; `"self_bleu"` is not symmetric, and the factor is no
     more than an approximation there. Samples that are all alike have equal
-    rewards: with their mean for a baseline, no gradient.
+    rewards: with their mean for a baseline, no gradient. Of references,
+    those that are absent are nobody's other; one without another gets 0.
 
     Args:
         distance: `"bleu"`: 2 minus BLEU-3 minus BLEU-4 of either caption
@@ -105,17 +106,26 @@ class PairwiseDiversity(Reward):
         if not self.count_eos:
             eos = episode.speaker.eos
             words = ops.where(ops.equal(words, eos), -1, words)
-        return self._score(words)
+        return self._score(words, ops.cast(rollout.said, "float32"))
 
-    def score(self, words):
-        """Scores samples: int32 `(B, S, T)`, -1 for no word, to `(B, S)`."""
+    def score(self, words, said):
+        """Scores samples.
+
+        Args:
+            words: Int32 tensor of shape `(B, S, T)`, -1 for no word.
+            said: Float32 tensor of shape `(B, S)`, 0 for an absent sample.
+
+        Returns:
+            Float32 tensor of shape `(B, S)`.
+        """
         samples = ops.arange(ops.shape(words)[1])
         apart = ops.not_equal(samples[:, None], samples)
-        return _DISTANCES[self.distance](words, ops.cast(apart, "float32"))
+        others = ops.cast(apart, "float32") * said[:, None]
+        return _DISTANCES[self.distance](words, others)
 
 
-def _mean_bleu_distance(words, apart):
-    """Of a sample to the others, by BLEU in both directions."""
+def _mean_bleu_distance(words, others):
+    """Of a sample to `others` `(B, S, S)`, by BLEU in both directions."""
     lengths = sentence_lengths(words)
     ours = lengths[:, :, None] + ops.zeros_like(lengths[:, None])
     similar = _bleu(
@@ -124,24 +134,25 @@ def _mean_bleu_distance(words, apart):
         ours,
         ops.swapaxes(ours, 1, 2),
     )
-    return _mean(2.0 - (similar + ops.swapaxes(similar, 1, 2)) / 2.0, apart)
+    return _mean(2.0 - (similar + ops.swapaxes(similar, 1, 2)) / 2.0, others)
 
 
-def _mean_edit_distance(words, apart):
-    """Of a sample to the others, by edits over the longer length."""
+def _mean_edit_distance(words, others):
+    """Of a sample to `others` `(B, S, S)`, by edits over the longer length."""
     lengths = sentence_lengths(words)
     longer = ops.maximum(lengths[:, :, None], lengths[:, None])
     edits = edit_distance(words[:, :, None], words[:, None])
-    return _mean(edits / ops.maximum(longer, 1.0), apart)
+    return _mean(edits / ops.maximum(longer, 1.0), others)
 
 
-def _self_bleu_distance(words, apart):
-    """Of a sample to the set of the others."""
+def _self_bleu_distance(words, others):
+    """Of a sample to the set of `others` `(B, S, S)`."""
     counts = ngram_counts(words[:, :, None], words[:, None])
-    counts = ops.max(counts * apart[:, :, None, None], axis=2)
+    counts = ops.max(counts * others[..., None, None], axis=2)
     lengths = sentence_lengths(words)
-    closest = closest_length(lengths, lengths[:, None], apart[None])
-    return 2.0 - _bleu(ngram_counts(words, words), counts, lengths, closest)
+    closest = closest_length(lengths, lengths[:, None], others)
+    similar = _bleu(ngram_counts(words, words), counts, lengths, closest)
+    return (2.0 - similar) * ops.max(others, axis=-1)
 
 
 def _bleu(own, counts, lengths, others):
@@ -150,9 +161,10 @@ def _bleu(own, counts, lengths, others):
     return scores[..., 2] + scores[..., 3]
 
 
-def _mean(pairs, apart):
+def _mean(pairs, others):
     """Mean over the other samples, `(B, S, S)` to `(B, S)`."""
-    return ops.sum(pairs * apart, axis=-1) / ops.sum(apart, axis=-1)
+    count = ops.maximum(ops.sum(others, axis=-1), 1.0)
+    return ops.sum(pairs * others, axis=-1) / count
 
 
 _DISTANCES = {

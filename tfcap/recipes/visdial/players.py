@@ -35,7 +35,7 @@ def rank_with_fakes(discriminator, samples):
         )
         labels = _labels(options, fakes.tokens)
         losses = n_pair_loss_from_scores(labels, scores, reduction=None)
-        return losses[:, None] + discriminator.penalty(anchor, answers)
+        return losses[:, None] + discriminator.penalty(anchor, answers, options)
 
     return losses
 
