@@ -188,7 +188,10 @@ def with_distractors(
         other = _apart(ops.convert_to_tensor(same), distractor_same)
     other = ops.logical_or(other, ops.zeros_like(keep[:, :1]))
     if distractor_mask is not None:
-        check_shape(distractor_mask, "N", "distractor_mask")
+        check_shapes(
+            distractors=(distractors, "N D"),
+            distractor_mask=(distractor_mask, "N"),
+        )
         there = ops.cast(distractor_mask, "bool")
         distractors = ops.where(there[:, None], distractors, 0)
         other = ops.logical_and(other, gather_across_replicas(there))
