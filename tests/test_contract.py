@@ -35,6 +35,14 @@ CASES = {
     "GumbelSoftmaxST": (dict(temperature=0.7, rho=0.5, seed=3), LOGITS),
     "HCIAEEncoder": (EVERYTHING, DIALOG),
     "HREAEncoder": (EVERYTHING, DIALOG),
+    "ImageStandardization": (
+        dict(
+            mean=RNG.normal(size=6),
+            deviation=RNG.uniform(0.5, 2.0, size=6),
+            pooled=True,
+        ),
+        {"image": DIALOG["image"]},
+    ),
     "LateFusionEncoder": ({**ENCODER, "return_state": True}, DIALOG),
     "MaskedGRU": (
         dict(units=6, return_state=True),
@@ -121,6 +129,7 @@ def test_dtype_policy_is_followed(case, policy):
 
 def test_training_moves_every_weight(case):
     make, inputs = case
-    if isinstance(make(), layers.WordChannel):
+    nothing = layers.WordChannel, layers.ImageStandardization
+    if isinstance(make(), nothing):
         pytest.skip("has nothing to train")
     contract.check_trains(make, inputs)

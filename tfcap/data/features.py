@@ -110,6 +110,12 @@ class _Features:
     def __len__(self):
         return len(self.rows)
 
+    @property
+    def checksums(self):
+        """CRC-32 of each image's features `(n,)`; None in version 1."""
+        known = self.about["checksums"]
+        return None if known is None else known[self.rows]
+
     def __getitem__(self, index):
         rows, inverse = np.unique(self.rows[index], return_inverse=True)
         out = read_rows(self.file, rows)

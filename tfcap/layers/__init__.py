@@ -6,6 +6,7 @@ from tfcap.layers.dialog_encoder import DialogEncoder
 from tfcap.layers.gumbel_softmax_st import GumbelSoftmaxST
 from tfcap.layers.hciae_encoder import HCIAEEncoder
 from tfcap.layers.hrea_encoder import HREAEncoder
+from tfcap.layers.image_standardization import ImageStandardization
 from tfcap.layers.late_fusion_encoder import LateFusionEncoder
 from tfcap.layers.masked_gru import MaskedGRU
 from tfcap.layers.masked_lstm import MaskedLSTM

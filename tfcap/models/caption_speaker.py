@@ -3,6 +3,7 @@
 import keras
 from keras import ops
 
+from tfcap.models.image_network import ImageNetwork
 from tfcap.models.inputs import entry
 from tfcap.models.inputs import image_features
 from tfcap.models.inputs import word_ids
@@ -11,7 +12,7 @@ from tfcap.models.word_by_word import word_rows
 from tfcap.ops import repeat_samples
 
 
-class CaptionSpeaker(WordByWord):
+class CaptionSpeaker(ImageNetwork, WordByWord):
     """Says what an image shows, word by word.
 
     What all caption speakers share: words in, as ids or as distributions over
@@ -40,6 +41,10 @@ class CaptionSpeaker(WordByWord):
         logit_scale: Float, factor on the logits. Defaults to `1.0`.
         bos: Integer, id of the start token. Defaults to `1`.
         eos: Integer, id of the end token. Defaults to `2`.
+        image_preprocessing: Keras layer that every image goes through first,
+            and that is saved with the speaker, such as
+            `tfcap.layers.ImageStandardization`; `None` to take images as they
+            are (the default); `"outside"` where others prepare them.
 
     Call arguments:
         inputs: Dict of `image`, `(B, P, D)` floats, one row for each position,
@@ -69,8 +74,8 @@ class CaptionSpeaker(WordByWord):
         **kwargs,
     ):
         super().__init__(
-            vocabulary_size,
-            embedding_units,
+            vocabulary_size=vocabulary_size,
+            embedding_units=embedding_units,
             dropout=dropout,
             embeddings_initializer=embeddings_initializer,
             mask_zero=False,
@@ -129,9 +134,17 @@ class CaptionSpeaker(WordByWord):
     def begin(self, inputs, training=False):
         """Reads images: the first state."""
         mask = None
+        image = self.prepare(image_features(inputs))
         if "image_mask" in inputs:
             mask = entry(inputs, "image_mask", "B P")
-        return self.look(image_features(inputs), mask, training=training)
+            if image.shape[1] == 1 != mask.shape[1]:
+                raise ValueError(
+                    "`image_mask` must be left out where the speaker averages "
+                    "over positions before it looks. Received: image_mask."
+                    f"shape={tuple(mask.shape)}. Average over the positions "
+                    "that there are, and pass these averages."
+                )
+        return self.look(image, mask, training=training)
 
     def embed(self, words, training=False):
         """Embeds ids `(...)`, or distributions `(..., V)`."""

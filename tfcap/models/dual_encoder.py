@@ -50,6 +50,7 @@ class DualEncoder(JointEncoder):
             to uniform in `[-0.1, 0.1]`.
         eos: Integer, id of the end token. Defaults to `2`.
         seed: Integer, optional seed of the dropout.
+        image_preprocessing: As that of `tfcap.models.CaptionSpeaker`.
 
     Call arguments:
         inputs: Dict of `image` `(B, P, D)` floats and `caption` `(B, S, T)`

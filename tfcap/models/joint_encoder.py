@@ -4,6 +4,7 @@ import keras
 from keras import ops
 
 from tfcap.layers import SoftEmbedding
+from tfcap.models.image_network import ImageNetwork
 from tfcap.models.inputs import image_features
 from tfcap.models.inputs import word_ids
 from tfcap.models.unit_vectors import unit_vectors
@@ -12,7 +13,7 @@ from tfcap.ops import check_shape
 from tfcap.ops import sequence_mask
 
 
-class JointEncoder(keras.Model):
+class JointEncoder(ImageNetwork):
     """Embeds images and texts in one space, where a dot product tells a match.
 
     A subclass makes its layers, one of them `embedding` by
@@ -28,6 +29,10 @@ class JointEncoder(keras.Model):
             uniform in `[-0.1, 0.1]`.
         eos: Integer, id of the end token.
         seed: Integer, optional seed of the dropout.
+        image_preprocessing: Keras layer that every image goes through first,
+            and that is saved with the network, such as
+            `tfcap.layers.ImageStandardization`; `None` to take images as they
+            are (the default); `"outside"` where others prepare them.
     """
 
     def __init__(
@@ -108,7 +113,7 @@ class JointEncoder(keras.Model):
             Float32 tensor of shape `(B, units)`, of unit vectors.
         """
         check_shape(image, "B P D", "image")
-        return unit_vectors(self.look(image, training))
+        return unit_vectors(self.look(self.prepare(image), training))
 
     def embed_texts(self, words, mask, training=False):
         """Embeds texts.

@@ -51,6 +51,7 @@ class RetrievalListener(JointEncoder):
             embeddings is added to it. Defaults to `False`.
         eos: Integer, id of the end token. Defaults to `2`.
         seed: Integer, optional seed of the dropout.
+        image_preprocessing: As that of `tfcap.models.CaptionSpeaker`.
 
     Call arguments:
         inputs: Dict of `image` `(B, P, D)` floats and `caption` `(B, S, T)`

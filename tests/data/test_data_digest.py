@@ -1,0 +1,90 @@
+import h5py
+import numpy as np
+import pytest
+
+from tfcap.data import FeatureWriter
+from tfcap.data import StandardizedFeatures
+from tfcap.data import load_features
+from tfcap.data import standardize_features
+from tfcap.data.data_digest import data_digest
+from tfcap.data.data_digest import feature_digest
+
+ROWS = np.arange(6 * 4 * 3, dtype="float16").reshape(6, 4, 3)
+
+
+@pytest.fixture
+def path(tmp_path):
+    path = tmp_path / "features.h5"
+    with FeatureWriter(path, range(6), (2, 2), 3) as writer:
+        writer.write(np.arange(6), ROWS)
+    return path
+
+
+def test_every_part_counts_and_their_order_does_not():
+    parts = {"ids": [1, 2], "captions": [["a"], ["b", "c"]], "n": np.arange(3)}
+    usual = data_digest(**parts)
+    assert usual == data_digest(**dict(reversed(parts.items())))
+    others = [
+        {**parts, "ids": [2, 1]},
+        {**parts, "captions": [["a", "b"], ["c"]]},
+        {**parts, "n": np.arange(3.0)},
+        {**parts, "n": np.arange(3)[None]},
+        {**parts, "m": None},
+    ]
+    found = {data_digest(**other) for other in others}
+    assert len(found) == 5 and usual not in found
+    # Nothing of the machine is in it.
+    assert usual[:16] == "682b167849f7ffb8"
+
+
+def test_a_file_is_known_by_its_checksums_and_not_read(path, monkeypatch):
+    lazy = load_features(path, [4, 1, 1], lazy=True)
+    monkeypatch.setattr(type(lazy), "__getitem__", None)
+    found = feature_digest(lazy)
+    assert found == feature_digest(ROWS[[4, 1, 1]])
+    rows = [[1, 4, 1], [4, 1], [4, 1, 2]]
+    assert found not in [feature_digest(ROWS[some]) for some in rows]
+
+
+def test_one_bit_of_one_row_is_other_features():
+    changed = ROWS.copy()
+    changed.view("uint16")[5, 3, 2] ^= 1
+    assert feature_digest(changed) != feature_digest(ROWS)
+    assert feature_digest(ROWS.astype("f4")) != feature_digest(ROWS)
+    swapped = ROWS.astype(">f2")
+    assert feature_digest(swapped) == feature_digest(ROWS)
+
+
+def test_standardized_features_are_known_by_their_numbers_too():
+    (ready,) = standardize_features(ROWS)
+    other = StandardizedFeatures(ROWS, ready.mean, 2 * ready.deviation)
+    found = {feature_digest(x) for x in (ready, other, ROWS)}
+    assert len(found) == 3
+
+
+def test_of_functions_and_bare_files_some_rows_stand_for_all(path):
+    read = []
+
+    def features(rows):
+        read.append(rows)
+        return np.repeat(rows, 3)[:, None, None]
+
+    found = feature_digest(features, 10_000)
+    assert len(read[0]) == 256 and {0, 9_999} < {*read[0]}
+    assert found == feature_digest(features, 10_000)
+    assert found != feature_digest(features, 10_001)
+    assert found != feature_digest(lambda rows: features(rows) + 1, 10_000)
+
+
+def test_a_file_of_version_1_has_a_digest(path, tmp_path):
+    old = tmp_path / "old.h5"
+    with h5py.File(path) as new, h5py.File(old, "w") as file:
+        for name in ("features", "image_ids", "done"):
+            file[name] = new[name][:]
+        file.attrs.update(new.attrs)
+        file.attrs["tfcap_features"] = 1
+    with pytest.warns(UserWarning, match="without checksums"):
+        lazy = load_features(old, lazy=True)
+    with pytest.warns(UserWarning, match="without checksums"):
+        other = load_features(old, [0, 1, 2, 3, 5, 4], lazy=True)
+    assert feature_digest(lazy) != feature_digest(other)

@@ -1,0 +1,61 @@
+import keras
+import numpy as np
+import pytest
+
+from tfcap.layers import ImageStandardization
+
+RNG = np.random.default_rng(0)
+IMAGES = (RNG.normal(size=(5, 4, 3)) * [1, 30, 0.1] + [0, 900, 2]).astype("f4")
+MEAN, DEVIATION = IMAGES.mean((0, 1)), IMAGES.std((0, 1))
+
+
+@pytest.mark.parametrize("pooled", [False, True])
+def test_every_feature_is_shifted_and_scaled_by_its_own_numbers(pooled):
+    layer = ImageStandardization(MEAN, DEVIATION, pooled=pooled)
+    images = IMAGES.mean(1, keepdims=True) if pooled else IMAGES
+    wanted = np.empty(images.shape)
+    for place in np.ndindex(*images.shape):
+        d = place[-1]
+        wanted[place] = (images[place] - MEAN[d]) / DEVIATION[d]
+    np.testing.assert_allclose(layer(IMAGES), wanted, atol=1e-4)
+    # Means of means are what they were.
+    np.testing.assert_allclose(layer(images), wanted, atol=1e-4)
+
+
+def test_numbers_survive_a_config_to_the_last_digit():
+    layer = ImageStandardization(MEAN, DEVIATION, positions=4)
+    again = ImageStandardization.from_config(layer.get_config())
+    np.testing.assert_array_equal(again(IMAGES), layer(IMAGES))
+
+
+def test_half_precision_does_not_round_what_is_large_beside_its_deviation():
+    keras.config.set_dtype_policy("mixed_bfloat16")
+    try:
+        layer = ImageStandardization(MEAN, DEVIATION)
+        found = layer(IMAGES)
+    finally:
+        keras.config.set_dtype_policy("float32")
+    assert keras.backend.standardize_dtype(found.dtype) == "bfloat16"
+    wanted = (IMAGES - MEAN) / DEVIATION
+    found = keras.ops.cast(found, "float32")
+    np.testing.assert_allclose(found, wanted, atol=0.02)
+
+
+def test_features_of_another_kind_are_refused():
+    layer = ImageStandardization(MEAN, DEVIATION, positions=4)
+    with pytest.raises(ValueError, match="`image` must have 3 features"):
+        layer(IMAGES[..., :2])
+    layer(IMAGES)
+    with pytest.raises(ValueError, match="`image` must have 4 positions"):
+        layer(IMAGES.mean(1, keepdims=True))
+    with pytest.raises(
+        ValueError, match=r"`image` must have shape \(B, P, D\)"
+    ):
+        layer(IMAGES[:, 0])
+
+
+def test_numbers_must_fit():
+    with pytest.raises(ValueError, match="one number for each"):
+        ImageStandardization(MEAN, DEVIATION[:2])
+    with pytest.raises(ValueError, match="with 1 numbers that are not"):
+        ImageStandardization(MEAN, [1.0, 0.0, 2.0])

@@ -1,0 +1,69 @@
+import keras
+import numpy as np
+import pytest
+
+from tfcap.layers import ImageStandardization
+from tfcap.models import Att2inSpeaker
+from tfcap.models import CaptionEvaluator
+from tfcap.models import DualEncoder
+from tfcap.models import RetrievalListener
+from tfcap.models import ShowTellSpeaker
+from tfcap.models import TransformerSpeaker
+from tfcap.models import UpDownSpeaker
+
+RNG = np.random.default_rng(0)
+IMAGES = (RNG.normal(size=(2, 4, 3)) * [1, 30, 0.1] + [0, 90, 2]).astype("f4")
+BATCH = {"image": IMAGES, "caption": np.array([[[5, 6, 2]], [[7, 2, 0]]])}
+MEAN, DEVIATION = IMAGES.mean((0, 1)), IMAGES.std((0, 1))
+NETWORKS = {
+    Att2inSpeaker: {},
+    ShowTellSpeaker: {},
+    TransformerSpeaker: {"layers": 1, "heads": 2, "max_length": 4},
+    UpDownSpeaker: {},
+    CaptionEvaluator: {},
+    DualEncoder: {"embedding_units": 4, "layers": 1, "heads": 2},
+    RetrievalListener: {"embedding_units": 4},
+}
+
+
+@pytest.mark.parametrize("kind", NETWORKS, ids=lambda kind: kind.__name__)
+def test_what_a_network_prepares_itself_is_what_others_prepared(kind, tmp_path):
+    def make(**options):
+        return kind(9, units=4, **NETWORKS[kind], **options)
+
+    outside = make()
+    ready = {**BATCH, "image": (IMAGES - MEAN) / DEVIATION}
+    wanted = outside(ready)
+    layer = ImageStandardization(MEAN, DEVIATION, positions=4)
+    inside = make(image_preprocessing=layer)
+    inside(BATCH)
+    inside.set_weights(outside.get_weights())
+    np.testing.assert_allclose(inside(BATCH), wanted, atol=1e-5)
+    inside.save(tmp_path / "network.keras")
+    again = keras.saving.load_model(tmp_path / "network.keras")
+    np.testing.assert_array_equal(again(BATCH), inside(BATCH))
+    with pytest.raises(ValueError, match="must have 4 positions"):
+        again({**BATCH, "image": IMAGES.mean(1, keepdims=True)})
+
+
+def test_a_network_of_an_older_file_leaves_its_images_to_others():
+    config = ShowTellSpeaker(9, units=4).get_config()
+    assert ShowTellSpeaker.from_config(config).image_preprocessing is None
+    del config["image_preprocessing"]
+    again = ShowTellSpeaker.from_config(config)
+    assert again.image_preprocessing == "outside"
+    kept = ShowTellSpeaker.from_config(again.get_config())
+    assert kept.image_preprocessing == "outside"
+    np.testing.assert_array_equal(kept.prepare(IMAGES), IMAGES)
+
+
+def test_a_preparation_is_a_layer():
+    with pytest.raises(TypeError, match="must be a Keras layer, None or"):
+        ShowTellSpeaker(9, units=4, image_preprocessing="standardize")
+
+
+def test_a_mask_of_positions_is_refused_where_they_are_averaged_before():
+    layer = ImageStandardization(MEAN, DEVIATION, pooled=True)
+    speaker = ShowTellSpeaker(9, units=4, image_preprocessing=layer)
+    with pytest.raises(ValueError, match="`image_mask` must be left out"):
+        speaker.begin({**BATCH, "image_mask": np.ones((2, 4))})

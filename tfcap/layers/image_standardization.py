@@ -1,0 +1,114 @@
+"""Image features with mean 0 and deviation 1, as a part of a network."""
+
+import keras
+import numpy as np
+from keras import ops
+
+from tfcap.ops import check_shape
+
+
+@keras.saving.register_keras_serializable(package="tfcap")
+class ImageStandardization(keras.layers.Layer):
+    """Gives image features the mean 0 and deviation 1 of training.
+
+    ```
+    y = (image - mean) / deviation                        # pooled=False
+    y = (mean over positions of image - mean) / deviation    # pooled=True
+    ```
+
+    The numbers belong to the network that learned with them: as the
+    `image_preprocessing` of a speaker or a listener they are saved with it, so
+    that training, evaluation and inference all feed features as they are in
+    their file. `tfcap.data.standardize_features()` finds them.
+
+    Args:
+        mean: Sequence of D floats.
+        deviation: Sequence of D floats, positive.
+        pooled: Boolean, whether positions are averaged first, for numbers that
+            are those of averages. Defaults to `False`.
+        positions: Integer P, how many positions an image must have where they
+            are not averaged; another number means features of another kind.
+            Defaults to `None`, any.
+
+    Call arguments:
+        image: Float tensor of shape `(B, P, D)`.
+
+    Returns:
+        Float tensor of shape `(B, P, D)`, or `(B, 1, D)` if pooled, in the
+        compute dtype; computed in float32.
+
+    Raises:
+        ValueError: If the shape is not that of the features of training.
+
+    Example:
+
+    >>> ready = tfcap.layers.ImageStandardization([2.0], [0.5], pooled=True)
+    >>> print(ready(np.array([[[1.0], [4.0]]])).numpy())
+    [[[1.]]]
+    """
+
+    def __init__(self, mean, deviation, pooled=False, positions=None, **kwargs):
+        # Half precision would round what is large beside its deviation.
+        super().__init__(**{"autocast": False, **kwargs})
+        self.mean = np.asarray(mean, "float32").ravel()
+        self.deviation = np.asarray(deviation, "float32").ravel()
+        self.pooled = pooled
+        self.positions = positions
+        if not len(self.mean) == len(self.deviation) > 0:
+            raise ValueError(
+                "`mean` and `deviation` must have one number for each "
+                f"feature. Received: {len(self.mean)} and "
+                f"{len(self.deviation)} numbers."
+            )
+        wrong = ~(self.deviation > 0)
+        if wrong.any():
+            raise ValueError(
+                "`deviation` must be positive. Received: deviation with "
+                f"{int(wrong.sum())} numbers that are not. Take 1 for a "
+                "feature that is always the same."
+            )
+
+    def build(self, image_shape):
+        self._check(image_shape)
+        self.built = True
+
+    def call(self, image):
+        check_shape(image, "B P D", "image")
+        self._check(image.shape)
+        image = ops.cast(image, "float32")
+        if self.pooled:
+            image = ops.mean(image, axis=1, keepdims=True)
+        mean = ops.convert_to_tensor(self.mean)
+        deviation = ops.convert_to_tensor(self.deviation)
+        return ops.cast((image - mean) / deviation, self.compute_dtype)
+
+    def compute_output_shape(self, image_shape):
+        batch, positions, size = image_shape
+        return batch, 1 if self.pooled else positions, size
+
+    def _check(self, shape):
+        """Refuses features that are not those of training."""
+        _, positions, size = shape
+        if size not in (None, len(self.mean)):
+            raise ValueError(
+                f"`image` must have {len(self.mean)} features, as in "
+                f"training. Received: image.shape={tuple(shape)}. Take the "
+                "features of the same backbone."
+            )
+        fixed = None if self.pooled else self.positions
+        if None not in (fixed, positions) and positions != fixed:
+            raise ValueError(
+                f"`image` must have {fixed} positions, as in training. "
+                f"Received: image.shape={tuple(shape)}. Take the features of "
+                "the same layer, all of their positions."
+            )
+
+    def get_config(self):
+        return {
+            **super().get_config(),
+            # As JSON holds them, every digit.
+            "mean": self.mean.tolist(),
+            "deviation": self.deviation.tolist(),
+            "pooled": self.pooled,
+            "positions": self.positions,
+        }

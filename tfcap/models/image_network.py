@@ -1,0 +1,61 @@
+"""What networks share that see images: how these are prepared."""
+
+import keras
+
+#: Images that something outside of the network has prepared.
+OUTSIDE = "outside"
+
+
+class ImageNetwork(keras.Model):
+    """Base class of networks with a preparation of images of their own.
+
+    Args:
+        image_preprocessing: Keras layer that every image `(B, P, D)` goes
+            through first, such as `tfcap.layers.ImageStandardization`: it is
+            saved with the network, which then takes features as they are in
+            their file. `None` where the network learns from such features
+            directly. `"outside"` where others prepare what it is given, in a
+            way that the network does not know; so are networks that were
+            saved before they could hold a preparation.
+    """
+
+    def __init__(self, image_preprocessing=None, **kwargs):
+        super().__init__(**kwargs)
+        if isinstance(image_preprocessing, dict):
+            image_preprocessing = keras.saving.deserialize_keras_object(
+                image_preprocessing
+            )
+        known = image_preprocessing in (None, OUTSIDE)
+        if not known and not isinstance(
+            image_preprocessing, keras.layers.Layer
+        ):
+            raise TypeError(
+                "`image_preprocessing` must be a Keras layer, None or "
+                f'"{OUTSIDE}". Received: image_preprocessing='
+                f"{image_preprocessing!r}."
+            )
+        self.image_preprocessing = image_preprocessing
+
+    def prepare(self, image):
+        """Images as the layers of the network read them.
+
+        Args:
+            image: Float tensor of shape `(B, P, D)`.
+
+        Returns:
+            Float tensor of shape `(B, P, D)`; with one position where the
+            preparation averages over them.
+        """
+        if self.image_preprocessing in (None, OUTSIDE):
+            return image
+        return self.image_preprocessing(image)
+
+    @classmethod
+    def from_config(cls, config):
+        return super().from_config({"image_preprocessing": OUTSIDE, **config})
+
+    def get_config(self):
+        layer = self.image_preprocessing
+        if layer not in (None, OUTSIDE):
+            layer = keras.saving.serialize_keras_object(layer)
+        return {**super().get_config(), "image_preprocessing": layer}
