@@ -307,3 +307,34 @@ def test_a_point_that_ends_between_look_and_claim_is_not_run_again(
 def test_a_folder_without_records_is_refused(tmp_path):
     with pytest.raises(ValueError, match="without a record in points.jsonl"):
         load_records(tmp_path)
+
+
+def test_a_folder_is_of_the_data_that_it_was_made_with(tmp_path, capsys):
+    run = Run()
+    assert sweep(tmp_path, run, digest="one").work() == 0
+    assert sweep(tmp_path, run, digest="one").missing() == []
+    with pytest.raises(
+        ValueError, match="same data.*sweep.json is of data with"
+    ):
+        sweep(tmp_path, run, digest="two")
+    # The records tell it, too: files may be copied from elsewhere.
+    (tmp_path / "sweep.json").unlink()
+    with pytest.raises(ValueError, match="points.jsonl is of data with other"):
+        sweep(tmp_path, run, digest="two")
+    assert len(run.asked) == 4
+
+
+def test_points_that_were_made_without_a_digest_count_and_are_told(
+    tmp_path, capsys
+):
+    run = Run()
+    assert sweep(tmp_path, run).work() == 0
+    more = {**GRID, "seed": [0, 1]}
+    again = sweep(tmp_path, run, more, digest="one", verbose=1)
+    assert "4 points were written without a digest" in capsys.readouterr().out
+    assert again.work() == 0 and len(run.asked) == 8
+    # From now on there is something to compare with.
+    with pytest.raises(ValueError, match="of data with other ids, captions"):
+        sweep(tmp_path, run, more, digest="two")
+    # And who has no digest reads all.
+    assert sweep(tmp_path, run, more).missing() == []

@@ -16,6 +16,7 @@ from tfcap.training.generation import generate
 from tfcap.training.grammar_accuracy import grammar_accuracy
 from tfcap.training.multi_worker_strategy import MultiWorkerStrategy
 from tfcap.training.objective_model import ObjectiveModel
+from tfcap.training.progress_lines import ProgressLines
 from tfcap.training.ranking import discriminative_ranking
 from tfcap.training.ranking import discriminative_scores
 from tfcap.training.ranking import embed_answers

@@ -52,6 +52,13 @@ class Sweep:
             data and the training settings. Written to `sweep.json`; a
             directory that was made with another one is refused. Defaults to
             `None`.
+        digest: String that identifies the data of all points. Kept in
+            `sweep.json` and with every point; a directory with points of
+            another one is refused. Points that were made without a digest
+            count as done, and it is said that they cannot be checked.
+            Defaults to `None`, nothing is checked.
+        headline: Names of the results that are told first when a point is
+            done. Defaults to `()`: the first six numbers are told.
         measures: Names that results are to have. A point without one is run
             once more, and what it then finds more is added. Defaults to `()`.
         heartbeat: Float, seconds between signs of life of a claim. Defaults to
@@ -90,17 +97,22 @@ class Sweep:
         heartbeat=10.0,
         patience=120.0,
         verbose=1,
+        digest=None,
+        headline=(),
     ):
         self.directory = str(directory)
         self.run = run
         self.points = expand_grid(grid)
         self.shared = shared
+        self.digest = digest
+        self.headline = tuple(headline)
         self.measures = tuple(measures)
         self.verbose = verbose
         self._keys = [settings_key(point) for point in self.points]
         self._mark = _mark(shared)
         os.makedirs(self.directory, exist_ok=True)
         self._own()
+        self._tell_unchecked()
         self._claims = Claims(self._path("claims"), heartbeat, patience)
         # Keys of points whose measures could not all be had.
         self._incomplete = set()
@@ -224,11 +236,13 @@ class Sweep:
                 "settings": plain_settings(point),
                 "result": result,
                 "shared": self._mark,
+                **({"digest": self.digest} if self.digest else {}),
                 "seconds": seconds,
                 "time": _now(),
             },
         )
-        self._say(f"{number} {_brief(result)} ({seconds:.0f} s)")
+        brief = _brief(result, self.headline)
+        self._say(f"{number} {brief} ({seconds:.0f} s)")
 
     def _left(self, earlier):
         """What is neither done nor has failed since this start."""
@@ -250,6 +264,8 @@ class Sweep:
         records = read_records(path)
         if any(record.get("shared") != self._mark for record in records):
             raise ValueError(self._refusal(path))
+        for record in records:
+            self._check_data(record, path)
         return merge_records(records)
 
     def _failed(self, earlier):
@@ -274,11 +290,38 @@ class Sweep:
             found = read_json(path)
         except FileNotFoundError:
             with whole_file(path, "w") as file:
-                json.dump({"shared": self.shared}, file, indent=1)
+                about = {"shared": self.shared}
+                if self.digest:
+                    about["digest"] = self.digest
+                json.dump(about, file, indent=1)
         else:
             known = isinstance(found, dict) and "shared" in found
             if not known or _mark(found["shared"]) != self._mark:
                 raise ValueError(self._refusal(path))
+            self._check_data(found, path)
+
+    def _check_data(self, found, path):
+        """Refuses what is of other data, where both have a digest."""
+        if self.digest is None or found.get("digest", self.digest) == (
+            self.digest
+        ):
+            return
+        raise ValueError(
+            "`directory` must be empty or of a sweep on the same data. "
+            f"Received: directory={self.directory!r}, in which "
+            f"{os.path.basename(path)} is of data with other ids, captions or "
+            "features. Choose another one."
+        )
+
+    def _tell_unchecked(self):
+        """Says how many points were made before there were digests."""
+        records = self._found().values() if self.digest else ()
+        bare = sum("digest" not in record for record in records)
+        if bare:
+            self._say(
+                f"{bare} points were written without a digest of their data: "
+                "that these are the same data cannot be checked."
+            )
 
     def _refusal(self, path):
         return (
@@ -306,11 +349,13 @@ def _now():
     return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
 
 
-def _brief(result):
-    """The numbers of a result, in a line."""
+def _brief(result, headline=()):
+    """Six numbers of a result, in a line, some of them before others."""
     numbers = {
         name: value
         for name, value in result.items()
         if isinstance(value, int | float) and not isinstance(value, bool)
     }
-    return ", ".join(f"{k} {v:.4g}" for k, v in list(numbers.items())[:6])
+    names = [name for name in headline if name in numbers]
+    names = list(dict.fromkeys([*names, *numbers]))[:6]
+    return ", ".join(f"{name} {numbers[name]:.4g}" for name in names)
