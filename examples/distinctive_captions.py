@@ -67,7 +67,7 @@ def open_sweep(options):
     load = WORLDS.get(options.data, caption_files)
     data = load(settings, options.root, **SIZES.get(name, {}))
     grid = distinctive_grid(options.rows.split(","), [options.seed])
-    return data, distinctive_sweep(options.out, data, settings, grid, verbose=2)
+    return data, distinctive_sweep(options.out, data, settings, grid, verbose=1)
 
 
 def main(argv=None):

@@ -75,7 +75,7 @@ def main(argv=None):
         load = WORLDS.get(options.data, caption_files)
         data = load(settings, options.root, **SIZES.get(name, {}))
         grid = sequence_grid(rows, [options.seed])
-        sweep = sequence_sweep(options.out, data, settings, grid, verbose=2)
+        sweep = sequence_sweep(options.out, data, settings, grid, verbose=1)
         with strategy.scope():
             status, chief = sweep.work(), is_chief()
     except ValueError as error:

@@ -14,11 +14,15 @@ from tfcap.text.json_file import malformed
 from tfcap.text.json_file import read_json
 from tfcap.text.whole_file import whole_file
 from tfcap.training import DataWait
+from tfcap.training import ProgressLines
 from tfcap.training import fit
 from tfcap.training import from_chief
 from tfcap.training import is_chief
 from tfcap.training.claims import Claims
 from tfcap.training.workers import check_shared
+
+#: What folders tell since they tell a digest: older ones did not know it.
+SINCE_DIGESTS = ("digest", "image_preprocessing")
 
 
 class Study:
@@ -36,9 +40,16 @@ class Study:
     Args:
         directory: String or path.
         about: Dict that JSON can hold: the settings, data and seed of the
-            study. Written down, and compared when the folder is opened again.
+            study, and the `"digest"` of its data. Written down, and compared
+            when the folder is opened again. A folder that was made before
+            there were digests goes on, and it is said that its data cannot be
+            checked.
         seed: Integer.
-        verbose: 1 for progress, 0 for silence.
+        verbose: 0 for silence, 1 for progress bars, 2 for lines: what begins,
+            every epoch, and a line at least every minute of training.
+
+    Attributes:
+        about: Dict, as it is written down in the folder.
 
     Raises:
         ValueError: If the folder holds a study of something else.
@@ -48,13 +59,18 @@ class Study:
         self.directory = str(directory)
         self.seed = seed
         self._verbose = verbose
-        self._own(about)
+        self.about = self._own(about)
         self._claims = Claims(os.path.join(self.directory, "claims"))
 
     @property
     def verbose(self):
-        """1 for progress, 0 for silence; the first of several workers tells."""
+        """As it was given; 0 where another one of several workers tells."""
         return self._verbose if is_chief() else 0
+
+    @property
+    def bars(self):
+        """1 where progress is to be shown by bars, else 0."""
+        return int(self.verbose == 1)
 
     def once(self, name, train):
         """The networks of a name; trained now, unless they were or are.
@@ -103,6 +119,8 @@ class Study:
             callbacks += [
                 keras.callbacks.TensorBoard(folder, write_graph=False)
             ]
+        if self.verbose > 1:
+            callbacks.append(ProgressLines(name))
         checkpoints = self.path(name, "checkpoints")
         fit(
             model,
@@ -110,7 +128,7 @@ class Study:
             epochs,
             checkpoints,
             callbacks=callbacks,
-            verbose=self.verbose,
+            verbose=self.bars,
         )
         for role, network in networks.items():
             network.trainable = True
@@ -150,25 +168,54 @@ class Study:
         """Writes down what the folder is for; refuses another study's."""
         path = os.path.join(self.directory, "study.json")
         os.makedirs(self.directory, exist_ok=True)
-        if not self.has(path):
-            write_json(path, about)
-            return
-        found = read_json(path)
-        if not isinstance(found, dict) or "settings" not in found:
-            cure = "Remove the folder, or choose another one."
-            raise malformed(path, "", "there are no settings of a study", cure)
         # As JSON gives it back: it knows no tuples.
         about = json.loads(json.dumps(about))
+        if not self.has(path):
+            write_json(path, about)
+            return about
+        found = read_study(self.directory)
         # Settings that came later were not there to differ.
-        found["settings"] = {**about["settings"], **found["settings"]}
+        settings = {**about["settings"], **found["settings"]}
         keys = dict.fromkeys([*about, *found])
-        wrong = [key for key in keys if found.get(key) != about.get(key)]
+        if "digest" in about and "digest" not in found:
+            self.say(
+                f"{path} was written before studies kept a digest of their "
+                "data: that these are the same data cannot be checked."
+            )
+            keys = [key for key in keys if key not in SINCE_DIGESTS]
+        seen = {**found, "settings": settings}
+        wrong = [key for key in keys if seen.get(key) != about.get(key)]
         if wrong:
+            wrong = ["ids, captions or features"] * ("digest" in wrong) + [
+                key for key in wrong if key != "digest"
+            ]
             raise ValueError(
                 "`directory` must be empty or of the same study. "
                 f"Received: directory={self.directory!r}, of another study's "
                 f"{' and '.join(wrong)}. Choose another one, or remove it."
             )
+        return found
+
+
+def read_study(directory):
+    """What a study's folder says that it is for.
+
+    Args:
+        directory: String or path.
+
+    Returns:
+        Dict with `"settings"`.
+
+    Raises:
+        ValueError: If the file is not as a study wrote it.
+        OSError: If there is none.
+    """
+    path = os.path.join(str(directory), "study.json")
+    found = read_json(path)
+    if not isinstance(found, dict) or "settings" not in found:
+        cure = "Remove the folder, or choose another one."
+        raise malformed(path, "", "there are no settings of a study", cure)
+    return found
 
 
 def write_json(path, content):

@@ -55,13 +55,24 @@ def test_a_data_set_in_files_has_three_splits(root):
         1,
         1,
     ]
-    # A speaker that sees the whole image: one position, scaled by the train
-    # split.
-    train = data.train_features[np.arange(3)]
-    assert train.shape == (3, 1, 3)
+    # A speaker that sees the whole image: one position, which its networks
+    # scale by the train split.
+    assert data.train_features.shape == (3, 1, 3)
+    grid = np.arange(5 * 4 * 3, dtype="float32").reshape(5, 4, 3)
+    found = data.test_features
+    np.testing.assert_array_equal(found, grid[4:].mean(1, keepdims=True))
+    scale = data.image_preprocessing()
+    train = np.asarray(scale(data.train_features))
     np.testing.assert_allclose(train.mean(axis=(0, 1)), 0, atol=1e-6)
     np.testing.assert_allclose(train.std(axis=(0, 1)), 1, atol=1e-5)
-    assert data.test_features[np.arange(1)].mean() > 1
+    test = np.asarray(scale(data.test_features))
+    assert test.mean() > 1
+    # A whole grid is averaged first; and older networks get it prepared.
+    np.testing.assert_allclose(scale(grid[4:]), test, rtol=1e-6)
+    older = data.prepared_outside()
+    assert older.image_preprocessing() == "outside"
+    np.testing.assert_allclose(older.test_features[[0]], test, rtol=1e-6)
+    assert older.digest == data.digest
 
 
 def test_a_speaker_that_attends_has_all_positions(root):
@@ -100,7 +111,7 @@ def test_clips_in_files_have_frames_for_positions(tmp_path):
 
 def test_two_files_of_captions_are_one_too_many(root):
     (root / "tgif-v1.0.tsv").write_text("")
-    with pytest.raises(ValueError, match=r"dataset_\*.json\* or tgif\*.tsv\*"):
+    with pytest.raises(ValueError, match=r"dataset_\*.json\* or .* or tgif"):
         caption_files(TINY, root)
 
 
@@ -136,3 +147,28 @@ def test_the_world_is_captioned(tmp_path):
     assert data.test_features[np.arange(4)].shape[:2] == (4, 1)
     assert data.test_images(0).shape == (64, 64, 3)
     assert data.vocabulary is data.test.vocabulary
+
+
+def test_captions_may_be_those_of_flickr(tmp_path):
+    name = "{}_abc.jpg".format
+    lines = [
+        f"{name(i)}#{k}\tA cat {i} .\n" for i in range(5) for k in range(2)
+    ]
+    (tmp_path / "Flickr8k.token.txt").write_text("".join(lines))
+    # It lies beside the captions in the archive.
+    (tmp_path / "Flickr8k.lemma.token.txt").write_text("".join(lines))
+    for part, rows in [("train", (0, 4, 2)), ("dev", (3,)), ("test", (1,))]:
+        path = tmp_path / f"Flickr_8k.{part}Images.txt"
+        path.write_text("".join(f"{name(row)}\n" for row in rows))
+    with FeatureWriter(tmp_path / "f.h5", range(5), (1, 2), 3) as writer:
+        values = np.arange(5 * 2 * 3).reshape(5, 2, 3)
+        writer.write(np.arange(5), values)
+    data = caption_files(TINY, tmp_path)
+    assert data.name == "Flickr8k"
+    assert data.train.image_ids.tolist() == [0, 2, 4]
+    np.testing.assert_array_equal(
+        data.test_features[[0]], values[[1]].mean(1, keepdims=True)
+    )
+    both = caption_files(TINY, tmp_path, train="train+val")
+    assert both.train.image_ids.tolist() == [0, 2, 3, 4]
+    assert both.digest != data.digest

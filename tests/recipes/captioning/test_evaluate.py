@@ -109,7 +109,7 @@ def run(world, tmp_path):
             "vocabulary": "vocabulary.json",
             **files,
         }
-        paths = {k: str(world["folder"] / v) for k, v in names.items()}
+        paths = {k: str(world["folder"] / v) for k, v in names.items() if v}
         vocabulary = paths.pop("vocabulary")
         return evaluate.main(
             [
@@ -147,6 +147,32 @@ def test_the_table_and_the_file_are_those_of_the_networks(
     assert capsys.readouterr().out == f"{report.table()}\n"
     check_same(out, report)
     assert len(set(report.captions)) > 1
+
+
+def test_naturalness_needs_no_listener(run, world, tmp_path, capsys):
+    out = tmp_path / "out.json"
+    assert run("--split=test", "--json", out, listener=None) == 0
+    found = SpeakerReport.load(out)
+    report = evaluate_speaker(world["speaker"], None, world["batches"])
+    assert found.captions == report.captions
+    assert found.result() == pytest.approx(report.result())
+    assert "cider_d" in found.result() and "r@1" not in found.result()
+    table = capsys.readouterr().out
+    assert table == f"{report.table()}\n" and "CIDEr-D" in table
+    # Another one may still be asked.
+    other = f"--other=fixed={world['folder'] / 'other.keras'}"
+    assert run("--split=test", "--json", out, other, listener=None) == 0
+    assert "fixed_r@1" in SpeakerReport.load(out).result()
+
+
+def test_options_may_stand_between_the_files(world, tmp_path):
+    folder, out = world["folder"], tmp_path / "out.json"
+    parts = ["speaker.keras", "--quiet", "listener.keras", "captions.json"]
+    parts += ["--split=test", "features.h5"]
+    arguments = [p if p[0] == "-" else str(folder / p) for p in parts]
+    more = [f"--vocabulary={folder / 'vocabulary.json'}", f"--json={out}"]
+    assert evaluate.main([*arguments, *more, f"--max-length={LENGTH}"]) == 0
+    check_same(out, directly(world))
 
 
 def test_all_that_can_be_asked_for(run, world, tmp_path):

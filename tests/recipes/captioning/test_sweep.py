@@ -1,11 +1,31 @@
-import pytest
+import contextlib
+import os
 
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from tests.recipes.captioning.tiny_files import grids
+from tests.recipes.captioning.tiny_files import study
+from tests.recipes.captioning.tiny_files import write_files
 from tests.recipes.captioning.tiny_study import TINY
 from tests.recipes.captioning.tiny_study import data
+from tfcap.recipes.captioning import CaptioningStudy
 from tfcap.recipes.captioning import tradeoff_grid
 from tfcap.recipes.captioning import tradeoff_sweep
 from tfcap.recipes.captioning.sweep import main
 from tfcap.training.sweep_grid import expand_grid
+
+pytestmark = pytest.mark.filterwarnings("ignore:Even though the `tf.config")
+TAIL = ["val"] * 2 + ["test"] * 3
+
+
+@contextlib.contextmanager
+def run_eagerly():
+    # A dozen steps cost less than the graphs that would run them.
+    tf.config.run_functions_eagerly(True)
+    yield
+    tf.config.run_functions_eagerly(False)
 
 
 def test_a_grid_has_lambdas_rhos_and_temperatures_where_they_matter():
@@ -84,3 +104,108 @@ def test_a_folder_without_data_is_an_error_in_words(tmp_path, capsys):
     command = [str(tmp_path / "out"), "--data", "flickr8k", "--root"]
     assert main([*command, str(tmp_path)]) == 2
     assert "`root` must hold one file dataset_" in capsys.readouterr().err
+
+
+def test_a_sweep_tells_what_begins_every_epoch_and_recall(tmp_path, capsys):
+    grid = tradeoff_grid(["speaker_mle"])
+    with run_eagerly():
+        tradeoff_sweep(tmp_path, data(), TINY, grid).work()
+    lines = capsys.readouterr().out.splitlines()
+    told = [
+        "[1/1] method=speaker_mle",
+        "listener_gt: epoch 1 of 2",
+        "listener_gt: epoch 2 of 2",
+        "speaker_mle: epoch 1 of 1",
+        "speaker_mle: evaluating the test split",
+        "[1/1] cider_d",
+    ]
+    places = [
+        next(i for i, line in enumerate(lines) if line.startswith(begin))
+        for begin in told
+    ]
+    assert all(place >= 0 for place in places)
+    for name in ("r@1 ", "r@10 ", "fixed_r@10 "):
+        assert name in lines[places[-1]]
+    # Whole lines, and no bars.
+    assert not [line for line in lines if "\r" in line or "\b" in line]
+
+
+def test_what_is_evaluated_and_learned_from_may_be_told(
+    tmp_path, monkeypatch, capsys
+):
+    root = write_files(tmp_path, splits=["train"] * 5 + ["restval"] + TAIL)
+    seen = []
+
+    def work(sweep):
+        seen.append(sweep.shared)
+        return 0
+
+    monkeypatch.setattr("tfcap.training.Sweep.work", work)
+    command = ["--data", "flickr8k", "--settings", "quick", "--root", str(root)]
+    out = str(tmp_path / "out")
+    assert main([out, *command, "--split", "validation"]) == 0
+    assert seen[0]["split"] == "validation" and seen[0]["images"] == [5, 3]
+    assert "tiny: 5 images of train, 2 images of validation, 3" in (
+        capsys.readouterr().out
+    )
+    more = ["--train-split", "train+restval", "--quiet"]
+    assert main([f"{out}2", *command, *more]) == 0
+    assert seen[1]["images"] == [6, 3] and seen[1]["split"] == "test"
+    assert capsys.readouterr().out == ""
+    assert main([out, "--train-split", "train"]) == 2
+    assert "must come with data in files" in capsys.readouterr().err
+
+
+def test_a_speaker_of_another_study_is_taken(tmp_path, monkeypatch):
+    root = write_files(tmp_path)
+    first = study(root, tmp_path / "first" / "seed_3")
+    with run_eagerly():
+        wanted = first.networks("speaker_mle")["speaker"].get_weights()
+    again = study(root, tmp_path / "second", pretrained=first.directory)
+
+    def never(study):
+        raise RuntimeError("trained again")
+
+    monkeypatch.setitem(CaptioningStudy.phases, "speaker_mle", never)
+    found = again.networks("speaker_mle")["speaker"].get_weights()
+    for a, b in zip(wanted, found):
+        np.testing.assert_array_equal(a, b)
+    # It is a study of its own from now on.
+    assert study(root, tmp_path / "second").networks("speaker_mle")
+    # What the phase does not read may differ, the rest may not.
+    options = {"pretrained": first.directory}
+    study(root, tmp_path / "third", clipnorm=3.0, **options)
+    for change, told in [
+        ({"units": 7}, r"another units \(6, here 7\)"),
+        ({"speaker_rate": 0.01}, "another speaker_rate"),
+        ({"seed": 4}, "another seed"),
+    ]:
+        with pytest.raises(ValueError, match=told):
+            study(root, tmp_path / "fourth" / told, **change, **options)
+    with pytest.raises(ValueError, match="which holds no study.json"):
+        study(root, tmp_path / "fifth", pretrained=tmp_path / "none")
+    with pytest.raises(ValueError, match="which has no speaker_mle yet"):
+        study(root, tmp_path / "sixth", pretrained=tmp_path / "third")
+    write_files(tmp_path, grids(seed=1))
+    with pytest.raises(ValueError, match="another digest"):
+        study(root, tmp_path / "seventh", **options)
+
+
+def test_each_seed_of_a_sweep_takes_the_study_of_its_seed(
+    tmp_path, monkeypatch
+):
+    (tmp_path / "other" / "seed_1").mkdir(parents=True)
+    asked = []
+
+    def init(self, *args, pretrained=None, **options):
+        asked.append((args[3], pretrained))
+
+    monkeypatch.setattr(CaptioningStudy, "__init__", init)
+    monkeypatch.setattr(CaptioningStudy, "result", lambda *_: {})
+    monkeypatch.setattr(CaptioningStudy, "directory", "x/y", raising=False)
+    grid = tradeoff_grid(["speaker_mle"], seeds=[0, 1])
+    other = str(tmp_path / "other")
+    tradeoff_sweep(
+        tmp_path, data(), TINY, grid, verbose=0, pretrained=other
+    ).work()
+    assert asked == [(0, other), (1, os.path.join(other, "seed_1"))]

@@ -1,11 +1,17 @@
 import dataclasses
+import json
 
 import numpy as np
 import pytest
 
+from tests.recipes.captioning.tiny_files import write_files
 from tests.recipes.captioning.tiny_study import data as tiny_data
+from tests.recipes.distinctive import tiny_study
 from tfcap.metrics import evaluate_retrieval
+from tfcap.models import DualEncoder
 from tfcap.ops import sequence_mask
+from tfcap.recipes.captioning import caption_files
+from tfcap.recipes.distinctive import DistinctiveStudy
 from tfcap.recipes.distinctive import RetrieverSettings
 from tfcap.recipes.distinctive import evaluate_retriever
 from tfcap.recipes.distinctive import retriever_training
@@ -50,3 +56,41 @@ def test_every_human_caption_looks_for_its_image():
     )
     found = evaluate_retriever(network, data, batch_size=4)
     assert found.result() == wanted.result()
+
+
+def test_a_retriever_prepares_its_images_as_the_speaker_does(tmp_path):
+    settings = dataclasses.replace(TINY, epochs=1, batch_size=3)
+    data = caption_files(tiny_study.TINY, write_files(tmp_path))
+    folder = tmp_path / "inside"
+    inside = train_retriever(data, settings, folder, verbose=0)
+    wanted = evaluate_retriever(inside, data).result()
+    # In a folder that was made before, features are prepared outside.
+    older = data.prepared_outside()
+    folder = tmp_path / "outside"
+    outside = train_retriever(older, settings, folder, verbose=0)
+    assert outside.image_preprocessing == "outside"
+    for some in (data, older):
+        found = evaluate_retriever(outside, some).result()
+        assert found == pytest.approx(wanted)
+
+
+def test_images_are_prepared_neither_twice_nor_never(tmp_path):
+    root, folder = write_files(tmp_path), tmp_path / "study"
+    data = caption_files(tiny_study.TINY, root)
+
+    def open_study(preparation):
+        network = DualEncoder(9, 4, 4, image_preprocessing=preparation)
+        given = {"retriever": network, "retriever_name": "mine"}
+        settings = tiny_study.TINY
+        return DistinctiveStudy(data, settings, folder, verbose=0, **given)
+
+    with pytest.raises(ValueError, match="must prepare its images itself"):
+        open_study("outside")
+    assert open_study(data.image_preprocessing())
+    assert open_study(None)
+    about = json.loads((folder / "study.json").read_text())
+    del about["digest"], about["image_preprocessing"]
+    (folder / "study.json").write_text(json.dumps(about))
+    with pytest.raises(ValueError, match="must see features as they are"):
+        open_study(data.image_preprocessing())
+    assert open_study("outside")

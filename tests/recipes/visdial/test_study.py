@@ -12,6 +12,8 @@ from tests import dialogs
 from tests.recipes.visdial.tiny_study import study
 from tfcap.data import DialogBatches
 from tfcap.recipes.study import Study
+from tfcap.recipes.visdial import DialogData
+from tfcap.recipes.visdial import DialogStudy
 from tfcap.recipes.visdial.other_images import other_images
 from tfcap.recipes.visdial.study_inputs import load_inputs
 from tfcap.text import Vocabulary
@@ -35,6 +37,25 @@ def done(tmp_path_factory):
     folder = tmp_path_factory.mktemp("study")
     study(folder).result("lf_g")
     return folder
+
+
+def test_other_data_of_the_same_size_are_refused(done):
+    data, images = dialogs.encoded(), dialogs.features()
+    answers = data.answers.copy()
+    answers[0] = answers[1]
+    others = [
+        (data, images + 1),
+        (dataclasses.replace(data, answers=answers), images),
+        (dataclasses.replace(data, image_ids=data.image_ids + 1), images),
+    ]
+    settings = study(done).settings
+    for found, seen in [(data, images), *others]:
+        every = DialogData(*[found] * 3, *[seen] * 3, name="tiny")
+        if found is data and seen is images:
+            DialogStudy(every, settings, done, seed=3)
+            continue
+        with pytest.raises(ValueError, match="ids, captions or features"):
+            DialogStudy(every, settings, done, seed=3)
 
 
 def test_a_study_goes_on_in_its_own_folder_only(done):

@@ -7,10 +7,10 @@ from tensorboard_plugin_tfcap.tradeoff.panels import curve_panels
 from tensorboard_plugin_tfcap.tradeoff.table import TradeoffTable
 from tensorboard_plugin_tfcap.tradeoff.tables import curve_tables
 from tfcap.recipes.captioning.caption_data import CaptionData
-from tfcap.recipes.captioning.caption_data import caption_clips
-from tfcap.recipes.captioning.caption_data import caption_files
-from tfcap.recipes.captioning.caption_data import caption_world
 from tfcap.recipes.captioning.caption_page import write_caption_page
+from tfcap.recipes.captioning.load_data import caption_clips
+from tfcap.recipes.captioning.load_data import caption_files
+from tfcap.recipes.captioning.load_data import caption_world
 from tfcap.recipes.captioning.methods import METHODS
 from tfcap.recipes.captioning.networks import SPEAKERS
 from tfcap.recipes.captioning.networks import make_listener

@@ -58,19 +58,21 @@ def _train(study):
         study,
         NAME,
         pretrained_generator(study),
-        Judging(_make(settings, study.batches()), samples),
+        Judging(_make(study), samples),
         settings.gan_evaluator_epochs,
         settings.listener_rate,
     )
 
 
-def _make(settings, batches):
+def _make(study):
+    settings, batches = study.settings, study.batches()
     evaluator = CaptionEvaluator(
         batches.captions.vocabulary.size,
         units=settings.listener_units,
         embedding_units=settings.listener_embedding_units,
         image_dropout=settings.listener_dropout,
         word_dropout=settings.listener_dropout,
+        image_preprocessing=study.data.image_preprocessing(),
     )
     evaluator(batches.inputs(np.arange(1)))
     return evaluator

@@ -1,33 +1,23 @@
-"""Finds and encodes the data of a captioning study."""
+"""The data of a captioning study, and what identifies it."""
 
+import dataclasses
 import functools
-import glob
-import os
 from collections.abc import Callable
-from dataclasses import dataclass
-from fnmatch import fnmatch
 from typing import Any
 
 import numpy as np
 
 from tfcap.data import EncodedCaptions
-from tfcap.data import build_caption_vocabulary
-from tfcap.data import load_captions
-from tfcap.data import load_features
-from tfcap.data import load_tgif_captions
-from tfcap.data import standardize_features
-from tfcap.data.world import motion_scores
-from tfcap.recipes.clip_features import clip_world_with_features
-from tfcap.recipes.scene_features import SPLITS
-from tfcap.recipes.scene_features import world_with_features
+from tfcap.data import StandardizedFeatures
+from tfcap.data.data_digest import data_digest
+from tfcap.data.data_digest import feature_digest
+from tfcap.layers import ImageStandardization
+from tfcap.models.image_network import OUTSIDE
 
-#: Speakers that see the image as a whole.
-POOLED = ("show_tell",)
-#: How files of captions are read, by what they are called.
-_LOADERS = {"dataset_*.json*": load_captions, "tgif*.tsv*": load_tgif_captions}
+_SPLITS = ("train", "validation", "test")
 
 
-@dataclass(frozen=True, eq=False)
+@dataclasses.dataclass(frozen=True, eq=False)
 class CaptionData:
     """Encoded captions and image features of a study's three splits.
 
@@ -42,6 +32,14 @@ class CaptionData:
             `(height, width, 3)`, or to None where pixels are not at hand.
         judge: Callable from captions of the test split, a list of strings, to
             a dict of scores, where the data know what is true; or `None`.
+        standardization: Dict of arguments of
+            `tfcap.layers.ImageStandardization`, with the mean and deviation of
+            the training features: networks of the study prepare their images
+            so. `None` where they take them as they are, `"outside"` where the
+            features are prepared already.
+        feature_digests: Strings, what identifies the features of each split.
+            Defaults to `None`: `tfcap.data.data_digest.feature_digest()` of
+            them.
     """
 
     train: EncodedCaptions
@@ -54,118 +52,151 @@ class CaptionData:
     name: str
     test_images: Callable
     judge: Callable | None = None
+    standardization: Any = None
+    feature_digests: tuple | None = None
 
     @property
     def vocabulary(self):
         """The `tfcap.text.Vocabulary` of all ids."""
         return self.train.vocabulary
 
+    @functools.cached_property
+    def digest(self):
+        """SHA-256 of ids, captions and features: what the data are."""
+        splits = [getattr(self, name) for name in _SPLITS]
+        return data_digest(
+            ids=[np.asarray(split.image_ids).tolist() for split in splits],
+            captions=[split.texts for split in splits],
+            features=list(self._known_digests()),
+        )
 
-def caption_world(settings, root=None, **options):
-    """The embedded world's captions, read through the files it writes.
+    def image_preprocessing(self):
+        """How a new network of the study is to prepare its images.
+
+        Returns:
+            A new `tfcap.layers.ImageStandardization`, or `None`, or
+            `"outside"`: see `tfcap.models.CaptionSpeaker`.
+        """
+        if self.standardization in (None, OUTSIDE):
+            return self.standardization
+        return ImageStandardization(
+            **self.standardization, name="image_standardization"
+        )
+
+    def prepared_outside(self):
+        """The same data for networks that do not prepare images themselves.
+
+        Networks that were trained before they could hold mean and deviation
+        read standardized features; a study of such goes on with them.
+
+        Returns:
+            `CaptionData`.
+        """
+        if self.standardization in (None, OUTSIDE):
+            return self
+        numbers = (
+            self.standardization["mean"],
+            self.standardization["deviation"],
+        )
+        names = [f"{name}_features" for name in (*_SPLITS, "unlabeled")]
+        ready = {
+            name: StandardizedFeatures(getattr(self, name), *numbers)
+            for name in names
+        }
+        return dataclasses.replace(
+            self,
+            **ready,
+            standardization=OUTSIDE,
+            feature_digests=self._known_digests(),
+        )
+
+    def _known_digests(self):
+        """What identifies the features of each split, as they were given."""
+        return self.feature_digests or tuple(
+            feature_digest(
+                getattr(self, f"{name}_features"), len(getattr(self, name))
+            )
+            for name in _SPLITS
+        )
+
+
+def about_data(data):
+    """What a study's folder tells of its data: name, sizes, digest.
 
     Args:
-        settings: `SpeakerSettings`.
-        root: String or path that holds worlds. Defaults to `$TFCAP_CACHE`, or
-            `~/.cache/tfcap`.
-        **options: Those of `scene_features.world_with_features()`.
+        data: `CaptionData`.
 
     Returns:
-        `CaptionData`. Features have mean 0 and deviation 1 in the training
-        split; for a speaker that sees the image as a whole, they are the
-        means over positions.
+        Dict that JSON can hold.
     """
-    world, features = world_with_features(root, **options)
-    splits = [load_captions(world.karpathy_path, name) for name in SPLITS]
-    pictures = world.images("test")
-    return _encoded(
-        splits,
-        features,
-        settings,
-        name="embedded world",
-        test_images=lambda row: np.array(pictures[row]),
-    )
+    layer = data.image_preprocessing()
+    how = layer if layer in (None, OUTSIDE) else type(layer).__name__
+    return {
+        "data": [data.name, len(data.train), len(data.test)],
+        "digest": data.digest,
+        "image_preprocessing": how,
+    }
 
 
-def caption_clips(settings, root=None, **options):
-    """Clips of the embedded world, read through the files it writes.
+def data_of_study(data, about):
+    """Data as the networks in a study's folder read them.
 
     Args:
-        settings: `SpeakerSettings`.
-        root: String or path that holds worlds. Defaults to `$TFCAP_CACHE`, or
-            `~/.cache/tfcap`.
-        **options: Those of `clip_features.clip_world_with_features()`.
+        data: `CaptionData`.
+        about: Dict, what the folder tells, see `about_data()`. One that was
+            made before networks could prepare images goes on with networks
+            whose images are standardized outside of them.
 
     Returns:
-        `CaptionData`; see `caption_world()`, with frames for positions. The
-        picture of a clip is four of its frames beside each other. Its judge
-        tells whether what is said to happen does: `motion_scores()`.
+        `CaptionData`.
     """
-    world, features = clip_world_with_features(root, **options)
-    splits = [load_tgif_captions(world.tgif_path, name) for name in SPLITS]
-    frames = world.frames("test")
-    return _encoded(
-        splits,
-        features,
-        settings,
-        name="embedded clips",
-        test_images=lambda row: np.concatenate(frames[row][1::2], axis=1),
-        judge=functools.partial(motion_scores, world.clips("test")),
-    )
+    known = "image_preprocessing" in about
+    return data if known else data.prepared_outside()
 
 
-def caption_files(settings, root):
-    """Reads a data set in Karpathy's layout or TGIF's, with a feature file.
+def data_for(network, data):
+    """Data as one network reads them, prepared if it does not do it itself.
 
     Args:
-        settings: `SpeakerSettings`.
-        root: String or path of a folder with one `dataset_*.json`, such as
-            `dataset_coco.json` or `dataset_flickr8k.json`, and one feature
-            file `*.h5`, as `tfcap.data.extract_features()` writes it. Or, for
-            clips, with `tgif-v1.0.tsv`, its lists in `splits/`, and one
-            feature file, as `tfcap.data.extract_clip_features()` writes it.
+        network: A listener or retriever.
+        data: `CaptionData`.
 
     Returns:
-        `CaptionData`; see `caption_world()`.
+        `CaptionData`.
+    """
+    return data.prepared_outside() if _preparation(network) == OUTSIDE else data
+
+
+def check_prepared(network, data, name):
+    """Refuses a network whose images a study would prepare never, or twice.
+
+    Args:
+        network: A listener or retriever.
+        data: `CaptionData` of the study, see `data_of_study()`.
+        name: String, the argument's name.
 
     Raises:
-        ValueError: If files are missing, ambiguous, damaged or lack an image.
+        ValueError: See above.
     """
-    path, file = _only(root, *_LOADERS), _only(root, "*.h5")
-    basename = os.path.basename(path)
-    name = basename.split(".")[0].removeprefix("dataset_")
-    (load,) = (_LOADERS[p] for p in _LOADERS if fnmatch(basename, p))
-    splits = [load(path, split) for split in SPLITS]
-    lazy = settings.speaker not in POOLED
-    features = [load_features(file, s.image_ids, lazy=lazy) for s in splits]
-    return _encoded(
-        splits, features, settings, name=name, test_images=lambda row: None
-    )
-
-
-def _encoded(splits, features, settings, **about):
-    vocabulary = build_caption_vocabulary(splits[0], settings.min_count)
-    encoded = [
-        EncodedCaptions.from_split(split, vocabulary, settings.max_length)
-        for split in splits
-    ]
-    if settings.speaker in POOLED:
-        features = [x.mean(axis=1, keepdims=True, dtype="f4") for x in features]
-    features = standardize_features(*features)
-    return CaptionData(*encoded, *features, features[0], **about)
-
-
-def _only(root, *patterns):
-    """The one file of a folder whose name is like one of these."""
-    found = sorted(
-        path
-        for pattern in patterns
-        for path in glob.glob(os.path.join(str(root), pattern))
-    )
-    if len(found) != 1:
-        names = ", ".join(map(os.path.basename, found)) or "none"
+    how, ready = _preparation(network), data.standardization
+    kind = type(network).__name__
+    if how == OUTSIDE and ready not in (None, OUTSIDE):
         raise ValueError(
-            f"`root` must hold one file {' or '.join(patterns)}. Received: "
-            f"root={str(root)!r}, which holds {names}."
+            f"`{name}` must prepare its images itself. Received: a {kind} that "
+            "was saved without the mean and deviation of its features, in a "
+            "study that feeds features as they are. Train it anew."
         )
-    return found[0]
+    if how not in (None, OUTSIDE) and ready == OUTSIDE:
+        raise ValueError(
+            f"`{name}` must see features as they are. Received: a {kind} that "
+            "prepares its images itself, in a folder whose study, an older "
+            "one, standardizes features outside of its networks. Choose "
+            "another folder."
+        )
+
+
+def _preparation(network):
+    """The `image_preprocessing` of a network; None if it sees other images."""
+    if getattr(network, "image_key", "image") != "image":
+        return None
+    return getattr(network, "image_preprocessing", None)

@@ -3,8 +3,12 @@
     python -m tfcap.recipes.captioning.evaluate SPEAKER.keras LISTENER.keras \\
         CAPTIONS FEATURES.h5 --vocabulary VOCABULARY.json --split test
 
-CAPTIONS is a file of Karpathy's, an annotation file of COCO, or the token
-file of Flickr8k or Flickr30k. FEATURES.h5 is what
+Without LISTENER.keras, it tells naturalness alone.
+
+A network of the recipes holds the mean and deviation that its features had in
+training, and reads FEATURES.h5 as it is; one that was saved without them asks
+for `--standardize`. CAPTIONS is a file of Karpathy's, an annotation file of
+COCO, or the token file of Flickr8k or Flickr30k. FEATURES.h5 is what
 `tfcap.data.extract_features()` writes. Prints how natural and how informative
 the captions are; `--json OUT.json` writes the scores and every caption with
 the rank at which the listener finds its image. `--several 5` also tells how
@@ -15,7 +19,6 @@ name is absent; 2 if a file or an option is not as it should be.
 
 import argparse
 import dataclasses
-import functools
 import importlib
 import os
 import pathlib
@@ -34,7 +37,11 @@ from tfcap.data import standardize_features
 from tfcap.decoding import Speaker
 from tfcap.recipes.captioning.decoder_options import add_decoder_options
 from tfcap.recipes.captioning.decoder_options import decoders
-from tfcap.recipes.network_file import load_network
+from tfcap.recipes.captioning.load_data import pooled_features
+from tfcap.recipes.captioning.saved_networks import AS_THEY_ARE
+from tfcap.recipes.captioning.saved_networks import check_preparation
+from tfcap.recipes.captioning.saved_networks import load_named
+from tfcap.recipes.captioning.saved_networks import reason_of
 from tfcap.text import Vocabulary
 from tfcap.text.evaluation import METRICS
 from tfcap.training import evaluate_diversity
@@ -53,7 +60,8 @@ def main(arguments=None):
     Returns:
         Integer, the exit status.
     """
-    options = _parser().parse_args(arguments)
+    # So that options may stand between the files, of which one is optional.
+    options = _parser().parse_intermixed_args(arguments)
     try:
         return _run(options)
     except (ValueError, OSError, ImportError) as error:
@@ -72,7 +80,11 @@ def _parser():
     )
     add = parser.add_argument
     add("speaker", help="speaker, as `speaker.save()` wrote it")
-    add("listener", help="listener that is to find the images")
+    add(
+        "listener",
+        nargs="?",
+        help="listener that is to find the images; without, nobody listens",
+    )
     add("captions", help="Karpathy's or COCO's JSON, or Flickr's token file")
     add("features", help="feature file of the images")
     add("--vocabulary", required=True, help="file of `Vocabulary.save()`")
@@ -82,8 +94,10 @@ def _parser():
     add(
         "--standardize",
         metavar="SPLIT",
-        help="give every feature mean 0 and deviation 1 over this split, as "
-        "for training, such as train+restval",
+        help="for networks that do not prepare images themselves: give every "
+        "feature mean 0 and deviation 1 over this split, as for training, such "
+        "as train+restval; `none` for networks that learned from features as "
+        "they are",
     )
     add_decoder_options(parser)
     add(
@@ -144,19 +158,22 @@ def _run(options):
         importlib.import_module(options.module)
     vocabulary = Vocabulary.load(options.vocabulary)
     decoder, several = decoders(options, vocabulary.unk)
-    batches = _batches(options, vocabulary)
-    speaker = _load(options.speaker, "SPEAKER")
+    speaker = load_named(options.speaker, "SPEAKER")
     if not isinstance(speaker, Speaker):
         raise ValueError(
             "SPEAKER must be a network that says one word after another. "
             f"Received: {options.speaker!r}, a {type(speaker).__name__}. "
             "The speaker comes first, then the listener."
         )
-    listeners = {
-        name: _listener(path, vocabulary)
-        for name, path in [("", options.listener), *options.other]
-    }
-    _check_read(options, batches, speaker, listeners)
+    named = dict(options.other)
+    if options.listener is not None:
+        named = {"": options.listener, **named}
+    listeners = {k: _listener(path, vocabulary) for k, path in named.items()}
+    networks = {named[name]: found for name, found in listeners.items()}
+    networks = {options.speaker: speaker, **networks}
+    check_preparation(networks, options.standardize)
+    batches = _batches(options, vocabulary)
+    _check_read(options, batches, networks)
     training = None
     if options.training:
         split = _split(options, options.training)
@@ -165,7 +182,7 @@ def _run(options):
     verbose = int(sys.stdout.isatty() and not options.quiet)
     report = evaluate_speaker(
         speaker,
-        listeners.pop(""),
+        listeners.pop("", None),
         batches,
         decoder=decoder,
         metrics=options.metrics,
@@ -201,7 +218,7 @@ def _batches(options, vocabulary):
         split, vocabulary, max_length=options.max_length
     )
     features = _features(options, split.image_ids)
-    if options.standardize:
+    if options.standardize not in (None, AS_THEY_ARE):
         known = _split(options, options.standardize)
         train = _features(options, known.image_ids)
         _, features = standardize_features(train, features)
@@ -213,14 +230,11 @@ def _features(options, image_ids):
     features = load_features(options.features, image_ids, lazy=True)
     if not options.pooled:
         return features
-    rows = np.array_split(np.arange(len(features)), len(features) // 512 + 1)
-    # Float16, as features are kept, would round the mean.
-    parts = [np.asarray(features[some], "float32") for some in rows]
-    return np.concatenate([x.mean(axis=1, keepdims=True) for x in parts])
+    return pooled_features(features)
 
 
 def _listener(path, vocabulary):
-    listener = _load(path, "LISTENER")
+    listener = load_named(path, "LISTENER")
     if not all(hasattr(listener, name) for name in _LISTENER):
         raise ValueError(
             f"LISTENER must be a network with {' and '.join(_LISTENER)}. "
@@ -236,31 +250,17 @@ def _listener(path, vocabulary):
     return listener
 
 
-def _load(path, name):
-    try:
-        return load_network(path, compile=False, cure="")
-    except ValueError as error:
-        raise ValueError(
-            f"{name} must be a network that Keras can load. Received: "
-            f"{path!r}. {error} Give a file that `save()` wrote; for a "
-            "network of your own, name its module: --import MODULE."
-        ) from error
-
-
-def _check_read(options, batches, speaker, listeners):
+def _check_read(options, batches, networks):
     """Refuses features of another kind than the networks learned from."""
     inputs = batches.inputs(np.arange(1))
-    readers = {options.speaker: lambda: speaker.begin(inputs)}
-    paths = [options.listener, *(path for _, path in options.other)]
-    for path, listener in zip(paths, listeners.values()):
-        readers[path] = functools.partial(
-            listener.embed_images, inputs["image"]
-        )
-    for path, read in readers.items():
+    for path, network in networks.items():
         try:
-            read()
+            if path == options.speaker:
+                network.begin(inputs)
+            else:
+                network.embed_images(inputs["image"])
         except (ValueError, tf.errors.InvalidArgumentError) as error:
-            reason = str(error).strip().splitlines()[-1]
+            reason = reason_of(error)
             raise ValueError(
                 "FEATURES must be of the kind that the networks learned from. "
                 f"Received: {options.features!r} with features of shape "

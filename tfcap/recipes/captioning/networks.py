@@ -17,12 +17,14 @@ SPEAKERS = {
 }
 
 
-def make_speaker(settings, batches):
+def make_speaker(settings, batches, image_preprocessing=None):
     """A built speaker.
 
     Args:
         settings: `SpeakerSettings`.
         batches: `tfcap.data.CaptionBatches`, for vocabulary and shapes.
+        image_preprocessing: What `CaptionData.image_preprocessing()` returns.
+            Defaults to `None`, images are taken as they are.
 
     Returns:
         `tfcap.models.CaptionSpeaker`.
@@ -36,6 +38,7 @@ def make_speaker(settings, batches):
         dropout=settings.dropout,
         word_dropout=settings.word_dropout,
         image_dropout=settings.image_dropout,
+        image_preprocessing=image_preprocessing,
         **options,
     )
     speaker(batches.inputs(np.arange(1)))
@@ -55,12 +58,13 @@ def without_dropout(network):
     return network
 
 
-def make_listener(settings, batches):
+def make_listener(settings, batches, image_preprocessing=None):
     """A built listener.
 
     Args:
         settings: `CaptioningSettings`.
         batches: `tfcap.data.CaptionBatches`, for vocabulary and shapes.
+        image_preprocessing: As that of `make_speaker()`.
 
     Returns:
         `tfcap.models.RetrievalListener`.
@@ -73,6 +77,7 @@ def make_listener(settings, batches):
         word_dropout=settings.listener_dropout,
         pooling=settings.listener_pooling,
         bag_of_words=settings.listener_bag_of_words,
+        image_preprocessing=image_preprocessing,
     )
     listener(batches.inputs(np.arange(1)))
     return listener

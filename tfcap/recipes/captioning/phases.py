@@ -26,7 +26,8 @@ def listener_alone(study):
     """Phase 1: the listener learns to find images by human captions."""
     settings = study.settings
     batches = study.batches(epoch="captions")
-    listener = make_listener(settings, batches)
+    ready = study.data.image_preprocessing()
+    listener = make_listener(settings, batches, ready)
     # Hardest negatives from the start may keep it from ever learning.
     hardest = keras.Variable(0.0, trainable=False, name="hardest")
     hinge = HingeRetrievalLoss(settings.margin, hardest)
@@ -60,7 +61,8 @@ def speaker_alone(study):
     """Phase 2: the speaker learns to say what people say."""
     settings = study.settings
     batches = study.batches(epoch="captions")
-    speaker = make_speaker(settings, batches)
+    ready = study.data.image_preprocessing()
+    speaker = make_speaker(settings, batches, ready)
     steps = settings.speaker_epochs * batches.steps_per_epoch
     decoder, callbacks = None, []
     if settings.scheduled_sampling:

@@ -155,7 +155,7 @@ class RewardStudy(SpeakerStudy):
             self.batches(split, shuffle=False),
             training_captions=self.training_captions,
             batch_size=self.settings.evaluation_batch_size,
-            **{"decoder": self.greedy, "verbose": self.verbose, **options},
+            **{"decoder": self.greedy, "verbose": self.bars, **options},
         )
 
 

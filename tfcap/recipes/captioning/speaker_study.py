@@ -8,7 +8,12 @@ import keras
 
 from tfcap.data import CaptionBatches
 from tfcap.decoding import Greedy
+from tfcap.recipes.captioning.caption_data import about_data
+from tfcap.recipes.captioning.caption_data import data_of_study
 from tfcap.recipes.captioning.phases import speaker_alone
+from tfcap.recipes.captioning.pretrained import SPEAKER
+from tfcap.recipes.captioning.pretrained import check_pretrained
+from tfcap.recipes.captioning.pretrained import take_pretrained
 from tfcap.recipes.captioning.rates import rising
 from tfcap.recipes.study import Study
 from tfcap.recipes.study import write_json
@@ -33,7 +38,11 @@ class SpeakerStudy(Study):
             split while a speaker goes on to learn; 0 for none. Defaults to
             `0`.
         metrics: Names of further scores, such as `"meteor"` and `"bcmr"`.
-        verbose: 1 for progress bars, 0 for silence.
+        verbose: As that of `tfcap.recipes.study.Study`.
+        pretrained: String or path of another study's folder, whose speaker of
+            maximum likelihood is taken where this one has none: of the same
+            data, seed and `SpeakerSettings`. Defaults to `None`, it is
+            trained.
         about: Dict of what else is the study's own, of which JSON can hold
             the values. Defaults to `None`.
 
@@ -62,16 +71,20 @@ class SpeakerStudy(Study):
         metrics=(),
         verbose=1,
         about=None,
+        pretrained=None,
     ):
         about = {
             "settings": asdict(settings),
             "seed": seed,
-            "data": [data.name, len(data.train), len(data.test)],
+            **about_data(data),
             **({} if split == "test" else {"split": split}),
             **(about or {}),
         }
         super().__init__(directory, about, seed, verbose)
-        self.data = data
+        self.data = data_of_study(data, self.about)
+        self.pretrained = pretrained
+        if pretrained is not None:
+            check_pretrained(pretrained, self.about)
         self.settings = settings
         self.split = split
         self.evaluate_every = evaluate_every
@@ -205,6 +218,10 @@ class SpeakerStudy(Study):
         return report.result()
 
     def _pretrain(self, phase):
+        if phase == SPEAKER and self.pretrained is not None:
+            self.say(f"{phase}: taken from {self.pretrained}")
+            take_pretrained(self.pretrained, self.path(phase))
+            return self.load(phase)
         self.say(f"{phase}: {self.phases[phase].__doc__.splitlines()[0]}")
         return self.phases[phase](self)
 

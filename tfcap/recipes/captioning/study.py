@@ -44,7 +44,7 @@ class CaptioningStudy(SpeakerStudy):
         evaluate_every: Integer, epochs of joint training between evaluations
             on the validation split; 0 for none. Defaults to `0`.
         metrics: Names of further scores, `"meteor"` or `"spice"`.
-        verbose: 1 for progress bars, 0 for silence.
+        verbose: As that of `tfcap.recipes.study.Study`.
 
     Raises:
         ValueError: If the directory holds a study of other settings, data or
@@ -210,7 +210,7 @@ class CaptioningStudy(SpeakerStudy):
             metrics=self.metrics,
             training_captions=self.training_captions,
             batch_size=self.settings.evaluation_batch_size,
-            **{"decoder": self.greedy, "verbose": self.verbose, **options},
+            **{"decoder": self.greedy, "verbose": self.bars, **options},
         )
 
 

@@ -14,6 +14,8 @@ from tfcap.training import is_chief
 
 #: The folder of a sweep that TensorBoard reads.
 LOGS = "tensorboard"
+#: What is told of a point first: how natural, and how informative.
+_HEADLINE = ("cider_d", "bleu_4", "r@1", "r@5", "r@10", "fixed_r@10")
 
 
 def study_sweep(
@@ -39,11 +41,13 @@ def study_sweep(
         data: `CaptionData`.
         settings: `SpeakerSettings`, those of the studies.
         grid: As `tfcap.training.Sweep` takes it.
-        verbose: 0, or 1 to tell of points; 2 for the progress within them.
+        verbose: 0 for silence; 1 for lines: points, what is trained, every
+            epoch; 2 for progress bars within points.
         evaluate_again: Boolean, whether points of before its `measures` were
             known are evaluated again, by what is kept of them. Defaults to
             `False`.
-        **options: Those of `kind`.
+        **options: Those of `kind`. As `pretrained` the folder of another
+            sweep may be given, too: each study takes that of its seed.
 
     Returns:
         `tfcap.training.Sweep`.
@@ -52,8 +56,11 @@ def study_sweep(
     @functools.lru_cache(maxsize=1)
     def study(seed):
         folder = os.path.join(str(directory), f"seed_{seed}")
-        told = 2 if verbose > 1 else 0
-        return kind(data, settings, folder, seed, verbose=told, **options)
+        told = {0: 0, 1: 2}.get(verbose, 1)
+        more = {**options, "verbose": told}
+        if more.get("pretrained") is not None:
+            more["pretrained"] = _study_of(more["pretrained"], seed)
+        return kind(data, settings, folder, seed, **more)
 
     def run(point, folder):
         # Graphs of one point are of no use to the next, and large. The scope
@@ -79,7 +86,16 @@ def study_sweep(
     }
     measures = [*options.get("metrics", ())]
     measures += kind.measures if evaluate_again else []
-    sweep = Sweep(directory, run, grid, shared, measures, verbose=verbose)
+    sweep = Sweep(
+        directory,
+        run,
+        grid,
+        shared,
+        measures,
+        verbose=verbose,
+        digest=data.digest,
+        headline=_HEADLINE,
+    )
     if evaluate_again:
         _check_kept(str(directory), sweep.records())
     return sweep
@@ -94,3 +110,9 @@ def _check_kept(directory, records):
                 f"Received: directory={directory!r}, without seed_{seed}. "
                 "Sweep into a folder of its own."
             )
+
+
+def _study_of(folder, seed):
+    """The study of a seed in a sweep's folder; or the folder, a study's."""
+    inner = os.path.join(str(folder), f"seed_{seed}")
+    return inner if os.path.isdir(inner) else folder

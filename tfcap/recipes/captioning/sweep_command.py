@@ -3,9 +3,9 @@
 import argparse
 import sys
 
-from tfcap.recipes.captioning.caption_data import caption_clips
-from tfcap.recipes.captioning.caption_data import caption_files
-from tfcap.recipes.captioning.caption_data import caption_world
+from tfcap.recipes.captioning.load_data import caption_clips
+from tfcap.recipes.captioning.load_data import caption_files
+from tfcap.recipes.captioning.load_data import caption_world
 
 #: How data are loaded that are not read from files, by their names.
 WORLDS = {"world": caption_world, "clips": caption_clips}
@@ -32,7 +32,29 @@ def sweep_parser(prog, description, settings):
         help="drawn images or clips, or files in --root with the settings for "
         "Flickr8k or the published ones",
     )
-    add("--root", help="folder of the data, or of built worlds")
+    add(
+        "--root",
+        help="folder of the data, one file of captions (Karpathy's "
+        "dataset_*.json, Flickr's token file, or TGIF's) and one of features; "
+        "or of built worlds",
+    )
+    add(
+        "--train-split",
+        metavar="SPLIT",
+        help="what is learned from, such as train+restval (default train)",
+    )
+    add(
+        "--split",
+        choices=("test", "validation"),
+        default="test",
+        help="what is evaluated (default test)",
+    )
+    add(
+        "--pretrained",
+        metavar="FOLDER",
+        help="take the speaker of maximum likelihood from another sweep or "
+        "study with the same data, seeds and settings of the speaker",
+    )
     add("--settings", choices=settings, help="default: those of the data")
     add("--seeds", type=list_of(int), default=[0])
     add(
@@ -47,7 +69,8 @@ def sweep_parser(prog, description, settings):
         help="add scores that were not known when a point was done, by the "
         "captions and networks that are kept: nothing is trained for them",
     )
-    add("--progress", action="store_true", help="progress within a point")
+    add("--progress", action="store_true", help="bars instead of lines")
+    add("--quiet", action="store_true", help="tell nothing")
     return parser
 
 
@@ -57,22 +80,28 @@ def run_sweep(options, settings, open_sweep):
     Args:
         options: What a `sweep_parser()` has parsed.
         settings: Dict of settings by name.
-        open_sweep: Function of data, settings, `verbose`, `metrics` and
-            `evaluate_again` that returns a `tfcap.training.Sweep`.
+        open_sweep: Function of data, settings, `verbose` and options of
+            studies that returns a `tfcap.training.Sweep`.
 
     Returns:
         Integer, the exit status.
     """
     chosen = settings[options.settings or options.data]
     load = WORLDS.get(options.data, caption_files)
-    told = 2 if options.progress else 1
+    told = 0 if options.quiet else 2 if options.progress else 1
     try:
-        if options.data not in WORLDS and options.root is None:
-            raise ValueError(f"--data {options.data} needs --root, a folder.")
-        data = load(chosen, options.root)
-        again = {"evaluate_again": options.evaluate_again}
+        more = _loading(options)
+        data = load(chosen, options.root, **more)
+        if told:
+            _tell_data(data)
         sweep = open_sweep(
-            data, chosen, verbose=told, metrics=options.metrics, **again
+            data,
+            chosen,
+            verbose=told,
+            metrics=options.metrics,
+            split=options.split,
+            pretrained=options.pretrained,
+            evaluate_again=options.evaluate_again,
         )
         return sweep.work()
     except (OSError, ValueError) as error:
@@ -81,6 +110,28 @@ def run_sweep(options, settings, open_sweep):
     except KeyboardInterrupt:
         print("\nStopped. What is done is kept; the same command goes on.")
         return 130
+
+
+def _loading(options):
+    """What loading the data is told beside the folder; checks both."""
+    if options.data not in WORLDS and options.root is None:
+        raise ValueError(f"--data {options.data} needs --root, a folder.")
+    if options.train_split is None:
+        return {}
+    if options.data in WORLDS:
+        raise ValueError(
+            "`--train-split` must come with data in files. Received: "
+            f"--train-split {options.train_split} --data {options.data}."
+        )
+    return {"train": options.train_split}
+
+
+def _tell_data(data):
+    sizes = ", ".join(
+        f"{len(getattr(data, name)):,} images of {name}"
+        for name in ("train", "validation", "test")
+    )
+    print(f"{data.name}: {sizes}", flush=True)
 
 
 def list_of(kind):

@@ -78,7 +78,7 @@ def tradeoff_sweep(directory, data, settings, grid, verbose=1, **options):
         data: `CaptionData`.
         settings: `CaptioningSettings`.
         grid: What `tradeoff_grid()` returns.
-        verbose: 0, or 1 to tell of points; 2 for the progress within them.
+        verbose: As that of `study_sweep()`.
         **options: Those of `CaptioningStudy`.
 
     Returns:

@@ -48,7 +48,7 @@ def distinctive_sweep(directory, data, settings, grid, verbose=1, **options):
         data: `tfcap.recipes.captioning.CaptionData`.
         settings: `DistinctiveSettings`.
         grid: What `distinctive_grid()` returns.
-        verbose: 0, or 1 to tell of points; 2 for the progress within them.
+        verbose: As that of `study_sweep()`.
         **options: Those of `DistinctiveStudy`.
 
     Returns:

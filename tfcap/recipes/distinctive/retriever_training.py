@@ -13,6 +13,9 @@ from tfcap.metrics import evaluate_retrieval
 from tfcap.models import DualEncoder
 from tfcap.models import RetrievalListener
 from tfcap.ops import sequence_mask
+from tfcap.recipes.captioning.caption_data import about_data
+from tfcap.recipes.captioning.caption_data import data_for
+from tfcap.recipes.captioning.caption_data import data_of_study
 from tfcap.recipes.study import Study
 from tfcap.training import is_chief
 
@@ -72,12 +75,9 @@ def train_retriever(data, settings, directory, seed=0, verbose=1):
     Raises:
         ValueError: If the directory holds another retriever.
     """
-    about = {
-        "settings": asdict(settings),
-        "seed": seed,
-        "data": [data.name, len(data.train), len(data.test)],
-    }
+    about = {"settings": asdict(settings), "seed": seed, **about_data(data)}
     study = Study(directory, about, seed, verbose)
+    data = data_of_study(data, study.about)
     path = os.path.join(study.directory, "vocabulary.json")
     if is_chief():
         data.vocabulary.save(path)
@@ -85,7 +85,8 @@ def train_retriever(data, settings, directory, seed=0, verbose=1):
 
     def train():
         keras.utils.set_random_seed(seed)
-        network = _network(settings, batches, seed)
+        ready = data.image_preprocessing()
+        network = _network(settings, batches, seed, ready)
         rate = keras.optimizers.schedules.CosineDecay(
             settings.rate, settings.epochs * batches.steps_per_epoch, alpha=0.05
         )
@@ -119,7 +120,7 @@ def evaluate_retriever(
         `tfcap.metrics.RetrievalReport` of all images of the split and all of
         their captions.
     """
-    captions = getattr(data, split)
+    data, captions = data_for(retriever, data), getattr(data, split)
     batches = CaptionBatches(
         captions,
         getattr(data, f"{split}_features"),
@@ -150,7 +151,7 @@ def _batches(data, split, settings, seed):
     )
 
 
-def _network(settings, batches, seed):
+def _network(settings, batches, seed, image_preprocessing=None):
     """A built network."""
     options = {}
     if settings.network == "dual_encoder":
@@ -162,6 +163,7 @@ def _network(settings, batches, seed):
         image_dropout=settings.image_dropout,
         word_dropout=settings.word_dropout,
         seed=seed,
+        image_preprocessing=image_preprocessing,
         **options,
     )
     network(batches.inputs(np.arange(1)))

@@ -2,6 +2,7 @@
 
 import os
 
+from tfcap.recipes.captioning.caption_data import check_prepared
 from tfcap.recipes.captioning.reward_study import RewardStudy
 from tfcap.recipes.distinctive.mining import mined_neighbors
 from tfcap.recipes.distinctive.retriever_training import train_retriever
@@ -58,6 +59,8 @@ class DistinctiveStudy(RewardStudy):
         about = {"retriever": retriever_name} if retriever_name else None
         super().__init__(*args, about=about, **options)
         self.retriever_features = retriever_features or {}
+        for name, network in given.items():
+            check_prepared(network, self.data, name)
         self._retrievers = given
 
     @property

@@ -44,7 +44,7 @@ def sequence_sweep(directory, data, settings, grid, verbose=1, **options):
         data: `tfcap.recipes.captioning.CaptionData`.
         settings: `SequenceLevelSettings`.
         grid: What `sequence_grid()` returns.
-        verbose: 0, or 1 to tell of points; 2 for the progress within them.
+        verbose: As that of `study_sweep()`.
         **options: Those of `SequenceLevelStudy`.
 
     Returns:

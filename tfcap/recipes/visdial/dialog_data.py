@@ -1,10 +1,16 @@
 """The data of a visual dialog study."""
 
-from dataclasses import dataclass
+import dataclasses
+import functools
 from typing import Any
 
+from tfcap.data.data_digest import data_digest
+from tfcap.data.data_digest import feature_digest
 
-@dataclass(frozen=True)
+_SPLITS = ("train", "validation", "test")
+
+
+@dataclasses.dataclass(frozen=True)
 class DialogData:
     """Encoded dialogs with the features of their images.
 
@@ -19,6 +25,9 @@ class DialogData:
         norm: Float, length that every position's features were scaled to, or
             `None` where they are as they were found. Kept with a study: other
             images must be scaled alike. Defaults to `None`.
+        feature_digests: Strings, what identifies the features of each split.
+            Defaults to `None`: `tfcap.data.data_digest.feature_digest()` of
+            them.
     """
 
     train: Any
@@ -30,3 +39,18 @@ class DialogData:
     name: str
     test_images: Any = lambda row: None
     norm: float | None = None
+    feature_digests: tuple | None = None
+
+    @functools.cached_property
+    def digest(self):
+        """SHA-256 of ids, dialogs and features: what the data are."""
+        parts = {"norm": self.norm}
+        for name, known in zip(_SPLITS, self.feature_digests or [None] * 3):
+            dialogs = getattr(self, name)
+            for field in dataclasses.fields(dialogs):
+                parts[f"{name}_{field.name}"] = getattr(dialogs, field.name)
+            parts[f"{name}_vocabulary"] = list(dialogs.vocabulary.words)
+            parts[f"{name}_features"] = known or feature_digest(
+                getattr(self, f"{name}_features"), len(dialogs)
+            )
+        return data_digest(**parts)

@@ -14,6 +14,7 @@ from tfcap.data import load_features
 from tfcap.data import load_visdial
 from tfcap.data import paper_split
 from tfcap.data import vgg19_backbone
+from tfcap.data.data_digest import feature_digest
 from tfcap.recipes.scene_features import SPLITS
 from tfcap.recipes.scene_features import world_with_features
 from tfcap.recipes.visdial.dialog_data import DialogData
@@ -81,16 +82,18 @@ def visdial_data(root, vgg19_weights=None, norm=None):
     """
     train, validation, test, name = _splits(root)
     vocabulary = build_vocabulary(train)
-    features = _feature_source(root, vgg19_weights, norm)
+    features = _feature_source(root, vgg19_weights, norm=None)
     splits = (train, validation, test)
     encoded = [EncodedDialogs.from_split(s, vocabulary) for s in splits]
     images = [features(s.image_ids) for s in splits]
     return DialogData(
         *encoded,
-        *images,
+        *[_scaled(found, norm) for found in images],
         name=name,
         test_images=lambda row: _picture(root, test.image_ids[row]),
         norm=norm,
+        # Of what the file holds: scaled, last digits depend on the machine.
+        feature_digests=tuple(map(feature_digest, images)),
     )
 
 
@@ -205,7 +208,7 @@ def _feature_source(root, vgg19_weights, norm, challenge_ids=None):
 def _scaled(features, norm):
     if norm is None:
         return features
-    features = np.asarray(features, "float32")
+    features = np.asarray(features[np.arange(len(features))], "float32")
     length = np.linalg.norm(features, axis=-1, keepdims=True)
     return features * (norm / np.maximum(length, 1e-6))
 

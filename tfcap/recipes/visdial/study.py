@@ -63,6 +63,7 @@ class DialogStudy(Study):
             "settings": asdict(settings),
             "seed": seed,
             "data": [data.name, len(data.train), len(data.test)],
+            "digest": data.digest,
         }
         super().__init__(directory, about, seed, verbose)
         self.data = data
@@ -223,7 +224,7 @@ class DialogStudy(Study):
 
     def _rank(self, rank, network, batches):
         size = self.settings.evaluation_batch_size
-        return rank(network, batches, size, verbose=self.verbose).result()
+        return rank(network, batches, size, verbose=self.bars).result()
 
     def _split(self, split):
         dialogs = getattr(self.data, split)
