@@ -9,6 +9,8 @@ from tensorboard_plugin_tfcap.tradeoff.cells import number
 from tensorboard_plugin_tfcap.tradeoff.intervals import Interval
 from tensorboard_plugin_tfcap.tradeoff.level_tables import level_table
 from tensorboard_plugin_tfcap.tradeoff.metric_names import metric_pool
+from tensorboard_plugin_tfcap.tradeoff.metric_names import own_pool
+from tensorboard_plugin_tfcap.tradeoff.metric_names import recall_at
 from tensorboard_plugin_tfcap.tradeoff.table import TradeoffTable
 
 
@@ -131,12 +133,21 @@ def rows_table(rows, selection):
 
 
 def _alike(selection, metric, first):
-    """Metrics of a role, first the axis itself, without other pools' ones."""
-    pool = metric_pool(metric.name)
-    found = [
+    """Metrics of a role, first the axis itself, without other pools' ones.
+
+    Recall by every listener comes before other metrics of the one asked for.
+    """
+    pool, own = metric_pool(metric.name), own_pool(metric.name)
+    known = [
         m
         for m in selection.dataset.metrics.values()
-        if m.role == metric.role and metric_pool(m.name) == pool
+        if m.role == metric.role and own_pool(m.name) == own
+    ]
+    found = [m for m in known if recall_at(m.name)]
+    found += [
+        m
+        for m in known
+        if metric_pool(m.name) == pool and not recall_at(m.name)
     ]
     if metric.role == "other":
         return [metric] if metric.name != first.name else []

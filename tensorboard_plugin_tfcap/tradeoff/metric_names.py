@@ -11,13 +11,13 @@ DIRECTIONS = ("higher", "lower")
 
 _NATURAL = {
     **NATURALNESS,
+    "lm_log_prob": "log prob / word",
     "bleu_1": "BLEU-1",
     "bleu_2": "BLEU-2",
     "bleu_3": "BLEU-3",
     "cider": "CIDEr",
     "cider_r": "CIDEr-R",
     "spider": "SPIDEr",
-    "lm_log_prob": "log prob / word",
 }
 _RANKING = {
     "mrr": "MRR",
@@ -36,6 +36,7 @@ _PREFIXES = (
     *("val_", "test_", "human_", "fixed_", "unseen_", "image_to_text_"),
     *("first_", "beam_", "greedy_"),
 )
+_LISTENERS = ("fixed_", "unseen_")
 #: Prefixes that are told after a metric's name.
 _AFTER = {
     "fixed ": "fixed listener",
@@ -152,18 +153,30 @@ def is_other_listener(name):
     ['fixed_r@10', 'mine_r@10']
     """
     words, _ = _split(name)
-    known = {prefix.replace("_", " ") for prefix in _PREFIXES}
-    known -= {"fixed ", "unseen "}
-    return (
-        bool(words)
-        and words not in known
-        and not any(word in words for word in known)
-    )
+    return bool(words) and not _without_listener(words)
 
 
 def metric_pool(name):
     """What a metric is of, by the words before its name: `"human "`."""
     return _split(name)[0]
+
+
+def own_pool(name):
+    """What a metric is of, whoever listens: `"beam "` of `beam_fixed_r@1`.
+
+    Example:
+
+    >>> from tensorboard_plugin_tfcap.tradeoff import metric_names
+    >>> metric_names.own_pool("beam_fixed_r@1")
+    'beam '
+    """
+    return _without_listener(_split(name)[0])
+
+
+def recall_at(name):
+    """The `r@10` of a metric's name, or `""` where it is no recall."""
+    base = _split(name)[1]
+    return base if _RECALL.match(base) else ""
 
 
 def _split(name):
@@ -185,11 +198,15 @@ def _told(words):
     for word, text in _AFTER.items():
         if word in before:
             before, after = before.replace(word, ""), f"{after}, {text}"
-    plain = {prefix.replace("_", " ") for prefix in _PREFIXES}
-    own = before
-    for word in plain:
-        own = own.replace(word, "")
+    own = before.replace(_without_listener(before), "", 1)
     if own:
         before = before.replace(own, "")
         after = f", {own.strip()} listener{after}"
     return before, after
+
+
+def _without_listener(words):
+    """The words before a name that are those of no listener."""
+    known = [p.replace("_", " ") for p in _PREFIXES if p not in _LISTENERS]
+    found = [word for word in known if word in words]
+    return "".join(sorted(found, key=words.index))

@@ -1,0 +1,51 @@
+from tensorboard_plugin_tfcap.dataset import Dataset
+from tensorboard_plugin_tfcap.dataset import all_metrics
+from tensorboard_plugin_tfcap.query import Query
+from tensorboard_plugin_tfcap.selection import select
+from tensorboard_plugin_tfcap.table_view import level_tables
+from tensorboard_plugin_tfcap.tradeoff.point import TradeoffPoint
+
+
+def selected(*names, **asked):
+    points = [
+        TradeoffPoint(
+            f"run{place}",
+            "mine",
+            {"lambda": float(place)},
+            metrics={"cider_d": 1.0 - place, **dict.fromkeys(names, 50.0)},
+        )
+        for place in (0, 1)
+    ]
+    metrics = all_metrics(points, {})
+    return select(Dataset("points", "1", points, metrics), Query(**asked))
+
+
+def heads(selection):
+    line = {"along": "x", "value": 0.5}
+    found = level_tables(selection, line)
+    return {name: table.head[1:-1] for name, table in found.items()}
+
+
+def test_recall_by_all_listeners_stands_side_by_side():
+    names = "r@10", "fixed_r@10", "mean_rank", "fixed_mean_rank", "human_r@10"
+    selection = selected(*names, "lm_log_prob", "beam_r@10")
+    assert selection.y.name == "fixed_r@10"
+    assert heads(selection) == {
+        "level": [
+            "recall@10, fixed listener",
+            "recall@10",
+            "mean rank, fixed listener",
+        ],
+        "other": ["log prob / word"],
+    }
+    own = heads(selected(*names, y="r@10"))["level"]
+    assert own == ["recall@10, fixed listener", "recall@10", "mean rank"]
+
+
+def test_recall_of_another_decoding_is_apart():
+    names = "r@10", "fixed_r@10", "beam_r@10", "beam_fixed_r@10"
+    found = heads(selected(*names, y="beam_r@10"))["level"]
+    assert found == [
+        "recall@10, beam search",
+        "recall@10, fixed listener, beam search",
+    ]
