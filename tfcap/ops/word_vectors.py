@@ -7,6 +7,7 @@ from typing import NamedTuple
 import keras
 from keras import ops
 
+from tfcap.ops.jax_lookup import jax_lookup
 from tfcap.ops.sequences import likeliest_words
 
 
@@ -188,6 +189,8 @@ def as_tensor(table):
 
 def _embedded(vectors, words, table):
     """Rows of the table, with the gradients of a product."""
+    if keras.backend.backend() == "jax":
+        return jax_lookup()(vectors, words.ids, words.there, table)
 
     @ops.custom_gradient
     def product(vectors, table):
@@ -260,12 +263,12 @@ def slope_of_table(vectors, words, upstream, size):
                 *(_embedded(x, y, slope) for x, y in zip(tensors, words)),
             )
 
-        return _sum_of_rows(words, upstream, size), slopes
+        return sum_of_rows(words, upstream, size), slopes
 
     return total(*vectors, *upstream)
 
 
-def _sum_of_rows(words, upstream, size):
+def sum_of_rows(words, upstream, size):
     """Slopes, added up in the rows of their words."""
     rows, ids, soft = [], [], []
     for each, slope in zip(words, upstream):
