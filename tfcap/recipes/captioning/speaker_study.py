@@ -82,7 +82,7 @@ class SpeakerStudy(Study):
         }
         super().__init__(directory, about, seed, verbose)
         self.data = data_of_study(data, self.about)
-        self.pretrained = pretrained
+        self._source = pretrained
         if pretrained is not None:
             check_pretrained(pretrained, self.about)
         self.settings = settings
@@ -218,9 +218,9 @@ class SpeakerStudy(Study):
         return report.result()
 
     def _pretrain(self, phase):
-        if phase == SPEAKER and self.pretrained is not None:
-            self.say(f"{phase}: taken from {self.pretrained}")
-            take_pretrained(self.pretrained, self.path(phase))
+        if phase == SPEAKER and self._source is not None:
+            self.say(f"{phase}: taken from {self._source}")
+            take_pretrained(self._source, self.path(phase))
             return self.load(phase)
         self.say(f"{phase}: {self.phases[phase].__doc__.splitlines()[0]}")
         return self.phases[phase](self)
