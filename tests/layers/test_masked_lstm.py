@@ -71,6 +71,38 @@ def test_values_and_gradients_are_those_of_keras(way, kind, sequences):
             np.testing.assert_allclose(a, b, atol=2e-5)
 
 
+@pytest.mark.parametrize("kind", ["right", "left", "holes"])
+@pytest.mark.parametrize("sequences", [False, True])
+def test_outputs_under_the_mask_are_zero_where_that_is_asked_for(
+    way, kind, sequences
+):
+    options = {"return_state": True, "zero_output_for_mask": True}
+    options["return_sequences"] = sequences
+    ours, keras_own = MaskedLSTM(5, **options), keras.layers.LSTM(5, **options)
+    inputs = RNG.normal(size=(9, 7, 3)).astype("float32")
+    mask = tf.constant(masks(kind, 9, 7))
+    found = ours(inputs, mask=mask)
+    keras_own.build(inputs.shape)
+    keras_own.set_weights(ours.get_weights())
+    wanted = keras_own(inputs, mask=mask)
+    assert (np.array(wanted[0]) == 0).any()
+    for a, b in zip(found, wanted, strict=True):
+        np.testing.assert_allclose(a, b, atol=2e-5)
+
+
+def test_both_directions_read_as_those_of_keras(way):
+    inputs = RNG.normal(size=(6, 7, 3)).astype("float32")
+    mask = tf.constant(masks("right", 6, 7))
+    ours, keras_own = (
+        keras.layers.Bidirectional(kind(5, return_sequences=True))
+        for kind in (MaskedLSTM, keras.layers.LSTM)
+    )
+    found = ours(inputs, mask=mask)
+    keras_own.build(inputs.shape)
+    keras_own.set_weights(ours.get_weights())
+    np.testing.assert_allclose(found, keras_own(inputs, mask=mask), atol=2e-5)
+
+
 def test_a_row_without_words_gives_zeros(way):
     inputs = RNG.normal(size=(2, 4, 3)).astype("float32")
     mask = np.array([[0, 0, 0, 0], [1, 0, 0, 0]])

@@ -43,8 +43,19 @@ class MaskedRecurrence:
         ):
             return super().inner_loop(sequences, initial_state, mask, training)
         if _packs(sequences.shape[1]):
-            return self.packed(sequences, mask, initial_state)
-        return self._trimmed(sequences, initial_state, mask, training)
+            found = self.packed(sequences, mask, initial_state)
+        else:
+            found = self._trimmed(sequences, initial_state, mask, training)
+        return self._zeroed(found, mask) if self.zero_output_for_mask else found
+
+    def _zeroed(self, found, mask):
+        """Outputs that are 0 under the mask, rather than those before it."""
+        last, outputs, state = found
+        there = ops.cast(mask, "bool")[..., None]
+        last = ops.where(there[:, -1], last, 0)
+        if not self.return_sequences:
+            return last, last, state
+        return last, ops.where(there, outputs, 0), state
 
     def _trimmed(self, sequences, initial_state, mask, training):
         mask = ops.cast(mask, "bool")
@@ -58,11 +69,12 @@ class MaskedRecurrence:
         front = ops.take(front, steps, axis=1)
         short = ops.take_along_axis(sequences, front[..., None], axis=1)
         short_mask = steps[None] < ops.maximum(length, 1)[:, None]
-        last, outputs, state = super().inner_loop(
+        _, outputs, state = super().inner_loop(
             short, initial_state, short_mask, training
         )
         some = length[:, None] > 0
-        last = ops.where(some, last, 0)
+        # Not Keras' last output, which `zero_output_for_mask` may set to 0.
+        last = ops.where(some, state[0], 0)
         state = [ops.where(some, a, b) for a, b in zip(state, initial_state)]
         if not self.return_sequences:
             return last, last, state
