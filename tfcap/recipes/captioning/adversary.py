@@ -6,9 +6,9 @@ import numpy as np
 from tfcap.decoding import Sample
 from tfcap.layers import Categorical
 from tfcap.models import CaptionEvaluator
+from tfcap.models.dropout import without_dropout
 from tfcap.objectives import Judging
 from tfcap.recipes.captioning.judges import train_judge
-from tfcap.recipes.captioning.networks import without_dropout
 
 #: Under which a study keeps it as it is before the game.
 NAME = "gan_evaluator"

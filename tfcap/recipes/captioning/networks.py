@@ -45,19 +45,6 @@ def make_speaker(settings, batches, image_preprocessing=None):
     return speaker
 
 
-def without_dropout(network):
-    """Turns off the dropout of a speaker or listener.
-
-    Returns:
-        The network.
-    """
-    for part in (network, *network._flatten_layers(include_self=False)):
-        for name in ("rate", "image_dropout", "word_dropout"):
-            if isinstance(getattr(part, name, None), float):
-                setattr(part, name, 0.0)
-    return network
-
-
 def make_listener(settings, batches, image_preprocessing=None):
     """A built listener.
 

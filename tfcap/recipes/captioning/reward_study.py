@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import keras
 
-from tfcap.recipes.captioning.networks import without_dropout
+from tfcap.models.dropout import without_dropout
 from tfcap.recipes.captioning.plan import Partner
 from tfcap.recipes.captioning.speaker_study import SpeakerStudy
 from tfcap.recipes.study import write_json

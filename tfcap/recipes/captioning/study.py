@@ -7,9 +7,9 @@ import keras
 
 from tensorboard_plugin_tfcap.summary import TradeoffWriter
 from tfcap.decoding import BeamSearch
+from tfcap.models.dropout import without_dropout
 from tfcap.recipes.captioning.methods import METHODS
 from tfcap.recipes.captioning.methods import Task
-from tfcap.recipes.captioning.networks import without_dropout
 from tfcap.recipes.captioning.phases import PHASES
 from tfcap.recipes.captioning.speaker_study import SpeakerStudy
 from tfcap.recipes.study import write_json
