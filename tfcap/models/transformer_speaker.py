@@ -124,6 +124,12 @@ class TransformerSpeaker(CaptionSpeaker):
 
     def state_vector(self, state):
         """What the last word put into the last block: `(n, units)`."""
+        if not state["words"]:
+            raise ValueError(
+                "`state` must be that of `step()`: before the first word there "
+                "is no vector of one. Received: a state of `begin()`. Read the "
+                "start token."
+            )
         values = state["words"][-1][1][:, -1]
         return ops.reshape(values, (-1, self.units))
 

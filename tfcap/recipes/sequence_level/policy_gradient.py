@@ -8,6 +8,8 @@ of them start. `pg_*` follow the paper, for a metric or a mixture of metrics;
 import functools
 import math
 
+from keras import ops
+
 from tfcap.decoding import MixedPrefix
 from tfcap.decoding import state_vector
 from tfcap.objectives import LearnedBaseline
@@ -101,7 +103,9 @@ def _beside(task, objective, baseline, callbacks=(), fit_first=True):
 
 def _baseline(task, decoder, units):
     speaker, batches = task.speaker, task.study.reward_batches()
-    state = speaker.begin(batches.inputs([0]))
+    # Before its first word, a speaker may have no state of words.
+    start = ops.full((1,), speaker.bos, dtype="int32")
+    _, state = speaker.step(start, speaker.begin(batches.inputs([0])))
     size = state_vector(speaker, state).shape[-1]
     return LearnedBaseline(decoder, size, units)
 
