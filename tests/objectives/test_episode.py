@@ -37,7 +37,8 @@ def test_the_batch_is_read_once_and_words_are_said_when_asked_for():
     greedy, sample = Greedy(max_length=2), Sample(max_length=2)
     assert made.rollout(greedy) is made.rollout(greedy)
     assert made.rollout(sample) is not made.rollout(Sample(max_length=2))
-    assert made.speaker.begun == [True]
+    # With dropout for the sample, and without for the greedy words.
+    assert made.speaker.begun == [True, False]
 
 
 def test_a_state_that_is_given_is_not_read_again():

@@ -20,6 +20,9 @@ _NEVER = -1e9
 class BeamSearch(Decoder):
     """Keeps the `width` most likely sequences at every step.
 
+    In training, too, they are searched as at inference, with dropout off, see
+    `Greedy`.
+
     The sequences are returned best first. Their log probabilities are
     left to an estimator, which scores them again in one pass with gradients.
 
@@ -56,6 +59,8 @@ class BeamSearch(Decoder):
     - Vijayakumar et al., Diverse Beam Search, AAAI 2018, for `groups`, with
       Hamming diversity
     """
+
+    inference = True
 
     def __init__(
         self,

@@ -11,6 +11,8 @@ class Decoder:
 
     #: Whether gradients can pass through the words of its rollouts.
     pathwise = False
+    #: Whether words come as at inference, with dropout off, in training, too.
+    inference = False
 
     def decode(self, speaker, state, references=None, training=False):
         """Lets a speaker speak.
@@ -18,7 +20,8 @@ class Decoder:
         Args:
             speaker: `tfcap.decoding.Speaker`.
             state: Nest of tensors with leading axis `B`, from
-                `speaker.begin()`.
+                `speaker.begin()`; from `speaker.begin(training=False)` if the
+                decoder has `inference`.
             references: Integer tensor of shape `(B, S, T)`, the human words,
                 for decoders that need them.
             training: Boolean, passed on to the speaker.

@@ -12,7 +12,8 @@ from tfcap.ops import likeliest_words
 class Greedy(Decoder):
     """Takes the most likely word at every step.
 
-    As a baseline it is decoded as at inference, with dropout off.
+    In training, too, words come as at inference: an `Episode` has the speaker
+    read the batch again, with dropout off, where it read it with dropout.
 
     Args:
         max_length: Integer `T`, number of words with the end token.
@@ -27,6 +28,8 @@ class Greedy(Decoder):
     >>> tfcap.decoding.Greedy(max_length=9).max_length
     9
     """
+
+    inference = True
 
     def __init__(self, max_length=16, suppress=(), no_repeat_ngram=0):
         check_max_length(max_length)

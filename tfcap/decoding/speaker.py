@@ -19,8 +19,13 @@ class Speaker(Protocol):
 
     Any object with these attributes is a speaker; nothing is inherited. B
     counts what is spoken about: images, or the questions of all dialogs of a
-    batch. It may also have `decoding(rows, steps)`, which `step_by_step()`
-    calls, and `state_vector(state)`.
+    batch. It may also have
+
+    - `decoding(rows, steps)`, which `step_by_step()` calls;
+    - `state_vector(state)`;
+    - `begin_uses_training`, Boolean: false where `begin()` gives the same
+      whether or not it trains, so that an `Episode` need not call it again for
+      what is decoded as at inference.
 
     Attributes:
         vocabulary_size: Integer `V`.

@@ -146,6 +146,9 @@ class CaptionSpeaker(ImageNetwork, WordByWord):
                 )
         return self.look(image, mask, training=training)
 
+    def layers_of_words(self):
+        return (*super().layers_of_words(), self.word_dropout)
+
     def embed(self, words, training=False):
         """Embeds ids `(...)`, or distributions `(..., V)`."""
         embedded = self.embedding_activation(self.embedding(words))

@@ -5,6 +5,7 @@ from keras import ops
 
 from tfcap.layers import SoftEmbedding
 from tfcap.layers.stepwise import decoding_layers
+from tfcap.models.dropout import uses_training
 from tfcap.models.packed_scores import packed_scores
 from tfcap.models.vocabulary_head import VocabularyHead
 from tfcap.ops import check_shape
@@ -69,6 +70,20 @@ class WordByWord(keras.Model):
         self.dropout = keras.layers.Dropout(dropout)
         self.head = VocabularyHead(
             vocabulary_size, unsaid=(0, bos), scale=logit_scale, name="head"
+        )
+
+    def layers_of_words(self):
+        """Tuple of the layers with dropout that `begin()` does not call."""
+        return (self.dropout,)
+
+    @property
+    def begin_uses_training(self):
+        """Whether `begin(training=True)` may differ from inference."""
+        of_words = [id(layer) for layer in self.layers_of_words()]
+        return any(
+            uses_training(layer)
+            for layer in self._flatten_layers()
+            if id(layer) not in of_words
         )
 
     def word_inputs(self, embedded):

@@ -2,6 +2,7 @@
 
 import copy
 
+import keras
 from keras import ops
 
 from tfcap.decoding import GroundTruth
@@ -17,8 +18,9 @@ class Episode:
     Args:
         speaker: `tfcap.decoding.Speaker`.
         inputs: Nest of tensors, the batch.
-        state: Nest of tensors with leading axis `B`, from `speaker.begin()`.
-            Defaults to a call of it.
+        state: Nest of tensors with leading axis `B`, from `speaker.begin()`,
+            for all decoders, also those that decode as at inference. Defaults
+            to calls of it, see `inference_state`.
         training: Boolean.
 
     Example:
@@ -44,13 +46,36 @@ class Episode:
         self.speaker = speaker
         self.inputs = inputs
         self.training = training
+        self._alike = state is not None or not training
         if state is None:
             state = speaker.begin(inputs, training=training)
         self.state = state
         #: The rollout whose rewards are being compared, see `scoring()`.
         self.scored = None
+        # Shared with what `scoring()` returns.
+        self._states = {}
         self._rollouts = {}
         self._ground_truth = GroundTruth()
+
+    @property
+    def inference_state(self):
+        """State of decoders that decode as at inference.
+
+        In training it is that of `speaker.begin(training=False)`, called when
+        first asked for, and without gradient. It is `state` itself where that
+        is the same: in an episode that does not train, and of a speaker whose
+        `begin_uses_training` is false.
+        """
+        if self._alike or not getattr(
+            self.speaker, "begin_uses_training", True
+        ):
+            return self.state
+        if "inference" not in self._states:
+            state = self.speaker.begin(self.inputs, training=False)
+            self._states["inference"] = keras.tree.map_structure(
+                ops.stop_gradient, state
+            )
+        return self._states["inference"]
 
     def scoring(self, rollout):
         """The same episode, for a baseline of a rollout's rewards.
@@ -85,7 +110,7 @@ class Episode:
             references = self.speaker.references(self.inputs)
             rollout = decoder.decode(
                 self.speaker,
-                self.state,
+                self.inference_state if decoder.inference else self.state,
                 references=references,
                 training=self.training,
             )

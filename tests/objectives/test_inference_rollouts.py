@@ -1,0 +1,191 @@
+"""Greedy words and beams of a training step are those of inference."""
+
+import keras
+import numpy as np
+import pytest
+from keras import ops
+
+from tests import dialogs
+from tests import speakers
+from tfcap.decoding import BeamSearch
+from tfcap.decoding import Greedy
+from tfcap.decoding import GroundTruth
+from tfcap.decoding import Sample
+from tfcap.layers import Categorical
+from tfcap.layers import LateFusionEncoder
+from tfcap.models import DialogGenerator
+from tfcap.objectives import DecoderBaseline
+from tfcap.objectives import Episode
+from tfcap.objectives import MonteCarlo
+from tfcap.objectives import PrefixBaseline
+from tfcap.objectives import ScoreFunction
+from tfcap.rewards import Reward
+
+BATCH = speakers.batch(images=12, samples=1)
+DECODERS = [Greedy(max_length=5), BeamSearch(width=3, max_length=5)]
+
+
+class Ids(Reward):
+    """The sum of what a caption's words are called, its places counted."""
+
+    def call(self, rollout, episode):
+        places = 1.7 ** np.arange(rollout.tokens.shape[-1], dtype="float32")
+        ids = ops.cast(rollout.tokens, "float32")
+        return ops.sum(ids * places * rollout.mask, axis=-1)
+
+
+class Counted:
+    """A speaker whose calls of `begin()` are noted."""
+
+    def __init__(self, speaker):
+        self.speaker = speaker
+        self.begun = []
+
+    def __getattr__(self, name):
+        return getattr(self.speaker, name)
+
+    def begin(self, inputs, training=False):
+        self.begun.append(training)
+        return self.speaker.begin(inputs, training=training)
+
+
+def dialog_generator(dropout):
+    keras.utils.set_random_seed(3)
+    encoder = LateFusionEncoder(
+        8, output_units=6, dropout=dropout, return_state=True
+    )
+    batch = dialogs.batches(8).inputs(np.arange(8))
+    size = dialogs.batches().dialogs.vocabulary.size
+    made = DialogGenerator(size, encoder, embedding_units=6)
+    made(batch)
+    made.head.kernel.assign(8.0 * made.head.kernel)
+    return made, batch
+
+
+def noisy(kind):
+    """A speaker that reads with dropout in training, and a batch."""
+    if kind == "dialog_generator":
+        return dialog_generator(0.9)
+    keras.utils.set_random_seed(3)
+    arguments = {"image_dropout": 0.9}
+    if kind == "transformer":
+        arguments = {"block_dropout": 0.9}
+    made = speakers.speaker(kind, **arguments)
+    made.head.kernel.assign(3.0 * made.head.kernel)
+    return made, BATCH
+
+
+@pytest.mark.parametrize("kind", [*speakers.KINDS, "dialog_generator"])
+def test_words_of_inference_are_not_read_with_dropout(kind):
+    speaker, batch = noisy(kind)
+    counted = Counted(speaker)
+    episode = Episode(counted, batch, training=True)
+    plain = speaker.begin(batch)
+    for decoder in DECODERS:
+        said = decoder.decode(speaker, plain)
+        np.testing.assert_array_equal(
+            episode.rollout(decoder).tokens, said.tokens
+        )
+        # The test would notice dropout.
+        dropped = decoder.decode(speaker, episode.state)
+        assert (np.array(dropped.tokens) != np.array(said.tokens)).any()
+    assert counted.begun == [True, False]
+
+
+@pytest.mark.parametrize("kind", ["show_tell_every_step", "transformer"])
+def test_a_batch_is_read_once_where_dropout_is_off(kind):
+    speaker = Counted(speakers.speaker(kind, dropout=0.5, word_dropout=0.5))
+    episode = Episode(speaker, BATCH, training=True)
+    for decoder in DECODERS:
+        episode.rollout(decoder)
+    assert speaker.begun == [True]
+    speaker = Counted(noisy(kind)[0])
+    episode = Episode(speaker, BATCH)
+    for decoder in DECODERS:
+        episode.rollout(decoder)
+    assert speaker.begun == [False]
+
+
+def test_a_dialog_is_read_once_where_dropout_is_off():
+    speaker, batch = dialog_generator(0.0)
+    speaker = Counted(speaker)
+    Episode(speaker, batch, training=True).rollout(DECODERS[0])
+    assert speaker.begun == [True]
+
+
+def test_layers_that_learn_moments_are_read_again():
+    class Normalized(speakers.KINDS["show_tell_start"][0]):
+        def __init__(self, *args, **kwargs):
+            super().__init__(*args, **kwargs)
+            self.normal = keras.layers.BatchNormalization()
+
+    plain = speakers.speaker("show_tell_start")
+    assert not plain.begin_uses_training
+    assert Normalized(13, units=6).begin_uses_training
+
+
+def test_samples_and_beams_to_be_scored_keep_the_state_of_training():
+    speaker, _ = noisy("show_tell_every_step")
+    sample = Sample(Categorical(seed=0), max_length=5)
+    beams = DECODERS[1]
+    episode = Episode(speaker, BATCH, training=True)
+    said = sample.decode(speaker, episode.state)
+    again = Sample(Categorical(seed=0), max_length=5)
+    np.testing.assert_array_equal(episode.rollout(again).tokens, said.tokens)
+    found = episode.rollout(beams)
+    scores = speaker.log_probs(episode.state, found.tokens)
+    np.testing.assert_allclose(episode.log_probs(found), scores, atol=1e-5)
+
+
+@pytest.mark.parametrize("decoder", [*DECODERS, GroundTruth()])
+def test_baselines_are_worth_what_inference_says(decoder):
+    speaker, _ = noisy("att2in")
+    episode = Episode(speaker, BATCH, training=True)
+    said = decoder.decode(speaker, speaker.begin(BATCH), BATCH["caption"])
+    expected = ops.mean(Ids()(said, episode), axis=1, keepdims=True)
+    baseline = DecoderBaseline(Ids(), decoder)
+    found = baseline(np.zeros((12, 1)), episode)
+    np.testing.assert_allclose(found, expected, rtol=1e-6)
+    credit = np.ones((12, 1, 5), "float32")
+    first = PrefixBaseline(baseline)(credit, episode)[..., 0]
+    np.testing.assert_allclose(first, expected, rtol=1e-6)
+
+
+def test_continuations_go_on_as_the_sample_was_begun():
+    seen = []
+
+    class Told(Sample):
+        def continuations(self, speaker, state, *args, **kwargs):
+            seen.append((state, kwargs["training"]))
+            return super().continuations(speaker, state, *args, **kwargs)
+
+    speaker, _ = noisy("show_tell_every_step")
+    episode = Episode(speaker, BATCH, training=True)
+    sample = Told(Categorical(seed=0), max_length=3)
+    greedy = DecoderBaseline(Ids(), Greedy(max_length=3))
+    objective = ScoreFunction(
+        Ids(), sample, PrefixBaseline(greedy), credit=MonteCarlo(1)
+    )
+    objective.loss(episode)
+    ((state, training),) = seen
+    assert training
+    for ours, theirs in zip(state, episode.state):
+        np.testing.assert_array_equal(ours, theirs)
+
+
+def test_no_gradient_passes_to_what_inference_reads():
+    import tensorflow as tf
+
+    speaker, _ = noisy("show_tell_every_step")
+    with tf.GradientTape() as tape:
+        episode = Episode(speaker, BATCH, training=True)
+        total = sum(ops.sum(part) for part in episode.inference_state)
+    assert tape.gradient(total, speaker.image_state.kernel.value) is None
+
+
+def test_a_state_that_is_given_is_that_of_all_decoders():
+    speaker, _ = noisy("show_tell_every_step")
+    counted, state = Counted(speaker), speaker.begin(BATCH, training=True)
+    episode = Episode(counted, BATCH, state=state, training=True)
+    episode.rollout(DECODERS[0])
+    assert counted.begun == []
