@@ -48,6 +48,44 @@ class TableSpeaker(keras.Model):
         return ops.full((ops.shape(inputs["rows"])[0], 1, 1), EOS, "int32")
 
 
+class MemorySpeaker(TableSpeaker):
+    """The logits of the next word depend on all words before it."""
+
+    units = 4
+
+    def __init__(self, seed=0, dropout=0.0):
+        keras.Model.__init__(self)
+        shapes = {
+            "read": (VOCABULARY, self.units),
+            "keep": (self.units, self.units),
+            "head": (self.units, VOCABULARY),
+        }
+        for place, (name, shape) in enumerate(shapes.items()):
+            initializer = keras.initializers.RandomNormal(
+                stddev=1.0, seed=10 * seed + place
+            )
+            setattr(
+                self,
+                name,
+                self.add_weight(
+                    shape=shape, initializer=initializer, name=name
+                ),
+            )
+        self.drop = keras.layers.Dropout(dropout, seed=seed)
+        self.built = True
+
+    def begin(self, inputs, training=False):
+        return ops.zeros((ops.shape(inputs["rows"])[0], self.units))
+
+    def step(self, words, state, training=False):
+        if len(words.shape) == 1:
+            words = ops.one_hot(words, VOCABULARY)
+        state = ops.matmul(state, self.keep) + ops.matmul(words, self.read)
+        state = ops.tanh(self.drop(state, training=training))
+        unsaid = np.array([-1e9, -1e9, 0.0, 0.0, 0.0], "float32")
+        return ops.matmul(state, self.head) + unsaid, state
+
+
 def batch(rows, references=None):
     inputs = {"rows": np.zeros((rows, 1), "float32")}
     if references is not None:

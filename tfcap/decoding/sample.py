@@ -8,6 +8,8 @@ from tfcap.decoding.decoder import Decoder
 from tfcap.decoding.decoder import check_max_length
 from tfcap.decoding.restrictions import Restrictions
 from tfcap.decoding.rollout import Rollout
+from tfcap.decoding.same_draws import SameDraws
+from tfcap.decoding.speaker import stepwise_log_probs
 from tfcap.decoding.unroll import unroll
 from tfcap.layers import Categorical
 from tfcap.layers import WordChannel
@@ -20,7 +22,10 @@ class Sample(Decoder):
     With `feedback="index"` the speaker reads the drawn word's embedding, and
     gradients reach it through what the listener reads only. With
     `feedback="relaxed"` it reads the channel's vector, and gradients also pass
-    from word to word.
+    from word to word, to whatever reads `words`. Log probabilities are of each
+    word given the words before as they are: where gradients would pass to
+    those, the words are read a second time, as ids and with the same masks of
+    dropout, so that estimators of both kinds may share one rollout.
 
     It samples whether or not the speaker trains: to decode without chance, use
     `Greedy`.
@@ -104,6 +109,10 @@ class Sample(Decoder):
 
     def decode(self, speaker, state, references=None, training=False):
         rows = ops.shape(keras.tree.flatten(state)[0])[0] * self.num_samples
+        # Gradients of log probabilities must not pass to the words before.
+        again = self.feedback == "relaxed" and self.pathwise
+        again = again and self.channel.discrete
+        draws = SameDraws(speaker) if again else None
         with self.channel.decoding(rows):
             rollout = unroll(
                 speaker,
@@ -116,7 +125,16 @@ class Sample(Decoder):
                 restrictions=self.restrictions,
                 keep_states=self.keep_states,
             )
-        return rollout._replace(discrete=self.channel.discrete)
+        rollout = rollout._replace(discrete=self.channel.discrete)
+        if draws is None:
+            return rollout
+        with draws.again():
+            log_probs = stepwise_log_probs(
+                speaker, state, rollout.tokens, training, self.restrictions
+            )
+        return rollout._replace(
+            log_probs=log_probs, scores=ops.sum(log_probs, axis=-1)
+        )
 
     def continuations(
         self,

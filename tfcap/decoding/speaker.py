@@ -8,6 +8,7 @@ from typing import runtime_checkable
 import keras
 from keras import ops
 
+from tfcap.decoding.restrictions import NONE
 from tfcap.ops import repeat_samples
 from tfcap.ops import sequence_mask
 from tfcap.ops import token_log_probs
@@ -122,7 +123,9 @@ def step_by_step(speaker, rows, steps):
     return speaker.decoding(rows, steps)
 
 
-def stepwise_log_probs(speaker, state, tokens, training=False):
+def stepwise_log_probs(
+    speaker, state, tokens, training=False, restrictions=NONE
+):
     """Scores given words with `step()` alone.
 
     A speaker that has no faster way implements `log_probs()` by this.
@@ -132,6 +135,8 @@ def stepwise_log_probs(speaker, state, tokens, training=False):
         state: Nest of tensors with leading axis `B`, from `begin()`.
         tokens: Integer tensor of shape `(B, S, T)`, padded with 0.
         training: Boolean.
+        restrictions: `Restrictions` of a decoder: log probabilities are of
+            what it may say. Defaults to everything.
 
     Returns:
         Float32 tensor of shape `(B, S, T)`, 0 after the end token.
@@ -144,6 +149,7 @@ def stepwise_log_probs(speaker, state, tokens, training=False):
     with step_by_step(speaker, ops.shape(rows)[0], length):
         for t in range(length):
             logits, state = speaker.step(words, state, training=training)
+            logits = restrictions.apply(logits, rows[:, :t] if t else None)
             words = rows[:, t]
             scores.append(token_log_probs(logits, words))
     scores = ops.stack(scores, axis=1) * sequence_mask(rows, speaker.eos)
