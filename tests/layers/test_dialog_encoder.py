@@ -115,6 +115,34 @@ def test_an_absent_round_is_finite_and_harms_no_other(encoder):
     np.testing.assert_allclose(whole[:, :-1], less[:, :-1], atol=1e-6)
 
 
+@pytest.mark.parametrize("empty", range(R))
+def test_a_history_row_without_words_is_as_if_it_were_not_there(encoder, empty):
+    encode = encoder(units=5)
+    history = np.delete(HISTORY, empty, axis=1)
+    mask = np.ones((B, R, TH), bool)
+    mask[:, empty] = False
+    found = encode(QUESTION[:, 0], HISTORY, IMAGE, history_mask=mask)
+    np.testing.assert_allclose(
+        found, encode(QUESTION[:, 0], history, IMAGE), atol=1e-6
+    )
+
+
+@pytest.mark.parametrize("encoder", ATTENTIVE, indirect=True)
+def test_no_round_looks_at_a_history_row_without_words(encoder):
+    mask = np.ones((B, R, TH), bool)
+    mask[0, 1] = mask[1, 0] = False
+    _, attention = encoder(units=5, return_attention=True)(
+        **INPUTS, history_mask=mask
+    )
+    rows = attention["history"].numpy()
+    expected = np.tril(np.ones((B, R, R))) * mask.any(-1)[:, None]
+    np.testing.assert_array_equal(rows > 0, expected > 0)
+    # The first round of the second dialog has nothing to look at.
+    np.testing.assert_allclose(
+        rows.sum(-1), [[1, 1, 1, 1], [0, 1, 1, 1]], atol=1e-5
+    )
+
+
 @pytest.mark.parametrize(
     "encoder", [x for x in ENCODERS if x is not HREAEncoder], indirect=True
 )

@@ -38,6 +38,27 @@ def test_a_word_of_probability_zero_is_never_drawn(size):
     assert (probabilities[np.arange(2000), words] > 0).all()
 
 
+def test_where_rounding_passes_the_end_of_a_block_its_last_word_is_drawn():
+    rows, width = 400, 50
+    probabilities = RNG.dirichlet(np.ones(width * width), size=rows)
+    probabilities = probabilities.astype("float32")
+    blocks = probabilities.reshape(rows, width, width)
+    # Neither the first nor the last word of a block can be drawn.
+    blocks[:, :, [0, -1]] = 0.0
+    # As it is summed there: a block at once, and word by word.
+    mass = ops.sum(ops.convert_to_tensor(blocks), axis=-1)
+    ends = ops.cumsum(mass, axis=-1)
+    inside = ends - mass + ops.cumsum(blocks, axis=-1)[..., -1]
+    mass, ends, inside = map(ops.convert_to_numpy, (mass, ends, inside))
+    total = ends[:, -1:]
+    uniform = np.nextafter(ends / total, np.float32(0))
+    target = uniform * total
+    row, block = np.nonzero((target >= inside) & (target < ends))
+    assert len(row) > 20
+    words = drawn(probabilities[row], uniform[row, block])
+    np.testing.assert_array_equal(words, block * width + width - 2)
+
+
 def test_frequencies_are_the_probabilities():
     probabilities, n = np.array([0.5, 0.25, 0.125, 0.1, 0.025]), 40_000
     words = drawn(np.tile(probabilities, (n, 1)), RNG.uniform(size=n))

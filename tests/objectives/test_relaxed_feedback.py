@@ -115,13 +115,19 @@ def test_the_speaker_remembers_all_words():
 
 @pytest.mark.parametrize("channel", CHANNELS)
 @pytest.mark.parametrize("feedback", ["index", "relaxed"])
-@pytest.mark.parametrize("suppress", [(), (4,)])
+@pytest.mark.parametrize(
+    "restrictions", [NONE, Restrictions((4,)), Restrictions((), 1)]
+)
 def test_the_expected_gradient_over_all_captions_is_the_exact_one(
-    channel, feedback, suppress
+    channel, feedback, restrictions
 ):
     speaker = tiny.MemorySpeaker()
-    options = {"max_length": LENGTH, "feedback": feedback, "suppress": suppress}
-    chances, expected = exact(speaker, Restrictions(suppress))
+    options = {"max_length": LENGTH, "feedback": feedback}
+    options |= {
+        "suppress": restrictions.suppress,
+        "no_repeat_ngram": restrictions.no_repeat_ngram,
+    }
+    chances, expected = exact(speaker, restrictions)
     np.testing.assert_allclose(chances.sum(), 1, rtol=1e-5)
     samples = Sample(CHANNELS[channel](), **options)
     said = samples.decode(speaker, speaker.begin(BATCH))
