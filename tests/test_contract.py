@@ -98,6 +98,11 @@ def test_config_is_complete_and_survives_json(case):
     contract.check_config(case[0])
 
 
+def test_numbers_of_numpy_are_numbers(case, request):
+    name = request.node.callspec.params["case"]
+    contract.check_numbers(getattr(layers, name), CASES[name][0])
+
+
 def test_output_has_the_promised_shape(case):
     contract.check_symbolic_shapes(*case)
 

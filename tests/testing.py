@@ -37,6 +37,20 @@ def check_config(make):
     assert not hidden, f"not an attribute: {hidden}"
 
 
+def check_numbers(make, options):
+    """NumPy's numbers are taken as arguments, and saved as Python's."""
+    kinds = {int: np.int64, float: np.float64}
+    given = {
+        name: kinds.get(type(value), lambda x: x)(value)
+        for name, value in options.items()
+    }
+    part, expected = make(**given), make(**options)
+    found = json.loads(json.dumps(keras.saving.serialize_keras_object(part)))
+    wanted = keras.saving.serialize_keras_object(expected)
+    named = [{**x["config"], "name": None} for x in (found, wanted)]
+    assert named[0] == json.loads(json.dumps(named[1]))
+
+
 def functional(layer, inputs, **options):
     """A functional model of one layer, its outputs flattened to a list."""
     symbols = {

@@ -5,6 +5,7 @@ from keras import ops
 from tests import tiny
 from tfcap.decoding import BeamSearch
 from tfcap.decoding import Greedy
+from tfcap.decoding import stepwise_log_probs
 
 
 def search(speaker, **arguments):
@@ -23,6 +24,22 @@ def test_wide_beams_find_the_most_likely_captions_of_all(seed):
         np.testing.assert_array_equal(found.tokens[row, :3], captions[best])
         np.testing.assert_allclose(
             found.scores[row, :3], scores[best], rtol=1e-4, atol=1e-6
+        )
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_beams_of_a_speaker_that_remembers_are_the_most_likely_captions(seed):
+    speaker = tiny.MemorySpeaker(seed)
+    captions = tiny.captions(3)
+    state = speaker.begin(tiny.batch(1))
+    log_probs = stepwise_log_probs(speaker, state, captions[None])
+    scores = np.array(log_probs)[0].sum(-1)
+    best = np.argsort(-scores)
+    found = search(speaker, width=15, max_length=3)
+    for row in range(2):
+        np.testing.assert_array_equal(found.tokens[row], captions[best])
+        np.testing.assert_allclose(
+            found.scores[row], scores[best], rtol=1e-4, atol=1e-5
         )
 
 
@@ -64,9 +81,46 @@ def test_of_a_wide_beam_the_best_may_be_all_that_is_returned():
         BeamSearch(4, num_samples=5)
 
 
-def test_a_beam_wider_than_the_vocabulary_is_refused():
-    with pytest.raises(ValueError, match="`width`.*width=9 with 5 words"):
-        search(tiny.TableSpeaker(), width=9, max_length=2)
+@pytest.mark.parametrize(
+    "length, most, groups, suppress",
+    [
+        (1, 3, 1, ()),
+        (2, 7, 1, ()),
+        (1, 6, 2, ()),
+        (2, 3, 1, (4,)),
+        (2, 4, 1, (tiny.EOS,)),
+    ],
+)
+def test_all_that_can_be_said_is_found_and_a_wider_beam_is_refused(
+    length, most, groups, suppress
+):
+    speaker = tiny.TableSpeaker()
+    options = {"max_length": length, "suppress": suppress, "groups": groups}
+    found = search(speaker, width=most, diversity=0.0, **options)
+    captions = [
+        tuple(caption)
+        for caption in tiny.captions(length)
+        if not set(caption) & set(suppress)
+    ]
+    for row in np.array(found.tokens).tolist():
+        assert sorted(map(tuple, row)) == sorted(captions * groups)
+    with pytest.raises(ValueError, match="`width` must not exceed what can"):
+        search(speaker, width=most + groups, **options)
+
+
+def test_beams_with_nothing_left_to_say_are_empty_and_last():
+    speaker = tiny.TableSpeaker()
+    # ".", "3.", "4.", "34.", "43.", and not "33" or "44": five of six.
+    found = search(speaker, width=6, max_length=3, no_repeat_ngram=1)
+    tokens = np.array(found.tokens)
+    for row in tokens:
+        said = [tuple(caption) for caption in row[:5]]
+        assert sorted(said) == sorted(
+            [(2, 0, 0), (3, 2, 0), (4, 2, 0), (3, 4, 2), (4, 3, 2)]
+        )
+        assert not row[5].any()
+    np.testing.assert_array_equal(found.mask, tokens > 0)
+    assert np.array(found.scores)[:, 5].max() < -1e8
 
 
 def diverse_by_a_loop(table, width, groups, diversity, max_length):
@@ -145,5 +199,5 @@ def test_groups_must_divide_the_width(groups):
 
 
 def test_a_negative_diversity_is_refused():
-    with pytest.raises(ValueError, match="`diversity` must not be negative"):
+    with pytest.raises(ValueError, match="`diversity` must be 0 or more"):
         BeamSearch(width=4, groups=2, diversity=-0.1)

@@ -7,12 +7,14 @@ import keras
 from keras import ops
 
 from tfcap.decoding.decoder import Decoder
-from tfcap.decoding.decoder import check_max_length
+from tfcap.decoding.decoder import checked_max_length
 from tfcap.decoding.restrictions import Restrictions
 from tfcap.decoding.rollout import Rollout
 from tfcap.ops import repeat_samples
 from tfcap.ops import sequence_mask
 from tfcap.ops import take_rows
+from tfcap.ops.arguments import checked_integer
+from tfcap.ops.arguments import checked_number
 
 _NEVER = -1e9
 
@@ -25,6 +27,8 @@ class BeamSearch(Decoder):
 
     The sequences are returned best first. Their log probabilities are
     left to an estimator, which scores them again in one pass with gradients.
+    Where `no_repeat_ngram` leaves fewer than `width` to say, the others are
+    empty, and last.
 
     ```
     score = sum(log p(word)) / length ** length_penalty
@@ -73,43 +77,33 @@ class BeamSearch(Decoder):
         diversity=0.5,
         num_samples=None,
     ):
-        check_max_length(max_length)
-        if not isinstance(width, int) or width < 1:
+        self.max_length = checked_max_length(max_length)
+        self.width = checked_integer(width, "width")
+        divisor = "a positive integer by which `width` is divisible"
+        self.groups = checked_integer(groups, "groups", divisor)
+        if self.width % self.groups:
             raise ValueError(
-                f"`width` must be a positive integer. Received: width={width}."
+                f"`groups` must be {divisor}. Received: groups={groups} with "
+                f"width={width}."
             )
-        if not isinstance(groups, int) or groups < 1 or width % groups:
+        self.diversity = checked_number(
+            diversity, "diversity", "0 or more", lambda x: x >= 0
+        )
+        self.length_penalty = checked_number(
+            length_penalty, "length_penalty", "a number", lambda x: True
+        )
+        wanted = "an integer from 1 to `width`"
+        num_samples = width if num_samples is None else num_samples
+        self.num_samples = checked_integer(num_samples, "num_samples", wanted)
+        if self.num_samples > self.width:
             raise ValueError(
-                "`groups` must be a positive integer by which `width` is "
-                f"divisible. Received: groups={groups!r} with width={width}."
+                f"`num_samples` must be {wanted}. Received: "
+                f"num_samples={num_samples} with width={width}."
             )
-        if diversity < 0:
-            raise ValueError(
-                "`diversity` must not be negative. Received: "
-                f"diversity={diversity}."
-            )
-        if num_samples is None:
-            num_samples = width
-        if not isinstance(num_samples, int) or not 1 <= num_samples <= width:
-            raise ValueError(
-                "`num_samples` must be an integer from 1 to `width`. Received: "
-                f"num_samples={num_samples!r} with width={width}."
-            )
-        self.width = width
-        self.num_samples = num_samples
-        self.groups = groups
-        self.diversity = diversity
-        self.max_length = max_length
-        self.length_penalty = length_penalty
         self.restrictions = Restrictions(suppress, no_repeat_ngram).checked()
 
     def decode(self, speaker, state, references=None, training=False):
-        words = speaker.vocabulary_size - len(set(self.restrictions.suppress))
-        if self.width // self.groups > words:
-            raise ValueError(
-                "`width` must not exceed the vocabulary. Received: "
-                f"width={self.width} with {words} words."
-            )
+        self._check_width(speaker)
         state = repeat_samples(state, self.width)
         rows = ops.shape(keras.tree.flatten(state)[0])[0]
         beams = self._first(rows // self.width)
@@ -127,11 +121,30 @@ class BeamSearch(Decoder):
             words = ops.reshape(ids, (-1,))
         return self._ranked(beams, speaker.eos)
 
+    def _check_width(self, speaker):
+        """Refuses more beams of a group than there are sequences."""
+        unsaid = {0, speaker.bos, speaker.eos, *self.restrictions.suppress}
+        words = len(set(range(speaker.vocabulary_size)) - unsaid)
+        ends = speaker.eos not in self.restrictions.suppress
+        # How many have ended by a step, and how many go on.
+        ended, open_, size = 0, 1, self.width // self.groups
+        for _ in range(self.max_length):
+            ended, open_ = ended + ends * open_, open_ * words
+            if ended + open_ >= size:
+                return
+        raise ValueError(
+            "`width` must not exceed what can be said. Received: "
+            f"width={self.width} in groups={self.groups}, with {words + ends} "
+            f"words and max_length={self.max_length}. Search with a narrower "
+            "beam."
+        )
+
     def _first(self, batch):
         """Beams before the first word."""
         # All beams of a group start equal: only the first may branch.
         first = ops.arange(self.width) % (self.width // self.groups) == 0
-        total = ops.tile(ops.where(first, 0.0, _NEVER)[None], (batch, 1))
+        total = ops.cast(ops.where(first, 0.0, _NEVER), "float32")
+        total = ops.tile(total[None], (batch, 1))
         return _Beams(
             total,
             total,
@@ -147,11 +160,13 @@ class BeamSearch(Decoder):
         scores = ops.log_softmax(logits, axis=-1)
         scores = ops.reshape(scores, (-1, self.width, vocabulary_size))
         stay = ops.where(ops.arange(vocabulary_size) == 0, 0.0, _NEVER)
+        stay = ops.cast(stay, "float32")
         return ops.where(beams.ended[..., None], stay, scores)
 
     def _choose(self, beams, step):
         """The best ways to go on, group by group."""
-        size, said, chosen = self.width // self.groups, 0.0, []
+        size, chosen = self.width // self.groups, []
+        said = ops.zeros((), "float32")
         for start in range(0, self.width, size):
             own = slice(start, start + size)
             # Who has ended says nothing that others said.
@@ -176,13 +191,18 @@ class BeamSearch(Decoder):
     def _follow(self, beams, state, parents):
         """Tokens and states of the beams that are gone on with."""
         batch = ops.shape(parents)[0]
-        rows = parents + ops.arange(batch)[:, None] * self.width
+        rows = parents + ops.arange(batch, dtype="int32")[:, None] * self.width
         return beams._replace(
             tokens=ops.take_along_axis(beams.tokens, parents[..., None], 1),
             ended=ops.take_along_axis(beams.ended, parents, axis=1),
         ), take_rows(state, ops.reshape(rows, (-1,)))
 
     def _ranked(self, beams, eos):
+        # A beam that has nothing left to say says what cannot be said.
+        real = beams.total > _NEVER / 2
+        beams = beams._replace(
+            tokens=ops.where(real[..., None], beams.tokens, 0)
+        )
         mask = sequence_mask(beams.tokens, eos)
         length = ops.maximum(ops.sum(mask, axis=-1), 1.0)
         scores, order = ops.top_k(

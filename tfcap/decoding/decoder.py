@@ -1,5 +1,7 @@
 """Base class of the decoders."""
 
+from tfcap.ops.arguments import checked_integer
+
 
 class Decoder:
     """How words come.
@@ -32,10 +34,10 @@ class Decoder:
         raise NotImplementedError
 
 
-def check_max_length(max_length):
-    """Refuses a maximum length that is not a positive integer."""
-    if not isinstance(max_length, int) or max_length < 1:
-        raise ValueError(
-            "`max_length` must be a positive integer, the number of words "
-            f"with the end token. Received: max_length={max_length}."
-        )
+def checked_max_length(max_length):
+    """Returns a maximum length; refuses what is not a positive integer."""
+    return checked_integer(
+        max_length,
+        "max_length",
+        "a positive integer, the number of words with the end token",
+    )

@@ -3,7 +3,7 @@
 from keras import ops
 
 from tfcap.decoding.decoder import Decoder
-from tfcap.decoding.decoder import check_max_length
+from tfcap.decoding.decoder import checked_max_length
 from tfcap.decoding.restrictions import Restrictions
 from tfcap.decoding.unroll import unroll
 from tfcap.ops import likeliest_words
@@ -32,8 +32,7 @@ class Greedy(Decoder):
     inference = True
 
     def __init__(self, max_length=16, suppress=(), no_repeat_ngram=0):
-        check_max_length(max_length)
-        self.max_length = max_length
+        self.max_length = checked_max_length(max_length)
         self.restrictions = Restrictions(suppress, no_repeat_ngram).checked()
 
     def decode(self, speaker, state, references=None, training=False):

@@ -3,11 +3,12 @@
 from keras import ops
 
 from tfcap.decoding.decoder import Decoder
-from tfcap.decoding.decoder import check_max_length
+from tfcap.decoding.decoder import checked_max_length
 from tfcap.decoding.suppression import check_suppress
 from tfcap.decoding.suppression import suppressed
 from tfcap.decoding.unroll import unroll
 from tfcap.layers import Categorical
+from tfcap.ops.arguments import checked_integer
 
 
 class MixedPrefix(Decoder):
@@ -57,13 +58,10 @@ class MixedPrefix(Decoder):
         keep_states=False,
         suppress=(),
     ):
-        check_max_length(max_length)
-        if not isinstance(prefix, int) or prefix < 0:
-            raise ValueError(
-                "`prefix` must be a number of words, 0 or more. Received: "
-                f"prefix={prefix!r}."
-            )
-        self.max_length = max_length
+        prefix = checked_integer(
+            prefix, "prefix", "a number of words, 0 or more", least=0
+        )
+        self.max_length = checked_max_length(max_length)
         self.keep_states = keep_states
         self.suppress = check_suppress(suppress)
         self.channel = _OwnWords(prefix, seed=seed)

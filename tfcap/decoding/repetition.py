@@ -2,6 +2,8 @@
 
 from keras import ops
 
+from tfcap.ops.arguments import checked_integer
+
 
 def without_repeats(logits, told, size):
     """Logits under which no n-gram of a sequence comes again.
@@ -37,10 +39,8 @@ def without_repeats(logits, told, size):
     return ops.where(banned > 0, -1e9, ops.cast(logits, "float32"))
 
 
-def check_no_repeat_ngram(size):
-    """Refuses what is no size of an n-gram."""
-    if not isinstance(size, int) or size < 0:
-        raise ValueError(
-            "`no_repeat_ngram` must be an integer, 0 for none. Received: "
-            f"no_repeat_ngram={size!r}."
-        )
+def checked_no_repeat_ngram(size):
+    """Returns the size of an n-gram; refuses what is none."""
+    return checked_integer(
+        size, "no_repeat_ngram", "an integer, 0 for none", least=0
+    )

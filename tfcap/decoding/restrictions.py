@@ -2,11 +2,11 @@
 
 from typing import NamedTuple
 
-from tfcap.decoding.repetition import check_no_repeat_ngram
+from tfcap.decoding.repetition import checked_no_repeat_ngram
 from tfcap.decoding.repetition import without_repeats
 from tfcap.decoding.suppression import check_suppress
 from tfcap.decoding.suppression import suppressed
-from tfcap.decoding.truncation import check_truncation
+from tfcap.decoding.truncation import checked_truncation
 from tfcap.decoding.truncation import truncated
 
 
@@ -30,9 +30,9 @@ class Restrictions(NamedTuple):
 
     def checked(self):
         """The same, or a `ValueError` that names what is wrong."""
-        check_no_repeat_ngram(self.no_repeat_ngram)
-        check_truncation(self.top_k, self.top_p)
-        return self._replace(suppress=check_suppress(self.suppress))
+        size = checked_no_repeat_ngram(self.no_repeat_ngram)
+        top_k, top_p = checked_truncation(self.top_k, self.top_p)
+        return Restrictions(check_suppress(self.suppress), size, top_k, top_p)
 
     def check_continuations(self):
         """Refuses to speak on from any beginning where it looks back."""

@@ -5,7 +5,7 @@ from keras import ops
 
 from tfcap.decoding.continuation import continue_from
 from tfcap.decoding.decoder import Decoder
-from tfcap.decoding.decoder import check_max_length
+from tfcap.decoding.decoder import checked_max_length
 from tfcap.decoding.restrictions import Restrictions
 from tfcap.decoding.rollout import Rollout
 from tfcap.decoding.same_draws import SameDraws
@@ -13,6 +13,7 @@ from tfcap.decoding.speaker import stepwise_log_probs
 from tfcap.decoding.unroll import unroll
 from tfcap.layers import Categorical
 from tfcap.layers import WordChannel
+from tfcap.ops.arguments import checked_integer
 
 
 class Sample(Decoder):
@@ -88,15 +89,9 @@ class Sample(Decoder):
                 '`feedback` must be "index" or "relaxed". Received: '
                 f"feedback={feedback!r}."
             )
-        if not isinstance(num_samples, int) or num_samples < 1:
-            raise ValueError(
-                "`num_samples` must be a positive integer. Received: "
-                f"num_samples={num_samples}."
-            )
-        check_max_length(max_length)
         self.channel = channel
-        self.num_samples = num_samples
-        self.max_length = max_length
+        self.num_samples = checked_integer(num_samples, "num_samples")
+        self.max_length = checked_max_length(max_length)
         self.feedback = feedback
         self.keep_states = keep_states
         self.restrictions = Restrictions(

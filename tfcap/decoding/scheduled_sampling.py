@@ -10,6 +10,7 @@ from tfcap.layers import WordChannel
 from tfcap.layers.inverse_cdf import sample_words
 from tfcap.ops import repeat_samples
 from tfcap.ops import token_log_probs
+from tfcap.ops.arguments import checked_scalar
 
 
 class ScheduledSampling(Decoder):
@@ -84,12 +85,10 @@ class _OwnWords(WordChannel):
 
     def __init__(self, probability, **kwargs):
         super().__init__(**kwargs)
+        probability = checked_scalar(
+            probability, "probability", "in [0, 1]", lambda x: 0 <= x <= 1
+        )
         if not isinstance(probability, keras.Variable):
-            if not 0.0 <= probability <= 1.0:
-                raise ValueError(
-                    "`probability` must be in [0, 1]. Received: "
-                    f"probability={probability}."
-                )
             value = probability
             probability = self.add_weight(
                 shape=(),

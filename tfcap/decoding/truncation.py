@@ -2,6 +2,9 @@
 
 from keras import ops
 
+from tfcap.ops.arguments import checked_integer
+from tfcap.ops.arguments import checked_number
+
 _NEVER = -1e9
 
 
@@ -45,15 +48,17 @@ def truncated(logits, top_k=None, top_p=None):
     return logits
 
 
-def check_truncation(top_k, top_p):
-    """Refuses what is no number of words, and what is no probability."""
-    if top_k is not None and (not isinstance(top_k, int) or top_k < 1):
-        raise ValueError(
-            "`top_k` must be a positive integer, or None for all words. "
-            f"Received: top_k={top_k!r}."
+def checked_truncation(top_k, top_p):
+    """Returns both; refuses what is no number of words, or no probability."""
+    if top_k is not None:
+        top_k = checked_integer(
+            top_k, "top_k", "a positive integer, or None for all words"
         )
-    if top_p is not None and not 0 < top_p <= 1:
-        raise ValueError(
-            "`top_p` must be in (0, 1], or None for all words. Received: "
-            f"top_p={top_p!r}."
+    if top_p is not None:
+        top_p = checked_number(
+            top_p,
+            "top_p",
+            "in (0, 1], or None for all words",
+            lambda x: 0 < x <= 1,
         )
+    return top_k, top_p

@@ -48,7 +48,7 @@ def unroll(
     state = repeat_samples(state, num_samples)
     rows = ops.shape(keras.tree.flatten(state)[0])[0]
     words = ops.full((rows,), speaker.bos, dtype="int32")
-    alive = ops.ones((rows,))
+    alive = ops.ones((rows,), dtype="float32")
     columns, states = [], []
     with step_by_step(speaker, rows, max_length):
         for _ in range(max_length):

@@ -4,6 +4,8 @@ import keras
 from keras import ops
 
 from tfcap.layers.word_channel import WordChannel
+from tfcap.ops.arguments import checked_scalar
+from tfcap.ops.arguments import initial_value
 
 
 @keras.saving.register_keras_serializable(package="tfcap")
@@ -18,9 +20,10 @@ class Categorical(WordChannel):
     ```
 
     Args:
-        temperature: Float, positive. Other than 1 the words no longer come
-            from the distribution whose log probabilities an estimator
-            differentiates, which biases it. Defaults to `1.0`.
+        temperature: Float, positive, or a `keras.Variable` that holds it and
+            is saved as the number that it is then. Other than 1 the words no
+            longer come from the distribution whose log probabilities an
+            estimator differentiates, which biases it. Defaults to `1.0`.
         seed: Integer, optional seed of the sampling.
 
     Call arguments:
@@ -40,12 +43,10 @@ class Categorical(WordChannel):
 
     def __init__(self, temperature=1.0, seed=None, **kwargs):
         super().__init__(seed=seed, **kwargs)
-        if temperature <= 0:
-            raise ValueError(
-                "`temperature` must be positive. "
-                f"Received: temperature={temperature}."
-            )
-        self.temperature = temperature
+        # Whoever made a variable keeps it: it is no weight of the layer.
+        self.__dict__["temperature"] = checked_scalar(
+            temperature, "temperature", "positive", lambda x: x > 0
+        )
 
     @property
     def differentiable(self):
@@ -53,8 +54,10 @@ class Categorical(WordChannel):
 
     def emit(self, logits, noise=None):
         """Samples; `noise` is uniform in `[0, 1)`, of shape `(...)`."""
-        soft = ops.softmax(logits / self.temperature, axis=-1)
+        temperature = ops.cast(self.temperature, logits.dtype)
+        soft = ops.softmax(logits / temperature, axis=-1)
         return self.sample(soft, noise)
 
     def get_config(self):
-        return {**super().get_config(), "temperature": self.temperature}
+        temperature = initial_value(self.temperature)
+        return {**super().get_config(), "temperature": temperature}

@@ -6,6 +6,9 @@ from keras import ops
 from tfcap.layers.sequence_encoder import SequenceEncoder
 from tfcap.ops import SeedGenerator
 from tfcap.ops import check_shape
+from tfcap.ops.arguments import checked_integer
+from tfcap.ops.arguments import checked_rate
+from tfcap.ops.arguments import checked_seed
 
 
 class DialogEncoder(keras.layers.Layer):
@@ -63,23 +66,23 @@ class DialogEncoder(keras.layers.Layer):
         seed=None,
         **kwargs,
     ):
+        units = checked_integer(units, "units")
         super().__init__(**kwargs)
-        if not 0.0 <= dropout < 1.0:
-            raise ValueError(
-                f"`dropout` must be in [0, 1). Received: dropout={dropout}."
-            )
+        dropout = checked_rate(dropout, "dropout")
         if return_attention and not self.attends:
             raise ValueError(
                 f"`return_attention` needs an encoder that attends. "
                 f"Received: return_attention=True for {type(self).__name__}."
             )
         self.units = units
+        if output_units is not None:
+            output_units = checked_integer(output_units, "output_units")
         self.output_units = output_units
         self.dropout = dropout
         self.return_state = return_state
         self.return_attention = return_attention
-        self.seed = seed
-        self.seed_generator = SeedGenerator(seed)
+        self.seed = checked_seed(seed)
+        self.seed_generator = SeedGenerator(self.seed)
         self.supports_masking = True
         options = {"dtype": self.dtype_policy}
         self.read_question = SequenceEncoder(

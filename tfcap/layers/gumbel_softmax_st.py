@@ -5,6 +5,8 @@ from keras import ops
 
 from tfcap.layers.partial_sampling import PartialSampling
 from tfcap.ops import likeliest_words
+from tfcap.ops.arguments import checked_scalar
+from tfcap.ops.arguments import initial_value
 
 
 @keras.saving.register_keras_serializable(package="tfcap")
@@ -26,7 +28,8 @@ class GumbelSoftmaxST(PartialSampling):
         temperature: Float, positive: low temperatures have relaxed samples
             close to words and gradients of high variance. Held in a variable:
             `channel.temperature.assign(0.7)` changes it during training, and
-            it is saved with the model. Defaults to `0.5`.
+            it is saved with the model. Or that variable itself, made with
+            `trainable=False`. Defaults to `0.5`.
         rho: Float in `[0, 1]`, probability of passing the relaxed sample. If
             positive, held in a variable as well. Defaults to `0.0`.
         granularity: String, what shares one draw of `rho`; see
@@ -67,12 +70,10 @@ class GumbelSoftmaxST(PartialSampling):
         **kwargs,
     ):
         super().__init__(rho=rho, granularity=granularity, seed=seed, **kwargs)
-        if temperature <= 0:
-            raise ValueError(
-                "`temperature` must be positive. "
-                f"Received: temperature={temperature}."
-            )
-        self._initial_temperature = temperature
+        temperature = checked_scalar(
+            temperature, "temperature", "positive", lambda x: x > 0
+        )
+        self._initial_temperature = initial_value(temperature)
         self._temperature = self.scalar("temperature", temperature)
 
     @property
@@ -91,7 +92,8 @@ class GumbelSoftmaxST(PartialSampling):
         gumbel = -ops.log(-ops.log(noise))
         # Of normalized logits, the words and the relaxed sample are the same.
         scores = logits + gumbel
-        soft = ops.softmax(scores / self.temperature, axis=-1)
+        temperature = ops.cast(self.temperature, scores.dtype)
+        soft = ops.softmax(scores / temperature, axis=-1)
         hard = self.one_hot(likeliest_words(scores), logits)
         return hard, soft, coins
 

@@ -5,6 +5,7 @@ from keras import ops
 
 from tfcap.layers.dialog_encoder import DialogEncoder
 from tfcap.layers.query_attention import QueryAttention
+from tfcap.ops.arguments import checked_integer
 
 
 @keras.saving.register_keras_serializable(package="tfcap")
@@ -65,6 +66,7 @@ class HCIAEEncoder(DialogEncoder):
     attends = ("history", "image")
 
     def __init__(self, units=512, query_initializer="glorot_uniform", **kwargs):
+        units = checked_integer(units, "units")
         super().__init__(units=units, **kwargs)
         self.query_initializer = keras.initializers.get(query_initializer)
         self.attend_history = QueryAttention(

@@ -49,7 +49,9 @@ def sample_words(probabilities, uniform):
     word = _first(ops.logical_and(inside, here > 0))
     # Rounding may leave the target beyond the block's own sum: then the word
     # is the block's last possible one.
-    possible = ops.arange(1, width + 1) * ops.cast(here > 0, "int32")
+    possible = ops.arange(1, width + 1, dtype="int32") * ops.cast(
+        here > 0, "int32"
+    )
     word = ops.where(
         ops.any(ops.logical_and(inside, here > 0), axis=-1),
         word,

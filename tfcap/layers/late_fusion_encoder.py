@@ -5,6 +5,7 @@ from keras import ops
 
 from tfcap.layers.dialog_encoder import DialogEncoder
 from tfcap.layers.sequence_encoder import SequenceEncoder
+from tfcap.ops.arguments import checked_integer
 
 
 @keras.saving.register_keras_serializable(package="tfcap")
@@ -57,6 +58,7 @@ class LateFusionEncoder(DialogEncoder):
     """
 
     def __init__(self, units=512, **kwargs):
+        units = checked_integer(units, "units")
         super().__init__(units=units, **kwargs)
         self.read_history = SequenceEncoder(
             units,

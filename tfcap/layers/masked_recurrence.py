@@ -3,6 +3,8 @@
 import keras
 from keras import ops
 
+from tfcap.ops.arguments import checked_integer
+
 # Above this many steps the graph of an unrolled recurrence is slow to build.
 LONGEST_UNROLLED = 32
 
@@ -22,6 +24,7 @@ class MaskedRecurrence:
     """
 
     def __init__(self, units, **kwargs):
+        units = checked_integer(units, "units")
         super().__init__(units, **kwargs)
         # Packed shapes depend on the data, which XLA does not take.
         self.supports_jit = keras.backend.backend() != "tensorflow"
@@ -63,8 +66,9 @@ class MaskedRecurrence:
         count = ops.cumsum(ops.cast(mask, "int32"), axis=1)
         length = count[:, -1]
         # At least one step a row: cuDNN refuses empty sequences.
-        steps = ops.arange(ops.maximum(ops.max(length), 1))
-        column = ops.arange(width)[None]
+        longest = ops.maximum(ops.max(length), 1)
+        steps = ops.arange(longest, dtype="int32")
+        column = ops.arange(width, dtype="int32")[None]
         front = ops.argsort(ops.where(mask, column, width + column), axis=1)
         front = ops.take(front, steps, axis=1)
         short = ops.take_along_axis(sequences, front[..., None], axis=1)

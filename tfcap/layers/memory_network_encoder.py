@@ -5,6 +5,7 @@ from keras import ops
 
 from tfcap.layers.dialog_encoder import DialogEncoder
 from tfcap.ops import masked_softmax
+from tfcap.ops.arguments import checked_integer
 
 
 @keras.saving.register_keras_serializable(package="tfcap")
@@ -58,6 +59,7 @@ class MemoryNetworkEncoder(DialogEncoder):
     attends = ("history",)
 
     def __init__(self, units=512, **kwargs):
+        units = checked_integer(units, "units")
         super().__init__(units=units, **kwargs)
         self.project_query, self.project_fact = (
             keras.layers.Dense(

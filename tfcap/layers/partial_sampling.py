@@ -2,10 +2,13 @@
 
 import contextlib
 
+import keras
 from keras import ops
 
 from tfcap.layers.word_channel import WordChannel
 from tfcap.ops import straight_through
+from tfcap.ops.arguments import checked_scalar
+from tfcap.ops.arguments import initial_value
 from tfcap.ops.word_vectors import Words
 from tfcap.ops.word_vectors import ids_of_words
 from tfcap.ops.word_vectors import remember_words
@@ -21,8 +24,8 @@ class PartialSampling(WordChannel):
     Args:
         rho: Float in `[0, 1]`, probability of passing the relaxed vector. If
             positive, it is held in a non-trainable variable, `layer.rho`,
-            that may be assigned during training. `rho=0` is fixed: the
-            channel is discrete for good.
+            that may be assigned during training; or that variable itself.
+            `rho=0` is fixed: the channel is discrete for good.
         granularity: String, what shares one draw: `"step_sample"` nothing,
             `"step"` all sequences at one step, `"sample"` all steps of one
             sequence, `"batch"` everything in one call. The step axis is the
@@ -37,19 +40,21 @@ class PartialSampling(WordChannel):
         self, rho=0.25, granularity="step_sample", seed=None, **kwargs
     ):
         super().__init__(seed=seed, **kwargs)
-        if not 0.0 <= rho <= 1.0:
-            raise ValueError(
-                "`rho` is a probability and must be in [0, 1]. "
-                f"Received: rho={rho}."
-            )
+        rho = checked_scalar(rho, "rho", "in [0, 1]", lambda x: 0 <= x <= 1)
         if granularity not in GRANULARITIES:
             raise ValueError(
                 f"`granularity` must be one of {GRANULARITIES}. "
                 f"Received: granularity={granularity!r}."
             )
         self.granularity = granularity
-        self._initial_rho = rho
-        self._rho = self.scalar("rho", rho) if rho > 0 else 0.0
+        self._initial_rho = initial_value(rho)
+        if isinstance(rho, keras.Variable) and not 0 < self._initial_rho <= 1:
+            raise ValueError(
+                "`rho` must be in (0, 1] when a variable of it is handed over: "
+                "a channel that is made with 0 is discrete for good. "
+                f"Received: rho={rho!r}. Assign 0 later."
+            )
+        self._rho = self.scalar("rho", rho) if self._initial_rho > 0 else 0.0
         self._coins = None
 
     @property
@@ -63,6 +68,14 @@ class PartialSampling(WordChannel):
 
     def scalar(self, name, value):
         """A number that training may change and that is saved."""
+        if isinstance(value, keras.Variable):
+            if value.trainable:
+                raise ValueError(
+                    f"`{name}` must be a number, or a variable that is not "
+                    f"trained. Received: {name}={value!r}. Make it with "
+                    "`trainable=False`."
+                )
+            return value
         return self.add_weight(
             shape=(),
             initializer=lambda shape, dtype: ops.cast(value, dtype),

@@ -4,6 +4,7 @@ import keras
 from keras import ops
 
 from tfcap.ops import masked_softmax
+from tfcap.ops.arguments import checked_integer
 
 
 @keras.saving.register_keras_serializable(package="tfcap")
@@ -55,6 +56,7 @@ class QueryAttention(keras.layers.Layer):
     """
 
     def __init__(self, units, query_initializer="glorot_uniform", **kwargs):
+        units = checked_integer(units, "units")
         super().__init__(**kwargs)
         self.units = units
         self.query_initializer = keras.initializers.get(query_initializer)

@@ -4,6 +4,7 @@ import keras
 from keras import ops
 
 from tfcap.layers.masked_lstm import MaskedLSTM
+from tfcap.ops.arguments import checked_integer
 
 
 @keras.saving.register_keras_serializable(package="tfcap")
@@ -45,6 +46,7 @@ class SequenceEncoder(keras.layers.Layer):
     def __init__(
         self, units, return_sequences=False, return_state=False, **kwargs
     ):
+        units = checked_integer(units, "units")
         super().__init__(**kwargs)
         self.units = units
         self.return_sequences = return_sequences

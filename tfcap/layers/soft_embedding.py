@@ -6,6 +6,7 @@ from keras import ops
 from tfcap.layers.stepwise import Stepwise
 from tfcap.layers.stepwise_lookup import StepwiseLookup
 from tfcap.ops import embed_words
+from tfcap.ops.arguments import checked_integer
 
 
 @keras.saving.register_keras_serializable(package="tfcap")
@@ -59,6 +60,8 @@ class SoftEmbedding(Stepwise, keras.layers.Layer):
         mask_zero=True,
         **kwargs,
     ):
+        vocabulary_size = checked_integer(vocabulary_size, "vocabulary_size")
+        units = checked_integer(units, "units")
         super().__init__(**kwargs)
         self.vocabulary_size = vocabulary_size
         self.units = units

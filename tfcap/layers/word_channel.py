@@ -8,6 +8,7 @@ from keras import ops
 from tfcap.layers.inverse_cdf import sample_words
 from tfcap.ops import SeedGenerator
 from tfcap.ops import likeliest_words
+from tfcap.ops.arguments import checked_seed
 from tfcap.ops.word_vectors import Words
 from tfcap.ops.word_vectors import cast_words
 from tfcap.ops.word_vectors import ids_of_words
@@ -44,8 +45,8 @@ class WordChannel(keras.layers.Layer):
     def __init__(self, seed=None, **kwargs):
         kwargs.setdefault("autocast", False)
         super().__init__(**kwargs)
-        self.seed = seed
-        self.seed_generator = SeedGenerator(seed)
+        self.seed = checked_seed(seed)
+        self.seed_generator = SeedGenerator(self.seed)
         self.supports_masking = True
 
     @property

@@ -7,6 +7,7 @@ from tfcap.models.caption_speaker import CaptionSpeaker
 from tfcap.models.image_memory import ImageMemory
 from tfcap.models.lstm_step import forget_bias
 from tfcap.models.stepwise_dense import StepwiseDense
+from tfcap.ops.arguments import checked_integer
 
 
 @keras.saving.register_keras_serializable(package="tfcap")
@@ -72,6 +73,7 @@ class Att2inSpeaker(CaptionSpeaker):
         embedding_activation="relu",
         **kwargs,
     ):
+        units = checked_integer(units, "units")
         super().__init__(
             vocabulary_size,
             units,
@@ -79,7 +81,10 @@ class Att2inSpeaker(CaptionSpeaker):
             embedding_activation=embedding_activation,
             **kwargs,
         )
-        self.attention_units = attention_units or units
+        attention_units = attention_units or units
+        self.attention_units = checked_integer(
+            attention_units, "attention_units"
+        )
         self.memory = ImageMemory(
             units,
             self.attention_units,

@@ -11,6 +11,7 @@ from tfcap.models.unit_vectors import unit_vectors
 from tfcap.ops import SeedGenerator
 from tfcap.ops import check_shape
 from tfcap.ops import sequence_mask
+from tfcap.ops.arguments import checked_seed
 
 
 class JointEncoder(ImageNetwork):
@@ -67,8 +68,8 @@ class JointEncoder(ImageNetwork):
             embeddings_initializer
         )
         self.eos = eos
-        self.seed = seed
-        self.seed_generator = SeedGenerator(seed)
+        self.seed = checked_seed(seed)
+        self.seed_generator = SeedGenerator(self.seed)
 
     def look(self, image, training=False):
         """Vectors `(B, units)` of images `(B, P, D)`, of any length."""

@@ -8,6 +8,7 @@ from tfcap.models.lstm_step import forget_bias
 from tfcap.models.lstm_step import lstm_step
 from tfcap.models.stepwise_dense import StepwiseDense
 from tfcap.ops import masked_mean
+from tfcap.ops.arguments import checked_integer
 
 IMAGE_AT = ("start", "every_step")
 
@@ -72,6 +73,7 @@ class ShowTellSpeaker(CaptionSpeaker):
         image_at="every_step",
         **kwargs,
     ):
+        units = checked_integer(units, "units")
         super().__init__(
             vocabulary_size, units, embedding_units or units, **kwargs
         )

@@ -18,8 +18,10 @@ class StepwiseDense(Stepwise, keras.layers.Dense):
 
     def share(self, rows, steps):
         kernel = ops.cast(self.kernel, self.compute_dtype)
-        bias = ops.zeros((self.units,)) if self.bias is None else self.bias
-        bias = ops.cast(bias, self.compute_dtype)
+        if self.bias is None:
+            bias = ops.zeros((self.units,), self.compute_dtype)
+        else:
+            bias = ops.cast(self.bias, self.compute_dtype)
         return StepwiseProduct(kernel, bias, rows, steps)
 
     def call(self, inputs, training=None):

@@ -5,6 +5,7 @@ from keras import ops
 
 from tfcap.ops import SeedGenerator
 from tfcap.ops import masked_softmax
+from tfcap.ops.arguments import checked_rate
 
 
 class TransformerBlock(keras.layers.Layer):
@@ -39,11 +40,7 @@ class TransformerBlock(keras.layers.Layer):
         self, units, heads, hidden_units, dropout=0.0, seed=None, **kwargs
     ):
         super().__init__(**kwargs)
-        if not 0.0 <= dropout < 1.0:
-            raise ValueError(
-                "`block_dropout` must be in [0, 1). Received: "
-                f"block_dropout={dropout}."
-            )
+        dropout = checked_rate(dropout, "block_dropout")
         self.units = units
         self.heads = heads
         options = {"dtype": self.dtype_policy}

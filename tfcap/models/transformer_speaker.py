@@ -6,6 +6,8 @@ from keras import ops
 from tfcap.models.caption_speaker import CaptionSpeaker
 from tfcap.models.transformer_block import TransformerBlock
 from tfcap.models.vocabulary_head import masked_word_scores
+from tfcap.ops.arguments import checked_integer
+from tfcap.ops.arguments import checked_rate
 
 
 @keras.saving.register_keras_serializable(package="tfcap")
@@ -69,17 +71,20 @@ class TransformerSpeaker(CaptionSpeaker):
         block_dropout=0.1,
         **kwargs,
     ):
+        units = checked_integer(units, "units")
         super().__init__(vocabulary_size, units, units, **kwargs)
         if units % heads:
             raise ValueError(
                 "`heads` must divide `units`. Received: "
                 f"heads={heads}, units={units}."
             )
-        self.num_layers = layers
-        self.heads = heads
-        self.hidden_units = hidden_units or 4 * units
-        self.max_length = max_length
-        self.block_dropout = block_dropout
+        self.num_layers = layers = checked_integer(layers, "layers")
+        self.heads = heads = checked_integer(heads, "heads")
+        self.hidden_units = checked_integer(
+            hidden_units or 4 * units, "hidden_units"
+        )
+        self.max_length = max_length = checked_integer(max_length, "max_length")
+        self.block_dropout = checked_rate(block_dropout, "block_dropout")
         self.image_words = keras.layers.Dense(units, name="image_words")
         self.positions = keras.layers.Embedding(
             max_length, units, name="positions"
@@ -175,7 +180,8 @@ class TransformerSpeaker(CaptionSpeaker):
         if image is None and length == 1:
             return None
         if image is None:
-            image = ops.ones((1, ops.shape(state["image"][0][0])[1]))
+            places = ops.shape(state["image"][0][0])[1]
+            image = ops.ones((1, places), dtype="float32")
         image = ops.cast(ops.cast(image, "bool"), "float32")[:, None]
         order = ops.arange(said, said + length)[:, None]
         before = ops.cast(ops.arange(said + length)[None] <= order, "float32")

@@ -8,6 +8,7 @@ from tfcap.models.image_memory import ImageMemory
 from tfcap.models.lstm_step import forget_bias
 from tfcap.models.lstm_step import lstm_step
 from tfcap.models.stepwise_dense import StepwiseDense
+from tfcap.ops.arguments import checked_integer
 
 
 @keras.saving.register_keras_serializable(package="tfcap")
@@ -67,10 +68,14 @@ class UpDownSpeaker(CaptionSpeaker):
         attention_units=None,
         **kwargs,
     ):
+        units = checked_integer(units, "units")
         super().__init__(
             vocabulary_size, units, embedding_units or units, **kwargs
         )
-        self.attention_units = attention_units or units
+        attention_units = attention_units or units
+        self.attention_units = checked_integer(
+            attention_units, "attention_units"
+        )
         self.memory = ImageMemory(
             units,
             self.attention_units,

@@ -12,6 +12,7 @@ from tfcap.ops import check_shape
 from tfcap.ops import repeat_samples
 from tfcap.ops import sequence_mask
 from tfcap.ops import token_log_probs
+from tfcap.ops.arguments import checked_integer
 
 
 class WordByWord(keras.Model):
@@ -49,6 +50,8 @@ class WordByWord(keras.Model):
         eos,
         **kwargs,
     ):
+        vocabulary_size = checked_integer(vocabulary_size, "vocabulary_size")
+        embedding_units = checked_integer(embedding_units, "embedding_units")
         super().__init__(**kwargs)
         # Given words are packed, and how many there are depends on the data.
         self.supports_jit = keras.backend.backend() != "tensorflow"

@@ -4,6 +4,7 @@ import keras
 from keras import ops
 
 from tfcap.ops import masked_mean
+from tfcap.ops.arguments import checked_integer
 
 
 class LearnedBaseline:
@@ -74,6 +75,8 @@ class LearnedBaseline:
             )
         self.decoder = decoder
         self.weight = weight
+        state_units = checked_integer(state_units, "state_units")
+        units = [checked_integer(n, "units") for n in units]
         hidden = [keras.layers.Dense(n, activation="relu") for n in units]
         self.network = keras.Sequential(
             [keras.Input((state_units,)), *hidden, keras.layers.Dense(1)],

@@ -5,6 +5,7 @@ import numpy as np
 from keras import ops
 
 from tfcap.decoding import Rollout
+from tfcap.ops.arguments import checked_integer
 
 
 class MonteCarlo:
@@ -77,19 +78,12 @@ class MonteCarlo:
     """
 
     def __init__(self, num_continuations=3, rollout_every=1, max_rollouts=None):
-        given = {
-            "num_continuations": num_continuations,
-            "rollout_every": rollout_every,
-            "max_rollouts": 1 if max_rollouts is None else max_rollouts,
-        }
-        for name, value in given.items():
-            if not isinstance(value, int) or value < 1:
-                raise ValueError(
-                    f"`{name}` must be a positive integer. Received: "
-                    f"{name}={value}."
-                )
-        self.num_continuations = num_continuations
-        self.rollout_every = rollout_every
+        self.num_continuations = checked_integer(
+            num_continuations, "num_continuations"
+        )
+        self.rollout_every = checked_integer(rollout_every, "rollout_every")
+        if max_rollouts is not None:
+            max_rollouts = checked_integer(max_rollouts, "max_rollouts")
         self.max_rollouts = max_rollouts
 
     @property

@@ -5,6 +5,7 @@ from keras import ops
 
 from tfcap.ops import mean_over_replicas
 from tfcap.ops import sum_over_replicas
+from tfcap.ops.arguments import checked_number
 
 
 class RunningMeanBaseline:
@@ -39,10 +40,9 @@ class RunningMeanBaseline:
     """
 
     def __init__(self, momentum=0.99):
-        if not 0 < momentum < 1:
-            raise ValueError(
-                f"`momentum` must be in (0, 1). Received: momentum={momentum}."
-            )
+        momentum = checked_number(
+            momentum, "momentum", "in (0, 1)", lambda x: 0 < x < 1
+        )
         self.mean = _Mean(momentum)
 
     @property

@@ -82,7 +82,7 @@ def rows_across_replicas(tensor):
         return rows
     counts = ops.cast(ops.reshape(count, (1,)), "int32")
     counts = context.all_gather(counts, axis=0)
-    replicas = ops.arange(context.num_replicas_in_sync)
+    replicas = ops.arange(context.num_replicas_in_sync, dtype="int32")
     before = replicas < context.replica_id_in_sync_group
     return rows + ops.sum(ops.where(before, counts, 0))
 

@@ -1,6 +1,7 @@
 """Several rewards at once."""
 
 import keras
+import numpy as np
 from keras import ops
 
 from tfcap.rewards.reward import Reward
@@ -85,7 +86,7 @@ def _check(weight, reward):
             "`keras.Variable` and a `tfcap.rewards.Reward`. Received: "
             f"({weight!r}, {reward!r})."
         )
-    if not isinstance(weight, keras.Variable | int | float):
+    if not isinstance(weight, keras.Variable | int | float | np.number):
         raise TypeError(
             "`weighted` must hold weights that are numbers or "
             f"`keras.Variable`s. Received: weight={weight!r} for "

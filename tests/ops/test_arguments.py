@@ -1,0 +1,62 @@
+import math
+
+import keras
+import numpy as np
+import pytest
+
+from tfcap.ops.arguments import checked_integer
+from tfcap.ops.arguments import checked_number
+from tfcap.ops.arguments import checked_rate
+from tfcap.ops.arguments import checked_scalar
+from tfcap.ops.arguments import checked_seed
+from tfcap.ops.arguments import initial_value
+
+
+def positive(value, check=checked_number):
+    return check(value, "scale", "positive", lambda x: x > 0)
+
+
+@pytest.mark.parametrize("value", [3, np.int64(3), np.uint8(3)])
+def test_integers_become_pythons(value):
+    found = checked_integer(value, "width")
+    assert found == 3 and type(found) is int
+
+
+@pytest.mark.parametrize("value", [0, -1, 3.0, np.float64(3), "3", True, None])
+def test_what_is_no_positive_integer_is_refused(value):
+    with pytest.raises(ValueError, match="`width` must be a positive integer"):
+        checked_integer(value, "width")
+
+
+@pytest.mark.parametrize("value", [2, 2.0, np.float32(2), np.int64(2)])
+def test_numbers_become_pythons(value):
+    found = positive(value)
+    assert found == 2.0 and type(found) is float
+
+
+@pytest.mark.parametrize("value", [0, math.nan, math.inf, "2", None, True])
+def test_what_is_no_positive_number_is_refused(value):
+    with pytest.raises(ValueError, match="`scale` must be positive. Received"):
+        positive(value)
+
+
+def test_rates_of_dropout_are_less_than_one():
+    assert checked_rate(0, "dropout") == 0.0
+    for value in (1.0, -0.1, math.nan):
+        with pytest.raises(ValueError, match=r"`dropout` must be in \[0, 1\)"):
+            checked_rate(value, "dropout")
+
+
+def test_a_variable_stays_one():
+    variable = keras.Variable(0.5)
+    assert positive(variable, checked_scalar) is variable
+    assert initial_value(variable) == 0.5 and initial_value(2.0) == 2.0
+    with pytest.raises(ValueError, match=r"`keras.Variable` of shape \(\)"):
+        positive(keras.Variable([0.5]), checked_scalar)
+
+
+def test_a_seed_may_be_any_integer_or_none():
+    assert checked_seed(None) is None
+    assert checked_seed(np.int64(-3)) == -3
+    with pytest.raises(ValueError, match="`seed` must be an integer, or None"):
+        checked_seed(0.5)
