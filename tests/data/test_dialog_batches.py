@@ -1,3 +1,4 @@
+import dataclasses
 import os
 import pathlib
 import subprocess
@@ -109,6 +110,21 @@ def test_absent_rounds_and_hidden_truths_count_for_nothing(make):
     inputs, labels = make(batch_size=11, shuffle=False, **DRAWS).batch(0)
     assert (labels[10] == -1).all()
     assert not inputs["options"][10].any()
+
+
+def test_a_lonely_question_has_no_foreign_candidates_to_be_wrong(encoded):
+    one = encoded.select([0])
+    alone = np.arange(4) == 2
+    one = dataclasses.replace(
+        one,
+        gt_index=np.where(alone, one.gt_index, -1),
+        answer_index=np.where(alone, one.answer_index, -1),
+    )
+    batches = DialogBatches(one, FEATURES[:1], 1, **DRAWS)
+    inputs, labels = batches.batch(0)
+    assert not inputs["options"][0, 2, 4:9].any()
+    assert (labels[0, 2, 4:9] == -1).all() and labels[0, 2, 0] == 1
+    assert (labels[0, ~alone] == -1).all()
 
 
 def test_corrupted_negatives_do_without_others(make):

@@ -1,3 +1,5 @@
+import dataclasses
+
 import numpy as np
 import pytest
 
@@ -94,6 +96,8 @@ def test_the_published_data_have_the_published_lengths(real_visdial):
 
 
 def test_selected_dialogs_are_those_of_the_whole(split):
+    relevance = np.random.default_rng(0).random(split.options.shape)
+    split = dataclasses.replace(split, relevance=relevance)
     dialogs = EncodedDialogs.from_split(split, build_vocabulary(split, 1))
     rows = np.array([3, 0])
     some = dialogs.select(rows)
@@ -104,6 +108,7 @@ def test_selected_dialogs_are_those_of_the_whole(split):
             getattr(some, name)(all_of_some), getattr(dialogs, name)(rows)
         )
     for name in ("image_ids", "options", "gt_index", "relevance"):
-        whole = getattr(dialogs, name)
-        wanted = None if whole is None else whole[rows]
+        wanted = getattr(dialogs, name)[rows]
         np.testing.assert_array_equal(getattr(some, name), wanted)
+    without = dataclasses.replace(dialogs, relevance=None)
+    assert without.select(rows).relevance is None

@@ -87,9 +87,9 @@ def test_unknown_ties_are_refused():
         candidate_ranks(np.zeros((1, 3)), [0], ties="random")
 
 
-def ndcg_oracle(scores, relevance):
+def ndcg_oracle(scores, relevance, k=None):
     """The challenge's definition, for scores without ties."""
-    k = sum(r > 0 for r in relevance)
+    k = k or sum(r > 0 for r in relevance)
     by_score = sorted(range(len(scores)), key=lambda i: -scores[i])[:k]
     dcg = sum(relevance[i] / np.log2(n + 2) for n, i in enumerate(by_score))
     best = sorted(relevance, reverse=True)[:k]
@@ -110,6 +110,15 @@ def test_ndcg_equals_the_challenges_definition():
     np.testing.assert_allclose(
         ndcg(scores, relevance), wanted, rtol=1e-6, atol=1e-6
     )
+
+
+@pytest.mark.parametrize("k", [1, 3, 30, 99])
+def test_ndcg_of_the_first_ranks_is_cut_in_both_orders(k):
+    rng = np.random.default_rng(5)
+    scores, relevance = rng.normal(size=(9, 30)), random_relevance(rng, (9, 30))
+    wanted = [ndcg_oracle(*rows, k) for rows in zip(scores, relevance)]
+    np.testing.assert_allclose(ndcg(scores, relevance, k), wanted)
+    assert not np.allclose(wanted, ndcg(scores, relevance))
 
 
 def test_tied_candidates_gain_what_a_random_order_gives_on_average():

@@ -38,6 +38,19 @@ def test_ndcg_is_there_only_where_relevance_was():
     assert "ndcg" not in report.result()
 
 
+def test_rows_in_which_nothing_is_relevant_have_no_ndcg():
+    relevance = RELEVANCE.copy()
+    relevance[3], relevance[5, 1:] = 0.0, np.nan
+    report = RankingReport()
+    for rows in np.split(np.arange(12), [5]):
+        report.add(SCORES[rows], TRUTH[rows], relevance[rows])
+    there = np.ones((12, 10), bool)
+    there[3] = there[5, 1:] = False
+    wanted = ndcg(SCORES[there], RELEVANCE[there]).mean()
+    assert report.result()["ndcg"] == pytest.approx(wanted)
+    assert report.result()["count"] == (TRUTH >= 0).sum()
+
+
 def test_ties_are_handed_on():
     flat = np.zeros((1, 4))
     ranks = []

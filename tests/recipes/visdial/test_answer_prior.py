@@ -27,6 +27,21 @@ def test_frequent_answers_stand_first():
     assert 0.3 < found["mrr"] < 1
 
 
+def test_only_answers_of_the_training_split_are_counted():
+    train, test = dialogs.encoded(seed=1), dialogs.encoded()
+    decode = test.vocabulary.decode
+    given = train.answer_index[train.answer_index >= 0]
+    said = [decode(train.answers[i]) for i in given]
+    counts = [said.count(decode(answer)) for answer in test.answers]
+    scores = np.array(counts, float)[test.options]
+    by_hand = RankingReport()
+    there = test.gt_index >= 0
+    by_hand.add(scores[there], test.gt_index[there])
+    found = answer_prior(train, test).result()
+    assert found == pytest.approx(by_hand.result())
+    assert found != answer_prior(test, test).result()
+
+
 def test_answers_are_known_by_their_words_and_not_by_their_numbers():
     data = dialogs.encoded()
     order = np.random.default_rng(0).permutation(len(data.answers))

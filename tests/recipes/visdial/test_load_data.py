@@ -3,6 +3,7 @@ import json
 import numpy as np
 import pytest
 
+from tests.data.conftest import make_content
 from tests.visdial_files import dense_annotations
 from tests.visdial_files import features
 from tests.visdial_files import hidden_content
@@ -29,6 +30,32 @@ def test_splits_images_and_annotations_belong_to_one_another(tmp_path):
     for image_id, relevance in zip(data.test.image_ids, data.test.relevance):
         np.testing.assert_allclose(relevance[1], annotated[image_id])
         assert np.isnan(relevance[[0, 2, 3]]).all()
+
+
+@pytest.mark.parametrize("version", ["0.9", "1.0"])
+def test_a_published_pair_is_split_as_the_paper_does(tmp_path, version):
+    train = make_content(20, version=version)
+    val = make_content(4, version=version, split="val")
+    for d, dialog in enumerate(val["data"]["dialogs"]):
+        dialog["image_id"] = 300 + d
+    ids = np.array([*range(100, 120), *range(300, 304)])
+    np.savez(tmp_path / "features.npz", image_ids=ids, features=features(ids))
+    dense = dense_annotations(val)
+    for name, content in (
+        ("train", train),
+        ("val", val),
+        ("val_dense_annotations", dense),
+    ):
+        path = tmp_path / f"visdial_{version}_{name}.json"
+        path.write_text(json.dumps(content))
+    data = visdial_data(tmp_path)
+    assert data.name == f"VisDial v{version}"
+    assert data.train.image_ids.tolist() == list(range(100, 118))
+    assert data.validation.image_ids.tolist() == [118, 119]
+    assert data.test.image_ids.tolist() == list(range(300, 304))
+    assert data.train.relevance is None is data.validation.relevance
+    wanted = [entry["gt_relevance"] for entry in dense]
+    np.testing.assert_allclose(data.test.relevance[:, 1], wanted)
 
 
 def test_features_are_scaled_and_the_scale_is_told(tmp_path):

@@ -162,6 +162,8 @@ def test_figures_stand_beside_those_with_other_images(tmp_path, monkeypatch):
     }
     monkeypatch.setattr(made, "networks", lambda row: networks)
     result = made.result("hciae_gan2")
+    asked = (test.question_index >= 0).sum()
+    assert result["answers"]["count"] == asked < test.question_index.size
     moved = other_images(dialogs.features(), 8, made.seed)(np.arange(8))
     for images, suffix in (dialogs.features(), ""), (moved, "_other_images"):
         batches = DialogBatches(test, images, 4, shuffle=False)
