@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+import tensorflow as tf
 
 from tests.dialogs import encoded
 from tests.dialogs import features
@@ -8,6 +9,14 @@ from tfcap.decoding import Greedy
 from tfcap.recipes.visdial import DialogPartner
 
 LENGTHS = {"caption_length": 6, "question_length": 6, "answer_length": 4}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def eagerly():
+    # Dialogs of every length would be traced anew.
+    tf.config.run_functions_eagerly(True)
+    yield
+    tf.config.run_functions_eagerly(False)
 
 
 @pytest.fixture(scope="module")

@@ -38,8 +38,8 @@ def eagerly():
 
 @pytest.fixture(scope="module")
 def trained(tmp_path_factory):
-    """Every row, trained once by one study."""
-    made = study(tmp_path_factory.mktemp("study"))
+    """Every row, trained once by one study; test_study ranks after epochs."""
+    made = study(tmp_path_factory.mktemp("study"), validation_dialogs=0)
     for row in ROWS:
         made.networks(row)
     return made
