@@ -15,6 +15,7 @@ from tfcap.recipes.study import Study
 from tfcap.recipes.visdial import DialogData
 from tfcap.recipes.visdial import DialogStudy
 from tfcap.recipes.visdial.other_images import other_images
+from tfcap.recipes.visdial.study_inputs import keep_inputs
 from tfcap.recipes.visdial.study_inputs import load_inputs
 from tfcap.text import Vocabulary
 from tfcap.training import discriminative_ranking
@@ -198,7 +199,7 @@ def test_the_words_and_the_scale_of_features_are_kept(tmp_path):
     inputs = load_inputs(tmp_path)
     assert inputs.vocabulary == made.data.train.vocabulary
     assert inputs.norm is None and inputs.image == (4, 3)
-    study(tmp_path)
+    keep_inputs(made.data, tmp_path)
     words = Vocabulary(["other"])
     train = dataclasses.replace(made.data.train, vocabulary=words)
     for name, changes in (
@@ -208,7 +209,7 @@ def test_the_words_and_the_scale_of_features_are_kept(tmp_path):
     ):
         data = dataclasses.replace(made.data, **changes)
         with pytest.raises(ValueError, match=f"must have the `{name}`"):
-            study(tmp_path, data=data)
+            keep_inputs(data, tmp_path)
 
 
 @pytest.mark.parametrize("content", ['{"norm": 1}', '{"words": 3}', "[]"])
