@@ -37,11 +37,12 @@ SIZES = {"quick": {"train": 64, "val": 8, "test": 16, "encoder_epochs": 1}}
 SHOWN = {
     "cider_d": "CIDEr-D",
     "bleu_4": "BLEU-4",
-    "r@1": "R@1",
-    "r@5": "R@5",
-    "r@10": "R@10",
-    "mean_rank": "mean rank",
-    "repeat_rate": "repeats",
+    "lm_log_prob": "log prob/word",
+    "fixed_r@10": "fixed R@10",
+    "r@1": "own R@1",
+    "r@10": "own R@10",
+    "repeated_bigram_rate": "bigram twice",
+    "unfinished_rate": "unfinished",
     "bad_ending_rate": "bad ends",
 }
 
@@ -80,9 +81,9 @@ def open_study(options):
 
 def table(rows):
     """Scores of several points, side by side."""
-    lines = [" " * 24 + "".join(f"{t:>11}" for t in SHOWN.values())]
+    lines = [" " * 24 + "".join(f"{t:>14}" for t in SHOWN.values())]
     for name, scores in rows.items():
-        cells = "".join(f"{scores[key]:11.3f}" for key in SHOWN)
+        cells = "".join(f"{scores[key]:14.3f}" for key in SHOWN)
         lines.append(f"{name:24}{cells}")
     return "\n".join(lines)
 
