@@ -28,6 +28,7 @@ from tfcap.recipes.captioning import caption_files
 from tfcap.recipes.captioning import caption_world
 from tfcap.recipes.captioning import log_point
 from tfcap.recipes.captioning import write_caption_page
+from tfcap.text.command import command
 from tfcap.training import SpeakerReport
 from tfcap.training import is_chief
 from tfcap.training import open_strategy
@@ -88,6 +89,7 @@ def table(rows):
     return "\n".join(lines)
 
 
+@command()
 def main(argv=None):
     options = parse(argv)
     status = launch_script(__file__, argv, options.workers)

@@ -32,6 +32,7 @@ from tfcap.recipes.distinctive import distinctive_grid
 from tfcap.recipes.distinctive import distinctive_reports
 from tfcap.recipes.distinctive import distinctive_sweep
 from tfcap.recipes.distinctive import distinctive_tables
+from tfcap.text.command import command
 from tfcap.training import is_chief
 from tfcap.training import open_strategy
 
@@ -70,6 +71,7 @@ def open_sweep(options):
     return data, distinctive_sweep(options.out, data, settings, grid, verbose=1)
 
 
+@command()
 def main(argv=None):
     options = parse(argv)
     status = launch_script(__file__, argv, options.workers)
@@ -85,9 +87,6 @@ def main(argv=None):
         data, sweep = open_sweep(options)
         with strategy.scope():
             status, chief = sweep.work(), is_chief()
-    except ValueError as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 2
     except KeyboardInterrupt:
         print("\nStopped. What is done is kept; the same command goes on.")
         return 130

@@ -30,6 +30,7 @@ from tfcap.recipes.sequence_level import sequence_sweep
 from tfcap.recipes.sequence_level import sequence_tables
 from tfcap.recipes.sequence_level import several_captions
 from tfcap.recipes.sequence_level import write_several_page
+from tfcap.text.command import command
 from tfcap.training import is_chief
 from tfcap.training import open_strategy
 
@@ -58,6 +59,7 @@ def parse(argv):
     return options
 
 
+@command()
 def main(argv=None):
     options = parse(argv)
     status = launch_script(__file__, argv, options.workers)
@@ -78,9 +80,6 @@ def main(argv=None):
         sweep = sequence_sweep(options.out, data, settings, grid, verbose=1)
         with strategy.scope():
             status, chief = sweep.work(), is_chief()
-    except ValueError as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 2
     except KeyboardInterrupt:
         print("\nStopped. What is done is kept; the same command goes on.")
         return 130

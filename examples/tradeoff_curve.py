@@ -26,6 +26,7 @@ from tfcap.recipes.captioning import curve_tables
 from tfcap.recipes.captioning import tradeoff_grid
 from tfcap.recipes.captioning import tradeoff_sweep
 from tfcap.recipes.captioning import write_curve_figure
+from tfcap.text.command import command
 from tfcap.training import is_chief
 from tfcap.training import open_strategy
 
@@ -95,6 +96,7 @@ def report(sweep, options):
     print(f"To watch: tensorboard --logdir {options.out / 'tensorboard'}")
 
 
+@command()
 def main(argv=None):
     options = parse(argv)
     status = launch_script(__file__, argv, options.workers)
@@ -106,12 +108,9 @@ def main(argv=None):
     warnings.filterwarnings("ignore", message="Even though the `tf.config")
     eager = options.quick and strategy.num_replicas_in_sync == 1
     tf.config.run_functions_eagerly(eager)
+    chief = False
     try:
         sweep = open_sweep(options)
-    except ValueError as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 2
-    try:
         with strategy.scope():
             chief = is_chief()
             status = sweep.work()

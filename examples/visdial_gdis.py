@@ -36,6 +36,7 @@ from tfcap.recipes.visdial import visdial_data
 from tfcap.recipes.visdial import world_data
 from tfcap.recipes.visdial import write_page
 from tfcap.recipes.visdial import write_ranks
+from tfcap.text.command import command
 from tfcap.training import is_chief
 from tfcap.training import open_strategy
 
@@ -142,6 +143,7 @@ def talk(study, options):
         print(answer or "(says nothing)", flush=True)
 
 
+@command()
 def main(argv=None):
     options = parse(argv)
     status = launch_script(__file__, argv, options.workers)

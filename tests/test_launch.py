@@ -248,3 +248,11 @@ def test_wrong_options_are_refused_in_words(options, words, capsys):
 def test_a_program_that_is_not_there_is_named(capsys):
     assert main(["--workers", "1", "--", "no-such-program"]) == 2
     assert "no-such-program" in capsys.readouterr().err
+
+
+def test_a_worker_that_refuses_its_options_is_not_to_be_run_again(
+    program, capsys
+):
+    assert main(["--workers", "1", "--", *program("raise SystemExit(2)")]) == 2
+    last = capsys.readouterr().err.splitlines()[-1]
+    assert "Worker 0 ended with status 2. Its own lines say" in last

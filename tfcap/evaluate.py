@@ -18,6 +18,7 @@ from tfcap.data.coco_captions import load_captions
 from tfcap.data.coco_results import load_results
 from tfcap.data.coco_results import match_results
 from tfcap.data.entry_problems import listed
+from tfcap.text.command import command
 from tfcap.text.evaluation import DEFAULT_METRICS
 from tfcap.text.evaluation import METRICS
 from tfcap.text.evaluation import evaluate_captions
@@ -27,6 +28,7 @@ from tfcap.text.whole_file import can_write
 from tfcap.text.whole_file import whole_file
 
 
+@command(ValueError, JavaError)
 def main(arguments=None):
     """Runs the command.
 
@@ -37,15 +39,7 @@ def main(arguments=None):
     Returns:
         Integer, the exit status.
     """
-    options = _parser().parse_args(arguments)
-    try:
-        return _run(options)
-    except (ValueError, OSError, JavaError) as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 2
-    except KeyboardInterrupt:
-        print("\ninterrupted", file=sys.stderr)
-        return 130
+    return _run(_parser().parse_args(arguments))
 
 
 def _parser():

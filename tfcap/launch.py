@@ -56,7 +56,9 @@ def launch(command, hosts, indices=None, restarts=0):
             break
         restarts -= 1
         _tell(f"{run.end()} Starting again ({restarts} more).")
-    if status:
+    if status == 2:
+        _tell(f"{run.end()} Its own lines say what to change.")
+    elif status:
         _tell(f"{run.end()} To go on, {run.again()}.")
     return status
 

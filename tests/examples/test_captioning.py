@@ -78,16 +78,37 @@ def test_captions_that_stand_out_are_set_beside_others(
     assert len((out / "points.jsonl").read_text().splitlines()) == 3
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        "cooperative_captioning",
-        "tradeoff_curve",
-        "diverse_captions",
-        "distinctive_captions",
-    ],
-)
+CAPTIONING = [
+    "cooperative_captioning",
+    "tradeoff_curve",
+    "diverse_captions",
+    "distinctive_captions",
+]
+
+
+@pytest.mark.parametrize("name", CAPTIONING)
 def test_files_need_a_folder(name, capsys):
     with pytest.raises(SystemExit):
         load(name).main(["--data", "flickr8k"])
     assert "needs --root" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", CAPTIONING)
+def test_a_folder_without_data_or_closed_is_told_in_a_sentence(
+    name, capsys, tmp_path, monkeypatch
+):
+    example, out = load(name), tmp_path / "out"
+    command = ["--root", str(tmp_path), "--out", str(out)]
+    assert example.main([*command, "--data", "flickr8k"]) == 2
+    said = capsys.readouterr().err
+    assert "error: `root` must hold one file" in said
+    assert str(tmp_path) in said and "Traceback" not in said
+
+    def closed(*_, **__):
+        raise PermissionError(13, "Permission denied", str(out))
+
+    # Root may write everywhere.
+    monkeypatch.setattr(example, "caption_files", closed)
+    assert example.main([*command, "--data", "flickr8k"]) == 2
+    said = capsys.readouterr().err
+    assert f"must be open to this user. Received: path='{out}'" in said
