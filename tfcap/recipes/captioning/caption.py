@@ -33,6 +33,7 @@ from tfcap.recipes.captioning.saved_networks import check_preparation
 from tfcap.recipes.captioning.saved_networks import load_named
 from tfcap.recipes.captioning.saved_networks import reason_of
 from tfcap.text import Vocabulary
+from tfcap.text.command import command
 from tfcap.text.whole_file import can_write
 from tfcap.text.whole_file import whole_file
 
@@ -44,6 +45,7 @@ _GIVE_NUMBERS = (
 )
 
 
+@command(ValueError, ImportError)
 def main(arguments=None):
     """Runs the command.
 
@@ -54,15 +56,7 @@ def main(arguments=None):
     Returns:
         Integer, the exit status.
     """
-    options = _parser().parse_args(arguments)
-    try:
-        _run(options)
-    except (ValueError, OSError, ImportError) as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 2
-    except KeyboardInterrupt:
-        print("\ninterrupted", file=sys.stderr)
-        return 130
+    _run(_parser().parse_args(arguments))
     return 0
 
 

@@ -43,6 +43,7 @@ from tfcap.recipes.captioning.saved_networks import check_preparation
 from tfcap.recipes.captioning.saved_networks import load_named
 from tfcap.recipes.captioning.saved_networks import reason_of
 from tfcap.text import Vocabulary
+from tfcap.text.command import command
 from tfcap.text.evaluation import METRICS
 from tfcap.training import evaluate_diversity
 from tfcap.training import evaluate_speaker
@@ -50,6 +51,7 @@ from tfcap.training import evaluate_speaker
 _LISTENER = ("embed_images", "embed_texts")
 
 
+@command(ValueError, ImportError)
 def main(arguments=None):
     """Runs the command.
 
@@ -61,15 +63,7 @@ def main(arguments=None):
         Integer, the exit status.
     """
     # So that options may stand between the files, of which one is optional.
-    options = _parser().parse_intermixed_args(arguments)
-    try:
-        return _run(options)
-    except (ValueError, OSError, ImportError) as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 2
-    except KeyboardInterrupt:
-        print("\ninterrupted", file=sys.stderr)
-        return 130
+    return _run(_parser().parse_intermixed_args(arguments))
 
 
 def _parser():

@@ -1,11 +1,11 @@
 """What the commands that run sweeps have in common."""
 
 import argparse
-import sys
 
 from tfcap.recipes.captioning.load_data import caption_clips
 from tfcap.recipes.captioning.load_data import caption_files
 from tfcap.recipes.captioning.load_data import caption_world
+from tfcap.text.command import command
 
 #: How data are loaded that are not read from files, by their names.
 WORLDS = {"world": caption_world, "clips": caption_clips}
@@ -74,6 +74,7 @@ def sweep_parser(prog, description, settings):
     return parser
 
 
+@command(ValueError)
 def run_sweep(options, settings, open_sweep):
     """Loads the data and works a sweep off.
 
@@ -104,9 +105,6 @@ def run_sweep(options, settings, open_sweep):
             evaluate_again=options.evaluate_again,
         )
         return sweep.work()
-    except (OSError, ValueError) as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 2
     except KeyboardInterrupt:
         print("\nStopped. What is done is kept; the same command goes on.")
         return 130

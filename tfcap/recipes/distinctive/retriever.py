@@ -25,8 +25,10 @@ from tfcap.recipes.distinctive.retriever_training import RETRIEVER_SETTINGS
 from tfcap.recipes.distinctive.retriever_training import evaluate_retriever
 from tfcap.recipes.distinctive.retriever_training import train_retriever
 from tfcap.recipes.study import write_json
+from tfcap.text.command import command
 
 
+@command(ValueError)
 def main(arguments=None):
     """Runs the command.
 
@@ -49,9 +51,6 @@ def main(arguments=None):
             data, settings, options.out, options.seed, int(not options.quiet)
         )
         report = evaluate_retriever(retriever, data)
-    except (OSError, ValueError) as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 2
     except KeyboardInterrupt:
         print("\nStopped. The same command goes on.")
         return 130

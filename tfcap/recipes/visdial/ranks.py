@@ -12,7 +12,6 @@ should be.
 
 import argparse
 import os
-import sys
 
 from tfcap.data import DialogBatches
 from tfcap.data import write_visdial_ranks
@@ -21,6 +20,7 @@ from tfcap.recipes.network_file import load_network
 from tfcap.recipes.visdial.load_data import challenge_data
 from tfcap.recipes.visdial.rows import ROWS
 from tfcap.recipes.visdial.study_inputs import load_inputs
+from tfcap.text.command import command
 from tfcap.training import discriminative_scores
 from tfcap.training import generative_scores
 
@@ -62,6 +62,7 @@ def write_ranks(
     return paths
 
 
+@command(ValueError, ImportError)
 def main(arguments=None):
     """Runs the command.
 
@@ -72,16 +73,8 @@ def main(arguments=None):
     Returns:
         Integer, the exit status.
     """
-    options = _parser().parse_args(arguments)
-    try:
-        for path in _run(options):
-            print(path)
-    except (ValueError, OSError, ImportError) as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 2
-    except KeyboardInterrupt:
-        print("\ninterrupted", file=sys.stderr)
-        return 130
+    for path in _run(_parser().parse_args(arguments)):
+        print(path)
     return 0
 
 

@@ -13,6 +13,7 @@ import os
 from tensorboard_plugin_tfcap.tradeoff.markdown_table import markdown_table
 from tfcap.metrics import mean_interval
 from tfcap.recipes.visdial.tables import NO_NDCG
+from tfcap.text.command import command
 
 RANKING = ("mrr", "r@1", "r@5", "r@10", "mean_rank", "ndcg")
 #: Metrics that are also taken with every dialog's image another one's.
@@ -164,6 +165,7 @@ def summary_tables(summary):
     return "\n\n".join(block for block in blocks if block)
 
 
+@command()
 def main(argv=None):
     """Prints the tables, and writes the figures where asked to."""
     parser = argparse.ArgumentParser(
