@@ -42,6 +42,11 @@ def test_what_a_network_prepares_itself_is_what_others_prepared(kind, tmp_path):
     inside.save(tmp_path / "network.keras")
     again = keras.saving.load_model(tmp_path / "network.keras")
     np.testing.assert_array_equal(again(BATCH), inside(BATCH))
+    # An older network is given the numbers afterwards, from its file.
+    outside.save(tmp_path / "older.keras")
+    older = keras.saving.load_model(tmp_path / "older.keras")
+    given = older.with_preprocessing(layer)
+    np.testing.assert_array_equal(given(BATCH), inside(BATCH))
     with pytest.raises(ValueError, match="must have 4 positions"):
         again({**BATCH, "image": IMAGES.mean(1, keepdims=True)})
 
@@ -58,6 +63,8 @@ def test_a_network_of_an_older_file_leaves_its_images_to_others():
 
 
 def test_a_preparation_is_a_layer():
+    with pytest.raises(ValueError, match="must be called on a built network"):
+        ShowTellSpeaker(9, units=4).with_preprocessing(None)
     with pytest.raises(TypeError, match="must be a Keras layer, None or"):
         ShowTellSpeaker(9, units=4, image_preprocessing="standardize")
 

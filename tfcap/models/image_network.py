@@ -50,6 +50,33 @@ class ImageNetwork(keras.Model):
             return image
         return self.image_preprocessing(image)
 
+    def with_preprocessing(self, layer):
+        """A copy of the network that prepares its images by a layer.
+
+        Gives a network that was saved without them the mean and deviation of
+        the features that it learned from.
+
+        Args:
+            layer: As `image_preprocessing`.
+
+        Returns:
+            A network of the same class and weights.
+
+        Raises:
+            ValueError: If the network is not built.
+        """
+        if not self.built:
+            raise ValueError(
+                "`with_preprocessing()` must be called on a built network. "
+                f"Received: {type(self).__name__} without weights. Call it on "
+                "a batch, or load it from its file."
+            )
+        config = {**self.get_config(), "image_preprocessing": layer}
+        network = type(self).from_config(config)
+        network.build_from_config(self.get_build_config())
+        network.set_weights(self.get_weights())
+        return network
+
     @classmethod
     def from_config(cls, config):
         return super().from_config({"image_preprocessing": OUTSIDE, **config})

@@ -38,10 +38,10 @@ from tfcap.text.whole_file import can_write
 from tfcap.text.whole_file import whole_file
 
 _GIVE_NUMBERS = (
-    "Give a network of the recipes its numbers once, in Python: set its "
-    "`image_preprocessing` to a `tfcap.layers.ImageStandardization` of what "
-    "`tfcap.data.standardize_features()` finds in its training features, and "
-    "save it."
+    "Give a network of the recipes its numbers once, in Python: save "
+    "`speaker.with_preprocessing(layer)` with a layer "
+    "`tfcap.layers.ImageStandardization` of what "
+    "`tfcap.data.standardize_features()` finds in its training features."
 )
 
 
