@@ -32,18 +32,22 @@ def command(worlds, tmp_path):
     return ["--quick", "--root", str(worlds), "--out", str(tmp_path / "run")]
 
 
-def test_a_folder_that_cannot_be_made_is_told(
-    example, command, tmp_path, capsys
+def test_a_folder_without_data_or_closed_is_told(
+    example, command, tmp_path, monkeypatch, capsys
 ):
-    (tmp_path / "file").write_text("")
-    command[-1] = str(tmp_path / "file" / "run")
-    assert example.main(command) == 2
-    said = capsys.readouterr().err
-    assert f"in a folder, not in a file. Received: path='{command[-1]}" in said
-    root = ["--data", "visdial", "--root", str(tmp_path)]
-    assert example.main([*root, "--out", str(tmp_path / "run")]) == 2
+    files = ["--data", "visdial", "--root", str(tmp_path)]
+    assert example.main([*files, "--out", str(tmp_path / "run")]) == 2
     said = capsys.readouterr().err
     assert said.startswith("error: `") and str(tmp_path) in said
+
+    def closed(*_, **__):
+        (tmp_path / "file").write_text("")
+        (tmp_path / "file" / "run").mkdir()
+
+    monkeypatch.setattr(example, "world_data", closed)
+    assert example.main(command) == 2
+    said = capsys.readouterr().err
+    assert f"not in a file. Received: path='{tmp_path / 'file' / 'run'}" in said
 
 
 def test_an_interrupted_run_goes_on(
