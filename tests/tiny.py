@@ -18,6 +18,7 @@ class TableSpeaker(keras.Model):
     """The logits of the next word are a row of a table, by the last word."""
 
     vocabulary_size, bos, eos = VOCABULARY, BOS, EOS
+    unsaid = (0, BOS)
 
     def __init__(self, seed=0, scale=1.0):
         super().__init__()

@@ -8,6 +8,7 @@ from keras import ops
 
 from tfcap.decoding.decoder import Decoder
 from tfcap.decoding.decoder import checked_max_length
+from tfcap.decoding.logits import check_logits
 from tfcap.decoding.restrictions import Restrictions
 from tfcap.decoding.rollout import Rollout
 from tfcap.ops import repeat_samples
@@ -108,9 +109,11 @@ class BeamSearch(Decoder):
         rows = ops.shape(keras.tree.flatten(state)[0])[0]
         beams = self._first(rows // self.width)
         words = ops.full((rows,), speaker.bos, dtype="int32")
-        for _ in range(self.max_length):
+        for place in range(self.max_length):
             logits, state = speaker.step(words, state, training=False)
-            step = self._step_scores(logits, beams, speaker.vocabulary_size)
+            if place == 0:
+                check_logits(logits, speaker)
+            step = self._step_scores(logits, beams, speaker)
             beams, parents, ids = self._choose(beams, step)
             beams, state = self._follow(beams, state, parents)
             ids = ops.where(beams.ended, 0, ids)
@@ -152,14 +155,15 @@ class BeamSearch(Decoder):
             ops.zeros((batch, self.width), "bool"),
         )
 
-    def _step_scores(self, logits, beams, vocabulary_size):
+    def _step_scores(self, logits, beams, speaker):
         """Log probabilities `(B, W, V)`; an ended beam can only stay, free."""
         told = ops.reshape(beams.tokens, (-1, beams.tokens.shape[-1]))
         logits = ops.cast(logits, "float32")
-        logits = self.restrictions.apply(logits, told)
+        logits = self.restrictions.of(speaker).apply(logits, told)
         scores = ops.log_softmax(logits, axis=-1)
-        scores = ops.reshape(scores, (-1, self.width, vocabulary_size))
-        stay = ops.where(ops.arange(vocabulary_size) == 0, 0.0, _NEVER)
+        size = speaker.vocabulary_size
+        scores = ops.reshape(scores, (-1, self.width, size))
+        stay = ops.where(ops.arange(size) == 0, 0.0, _NEVER)
         stay = ops.cast(stay, "float32")
         return ops.where(beams.ended[..., None], stay, scores)
 

@@ -52,6 +52,7 @@ def continue_from(
     there = ops.reshape(rollout.mask, (-1, length)) > 0
     table = (ops.shape(told)[0], len(beginnings), num_continuations)
     state = repeat_samples(state, samples)
+    restrictions = restrictions.of(speaker)
     start = ops.full_like(told[:, 0], speaker.bos)
     _, state = speaker.step(start, state, training=training)
     # Rows of the state: readers of what was told, then branches.

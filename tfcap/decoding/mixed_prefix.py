@@ -5,6 +5,7 @@ from keras import ops
 from tfcap.decoding.decoder import Decoder
 from tfcap.decoding.decoder import checked_max_length
 from tfcap.decoding.suppression import check_suppress
+from tfcap.decoding.suppression import never_said
 from tfcap.decoding.suppression import suppressed
 from tfcap.decoding.unroll import unroll
 from tfcap.layers import Categorical
@@ -128,6 +129,10 @@ class _OfDrawn:
         self.suppress = suppress
         self.given = given
         self.place = iter(range(given.shape[-1]))
+
+    def of(self, speaker):
+        """The same, and what no speaker says."""
+        return _OfDrawn((*self.suppress, *never_said(speaker)), self.given)
 
     def apply(self, logits, told=None):
         if not self.suppress:

@@ -5,6 +5,7 @@ from typing import NamedTuple
 from tfcap.decoding.repetition import checked_no_repeat_ngram
 from tfcap.decoding.repetition import without_repeats
 from tfcap.decoding.suppression import check_suppress
+from tfcap.decoding.suppression import never_said
 from tfcap.decoding.suppression import suppressed
 from tfcap.decoding.truncation import checked_truncation
 from tfcap.decoding.truncation import truncated
@@ -33,6 +34,17 @@ class Restrictions(NamedTuple):
         size = checked_no_repeat_ngram(self.no_repeat_ngram)
         top_k, top_p = checked_truncation(self.top_k, self.top_p)
         return Restrictions(check_suppress(self.suppress), size, top_k, top_p)
+
+    def of(self, speaker):
+        """The same, and what no speaker says: padding and the start token.
+
+        Args:
+            speaker: `tfcap.decoding.Speaker`.
+
+        Returns:
+            `Restrictions`.
+        """
+        return self._replace(suppress=(*self.suppress, *never_said(speaker)))
 
     def check_continuations(self):
         """Refuses to speak on from any beginning where it looks back."""

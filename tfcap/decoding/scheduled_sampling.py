@@ -5,7 +5,10 @@ from keras import ops
 
 from tfcap.decoding.decoder import Decoder
 from tfcap.decoding.ground_truth import GroundTruth
+from tfcap.decoding.logits import check_logits
 from tfcap.decoding.speaker import step_by_step
+from tfcap.decoding.suppression import never_said
+from tfcap.decoding.suppression import suppressed
 from tfcap.layers import WordChannel
 from tfcap.layers.inverse_cdf import sample_words
 from tfcap.ops import repeat_samples
@@ -74,8 +77,11 @@ class ScheduledSampling(Decoder):
             for t in range(length):
                 logits, state = speaker.step(words, state, training=training)
                 scores.append(token_log_probs(logits, rows[:, t]))
+                if t == 0:
+                    check_logits(logits, speaker)
                 if t + 1 < length:
-                    words = self.channel.replace(rows[:, t], logits)
+                    own = suppressed(logits, never_said(speaker))
+                    words = self.channel.replace(rows[:, t], own)
         scores = ops.reshape(ops.stack(scores, 1), (-1, samples, length))
         return rollout._replace(log_probs=scores * rollout.mask)
 

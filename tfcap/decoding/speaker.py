@@ -8,6 +8,7 @@ from typing import runtime_checkable
 import keras
 from keras import ops
 
+from tfcap.decoding.logits import check_logits
 from tfcap.decoding.restrictions import NONE
 from tfcap.ops import repeat_samples
 from tfcap.ops import sequence_mask
@@ -28,10 +29,14 @@ class Speaker(Protocol):
       whether or not it trains, so that an `Episode` need not call it again for
       what is decoded as at inference.
 
+    Id 0 is padding, and no word; decoders say neither it nor `bos`. A speaker
+    whose logits rule these out themselves may name them in an attribute
+    `unsaid`, a tuple of ids.
+
     Attributes:
         vocabulary_size: Integer `V`.
         bos: Integer, id that a sequence starts from.
-        eos: Integer, id that ends a sequence.
+        eos: Integer, id that ends a sequence, not 0.
     """
 
     vocabulary_size: int
@@ -145,11 +150,13 @@ def stepwise_log_probs(
     state = repeat_samples(state, samples)
     rows = ops.reshape(tokens, (-1, length))
     words = ops.full_like(rows[:, 0], speaker.bos)
-    scores = []
+    allowed, scores = restrictions.of(speaker), []
     with step_by_step(speaker, ops.shape(rows)[0], length):
         for t in range(length):
             logits, state = speaker.step(words, state, training=training)
-            logits = restrictions.apply(logits, rows[:, :t] if t else None)
+            if t == 0:
+                check_logits(logits, speaker)
+            logits = allowed.apply(logits, rows[:, :t] if t else None)
             words = rows[:, t]
             scores.append(token_log_probs(logits, words))
     scores = ops.stack(scores, axis=1) * sequence_mask(rows, speaker.eos)

@@ -24,6 +24,32 @@ def check_suppress(suppress):
     return tuple(int(i) for i in ids)
 
 
+def never_said(speaker):
+    """Ids that no sequence holds, which a speaker may still weigh.
+
+    A sequence is padded with 0 and begins after the start token: a word of
+    either id would be scored as no word at all.
+
+    Args:
+        speaker: `tfcap.decoding.Speaker`.
+
+    Returns:
+        Tuple of integers, those of 0 and `bos` that its logits may not have
+        ruled out already.
+
+    Raises:
+        ValueError: If the end token has the id of padding.
+    """
+    if speaker.eos == 0:
+        raise ValueError(
+            "`speaker.eos` must not be 0, the id of padding. Received: "
+            f"speaker={speaker!r} with eos=0. Shift the ids of its words by "
+            "one."
+        )
+    known = {*getattr(speaker, "unsaid", ()), speaker.eos}
+    return tuple(sorted({0, speaker.bos} - known))
+
+
 def suppressed(logits, suppress):
     """Logits under which some words are impossible.
 

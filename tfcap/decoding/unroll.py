@@ -3,6 +3,7 @@
 import keras
 from keras import ops
 
+from tfcap.decoding.logits import check_logits
 from tfcap.decoding.restrictions import NONE
 from tfcap.decoding.rollout import Rollout
 from tfcap.decoding.speaker import state_vector
@@ -46,13 +47,16 @@ def unroll(
         `Rollout`, with words, log probabilities and scores.
     """
     state = repeat_samples(state, num_samples)
+    restrictions = restrictions.of(speaker)
     rows = ops.shape(keras.tree.flatten(state)[0])[0]
     words = ops.full((rows,), speaker.bos, dtype="int32")
     alive = ops.ones((rows,), dtype="float32")
     columns, states = [], []
     with step_by_step(speaker, rows, max_length):
-        for _ in range(max_length):
+        for place in range(max_length):
             logits, state = speaker.step(words, state, training=training)
+            if place == 0:
+                check_logits(logits, speaker)
             if keep_states:
                 states.append(ops.stop_gradient(state_vector(speaker, state)))
             told = None

@@ -89,6 +89,11 @@ class WordByWord(keras.Model):
             if id(layer) not in of_words
         )
 
+    @property
+    def unsaid(self):
+        """Tuple of integers, ids that its logits rule out."""
+        return self.head.unsaid
+
     def word_inputs(self, embedded):
         """What a step reads of a word: `(..., embedding_units)` to `(..., G)`.
 
