@@ -40,3 +40,12 @@ def test_human_captions_may_anchor_the_naturalness_term(task):
     task.study.settings = dataclasses.replace(task.settings, human_weight=0.5)
     anchored = loss(naturalness(task.study))
     assert anchored == pytest.approx(plain + 0.5 * likelihood, rel=1e-5)
+
+
+@pytest.mark.parametrize("method", ["reinforce_joint", "luo2018", "sr_pl"])
+def test_reinforce_credits_a_caption_as_a_negative_or_as_the_code(task, method):
+    for name, credit in ((method, "batch"), (f"{method}_code", "own")):
+        game, _ = METHODS[name](task)
+        term, _ = game.players["speaker"].objective.terms
+        assert term.estimator.reward.credit == credit
+        assert term.estimator.baseline.reward is term.estimator.reward

@@ -140,6 +140,7 @@ def test_rows_are_what_the_paper_makes_of_them(folder):
     assert (alpha, rest) == (0.94, pytest.approx(0.06))
     assert contrast.texts == (task.beam, task.greedy, task.human)
     assert contrast.directions == ("image", "text")
+    assert contrast.credit == "own"
     assert judge.evaluator is plan.partners["discriminator"].network
     for row, kept in (("wtf", "human"), ("rl", "said")):
         assert list(terms(folder, row)[2]) == [kept]
