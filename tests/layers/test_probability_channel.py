@@ -63,3 +63,13 @@ def test_it_runs_in_a_graph():
 def test_an_unknown_distribution_is_refused():
     with pytest.raises(ValueError, match="distribution='Wordy'"):
         ProbabilityChannel("Wordy")
+
+
+def test_a_distribution_is_given_by_its_name():
+    class Likely:
+        pass
+
+    with pytest.raises(
+        TypeError, match="`distribution` must be the name.*'Lik"
+    ):
+        ProbabilityChannel(Likely)

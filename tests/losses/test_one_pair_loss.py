@@ -54,3 +54,19 @@ def test_extreme_scores_stay_finite(dtype):
 def test_anything_but_two_scores_is_refused():
     with pytest.raises(ValueError, match=r"`y_pred` must have shape"):
         OnePairLoss()(np.zeros(1), np.zeros((1, 3)))
+
+
+def test_gradients_reach_the_anchor_the_truth_and_the_sample():
+    e, truth, sample = (
+        tf.constant(np.random.default_rng(i).normal(size=(4, 3)))
+        for i in range(3)
+    )
+    with tf.GradientTape() as tape:
+        tape.watch((e, truth, sample))
+        loss = one_pair_loss(e, truth, sample, reduction="sum")
+    found = tape.gradient(loss, (e, truth, sample))
+    gap = np.sum(e * (truth - sample), axis=-1, keepdims=True)
+    chance = 1 / (1 + np.exp(-gap))
+    wanted = chance * (truth - sample), chance * e, -chance * e
+    for one, other in zip(found, wanted):
+        np.testing.assert_allclose(one, other, rtol=1e-6)

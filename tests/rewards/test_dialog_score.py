@@ -1,5 +1,6 @@
 import dataclasses
 import itertools
+from types import SimpleNamespace as Namespace
 
 import keras
 import numpy as np
@@ -9,6 +10,7 @@ from keras import ops
 
 from tests import dialogs
 from tfcap.decoding import GroundTruth
+from tfcap.decoding import Rollout
 from tfcap.decoding import Sample
 from tfcap.layers import GumbelSoftmaxST
 from tfcap.objectives import Episode
@@ -87,6 +89,44 @@ def test_a_judge_is_read_and_a_learner_is_reached(players):
     assert any(speaker) and not any(reading) and any(answers)
     speaker, reading, answers = gradients(players, learning=True)
     assert any(speaker) and any(reading) and any(answers)
+
+
+@pytest.mark.parametrize("learning", [False, True])
+def test_the_truth_is_pushed_down_where_the_judge_learns_alone(learning):
+    """f(truth) is a constant to a judge, and a player's answer is not."""
+    reward, vectors = DialogScore(Plain(), learning), tf.eye(3)
+    with tf.GradientTape() as tape:
+        tape.watch(vectors)
+        Plain.vectors = vectors
+        truth = np.array([[[1]]])
+        answer = Rollout(np.array([[[2]]]), np.ones((1, 1, 1), "float32"))
+        episode = Namespace(
+            inputs={},
+            references=Rollout(truth, np.ones((1, 1, 1), "float32")),
+            speaker=Namespace(vocabulary_size=3),
+        )
+        loss = -ops.sum(reward(answer, episode))
+    slope = tf.convert_to_tensor(tape.gradient(loss, vectors)).numpy()
+    # The question is 1 everywhere, and both scores are 1.
+    wanted = np.array([[0.0], [0.5 * learning], [-0.5]]) * np.ones(3)
+    np.testing.assert_allclose(slope, wanted, rtol=1e-6)
+
+
+class Plain:
+    """A word is its row of a table."""
+
+    def encode(self, inputs, training=False):
+        return ops.ones((1, 3))
+
+    def embed(self, answers, mask, training=False):
+        return ops.take(self.vectors, answers[..., 0], axis=0)
+
+
+def test_a_judge_reads_the_words_of_its_vocabulary(players):
+    generator, discriminator = players
+    short = Namespace(vocabulary_size=generator.vocabulary_size - 1)
+    with pytest.raises(ValueError, match="`discriminator` must read the sp"):
+        DialogScore(short)(None, Namespace(speaker=generator))
 
 
 def test_a_judge_does_not_drop_out_and_a_learner_does():

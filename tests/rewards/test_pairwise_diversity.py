@@ -57,6 +57,25 @@ def test_bleu_distances_are_those_of_all_pairs_in_both_directions():
     )
 
 
+def test_of_captions_of_other_lengths_neither_direction_is_enough():
+    """Brevity costs the shorter caption alone."""
+    said = [
+        [captions.WORDS[first : first + n] for n in (4, 5, 7, 6)]
+        for first in (0, 3)
+    ]
+    tokens = np.stack([captions.encode(rows, 8) for rows in said])
+
+    def mean(one, two):
+        return 2 - (bleu34(one, [two]) + bleu34(two, [one])) / 2
+
+    wanted = mean_of_others(mean, tokens)
+    one_way = mean_of_others(lambda one, two: 2 - bleu34(one, [two]), tokens)
+    assert np.abs(np.subtract(one_way, wanted)).max() > 0.01
+    np.testing.assert_allclose(
+        score("bleu", tokens), wanted, rtol=1e-5, atol=1e-6
+    )
+
+
 @pytest.mark.parametrize("longest", [8, 33])
 def test_edit_distances_are_those_of_the_textbook(longest):
     tokens = captions.Batch(samples=3, longest=longest).tokens

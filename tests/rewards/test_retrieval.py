@@ -15,6 +15,7 @@ from tfcap.objectives import DecoderBaseline
 from tfcap.objectives import Episode
 from tfcap.objectives import Pathwise
 from tfcap.objectives import ScoreFunction
+from tfcap.rewards import BidirectionalContrastive
 from tfcap.rewards import Retrieval
 
 RNG = np.random.default_rng(0)
@@ -217,4 +218,13 @@ def test_what_is_missing_is_named():
     for argument in ("distractors", "same"):
         reward = Retrieval(listener, **{argument: "absent"})
         with pytest.raises(ValueError, match="must hold 'absent'"):
+            reward(episode.references, episode)
+
+
+def test_a_listener_of_another_vocabulary_is_refused():
+    speaker, _ = players()
+    listener = RetrievalListener(tiny.VOCABULARY + 1, units=6)
+    episode = Episode(speaker, INPUTS)
+    for reward in (Retrieval(listener), BidirectionalContrastive(listener)):
+        with pytest.raises(ValueError, match="must read the speaker's voc.*=6"):
             reward(episode.references, episode)

@@ -8,6 +8,7 @@ from tests import tiny
 from tfcap.decoding import Sample
 from tfcap.layers import Categorical
 from tfcap.layers import GumbelSoftmaxST
+from tfcap.objectives import DecoderBaseline
 from tfcap.objectives import Pathwise
 from tfcap.objectives import ScoreFunction
 from tfcap.objectives import Supervised
@@ -15,6 +16,7 @@ from tfcap.objectives import TeacherForcing
 from tfcap.rewards import Constant
 from tfcap.rewards import DialogScore
 from tfcap.training import ObjectiveModel
+from tfcap.training import fit
 
 REFERENCES = np.array([[[3, 2]], [[2, 0]], [[4, 4]], [[0, 0]]], "int32")
 DATA = {"rows": np.zeros((4, 1), "float32"), "references": REFERENCES}
@@ -176,3 +178,48 @@ def test_an_objective_that_reaches_nothing_is_refused():
     model = trained(Supervised(lambda e: e.references.mask[..., 0], "nothing"))
     with pytest.raises(ValueError, match="No gradient reaches any variable"):
         model.train_on_batch(DATA)
+
+
+def test_penalties_on_weights_are_learned_from_and_logged():
+    """Of the speaker's weights, the players', and not of frozen ones."""
+    speaker, player, frozen = (tiny.TableSpeaker(seed) for seed in range(3))
+    frozen.trainable = False
+    players = {"player": player, "frozen": frozen}
+    for network in (speaker, *players.values()):
+        network.table.regularizer = keras.regularizers.L2(0.3)
+    model = ObjectiveModel(TeacherForcing(), speaker, players)
+    model.compile(keras.optimizers.SGD(0.5), run_eagerly=True)
+    tables = [np.array(x.table) for x in (speaker, player, frozen)]
+    penalty = 0.3 * sum(np.square(x).sum() for x in tables[:2])
+    bare = nll(speaker, REFERENCES)
+    for method in (model.test_on_batch, model.train_on_batch):
+        logs = method(DATA, return_dict=True)
+        assert logs["loss"] == pytest.approx(bare + penalty, rel=1e-5)
+        assert logs["teacher_forcing"] == pytest.approx(bare, rel=1e-5)
+    # The player is read by nobody: its penalty alone moves it.
+    moved = tables[1] - 0.5 * 2 * 0.3 * tables[1]
+    np.testing.assert_allclose(player.table, moved, rtol=1e-5, atol=1e-6)
+    unsaid = speaker.table.numpy()[0] - 0.7 * tables[0][0]
+    np.testing.assert_allclose(unsaid, 0, atol=1e-6)
+    np.testing.assert_array_equal(frozen.table, tables[2])
+
+
+def test_a_plain_function_is_no_reward():
+    def words(captions):
+        return [len(caption) for caption in captions]
+
+    samples = Sample(Categorical(seed=0), max_length=2)
+    for make in (
+        lambda: ScoreFunction(words, samples),
+        lambda: Pathwise(words, samples),
+        lambda: DecoderBaseline(words, samples),
+    ):
+        with pytest.raises(TypeError, match="`reward` must.*HostScorer"):
+            make()
+
+
+def test_data_without_an_order_are_refused(tmp_path):
+    model = trained(TeacherForcing())
+    data = tf.data.Dataset.from_tensors(DATA)
+    with pytest.raises(TypeError, match="`batches` must.*`model.fit..`"):
+        fit(model, data, 2, tmp_path)

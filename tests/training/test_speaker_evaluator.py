@@ -323,3 +323,8 @@ def test_what_does_not_fit_together_is_refused(evaluate, batches):
     )
     with pytest.raises(ValueError, match=r"'references'\].*\['image'\]"):
         evaluate()
+
+
+def test_batches_without_an_order_are_refused():
+    with pytest.raises(TypeError, match="`batches` must have `evaluation"):
+        SpeakerEvaluator(None, None, [{"image": None}], [["a"]], None)

@@ -38,6 +38,7 @@ class ProbabilityChannel(WordChannel):
 
     Raises:
         ImportError: If TensorFlow Probability is not installed.
+        TypeError: If the distribution is not given by its name.
 
     Example:
 
@@ -57,6 +58,13 @@ class ProbabilityChannel(WordChannel):
         **kwargs,
     ):
         super().__init__(seed=seed, **kwargs)
+        if not isinstance(distribution, str):
+            raise TypeError(
+                "`distribution` must be the name of a class of "
+                "`tfp.distributions`, a string, so that the channel can be "
+                f"saved. Received: distribution={distribution!r}. Give "
+                f"{getattr(distribution, '__name__', 'its name')!r}."
+            )
         self.distribution = distribution
         self.options = options
         distributions = _distributions()

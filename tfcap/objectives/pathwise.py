@@ -2,7 +2,7 @@
 
 from tfcap.decoding import Decoder
 from tfcap.objectives.estimator import Estimator
-from tfcap.rewards import Reward
+from tfcap.rewards.reward import check_reward
 
 
 class Pathwise(Estimator):
@@ -39,7 +39,8 @@ reward=Constant. Use ScoreFunction, which needs the reward's values only.
     """
 
     def __init__(self, reward, decoder, name=None):
-        if not isinstance(reward, Reward) or not reward.differentiable:
+        check_reward(reward)
+        if not reward.differentiable:
             raise ValueError(
                 "`reward` must be differentiable for Pathwise. Received: "
                 f"reward={type(reward).__name__}. Use ScoreFunction, which "

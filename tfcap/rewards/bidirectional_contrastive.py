@@ -10,6 +10,7 @@ from tfcap.losses.retrieval_loss import DIRECTIONS
 from tfcap.ops import check_shape
 from tfcap.rewards.embeddings import check_embedder
 from tfcap.rewards.embeddings import check_one_space
+from tfcap.rewards.embeddings import check_vocabulary
 from tfcap.rewards.embeddings import embedded_images
 from tfcap.rewards.embeddings import embedded_texts
 from tfcap.rewards.embeddings import entry
@@ -184,6 +185,7 @@ class BidirectionalContrastive(Reward):
 
     def _read(self, rollout, episode):
         """Embeddings and options, as arguments of `contrasts()`."""
+        check_vocabulary(self.retriever, episode, "retriever")
         training = self.learning and episode.training
         images = self._images(episode, self.image, training)
         texts = embedded_texts(self.retriever, rollout, training)

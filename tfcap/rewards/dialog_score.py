@@ -4,6 +4,7 @@ from keras import ops
 
 from tfcap.losses import one_pair_loss
 from tfcap.ops import masked_mean
+from tfcap.rewards.embeddings import check_vocabulary
 from tfcap.rewards.reward import Reward
 
 
@@ -52,6 +53,7 @@ class DialogScore(Reward):
         self.learning = learning
 
     def call(self, rollout, episode):
+        check_vocabulary(self.discriminator, episode, "discriminator")
         critic, learning = self.discriminator, self.learning
         anchor = critic.encode(episode.inputs, training=learning)
         human = episode.references

@@ -21,6 +21,29 @@ def check_embedder(embedder, argument):
             )
 
 
+def check_vocabulary(network, episode, argument):
+    """Refuses a network that reads the words of another vocabulary.
+
+    Args:
+        network: Object that reads the speaker's words; its
+            `vocabulary_size` is looked at, if it has one.
+        episode: `tfcap.objectives.Episode`.
+        argument: String, what the network is called in the message.
+
+    Raises:
+        ValueError: If the sizes differ.
+    """
+    known = getattr(network, "vocabulary_size", None)
+    said = episode.speaker.vocabulary_size
+    if known is not None and known != said:
+        raise ValueError(
+            f"`{argument}` must read the speaker's vocabulary. Received: "
+            f"{argument}.vocabulary_size={known} for a speaker with "
+            f"vocabulary_size={said}. Train both on one "
+            "`tfcap.text.Vocabulary`."
+        )
+
+
 def entry(episode, key, reader):
     """What a batch holds under a key, or an error that names its reader."""
     return batch_entry(episode.inputs, key, f"which {reader} reads")

@@ -3,6 +3,7 @@
 from keras import ops
 
 from tfcap.rewards.embeddings import check_embedder
+from tfcap.rewards.embeddings import check_vocabulary
 from tfcap.rewards.embeddings import embedded_images
 from tfcap.rewards.embeddings import embedded_texts
 from tfcap.rewards.embeddings import entry
@@ -73,6 +74,7 @@ class MatchProbability(Reward):
         return self.evaluator if self.retriever is None else self.retriever
 
     def call(self, rollout, episode):
+        check_vocabulary(self._reader, episode, "evaluator")
         image = entry(episode, self.image, "MatchProbability")
         images = ops.stop_gradient(embedded_images(self._reader, image))
         texts = embedded_texts(self._reader, rollout)

@@ -7,6 +7,7 @@ from tfcap.losses.hinge_retrieval_loss import check_hinge
 from tfcap.losses.hinge_retrieval_loss import hinges
 from tfcap.losses.retrieval_loss import DIRECTIONS
 from tfcap.rewards.embeddings import check_embedder
+from tfcap.rewards.embeddings import check_vocabulary
 from tfcap.rewards.embeddings import embedded_texts
 from tfcap.rewards.embeddings import entry
 from tfcap.rewards.embeddings import image_key
@@ -132,6 +133,7 @@ class Retrieval(Reward):
 
     def _read(self, rollout, episode):
         """Embeddings and options, as arguments of `hinges()`."""
+        check_vocabulary(self.listener, episode, "listener")
         training = self.learning and episode.training
         distractors = None
         if self.distractors is not None:

@@ -140,3 +140,14 @@ def check_credit(credit):
         raise ValueError(
             f"`credit` must be one of {CREDITS}. Received: credit={credit!r}."
         )
+
+
+def check_reward(reward):
+    """Refuses what is no reward, such as a plain function."""
+    if not isinstance(reward, Reward):
+        raise TypeError(
+            "`reward` must be a `tfcap.rewards.Reward`. Received: "
+            f"reward={reward!r}. Make one of a function of strings with "
+            "`tfcap.rewards.HostScorer(function, vocabulary)`; of tensors, "
+            "with a subclass that overrides `call()`."
+        )

@@ -176,6 +176,7 @@ def fit(model, batches, epochs, directory, callbacks=(), verbose="auto"):
         none was left to do.
 
     Raises:
+        TypeError: If `batches` have no order to go on in.
         OSError: If a disk is full. The last checkpoint is whole.
         FloatingPointError: If what a model logs that Keras itself trains is
             not finite; what other models do then they are told at their making
@@ -217,7 +218,16 @@ def fit(model, batches, epochs, directory, callbacks=(), verbose="auto"):
 
 
 def _check_size(batches, strategy):
-    """Refuses batches that replicas cannot share evenly."""
+    """Refuses batches without an order, or that replicas cannot share."""
+    for name in ("steps_per_epoch", "dataset"):
+        if not hasattr(batches, name):
+            raise TypeError(
+                "`batches` must have `steps_per_epoch` and `dataset(epochs, "
+                "start_step)`, by which a run goes on where it stopped. "
+                f"Received: batches={batches!r}. Use "
+                "`tfcap.data.CaptionBatches` or `DialogBatches`, or give plain "
+                "data to `model.fit()`, which begins anew."
+            )
     replicas = strategy.num_replicas_in_sync
     size = getattr(batches, "batch_size", replicas)
     if size % replicas:

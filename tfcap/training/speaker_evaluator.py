@@ -73,6 +73,7 @@ class SpeakerEvaluator:
         Called without arguments, a `SpeakerReport`.
 
     Raises:
+        TypeError: If the batches have no order to go through a split in.
         ValueError: If texts and images differ in number, the batches lack
             what the listener hears, or vocabularies differ in size.
 
@@ -101,6 +102,12 @@ class SpeakerEvaluator:
         spice_home=None,
         verbose=0,
     ):
+        if not hasattr(batches, "evaluation"):
+            raise TypeError(
+                "`batches` must have `evaluation(batch_size)`, which goes "
+                "once through a split in order. Received: "
+                f"batches={batches!r}. Use `tfcap.data.CaptionBatches`."
+            )
         captions = getattr(batches, "captions", None)
         if captions is None and (texts is None or vocabulary is None):
             raise ValueError(
