@@ -34,8 +34,8 @@ def check_vocabulary(network, episode, argument):
         ValueError: If the sizes differ.
     """
     known = getattr(network, "vocabulary_size", None)
-    said = episode.speaker.vocabulary_size
-    if known is not None and known != said:
+    said = getattr(episode.speaker, "vocabulary_size", None)
+    if None not in (known, said) and known != said:
         raise ValueError(
             f"`{argument}` must read the speaker's vocabulary. Received: "
             f"{argument}.vocabulary_size={known} for a speaker with "
