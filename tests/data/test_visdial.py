@@ -55,6 +55,18 @@ def test_the_test_split_may_be_short_and_end_without_answer(
     assert split.question_index[1].tolist()[2:] == [-1, -1]
 
 
+@pytest.mark.parametrize("split", ["train", "val2018"])
+def test_no_other_split_may_end_without_answer(
+    visdial_content, visdial_file, split
+):
+    content = visdial_content(split=split)
+    last = turn(content, round_=3)
+    del last["answer"], last["gt_index"]
+    place = r"dialog 2 \(image 102\), round 4 "
+    with pytest.raises(ValueError, match=place + "`answer` is missing"):
+        load_visdial(visdial_file(content))
+
+
 def test_a_missing_truth_is_found_among_the_options(
     visdial_content, visdial_file
 ):
