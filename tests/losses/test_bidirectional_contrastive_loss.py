@@ -7,6 +7,7 @@ from tests.losses.test_hinge_retrieval_loss import embeddings
 from tests.losses.test_hinge_retrieval_loss import unit
 from tfcap.losses import BidirectionalContrastiveLoss
 from tfcap.losses import bidirectional_contrastive_loss
+from tfcap.losses import hinge_retrieval_loss
 
 OPTIONS = [
     {},
@@ -270,3 +271,26 @@ def test_shapes_are_checked():
             bidirectional_contrastive_loss(images, texts, **arguments)
     with pytest.raises(ValueError, match="`y_pred` must have shape"):
         BidirectionalContrastiveLoss()(None, images)
+
+
+@pytest.mark.parametrize("name", ["contrastive", "hinge"])
+def test_what_is_absent_may_be_anything(name):
+    images, texts = embeddings(6)
+    more, mask = images[:4] + 0, np.ones(texts.shape[:2])
+    mask[4] = mask[1, 2] = 0
+    images[4], texts[mask == 0] = np.nan, np.nan
+    options = {"mask": mask, "reduction": "sum"}
+    if name == "contrastive":
+        more[2] = np.nan
+        options |= {"distractor_mask": np.array([1, 1, 0, 1])}
+    loss = {
+        "contrastive": bidirectional_contrastive_loss,
+        "hinge": hinge_retrieval_loss,
+    }[name]
+    tensors = [tf.constant(x) for x in (images, texts, more)]
+    with tf.GradientTape() as tape:
+        tape.watch(tensors)
+        value = loss(*tensors[:2], distractors=tensors[2], **options)
+    assert np.isfinite(value)
+    for slope in tape.gradient(value, tensors):
+        assert np.isfinite(slope).all()

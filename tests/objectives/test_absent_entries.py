@@ -16,6 +16,7 @@ from tfcap.decoding import Sample
 from tfcap.decoding import ScheduledSampling
 from tfcap.layers import WordChannel
 from tfcap.objectives import Episode
+from tfcap.objectives.reward_health import flat_groups
 from tfcap.ops import straight_through
 from tfcap.ops.word_vectors import Words
 from tfcap.ops.word_vectors import remember_words
@@ -105,6 +106,14 @@ class WordWorth(rewards.Reward):
         return ops.flip(ops.cumsum(ops.flip(worth, -1), axis=-1), -1)
 
 
+class UnknownAfterTheEnd(WordWorth):
+    """Nothing can be said of what is not there."""
+
+    def call(self, rollout, episode):
+        worth = super().call(rollout, episode)
+        return ops.where(rollout.mask > 0, worth, np.nan)
+
+
 def sampled(samples=1):
     return Sample(Rows(), samples, max_length=4, feedback="relaxed")
 
@@ -158,7 +167,20 @@ CASES = {
         WordWorth(), baseline=objectives.LeaveOneOutBaseline(), standardize=True
     ),
     "prefix": lambda r: reinforced(
-        WordWorth(), baseline=objectives.PrefixBaseline()
+        UnknownAfterTheEnd(), baseline=objectives.PrefixBaseline()
+    ),
+    "running_mean_of_words": lambda r: reinforced(
+        UnknownAfterTheEnd(), baseline=objectives.RunningMeanBaseline()
+    ),
+    "found_beside_people": lambda r: reinforced(
+        rewards.Retrieval(r, negatives="sum"),
+        sampled(2),
+        baseline=objectives.DecoderBaseline(
+            rewards.Retrieval(r, negatives="sum"), GroundTruth()
+        ),
+    ),
+    "stands_out": lambda r: reinforced(
+        contrastive(r, GroundTruth()), sampled()
     ),
     "diversity": lambda r: reinforced(
         rewards.PairwiseDiversity("edit", jit_compile=False)
@@ -278,3 +300,28 @@ def test_nothing_is_said_where_there_is_no_human_word():
         said = episode.rollout(decoder)
         np.testing.assert_array_equal(said.said[:, 0], [1, 1, 1, 1, 0, 0, 0])
         assert not np.any(said.tokens[4:]) and not np.any(said.log_probs[4:])
+        assert said.scores is None or not np.any(said.scores[4:])
+
+
+def test_a_row_counts_if_any_of_its_sequences_is_there():
+    objective = objectives.TeacherForcing()
+    episode = Episode(tiny.TableSpeaker(2), padded())
+    mask = objective.mask(np.zeros((7, 1)), episode)
+    np.testing.assert_array_equal(mask[:, 0], [1, 1, 1, 1, 0, 0, 0])
+    # The first and the last two references of all images are absent.
+    mask = objective.mask(np.zeros((7, 5)), episode)
+    np.testing.assert_array_equal(mask[0], [0, 1, 1, 0, 0])
+
+
+def test_groups_are_flat_by_the_samples_that_are_there():
+    worth = np.float32([[np.nan, 2, 2], [5, 2, 2], [1, np.nan, 1.5]])
+    said = np.array([[0, 1, 1], [1, 1, 1], [1, 0, 1]], bool)
+    np.testing.assert_array_equal(flat_groups(worth, said)[:, 0], [1, 0, 0])
+
+
+def test_a_caption_without_another_is_unlike_nobody():
+    episode = Episode(tiny.TableSpeaker(2), padded())
+    for distance in ("bleu", "edit", "self_bleu"):
+        reward = rewards.PairwiseDiversity(distance, jit_compile=False)
+        found = np.array(reward(episode.references, episode))
+        assert found[3, 1] == 0 and (found[:3, 1:3] > 0).all()
