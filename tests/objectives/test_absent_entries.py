@@ -170,7 +170,7 @@ CASES = {
         UnknownAfterTheEnd(), baseline=objectives.PrefixBaseline()
     ),
     "running_mean_of_words": lambda r: reinforced(
-        UnknownAfterTheEnd(), baseline=objectives.RunningMeanBaseline()
+        WordWorth(), baseline=objectives.RunningMeanBaseline()
     ),
     "found_beside_people": lambda r: reinforced(
         rewards.Retrieval(r, negatives="sum"),
