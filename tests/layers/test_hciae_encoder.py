@@ -39,3 +39,17 @@ def test_equations_one_to_three():
             np.testing.assert_allclose(
                 attention["image"][b, r], positions, atol=1e-5
             )
+
+
+def test_dropout_falls_on_the_image_the_query_and_what_is_fused():
+    encode, seen = HCIAEEncoder(units=5, dropout=0.5), []
+
+    def drop(inputs, training):
+        seen.append((tuple(inputs.shape), training))
+        return inputs
+
+    encode.drop = drop
+    words = np.ones((2, 3, 5, 4), "float32")
+    encode(words, words, np.ones((2, 9, 6), "float32"), training=True)
+    shapes = [(2, 9, 5), (2, 3, 10), (2, 3, 15)]
+    assert seen == [(shape, True) for shape in shapes]
