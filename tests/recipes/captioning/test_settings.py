@@ -22,7 +22,7 @@ def eagerly():
     tf.config.run_functions_eagerly(False)
 
 
-@pytest.mark.parametrize("name", ["world"])
+@pytest.mark.parametrize("name", ["world", "flickr8k"])
 def test_records_are_of_the_settings_that_are_there(name):
     text = (RESULTS / f"tradeoff_{name}" / "sweep.json").read_text()
     found = json.loads(text)["shared"]["settings"]
