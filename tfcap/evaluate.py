@@ -140,7 +140,7 @@ def _run(options):
 
 
 def _told(skipped):
-    """What of the references was left out."""
+    """Counts of references that were left out."""
     images = skipped["images"]
     named = f" ({listed(images)})" if images else ""
     return (

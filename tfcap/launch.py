@@ -143,7 +143,7 @@ class _Run:
         return f"Worker {index} {_told(status)}{others}."
 
     def again(self):
-        """What to do to go on after the end, a clause."""
+        """Advice on how to go on after the end, a clause."""
         everywhere = len(self._processes) < len(self.hosts)
         where = " on every machine" if everywhere else ""
         return f"run the same command again{where}: what was kept is used"
@@ -230,7 +230,7 @@ def _write(stream, text):
 
 
 def _told(status):
-    """How a worker has ended."""
+    """Exit status or signal of a worker, in words."""
     if status > 0:
         return f"ended with status {status}"
     killed = ", as where memory runs out" * (-status == signal.SIGKILL)

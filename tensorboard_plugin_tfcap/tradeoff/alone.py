@@ -1,4 +1,4 @@
-"""What joint training gains over the speaker alone, listener by listener."""
+"""Gains of joint training over the speaker alone, listener by listener."""
 
 from tensorboard_plugin_tfcap.tradeoff.cells import cell
 from tensorboard_plugin_tfcap.tradeoff.cells import found_on

@@ -1,4 +1,4 @@
-"""What points are compared by: naturalness, and how captions are decoded."""
+"""Views of a comparison: the measure of naturalness, and the decoding."""
 
 from typing import NamedTuple
 
@@ -24,7 +24,7 @@ class View(NamedTuple):
 
     @property
     def naturalness(self):
-        """What records call the measure."""
+        """Name of the measure in records."""
         return self.decoding + self.measure
 
     @property

@@ -23,7 +23,7 @@ NOTE = (
 
 
 def listeners(records, recall="r@10", decoding=""):
-    """Who has listened to the speakers, those that never met them first.
+    """Listeners of a record, those that never met the speakers first.
 
     Args:
         records: List of dicts.
@@ -53,7 +53,7 @@ def listeners(records, recall="r@10", decoding=""):
 
 
 def listener_title(prefix):
-    """Who listens, in words: `"fixed listener"`."""
+    """Title of a listener: `"fixed listener"`."""
     return f"{prefix.removesuffix('_').replace('_', ' ') or 'own'} listener"
 
 

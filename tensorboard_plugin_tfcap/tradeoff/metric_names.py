@@ -143,7 +143,7 @@ def metric_order(metric):
 
 
 def is_other_listener(name):
-    """Whether a metric is of a listener that never met the speaker.
+    """Check whether a metric is of a listener that never met the speaker.
 
     Example:
 
@@ -162,7 +162,7 @@ def metric_pool(name):
 
 
 def own_pool(name):
-    """What a metric is of, whoever listens: `"beam "` of `beam_fixed_r@1`.
+    """Prefix of a metric but for its listener: `"beam "` of `beam_fixed_r@1`.
 
     Example:
 
@@ -193,7 +193,7 @@ def _split(name):
 
 
 def _told(words):
-    """What is told before a metric's name, and what after it."""
+    """Texts before and after a metric's name."""
     before, after = words, ""
     for word, text in _AFTER.items():
         if word in before:

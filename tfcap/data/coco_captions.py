@@ -198,7 +198,7 @@ def _image_ids(images, problems, keys):
 
 
 def _is_caption(text, key, place, problems, skip_empty):
-    """Whether a caption is text; one that is empty is a problem or is not."""
+    """Check that a caption is text; an empty one may be a problem or not."""
     if not isinstance(text, str):
         problems.add(f"`{key}` is no text", place, _FIX)
     elif not (skip_empty or text.strip()):

@@ -183,7 +183,7 @@ def open_features(path):
 
 
 def all_same(sums):
-    """Whether features of several images are all the same.
+    """Check whether features of several images are all the same.
 
     Args:
         sums: Uint32 array of shape `(b,)`, their `checksums()`; or None.

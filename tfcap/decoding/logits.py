@@ -1,4 +1,4 @@
-"""What a speaker's step must return."""
+"""Checks of what a speaker's step returns."""
 
 from keras import ops
 

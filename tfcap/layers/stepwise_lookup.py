@@ -32,7 +32,7 @@ class StepwiseLookup:
         self.zeros = iter(self._zeros(rows))
 
     def takes(self, vectors):
-        """Whether vectors are those of a step, of known words."""
+        """Check whether vectors are those of a step, of known words."""
         return (
             len(self.read) < self.steps
             and vectors.shape.is_compatible_with((self.rows, None))

@@ -1,4 +1,4 @@
-"""What the texts of a batch cost each other as negatives."""
+"""Effects of the texts of a batch on each other's losses, as negatives."""
 
 from keras import ops
 
@@ -15,7 +15,7 @@ from tfcap.ops.masking import NOTHING
 
 
 def hinge_effects(images, texts, margin, negatives, same=None, mask=None):
-    """What each text adds to the hinge losses of the other texts.
+    """Effect of each text on the hinge losses of the other texts.
 
     ```
     effect[b, s] = sum over other texts (c, k) of
@@ -73,7 +73,7 @@ def contrast_effects(
     same=None,
     mask=None,
 ):
-    """What each text adds to the contrasts of the other texts.
+    """Effect of each text on the contrasts of the other texts.
 
     The same as `hinge_effects()`, of the contrast with other texts.
 

@@ -50,7 +50,7 @@ def without_dropout(network):
 
 
 def uses_training(layer):
-    """Whether a layer, apart from its sublayers, differs in training.
+    """Check whether a layer, sublayers apart, differs in training.
 
     Args:
         layer: `keras.layers.Layer`.

@@ -1,4 +1,4 @@
-"""What networks share that see images: how these are prepared."""
+"""Preparation of images, shared by all networks that see them."""
 
 import keras
 

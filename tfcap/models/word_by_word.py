@@ -81,7 +81,7 @@ class WordByWord(keras.Model):
 
     @property
     def begin_uses_training(self):
-        """Whether `begin(training=True)` may differ from inference."""
+        """True if `begin(training=True)` may differ from inference."""
         of_words = [id(layer) for layer in self.layers_of_words()]
         return any(
             uses_training(layer)

@@ -63,6 +63,6 @@ class DecoderBaseline:
 
 
 def _count(present):
-    """How many sequences are scored in the batch, of all replicas."""
+    """Number of sequences scored in the batch, of all replicas."""
     count = sum_over_replicas(ops.sum(ops.cast(present, "float32")))
     return ops.maximum(count, 1)

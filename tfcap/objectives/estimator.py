@@ -58,7 +58,7 @@ class Estimator(Objective):
         return rollout.mask
 
     def mask(self, values, episode):
-        """What counts of values: those of sequences and rows that are present.
+        """Mask of values: those of sequences and rows that are present.
 
         Args:
             values: Float tensor of shape `(B, S)`, `(B, S, T)`, or `(B, 1)`

@@ -63,7 +63,7 @@ class RunningMeanBaseline:
 
 
 def _present(rewards, episode):
-    """What of rewards counts: their words, sequences or rows, present ones."""
+    """Mask of rewards: the words, sequences or rows that are present."""
     rollout, rank = getattr(episode, "scored", None), len(rewards.shape)
     if rollout is None:
         return ops.reshape(episode.present, (-1, *[1] * (rank - 1)))

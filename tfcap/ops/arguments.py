@@ -108,7 +108,7 @@ def checked_scalar(value, name, wanted, fits):
 
 
 def initial_value(value):
-    """What a config holds of a number or a variable: a float."""
+    """Value of a number or a variable for a config: a float."""
     if isinstance(value, keras.Variable):
         return float(keras.ops.convert_to_numpy(value))
     return value

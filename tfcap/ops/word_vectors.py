@@ -213,7 +213,7 @@ def slope_of_vectors(upstream, table):
 
 
 def look_up(words, table):
-    """What words embed as: `(..., D)`, by rows and not by products."""
+    """Embeddings of words, `(..., D)`, by rows and not by products."""
     rows = ops.take(table, words.ids, axis=0)
     if words.relaxed is not None:
         rows = _with_products(rows, words, table)
@@ -288,7 +288,7 @@ def sum_of_rows(words, upstream, size):
 
 
 def _sum_of_products(soft):
-    """What relaxed vectors add to the gradient of a table."""
+    """Contribution of relaxed vectors to the gradient of a table."""
     import tensorflow as tf
 
     rows, slopes = [], []

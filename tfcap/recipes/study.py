@@ -198,7 +198,7 @@ class Study:
 
 
 def read_study(directory):
-    """What a study's folder says that it is for.
+    """Identity of a study, as its folder tells it.
 
     Args:
         directory: String or path.

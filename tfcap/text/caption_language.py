@@ -1,4 +1,4 @@
-"""How varied captions are, and what is wrong with them, images aside."""
+"""Variety and faults of captions, images aside."""
 
 import itertools
 

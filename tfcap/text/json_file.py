@@ -155,7 +155,7 @@ def read_json(path, object_hook=None, cure=_AGAIN, layout="", content=None):
 
 
 def _other_format(text):
-    """What a text that is no JSON is, if its first lines show it."""
+    """Format of a text that is no JSON, if its first lines show it."""
     lines = text.lstrip("\ufeff \t\r\n").split("\n", 2)[:2]
     if lines[0].startswith(("[", "{")):
         try:

@@ -18,7 +18,7 @@ _FALLBACK = (0.5, 1.0, 1.5)
 
 
 class NgramLanguageModel:
-    """How likely captions are in the language of a corpus.
+    """An n-gram language model of a corpus of captions.
 
     CIDEr-D and BLEU compare a caption with a few references of its image; they
     do not see that it is no sentence. A language model of what people say

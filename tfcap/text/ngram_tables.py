@@ -61,7 +61,7 @@ class NgramTables:
             numbers = _find(self._keys[-1], keys)
 
     def counts(self):
-        """How many n-grams each order has, the ids for those of one word."""
+        """Number of n-grams of each order, the ids for those of one word."""
         return [self.size, *map(len, self._keys)]
 
     def contexts(self, order):

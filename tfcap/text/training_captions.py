@@ -1,4 +1,4 @@
-"""How far captions are from those of the training split."""
+"""Distance of captions from those of the training split."""
 
 import functools
 
@@ -59,7 +59,7 @@ class TrainingCaptions:
         return NgramLanguageModel(self.captions, self.order, self.min_count)
 
     def scores(self, captions):
-        """What captions say that the training captions do not.
+        """N-grams of captions that the training captions do not have.
 
         Args:
             captions: List of tokenized captions.

@@ -54,7 +54,7 @@ def whole_file(path, mode="wb"):
 
 
 def can_write(path):
-    """Whether `whole_file()` may write to a path, as far as is known before.
+    """Check whether `whole_file()` may write to a path, as far as is known.
 
     Args:
         path: String or path.
@@ -76,7 +76,7 @@ def can_write(path):
 
 
 def _status(path):
-    """What a path leads to, as `os.stat()`; None where nothing is."""
+    """Status of what a path leads to; None where nothing is."""
     try:
         return os.stat(path)
     except (FileNotFoundError, NotADirectoryError):
@@ -84,7 +84,7 @@ def _status(path):
 
 
 def _is_replaced(found):
-    """Whether a new file takes the place of what is there."""
+    """Check whether a new file takes the place of what is there."""
     regular = found is None or stat.S_ISREG(found.st_mode)
     return regular and _own_output(found) is None
 

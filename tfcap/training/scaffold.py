@@ -65,7 +65,7 @@ class Scaffold(keras.Model):
         return super().test_on_batch(x, y, **kwargs)
 
     def inputs_of(self, data):
-        """What the speaker reads of a batch.
+        """Inputs of the speaker, of a batch.
 
         Args:
             data: What `fit()` or `evaluate()` hands to a step.

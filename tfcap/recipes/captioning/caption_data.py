@@ -71,7 +71,7 @@ class CaptionData:
         )
 
     def image_preprocessing(self):
-        """How a new network of the study is to prepare its images.
+        """Preparation of images for a new network of the study.
 
         Returns:
             A new `tfcap.layers.ImageStandardization`, or `None`, or
@@ -111,7 +111,7 @@ class CaptionData:
         )
 
     def _known_digests(self):
-        """What identifies the features of each split, as they were given."""
+        """Identity of the features of each split, as they were given."""
         return self.feature_digests or tuple(
             feature_digest(
                 getattr(self, f"{name}_features"), len(getattr(self, name))
@@ -121,7 +121,7 @@ class CaptionData:
 
 
 def about_data(data):
-    """What a study's folder tells of its data: name, sizes, digest.
+    """Identity of the data for a study's folder: name, sizes, digest.
 
     Args:
         data: `CaptionData`.

@@ -226,7 +226,7 @@ def point_name(method, trade=None, rho=None, temperature=None):
 
 
 def _human(method, scores):
-    """What is known of human captions, by the names of a speaker's."""
+    """Scores of human captions, under the names of a speaker's."""
     prefix = "human_"
     found = {
         name.removeprefix(prefix): score

@@ -111,7 +111,7 @@ def run_sweep(options, settings, open_sweep):
 
 
 def _loading(options):
-    """What loading the data is told beside the folder; checks both."""
+    """Options for loading the data beside the folder; checks both."""
     if options.data not in WORLDS and options.root is None:
         raise ValueError(f"--data {options.data} needs --root, a folder.")
     if options.train_split is None:

@@ -105,7 +105,7 @@ def _add_figure_options(parser):
 
 
 def _figure(options):
-    """What is said of the figure, by the arguments that draw it."""
+    """Options of the figure, by the arguments that draw it."""
     return {
         "layout": options.layout,
         "rho": options.rho,

@@ -1,4 +1,4 @@
-"""What the networks of a study are given, kept in its folder."""
+"""Inputs of a study's networks, kept in its folder."""
 
 import dataclasses
 import os

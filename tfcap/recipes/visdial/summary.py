@@ -212,7 +212,7 @@ def _gaps(one, other):
 
 
 def _image_gains(runs, group, rows):
-    """What own images gain over others, by row; rows without control not."""
+    """Gains of own images over others, by row that has the control."""
     gains = {}
     for row in rows:
         found = [r["rows"][row][group] for r in runs if _has(r, row, group)]

@@ -41,7 +41,7 @@ class Block(NamedTuple):
 
     @property
     def is_long(self):
-        """Whether `equal` would be too large."""
+        """Check whether `equal` would be too large."""
         pair = len(self.ids) * len(self.others)
         return pair > _SHORT and pair * len(self.pairs) > _MOST_CELLS
 

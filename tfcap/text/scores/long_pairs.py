@@ -13,7 +13,7 @@ from tfcap.text.ngrams import sort_with_places
 
 
 def count_long_runs(left, right, max_order):
-    """How often the n-grams of one caption occur in the other.
+    """Number of times that n-grams of one caption occur in the other.
 
     Args:
         left: Integer array of shape `(T, p)`, the words of p captions,
@@ -38,7 +38,7 @@ def count_long_runs(left, right, max_order):
 
 
 def rank_long_runs(left, max_order):
-    """How often the n-gram at each word came earlier in its caption.
+    """Number of times that each n-gram came earlier in its caption.
 
     Args:
         left: Integer array of shape `(T, p)`, see `count_long_runs()`.
