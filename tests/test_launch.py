@@ -91,16 +91,16 @@ def test_what_others_say_of_a_worker_that_died_is_not_the_last_line(program):
     """As TensorFlow's workers do, which lose the connection."""
     command = program("""
         import signal, sys, time
+        def lost(*_):
+            print("UnavailableError: Socket closed", flush=True)
+            sys.exit(9)
+        signal.signal(signal.SIGTERM, lost)
         there = sys.argv[1] + "/here_"
         open(there + str(index), "w").close()
         while not all(os.path.exists(there + i) for i in "012"):
             time.sleep(0.01)
         if index == 1:
             os.kill(os.getpid(), signal.SIGKILL)
-        def lost(*_):
-            print("UnavailableError: Socket closed", flush=True)
-            sys.exit(9)
-        signal.signal(signal.SIGTERM, lost)
         time.sleep(600)
     """)
     launcher = [sys.executable, "-m", "tfcap.launch", "--workers", "3"]

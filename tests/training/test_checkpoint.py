@@ -259,7 +259,8 @@ def test_nothing_in_the_file_is_pickled(tmp_path):
 def test_nothing_is_left_to_do_after_the_last_epoch(tmp_path):
     RunCheckpoint(tmp_path).save(Dense(), 2)
     model = Dense()
-    assert fit(model, None, 2, tmp_path) is None
+    batches = CaptionBatches(tiny_captions(), FEATURES, 5)
+    assert fit(model, batches, 2, tmp_path) is None
 
 
 def test_wherever_a_file_is_cut_or_changed_the_one_before_is_used(tmp_path):

@@ -7,6 +7,7 @@ import numpy as np
 from keras import ops
 
 from tfcap.decoding.candidate_trie import build_trie
+from tfcap.decoding.restrictions import NONE
 from tfcap.ops import take_rows
 
 KINDS = ("loglik_sum", "loglik_mean")
@@ -61,7 +62,7 @@ def score_candidates(
     >>> answers = np.array([[3, 2, 0], [3, 3, 2]])
     >>> options = np.array([[0, 1, -1]])
     >>> np.exp(score_candidates(Coin(), np.zeros((1, 5)), answers, options))
-    array([[0.0625  , 0.015625, 0.      ]], dtype=float32)
+    array([[0.25 , 0.125, 0.   ]], dtype=float32)
 
     Reference:
 
@@ -152,7 +153,7 @@ def _walk(speaker, state, above, words, scores, parent, token):
     this level's prefixes, `parent` and `token` of those the next level's.
     """
     logits, state = speaker.step(words, take_rows(state, above), training=False)
-    logits = ops.cast(logits, "float32")
+    logits = NONE.of(speaker).apply(ops.cast(logits, "float32"))
     size = ops.shape(logits)[-1]
     chosen = ops.take(ops.reshape(logits, (-1,)), parent * size + token)
     normalizer = ops.logsumexp(logits, axis=-1)

@@ -9,6 +9,7 @@ from tfcap.losses.reduction import at_least_float32
 from tfcap.ops import check_shape
 from tfcap.ops import gather_across_replicas
 from tfcap.ops import rows_across_replicas
+from tfcap.ops.replicas import outside_replicas
 from tfcap.ops.shapes import check_shapes
 from tfcap.ops.value_checks import check_values
 
@@ -70,7 +71,7 @@ def _check_labels(labels):
         "all where all rows differ: `fit(batches)`."
     )
     dtype = keras.backend.standardize_dtype(labels.dtype)
-    if "int" not in dtype:
+    if "int" not in dtype and not outside_replicas():
         raise TypeError(
             "`y_true` must hold integers, by which rows that show the same "
             f"image are known. Received: y_true of {dtype}. {remedy}"

@@ -163,7 +163,7 @@ def _of_others(texts, there, same):
         Float tensor of shape `(n, D)`, and a boolean tensor `(B, n)`.
     """
     samples, units = texts.shape[1:]
-    apart = ops.repeat(other_images(texts, same), samples, axis=1)
+    apart = ops.repeat(other_images(texts[:, 0], same), samples, axis=1)
     texts = gather_across_replicas(texts)
     there = ops.reshape(gather_across_replicas(there), (1, -1))
     return ops.reshape(texts, (-1, units)), ops.logical_and(apart, there)

@@ -35,6 +35,24 @@ def num_replicas():
     return 1 if context is None else context.num_replicas_in_sync
 
 
+def outside_replicas():
+    """Check whether a strategy has several replicas, and none computes here.
+
+    Keras builds a compiled model there, once, from batches that it reduces to
+    their mean over replicas: integers are floats, and nothing is trained.
+
+    Returns:
+        Boolean.
+    """
+    if keras.backend.backend() != "tensorflow":
+        return False
+    import tensorflow as tf
+
+    strategy = tf.distribute.get_strategy()
+    several = strategy.num_replicas_in_sync > 1
+    return several and tf.distribute.in_cross_replica_context()
+
+
 def gather_across_replicas(tensor):
     """Concatenates a tensor over all replicas, along its first axis.
 
