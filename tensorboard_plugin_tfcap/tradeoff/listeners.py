@@ -18,7 +18,8 @@ _ITSELF = "listener_gt"
 NOTE = (
     "Fixed: a listener that learned from human captions and never met the "
     "speaker; own: the one that learned with it. What own exceeds fixed by, "
-    "only these two understand."
+    "only these two understand. Where they are one (a frozen listener, as "
+    "that of Luo et al.), the speaker was trained for it: it is no stranger."
 )
 
 
