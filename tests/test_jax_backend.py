@@ -35,7 +35,9 @@ def test_parts_meet_their_contract_on_jax(contract, chosen):
         "KERAS_BACKEND": "jax",
         "JAX_PLATFORMS": os.environ.get("TFCAP_JAX_PLATFORMS", "cpu"),
     }
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
+    # A process for a file: workers would import all of it once more each.
+    command = [sys.executable, "-m", "pytest", "-q", "-n", "0"]
+    command += ["-p", "no:cacheprovider"]
     command += ["-k", chosen, "-W", "default", str(TESTS / contract)]
     run = subprocess.run(
         command,
