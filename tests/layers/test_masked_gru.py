@@ -3,6 +3,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+from tests.layers.test_masked_lstm import check_zero_outputs
 from tests.layers.test_masked_lstm import masks
 from tests.layers.test_masked_lstm import run
 from tfcap.layers import MaskedGRU
@@ -50,18 +51,7 @@ def test_values_and_gradients_are_those_of_keras(
 def test_outputs_under_the_mask_are_zero_where_that_is_asked_for(
     way, kind, sequences
 ):
-    options = {"return_state": True, "zero_output_for_mask": True}
-    options["return_sequences"] = sequences
-    ours, keras_own = MaskedGRU(5, **options), keras.layers.GRU(5, **options)
-    inputs = RNG.normal(size=(9, 7, 3)).astype("float32")
-    mask = tf.constant(masks(kind, 9, 7))
-    found = ours(inputs, mask=mask)
-    keras_own.build(inputs.shape)
-    keras_own.set_weights(ours.get_weights())
-    wanted = keras_own(inputs, mask=mask)
-    assert (np.array(wanted[0]) == 0).any()
-    for a, b in zip(found, wanted, strict=True):
-        np.testing.assert_allclose(a, b, atol=2e-5)
+    check_zero_outputs(MaskedGRU, keras.layers.GRU, kind, sequences)
 
 
 def test_a_row_without_words_gives_zeros(way):
