@@ -5,12 +5,16 @@ import json
 import os
 
 import keras
-import numpy as np
 import tensorflow as tf
 
 from tfcap.text.array_file import load_arrays
 from tfcap.text.array_file import save_arrays
 from tfcap.training.data_wait import DataWait
+from tfcap.training.model_state import array_of
+from tfcap.training.model_state import arrays_of
+from tfcap.training.model_state import describe
+from tfcap.training.model_state import set_state
+from tfcap.training.model_state import variables_of
 from tfcap.training.scaffold import Scaffold
 from tfcap.training.stop_at_nonfinite import StopAtNonfinite
 from tfcap.training.workers import from_chief
@@ -49,7 +53,7 @@ class RunCheckpoint:
     def epoch(self):
         """Number of epochs that are on disk, 0 where there is no file."""
         found = self._load()
-        return 0 if found is None else found[0]
+        return 0 if found is None else found[0]["epoch"]
 
     def save(self, model, epoch):
         """Writes the state reached after `epoch` epochs.
@@ -58,11 +62,10 @@ class RunCheckpoint:
             OSError: If the disk is full. The last checkpoint is as it was.
         """
         arrays = {
-            f"{index:05d}": _array(variable)
-            for index, variable in enumerate(_variables(model))
+            f"{index:05d}": array
+            for index, array in enumerate(arrays_of(model))
         }
-        paths = [variable.path for variable in _variables(model)]
-        meta = json.dumps({"epoch": epoch, "paths": paths})
+        meta = json.dumps({"epoch": epoch, **describe(model)})
         save_arrays(self._next, {"meta": meta, **arrays})
         if os.path.exists(self.path):
             os.replace(self.path, self.previous)
@@ -81,44 +84,33 @@ class RunCheckpoint:
         found = self._load()
         if found is None:
             return 0
-        epoch, values, path = found
-        variables = _variables(model)
-        wrong = len(values) != len(variables) or any(
-            tuple(variable.shape) != value.shape
-            for variable, value in zip(variables, values)
-        )
-        if wrong:
-            raise ValueError(
-                f"The checkpoint in {self.directory} is of another model. "
-                "Received: a model whose variables differ in number or shape. "
-                "Run with the settings it was made with, or remove the folder."
-            )
-        for variable, value in zip(variables, values):
-            variable.assign(value)
+        about, arrays, path = found
+        set_state(model, about, arrays, self.directory)
         # The next one to be saved must not take the place of a good one.
         os.replace(path, self.path)
-        return epoch
+        return about["epoch"]
 
     def callback(self):
         """A `keras.callbacks.Callback` that saves after every epoch."""
         return _SaveEveryEpoch(self)
 
     def _load(self):
-        """Epochs, values and path of the last one that is whole."""
+        """Description, arrays and path of the last one that is whole."""
         paths = [p for p in (self.path, self.previous) if os.path.exists(p)]
         if not paths:
             return None
         for path in paths:
             try:
                 arrays = load_arrays(path, ["meta"])
-                epoch = json.loads(str(arrays.pop("meta")))["epoch"]
+                about = json.loads(str(arrays.pop("meta")))
+                epoch = about["epoch"]
                 values = [arrays[key] for key in sorted(arrays)]
             except (OSError, ValueError, KeyError, TypeError) as error:
                 print(f"{path} cannot be read: {error}.")
                 continue
             if path == self.previous:
                 print(f"Using the one before, of epoch {epoch}: {path}")
-            return epoch, values, path
+            return about, values, path
         raise ValueError(
             f"No checkpoint in {self.directory} can be read. Received: "
             f"{', '.join(map(os.path.basename, paths))}. Remove the folder to "
@@ -134,27 +126,6 @@ class _SaveEveryEpoch(keras.callbacks.Callback):
     def on_epoch_end(self, epoch, logs=None):
         if is_chief(self.model):
             self.checkpoint.save(self.model, epoch + 1)
-
-
-def _array(variable):
-    """A variable's value in a dtype that a file can hold."""
-    array = np.asarray(keras.ops.convert_to_numpy(variable))
-    # NumPy itself knows no bfloat16; float32 holds it exactly.
-    return array.astype("float32") if array.dtype.kind == "V" else array
-
-
-def _variables(model):
-    """Every variable of a model and of its optimizers, in a fixed order."""
-    optimizers = [*getattr(model, "optimizers", ())]
-    if getattr(model, "optimizer", None) is not None:
-        if not model.optimizer.built:
-            model.optimizer.build(model.trainable_variables)
-        optimizers.append(model.optimizer)
-    variables = list(model.variables)
-    for optimizer in optimizers:
-        variables += optimizer.variables
-    unique = {id(variable): variable for variable in variables}
-    return list(unique.values())
 
 
 def fit(model, batches, epochs, directory, callbacks=(), verbose="auto"):
@@ -243,6 +214,6 @@ def _restore(checkpoint, model):
     start = checkpoint.restore(model) if is_chief(model) else 0
     start = from_chief(start, model)
     if start and model.distribute_strategy.num_replicas_in_sync > 1:
-        for variable in _variables(model):
-            variable.assign(from_chief(_array(variable), model))
+        for variable in variables_of(model):
+            variable.assign(from_chief(array_of(variable), model))
     return start
