@@ -2,7 +2,6 @@
 
 from tfcap.training.anneal import Anneal
 from tfcap.training.checkpoint import RunCheckpoint
-from tfcap.training.checkpoint import fit
 from tfcap.training.clipped_adam import ClippedAdam
 from tfcap.training.collapse_warning import CollapseWarning
 from tfcap.training.data_wait import DataWait
@@ -10,6 +9,7 @@ from tfcap.training.diversity_report import DiversityReport
 from tfcap.training.diversity_report import evaluate_diversity
 from tfcap.training.exponential_temperature import ExponentialTemperature
 from tfcap.training.falling_score_warning import FallingScoreWarning
+from tfcap.training.fitting import fit
 from tfcap.training.game import Game
 from tfcap.training.game import Player
 from tfcap.training.generation import generate
