@@ -1,8 +1,10 @@
 import json
 import os
+import warnings
 
 import pytest
 
+from tfcap.training import record_file
 from tfcap.training.record_file import append_record
 from tfcap.training.record_file import read_records
 
@@ -68,3 +70,51 @@ def test_a_full_disk_is_not_passed_over(tmp_path, monkeypatch):
     monkeypatch.setattr("os.write", lambda file, data: len(data) - 1)
     with pytest.raises(OSError, match="Make room on the disk"):
         append_record(path, {"a": 1})
+
+
+def test_a_log_reads_each_line_once(tmp_path, monkeypatch):
+    path, parsed = tmp_path / "points.jsonl", []
+    parse = record_file._parse
+    monkeypatch.setattr(
+        record_file, "_parse", lambda line: parsed.append(line) or parse(line)
+    )
+    log = record_file.RecordLog(path)
+    assert log.read() == []
+    for i in range(20):
+        append_record(path, {"a": i})
+        assert log.read()[-1] == {"a": i} and log.read() is log.read()
+    assert len(log.read()) == 20
+    assert len([line for line in parsed if line]) == 20
+
+
+def test_a_log_sees_lines_that_are_being_written_when_they_are_whole(tmp_path):
+    path = tmp_path / "points.jsonl"
+    append_record(path, {"a": 0})
+    log = record_file.RecordLog(path)
+    with open(path, "ab") as file:
+        file.write(b'{"a": 1, "b"')
+        file.flush()
+        with pytest.warns(UserWarning, match="line 2 is not whole"):
+            assert log.read() == [{"a": 0}]
+        with warnings.catch_warnings(action="error"):
+            assert log.read() == [{"a": 0}]
+        file.write(b': 2}\n{"a": 3}')
+        file.flush()
+        assert log.read() == [{"a": 0}, {"a": 1, "b": 2}, {"a": 3}]
+    append_record(path, {"a": 4})
+    assert log.read() == read_records(path) and len(log.read()) == 4
+
+
+def test_a_log_that_was_replaced_or_cut_is_read_anew(tmp_path):
+    path, other = tmp_path / "points.jsonl", tmp_path / "other"
+    for i in range(3):
+        append_record(path, {"a": i})
+        append_record(other, {"b": i})
+    log = record_file.RecordLog(path)
+    assert len(log.read()) == 3
+    path.write_text('{"a": 0}\n')
+    assert log.read() == [{"a": 0}]
+    os.replace(other, path)
+    assert log.read() == [{"b": i} for i in range(3)]
+    path.unlink()
+    assert log.read() == []

@@ -9,6 +9,8 @@ import pytest
 
 from tfcap.training import Sweep
 from tfcap.training import load_records
+from tfcap.training import record_file
+from tfcap.training import sweep_records
 from tfcap.training.sweep_grid import settings_name
 
 GRID = {"method": ["psst", "st"], "lambda": [1e-3, 3e-3], "seed": 0}
@@ -338,3 +340,28 @@ def test_points_that_were_made_without_a_digest_count_and_are_told(
         sweep(tmp_path, run, more, digest="two")
     # And who has no digest reads all.
     assert sweep(tmp_path, run, more).missing() == []
+
+
+def test_the_cost_of_a_point_does_not_grow_with_their_number(
+    tmp_path, monkeypatch
+):
+    """Each line of results is parsed once, each key made a few times."""
+    counts = {"lines": 0, "keys": 0}
+
+    def counted(module, name, what):
+        function = getattr(module, name)
+
+        def call(*args):
+            counts[what] += 1
+            return function(*args)
+
+        monkeypatch.setattr(module, name, call)
+
+    counted(record_file, "_parse", "lines")
+    counted(sweep_records, "settings_key", "keys")
+    monkeypatch.setattr("os.fsync", lambda file: None)
+    grid = {"method": "psst", "lambda": [i / 100 for i in range(100)]}
+    made = sweep(tmp_path, Run(), grid)
+    assert made.work() == 0 and len(made.records()) == 100
+    # A line, and what follows its line break.
+    assert counts["lines"] <= 2 * 100 and counts["keys"] <= 2 * 100

@@ -57,31 +57,98 @@ def read_records(path):
         List of dicts, empty if there is no file. A line that is not whole is
         left out, with a warning that names it.
     """
-    try:
-        lines = _lines(path)
-        if lines[-1] and _parse(lines[-1]) is None:
+    return RecordLog(path).read()
+
+
+class RecordLog:
+    """Reads a file of records again and again, each line once.
+
+    Between two reads `append_record()` of this process or of others may have
+    added lines: these alone are read and parsed. A file that was replaced or
+    has become shorter is read anew.
+
+    Args:
+        path: String or path; the file may come later.
+
+    Example:
+
+    >>> import os, tempfile
+    >>> from tfcap.training.record_file import RecordLog, append_record
+    >>> path = os.path.join(tempfile.mkdtemp(), "points.jsonl")
+    >>> log = RecordLog(path)
+    >>> append_record(path, {"seed": 0})
+    >>> log.read()
+    [{'seed': 0}]
+    """
+
+    def __init__(self, path):
+        self.path = str(path)
+        self._begin()
+
+    def read(self):
+        """All records so far.
+
+        Returns:
+            List of dicts, the same object as long as records are only added.
+            A line that is not whole is left out, with one warning that names
+            it.
+        """
+        tail = self._advance()
+        if tail and tail != self._told:
             # Perhaps it is being written at this moment.
             time.sleep(0.05)
-            lines = _lines(path)
-    except FileNotFoundError:
-        return []
-    records = []
-    for number, line in enumerate(lines, 1):
+            tail = self._advance()
+        if tail:
+            self._tell(self._lines + 1, tail)
+        return self._records
+
+    def _begin(self):
+        self._records, self._lines, self._place = [], 0, 0
+        self._told = self._file = None
+
+    def _advance(self):
+        """Takes in what has been added; returns a last line that is cut."""
+        try:
+            with open(self.path, "rb") as file:
+                found = os.fstat(file.fileno())
+                same = self._file in (None, found.st_ino)
+                if not same or found.st_size < self._place:
+                    self._begin()
+                self._file = found.st_ino
+                file.seek(self._place)
+                added = file.read()
+        except FileNotFoundError:
+            self._begin()
+            return b""
+        *lines, tail = added.split(b"\n")
+        for line in lines:
+            self._lines += 1
+            self._take(line)
+        self._place += len(added) - len(tail)
+        if tail and _parse(tail) is not None:
+            # Whole without its line break: what follows begins with one.
+            self._take(tail)
+            self._place += len(tail)
+            tail = b""
+        return tail
+
+    def _take(self, line):
         record = _parse(line)
         if record is not None:
-            records.append(record)
+            self._records.append(record)
         elif line.strip():
-            warnings.warn(
-                f"{path}, line {number} is not whole and does not count: "
-                f"{line[:60]!r}.",
-                stacklevel=2,
-            )
-    return records
+            self._tell(self._lines, line)
 
-
-def _lines(path):
-    with open(path, "rb") as file:
-        return file.read().split(b"\n")
+    def _tell(self, number, line):
+        """Warns of a line that is not whole, once."""
+        if line == self._told:
+            return
+        self._told = line
+        warnings.warn(
+            f"{self.path}, line {number} is not whole and does not count: "
+            f"{line[:60]!r}.",
+            stacklevel=4,
+        )
 
 
 def _parse(line):

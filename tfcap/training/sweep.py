@@ -11,8 +11,8 @@ from tfcap.text.json_file import read_json
 from tfcap.text.whole_file import is_full
 from tfcap.text.whole_file import whole_file
 from tfcap.training.claims import Claims
+from tfcap.training.record_file import RecordLog
 from tfcap.training.record_file import append_record
-from tfcap.training.record_file import read_records
 from tfcap.training.sweep_grid import expand_grid
 from tfcap.training.sweep_grid import plain_settings
 from tfcap.training.sweep_grid import settings_key
@@ -112,6 +112,11 @@ class Sweep:
         self._mark = _mark(shared)
         os.makedirs(self.directory, exist_ok=True)
         self._own()
+        self._log = RecordLog(self._path("points.jsonl"))
+        self._failures = RecordLog(self._path("failures.jsonl"))
+        # What has been taken out of the log: its records, how many, and how
+        # they stand together.
+        self._merged = (None, 0, {})
         self._tell_unchecked()
         self._claims = Claims(self._path("claims"), heartbeat, patience)
         # Keys of points whose measures could not all be had.
@@ -165,7 +170,7 @@ class Sweep:
             List of dicts of `settings`, `error` and `traceback`, the oldest
             first. A point that was done later is still in it.
         """
-        return read_records(self._path("failures.jsonl"))
+        return list(self._failures.read())
 
     def folder(self, settings):
         """The folder that `run` is given for a point."""
@@ -180,7 +185,7 @@ class Sweep:
             return False
         with claim or contextlib.nullcontext():
             # Another process may have ended between our look and our claim.
-            if from_chief((key, point) in self._left(earlier)):
+            if from_chief(self._is_left(key, earlier)):
                 self._do(key, point)
         return True
 
@@ -250,26 +255,41 @@ class Sweep:
         pairs = zip(self._keys, self.points)
         return [(key, point) for key, point in pairs if key not in out]
 
+    def _is_left(self, key, earlier):
+        """Check whether one point is neither done nor has failed."""
+        record = self._found().get(key)
+        done = record is not None and self._is_done(key, record)
+        return not done and key not in self._failed(earlier)
+
     def _done(self):
         """What has all measures, as far as this start can have them."""
         return {
             key: record
             for key, record in self._found().items()
-            if key in self._incomplete
-            or all(name in record["result"] for name in self.measures)
+            if self._is_done(key, record)
         }
 
+    def _is_done(self, key, record):
+        return key in self._incomplete or all(
+            name in record["result"] for name in self.measures
+        )
+
     def _found(self):
-        path = self._path("points.jsonl")
-        records = read_records(path)
-        if any(record.get("shared") != self._mark for record in records):
-            raise ValueError(self._refusal(path))
-        for record in records:
-            self._check_data(record, path)
-        return merge_records(records)
+        """Records by key; only lines that have been added are looked at."""
+        records, (known, count, found) = self._log.read(), self._merged
+        if records is not known:
+            count, found = 0, {}
+        added = records[count:]
+        if any(record.get("shared") != self._mark for record in added):
+            raise ValueError(self._refusal(self._log.path))
+        for record in added:
+            self._check_data(record, self._log.path)
+        merge_records(added, found)
+        self._merged = records, len(records), found
+        return found
 
     def _failed(self, earlier):
-        records = self.failures()[earlier:]
+        records = self._failures.read()[earlier:]
         return {settings_key(r["settings"]): r for r in records}
 
     def _conclude(self, earlier):

@@ -45,13 +45,21 @@ def load_records(directory):
     return [flat_record(record) for record in found.values()]
 
 
-def merge_records(records):
+def merge_records(records, found=None):
     """Records by their point's key.
 
     A later line of a point adds what the earlier ones have not found; what
     they have stands, since two processes may both have done a point.
+
+    Args:
+        records: Iterable of dicts.
+        found: Dict of what earlier lines hold, to be added to. Defaults to
+            `None`, an empty one.
+
+    Returns:
+        Dict of records by key, `found` where it is given.
     """
-    found = {}
+    found = {} if found is None else found
     for record in records:
         if not all(
             isinstance(record.get(name), dict)
