@@ -4,6 +4,7 @@ On a disk of a few hundred kilobytes, which only root can mount.
 """
 
 import errno
+import os
 import subprocess
 
 import keras
@@ -12,6 +13,8 @@ import pytest
 
 from tensorboard_plugin_tfcap.summary import TradeoffWriter
 from tfcap.data import FeatureWriter
+from tfcap.recipes.network_file import load_network
+from tfcap.recipes.network_file import save_network
 from tfcap.training import RunCheckpoint
 from tfcap.training import Sweep
 from tfcap.training import fit
@@ -150,3 +153,17 @@ def test_logs_of_training_that_have_no_room_stop_it(disk, tmp_path):
         fit(model, Batches(), 30, tmp_path / "run", [board], verbose=0)
     assert refused(caught)
     assert RunCheckpoint(tmp_path / "run").epoch > 0
+
+
+@pytest.mark.parametrize("room", range(0, 140_000, 20_000))
+def test_a_network_that_has_no_room_leaves_the_one_before(disk, room):
+    model = keras.Sequential([keras.Input((100,)), keras.layers.Dense(300)])
+    path = disk / "speaker.keras"
+    save_network(model, path)
+    kept = path.read_bytes()
+    fill(disk, leave=room)
+    with pytest.raises(OSError) as caught:
+        save_network(model, path)
+    assert refused(caught) and str(path) in str(caught.value)
+    assert path.read_bytes() == kept and load_network(path).built
+    assert sorted(os.listdir(disk)) == ["filling", "speaker.keras"]

@@ -10,6 +10,7 @@ import pytest
 from tfcap.text.whole_file import can_write
 from tfcap.text.whole_file import told_if_full
 from tfcap.text.whole_file import whole_file
+from tfcap.text.whole_file import whole_path
 
 
 def test_a_file_takes_its_place_when_it_is_whole(tmp_path):
@@ -153,3 +154,29 @@ def test_a_folder_that_cannot_be_written_to_is_told(tmp_path, monkeypatch):
     with pytest.raises(PermissionError, match="permission denied. Make"):
         with whole_file(tmp_path / "a"):
             pytest.fail("it was opened")
+
+
+def test_a_library_that_goes_by_paths_writes_whole_files_too(tmp_path):
+    path, link = tmp_path / "a.keras", tmp_path / "link.keras"
+    path.write_text("before")
+    link.symlink_to(path)
+    with pytest.raises(KeyError):
+        with whole_path(path) as partial:
+            partial.write_text("half")
+            raise KeyError("a")
+    assert path.read_text() == "before"
+    with whole_path(link) as partial:
+        assert partial.suffix == ".keras" and partial.parent == tmp_path
+        partial.write_text("after")
+        assert path.read_text() == "before"
+    assert path.read_text() == "after" and link.is_symlink()
+    assert sorted(os.listdir(tmp_path)) == ["a.keras", "link.keras"]
+
+
+def test_a_path_that_no_file_can_take_is_refused(tmp_path):
+    with pytest.raises(OSError, match="`path` must be a file.*a folder"):
+        with whole_path(tmp_path):
+            pass
+    with pytest.raises(OSError, match="in a folder that can be written to"):
+        with whole_path(tmp_path / "none" / "a.keras"):
+            pass

@@ -15,6 +15,8 @@ from tfcap.data.features import all_same
 from tfcap.data.features import checksums
 from tfcap.data.features import open_features
 from tfcap.data.features import read_rows
+from tfcap.text.durable import rename
+from tfcap.text.durable import sync_file
 from tfcap.text.whole_file import told_if_full
 
 #: Images of which the features cannot by chance be the same.
@@ -27,7 +29,7 @@ class FeatureWriter:
     """Writes image features to the feature file, going on where it stopped.
 
     The whole file is laid out before the first feature is written, and a row
-    is marked as done after its features are on disk, so a process that is
+    is marked as done after its features were written, so a process that is
     killed leaves a file that another can go on with. What is done is read
     again first: images whose features were damaged meanwhile are named, and
     are to be written anew. A file that was begun with another backbone or
@@ -136,8 +138,13 @@ class FeatureWriter:
         self.done[rows] = True
 
     def close(self):
-        """Closes the file."""
-        self._file.close()
+        """Closes the file, once all that was written is on the disk."""
+        if self._file.closed:
+            return
+        # Until here a power failure may take features back and leave their
+        # marks: their checksums tell.
+        with self._file:
+            os.fsync(self._file.fileno())
 
     def __enter__(self):
         return self
@@ -205,7 +212,8 @@ class FeatureWriter:
                     changing = _places(file, _CHANGING)
                 _take_room(begun)
                 write_seal(begun, changing)
-            os.replace(begun, self.path)
+                sync_file(begun)
+            rename(begun, self.path)
         finally:
             if os.path.exists(begun):
                 os.unlink(begun)

@@ -8,6 +8,7 @@ import zlib
 import keras
 import tensorflow as tf
 
+from tfcap.text.whole_file import whole_path
 from tfcap.training.workers import is_chief
 
 #: What Keras and the libraries below it raise where a file is damaged.
@@ -22,14 +23,20 @@ def save_network(network, path):
     """Saves a network, which of several workers all do and the first keeps.
 
     Keras makes variables of its own when it saves a compiled model, and under
-    the scope of a strategy no worker makes one alone.
+    the scope of a strategy no worker makes one alone. The file is on the disk
+    on return, whole; a network that was there before stays until then.
 
     Args:
         network: `keras.Model`.
         path: String or path of a file `*.keras`.
+
+    Raises:
+        OSError: If the disk is full, or the folder cannot be written to. What
+            was there before is as it was.
     """
     if is_chief():
-        network.save(path)
+        with whole_path(path) as partial:
+            network.save(partial)
         return
     with tempfile.TemporaryDirectory() as folder:
         network.save(os.path.join(folder, "network.keras"))

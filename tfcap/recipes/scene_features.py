@@ -13,6 +13,7 @@ from tfcap.models.scene_encoder import GRID
 from tfcap.recipes.network_file import load_network
 from tfcap.text.json_file import malformed
 from tfcap.text.whole_file import whole_file
+from tfcap.text.whole_file import whole_path
 from tfcap.training.claims import made_once
 
 #: A world's splits, in the order in which a data set holds them.
@@ -88,10 +89,8 @@ def pretrain_scene_encoder(
         _fit(encoder, *_mirrored(images, targets), epochs, batch_size, verbose)
         _calibrate(encoder, images[:2000], targets["shape"][:2000])
         if cache:
-            # Written aside first: it is there whole or not at all.
-            part = path.with_name(f"part_{name}")
-            encoder.save(part)
-            part.replace(path)
+            with whole_path(path) as partial:
+                encoder.save(partial)
         return encoder
 
     if not cache:

@@ -10,6 +10,7 @@ import keras
 
 from tfcap.recipes.network_file import load_network
 from tfcap.recipes.network_file import save_network
+from tfcap.text.durable import make_folder
 from tfcap.text.json_file import malformed
 from tfcap.text.json_file import read_json
 from tfcap.text.whole_file import whole_file
@@ -133,7 +134,8 @@ class Study:
         for role, network in networks.items():
             network.trainable = True
             save_network(network, self.path(name, f"{role}.keras"))
-        # Last, so that it tells that all are there, and whole.
+        # After them, so that it tells that all are there, whole and on the
+        # disk; and only what is on the disk can do without checkpoints.
         write_json(self.path(name, "networks.json"), list(networks))
         shutil.rmtree(checkpoints, ignore_errors=True)
         return networks
@@ -152,7 +154,7 @@ class Study:
     def path(self, name, file=""):
         """Path of a file in the folder of a name, which is made."""
         folder = os.path.join(self.directory, name)
-        os.makedirs(folder, exist_ok=True)
+        make_folder(folder)
         return os.path.join(folder, file)
 
     def has(self, path):
@@ -167,7 +169,7 @@ class Study:
     def _own(self, about):
         """Writes down what the folder is for; refuses another study's."""
         path = os.path.join(self.directory, "study.json")
-        os.makedirs(self.directory, exist_ok=True)
+        make_folder(self.directory)
         # As JSON gives it back: it knows no tuples.
         about = json.loads(json.dumps(about))
         if not self.has(path):

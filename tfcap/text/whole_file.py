@@ -11,6 +11,9 @@ import sys
 import tempfile
 import uuid
 
+from tfcap.text.durable import rename
+from tfcap.text.durable import sync_file
+
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 _CLOSED = (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOENT, errno.ENOTDIR)
 
@@ -20,7 +23,9 @@ def whole_file(path, mode="wb"):
     """Opens a file that takes its place when it is whole.
 
     What was there before stays as it was until then, and stays for good if
-    the block fails, if the process is killed or if the disk is full. A link
+    the block fails, if the process is killed or if the disk is full. On
+    return the new one is on the disk, under its name, so that a power failure
+    leaves one or the other. A link
     stays a link: the file that it leads to is replaced. A pipe, a socket or a
     device stays what it is, and so does the file that the process's own
     output goes to: they receive the content once the block has ended.
@@ -51,6 +56,48 @@ def whole_file(path, mode="wb"):
     open_file = _replaced if _is_replaced(found) else _filled
     with open_file(path, mode, None if "b" in mode else "utf-8") as file:
         yield file
+
+
+@contextlib.contextmanager
+def whole_path(path):
+    """Path of a file that takes its place when it is whole.
+
+    `whole_file()` for what is written by a library that opens it itself, by
+    its path. A pipe or a device is refused.
+
+    Args:
+        path: String or path.
+
+    Yields:
+        Path beside it, with the same ending, of an empty file to overwrite.
+
+    Raises:
+        OSError: As of `whole_file()`.
+
+    Example:
+
+    >>> import pathlib, tempfile
+    >>> from tfcap.text.whole_file import whole_path
+    >>> path = pathlib.Path(tempfile.mkdtemp(), "words.txt")
+    >>> with whole_path(path) as partial:
+    ...     _ = partial.write_text("a dog")
+    >>> path.read_text()
+    'a dog'
+    """
+    found = _status(path)
+    if found is not None and not stat.S_ISREG(found.st_mode):
+        raise OSError(
+            errno.EINVAL,
+            "`path` must be a file, or nothing yet. Received: "
+            f"path={str(path)!r}, which is a folder, a pipe or a device. "
+            "Choose another one.",
+        )
+    # Keras goes by a file's ending.
+    with _taking_place(path, pathlib.Path(path).suffix) as partial:
+        with _told_if_closed(path):
+            open(partial, "xb").close()
+        yield partial
+        sync_file(partial)
 
 
 def can_write(path):
@@ -105,21 +152,29 @@ def _own_output(found):
 @contextlib.contextmanager
 def _replaced(path, mode, encoding):
     """A new file, which takes the place of a regular one or of nothing."""
+    with _taking_place(path) as partial:
+        with _told_if_closed(path):
+            opened = open(partial, mode, encoding=encoding)
+        with opened as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+
+
+@contextlib.contextmanager
+def _taking_place(path, ending=""):
+    """Path of a file that is moved to another's place once it is synced."""
     target = pathlib.Path(os.path.realpath(path))
     # Machines that share a disk may have processes of one number.
-    partial = target.with_name(f".{target.name}.{uuid.uuid4().hex}")
+    name = f".{target.name}.{uuid.uuid4().hex}{ending}"
+    partial = target.with_name(name)
     try:
         with told_if_full(path):
-            with _told_if_closed(path):
-                opened = open(partial, mode, encoding=encoding)
-            with opened as file:
-                yield file
-                file.flush()
-                os.fsync(file.fileno())
+            yield partial
             # Some disks know no modes.
             with contextlib.suppress(FileNotFoundError, PermissionError):
                 shutil.copymode(target, partial)
-            os.replace(partial, target)
+            rename(partial, target)
     finally:
         with contextlib.suppress(OSError):
             partial.unlink(missing_ok=True)

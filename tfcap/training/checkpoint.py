@@ -7,6 +7,8 @@ import keras
 
 from tfcap.text.array_file import load_arrays
 from tfcap.text.array_file import save_arrays
+from tfcap.text.durable import make_folder
+from tfcap.text.durable import rename
 from tfcap.training.model_state import array_of
 from tfcap.training.model_state import arrays_of
 from tfcap.training.model_state import describe
@@ -39,7 +41,7 @@ class RunCheckpoint:
 
     def __init__(self, directory):
         self.directory = str(directory)
-        os.makedirs(self.directory, exist_ok=True)
+        make_folder(self.directory)
         self.path = os.path.join(self.directory, "checkpoint.npz")
         self.previous = os.path.join(self.directory, "checkpoint.previous.npz")
         self._next = os.path.join(self.directory, "checkpoint.next.npz")
@@ -64,7 +66,7 @@ class RunCheckpoint:
         save_arrays(self._next, {"meta": meta, **arrays})
         if os.path.exists(self.path):
             os.replace(self.path, self.previous)
-        os.replace(self._next, self.path)
+        rename(self._next, self.path)
 
     def restore(self, model):
         """Sets a model to the state on disk, if there is any.

@@ -6,6 +6,7 @@ import os
 import time
 import warnings
 
+from tfcap.text.durable import sync_folder
 from tfcap.text.whole_file import told_if_full
 
 
@@ -26,6 +27,7 @@ def append_record(path, record):
     """
     data = json.dumps(record, allow_nan=False).encode() + b"\n"
     flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | getattr(os, "O_BINARY", 0)
+    new = not os.path.exists(path)
     file = os.open(path, flags, 0o666)
     try:
         # A writer that died may have left half a line; ours must not join it.
@@ -36,6 +38,8 @@ def append_record(path, record):
         with told_if_full(path, "The records in it are as they were"):
             written = os.write(file, data)
             os.fsync(file)
+            if new:
+                sync_folder(os.path.dirname(os.path.abspath(path)))
     finally:
         os.close(file)
     if written != len(data):

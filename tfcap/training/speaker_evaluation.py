@@ -4,6 +4,7 @@ import os
 
 import keras
 
+from tfcap.text.durable import make_folder
 from tfcap.training.tradeoff_logger import write_report
 from tfcap.training.workers import is_chief
 
@@ -78,7 +79,7 @@ class SpeakerEvaluation(keras.callbacks.Callback):
             return
         self.report = self.evaluate()
         if self.folder is not None and is_chief(self.model):
-            os.makedirs(self.folder, exist_ok=True)
+            make_folder(self.folder)
             name = f"epoch_{epoch + 1:04d}.json"
             self.report.save(os.path.join(self.folder, name))
         if self.writer is not None and is_chief(self.model):

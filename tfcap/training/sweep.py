@@ -7,6 +7,7 @@ import os
 import time
 import traceback
 
+from tfcap.text.durable import make_folder
 from tfcap.text.json_file import read_json
 from tfcap.text.whole_file import is_full
 from tfcap.text.whole_file import whole_file
@@ -110,7 +111,7 @@ class Sweep:
         self.verbose = verbose
         self._keys = [settings_key(point) for point in self.points]
         self._mark = _mark(shared)
-        os.makedirs(self.directory, exist_ok=True)
+        make_folder(self.directory)
         self._own()
         self._log = RecordLog(self._path("points.jsonl"))
         self._failures = RecordLog(self._path("failures.jsonl"))
@@ -194,7 +195,7 @@ class Sweep:
         name = ", ".join(f"{k}={v}" for k, v in point.items())
         self._say(f"{number} {name}")
         folder = self.folder(point)
-        os.makedirs(folder, exist_ok=True)
+        make_folder(folder)
         begun = time.monotonic()
         try:
             result = self.run(dict(point), folder)

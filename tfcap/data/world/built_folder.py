@@ -9,6 +9,10 @@ import sys
 import tempfile
 import time
 
+from tfcap.text.durable import make_folder
+from tfcap.text.durable import rename
+from tfcap.text.durable import sync_tree
+
 SPLITS = ("train", "val", "test")
 _LIST = "world.json"
 
@@ -37,7 +41,7 @@ def built_folder(root, kind, about, write, progress=True):
     sizes = "_".join(str(about["sizes"][split]) for split in SPLITS)
     name = f"{kind}_v{about['version']}_seed{about['seed']}_{sizes}"
     if not _complete(root / name, about):
-        root.mkdir(parents=True, exist_ok=True)
+        make_folder(root)
         started = time.perf_counter()
         _build(root, name, about, write)
         seconds = time.perf_counter() - started
@@ -119,6 +123,7 @@ def _build(root, name, about, write):
         }
         listed = json.dumps({**about, "files": files}, indent=1)
         (work / _LIST).write_text(listed)
+        sync_tree(work)
         _move(work, root / name, about)
     finally:
         shutil.rmtree(work, ignore_errors=True)
@@ -131,7 +136,7 @@ def _move(work, target, about):
     if target.exists():
         shutil.rmtree(target)
     try:
-        os.replace(work, target)
+        rename(work, target)
     except OSError:
         # Another process was quicker by a moment; its folder is the same.
         if not _complete(target, about):

@@ -14,6 +14,7 @@ from tensorboard_plugin_tfcap.tradeoff.markdown_table import markdown_table
 from tfcap.metrics import mean_interval
 from tfcap.recipes.visdial.tables import NO_NDCG
 from tfcap.text.command import command
+from tfcap.text.whole_file import whole_file
 
 RANKING = ("mrr", "r@1", "r@5", "r@10", "mean_rank", "ndcg")
 #: Metrics that are also taken with every dialog's image another one's.
@@ -181,7 +182,7 @@ def main(argv=None):
     print(f"Found on: {runs[0]['data']}. Seeds: {seeds}.\n")
     print(summary_tables(summary))
     if arguments.json:
-        with open(arguments.json, "w") as file:
+        with whole_file(arguments.json, "w") as file:
             json.dump(summary, file, indent=1)
     return 0
 

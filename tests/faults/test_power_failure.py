@@ -1,0 +1,227 @@
+"""After a power failure all is there that was reported as done.
+
+At every moment of a run, in what `power.py` finds that the disk may hold; and
+on a disk whose image is copied in the midst of a run, where root may mount one.
+"""
+
+import contextlib
+import json
+import os
+import shutil
+import subprocess
+import sys
+
+import keras
+import pytest
+import tensorflow as tf
+
+from tests.faults.power import Power
+from tests.faults.power import least_progress
+from tfcap.data.world.built_folder import built_folder
+from tfcap.recipes.network_file import load_network
+from tfcap.recipes.network_file import save_network
+from tfcap.recipes.study import Study
+from tfcap.text.durable import make_folder
+from tfcap.text.whole_file import whole_file
+from tfcap.training import RunCheckpoint
+from tfcap.training.record_file import append_record
+from tfcap.training.record_file import read_records
+
+EPOCHS = 3
+
+
+class Batches:
+    steps_per_epoch = 1
+
+    def dataset(self, epochs, start_step=0):
+        x = tf.reshape(tf.range(12.0), (1, 4, 3))
+        return tf.data.Dataset.from_tensor_slices((x, x[..., :2])).repeat()
+
+
+def network():
+    model = keras.Sequential(
+        [keras.Input((3,)), keras.layers.Dense(2, kernel_initializer="ones")]
+    )
+    model.compile(keras.optimizers.SGD(0.01), loss="mse", run_eagerly=True)
+    return model
+
+
+def train(folder):
+    study = Study(folder, {"settings": {}}, verbose=0)
+    model = network()
+    study.fit("model", model, Batches(), EPOCHS, speaker=model)
+
+
+def done(folder):
+    """Number of epochs that a run needs not do again; one more at its end."""
+    if (folder / "model" / "networks.json").exists():
+        found = Study(folder, {"settings": {}}, verbose=0).load("model")
+        assert found["speaker"].built
+        return EPOCHS + 1
+    return RunCheckpoint(folder / "model" / "checkpoints").epoch
+
+
+def never_less(progress):
+    assert all(a <= b for a, b in zip(progress, progress[1:])), progress
+    return progress
+
+
+def test_a_power_failure_leaves_a_network_or_its_checkpoint(tmp_path):
+    root = tmp_path / "run"
+    root.mkdir()
+    with Power(root).recorded() as power:
+        train(root / "study")
+    found = least_progress(
+        power, tmp_path / "left", lambda folder: done(folder / "study")
+    )
+    assert set(never_less(found)) == set(range(EPOCHS + 2))
+
+
+def test_the_record_finds_what_is_not_synced(tmp_path):
+    root = tmp_path / "run"
+    root.mkdir()
+
+    def size(folder):
+        return (folder / "a").exists() and (folder / "a").stat().st_size
+
+    for synced, least in ((False, 0), (True, 4)):
+        with Power(root).recorded() as power:
+            with open(root / "b", "w") as file:
+                file.write("word")
+                file.flush()
+                if synced:
+                    os.fsync(file.fileno())
+            os.replace(root / "b", root / "a")
+            folder = os.open(root, os.O_RDONLY)
+            os.fsync(folder)
+            os.close(folder)
+        left = tmp_path / str(synced)
+        assert least_progress(power, left, size)[-1] == least
+
+
+def write_text(root):
+    make_folder(root / "far" / "away")
+    with whole_file(root / "far" / "away" / "a.txt", "w") as file:
+        file.write("words")
+
+
+def read_text(root):
+    path = root / "far" / "away" / "a.txt"
+    return path.exists() and path.read_text() == "words"
+
+
+def write_records(root):
+    for number in range(3):
+        append_record(root / "points.jsonl", {"point": number})
+
+
+def read_all(root):
+    return len(read_records(root / "points.jsonl"))
+
+
+def write_networks(root):
+    for rate in (1.0, 2.0):
+        model = network()
+        model.set_weights([rate * weight for weight in model.get_weights()])
+        save_network(model, root / "speaker.keras")
+
+
+def read_network(root):
+    path = root / "speaker.keras"
+    if not path.exists():
+        return 0
+    return int(load_network(path).get_weights()[0][0, 0])
+
+
+def about():
+    return {"version": 1, "seed": 2, "sizes": {"train": 1, "val": 1, "test": 1}}
+
+
+def write_world(root):
+    def write(folder, about):
+        (folder / "deep").mkdir()
+        (folder / "deep" / "a.json").write_text("[1, 2]")
+
+    built_folder(root / "cache", "world", about(), write, progress=False)
+
+
+def read_world(root):
+    def write(folder, about):
+        raise FileNotFoundError
+
+    with contextlib.suppress(FileNotFoundError):
+        path = built_folder(
+            root / "cache", "world", about(), write, progress=False
+        )
+        assert json.loads((path / "deep" / "a.json").read_text()) == [1, 2]
+        return 1
+    return 0
+
+
+@pytest.mark.filterwarnings("ignore:.*is not whole and does not count")
+@pytest.mark.parametrize(
+    "write, read, stages",
+    [
+        (write_text, read_text, 1),
+        (write_records, read_all, 3),
+        (write_networks, read_network, 2),
+        (write_world, read_world, 1),
+    ],
+)
+def test_what_a_writer_has_returned_from_stays(write, read, stages, tmp_path):
+    root = tmp_path / "run"
+    root.mkdir()
+    with Power(root).recorded() as power:
+        write(root)
+    found = never_less(least_progress(power, tmp_path / "left", read))
+    assert found[0] == 0 and found[-1] == stages
+
+
+@pytest.fixture
+def image(tmp_path):
+    """File that holds a small disk, the folder where it is, and a mount."""
+    path = tmp_path / "disk.img"
+    folders = []
+
+    def mount(path, folder):
+        folder.mkdir()
+        order = ["mount", "-o", "loop", path, folder]
+        made = subprocess.run(order, capture_output=True, text=True)
+        if made.returncode:
+            pytest.skip(f"no disk can be mounted here: {made.stderr.strip()}")
+        folders.append(folder)
+        return folder
+
+    if sys.platform != "linux" or os.geteuid():
+        pytest.skip("only root may mount a disk")
+    if not (shutil.which("mkfs.ext4") and shutil.which("mount")):
+        pytest.skip("there is no `mkfs.ext4` or no `mount`")
+    with open(path, "wb") as file:
+        file.truncate(16 << 20)
+    subprocess.run(["mkfs.ext4", "-q", path], check=True)
+    yield path, mount
+    for folder in reversed(folders):
+        subprocess.run(["umount", folder], check=True)
+
+
+def test_a_disk_that_loses_its_power_keeps_the_network(image, tmp_path):
+    path, mount = image
+    train(mount(path, tmp_path / "disk") / "study")
+    # What the kernel has not written yet is not in the copy.
+    shutil.copyfile(path, tmp_path / "copy.img")
+    left = mount(tmp_path / "copy.img", tmp_path / "left")
+    assert done(left / "study") == EPOCHS + 1
+
+
+def test_a_disk_that_loses_its_power_in_an_epoch_keeps_the_one_before(
+    image, tmp_path
+):
+    path, mount = image
+    folder = mount(path, tmp_path / "disk")
+    model, checkpoint = network(), RunCheckpoint(folder / "checkpoints")
+    for epoch in (1, 2):
+        checkpoint.save(model, epoch)
+    (folder / "checkpoints" / "checkpoint.next.npz").write_bytes(bytes(100))
+    shutil.copyfile(path, tmp_path / "copy.img")
+    left = mount(tmp_path / "copy.img", tmp_path / "left")
+    assert RunCheckpoint(left / "checkpoints").epoch == 2

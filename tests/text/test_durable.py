@@ -1,0 +1,29 @@
+import errno
+import os
+
+import pytest
+
+from tfcap.text import durable
+
+
+def test_folders_are_made_with_those_above_them(tmp_path):
+    durable.make_folder(tmp_path / "a" / "b")
+    durable.make_folder(tmp_path / "a" / "b")
+    assert (tmp_path / "a" / "b").is_dir()
+    (tmp_path / "file").write_text("")
+    for path in (tmp_path / "file", tmp_path / "file" / "a"):
+        with pytest.raises((FileExistsError, NotADirectoryError)):
+            durable.make_folder(path)
+
+
+@pytest.mark.parametrize("code", [errno.EINVAL, errno.ENOTSUP, errno.EIO])
+def test_a_disk_need_not_know_how_to_sync_folders(tmp_path, monkeypatch, code):
+    def fsync(file):
+        raise OSError(code, os.strerror(code))
+
+    monkeypatch.setattr("os.fsync", fsync)
+    if code == errno.EIO:
+        with pytest.raises(OSError, match="Input/output"):
+            durable.sync_folder(tmp_path)
+    else:
+        durable.sync_folder(tmp_path)
