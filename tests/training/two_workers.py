@@ -13,11 +13,15 @@ import keras
 import numpy as np
 import tensorflow as tf
 
+from tests import tiny
 from tests.training import two_replicas
 from tfcap.data.step_pipeline import row_pipeline
 from tfcap.data.step_pipeline import step_pipeline
+from tfcap.objectives import TeacherForcing
 from tfcap.training import MultiWorkerStrategy
+from tfcap.training import ObjectiveModel
 from tfcap.training import Sweep
+from tfcap.training import fit
 from tfcap.training import from_chief
 from tfcap.training import is_chief
 from tfcap.training import open_strategy
@@ -105,6 +109,71 @@ def stock():
     return [*model.get_weights(), said, np.array(numbers)]
 
 
+class Rows:
+    """A user's own batches, functions of the step."""
+
+    steps_per_epoch = 2
+
+    def __init__(self, make):
+        self.make = make
+
+    def dataset(self, epochs=1, start_step=0):
+        return step_pipeline(self.make, range(start_step, 2 * epochs))
+
+
+def numbers(step):
+    x = np.random.default_rng(step).normal(size=(4, 4)).astype("float32")
+    return x, x[:, :1]
+
+
+def sentences(step):
+    words = np.random.default_rng(step).integers(2, 5, (4, 1, 3))
+    rows = np.zeros((4, 1), "float32")
+    return {"rows": rows, "references": words.astype("int32")}
+
+
+def plain(built=True):
+    """A model of Keras' own, built or not."""
+    inputs = [keras.Input((4,))] if built else []
+    model = keras.Sequential([*inputs, keras.layers.Dense(1)])
+    model.compile("adam", "mse")
+    return model
+
+
+def objective():
+    model = ObjectiveModel(TeacherForcing(), tiny.MemorySpeaker())
+    model.compile("adam")
+    return model
+
+
+def resumes(folder):
+    """A user's models go on from what the first worker has on its disk."""
+    for name, make, batches in (
+        ("built", plain, Rows(numbers)),
+        ("unbuilt", lambda: plain(False), Rows(numbers)),
+        ("objective", objective, Rows(sentences)),
+    ):
+        ends = []
+        for parts in ([2], [1, 2]):
+            place = folder / name / str(len(parts))
+            for epochs in parts:
+                keras.utils.set_random_seed(1)
+                model = make()
+                fit(model, batches, epochs, place, verbose=0)
+            found = [*model.variables, *model.optimizer.variables]
+            ends.append(list(map(keras.ops.convert_to_numpy, found)))
+        for a, b in zip(*ends):
+            np.testing.assert_array_equal(a, b)
+        check(model.optimizer.iterations.numpy() == 4, f"{name}: steps")
+    # None waits for ever for one that cannot go on.
+    try:
+        fit(objective(), Rows(sentences), 2, folder / "built" / "1")
+        told = "nothing"
+    except ValueError as error:
+        told = str(error)
+    check("must hold a checkpoint of this model" in told, told)
+
+
 def compare(train, tolerance=2e-6):
     keras.utils.set_random_seed(1)
     expected = train()
@@ -131,6 +200,7 @@ if __name__ == "__main__":
         refuses(own)
         check_shared(own.parent)
         sweeps(own.parent / "sweep")
+        resumes(own)
     spreads()
     trials = [stock, two_replicas.alternating]
     if "all" in sys.argv:

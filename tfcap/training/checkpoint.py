@@ -2,6 +2,7 @@
 
 import json
 import os
+import weakref
 
 import keras
 
@@ -9,11 +10,12 @@ from tfcap.text.array_file import load_arrays
 from tfcap.text.array_file import save_arrays
 from tfcap.text.durable import make_folder
 from tfcap.text.durable import rename
-from tfcap.training.model_state import array_of
 from tfcap.training.model_state import arrays_of
+from tfcap.training.model_state import check_state
 from tfcap.training.model_state import describe
 from tfcap.training.model_state import set_state
 from tfcap.training.model_state import variables_of
+from tfcap.training.optimizer_settings import Settings
 from tfcap.training.workers import from_chief
 from tfcap.training.workers import is_chief
 
@@ -27,6 +29,15 @@ class RunCheckpoint:
     last one and renamed into its place; the one before is kept, and used, with
     a word about it, if the last is not as it was written, which its checksum
     tells. Nothing in it is pickled.
+
+    It knows variables by the attributes, classes and names of their layers,
+    and refuses to set another model. A setting of an optimizer, such as its
+    learning rate, that the program has changed since is kept, and told; what
+    a callback made of it is state, and goes on.
+
+    The order of a data set is the program's own: one that `tf.data` shuffles
+    begins its first epoch anew in `keras.Model.fit()`, so that such a run ends
+    in other weights. `tfcap.data.DatasetBatches` goes on with it.
 
     Args:
         directory: String or path, made if absent.
@@ -45,6 +56,8 @@ class RunCheckpoint:
         self.path = os.path.join(self.directory, "checkpoint.npz")
         self.previous = os.path.join(self.directory, "checkpoint.previous.npz")
         self._next = os.path.join(self.directory, "checkpoint.next.npz")
+        # With what settings a program made the optimizers of a model.
+        self._settings = weakref.WeakKeyDictionary()
 
     @property
     def epoch(self):
@@ -62,7 +75,9 @@ class RunCheckpoint:
             f"{index:05d}": array
             for index, array in enumerate(arrays_of(model))
         }
-        meta = json.dumps({"epoch": epoch, **describe(model)})
+        meta = json.dumps(
+            {"epoch": epoch, **describe(model, self._made(model))}
+        )
         save_arrays(self._next, {"meta": meta, **arrays})
         if os.path.exists(self.path):
             os.replace(self.path, self.previous)
@@ -71,48 +86,87 @@ class RunCheckpoint:
     def restore(self, model):
         """Sets a model to the state on disk, if there is any.
 
+        All of several workers must call it: what the first one finds counts.
+
+        Args:
+            model: Compiled `keras.Model`, built.
+
         Returns:
             Integer, number of epochs done.
 
         Raises:
-            ValueError: If the state is of another model, or there are files
-                and none can be read.
+            ValueError: If the model is not built, if the state is of another
+                model, or if there are files and none can be used.
+            OSError: If a file is there and cannot be read.
         """
-        found = self._load()
-        if found is None:
+        # No worker makes an optimizer's variables alone.
+        variables_of(model)
+        about, arrays, path = self._found_by_chief(model)
+        if about is None:
+            self._made(model)
             return 0
-        about, arrays, path = found
-        set_state(model, about, arrays, self.directory)
-        # The next one to be saved must not take the place of a good one.
-        os.replace(path, self.path)
+        made = set_state(model, about, arrays, self.directory)
+        self._settings[model] = made
+        if path:
+            # The next one to be saved must not take the place of a good one.
+            os.replace(path, self.path)
         return about["epoch"]
 
     def callback(self):
         """A `keras.callbacks.Callback` that saves after every epoch."""
         return _SaveEveryEpoch(self)
 
+    def _made(self, model):
+        """The settings with which a model's optimizers were made."""
+        return self._settings.setdefault(model, Settings(model).now)
+
+    def _found_by_chief(self, model):
+        """As `_load()`, the description for all workers."""
+        found, problem = None, ""
+        if is_chief(model):
+            try:
+                found = self._load()
+            except ValueError as error:
+                problem = str(error)
+        problem = from_chief(problem, model)
+        if problem:
+            raise ValueError(problem)
+        about, arrays, path = found or (None, None, None)
+        return from_chief(about, model), arrays, path
+
     def _load(self):
-        """Description, arrays and path of the last one that is whole."""
+        """Description, arrays and path of the last one that can be used."""
         paths = [p for p in (self.path, self.previous) if os.path.exists(p)]
         if not paths:
             return None
+        problems = []
         for path in paths:
             try:
-                arrays = load_arrays(path, ["meta"])
-                about = json.loads(str(arrays.pop("meta")))
-                epoch = about["epoch"]
-                values = [arrays[key] for key in sorted(arrays)]
-            except (OSError, ValueError, KeyError, TypeError) as error:
-                print(f"{path} cannot be read: {error}.")
+                about, arrays = _read(path)
+            except ValueError as error:
+                print(f"{path} cannot be used: {error}.", flush=True)
+                problems.append(f"{os.path.basename(path)}: {error}")
                 continue
             if path == self.previous:
+                epoch = about["epoch"]
                 print(f"Using the one before, of epoch {epoch}: {path}")
-            return about, values, path
+            return about, arrays, path
         raise ValueError(
-            f"No checkpoint in {self.directory} can be read. Received: "
-            f"{', '.join(map(os.path.basename, paths))}. Remove the folder to "
-            "begin anew."
+            f"No checkpoint in {self.directory} can be used. Received: "
+            f"{'; '.join(problems)}. Remove the folder to begin anew."
         )
+
+
+def _read(path):
+    """Description and arrays of a file; a ValueError is a clause."""
+    found = load_arrays(path, ["meta"])
+    about = json.loads(str(found.pop("meta")))
+    epoch = about.get("epoch") if isinstance(about, dict) else None
+    if type(epoch) is not int or epoch < 0:
+        raise ValueError(f"its number of epochs is {epoch!r:.40}")
+    arrays = [found[key] for key in sorted(found)]
+    check_state(about, arrays)
+    return about, arrays
 
 
 class _SaveEveryEpoch(keras.callbacks.Callback):
@@ -120,24 +174,10 @@ class _SaveEveryEpoch(keras.callbacks.Callback):
         super().__init__()
         self.checkpoint = checkpoint
 
+    def on_train_begin(self, logs=None):
+        # Before another callback changes a learning rate.
+        self.checkpoint._made(self.model)
+
     def on_epoch_end(self, epoch, logs=None):
         if is_chief(self.model):
             self.checkpoint.save(self.model, epoch + 1)
-
-
-def restore_all(checkpoint, model):
-    """Sets all workers to what the chief finds on its disk.
-
-    Args:
-        checkpoint: `RunCheckpoint`.
-        model: `keras.Model`.
-
-    Returns:
-        Integer, number of epochs done.
-    """
-    start = checkpoint.restore(model) if is_chief(model) else 0
-    start = from_chief(start, model)
-    if start and model.distribute_strategy.num_replicas_in_sync > 1:
-        for variable in variables_of(model):
-            variable.assign(from_chief(array_of(variable), model))
-    return start

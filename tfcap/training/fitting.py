@@ -5,8 +5,8 @@ import errno
 import tensorflow as tf
 
 from tfcap.training.checkpoint import RunCheckpoint
-from tfcap.training.checkpoint import restore_all
 from tfcap.training.data_wait import DataWait
+from tfcap.training.model_state import build_on
 from tfcap.training.scaffold import Scaffold
 from tfcap.training.stop_at_nonfinite import StopAtNonfinite
 
@@ -15,7 +15,8 @@ def fit(model, batches, epochs, directory, callbacks=(), verbose="auto"):
     """Trains for a number of epochs in all, from where a folder stands.
 
     Args:
-        model: Compiled `keras.Model`, built.
+        model: Compiled `keras.Model`; the first batch builds it if it is not
+            built.
         batches: Object with `steps_per_epoch` and `dataset(epochs,
             start_step)`, a pure function of the step, such as
             `tfcap.data.DialogBatches`.
@@ -38,7 +39,9 @@ def fit(model, batches, epochs, directory, callbacks=(), verbose="auto"):
     """
     _check_size(batches, model.distribute_strategy)
     checkpoint = RunCheckpoint(directory)
-    start = restore_all(checkpoint, model)
+    if not model.built:
+        build_on(model, batches.dataset(1))
+    start = checkpoint.restore(model)
     if start >= epochs:
         return None
     steps = batches.steps_per_epoch

@@ -1,30 +1,63 @@
 """The state of a training model: read, described, compared and set."""
 
+import re
+
 import keras
 import numpy as np
+
+from tfcap.training.model_description import describe_variables
+from tfcap.training.model_description import difference
+from tfcap.training.model_description import optimizers_of
+from tfcap.training.model_description import told
+from tfcap.training.optimizer_settings import Settings
+from tfcap.training.workers import from_chief
+from tfcap.training.workers import is_chief
+
+_CURE = (
+    "Make the model as it was, of the same layers, names and optimizers in the "
+    "same order, or choose another folder for this one."
+)
 
 
 def variables_of(model):
     """Every variable of a model and of its optimizers, in a fixed order.
 
-    An optimizer that is not built is built.
+    An optimizer that is not built is built, so that all of several workers
+    must call it.
 
     Args:
         model: `keras.Model`, compiled or not.
 
     Returns:
         List of `keras.Variable`.
+
+    Raises:
+        ValueError: If the model is not built.
     """
-    optimizers = [*getattr(model, "optimizers", ())]
-    if getattr(model, "optimizer", None) is not None:
-        if not model.optimizer.built:
-            model.optimizer.build(model.trainable_variables)
-        optimizers.append(model.optimizer)
+    if not model.built:
+        raise ValueError(
+            f"`model` must be built. Received: model={model.name!r}, which has "
+            "no variables yet. Call it on a batch first."
+        )
+    optimizers = optimizers_of(model)
     variables = list(model.variables)
     for optimizer in optimizers:
         variables += optimizer.variables
     unique = {id(variable): variable for variable in variables}
     return list(unique.values())
+
+
+def build_on(model, dataset):
+    """Builds a model on the first batch of a data set.
+
+    Args:
+        model: `keras.Model`.
+        dataset: `tf.data.Dataset` of batches as `fit()` takes them.
+    """
+    batch = next(iter(dataset.take(1)))
+    inputs, _, _ = keras.utils.unpack_x_y_sample_weight(batch)
+    with model.distribute_strategy.scope():
+        model(inputs)
 
 
 def array_of(variable):
@@ -37,8 +70,7 @@ def array_of(variable):
         NumPy array.
     """
     array = np.asarray(keras.ops.convert_to_numpy(variable))
-    # NumPy itself knows no bfloat16; float32 holds it exactly.
-    return array.astype("float32") if array.dtype.kind == "V" else array
+    return array.astype(_file_dtype(array.dtype))
 
 
 def arrays_of(model):
@@ -53,40 +85,154 @@ def arrays_of(model):
     return [array_of(variable) for variable in variables_of(model)]
 
 
-def describe(model):
+def describe(model, settings=None):
     """What tells the state of one model from that of another.
 
     Args:
-        model: `keras.Model`.
+        model: `keras.Model`, built.
+        settings: List of dicts, with what settings its optimizers were made.
+            Defaults to those that they have.
 
     Returns:
         Dict that JSON can hold.
     """
-    return {"paths": [variable.path for variable in variables_of(model)]}
+    described = describe_variables(model)
+    return {
+        "variables": [described[id(v)] for v in variables_of(model)],
+        "optimizers": settings or Settings(model).now,
+    }
+
+
+def check_state(about, arrays):
+    """Refuses what no training leaves, though a file holds it well.
+
+    Args:
+        about: Dict, what `describe()` should have returned.
+        arrays: List of NumPy arrays.
+
+    Raises:
+        ValueError: If something is not a number, or not described. The
+            message is a clause.
+    """
+    names = [f"variable {n}" for n, _ in enumerate(arrays, 1)]
+    if "variables" in about:
+        described = about["variables"]
+        if not _all(described, _is_description):
+            raise ValueError("its variables are not described")
+        if not _all(about.get("optimizers"), _is_dict):
+            raise ValueError("its optimizers are not described")
+        names = [told(one) for one in described]
+    elif not _all(about.get("paths"), _is_text):
+        raise ValueError("its variables are not described")
+    if len(names) != len(arrays):
+        raise ValueError(f"it holds {len(arrays)} of {len(names)} arrays")
+    for name, array in zip(names, arrays):
+        if array.dtype.kind not in "biuf":
+            raise ValueError(f"{name} holds no numbers but {array.dtype}")
+        if array.dtype.kind == "f" and np.isnan(array).any():
+            raise ValueError(f"{name} holds NaN")
 
 
 def set_state(model, about, arrays, where):
     """Sets a model to a state that `arrays_of()` and `describe()` gave.
 
+    All of several workers must call it. A setting of an optimizer that
+    differs from the one that it was made with before is kept, and told.
+
     Args:
-        model: `keras.Model`.
+        model: `keras.Model`, built.
         about: Dict, as `describe()` returns it.
-        arrays: List of NumPy arrays.
+        arrays: List of NumPy arrays; None for workers but the first.
         where: String, the folder that holds the state.
 
+    Returns:
+        List of dicts, the settings to describe the model's next states with.
+
     Raises:
-        ValueError: If the state is of another model.
+        ValueError: If the state is of another model, or of one whose weights
+            are not finite.
     """
-    variables = variables_of(model)
-    wrong = len(arrays) != len(variables) or any(
-        tuple(variable.shape) != array.shape
-        for variable, array in zip(variables, arrays)
-    )
-    if wrong:
+    variables, problem = variables_of(model), ""
+    if is_chief(model):
+        problem = _problem(model, variables, about, arrays)
+    problem = from_chief(problem, model)
+    if problem:
         raise ValueError(
-            f"The checkpoint in {where} is of another model. "
-            "Received: a model whose variables differ in number or shape. "
-            "Run with the settings it was made with, or remove the folder."
+            "`directory` must hold a checkpoint of this model. Received: "
+            f"directory={where!r}, where {problem}. {_CURE}"
         )
-    for variable, array in zip(variables, arrays):
-        variable.assign(array)
+    settings = Settings(model, about.get("optimizers"))
+    for index, variable in enumerate(variables):
+        own = arrays[index] if arrays else None
+        array = from_chief(own, model)
+        if not settings.keeps(variable, array):
+            variable.assign(array)
+    if is_chief(model):
+        for line in settings.changes:
+            print(f"{where}: {line}", flush=True)
+    return settings.now
+
+
+def _all(entries, fits):
+    """Check whether what JSON gave is a list of what fits."""
+    return isinstance(entries, list) and all(map(fits, entries))
+
+
+def _is_text(entry):
+    return isinstance(entry, str)
+
+
+def _is_dict(entry):
+    return isinstance(entry, dict)
+
+
+def _is_description(entry):
+    return _all(entry, _is_text) and len(entry) == 4
+
+
+def _problem(model, variables, about, arrays):
+    """What a state has that the model has not; empty if nothing."""
+    described = describe_variables(model)
+    found = [described[id(variable)] for variable in variables]
+    if "variables" in about:
+        problem = difference(about["variables"], found)
+    else:
+        problem = _old_difference(about["paths"], variables, found)
+    if problem:
+        return problem
+    for variable, array, one in zip(variables, arrays, found):
+        dtype = _file_dtype(variable.dtype)
+        if (tuple(variable.shape), dtype) != (array.shape, array.dtype):
+            return (
+                f"{told(one)} is {array.dtype} of shape {array.shape}, and "
+                f"{dtype} of shape {tuple(variable.shape)} in the model"
+            )
+        if variable.trainable and not np.isfinite(array).all():
+            return f"{told(one)} is not finite"
+    return ""
+
+
+def _old_difference(paths, variables, found):
+    """The difference from a checkpoint that names its variables by paths.
+
+    What stands before a name depends on how a layer was built.
+    """
+    if len(paths) != len(variables):
+        return f"are {len(paths)} variables, and {len(variables)} in the model"
+    for path, variable, (place, *_) in zip(paths, variables, found):
+        # An optimizer's variables are named after all that they belong to.
+        part = 0 if place.startswith("optimizer ") else -1
+        names = [
+            re.sub(r"_\d+$", "", whole.split("/")[part])
+            for whole in (path, variable.path)
+        ]
+        if names[0] != names[1]:
+            return f"`{path}` is where the model has `{variable.path}`"
+    return ""
+
+
+def _file_dtype(dtype):
+    """The dtype by which a file holds one of a variable."""
+    # NumPy itself knows no bfloat16; float32 holds it exactly.
+    short = str(dtype).startswith(("bfloat", "float8"))
+    return np.dtype("float32" if short else str(dtype))

@@ -1,0 +1,173 @@
+"""What tells the state of one training model from that of another.
+
+A checkpoint holds arrays in the order of a model's variables. Two models may
+have variables of the same shapes and yet be two models, so that each array is
+described: by the attributes that lead to its layer, by the class and the name
+of the layer, and by its own name. Names that Keras made up count layers of a
+process, and are compared as far as they tell the order.
+"""
+
+import itertools
+import re
+
+#: Attributes in which Keras itself keeps layers.
+_KERAS = re.compile(r"_layers|_operations|_functional|_tracked|_self_")
+
+
+def optimizers_of(model):
+    """The optimizers of a model, built, and what they wrap.
+
+    Args:
+        model: `keras.Model`, compiled or not.
+
+    Returns:
+        List of `keras.optimizers.Optimizer`.
+    """
+    found = [*getattr(model, "optimizers", ())]
+    own = getattr(model, "optimizer", None)
+    if own is not None:
+        if not own.built:
+            with model.distribute_strategy.scope():
+                own.build(model.trainable_variables)
+        found.append(own)
+    for optimizer in found:
+        inner = getattr(optimizer, "inner_optimizer", None)
+        if inner is not None:
+            found.append(inner)
+    return found
+
+
+def describe_variables(model):
+    """A description of every variable of a model and of its optimizers.
+
+    Args:
+        model: `keras.Model`, built.
+
+    Returns:
+        Dict from `id` of a `keras.Variable` to a tuple of four strings: the
+        attributes that lead to its owner, the owner's class and name, and its
+        own name.
+    """
+    found = {}
+    _describe_layer(model, "", found)
+    # As an optimizer names what it keeps of a variable.
+    roots = {
+        variable.path.replace("/", "_") + "_": found[id(variable)]
+        for variable in reversed(model.variables)
+    }
+    for index, optimizer in enumerate(optimizers_of(model)):
+        own = f"optimizer {index}", type(optimizer).__name__, ""
+        for variable in optimizer.variables:
+            # Those of an optimizer inside another are described as its own.
+            found[id(variable)] = *own, _slot(variable.name, roots)
+    return found
+
+
+def difference(saved, model):
+    """The first thing in which two lists of descriptions differ.
+
+    Args:
+        saved: List of sequences of four strings, of a checkpoint.
+        model: List of tuples of four strings, of a model.
+
+    Returns:
+        String, a clause; empty if there is none.
+    """
+    pairs = itertools.zip_longest(saved, model)
+    for number, (one, other) in enumerate(pairs, 1):
+        if one is None or other is None or not _same(one, other):
+            return (
+                f"variable {number} of {len(saved)} is {told(one)}, and of "
+                f"the {len(model)} of the model {told(other)}"
+            )
+    # Names that were made up tell an order where they are the same names.
+    names = [[name for _, _, name, _ in side] for side in (saved, model)]
+    if names[0] != names[1] and sorted(names[0]) == sorted(names[1]):
+        pairs = zip(saved, model)
+        one, other = next(p for p in pairs if p[0][2] != p[1][2])
+        return f"{told(one)} is where the model has {told(other)}"
+    return ""
+
+
+def told(description):
+    """A description in words.
+
+    Args:
+        description: Sequence of four strings, or None.
+
+    Returns:
+        String.
+    """
+    if description is None:
+        return "absent"
+    place, owner, name, own = description
+    named = f" {name!r}" if name else ""
+    return f"`{own}` of {owner}{named}" + (f" at `{place}`" if place else "")
+
+
+def _describe_layer(layer, place, found):
+    """Describes what a layer and those in it own, the innermost first."""
+    for index, part in enumerate(_parts(layer)):
+        label = _attribute(layer, part) or f"[{index}]"
+        _describe_layer(part, f"{place}.{label}".lstrip("."), found)
+    for variable in layer.variables:
+        own = _unnumbered(variable.name, type(variable).__name__)
+        description = place, type(layer).__name__, layer.name, own
+        found.setdefault(id(variable), description)
+
+
+def _parts(layer):
+    """The layers directly in a layer."""
+    return layer._flatten_layers(include_self=False, recursive=False)
+
+
+def _attribute(layer, part):
+    """The attribute of a layer that holds another; empty if none does."""
+    for name, value in vars(layer).items():
+        if _KERAS.match(name):
+            continue
+        if value is part:
+            return name
+        if isinstance(value, dict):
+            entries = value.items()
+        elif isinstance(value, (list, tuple)):
+            entries = enumerate(value)
+        else:
+            continue
+        for key, entry in entries:
+            if any(x is part for x in _flat(entry)):
+                return f"{name}[{key}]"
+    return ""
+
+
+def _flat(entry):
+    """What is in a nest of lists, tuples and dicts."""
+    if isinstance(entry, dict):
+        entry = list(entry.values())
+    if isinstance(entry, (list, tuple)):
+        return [leaf for part in entry for leaf in _flat(part)]
+    return [entry]
+
+
+def _slot(name, roots):
+    """What an optimizer keeps, and of which variable."""
+    fitting = [root for root in roots if name.startswith(root)]
+    if not fitting:
+        return _unnumbered(name, "variable")
+    root = max(fitting, key=len)
+    place, owner, _, own = roots[root]
+    return f"{name.removeprefix(root)} of {place}.{owner}.{own}"
+
+
+def _same(one, other):
+    """Check whether two descriptions may be of one variable."""
+    if (one[0], one[1], one[3]) != (other[0], other[1], other[3]):
+        return False
+    made_up = [not _unnumbered(side[2], side[1]) for side in (one, other)]
+    return one[2] == other[2] or all(made_up)
+
+
+def _unnumbered(name, owner):
+    """A name; empty if it is one that Keras makes up for a class."""
+    stem = re.sub(r"_\d+$", "", name).replace("_", "").lower()
+    return "" if stem == owner.replace("_", "").lower() else name
