@@ -1,5 +1,7 @@
+import io
 import os
 import threading
+import zipfile
 
 import numpy as np
 import pytest
@@ -55,6 +57,27 @@ def test_archives_of_numpy_are_read_where_that_is_asked_for(tmp_path):
     # Fewer rows in a header, which NumPy believes.
     path.write_bytes(data.replace(b"(2, 3)", b"(1, 3)"))
     with pytest.raises(ValueError, match="cut off, damaged"):
+        load_arrays(path, sealed=False)
+
+
+def test_archives_that_would_fill_the_memory_are_refused(tmp_path, monkeypatch):
+    path = tmp_path / "a.npz"
+    save_arrays(path, {"rows": np.zeros(70 << 20, "i1")}, compressed=True)
+    for sealed in (True, False):
+        with pytest.raises(ValueError, match="to more than 67.*_BYTES to more"):
+            load_arrays(path, sealed=sealed)
+    monkeypatch.setenv("TFCAP_MAX_BYTES", str(1 << 30))
+    assert load_arrays(path)["rows"].shape == (70 << 20,)
+
+
+def test_an_array_that_is_larger_than_its_part_is_refused(tmp_path):
+    path = tmp_path / "a.npz"
+    header = io.BytesIO()
+    about = {"shape": (1 << 40,), "fortran_order": False, "descr": "<f4"}
+    np.lib.format.write_array_header_1_0(header, about)
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("rows.npy", header.getvalue())
+    with pytest.raises(ValueError, match="rows.npy tells of 4,398,046,511,104"):
         load_arrays(path, sealed=False)
 
 

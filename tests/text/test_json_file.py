@@ -2,10 +2,10 @@ import gzip
 import json
 import os
 import threading
+import time
 
 import pytest
 
-from tfcap.text import json_file
 from tfcap.text.json_file import read_json
 
 
@@ -64,8 +64,64 @@ def test_a_pipe_is_read_once(tmp_path, pack):
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs pipes")
 def test_a_pipe_without_end_is_refused(tmp_path, monkeypatch):
-    monkeypatch.setattr(json_file, "_STREAM_LIMIT", 5)
+    monkeypatch.setenv("TFCAP_MAX_BYTES", "5")
     assert read_json(piped(tmp_path / "a", b"[1,2]")) == [1, 2]
-    with pytest.raises(ValueError, match="more than 5 bytes. Write them to"):
+    told = "b', .*more than 5 bytes. Write them to.*TFCAP_MAX_BYTES to more"
+    with pytest.raises(ValueError, match=told):
         read_json(piped(tmp_path / "b", b"[1,22]"))
-    assert read_json(written(tmp_path, "[1,2222]")) == [1, 2222]
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs pipes")
+def test_a_pipe_that_nobody_writes_to_is_not_waited_for(tmp_path, monkeypatch):
+    monkeypatch.setenv("TFCAP_MAX_WAIT", "1")
+    path = tmp_path / "silent"
+    os.mkfifo(path)
+    with pytest.raises(ValueError, match="silent'.*for 1 seconds. See that"):
+        read_json(path)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs pipes")
+def test_a_pipe_may_be_slow(tmp_path):
+    path = tmp_path / "pipe"
+    os.mkfifo(path)
+
+    def write():
+        with open(path, "wb", buffering=0) as file:
+            for part in (b"[1", b",2]"):
+                time.sleep(0.1)
+                file.write(part)
+
+    threading.Thread(target=write, daemon=True).start()
+    assert read_json(path) == [1, 2]
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/zero"), reason="needs devices")
+def test_a_device_without_end_is_refused():
+    with pytest.raises(ValueError, match="/dev/zero'.*gives more than"):
+        read_json("/dev/zero")
+    with pytest.raises(ValueError, match="/dev/null'.*there is nothing"):
+        read_json("/dev/null")
+
+
+def test_files_that_would_fill_the_memory_are_refused(tmp_path, monkeypatch):
+    bomb = gzip.compress(b"[" + bytes(65 << 20), 1)
+    with pytest.raises(ValueError, match="a.json'.*unpack to more than 67,10"):
+        read_json(written(tmp_path, bomb))
+    with open(tmp_path / "holes.json", "wb") as file:
+        file.truncate(1 << 30)
+    with pytest.raises(ValueError, match="holes.json'.* mostly holes"):
+        read_json(tmp_path / "holes.json")
+    data = json.dumps(["a dog"] * 1000).encode()
+    monkeypatch.setenv("TFCAP_MAX_BYTES", str(len(data)))
+    path = written(tmp_path, gzip.compress(data))
+    assert len(read_json(path)) == 1000
+    for more in (data + b" ", gzip.compress(data + b" ")):
+        with pytest.raises(ValueError, match="a.json'.*_BYTES to more"):
+            read_json(written(tmp_path, more))
+
+
+@pytest.mark.parametrize("value", ["4G", "-1", "1.5", "9" * 5000])
+def test_a_limit_that_is_no_number_is_refused(tmp_path, monkeypatch, value):
+    monkeypatch.setenv("TFCAP_MAX_BYTES", value)
+    with pytest.raises(ValueError, match="`TFCAP_MAX_BYTES` must be a positiv"):
+        read_json(written(tmp_path, "[]"))

@@ -5,6 +5,8 @@ import importlib
 import math
 from collections.abc import Callable
 
+from tfcap.data.hdf5_file import check_weights
+
 #: Register tokens of the models that have been published with some.
 _REGISTERS = 4
 _MODES = ("raw", "unit", "caffe", "tf", "torch")
@@ -125,6 +127,8 @@ def vgg19_backbone(weights=None):
     """
     import keras
 
+    if weights not in (None, "imagenet"):
+        check_weights(weights)
     model = keras.applications.VGG19(
         include_top=False, weights=weights, input_shape=(224, 224, 3)
     )

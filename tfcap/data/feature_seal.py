@@ -11,10 +11,14 @@ import hashlib
 import json
 import os
 
+from tfcap.text.file_limits import check_dense
+
 #: Bytes of the user block.
 BLOCK = 512
 _MAGIC = b"tfcap features 2\n"
 _HDF5 = b"\x89HDF"
+#: Bytes that are read at a time.
+_PART = 1 << 20
 
 
 def write_seal(path, places):
@@ -61,17 +65,28 @@ def check_seal(path):
 
 def _digest(file, layout):
     """Digest of a layout and of what of a file it leaves; `b""` if it lies."""
-    digest, place = hashlib.sha256(layout), BLOCK
+    parts = _parts(layout, os.fstat(file.fileno()).st_size)
+    if parts is None:
+        return b""
+    check_dense(file, sum(stop - start for start, stop in parts))
+    digest = hashlib.sha256(layout)
+    for start, stop in parts:
+        file.seek(start)
+        for place in range(start, stop, _PART):
+            digest.update(file.read(min(_PART, stop - place)))
+    return digest.hexdigest().encode()
+
+
+def _parts(layout, size):
+    """Beginnings and ends of what a layout leaves; None if it lies."""
+    parts, place = [], BLOCK
     try:
         about = json.loads(layout)
-        size, ranges = about["size"], sorted(about["places"].values())
-        for start, count in [*ranges, (size, 0)]:
+        for start, count in [*sorted(about["places"].values()), (size, 0)]:
             if not place <= start <= size:
-                return b""
-            file.seek(place)
-            digest.update(file.read(start - place))
+                return None
+            parts.append((place, start))
             place = start + count
     except (AttributeError, KeyError, TypeError, ValueError):
-        return b""
-    whole = place == size == os.fstat(file.fileno()).st_size
-    return digest.hexdigest().encode() if whole else b""
+        return None
+    return parts if place == size == about["size"] else None

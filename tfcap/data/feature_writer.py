@@ -9,20 +9,20 @@ import numpy as np
 from tfcap.data.entry_problems import listed
 from tfcap.data.feature_seal import BLOCK
 from tfcap.data.feature_seal import write_seal
+from tfcap.data.features import CHANGING
 from tfcap.data.features import DEAD
 from tfcap.data.features import VERSION
 from tfcap.data.features import all_same
 from tfcap.data.features import checksums
 from tfcap.data.features import open_features
 from tfcap.data.features import read_rows
+from tfcap.data.hdf5_file import dataset_places
 from tfcap.text.durable import rename
 from tfcap.text.durable import sync_file
 from tfcap.text.whole_file import told_if_full
 
 #: Images of which the features cannot by chance be the same.
 _ENOUGH = 16
-#: Datasets whose values are written after the file is laid out.
-_CHANGING = ("features", "done", "checksums")
 
 
 class FeatureWriter:
@@ -209,7 +209,7 @@ class FeatureWriter:
                     file["checksums"] = np.zeros(count, "<u4")
                     file.attrs.update(self.attributes)
                     file.attrs["tfcap_features"] = VERSION
-                    changing = _places(file, _CHANGING)
+                    changing = dataset_places(file, CHANGING)
                 _take_room(begun)
                 write_seal(begun, changing)
                 sync_file(begun)
@@ -292,15 +292,6 @@ def _allocate(file, name, shape):
     space = h5py.h5s.create_simple(shape)
     kind = h5py.h5t.py_create(np.dtype("<f2"))
     h5py.h5d.create(file.id, name.encode(), kind, space, layout)
-
-
-def _places(file, names):
-    """Where the values of datasets lie in a file, and how many bytes."""
-    return {
-        name: (file[name].id.get_offset(), file[name].nbytes)
-        for name in names
-        if file[name].nbytes
-    }
 
 
 def _take_room(path):

@@ -16,6 +16,7 @@ Version 1 has no checksums: it is read, with a warning.
 `FeatureWriter` writes the file.
 """
 
+import os
 import warnings
 import zlib
 
@@ -24,8 +25,13 @@ import numpy as np
 
 from tfcap.data.entry_problems import listed
 from tfcap.data.feature_seal import check_seal
+from tfcap.data.hdf5_file import check_hdf5
+from tfcap.data.hdf5_file import dataset_places
+from tfcap.text.file_limits import check_regular
 
 VERSION = 2
+#: Datasets whose values are written after the file is laid out.
+CHANGING = ("features", "done", "checksums")
 #: Attributes that say what the features are.
 ABOUT = ("backbone", "layer", "input_size", "preprocessing", "grid")
 #: What to do about features that tell nothing.
@@ -157,8 +163,10 @@ def open_features(path):
     """
     file = None
     try:
+        check_regular(path)
         places = check_seal(path)
         file = h5py.File(path)
+        check_hdf5(file, os.path.getsize(path))
         version = file.attrs.get("tfcap_features")
         if version != (1 if places is None else VERSION):
             raise ValueError(f"its `tfcap_features` is {version}")
@@ -239,9 +247,19 @@ def read_rows(file, rows):
 def _about(file, places):
     """All of a file but its features."""
     ids = file["image_ids"]
+    count = len(ids)
+    if any(file[name].shape[:1] != (count,) for name in _rows(places)):
+        raise ValueError(f"it is not laid out for {count:,} images")
+    if places not in (None, dataset_places(file, CHANGING)):
+        raise ValueError("its seal tells of other places")
     about = {name: file.attrs[name] for name in ABOUT}
     about["image_ids"] = ids.asstr()[:] if ids.dtype.kind == "O" else ids[:]
     about["done"] = file["done"][:]
     about["places"] = places
     about["checksums"] = None if places is None else file["checksums"][:]
     return about
+
+
+def _rows(places):
+    """Datasets with a row for each image; version 1 has no checksums."""
+    return CHANGING if places is not None else ("features", "done")

@@ -8,6 +8,7 @@ import zlib
 import keras
 import tensorflow as tf
 
+from tfcap.data.hdf5_file import check_weights
 from tfcap.text.whole_file import whole_path
 from tfcap.training.workers import is_chief
 
@@ -62,6 +63,7 @@ def load_network(path, compile=True, cure="Make it anew."):
         OSError: If there is no such file.
     """
     try:
+        check_weights(path)
         with zipfile.ZipFile(path) as archive:
             if damaged := archive.testzip():
                 raise ValueError(f"{damaged} in it is damaged.")

@@ -6,12 +6,15 @@ last 64 bytes, is the SHA-256 of all bytes before it, in hexadecimal.
 
 import hashlib
 import io
+import math
 import struct
 import zipfile
 import zlib
 
 import numpy as np
 
+from tfcap.text.file_limits import check_unpacked
+from tfcap.text.file_limits import raise_limit
 from tfcap.text.json_file import open_once
 from tfcap.text.whole_file import whole_file
 
@@ -56,8 +59,9 @@ def load_arrays(path, names=(), sealed=True):
         Dict of arrays by name.
 
     Raises:
-        ValueError: If the file is something else, cut off or damaged. The
-            message is a clause: the caller knows what the file should be.
+        ValueError: If the file is something else, cut off or damaged, or
+            would fill the memory. The message is a clause: the caller knows
+            what the file should be.
 
     Example:
 
@@ -73,6 +77,7 @@ def load_arrays(path, names=(), sealed=True):
     ValueError: it is cut off, damaged, or of another kind
     """
     with open_once(path) as file:
+        check_archive(file)
         if not (_is_sealed(file) if sealed else _is_archive(file)):
             raise ValueError("it is cut off, damaged, or of another kind")
         file.seek(0)
@@ -85,6 +90,58 @@ def load_arrays(path, names=(), sealed=True):
     if absent:
         raise ValueError(f"it holds no {', '.join(absent)}")
     return arrays
+
+
+def check_archive(file):
+    """Refuses a ZIP archive that would fill the memory.
+
+    By what its list of parts says, which the reading of a part goes by. What
+    is no archive is left to whoever reads it.
+
+    Args:
+        file: File, open in binary mode, in which one can seek.
+
+    Raises:
+        ValueError: If compressed parts unpack to too much, or if an array is
+            larger than its part. The message is a clause and a cure.
+    """
+    try:
+        with zipfile.ZipFile(file) as archive:
+            parts = archive.infolist()
+            sizes = {part.filename: part.file_size for part in parts}
+            arrays = {
+                name: _array_size(archive, name)
+                for name in sizes
+                if name.endswith(".npy")
+            }
+    except (OSError, RuntimeError, ValueError, *_BAD_ARCHIVE):
+        return
+    packed = [part for part in parts if part.compress_type]
+    try:
+        check_unpacked(
+            # Parts may lie upon each other.
+            file.seek(0, io.SEEK_END),
+            sum(part.file_size for part in packed),
+        )
+    except ValueError as error:
+        cure = raise_limit("TFCAP_MAX_BYTES")
+        raise ValueError(f"{error}. {cure[:-1]}") from error
+    for name, size in arrays.items():
+        if size > sizes[name]:
+            raise ValueError(
+                f"{name} tells of {size:,} bytes and has {sizes[name]:,}"
+            )
+
+
+def _array_size(archive, name):
+    """Bytes that the header of an array tells of, itself not counted."""
+    with archive.open(name) as file:
+        version = np.lib.format.read_magic(file)
+        read = np.lib.format.read_array_header_1_0
+        if version != (1, 0):
+            read = np.lib.format.read_array_header_2_0
+        shape, _, kind = read(file)
+    return math.prod(shape) * kind.itemsize
 
 
 def _is_sealed(file):

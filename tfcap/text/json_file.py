@@ -1,6 +1,7 @@
 """Reading JSON files, with errors that say which file and what to do."""
 
 import contextlib
+import functools
 import gzip
 import io
 import json
@@ -8,6 +9,13 @@ import os
 import re
 import stat
 import zlib
+
+from tfcap.text.file_limits import check_dense
+from tfcap.text.file_limits import check_unpacked
+from tfcap.text.file_limits import limit
+from tfcap.text.file_limits import open_to_read
+from tfcap.text.file_limits import raise_limit
+from tfcap.text.file_limits import read_stream
 
 _AGAIN = (
     "Download or copy the file again; if it is compressed in another way than "
@@ -19,8 +27,7 @@ _ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|.)", re.DOTALL)
 _HALF = re.compile(r"\\u[dD][89a-fA-F]")
 #: The beginning of a line of Flickr's captions.
 _TOKEN = re.compile(r"\S+#\d+\t")
-#: Bytes that are read from a pipe or a device, which may never end.
-_STREAM_LIMIT = 1 << 32
+_GZIP, _BLOCK = b"\x1f\x8b", 1 << 20
 
 
 def malformed(path, where, problem, cure):
@@ -55,16 +62,28 @@ def read_bytes(path):
         Bytes, unpacked.
 
     Raises:
-        ValueError: If the compressed data are cut off, or if a pipe or a
-            device gives more than 4 GiB.
+        ValueError: If the compressed data are cut off, or if there are too
+            many bytes, packed or unpacked; see `tfcap.text.file_limits`.
         OSError: If there is no such file.
     """
     with open_once(path) as file:
+        size, most = file.seek(0, io.SEEK_END), limit("TFCAP_MAX_BYTES")
+        if size > most:
+            problem = f"there are {size:,} bytes, more than {most:,}"
+            raise malformed(path, "", problem, raise_limit("TFCAP_MAX_BYTES"))
+        file.seek(0)
         content = file.read()
-    if not content.startswith(b"\x1f\x8b"):
-        return content
+    return _unpacked(path, content) if content[:2] == _GZIP else content
+
+
+def _unpacked(path, content):
+    """What gzipped data stand for, a part at a time: they may be a bomb."""
+    found = io.BytesIO()
     try:
-        return gzip.decompress(content)
+        with gzip.GzipFile(fileobj=io.BytesIO(content)) as file:
+            while part := file.read(_BLOCK):
+                found.write(part)
+                check_unpacked(len(content), found.tell())
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
         raise malformed(
             path,
@@ -72,6 +91,10 @@ def read_bytes(path):
             f"the compressed data are cut off or damaged ({error})",
             "Download or copy the file again.",
         ) from error
+    except ValueError as error:
+        cure = raise_limit("TFCAP_MAX_BYTES")
+        raise malformed(path, "", str(error), cure) from error
+    return found.getvalue()
 
 
 @contextlib.contextmanager
@@ -87,19 +110,21 @@ def open_once(path):
         The file, open in binary mode.
 
     Raises:
-        ValueError: If a pipe or a device gives more than 4 GiB.
+        ValueError: If a pipe or a device gives too much, or nothing for too
+            long, or if a file is mostly holes; see `tfcap.text.file_limits`.
         OSError: If there is no such file.
     """
-    with open(path, "rb") as file:
-        if stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-            yield file
-            return
-        content = file.read(_STREAM_LIMIT + 1)
-    if len(content) > _STREAM_LIMIT:
-        problem = f"a pipe or device gives more than {_STREAM_LIMIT:,} bytes"
-        cure = "Write them to a file, and name that."
-        raise malformed(path, "", problem, cure)
-    yield io.BytesIO(content)
+    refuse = functools.partial(malformed, path, "")
+    with open_to_read(path) as file:
+        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+            file = read_stream(file, refuse)
+        else:
+            try:
+                check_dense(file)
+            except ValueError as error:
+                cure = "Where that is right, copy it with `cp --sparse=never`."
+                raise refuse(str(error), cure) from error
+        yield file
 
 
 def read_json(path, object_hook=None, cure=_AGAIN, layout="", content=None):

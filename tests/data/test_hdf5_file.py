@@ -1,0 +1,170 @@
+import io
+import os
+import zipfile
+
+import h5py
+import keras
+import numpy as np
+import pytest
+
+from tfcap.data import load_features
+from tfcap.data import vgg19_backbone
+from tfcap.data.feature_seal import BLOCK
+from tfcap.data.feature_seal import write_seal
+from tfcap.data.features import ABOUT
+from tfcap.recipes.network_file import load_network
+
+SECRET = np.arange(60.0).astype("<f2").reshape(3, 4, 5)
+
+
+def external(file, secret, shape, kind="<f2"):
+    file.create_dataset(
+        "features", shape, kind, external=[(str(secret), 0, h5py.h5f.UNLIMITED)]
+    )
+
+
+def virtual(file, secret, shape):
+    layout = h5py.VirtualLayout(shape, "<f2")
+    layout[...] = h5py.VirtualSource(str(secret), "features", shape)
+    file.create_virtual_dataset("features", layout)
+
+
+def linked(file, secret, shape):
+    file["features"] = h5py.ExternalLink(str(secret), "features")
+
+
+def soft(file, secret, shape):
+    file["hidden"] = SECRET
+    file["features"] = h5py.SoftLink("/hidden")
+
+
+def unpacking(file, secret, shape):
+    zeros = {"chunks": (shape[0], 64, 64), "compression": "gzip"}
+    file.create_dataset("features", (shape[0], 4096, 4096), "<f2", **zeros)
+
+
+WAYS = [external, virtual, linked, soft, unpacking]
+
+
+def secret_file(tmp_path, way):
+    """Another user's file, as raw bytes or as HDF5."""
+    path = tmp_path / "secret"
+    if way is external:
+        path.write_bytes(SECRET.tobytes())
+    else:
+        with h5py.File(path, "w") as file:
+            file["features"] = SECRET
+    return path
+
+
+def feature_file(tmp_path, way, version):
+    """A feature file whose features are elsewhere, or next to nothing."""
+    path = tmp_path / "features.h5"
+    block = BLOCK if version == 2 else 0
+    with h5py.File(path, "w", userblock_size=block) as file:
+        way(file, secret_file(tmp_path, way), SECRET.shape)
+        file["image_ids"] = [1, 2, 3]
+        file["done"] = np.ones(3, bool)
+        file["checksums"] = np.zeros(3, "<u4")
+        file.attrs.update(dict.fromkeys(ABOUT, ""), tfcap_features=version)
+    if version == 2:
+        write_seal(path, {})
+    return path
+
+
+@pytest.mark.parametrize("version", [1, 2])
+@pytest.mark.parametrize("way", WAYS)
+def test_features_of_other_files_and_bombs_are_refused(tmp_path, way, version):
+    path = feature_file(tmp_path, way, version)
+    with pytest.raises(ValueError, match="features.h5") as found:
+        load_features(path)
+    told = {
+        external: "values of other files: .*secret",
+        virtual: "is virtual",
+        linked: "is a ExternalLink",
+        soft: "is a SoftLink",
+        unpacking: "unpack to more than 67,108,864",
+    }
+    found.match(told[way])
+
+
+def test_a_seal_that_lies_of_places_or_holes_is_refused(tmp_path):
+    path = tmp_path / "features.h5"
+    with h5py.File(path, "w", userblock_size=BLOCK) as file:
+        file["features"] = SECRET
+        file["image_ids"], file["done"] = [1, 2, 3], np.ones(3, bool)
+        file["checksums"] = np.zeros(3, "<u4")
+        file.attrs.update(dict.fromkeys(ABOUT, ""), tfcap_features=2)
+    write_seal(path, {"features": (BLOCK, 8)})
+    with pytest.raises(ValueError, match="its seal tells of other places"):
+        load_features(path)
+    os.truncate(path, 1 << 40)
+    layout = b'{"size": %d, "places": {}}' % (1 << 40)
+    with open(path, "r+b") as file:
+        file.write(b"tfcap features 2\n" + layout + b"\nabc\n")
+    with pytest.raises(ValueError, match="mostly holes"):
+        load_features(path)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs pipes")
+def test_a_pipe_is_not_waited_for(tmp_path):
+    path = tmp_path / "features.h5"
+    os.mkfifo(path)
+    with pytest.raises(ValueError, match="features.h5.*a pipe or a device"):
+        load_features(path)
+
+
+@pytest.fixture(scope="module")
+def network(tmp_path_factory):
+    path = tmp_path_factory.mktemp("network") / "network.keras"
+    keras.Sequential([keras.Input((4,)), keras.layers.Dense(5)]).save(path)
+    return path.read_bytes()
+
+
+def with_weights(data, change):
+    """A network whose weights are others."""
+    out = io.BytesIO()
+    with zipfile.ZipFile(io.BytesIO(data)) as old:
+        with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as new:
+            for name in old.namelist():
+                content = old.read(name)
+                if name.endswith(".h5"):
+                    content = change(io.BytesIO(content))
+                new.writestr(name, content)
+    return out.getvalue()
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_networks_with_weights_of_other_files_are_refused(
+    tmp_path, network, way
+):
+    def change(file):
+        with h5py.File(file, "r+") as opened:
+            kept = opened["layers/dense/vars"]
+            del kept["0"]
+            way(kept, secret_file(tmp_path, way), (4, 5))
+            kept.move("features", "0")
+        return file.getvalue()
+
+    path = tmp_path / "network.keras"
+    path.write_bytes(with_weights(network, lambda file: file.getvalue()))
+    assert load_network(path).count_params() == 25
+    path.write_bytes(with_weights(network, change))
+    with pytest.raises(ValueError, match="all in the file.*network.keras"):
+        load_network(path)
+
+
+def test_a_network_that_unpacks_to_too_much_is_refused(tmp_path, network):
+    path = tmp_path / "network.keras"
+    zeros = bytes(65 << 20)
+    path.write_bytes(with_weights(network, lambda file: zeros))
+    with pytest.raises(ValueError, match="network.keras.*unpack to more than"):
+        load_network(path)
+
+
+def test_weights_of_a_backbone_are_looked_at_too(tmp_path):
+    path = tmp_path / "vgg19.h5"
+    with h5py.File(path, "w") as file:
+        linked(file, secret_file(tmp_path, linked), None)
+    with pytest.raises(ValueError, match="all in the file.*vgg19.h5"):
+        vgg19_backbone(str(path))
