@@ -49,6 +49,7 @@ def parse(argv):
     add("--seed", type=int, default=0, help="of weights, batches, samples")
     add("--quick", action="store_true", help="a smoke run: no real figures")
     add("--workers", type=int, help="processes that train as one, here")
+    add("--trusted-network", action="store_true", help="for --workers")
     add("--data", choices=DATA, default="world")
     add("--root", help="folder of captions and features, or of built worlds")
     options = parser.parse_args(argv)
@@ -62,7 +63,8 @@ def parse(argv):
 @command()
 def main(argv=None):
     options = parse(argv)
-    status = launch_script(__file__, argv, options.workers)
+    trusted = options.trusted_network
+    status = launch_script(__file__, argv, options.workers, trusted)
     if status is not None:
         return status
     strategy = open_strategy()

@@ -54,6 +54,7 @@ def parse(argv):
     add("--seed", type=int, default=0, help="of weights, batches, samples")
     add("--quick", action="store_true", help="a smoke run: no real figures")
     add("--workers", type=int, help="processes that train as one, here")
+    add("--trusted-network", action="store_true", help="for --workers")
     add("--data", choices=("world", "visdial"), default="world")
     add("--root", help="folder of VisDial's files, or of built worlds")
     add("--vgg19-weights", help='to read COCO images: "imagenet" or a path')
@@ -146,7 +147,8 @@ def talk(study, options):
 @command()
 def main(argv=None):
     options = parse(argv)
-    status = launch_script(__file__, argv, options.workers)
+    trusted = options.trusted_network
+    status = launch_script(__file__, argv, options.workers, trusted)
     if status is not None:
         return status
     strategy = open_strategy()

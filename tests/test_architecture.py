@@ -24,6 +24,7 @@ PACKAGES = sorted(
 LAW = {
     "ops": (),
     "text": (),
+    "cluster": (),
     "layers": ("ops",),
     "losses": ("ops",),
     "metrics": ("ops", "text"),
@@ -33,11 +34,11 @@ LAW = {
     "rewards": ("ops", "text", "losses", "metrics", "decoding.rollout"),
 }
 LAW["objectives"] = (*LAW["rewards"], "layers", "data", "decoding", "rewards")
-LAW["training"] = (*LAW["objectives"], "objectives")
+LAW["training"] = (*LAW["objectives"], "objectives", "cluster")
 LAW["recipes"] = (*LAW["training"], "training", "models")
 #: Modules beside the rooms, run as `python -m tfcap.evaluate`, and which rooms
 #: they may enter.
-COMMANDS = {"evaluate": ("data", "text"), "launch": ()}
+COMMANDS = {"evaluate": ("data", "text"), "launch": ("cluster",)}
 #: Which parts of the plugin a room may enter: curves and their figure live
 #: there, beside the page that draws them, since TensorBoard must start without
 #: Keras and TensorFlow.
@@ -51,7 +52,7 @@ PLUGIN_LOADS = ("numpy", "tensorboard", "werkzeug", "google.protobuf")
 #: Rooms that know tensors through `keras.ops` alone.
 ANY_BACKEND = ("ops", "layers", "losses", "rewards")
 #: Rooms without tensors.
-HOST = ("text",)
+HOST = ("text", "cluster")
 #: Exports that take files or a data set to be shown; examples/ shows them.
 NEED_DATA = {
     "tfcap.data": {

@@ -7,6 +7,7 @@ import sys
 import numpy as np
 import pytest
 
+from tests.networks import own_network_options
 from tests.recipes.visdial.tiny_study import study
 
 FOLDER = pathlib.Path(__file__).parent
@@ -34,7 +35,8 @@ def test_a_row_on_two_replicas_ends_in_the_weights_of_one():
 def test_a_study_outlives_a_worker_and_ends_as_that_of_one_process(tmp_path):
     folder = tmp_path / "two"
     folder.mkdir()
-    launched = ("-m", "tfcap.launch", "--workers", "2", "--restarts", "1")
+    options = (*own_network_options(), "--workers", "2", "--restarts", "1")
+    launched = ("-m", "tfcap.launch", *options)
     script = FOLDER / "two_workers.py"
     done = run(*launched, "--", sys.executable, script, folder)
     assert "Worker 1 was ended by signal 9" in done.stderr

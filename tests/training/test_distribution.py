@@ -5,6 +5,8 @@ import sys
 
 import pytest
 
+from tests.networks import own_network_options
+
 
 def run(name, *arguments, by=()):
     # A process of its own: devices are split before TensorFlow starts.
@@ -30,5 +32,6 @@ def test_two_replicas_stop_at_or_skip_the_steps_that_one_would():
 
 @pytest.mark.slow
 def test_training_on_two_workers_ends_in_the_weights_of_one_process(tmp_path):
-    launched = ("-m", "tfcap.launch", "--workers", "2", "--", sys.executable)
+    options = (*own_network_options(), "--workers", "2")
+    launched = ("-m", "tfcap.launch", *options, "--", sys.executable)
     run("two_workers.py", str(tmp_path), by=launched)

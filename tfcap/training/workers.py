@@ -23,8 +23,16 @@ def open_strategy():
     under its `scope()`, and batches are global: more devices train the same
     model faster. Call it before anything else of TensorFlow.
 
+    With `TF_CONFIG` TensorFlow opens a server that asks nobody who they are:
+    whoever reaches its port reads and writes files as this user. The launcher
+    hides it in a network namespace, or says that it does not; in a job that
+    sets `TF_CONFIG` itself, close the port to all but the workers.
+
     Returns:
         `tf.distribute.Strategy`.
+
+    Raises:
+        ValueError: If `TF_CONFIG` is malformed, or its port is taken.
 
     Example:
 

@@ -1,0 +1,1 @@
+"""Starting workers: addresses, a network of their own, who has come."""

@@ -1,0 +1,35 @@
+"""Lines of a launcher and its workers, each written whole."""
+
+import sys
+import threading
+
+#: Held while a line is written, so that no two share one.
+_LINE = threading.Lock()
+
+
+def tell(text):
+    """Prints a sentence of the launcher.
+
+    Args:
+        text: String.
+    """
+    _write(sys.stderr, f"tfcap.launch: {text}")
+
+
+def forward(index, stream):
+    """Prints what a worker prints, its number before every line.
+
+    Args:
+        index: Integer, of the worker.
+        stream: Binary file, read to its end.
+    """
+    for line in stream:
+        text = line.decode(errors="replace").rstrip("\n")
+        _write(sys.stdout, f"[{index}] {text}")
+
+
+def _write(stream, text):
+    """Writes a line by one call, which `print()` does not."""
+    with _LINE:
+        stream.write(f"{text}\n")
+        stream.flush()
