@@ -19,16 +19,19 @@ from tfcap.training.optimizer_settings import Settings
 from tfcap.training.workers import from_chief
 from tfcap.training.workers import is_chief
 
+#: Name of an array that is no variable of the model.
+_METRIC = "metric"
+
 
 class RunCheckpoint:
     """Keeps the whole state of a training model on disk.
 
     Weights, optimizer moments, iteration counts, random streams, annealed
-    temperatures: every variable but the metrics of an epoch, so that a run
-    that was stopped ends as one that was not. A file is written beside the
-    last one and renamed into its place; the one before is kept, and used, with
-    a word about it, if the last is not as it was written, which its checksum
-    tells. Nothing in it is pickled.
+    temperatures: every variable, and in the midst of an epoch its metrics, so
+    that a run that was stopped ends as one that was not. A file is written
+    beside the last one and renamed into its place; the one before is kept, and
+    used, with a word about it, if the last is not as it was written, which its
+    checksum tells. Nothing in it is pickled.
 
     It knows variables by the attributes, classes and names of their layers,
     and refuses to set another model. A setting of an optimizer, such as its
@@ -48,6 +51,11 @@ class RunCheckpoint:
     >>> checkpoint = tfcap.training.RunCheckpoint(tempfile.mkdtemp())
     >>> checkpoint.epoch
     0
+
+    Attributes:
+        restored: Dict that tells what the state was that `restore()` has set:
+            `epoch`, and in the midst of one `step`, steps done of the next,
+            `steps`, of an epoch, and `logs`; empty if there was none.
     """
 
     def __init__(self, directory):
@@ -58,6 +66,7 @@ class RunCheckpoint:
         self._next = os.path.join(self.directory, "checkpoint.next.npz")
         # With what settings a program made the optimizers of a model.
         self._settings = weakref.WeakKeyDictionary()
+        self.restored = {}
 
     @property
     def epoch(self):
@@ -65,8 +74,25 @@ class RunCheckpoint:
         found = self._load()
         return 0 if found is None else found[0]["epoch"]
 
-    def save(self, model, epoch):
+    @property
+    def step(self):
+        """Steps that are done of the epoch in whose midst the state was."""
+        return self.restored.get("step", 0)
+
+    @property
+    def metrics(self):
+        """Metrics of the epoch in whose midst the state on disk is, arrays."""
+        found = load_arrays(self.path)
+        return [found[key] for key in sorted(found) if key.startswith(_METRIC)]
+
+    def save(self, model, epoch, metrics=(), **place):
         """Writes the state reached after `epoch` epochs.
+
+        Args:
+            model: Compiled `keras.Model`, built.
+            epoch: Integer.
+            metrics: List of arrays, of the epoch in whose midst the model is.
+            **place: `step`, `steps` and `logs` of that epoch; see `restored`.
 
         Raises:
             OSError: If the disk is full. The last checkpoint is as it was.
@@ -75,9 +101,10 @@ class RunCheckpoint:
             f"{index:05d}": array
             for index, array in enumerate(arrays_of(model))
         }
-        meta = json.dumps(
-            {"epoch": epoch, **describe(model, self._made(model))}
-        )
+        for index, array in enumerate(metrics):
+            arrays[f"{_METRIC}{index:05d}"] = array
+        about = describe(model, self._made(model))
+        meta = json.dumps({"epoch": epoch, **place, **about})
         save_arrays(self._next, {"meta": meta, **arrays})
         if os.path.exists(self.path):
             os.replace(self.path, self.previous)
@@ -110,6 +137,7 @@ class RunCheckpoint:
         if path:
             # The next one to be saved must not take the place of a good one.
             os.replace(path, self.path)
+        self.restored = about
         return about["epoch"]
 
     def callback(self):
@@ -164,9 +192,21 @@ def _read(path):
     epoch = about.get("epoch") if isinstance(about, dict) else None
     if type(epoch) is not int or epoch < 0:
         raise ValueError(f"its number of epochs is {epoch!r:.40}")
-    arrays = [found[key] for key in sorted(found)]
+    if "step" in about and not _is_place(about):
+        raise ValueError("the step that it is of is none of an epoch")
+    arrays = [found[key] for key in sorted(found) if key.isdigit()]
     check_state(about, arrays)
     return about, arrays
+
+
+def _is_place(about):
+    """Check whether a description tells a place in the midst of an epoch."""
+    step, steps = about["step"], about.get("steps")
+    return (
+        type(step) is type(steps) is int
+        and 0 < step <= steps
+        and isinstance(about.get("logs"), dict)
+    )
 
 
 class _SaveEveryEpoch(keras.callbacks.Callback):

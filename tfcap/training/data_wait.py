@@ -106,5 +106,6 @@ class DataWait(keras.callbacks.Callback):
         steps = self._steps if self._traced else self._steps[1:] or self._steps
         self._traced = True
         if logs is not None:
-            waited, lasted = map(sum, zip(*steps))
+            # An epoch that is gone on with may have had all its steps.
+            waited, lasted = map(sum, zip(*steps or [(0.0, 1.0)]))
             logs[self.name] = waited / lasted

@@ -1,18 +1,39 @@
 """Training that goes on where a folder stands."""
 
+import contextlib
 import errno
 
+import keras
 import tensorflow as tf
 
 from tfcap.training.checkpoint import RunCheckpoint
 from tfcap.training.data_wait import DataWait
 from tfcap.training.model_state import build_on
+from tfcap.training.save_within_epochs import SaveWithinEpochs
 from tfcap.training.scaffold import Scaffold
+from tfcap.training.skipped_steps import CallbacksAfter
+from tfcap.training.skipped_steps import skipped_steps
 from tfcap.training.stop_at_nonfinite import StopAtNonfinite
+from tfcap.training.termination import Termination
 
 
-def fit(model, batches, epochs, directory, callbacks=(), verbose="auto"):
+def fit(
+    model,
+    batches,
+    epochs,
+    directory,
+    callbacks=(),
+    verbose="auto",
+    save_every=600.0,
+):
     """Trains for a number of epochs in all, from where a folder stands.
+
+    The state is saved after every epoch, in the midst of one after
+    `save_every` seconds, and at SIGTERM, by which schedulers say that they
+    take a machine away; then the process ends with status 143 and a sentence.
+    A run that goes on ends in the weights, logs and history of one that was
+    never stopped: callbacks see an epoch that it goes on with begin, and of
+    its steps those that are left.
 
     Args:
         model: Compiled `keras.Model`; the first batch builds it if it is not
@@ -25,6 +46,7 @@ def fit(model, batches, epochs, directory, callbacks=(), verbose="auto"):
         callbacks: Iterable of `keras.callbacks.Callback`; a `DataWait` among
             them watches the data.
         verbose: As in `keras.Model.fit()`.
+        save_every: Float, seconds. Defaults to `600.0`.
 
     Returns:
         `keras.callbacks.History` of the epochs trained now, or `None` where
@@ -32,26 +54,51 @@ def fit(model, batches, epochs, directory, callbacks=(), verbose="auto"):
 
     Raises:
         TypeError: If `batches` have no order to go on in.
+        ValueError: If `batches` have another number of steps than those in
+            the midst of whose epoch a run was stopped.
+        SystemExit: After SIGTERM.
         OSError: If a disk is full. The last checkpoint is whole.
         FloatingPointError: If what a model logs that Keras itself trains is
             not finite; what other models do then they are told at their making
             (`nonfinite`).
     """
     _check_size(batches, model.distribute_strategy)
+    if not save_every > 0:
+        raise ValueError(
+            "`save_every` must be positive, a number of seconds. Received: "
+            f"save_every={save_every}. Use `float('inf')` to save after "
+            "epochs alone."
+        )
     checkpoint = RunCheckpoint(directory)
     if not model.built:
         build_on(model, batches.dataset(1))
     start = checkpoint.restore(model)
     if start >= epochs:
         return None
-    steps = batches.steps_per_epoch
-    dataset = batches.dataset(epochs, start_step=start * steps)
+    steps, done = batches.steps_per_epoch, checkpoint.step
+    _check_steps(checkpoint, steps)
+    dataset = batches.dataset(epochs, start_step=start * steps + done)
     callbacks = [*callbacks]
     for callback in callbacks:
         if isinstance(callback, DataWait):
             dataset = callback.watch(dataset)
     watch = () if isinstance(model, Scaffold) else (StopAtNonfinite(),)
-    try:
+    with (
+        Termination() as termination,
+        _told_if_full(),
+        contextlib.ExitStack() as going_on,
+    ):
+        save = SaveWithinEpochs(checkpoint, termination, save_every, model)
+        callbacks = [*watch, *callbacks, checkpoint.callback(), save]
+        if done:
+            _build_metrics(model, batches, len(save.metrics))
+            # Keras counts the steps that it is to skip as read.
+            dataset = dataset.repeat()
+            callbacks = CallbacksAfter(
+                done, callbacks, model, epochs, steps, verbose
+            )
+            logs = checkpoint.restored["logs"]
+            going_on.enter_context(skipped_steps(model, done, logs))
         return model.fit(
             dataset,
             initial_epoch=start,
@@ -59,9 +106,16 @@ def fit(model, batches, epochs, directory, callbacks=(), verbose="auto"):
             steps_per_epoch=steps,
             # The data set is in its order already.
             shuffle=False,
-            callbacks=[*watch, *callbacks, checkpoint.callback()],
+            callbacks=callbacks,
             verbose=verbose,
         )
+
+
+@contextlib.contextmanager
+def _told_if_full():
+    """Says of a full disk of TensorFlow's what to do."""
+    try:
+        yield
     except tf.errors.ResourceExhaustedError as error:
         # TensorFlow's own files, such as logs; or the memory of a device.
         if "No space left" not in error.message:
@@ -72,6 +126,28 @@ def fit(model, batches, epochs, directory, callbacks=(), verbose="auto"):
             f"{error.message:.200}. The last checkpoint is whole. Make room, "
             "and run the same command again.",
         ) from error
+
+
+def _check_steps(checkpoint, steps):
+    """Refuses to go on with an epoch of another number of steps."""
+    found = checkpoint.restored.get("steps", steps)
+    if found != steps:
+        raise ValueError(
+            "`batches` must have as many steps per epoch as those that the "
+            f"run was stopped in the midst of. Received: {steps} steps, and "
+            f"{found} in {checkpoint.path}. Use the same data and batch size."
+        )
+
+
+def _build_metrics(model, batches, count):
+    """Makes the variables of metrics, where Keras leaves it to a step."""
+    # Under a strategy it does not.
+    alone = model.distribute_strategy.num_replicas_in_sync == 1
+    if not alone or len(model.metrics_variables) >= count:
+        return
+    for batch in batches.dataset(1).take(1):
+        inputs, wanted, weights = keras.utils.unpack_x_y_sample_weight(batch)
+        model.test_on_batch(inputs, wanted, weights)
 
 
 def _check_size(batches, strategy):

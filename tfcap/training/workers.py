@@ -97,9 +97,50 @@ def from_chief(value, model=None):
     return json.loads(str(array[0])) if array.dtype.kind == "U" else array
 
 
-def several_workers():
-    """Whether the scope is that of a strategy of several workers."""
-    return _of_workers() is not None
+def from_all(array, model=None):
+    """Arrays of all workers, one after the other along their first axis.
+
+    All workers must call it; each waits for the others.
+
+    Args:
+        array: NumPy array of numbers, of the same dtype and shape for all.
+        model: As that of `is_chief()`.
+
+    Returns:
+        NumPy array, in the order of the workers; `array` itself where there
+        are not several.
+
+    Example:
+
+    >>> from tfcap.training.workers import from_all
+    >>> from_all(np.array([3]))
+    array([3])
+    """
+    strategy = _of_workers(model)
+    if strategy is None:
+        return array
+    content = np.frombuffer(array.tobytes(), np.uint8)
+    shared = strategy.share(content).tobytes()
+    shape = (-1, *array.shape[1:])
+    return np.frombuffer(shared, array.dtype).reshape(shape)
+
+
+def worker_index(model=None):
+    """Number of this worker among all, from 0, as `from_all()` counts them.
+
+    Args:
+        model: As that of `is_chief()`.
+
+    Returns:
+        Integer, 0 where there are not several workers.
+    """
+    strategy = _of_workers(model)
+    return 0 if strategy is None else strategy.cluster_resolver.task_id
+
+
+def several_workers(model=None):
+    """Whether the scope, or a model, is of a strategy of several workers."""
+    return _of_workers(model) is not None
 
 
 def check_shared(directory):

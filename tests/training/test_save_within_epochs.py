@@ -1,0 +1,272 @@
+"""A run that is stopped in the midst of an epoch ends as one that is not."""
+
+import itertools
+import signal
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from tests.training import test_checkpoint
+from tfcap.training import DataWait
+from tfcap.training import RunCheckpoint
+from tfcap.training import fit
+
+EPOCHS, STEPS = 3, 3
+#: Whatever a clock has to do with.
+TIMES = ("data_wait", "epoch_data_wait")
+
+
+class Batches:
+    steps_per_epoch = STEPS
+
+    def dataset(self, epochs, start_step=0):
+        rng = np.random.default_rng(0)
+        x = rng.normal(size=(epochs * STEPS, 4, 3)).astype("float32")
+        y = rng.integers(0, 2, (epochs * STEPS, 4, 1))
+        rows = tf.data.Dataset.from_tensor_slices((x, y))
+        count = tf.data.experimental.assert_cardinality
+        left = epochs * STEPS - start_step
+        return rows.skip(start_step).apply(count(left))
+
+
+class Stop(keras.callbacks.Callback):
+    """A scheduler's SIGTERM in the midst of a step, or of an evaluation."""
+
+    def __init__(self, epoch, batch):
+        super().__init__()
+        self.place = epoch, batch
+
+    def on_epoch_begin(self, epoch, logs=None):
+        self.epoch = epoch
+
+    def on_train_batch_begin(self, batch, logs=None):
+        if (self.epoch, batch) == self.place:
+            signal.raise_signal(signal.SIGTERM)
+
+    def on_epoch_end(self, epoch, logs=None):
+        self.on_train_batch_begin(STEPS)
+
+
+class Evaluate(keras.callbacks.Callback):
+    """What an evaluation adds to the logs of an epoch."""
+
+    def on_epoch_end(self, epoch, logs=None):
+        logs["val_size"] = float(np.abs(self.model.get_weights()[0]).sum())
+
+
+class Read(keras.callbacks.Callback):
+    """What a callback may read of an epoch and its steps."""
+
+    def __init__(self):
+        super().__init__()
+        self.seen = []
+
+    def on_epoch_begin(self, epoch, logs=None):
+        self.epoch = epoch
+
+    def on_train_batch_end(self, batch, logs=None):
+        self.seen.append((self.epoch, batch, dict(logs)))
+
+
+def network(more=True):
+    keras.utils.set_random_seed(3)
+    model = keras.Sequential(
+        [
+            keras.Input((3,)),
+            keras.layers.Dense(5),
+            keras.layers.Dropout(0.5),
+            keras.layers.BatchNormalization(),
+            keras.layers.Dense(1, activation="sigmoid"),
+        ]
+    )
+    model.compile(
+        keras.optimizers.Adam(0.1),
+        loss="binary_crossentropy",
+        metrics=more * ["mae", keras.metrics.AUC(num_thresholds=5, name="auc")],
+        run_eagerly=True,
+    )
+    return model
+
+
+def train(folder, *callbacks, seed=None, **options):
+    """Trains; returns what is left of it."""
+    model, read = network(), Read()
+    if seed is not None:
+        keras.utils.set_random_seed(seed)
+        model.set_weights([2 * weight for weight in model.get_weights()])
+    rate = keras.callbacks.LearningRateScheduler(lambda _, rate: 0.9 * rate)
+    board = keras.callbacks.TensorBoard(folder / "logs", write_graph=False)
+    callbacks = [rate, DataWait(), Evaluate(), read, *callbacks, board]
+    history = fit(
+        *(model, Batches(), EPOCHS, folder / "run"),
+        callbacks=callbacks,
+        verbose=0,
+        **options,
+    )
+    state = [*model.get_weights(), *map(np.array, model.optimizer.variables)]
+    found = {k: v for k, v in history.history.items() if k not in TIMES}
+    return state, history.epoch, found, read.seen
+
+
+def logged(folder):
+    """Set of what TensorBoard's files hold, without the time."""
+    values = set()
+    for path in folder.rglob("events*"):
+        for event in tf.compat.v1.train.summary_iterator(str(path)):
+            for value in event.summary.value:
+                if value.tag not in TIMES:
+                    content = value.tensor.SerializeToString()
+                    values.add((value.tag, event.step, content))
+    return values
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("whole")
+    return train(folder), logged(folder)
+
+
+def same_end(found, whole, epoch):
+    state, epochs, history, seen = found
+    for one, other in zip(state, whole[0], strict=True):
+        np.testing.assert_array_equal(one, other)
+    assert epochs == whole[1][epoch:]
+    assert history == {k: v[epoch:] for k, v in whole[2].items()}
+    assert seen == whole[3][len(whole[3]) - len(seen) :]
+
+
+#: The first, the last, those around an evaluation, and one at it.
+PLACES = [(0, 0), (1, 1), (1, 2), (1, 3), (2, 0), (2, 3)]
+
+
+@pytest.mark.parametrize("epoch, batch", PLACES)
+def test_a_run_that_a_scheduler_stops_goes_on_exactly(
+    epoch, batch, whole, tmp_path, capsys
+):
+    with pytest.raises(SystemExit) as stopped:
+        train(tmp_path, Stop(epoch, batch))
+    assert stopped.value.code == 143
+    place = f"step {batch + 1} of epoch {epoch + 1}"
+    if batch == STEPS:
+        place, epoch = f"epoch {epoch + 1}", epoch + 1
+    told = capsys.readouterr().err
+    assert f"Stopped by SIGTERM after {place}, which is" in told
+    assert "run the same command again" in told
+    assert signal.getsignal(signal.SIGTERM) == signal.SIG_DFL
+    if epoch == EPOCHS:
+        assert fit(network(), Batches(), EPOCHS, tmp_path / "run") is None
+        return
+    found = train(tmp_path, seed=99)
+    same_end(found, whole[0], epoch)
+    assert len(found[3]) == (EPOCHS - epoch) * STEPS - (batch + 1) % (STEPS + 1)
+    assert logged(tmp_path) == whole[1]
+
+
+def test_a_run_that_is_stopped_at_every_step_goes_on_exactly(whole, tmp_path):
+    for epoch, batch in itertools.product(range(EPOCHS), range(STEPS)):
+        with pytest.raises(SystemExit):
+            train(tmp_path, Stop(epoch, batch), seed=10 * epoch + batch or None)
+    same_end(train(tmp_path, seed=99), whole[0], EPOCHS - 1)
+    assert logged(tmp_path) == whole[1]
+
+
+class Break(Stop):
+    """A process that ends without notice."""
+
+    def on_train_batch_begin(self, batch, logs=None):
+        if (self.epoch, batch) == self.place:
+            raise KeyboardInterrupt
+
+
+def test_a_run_without_notice_goes_on_from_what_was_saved_in_time(
+    whole, tmp_path
+):
+    with pytest.raises(KeyboardInterrupt):
+        train(tmp_path, Break(1, 2), save_every=1e-9)
+    checkpoint = RunCheckpoint(tmp_path / "run")
+    assert checkpoint.epoch == 1
+    found = train(tmp_path, seed=99)
+    same_end(found, whole[0], 1)
+    assert len(found[3]) == (EPOCHS - 1) * STEPS - 2
+
+
+def test_ctrl_c_is_no_notice(tmp_path):
+    with pytest.raises(KeyboardInterrupt):
+        train(tmp_path, Break(1, 2))
+    model, checkpoint = network(), RunCheckpoint(tmp_path / "run")
+    assert checkpoint.restore(model) == 1 and checkpoint.step == 0
+
+
+def test_another_number_of_steps_is_refused_in_the_midst_of_an_epoch(tmp_path):
+    with pytest.raises(SystemExit):
+        train(tmp_path, Stop(1, 0))
+    batches = Batches()
+    batches.steps_per_epoch = 2
+    match = "as many steps per epoch.*Received: 2 steps, and 3 in"
+    with pytest.raises(ValueError, match=match):
+        fit(network(), batches, EPOCHS, tmp_path / "run", verbose=0)
+
+
+def test_other_metrics_are_refused_in_the_midst_of_an_epoch(tmp_path):
+    with pytest.raises(SystemExit):
+        train(tmp_path, Stop(1, 0))
+    model = network(more=False)
+    match = "compiled with the metrics of its checkpoint"
+    with pytest.raises(ValueError, match=match):
+        fit(model, Batches(), EPOCHS, tmp_path / "run", verbose=0)
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"step": 4}, {"step": "1"}, {"steps": None}, {"logs": 1}]
+)
+def test_a_place_that_is_none_is_told(wrong, tmp_path, capsys):
+    model, checkpoint = network(), RunCheckpoint(tmp_path)
+    checkpoint.save(model, 1)
+    place = {"step": 1, "steps": 3, "logs": {}} | wrong
+    checkpoint.save(model, 1, **place)
+    assert checkpoint.restore(network()) == 1 and checkpoint.step == 0
+    told = capsys.readouterr().out
+    assert "the step that it is of is none" in told and "one before" in told
+
+
+@pytest.mark.parametrize("save_every", [0, -1.0, float("nan")])
+def test_a_time_that_is_none_is_refused(save_every, tmp_path):
+    with pytest.raises(ValueError, match="`save_every` must be positive"):
+        train(tmp_path, save_every=save_every)
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:Even though the `tf.config")
+@pytest.mark.parametrize(
+    "make",
+    [
+        test_checkpoint.in_a_graph,
+        test_checkpoint.taking_turns,
+    ],
+)
+def test_networks_of_words_go_on_exactly(make, tmp_path):
+    tf.config.run_functions_eagerly(make is not test_checkpoint.in_a_graph)
+
+    def train(folder, *more, seed=0):
+        keras.utils.set_random_seed(seed)
+        model, networks, batches, callbacks = make()
+        history = fit(
+            *(model, batches, 2, folder),
+            callbacks=[*callbacks, *more],
+            verbose=0,
+        )
+        weights = [w for network in networks for w in network.get_weights()]
+        return weights, {k: v[-1] for k, v in history.history.items()}
+
+    try:
+        whole = train(tmp_path / "whole")
+        with pytest.raises(SystemExit):
+            train(tmp_path / "parts", Stop(1, 0))
+        rest = train(tmp_path / "parts", seed=99)
+    finally:
+        tf.config.run_functions_eagerly(False)
+    for one, other in zip(whole[0], rest[0], strict=True):
+        np.testing.assert_array_equal(one, other)
+    assert whole[1] == rest[1]

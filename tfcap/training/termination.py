@@ -1,0 +1,71 @@
+"""The request to end, by which a scheduler takes a machine away."""
+
+import signal
+import sys
+import threading
+
+
+class Termination:
+    """Notes SIGTERM while its block runs, for work to stop where it can.
+
+    A second SIGTERM acts at once, as it would have without. A handler that
+    the program has set takes over once the work has stopped; a program that
+    ignores SIGTERM goes on doing so. Outside of the main thread, where Python
+    hears of no signals, nothing is noted.
+
+    Attributes:
+        requested: Boolean, whether SIGTERM has come.
+
+    Example:
+
+    >>> import signal
+    >>> from tfcap.training.termination import Termination
+    >>> with Termination() as termination:
+    ...     signal.raise_signal(signal.SIGTERM)
+    ...     print(termination.requested)
+    True
+    """
+
+    def __init__(self):
+        self.requested = False
+        self._before = None
+        self._noting = False
+
+    def __enter__(self):
+        main = threading.current_thread() is threading.main_thread()
+        if main and signal.getsignal(signal.SIGTERM) != signal.SIG_IGN:
+            self._before = signal.signal(signal.SIGTERM, self._note)
+            self._noting = True
+        return self
+
+    def __exit__(self, *_):
+        self._give_back()
+
+    def obey(self, sentence):
+        """Ends the process with status 143, as SIGTERM does.
+
+        Args:
+            sentence: String, printed to the standard error; `""` for none.
+
+        Raises:
+            SystemExit: Always, unless the program's own handler ends it.
+        """
+        if sentence:
+            print(f"\n{sentence}", file=sys.stderr, flush=True)
+        own = self._before
+        self._give_back()
+        if callable(own):
+            signal.raise_signal(signal.SIGTERM)
+        raise SystemExit(128 + signal.SIGTERM)
+
+    def _note(self, number, frame):
+        if self.requested:
+            self._give_back()
+            signal.raise_signal(number)
+        self.requested = True
+
+    def _give_back(self):
+        if self._noting:
+            # One that was not set by Python cannot be set again by it.
+            signal.signal(signal.SIGTERM, self._before or signal.SIG_DFL)
+            self._noting = False
