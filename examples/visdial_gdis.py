@@ -58,6 +58,7 @@ def parse(argv):
     add("--data", choices=("world", "visdial"), default="world")
     add("--root", help="folder of VisDial's files, or of built worlds")
     add("--vgg19-weights", help='to read COCO images: "imagenet" or a path')
+    add("--skip-unreadable", action="store_true", help="leave bad images out")
     add("--norm", type=float, help="length to scale VisDial's features to")
     add("--rows", default=",".join(ROWS), help="with commas; default: all")
     add("--settings", choices=SETTINGS, help="default: world, or published")
@@ -87,7 +88,12 @@ def parse(argv):
 def open_study(options):
     """The data, and what has been trained on it so far."""
     if options.data == "visdial":
-        data = visdial_data(options.root, options.vgg19_weights, options.norm)
+        data = visdial_data(
+            options.root,
+            options.vgg19_weights,
+            options.norm,
+            options.skip_unreadable,
+        )
     else:
         sizes = SIZES.get(options.settings, {})
         data = world_data(options.root, **sizes)

@@ -58,3 +58,10 @@ def test_what_is_no_clip_is_refused(tmp_path):
             read_frames(wrong, 2, SIZE)
     with pytest.raises(FileNotFoundError):
         read_frames(tmp_path / "none.gif", 2, SIZE)
+
+
+def test_a_clip_of_too_many_pixels_is_refused(gif, monkeypatch):
+    monkeypatch.setenv("TFCAP_MAX_CLIP_PIXELS", str(10 * SIZE[0] * SIZE[1] - 1))
+    with pytest.raises(ValueError, match="clip.gif.*10 frames.*PIXELS to more"):
+        read_frames(gif, 10, SIZE)
+    assert read_frames(gif, 1, SIZE).shape[0] == 1

@@ -1,3 +1,6 @@
+import errno
+import os
+
 import keras
 import numpy as np
 import pytest
@@ -6,6 +9,7 @@ from PIL import Image
 from tfcap.data import Backbone
 from tfcap.data import extract_features
 from tfcap.data import load_features
+from tfcap.data import load_skipped
 from tfcap.data.extraction import read_image
 
 
@@ -84,3 +88,90 @@ def test_gray_and_larger_images_become_rgb_of_the_size():
     gray = read_image(np.full((9, 9), 7, np.uint8), (4, 6))
     assert gray.shape == (4, 6, 3) and (gray == 7).all()
     assert read_image(np.zeros((20, 10, 4), np.uint8), (4, 6)).shape[-1] == 3
+
+
+def bad_images(tmp_path):
+    """Images that cannot be read, one of each kind."""
+    cut, huge = tmp_path / "cut.jpg", tmp_path / "huge.png"
+    cut.write_bytes(b"\xff\xd8\xff nothing more")
+    # Black takes no room.
+    Image.new("1", (20_000, 5_000)).save(huge)
+    program = tmp_path / "program.jpg"
+    program.write_bytes(b"%!PS-Adobe-3.0 EPSF-3.0\n%%BoundingBox: 0 0 9 9\n")
+    return [(96, cut), (97, tmp_path / "none.jpg"), (98, huge), (99, program)]
+
+
+def test_bad_images_are_skipped_and_listed_where_that_is_asked_for(
+    images, tmp_path, capsys
+):
+    path, bad = tmp_path / "features.h5", bad_images(tmp_path)
+    mixed = [*images[:2], *bad, *images[2:]]
+    options = {"batch_size": 2, "progress": False, "skip_unreadable": True}
+    extract_features(backbone(Average()), mixed, path, **options)
+    told = capsys.readouterr().out
+    assert "4 of 9 images could not be read and are left out: 96, 97" in told
+    skipped = load_skipped(path)
+    assert [*skipped] == [96, 97, 98, 99]
+    assert "pixels, and 89,478,485 are read" in skipped[98]
+    assert all(str(file) in skipped[i] for i, file in bad)
+    with pytest.warns(UserWarning, match="lacks 4 of 9 images"):
+        assert load_features(path).shape == (5, 6, 3)
+    assert load_features(path, [54, 50], lazy=True)[[0, 1]].shape == (2, 6, 3)
+    with pytest.raises(ValueError, match="lacks 1 of 2.*97.*could not be read"):
+        load_features(path, [50, 97])
+    # What has been mended meanwhile is read.
+    for number, file in bad:
+        Image.new("RGB", (6, 4), (number, 2, 3)).save(file)
+    extract_features(backbone(Average()), mixed, path, **options)
+    assert load_features(path).shape == (9, 6, 3) and not load_skipped(path)
+    assert not list(tmp_path.glob("*.skipped.json"))
+
+
+def test_a_list_of_skipped_images_that_is_damaged_is_told(images, tmp_path):
+    path = tmp_path / "features.h5"
+    images.append((99, tmp_path / "none.jpg"))
+    options = {"progress": False, "skip_unreadable": True}
+    extract_features(backbone(Average()), images, path, **options)
+    beside = tmp_path / "features.h5.skipped.json"
+    beside.write_text(beside.read_text().replace("99", "98"))
+    with pytest.raises(ValueError, match="skipped.json.*extraction again"):
+        load_features(path, [50])
+    beside.unlink()
+    with pytest.raises(ValueError, match="5 of 6 images are done"):
+        load_features(path, [50])
+
+
+def test_a_disk_that_fails_is_no_bad_image(images, tmp_path, monkeypatch):
+    def fail(*_):
+        raise OSError(errno.EIO, os.strerror(errno.EIO))
+
+    monkeypatch.setattr("tfcap.data.extraction.fit_picture", fail)
+    with pytest.raises(ValueError, match="Input/output error"):
+        extract_features(
+            backbone(Average()),
+            images,
+            tmp_path / "features.h5",
+            progress=False,
+            skip_unreadable=True,
+        )
+
+
+def test_nothing_but_bad_images_is_an_error(tmp_path):
+    with pytest.raises(ValueError, match="none of 4 that is, .*cut.jpg"):
+        extract_features(
+            backbone(Average()),
+            bad_images(tmp_path),
+            tmp_path / "features.h5",
+            progress=False,
+            skip_unreadable=True,
+        )
+
+
+def test_more_pixels_are_read_where_the_limit_is_raised(tmp_path, monkeypatch):
+    path = tmp_path / "large.png"
+    Image.new("1", (300, 200)).save(path)
+    monkeypatch.setenv("TFCAP_MAX_IMAGE_PIXELS", "50000")
+    with pytest.raises(ValueError, match="large.png.*PIXELS to more"):
+        read_image(path, (4, 6))
+    monkeypatch.setenv("TFCAP_MAX_IMAGE_PIXELS", "60000")
+    assert read_image(path, (4, 6)).shape == (4, 6, 3)

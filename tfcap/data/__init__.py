@@ -28,6 +28,7 @@ from tfcap.data.image_paths import coco_image_path
 from tfcap.data.neighbors import load_neighbors
 from tfcap.data.neighbors import nearest_neighbors
 from tfcap.data.neighbors import save_neighbors
+from tfcap.data.skipped_images import load_skipped
 from tfcap.data.standardized_features import StandardizedFeatures
 from tfcap.data.standardized_features import standardize_features
 from tfcap.data.tgif_captions import load_tgif_captions

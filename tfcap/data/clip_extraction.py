@@ -16,6 +16,7 @@ def extract_clip_features(
     differences=False,
     batch_size=4,
     progress=True,
+    skip_unreadable=False,
 ):
     """Writes features of clips, a vector a frame, to a feature file.
 
@@ -44,6 +45,8 @@ def extract_clip_features(
             Defaults to `False`.
         batch_size: Integer, clips in a batch. Defaults to `4`.
         progress: Boolean, whether to show a progress bar.
+        skip_unreadable: Boolean, see `extract_features()`. Defaults to
+            `False`.
 
     Raises:
         ValueError: If a clip cannot be read, or if the file was begun
@@ -91,6 +94,7 @@ def extract_clip_features(
             see=see,
             batch_size=batch_size,
             unit_name="clip" if progress else None,
+            skip_unreadable=skip_unreadable,
         )
 
 

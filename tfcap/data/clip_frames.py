@@ -1,23 +1,16 @@
 """Reading some frames of a clip."""
 
 import os
-import struct
 
 import numpy as np
 
+from tfcap.data.extraction import SKIP
 from tfcap.data.extraction import as_picture
 from tfcap.data.extraction import fit_picture
-
-#: What Pillow raises at a GIF that is cut off depends on where.
-_UNREADABLE = (
-    EOFError,
-    LookupError,
-    OSError,
-    SyntaxError,
-    TypeError,
-    ValueError,
-    struct.error,
-)
+from tfcap.data.image_file import UNREADABLE
+from tfcap.data.image_file import open_image
+from tfcap.text.file_limits import limit
+from tfcap.text.file_limits import raise_limit
 
 
 def even_frames(total, frames):
@@ -59,23 +52,33 @@ def read_frames(clip, frames, size):
         return np.stack([fit_picture(as_picture(x), size) for x in chosen])
     except FileNotFoundError:
         raise
-    except _UNREADABLE as error:
+    except UNREADABLE as error:
         what = clip if in_file else type(clip)
         raise ValueError(
             "`clips` must be readable animations or arrays (F, height, width, "
             f"3). Received: {str(what)!r} ({error}). Download the clip again, "
-            "or leave it out; what is done so far is kept."
+            f"or {SKIP}."
         ) from error
 
 
 def _read_animation(path, frames, size):
-    from PIL import Image
-
-    with Image.open(path) as opened:
+    with open_image(path) as opened:
         wanted = even_frames(getattr(opened, "n_frames", 1), frames)
+        _check_length(opened, int(wanted[-1]) + 1)
         found = {}
         # Most frames hold but what changes: each is read on top of the last.
         for number in np.unique(wanted).tolist():
             opened.seek(number)
             found[number] = fit_picture(opened, size)
     return np.stack([found[number] for number in wanted.tolist()])
+
+
+def _check_length(opened, count):
+    """Refuses a clip that would take hours to decode."""
+    name = "TFCAP_MAX_CLIP_PIXELS"
+    if count * opened.width * opened.height > limit(name):
+        raise ValueError(
+            f"it has {count:,} frames of {opened.width}x{opened.height} up to "
+            f"the last one to be taken, more than {limit(name):,} pixels. "
+            f"{raise_limit(name)[:-1]}"
+        )

@@ -1,14 +1,33 @@
 """Running a backbone over images, into the feature file."""
 
+import errno
 import os
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 
+from tfcap.data.entry_problems import listed
 from tfcap.data.feature_writer import FeatureWriter
+from tfcap.data.image_file import UNREADABLE
+from tfcap.data.image_file import open_image
+from tfcap.data.skipped_images import save_skipped
+from tfcap.data.skipped_images import skipped_path
+
+#: How to do without images that cannot be read, after another cure.
+SKIP = (
+    "pass `skip_unreadable=True` (--skip-unreadable) to leave out and list "
+    "all such; what is done so far is kept"
+)
 
 
-def extract_features(backbone, images, path, batch_size=32, progress=True):
+def extract_features(
+    backbone,
+    images,
+    path,
+    batch_size=32,
+    progress=True,
+    skip_unreadable=False,
+):
     """Writes the features of images to a feature file, resumably.
 
     Called again with the same arguments after an interruption, it goes on
@@ -23,6 +42,10 @@ def extract_features(backbone, images, path, batch_size=32, progress=True):
         path: String or path of the HDF5 file.
         batch_size: Integer. Defaults to `32`.
         progress: Boolean, whether to show a progress bar.
+        skip_unreadable: Boolean, whether images that are absent, damaged, or
+            larger than is read are left out instead of refused. They are
+            told, and listed beside the file, see `load_skipped()`; called
+            again, they are tried again. Defaults to `False`.
 
     Raises:
         ValueError: If an image cannot be read, or if the file was begun with
@@ -48,6 +71,7 @@ def extract_features(backbone, images, path, batch_size=32, progress=True):
             ),
             batch_size=batch_size,
             unit_name="image" if progress else None,
+            skip_unreadable=skip_unreadable,
         )
 
 
@@ -57,7 +81,15 @@ def grid_shape(backbone):
     return backbone(blank).shape[1:]
 
 
-def write_features(writer, sources, read, see, batch_size, unit_name=None):
+def write_features(
+    writer,
+    sources,
+    read,
+    see,
+    batch_size,
+    unit_name=None,
+    skip_unreadable=False,
+):
     """Writes the features of what is not done yet, a batch at a time.
 
     Args:
@@ -68,6 +100,7 @@ def write_features(writer, sources, read, see, batch_size, unit_name=None):
         see: Function of stacked pixels that returns features `(b, P, D)`.
         batch_size: Integer, things in a batch.
         unit_name: String, what the progress bar counts; or None, for none.
+        skip_unreadable: Boolean, see `extract_features()`.
     """
     import keras
 
@@ -76,24 +109,66 @@ def write_features(writer, sources, read, see, batch_size, unit_name=None):
         len(sources), verbose=int(unit_name is not None), unit_name=unit_name
     )
     bar.update(len(sources) - len(todo), finalize=not len(todo))
-    for rows, pixels in _read_ahead(sources, todo, read, batch_size):
+    skipped = {} if skip_unreadable else None
+    for rows, pixels in _read_ahead(sources, todo, read, batch_size, skipped):
         writer.write(rows, see(pixels))
         bar.add(len(rows))
+    if skipped:
+        _tell_skipped(writer, skipped)
+    if not len(writer.remaining) or skipped:
+        ids = writer.image_ids.tolist()
+        skipped = {ids[row]: why for row, why in (skipped or {}).items()}
+        save_skipped(writer.path, skipped)
 
 
-def _read_ahead(sources, todo, read, batch_size):
-    """Batches of row numbers and pixels, read while the last one is used."""
+def _tell_skipped(writer, skipped):
+    """Says what was left out; refuses to leave out everything."""
+    names = [writer.image_ids[row] for row in skipped]
+    if not writer.done.any():
+        raise ValueError(
+            "`images` must be readable. Received: none of "
+            f"{len(skipped):,} that is, such as {[*skipped.values()][0]}. See "
+            "that the paths are those of the images."
+        )
+    print(
+        f"{len(names):,} of {len(writer.done):,} images could not be read and "
+        f"are left out: {listed(names)}. {skipped_path(writer.path)} says why."
+    )
+
+
+def _read_ahead(sources, todo, read, batch_size, skipped=None):
+    """Batches of row numbers and pixels, read while the last one is used.
+
+    Where `skipped` is a dict, rows that cannot be read are put into it, with
+    the reasons, instead.
+    """
     with ThreadPoolExecutor() as pool:
 
         def begin(start):
             rows = todo[start : start + batch_size]
-            return rows, [pool.submit(read, sources[row]) for row in rows]
+            return [(row, pool.submit(read, sources[row])) for row in rows]
 
         ahead = begin(0)
         for start in range(batch_size, len(todo) + batch_size, batch_size):
-            (rows, futures), ahead = ahead, begin(start)
-            if len(rows):
-                yield rows, np.stack([future.result() for future in futures])
+            futures, ahead = ahead, begin(start)
+            found = {}
+            for row, future in futures:
+                try:
+                    found[row] = future.result()
+                except (FileNotFoundError, ValueError) as error:
+                    cause = _fault(error)
+                    if skipped is None or cause is None:
+                        raise
+                    skipped[row] = f"{str(sources[row]):.500} ({cause})"
+            if found:
+                yield np.array([*found]), np.stack([*found.values()])
+
+
+def _fault(error):
+    """What is wrong with an image; None if it is the disk that failed."""
+    cause = error.__cause__ or error
+    number = getattr(cause, "errno", None)
+    return cause if number in (None, errno.ENOENT) else None
 
 
 def read_image(image, size):
@@ -107,21 +182,19 @@ def read_image(image, size):
     Returns:
         Float32 array of shape `(height, width, 3)`, values 0 to 255.
     """
-    from PIL import Image
-
     try:
         if isinstance(image, str | os.PathLike):
-            with Image.open(image) as opened:
+            with open_image(image) as opened:
                 return fit_picture(opened, size)
         return fit_picture(as_picture(image), size)
     except FileNotFoundError:
         raise
-    except (OSError, TypeError, ValueError) as error:
+    except UNREADABLE as error:
         what = image if isinstance(image, str | os.PathLike) else type(image)
         raise ValueError(
             "`images` must be readable image files or arrays (height, width, "
             f"3). Received: {str(what)!r} ({error}). Download the image "
-            "again, or leave it out; what is done so far is kept."
+            f"again, or {SKIP}."
         ) from error
 
 

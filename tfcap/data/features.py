@@ -27,6 +27,8 @@ from tfcap.data.entry_problems import listed
 from tfcap.data.feature_seal import check_seal
 from tfcap.data.hdf5_file import check_hdf5
 from tfcap.data.hdf5_file import dataset_places
+from tfcap.data.skipped_images import load_skipped
+from tfcap.data.skipped_images import warn_of_skipped
 from tfcap.text.file_limits import check_regular
 
 VERSION = 2
@@ -52,7 +54,8 @@ def load_features(path, image_ids=None, lazy=False):
     Args:
         path: String or path of a feature file.
         image_ids: Integers or strings, a sequence of n, in the wanted order,
-            with repetitions where wanted. Defaults to the images of the file.
+            with repetitions where wanted. Defaults to the images of the file,
+            with a warning if some were left out, see `load_skipped()`.
         lazy: Boolean. If true, nothing is read now: the result is indexed
             with an array of rows, and reads those. Defaults to `False`.
 
@@ -74,14 +77,9 @@ class _Features:
         self.path = str(path)
         self.file, self.about = open_features(path)
         done = self.about["done"]
-        if not done.all():
-            raise ValueError(
-                "`path` must name a finished feature file. Received: "
-                f"path={self.path!r}, where {int(done.sum())} of {len(done)} "
-                "images are done. Run the same extraction again: it goes on "
-                "where it stopped."
-            )
-        if all_same(self.about["checksums"]):
+        skipped = _skipped(self.path, self.about)
+        sums = self.about["checksums"]
+        if all_same(None if sums is None else sums[done]):
             raise ValueError(
                 "`path` must name a file of features that differ between "
                 f"images. Received: path={self.path!r}, where those of all "
@@ -89,17 +87,21 @@ class _Features:
                 "features again."
             )
         known = self.about["image_ids"]
-        self.rows = np.arange(len(known))
-        if image_ids is not None:
-            self.rows = self._find(known, image_ids)
+        self.rows = np.flatnonzero(done)
+        if image_ids is None:
+            warn_of_skipped(path, len(skipped), len(done))
+        else:
+            self.rows = self._find(known, image_ids, skipped)
         data = self.file["features"]
         self.shape = (len(self.rows), *data.shape[1:])
         self.dtype = data.dtype
         # Each image is checked when it is first read.
         self._checked = np.zeros(len(known), bool)
 
-    def _find(self, known, wanted):
+    def _find(self, known, wanted, skipped):
         row_of = {image: row for row, image in enumerate(known.tolist())}
+        for image in skipped:
+            del row_of[image]
         wanted = np.asarray(wanted, object).tolist()
         rows = np.array([row_of.get(image, -1) for image in wanted], np.int64)
         missing = [image for image, row in zip(wanted, rows) if row < 0]
@@ -108,8 +110,7 @@ class _Features:
             raise ValueError(
                 "`image_ids` must be in the feature file. Received: "
                 f"path={self.path!r}, which lacks {len(missing)} of "
-                f"{len(wanted)} images ({first}). Extract features of these "
-                "images, too, or leave them out."
+                f"{len(wanted)} images ({first}). {_cure(missing, skipped)}"
             )
         return rows
 
@@ -263,3 +264,30 @@ def _about(file, places):
 def _rows(places):
     """Datasets with a row for each image; version 1 has no checksums."""
     return CHANGING if places is not None else ("features", "done")
+
+
+def _skipped(path, about):
+    """Images of a finished file that were left out; refuses any other."""
+    done = about["done"]
+    left = about["image_ids"][~done].tolist()
+    skipped = load_skipped(path) if left else {}
+    if not set(left) <= set(skipped) or not done.any() and len(done):
+        raise ValueError(
+            "`path` must name a finished feature file. Received: "
+            f"path={path!r}, where {int(done.sum())} of {len(done)} "
+            "images are done. Run the same extraction again: it goes on "
+            "where it stopped."
+        )
+    return {image: skipped[image] for image in left}
+
+
+def _cure(missing, skipped):
+    """The sentence that says what to do about images without features."""
+    left = [image for image in missing if image in skipped]
+    if not left:
+        return "Extract features of these images, too, or leave them out."
+    return (
+        f"{len(left)} of them could not be read when features were extracted: "
+        f"{skipped[left[0]]:.300}. Leave out what `tfcap.data.load_skipped()` "
+        "names, or mend the images and extract again."
+    )

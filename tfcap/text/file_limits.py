@@ -16,6 +16,8 @@ LIMITS = {
     "TFCAP_MAX_BYTES": 4 << 30,
     # Words of a caption that is scored: paragraphs have some hundreds.
     "TFCAP_MAX_WORDS": 1000,
+    # Pixels of an image: as Pillow, which warns beyond them.
+    "TFCAP_MAX_IMAGE_PIXELS": 89_478_485,
     # Pixels of all frames of a clip up to the last one that is taken.
     "TFCAP_MAX_CLIP_PIXELS": 4 << 30,
     # Seconds that a pipe may be silent.

@@ -7,6 +7,7 @@ from tests.recipes.captioning.tiny_study import TINY
 from tfcap.data import FeatureWriter
 from tfcap.data import extract_clip_features
 from tfcap.data.backbones import Backbone
+from tfcap.data.skipped_images import save_skipped
 from tfcap.data.world import load_clip_world
 from tfcap.models import SceneEncoder
 from tfcap.recipes.captioning import CaptioningSettings
@@ -172,3 +173,15 @@ def test_captions_may_be_those_of_flickr(tmp_path):
     both = caption_files(TINY, tmp_path, train="train+val")
     assert both.train.image_ids.tolist() == [0, 2, 3, 4]
     assert both.digest != data.digest
+
+
+def test_images_that_an_extraction_left_out_are_left_out(root):
+    path = root / "features.h5"
+    path.unlink()
+    with FeatureWriter(path, np.arange(5), (2, 2), 3) as writer:
+        writer.write([0, 2, 3, 4], np.arange(48.0).reshape(4, 4, 3))
+    save_skipped(path, {1: "1.jpg (cannot identify image file)"})
+    with pytest.warns(UserWarning, match="lacks 1 of 3 images.*skipped.json"):
+        data = caption_files(TINY, root)
+    assert data.train.image_ids.tolist() == [0, 2]
+    assert data.train_features.shape == (2, 1, 3)

@@ -2,12 +2,14 @@ import json
 
 import numpy as np
 import pytest
+from PIL import Image
 
 from tests.data.conftest import make_content
 from tests.visdial_files import dense_annotations
 from tests.visdial_files import features
 from tests.visdial_files import hidden_content
 from tests.visdial_files import write_root
+from tfcap.data.backbones import Backbone
 from tfcap.recipes.visdial import challenge_data
 from tfcap.recipes.visdial import visdial_data
 from tfcap.recipes.visdial.pooled_features import pooled_features
@@ -65,6 +67,35 @@ def test_features_are_scaled_and_the_scale_is_told(tmp_path):
     np.testing.assert_allclose(length, 8, rtol=1e-5)
     assert data.norm == 8
     assert visdial_data(tmp_path).test.relevance is not None
+
+
+def test_dialogs_of_images_that_cannot_be_read_are_left_out(
+    tmp_path, monkeypatch
+):
+    write_root(tmp_path)
+    for path in tmp_path.glob("*features*.npz"):
+        path.unlink()
+    folder = tmp_path / "train2014"
+    folder.mkdir()
+    ids = range(100, 136)
+    for image_id in ids:
+        pixels = np.full((4, 6, 3), image_id, np.uint8)
+        name = f"COCO_train2014_{image_id:012d}.jpg"
+        Image.fromarray(pixels).save(folder / name)
+    (folder / name).write_bytes(b"cut off")
+    (folder / "COCO_train2014_000000000110.jpg").unlink()
+    colors = Backbone("colors", "", (4, 6), "unit", lambda pixels: pixels)
+    monkeypatch.setattr(
+        "tfcap.recipes.visdial.load_data.vgg19_backbone", lambda _: colors
+    )
+    with pytest.raises(FileNotFoundError, match="image_id=110"):
+        visdial_data(tmp_path, "imagenet")
+    with pytest.warns(UserWarning, match="lacks 1 of .* images"):
+        data = visdial_data(tmp_path, "imagenet", skip_unreadable=True)
+    splits = (data.train, data.validation, data.test)
+    found = np.concatenate([split.image_ids for split in splits])
+    assert found.tolist() == [i for i in ids if i not in (110, 135)]
+    assert len(data.test_features) == 5
 
 
 def test_the_hidden_split_comes_with_its_images_in_the_same_words(tmp_path):

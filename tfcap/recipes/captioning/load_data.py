@@ -14,7 +14,9 @@ from tfcap.data import load_features
 from tfcap.data import load_flickr_captions
 from tfcap.data import load_tgif_captions
 from tfcap.data import standardize_features
+from tfcap.data.caption_split import take_rows
 from tfcap.data.data_digest import feature_digest
+from tfcap.data.skipped_images import rows_with_features
 from tfcap.data.world import motion_scores
 from tfcap.recipes.captioning.caption_data import CaptionData
 from tfcap.recipes.clip_features import clip_world_with_features
@@ -102,7 +104,8 @@ def caption_files(settings, root, train="train"):
             Defaults to `"train"`. Evaluated are `"val"` and `"test"`.
 
     Returns:
-        `CaptionData`; see `caption_world()`.
+        `CaptionData`; see `caption_world()`. Images that were left out when
+        features were extracted are left out, with a warning.
 
     Raises:
         ValueError: If files are missing, ambiguous, damaged or lack an image.
@@ -112,6 +115,10 @@ def caption_files(settings, root, train="train"):
     name = basename.split(".")[0].removeprefix("dataset_")
     (load,) = (_LOADERS[p] for p in _LOADERS if fnmatch(basename, p))
     splits = [load(path, split) for split in (train, *SPLITS[1:])]
+    # As whoever extracted the features has chosen.
+    splits = [
+        take_rows(s, rows_with_features(s.image_ids, file)) for s in splits
+    ]
     features = [load_features(file, s.image_ids, lazy=True) for s in splits]
     return _encoded(
         splits, features, settings, name=name, test_images=lambda row: None

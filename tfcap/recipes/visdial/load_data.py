@@ -1,5 +1,6 @@
 """Finds and encodes the data of a visual dialog study."""
 
+import functools
 import glob
 import os
 
@@ -15,6 +16,7 @@ from tfcap.data import load_visdial
 from tfcap.data import paper_split
 from tfcap.data import vgg19_backbone
 from tfcap.data.data_digest import feature_digest
+from tfcap.data.skipped_images import rows_with_features
 from tfcap.recipes.scene_features import SPLITS
 from tfcap.recipes.scene_features import world_with_features
 from tfcap.recipes.visdial.dialog_data import DialogData
@@ -56,7 +58,7 @@ def world_data(root=None, **options):
     )
 
 
-def visdial_data(root, vgg19_weights=None, norm=None):
+def visdial_data(root, vgg19_weights=None, norm=None, skip_unreadable=False):
     """Loads published VisDial files with the paper's preprocessing.
 
     Image features are read from all `*features*.npz` of the folder, with
@@ -70,6 +72,9 @@ def visdial_data(root, vgg19_weights=None, norm=None):
         vgg19_weights: `"imagenet"`, a path, or `None`.
         norm: Float, length to scale every position's features to, or `None`
             to leave them. Defaults to `None`.
+        skip_unreadable: Boolean, whether VGG-19 leaves out images that cannot
+            be read, see `tfcap.data.extract_features()`; their dialogs are
+            left out then, with a warning. Defaults to `False`.
 
     Returns:
         `DialogData`: of version 0.9 the paper's split of 82 thousand, one and
@@ -84,6 +89,15 @@ def visdial_data(root, vgg19_weights=None, norm=None):
     vocabulary = build_vocabulary(train)
     features = _feature_source(root, vgg19_weights, norm=None)
     splits = (train, validation, test)
+    path = _feature_file(root)
+    if path and not os.path.exists(path):
+        _extract(root, path, vgg19_weights, None, skip_unreadable)
+    if path:
+        splits = [
+            s.select(rows_with_features(s.image_ids.tolist(), path))
+            for s in splits
+        ]
+    test = splits[-1]
     encoded = [EncodedDialogs.from_split(s, vocabulary) for s in splits]
     images = [features(s.image_ids) for s in splits]
     return DialogData(
@@ -184,6 +198,13 @@ def _find(root, name):
     return None
 
 
+def _feature_file(root):
+    """Path of the file of grids, there or not; None beside pooled features."""
+    if glob.glob(os.path.join(str(root), "*features*.npz")):
+        return None
+    return os.path.join(str(root), "image_features.h5")
+
+
 def _feature_source(root, vgg19_weights, norm, challenge_ids=None):
     """A function from image ids to features `(n, P, D)`."""
     paths = sorted(glob.glob(os.path.join(str(root), "*features*.npz")))
@@ -213,7 +234,7 @@ def _scaled(features, norm):
     return features * (norm / np.maximum(length, 1e-6))
 
 
-def _extract(root, path, vgg19_weights, challenge_ids):
+def _extract(root, path, vgg19_weights, challenge_ids, skip_unreadable=False):
     if vgg19_weights is None:
         raise ValueError(
             "`vgg19_weights` must be given to read images, since "
@@ -223,13 +244,19 @@ def _extract(root, path, vgg19_weights, challenge_ids):
         )
     if challenge_ids is None:
         ids = [split.image_ids for split in _splits(root)[:3]]
-        images = [(i, _image_path(root, i)) for i in np.concatenate(ids)]
+        find = functools.partial(_image_path, root, lenient=skip_unreadable)
+        images = [(i, find(i)) for i in np.concatenate(ids)]
     else:
         images = [
             (i, coco_image_path(root, i, "test2018")) for i in challenge_ids
         ]
     images = [(int(image_id), path) for image_id, path in images]
-    extract_features(vgg19_backbone(vgg19_weights), images, path)
+    extract_features(
+        vgg19_backbone(vgg19_weights),
+        images,
+        path,
+        skip_unreadable=skip_unreadable,
+    )
 
 
 def _picture(root, image_id):
@@ -240,10 +267,13 @@ def _picture(root, image_id):
     return keras.utils.img_to_array(keras.utils.load_img(path), dtype="uint8")
 
 
-def _image_path(root, image_id):
+def _image_path(root, image_id, lenient=False):
     path = coco_image_path(root, image_id, "val2018")
-    return (
-        path
-        if os.path.exists(path)
-        else coco_image_path(root, image_id, "2014")
-    )
+    if os.path.exists(path):
+        return path
+    try:
+        return coco_image_path(root, image_id, "2014")
+    except FileNotFoundError:
+        if not lenient:
+            raise
+        return coco_image_path(root, image_id, "train2014")
