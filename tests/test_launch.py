@@ -237,6 +237,24 @@ def test_a_signal_stops_all(program, tmp_path, number):
     assert told.splitlines()[-1].startswith(f"tfcap.launch: {stopped} To go")
 
 
+def test_a_scheduler_s_notice_leaves_time_to_save(
+    program, tmp_path, monkeypatch, capsys
+):
+    monkeypatch.setattr("tfcap.cluster.worker_group.GRACE", 0.0)
+    command = program("""
+        import signal, sys, time
+        def save(*_):
+            time.sleep(0.3)
+            print("saved", flush=True)
+            sys.exit(143)
+        signal.signal(signal.SIGTERM, save)
+        os.kill(int(sys.argv[2]), signal.SIGTERM)
+        time.sleep(600)
+    """)
+    assert main([*HERE, "1", "--", *command, str(os.getpid())]) == 143
+    assert capsys.readouterr().out == "[0] saved\n"
+
+
 @pytest.mark.parametrize(
     "options, words",
     [

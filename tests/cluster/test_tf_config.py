@@ -26,6 +26,7 @@ def test_what_the_launcher_makes_is_right():
     # Others who set it know of more, or of less.
     assert check_tf_config('{"environment": "cloud"}') is None
     assert check_tf_config(changed(type="evaluator", index=0)) is None
+    assert check_tf_config(changed({"ps": [], "worker": HOSTS})) == 72
 
 
 @pytest.mark.parametrize(

@@ -67,8 +67,11 @@ def check_tf_config(text):
     cluster, task = found.get("cluster"), found.get("task")
     if not cluster and not task:
         return None
+    if isinstance(cluster, dict):
+        # Some schedulers name kinds of which there are none.
+        cluster = {kind: hosts for kind, hosts in cluster.items() if hosts}
     named = isinstance(cluster, dict) and cluster
-    if not named or not all(isinstance(h, list) and h for h in named.values()):
+    if not named or not all(isinstance(h, list) for h in named.values()):
         raise _refusal("name hosts by task", text, f"cluster is {cluster!r}")
     check_hosts([h for hosts in cluster.values() for h in hosts], "TF_CONFIG")
     if not isinstance(task, dict):

@@ -17,6 +17,9 @@ from tfcap.cluster.tf_config import tf_config
 
 #: Seconds that workers have to end by themselves.
 GRACE = 10.0
+#: Seconds that they have after SIGTERM, to save what they have done. Schedulers
+#: that send it wait about 30.
+SAVING_GRACE = 25.0
 #: Signals by which a person or a scheduler stops them.
 STOPS = (signal.SIGINT, signal.SIGTERM)
 
@@ -162,7 +165,8 @@ class WorkerGroup:
         """Ends all that still runs, by force if it does not do it."""
         if not self._stopped:
             self._send(signal.SIGTERM)
-        limit = time.monotonic() + GRACE
+        saves = self._stopped == signal.SIGTERM
+        limit = time.monotonic() + (SAVING_GRACE if saves else GRACE)
         while self._alive() and time.monotonic() < limit:
             time.sleep(0.05)
         # TensorFlow may catch the request, and a worker that waits for

@@ -1,0 +1,48 @@
+import importlib.util
+import pathlib
+
+import pytest
+
+FOLDER = pathlib.Path(__file__).parents[2] / "examples"
+NAMES = sorted(
+    path.stem
+    for path in FOLDER.glob("*.py")
+    if "launch_script" in path.read_text()
+)
+
+
+@pytest.fixture(params=NAMES)
+def example(request, monkeypatch):
+    monkeypatch.delenv("TF_CONFIG", raising=False)
+    path = FOLDER / f"{request.param}.py"
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_workers_start_alone_or_on_a_network_that_is_trusted(
+    example, monkeypatch, capsys
+):
+    def none_to_give():
+        raise OSError("none to give")
+
+    monkeypatch.setattr("tfcap.launch.NetworkNamespace", none_to_give)
+    assert example.main(["--workers", "2"]) == 2
+    told = capsys.readouterr()
+    assert told.err.startswith("error: `--trusted-network` must be given")
+    assert "none to give" in told.err and not told.out
+    started = []
+
+    def launch(command, workers, trusted_network):
+        started.append((command[1:], workers, trusted_network))
+        return 77
+
+    monkeypatch.setattr("tfcap.launch.launch", launch)
+    options = ["--workers", "2", "--trusted-network"]
+    assert example.main(options) == 77
+    assert started == [([example.__file__, *options], 2, True)]
+
+
+def test_all_examples_that_train_for_long_are_tried():
+    assert len(NAMES) == 5
