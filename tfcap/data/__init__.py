@@ -13,6 +13,7 @@ from tfcap.data.clip_extraction import frame_differences
 from tfcap.data.coco_captions import load_captions
 from tfcap.data.coco_results import load_results
 from tfcap.data.coco_results import match_results
+from tfcap.data.dataset_batches import DatasetBatches
 from tfcap.data.dialog_batches import DialogBatches
 from tfcap.data.encoded_captions import EncodedCaptions
 from tfcap.data.encoded_captions import build_caption_vocabulary

@@ -40,7 +40,8 @@ def fit(
             built.
         batches: Object with `steps_per_epoch` and `dataset(epochs,
             start_step)`, a pure function of the step, such as
-            `tfcap.data.DialogBatches`.
+            `tfcap.data.DialogBatches`, or `tfcap.data.DatasetBatches` for a
+            data set of one's own.
         epochs: Integer, epochs in all, those on disk included.
         directory: String or path of the run's folder.
         callbacks: Iterable of `keras.callbacks.Callback`; a `DataWait` among
@@ -158,8 +159,9 @@ def _check_size(batches, strategy):
                 "`batches` must have `steps_per_epoch` and `dataset(epochs, "
                 "start_step)`, by which a run goes on where it stopped. "
                 f"Received: batches={batches!r}. Use "
-                "`tfcap.data.CaptionBatches` or `DialogBatches`, or give plain "
-                "data to `model.fit()`, which begins anew."
+                "`tfcap.data.CaptionBatches` or `DialogBatches`, or "
+                "`DatasetBatches` for a data set of one's own; plain data go "
+                "to `model.fit()`, which begins anew."
             )
     replicas = strategy.num_replicas_in_sync
     size = getattr(batches, "batch_size", replicas)
