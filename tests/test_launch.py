@@ -442,8 +442,8 @@ def test_hosts_say_who_gets_in_before_all_else(program):
     assert second == "[0] started"
 
 
-def on_hosts(hosts, index, *command):
-    where = ["--hosts", ",".join(hosts), "--index", str(index)]
+def on_hosts(hosts, index, *command, options=()):
+    where = ["--hosts", ",".join(hosts), "--index", str(index), *options]
     return subprocess.Popen(
         [sys.executable, "-m", "tfcap.launch", *where, "--", *command],
         env={**os.environ, "PYTHONPATH": str(ROOT)},
@@ -488,12 +488,36 @@ def test_a_host_whose_launcher_ends_ends_the_others(program, tmp_path):
     assert f"Worker 1, at {hosts[1]}, has ended, and the others" in last
 
 
+def test_hosts_start_again_together(program, tmp_path):
+    command = program("""
+        import time
+        with open(f"{sys.argv[1]}/here_{index}", "a") as file:
+            file.write("x")
+        again = os.path.getsize(file.name) > 1
+        while not again and index:
+            time.sleep(1)
+        while not os.path.exists(f"{sys.argv[1]}/here_1"):
+            time.sleep(0.01)
+        sys.exit(not again)
+    """)
+    hosts = [f"127.0.0.1:{port}" for port in free_ports(2)]
+    both = [
+        on_hosts(hosts, index, *command, options=["--restarts", "1"])
+        for index in range(2)
+    ]
+    told = [process.communicate(timeout=60)[1] for process in both]
+    assert [process.returncode for process in both] == [0, 0], told
+    assert "Worker 0 ended with status 1, and" in told[0]
+    assert f"Worker 0, at {hosts[0]}, has ended, and" in told[1]
+    assert all("Starting again (0 more)." in text for text in told)
+
+
 def test_a_host_that_never_comes_is_named_and_not_waited_for(
     program, capsys, monkeypatch
 ):
     monkeypatch.setattr("tfcap.cluster.rendezvous.TELL_EVERY", 0.2)
     hosts = [f"127.0.0.1:{port}" for port in free_ports(2)]
-    where = ["--hosts", ",".join(hosts), "--index", "0", "--wait", "0.5"]
+    where = ["--hosts", ",".join(hosts), "--index", "0", "--wait", "0.7"]
     restarts = ["--restarts", "3"]
     command = program("print('started')")
     assert main([*where, *restarts, "--", *command]) == 1
@@ -501,9 +525,9 @@ def test_a_host_that_never_comes_is_named_and_not_waited_for(
     assert not told.out
     first, *waiting, last = told.err.splitlines()
     absent = f"1 of 2 hosts: {hosts[1]} (Connection refused)"
-    assert len(waiting) == 2
-    assert all(f"Waiting for {absent}, for 0 s." in line for line in waiting)
-    assert f"No worker was started: after 0.5 seconds without {absent}" in last
+    assert waiting and all("Waiting for 1 of 2 hosts" in w for w in waiting)
+    assert absent in waiting[-1]
+    assert f"No worker was started: after 0.7 seconds without {absent}" in last
 
 
 def test_a_wait_for_hosts_can_be_stopped(program, tmp_path):

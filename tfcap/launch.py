@@ -76,8 +76,9 @@ def launch(
         Integer, the exit status.
 
     Raises:
-        ValueError: If a host is none, a port is taken, or this system has no
-            network namespace to give and its network is not trusted.
+        ValueError: If there is no worker, a host is none, a port is taken, or
+            this system has no network namespace to give and its network is
+            not trusted.
         OSError: If there is no such program.
     """
     if shutil.which(command[0]) is None:
@@ -86,6 +87,11 @@ def launch(
         raise OSError(number, os.strerror(number), command[0])
     if not isinstance(hosts, int):
         check_hosts(hosts)
+    elif hosts < 1:
+        raise ValueError(
+            "`--workers` must be at least 1. Received: "
+            f"--workers={hosts}. Leave it out for none."
+        )
     with contextlib.ExitStack() as at_end:
         if isinstance(hosts, int) and not trusted_network:
             namespace = at_end.enter_context(_own_network(hosts))
@@ -124,7 +130,7 @@ def launch_script(script, arguments, workers, trusted_network=False):
     Raises:
         ValueError: As `launch()`.
     """
-    if not workers or "TF_CONFIG" in os.environ:
+    if not workers or os.environ.get("TF_CONFIG"):
         return None
     arguments = sys.argv[1:] if arguments is None else arguments
     command = [sys.executable, script, *map(str, arguments)]

@@ -13,7 +13,8 @@ NAMES = sorted(
 
 @pytest.fixture(params=NAMES)
 def example(request, monkeypatch):
-    monkeypatch.delenv("TF_CONFIG", raising=False)
+    # As good as none.
+    monkeypatch.setenv("TF_CONFIG", "")
     path = FOLDER / f"{request.param}.py"
     spec = importlib.util.spec_from_file_location(path.stem, path)
     module = importlib.util.module_from_spec(spec)
@@ -32,6 +33,8 @@ def test_workers_start_alone_or_on_a_network_that_is_trusted(
     told = capsys.readouterr()
     assert told.err.startswith("error: `--trusted-network` must be given")
     assert "none to give" in told.err and not told.out
+    assert example.main(["--workers", "-1"]) == 2
+    assert "error: `--workers` must be at least 1" in capsys.readouterr().err
     started = []
 
     def launch(command, workers, trusted_network):
