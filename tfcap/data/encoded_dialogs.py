@@ -91,6 +91,7 @@ class EncodedDialogs:
         caption_length=24,
         question_length=16,
         answer_length=8,
+        tables=None,
     ):
         """Encodes the texts of a split.
 
@@ -101,6 +102,9 @@ class EncodedDialogs:
             question_length: Integer, words of a question that are kept.
             answer_length: Integer, words of an answer that are kept, EOS not
                 counted.
+            tables: Pair of arrays, the `questions` and `answers` of another
+                split that has the same lists of texts, encoded alike. Defaults
+                to `None`.
 
         Returns:
             An `EncodedDialogs`. The defaults are the paper's.
@@ -108,11 +112,18 @@ class EncodedDialogs:
         captions = _table(
             vocabulary, map(word_tokenize, split.captions), caption_length
         )
-        questions = _table(
-            vocabulary, map(question_tokens, split.questions), question_length
-        )
-        answers = _table(
-            vocabulary, map(word_tokenize, split.answers), answer_length, True
+        questions, answers = tables or (
+            _table(
+                vocabulary,
+                map(question_tokens, split.questions),
+                question_length,
+            ),
+            _table(
+                vocabulary,
+                map(word_tokenize, split.answers),
+                answer_length,
+                True,
+            ),
         )
         question_index, answer_index = split.question_index, split.answer_index
         said = _lengths(questions, question_index)
@@ -209,6 +220,30 @@ class EncodedDialogs:
         inside = source < both.shape[-1]
         source = np.minimum(source, both.shape[-1] - 1)
         return np.where(inside, np.take_along_axis(both, source, -1), 0)
+
+
+def encode_splits(splits, vocabulary):
+    """Encodes several splits; the texts that some share, once.
+
+    Args:
+        splits: Iterable of `VisDialSplit`.
+        vocabulary: `tfcap.text.Vocabulary`.
+
+    Returns:
+        List of `EncodedDialogs`.
+    """
+    made = []
+    for split in splits:
+        tables = None
+        for other, encoded in made:
+            if (
+                other.questions is split.questions
+                and other.answers is split.answers
+            ):
+                tables = encoded.questions, encoded.answers
+        encoded = EncodedDialogs.from_split(split, vocabulary, tables=tables)
+        made.append((split, encoded))
+    return [encoded for _, encoded in made]
 
 
 def _table(vocabulary, sentences, max_length, eos=False):

@@ -16,6 +16,7 @@ from tfcap.text.file_limits import limit
 from tfcap.text.file_limits import open_to_read
 from tfcap.text.file_limits import raise_limit
 from tfcap.text.file_limits import read_stream
+from tfcap.text.paused_collection import paused_collection
 
 _AGAIN = (
     "Download or copy the file again; if it is compressed in another way than "
@@ -163,7 +164,8 @@ def read_json(path, object_hook=None, cure=_AGAIN, layout="", content=None):
         raise malformed(path, "", "there is nothing", f"{cure} {_AGAIN}")
     _check_characters(path, text)
     try:
-        return json.loads(text, object_pairs_hook=distinct)
+        with paused_collection():
+            return json.loads(text, object_pairs_hook=distinct)
     except _Repeated as error:
         (pairs,) = error.args
         names = [name for name, _ in pairs]

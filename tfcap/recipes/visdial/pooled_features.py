@@ -31,6 +31,21 @@ def pooled_features(paths, image_ids):
     array([[2., 3.],
            [0., 1.]], dtype=float32)
     """
+    return pooled_source(paths)(image_ids)
+
+
+def pooled_source(paths):
+    """Reads files of vectors, once for several splits.
+
+    Args:
+        paths: As those of `pooled_features()`.
+
+    Returns:
+        Function from image ids to their features, see `pooled_features()`.
+
+    Raises:
+        ValueError: As `pooled_features()` does.
+    """
     files = [_read(path) for path in paths]
     names = ", ".join(map(str, paths))
     widths = sorted({table.shape[1] for _, table in files})
@@ -48,17 +63,24 @@ def pooled_features(paths, image_ids):
             f"{names}, where {len(twice)} are there again, such as image "
             f"{known[order][twice[0]]}. Take the repeated ones out."
         )
-    place = np.searchsorted(known[order], image_ids)
-    found = known[order][np.minimum(place, len(known) - 1)]
-    if (found != image_ids).any():
-        missing = np.asarray(image_ids)[found != image_ids]
-        raise ValueError(
-            "`paths` must hold the features of every image. Received: "
-            f"{names}, without {len(missing)} images, such as "
-            f"{missing[:3].tolist()}. Extract them, or take the dialogs out."
-        )
-    table = np.concatenate([table for _, table in files])
-    return table[order[place]].astype("float32")[:, None]
+    tables = [table for _, table in files]
+    # A copy of one table would take its memory twice.
+    table = tables[0] if len(tables) == 1 else np.concatenate(tables)
+
+    def features(image_ids):
+        place = np.searchsorted(known[order], image_ids)
+        found = known[order][np.minimum(place, len(known) - 1)]
+        if (found != image_ids).any():
+            missing = np.asarray(image_ids)[found != image_ids]
+            raise ValueError(
+                "`paths` must hold the features of every image. Received: "
+                f"{names}, without {len(missing)} images, such as "
+                f"{missing[:3].tolist()}. Extract them, or take the dialogs "
+                "out."
+            )
+        return table[order[place]].astype("float32", copy=False)[:, None]
+
+    return features
 
 
 def _read(path):
