@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 from tfcap.data import FeatureWriter
+from tfcap.data import features
 from tfcap.data import load_features
 
 IDS = [30, 10, 20, 40]
@@ -83,3 +84,27 @@ def test_another_hdf5_file_is_refused(tmp_path):
 def test_a_file_that_is_not_there_is_not_called_damaged(tmp_path):
     with pytest.raises(FileNotFoundError):
         load_features(tmp_path / "absent.h5")
+
+
+def test_short_gaps_are_read_and_long_ones_are_not(monkeypatch):
+    def reads(rows, size=100):
+        return list(features._reads(np.array(rows), size))
+
+    assert reads([]) == [] and reads([7]) == [(0, 1)]
+    assert reads([1, 2, 3, 9]) == [(0, 3), (3, 4)]
+    assert reads([1, 2, 3, 5, 6, 12]) == [(0, 6)]
+    # What is read in vain takes no longer than a seek, nor much memory.
+    assert reads([1, 2, 3, 5], size=10**6) == [(0, 3), (3, 4)]
+    monkeypatch.setattr(features, "_READ_BYTES", 800)
+    assert reads([1, 2, 3, 5, 6, 12]) == [(0, 5), (5, 6)]
+
+
+def test_rows_with_gaps_are_those_of_the_array(tmp_path):
+    path, rng = tmp_path / "f.h5", np.random.default_rng(0)
+    values = rng.normal(size=(200, 2, 3)).astype("float16")
+    with FeatureWriter(path, range(200), (1, 2), 3) as writer:
+        writer.write(np.arange(200), values)
+    lazy = load_features(path, lazy=True)
+    for share in (0.1, 0.5, 0.9):
+        rows = np.flatnonzero(rng.random(200) < share)
+        np.testing.assert_array_equal(lazy[rows], values[rows])

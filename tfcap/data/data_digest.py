@@ -69,6 +69,10 @@ def feature_digest(features, total=None):
             mean=features.mean,
             deviation=features.deviation,
         )
+    if hasattr(features, "prepare") and hasattr(features, "features"):
+        return data_digest(
+            of=feature_digest(features.features, total), about=features.about
+        )
     known = getattr(features, "checksums", None)
     if known is not None:
         return data_digest(shape=list(features.shape), rows=known)

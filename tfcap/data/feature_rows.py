@@ -1,6 +1,12 @@
 """Image features as batches take them: arrays, readers or functions."""
 
+import math
+
 import numpy as np
+
+#: Bytes of a file from which on its features are read batch by batch, in
+#: windows: a machine may not have the memory to keep the file in.
+LARGE = 2**31
 
 
 def feature_rows(features, rows):
@@ -43,3 +49,47 @@ def check_features(features, total, of, name="features"):
         f"{of}. Received: {name}.shape={tuple(shape)}. Load them with "
         f"`load_features(path, {of}.image_ids)`."
     )
+
+
+def stored_features(features):
+    """The reader of a feature file that features come from.
+
+    Args:
+        features: As in `feature_rows()`; what prepares others has them as its
+            `features`.
+
+    Returns:
+        What `load_features(lazy=True)` returned, which has `stored_rows`; or
+        None where there is no such file.
+    """
+    while features is not None and not hasattr(features, "stored_rows"):
+        features = getattr(features, "features", None)
+    return features
+
+
+def stored_places(features, total):
+    """Where in its file each row lies; the rows themselves without a file.
+
+    Args:
+        features: As in `feature_rows()`.
+        total: Integer, M.
+
+    Returns:
+        Integer array of shape `(M,)`.
+    """
+    reader = stored_features(features)
+    return np.arange(total) if reader is None else reader.stored_rows
+
+
+def stored_bytes(features):
+    """Bytes of one row in the file that features come from; 0 without one."""
+    reader = stored_features(features)
+    if reader is None:
+        return 0
+    return math.prod(reader.shape[1:]) * reader.dtype.itemsize
+
+
+def is_large(features):
+    """Check whether features come from a file, and are more than `LARGE`."""
+    row = stored_bytes(features)
+    return row > 0 and row * len(stored_features(features)) > LARGE

@@ -3,10 +3,13 @@
 import numpy as np
 
 from tfcap.data.feature_rows import feature_rows
+from tfcap.data.feature_rows import is_large
 from tfcap.data.features import DEAD
+from tfcap.data.kept_statistics import kept_statistics
 
-#: Rows that are read at a time to count with.
+#: Rows that are read at a time to count with; of large features, numbers.
 _CHUNK = 1024
+_LARGE_CHUNK = 2**21
 
 
 class StandardizedFeatures:
@@ -70,6 +73,9 @@ def standardize_features(train, *others):
     Over all images and positions of `train`, for each of the D features. A
     feature that is the same everywhere becomes 0.
 
+    The numbers of a feature file of more than 2 GiB are kept in the cache,
+    `$TFCAP_CACHE` or `~/.cache/tfcap`, under the file's checksums.
+
     Args:
         train: Features of the training split, an array of shape `(M, P, D)`
             or what reads like one, as `load_features(lazy=True)`.
@@ -93,7 +99,7 @@ def standardize_features(train, *others):
     (array([-1.,  1.], dtype=float32), array([2.], dtype=float32),
      array([2.], dtype=float32))
     """
-    mean, deviation = _statistics(train)
+    mean, deviation = kept_statistics(train, _statistics)
     return tuple(
         StandardizedFeatures(features, mean, deviation)
         for features in (train, *others)
@@ -109,10 +115,13 @@ def _statistics(features):
             f"Received: train.shape={tuple(shape)}. Pass an array or "
             "`load_features(path, lazy=True)`."
         )
+    chunk = _CHUNK
+    if is_large(features):
+        chunk = max(1, _LARGE_CHUNK // (shape[1] * shape[2]))
     count, mean, squares, differ = 0, 0.0, 0.0, False
     one = np.asarray(features[np.arange(1)], np.float64)
-    for start in range(0, shape[0], _CHUNK):
-        rows = np.arange(start, min(start + _CHUNK, shape[0]))
+    for start in range(0, shape[0], chunk):
+        rows = np.arange(start, min(start + chunk, shape[0]))
         values = np.asarray(features[rows], np.float64)
         differ = differ or bool((values != one).any())
         values = values.reshape(-1, shape[2])

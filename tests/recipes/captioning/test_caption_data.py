@@ -1,3 +1,4 @@
+import dataclasses
 import json
 
 import numpy as np
@@ -5,7 +6,10 @@ import pytest
 
 from tests.recipes.captioning.tiny_study import TINY
 from tfcap.data import FeatureWriter
+from tfcap.data import coco_captions
 from tfcap.data import extract_clip_features
+from tfcap.data import feature_rows
+from tfcap.data import load_features
 from tfcap.data.backbones import Backbone
 from tfcap.data.skipped_images import save_skipped
 from tfcap.data.world import load_clip_world
@@ -80,6 +84,46 @@ def test_a_speaker_that_attends_has_all_positions(root):
     settings = CaptioningSettings(speaker="att2in", max_length=6, min_count=1)
     data = caption_files(settings, root)
     assert data.train_features[np.arange(3)].shape == (3, 4, 3)
+
+
+def test_captions_of_all_splits_are_read_once(root, monkeypatch):
+    wanted, read = caption_files(TINY, root), []
+    read_json = coco_captions.read_json
+    monkeypatch.setattr(
+        coco_captions,
+        "read_json",
+        lambda *args, **options: (
+            read.append(args) or read_json(*args, **options)
+        ),
+    )
+    assert caption_files(TINY, root).digest == wanted.digest
+    assert len(read) == 1
+
+
+@pytest.mark.parametrize("speaker", ["show_tell", "att2in"])
+def test_large_grids_are_pooled_by_batch(root, monkeypatch, tmp_path, speaker):
+    """And the numbers that scale them are found once."""
+    settings = dataclasses.replace(TINY, speaker=speaker)
+    at_once = caption_files(settings, root)
+    monkeypatch.setenv("TFCAP_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr(feature_rows, "LARGE", 1)
+    data = caption_files(settings, root)
+    with monkeypatch.context() as patch:
+        reader = type(load_features(root / "features.h5", lazy=True))
+        patch.setattr(reader, "__getitem__", None)
+        again = caption_files(settings, root)
+    assert again.digest == data.digest == at_once.digest
+    for name in ("mean", "deviation"):
+        np.testing.assert_array_equal(
+            again.standardization[name], data.standardization[name]
+        )
+        np.testing.assert_allclose(
+            data.standardization[name], at_once.standardization[name]
+        )
+    rows = np.array([2, 0])
+    found = again.train_features[rows]
+    np.testing.assert_array_equal(found, at_once.train_features[rows])
+    assert found.shape == (2, 1 if speaker == "show_tell" else 4, 3)
 
 
 def test_two_feature_files_are_one_too_many(root):

@@ -9,8 +9,13 @@ from tests.visdial_files import dense_annotations
 from tests.visdial_files import features
 from tests.visdial_files import hidden_content
 from tests.visdial_files import write_root
+from tfcap.data import FeatureWriter
+from tfcap.data import encoded_dialogs
+from tfcap.data import feature_rows
+from tfcap.data import load_features
 from tfcap.data.backbones import Backbone
 from tfcap.recipes.visdial import challenge_data
+from tfcap.recipes.visdial import pooled_features as pooled_module
 from tfcap.recipes.visdial import visdial_data
 from tfcap.recipes.visdial.pooled_features import pooled_features
 
@@ -163,3 +168,62 @@ def test_dense_annotations_alone_are_no_dialogs(tmp_path):
     path.write_text(json.dumps([]))
     with pytest.raises(ValueError, match="`root` must hold visdial_0.9"):
         visdial_data(tmp_path)
+
+
+def grids(image_ids, size=(2, 3)):
+    """Features of a grid for each image that its id alone decides."""
+    return np.stack(
+        [np.random.default_rng(i).normal(size=size) for i in image_ids]
+    ).astype("float16")
+
+
+def write_grids(root):
+    """The same folder with a feature file instead of vectors."""
+    content = write_root(root)
+    for path in root.glob("*.npz"):
+        path.unlink()
+    ids = [d["image_id"] for d in content["data"]["dialogs"]][::-1]
+    with FeatureWriter(root / "image_features.h5", ids, (1, 2), 3) as writer:
+        writer.write(np.arange(len(ids)), grids(ids))
+
+
+def test_large_grids_are_scaled_by_batch(tmp_path, monkeypatch):
+    """A file of 6 GB took 33 GB of memory."""
+    write_grids(tmp_path)
+    at_once = visdial_data(tmp_path, norm=8)
+    monkeypatch.setattr(feature_rows, "LARGE", 1)
+    with monkeypatch.context() as patch:
+        reader = type(load_features(tmp_path / "image_features.h5", lazy=True))
+        patch.setattr(reader, "__getitem__", None)
+        data = visdial_data(tmp_path, norm=8)
+    assert data.digest == at_once.digest
+    rows = np.array([26, 0, 3])
+    found = data.train_features[rows]
+    np.testing.assert_array_equal(found, at_once.train_features[rows])
+    np.testing.assert_allclose(np.linalg.norm(found, axis=-1), 8, rtol=1e-5)
+    plain = grids(data.train.image_ids[rows]).astype("float32")
+    length = np.linalg.norm(plain, axis=-1, keepdims=True)
+    np.testing.assert_allclose(found, 8 * plain / length, rtol=1e-5)
+
+
+def test_files_and_texts_that_splits_share_are_read_once(tmp_path, monkeypatch):
+    write_root(tmp_path)
+    wanted = visdial_data(tmp_path)
+    calls = {"tables": 0, "arrays": 0}
+
+    def counted(module, name, what):
+        function = getattr(module, name)
+
+        def call(*args, **options):
+            calls[what] += 1
+            return function(*args, **options)
+
+        monkeypatch.setattr(module, name, call)
+
+    counted(encoded_dialogs, "_table", "tables")
+    counted(pooled_module, "load_arrays", "arrays")
+    data = visdial_data(tmp_path)
+    # Captions of three splits, and one table of questions and of answers.
+    assert calls == {"tables": 5, "arrays": 2}
+    assert data.digest == wanted.digest
+    assert data.validation.answers is data.train.answers

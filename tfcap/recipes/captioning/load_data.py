@@ -2,6 +2,7 @@
 
 import functools
 import glob
+import itertools
 import os
 from fnmatch import fnmatch
 
@@ -16,6 +17,8 @@ from tfcap.data import load_tgif_captions
 from tfcap.data import standardize_features
 from tfcap.data.caption_split import take_rows
 from tfcap.data.data_digest import feature_digest
+from tfcap.data.mapped_features import mapped_features
+from tfcap.data.mapped_features import position_means
 from tfcap.data.skipped_images import rows_with_features
 from tfcap.data.world import motion_scores
 from tfcap.recipes.captioning.caption_data import CaptionData
@@ -114,7 +117,7 @@ def caption_files(settings, root, train="train"):
     basename = os.path.basename(path)
     name = basename.split(".")[0].removeprefix("dataset_")
     (load,) = (_LOADERS[p] for p in _LOADERS if fnmatch(basename, p))
-    splits = [load(path, split) for split in (train, *SPLITS[1:])]
+    splits = _read_once(load, path, (train, *SPLITS[1:]))
     # As whoever extracted the features has chosen.
     splits = [
         take_rows(s, rows_with_features(s.image_ids, file)) for s in splits
@@ -126,21 +129,15 @@ def caption_files(settings, root, train="train"):
 
 
 def pooled_features(features):
-    """Means over positions, read a part at a time.
+    """Means over positions, those of a large file as they are needed.
 
     Args:
         features: Array of shape `(n, P, D)`, or what reads like one.
 
     Returns:
-        Float32 array of shape `(n, 1, D)`.
+        Float32 array of shape `(n, 1, D)`, or what reads like one.
     """
-    rows = np.array_split(np.arange(len(features)), len(features) // 512 + 1)
-    # Float16, as features are kept, would round the mean.
-    means = [
-        np.asarray(features[some]).mean(axis=1, keepdims=True, dtype="f4")
-        for some in rows
-    ]
-    return np.concatenate(means)
+    return mapped_features(features, position_means, "means over positions")
 
 
 def _encoded(splits, features, settings, **about):
@@ -167,6 +164,16 @@ def _encoded(splits, features, settings, **about):
         feature_digests=digests,
         **about,
     )
+
+
+def _read_once(load, path, names):
+    """Splits of a file that is read once for all of them."""
+    names = [name.split("+") for name in names]
+    whole = load(path, list(dict.fromkeys(itertools.chain(*names))))
+    return [
+        take_rows(whole, [i for i, x in enumerate(whole.splits) if x in wanted])
+        for wanted in names
+    ]
 
 
 def _only(root, *patterns):

@@ -16,11 +16,14 @@ from tfcap.data import load_visdial
 from tfcap.data import paper_split
 from tfcap.data import vgg19_backbone
 from tfcap.data.data_digest import feature_digest
+from tfcap.data.encoded_dialogs import encode_splits
+from tfcap.data.mapped_features import length_scale
+from tfcap.data.mapped_features import mapped_features
 from tfcap.data.skipped_images import rows_with_features
 from tfcap.recipes.scene_features import SPLITS
 from tfcap.recipes.scene_features import world_with_features
 from tfcap.recipes.visdial.dialog_data import DialogData
-from tfcap.recipes.visdial.pooled_features import pooled_features
+from tfcap.recipes.visdial.pooled_features import pooled_source
 
 #: Name of the challenge's test split, whose last answers are hidden.
 CHALLENGE = "visdial_1.0_test"
@@ -98,7 +101,7 @@ def visdial_data(root, vgg19_weights=None, norm=None, skip_unreadable=False):
             for s in splits
         ]
     test = splits[-1]
-    encoded = [EncodedDialogs.from_split(s, vocabulary) for s in splits]
+    encoded = encode_splits(splits, vocabulary)
     images = [features(s.image_ids) for s in splits]
     return DialogData(
         *encoded,
@@ -209,7 +212,8 @@ def _feature_source(root, vgg19_weights, norm, challenge_ids=None):
     """A function from image ids to features `(n, P, D)`."""
     paths = sorted(glob.glob(os.path.join(str(root), "*features*.npz")))
     if paths:
-        return lambda ids: _scaled(pooled_features(paths, ids), norm)
+        pooled = pooled_source(paths)
+        return lambda ids: _scaled(pooled(ids), norm)
     path = os.path.join(str(root), "image_features.h5")
     if challenge_ids is not None:
         path = os.path.join(str(root), "test_features.h5")
@@ -219,9 +223,7 @@ def _feature_source(root, vgg19_weights, norm, challenge_ids=None):
             _extract(root, path, vgg19_weights, challenge_ids)
         # Seven by seven positions of a hundred thousand images are read as
         # they are needed.
-        lazy = norm is None
-        found = load_features(path, ids, lazy=lazy)
-        return found if lazy else _scaled(found, norm)
+        return _scaled(load_features(path, ids, lazy=True), norm)
 
     return features
 
@@ -229,9 +231,7 @@ def _feature_source(root, vgg19_weights, norm, challenge_ids=None):
 def _scaled(features, norm):
     if norm is None:
         return features
-    features = np.asarray(features[np.arange(len(features))], "float32")
-    length = np.linalg.norm(features, axis=-1, keepdims=True)
-    return features * (norm / np.maximum(length, 1e-6))
+    return mapped_features(features, length_scale(norm), f"length {norm}")
 
 
 def _extract(root, path, vgg19_weights, challenge_ids, skip_unreadable=False):
