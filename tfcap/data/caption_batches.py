@@ -7,8 +7,14 @@ import numpy as np
 from tfcap.data.caption_order import spread_captions
 from tfcap.data.feature_rows import check_features
 from tfcap.data.feature_rows import feature_rows
+from tfcap.data.feature_rows import stored_places
+from tfcap.data.shuffle_windows import draw_windows
+from tfcap.data.shuffle_windows import order_captions
+from tfcap.data.shuffle_windows import order_images
+from tfcap.data.shuffle_windows import window_size
 from tfcap.data.step_pipeline import row_pipeline
 from tfcap.data.step_pipeline import step_pipeline
+from tfcap.data.window_reader import window_reader
 
 _EPOCHS = ("images", "captions")
 
@@ -56,6 +62,12 @@ class CaptionBatches:
         retriever_features: Features of the same M images for a retriever that
             does not read `features`, such as their embeddings in a space of
             its own, `(M, 1, D)`. Defaults to `None`.
+        shuffle_window: Integer, how many images are shuffled together; blocks
+            of neighbors in the feature file come into one window, which is
+            read ahead in the order of the file, since a disk of plates could
+            not feed batches that are drawn from all of it. `None` for all
+            images. Defaults to `"auto"`: all, but as many as 256 MiB hold
+            where the features are read from a file of more than 2 GiB.
 
     Example:
 
@@ -92,6 +104,7 @@ class CaptionBatches:
         neighbors=None,
         kept_neighbors=None,
         retriever_features=None,
+        shuffle_window="auto",
     ):
         self.captions = captions
         self.features = features
@@ -105,9 +118,13 @@ class CaptionBatches:
         self.neighbors = neighbors
         self.kept_neighbors = kept_neighbors
         self.retriever_features = retriever_features
+        self.shuffle_window = shuffle_window
         self._check()
         # One order serves an epoch; steps may be made out of order.
         self._order = functools.lru_cache(maxsize=2)(self._draw_order)
+        self._reader = window_reader(
+            features, self._window, self._order, batch_size, self._rows_of
+        )
 
     @property
     def steps_per_epoch(self):
@@ -153,20 +170,24 @@ class CaptionBatches:
         """The training batch of a global step, as NumPy arrays."""
         epoch, place = divmod(int(step), self.steps_per_epoch)
         start = place * self.batch_size
-        drawn = self._order(epoch)[start : start + self.batch_size]
+        order, _ = self._order(epoch)
+        drawn = order[start : start + self.batch_size]
+        rows = self._rows_of(drawn)
         if self.epoch == "captions":
-            rows, numbers = self._image_of[drawn], self._number_of[drawn]
-            inputs = self.inputs(rows, numbers[:, None])
+            numbers = self._number_of[drawn][:, None]
         else:
-            rows = drawn
             rng = np.random.default_rng([self.seed, 1, int(step)])
-            inputs = self.inputs(rows, self._draw_captions(rows, rng))
+            numbers = self._draw_captions(rows, rng)
+        image = None
+        if self._reader is not None:
+            image = self._reader.batch(epoch, place)
+        inputs = self.inputs(rows, numbers, image)
         if self.distractors:
             rng = np.random.default_rng([self.seed, 2, int(step)])
             inputs["distractor_image"] = self._draw_distractors(rng)
         return inputs if self.neighbors is None else self._mined(inputs, rows)
 
-    def inputs(self, rows, numbers=None):
+    def inputs(self, rows, numbers=None, image=None):
         """The dict of inputs of some images, as NumPy arrays.
 
         Args:
@@ -174,6 +195,8 @@ class CaptionBatches:
             numbers: Integer array of shape `(B, S)`, which captions of each.
                 Defaults to the first, from the start again where there are
                 fewer than S.
+            image: Float array of shape `(B, P, D)`, features of the images,
+                where they have been read. Defaults to `None`.
 
         Returns:
             Dict of arrays, see `dataset()`.
@@ -181,8 +204,10 @@ class CaptionBatches:
         if numbers is None:
             numbers = self._turns(self.captions.counts[rows])
         references = self.captions.references[rows]
+        if image is None:
+            image = feature_rows(self.features, rows)
         inputs = {
-            "image": feature_rows(self.features, rows),
+            "image": image,
             "caption": np.take_along_axis(references, numbers[..., None], 1),
             "references": references,
         }
@@ -212,13 +237,25 @@ class CaptionBatches:
         return np.arange(len(self._image_of)) - first[self._image_of]
 
     def _draw_order(self, epoch):
+        """Order of an epoch, and the batches up to the end of each window."""
+        size, ends = self.batch_size, [self.steps_per_epoch]
         if not self.shuffle:
-            return np.arange(self._size)
+            return np.arange(self._size), ends
         rng = np.random.default_rng([self.seed, 0, epoch])
+        counts = self.captions.counts
+        if self._window is not None:
+            places = stored_places(self.features, len(counts))
+            windows = draw_windows(places, self._window, rng)
+            if self.epoch == "images":
+                return order_images(windows, size)
+            return order_captions(windows, counts, size, rng)
         if self.epoch == "images":
-            return rng.permutation(self._size)
-        counts, size = self.captions.counts, self.batch_size
-        return spread_captions(counts, size, rng).reshape(-1)
+            return rng.permutation(self._size), ends
+        return spread_captions(counts, size, rng).reshape(-1), ends
+
+    def _rows_of(self, drawn):
+        """Rows of the images of a part of an order."""
+        return self._image_of[drawn] if self.epoch == "captions" else drawn
 
     def _draw_captions(self, rows, rng):
         """Numbers `(B, S)` of captions of some images, none twice if enough."""
@@ -283,6 +320,10 @@ class CaptionBatches:
             )
         self._check_distractors()
         self._check_neighbors()
+        apart = self.epoch == "captions"
+        most = int(self.captions.counts.max()) if apart else 1
+        window = self.shuffle_window if self.shuffle else None
+        self._window = window_size(window, self.features, size, most)
 
     def _check_captions(self):
         if self.captions_per_image != 1:

@@ -6,11 +6,16 @@ import numpy as np
 
 from tfcap.data.feature_rows import check_features
 from tfcap.data.feature_rows import feature_rows
+from tfcap.data.feature_rows import stored_places
 from tfcap.data.negatives import corrupt
 from tfcap.data.negatives import draw_in_batch
 from tfcap.data.negatives import draw_wrong_options
+from tfcap.data.shuffle_windows import draw_windows
+from tfcap.data.shuffle_windows import order_images
+from tfcap.data.shuffle_windows import window_size
 from tfcap.data.step_pipeline import row_pipeline
 from tfcap.data.step_pipeline import step_pipeline
+from tfcap.data.window_reader import window_reader
 
 
 class DialogBatches:
@@ -43,6 +48,8 @@ class DialogBatches:
             appended, repeated, shuffled or cut. Not in the paper; makes it
             harder for a generator to fool the discriminator. Defaults to `0`.
         shuffle: Boolean. Defaults to `True`.
+        shuffle_window: As that of `tfcap.data.CaptionBatches`. Defaults to
+            `"auto"`.
 
     Reference:
 
@@ -61,6 +68,7 @@ class DialogBatches:
         in_batch_negatives=0,
         corrupted_negatives=0,
         shuffle=True,
+        shuffle_window="auto",
     ):
         self.dialogs = dialogs
         self.features = features
@@ -70,9 +78,13 @@ class DialogBatches:
         self.in_batch_negatives = in_batch_negatives
         self.corrupted_negatives = corrupted_negatives
         self.shuffle = shuffle
+        self.shuffle_window = shuffle_window
         self._check()
         # One permutation serves an epoch; steps may be made out of order.
         self._order = functools.lru_cache(maxsize=2)(self._draw_order)
+        self._reader = window_reader(
+            features, self._window, self._order, batch_size
+        )
 
     @property
     def steps_per_epoch(self):
@@ -113,18 +125,30 @@ class DialogBatches:
         """The training batch of a global step, as NumPy arrays."""
         epoch, place = divmod(int(step), self.steps_per_epoch)
         start = place * self.batch_size
-        rows = self._order(epoch)[start : start + self.batch_size]
-        inputs = self.inputs(rows)
+        order, _ = self._order(epoch)
+        rows = order[start : start + self.batch_size]
+        image = None
+        if self._reader is not None:
+            image = self._reader.batch(epoch, place)
+        inputs = self.inputs(rows, image)
         if not self._candidates:
             return inputs
         rng = np.random.default_rng([self.seed, 1, int(step)])
         inputs["options"], labels = self.candidates(rows, rng)
         return inputs, labels
 
-    def inputs(self, rows):
-        """The dict of inputs of some dialogs, as NumPy arrays."""
+    def inputs(self, rows, image=None):
+        """The dict of inputs of some dialogs, as NumPy arrays.
+
+        Args:
+            rows: Integer array of shape `(B,)`.
+            image: Float array of shape `(B, P, D)`, features of their images,
+                where they have been read. Defaults to `None`.
+        """
+        if image is None:
+            image = feature_rows(self.features, rows)
         return {
-            "image": feature_rows(self.features, rows),
+            "image": image,
             "question": self.dialogs.question(rows),
             "history": self.dialogs.history(rows),
             "answer": self.dialogs.answer(rows),
@@ -190,10 +214,16 @@ class DialogBatches:
         return words[words > self.dialogs.vocabulary.unk]
 
     def _draw_order(self, epoch):
+        """Order of an epoch, and the batches up to the end of each window."""
+        total, ends = len(self.dialogs), [self.steps_per_epoch]
         if not self.shuffle:
-            return np.arange(len(self.dialogs))
+            return np.arange(total), ends
         rng = np.random.default_rng([self.seed, 0, epoch])
-        return rng.permutation(len(self.dialogs))
+        if self._window is None:
+            return rng.permutation(total), ends
+        places = stored_places(self.features, total)
+        windows = draw_windows(places, self._window, rng)
+        return order_images(windows, self.batch_size)
 
     def _check(self):
         size, total = self.batch_size, len(self.dialogs)
@@ -204,6 +234,8 @@ class DialogBatches:
                 "one."
             )
         check_features(self.features, total, "dialogs")
+        window = self.shuffle_window if self.shuffle else None
+        self._window = window_size(window, self.features, size)
         width = self.dialogs.options.shape[-1]
         if not 0 <= self.negatives < max(width, 1):
             raise ValueError(

@@ -13,7 +13,7 @@ def step_pipeline(make, steps, fixed=True):
     Args:
         make: Function from a step, an integer, to a structure of NumPy arrays
             whose first axis is the batch. Names and shapes are taken from
-            `make(0)`.
+            that of the first step, of 0 where there are no steps.
         steps: A `range` of steps, each one more than that before.
         fixed: Boolean, whether all batches have the size of the first. If
             false, the size is not known beforehand. Defaults to `True`.
@@ -34,7 +34,7 @@ def step_pipeline(make, steps, fixed=True):
         size = len(values) if fixed else None
         return tf.TensorSpec((size, *values.shape[1:]), values.dtype)
 
-    specs = tf.nest.map_structure(spec, make(0))
+    specs = tf.nest.map_structure(spec, make(steps.start if steps else 0))
     flat = tf.nest.flatten(specs)
 
     def fetch(step):
