@@ -1,0 +1,191 @@
+"""COCO and VisDial in full: the start of a run, its memory, and its disk.
+
+    python benchmarks/full_size.py --root DIR           # 25 GB, then removed
+    python benchmarks/full_size.py --root DIR --share 0.01
+
+Writes synthetic files of the published sizes (`full_size_files.py`), runs the
+command lines on them up to the end of the first step, twice, and prints when
+that step began and ended, and the peak of resident memory: the second time,
+mean and deviation of COCO's features are known. Then prints what a disk of
+plates would take to feed a step, as its reads tell: 8 ms a seek, 120 MB/s.
+"""
+
+import argparse
+import json
+import os
+import pathlib
+import resource
+import runpy
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+
+from full_size_files import write_coco
+from full_size_files import write_visdial
+
+ROOT = pathlib.Path(__file__).parents[1]
+#: What writes the files of a data set, and the command line of its run.
+RUNS = {
+    "coco": (
+        write_coco,
+        "examples/tradeoff_curve.py --data published --methods psst_multinomial"
+        " --lambdas 0.001",
+    ),
+    "visdial": (
+        write_visdial,
+        "examples/visdial_gdis.py --data visdial --norm 8 --rows hciae_g_mle",
+    ),
+}
+_FOUND = "first step: "
+_SEEK, _RATE = 8e-3, 120e6
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    add = parser.add_argument
+    add("--root", type=pathlib.Path, help="folder for the files")
+    add("--share", type=float, default=1.0, help="of images and dialogs")
+    add("--only", choices=RUNS, help="default: both")
+    add("--keep", action="store_true", help="the files, for another time")
+    options = parser.parse_args()
+    root = options.root or pathlib.Path(tempfile.mkdtemp())
+    for name in [options.only] if options.only else RUNS:
+        folder = root / name
+        try:
+            measure(name, folder, options.share)
+        finally:
+            if not options.keep:
+                shutil.rmtree(folder, ignore_errors=True)
+
+
+def measure(name, folder, share):
+    """Prints what a run of one data set costs."""
+    write, command = RUNS[name]
+    if not (folder / "written").exists():
+        write(folder, share)
+        (folder / "written").touch()
+    size = sum(path.stat().st_size for path in folder.iterdir()) / 1e9
+    print(f"{name}: {size:.1f} GB in files")
+    with tempfile.TemporaryDirectory() as work:
+        for start in ("first", "second"):
+            out = os.path.join(work, start)
+            found = run_first_step(command, folder, out, work)
+            print(
+                f"{name}, {start} start: first step begun after "
+                f"{found['begun']:.0f} s, ended after {found['ended']:.0f} s "
+                f"({found['cpu']:.0f} s of processors), peak "
+                f"{found['gigabytes']:.1f} GB",
+                flush=True,
+            )
+    for window in ("auto", None):
+        seeks, seconds = disk_of_plates(folder, window)
+        order = "in windows" if window else "over all images"
+        print(
+            f"{name}, shuffled {order}: a step of 128 images is {seeks:.0f} "
+            f"seeks and {seconds:.2f} s of a disk of plates",
+            flush=True,
+        )
+
+
+def run_first_step(command, folder, out, cache):
+    """Runs a command line up to the end of its first step.
+
+    Args:
+        command: String, the script and its options.
+        folder: Path of the data.
+        out: String, folder for what the run writes.
+        cache: String, folder for what is kept between runs.
+
+    Returns:
+        Dict of seconds `begun`, `ended` and `cpu`, and of `gigabytes`.
+    """
+    script, *options = command.split()
+    options = [*options, "--root", str(folder), "--out", out]
+    child = [sys.executable, __file__, _FOUND, str(ROOT / script), *options]
+    about = {
+        **os.environ,
+        "TFCAP_CACHE": cache,
+        "TFCAP_STARTED": str(time.time()),
+    }
+    told = subprocess.run(
+        child, env=about, stdout=subprocess.PIPE, text=True, check=False
+    ).stdout
+    lines = [line for line in told.splitlines() if line.startswith(_FOUND)]
+    if not lines:
+        raise RuntimeError(f"{command} ended without a step:\n{told}")
+    return json.loads(lines[-1].removeprefix(_FOUND))
+
+
+def probe(script, *options):
+    """Runs a script in this process, and ends it after its first step."""
+    import keras
+
+    started, begun = float(os.environ["TFCAP_STARTED"]), []
+
+    def begin(self, batch, logs=None):
+        begun.append(time.time() - started)
+
+    def end(self, batch, logs=None):
+        used = resource.getrusage(resource.RUSAGE_SELF)
+        found = {
+            "begun": begun[0],
+            "ended": time.time() - started,
+            "cpu": used.ru_utime + used.ru_stime,
+            "gigabytes": used.ru_maxrss * 1024 / 1e9,
+        }
+        print(_FOUND + json.dumps(found), flush=True)
+        os._exit(0)
+
+    keras.callbacks.CallbackList.on_train_batch_begin = begin
+    keras.callbacks.CallbackList.on_train_batch_end = end
+    sys.argv = [script, *options]
+    runpy.run_path(script, run_name="__main__")
+
+
+def disk_of_plates(folder, window, steps=40, batch_size=128):
+    """Seeks and seconds of a step, by the reads that steps cause.
+
+    Args:
+        folder: Path with a feature file.
+        window: As `shuffle_window` of `tfcap.data.CaptionBatches`.
+        steps: Integer, steps from the first on. Defaults to 40.
+        batch_size: Integer, B. Defaults to 128.
+
+    Returns:
+        Tuple of floats, of one step.
+    """
+    import numpy as np
+
+    from tfcap.data import features
+    from tfcap.data import load_features
+    from tfcap.data.feature_rows import stored_bytes
+    from tfcap.data.shuffle_windows import draw_windows
+    from tfcap.data.shuffle_windows import window_size
+
+    (path,) = folder.glob("*.h5")
+    reader = load_features(path, lazy=True)
+    size, reads = stored_bytes(reader), []
+    rng, total = np.random.default_rng(0), len(reader)
+    window = window_size(window, reader, batch_size)
+    if window is None:
+        order = rng.permutation(total)
+        groups = order[: steps * batch_size].reshape(steps, batch_size)
+    else:
+        count = -(-steps * batch_size // window)
+        groups = draw_windows(np.arange(total), window, rng)[:count]
+        steps = sum(map(len, groups)) / batch_size
+    for rows in groups:
+        rows = np.unique(rows)
+        for start, stop in features._reads(rows, size):
+            reads.append(int(rows[stop - 1] - rows[start]) + 1)
+    seconds = len(reads) * _SEEK + sum(reads) * size / _RATE
+    return len(reads) / steps, seconds / steps
+
+
+if __name__ == "__main__":
+    if sys.argv[1:2] == [_FOUND]:
+        probe(*sys.argv[2:])
+    else:
+        main()
