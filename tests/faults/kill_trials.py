@@ -2,8 +2,9 @@
 
     python tests/faults/kill_trials.py --trials 20
 
-Every trial is a run that is killed (SIGKILL) one to three times, each time
-after a random part of what a whole run takes, and then let go on to its end;
+Every trial is a run that is killed (SIGKILL, or SIGTERM) one to three times,
+each time after a random part of what a whole run takes, and then let go on to
+its end;
 one that ended before it was killed once is none, and done again.
 It must end as a run that nobody disturbed: in the same weights, bit for bit,
 the same scores, the same captions, the same features, each point of a sweep
@@ -47,7 +48,10 @@ IMAGES = 20000
 
 
 def train(make, folder):
-    weights = test_checkpoint.train(make, folder / "run", EPOCHS)
+    # As often as a long epoch is saved in its midst.
+    weights = test_checkpoint.train(
+        make, folder / "run", EPOCHS, save_every=0.3
+    )
     with whole_file(folder / "weights.npz") as file:
         np.savez(file, *weights)
 
@@ -114,6 +118,9 @@ def found(folder):
     things = {}
     for path in sorted(folder.rglob("*")):
         name = str(path.relative_to(folder))
+        if path.name == "checkpoint.previous.npz":
+            # Of another moment, where a run was stopped.
+            continue
         if path.suffix == ".npz":
             with np.load(path) as file:
                 # Their names count what a process has made before.
@@ -205,8 +212,10 @@ def trial(kind, folder, seconds, random):
         while process.is_alive() and worked(process) < moment:
             process.join(0.01)
         if process.is_alive():
-            process.kill()
-            moments.append(round(moment, 2))
+            # A scheduler gives notice, which training heeds.
+            end = random.choice([process.kill, process.terminate])
+            end()
+            moments.append((round(moment, 2), end.__name__))
         process.join()
     finish(kind, folder)
     return moments

@@ -109,10 +109,10 @@ def supervised():
     return network, [network], batches, []
 
 
-def train(make, directory, epochs, seed=0):
+def train(make, directory, epochs, seed=0, **options):
     keras.utils.set_random_seed(seed)
     model, networks, batches, callbacks = make()
-    fit(model, batches, epochs, directory, callbacks, verbose=0)
+    fit(model, batches, epochs, directory, callbacks, verbose=0, **options)
     return [w for network in networks for w in network.get_weights()]
 
 

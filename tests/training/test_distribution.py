@@ -35,3 +35,26 @@ def test_training_on_two_workers_ends_in_the_weights_of_one_process(tmp_path):
     options = (*own_network_options(), "--workers", "2")
     launched = ("-m", "tfcap.launch", *options, "--", sys.executable)
     run("two_workers.py", str(tmp_path), by=launched)
+
+
+@pytest.mark.slow
+def test_two_workers_of_which_one_is_taken_away_go_on_exactly(tmp_path):
+    script = pathlib.Path(__file__).parent / "stopped_workers.py"
+    command = [
+        *(sys.executable, "-m", "tfcap.launch", *own_network_options()),
+        *("--workers", "2", "--", sys.executable, script, tmp_path),
+    ]
+    for status in (143, 0):
+        done = subprocess.run(
+            command,
+            env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+            capture_output=True,
+            text=True,
+        )
+        told = done.stdout + done.stderr
+        assert done.returncode == status, told
+        if status:
+            assert "[0] Stopped by SIGTERM after step" in told, told
+            assert "of epoch 2, which is on the disk" in told
+            assert "To go on, run the same command again" in told
+    assert told.count("THE SAME") == 2

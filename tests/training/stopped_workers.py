@@ -1,0 +1,82 @@
+"""Two workers of which a scheduler takes one away in the midst of an epoch.
+
+Run by a test as two processes, twice: the first time they train a whole run
+and a part of another, and end with 143; the second time they go on, and what
+both have left must be the same.
+"""
+
+import json
+import os
+import pathlib
+import signal
+import sys
+
+import keras
+import numpy as np
+import tensorflow as tf
+
+from tfcap.training import fit
+from tfcap.training import open_strategy
+
+EPOCHS, STEPS = 3, 4
+
+
+class Batches:
+    steps_per_epoch, batch_size = STEPS, 4
+
+    def dataset(self, epochs, start_step=0):
+        rng = np.random.default_rng(0)
+        x = rng.normal(size=(epochs * STEPS, 4, 3)).astype("float32")
+        y = rng.integers(0, 2, (epochs * STEPS, 4, 1))
+        rows = tf.data.Dataset.from_tensor_slices((x, y))
+        return rows.skip(start_step)
+
+
+class Stop(keras.callbacks.Callback):
+    """Only the second worker hears of it; all must stop, at one step."""
+
+    def on_epoch_begin(self, epoch, logs=None):
+        self.epoch = epoch
+
+    def on_train_batch_end(self, batch, logs=None):
+        if task and (self.epoch, batch) == (1, 1):
+            signal.raise_signal(signal.SIGTERM)
+
+
+def train(folder, *callbacks, seed=1):
+    keras.utils.set_random_seed(seed)
+    model = keras.Sequential(
+        [
+            keras.Input((3,)),
+            keras.layers.Dense(5),
+            keras.layers.Dropout(0.5),
+            keras.layers.Dense(1, activation="sigmoid"),
+        ]
+    )
+    model.compile("adam", "binary_crossentropy", metrics=["mae"])
+    history = fit(
+        *(model, Batches(), EPOCHS, folder),
+        callbacks=callbacks,
+        verbose=0,
+    ).history
+    return model.get_weights(), {k: v[-2:] for k, v in history.items()}
+
+
+if __name__ == "__main__":
+    strategy = open_strategy()
+    task = json.loads(os.environ["TF_CONFIG"])["task"]["index"]
+    root = pathlib.Path(sys.argv[1])
+    kept = root / f"whole{task}.npz"
+    with strategy.scope():
+        if not kept.exists():
+            weights, history = train(root / "whole")
+            np.savez(kept, *weights, **history)
+            train(root / "parts", Stop())
+            raise SystemExit("WRONG: not stopped")
+        weights, history = train(root / "parts", seed=99)
+    with np.load(kept) as whole:
+        for number, array in enumerate(weights):
+            np.testing.assert_array_equal(whole[f"arr_{number}"], array)
+        for name, values in history.items():
+            np.testing.assert_array_equal(whole[name], values, name)
+    print("THE SAME", flush=True)
