@@ -179,6 +179,29 @@ def test_batches_of_windows_are_functions_of_their_step(epoch):
         batches._reader._thread.shutdown()
 
 
+def test_distractors_come_from_the_window():
+    disk, options = Disk(np.arange(100)), {"distractors": 9}
+    batches = CaptionBatches(
+        captions(100),
+        disk,
+        8,
+        distractor_features=disk,
+        shuffle_window=16,
+        **options,
+    )
+    for epoch in range(2):
+        order, ends = batches._order(epoch)
+        for place in range(12):
+            window = np.searchsorted(ends, place, side="right")
+            near = order[16 * window : 16 * window + 16]
+            step = 12 * epoch + place
+            drawn = batches.batch(step)["distractor_image"].ravel()
+            assert len({*drawn}) == 9 and set(drawn) <= set(near)
+            again = batches.batch(step)["distractor_image"].ravel()
+            np.testing.assert_array_equal(drawn, again)
+    batches._reader._thread.shutdown()
+
+
 def test_dialogs_are_read_in_windows_too(encoded):
     disk = Disk(np.arange(11)[::-1])
     batches = DialogBatches(encoded, disk, 2, seed=1, shuffle_window=4)

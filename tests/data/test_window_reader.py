@@ -99,6 +99,15 @@ def test_an_image_that_is_there_twice_is_read_once(features):
     reader._thread.shutdown()
 
 
+def test_no_more_is_drawn_than_a_window_has(features):
+    reader, rng = WindowReader(features, order, 4), np.random.default_rng(0)
+    assert reader.draw(0, 9, 9, rng) is None
+    drawn = reader.draw(0, 9, 8, rng)
+    wanted = features[np.sort(order(0)[0][32:40])]
+    np.testing.assert_array_equal(np.sort(drawn, 0), np.sort(wanted, 0))
+    reader._thread.shutdown()
+
+
 def test_what_is_in_memory_needs_no_reader(features):
     assert window_reader(VALUES, 8, order, 4) is None
     assert window_reader(features, None, order, 4) is None

@@ -68,6 +68,7 @@ class CaptionBatches:
             not feed batches that are drawn from all of it. `None` for all
             images. Defaults to `"auto"`: all, but as many as 256 MiB hold
             where the features are read from a file of more than 2 GiB.
+            Distractors from the same features are those of the window, too.
 
     Example:
 
@@ -184,7 +185,8 @@ class CaptionBatches:
         inputs = self.inputs(rows, numbers, image)
         if self.distractors:
             rng = np.random.default_rng([self.seed, 2, int(step)])
-            inputs["distractor_image"] = self._draw_distractors(rng)
+            drawn = self._draw_distractors(rng, epoch, place)
+            inputs["distractor_image"] = drawn
         return inputs if self.neighbors is None else self._mined(inputs, rows)
 
     def inputs(self, rows, numbers=None, image=None):
@@ -269,8 +271,13 @@ class CaptionBatches:
         """0 to S - 1 for each image, from 0 again where it has fewer."""
         return np.arange(self.captions_per_image) % counts[:, None]
 
-    def _draw_distractors(self, rng):
+    def _draw_distractors(self, rng, epoch, place):
         features = self.distractor_features
+        if self._reader is not None and features is self.features:
+            # Images from all of the file would be a seek each.
+            drawn = self._reader.draw(epoch, place, self.distractors, rng)
+            if drawn is not None:
+                return drawn
         total = features.shape[0]
         rows = rng.choice(total, self.distractors, replace=False, shuffle=False)
         return feature_rows(features, rows)

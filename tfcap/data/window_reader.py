@@ -63,6 +63,31 @@ class WindowReader:
         Returns:
             Float32 array of shape `(B, P, D)`.
         """
+        places, values = self._window(epoch, place)
+        rows = self._rows(epoch, place, place + 1)
+        chosen = np.searchsorted(places, self._places[rows])
+        return np.asarray(values[chosen], np.float32)
+
+    def draw(self, epoch, place, number, rng):
+        """Features of images that are drawn from the window of a batch.
+
+        Args:
+            epoch, place: As those of `batch()`.
+            number: Integer, how many, all different.
+            rng: NumPy random generator.
+
+        Returns:
+            Float32 array of shape `(number, P, D)`; None if the window has
+            not so many.
+        """
+        places, values = self._window(epoch, place)
+        if number > len(places):
+            return None
+        chosen = rng.choice(len(places), number, replace=False, shuffle=False)
+        return np.asarray(values[chosen], np.float32)
+
+    def _window(self, epoch, place):
+        """Places in the file and features of the window of a batch."""
         _, ends = self.order(epoch)
         window = int(np.searchsorted(ends, place, side="right"))
         last = window + 1 == len(ends)
@@ -72,10 +97,7 @@ class WindowReader:
             self._ask(following)
             while len(self._read) > _KEPT:
                 self._read.popitem(last=False)
-        places, values = wanted.result()
-        rows = self._rows(epoch, place, place + 1)
-        chosen = np.searchsorted(places, self._places[rows])
-        return np.asarray(values[chosen], np.float32)
+        return wanted.result()
 
     def _ask(self, key):
         """The future of a window, which is the last to be forgotten."""
