@@ -7,6 +7,7 @@ import keras
 import numpy as np
 import pytest
 
+from tfcap.data import FeatureWriter
 from tfcap.data import load_features
 from tfcap.data import vgg19_backbone
 from tfcap.data.feature_seal import BLOCK
@@ -86,6 +87,15 @@ def test_features_of_other_files_and_bombs_are_refused(tmp_path, way, version):
         unpacking: "unpack to more than 67,108,864",
     }
     found.match(told[way])
+
+
+def test_features_may_be_more_than_is_read_at_once(tmp_path, monkeypatch):
+    """COCO's are 18 GB, and all of them on the disk."""
+    path = tmp_path / "features.h5"
+    with FeatureWriter(path, range(3), (1, 4), 5) as writer:
+        writer.write(np.arange(3), SECRET)
+    monkeypatch.setenv("TFCAP_MAX_BYTES", "16")
+    np.testing.assert_array_equal(load_features(path), SECRET)
 
 
 def test_a_seal_that_lies_of_places_or_holes_is_refused(tmp_path):
