@@ -155,3 +155,16 @@ def test_an_untokenized_sentence_is_refused(vocabulary):
         vocabulary.encode_batch(["a dog"], 3)
     with pytest.raises(TypeError, match="word_tokenize"):
         vocabulary.encode_ragged([["a"], "dog"])
+
+
+def test_a_changed_word_shows_and_older_files_have_no_checksum(tmp_path):
+    path = tmp_path / "vocabulary.json"
+    Vocabulary(["cat", "dog"]).save(path)
+    text = path.read_text()
+    path.write_text(text.replace("cat", "cow"))
+    with pytest.raises(ValueError, match="vocabulary.json'.*than was written"):
+        Vocabulary.load(path)
+    content = json.loads(text)
+    del content["sha256"]
+    path.write_text(json.dumps(content))
+    assert Vocabulary.load(path) == Vocabulary(["cat", "dog"])

@@ -1,6 +1,7 @@
 """Image features of the embedded world: the stand-in for a pretrained VGG."""
 
 import functools
+import io
 import pathlib
 
 import keras
@@ -11,6 +12,8 @@ from tfcap.data.world import load_world
 from tfcap.models import SceneEncoder
 from tfcap.models.scene_encoder import GRID
 from tfcap.recipes.network_file import load_network
+from tfcap.text.array_file import append_seal
+from tfcap.text.array_file import is_sealed
 from tfcap.text.json_file import malformed
 from tfcap.text.whole_file import whole_file
 from tfcap.text.whole_file import whole_path
@@ -150,8 +153,9 @@ def kept_array(path, make):
 
     def keep():
         array = make()
-        with whole_file(path) as file:
+        with whole_file(path, "w+b") as file:
             np.save(file, array)
+            append_seal(file)
         return array
 
     return made_once(path, _read_array, keep)
@@ -159,7 +163,13 @@ def kept_array(path, make):
 
 def _read_array(path):
     try:
-        return np.load(path, mmap_mode="r", allow_pickle=False)
+        array = np.load(path, mmap_mode="r", allow_pickle=False)
+        with open(path, "rb") as file:
+            # Older files end with the array.
+            bare = file.seek(0, io.SEEK_END) == array.offset + array.nbytes
+            if not (bare or is_sealed(file)):
+                raise ValueError("its checksum is that of another content")
+        return array
     except (EOFError, OSError, ValueError) as error:
         problem = f"is no array ({error})"
         cure = "Remove it: it is made again."

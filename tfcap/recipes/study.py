@@ -12,7 +12,8 @@ from tfcap.recipes.network_file import load_network
 from tfcap.recipes.network_file import save_network
 from tfcap.text.durable import make_folder
 from tfcap.text.json_file import malformed
-from tfcap.text.json_file import read_json
+from tfcap.text.sealed_json import read_sealed
+from tfcap.text.sealed_json import sealed
 from tfcap.text.whole_file import whole_file
 from tfcap.training import DataWait
 from tfcap.training import ProgressLines
@@ -144,8 +145,8 @@ class Study:
         """The networks that were kept under a name, by role; {} if none."""
         check_shared(self.directory)
         path = self.path(name, "networks.json")
-        roles = read_json(path) if self.has(path) else ()
         cure = f"Remove {self.path(name)} to train it anew."
+        roles = read_sealed(path, cure) if self.has(path) else ()
         return {
             role: load_network(self.path(name, f"{role}.keras"), cure=cure)
             for role in roles
@@ -213,7 +214,7 @@ def read_study(directory):
         OSError: If there is none.
     """
     path = os.path.join(str(directory), "study.json")
-    found = read_json(path)
+    found = read_written(path)
     if not isinstance(found, dict) or "settings" not in found:
         cure = "Remove the folder, or choose another one."
         raise malformed(path, "", "there are no settings of a study", cure)
@@ -223,9 +224,28 @@ def read_study(directory):
 def write_json(path, content):
     """Writes a file that is there whole or not at all.
 
-    Of several workers the first writes it, and all wait until it is there.
+    Of several workers the first writes it, and all wait until it is there. A
+    dict gets a checksum.
     """
     if is_chief():
+        content = sealed(content) if isinstance(content, dict) else content
         with whole_file(path, "w") as file:
             json.dump(content, file, indent=1)
     from_chief(None)
+
+
+def read_written(path):
+    """Reads what `write_json()` wrote.
+
+    Args:
+        path: String or path.
+
+    Returns:
+        The content, without its checksum.
+
+    Raises:
+        ValueError: If the file is damaged; it can be removed, and is made
+            again by the command that made it.
+        OSError: If there is none.
+    """
+    return read_sealed(path, "Remove it: the same command makes it again.")

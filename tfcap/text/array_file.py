@@ -45,6 +45,30 @@ def save_arrays(path, arrays, compressed=False):
         file.write(seal)
 
 
+def append_seal(file):
+    """Adds the SHA-256 of all bytes of a file to its end, in hexadecimal.
+
+    Args:
+        file: File, open in the mode `"w+b"`.
+    """
+    seal = _digest(file, file.seek(0, io.SEEK_END))
+    file.seek(0, io.SEEK_END)
+    file.write(seal)
+
+
+def is_sealed(file):
+    """Check whether the last bytes of a file are the SHA-256 of the others.
+
+    Args:
+        file: File, open in binary mode, in which one can seek.
+
+    Returns:
+        Boolean.
+    """
+    size = file.seek(0, io.SEEK_END) - _SEAL
+    return size >= 0 and _digest(file, size) == file.read()
+
+
 def load_arrays(path, names=(), sealed=True):
     """Reads what `save_arrays()` wrote, if it is as it was.
 
@@ -78,7 +102,7 @@ def load_arrays(path, names=(), sealed=True):
     """
     with open_once(path) as file:
         check_archive(file)
-        if not (_is_sealed(file) if sealed else _is_archive(file)):
+        if not (is_sealed(file) if sealed else _is_archive(file)):
             raise ValueError("it is cut off, damaged, or of another kind")
         file.seek(0)
         try:
@@ -142,11 +166,6 @@ def _array_size(archive, name):
             read = np.lib.format.read_array_header_2_0
         shape, _, kind = read(file)
     return math.prod(shape) * kind.itemsize
-
-
-def _is_sealed(file):
-    size = file.seek(0, io.SEEK_END) - _SEAL
-    return size >= 0 and _digest(file, size) == file.read()
 
 
 def _is_archive(file):

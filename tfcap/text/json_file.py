@@ -158,10 +158,13 @@ def read_json(path, object_hook=None, cure=_AGAIN, layout="", content=None):
             raise _Repeated(pairs)
         return finish(found)
 
-    text = _decoded(path, read_bytes(path) if content is None else content)
+    content = read_bytes(path) if content is None else content
+    text = _decoded(path, content, cure)
     if not text.strip():
-        cure = "A pipe can be read once only: give each input one of its own."
-        raise malformed(path, "", "there is nothing", f"{cure} {_AGAIN}")
+        if cure == _AGAIN:
+            cure = "A pipe can be read once only: give each input one of its "
+            cure = f"{cure}own. {_AGAIN}"
+        raise malformed(path, "", "there is nothing", cure)
     _check_characters(path, text)
     try:
         with paused_collection():
@@ -198,13 +201,13 @@ def _other_format(text):
     return ""
 
 
-def _decoded(path, content):
+def _decoded(path, content, cure):
     try:
         return content.decode(json.detect_encoding(content))
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
         problem = f"the text is not {error.encoding.upper()} ({error.reason})"
-        raise malformed(path, f"line {line}", problem, _AGAIN) from error
+        raise malformed(path, f"line {line}", problem, cure) from error
 
 
 class _Repeated(Exception):

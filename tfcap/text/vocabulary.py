@@ -7,7 +7,8 @@ from collections.abc import Iterable
 import numpy as np
 
 from tfcap.text.json_file import malformed
-from tfcap.text.json_file import read_json
+from tfcap.text.sealed_json import read_sealed
+from tfcap.text.sealed_json import sealed
 from tfcap.text.whole_file import whole_file
 
 _FORMAT = "tfcap-vocabulary"
@@ -219,8 +220,8 @@ class Vocabulary:
         return sentences
 
     def save(self, path):
-        """Writes the vocabulary to a JSON file."""
-        content = {"format": _FORMAT, **self.get_config()}
+        """Writes the vocabulary to a JSON file, with a checksum."""
+        content = sealed({"format": _FORMAT, **self.get_config()})
         with whole_file(path, "w") as file:
             json.dump(content, file, ensure_ascii=False, indent=0)
 
@@ -229,9 +230,9 @@ class Vocabulary:
         """Reads a vocabulary that `save()` wrote.
 
         Raises:
-            ValueError: If the file is something else.
+            ValueError: If the file is something else, or damaged.
         """
-        content = read_json(path, cure=_WRITE)
+        content = read_sealed(path, _WRITE)
         known = isinstance(content, dict) and {*content} == {"format", "words"}
         if not known or content["format"] != _FORMAT:
             problem = "there is other JSON than that of a vocabulary"

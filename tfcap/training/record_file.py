@@ -7,6 +7,8 @@ import time
 import warnings
 
 from tfcap.text.durable import sync_folder
+from tfcap.text.sealed_json import sealed
+from tfcap.text.sealed_json import unsealed
 from tfcap.text.whole_file import told_if_full
 
 
@@ -14,7 +16,8 @@ def append_record(path, record):
     """Adds a record to a file of JSON lines, whole or not at all.
 
     The line is written by one call to the end of the file, where processes do
-    not overwrite each other, and is on the disk on return.
+    not overwrite each other, and is on the disk on return. It holds a
+    checksum, see `tfcap.text.sealed_json`.
 
     Args:
         path: String or path; the file is made if absent.
@@ -25,7 +28,7 @@ def append_record(path, record):
         TypeError, ValueError: If JSON cannot hold the record; then nothing is
             written.
     """
-    data = json.dumps(record, allow_nan=False).encode() + b"\n"
+    data = json.dumps(sealed(record), allow_nan=False).encode() + b"\n"
     flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | getattr(os, "O_BINARY", 0)
     new = not os.path.exists(path)
     file = os.open(path, flags, 0o666)
@@ -149,15 +152,15 @@ class RecordLog:
             return
         self._told = line
         warnings.warn(
-            f"{self.path}, line {number} is not whole and does not count: "
-            f"{line[:60]!r}.",
+            f"{self.path}, line {number} is not whole, or not as it was "
+            f"written, and does not count: {line[:60]!r}.",
             stacklevel=4,
         )
 
 
 def _parse(line):
     try:
-        record = json.loads(line)
+        record = unsealed(json.loads(line))
     except ValueError:
         return None
     return record if isinstance(record, dict) else None

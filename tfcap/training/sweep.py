@@ -8,7 +8,8 @@ import time
 import traceback
 
 from tfcap.text.durable import make_folder
-from tfcap.text.json_file import read_json
+from tfcap.text.sealed_json import read_sealed
+from tfcap.text.sealed_json import sealed
 from tfcap.text.whole_file import is_full
 from tfcap.text.whole_file import whole_file
 from tfcap.training.claims import Claims
@@ -308,13 +309,13 @@ class Sweep:
         """Writes down what the sweep is about; refuses another one's folder."""
         path = self._path("sweep.json")
         try:
-            found = read_json(path)
+            found = read_sealed(path, "Remove it: it is made again.")
         except FileNotFoundError:
             with whole_file(path, "w") as file:
                 about = {"shared": self.shared}
                 if self.digest:
                     about["digest"] = self.digest
-                json.dump(about, file, indent=1)
+                json.dump(sealed(about), file, indent=1)
         else:
             known = isinstance(found, dict) and "shared" in found
             if not known or _mark(found["shared"]) != self._mark:

@@ -36,11 +36,14 @@ def test_it_is_built_once_under_a_name_that_tells_what_it_is(tmp_path):
     assert build(tmp_path, write) == folder and write.times == 1
     assert read_packed(folder / "values.json.gz") == [0, "é"]
     listed = read_about(folder)
-    assert set(listed.pop("files")) == {"below/file", "values.json.gz"}
+    for name in ("files", "checksums"):
+        assert set(listed.pop(name)) == {"below/file", "values.json.gz"}
     assert listed == ABOUT
 
 
-@pytest.mark.parametrize("damage", ["no list", "lost", "short", "other about"])
+@pytest.mark.parametrize(
+    "damage", ["no list", "lost", "short", "other", "other about"]
+)
 def test_what_is_not_whole_is_built_again(tmp_path, damage):
     folder, write = build(tmp_path), Builder()
     if damage == "no list":
@@ -49,6 +52,8 @@ def test_what_is_not_whole_is_built_again(tmp_path, damage):
         (folder / "below" / "file").unlink()
     elif damage == "short":
         (folder / "values.json.gz").write_bytes(b"")
+    elif damage == "other":
+        (folder / "below" / "file").write_text("seed 8")
     else:
         text = json.dumps({**read_about(folder), "version": 1})
         (folder / "world.json").write_text(text)
@@ -88,3 +93,12 @@ def test_sizes_and_splits_are_checked():
     assert known_split("val") == "val"
     with pytest.raises(ValueError, match="`split` must be one of"):
         known_split("dev")
+
+
+def test_a_folder_without_checksums_is_taken_as_it_is(tmp_path):
+    folder, write = build(tmp_path), Builder()
+    about = read_about(folder)
+    del about["checksums"]
+    (folder / "world.json").write_text(json.dumps(about))
+    (folder / "below" / "file").write_text("seed 8")
+    assert build(tmp_path, write) == folder and not write.times

@@ -11,6 +11,7 @@ from tfcap.recipes.captioning import CaptioningStudy
 from tfcap.recipes.captioning.methods import Task
 from tfcap.recipes.captioning.study import HUMAN
 from tfcap.recipes.study import Study
+from tfcap.text.sealed_json import unsealed
 from tfcap.training import SpeakerReport
 
 JOINT = ("psst_", "st_", "dense", "reinforce_joint")
@@ -105,7 +106,7 @@ def test_points_are_decoded_greedily_and_by_beam_search(folder):
 def outdated(folder):
     """Takes out of a record what was not always known."""
     path = folder / "result.json"
-    found = json.loads(path.read_text())
+    found = unsealed(json.loads(path.read_text()))
     late = "beam_", "novel_", "lm_", "repeated_", "fixed_", "mean_length"
     kept = {k: v for k, v in found.items() if not k.startswith(late)}
     path.write_text(json.dumps(kept))

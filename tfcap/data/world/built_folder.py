@@ -1,6 +1,8 @@
 """Folders that are built from a seed once, whole or not at all, and kept."""
 
+import functools
 import gzip
+import hashlib
 import json
 import os
 import pathlib
@@ -100,29 +102,45 @@ def _default_root():
 
 
 def _complete(path, about):
-    """Whether all files are there in the size they were written in."""
+    """Whether all files are there as they were written.
+
+    Folders of earlier versions hold no checksums: of them, sizes are compared.
+    """
     try:
         found = read_about(path)
     except (OSError, ValueError):
         return False
-    files = found.pop("files", {})
-    return found == about and all(
+    files, sums = found.pop("files", {}), found.pop("checksums", {})
+    whole = found == about and all(
         (path / name).is_file() and (path / name).stat().st_size == size
         for name, size in files.items()
     )
+    return whole and all(
+        _checksum(path / name, (path / name).stat().st_mtime_ns) == checksum
+        for name, checksum in sums.items()
+    )
+
+
+@functools.cache
+def _checksum(path, _):
+    """SHA-256 of a file, in hexadecimal, once a process and time stamp."""
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _build(root, name, about, write):
     work = pathlib.Path(tempfile.mkdtemp(prefix=f".{name}_", dir=root))
     try:
         write(work, about)
-        files = {
-            path.relative_to(work).as_posix(): path.stat().st_size
+        paths = {
+            path.relative_to(work).as_posix(): path
             for path in sorted(work.rglob("*"))
             if path.is_file()
         }
-        listed = json.dumps({**about, "files": files}, indent=1)
-        (work / _LIST).write_text(listed)
+        files = {name: path.stat().st_size for name, path in paths.items()}
+        sums = {name: _checksum(path, None) for name, path in paths.items()}
+        listed = {**about, "files": files, "checksums": sums}
+        (work / _LIST).write_text(json.dumps(listed, indent=1))
         sync_tree(work)
         _move(work, root / name, about)
     finally:

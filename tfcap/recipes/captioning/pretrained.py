@@ -6,8 +6,8 @@ import shutil
 
 from tfcap.recipes.captioning.speaker_settings import SpeakerSettings
 from tfcap.recipes.study import read_study
+from tfcap.recipes.study import read_written
 from tfcap.recipes.study import write_json
-from tfcap.text.json_file import read_json
 from tfcap.training import is_chief
 
 #: Under which studies keep the speaker that has learned from people.
@@ -59,7 +59,7 @@ def take_pretrained(folder, target):
         folder: String or path of the other study.
         target: String, folder of the phase in this study.
     """
-    roles = read_json(_networks(folder))
+    roles = read_written(_networks(folder))
     if is_chief():
         for role in roles:
             name = f"{role}.keras"

@@ -9,8 +9,8 @@ import keras
 from tfcap.models.dropout import without_dropout
 from tfcap.recipes.captioning.plan import Partner
 from tfcap.recipes.captioning.speaker_study import SpeakerStudy
+from tfcap.recipes.study import read_written
 from tfcap.recipes.study import write_json
-from tfcap.text.json_file import read_json
 from tfcap.training import FallingScoreWarning
 from tfcap.training import Game
 from tfcap.training import SpeakerEvaluation
@@ -64,7 +64,7 @@ class RewardStudy(SpeakerStudy):
                 self.trained(row, **point), self.split, **told
             ),
         )
-        return read_json(path)
+        return read_written(path)
 
     def trained(self, row, **point):
         """The speaker of a row, trained now if it was not."""

@@ -16,9 +16,9 @@ from tfcap.recipes.captioning.pretrained import check_pretrained
 from tfcap.recipes.captioning.pretrained import take_pretrained
 from tfcap.recipes.captioning.rates import rising
 from tfcap.recipes.study import Study
+from tfcap.recipes.study import read_written
 from tfcap.recipes.study import write_json
 from tfcap.text import TrainingCaptions
-from tfcap.text.json_file import read_json
 from tfcap.training import Player
 from tfcap.training import SpeakerReport
 from tfcap.training import is_chief
@@ -149,7 +149,7 @@ class SpeakerStudy(Study):
                 point's networks.
         """
         path = self.path(name, "result.json")
-        found = read_json(path)
+        found = read_written(path)
         wanted = [*self.metrics, "lm_log_prob"]
         lacking = [metric for metric in wanted if metric not in found]
         if lacking:

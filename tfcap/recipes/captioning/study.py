@@ -12,8 +12,8 @@ from tfcap.recipes.captioning.methods import METHODS
 from tfcap.recipes.captioning.methods import Task
 from tfcap.recipes.captioning.phases import PHASES
 from tfcap.recipes.captioning.speaker_study import SpeakerStudy
+from tfcap.recipes.study import read_written
 from tfcap.recipes.study import write_json
-from tfcap.text.json_file import read_json
 from tfcap.training import CollapseWarning
 from tfcap.training import SpeakerEvaluation
 from tfcap.training import SpeakerEvaluator
@@ -95,8 +95,8 @@ class CaptioningStudy(SpeakerStudy):
             write_json(path, self._evaluate(name, *point))
         if method not in HUMAN:
             self.rescore(name, lambda **told: self._asked(*point)(**told))
-            return read_json(path)
-        found = read_json(path)
+            return read_written(path)
+        found = read_written(path)
         if "lm_log_prob" not in found:
             kept = SpeakerReport.load(self.path(name, "captions.json"))
             told = kept.with_language(self.training_captions).result()

@@ -7,7 +7,7 @@ from tfcap.recipes.captioning.row_sweep import row_grid
 from tfcap.recipes.captioning.row_sweep import row_sweep
 from tfcap.recipes.sequence_level.study import ROWS
 from tfcap.recipes.sequence_level.study import SequenceLevelStudy
-from tfcap.text.json_file import read_json
+from tfcap.recipes.study import read_written
 
 
 def sequence_grid(rows, seeds=(0,), alphas=(), rates=(), entropy_weights=()):
@@ -74,4 +74,4 @@ def several_captions(directory, rows, seed=0, decoder="rs", **point):
         for row in rows
     }
     there = {row: path for row, path in paths.items() if os.path.exists(path)}
-    return {row: read_json(path)[decoder] for row, path in there.items()}
+    return {row: read_written(path)[decoder] for row, path in there.items()}

@@ -9,10 +9,10 @@ from tfcap.recipes.captioning.reward_study import RewardStudy
 from tfcap.recipes.sequence_level.exploration import EXPLORATION
 from tfcap.recipes.sequence_level.policy_gradient import POLICY_GRADIENT
 from tfcap.recipes.sequence_level.task import Task
+from tfcap.recipes.study import read_written
 from tfcap.recipes.study import write_json
 from tfcap.text import evaluate_captions
 from tfcap.text.caption_language import caption_language
-from tfcap.text.json_file import read_json
 from tfcap.training import Game
 from tfcap.training import evaluate_diversity
 from tfcap.training.speaker_evaluator import NATURALNESS
@@ -99,7 +99,7 @@ class SequenceLevelStudy(RewardStudy):
 
     def _beam_scores(self, name, captions, metrics):
         """Scores of the best captions of the beams."""
-        beams = read_json(self.path(name, "several.json"))["bs"]
+        beams = read_written(self.path(name, "several.json"))["bs"]
         best = [said[0] for said in beams]
         found = caption_language(best, self.training_captions)
         if metrics:

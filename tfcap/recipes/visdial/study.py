@@ -13,13 +13,13 @@ from tfcap.data import DialogBatches
 from tfcap.decoding import Greedy
 from tfcap.metrics import answer_statistics
 from tfcap.recipes.study import Study
+from tfcap.recipes.study import read_written
 from tfcap.recipes.study import write_json
 from tfcap.recipes.visdial.answer_prior import answer_prior
 from tfcap.recipes.visdial.other_images import other_images
 from tfcap.recipes.visdial.rows import ROWS
 from tfcap.recipes.visdial.rows import needed
 from tfcap.recipes.visdial.study_inputs import keep_inputs
-from tfcap.text.json_file import read_json
 from tfcap.training import RankingEvaluation
 from tfcap.training import discriminative_ranking
 from tfcap.training import generate
@@ -108,7 +108,7 @@ class DialogStudy(Study):
         """
         path = self.path(row, "result.json")
         if self.has(path):
-            return read_json(path)
+            return read_written(path)
         networks = self.networks(row)
         self.say(f"{row}: ranking the test split")
         result = {}
@@ -170,7 +170,7 @@ class DialogStudy(Study):
         path = self.path(row, "answers.json")
         if decoder is None and os.path.exists(path):
             end = None if limit is None else limit * self.data.test.rounds
-            return read_json(path)[:end]
+            return read_written(path)[:end]
         generator = self.networks(row)["generator"]
         return self._said(generator, decoder, limit)
 

@@ -9,7 +9,7 @@ from tfcap.data.feature_rows import feature_rows
 from tfcap.recipes.study import write_json
 from tfcap.text import Vocabulary
 from tfcap.text.json_file import malformed
-from tfcap.text.json_file import read_json
+from tfcap.text.sealed_json import read_sealed
 from tfcap.training import from_chief
 
 _FILE = "inputs.json"
@@ -86,7 +86,7 @@ def load_inputs(directory):
             "`directory` must be the folder of a visual dialog study. "
             f"Received: directory={str(directory)!r}, without {_FILE}. {cure}"
         )
-    content = read_json(path, cure=cure)
+    content = read_sealed(path, cure)
     try:
         norm = content["norm"]
         return StudyInputs(
