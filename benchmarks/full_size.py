@@ -74,8 +74,8 @@ def measure(name, folder, share):
             found = run_first_step(command, folder, out, work)
             print(
                 f"{name}, {start} start: first step begun after "
-                f"{found['begun']:.0f} s, ended after {found['ended']:.0f} s "
-                f"({found['cpu']:.0f} s of processors), peak "
+                f"{found['begun']:.0f} s ({found['cpu']:.0f} s of processors), "
+                f"ended after {found['ended']:.0f} s, peak "
                 f"{found['gigabytes']:.1f} GB",
                 flush=True,
             )
@@ -99,7 +99,8 @@ def run_first_step(command, folder, out, cache):
         cache: String, folder for what is kept between runs.
 
     Returns:
-        Dict of seconds `begun`, `ended` and `cpu`, and of `gigabytes`.
+        Dict of seconds `begun` and `ended`, of the `cpu` seconds until it
+        began, and of `gigabytes`.
     """
     script, *options = command.split()
     options = [*options, "--root", str(folder), "--out", out]
@@ -122,19 +123,17 @@ def probe(script, *options):
     """Runs a script in this process, and ends it after its first step."""
     import keras
 
-    started, begun = float(os.environ["TFCAP_STARTED"]), []
+    started, found = float(os.environ["TFCAP_STARTED"]), {}
 
     def begin(self, batch, logs=None):
-        begun.append(time.time() - started)
+        used = resource.getrusage(resource.RUSAGE_SELF)
+        found["begun"] = time.time() - started
+        found["cpu"] = used.ru_utime + used.ru_stime
 
     def end(self, batch, logs=None):
         used = resource.getrusage(resource.RUSAGE_SELF)
-        found = {
-            "begun": begun[0],
-            "ended": time.time() - started,
-            "cpu": used.ru_utime + used.ru_stime,
-            "gigabytes": used.ru_maxrss * 1024 / 1e9,
-        }
+        found["ended"] = time.time() - started
+        found["gigabytes"] = used.ru_maxrss * 1024 / 1e9
         print(_FOUND + json.dumps(found), flush=True)
         os._exit(0)
 

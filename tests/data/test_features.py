@@ -108,3 +108,22 @@ def test_rows_with_gaps_are_those_of_the_array(tmp_path):
     for share in (0.1, 0.5, 0.9):
         rows = np.flatnonzero(rng.random(200) < share)
         np.testing.assert_array_equal(lazy[rows], values[rows])
+
+
+def test_features_are_in_memory_once_in_whatever_order(path, monkeypatch):
+    """Two of COCO's regions and features take 36 GB."""
+    monkeypatch.setattr(features, "_PART_BYTES", 6 * 2 * 2)
+    read, read_rows = [], features.read_rows
+
+    def counted(file, rows):
+        read.append(rows.tolist())
+        return read_rows(file, rows)
+
+    monkeypatch.setattr(features, "read_rows", counted)
+    asked = load_features(path, [40, 10, 10, 30])
+    np.testing.assert_array_equal(asked, VALUES[[3, 1, 1, 0]])
+    assert read == [[0], [1], [3]]
+    lazy = load_features(path, lazy=True)
+    index = np.array([[3, 0], [2, 3]])
+    np.testing.assert_array_equal(lazy[index], VALUES[index])
+    assert lazy[np.zeros((0, 2), int)].shape == (0, 2, 6, 2)

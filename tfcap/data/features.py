@@ -39,6 +39,8 @@ CHANGING = ("features", "done", "checksums")
 _SEEK_BYTES = 960_000
 #: Bytes that are read at once, at most, where some of them are not wanted.
 _READ_BYTES = 2**24
+#: Bytes that are in memory twice, at most, while features are read.
+_PART_BYTES = 2**26
 #: Attributes that say what the features are.
 ABOUT = ("backbone", "layer", "input_size", "preprocessing", "grid")
 #: What to do about features that tell nothing.
@@ -135,11 +137,19 @@ class _Features:
 
     def __getitem__(self, index):
         rows, inverse = np.unique(self.rows[index], return_inverse=True)
-        out = read_rows(self.file, rows)
-        self._check(rows, out)
-        if np.array_equal(inverse, np.arange(len(rows))):
-            return out.reshape(*inverse.shape, *self.shape[1:])
-        return out[inverse]
+        out = np.empty((inverse.size, *self.shape[1:]), self.dtype)
+        wanted = np.argsort(inverse, axis=None, kind="stable")
+        places = inverse.ravel()[wanted]
+        # A part at a time: in another order than that of the file, all of it
+        # would be in memory twice.
+        size = max(1, _PART_BYTES // max(1, out[:1].nbytes))
+        for start in range(0, len(rows), size):
+            part = rows[start : start + size]
+            values = read_rows(self.file, part)
+            self._check(part, values)
+            here = slice(*np.searchsorted(places, (start, start + len(part))))
+            out[wanted[here]] = values[places[here] - start]
+        return out.reshape(*inverse.shape, *self.shape[1:])
 
     def _check(self, rows, values):
         if self.about["checksums"] is None or self._checked[rows].all():
