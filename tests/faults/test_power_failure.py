@@ -12,11 +12,14 @@ import subprocess
 import sys
 
 import keras
+import numpy as np
 import pytest
 import tensorflow as tf
 
 from tests.faults.power import Power
 from tests.faults.power import least_progress
+from tfcap.data import FeatureWriter
+from tfcap.data import load_features
 from tfcap.data.world.built_folder import built_folder
 from tfcap.recipes.network_file import load_network
 from tfcap.recipes.network_file import save_network
@@ -158,6 +161,26 @@ def read_world(root):
     return 0
 
 
+def features():
+    return np.arange(24.0).reshape(6, 2, 2) % 17 + 1
+
+
+def write_features(root):
+    with FeatureWriter(root / "x.h5", range(6), (1, 2), 2) as writer:
+        for rows in ([0, 1, 2], [3, 4, 5]):
+            writer.write(rows, features()[rows])
+
+
+def read_features(root):
+    if not (root / "x.h5").exists():
+        return 0
+    with FeatureWriter(root / "x.h5", range(6), (1, 2), 2) as writer:
+        left = writer.remaining
+        writer.write(left, features()[left])
+    np.testing.assert_array_equal(load_features(root / "x.h5"), features())
+    return 6 - len(left)
+
+
 @pytest.mark.filterwarnings("ignore:.*is not whole and does not count")
 @pytest.mark.parametrize(
     "write, read, stages",
@@ -166,6 +189,7 @@ def read_world(root):
         (write_records, read_all, 3),
         (write_networks, read_network, 2),
         (write_world, read_world, 1),
+        (write_features, read_features, 6),
     ],
 )
 def test_what_a_writer_has_returned_from_stays(write, read, stages, tmp_path):

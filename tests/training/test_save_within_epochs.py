@@ -173,18 +173,26 @@ def test_a_run_that_is_stopped_at_every_step_goes_on_exactly(whole, tmp_path):
 
 
 class Break(Stop):
-    """A process that ends without notice."""
+    """A process that ends without notice, and what is on the disk then."""
+
+    def __init__(self, epoch, batch, folder):
+        super().__init__(epoch, batch)
+        self.folder = folder
 
     def on_train_batch_begin(self, batch, logs=None):
         if (self.epoch, batch) == self.place:
+            self.logged = logged(self.folder)
             raise KeyboardInterrupt
 
 
 def test_a_run_without_notice_goes_on_from_what_was_saved_in_time(
     whole, tmp_path
 ):
+    stop = Break(1, 2, tmp_path)
     with pytest.raises(KeyboardInterrupt):
-        train(tmp_path, Break(1, 2), save_every=1e-9)
+        train(tmp_path, stop, save_every=1e-9)
+    first = {log for log in whole[1] if log[0] and log[1] == 0}
+    assert first and first <= stop.logged
     checkpoint = RunCheckpoint(tmp_path / "run")
     assert checkpoint.epoch == 1
     found = train(tmp_path, seed=99)
@@ -194,7 +202,7 @@ def test_a_run_without_notice_goes_on_from_what_was_saved_in_time(
 
 def test_ctrl_c_is_no_notice(tmp_path):
     with pytest.raises(KeyboardInterrupt):
-        train(tmp_path, Break(1, 2))
+        train(tmp_path, Break(1, 2, tmp_path))
     model, checkpoint = network(), RunCheckpoint(tmp_path / "run")
     assert checkpoint.restore(model) == 1 and checkpoint.step == 0
 

@@ -79,8 +79,8 @@ def fit(
     steps, done = batches.steps_per_epoch, checkpoint.step
     _check_steps(checkpoint, steps)
     dataset = batches.dataset(epochs, start_step=start * steps + done)
-    callbacks = [*callbacks]
-    for callback in callbacks:
+    given = [*callbacks]
+    for callback in given:
         if isinstance(callback, DataWait):
             dataset = callback.watch(dataset)
     watch = () if isinstance(model, Scaffold) else (StopAtNonfinite(),)
@@ -90,7 +90,7 @@ def fit(
         contextlib.ExitStack() as going_on,
     ):
         save = SaveWithinEpochs(checkpoint, termination, save_every, model)
-        callbacks = [*watch, *callbacks, checkpoint.callback(), save]
+        callbacks = [*watch, *given, checkpoint.callback(), save]
         if done:
             _build_metrics(model, batches, len(save.metrics))
             # Keras counts the steps that it is to skip as read.

@@ -8,7 +8,8 @@ import threading
 class Termination:
     """Notes SIGTERM while its block runs, for work to stop where it can.
 
-    A second SIGTERM acts at once, as it would have without. A handler that
+    A second SIGTERM acts at once, as it would have without, and so does one
+    that nobody has obeyed when the block ends. A handler that
     the program has set takes over once the work has stopped; a program that
     ignores SIGTERM goes on doing so. Outside of the main thread, where Python
     hears of no signals, nothing is noted.
@@ -18,12 +19,10 @@ class Termination:
 
     Example:
 
-    >>> import signal
     >>> from tfcap.training.termination import Termination
     >>> with Termination() as termination:
-    ...     signal.raise_signal(signal.SIGTERM)
     ...     print(termination.requested)
-    True
+    False
     """
 
     def __init__(self):
@@ -38,8 +37,10 @@ class Termination:
             self._noting = True
         return self
 
-    def __exit__(self, *_):
+    def __exit__(self, kind, *_):
         self._give_back()
+        if self.requested and kind is None:
+            signal.raise_signal(signal.SIGTERM)
 
     def obey(self, sentence):
         """Ends the process with status 143, as SIGTERM does.
