@@ -16,8 +16,10 @@ Version 1 has no checksums: it is read, with a warning.
 `FeatureWriter` writes the file.
 """
 
+import contextlib
 import math
 import os
+import threading
 import warnings
 import zlib
 
@@ -31,6 +33,8 @@ from tfcap.data.hdf5_file import dataset_places
 from tfcap.data.skipped_images import load_skipped
 from tfcap.data.skipped_images import warn_of_skipped
 from tfcap.text.file_limits import check_regular
+from tfcap.text.passing_errors import raise_passing
+from tfcap.text.passing_errors import tried_again
 
 VERSION = 2
 #: Datasets whose values are written after the file is laid out.
@@ -102,6 +106,7 @@ class _Features:
         data = self.file["features"]
         self.shape = (len(self.rows), *data.shape[1:])
         self.dtype = data.dtype
+        self._lock = threading.Lock()
         # Each image is checked when it is first read.
         self._checked = np.zeros(len(known), bool)
 
@@ -145,11 +150,40 @@ class _Features:
         size = max(1, _PART_BYTES // max(1, out[:1].nbytes))
         for start in range(0, len(rows), size):
             part = rows[start : start + size]
-            values = read_rows(self.file, part)
-            self._check(part, values)
+            values = self._rows_of(part)
             here = slice(*np.searchsorted(places, (start, start + len(part))))
             out[wanted[here]] = values[places[here] - start]
         return out.reshape(*inverse.shape, *self.shape[1:])
+
+    def _rows_of(self, rows):
+        """Features of some rows of the file, once they are as written."""
+        # Threads that make batches share the file.
+        with self._lock:
+            values = tried_again(self.path, lambda: self._read(rows))
+            self._check(rows, values)
+        return values
+
+    def _read(self, rows):
+        if self.file is None:
+            file, about = _opened(self.path)
+            for name in ("image_ids", "checksums"):
+                if not np.array_equal(about[name], self.about[name]):
+                    file.close()
+                    raise ValueError(
+                        "`path` must name one feature file as long as it is "
+                        f"read. Received: path={self.path!r}, which another "
+                        "file has taken the place of. Begin anew."
+                    )
+            self.file = file
+            self._checked[:] = False
+        try:
+            return read_rows(self.file, rows)
+        except OSError:
+            # What a server forgot, it knows under a new handle alone.
+            with contextlib.suppress(*_DAMAGE):
+                self.file.close()
+            self.file = None
+            raise
 
     def _check(self, rows, values):
         if self.about["checksums"] is None or self._checked[rows].all():
@@ -182,6 +216,18 @@ def open_features(path):
         what its writer may change. The last, and the checksums, are None in a
         file of version 1.
     """
+    file, about = tried_again(path, lambda: _opened(path))
+    if about["places"] is None:
+        warnings.warn(
+            f"{path} is of version 1, without checksums: damage in it does not "
+            "show. Extract the features again to have them.",
+            stacklevel=3,
+        )
+    return file, about
+
+
+def _opened(path):
+    """A feature file, and what is in it but its features."""
     file = None
     try:
         check_regular(path)
@@ -191,24 +237,19 @@ def open_features(path):
         version = file.attrs.get("tfcap_features")
         if version != (1 if places is None else VERSION):
             raise ValueError(f"its `tfcap_features` is {version}")
-        about = _about(file, places)
+        return file, _about(file, places)
     except FileNotFoundError:
         raise
     except _DAMAGE as error:
         if file is not None:
-            file.close()
+            with contextlib.suppress(*_DAMAGE):
+                file.close()
+        raise_passing(error)
         raise ValueError(
             "`path` must name a feature file. Received: "
             f"path={str(path)!r}, which is cut off, damaged or of another kind "
             f"({error}). {_CURE}"
         ) from error
-    if places is None:
-        warnings.warn(
-            f"{path} is of version 1, without checksums: damage in it does not "
-            "show. Extract the features again to have them.",
-            stacklevel=3,
-        )
-    return file, about
 
 
 def all_same(sums):
@@ -246,6 +287,7 @@ def read_rows(file, rows):
     Returns:
         Float16 array of shape `(b, P, D)`.
     """
+    path = file.filename
     data = file["features"]
     out = np.empty((len(rows), *data.shape[1:]), data.dtype)
     size = data.dtype.itemsize * math.prod(data.shape[1:])
@@ -262,9 +304,10 @@ def read_rows(file, rows):
                     rows[start:stop] - first
                 ]
     except _DAMAGE as error:
+        raise_passing(error)
         raise ValueError(
             "`path` must name a feature file. Received: "
-            f"path={file.filename!r}, which cannot be read ({error}). {_CURE}"
+            f"path={path!r}, which cannot be read ({error}). {_CURE}"
         ) from error
     return out
 

@@ -13,6 +13,7 @@ import h5py
 from tfcap.text.array_file import check_archive
 from tfcap.text.file_limits import check_regular
 from tfcap.text.file_limits import check_unpacked
+from tfcap.text.passing_errors import raise_passing
 
 _CURE = "Get the file from somebody you trust, or make it anew."
 #: What h5py and zipfile raise where a file is not as it should be; whoever
@@ -77,7 +78,8 @@ def check_weights(path):
                         _check_part(io.BytesIO(archive.read(name)))
     except FileNotFoundError:
         raise
-    except _DAMAGE:
+    except _DAMAGE as error:
+        raise_passing(error)
         return
     except ValueError as error:
         raise ValueError(

@@ -9,7 +9,9 @@ import keras
 import tensorflow as tf
 
 from tfcap.data.hdf5_file import check_weights
-from tfcap.text.whole_file import whole_path
+from tfcap.text.passing_errors import DiskError
+from tfcap.text.passing_errors import tried_again
+from tfcap.text.whole_file import write_whole_path
 from tfcap.training.workers import is_chief
 
 #: What Keras and the libraries below it raise where a file is damaged.
@@ -36,8 +38,7 @@ def save_network(network, path):
             was there before is as it was.
     """
     if is_chief():
-        with whole_path(path) as partial:
-            network.save(partial)
+        write_whole_path(path, network.save)
         return
     with tempfile.TemporaryDirectory() as folder:
         network.save(os.path.join(folder, "network.keras"))
@@ -63,12 +64,8 @@ def load_network(path, compile=True, cure="Make it anew."):
         OSError: If there is no such file.
     """
     try:
-        check_weights(path)
-        with zipfile.ZipFile(path) as archive:
-            if damaged := archive.testzip():
-                raise ValueError(f"{damaged} in it is damaged.")
-        return keras.saving.load_model(path, compile=compile, safe_mode=True)
-    except FileNotFoundError:
+        return tried_again(path, lambda: _loaded(path, compile))
+    except (FileNotFoundError, DiskError):
         raise
     except _DAMAGE as error:
         reason = f"{type(error).__name__}: {error!s:.500}"
@@ -76,3 +73,12 @@ def load_network(path, compile=True, cure="Make it anew."):
             "`path` must name a network that Keras can load. Received: "
             f"path={str(path)!r}. {reason} {cure}"
         ) from error
+
+
+def _loaded(path, compile):
+    """The network in a file, if all of the file has its checksums."""
+    check_weights(path)
+    with zipfile.ZipFile(path) as archive:
+        if damaged := archive.testzip():
+            raise ValueError(f"{damaged} in it is damaged.")
+    return keras.saving.load_model(path, compile=compile, safe_mode=True)

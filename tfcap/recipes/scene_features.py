@@ -15,8 +15,10 @@ from tfcap.recipes.network_file import load_network
 from tfcap.text.array_file import append_seal
 from tfcap.text.array_file import is_sealed
 from tfcap.text.json_file import malformed
-from tfcap.text.whole_file import whole_file
-from tfcap.text.whole_file import whole_path
+from tfcap.text.passing_errors import DiskError
+from tfcap.text.passing_errors import tried_again
+from tfcap.text.whole_file import write_whole
+from tfcap.text.whole_file import write_whole_path
 from tfcap.training.claims import made_once
 
 #: A world's splits, in the order in which a data set holds them.
@@ -92,8 +94,7 @@ def pretrain_scene_encoder(
         _fit(encoder, *_mirrored(images, targets), epochs, batch_size, verbose)
         _calibrate(encoder, images[:2000], targets["shape"][:2000])
         if cache:
-            with whole_path(path) as partial:
-                encoder.save(partial)
+            write_whole_path(path, encoder.save)
         return encoder
 
     if not cache:
@@ -153,9 +154,12 @@ def kept_array(path, make):
 
     def keep():
         array = make()
-        with whole_file(path, "w+b") as file:
+
+        def write(file):
             np.save(file, array)
             append_seal(file)
+
+        write_whole(path, write)
         return array
 
     return made_once(path, _read_array, keep)
@@ -163,17 +167,23 @@ def kept_array(path, make):
 
 def _read_array(path):
     try:
-        array = np.load(path, mmap_mode="r", allow_pickle=False)
-        with open(path, "rb") as file:
-            # Older files end with the array.
-            bare = file.seek(0, io.SEEK_END) == array.offset + array.nbytes
-            if not (bare or is_sealed(file)):
-                raise ValueError("its checksum is that of another content")
-        return array
+        return tried_again(path, lambda: _loaded_array(path))
+    except DiskError:
+        raise
     except (EOFError, OSError, ValueError) as error:
         problem = f"is no array ({error})"
         cure = "Remove it: it is made again."
         raise malformed(path, "", problem, cure) from error
+
+
+def _loaded_array(path):
+    array = np.load(path, mmap_mode="r", allow_pickle=False)
+    with open(path, "rb") as file:
+        # Older files end with the array.
+        bare = file.seek(0, io.SEEK_END) == array.offset + array.nbytes
+        if not (bare or is_sealed(file)):
+            raise ValueError("its checksum is that of another content")
+    return array
 
 
 def _mirrored(images, targets):

@@ -12,6 +12,7 @@ from tfcap.recipes.network_file import load_network
 from tfcap.recipes.network_file import save_network
 from tfcap.text.durable import make_folder
 from tfcap.text.json_file import malformed
+from tfcap.text.passing_errors import is_there
 from tfcap.text.sealed_json import read_sealed
 from tfcap.text.sealed_json import sealed
 from tfcap.text.whole_file import whole_file
@@ -160,7 +161,7 @@ class Study:
 
     def has(self, path):
         """Whether a file is there, for all workers alike."""
-        return from_chief(os.path.exists(path))
+        return from_chief(is_there(path))
 
     def say(self, text):
         """Prints a line, if the study is not silent."""

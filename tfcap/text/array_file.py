@@ -16,7 +16,9 @@ import numpy as np
 from tfcap.text.file_limits import check_unpacked
 from tfcap.text.file_limits import raise_limit
 from tfcap.text.json_file import open_once
-from tfcap.text.whole_file import whole_file
+from tfcap.text.passing_errors import raise_passing
+from tfcap.text.passing_errors import tried_again
+from tfcap.text.whole_file import write_whole
 
 _SEAL = 64
 _BLOCK = 1 << 20
@@ -34,15 +36,18 @@ def save_arrays(path, arrays, compressed=False):
     Raises:
         OSError: If the disk is full; see `whole_file()`.
     """
-    write = np.savez_compressed if compressed else np.savez
-    with whole_file(path, "w+b") as file:
-        write(file, **arrays)
+    save = np.savez_compressed if compressed else np.savez
+
+    def write(file):
+        save(file, **arrays)
         with zipfile.ZipFile(file, "a") as archive:
             archive.comment = b"0" * _SEAL
         size = file.seek(-_SEAL, io.SEEK_END)
         seal = _digest(file, size)
         file.seek(size)
         file.write(seal)
+
+    write_whole(path, write)
 
 
 def append_seal(file):
@@ -100,6 +105,15 @@ def load_arrays(path, names=(), sealed=True):
     Traceback (most recent call last):
     ValueError: it is cut off, damaged, or of another kind
     """
+    arrays = tried_again(path, lambda: _arrays(path, sealed))
+    absent = [name for name in names if name not in arrays]
+    if absent:
+        raise ValueError(f"it holds no {', '.join(absent)}")
+    return arrays
+
+
+def _arrays(path, sealed):
+    """All that is in a file, if it is as it was."""
     with open_once(path) as file:
         check_archive(file)
         if not (is_sealed(file) if sealed else _is_archive(file)):
@@ -107,13 +121,9 @@ def load_arrays(path, names=(), sealed=True):
         file.seek(0)
         try:
             with np.load(file, allow_pickle=False) as archive:
-                arrays = dict(archive)
+                return dict(archive)
         except (ValueError, TypeError, EOFError, zipfile.BadZipFile) as error:
             raise ValueError(f"it holds no arrays: {error}") from error
-    absent = [name for name in names if name not in arrays]
-    if absent:
-        raise ValueError(f"it holds no {', '.join(absent)}")
-    return arrays
 
 
 def check_archive(file):
@@ -138,7 +148,8 @@ def check_archive(file):
                 for name in sizes
                 if name.endswith(".npy")
             }
-    except (OSError, RuntimeError, ValueError, *_BAD_ARCHIVE):
+    except (OSError, RuntimeError, ValueError, *_BAD_ARCHIVE) as error:
+        raise_passing(error)
         return
     packed = [part for part in parts if part.compress_type]
     try:
@@ -176,7 +187,8 @@ def _is_archive(file):
     try:
         with zipfile.ZipFile(file) as archive:
             return archive.testzip() is None
-    except (OSError, RuntimeError, ValueError, *_BAD_ARCHIVE):
+    except (OSError, RuntimeError, ValueError, *_BAD_ARCHIVE) as error:
+        raise_passing(error)
         return False
 
 

@@ -9,6 +9,9 @@ import errno
 import os
 import pathlib
 
+from tfcap.text.passing_errors import status
+from tfcap.text.passing_errors import tried_again
+
 #: What systems and network disks say that sync no folders.
 _NO_FOLDERS = (errno.EINVAL, errno.ENOTSUP, errno.EBADF)
 
@@ -73,6 +76,38 @@ def sync_tree(path):
         sync_folder(folder)
 
 
+def replace(source, target):
+    """Gives a file or folder another name, as `os.replace()`.
+
+    It is tried again where errors may pass, of which one may come though the
+    name has been given.
+
+    Args:
+        source: String or path.
+        target: String or path on the same disk.
+
+    Raises:
+        OSError: As of `os.replace()`.
+    """
+    before = status(source)
+    failed = []
+
+    def move():
+        try:
+            os.replace(source, target)
+        except FileNotFoundError:
+            found = status(target)
+            if not failed or None in (found, before):
+                raise
+            if not os.path.samestat(found, before):
+                raise
+        except OSError:
+            failed.append(True)
+            raise
+
+    tried_again(target, move, "The former file is as it was.")
+
+
 def rename(source, target):
     """Gives a file or folder another name, which is on the disk on return.
 
@@ -86,8 +121,9 @@ def rename(source, target):
     Raises:
         OSError: As of `os.replace()`.
     """
-    os.replace(source, target)
-    sync_folder(os.path.dirname(os.path.abspath(target)))
+    replace(source, target)
+    folder = os.path.dirname(os.path.abspath(target))
+    tried_again(folder, lambda: sync_folder(folder))
 
 
 def make_folder(path):

@@ -22,6 +22,8 @@ LIMITS = {
     "TFCAP_MAX_CLIP_PIXELS": 4 << 30,
     # Seconds that a pipe may be silent.
     "TFCAP_MAX_WAIT": 60,
+    # Seconds that errors of a disk that may pass are waited out.
+    "TFCAP_DISK_WAIT": 120,
 }
 #: Bytes that may come of any few, and how many of one byte beyond these.
 _SMALL, _RATIO = 64 << 20, 100

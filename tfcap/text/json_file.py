@@ -16,6 +16,7 @@ from tfcap.text.file_limits import limit
 from tfcap.text.file_limits import open_to_read
 from tfcap.text.file_limits import raise_limit
 from tfcap.text.file_limits import read_stream
+from tfcap.text.passing_errors import tried_again
 from tfcap.text.paused_collection import paused_collection
 
 _AGAIN = (
@@ -67,14 +68,19 @@ def read_bytes(path):
             many bytes, packed or unpacked; see `tfcap.text.file_limits`.
         OSError: If there is no such file.
     """
+    content = tried_again(path, lambda: _packed(path))
+    return _unpacked(path, content) if content[:2] == _GZIP else content
+
+
+def _packed(path):
+    """The bytes of a file, as they are."""
     with open_once(path) as file:
         size, most = file.seek(0, io.SEEK_END), limit("TFCAP_MAX_BYTES")
         if size > most:
             problem = f"there are {size:,} bytes, more than {most:,}"
             raise malformed(path, "", problem, raise_limit("TFCAP_MAX_BYTES"))
         file.seek(0)
-        content = file.read()
-    return _unpacked(path, content) if content[:2] == _GZIP else content
+        return file.read()
 
 
 def _unpacked(path, content):

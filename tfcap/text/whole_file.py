@@ -13,8 +13,11 @@ import uuid
 
 from tfcap.text.durable import rename
 from tfcap.text.durable import sync_file
+from tfcap.text.passing_errors import status
+from tfcap.text.passing_errors import tried_again
 
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+_KEPT = "What was there before is as it was."
 _CLOSED = (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOENT, errno.ENOTDIR)
 
 
@@ -30,6 +33,9 @@ def whole_file(path, mode="wb"):
     device stays what it is, and so does the file that the process's own
     output goes to: they receive the content once the block has ended.
 
+    The content is kept in memory until then, so that errors of a disk that
+    pass can be waited out; see `write_whole()` for what is large.
+
     Args:
         path: String or path.
         mode: String, `"wb"`, `"w+b"`, or `"w"` for text in UTF-8. Defaults to
@@ -39,8 +45,8 @@ def whole_file(path, mode="wb"):
         The file, open.
 
     Raises:
-        OSError: If the disk is full, if the folder cannot be written to, or
-            if `path` is a folder; names the file, and the cure.
+        OSError: If the disk is full or fails, if the folder cannot be written
+            to, or if `path` is a folder; names the file, and the cure.
 
     Example:
 
@@ -52,10 +58,77 @@ def whole_file(path, mode="wb"):
     >>> path.read_text()
     'a dog'
     """
-    found = _status(path)
-    open_file = _replaced if _is_replaced(found) else _filled
-    with open_file(path, mode, None if "b" in mode else "utf-8") as file:
+    _refuse_folder(path)
+    if _is_replaced(status(path)):
+        # Before anything is done for what it is to hold.
+        tried_again(path, lambda: _try_folder(path), _KEPT)
+    file = content = io.BytesIO()
+    if "b" not in mode:
+        file = io.TextIOWrapper(content, encoding="utf-8", newline="\n")
+    with told_if_full(path):
         yield file
+    file.flush()
+    write_whole(path, lambda out: out.write(content.getbuffer()))
+
+
+def write_whole(path, write):
+    """Writes a file as `whole_file()` does, by a function.
+
+    Nothing is kept in memory: where an error of the disk may pass, the
+    function is called again and writes anew.
+
+    Args:
+        path: String or path.
+        write: Function of a file, open in mode `"w+b"`.
+
+    Raises:
+        OSError: As of `whole_file()`.
+
+    Example:
+
+    >>> import pathlib, tempfile
+    >>> from tfcap.text.whole_file import write_whole
+    >>> path = pathlib.Path(tempfile.mkdtemp(), "words.txt")
+    >>> write_whole(path, lambda file: file.write(b"a dog"))
+    >>> path.read_text()
+    'a dog'
+    """
+    _refuse_folder(path)
+    if not _is_replaced(status(path)):
+        _fill(path, write)
+        return
+
+    def replace():
+        with _taking_place(path) as partial:
+            with _told_if_closed(path):
+                opened = open(partial, "w+b")
+            with opened as file:
+                write(file)
+                file.flush()
+                os.fsync(file.fileno())
+
+    # What was written before an error of a sync may be lost though the next
+    # sync is well: all is written anew.
+    tried_again(path, replace, _KEPT)
+
+
+def write_whole_path(path, write):
+    """Writes a file as `whole_path()` does, by a function.
+
+    Args:
+        path: String or path.
+        write: Function of the path of a file to overwrite, which is called
+            again where an error of the disk may pass.
+
+    Raises:
+        OSError: As of `whole_file()`.
+    """
+
+    def replace():
+        with whole_path(path) as partial:
+            write(partial)
+
+    tried_again(path, replace, _KEPT)
 
 
 @contextlib.contextmanager
@@ -84,7 +157,7 @@ def whole_path(path):
     >>> path.read_text()
     'a dog'
     """
-    found = _status(path)
+    found = status(path)
     if found is not None and not stat.S_ISREG(found.st_mode):
         raise OSError(
             errno.EINVAL,
@@ -115,19 +188,11 @@ def can_write(path):
     >>> can_write("no such folder/words.txt")
     False
     """
-    found = _status(path)
+    found = status(path)
     if _is_replaced(found):
         folder = os.path.dirname(os.path.realpath(path))
         return os.path.isdir(folder) and os.access(folder, os.W_OK)
     return not stat.S_ISDIR(found.st_mode) and os.access(path, os.W_OK)
-
-
-def _status(path):
-    """Status of what a path leads to; None where nothing is."""
-    try:
-        return os.stat(path)
-    except (FileNotFoundError, NotADirectoryError):
-        return None
 
 
 def _is_replaced(found):
@@ -150,24 +215,9 @@ def _own_output(found):
 
 
 @contextlib.contextmanager
-def _replaced(path, mode, encoding):
-    """A new file, which takes the place of a regular one or of nothing."""
-    with _taking_place(path) as partial:
-        with _told_if_closed(path):
-            opened = open(partial, mode, encoding=encoding)
-        with opened as file:
-            yield file
-            file.flush()
-            os.fsync(file.fileno())
-
-
-@contextlib.contextmanager
 def _taking_place(path, ending=""):
     """Path of a file that is moved to another's place once it is synced."""
-    target = pathlib.Path(os.path.realpath(path))
-    # Machines that share a disk may have processes of one number.
-    name = f".{target.name}.{uuid.uuid4().hex}{ending}"
-    partial = target.with_name(name)
+    target, partial = _beside(path, ending)
     try:
         with told_if_full(path):
             yield partial
@@ -180,27 +230,42 @@ def _taking_place(path, ending=""):
             partial.unlink(missing_ok=True)
 
 
-@contextlib.contextmanager
-def _filled(path, mode, encoding):
-    """A temporary file, whose content goes to what is there.
+def _beside(path, ending=""):
+    """The file that a path leads to, and one beside it that is not there."""
+    target = pathlib.Path(os.path.realpath(path))
+    # Machines that share a disk may have processes of one number.
+    name = f".{target.name}.{uuid.uuid4().hex}{ending}"
+    return target, target.with_name(name)
 
-    A pipe cannot be sought in, and half of a content helps no reader.
-    """
-    found = _status(path)
+
+def _try_folder(path):
+    """Refuses a file in whose folder none can be made."""
+    _, partial = _beside(path)
+    with _told_if_closed(path):
+        open(partial, "xb").close()
+    partial.unlink(missing_ok=True)
+
+
+def _refuse_folder(path):
+    found = status(path)
     if found and stat.S_ISDIR(found.st_mode):
         raise IsADirectoryError(
             errno.EISDIR,
             f"`path` must not be a folder. Received: path={str(path)!r}. Name "
             "a file in it.",
         )
+
+
+def _fill(path, write):
+    """Gives a content to what is there, which may be a pipe.
+
+    A pipe cannot be sought in, and half of a content helps no reader.
+    """
     with tempfile.TemporaryFile() as kept:
-        file = kept
-        if encoding:
-            file = io.TextIOWrapper(kept, encoding=encoding, newline="\n")
-        yield file
-        file.flush()
+        write(kept)
+        kept.flush()
         kept.seek(0)
-        own = _own_output(found)
+        own = _own_output(status(path))
         for stream in filter(None, (sys.stdout, sys.stderr)):
             stream.flush()
         with (

@@ -10,6 +10,8 @@ from tfcap.text.array_file import load_arrays
 from tfcap.text.array_file import save_arrays
 from tfcap.text.durable import make_folder
 from tfcap.text.durable import rename
+from tfcap.text.durable import replace
+from tfcap.text.passing_errors import is_there
 from tfcap.training.model_state import arrays_of
 from tfcap.training.model_state import check_state
 from tfcap.training.model_state import describe
@@ -106,8 +108,8 @@ class RunCheckpoint:
         about = describe(model, self._made(model))
         meta = json.dumps({"epoch": epoch, **place, **about})
         save_arrays(self._next, {"meta": meta, **arrays})
-        if os.path.exists(self.path):
-            os.replace(self.path, self.previous)
+        if is_there(self.path):
+            replace(self.path, self.previous)
         rename(self._next, self.path)
 
     def restore(self, model):
@@ -136,7 +138,7 @@ class RunCheckpoint:
         self._settings[model] = made
         if path:
             # The next one to be saved must not take the place of a good one.
-            os.replace(path, self.path)
+            replace(path, self.path)
         self.restored = about
         return about["epoch"]
 
@@ -164,7 +166,7 @@ class RunCheckpoint:
 
     def _load(self):
         """Description, arrays and path of the last one that can be used."""
-        paths = [p for p in (self.path, self.previous) if os.path.exists(p)]
+        paths = [p for p in (self.path, self.previous) if is_there(p)]
         if not paths:
             return None
         problems = []

@@ -1,15 +1,20 @@
 """Files of records that several processes add to, a line each."""
 
 import errno
+import itertools
 import json
 import os
 import time
 import warnings
 
 from tfcap.text.durable import sync_folder
+from tfcap.text.passing_errors import status
+from tfcap.text.passing_errors import tried_again
 from tfcap.text.sealed_json import sealed
 from tfcap.text.sealed_json import unsealed
 from tfcap.text.whole_file import told_if_full
+
+_KEPT = "The records in it are as they were"
 
 
 def append_record(path, record):
@@ -28,30 +33,71 @@ def append_record(path, record):
         TypeError, ValueError: If JSON cannot hold the record; then nothing is
             written.
     """
-    data = json.dumps(sealed(record), allow_nan=False).encode() + b"\n"
+    line = json.dumps(sealed(record), allow_nan=False).encode() + b"\n"
+    found, tries = status(path), itertools.count()
+
+    def add():
+        again = next(tries)
+        if not again or not _is_written(path, line, found):
+            _append(path, line)
+
+    tried_again(path, add, f"{_KEPT}.")
+    if found is None:
+        folder = os.path.dirname(os.path.abspath(path))
+        tried_again(folder, lambda: sync_folder(folder))
+
+
+def _append(path, line):
+    """Adds a line to the end of a file by one call."""
     flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | getattr(os, "O_BINARY", 0)
-    new = not os.path.exists(path)
     file = os.open(path, flags, 0o666)
     try:
         # A writer that died may have left half a line; ours must not join it.
         if os.lseek(file, 0, os.SEEK_END):
             os.lseek(file, -1, os.SEEK_END)
             if os.read(file, 1) != b"\n":
-                data = b"\n" + data
-        with told_if_full(path, "The records in it are as they were"):
-            written = os.write(file, data)
+                line = b"\n" + line
+        with told_if_full(path, _KEPT):
+            written = os.write(file, line)
             os.fsync(file)
-            if new:
-                sync_folder(os.path.dirname(os.path.abspath(path)))
     finally:
         os.close(file)
-    if written != len(data):
+    if written != len(line):
         raise OSError(
             errno.ENOSPC,
             f"A record must be written whole. Received: {written} of "
-            f"{len(data)} bytes in {path}. Make room on the disk and run "
+            f"{len(line)} bytes in {path}. Make room on the disk and run "
             "again.",
         )
+
+
+def _is_written(path, line, before):
+    """Check whether a line is there though to add it has failed, and keep it.
+
+    It is written to its place again: after an error of a sync the next one may
+    be well though bytes are lost.
+
+    Args:
+        path: String or path.
+        line: Bytes.
+        before: Status of the file before the line was added; None for none.
+
+    Returns:
+        Boolean.
+    """
+    try:
+        file = open(path, "r+b", buffering=0)
+    except FileNotFoundError:
+        return False
+    with file:
+        start = before.st_size if before else 0
+        file.seek(start)
+        place = file.read().find(line)
+        if place >= 0:
+            file.seek(start + place)
+            file.write(line)
+            os.fsync(file.fileno())
+    return place >= 0
 
 
 def read_records(path):
@@ -116,14 +162,7 @@ class RecordLog:
     def _advance(self):
         """Takes in what has been added; returns a last line that is cut."""
         try:
-            with open(self.path, "rb") as file:
-                found = os.fstat(file.fileno())
-                same = self._file in (None, found.st_ino)
-                if not same or found.st_size < self._place:
-                    self._begin()
-                self._file = found.st_ino
-                file.seek(self._place)
-                added = file.read()
+            added = tried_again(self.path, self._added)
         except FileNotFoundError:
             self._begin()
             return b""
@@ -138,6 +177,17 @@ class RecordLog:
             self._place += len(tail)
             tail = b""
         return tail
+
+    def _added(self):
+        """What has been added to the file."""
+        with open(self.path, "rb") as file:
+            found = os.fstat(file.fileno())
+            same = self._file in (None, found.st_ino)
+            if not same or found.st_size < self._place:
+                self._begin()
+            self._file = found.st_ino
+            file.seek(self._place)
+            return file.read()
 
     def _take(self, line):
         record = _parse(line)
