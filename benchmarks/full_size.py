@@ -79,8 +79,9 @@ def measure(name, folder, share):
                 f"{found['gigabytes']:.1f} GB",
                 flush=True,
             )
+    reader = training_features(folder)
     for window in ("auto", None):
-        seeks, seconds = disk_of_plates(folder, window)
+        seeks, seconds = disk_of_plates(reader, window)
         order = "in windows" if window else "over all images"
         print(
             f"{name}, shuffled {order}: a step of 128 images is {seeks:.0f} "
@@ -143,11 +144,24 @@ def probe(script, *options):
     runpy.run_path(script, run_name="__main__")
 
 
-def disk_of_plates(folder, window, steps=40, batch_size=128):
+def training_features(folder):
+    """Features of the images that are learned from, as a run opens them."""
+    from tfcap.data import load_captions
+    from tfcap.data import load_features
+
+    (path,) = folder.glob("*.h5")
+    captions = folder / "dataset_coco.json"
+    ids = None
+    if captions.exists():
+        ids = load_captions(captions, "train").image_ids
+    return load_features(path, ids, lazy=True)
+
+
+def disk_of_plates(reader, window, steps=40, batch_size=128):
     """Seeks and seconds of a step, by the reads that steps cause.
 
     Args:
-        folder: Path with a feature file.
+        reader: What `training_features()` returns.
         window: As `shuffle_window` of `tfcap.data.CaptionBatches`.
         steps: Integer, steps from the first on. Defaults to 40.
         batch_size: Integer, B. Defaults to 128.
@@ -158,25 +172,22 @@ def disk_of_plates(folder, window, steps=40, batch_size=128):
     import numpy as np
 
     from tfcap.data import features
-    from tfcap.data import load_features
     from tfcap.data.feature_rows import stored_bytes
     from tfcap.data.shuffle_windows import draw_windows
     from tfcap.data.shuffle_windows import window_size
 
-    (path,) = folder.glob("*.h5")
-    reader = load_features(path, lazy=True)
-    size, reads = stored_bytes(reader), []
-    rng, total = np.random.default_rng(0), len(reader)
+    places, size, reads = reader.stored_rows, stored_bytes(reader), []
+    rng = np.random.default_rng(0)
     window = window_size(window, reader, batch_size)
     if window is None:
-        order = rng.permutation(total)
+        order = rng.permutation(len(places))
         groups = order[: steps * batch_size].reshape(steps, batch_size)
     else:
         count = -(-steps * batch_size // window)
-        groups = draw_windows(np.arange(total), window, rng)[:count]
+        groups = draw_windows(places, window, rng)[:count]
         steps = sum(map(len, groups)) / batch_size
     for rows in groups:
-        rows = np.unique(rows)
+        rows = np.unique(places[rows])
         for start, stop in features._reads(rows, size):
             reads.append(int(rows[stop - 1] - rows[start]) + 1)
     seconds = len(reads) * _SEEK + sum(reads) * size / _RATE

@@ -50,11 +50,13 @@ def test_a_disk_of_plates_likes_windows(benchmark, tmp_path, monkeypatch):
     benchmark.write_coco(tmp_path, 4 * SHARE)
     monkeypatch.setattr("tfcap.data.feature_rows.LARGE", 1)
     steps, size = {"steps": 2, "batch_size": 32}, 36 * 2048 * 2
-    seeks, seconds = benchmark.disk_of_plates(tmp_path, "auto", **steps)
-    assert seeks < 4 and seconds < 4 * 8e-3 + 1.3 * 32 * size / 120e6
-    seeks, apart = benchmark.disk_of_plates(tmp_path, None, **steps)
-    # Of 246 images, some of a batch are neighbors.
-    assert seeks > 15 and apart > 1.3 * seconds
+    reader = benchmark.training_features(tmp_path)
+    assert len(reader) == 166
+    seeks, seconds = benchmark.disk_of_plates(reader, "auto", **steps)
+    # Images of other splits lie between them.
+    assert seeks < 8 and seconds < seeks * 8e-3 + 2 * 32 * size / 120e6
+    seeks, apart = benchmark.disk_of_plates(reader, None, **steps)
+    assert seeks > 15 and apart > 1.2 * seconds
 
 
 def test_a_run_ends_with_its_first_step_and_tells_of_it(benchmark, monkeypatch):

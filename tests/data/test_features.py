@@ -1,3 +1,4 @@
+import io
 import os
 import pickle
 import threading
@@ -195,3 +196,35 @@ def test_a_feature_file_is_opened_again_where_that_fails(path, monkeypatch):
     monkeypatch.setattr("tfcap.text.passing_errors._FIRST", 0.001)
     np.testing.assert_array_equal(load_features(path), VALUES)
     assert times[0] == -1
+
+
+class Counted(io.FileIO):
+    """A file that remembers where it was read, and how much."""
+
+    def __init__(self, path):
+        super().__init__(path)
+        self.reads = []
+
+    def readinto(self, buffer):
+        self.reads.append((self.tell(), len(buffer)))
+        return super().readinto(buffer)
+
+
+def test_a_read_is_one_of_the_file_and_none_goes_back(tmp_path):
+    """What a disk of plates is reckoned by is what HDF5 asks for."""
+    path, rng = tmp_path / "f.h5", np.random.default_rng(0)
+    shape = 300, 4, 512
+    with FeatureWriter(path, range(300), (2, 2), 512) as writer:
+        writer.write(np.arange(300), rng.normal(size=shape))
+    near = np.arange(300) // 20 % 3 == 0
+    rows, size = np.flatnonzero(near & (rng.random(300) < 0.6)), 4 * 512 * 2
+    with Counted(path) as counted, h5py.File(counted, "r") as file:
+        begin = file["features"].id.get_offset()
+        counted.reads.clear()
+        features.read_rows(file, rows)
+        wanted = [
+            (begin + rows[start] * size, (rows[stop - 1] - rows[start] + 1))
+            for start, stop in features._reads(rows, size)
+        ]
+    found = [(at, bytes // size) for at, bytes in counted.reads]
+    assert found == wanted and 3 < len(wanted) < len(rows) / 3
