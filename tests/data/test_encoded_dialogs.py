@@ -6,7 +6,7 @@ import pytest
 from tfcap.data import EncodedDialogs
 from tfcap.data import build_vocabulary
 from tfcap.data import load_visdial
-from tfcap.data.encoded_dialogs import question_tokens
+from tfcap.data.visdial_split import question_tokens
 from tfcap.text import word_tokenize
 
 

@@ -1,18 +1,13 @@
 """Dialogs as tables of word ids."""
 
 import dataclasses
+import itertools
 from collections import Counter
 
 import numpy as np
 
 from tfcap.text import Vocabulary
 from tfcap.text import word_tokenize
-
-
-def question_tokens(text):
-    """Words of a question, ending in the `?` that annotators often left out."""
-    tokens = word_tokenize(text)
-    return tokens if tokens[-1:] == ["?"] else [*tokens, "?"]
 
 
 def build_vocabulary(split, min_count=5):
@@ -34,16 +29,15 @@ def build_vocabulary(split, min_count=5):
     - Lu et al., Best of Both Worlds, NIPS 2017, section 4: words seen at least
       5 times in training. The authors' code asks for more than 5.
     """
-    counts = Counter()
-    for caption in split.captions:
-        counts.update(word_tokenize(caption))
-    for texts, index, tokenize in [
-        (split.questions, split.question_index, question_tokens),
-        (split.answers, split.answer_index, word_tokenize),
+    captions, questions, answers = split.words
+    counts = Counter(itertools.chain.from_iterable(captions))
+    for texts, index in [
+        (questions, split.question_index),
+        (answers, split.answer_index),
     ]:
         said = np.bincount(index[index >= 0], minlength=len(texts))
         for i in np.flatnonzero(said):
-            for word in tokenize(texts[i]):
+            for word in texts[i]:
                 counts[word] += int(said[i])
     return Vocabulary.from_counts(counts, min_count)
 
@@ -109,22 +103,15 @@ class EncodedDialogs:
         Returns:
             An `EncodedDialogs`. The defaults are the paper's.
         """
-        captions = _table(
-            vocabulary, map(word_tokenize, split.captions), caption_length
-        )
-        questions, answers = tables or (
-            _table(
-                vocabulary,
-                map(question_tokens, split.questions),
-                question_length,
-            ),
-            _table(
-                vocabulary,
-                map(word_tokenize, split.answers),
-                answer_length,
-                True,
-            ),
-        )
+        if tables:
+            words = map(word_tokenize, split.captions)
+            captions = _table(vocabulary, words, caption_length)
+            questions, answers = tables
+        else:
+            words, asked, said = split.words
+            captions = _table(vocabulary, words, caption_length)
+            questions = _table(vocabulary, asked, question_length)
+            answers = _table(vocabulary, said, answer_length, True)
         question_index, answer_index = split.question_index, split.answer_index
         said = _lengths(questions, question_index)
         said += _lengths(answers, answer_index, eos=True)

@@ -1,8 +1,17 @@
 """The dialogs of one VisDial file, as arrays."""
 
 import dataclasses
+import functools
 
 import numpy as np
+
+from tfcap.text import word_tokenize
+
+
+def question_tokens(text):
+    """Words of a question, ending in the `?` that annotators often left out."""
+    tokens = word_tokenize(text)
+    return tokens if tokens[-1:] == ["?"] else [*tokens, "?"]
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -49,6 +58,27 @@ class VisDialSplit:
 
     def __len__(self):
         return len(self.image_ids)
+
+    @functools.cached_property
+    def words(self):
+        """Words of all captions, questions and answers, told apart once.
+
+        Three lists of lists of strings, as long as the lists of texts.
+        """
+        # Of a word that is said a thousand times, one string is kept.
+        known = {}
+
+        def same(words):
+            return [known.setdefault(word, word) for word in words]
+
+        return tuple(
+            [same(tokenize(text)) for text in texts]
+            for texts, tokenize in [
+                (self.captions, word_tokenize),
+                (self.questions, question_tokens),
+                (self.answers, word_tokenize),
+            ]
+        )
 
     def select(self, rows):
         """The dialogs at some rows; the lists of texts stay whole.

@@ -3,7 +3,7 @@
 import numpy as np
 import tensorflow as tf
 
-from tfcap.data.encoded_dialogs import question_tokens
+from tfcap.data.visdial_split import question_tokens
 from tfcap.decoding import Greedy
 from tfcap.text import word_tokenize
 
