@@ -22,6 +22,7 @@ from tfcap.objectives import Supervised
 from tfcap.objectives import TeacherForcing
 from tfcap.recipes.visdial.players import rank_with_fakes
 from tfcap.rewards import DialogScore
+from tfcap.text.passing_errors import DiskError
 from tfcap.training import Anneal
 from tfcap.training import ExponentialTemperature
 from tfcap.training import Game
@@ -303,3 +304,30 @@ def test_a_full_disk_leaves_the_last_checkpoint(tmp_path, monkeypatch):
     assert caught.value.errno == errno.ENOSPC
     assert os.listdir(tmp_path) == ["checkpoint.npz"]
     assert checkpoint.epoch == 1
+
+
+def test_a_disk_that_does_not_answer_is_neither_empty_nor_damaged(
+    tmp_path, monkeypatch, capsys
+):
+    checkpoint, model = RunCheckpoint(tmp_path), Dense()
+    for epoch in (1, 2):
+        checkpoint.save(model, epoch)
+    monkeypatch.setattr("tfcap.text.passing_errors._FIRST", 0.001)
+    times, stat = [3], os.stat
+
+    def fail(path, *arguments, **options):
+        if os.path.basename(str(path)) == "checkpoint.npz":
+            times[0] -= 1
+            if times[0] >= 0:
+                raise OSError(errno.ESTALE, os.strerror(errno.ESTALE))
+        return stat(path, *arguments, **options)
+
+    monkeypatch.setattr("os.stat", fail)
+    assert checkpoint.restore(Dense()) == 2
+    said = capsys.readouterr()
+    assert "checkpoint.npz: Stale file handle. Tried again" in said.err
+    times[0] = 10**6
+    monkeypatch.setenv("TFCAP_DISK_WAIT", "1")
+    with pytest.raises(DiskError, match="checkpoint.npz.*Look at the disk"):
+        checkpoint.restore(Dense())
+    assert "cannot be used" not in said.out + capsys.readouterr().out

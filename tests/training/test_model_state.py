@@ -202,6 +202,59 @@ def test_training_builds_a_model_before_it_sets_it(tmp_path):
         np.testing.assert_array_equal(a, b)
 
 
+class Rivals(keras.Model):
+    """Two networks that are trained by their parts, which is not built."""
+
+    def __init__(self):
+        super().__init__()
+        self.one = keras.Sequential([keras.Input((4,)), Dense(2)])
+        self.two = keras.Sequential([keras.Input((2,)), Dense(1)])
+
+    def compile(self):
+        super().compile(loss=None)
+        self.steps = {"one": keras.optimizers.Adam(), "two": None}
+        self.second = keras.optimizers.SGD(0.1, momentum=0.9)
+
+    def train_step(self, data):
+        with tf.GradientTape(persistent=True) as tape:
+            loss = tf.reduce_mean(self.two(self.one(data[0])) ** 2)
+        for network, optimizer in (
+            (self.one, self.steps["one"]),
+            (self.two, self.second),
+        ):
+            variables = network.trainable_variables
+            optimizer.apply(tape.gradient(loss, variables), variables)
+        return {"loss": loss}
+
+
+def test_what_several_optimizers_keep_comes_back(tmp_path):
+    ends = []
+    for parts in ([2], [1, 2]):
+        for epochs in parts:
+            keras.utils.set_random_seed(1)
+            model = Rivals()
+            model.compile()
+            place = tmp_path / str(len(parts))
+            fit(model, Arrays(), epochs, place, verbose=0)
+        optimizers = model.steps["one"], model.second
+        kept = [v for one in optimizers for v in one.variables]
+        ends.append([np.array(v) for v in (*model.variables, *kept)])
+    assert ends[0][-1].any()
+    for a, b in zip(*ends):
+        np.testing.assert_array_equal(a, b)
+
+
+def test_a_callback_leaves_the_building_to_keras(tmp_path):
+    model = unbuilt()
+    callback = RunCheckpoint(tmp_path).callback()
+    model.fit(X, X[:, :2], callbacks=[callback], verbose=0)
+    again = unbuilt()
+    again(X)
+    assert RunCheckpoint(tmp_path).restore(again) == 1
+    for a, b in zip(values(model), values(again)):
+        np.testing.assert_array_equal(a, b)
+
+
 def poison(index, value):
     def change(about, arrays):
         array = arrays[f"{index:05d}"]

@@ -15,6 +15,7 @@ from tfcap.text.passing_errors import is_there
 from tfcap.training.model_state import arrays_of
 from tfcap.training.model_state import check_state
 from tfcap.training.model_state import describe
+from tfcap.training.model_state import lacks_variables
 from tfcap.training.model_state import set_state
 from tfcap.training.model_state import variables_of
 from tfcap.training.optimizer_settings import Settings
@@ -128,6 +129,11 @@ class RunCheckpoint:
                 model, or if there are files and none can be used.
             OSError: If a file is there and cannot be read.
         """
+        if lacks_variables(model):
+            raise ValueError(
+                f"`model` must be built. Received: model={model.name!r}, of "
+                "which layers have no variables yet. Call it on a batch first."
+            )
         # No worker makes an optimizer's variables alone.
         variables_of(model)
         about, arrays, path = self._found_by_chief(model)

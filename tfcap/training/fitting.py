@@ -9,6 +9,7 @@ import tensorflow as tf
 from tfcap.training.checkpoint import RunCheckpoint
 from tfcap.training.data_wait import DataWait
 from tfcap.training.model_state import build_on
+from tfcap.training.model_state import lacks_variables
 from tfcap.training.save_within_epochs import SaveWithinEpochs
 from tfcap.training.scaffold import Scaffold
 from tfcap.training.skipped_steps import CallbacksAfter
@@ -71,7 +72,7 @@ def fit(
             "epochs alone."
         )
     checkpoint = RunCheckpoint(directory)
-    if not model.built:
+    if lacks_variables(model):
         build_on(model, batches.dataset(1))
     start = checkpoint.restore(model)
     if start >= epochs:

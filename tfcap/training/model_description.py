@@ -10,12 +10,14 @@ process, and are compared as far as they tell the order.
 import itertools
 import re
 
+import keras
+
 #: Attributes in which Keras itself keeps layers.
 _KERAS = re.compile(r"_layers|_operations|_functional|_tracked|_self_")
 
 
 def optimizers_of(model):
-    """The optimizers of a model, built, and what they wrap.
+    """The optimizers of a model, those in its attributes and what they wrap.
 
     Args:
         model: `keras.Model`, compiled or not.
@@ -25,11 +27,15 @@ def optimizers_of(model):
     """
     found = [*getattr(model, "optimizers", ())]
     own = getattr(model, "optimizer", None)
-    if own is not None:
-        if not own.built:
-            with model.distribute_strategy.scope():
-                own.build(model.trainable_variables)
-        found.append(own)
+    found += [] if own is None else [own]
+    for name, value in vars(model).items():
+        if not _KERAS.match(name):
+            found += [
+                leaf
+                for leaf in _flat(value)
+                if isinstance(leaf, keras.optimizers.Optimizer)
+            ]
+    found = list({id(optimizer): optimizer for optimizer in found}.values())
     for optimizer in found:
         inner = getattr(optimizer, "inner_optimizer", None)
         if inner is not None:

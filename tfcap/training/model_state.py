@@ -22,29 +22,41 @@ _CURE = (
 def variables_of(model):
     """Every variable of a model and of its optimizers, in a fixed order.
 
-    An optimizer that is not built is built, so that all of several workers
-    must call it.
+    The optimizer of `compile()` is built if it is not, so that all of several
+    workers must call it.
 
     Args:
-        model: `keras.Model`, compiled or not.
+        model: `keras.Model`, built, compiled or not.
 
     Returns:
         List of `keras.Variable`.
 
-    Raises:
-        ValueError: If the model is not built.
     """
-    if not model.built:
-        raise ValueError(
-            f"`model` must be built. Received: model={model.name!r}, which has "
-            "no variables yet. Call it on a batch first."
-        )
-    optimizers = optimizers_of(model)
+    own = getattr(model, "optimizer", None)
+    if own is not None and not own.built:
+        with model.distribute_strategy.scope():
+            own.build(model.trainable_variables)
     variables = list(model.variables)
-    for optimizer in optimizers:
+    for optimizer in optimizers_of(model):
         variables += optimizer.variables
     unique = {id(variable): variable for variable in variables}
     return list(unique.values())
+
+
+def lacks_variables(model):
+    """Check whether a model is not built, so that layers lack variables.
+
+    One that trains its networks by their parts, as two that play against each
+    other, need not be built itself.
+
+    Args:
+        model: `keras.Model`.
+
+    Returns:
+        Boolean.
+    """
+    parts = model._flatten_layers(include_self=False)
+    return not model.built and not (parts and all(part.built for part in parts))
 
 
 def build_on(model, dataset):
@@ -100,6 +112,7 @@ def describe(model, settings=None):
     return {
         "variables": [described[id(v)] for v in variables_of(model)],
         "optimizers": settings or Settings(model).now,
+        "built_for": _built_for(model),
     }
 
 
@@ -152,6 +165,7 @@ def set_state(model, about, arrays, where):
         ValueError: If the state is of another model, or of one whose weights
             are not finite.
     """
+    _build_optimizers(model, about.get("built_for", ()))
     variables, problem = variables_of(model), ""
     if is_chief(model):
         problem = _problem(model, variables, about, arrays)
@@ -188,6 +202,30 @@ def _is_dict(entry):
 
 def _is_description(entry):
     return _all(entry, _is_text) and len(entry) == 4
+
+
+def _built_for(model):
+    """Which variables the optimizers step, by their places in a model."""
+    places = {id(v): place for place, v in enumerate(model.variables)}
+    return [
+        [places.get(id(v), -1) for v in optimizer._trainable_variables]
+        if optimizer.built
+        else None
+        for optimizer in optimizers_of(model)
+    ]
+
+
+def _build_optimizers(model, built_for):
+    """Builds what a training step would build, for the same variables."""
+    variables = model.variables
+    for optimizer, places in zip(optimizers_of(model), built_for):
+        known = isinstance(places, list) and all(
+            type(place) is int and 0 <= place < len(variables)
+            for place in places
+        )
+        if known and not optimizer.built:
+            with model.distribute_strategy.scope():
+                optimizer.build([variables[place] for place in places])
 
 
 def _problem(model, variables, about, arrays):
