@@ -200,6 +200,26 @@ def test_a_run_without_notice_goes_on_from_what_was_saved_in_time(
     assert len(found[3]) == (EPOCHS - 1) * STEPS - 2
 
 
+class BreakEvaluation(keras.callbacks.Callback):
+    """A process that ends in the evaluation of the second epoch."""
+
+    def on_epoch_end(self, epoch, logs=None):
+        if epoch == 1:
+            raise KeyboardInterrupt
+
+
+def test_a_long_epoch_is_saved_before_it_is_evaluated(
+    whole, tmp_path, monkeypatch
+):
+    name = "tfcap.training.save_within_epochs._WORTH"
+    monkeypatch.setattr(name, 0.0)
+    with pytest.raises(KeyboardInterrupt):
+        train(tmp_path, BreakEvaluation())
+    found = train(tmp_path, seed=99)
+    same_end(found, whole[0], 1)
+    assert len(found[3]) == STEPS
+
+
 def test_ctrl_c_is_no_notice(tmp_path):
     with pytest.raises(KeyboardInterrupt):
         train(tmp_path, Break(1, 2, tmp_path))

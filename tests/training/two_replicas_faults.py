@@ -3,11 +3,15 @@
 Run by a test as a process of its own; exits with 0 if all is well.
 """
 
+import pathlib
+import tempfile
+
 import keras
 import numpy as np
 import tensorflow as tf
 
 from tests import tiny
+from tests.training import stopped_workers
 from tests.training.test_nonfinite import batches
 from tests.training.test_nonfinite import fit
 from tests.training.test_nonfinite import prize
@@ -111,6 +115,22 @@ def refuses(name, options=None, **settings):
         check(told.startswith(f"`{name}`"), f"{name}: {told}")
 
 
+def goes_on(folder):
+    """Metrics, too: each replica has its own sums in the midst of an epoch."""
+    with strategy.scope():
+        weights, history = stopped_workers.train(folder / "whole")
+        try:
+            stopped_workers.train(folder / "parts", stopped_workers.Stop())
+            status = 0
+        except SystemExit as end:
+            status = end.code
+        check(status == 143, f"stopped with status {status}")
+        found, again = stopped_workers.train(folder / "parts", seed=99)
+    same = [(a == b).all() for a, b in zip(weights, found)]
+    check(all(same), "weights after SIGTERM")
+    check(history == again, f"logs after SIGTERM: {again}, {history}")
+
+
 if __name__ == "__main__":
     tf.config.set_logical_device_configuration(
         tf.config.list_physical_devices("CPU")[0],
@@ -125,3 +145,5 @@ if __name__ == "__main__":
     refuses("steps_per_execution", {"steps_per_execution": 2})
     refuses("gradient_accumulation_steps", gradient_accumulation_steps=2)
     refuses("clipnorm", clipnorm=1.0)
+    with tempfile.TemporaryDirectory() as folder:
+        goes_on(pathlib.Path(folder))
