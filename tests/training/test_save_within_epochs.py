@@ -8,8 +8,13 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+from tests import tiny
 from tests.training import test_checkpoint
+from tfcap.objectives import TeacherForcing
 from tfcap.training import DataWait
+from tfcap.training import Game
+from tfcap.training import ObjectiveModel
+from tfcap.training import Player
 from tfcap.training import RunCheckpoint
 from tfcap.training import fit
 
@@ -298,3 +303,47 @@ def test_networks_of_words_go_on_exactly(make, tmp_path):
     for one, other in zip(whole[0], rest[0], strict=True):
         np.testing.assert_array_equal(one, other)
     assert whole[1] == rest[1]
+
+
+def of_a_game(optimizer):
+    speaker = tiny.TableSpeaker()
+    model = Game(speaker, {"g": Player(speaker, TeacherForcing(), optimizer)})
+    model.compile(run_eagerly=True)
+    return model
+
+
+def of_an_objective(optimizer):
+    model = ObjectiveModel(TeacherForcing(), tiny.TableSpeaker())
+    model.compile(optimizer, run_eagerly=True)
+    return model
+
+
+def of_keras(optimizer):
+    model = network()
+    model.compile(optimizer, "binary_crossentropy", run_eagerly=True)
+    return model
+
+
+class WordBatches:
+    steps_per_epoch = 2
+
+    def dataset(self, epochs, start_step=0):
+        words = {
+            "rows": np.arange(2),
+            "references": np.array([[[2, 1, 0]], [[3, 2, 1]]], "int32"),
+        }
+        data = tf.data.Dataset.from_tensors(words)
+        return data.repeat(self.steps_per_epoch * epochs - start_step)
+
+
+@pytest.mark.parametrize("make", [of_a_game, of_an_objective, of_keras])
+def test_a_run_whose_last_epoch_is_on_disk_ends_in_its_averages(make, tmp_path):
+    batches = Batches() if make is of_keras else WordBatches()
+    weights = []
+    for _ in range(2):
+        rate = keras.optimizers.SGD(0.5, use_ema=True, ema_momentum=0.7)
+        model = make(rate)
+        fit(model, batches, 2, tmp_path, verbose=0)
+        weights.append(model.trainable_variables[0].numpy())
+    assert weights[0].any()
+    np.testing.assert_array_equal(*weights)

@@ -76,6 +76,7 @@ def fit(
         build_on(model, batches.dataset(1))
     start = checkpoint.restore(model)
     if start >= epochs:
+        _finalize(model)
         return None
     steps, done = batches.steps_per_epoch, checkpoint.step
     _check_steps(checkpoint, steps)
@@ -128,6 +129,18 @@ def _told_if_full():
             f"{error.message:.200}. The last checkpoint is whole. Make room, "
             "and run the same command again.",
         ) from error
+
+
+def _finalize(model):
+    """Ends the training of a model whose last epoch is on the disk.
+
+    With `use_ema=True` an optimizer leaves the moving averages of the weights;
+    in the checkpoint are the weights themselves.
+    """
+    if isinstance(model, Scaffold):
+        model.finalize_weights()
+    elif model.optimizer is not None:
+        model.optimizer.finalize_variable_values(model.trainable_variables)
 
 
 def _check_steps(checkpoint, steps):

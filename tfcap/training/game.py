@@ -156,11 +156,15 @@ class Game(Scaffold):
         averages of the weights, as Keras does for a model's own.
         """
         history = super().fit(*args, **kwargs)
+        self.finalize_weights()
+        return history
+
+    def finalize_weights(self):
+        """Gives every optimizer its last word, as at the end of `fit()`."""
         for player in self.players.values():
             player.optimizer.finalize_variable_values(
                 player.network.trainable_variables
             )
-        return history
 
     def playing(self, turn):
         """Names of the players that step at a turn.

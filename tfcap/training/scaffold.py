@@ -47,6 +47,10 @@ class Scaffold(keras.Model):
         _refuse_weights(sample_weight, class_weight)
         return super().fit(*args, **kwargs)
 
+    def finalize_weights(self):
+        """Gives the optimizer its last word, as at the end of `fit()`."""
+        self.optimizer.finalize_variable_values(self.trainable_variables)
+
     def evaluate(self, *args, sample_weight=None, **kwargs):
         """As `keras.Model.evaluate()`; refuses weights as `fit()` does."""
         _refuse_weights(sample_weight)
