@@ -193,8 +193,16 @@ def plain_coco(content):
 def plain_karpathy(content):
     assert "annotations" not in content
     assert all(isinstance(image["split"], str) for image in content["images"])
+    ids, others = (
+        [
+            i.get("cocoid", i.get("imgid"))
+            for i in content["images"]
+            if (i["split"] == "test") is chosen
+        ]
+        for chosen in (True, False)
+    )
     images = [image for image in content["images"] if image["split"] == "test"]
-    ids = [i["cocoid"] if "cocoid" in i else i["imgid"] for i in images]
+    assert not any(is_id(i) and i in ids for i in others)
     assert all(map(is_id, ids)) and len(set(ids)) == len(ids) > 0
     captions, tokens, names = [], [], []
     for image in images:

@@ -4,6 +4,7 @@ import dataclasses
 import posixpath
 from collections import Counter
 
+from tfcap.data.contradictions import warn_of_fewer
 from tfcap.data.entry_problems import listed
 
 #: How to do without captions that are empty, after another cure.
@@ -147,6 +148,8 @@ def keep_captions(split, problems, skip_empty):
         [k for k, text in enumerate(texts) if text.strip()]
         for texts in split.captions
     ]
+    counts = [len(texts) for texts in split.captions]
+    warn_of_fewer(split.source, split.image_ids, counts, "captions", "images")
     empty = [i for i, places in enumerate(kept) if not places]
     if not skip_empty or len(empty) == len(kept):
         for i in empty:

@@ -5,11 +5,17 @@ from collections import Counter
 from tfcap.data.caption_split import SKIP
 from tfcap.data.caption_split import CaptionSplit
 from tfcap.data.caption_split import keep_captions
+from tfcap.data.contradictions import warn_of_repeated
+from tfcap.data.contradictions import warn_of_sentences
+from tfcap.data.contradictions import warn_of_splits
+from tfcap.data.contradictions import warn_of_words
 from tfcap.data.entry_problems import EntryProblems
 from tfcap.data.split_names import choose_splits
 from tfcap.text.json_file import malformed
 from tfcap.text.json_file import read_json
 
+#: Keys of an image's id in Karpathy's files, the first that is there.
+_IDS = ("cocoid", "imgid")
 _FIX = "Correct the file, or get it again from where it is published."
 _LAYOUTS = (
     "Give a COCO annotation file (`images`, `annotations` with `image_id` "
@@ -119,6 +125,7 @@ def _read_coco(path, content, split, skip_empty):
             found[image_id].append(text)
     names = _texts(content["images"], ids, "file_name", problems)
     problems.check()
+    warn_of_repeated(path, (a.get("id") for a in annotations), "annotations")
     whole = CaptionSplit(
         image_ids=ids,
         captions=list(found.values()),
@@ -130,9 +137,10 @@ def _read_coco(path, content, split, skip_empty):
 
 
 def _read_karpathy(path, images, split, skip_empty):
-    images = _choose(path, images, split)
+    whole, images = images, _choose(path, images, split)
     problems = EntryProblems(path)
-    ids = _image_ids(images, problems, ("cocoid", "imgid"))
+    ids = _image_ids(images, problems, _IDS)
+    _check_apart(whole, images, ids, problems)
     kept = []
     for image_id, image in zip(ids, images):
         sentences = image.get("sentences")
@@ -150,9 +158,13 @@ def _read_karpathy(path, images, split, skip_empty):
     problems.check()
     tokens = _tokens(ids, kept, problems)
     problems.check()
+    captions = [[sentence["raw"] for sentence in row] for row in kept]
+    warn_of_sentences(path, images, ids)
+    if tokens is not None:
+        warn_of_words(path, ids, captions, tokens)
     whole = CaptionSplit(
         image_ids=ids,
-        captions=[[sentence["raw"] for sentence in row] for row in kept],
+        captions=captions,
         filenames=["/".join(filter(None, x)) for x in zip(folders, names)],
         splits=[image.get("split", "") for image in images],
         tokens=tokens,
@@ -175,7 +187,21 @@ def _choose(path, images, split):
     problems.check()
     names = [image.get("split", "") for image in images]
     wanted = choose_splits(split, Counter(names), path)
+    warn_of_splits(path, Counter(names), wanted)
     return [image for image, name in zip(images, names) if name in wanted]
+
+
+def _check_apart(whole, chosen, ids, problems):
+    """Refuses an image of the chosen splits that is in another one, too."""
+    known, there = set(ids), set(map(id, chosen))
+    for image in whole:
+        key = next((key for key in _IDS if key in image), None)
+        other = image.get(key) if key and id(image) not in there else None
+        if is_image_id(other) and other in known:
+            cure = "Keep each image in one split."
+            place = f"{other!r}, split {image.get('split')!r:.40}"
+            problems.add("an image is in another split, too", place, cure)
+    problems.check()
 
 
 def _image_ids(images, problems, keys):

@@ -267,7 +267,14 @@ def _id_array(image_ids):
     ids = np.asarray(image_ids, object)
     texts = sum(isinstance(image_id, str) for image_id in ids)
     if not texts:
-        return ids.astype(np.int64)
+        try:
+            return ids.astype(np.int64)
+        except OverflowError as error:
+            large = max(ids, key=abs)
+            raise ValueError(
+                "`image_ids` must be integers of 64 bits, or strings. "
+                f"Received: {large!r:.40} among them. Write them as text."
+            ) from error
     if texts < len(ids):
         raise ValueError(
             "`image_ids` must be all integers or all strings. Received: "

@@ -19,7 +19,7 @@ _LISTS = {
 }
 #: Flickr8k.token.txt has captions of it, but there is no such image.
 _PHANTOM = "2258277193_586949ec62.jpg.1"
-_PHOTO = re.compile(r"(\d+)(_[0-9a-f]+)?\.jpg")
+_PHOTO = re.compile(r"(\d{1,40})(_[0-9a-f]+)?\.jpg")
 _FIX = "Correct the file, or get it again from where it is published."
 _LAYOUT = (
     "Give `Flickr8k.token.txt`, `results_20130124.token` or a file like them: "
@@ -116,7 +116,7 @@ def _parse(line):
     """Name, number and caption of a line; no name if it is no such line."""
     head, tab, caption = line.partition("\t")
     name, _, number = head.strip().rpartition("#")
-    if not tab or not number.isdecimal():
+    if not tab or not number.isdecimal() or len(number) > 9:
         return "", -1, ""
     return name, int(number), caption.strip()
 

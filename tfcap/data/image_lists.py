@@ -7,6 +7,9 @@ from tfcap.text.json_file import malformed
 from tfcap.text.json_file import read_bytes
 from tfcap.text.json_file import read_json
 
+#: Digits of an image's number at most: integers of 64 bits have 19.
+_DIGITS = 40
+_TOO_LONG = object()
 _LAYOUT = (
     "Give a list in JSON, or a text with one image id or file name a line."
 )
@@ -53,7 +56,7 @@ def read_image_ids(path):
         entries = [(f"entry {i}", entry) for i, entry in enumerate(entries)]
     else:
         entries = [
-            (f"line {i}", int(line) if line.isdecimal() else line)
+            (f"line {i}", _entry(line))
             for i, line in enumerate(map(str.strip, lines), start=1)
             if line
         ]
@@ -61,7 +64,10 @@ def read_image_ids(path):
         raise malformed(path, "", "there is no image", _LAYOUT)
     problems, seen = EntryProblems(path), set()
     for place, entry in entries:
-        if not is_image_id(entry):
+        if entry is _TOO_LONG:
+            problem = f"there is a number of more than {_DIGITS} digits"
+            problems.add(problem, place, "Correct the list.")
+        elif not is_image_id(entry):
             problem = "there is neither an integer nor some text"
             problems.add(problem, place, _LAYOUT)
         elif entry in seen:
@@ -71,3 +77,11 @@ def read_image_ids(path):
             seen.add(entry)
     problems.check()
     return [entry for _, entry in entries]
+
+
+def _entry(line):
+    """A line as an integer or a name, or `_TOO_LONG`."""
+    if not line.isdecimal():
+        return line
+    # Python reads no more than some thousands, and files hold 64 bits.
+    return int(line) if len(line) <= _DIGITS else _TOO_LONG

@@ -5,6 +5,7 @@ from array import array
 
 import numpy as np
 
+from tfcap.data.contradictions import warn_of_fewer
 from tfcap.data.dense_annotations import load_relevance
 from tfcap.data.visdial_split import VisDialSplit
 from tfcap.text.json_file import malformed
@@ -67,6 +68,11 @@ class _Reader:
             [dialog["image_id"] for dialog in self.dialogs], np.int64
         )
         self.check_distinct(image_ids)
+        if not self.hidden:
+            rounds = np.bincount(self.dialog_of, minlength=len(self.dialogs))
+            names = [f"dialog {i} (image {x})" for i, x in enumerate(image_ids)]
+            counts = rounds.tolist()
+            warn_of_fewer(self.path, names, counts, "rounds", "dialogs")
         options = self.scatter(options, options.shape[1:])
         relevance = None
         if dense_annotations is not None:

@@ -63,7 +63,8 @@ def _is_count(value):
 def _ngram(text, translate, name):
     """Our ids of an n-gram."""
     ids = text.split(" ") if isinstance(text, str) else []
-    if not 1 <= len(ids) <= MAX_ORDER or not all(map(str.isdecimal, ids)):
+    numbers = all(i.isdecimal() and len(i) < 20 for i in ids)
+    if not 1 <= len(ids) <= MAX_ORDER or not numbers:
         problem = f"there are no 1 to {MAX_ORDER} ids with blanks between"
         raise malformed(name, f"n-gram {text!r:.40}", problem, _LAYOUT)
     absent = [i for i in ids if int(i) not in translate]

@@ -288,6 +288,7 @@ def test_bad_input_is_told_and_not_thrown(run, capsys, more, files, told):
 def test_another_vocabulary_is_refused(run, world, tmp_path, capsys):
     content = json.loads((world["folder"] / "vocabulary.json").read_text())
     content["words"].append("zeppelin")
+    del content["sha256"]
     path = tmp_path / "vocabulary.json"
     path.write_text(json.dumps(content))
     assert run("--split=test", vocabulary=path) == 2

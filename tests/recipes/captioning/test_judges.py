@@ -7,7 +7,7 @@ from tfcap.data import CORRUPTIONS
 from tfcap.decoding import BeamSearch
 from tfcap.recipes.captioning.judges import pretrained_discriminator
 from tfcap.recipes.captioning.judges import pretrained_grammar
-from tfcap.recipes.study import read_json
+from tfcap.recipes.study import read_written
 
 pytestmark = pytest.mark.filterwarnings("ignore:Even though the `tf.config")
 
@@ -48,7 +48,7 @@ def test_a_discriminator_learns_alone_once(tmp_path, monkeypatch):
 def test_a_grammar_classifier_learns_alone_once(tmp_path, monkeypatch):
     options = {"epochs": 1, "units": 4, "embedding_units": 3}
     first = pretrained_grammar(study(tmp_path), **options)
-    accuracy = read_json(tmp_path / "grammar" / "accuracy.json")
+    accuracy = read_written(tmp_path / "grammar" / "accuracy.json")
     assert {"human", "mean"} < set(accuracy) <= {"human", "mean", *CORRUPTIONS}
     monkeypatch.setattr("tfcap.recipes.study.fit", never)
     again = pretrained_grammar(study(tmp_path))

@@ -93,7 +93,7 @@ def as_saved_before(folder):
                 archive.writestr(name, data)
     path = folder / "study.json"
     about = json.loads(path.read_text())
-    del about["digest"], about["image_preprocessing"]
+    del about["digest"], about["image_preprocessing"], about["sha256"]
     path.write_text(json.dumps(about))
 
 

@@ -1,4 +1,3 @@
-import json
 import math
 
 import numpy as np
@@ -10,6 +9,7 @@ from tests.recipes.sequence_level.tiny_study import study
 from tfcap.objectives import DecoderBaseline
 from tfcap.recipes.sequence_level import ROWS
 from tfcap.recipes.study import Study
+from tfcap.recipes.study import read_written
 from tfcap.text import JavaError
 
 #: Rows whose reward is no tensor's.
@@ -82,8 +82,7 @@ def test_captions_are_kept_for_people_to_read(folder):
     made.result("sll")
     report = made.report("sll")
     assert len(report.captions) == len(made.data.test)
-    with open(made.path("rows/sll", "several.json")) as file:
-        several = json.load(file)
+    several = read_written(made.path("rows/sll", "several.json"))
     assert {k: np.shape(v) for k, v in several.items()} == {
         "rs": (len(report.captions), 2),
         "bs": (len(report.captions), 2),

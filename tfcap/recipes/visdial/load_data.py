@@ -3,6 +3,7 @@
 import functools
 import glob
 import os
+from collections import Counter
 
 import keras
 import numpy as np
@@ -15,6 +16,7 @@ from tfcap.data import load_features
 from tfcap.data import load_visdial
 from tfcap.data import paper_split
 from tfcap.data import vgg19_backbone
+from tfcap.data.contradictions import warn_of_splits
 from tfcap.data.data_digest import feature_digest
 from tfcap.data.encoded_dialogs import encode_splits
 from tfcap.data.mapped_features import length_scale
@@ -185,6 +187,8 @@ def _splits(root):
         split = load_visdial(path, _find(root, f"{stem}{_DENSE}.json"))
         tags = split.tags
         if tags is not None and {"train", "val"} <= set(tags):
+            counts = Counter(tags.tolist())
+            warn_of_splits(path, counts, ("train", "val", ""))
             rest = split.select(tags == "train")
             return (
                 *paper_split(rest, len(rest) // 10),
