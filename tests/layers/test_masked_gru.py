@@ -19,9 +19,17 @@ def way(request, monkeypatch):
     monkeypatch.setattr(masked_recurrence, "_packs", lambda width: packs)
 
 
-@pytest.mark.parametrize("kind", ["right", "left", "holes", "full"])
-@pytest.mark.parametrize("sequences", [False, True])
-@pytest.mark.parametrize("use_bias", [False, True])
+@pytest.mark.parametrize(
+    "kind, sequences, use_bias",
+    [
+        ("right", False, True),
+        ("left", True, True),
+        ("holes", False, True),
+        ("holes", True, False),
+        ("full", True, True),
+        ("full", False, False),
+    ],
+)
 def test_values_and_gradients_are_those_of_keras(
     way, kind, sequences, use_bias
 ):

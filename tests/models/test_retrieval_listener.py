@@ -256,7 +256,8 @@ def test_half_precision_trains_and_stays_near(policy, listener):
     np.testing.assert_allclose(found, listener(BATCH), atol=0.03)
     length = np.linalg.norm(found, axis=-1)
     np.testing.assert_allclose(length[MASK.any(-1).all(-1)], 1, atol=1e-6)
-    network.compile("adam", loss=HingeRetrievalLoss(margin=1.0))
+    loss = HingeRetrievalLoss(margin=1.0)
+    network.compile("adam", loss=loss, run_eagerly=True)
     before = network.get_weights()
     # The first steps in float16 may find that the loss is scaled too high.
     for _ in range(8):

@@ -45,7 +45,10 @@ if __name__ == "__main__":
         raise SystemExit("transformer block: one mask for all replicas")
     for kind in ("show_tell_every_step", "up_down", "transformer"):
         keras.utils.set_random_seed(1)
+        # Without a trace, which takes longer than these steps.
+        tf.config.run_functions_eagerly(True)
         expected = train(kind)
+        tf.config.run_functions_eagerly(False)
         keras.utils.set_random_seed(1)
         with strategy.scope():
             found = train(kind)

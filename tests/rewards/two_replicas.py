@@ -3,6 +3,7 @@
 Run by a test as a process of its own; exits with 0 if all is well.
 """
 
+import keras
 import numpy as np
 import tensorflow as tf
 
@@ -57,6 +58,8 @@ def values(strategy, reward):
 
 def retrieval(strategy):
     """Every replica's captions have the images and texts of all for rivals."""
+    # Near a hinge's corner, float error would choose the side.
+    keras.utils.set_random_seed(0)
     with strategy.scope():
         listener = RetrievalListener(captions.VOCABULARY.size, 6, 4)
         inputs = {"image": np.ones((1, 2, 3)), "caption": BATCH.tokens[:1]}
@@ -118,7 +121,9 @@ def of_listener(strategy, reward, listener, batch):
             for x in strategy.experimental_local_results(part)
         )
         wanted = tf.convert_to_tensor(slope).numpy()
-        np.testing.assert_allclose(total, wanted, rtol=1e-4, atol=1e-6)
+        # Sums of large parts that cancel: to the float error of the largest.
+        gap = np.abs(total - wanted).max()
+        assert gap < 1e-5 * np.abs(wanted).max(), gap
 
 
 def logs(strategy):

@@ -136,7 +136,8 @@ def test_a_generator_learns_from_a_judge_in_half_precision(policy):
         model = ObjectiveModel(
             objective, generator, {"judge": judge}, global_clipnorm=1.0
         )
-        model.compile(keras.optimizers.Adam(0.01))
+        # Eagerly: the tests on two replicas have graphs of both policies.
+        model.compile(keras.optimizers.Adam(0.01), run_eagerly=True)
     finally:
         keras.config.set_dtype_policy("float32")
     before, judged = generator.get_weights(), judge.get_weights()

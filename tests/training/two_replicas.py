@@ -166,7 +166,10 @@ def mixed_bfloat16():
 
 def compare(train, strategy, tolerance=2e-6):
     keras.utils.set_random_seed(1)
+    # Without a trace, which takes longer than these steps.
+    tf.config.run_functions_eagerly(True)
     expected = train()
+    tf.config.run_functions_eagerly(False)
     keras.utils.set_random_seed(1)
     with strategy.scope():
         found = train()
