@@ -2,6 +2,7 @@
 
 import errno
 import os
+import re
 
 import h5py
 import numpy as np
@@ -19,6 +20,8 @@ from tfcap.data.features import read_rows
 from tfcap.data.hdf5_file import dataset_places
 from tfcap.text.durable import rename
 from tfcap.text.durable import sync_file
+from tfcap.text.partial_files import partial_path
+from tfcap.text.partial_files import remove_abandoned
 from tfcap.text.whole_file import told_if_full
 
 #: Images of which the features cannot by chance be the same.
@@ -198,7 +201,9 @@ class FeatureWriter:
 
     def _lay_out(self):
         """Makes the file under another name, then moves it into place."""
-        begun = f"{self.path}.{os.getpid()}.part"
+        name = re.escape(os.path.basename(self.path))
+        remove_abandoned(self.path, rf"{name}\.\d+\.part")
+        begun = str(partial_path(self.path, ".part"))
         count = self.shape[0]
         try:
             with told_if_full(self.path, "Nothing was begun"):

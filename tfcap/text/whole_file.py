@@ -9,10 +9,11 @@ import shutil
 import stat
 import sys
 import tempfile
-import uuid
 
 from tfcap.text.durable import rename
 from tfcap.text.durable import sync_file
+from tfcap.text.partial_files import partial_path
+from tfcap.text.partial_files import remove_abandoned
 from tfcap.text.passing_errors import status
 from tfcap.text.passing_errors import tried_again
 
@@ -218,6 +219,7 @@ def _own_output(found):
 def _taking_place(path, ending=""):
     """Path of a file that is moved to another's place once it is synced."""
     target, partial = _beside(path, ending)
+    remove_abandoned(target)
     try:
         with told_if_full(path):
             yield partial
@@ -233,9 +235,7 @@ def _taking_place(path, ending=""):
 def _beside(path, ending=""):
     """The file that a path leads to, and one beside it that is not there."""
     target = pathlib.Path(os.path.realpath(path))
-    # Machines that share a disk may have processes of one number.
-    name = f".{target.name}.{uuid.uuid4().hex}{ending}"
-    return target, target.with_name(name)
+    return target, partial_path(target, ending)
 
 
 def _try_folder(path):

@@ -3,10 +3,12 @@
 import contextlib
 import json
 import os
-import platform
 import threading
 import time
 import uuid
+
+from tfcap.text.partial_files import has_ended
+from tfcap.text.partial_files import this_machine
 
 try:
     import fcntl
@@ -97,7 +99,12 @@ class Claim:
             file = os.open(self.path, os.O_CREAT | os.O_EXCL | os.O_WRONLY)
         except FileExistsError:
             return False
-        about = {"pid": os.getpid(), "host": _here(), "token": self._token}
+        host = this_machine()
+        about = {"pid": os.getpid(), "host": host, "token": self._token}
+            "pid": os.getpid(),
+            "host": this_machine(),
+            "token": self._token,
+        }
         with os.fdopen(file, "w") as file:
             json.dump(about, file)
         return True
@@ -185,27 +192,7 @@ def _unlink(path):
 def _has_ended(holder):
     """Whether the process of a claim ran on this machine and is no more."""
     pid = holder.get("pid")
-    # Windows has no signal 0: there, patience alone decides.
-    if os.name == "nt" or holder.get("host") != _here() or pid is None:
+    # Windows cannot tell: there, patience alone decides.
+    if holder.get("host") != this_machine() or pid is None:
         return False
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return True
-    except PermissionError:
-        return False
-    return False
-
-
-def _here():
-    """This machine since it was started, and its space of process numbers.
-
-    Machines may share a name, and containers a machine: a number that is not
-    known here may be alive there.
-    """
-    try:
-        with open("/proc/sys/kernel/random/boot_id") as file:
-            start = file.read().strip()
-        return f"{platform.node()} {start} {os.readlink('/proc/self/ns/pid')}"
-    except OSError:
-        return platform.node()
+    return has_ended(pid)

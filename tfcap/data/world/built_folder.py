@@ -6,14 +6,16 @@ import hashlib
 import json
 import os
 import pathlib
+import re
 import shutil
 import sys
-import tempfile
 import time
 
 from tfcap.text.durable import make_folder
 from tfcap.text.durable import rename
 from tfcap.text.durable import sync_tree
+from tfcap.text.partial_files import partial_path
+from tfcap.text.partial_files import remove_abandoned
 
 SPLITS = ("train", "val", "test")
 _LIST = "world.json"
@@ -129,7 +131,9 @@ def _checksum(path, _):
 
 
 def _build(root, name, about, write):
-    work = pathlib.Path(tempfile.mkdtemp(prefix=f".{name}_", dir=root))
+    remove_abandoned(root / name, rf"\.{re.escape(name)}_[a-z0-9_]{{8}}")
+    work = partial_path(root / name)
+    work.mkdir()
     try:
         write(work, about)
         paths = {
