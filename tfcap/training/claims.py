@@ -101,10 +101,6 @@ class Claim:
             return False
         host = this_machine()
         about = {"pid": os.getpid(), "host": host, "token": self._token}
-            "pid": os.getpid(),
-            "host": this_machine(),
-            "token": self._token,
-        }
         with os.fdopen(file, "w") as file:
             json.dump(about, file)
         return True
