@@ -259,9 +259,9 @@ def _old_difference(paths, variables, found):
         return f"are {len(paths)} variables, and {len(variables)} in the model"
     for path, variable, (place, *_) in zip(paths, variables, found):
         # An optimizer's variables are named after all that they belong to.
-        part = 0 if place.startswith("optimizer ") else -1
+        part = -2 if place.startswith("optimizer ") else -1
         names = [
-            re.sub(r"_\d+$", "", whole.split("/")[part])
+            re.sub(r"_\d+$", "", f"/{whole}".split("/")[part])
             for whole in (path, variable.path)
         ]
         if names[0] != names[1]:
