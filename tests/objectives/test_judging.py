@@ -228,6 +228,9 @@ def test_what_cannot_judge_or_speak_is_refused():
     episode = Episode(speaker, {"rows": INPUTS["rows"]})
     with pytest.raises(ValueError, match="must hold 'image', which Judging"):
         Judging(evaluator, sample()).loss(episode)
+    evaluator.vocabulary_size = tiny.VOCABULARY + 1
+    with pytest.raises(ValueError, match="`evaluator` must read the speaker's"):
+        Judging(evaluator, sample()).loss(Episode(speaker, INPUTS))
 
 
 def test_captions_of_the_same_image_are_not_those_of_another():

@@ -4,6 +4,7 @@ import tensorflow as tf
 from keras import ops
 
 from tests import tiny
+from tfcap.decoding import BeamSearch
 from tfcap.decoding import Greedy
 from tfcap.decoding import Sample
 from tfcap.layers import Categorical
@@ -74,6 +75,19 @@ def test_the_mean_gradient_is_the_exact_one(baseline):
     # The test would notice a gradient that is wrong by a tenth.
     scale = np.abs(exact_gradient(speaker)).max()
     assert error.max() < 0.03 * scale
+
+
+def test_words_of_a_search_are_learned_from():
+    """Whatever it searches by, the speaker scores them with a gradient."""
+    speaker = tiny.TableSpeaker(1)
+    slopes = []
+    for search in (Greedy(max_length=2), BeamSearch(1, max_length=2)):
+        with tf.GradientTape() as tape:
+            term = ScoreFunction(Worth(), search)
+            loss, _ = term.loss(Episode(speaker, tiny.batch(1), training=True))
+        slopes.append(tape.gradient(loss, speaker.table.value).numpy())
+    assert np.abs(slopes[0]).max() > 0.01
+    np.testing.assert_allclose(*slopes, rtol=1e-5, atol=1e-6)
 
 
 def test_leaving_one_out_quietens_the_gradient():

@@ -61,7 +61,7 @@ def test_what_is_missing_is_named():
     with pytest.raises(TypeError, match="`retriever` must have the method"):
         CLIPScore(speaker)
     episode = Episode(speaker, INPUTS)
-    bare = SimpleNamespace(inputs=INPUTS["image"])
+    bare = SimpleNamespace(inputs=INPUTS["image"], speaker=speaker)
     with pytest.raises(ValueError, match="'image', which.*Received: ndarray"):
         CLIPScore(listener)(episode.references, bare)
     with pytest.raises(ValueError, match="'absent', which CLIPScore reads"):

@@ -16,6 +16,7 @@ from tfcap.objectives import Episode
 from tfcap.objectives import Pathwise
 from tfcap.objectives import ScoreFunction
 from tfcap.rewards import BidirectionalContrastive
+from tfcap.rewards import CLIPScore
 from tfcap.rewards import Retrieval
 
 RNG = np.random.default_rng(0)
@@ -225,6 +226,7 @@ def test_a_listener_of_another_vocabulary_is_refused():
     speaker, _ = players()
     listener = RetrievalListener(tiny.VOCABULARY + 1, units=6)
     episode = Episode(speaker, INPUTS)
-    for reward in (Retrieval(listener), BidirectionalContrastive(listener)):
+    for kind in (Retrieval, BidirectionalContrastive, CLIPScore):
+        reward = kind(listener)
         with pytest.raises(ValueError, match="must read the speaker's voc.*=6"):
             reward(episode.references, episode)

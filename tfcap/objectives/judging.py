@@ -7,6 +7,7 @@ from tfcap.losses.retrieval_loss import other_images
 from tfcap.objectives.estimator import Estimator
 from tfcap.ops import gather_across_replicas
 from tfcap.ops import masked_mean
+from tfcap.rewards.embeddings import check_vocabulary
 from tfcap.rewards.embeddings import embedded_images
 from tfcap.rewards.embeddings import embedded_texts
 from tfcap.rewards.embeddings import entry
@@ -100,6 +101,10 @@ class Judging(Estimator):
         return () if channel is None else (channel,)
 
     def values(self, episode):
+        if self.retriever is None:
+            check_vocabulary(self.evaluator, episode, "evaluator")
+        else:
+            check_vocabulary(self.retriever, episode, "retriever")
         judge, images = self.evaluator, self._images(episode)
         human, there = self._texts(episode.references, episode)
         logits = {"human": (judge.logits(images, human), there)}

@@ -154,6 +154,9 @@ class ScoreFunction(Estimator):
             rollout.stop_gradient(), episode
         )
         rewards = ops.where(_beside(rollout.said, rewards), rewards, 0)
+        if self.decoder.inference:
+            # Their log probabilities, if any, are of no gradient.
+            rollout = rollout._replace(log_probs=None)
         log_probs = episode.log_probs(rollout)
         logs = {"": own, **terms}
         logs = {k: _per_sequence(x, rollout.mask) for k, x in logs.items()}

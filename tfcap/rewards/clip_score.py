@@ -5,6 +5,7 @@ from keras import ops
 from tfcap.metrics import clip_score
 from tfcap.rewards.embeddings import check_embedder
 from tfcap.rewards.embeddings import check_one_space
+from tfcap.rewards.embeddings import check_vocabulary
 from tfcap.rewards.embeddings import embedded_images
 from tfcap.rewards.embeddings import embedded_texts
 from tfcap.rewards.embeddings import entry
@@ -60,6 +61,7 @@ class CLIPScore(Reward):
         self.differentiable = is_differentiable(retriever)
 
     def call(self, rollout, episode):
+        check_vocabulary(self.retriever, episode, "retriever")
         image = entry(episode, self.image, "CLIPScore")
         images = ops.stop_gradient(embedded_images(self.retriever, image))
         texts = embedded_texts(self.retriever, rollout)

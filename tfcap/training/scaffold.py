@@ -41,6 +41,9 @@ class Scaffold(keras.Model):
     def fit(self, *args, sample_weight=None, class_weight=None, **kwargs):
         """As `keras.Model.fit()`; refuses what no objective reads.
 
+        Targets `y` beside the inputs are left unread: an objective's terms
+        find the human words in the batch.
+
         Raises:
             ValueError: If rows or classes are weighted.
         """
