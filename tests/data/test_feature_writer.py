@@ -11,6 +11,7 @@ import pytest
 
 from tfcap.data import FeatureWriter
 from tfcap.data import load_features
+from tfcap.text.passing_errors import DiskError
 
 IDS = [3, 1, 2]
 #: Of each of them.
@@ -221,3 +222,48 @@ def test_a_link_to_nothing_yet_stays_a_link(tmp_path):
     begin(path).close()
     assert path.is_symlink() and target.is_file()
     begin(path).close()
+
+
+@pytest.mark.parametrize("code", [errno.EIO, errno.ESTALE])
+def test_rows_that_a_disk_did_not_take_are_written_again(
+    tmp_path, monkeypatch, code
+):
+    monkeypatch.setattr("tfcap.text.passing_errors._FIRST", 0.001)
+    path, times, put = tmp_path / "features.h5", [0], FeatureWriter._put
+
+    def fail(writer, name, row, value):
+        if name == "checksums" and times[0] > 0:
+            times[0] -= 1
+            raise OSError(code, os.strerror(code))
+        put(writer, name, row, value)
+
+    monkeypatch.setattr(FeatureWriter, "_put", fail)
+    with begin(path) as writer:
+        for row in range(3):
+            times[0] = 2
+            writer.write([row], FEATURES[[row]])
+    np.testing.assert_array_equal(load_features(path), FEATURES)
+    with pytest.raises(ValueError, match="closed"):
+        writer.write([0], FEATURES[[0]])
+
+
+def test_a_disk_that_does_not_answer_loses_no_features(tmp_path, monkeypatch):
+    monkeypatch.setattr("tfcap.text.passing_errors._FIRST", 0.001)
+    path, times, stat = tmp_path / "features.h5", [0], os.stat
+    with begin(path) as writer:
+        writer.write([0], FEATURES[[0]])
+
+    def fail(name, *arguments, **options):
+        if str(name) == str(path) and times[0] > 0:
+            times[0] -= 1
+            raise OSError(errno.ESTALE, os.strerror(errno.ESTALE))
+        return stat(name, *arguments, **options)
+
+    monkeypatch.setattr("os.stat", fail)
+    times[0] = 1
+    with begin(path) as writer:
+        assert writer.remaining.tolist() == [1, 2]
+    monkeypatch.setenv("TFCAP_DISK_WAIT", "1")
+    times[0] = 10**6
+    with pytest.raises(DiskError, match="features.h5"):
+        begin(path)

@@ -1,5 +1,6 @@
 """Writing the feature file, resumably."""
 
+import contextlib
 import errno
 import os
 import re
@@ -22,6 +23,9 @@ from tfcap.text.durable import rename
 from tfcap.text.durable import sync_file
 from tfcap.text.partial_files import partial_path
 from tfcap.text.partial_files import remove_abandoned
+from tfcap.text.passing_errors import is_there
+from tfcap.text.passing_errors import passing_code
+from tfcap.text.passing_errors import tried_again
 from tfcap.text.whole_file import told_if_full
 
 #: Images of which the features cannot by chance be the same.
@@ -90,7 +94,7 @@ class FeatureWriter:
             "grid": list(map(int, grid)),
         }
         self.shape = (len(self.image_ids), int(np.prod(grid)), int(size))
-        if not os.path.exists(self.path):
+        if not is_there(self.path):
             # Where a link leads, which stays one.
             self.path = os.path.realpath(self.path)
             self._lay_out()
@@ -132,17 +136,16 @@ class FeatureWriter:
         self._check_differ(rows, features)
         done = f"{int(self.done.sum())} of {len(self.done)} images are done"
         with told_if_full(self.path, f"{done} and kept"):
-            for row, values in zip(rows, features):
-                self._put("features", row, values.astype("<f2"))
-            for row, value in zip(rows, self._sums[rows]):
-                self._put("checksums", row, value.astype("<u4"))
-            for row in rows:
-                self._put("done", row, np.True_)
+            tried_again(
+                self.path,
+                lambda: self._put_rows(rows, features),
+                f"{done} and kept.",
+            )
         self.done[rows] = True
 
     def close(self):
         """Closes the file, once all that was written is on the disk."""
-        if self._file.closed:
+        if self._file is None or self._file.closed:
             return
         # Until here a power failure may take features back and leave their
         # marks: their checksums tell.
@@ -191,6 +194,24 @@ class FeatureWriter:
                 f"ones of all {count:,} images so far, such as image "
                 f"{self.image_ids[rows[0]]}. {DEAD}."
             )
+
+    def _put_rows(self, rows, features):
+        """Writes rows, in a file that is opened again where that failed."""
+        if self._file is None:
+            self._file = open(self.path, "r+b", buffering=0)
+        try:
+            for row, values in zip(rows, features):
+                self._put("features", row, values.astype("<f2"))
+            for row, value in zip(rows, self._sums[rows]):
+                self._put("checksums", row, value.astype("<u4"))
+            for row in rows:
+                self._put("done", row, np.True_)
+        except OSError as error:
+            if passing_code(error) is not None:
+                with contextlib.suppress(OSError):
+                    self._file.close()
+                self._file = None
+            raise
 
     def _put(self, name, row, value):
         """Writes one row of a dataset."""

@@ -1,12 +1,11 @@
 """Images that look alike to a retriever."""
 
-import os
-
 import numpy as np
 
 from tfcap.data import load_neighbors
 from tfcap.data import nearest_neighbors
 from tfcap.data import save_neighbors
+from tfcap.text.passing_errors import is_there
 from tfcap.training import from_chief
 from tfcap.training import is_chief
 
@@ -28,7 +27,7 @@ def mined_neighbors(retriever, batches, path, k=5):
         ValueError: If the file is another split's, or has fewer neighbours.
     """
     image_ids = batches.captions.image_ids
-    if from_chief(os.path.exists(path)):
+    if from_chief(is_there(path)):
         rows = load_neighbors(path, image_ids)
         if rows.shape[1] < k:
             raise ValueError(

@@ -9,6 +9,7 @@ from tfcap.data.feature_rows import feature_rows
 from tfcap.recipes.study import write_json
 from tfcap.text import Vocabulary
 from tfcap.text.json_file import malformed
+from tfcap.text.passing_errors import is_there
 from tfcap.text.sealed_json import read_sealed
 from tfcap.training import from_chief
 
@@ -48,7 +49,7 @@ def keep_inputs(data, directory):
     inputs = StudyInputs(vocabulary, data.norm, tuple(first.shape[1:]))
     path = os.path.join(str(directory), _FILE)
     # All workers write, or all compare.
-    if not from_chief(os.path.exists(path)):
+    if not from_chief(is_there(path)):
         content = {
             "norm": inputs.norm,
             "image": list(inputs.image),
