@@ -190,3 +190,14 @@ def test_the_real_dialogs_load_and_say_what_they_say(real_visdial):
     assert (split.tags == "train").sum() == 1677
     truth = np.take_along_axis(split.options, split.gt_index[..., None], -1)
     np.testing.assert_array_equal(truth[..., 0], split.answer_index)
+
+
+@pytest.mark.parametrize("bad", [True, False, 1.0, "1", None, 2**40])
+def test_options_are_integers_and_no_truths(visdial_content, visdial_file, bad):
+    """`true` would become answer 1, where 0 and 1 are answers as well."""
+    content = visdial_content()
+    turn = content["data"]["dialogs"][2]["dialog"][1]
+    place = turn["answer_options"].index(turn["answer"])
+    turn["answer_options"][place - 1] = bad
+    with pytest.raises(ValueError, match="round 2 .*answer_options"):
+        load_visdial(visdial_file(content))

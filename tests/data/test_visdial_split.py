@@ -34,3 +34,18 @@ def test_the_last_dialogs_validate(split):
 def test_an_empty_side_is_refused(split, validation):
     with pytest.raises(ValueError, match="validation=.*6 dialogs"):
         paper_split(split, validation)
+
+
+def test_neighbors_are_not_copied_and_others_are_the_same(split):
+    whole = split.select(np.arange(len(split)))
+    assert whole is split
+    rows = np.arange(2, 5)
+    views, copies = split.select(rows), split.select(rows[::-1])
+    assert np.shares_memory(views.options, split.options)
+    assert not np.shares_memory(copies.options, split.options)
+    for name in ("image_ids", "options", "gt_index", "answer_index"):
+        wanted = getattr(split, name)[rows]
+        np.testing.assert_array_equal(getattr(views, name), wanted)
+        np.testing.assert_array_equal(getattr(copies, name), wanted[::-1])
+    assert split.select([0]).image_ids == split.image_ids[[0]]
+    assert split.select([-1]).image_ids == split.image_ids[[-1]]

@@ -1,15 +1,21 @@
 """Image features with mean 0 and deviation 1."""
 
+import math
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 
 from tfcap.data.feature_rows import feature_rows
 from tfcap.data.feature_rows import is_large
+from tfcap.data.feature_rows import stored_bytes
 from tfcap.data.features import DEAD
 from tfcap.data.kept_statistics import kept_statistics
 
-#: Rows that are read at a time to count with; of large features, numbers.
+#: Images that are counted with at a time.
 _CHUNK = 1024
-_LARGE_CHUNK = 2**21
+#: Of large features, bytes that are read at a time, and numbers that a
+#: processor's cache holds while they are counted with.
+_READ_BYTES, _CACHED = 2**24, 2**18
 
 
 class StandardizedFeatures:
@@ -115,14 +121,10 @@ def _statistics(features):
             f"Received: train.shape={tuple(shape)}. Pass an array or "
             "`load_features(path, lazy=True)`."
         )
-    chunk = _CHUNK
-    if is_large(features):
-        chunk = max(1, _LARGE_CHUNK // (shape[1] * shape[2]))
     count, mean, squares, differ = 0, 0.0, 0.0, False
     one = np.asarray(features[np.arange(1)], np.float64)
-    for start in range(0, shape[0], chunk):
-        rows = np.arange(start, min(start + chunk, shape[0]))
-        values = np.asarray(features[rows], np.float64)
+    for some in _parts(features):
+        values = np.asarray(some, np.float64)
         differ = differ or bool((values != one).any())
         values = values.reshape(-1, shape[2])
         with np.errstate(invalid="ignore"):  # told below
@@ -148,3 +150,21 @@ def _statistics(features):
             " and extract the features again."
         )
     return mean, np.where(varies, deviation, 1.0)
+
+
+def _parts(features):
+    """Features of some images after others, read while they are counted."""
+    total, *shape = features.shape
+    read = part = _CHUNK
+    if is_large(features):
+        read = max(1, _READ_BYTES // stored_bytes(features))
+        part = max(1, _CACHED // math.prod(shape))
+    chunks = np.split(np.arange(total), range(read, total, read))
+    with ThreadPoolExecutor(1) as pool:
+        ahead = pool.submit(features.__getitem__, chunks[0])
+        for rows in [*chunks[1:], None]:
+            values = ahead.result()
+            if rows is not None:
+                ahead = pool.submit(features.__getitem__, rows)
+            for start in range(0, len(values), part):
+                yield values[start : start + part]

@@ -12,6 +12,8 @@ from tfcap.text.json_file import malformed
 from tfcap.text.json_file import read_json
 
 _FETCH = "Get the file again from https://visualdialog.org/data."
+#: How an array holds 0 and 1.
+_BITS = [array("i", [bit]).tobytes() for bit in (0, 1)]
 _FIX = "Correct the file, or get it again from https://visualdialog.org/data."
 
 
@@ -223,10 +225,12 @@ def _compact(record):
     options = record.get("answer_options")
     if type(options) is list:
         try:
-            # An array would make numbers of `true` and `false`. Few options
-            # are 0 or 1, and it takes half the time to see that none is.
-            if min(options, default=2) > 1 or bool not in map(type, options):
-                record["answer_options"] = array("i", options)
+            packed = array("i", options)
         except (TypeError, OverflowError):
-            pass  # left as it is: the reader refuses it and says where
+            return record  # the reader refuses it and says where
+        # An array makes numbers of `true` and `false`. Few options are 0 or 1.
+        content = packed.tobytes()
+        bits = _BITS[0] in content or _BITS[1] in content
+        if not (bits and bool in map(type, options)):
+            record["answer_options"] = packed
     return record

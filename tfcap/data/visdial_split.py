@@ -65,14 +65,8 @@ class VisDialSplit:
 
         Three lists of lists of strings, as long as the lists of texts.
         """
-        # Of a word that is said a thousand times, one string is kept.
-        known = {}
-
-        def same(words):
-            return [known.setdefault(word, word) for word in words]
-
         return tuple(
-            [same(tokenize(text)) for text in texts]
+            list(map(tokenize, texts))
             for texts, tokenize in [
                 (self.captions, word_tokenize),
                 (self.questions, question_tokens),
@@ -94,8 +88,16 @@ class VisDialSplit:
         if rows.dtype == bool:
             rows = np.flatnonzero(rows)
         rows = rows.astype(np.int64)
+        first = int(rows[0]) if len(rows) else 0
+        neighbors = first >= 0 and np.array_equal(
+            rows, np.arange(first, first + len(rows))
+        )
+        if neighbors and len(rows) == len(self):
+            return self
+        # The options of neighbors, 500 MB, need no copy.
+        part = slice(first, first + len(rows)) if neighbors else rows
         optional = {
-            name: None if value is None else value[rows]
+            name: None if value is None else value[part]
             for name, value in [
                 ("relevance", self.relevance),
                 ("tags", self.tags),
@@ -103,12 +105,12 @@ class VisDialSplit:
         }
         return dataclasses.replace(
             self,
-            image_ids=self.image_ids[rows],
+            image_ids=self.image_ids[part],
             captions=[self.captions[row] for row in rows],
-            question_index=self.question_index[rows],
-            answer_index=self.answer_index[rows],
-            options=self.options[rows],
-            gt_index=self.gt_index[rows],
+            question_index=self.question_index[part],
+            answer_index=self.answer_index[part],
+            options=self.options[part],
+            gt_index=self.gt_index[part],
             **optional,
         )
 
