@@ -142,6 +142,9 @@ class _Features:
 
     def __getitem__(self, index):
         rows, inverse = np.unique(self.rows[index], return_inverse=True)
+        shape = (*inverse.shape, *self.shape[1:])
+        if np.array_equal(inverse.ravel(), np.arange(len(rows))):
+            return self._rows_of(rows).reshape(shape)
         out = np.empty((inverse.size, *self.shape[1:]), self.dtype)
         wanted = np.argsort(inverse, axis=None, kind="stable")
         places = inverse.ravel()[wanted]
@@ -153,7 +156,7 @@ class _Features:
             values = self._rows_of(part)
             here = slice(*np.searchsorted(places, (start, start + len(part))))
             out[wanted[here]] = values[places[here] - start]
-        return out.reshape(*inverse.shape, *self.shape[1:])
+        return out.reshape(shape)
 
     def _rows_of(self, rows):
         """Features of some rows of the file, once they are as written."""
