@@ -7,6 +7,7 @@ on a disk whose image is copied in the midst of a run, where root may mount one.
 import contextlib
 import json
 import os
+import pathlib
 import shutil
 import subprocess
 import sys
@@ -27,6 +28,7 @@ from tfcap.recipes.study import Study
 from tfcap.text.durable import make_folder
 from tfcap.text.whole_file import whole_file
 from tfcap.training import RunCheckpoint
+from tfcap.training import Sweep
 from tfcap.training.record_file import append_record
 from tfcap.training.record_file import read_records
 
@@ -78,6 +80,25 @@ def test_a_power_failure_leaves_a_network_or_its_checkpoint(tmp_path):
         power, tmp_path / "left", lambda folder: done(folder / "study")
     )
     assert set(never_less(found)) == set(range(EPOCHS + 2))
+
+
+def test_a_power_failure_leaves_the_networks_of_a_recorded_point(tmp_path):
+    def run(settings, folder):
+        train(pathlib.Path(folder))
+        return {"r@1": 1.0}
+
+    def progress(folder):
+        records = read_records(folder / "sweep" / "points.jsonl")
+        found = max(map(done, folder.glob("sweep/points/*")), default=0)
+        assert not records or found == EPOCHS + 1
+        return found + len(records)
+
+    root = tmp_path / "run"
+    root.mkdir()
+    with Power(root).recorded() as power:
+        assert not Sweep(root / "sweep", run, {"seed": [0]}, verbose=0).work()
+    found = least_progress(power, tmp_path / "left", progress)
+    assert set(never_less(found)) == set(range(EPOCHS + 3))
 
 
 def test_the_record_finds_what_is_not_synced(tmp_path):

@@ -142,8 +142,8 @@ def same_end(found, whole, epoch):
     assert seen == whole[3][len(whole[3]) - len(seen) :]
 
 
-#: The first, the last, those around an evaluation, and one at it.
-PLACES = [(0, 0), (1, 1), (1, 2), (1, 3), (2, 0), (2, 3)]
+#: Before the last step, before and at an evaluation, and at the last one.
+PLACES = [(1, 1), (1, 2), (1, 3), (2, 3)]
 
 
 @pytest.mark.parametrize("epoch, batch", PLACES)
@@ -256,12 +256,13 @@ def test_other_metrics_are_refused_in_the_midst_of_an_epoch(tmp_path):
 )
 def test_a_place_that_is_none_is_told(wrong, tmp_path, capsys):
     model, checkpoint = network(), RunCheckpoint(tmp_path)
-    checkpoint.save(model, 1)
-    place = {"step": 1, "steps": 3, "logs": {}} | wrong
-    checkpoint.save(model, 1, **place)
-    assert checkpoint.restore(network()) == 1 and checkpoint.step == 0
+    place = {"step": 1, "steps": 3, "logs": {}}
+    checkpoint.save(model, 2, **place)
+    checkpoint.save(model, 2, **(place | wrong))
+    assert checkpoint.restore(network()) == 2 and checkpoint.step == 1
     told = capsys.readouterr().out
-    assert "the step that it is of is none" in told and "one before" in told
+    assert "the step that it is of is none" in told
+    assert "Using the one before, of epoch 2 and step 1 of the next" in told
 
 
 @pytest.mark.parametrize("save_every", [0, -1.0, float("nan")])

@@ -122,7 +122,9 @@ class RunCheckpoint:
             model: Compiled `keras.Model`, built.
 
         Returns:
-            Integer, number of epochs done.
+            Integer, number of epochs done; `step` tells how many steps of the
+            next are done, too, of a run of `fit()` that was stopped in its
+            midst.
 
         Raises:
             ValueError: If the model is not built, if the state is of another
@@ -184,8 +186,10 @@ class RunCheckpoint:
                 problems.append(f"{os.path.basename(path)}: {error}")
                 continue
             if path == self.previous:
-                epoch = about["epoch"]
-                print(f"Using the one before, of epoch {epoch}: {path}")
+                place = f"epoch {about['epoch']}"
+                if "step" in about:
+                    place += f" and step {about['step']} of the next"
+                print(f"Using the one before, of {place}: {path}")
             return about, arrays, path
         raise ValueError(
             f"No checkpoint in {self.directory} can be used. Received: "

@@ -34,7 +34,8 @@ def fit(
     take a machine away; then the process ends with status 143 and a sentence.
     A run that goes on ends in the weights, logs and history of one that was
     never stopped: callbacks see an epoch that it goes on with begin, and of
-    its steps those that are left.
+    its steps those that are left. What a callback remembers by itself, such as
+    the patience of `keras.callbacks.EarlyStopping`, begins anew.
 
     Args:
         model: Compiled `keras.Model`; the first batch builds it if it is not
