@@ -267,3 +267,29 @@ def test_a_disk_that_does_not_answer_loses_no_features(tmp_path, monkeypatch):
     times[0] = 10**6
     with pytest.raises(DiskError, match="features.h5"):
         begin(path)
+
+
+@pytest.mark.parametrize("lost", [False, True])
+def test_what_a_failed_sync_may_have_lost_is_written_again(
+    tmp_path, monkeypatch, lost
+):
+    monkeypatch.setattr("tfcap.text.passing_errors._FIRST", 0.001)
+    path, times, sync = tmp_path / "features.h5", [2], os.fsync
+
+    def fail(file):
+        times[0] -= 1
+        if times[0] < 0:
+            return sync(file)
+        if lost:
+            # Pages that could not be written back are dropped.
+            os.pwrite(file, bytes(40), writer._places["features"][0] + 40)
+        raise OSError(errno.EIO, os.strerror(errno.EIO))
+
+    with begin(path) as writer:
+        writer.write([0, 2, 1], FEATURES[[0, 2, 1]])
+        monkeypatch.setattr("os.fsync", fail)
+    monkeypatch.undo()
+    with begin(path) as again:
+        assert again.remaining.tolist() == [1] * lost
+        again.write(again.remaining, FEATURES[again.remaining])
+    np.testing.assert_array_equal(load_features(path), FEATURES)

@@ -4,6 +4,7 @@ import contextlib
 import errno
 import os
 import re
+import zlib
 
 import h5py
 import numpy as np
@@ -97,7 +98,7 @@ class FeatureWriter:
         if not is_there(self.path):
             # Where a link leads, which stays one.
             self.path = os.path.realpath(self.path)
-            self._lay_out()
+            tried_again(self.path, self._lay_out, "Nothing was begun.")
         file, found = open_features(self.path)
         with file:
             self._check_same(file, found)
@@ -105,7 +106,8 @@ class FeatureWriter:
             self._sums = found["checksums"]
             self._leave_out_damaged(file, self._sums)
         # Not by HDF5, which may change more than what is written.
-        self._file = open(self.path, "r+b", buffering=0)
+        self._file = tried_again(self.path, self._open)
+        self._written = []
 
     @property
     def remaining(self):
@@ -142,6 +144,7 @@ class FeatureWriter:
                 f"{done} and kept.",
             )
         self.done[rows] = True
+        self._written += list(rows)
 
     def close(self):
         """Closes the file, once all that was written is on the disk."""
@@ -149,8 +152,8 @@ class FeatureWriter:
             return
         # Until here a power failure may take features back and leave their
         # marks: their checksums tell.
-        with self._file:
-            os.fsync(self._file.fileno())
+        tried_again(self.path, self._sync)
+        self._file.close()
 
     def __enter__(self):
         return self
@@ -198,7 +201,7 @@ class FeatureWriter:
     def _put_rows(self, rows, features):
         """Writes rows, in a file that is opened again where that failed."""
         if self._file is None:
-            self._file = open(self.path, "r+b", buffering=0)
+            self._file = self._open()
         try:
             for row, values in zip(rows, features):
                 self._put("features", row, values.astype("<f2"))
@@ -207,11 +210,50 @@ class FeatureWriter:
             for row in rows:
                 self._put("done", row, np.True_)
         except OSError as error:
-            if passing_code(error) is not None:
-                with contextlib.suppress(OSError):
-                    self._file.close()
-                self._file = None
+            self._let_go(error)
             raise
+
+    def _sync(self):
+        """Waits until the disk has all; writes it again where that failed."""
+        if self._file is None:
+            self._file = self._open()
+            with told_if_full(self.path, "What is on the disk is kept"):
+                self._write_back()
+        try:
+            os.fsync(self._file.fileno())
+        except OSError as error:
+            self._let_go(error)
+            raise
+
+    def _write_back(self):
+        """Writes what can still be read to its place again.
+
+        After an error of a sync the next one may be well though bytes are
+        lost; what has been written anew is not.
+        """
+        shape = self.shape[1:]
+        size = 2 * int(np.prod(shape))
+        for row in self._written:
+            self._file.seek(self._places["features"][0] + int(row) * size)
+            content = self._file.read(size)
+            whole = zlib.crc32(content) == self._sums[row]
+            if whole:
+                values = np.frombuffer(content, "<f2").reshape(shape)
+                self._put("features", row, values)
+                self._put("checksums", row, self._sums[row].astype("<u4"))
+            self.done[row] = whole
+            self._put("done", row, np.bool_(whole))
+
+    def _open(self):
+        """The file, open to be written to."""
+        return open(self.path, "r+b", buffering=0)
+
+    def _let_go(self, error):
+        """Closes the file if it must be opened again after an error."""
+        if passing_code(error) is not None:
+            with contextlib.suppress(OSError):
+                self._file.close()
+            self._file = None
 
     def _put(self, name, row, value):
         """Writes one row of a dataset."""

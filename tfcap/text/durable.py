@@ -8,6 +8,7 @@ empty, or under its former name.
 import errno
 import os
 import pathlib
+import stat
 
 from tfcap.text.passing_errors import status
 from tfcap.text.passing_errors import tried_again
@@ -145,14 +146,18 @@ def make_folder(path):
     True
     """
     path = pathlib.Path(path).absolute()
-    absent = []
-    while not path.exists() and path != path.parent:
-        absent.append(path)
-        path = path.parent
-    if not absent:
-        # A file in the way is told as the system tells it.
-        os.makedirs(path, exist_ok=True)
-    for folder in reversed(absent):
-        # Another process may be quicker by a moment.
-        folder.mkdir(exist_ok=True)
-        sync_folder(folder.parent)
+
+    def make():
+        here, absent = path, []
+        while (found := status(here)) is None and here != here.parent:
+            absent.append(here)
+            here = here.parent
+        if not absent and not stat.S_ISDIR(found.st_mode):
+            # A file in the way is told as the system tells it.
+            os.makedirs(path, exist_ok=True)
+        for folder in reversed(absent):
+            # Another process may be quicker by a moment.
+            folder.mkdir(exist_ok=True)
+            sync_folder(folder.parent)
+
+    tried_again(path, make)
