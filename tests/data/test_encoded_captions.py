@@ -159,3 +159,16 @@ def test_flickr8k_has_the_words_that_it_is_known_for(shared_data):
     present = captions.references[captions.references > 0]
     assert (present == vocabulary.unk).mean() < 0.03
     assert 2400 < len(vocabulary.words) < 2700
+
+
+def test_an_image_whose_captions_would_pad_all_others_is_refused(monkeypatch):
+    monkeypatch.setattr("tfcap.text.file_limits._SMALL", 1 << 10)
+    monkeypatch.setattr("tfcap.text.file_limits._RATIO", 5)
+    captions = [["a dog"]] * 50
+    vocabulary = Vocabulary(["a", "dog"])
+    split = make([*captions, ["a dog"] * 5])
+    assert EncodedCaptions.from_split(split, vocabulary).counts[-1] == 5
+    split = make([*captions, ["a dog"] * 50])
+    told = "50 captions of image 50, .* all 51 images .*_BYTES to more"
+    with pytest.raises(ValueError, match=told):
+        EncodedCaptions.from_split(split, vocabulary)

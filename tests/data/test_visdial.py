@@ -5,6 +5,7 @@ import re
 import numpy as np
 import pytest
 
+from tests.data.conftest import make_content
 from tfcap.data import load_visdial
 
 
@@ -201,3 +202,18 @@ def test_options_are_integers_and_no_truths(visdial_content, visdial_file, bad):
     turn["answer_options"][place - 1] = bad
     with pytest.raises(ValueError, match="round 2 .*answer_options"):
         load_visdial(visdial_file(content))
+
+
+def test_a_dialog_that_would_pad_all_others_is_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr("tfcap.text.file_limits._SMALL", 1 << 10)
+    monkeypatch.setattr("tfcap.text.file_limits._RATIO", 5)
+    content = make_content(dialogs=20, rounds=2, split="val")
+    rounds = content["data"]["dialogs"][7]["dialog"]
+    path = tmp_path / "dialogs.json"
+    path.write_text(json.dumps(content))
+    assert load_visdial(path).options.shape[:2] == (20, 2)
+    rounds *= 30
+    path.write_text(json.dumps(content))
+    told = r"dialogs.json', where in dialog 7 .*60 rounds.*_BYTES to more"
+    with pytest.raises(ValueError, match=told):
+        load_visdial(path)

@@ -177,3 +177,10 @@ def test_a_log_reads_again_what_a_disk_did_not_give(tmp_path, monkeypatch):
     monkeypatch.setattr(record_file.RecordLog, "_added", fail)
     monkeypatch.setattr("tfcap.text.passing_errors._FIRST", 0.001)
     assert read_records(path) == [{"a": 1}]
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs pipes")
+def test_a_pipe_is_not_waited_for(tmp_path):
+    os.mkfifo(tmp_path / "points.jsonl")
+    with pytest.raises(ValueError, match="points.jsonl'.*a pipe or a device"):
+        read_records(tmp_path / "points.jsonl")

@@ -3,6 +3,7 @@
 import dataclasses
 import functools
 import itertools
+import math
 from collections import Counter
 
 import numpy as np
@@ -11,6 +12,8 @@ from tfcap.data.entry_problems import listed
 from tfcap.text import DocumentFrequencies
 from tfcap.text import Vocabulary
 from tfcap.text import caption_tokenize_batch
+from tfcap.text.file_limits import check_unpacked
+from tfcap.text.file_limits import raise_limit
 
 
 def build_caption_vocabulary(split, min_count=5):
@@ -103,7 +106,8 @@ class EncodedCaptions:
         _check_some(split, words)
         sentences = list(itertools.chain.from_iterable(words))
         counts = np.fromiter(map(len, words), np.int64, len(words))
-        shape = len(counts), counts.max(initial=0), max_length
+        shape = len(counts), int(counts.max(initial=0)), max_length
+        _check_padded(split, counts, shape)
         references = np.zeros(shape, np.int32)
         present = np.arange(shape[1]) < counts[:, None]
         references[present] = vocabulary.encode_batch(
@@ -179,3 +183,17 @@ def _check_some(split, words):
             f"{len(bare):,} of {len(split):,} images without "
             f"({listed(bare)}). Leave these images out."
         )
+
+
+def _check_padded(split, counts, shape):
+    """Refuses an image of so many captions that tables would not fit."""
+    try:
+        check_unpacked(4 * shape[2] * int(counts.sum()), 4 * math.prod(shape))
+    except ValueError as error:
+        row = int(np.argmax(counts))
+        raise ValueError(
+            "`split` must have images of about as many captions. Received: "
+            f"{counts[row]:,} captions of image {split.image_ids[row]!r}, for "
+            f"which all {len(split):,} images would be padded ({error}). Leave "
+            f"some of them out. {raise_limit('TFCAP_MAX_BYTES')}"
+        ) from error

@@ -1,6 +1,7 @@
 """Reading the VisDial files as published."""
 
 import itertools
+import math
 from array import array
 
 import numpy as np
@@ -8,6 +9,8 @@ import numpy as np
 from tfcap.data.contradictions import warn_of_fewer
 from tfcap.data.dense_annotations import load_relevance
 from tfcap.data.visdial_split import VisDialSplit
+from tfcap.text.file_limits import check_unpacked
+from tfcap.text.file_limits import raise_limit
 from tfcap.text.json_file import malformed
 from tfcap.text.json_file import read_json
 
@@ -57,6 +60,7 @@ class _Reader:
         self.turns = [t for d in self.dialogs for t in d["dialog"]]
         counts = [len(dialog["dialog"]) for dialog in self.dialogs]
         self.shape = len(counts), max(counts, default=0)
+        self.check_padded(counts)
         self.dialog_of = np.repeat(np.arange(len(counts)), counts)
         starts = np.cumsum([0, *counts])[:-1]
         self.round_of = np.arange(len(self.turns)) - starts[self.dialog_of]
@@ -197,6 +201,24 @@ class _Reader:
                 problem = f"`gt_index` {gt[i]} is not where the answer is"
                 raise malformed(self.path, self.where(i), problem, _FIX)
         return gt
+
+    def check_padded(self, counts):
+        """Refuses a dialog so long that tables for all would not fit."""
+        shown = [turn.get("answer_options") for turn in self.turns]
+        sizes = [len(x) for x in shown if hasattr(x, "__len__")]
+        row = 4 * (3 + max(sizes, default=0))
+        try:
+            check_unpacked(row * len(self.turns), row * math.prod(self.shape))
+        except ValueError as error:
+            longest = int(np.argmax(counts))
+            image = self.dialogs[longest]["image_id"]
+            where = f"dialog {longest} (image {image})"
+            problem = (
+                f"there are {counts[longest]:,} rounds, for which all dialogs "
+                f"would be padded ({error})"
+            )
+            cure = f"{_FIX} {raise_limit('TFCAP_MAX_BYTES')}"
+            raise malformed(self.path, where, problem, cure) from error
 
     def scatter(self, flat, inner=()):
         table = np.full((*self.shape, *inner), -1, np.int32)

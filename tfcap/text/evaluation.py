@@ -11,6 +11,7 @@ from tfcap.text.java.java_error import JavaError
 from tfcap.text.java.meteor import METEOR
 from tfcap.text.java.spice import spice
 from tfcap.text.scores.bleu import bleu
+from tfcap.text.scores.checks import check_lengths
 from tfcap.text.scores.cider import cider
 from tfcap.text.scores.cider_d import cider_d
 from tfcap.text.scores.cider_r import cider_r
@@ -76,6 +77,11 @@ def evaluate_captions(
     Returns:
         A `CaptionReport`.
 
+    Raises:
+        ValueError: If there are not as many references, or if a caption has
+            more than `TFCAP_MAX_WORDS` words, 1,000 by default.
+        TypeError: If captions are not strings.
+
     Example:
 
     >>> report = tfcap.text.evaluate_captions(
@@ -99,6 +105,7 @@ def evaluate_captions(
     progress = progress or (lambda name, done, total: None)
     split = tokenize or caption_tokenize_batch
     candidates, grouped = _split(captions, references, split, progress)
+    check_lengths(candidates, grouped)
     with METEOR(java) as scorer:
         found, absent = {}, {}
         functions = {

@@ -75,24 +75,22 @@ def raise_limit(name):
 
 
 def check_unpacked(packed, unpacked):
-    """Refuses compressed data that would fill the memory.
+    """Refuses data that would fill the memory when unpacked or padded.
 
     Args:
-        packed: Integer, bytes of the compressed data.
-        unpacked: Integer, bytes that come of it, as far as is known.
+        packed: Integer, bytes of the data as they are.
+        unpacked: Integer, bytes that come of them, as far as is known.
 
     Raises:
         ValueError: If there are more than `TFCAP_MAX_BYTES`, or, where nobody
-            has set it, more than a hundred times as many as are compressed and
-            more than 64 MiB. The message is a clause.
+            has set it, more than a hundred times as many as `packed` and more
+            than 64 MiB. The message is a clause.
     """
     most, name = limit("TFCAP_MAX_BYTES"), "TFCAP_MAX_BYTES"
     if name not in os.environ:
         most = min(most, max(_SMALL, _RATIO * packed))
-    if unpacked > most:
-        raise ValueError(
-            f"{packed:,} compressed bytes unpack to more than {most:,}"
-        )
+    if unpacked > max(packed, most):
+        raise ValueError(f"{packed:,} bytes unpack to more than {most:,}")
 
 
 def check_regular(path):

@@ -8,6 +8,8 @@ import time
 import warnings
 
 from tfcap.text.durable import sync_folder
+from tfcap.text.file_limits import check_regular
+from tfcap.text.json_file import malformed
 from tfcap.text.passing_errors import status
 from tfcap.text.passing_errors import tried_again
 from tfcap.text.sealed_json import sealed
@@ -180,6 +182,11 @@ class RecordLog:
 
     def _added(self):
         """What has been added to the file."""
+        try:
+            check_regular(self.path)
+        except ValueError as error:
+            cure = "Remove it, or choose another folder."
+            raise malformed(self.path, "", str(error), cure) from error
         with open(self.path, "rb") as file:
             found = os.fstat(file.fileno())
             same = self._file in (None, found.st_ino)

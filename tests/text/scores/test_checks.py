@@ -98,3 +98,24 @@ def test_strings_for_captions_or_no_captions_are_refused(score):
         score("a dog")
     with pytest.raises(ValueError, match="`captions` must be a non-empty"):
         score([])
+
+
+@pytest.mark.parametrize("long", ["captions", "references"])
+def test_one_text_of_thousands_of_words_is_refused_by_name(long, monkeypatch):
+    captions, references = ["a dog", "a cat"], [["dog"], ["cat", "cats"]]
+    text = "one two three four five " * 3200
+    if long == "captions":
+        captions[1], name = text, "captions\\[1\\]"
+    else:
+        references[1][1], name = text, "references\\[1\\]\\[1\\]"
+    told = f"`{name}` must have at most 1,000 words. Received: 16,000 words, "
+    told += "'one two three four five'.*set TFCAP_MAX_WORDS to more"
+    with pytest.raises(ValueError, match=told):
+        tfcap.text.evaluate_captions(captions, references, metrics=["bleu"])
+    words = [text.split() for text in captions]
+    several = [[text.split() for text in row] for row in references]
+    for score in (tfcap.text.METEOR().score, tfcap.text.spice):
+        with pytest.raises(ValueError, match=told):
+            score(words, several)
+    monkeypatch.setenv("TFCAP_MAX_WORDS", "16000")
+    tfcap.text.evaluate_captions(captions, references, metrics=["bleu"])

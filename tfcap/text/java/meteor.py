@@ -14,6 +14,7 @@ from tfcap.text.java.runtime import find_file
 from tfcap.text.java.runtime import find_java
 from tfcap.text.java.runtime import find_package
 from tfcap.text.scores.checks import check_aligned
+from tfcap.text.scores.checks import check_lengths
 from tfcap.text.scores.scores import Scores
 
 NAME = "METEOR"
@@ -105,6 +106,7 @@ class METEOR:
                 something else than numbers.
         """
         check_aligned(candidates, references)
+        check_lengths(candidates, references)
         count = len(candidates)
         with self._lock, self._awake():
             statistics = []

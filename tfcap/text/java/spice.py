@@ -19,6 +19,7 @@ from tfcap.text.java.spice_files import find_jars
 from tfcap.text.java.spice_files import find_nashorn
 from tfcap.text.java.spice_files import make_cache
 from tfcap.text.scores.checks import check_aligned
+from tfcap.text.scores.checks import check_lengths
 from tfcap.text.scores.scores import Scores
 
 NAME = "SPICE"
@@ -91,6 +92,7 @@ def spice(
       ECCV 2016; version 1.0
     """
     check_aligned(candidates, references)
+    check_lengths(candidates, references)
     rows = [
         {
             "image_id": i,

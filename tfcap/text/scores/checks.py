@@ -5,6 +5,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from tfcap.text.file_limits import limit
+from tfcap.text.file_limits import raise_limit
+
 #: What needs no second look.
 _LISTS = {list, tuple}
 
@@ -60,6 +63,31 @@ def check_aligned(candidates, references):
             "the references of `candidates[i]` in `references[i]`. Received: "
             f"{len(candidates)} candidates, {len(references)} lists of "
             "references."
+        )
+
+
+def check_lengths(candidates, references):
+    """Raises if a caption is so long that scores of it take hours.
+
+    METEOR's time grows with more than the square of the words: of two
+    captions of 2,000 it is ten seconds.
+
+    Args:
+        candidates: List of tokenized captions.
+        references: List, as long, of lists of tokenized captions.
+    """
+    most = limit("TFCAP_MAX_WORDS")
+    for i, (caption, several) in enumerate(zip(candidates, references)):
+        if max(len(caption), *map(len, several), 0) <= most:
+            continue
+        name, words = f"captions[{i}]", caption
+        for k, other in enumerate(several):
+            if len(other) > len(words):
+                name, words = f"references[{i}][{k}]", other
+        raise ValueError(
+            f"`{name}` must have at most {most:,} words. Received: "
+            f"{len(words):,} words, {' '.join(words[:5])!r:.80} and so on. "
+            f"{raise_limit('TFCAP_MAX_WORDS')}"
         )
 
 
