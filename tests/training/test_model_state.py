@@ -349,6 +349,22 @@ def test_settings_that_are_no_variables_are_told(tmp_path, capsys):
     assert "`clipnorm` of the optimizer is None now, and 1.0 in" in said
 
 
+class Halving(keras.optimizers.schedules.LearningRateSchedule):
+    """A schedule of a user's that does not tell its settings."""
+
+    def __call__(self, step):
+        return 0.5
+
+
+def test_schedules_and_functions_are_taken_as_they_are(tmp_path, capsys):
+    for number, rate in enumerate((Halving(), lambda: 0.5)):
+        place = tmp_path / str(number)
+        keep(chain(Dense(2), optimizer=keras.optimizers.SGD(rate)), place)
+        model = chain(Dense(2), optimizer=keras.optimizers.SGD(rate))
+        assert RunCheckpoint(place).restore(model) == 1
+    assert not capsys.readouterr().out
+
+
 def test_a_model_without_an_optimizer_comes_back(tmp_path):
     kept = keras.Sequential([keras.Input((4,)), Dense(2)])
     RunCheckpoint(tmp_path).save(kept, 3)

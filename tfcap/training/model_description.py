@@ -113,8 +113,9 @@ def told(description):
 
 def _describe_layer(layer, place, found):
     """Describes what a layer and those in it own, the innermost first."""
+    labels = _attributes(layer)
     for index, part in enumerate(_parts(layer)):
-        label = _attribute(layer, part) or f"[{index}]"
+        label = labels.get(id(part), f"[{index}]")
         _describe_layer(part, f"{place}.{label}".lstrip("."), found)
     for variable in layer.variables:
         own = _unnumbered(variable.name, type(variable).__name__)
@@ -127,23 +128,23 @@ def _parts(layer):
     return layer._flatten_layers(include_self=False, recursive=False)
 
 
-def _attribute(layer, part):
-    """The attribute of a layer that holds another; empty if none does."""
+def _attributes(layer):
+    """The attributes of a layer that hold others, by `id` of these."""
+    found = {}
     for name, value in vars(layer).items():
         if _KERAS.match(name):
             continue
-        if value is part:
-            return name
         if isinstance(value, dict):
-            entries = value.items()
+            entries = [(f"{name}[{key}]", x) for key, x in value.items()]
         elif isinstance(value, (list, tuple)):
-            entries = enumerate(value)
+            entries = [(f"{name}[{key}]", x) for key, x in enumerate(value)]
         else:
-            continue
-        for key, entry in entries:
-            if any(x is part for x in _flat(entry)):
-                return f"{name}[{key}]"
-    return ""
+            entries = [(name, value)]
+        for label, entry in entries:
+            for leaf in _flat(entry):
+                if isinstance(leaf, keras.Layer):
+                    found.setdefault(id(leaf), label)
+    return found
 
 
 def _flat(entry):

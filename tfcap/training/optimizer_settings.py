@@ -1,6 +1,7 @@
 """Settings of optimizers, such as learning rates, when a run goes on."""
 
 import json
+import warnings
 
 from tfcap.training.model_description import optimizers_of
 
@@ -86,10 +87,24 @@ def _change(name, now, before, taken):
 
 def _settings(optimizer):
     """The settings of an optimizer, as JSON gives them back."""
-    config = dict(optimizer.get_config())
+    with warnings.catch_warnings():
+        # Of functions, which are not to be loaded again here.
+        warnings.simplefilter("ignore")
+        try:
+            config = dict(optimizer.get_config())
+        except NotImplementedError:
+            # Of a schedule that does not say what it is.
+            return {}
     for name in ("name", "inner_optimizer"):
         config.pop(name, None)
-    return json.loads(json.dumps(config, default=repr))
+    return json.loads(json.dumps(config, default=_name))
+
+
+def _name(value):
+    """What JSON can hold of a value, the same in every process."""
+    if hasattr(value, "item"):
+        return value.item()
+    return getattr(value, "__qualname__", type(value).__qualname__)
 
 
 def _rates(optimizer):
