@@ -45,14 +45,13 @@ _SEEK, _RATE = 8e-3, 120e6
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     add = parser.add_argument
-    add("--root", type=pathlib.Path, help="folder for the files")
+    add("--root", type=pathlib.Path, required=True, help="folder for the files")
     add("--share", type=float, default=1.0, help="of images and dialogs")
     add("--only", choices=RUNS, help="default: both")
     add("--keep", action="store_true", help="the files, for another time")
     options = parser.parse_args()
-    root = options.root or pathlib.Path(tempfile.mkdtemp())
     for name in [options.only] if options.only else RUNS:
-        folder = root / name
+        folder = options.root / name
         try:
             measure(name, folder, options.share)
         finally:
@@ -178,6 +177,8 @@ def disk_of_plates(reader, window, steps=40, batch_size=128):
 
     places, size, reads = reader.stored_rows, stored_bytes(reader), []
     rng = np.random.default_rng(0)
+    batch_size = min(batch_size, len(places))
+    steps = min(steps, len(places) // batch_size)
     window = window_size(window, reader, batch_size)
     if window is None:
         order = rng.permutation(len(places))

@@ -57,6 +57,9 @@ def test_a_disk_of_plates_likes_windows(benchmark, tmp_path, monkeypatch):
     assert seeks < 8 and seconds < seeks * 8e-3 + 2 * 32 * size / 120e6
     seeks, apart = benchmark.disk_of_plates(reader, None, **steps)
     assert seeks > 15 and apart > 1.2 * seconds
+    # Fewer images than are asked for.
+    seeks, _ = benchmark.disk_of_plates(reader, None)
+    assert 0 < seeks <= 128
 
 
 def test_a_run_ends_with_its_first_step_and_tells_of_it(benchmark, monkeypatch):
