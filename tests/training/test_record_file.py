@@ -31,7 +31,9 @@ def test_a_changed_number_shows_and_lines_without_a_checksum_count(tmp_path):
         assert read_records(path) == [{"a": 2.5}, {"a": 3}]
 
 
-@pytest.mark.parametrize("rest", ['{"a": 1, "b"', "{", '"text"', "\x00" * 9])
+@pytest.mark.parametrize(
+    "rest", ['{"a": 1, "b"', "{", '"text"', "\x00" * 9, "[" * 100_000]
+)
 def test_a_line_that_is_not_whole_is_named_and_left_out(tmp_path, rest):
     path = tmp_path / "points.jsonl"
     append_record(path, {"a": 1})
@@ -180,7 +182,11 @@ def test_a_log_reads_again_what_a_disk_did_not_give(tmp_path, monkeypatch):
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs pipes")
-def test_a_pipe_is_not_waited_for(tmp_path):
+def test_a_pipe_is_not_waited_for_and_holes_are_not_read(tmp_path):
+    with open(tmp_path / "holes.jsonl", "wb") as file:
+        file.truncate(1 << 40)
+    with pytest.raises(ValueError, match="holes.jsonl'.*mostly holes"):
+        read_records(tmp_path / "holes.jsonl")
     os.mkfifo(tmp_path / "points.jsonl")
     with pytest.raises(ValueError, match="points.jsonl'.*a pipe or a device"):
         read_records(tmp_path / "points.jsonl")

@@ -8,6 +8,7 @@ import time
 import warnings
 
 from tfcap.text.durable import sync_folder
+from tfcap.text.file_limits import check_dense
 from tfcap.text.file_limits import check_regular
 from tfcap.text.json_file import malformed
 from tfcap.text.passing_errors import status
@@ -184,17 +185,18 @@ class RecordLog:
         """What has been added to the file."""
         try:
             check_regular(self.path)
+            with open(self.path, "rb") as file:
+                found = os.fstat(file.fileno())
+                same = self._file in (None, found.st_ino)
+                if not same or found.st_size < self._place:
+                    self._begin()
+                self._file = found.st_ino
+                check_dense(file, found.st_size - self._place)
+                file.seek(self._place)
+                return file.read()
         except ValueError as error:
             cure = "Remove it, or choose another folder."
             raise malformed(self.path, "", str(error), cure) from error
-        with open(self.path, "rb") as file:
-            found = os.fstat(file.fileno())
-            same = self._file in (None, found.st_ino)
-            if not same or found.st_size < self._place:
-                self._begin()
-            self._file = found.st_ino
-            file.seek(self._place)
-            return file.read()
 
     def _take(self, line):
         record = _parse(line)
@@ -218,6 +220,6 @@ class RecordLog:
 def _parse(line):
     try:
         record = unsealed(json.loads(line))
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
     return record if isinstance(record, dict) else None
