@@ -156,7 +156,9 @@ class RunCheckpoint:
 
     def _made(self, model):
         """The settings with which a model's optimizers were made."""
-        return self._settings.setdefault(model, Settings(model).now)
+        if model not in self._settings:
+            self._settings[model] = Settings(model).now
+        return self._settings[model]
 
     def _found_by_chief(self, model):
         """As `_load()`, the description for all workers."""

@@ -7,8 +7,11 @@ import threading
 import time
 import uuid
 
+from tfcap.text.durable import make_folder
 from tfcap.text.partial_files import has_ended
 from tfcap.text.partial_files import this_machine
+from tfcap.text.passing_errors import is_there
+from tfcap.text.passing_errors import tried_again
 
 try:
     import fcntl
@@ -49,7 +52,7 @@ class Claims:
         self.heartbeat = heartbeat
         self.patience = patience
         self._watched = {}
-        os.makedirs(self.directory, exist_ok=True)
+        make_folder(self.directory)
 
     def take(self, name):
         """Takes a claim, if it is free or abandoned.
@@ -61,6 +64,9 @@ class Claims:
             `Claim`, a context manager, or `None` where another has it.
         """
         claim = Claim(os.path.join(self.directory, name), self.heartbeat)
+        return tried_again(claim.path, lambda: self._take(claim))
+
+    def _take(self, claim):
         with _alone(claim.path):
             if self._abandoned(claim.path):
                 _unlink(claim.path)
@@ -101,8 +107,14 @@ class Claim:
             return False
         host = this_machine()
         about = {"pid": os.getpid(), "host": host, "token": self._token}
-        with os.fdopen(file, "w") as file:
-            json.dump(about, file)
+        try:
+            with os.fdopen(file, "w") as file:
+                json.dump(about, file)
+        except OSError:
+            # Else nobody would know whose it is.
+            with contextlib.suppress(OSError):
+                os.unlink(self.path)
+            raise
         return True
 
     def __enter__(self):
@@ -112,6 +124,9 @@ class Claim:
     def __exit__(self, *error):
         self._ended.set()
         self._thread.join()
+        tried_again(self.path, self._give_back)
+
+    def _give_back(self):
         with _alone(self.path):
             if self._ours():
                 _unlink(self.path)
@@ -147,14 +162,14 @@ def made_once(path, load, make):
         What is in the file.
     """
     claims = None
-    while not path.exists():
+    while not is_there(path):
         claims = claims or Claims(path.parent / "claims")
         claim = claims.take(f"{path.name}.json")
         if claim is None:
             time.sleep(0.5)
             continue
         with claim:
-            return load(path) if path.exists() else make()
+            return load(path) if is_there(path) else make()
     return load(path)
 
 
