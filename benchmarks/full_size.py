@@ -6,8 +6,9 @@
 Writes synthetic files of the published sizes (`full_size_files.py`), runs the
 command lines on them up to the end of the first step, twice, and prints when
 that step began and ended, and the peak of resident memory: the second time,
-mean and deviation of COCO's features are known. Then prints what a disk of
-plates would take to feed a step, as its reads tell: 8 ms a seek, 120 MB/s.
+mean and deviation of COCO's features are known. Then prints what a spinning
+disk would take to feed a step, modelled by the reads that the step makes: 8 ms
+a seek, 120 MB/s.
 """
 
 import argparse
@@ -80,11 +81,11 @@ def measure(name, folder, share):
             )
     reader = training_features(folder)
     for window in ("auto", None):
-        seeks, seconds = disk_of_plates(reader, window)
+        seeks, seconds = spinning_disk(reader, window)
         order = "in windows" if window else "over all images"
         print(
             f"{name}, shuffled {order}: a step of 128 images is {seeks:.0f} "
-            f"seeks and {seconds:.2f} s of a disk of plates",
+            f"seeks and {seconds:.2f} s of a spinning disk",
             flush=True,
         )
 
@@ -156,7 +157,7 @@ def training_features(folder):
     return load_features(path, ids, lazy=True)
 
 
-def disk_of_plates(reader, window, steps=40, batch_size=128):
+def spinning_disk(reader, window, steps=40, batch_size=128):
     """Seeks and seconds of a step, by the reads that steps cause.
 
     Args:

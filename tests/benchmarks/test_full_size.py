@@ -46,19 +46,19 @@ def test_files_of_visdial_are_those_that_are_published(benchmark, tmp_path):
     assert data.train_features.shape == (56, 49, 512)
 
 
-def test_a_disk_of_plates_likes_windows(benchmark, tmp_path, monkeypatch):
+def test_a_spinning_disk_likes_windows(benchmark, tmp_path, monkeypatch):
     benchmark.write_coco(tmp_path, 4 * SHARE)
     monkeypatch.setattr("tfcap.data.feature_rows.LARGE", 1)
     steps, size = {"steps": 2, "batch_size": 32}, 36 * 2048 * 2
     reader = benchmark.training_features(tmp_path)
     assert len(reader) == 166
-    seeks, seconds = benchmark.disk_of_plates(reader, "auto", **steps)
+    seeks, seconds = benchmark.spinning_disk(reader, "auto", **steps)
     # Images of other splits lie between them.
     assert seeks < 8 and seconds < seeks * 8e-3 + 2 * 32 * size / 120e6
-    seeks, apart = benchmark.disk_of_plates(reader, None, **steps)
+    seeks, apart = benchmark.spinning_disk(reader, None, **steps)
     assert seeks > 15 and apart > 1.2 * seconds
     # Fewer images than are asked for.
-    seeks, _ = benchmark.disk_of_plates(reader, None)
+    seeks, _ = benchmark.spinning_disk(reader, None)
     assert 0 < seeks <= 128
 
 

@@ -211,7 +211,7 @@ class Counted(io.FileIO):
 
 
 def test_a_read_is_one_of_the_file_and_none_goes_back(tmp_path):
-    """What a disk of plates is reckoned by is what HDF5 asks for."""
+    """A spinning disk is modelled by the reads that HDF5 makes."""
     path, rng = tmp_path / "f.h5", np.random.default_rng(0)
     shape = 300, 4, 512
     with FeatureWriter(path, range(300), (2, 2), 512) as writer:

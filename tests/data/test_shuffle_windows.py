@@ -18,7 +18,7 @@ GRID = (36, 2048)
 
 
 class Disk:
-    """A feature file on a disk of plates: 8 ms a seek, 120 MB/s.
+    """A feature file on a spinning disk: 8 ms a seek, 120 MB/s.
 
     Counts the seconds that reads take; the features themselves are the place
     of each row in the file.

@@ -64,7 +64,7 @@ class CaptionBatches:
             its own, `(M, 1, D)`. Defaults to `None`.
         shuffle_window: Integer, how many images are shuffled together; blocks
             of neighbors in the feature file come into one window, which is
-            read ahead in the order of the file, since a disk of plates could
+            read ahead in the order of the file, since a spinning disk could
             not feed batches that are drawn from all of it. `None` for all
             images. Defaults to `"auto"`: all, but as many as 256 MiB hold
             where the features are read from a file of more than 2 GiB.

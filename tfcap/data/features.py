@@ -39,7 +39,7 @@ from tfcap.text.passing_errors import tried_again
 VERSION = 2
 #: Datasets whose values are written after the file is laid out.
 CHANGING = ("features", "done", "checksums")
-#: Bytes that a disk of plates reads in the time of a seek, 8 ms at 120 MB/s.
+#: Bytes that a spinning disk reads in the time of a seek, 8 ms at 120 MB/s.
 _SEEK_BYTES = 960_000
 #: Bytes that are read at once, at most, where some of them are not wanted.
 _READ_BYTES = 2**24

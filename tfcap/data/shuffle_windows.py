@@ -1,6 +1,6 @@
 """Orders in which images are shuffled within windows.
 
-A disk of plates moves its head for every image of a batch that is drawn from
+A spinning disk moves its head for every image of a batch that is drawn from
 all of a file. Here a window is made of blocks of neighbors, and images are
 shuffled within it, so that it can be read ahead, in the order of the file, in
 a few long reads.

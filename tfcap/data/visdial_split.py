@@ -61,7 +61,7 @@ class VisDialSplit:
 
     @functools.cached_property
     def words(self):
-        """Words of all captions, questions and answers, told apart once.
+        """Words of all captions, questions and answers, tokenized once.
 
         Three lists of lists of strings, as long as the lists of texts.
         """
