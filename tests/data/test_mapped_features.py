@@ -52,6 +52,9 @@ def test_large_files_are_left_on_the_disk(grids, path, name, monkeypatch):
     with monkeypatch.context() as patch:
         patch.setattr(type(reader), "__getitem__", None)
         lazy = mapped_features(reader, PREPARED[name], name)
+        few = load_features(path, [5, 9], lazy=True)
+        few = mapped_features(few, PREPARED[name], name)
+    np.testing.assert_array_equal(few[[1]], at_once[[9]])
     np.testing.assert_array_equal(lazy[[9, 2]], at_once[[9, 2]])
     # What is in memory already is prepared there.
     assert isinstance(mapped_features(grids, position_means, ""), np.ndarray)

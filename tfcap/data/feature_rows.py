@@ -93,3 +93,12 @@ def is_large(features):
     """Check whether features come from a file, and are more than `LARGE`."""
     row = stored_bytes(features)
     return row > 0 and row * len(stored_features(features)) > LARGE
+
+
+def in_large_file(features):
+    """Check whether features come from a file of more than `LARGE`.
+
+    A few of its images may be a seek each.
+    """
+    row = stored_bytes(features)
+    return row > 0 and row * stored_features(features).stored_total > LARGE

@@ -140,6 +140,11 @@ class _Features:
         """Integer array `(n,)`, where in the file each row lies."""
         return self.rows
 
+    @property
+    def stored_total(self):
+        """Integer, how many images the file has."""
+        return len(self.about["image_ids"])
+
     def __getitem__(self, index):
         rows, inverse = np.unique(self.rows[index], return_inverse=True)
         shape = (*inverse.shape, *self.shape[1:])

@@ -5,7 +5,7 @@ import math
 
 import numpy as np
 
-from tfcap.data.feature_rows import is_large
+from tfcap.data.feature_rows import in_large_file
 
 #: Rows that are prepared at a time where all are.
 _CHUNK = 512
@@ -61,11 +61,11 @@ def mapped_features(features, prepare, about):
         features, prepare, about: As those of `MappedFeatures`.
 
     Returns:
-        Float32 array of shape `(M, P', D')`; of features that lie in a file
-        and are large, `MappedFeatures`.
+        Float32 array of shape `(M, P', D')`; of images of a large file, however
+        few, `MappedFeatures`.
     """
     lazy = MappedFeatures(features, prepare, about)
-    if is_large(features):
+    if in_large_file(features):
         return lazy
     out = np.empty(lazy.shape, np.float32)
     for start in range(0, len(out), _CHUNK):
