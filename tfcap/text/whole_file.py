@@ -62,7 +62,7 @@ def whole_file(path, mode="wb"):
     _refuse_folder(path)
     if _is_replaced(status(path)):
         # Before anything is done for what it is to hold.
-        tried_again(path, lambda: _try_folder(path), _KEPT)
+        _try_folder(path)
     file = content = io.BytesIO()
     if "b" not in mode:
         file = io.TextIOWrapper(content, encoding="utf-8", newline="\n")
@@ -241,9 +241,13 @@ def _beside(path, ending=""):
 def _try_folder(path):
     """Refuses a file in whose folder none can be made."""
     _, partial = _beside(path)
-    with _told_if_closed(path):
-        open(partial, "xb").close()
-    partial.unlink(missing_ok=True)
+
+    def make():
+        with _told_if_closed(path):
+            open(partial, "wb").close()
+        partial.unlink(missing_ok=True)
+
+    tried_again(path, make, _KEPT)
 
 
 def _refuse_folder(path):

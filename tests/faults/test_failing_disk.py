@@ -1,0 +1,152 @@
+"""Each file operation fails once, as on a network disk, and nothing is lost.
+
+What is done with a folder is done once to count its operations, then as often
+as there are operations, of which each time another one fails.
+"""
+
+import builtins
+import contextlib
+import errno
+import functools
+import os
+
+import keras
+import numpy as np
+import pytest
+
+from tfcap.data import FeatureWriter
+from tfcap.data import load_features
+from tfcap.text.array_file import load_arrays
+from tfcap.text.array_file import save_arrays
+from tfcap.text.json_file import read_json
+from tfcap.text.whole_file import whole_file
+from tfcap.training import RunCheckpoint
+from tfcap.training import Sweep
+from tfcap.training.record_file import append_record
+from tfcap.training.record_file import read_records
+
+NAMES = (
+    *("open", "stat", "lstat", "fstat", "fsync", "replace", "unlink", "mkdir"),
+    *("listdir", "scandir", "write", "read", "lseek", "access", "chmod"),
+)
+
+
+class Disk:
+    """Counts the operations in a folder; one of them fails."""
+
+    def __init__(self, monkeypatch, code):
+        self.monkeypatch, self.code = monkeypatch, code
+        self.folder, self.count, self.failing = None, 0, None
+
+    def patch(self, owner, name):
+        whole = getattr(owner, name)
+
+        def call(*arguments, **options):
+            if arguments and self.folder and self._inside(arguments[0]):
+                self.count += 1
+                if self.count == self.failing:
+                    raise OSError(self.code, os.strerror(self.code))
+            return whole(*arguments, **options)
+
+        self.monkeypatch.setattr(owner, name, call)
+
+    def _inside(self, thing):
+        if isinstance(thing, int):
+            with contextlib.suppress(OSError):
+                thing = os.readlink(f"/proc/self/fd/{thing}")
+        return str(thing).startswith(self.folder)
+
+    def do(self, action, folder, failing=None):
+        """What an action finds in a folder, and its operations."""
+        folder.mkdir()
+        self.count, self.failing = 0, failing
+        self.folder = str(folder)
+        try:
+            return action(folder), self.count
+        finally:
+            self.folder = None
+
+
+def words(folder):
+    for text in ('{"a": 1}', '{"a": 2}'):
+        with whole_file(folder / "words.json", "w") as file:
+            file.write(text)
+    return read_json(folder / "words.json")
+
+
+def arrays(folder):
+    for number in (1, 2):
+        save_arrays(folder / "rows.npz", {"a": [number]})
+    return load_arrays(folder / "rows.npz")["a"].tolist()
+
+
+def records(folder):
+    for number in (1, 2):
+        append_record(folder / "points.jsonl", {"a": number})
+    return read_records(folder / "points.jsonl")
+
+
+def features(folder):
+    path = folder / "features.h5"
+    for row in (0, 1):
+        with FeatureWriter(path, [7, 9], (1, 2), 3) as writer:
+            assert writer.remaining[0] == row
+            writer.write([row], np.arange(6.0).reshape(1, 2, 3) + row)
+    return load_features(path, lazy=True)[np.arange(2)].tolist()
+
+
+@functools.cache
+def network():
+    return keras.Sequential([keras.Input((2,)), keras.layers.Dense(1)])
+
+
+def checkpoints(folder):
+    model = network()
+    for epoch in (1, 2):
+        model.set_weights([np.full((2, 1), epoch), np.full(1, epoch)])
+        RunCheckpoint(folder / "run").save(model, epoch)
+    model.set_weights([np.zeros((2, 1)), np.zeros(1)])
+    epoch = RunCheckpoint(folder / "run").restore(model)
+    return epoch, model.get_weights()[0].tolist()
+
+
+def sweep(folder):
+    def run(settings, place):
+        return {"found": settings["seed"]}
+
+    made = Sweep(folder / "sweep", run, {"seed": [3]}, measures=["found"])
+    assert made.work() == 0
+    return [record["found"] for record in made.records()]
+
+
+def files(folder):
+    return sorted(str(x.relative_to(folder)) for x in folder.rglob("*"))
+
+
+@pytest.mark.skipif(not os.path.isdir("/proc/self/fd"), reason="needs /proc")
+@pytest.mark.parametrize(
+    "action, code",
+    [
+        (words, errno.EIO),
+        (arrays, errno.ESTALE),
+        (records, errno.EIO),
+        (features, errno.EIO),
+        (checkpoints, errno.ESTALE),
+        (sweep, errno.ESTALE),
+    ],
+)
+def test_whichever_operation_fails_all_is_there(
+    tmp_path, monkeypatch, capsys, action, code
+):
+    monkeypatch.setattr("tfcap.text.passing_errors._FIRST", 0.0002)
+    disk = Disk(monkeypatch, code)
+    for name in NAMES:
+        disk.patch(os, name)
+    disk.patch(builtins, "open")
+    wanted, count = disk.do(action, tmp_path / "whole")
+    assert count > 5
+    for number in range(1, count + 1):
+        found, _ = disk.do(action, tmp_path / str(number), number)
+        assert found == wanted, f"operation {number} of {count}"
+        assert files(tmp_path / str(number)) == files(tmp_path / "whole")
+    assert "Tried again in" in capsys.readouterr().err
