@@ -27,3 +27,20 @@ def test_a_disk_need_not_know_how_to_sync_folders(tmp_path, monkeypatch, code):
             durable.sync_folder(tmp_path)
     else:
         durable.sync_folder(tmp_path)
+
+
+def test_a_sync_that_fails_names_what_it_was_to_sync(tmp_path, monkeypatch):
+    (tmp_path / "file").write_text("")
+
+    def fsync(file):
+        raise OSError(errno.EDQUOT, os.strerror(errno.EDQUOT))
+
+    monkeypatch.setattr("os.fsync", fsync)
+    for sync, path in (
+        (durable.sync_file, tmp_path / "file"),
+        (durable.sync_folder, tmp_path),
+    ):
+        with pytest.raises(OSError) as caught:
+            sync(path)
+        assert caught.value.filename == str(path)
+        assert caught.value.errno == errno.EDQUOT

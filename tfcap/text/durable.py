@@ -29,7 +29,7 @@ def sync_file(path):
     # Windows syncs only what is open for writing.
     file = os.open(path, os.O_RDWR if os.name == "nt" else os.O_RDONLY)
     try:
-        os.fsync(file)
+        _sync(file, path)
     finally:
         os.close(file)
 
@@ -54,12 +54,20 @@ def sync_folder(path):
         # One that may be written to, and not be read.
         return
     try:
-        os.fsync(folder)
+        _sync(folder, path)
     except OSError as error:
         if error.errno not in _NO_FOLDERS:
             raise
     finally:
         os.close(folder)
+
+
+def _sync(opened, path):
+    """Syncs what is open; an error names it, which the system's does not."""
+    try:
+        os.fsync(opened)
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, str(path)) from error
 
 
 def sync_tree(path):
