@@ -24,8 +24,9 @@ class Claims:
 
     Whoever makes the file has the claim, and touches it from time to time. A
     claim is abandoned if its process ran here and is no more, or if nobody has
-    touched it for `patience` seconds, by the watch of the one who looks: the
-    clocks of two machines are never compared.
+    touched it for `patience` seconds, for `heartbeat` seconds where its maker
+    was killed before it was named in the file, by the watch of the one who
+    looks: the clocks of two machines are never compared.
 
     One process at a time looks and takes over. Where a disk has no locks for
     that, two may do so at the same instant, and a piece of work is done twice;
@@ -81,7 +82,9 @@ class Claims:
         seen, since = self._watched.get(path, (None, now))
         if seen != sign:
             self._watched[path], since = (sign, now), now
-        return _has_ended(holder) or now - since > self.patience
+        # Whoever lives has said who they are a moment after.
+        patience = self.patience if holder else self.heartbeat
+        return _has_ended(holder) or now - since > patience
 
 
 class Claim:
