@@ -293,3 +293,18 @@ def test_what_a_failed_sync_may_have_lost_is_written_again(
         assert again.remaining.tolist() == [1] * lost
         again.write(again.remaining, FEATURES[again.remaining])
     np.testing.assert_array_equal(load_features(path), FEATURES)
+
+
+def test_a_disk_that_is_found_full_at_the_end_is_told(tmp_path, monkeypatch):
+    def fail(file):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    path = tmp_path / "features.h5"
+    with pytest.raises(OSError, match="features.h5.*Make room") as caught:
+        with begin(path) as writer:
+            writer.write([0], FEATURES[[0]])
+            monkeypatch.setattr("os.fsync", fail)
+    monkeypatch.undo()
+    assert caught.value.errno == errno.ENOSPC
+    with begin(path) as again:
+        assert again.remaining.tolist() == [1, 2]

@@ -152,7 +152,8 @@ class FeatureWriter:
             return
         # Until here a power failure may take features back and leave their
         # marks: their checksums tell.
-        tried_again(self.path, self._sync)
+        with told_if_full(self.path, "What is on the disk is kept"):
+            tried_again(self.path, self._sync)
         self._file.close()
 
     def __enter__(self):
@@ -217,8 +218,7 @@ class FeatureWriter:
         """Waits until the disk has all; writes it again where that failed."""
         if self._file is None:
             self._file = self._open()
-            with told_if_full(self.path, "What is on the disk is kept"):
-                self._write_back()
+            self._write_back()
         try:
             os.fsync(self._file.fileno())
         except OSError as error:
