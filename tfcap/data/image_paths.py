@@ -2,6 +2,8 @@
 
 import os
 
+from tfcap.text.passing_errors import is_there
+
 _FOLDERS = {
     "train2014": ("train2014", "COCO_train2014_{:012d}.jpg"),
     "val2014": ("val2014", "COCO_val2014_{:012d}.jpg"),
@@ -42,7 +44,7 @@ def coco_image_path(root, image_id, split):
     if split == "2014":
         for name in ("train2014", "val2014"):
             path = coco_image_path(root, image_id, name)
-            if os.path.exists(path):
+            if is_there(path):
                 return path
         raise FileNotFoundError(
             f"`image_id` must be in train2014 or val2014 of {str(root)!r}. "

@@ -8,6 +8,7 @@ from tfcap.data.caption_split import take_rows
 from tfcap.data.entry_problems import EntryProblems
 from tfcap.data.image_lists import read_image_ids
 from tfcap.data.split_names import choose_splits
+from tfcap.text.passing_errors import is_there
 
 
 def take_splits(whole, split, split_files, own_lists):
@@ -56,7 +57,7 @@ def _lists_beside(path, own_lists):
         name: os.path.join(folder, list_name)
         for name, list_name in own_lists.items()
     }
-    found = {name: path for name, path in lists.items() if os.path.exists(path)}
+    found = {name: path for name, path in lists.items() if is_there(path)}
     if not found:
         raise ValueError(
             "`split_files` must be given where the data set's own lists do "

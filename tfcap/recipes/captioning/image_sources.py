@@ -12,6 +12,7 @@ from tfcap.data import vgg19_backbone
 from tfcap.data.entry_problems import listed
 from tfcap.data.extraction import read_image
 from tfcap.data.feature_rows import feature_rows
+from tfcap.text.passing_errors import is_there
 
 #: Backbones by the name that `--backbone NAME:WEIGHTS` gives them.
 BACKBONES = ("vgg19", "keras_hub", "keras_cv")
@@ -116,7 +117,7 @@ def named_backbone(text, layer=None, input_size=None, preprocessing=None):
             f"`--{next(iter(options)).replace('_', '-')}` must come with a "
             f"preset. Received: --backbone {text}."
         )
-    if weights != "imagenet" and not os.path.exists(weights):
+    if weights != "imagenet" and not is_there(weights):
         raise FileNotFoundError(f"There is no weight file {weights!r}.")
     return vgg19_backbone(weights)
 
@@ -129,7 +130,7 @@ def _pictures(paths):
             names = sorted(os.listdir(path))
             names = [n for n in names if n.lower().endswith(_ENDINGS)]
             files += [os.path.join(path, name) for name in names]
-        elif os.path.exists(path):
+        elif is_there(path):
             files.append(path)
         else:
             raise FileNotFoundError(f"There is no image {path!r}.")

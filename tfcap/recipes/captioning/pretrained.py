@@ -8,6 +8,7 @@ from tfcap.recipes.captioning.speaker_settings import SpeakerSettings
 from tfcap.recipes.study import read_study
 from tfcap.recipes.study import read_written
 from tfcap.recipes.study import write_json
+from tfcap.text.passing_errors import is_there
 from tfcap.training import is_chief
 
 #: Under which studies keep the speaker that has learned from people.
@@ -48,7 +49,7 @@ def check_pretrained(folder, about):
             wrong.append(f"{name} ({values[0]!r}, here {values[1]!r})")
     if wrong:
         raise _refusal(folder, f"a study with another {', '.join(wrong)}")
-    if not os.path.exists(_networks(folder)):
+    if not is_there(_networks(folder)):
         raise _refusal(folder, f"which has no {SPEAKER} yet")
 
 

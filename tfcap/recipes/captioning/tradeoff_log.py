@@ -4,6 +4,7 @@ import os
 
 from tensorboard_plugin_tfcap.summary import TradeoffWriter
 from tfcap.recipes.captioning.study import point_name
+from tfcap.text.passing_errors import is_there
 from tfcap.training import SpeakerReport
 from tfcap.training import report_samples
 
@@ -78,4 +79,4 @@ def kept_report(directory, settings):
     )
     seed = f"seed_{settings.get('seed')}"
     path = os.path.join(str(directory), seed, name, "captions.json")
-    return SpeakerReport.load(path) if os.path.exists(path) else None
+    return SpeakerReport.load(path) if is_there(path) else None

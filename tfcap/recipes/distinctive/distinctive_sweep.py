@@ -7,6 +7,7 @@ from tfcap.recipes.captioning.row_sweep import row_grid
 from tfcap.recipes.captioning.row_sweep import row_sweep
 from tfcap.recipes.distinctive.study import ROWS
 from tfcap.recipes.distinctive.study import DistinctiveStudy
+from tfcap.text.passing_errors import is_there
 from tfcap.training import SpeakerReport
 
 #: Rows that weigh similarity against no discriminator.
@@ -76,5 +77,5 @@ def distinctive_reports(directory, rows, seed=0, **point):
         row: os.path.join(folder, row_name(row, **point), "captions.json")
         for row in rows
     }
-    there = {row: path for row, path in paths.items() if os.path.exists(path)}
+    there = {row: path for row, path in paths.items() if is_there(path)}
     return {row: SpeakerReport.load(path) for row, path in there.items()}

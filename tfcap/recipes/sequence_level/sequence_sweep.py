@@ -8,6 +8,7 @@ from tfcap.recipes.captioning.row_sweep import row_sweep
 from tfcap.recipes.sequence_level.study import ROWS
 from tfcap.recipes.sequence_level.study import SequenceLevelStudy
 from tfcap.recipes.study import read_written
+from tfcap.text.passing_errors import is_there
 
 
 def sequence_grid(rows, seeds=(0,), alphas=(), rates=(), entropy_weights=()):
@@ -73,5 +74,5 @@ def several_captions(directory, rows, seed=0, decoder="rs", **point):
         row: os.path.join(folder, row_name(row, **point), "several.json")
         for row in rows
     }
-    there = {row: path for row, path in paths.items() if os.path.exists(path)}
+    there = {row: path for row, path in paths.items() if is_there(path)}
     return {row: read_written(path)[decoder] for row, path in there.items()}

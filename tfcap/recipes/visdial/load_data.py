@@ -26,6 +26,7 @@ from tfcap.recipes.scene_features import SPLITS
 from tfcap.recipes.scene_features import world_with_features
 from tfcap.recipes.visdial.dialog_data import DialogData
 from tfcap.recipes.visdial.pooled_features import pooled_source
+from tfcap.text.passing_errors import is_there
 
 #: Name of the challenge's test split, whose last answers are hidden.
 CHALLENGE = "visdial_1.0_test"
@@ -95,7 +96,7 @@ def visdial_data(root, vgg19_weights=None, norm=None, skip_unreadable=False):
     features = _feature_source(root, vgg19_weights, norm=None)
     splits = (train, validation, test)
     path = _feature_file(root)
-    if path and not os.path.exists(path):
+    if path and not is_there(path):
         _extract(root, path, vgg19_weights, None, skip_unreadable)
     if path:
         splits = [
@@ -200,7 +201,7 @@ def _splits(root):
 
 def _find(root, name):
     for path in (os.path.join(root, name), os.path.join(root, name + ".gz")):
-        if os.path.exists(path):
+        if is_there(path):
             return path
     return None
 
@@ -223,7 +224,7 @@ def _feature_source(root, vgg19_weights, norm, challenge_ids=None):
         path = os.path.join(str(root), "test_features.h5")
 
     def features(ids):
-        if not os.path.exists(path):
+        if not is_there(path):
             _extract(root, path, vgg19_weights, challenge_ids)
         # Seven by seven positions of a hundred thousand images are read as
         # they are needed.
@@ -273,7 +274,7 @@ def _picture(root, image_id):
 
 def _image_path(root, image_id, lenient=False):
     path = coco_image_path(root, image_id, "val2018")
-    if os.path.exists(path):
+    if is_there(path):
         return path
     try:
         return coco_image_path(root, image_id, "2014")

@@ -21,6 +21,7 @@ from tfcap.recipes.visdial.load_data import challenge_data
 from tfcap.recipes.visdial.rows import ROWS
 from tfcap.recipes.visdial.study_inputs import load_inputs
 from tfcap.text.command import command
+from tfcap.text.passing_errors import is_there
 from tfcap.training import discriminative_scores
 from tfcap.training import generative_scores
 
@@ -129,7 +130,7 @@ def _networks(options):
     cure = f"Remove {folder} and train the row anew."
     for role in [options.role] if options.role else _SCORES:
         path = os.path.join(folder, f"{role}.keras")
-        if os.path.exists(path):
+        if is_there(path):
             networks[role] = load_network(path, cure=cure)
     if not networks:
         wanted = options.role or " or ".join(_SCORES)

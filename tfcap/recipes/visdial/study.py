@@ -1,6 +1,5 @@
 """One data set, one seed, and every row that was trained on it."""
 
-import os
 from dataclasses import asdict
 
 import keras
@@ -20,6 +19,7 @@ from tfcap.recipes.visdial.other_images import other_images
 from tfcap.recipes.visdial.rows import ROWS
 from tfcap.recipes.visdial.rows import needed
 from tfcap.recipes.visdial.study_inputs import keep_inputs
+from tfcap.text.passing_errors import is_there
 from tfcap.training import RankingEvaluation
 from tfcap.training import discriminative_ranking
 from tfcap.training import generate
@@ -168,7 +168,7 @@ class DialogStudy(Study):
             List of strings, a question each, for the first sample.
         """
         path = self.path(row, "answers.json")
-        if decoder is None and os.path.exists(path):
+        if decoder is None and is_there(path):
             end = None if limit is None else limit * self.data.test.rounds
             return read_written(path)[:end]
         generator = self.networks(row)["generator"]

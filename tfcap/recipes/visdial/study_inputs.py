@@ -82,7 +82,7 @@ def load_inputs(directory):
     """
     path = os.path.join(str(directory), _FILE)
     cure = "Run the study's command again: it writes the file anew."
-    if not os.path.exists(path):
+    if not is_there(path):
         raise ValueError(
             "`directory` must be the folder of a visual dialog study. "
             f"Received: directory={str(directory)!r}, without {_FILE}. {cure}"
