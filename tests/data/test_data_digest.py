@@ -1,3 +1,5 @@
+from types import SimpleNamespace
+
 import h5py
 import numpy as np
 import pytest
@@ -57,9 +59,21 @@ def test_one_bit_of_one_row_is_other_features():
 
 def test_standardized_features_are_known_by_their_numbers_too():
     (ready,) = standardize_features(ROWS)
-    other = StandardizedFeatures(ROWS, ready.mean, 2 * ready.deviation)
-    found = {feature_digest(x) for x in (ready, other, ROWS)}
+    wider = StandardizedFeatures(ROWS, ready.mean, 2 * ready.deviation)
+    moved = StandardizedFeatures(ROWS, 2 * ready.mean, ready.deviation)
+    found = {feature_digest(x) for x in (ready, wider, moved, ROWS)}
+    assert len(found) == 4
+
+
+def test_prepared_features_are_known_by_how_they_were_made():
+    def prepared(about, rows=ROWS):
+        return SimpleNamespace(features=rows, prepare=None, about=about)
+
+    about = ({"pooled": 2}, {"pooled": 3})
+    found = {feature_digest(prepared(each)) for each in about}
+    found.add(feature_digest(prepared(about[0], ROWS + 1)))
     assert len(found) == 3
+    assert feature_digest(prepared({"pooled": 2})) in found
 
 
 def test_of_functions_and_bare_files_some_rows_stand_for_all(path):
@@ -74,6 +88,12 @@ def test_of_functions_and_bare_files_some_rows_stand_for_all(path):
     assert found == feature_digest(features, 10_000)
     assert found != feature_digest(features, 10_001)
     assert found != feature_digest(lambda rows: features(rows) + 1, 10_000)
+
+    def alike(rows):
+        return np.ones((len(rows), 1, 3), "float16")
+
+    # The rows that are read are the same, their number is not.
+    assert feature_digest(alike, 10_000) != feature_digest(alike, 9_999)
 
 
 def test_a_file_of_version_1_has_a_digest(path, tmp_path):

@@ -26,6 +26,26 @@ def test_numbers_survive_a_config_to_the_last_digit():
     layer = ImageStandardization(MEAN, DEVIATION, positions=4)
     again = ImageStandardization.from_config(layer.get_config())
     np.testing.assert_array_equal(again(IMAGES), layer(IMAGES))
+    with pytest.raises(ValueError, match="`image` must have 4 positions"):
+        again(IMAGES[:, :3])
+
+
+def test_averages_survive_a_config_and_take_any_number_of_positions():
+    layer = ImageStandardization(MEAN, DEVIATION, pooled=True, positions=4)
+    again = ImageStandardization.from_config(layer.get_config())
+    found = again(IMAGES[:, :3])
+    np.testing.assert_array_equal(found, layer(IMAGES[:, :3]))
+    assert found.shape == again.compute_output_shape((5, 3, 3)) == (5, 1, 3)
+    unpooled = ImageStandardization(MEAN, DEVIATION)
+    assert unpooled.compute_output_shape((5, 4, 3)) == (5, 4, 3)
+
+
+@pytest.mark.parametrize("wrong", [np.nan, np.inf])
+def test_numbers_must_be_finite(wrong):
+    with pytest.raises(ValueError, match="`mean` must be finite"):
+        ImageStandardization([0.0, wrong], [1.0, 1.0])
+    with pytest.raises(ValueError, match="`deviation` must be positive"):
+        ImageStandardization([0.0, 0.0], [1.0, wrong])
 
 
 def test_half_precision_does_not_round_what_is_large_beside_its_deviation():

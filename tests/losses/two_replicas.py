@@ -13,6 +13,8 @@ from tfcap.losses import HingeRetrievalLoss
 from tfcap.losses import NPairLoss
 from tfcap.losses import SequenceCrossentropy
 from tfcap.losses import embedding_norm
+from tfcap.losses.cross_effects import contrast_effects
+from tfcap.losses.cross_effects import hinge_effects
 from tfcap.losses.retrieval_loss import RetrievalLoss
 from tfcap.metrics import NDCG
 from tfcap.metrics import MeanRank
@@ -91,6 +93,33 @@ def check_norm(strategy, convention):
     np.testing.assert_allclose(np.concatenate(slopes), slopes_of_one, rtol=1e-5)
 
 
+def check_effects(strategy):
+    """Effects of texts on those of other replicas, three rows to one's one."""
+    images = RNG.normal(size=(4, 5)).astype("float32")
+    texts = RNG.normal(size=(4, 2, 5)).astype("float32")
+    mask = np.array([[1, 1], [1, 0], [0, 1], [1, 1]])
+    same = np.array([0, 1, 0, 2])
+
+    def effects(rows):
+        images_, texts_, mask_ = images[rows], texts[rows], mask[rows]
+        return (
+            hinge_effects(images_, texts_, 0.3, 0.4, same[rows], mask_),
+            contrast_effects(
+                images_, texts_, 0.5, True, True, same=same[rows], mask=mask_
+            ),
+        )
+
+    def part(context):
+        own = (slice(0, 3), slice(3, 4))
+        return effects(own[int(context.replica_id_in_sync_group)])
+
+    parts = strategy.run(lambda: part(tf.distribute.get_replica_context()))
+    for found, whole in zip(parts, effects(slice(None))):
+        found = np.concatenate(strategy.experimental_local_results(found))
+        assert np.abs(whole).max() > 0.1
+        np.testing.assert_allclose(found, whole, rtol=1e-5, atol=1e-6)
+
+
 def check_config(strategy, kind, name):
     """A variable's value stands in the config, however many replicas it has."""
     with strategy.scope():
@@ -119,5 +148,6 @@ if __name__ == "__main__":
     check(both, SequenceCrossentropy("token"), TOKENS, LOGITS)
     check_norm(both, "squared")
     check_norm(both, "frobenius")
+    check_effects(both)
     check_config(both, HingeRetrievalLoss, "negatives")
     check_config(both, BidirectionalContrastiveLoss, "temperature")

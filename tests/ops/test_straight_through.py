@@ -26,3 +26,13 @@ def test_gradients_are_those_of_soft():
     np.testing.assert_allclose(
         tape.gradient(out, soft), 2 * SOFT * slope, rtol=1e-6, atol=1e-6
     )
+
+
+def test_hard_keeps_a_gradient_of_its_own():
+    hard, soft = tf.constant(HARD), tf.constant(SOFT)
+    with tf.GradientTape() as tape:
+        tape.watch([hard, soft])
+        out = tf.reduce_sum(straight_through(3 * hard, soft**2))
+    slopes = tape.gradient(out, [hard, soft])
+    np.testing.assert_array_equal(slopes[0], np.full(HARD.shape, 3.0))
+    np.testing.assert_allclose(slopes[1], 2 * SOFT, rtol=1e-6, atol=1e-6)

@@ -111,6 +111,17 @@ def test_words_are_looked_up_to_the_bit(kind):
     np.testing.assert_array_equal(np.asarray(ours)[hard], plain[hard])
 
 
+def test_what_two_masks_hide_stands_for_no_word():
+    words = CHANNELS["words"]()(LOGITS, training=True)
+    first, second = np.float32([[1, 0, 1]] * 4), np.float32([[1, 1, 0]] * 4)
+    twice = mask_words(mask_words(words, first), second)
+    hidden = (first * second)[..., None]
+    np.testing.assert_array_equal(
+        embed_words(twice, TABLE), embed_words(words, TABLE) * hidden
+    )
+    np.testing.assert_array_equal(twice, words * hidden)
+
+
 def test_the_vectors_themselves_are_not_read():
     vectors = ops.full((2, 11), np.nan)
     ids = ops.convert_to_tensor([3, 1], "int32")

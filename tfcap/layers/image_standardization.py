@@ -60,11 +60,18 @@ class ImageStandardization(keras.layers.Layer):
                 f"feature. Received: {len(self.mean)} and "
                 f"{len(self.deviation)} numbers."
             )
-        wrong = ~(self.deviation > 0)
+        wrong = ~np.isfinite(self.mean)
         if wrong.any():
             raise ValueError(
-                "`deviation` must be positive. Received: deviation with "
-                f"{int(wrong.sum())} numbers that are not. Take 1 for a "
+                "`mean` must be finite. Received: mean with "
+                f"{int(wrong.sum())} numbers that are not. Extract the "
+                "features again."
+            )
+        wrong = ~((self.deviation > 0) & np.isfinite(self.deviation))
+        if wrong.any():
+            raise ValueError(
+                "`deviation` must be positive and finite. Received: deviation "
+                f"with {int(wrong.sum())} numbers that are not. Take 1 for a "
                 "feature that is always the same."
             )
 
