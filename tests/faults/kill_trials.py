@@ -118,8 +118,8 @@ def found(folder):
     things = {}
     for path in sorted(folder.rglob("*")):
         name = str(path.relative_to(folder))
-        if path.name == "checkpoint.previous.npz":
-            # Of another moment, where a run was stopped.
+        if path.name == "checkpoint.previous.npz" or path.name[0] == ".":
+            # Of another moment, where a run was stopped; half a file.
             continue
         if path.suffix == ".npz":
             with np.load(path) as file:
