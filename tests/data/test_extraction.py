@@ -145,7 +145,6 @@ def test_a_disk_that_fails_is_no_bad_image(images, tmp_path, monkeypatch):
     def fail(*_):
         raise OSError(errno.EIO, os.strerror(errno.EIO))
 
-    monkeypatch.setenv("TFCAP_DISK_WAIT", "0")
     monkeypatch.setattr("tfcap.data.extraction.fit_picture", fail)
     with pytest.raises(ValueError, match="Input/output error"):
         extract_features(

@@ -13,7 +13,6 @@ from tfcap.data import vgg19_backbone
 from tfcap.data.feature_seal import BLOCK
 from tfcap.data.feature_seal import write_seal
 from tfcap.data.features import ABOUT
-from tfcap.data.hdf5_file import check_weights
 from tfcap.recipes.network_file import load_network
 
 SECRET = np.arange(60.0).astype("<f2").reshape(3, 4, 5)
@@ -179,25 +178,3 @@ def test_weights_of_a_backbone_are_looked_at_too(tmp_path):
         linked(file, secret_file(tmp_path, linked), None)
     with pytest.raises(ValueError, match="all in the file.*vgg19.h5"):
         vgg19_backbone(str(path))
-
-
-def test_what_cannot_be_looked_at_hides_nothing(tmp_path, network):
-    def change(file):
-        with h5py.File(file, "r+") as opened:
-            kept = opened["layers/dense/vars"]
-            del kept["0"]
-            external(kept, secret_file(tmp_path, external), (4, 5))
-            kept.move("features", "0")
-            opened["z damaged/child"] = 1.0
-        data = bytearray(file.getvalue())
-        # A group whose table of links is no longer one.
-        place = data.rindex(b"HEAP")
-        data[place : place + 4] = b"PAEH"
-        return bytes(data)
-
-    path = tmp_path / "network.keras"
-    path.write_bytes(with_weights(network, change))
-    with pytest.raises(ValueError, match="network.keras"):
-        load_network(path)
-    with pytest.raises(ValueError, match="all in the file"):
-        check_weights(path)

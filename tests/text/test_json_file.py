@@ -103,6 +103,13 @@ def test_a_device_without_end_is_refused():
         read_json("/dev/null")
 
 
+@pytest.mark.skipif(not os.path.exists("/proc/self/mem"), reason="needs /proc")
+def test_a_file_that_opens_and_cannot_be_read_is_named():
+    with pytest.raises(OSError) as caught:
+        read_json("/proc/self/mem")
+    assert caught.value.filename == "/proc/self/mem"
+
+
 def test_files_that_would_fill_the_memory_are_refused(tmp_path, monkeypatch):
     bomb = gzip.compress(b"[" + bytes(65 << 20), 1)
     with pytest.raises(ValueError, match="a.json'.*unpack to more than 67,10"):

@@ -11,7 +11,6 @@ from tfcap.data.image_file import UNREADABLE
 from tfcap.data.image_file import open_image
 from tfcap.text.file_limits import limit
 from tfcap.text.file_limits import raise_limit
-from tfcap.text.passing_errors import tried_again
 
 
 def even_frames(total, frames):
@@ -48,9 +47,7 @@ def read_frames(clip, frames, size):
     in_file = isinstance(clip, str | os.PathLike)
     try:
         if in_file:
-            return tried_again(
-                clip, lambda: _read_animation(clip, frames, size)
-            )
+            return _read_animation(clip, frames, size)
         chosen = [clip[row] for row in even_frames(len(clip), frames)]
         return np.stack([fit_picture(as_picture(x), size) for x in chosen])
     except FileNotFoundError:

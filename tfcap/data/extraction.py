@@ -12,7 +12,6 @@ from tfcap.data.image_file import UNREADABLE
 from tfcap.data.image_file import open_image
 from tfcap.data.skipped_images import save_skipped
 from tfcap.data.skipped_images import skipped_path
-from tfcap.text.passing_errors import tried_again
 
 #: How to do without images that cannot be read, after another cure.
 SKIP = (
@@ -185,7 +184,8 @@ def read_image(image, size):
     """
     try:
         if isinstance(image, str | os.PathLike):
-            return tried_again(image, lambda: _read_file(image, size))
+            with open_image(image) as opened:
+                return fit_picture(opened, size)
         return fit_picture(as_picture(image), size)
     except FileNotFoundError:
         raise
@@ -196,11 +196,6 @@ def read_image(image, size):
             f"3). Received: {str(what)!r} ({error}). Download the image "
             f"again, or {SKIP}."
         ) from error
-
-
-def _read_file(path, size):
-    with open_image(path) as opened:
-        return fit_picture(opened, size)
 
 
 def as_picture(pixels):

@@ -122,7 +122,7 @@ def open_once(path):
         OSError: If there is no such file.
     """
     refuse = functools.partial(malformed, path, "")
-    with open_to_read(path) as file:
+    with _named(path), open_to_read(path) as file:
         if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
             file = read_stream(file, refuse)
         else:
@@ -132,6 +132,20 @@ def open_once(path):
                 cure = "Where that is right, copy it with `cp --sparse=never`."
                 raise refuse(str(error), cure) from error
         yield file
+
+
+@contextlib.contextmanager
+def _named(path):
+    """Names the file in errors of reading it, which the system's do not."""
+    try:
+        yield
+    except OSError as error:
+        if error.filename is None and error.errno is not None:
+            # Those of ours begin with what is wrong.
+            if not str(error.strerror).startswith("`"):
+                text = error.strerror
+                raise OSError(error.errno, text, str(path)) from error
+        raise
 
 
 def read_json(path, object_hook=None, cure=_AGAIN, layout="", content=None):
