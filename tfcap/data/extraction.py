@@ -156,7 +156,7 @@ def _read_ahead(sources, todo, read, batch_size, skipped=None):
                 try:
                     found[row] = future.result()
                 except (FileNotFoundError, ValueError) as error:
-                    cause = _fault(error)
+                    cause = fault(error)
                     if skipped is None or cause is None:
                         raise
                     skipped[row] = f"{str(sources[row]):.500} ({cause})"
@@ -164,8 +164,15 @@ def _read_ahead(sources, todo, read, batch_size, skipped=None):
                 yield np.array([*found]), np.stack([*found.values()])
 
 
-def _fault(error):
-    """What is wrong with an image; None if it is the disk that failed."""
+def fault(error):
+    """What is wrong with an image; None if it is the disk that failed.
+
+    Args:
+        error: Exception of `read_image()`.
+
+    Returns:
+        Exception, or `None`.
+    """
     cause = error.__cause__ or error
     number = getattr(cause, "errno", None)
     return cause if number in (None, errno.ENOENT) else None

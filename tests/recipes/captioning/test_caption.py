@@ -118,6 +118,17 @@ def test_pictures_are_captioned_as_their_feature_file_is(
     wanted = said(folder, load_features(file), Greedy(5, suppress=(3,)))
     found = load_results(out, allow_empty=True)
     assert found == dict(zip([7, 42, "dog"], wanted))
+    # A picture that cannot be read is named, and left out by choice.
+    capsys.readouterr()
+    (photos / "cut.png").write_bytes((photos / names[0]).read_bytes()[:40])
+    assert run(folder, *more, images=photos) == 2
+    assert "cut.png" in capsys.readouterr().err
+    more += ["--skip-unreadable", "--batch-size", "1"]
+    assert run(folder, *more, images=photos) == 0
+    assert "left out, since it cannot be read" in capsys.readouterr().err
+    assert load_results(out, allow_empty=True) == found
+    assert run(folder, *more, images=photos / "cut.png") == 2
+    assert "none of 1 pictures" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

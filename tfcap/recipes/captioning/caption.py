@@ -81,6 +81,11 @@ def _parser():
     add("--input-size", type=int, nargs=2, metavar=("HEIGHT", "WIDTH"))
     add("--preprocessing", help="of a preset's pixels: raw, unit, caffe, ...")
     add(
+        "--skip-unreadable",
+        action="store_true",
+        help="leave out pictures that cannot be read, and name them",
+    )
+    add(
         "--standardize",
         choices=(AS_THEY_ARE,),
         help="for a speaker that was saved without the mean and deviation of "
@@ -121,15 +126,29 @@ def _run(options):
         options.preprocessing,
     )
     wanted = read_image_ids(options.images) if options.images else None
-    ids, see = open_images(options.paths, backbone, wanted)
-    captions = _captions(speaker, decoder, see, len(ids), options, vocabulary)
+    skipped = {} if options.skip_unreadable else None
+    ids, see = open_images(options.paths, backbone, wanted, skipped)
     found = []
-    for image_id, caption in zip(ids, captions):
-        found.append({"image_id": image_id, "caption": caption})
-        print(f"{image_id}\t{caption}", flush=True)
+    for row, caption in _captions(
+        speaker, decoder, see, len(ids), options, vocabulary
+    ):
+        found.append({"image_id": ids[row], "caption": caption})
+        print(f"{ids[row]}\t{caption}", flush=True)
+    _tell_skipped(skipped, found)
     if options.json:
         with whole_file(options.json, "w") as file:
             json.dump(found, file, ensure_ascii=False, indent=1)
+
+
+def _tell_skipped(skipped, found):
+    """Names the pictures that are left out; refuses to leave out all."""
+    for reason in (skipped or {}).values():
+        print(f"left out, since it cannot be read: {reason}", file=sys.stderr)
+    if not found:
+        raise ValueError(
+            "IMAGES must be readable. Received: none of "
+            f"{len(skipped):,} pictures that is. See that they are pictures."
+        )
 
 
 def _speaker(options, vocabulary):
@@ -152,7 +171,7 @@ def _speaker(options, vocabulary):
 
 
 def _captions(speaker, decoder, see, total, options, vocabulary):
-    """The caption of every image, a batch at a time."""
+    """Rows of images and their captions, a batch at a time."""
 
     @tf.function(reduce_retracing=True)
     def decode(image):
@@ -161,7 +180,10 @@ def _captions(speaker, decoder, see, total, options, vocabulary):
 
     for start in range(0, total, options.batch_size):
         rows = np.arange(start, min(start + options.batch_size, total))
-        image = tf.convert_to_tensor(see(rows))
+        rows, features = see(rows)
+        if not len(rows):
+            continue
+        image = tf.convert_to_tensor(features)
         try:
             tokens = decode(image).numpy()
         except (ValueError, tf.errors.InvalidArgumentError) as error:
@@ -170,7 +192,7 @@ def _captions(speaker, decoder, see, total, options, vocabulary):
                 f"learned from. Received: features of shape {image.shape[1:]} "
                 f"for {options.speaker!r}: {reason_of(error)}"
             ) from error
-        yield from vocabulary.decode_batch(tokens)
+        yield from zip(rows, vocabulary.decode_batch(tokens))
 
 
 if __name__ == "__main__":

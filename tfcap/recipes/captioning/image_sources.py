@@ -10,6 +10,7 @@ from tfcap.data import keras_hub_backbone
 from tfcap.data import load_features
 from tfcap.data import vgg19_backbone
 from tfcap.data.entry_problems import listed
+from tfcap.data.extraction import fault
 from tfcap.data.extraction import read_image
 from tfcap.data.feature_rows import feature_rows
 from tfcap.text.passing_errors import is_there
@@ -21,7 +22,7 @@ _ENDINGS = (".jpg", ".jpeg", ".png", ".bmp", ".gif", ".webp")
 _NUMBER = re.compile(r"(?:COCO_\w+_)?(\d+)")
 
 
-def open_images(paths, backbone=None, image_ids=None):
+def open_images(paths, backbone=None, image_ids=None, skipped=None):
     """Finds images and how they are seen.
 
     Args:
@@ -30,12 +31,15 @@ def open_images(paths, backbone=None, image_ids=None):
         backbone: `tfcap.data.Backbone` that sees pictures. Defaults to
             `None`, for a feature file.
         image_ids: Sequence of the images to take, optional.
+        skipped: Dict, to which the ids of pictures that cannot be read are
+            added, each with its file and the reason; or `None`, where such a
+            picture is an error.
 
     Returns:
         Pair: a list of image ids, and a function of an integer array of rows
-        `(B,)` that returns float32 features `(B, P, D)`. The id of a picture
-        is its name without its ending: a number where it is one, and that of
-        COCO where its name ends in one.
+        `(B,)` that returns those of them that are seen, and float32 features
+        `(B, P, D)`. The id of a picture is its name without its ending: a
+        number where it is one, and that of COCO where its name ends in one.
 
     Raises:
         ValueError: If there is no image, or one twice, or a backbone is
@@ -50,7 +54,7 @@ def open_images(paths, backbone=None, image_ids=None):
             )
         features = load_features(paths[0], image_ids, lazy=True)
         ids = features.about["image_ids"][features.rows].tolist()
-        return ids, lambda rows: feature_rows(features, rows)
+        return ids, lambda rows: (rows, feature_rows(features, rows))
     found = _pictures(paths)
     if image_ids is not None:
         lacking = [i for i in image_ids if i not in found]
@@ -67,17 +71,34 @@ def open_images(paths, backbone=None, image_ids=None):
             f"--backbone. Name {', '.join(BACKBONES)} and its weights, such "
             "as vgg19:imagenet, or give a feature file."
         )
-    files = list(found.values())
+    pictures = list(found.items())
 
     def see(rows):
-        size = backbone.input_size
-        pixels = np.stack([read_image(files[row], size) for row in rows])
-        grid = backbone(pixels)
+        pixels = _pixels(pictures, rows, backbone.input_size, skipped)
+        rows = np.array([*pixels], int)
+        if not len(rows):
+            return rows, np.zeros((0, 1, 1), "float32")
+        grid = backbone(np.stack([*pixels.values()]))
         seen = grid.reshape(len(grid), -1, grid.shape[-1])
         # As a feature file would keep them.
-        return seen.astype("float16").astype("float32")
+        return rows, seen.astype("float16").astype("float32")
 
     return list(found), see
+
+
+def _pixels(pictures, rows, size, skipped):
+    """Pixels by row; those that cannot be read are put into `skipped`."""
+    pixels = {}
+    for row in rows:
+        image_id, file = pictures[row]
+        try:
+            pixels[row] = read_image(file, size)
+        except (FileNotFoundError, ValueError) as error:
+            cause = fault(error)
+            if skipped is None or cause is None:
+                raise
+            skipped[image_id] = f"{file} ({cause})"
+    return pixels
 
 
 def named_backbone(text, layer=None, input_size=None, preprocessing=None):
