@@ -37,22 +37,27 @@ def test_ndcg_of_one_truth_is_that_of_its_relevance():
 
 
 @pytest.mark.parametrize("block_size", [1, 3, 100])
-def test_graded_relevance_may_be_a_matrix_or_a_function(block_size):
-    relevance = RNG.uniform(size=SCORES.shape).round(1)
+@pytest.mark.parametrize("images, texts", [(9, 9), (4, 9), (9, 4)])
+def test_graded_relevance_may_be_a_matrix_or_a_function(
+    images, texts, block_size
+):
+    scores = SCORES[:images, :texts]
+    ids = np.arange(texts) % images
+    relevance = RNG.uniform(size=scores.shape).round(1)
 
     def function(rows, columns):
         return relevance[np.ix_(rows, columns)]
 
     for given in (relevance, function):
         report = evaluate_retrieval(
-            scores=SCORES, relevance=given, block_size=block_size
+            scores=scores, ids=ids, relevance=given, block_size=block_size
         )
         np.testing.assert_allclose(
-            report.image_ndcg, ndcg(SCORES, relevance, 9), rtol=1e-5, atol=1e-6
+            report.image_ndcg, ndcg(scores, relevance, 9), rtol=1e-5, atol=1e-6
         )
         np.testing.assert_allclose(
             report.text_ndcg,
-            ndcg(SCORES.T, relevance.T, 9),
+            ndcg(scores.T, relevance.T, 9),
             rtol=1e-5,
             atol=1e-6,
         )
