@@ -46,6 +46,17 @@ def test_of_a_full_disk_the_file_and_the_cure_are_told(tmp_path, code):
             raise PermissionError(errno.EACCES, "no")
 
 
+def test_a_disk_that_hdf5_finds_full_is_told(tmp_path):
+    text = "Disable slist failed (file write failed: errno = 28, error message"
+    with pytest.raises(OSError, match="Make room") as caught:
+        with told_if_full(tmp_path):
+            raise RuntimeError(text)
+    assert caught.value.errno == errno.ENOSPC
+    with pytest.raises(RuntimeError, match="errno = 9,"):
+        with told_if_full(tmp_path):
+            raise RuntimeError(text.replace("28", "9"))
+
+
 @pytest.mark.parametrize("there", [True, False])
 def test_a_link_stays_one_and_leads_to_the_new_file(tmp_path, there):
     (tmp_path / "far").mkdir()

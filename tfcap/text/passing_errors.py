@@ -52,13 +52,32 @@ def passing_code(error):
     True
     """
     for one in _chain(error):
-        code = getattr(one, "errno", None)
-        if code is None and isinstance(one, _RAISED):
-            found = _HDF5.search(str(one))
-            code = int(found[1]) if found else None
+        code = system_code(one)
         if code in _CODES:
             return code
     return None
+
+
+def system_code(error):
+    """The code of an error of the system, which HDF5 tells in its text alone.
+
+    Args:
+        error: An exception.
+
+    Returns:
+        Integer, as of `errno`; None if it is of another kind.
+
+    Example:
+
+    >>> from tfcap.text.passing_errors import system_code
+    >>> system_code(RuntimeError("write failed (fd = 4, errno = 28, ...)"))
+    28
+    """
+    code = getattr(error, "errno", None)
+    if code is None and isinstance(error, _RAISED):
+        found = _HDF5.search(str(error))
+        code = int(found[1]) if found else None
+    return code
 
 
 def raise_passing(error):

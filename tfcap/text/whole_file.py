@@ -15,6 +15,7 @@ from tfcap.text.durable import sync_file
 from tfcap.text.partial_files import partial_path
 from tfcap.text.partial_files import remove_abandoned
 from tfcap.text.passing_errors import status
+from tfcap.text.passing_errors import system_code
 from tfcap.text.passing_errors import tried_again
 
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
@@ -308,17 +309,18 @@ def told_if_full(path, kept="What was there before is as it was"):
     """
     try:
         yield
-    except OSError as error:
+    except (OSError, RuntimeError) as error:
         if not is_full(error):
             raise
+        code = system_code(error)
         raise OSError(
-            error.errno,
+            code,
             f"`path` must be on a disk with room. Received: path={str(path)!r}"
-            f", and {os.strerror(error.errno).lower()}. {kept}. Make room, and "
+            f", and {os.strerror(code).lower()}. {kept}. Make room, and "
             "run the same command again.",
         ) from error
 
 
 def is_full(error):
     """Whether an error is that of a disk, a quota or a file that is full."""
-    return isinstance(error, OSError) and error.errno in _FULL
+    return system_code(error) in _FULL
