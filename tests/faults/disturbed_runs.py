@@ -26,16 +26,22 @@ from tests.faults.workloads import patient
 
 #: Kinds of operations that may end with an error, by its name.
 FAILURES = {
-    "ENOSPC": ("open", "write", "sync", "rename", "mkdir", "truncate"),
+    "ENOSPC": ("open", "write", "sync", "rename", "mkdir", "truncate")
+    + ("close",),
     "EIO": ("open", "write", "sync", "rename", "unlink", "mkdir", "read")
-    + ("stat", "truncate", "rmdir"),
-    "ESTALE": ("open", "write", "sync", "rename", "unlink", "read", "stat"),
-    "EACCES": ("open", "rename", "unlink", "mkdir", "stat", "rmdir"),
-    "EROFS": ("open", "rename", "unlink", "mkdir", "rmdir"),
-    "EMFILE": ("open",),
+    + ("stat", "truncate", "rmdir", "close", "list", "chmod"),
+    "ESTALE": ("open", "write", "sync", "rename", "unlink", "read", "stat")
+    + ("list", "close", "chmod"),
+    "EACCES": ("open", "rename", "unlink", "mkdir", "stat", "rmdir", "list"),
+    "EPERM": ("open", "rename", "unlink", "mkdir", "chmod"),
+    "EROFS": ("open", "rename", "unlink", "mkdir", "rmdir", "chmod"),
+    "EMFILE": ("open", "list"),
     "EINTR": ("open", "write", "sync", "read", "truncate"),
-    "EDQUOT": ("open", "write", "sync", "mkdir", "truncate"),
+    "EDQUOT": ("open", "write", "sync", "mkdir", "truncate", "close"),
+    "EOPNOTSUPP": ("truncate", "chmod"),
 }
+#: Those of which an error may come though the operation was done.
+ANSWERED = ("open", "write", "sync", "rename", "unlink", "mkdir", "truncate")
 FOR_EVER = 10**9
 #: How a run may end that was asked to.
 _STOPPED = ("done", "signal 9", "signal 15", "exit 143")
@@ -69,7 +75,8 @@ def undisturbed(name):
             counts[kind] += 1
         # Of what changes nothing there is no record.
         counts["all"] = outcome.count
-        counts["read"] = counts["stat"] = outcome.count // 3
+        for kind, part in (("read", 3), ("stat", 3), ("close", 6)):
+            counts[kind] = outcome.count // part
         found = attempt(functools.partial(digests, name), folder)
         if found.status != "done" or not found.value:
             raise RuntimeError(f"{name}: {found}")
@@ -139,8 +146,9 @@ def fail(rng, folder):
 
 def failure(rng, name):
     """A disturbance, and what it is in words."""
-    code = rng.choice([*FAILURES, "short"])
-    kinds = ("write", "read") if code == "short" else FAILURES[code]
+    code = rng.choice([*FAILURES, "short", "answer", "answer"])
+    kinds = {"short": ("write", "read"), "answer": ANSWERED}.get(code)
+    kinds = kinds or FAILURES[code]
     kinds = rng.choice([kinds, (rng.choice(kinds),)])
     mask = sum(KINDS[kind] for kind in kinds)
     times = rng.choice((1, 1, 3, FOR_EVER))
@@ -150,6 +158,8 @@ def failure(rng, name):
     action, number = "fail", getattr(errno, code, 0)
     if code == "short":
         action = "short"
+    if code == "answer":
+        action, number = "after", rng.choice((errno.EIO, errno.ESTALE))
     disturbance = Disturbance(action, first, times, mask, number)
     return disturbance, [code, "+".join(kinds), first, times]
 

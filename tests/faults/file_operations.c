@@ -4,6 +4,7 @@
    library do is seen alike. Linux only; see file_operations.py. */
 
 #define _GNU_SOURCE
+#include <dirent.h>
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -20,9 +21,11 @@
 
 /* Kinds of operations, bits of a mask; as in file_operations.py. */
 enum { OPEN = 1, WRITE = 2, SYNC = 4, RENAME = 8, UNLINK = 16, MKDIR = 32,
-       TRUNCATE = 64, READ = 128, STAT = 256, RMDIR = 512, MARK = 1024 };
-/* What is done at the chosen operation. */
-enum { NOTHING, KILL, TORN, TERM, FAIL, SHORT };
+       TRUNCATE = 64, READ = 128, STAT = 256, RMDIR = 512, MARK = 1024,
+       CLOSE = 2048, LIST = 4096, CHMOD = 8192 };
+/* What is done at the chosen operation. AFTER it was done an error is told, as
+   of a network disk whose answer was lost. */
+enum { NOTHING, KILL, TORN, TERM, FAIL, SHORT, AFTER };
 
 static char root[4096];
 static size_t root_length;
@@ -87,7 +90,12 @@ static int begin(int kind) {
 }
 
 #define FAILING(kind) \
-    if (begin(kind) == FAIL) { errno = code; return -1; }
+    int chosen = begin(kind); \
+    if (chosen == FAIL) { errno = code; return -1; }
+
+#define ANSWER(done) \
+    if (chosen == AFTER) { errno = code; return -1; } \
+    return done;
 
 static void put(const void *data, size_t size) {
     const char *from = data;
@@ -150,7 +158,8 @@ int name(const char *path, int flags, ...) { \
     if (!below(path)) return opened(real(path, flags, mode), path, 0); \
     FAILING(OPEN); \
     enter(), fd = opened(real(path, flags, mode), path, flags), leave(); \
-    return fd; \
+    if (chosen == AFTER && fd >= 0) inside++, close(fd), inside--; \
+    ANSWER(fd) \
 }
 OPENING(open)
 OPENING(open64)
@@ -168,15 +177,20 @@ int name(int folder, const char *part, int flags, ...) { \
     enter(); \
     fd = opened(real(folder, part, flags, mode), path, flags); \
     leave(); \
-    return fd; \
+    if (chosen == AFTER && fd >= 0) inside++, close(fd), inside--; \
+    ANSWER(fd) \
 }
 OPENING_AT(openat)
 OPENING_AT(openat64)
 
 int close(int fd) {
+    int known = tracked(fd), chosen = known ? begin(CLOSE) : NOTHING, done;
     REAL(close);
     if (fd >= 0 && fd < (int)sizeof ours) ours[fd] = 0;
-    return real(fd);
+    done = real(fd);
+    /* It is closed even then. */
+    if (chosen == FAIL || chosen == AFTER) { errno = code; return -1; }
+    return done;
 }
 
 #define COPYING(name, ...) { REAL(name); int fd = real(__VA_ARGS__); \
@@ -201,6 +215,7 @@ static ssize_t written(int fd, const void *data, ssize_t done, off64_t at) {
     if ((what == SHORT || what == TORN) && size > 1) size /= 2; \
     enter(), done = written(fd, data, call, at), leave(); \
     if (what == TORN) { kill(getpid(), SIGKILL); for (;;) pause(); } \
+    if (what == AFTER) { errno = code; return -1; } \
     return done;
 
 ssize_t write(int fd, const void *data, size_t size) {
@@ -255,7 +270,7 @@ int name(int fd) { \
     enter(), done = real(fd); \
     if (!done) keep(SYNC, 0, name_of(fd), 0, 0, 0); \
     leave(); \
-    return done; \
+    ANSWER(done) \
 }
 SYNCING(fsync)
 SYNCING(fdatasync)
@@ -269,7 +284,7 @@ int name(int fd, type size) { \
     enter(), done = real(fd, size); \
     if (!done) keep(TRUNCATE, size, name_of(fd), 0, 0, 0); \
     leave(); \
-    return done; \
+    ANSWER(done) \
 }
 CUTTING(ftruncate, off_t)
 CUTTING(ftruncate64, off64_t)
@@ -296,7 +311,7 @@ TAKING(posix_fallocate64, off64_t)
     enter(), inside++, done = call, inside--; \
     if (!done) keep(kind, 0, path, other, 0, 0); \
     leave(); \
-    return done;
+    ANSWER(done)
 
 int rename(const char *from, const char *to)
     { REAL(rename); NAMING(RENAME, from, to, real(from, to)) }
@@ -323,10 +338,23 @@ int mkdir(const char *path, mode_t mode)
 #define LOOKING(name, type) \
 int name(const char *path, type *found) { \
     REAL(name); \
-    if (below(path)) FAILING(STAT); \
+    if (!below(path)) return real(path, found); \
+    FAILING(STAT) \
     return real(path, found); \
 }
 LOOKING(stat, struct stat)
 LOOKING(stat64, struct stat64)
 LOOKING(lstat, struct stat)
 LOOKING(lstat64, struct stat64)
+
+DIR *opendir(const char *path) {
+    REAL(opendir);
+    if (below(path) && begin(LIST) == FAIL) { errno = code; return NULL; }
+    return real(path);
+}
+int chmod(const char *path, mode_t mode) {
+    REAL(chmod);
+    if (!below(path)) return real(path, mode);
+    FAILING(CHMOD)
+    ANSWER(real(path, mode))
+}

@@ -28,14 +28,15 @@ KINDS = {
         (
             *("open", "write", "sync", "rename", "unlink", "mkdir"),
             *("truncate", "read", "stat", "rmdir", "mark"),
+            *("close", "list", "chmod"),
         )
     )
 }
 NAMES = {bit: name for name, bit in KINDS.items()}
 #: What changes a disk.
 CHANGES = KINDS["rmdir"] | sum(1 << bit for bit in range(7))
-ALL = CHANGES | KINDS["read"] | KINDS["stat"]
-ACTIONS = ("nothing", "kill", "torn", "terminate", "fail", "short")
+ALL = sum(KINDS.values())
+ACTIONS = ("nothing", "kill", "torn", "terminate", "fail", "short", "after")
 #: Bytes that a disturbed process may take beyond what it has when forked.
 MEMORY = 3 << 30
 SECONDS = 60

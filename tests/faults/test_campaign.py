@@ -78,9 +78,9 @@ def test_operations_are_counted_disturbed_and_recorded(library, tmp_path):
         # It tries once more when it closes the file.
         f"error 2 {errno.ENOSPC} None",
         # 2 bytes, and 1, and 1.
-        "done 5 None True",
+        "done 6 None True",
         "signal 9 0 None None",
-        "done 3 None True",
+        "done 4 None True",
         str(("open", 1, str(root / "a"), "", b"")),
         str(("write", 0, str(root / "a"), "", b"word")),
     ]
