@@ -46,6 +46,8 @@ def test_numbers_must_be_finite(wrong):
         ImageStandardization([0.0, wrong], [1.0, 1.0])
     with pytest.raises(ValueError, match="`deviation` must be positive"):
         ImageStandardization([0.0, 0.0], [1.0, wrong])
+    with pytest.raises(ValueError, match="`deviation` must be positive"):
+        ImageStandardization([0.0, 0.0], [1.0, -1.0])
 
 
 def test_half_precision_does_not_round_what_is_large_beside_its_deviation():
