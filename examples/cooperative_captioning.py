@@ -29,6 +29,7 @@ from tfcap.recipes.captioning import caption_world
 from tfcap.recipes.captioning import log_point
 from tfcap.recipes.captioning import write_caption_page
 from tfcap.text.command import command
+from tfcap.text.durable import make_folder
 from tfcap.training import SpeakerReport
 from tfcap.training import is_chief
 from tfcap.training import open_strategy
@@ -71,6 +72,8 @@ def parse(argv):
 
 def open_study(options):
     """The data, and what has been trained on it so far."""
+    # Before minutes of work that a folder has to take.
+    make_folder(options.out)
     name = "quick" if options.quick else options.data
     settings = SETTINGS[name]
     if options.data == "world":

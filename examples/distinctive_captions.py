@@ -33,6 +33,7 @@ from tfcap.recipes.distinctive import distinctive_reports
 from tfcap.recipes.distinctive import distinctive_sweep
 from tfcap.recipes.distinctive import distinctive_tables
 from tfcap.text.command import command
+from tfcap.text.durable import make_folder
 from tfcap.training import is_chief
 from tfcap.training import open_strategy
 
@@ -64,6 +65,8 @@ def parse(argv):
 
 def open_sweep(options):
     """The data, and what is to be trained on them."""
+    # Before minutes of work that a folder has to take.
+    make_folder(options.out)
     name = "quick" if options.quick else options.data
     settings = SETTINGS[name]
     load = WORLDS.get(options.data, caption_files)

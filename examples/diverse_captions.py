@@ -31,6 +31,7 @@ from tfcap.recipes.sequence_level import sequence_tables
 from tfcap.recipes.sequence_level import several_captions
 from tfcap.recipes.sequence_level import write_several_page
 from tfcap.text.command import command
+from tfcap.text.durable import make_folder
 from tfcap.training import is_chief
 from tfcap.training import open_strategy
 
@@ -76,6 +77,8 @@ def main(argv=None):
     name = "quick" if options.quick else options.data
     settings, rows = SETTINGS[name], options.rows.split(",")
     try:
+        # Before minutes of work that a folder has to take.
+        make_folder(options.out)
         load = WORLDS.get(options.data, caption_files)
         data = load(settings, options.root, **SIZES.get(name, {}))
         grid = sequence_grid(rows, [options.seed])

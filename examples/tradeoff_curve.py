@@ -27,6 +27,7 @@ from tfcap.recipes.captioning import tradeoff_grid
 from tfcap.recipes.captioning import tradeoff_sweep
 from tfcap.recipes.captioning import write_curve_figure
 from tfcap.text.command import command
+from tfcap.text.durable import make_folder
 from tfcap.training import is_chief
 from tfcap.training import open_strategy
 
@@ -61,6 +62,8 @@ def parse(argv):
 
 
 def open_sweep(options):
+    # Before minutes of work that a folder has to take.
+    make_folder(options.out)
     name = "quick" if options.quick else options.data
     settings = SETTINGS[name]
     if options.data == "world":

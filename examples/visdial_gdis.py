@@ -37,6 +37,7 @@ from tfcap.recipes.visdial import world_data
 from tfcap.recipes.visdial import write_page
 from tfcap.recipes.visdial import write_ranks
 from tfcap.text.command import command
+from tfcap.text.durable import make_folder
 from tfcap.training import is_chief
 from tfcap.training import open_strategy
 
@@ -87,6 +88,8 @@ def parse(argv):
 
 def open_study(options):
     """The data, and what has been trained on it so far."""
+    # Before minutes of work that a folder has to take.
+    make_folder(options.out)
     if options.data == "visdial":
         data = visdial_data(
             options.root,

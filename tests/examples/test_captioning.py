@@ -107,8 +107,16 @@ def test_a_folder_without_data_or_closed_is_told_in_a_sentence(
     def closed(*_, **__):
         raise PermissionError(13, "Permission denied", str(out))
 
+    # A folder that cannot be made, before data are read or drawn.
+    (tmp_path / "file").touch()
+    command[-1] = str(tmp_path / "file" / "out")
+    assert example.main([*command, "--data", "flickr8k"]) == 2
+    said = capsys.readouterr().err
+    assert "Not a directory" in said and "file" in said
+
     # Root may write everywhere.
     monkeypatch.setattr(example, "caption_files", closed)
+    command[-1] = str(out)
     assert example.main([*command, "--data", "flickr8k"]) == 2
     said = capsys.readouterr().err
     assert f"must be open to this user. Received: path='{out}'" in said

@@ -142,3 +142,10 @@ def test_an_empty_sum_is_refused():
         Length() * Length()
     with pytest.raises(TypeError):
         1.0 + Length()
+
+
+def test_a_function_is_no_term_and_told_how_to_become_one():
+    with pytest.raises(TypeError, match="`reward` must be .*HostScorer"):
+        Length() + len
+    with pytest.raises(TypeError, match="unsupported operand"):
+        Length() + "two"

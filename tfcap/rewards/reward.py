@@ -102,6 +102,8 @@ class Reward:
         from tfcap.rewards.weighted_sum import WeightedSum
 
         if not isinstance(other, Reward):
+            if callable(other):
+                check_reward(other)
             return NotImplemented
         return WeightedSum([*_weighted(self), *_weighted(other)])
 

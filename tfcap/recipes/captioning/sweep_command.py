@@ -6,6 +6,7 @@ from tfcap.recipes.captioning.load_data import caption_clips
 from tfcap.recipes.captioning.load_data import caption_files
 from tfcap.recipes.captioning.load_data import caption_world
 from tfcap.text.command import command
+from tfcap.text.durable import make_folder
 
 #: How data are loaded that are not read from files, by their names.
 WORLDS = {"world": caption_world, "clips": caption_clips}
@@ -92,6 +93,8 @@ def run_sweep(options, settings, open_sweep):
     told = 0 if options.quiet else 2 if options.progress else 1
     try:
         more = _loading(options)
+        # Before minutes of work that a folder has to take.
+        make_folder(options.out)
         data = load(chosen, options.root, **more)
         if told:
             _tell_data(data)
