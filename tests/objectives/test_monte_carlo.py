@@ -318,3 +318,21 @@ def test_rewards_of_more_than_a_sentence_are_refused(reward):
     ScoreFunction(
         contrast(directions=("image",)), sample(), credit=MonteCarlo()
     )
+
+
+@pytest.mark.parametrize("training", [True, False])
+def test_words_go_on_as_they_were_drawn(training):
+    """With dropout where the sequence itself was drawn with it."""
+    asked = []
+
+    class Asked(tiny.TableSpeaker):
+        def step(self, words, state, training=False):
+            asked.append(training)
+            return super().step(words, state, training)
+
+    episode = Episode(Asked(1), tiny.batch(2), training=training)
+    decoder = sample()
+    rewards = Worth()(episode.rollout(decoder), episode)
+    asked.clear()
+    MonteCarlo(2)(rewards, episode, Worth(), decoder)
+    assert asked and set(asked) == {training}
