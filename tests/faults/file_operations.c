@@ -31,7 +31,8 @@ static char root[4096];
 static size_t root_length;
 static int mask, action, code, record = -1;
 static long first, last, count;
-static unsigned char ours[1 << 16]; /* 1: a file or folder below the root */
+/* 1: a file or folder below the root, 2: one that is written to. */
+static unsigned char ours[1 << 16];
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static __thread int inside;
 
@@ -69,7 +70,8 @@ static const char *full(int folder, const char *path, char *room) {
 }
 
 static int tracked(int fd) {
-    return root_length && fd >= 0 && fd < (int)sizeof ours && ours[fd];
+    if (!root_length || fd < 0 || fd >= (int)sizeof ours) return 0;
+    return ours[fd];
 }
 
 /* The action for an operation that is about to be done. */
@@ -143,6 +145,7 @@ static void leave(void) { if (record >= 0) pthread_mutex_unlock(&lock); }
 static int opened(int fd, const char *path, int flags) {
     if (fd >= 0 && fd < (int)sizeof ours) {
         ours[fd] = below(path);
+        if (ours[fd] && (flags & O_ACCMODE) != O_RDONLY) ours[fd] = 2;
         if (ours[fd] && (flags & (O_CREAT | O_TRUNC)))
             keep(OPEN, !!(flags & O_TRUNC), name_of(fd), 0, 0, 0);
     }
@@ -184,7 +187,8 @@ OPENING_AT(openat)
 OPENING_AT(openat64)
 
 int close(int fd) {
-    int known = tracked(fd), chosen = known ? begin(CLOSE) : NOTHING, done;
+    /* Errors of writing may come as late as this. */
+    int chosen = tracked(fd) == 2 ? begin(CLOSE) : NOTHING, done;
     REAL(close);
     if (fd >= 0 && fd < (int)sizeof ours) ours[fd] = 0;
     done = real(fd);
