@@ -23,6 +23,13 @@ def test_what_is_no_text_is_told_with_the_line(tmp_path):
         read_lines(path)
 
 
+def test_zeros_of_a_disk_that_failed_are_told_with_the_line(tmp_path):
+    path = tmp_path / "lines.txt"
+    path.write_bytes(b"one\ntwo\0\0\n")
+    with pytest.raises(ValueError, match=r"lines.txt', where in line 2 there"):
+        read_lines(path)
+
+
 def test_a_last_line_without_its_end_is_told(tmp_path):
     path = tmp_path / "lines.txt"
     path.write_bytes(b"one\ntwo")

@@ -18,7 +18,7 @@ def read_lines(path, content=None):
         that the place in the list is the number of the line.
 
     Raises:
-        ValueError: If the file is cut off or is not UTF-8.
+        ValueError: If the file is cut off or is not UTF-8, or holds zeros.
         OSError: If there is no such file.
     """
     content = read_bytes(path) if content is None else content
@@ -33,6 +33,14 @@ def read_lines(path, content=None):
             "Download or copy the file again; if it is compressed in another "
             "way than gzip, unpack it first.",
         ) from error
+    if "\0" in text:
+        line = text.count("\n", 0, text.index("\0")) + 1
+        raise malformed(
+            path,
+            f"line {line}",
+            "there are zeros, as a disk that failed leaves them",
+            "Download or copy the file again.",
+        )
     # A caption may hold other separators, which are no ends of line here.
     return [line.removesuffix("\r") for line in text.split("\n")]
 
