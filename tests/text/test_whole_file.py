@@ -11,6 +11,7 @@ from tfcap.text.whole_file import can_write
 from tfcap.text.whole_file import told_if_full
 from tfcap.text.whole_file import whole_file
 from tfcap.text.whole_file import whole_path
+from tfcap.text.whole_file import write_whole
 
 
 def test_a_file_takes_its_place_when_it_is_whole(tmp_path):
@@ -44,6 +45,16 @@ def test_of_a_full_disk_the_file_and_the_cure_are_told(tmp_path, code):
     with pytest.raises(PermissionError, match="^.Errno 13. no$"):
         with told_if_full(tmp_path):
             raise PermissionError(errno.EACCES, "no")
+
+
+def test_errors_of_writing_name_the_file(tmp_path):
+    def fail(file):
+        # As of a write, which names no file.
+        raise OSError(errno.EBADF, os.strerror(errno.EBADF))
+
+    with pytest.raises(OSError, match="Bad file") as caught:
+        write_whole(tmp_path / "a.txt", fail)
+    assert caught.value.filename == str(tmp_path / "a.txt")
 
 
 def test_a_disk_that_hdf5_finds_full_is_told(tmp_path):

@@ -10,6 +10,7 @@ import os
 import pathlib
 import stat
 
+from tfcap.text.passing_errors import named
 from tfcap.text.passing_errors import status
 from tfcap.text.passing_errors import tried_again
 
@@ -29,7 +30,8 @@ def sync_file(path):
     # Windows syncs only what is open for writing.
     file = os.open(path, os.O_RDWR if os.name == "nt" else os.O_RDONLY)
     try:
-        _sync(file, path)
+        with named(path):
+            os.fsync(file)
     finally:
         os.close(file)
 
@@ -54,20 +56,13 @@ def sync_folder(path):
         # One that may be written to, and not be read.
         return
     try:
-        _sync(folder, path)
+        with named(path):
+            os.fsync(folder)
     except OSError as error:
         if error.errno not in _NO_FOLDERS:
             raise
     finally:
         os.close(folder)
-
-
-def _sync(opened, path):
-    """Syncs what is open; an error names it, which the system's does not."""
-    try:
-        os.fsync(opened)
-    except OSError as error:
-        raise OSError(error.errno, error.strerror, str(path)) from error
 
 
 def sync_tree(path):

@@ -16,6 +16,7 @@ from tfcap.text.file_limits import limit
 from tfcap.text.file_limits import open_to_read
 from tfcap.text.file_limits import raise_limit
 from tfcap.text.file_limits import read_stream
+from tfcap.text.passing_errors import named
 from tfcap.text.passing_errors import tried_again
 from tfcap.text.paused_collection import paused_collection
 
@@ -122,7 +123,7 @@ def open_once(path):
         OSError: If there is no such file.
     """
     refuse = functools.partial(malformed, path, "")
-    with _named(path), open_to_read(path) as file:
+    with named(path), open_to_read(path) as file:
         if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
             file = read_stream(file, refuse)
         else:
@@ -132,20 +133,6 @@ def open_once(path):
                 cure = "Where that is right, copy it with `cp --sparse=never`."
                 raise refuse(str(error), cure) from error
         yield file
-
-
-@contextlib.contextmanager
-def _named(path):
-    """Names the file in errors of reading it, which the system's do not."""
-    try:
-        yield
-    except OSError as error:
-        if error.filename is None and error.errno is not None:
-            # Those of ours begin with what is wrong.
-            if not str(error.strerror).startswith("`"):
-                text = error.strerror
-                raise OSError(error.errno, text, str(path)) from error
-        raise
 
 
 def read_json(path, object_hook=None, cure=_AGAIN, layout="", content=None):

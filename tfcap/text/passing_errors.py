@@ -5,6 +5,7 @@ as `EIO` or `ESTALE` of whatever a program does with a file. Here it is done
 again, whole, for `TFCAP_DISK_WAIT` seconds, and then the file is named.
 """
 
+import contextlib
 import errno
 import os
 import re
@@ -78,6 +79,38 @@ def system_code(error):
         found = _HDF5.search(str(error))
         code = int(found[1]) if found else None
     return code
+
+
+@contextlib.contextmanager
+def named(path):
+    """Names a file in errors of the system that name none.
+
+    Those of opening a file do, those of reading, writing and closing it not.
+
+    Args:
+        path: String or path of the file that the block reads or writes.
+
+    Raises:
+        OSError: As of the block.
+
+    Example:
+
+    >>> import errno
+    >>> from tfcap.text.passing_errors import named
+    >>> with named("words.txt"):
+    ...     raise OSError(errno.EIO, "Input/output error")
+    Traceback (most recent call last):
+    ...
+    OSError: [Errno 5] Input/output error: 'words.txt'
+    """
+    try:
+        yield
+    except OSError as error:
+        # Those of ours begin with what is wrong.
+        ours = str(error.strerror).startswith("`")
+        if ours or error.filename is not None or error.errno is None:
+            raise
+        raise OSError(error.errno, error.strerror, str(path)) from error
 
 
 def raise_passing(error):

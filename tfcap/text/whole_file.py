@@ -14,6 +14,7 @@ from tfcap.text.durable import rename
 from tfcap.text.durable import sync_file
 from tfcap.text.partial_files import partial_path
 from tfcap.text.partial_files import remove_abandoned
+from tfcap.text.passing_errors import named
 from tfcap.text.passing_errors import status
 from tfcap.text.passing_errors import system_code
 from tfcap.text.passing_errors import tried_again
@@ -222,7 +223,7 @@ def _taking_place(path, ending=""):
     target, partial = _beside(path, ending)
     remove_abandoned(target)
     try:
-        with told_if_full(path):
+        with told_if_full(path), named(path):
             yield partial
             # Some disks know no modes.
             with contextlib.suppress(FileNotFoundError, PermissionError):

@@ -16,6 +16,8 @@ from tfcap.text.durable import rename
 from tfcap.text.durable import sync_tree
 from tfcap.text.partial_files import partial_path
 from tfcap.text.partial_files import remove_abandoned
+from tfcap.text.passing_errors import named
+from tfcap.text.whole_file import told_if_full
 
 SPLITS = ("train", "val", "test")
 _LIST = "world.json"
@@ -135,20 +137,26 @@ def _build(root, name, about, write):
     work = partial_path(root / name)
     work.mkdir()
     try:
-        write(work, about)
-        paths = {
-            path.relative_to(work).as_posix(): path
-            for path in sorted(work.rglob("*"))
-            if path.is_file()
-        }
-        files = {name: path.stat().st_size for name, path in paths.items()}
-        sums = {name: _checksum(path, None) for name, path in paths.items()}
-        listed = {**about, "files": files, "checksums": sums}
-        (work / _LIST).write_text(json.dumps(listed, indent=1))
-        sync_tree(work)
-        _move(work, root / name, about)
+        with told_if_full(root / name, "Nothing was built"), named(root / name):
+            _fill(work, about, write)
+            _move(work, root / name, about)
     finally:
         shutil.rmtree(work, ignore_errors=True)
+
+
+def _fill(work, about, write):
+    """Writes the files of a folder, and the list of them."""
+    write(work, about)
+    paths = {
+        path.relative_to(work).as_posix(): path
+        for path in sorted(work.rglob("*"))
+        if path.is_file()
+    }
+    files = {name: path.stat().st_size for name, path in paths.items()}
+    sums = {name: _checksum(path, None) for name, path in paths.items()}
+    listed = {**about, "files": files, "checksums": sums}
+    (work / _LIST).write_text(json.dumps(listed, indent=1))
+    sync_tree(work)
 
 
 def _move(work, target, about):
