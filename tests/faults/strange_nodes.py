@@ -46,10 +46,11 @@ def read_checkpoint(path):
     if not os.path.lexists(folder / "checkpoint.npz"):
         os.rename(path, folder / "checkpoint.npz")
     try:
-        epoch = RunCheckpoint(folder).restore(workloads.network())
-    except ValueError as error:
+        return RunCheckpoint(folder).restore(workloads.network())
+    except (OSError, ValueError) as error:
+        if "checkpoint.npz" not in str(error):
+            raise
         raise ValueError(f"{path.name}: {error}") from error
-    return epoch
 
 
 def network_bytes(path):
