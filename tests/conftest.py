@@ -17,6 +17,12 @@ hypothesis.settings.load_profile("unhurried")
 ROOT = pathlib.Path(__file__).parents[1]
 
 
+def pytest_collection_modifyitems(items):
+    # Files with long tests first: the workers then end together.
+    long = {item.path for item in items if item.get_closest_marker("slow")}
+    items.sort(key=lambda item: item.path not in long)
+
+
 @pytest.fixture(scope="session")
 def shared_data():
     """Folder with real data, which is no part of the project."""

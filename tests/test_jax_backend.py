@@ -27,6 +27,7 @@ FILES = (
 TESTS = pathlib.Path(__file__).parent
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(importlib.util.find_spec("jax") is None, reason="needs JAX")
 def test_parts_meet_their_contract_on_jax():
     environment = {

@@ -66,7 +66,10 @@ def fitted(loss, labels, inputs):
 def check(strategy, loss, labels, inputs):
     with strategy.scope():
         two = fitted(loss, labels, inputs)
+    # Without a trace, which takes longer than its steps.
+    tf.config.run_functions_eagerly(True)
     one = fitted(loss, labels, inputs)
+    tf.config.run_functions_eagerly(False)
     for a, b in zip(keras.tree.flatten(two), keras.tree.flatten(one)):
         np.testing.assert_allclose(a, b, rtol=1e-6, atol=1e-6)
 
@@ -100,21 +103,24 @@ def check_effects(strategy):
     mask = np.array([[1, 1], [1, 0], [0, 1], [1, 1]])
     same = np.array([0, 1, 0, 2])
 
-    def effects(rows):
-        images_, texts_, mask_ = images[rows], texts[rows], mask[rows]
+    def effects(images, texts, mask, same):
         return (
-            hinge_effects(images_, texts_, 0.3, 0.4, same[rows], mask_),
+            hinge_effects(images, texts, 0.3, 0.4, same, mask),
             contrast_effects(
-                images_, texts_, 0.5, True, True, same=same[rows], mask=mask_
+                images, texts, 0.5, True, True, same=same, mask=mask
             ),
         )
 
-    def part(context):
-        own = (slice(0, 3), slice(3, 4))
-        return effects(own[int(context.replica_id_in_sync_group)])
+    def shared(array):
+        parts = array[:3], array[3:]
+        return strategy.experimental_distribute_values_from_function(
+            lambda context: tf.constant(parts[context.replica_id_in_sync_group])
+        )
 
-    parts = strategy.run(lambda: part(tf.distribute.get_replica_context()))
-    for found, whole in zip(parts, effects(slice(None))):
+    arrays = images, texts, mask, same
+    graph = tf.function(lambda *x: strategy.run(effects, args=x))
+    parts = graph(*map(shared, arrays))
+    for found, whole in zip(parts, effects(*map(tf.constant, arrays))):
         found = np.concatenate(strategy.experimental_local_results(found))
         assert np.abs(whole).max() > 0.1
         np.testing.assert_allclose(found, whole, rtol=1e-5, atol=1e-6)

@@ -127,6 +127,8 @@ def _guard(line):
 
 
 if __name__ == "__main__":
-    # Ctrl-C while it starts is no traceback.
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    # Ctrl-C while it starts is no traceback; where it is ignored, as of a
+    # command in the background, it stays so.
+    if signal.getsignal(signal.SIGINT) != signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
     sys.exit(_main(sys.argv[1], sys.argv[2:]))
