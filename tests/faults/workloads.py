@@ -325,7 +325,8 @@ def sweep(folder):
 
     made = Sweep(folder, run, {"seed": [0, 1, 2]}, verbose=0)
     if made.work():
-        raise SystemExit(f"{made.failures()}")
+        # What is wrong with a point is written down, and told by its command.
+        raise ValueError(made.failures()[0]["error"])
     mark(3)
 
 
