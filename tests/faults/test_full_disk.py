@@ -10,6 +10,7 @@ import subprocess
 import keras
 import numpy as np
 import pytest
+import tensorflow as tf
 
 from tensorboard_plugin_tfcap.summary import TradeoffWriter
 from tfcap.data import FeatureWriter
@@ -66,8 +67,6 @@ class Batches:
     steps_per_epoch = 1
 
     def dataset(self, epochs, start_step=0):
-        import tensorflow as tf
-
         x, y = tf.ones((1, 2, 100)), tf.ones((1, 2, 300))
         return tf.data.Dataset.from_tensor_slices((x, y)).repeat()
 
@@ -153,6 +152,21 @@ def test_logs_of_training_that_have_no_room_stop_it(disk, tmp_path):
         fit(model, Batches(), 30, tmp_path / "run", [board], verbose=0)
     assert refused(caught)
     assert RunCheckpoint(tmp_path / "run").epoch > 0
+
+
+@pytest.mark.parametrize("code", [errno.EDQUOT, errno.ESTALE, errno.EROFS])
+def test_logs_on_a_disk_that_fails_are_told(tmp_path, code):
+    text = f"{{{{node}}}} {tmp_path}/train; {os.strerror(code)} [Op:Writer]"
+
+    class Log(keras.callbacks.Callback):
+        def on_epoch_end(self, epoch, logs=None):
+            raise tf.errors.AbortedError(None, None, text)
+
+    model = keras.Sequential([keras.Input((100,)), keras.layers.Dense(300)])
+    model.compile(keras.optimizers.SGD(0.1), loss="mse", run_eagerly=True)
+    with pytest.raises(OSError, match="Logs must be.*same command") as caught:
+        fit(model, Batches(), 1, tmp_path, [Log()], verbose=0)
+    assert caught.value.errno == code and str(tmp_path) in str(caught.value)
 
 
 @pytest.mark.parametrize("room", range(0, 140_000, 20_000))

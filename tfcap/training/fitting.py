@@ -2,6 +2,7 @@
 
 import contextlib
 import errno
+import os
 
 import keras
 import tensorflow as tf
@@ -16,6 +17,16 @@ from tfcap.training.skipped_steps import CallbacksAfter
 from tfcap.training.skipped_steps import skipped_steps
 from tfcap.training.stop_at_nonfinite import StopAtNonfinite
 from tfcap.training.termination import Termination
+
+#: What a disk under TensorFlow's own files must be, and what to do.
+_ROOM = "with room", "Make room"
+_THERE = "that answers", "Look at the disk or the network"
+_OPEN = "that can be written to", "Choose another folder or change permissions"
+_CURES = {
+    **dict.fromkeys((errno.ENOSPC, errno.EDQUOT, errno.EFBIG), _ROOM),
+    **dict.fromkeys((errno.EIO, errno.ESTALE, errno.ETIMEDOUT), _THERE),
+    **dict.fromkeys((errno.EACCES, errno.EPERM, errno.EROFS), _OPEN),
+}
 
 
 def fit(
@@ -89,7 +100,7 @@ def fit(
     watch = () if isinstance(model, Scaffold) else (StopAtNonfinite(),)
     with (
         Termination() as termination,
-        _told_if_full(),
+        _told_of_disk(),
         contextlib.ExitStack() as going_on,
     ):
         save = SaveWithinEpochs(checkpoint, termination, save_every, model)
@@ -116,19 +127,22 @@ def fit(
 
 
 @contextlib.contextmanager
-def _told_if_full():
-    """Says of a full disk of TensorFlow's what to do."""
+def _told_of_disk():
+    """Says of a disk that fails TensorFlow, as under its logs, what to do."""
     try:
         yield
-    except tf.errors.ResourceExhaustedError as error:
-        # TensorFlow's own files, such as logs; or the memory of a device.
-        if "No space left" not in error.message:
+    except tf.errors.OpError as error:
+        # TensorFlow tells a code of the system by its text alone. What is
+        # exhausted may be the memory of a device, too.
+        codes = [c for c in _CURES if f"; {os.strerror(c)}" in error.message]
+        if not codes:
             raise
+        wanted, cure = _CURES[codes[0]]
         raise OSError(
-            errno.ENOSPC,
-            "Logs must be on a disk with room. Received: "
-            f"{error.message:.200}. The last checkpoint is whole. Make room, "
-            "and run the same command again.",
+            codes[0],
+            f"Logs must be on a disk {wanted}. Received: {error.message:.200}."
+            f" The last checkpoint is whole. {cure}, and run the same command "
+            "again.",
         ) from error
 
 
