@@ -308,3 +308,20 @@ def test_a_disk_that_is_found_full_at_the_end_is_told(tmp_path, monkeypatch):
     assert caught.value.errno == errno.ENOSPC
     with begin(path) as again:
         assert again.remaining.tolist() == [1, 2]
+
+
+def test_an_error_of_closing_names_the_file(tmp_path):
+    class Closed:
+        closed = False
+
+        def fileno(self):
+            return file.fileno()
+
+        def close(self):
+            file.close()
+            raise OSError(errno.EDQUOT, os.strerror(errno.EDQUOT))
+
+    writer = begin(tmp_path / "features.h5")
+    file, writer._file = writer._file, Closed()
+    with pytest.raises(OSError, match="features.h5.*Make room"):
+        writer.close()

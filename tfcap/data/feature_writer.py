@@ -25,6 +25,7 @@ from tfcap.text.durable import sync_file
 from tfcap.text.partial_files import partial_path
 from tfcap.text.partial_files import remove_abandoned
 from tfcap.text.passing_errors import is_there
+from tfcap.text.passing_errors import named
 from tfcap.text.passing_errors import passing_code
 from tfcap.text.passing_errors import tried_again
 from tfcap.text.whole_file import told_if_full
@@ -152,9 +153,10 @@ class FeatureWriter:
             return
         # Until here a power failure may take features back and leave their
         # marks: their checksums tell.
-        with told_if_full(self.path, "What is on the disk is kept"):
+        kept = "What is on the disk is kept"
+        with told_if_full(self.path, kept), named(self.path):
             tried_again(self.path, self._sync)
-        self._file.close()
+            self._file.close()
 
     def __enter__(self):
         return self
