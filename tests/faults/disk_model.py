@@ -62,8 +62,9 @@ class Folder:
     def now(self):
         return self.versions[-1]
 
-    def set(self, name, node):
+    def set(self, name, node, lost=None):
         names = dict(self.now)
+        names.pop(lost, None)
         names.pop(name, None)
         if node is not None:
             names[name] = node
@@ -107,9 +108,7 @@ class Disk:
         if kind == "mark":
             self.mark = number
         elif kind == "rename":
-            node = self._get(path)
-            self._set(path, None)
-            self._set(other, node)
+            self._rename(path, other)
         elif kind == "mkdir":
             self._set(path, Folder())
         elif kind in ("unlink", "rmdir"):
@@ -140,6 +139,14 @@ class Disk:
         for part in os.path.relpath(path, self.path).split(os.sep):
             node = node.now.get(part) if isinstance(node, Folder) else None
         return node
+
+    def _rename(self, path, other):
+        """Within a folder in one step; else its new name comes first."""
+        node, (above, name) = self._get(path), os.path.split(other)
+        old, lost = os.path.split(path)
+        self._get(above).set(name, node, lost if old == above else None)
+        if old != above:
+            self._set(path, None)
 
     def _set(self, path, node):
         above, name = os.path.split(path)

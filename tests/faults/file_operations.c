@@ -31,7 +31,7 @@ static char root[4096];
 static size_t root_length;
 static int mask, action, code, record = -1;
 static long first, last, count;
-/* 1: a file or folder below the root, 2: one that is written to. */
+/* 1: a file or folder below the root, 2: one that was written to. */
 static unsigned char ours[1 << 16];
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static __thread int inside;
@@ -145,7 +145,6 @@ static void leave(void) { if (record >= 0) pthread_mutex_unlock(&lock); }
 static int opened(int fd, const char *path, int flags) {
     if (fd >= 0 && fd < (int)sizeof ours) {
         ours[fd] = below(path);
-        if (ours[fd] && (flags & O_ACCMODE) != O_RDONLY) ours[fd] = 2;
         if (ours[fd] && (flags & (O_CREAT | O_TRUNC)))
             keep(OPEN, !!(flags & O_TRUNC), name_of(fd), 0, 0, 0);
     }
@@ -205,6 +204,7 @@ int dup2(int from, int to) COPYING(dup2, from, to)
 
 static ssize_t written(int fd, const void *data, ssize_t done, off64_t at) {
     if (done > 0) {
+        ours[fd] = 2;
         if (at < 0) at = lseek64(fd, 0, SEEK_CUR) - done;
         keep(WRITE, at, name_of(fd), 0, data, done);
     }

@@ -328,12 +328,23 @@ def ranks(rng, place):
 def batches(rng, place):
     """An epoch has each image or caption once, in batches of any size."""
     counts = [rng.randint(1, 5) for _ in range(rng.choice(SIZES))]
-    captions = tiny_captions(counts, rng.choice((1, 2, 6, 16)))
+    captions = tiny_captions(counts, rng.choice((2, 6, 16)))
     grids = np.arange(len(counts), dtype="float32")[:, None, None] + 1
     size = rng.choice((1, 2, 5, max(len(counts), 1), len(counts) + 1))
-    epoch = rng.choice(("images", "captions"))
+    epoch, window = rng.choice(("images", "captions")), None
+    if counts and rng.random() < 0.5:
+        # In windows of the order of their file.
+        order, window = rng.sample(range(len(counts)), len(counts)), size * 5
+        with FeatureWriter(place / "x.h5", order, (1, 1), 1) as writer:
+            writer.write(np.arange(len(counts)), grids[order])
+        grids = load_features(place / "x.h5", [*range(len(counts))], lazy=True)
     made = CaptionBatches(
-        captions, grids, size, seed=rng.randrange(99), epoch=epoch
+        captions,
+        grids,
+        size,
+        seed=rng.randrange(99),
+        epoch=epoch,
+        shuffle_window=window,
     )
     seen = collections.Counter()
     for step in range(made.steps_per_epoch):
