@@ -18,7 +18,8 @@ ROOT = pathlib.Path(__file__).parents[1]
 
 
 def pytest_collection_modifyitems(items):
-    # Files with long tests first: the workers then end together.
+    # Files with long tests first, so that the workers end together; they
+    # are handed out in this order (`--no-loadscope-reorder`).
     long = {item.path for item in items if item.get_closest_marker("slow")}
     items.sort(key=lambda item: item.path not in long)
 
