@@ -17,13 +17,6 @@ hypothesis.settings.load_profile("unhurried")
 ROOT = pathlib.Path(__file__).parents[1]
 
 
-def pytest_collection_modifyitems(items):
-    # Files with long tests first, so that the workers end together; they
-    # are handed out in this order (`--no-loadscope-reorder`).
-    long = {item.path for item in items if item.get_closest_marker("slow")}
-    items.sort(key=lambda item: item.path not in long)
-
-
 @pytest.fixture(scope="session")
 def shared_data():
     """Folder with real data, which is no part of the project."""
