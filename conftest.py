@@ -1,15 +1,26 @@
 import os
+import pathlib
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
 
 import numpy as np
 import pytest
 
+ROOT = str(pathlib.Path(__file__).parent)
+# Processes that tests start find `reproduce` here: it is not installed.
+if ROOT not in os.environ.get("PYTHONPATH", "").split(os.pathsep):
+    os.environ["PYTHONPATH"] = os.pathsep.join(
+        [ROOT, *filter(None, [os.environ.get("PYTHONPATH")])]
+    )
+
 
 @pytest.fixture(autouse=True)
 def doctest_names(doctest_namespace):
     import keras
 
+    import reproduce
     import tfcap
 
-    doctest_namespace.update(tfcap=tfcap, np=np, keras=keras)
+    doctest_namespace.update(
+        tfcap=tfcap, reproduce=reproduce, np=np, keras=keras
+    )

@@ -22,8 +22,8 @@ def raw_captions():
 
     import numpy as np
 
-    from tfcap.data.world.captions import describe
-    from tfcap.data.world.scene_sampler import sample_scene
+    from reproduce.world.captions import describe
+    from reproduce.world.scene_sampler import sample_scene
 
     path = os.environ.get("TFCAP_CAPTIONS")
     if not path:

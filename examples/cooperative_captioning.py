@@ -20,16 +20,16 @@ import warnings
 
 import tensorflow as tf
 
+from reproduce.captioning import METHODS
+from reproduce.captioning import SETTINGS
+from reproduce.captioning import CaptioningStudy
+from reproduce.captioning import caption_files
+from reproduce.captioning import caption_world
+from reproduce.captioning import log_point
+from reproduce.captioning import write_caption_page
+from tfcap.io.command import command
+from tfcap.io.durable import make_folder
 from tfcap.launch import launch_script
-from tfcap.recipes.captioning import METHODS
-from tfcap.recipes.captioning import SETTINGS
-from tfcap.recipes.captioning import CaptioningStudy
-from tfcap.recipes.captioning import caption_files
-from tfcap.recipes.captioning import caption_world
-from tfcap.recipes.captioning import log_point
-from tfcap.recipes.captioning import write_caption_page
-from tfcap.text.command import command
-from tfcap.text.durable import make_folder
 from tfcap.training import SpeakerReport
 from tfcap.training import is_chief
 from tfcap.training import open_strategy

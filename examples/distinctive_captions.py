@@ -22,18 +22,18 @@ import warnings
 
 import tensorflow as tf
 
+from reproduce.captioning import caption_clips
+from reproduce.captioning import caption_files
+from reproduce.captioning import caption_world
+from reproduce.captioning import write_caption_page
+from reproduce.distinctive import SETTINGS
+from reproduce.distinctive import distinctive_grid
+from reproduce.distinctive import distinctive_reports
+from reproduce.distinctive import distinctive_sweep
+from reproduce.distinctive import distinctive_tables
+from tfcap.io.command import command
+from tfcap.io.durable import make_folder
 from tfcap.launch import launch_script
-from tfcap.recipes.captioning import caption_clips
-from tfcap.recipes.captioning import caption_files
-from tfcap.recipes.captioning import caption_world
-from tfcap.recipes.captioning import write_caption_page
-from tfcap.recipes.distinctive import SETTINGS
-from tfcap.recipes.distinctive import distinctive_grid
-from tfcap.recipes.distinctive import distinctive_reports
-from tfcap.recipes.distinctive import distinctive_sweep
-from tfcap.recipes.distinctive import distinctive_tables
-from tfcap.text.command import command
-from tfcap.text.durable import make_folder
 from tfcap.training import is_chief
 from tfcap.training import open_strategy
 

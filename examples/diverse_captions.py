@@ -20,18 +20,18 @@ import warnings
 
 import tensorflow as tf
 
+from reproduce.captioning import caption_clips
+from reproduce.captioning import caption_files
+from reproduce.captioning import caption_world
+from reproduce.sequence_level import SETTINGS
+from reproduce.sequence_level import sequence_grid
+from reproduce.sequence_level import sequence_sweep
+from reproduce.sequence_level import sequence_tables
+from reproduce.sequence_level import several_captions
+from reproduce.sequence_level import write_several_page
+from tfcap.io.command import command
+from tfcap.io.durable import make_folder
 from tfcap.launch import launch_script
-from tfcap.recipes.captioning import caption_clips
-from tfcap.recipes.captioning import caption_files
-from tfcap.recipes.captioning import caption_world
-from tfcap.recipes.sequence_level import SETTINGS
-from tfcap.recipes.sequence_level import sequence_grid
-from tfcap.recipes.sequence_level import sequence_sweep
-from tfcap.recipes.sequence_level import sequence_tables
-from tfcap.recipes.sequence_level import several_captions
-from tfcap.recipes.sequence_level import write_several_page
-from tfcap.text.command import command
-from tfcap.text.durable import make_folder
 from tfcap.training import is_chief
 from tfcap.training import open_strategy
 

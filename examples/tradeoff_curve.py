@@ -18,16 +18,16 @@ import warnings
 
 import tensorflow as tf
 
+from reproduce.captioning import SETTINGS
+from reproduce.captioning import caption_files
+from reproduce.captioning import caption_world
+from reproduce.captioning import curve_tables
+from reproduce.captioning import tradeoff_grid
+from reproduce.captioning import tradeoff_sweep
+from reproduce.captioning import write_curve_figure
+from tfcap.io.command import command
+from tfcap.io.durable import make_folder
 from tfcap.launch import launch_script
-from tfcap.recipes.captioning import SETTINGS
-from tfcap.recipes.captioning import caption_files
-from tfcap.recipes.captioning import caption_world
-from tfcap.recipes.captioning import curve_tables
-from tfcap.recipes.captioning import tradeoff_grid
-from tfcap.recipes.captioning import tradeoff_sweep
-from tfcap.recipes.captioning import write_curve_figure
-from tfcap.text.command import command
-from tfcap.text.durable import make_folder
 from tfcap.training import is_chief
 from tfcap.training import open_strategy
 

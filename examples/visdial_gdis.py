@@ -23,21 +23,21 @@ import warnings
 import keras
 import tensorflow as tf
 
+from reproduce.visdial import ROWS
+from reproduce.visdial import SETTINGS
+from reproduce.visdial import DialogPartner
+from reproduce.visdial import DialogStudy
+from reproduce.visdial import challenge_data
+from reproduce.visdial import challenge_path
+from reproduce.visdial import dialog_tables
+from reproduce.visdial import sample_table
+from reproduce.visdial import visdial_data
+from reproduce.visdial import world_data
+from reproduce.visdial import write_page
+from reproduce.visdial import write_ranks
+from tfcap.io.command import command
+from tfcap.io.durable import make_folder
 from tfcap.launch import launch_script
-from tfcap.recipes.visdial import ROWS
-from tfcap.recipes.visdial import SETTINGS
-from tfcap.recipes.visdial import DialogPartner
-from tfcap.recipes.visdial import DialogStudy
-from tfcap.recipes.visdial import challenge_data
-from tfcap.recipes.visdial import challenge_path
-from tfcap.recipes.visdial import dialog_tables
-from tfcap.recipes.visdial import sample_table
-from tfcap.recipes.visdial import visdial_data
-from tfcap.recipes.visdial import world_data
-from tfcap.recipes.visdial import write_page
-from tfcap.recipes.visdial import write_ranks
-from tfcap.text.command import command
-from tfcap.text.durable import make_folder
 from tfcap.training import is_chief
 from tfcap.training import open_strategy
 

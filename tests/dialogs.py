@@ -2,13 +2,13 @@
 
 import numpy as np
 
+from reproduce.visdial import DialogSettings
+from reproduce.visdial import make_discriminator
+from reproduce.visdial import make_generator
 from tfcap.data import DialogBatches
 from tfcap.data import EncodedDialogs
 from tfcap.data import VisDialSplit
 from tfcap.data import build_vocabulary
-from tfcap.recipes.visdial import DialogSettings
-from tfcap.recipes.visdial import make_discriminator
-from tfcap.recipes.visdial import make_generator
 
 SETTINGS = DialogSettings(
     units=6,

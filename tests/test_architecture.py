@@ -13,46 +13,47 @@ import pytest
 ROOT = pathlib.Path(__file__).parents[1]
 ROOMS = sorted((ROOT / "tfcap").rglob("*.py"))
 PLUGIN = sorted((ROOT / "tensorboard_plugin_tfcap").rglob("*.py"))
-SOURCES = [*ROOMS, *PLUGIN]
+LABORATORY = sorted((ROOT / "reproduce").rglob("*.py"))
+SOURCES = [*ROOMS, *PLUGIN, *LABORATORY]
 PACKAGES = sorted(
     path.parent.relative_to(ROOT).as_posix().replace("/", ".")
     for path in SOURCES
     if path.name == "__init__.py"
-    and path.parent.name not in ("tfcap", "tensorboard_plugin_tfcap")
+    and path.parent.name
+    not in ("tfcap", "tensorboard_plugin_tfcap", "reproduce")
 )
 #: Which rooms a room may enter, from the ground floor up.
 LAW = {
     "ops": (),
-    "text": (),
+    "io": (),
+    "text": ("io",),
     "cluster": (),
     "layers": ("ops",),
     "losses": ("ops",),
     "metrics": ("ops", "text"),
-    "data": ("text",),
+    "data": ("io", "text"),
     "decoding": ("ops", "layers"),
-    "models": ("ops", "layers"),
+    "models": ("io", "ops", "layers"),
     "rewards": ("ops", "text", "losses", "metrics", "decoding.rollout"),
 }
 LAW["objectives"] = (*LAW["rewards"], "layers", "data", "decoding", "rewards")
-LAW["training"] = (*LAW["objectives"], "objectives", "cluster")
-LAW["recipes"] = (*LAW["training"], "training", "models")
+LAW["training"] = (*LAW["objectives"], "io", "objectives", "cluster", "models")
 #: Modules beside the rooms, run as `python -m tfcap.evaluate`, and which rooms
 #: they may enter.
-COMMANDS = {"evaluate": ("data", "text"), "launch": ("cluster",)}
+COMMANDS = {"evaluate": ("data", "io", "text"), "launch": ("cluster", "io")}
 #: Which parts of the plugin a room may enter: curves and their figure live
 #: there, beside the page that draws them, since TensorBoard must start without
 #: Keras and TensorFlow.
 PLUGIN_LAW = {
     "metrics": ("tradeoff",),
     "training": ("tradeoff", "summary"),
-    "recipes": ("tradeoff", "summary", "html_page"),
 }
 #: What the plugin may import when it is loaded, beside itself and Python.
 PLUGIN_LOADS = ("numpy", "tensorboard", "werkzeug", "google.protobuf")
 #: Rooms that know tensors through `keras.ops` alone.
 ANY_BACKEND = ("ops", "layers", "losses", "rewards")
 #: Rooms without tensors.
-HOST = ("text", "cluster")
+HOST = ("io", "text", "cluster")
 #: Exports that take files or a data set to be shown; examples/ shows them.
 NEED_DATA = {
     "tfcap.data": {
@@ -67,7 +68,7 @@ NEED_DATA = {
         "vgg19_backbone",
         "write_visdial_ranks",
     },
-    "tfcap.data.world": {
+    "reproduce.world": {
         "ClipWorld",
         "World",
         "clip_from_dict",
@@ -297,8 +298,8 @@ def test_exports_have_an_example_that_runs(package):
         and not (inspect.isclass(value) and (abstract(value) or record(value)))
         and ">>>" not in (value.__doc__ or "")
     }
-    # A recipe takes a study.
-    if not package.startswith("tfcap.recipes"):
+    # An experiment takes data.
+    if not package.startswith("reproduce"):
         assert not lacking - NEED_DATA.get(package, set())
 
 

@@ -22,7 +22,6 @@ ROOMS = [
     "models",
     "objectives",
     "ops",
-    "recipes",
     "rewards",
     "text",
     "training",

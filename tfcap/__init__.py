@@ -22,9 +22,8 @@ if sys.argv[:1] != ["-m"] or not _ALONE & set(sys.orig_argv):
     from tfcap import text
 
     # Layers, losses and ops also serve Keras models on other backends;
-    # training, and the recipes that train, are TensorFlow's.
+    # training is TensorFlow's.
     if keras.backend.backend() == "tensorflow":
-        from tfcap import recipes
         from tfcap import training
 
 __version__ = "0.1.0"

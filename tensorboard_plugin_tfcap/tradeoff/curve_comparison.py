@@ -152,7 +152,7 @@ def group_curves(
     """Curves of the records of a sweep.
 
     Args:
-        records: Iterable of dicts, as of `tfcap.training.load_records()`.
+        records: Iterable of dicts, as of `reproduce.load_records()`.
         naturalness: String, what the records call it. Defaults to
             `"cider_d"`.
         recall: String. Defaults to `"r@10"`.

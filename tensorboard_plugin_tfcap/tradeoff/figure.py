@@ -22,7 +22,7 @@ def figure_panels(records, layout=None, **options):
     """The panels of a figure.
 
     Args:
-        records: List of dicts, as of `tfcap.training.load_records()`.
+        records: List of dicts, as of `reproduce.load_records()`.
         layout: `"listeners"`, recall by every listener against one measure of
             naturalness; or `"figure3"`, recall by the speaker's own against
             all of them. Defaults to `None`: the first where records have
@@ -64,7 +64,7 @@ def curve_figure(records, title="", **options):
     in the legend hides a method.
 
     Args:
-        records: List of dicts, as of `tfcap.training.load_records()`.
+        records: List of dicts, as of `reproduce.load_records()`.
         title: String, such as what it was found on. Defaults to `""`.
         **options: Those of `figure_panels()`.
 
@@ -81,7 +81,7 @@ def curve_figure(records, title="", **options):
     ...     {**point, "lambda": 1e-3, "cider_d": 1.2, "r@10": 86.3},
     ...     {**point, "lambda": 5e-3, "cider_d": 1.1, "r@10": 89.9},
     ... ]
-    >>> from tfcap.recipes import captioning
+    >>> from reproduce import captioning
     >>> figure = captioning.curve_figure(records)
     >>> figure.data[-1].name
     'PSST Multinomial'
@@ -104,7 +104,7 @@ def write_curve_figure(path, records, title="", **options):
     Args:
         path: String or path, ending in `.html` for a page that needs nothing
             else, not even a network, or in `.png`, `.svg` or `.pdf`.
-        records: List of dicts, as of `tfcap.training.load_records()`.
+        records: List of dicts, as of `reproduce.load_records()`.
         title: String, such as what it was found on. Defaults to `""`.
         **options: Those of `figure_panels()`: `layout`, `recall`, `rho`;
             `naturalness` and `decoding` for `"listeners"`, `cider` for
@@ -120,7 +120,7 @@ def write_curve_figure(path, records, title="", **options):
     >>> point = {"method": "psst_multinomial", "rho": 0.25, "seed": 0}
     >>> records = [{**point, "lambda": 1e-3, "cider_d": 1.2, "r@10": 86.3}]
     >>> path = os.path.join(tempfile.mkdtemp(), "curve.svg")
-    >>> from tfcap.recipes import captioning
+    >>> from reproduce import captioning
     >>> captioning.write_curve_figure(path, records)
     >>> os.path.exists(path)
     True

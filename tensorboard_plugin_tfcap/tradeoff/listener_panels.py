@@ -26,7 +26,7 @@ def listener_panels(
     The fixed listener comes first, the speaker's own last, on one scale.
 
     Args:
-        records: List of dicts, as of `tfcap.training.load_records()`.
+        records: List of dicts, as of `reproduce.load_records()`.
         recall: String, what they call the own listener's. Defaults to
             `"r@10"`.
         rho: Float, which one is drawn where a method has several. Defaults to

@@ -63,7 +63,7 @@ def by_method(records, rho=0.25):
     methods of their own.
 
     Args:
-        records: Iterable of dicts, as of `tfcap.training.load_records()`.
+        records: Iterable of dicts, as of `reproduce.load_records()`.
         rho: Float, which one counts where a method has several. Defaults to
             `0.25`, the paper's.
 

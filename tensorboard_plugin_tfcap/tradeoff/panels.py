@@ -50,7 +50,7 @@ def curve_panels(records, recall="r@10", rho=0.25, cider=None, spread="points"):
     fixed CIDEr-D against rho, read off each seed's curve by itself.
 
     Args:
-        records: List of dicts, as of `tfcap.training.load_records()`, with
+        records: List of dicts, as of `reproduce.load_records()`, with
             `method`, `lambda`, `seed`, and what was measured.
         recall: String, what the records call it. Defaults to `"r@10"`.
         rho: Float, which one is drawn in (a-e) where a method has several.
@@ -70,7 +70,7 @@ def curve_panels(records, recall="r@10", rho=0.25, cider=None, spread="points"):
     ...     {**point, "lambda": 1e-3, "cider_d": 1.2, "r@10": 86.3},
     ...     {**point, "lambda": 5e-3, "cider_d": 1.1, "r@10": 89.9},
     ... ]
-    >>> from tfcap.recipes import captioning
+    >>> from reproduce import captioning
     >>> panels = captioning.curve_panels(records)
     >>> panels[1].title, panels[1].lines[0].x
     ('(b) CIDEr-D', array([1.2, 1.1]))

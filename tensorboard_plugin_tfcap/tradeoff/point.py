@@ -38,7 +38,7 @@ class TradeoffPoint:
     samples: bool = False
 
     def record(self):
-        """The point as one flat dict, as of `tfcap.training.load_records()`."""
+        """The point as one flat dict, as of `reproduce.load_records()`."""
         about = {"method": self.method, "seed": self.seed, "point": self}
         return {**self.metrics, **self.params, **about}
 

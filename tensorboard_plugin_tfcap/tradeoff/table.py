@@ -39,7 +39,7 @@ class TradeoffTable:
 
     Example:
 
-    >>> from tfcap.recipes.captioning import TradeoffTable
+    >>> from reproduce.captioning import TradeoffTable
     >>> table = TradeoffTable(
     ...     "Table 2", "recall", ["", "R@10"], [["PSST", "86.3"]], []
     ... )

@@ -56,7 +56,7 @@ def curve_tables(
     they are stands beside it.
 
     Args:
-        records: List of dicts, as of `tfcap.training.load_records()`.
+        records: List of dicts, as of `reproduce.load_records()`.
         data: String, what they were found on.
         recall: Float in percent, the recall@5 of Table 1. By default the
             greatest that most methods reach.
@@ -73,7 +73,7 @@ def curve_tables(
 
     Example:
 
-    >>> from tfcap.recipes import captioning
+    >>> from reproduce import captioning
     >>> records = [
     ...     {"method": "luo2018", "lambda": x, "seed": seed, "cider_d": 1.3 - x,
     ...      "r@1": 20.0 + seed, "r@5": 50.0, "r@10": 64.0}

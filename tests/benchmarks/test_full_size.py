@@ -7,9 +7,9 @@ import pathlib
 import numpy as np
 import pytest
 
+from reproduce.visdial import visdial_data
 from tfcap.data import load_captions
 from tfcap.data import load_features
-from tfcap.recipes.visdial import visdial_data
 
 FOLDER = pathlib.Path(__file__).parents[2] / "benchmarks"
 SHARE = 5e-4

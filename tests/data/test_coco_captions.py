@@ -3,8 +3,8 @@ import json
 
 import pytest
 
+from reproduce.world.karpathy_format import write_karpathy
 from tfcap.data import load_captions
-from tfcap.data.world.karpathy_format import write_karpathy
 
 
 @pytest.fixture

@@ -4,6 +4,7 @@ import dataclasses
 import numpy as np
 import pytest
 
+from reproduce.world import load_world
 from tests.data.tiny_captions import COUNTS
 from tests.data.tiny_captions import tiny_captions
 from tests.data.tiny_captions import tiny_split
@@ -11,7 +12,6 @@ from tfcap.data import CaptionSplit
 from tfcap.data import EncodedCaptions
 from tfcap.data import build_caption_vocabulary
 from tfcap.data import load_captions
-from tfcap.data.world import load_world
 from tfcap.text import DocumentFrequencies
 from tfcap.text import Vocabulary
 from tfcap.text import caption_tokenize
@@ -162,8 +162,8 @@ def test_flickr8k_has_the_words_that_it_is_known_for(shared_data):
 
 
 def test_an_image_whose_captions_would_pad_all_others_is_refused(monkeypatch):
-    monkeypatch.setattr("tfcap.text.file_limits._SMALL", 1 << 10)
-    monkeypatch.setattr("tfcap.text.file_limits._RATIO", 5)
+    monkeypatch.setattr("tfcap.io.file_limits._SMALL", 1 << 10)
+    monkeypatch.setattr("tfcap.io.file_limits._RATIO", 5)
     captions = [["a dog"]] * 50
     vocabulary = Vocabulary(["a", "dog"])
     split = make([*captions, ["a dog"] * 5])

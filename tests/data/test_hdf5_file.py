@@ -13,7 +13,7 @@ from tfcap.data import vgg19_backbone
 from tfcap.data.feature_seal import BLOCK
 from tfcap.data.feature_seal import write_seal
 from tfcap.data.features import ABOUT
-from tfcap.recipes.network_file import load_network
+from tfcap.training.network_file import load_network
 
 SECRET = np.arange(60.0).astype("<f2").reshape(3, 4, 5)
 

@@ -5,9 +5,9 @@ import threading
 
 import pytest
 
+from reproduce.world.karpathy_format import write_karpathy
 from tfcap.data import load_captions
 from tfcap.data import read_image_ids
-from tfcap.data.world.karpathy_format import write_karpathy
 
 
 @pytest.fixture

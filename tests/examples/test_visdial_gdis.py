@@ -5,8 +5,8 @@ import pathlib
 
 import pytest
 
+from reproduce.visdial.summary import main as summarize
 from tests.visdial_files import write_root
-from tfcap.recipes.visdial.summary import main as summarize
 from tfcap.training import ObjectiveModel
 
 PATH = pathlib.Path(__file__).parents[2] / "examples" / "visdial_gdis.py"

@@ -33,15 +33,15 @@ import keras  # noqa: E402
 import numpy as np  # noqa: E402
 import tensorflow as tf  # noqa: E402
 
-from tests.recipes.captioning import tiny_study  # noqa: E402
+from reproduce.captioning import tradeoff_grid  # noqa: E402
+from reproduce.captioning import tradeoff_sweep  # noqa: E402
+from tests.reproduce.captioning import tiny_study  # noqa: E402
 from tests.training import test_checkpoint  # noqa: E402
 from tfcap import evaluate  # noqa: E402
 from tfcap.data import Backbone  # noqa: E402
 from tfcap.data import extract_features  # noqa: E402
 from tfcap.data import load_features  # noqa: E402
-from tfcap.recipes.captioning import tradeoff_grid  # noqa: E402
-from tfcap.recipes.captioning import tradeoff_sweep  # noqa: E402
-from tfcap.text.whole_file import whole_file  # noqa: E402
+from tfcap.io.whole_file import whole_file  # noqa: E402
 
 EPOCHS = 4
 IMAGES = 20000

@@ -18,6 +18,8 @@ from collections.abc import Callable
 
 import numpy as np
 
+from reproduce.sweep_records import load_records
+from reproduce.visdial.pooled_features import pooled_features
 from tests.data.conftest import make_content
 from tests.faults.mutations import mutated_bytes
 from tests.faults.mutations import mutated_json
@@ -34,12 +36,10 @@ from tfcap.data import load_visdial
 from tfcap.data import read_image_ids
 from tfcap.data import save_neighbors
 from tfcap.data.dense_annotations import load_relevance
-from tfcap.recipes.visdial.pooled_features import pooled_features
 from tfcap.text import Absence
 from tfcap.text import DocumentFrequencies
 from tfcap.text import Vocabulary
 from tfcap.training import SpeakerReport
-from tfcap.training import load_records
 
 VOCABULARY = Vocabulary(["a", "dog", "cat", "runs", "\u00e9t\u00e9"])
 

@@ -18,6 +18,7 @@ import zlib
 import h5py
 import numpy as np
 
+from reproduce.sweep_records import load_records
 from tests.faults import workloads
 from tests.faults.file_operations import attempt
 from tests.faults.readers import POINTS
@@ -27,10 +28,9 @@ from tests.faults.readers import bytes_of
 from tests.faults.strange_images import png
 from tfcap.data.clip_frames import read_frames
 from tfcap.data.extraction import read_image
-from tfcap.recipes.network_file import load_network
-from tfcap.recipes.network_file import save_network
 from tfcap.training import RunCheckpoint
-from tfcap.training import load_records
+from tfcap.training.network_file import load_network
+from tfcap.training.network_file import save_network
 
 #: Bytes and seconds that a file of a few kilobytes may take.
 MEMORY, SECONDS = 3 << 29, 60

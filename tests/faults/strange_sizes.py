@@ -14,6 +14,8 @@ import random
 
 import numpy as np
 
+from reproduce.record_file import append_record
+from reproduce.record_file import read_records
 from tests.data.conftest import make_content
 from tests.data.tiny_captions import tiny_captions
 from tests.faults.file_operations import attempt
@@ -33,8 +35,6 @@ from tfcap.data import standardize_features
 from tfcap.metrics import candidate_ranks
 from tfcap.text import DocumentFrequencies
 from tfcap.text import Vocabulary
-from tfcap.training.record_file import append_record
-from tfcap.training.record_file import read_records
 
 SIZES = (0, 1, 1, 2, 3, 5, 16, 17, 33, 100, 257)
 MEMORY = 2 << 30

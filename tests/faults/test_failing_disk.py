@@ -14,16 +14,16 @@ import keras
 import numpy as np
 import pytest
 
+from reproduce.record_file import append_record
+from reproduce.record_file import read_records
+from reproduce.sweep import Sweep
 from tfcap.data import FeatureWriter
 from tfcap.data import load_features
-from tfcap.text.array_file import load_arrays
-from tfcap.text.array_file import save_arrays
-from tfcap.text.json_file import read_json
-from tfcap.text.whole_file import whole_file
+from tfcap.io.array_file import load_arrays
+from tfcap.io.array_file import save_arrays
+from tfcap.io.json_file import read_json
+from tfcap.io.whole_file import whole_file
 from tfcap.training import RunCheckpoint
-from tfcap.training import Sweep
-from tfcap.training.record_file import append_record
-from tfcap.training.record_file import read_records
 
 NAMES = (
     *("open", "stat", "lstat", "fstat", "fsync", "replace", "unlink", "mkdir"),
@@ -138,7 +138,7 @@ def files(folder):
 def test_whichever_operation_fails_all_is_there(
     tmp_path, monkeypatch, capsys, action, code
 ):
-    monkeypatch.setattr("tfcap.text.passing_errors._FIRST", 0.0002)
+    monkeypatch.setattr("tfcap.io.passing_errors._FIRST", 0.0002)
     disk = Disk(monkeypatch, code)
     for name in NAMES:
         disk.patch(os, name)

@@ -12,16 +12,16 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+from reproduce.record_file import append_record
+from reproduce.record_file import read_records
+from reproduce.sweep import Sweep
+from reproduce.sweep_records import load_records
 from tensorboard_plugin_tfcap.summary import TradeoffWriter
 from tfcap.data import FeatureWriter
-from tfcap.recipes.network_file import load_network
-from tfcap.recipes.network_file import save_network
 from tfcap.training import RunCheckpoint
-from tfcap.training import Sweep
 from tfcap.training import fit
-from tfcap.training import load_records
-from tfcap.training.record_file import append_record
-from tfcap.training.record_file import read_records
+from tfcap.training.network_file import load_network
+from tfcap.training.network_file import save_network
 
 SIZE = 400_000
 

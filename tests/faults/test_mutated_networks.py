@@ -18,7 +18,7 @@ from tests.faults.mutations import mutated_bytes
 from tests.faults.mutations import mutated_json
 from tests.faults.test_mutated_files import TOTAL
 from tests.faults.test_mutated_files import patience
-from tfcap.recipes.network_file import load_network
+from tfcap.training.network_file import load_network
 
 
 @pytest.fixture(scope="module")

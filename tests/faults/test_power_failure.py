@@ -17,20 +17,20 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+from reproduce.record_file import append_record
+from reproduce.record_file import read_records
+from reproduce.study import Study
+from reproduce.sweep import Sweep
+from reproduce.world.built_folder import built_folder
 from tests.faults.power import Power
 from tests.faults.power import least_progress
 from tfcap.data import FeatureWriter
 from tfcap.data import load_features
-from tfcap.data.world.built_folder import built_folder
-from tfcap.recipes.network_file import load_network
-from tfcap.recipes.network_file import save_network
-from tfcap.recipes.study import Study
-from tfcap.text.durable import make_folder
-from tfcap.text.whole_file import whole_file
+from tfcap.io.durable import make_folder
+from tfcap.io.whole_file import whole_file
 from tfcap.training import RunCheckpoint
-from tfcap.training import Sweep
-from tfcap.training.record_file import append_record
-from tfcap.training.record_file import read_records
+from tfcap.training.network_file import load_network
+from tfcap.training.network_file import save_network
 
 EPOCHS = 3
 

@@ -17,6 +17,10 @@ import numpy as np
 import tensorflow as tf
 from PIL import Image
 
+from reproduce.record_file import append_record
+from reproduce.record_file import read_records
+from reproduce.sweep import Sweep
+from reproduce.sweep_records import load_records
 from tests.faults import kill_trials
 from tests.faults import test_power_failure as power
 from tests.faults.file_operations import mark
@@ -34,17 +38,13 @@ from tfcap.data import load_neighbors
 from tfcap.data import load_skipped
 from tfcap.data import save_neighbors
 from tfcap.data import standardize_features
-from tfcap.recipes.network_file import load_network
+from tfcap.io import passing_errors
 from tfcap.text import DocumentFrequencies
 from tfcap.text import Vocabulary
-from tfcap.text import passing_errors
 from tfcap.training import RunCheckpoint
 from tfcap.training import SpeakerReport
-from tfcap.training import Sweep
 from tfcap.training import fit
-from tfcap.training import load_records
-from tfcap.training.record_file import append_record
-from tfcap.training.record_file import read_records
+from tfcap.training.network_file import load_network
 
 #: Of training that is disturbed in the midst of an epoch, too.
 STEPS = 3

@@ -6,6 +6,7 @@ import pytest
 import tensorflow as tf
 from keras import ops
 
+from reproduce.visdial import ENCODERS
 from tests import dialogs
 from tfcap.layers import AnswerEncoder
 from tfcap.layers import LateFusionEncoder
@@ -15,7 +16,6 @@ from tfcap.metrics import MeanReciprocalRank
 from tfcap.metrics import RecallAtK
 from tfcap.models import DialogDiscriminator
 from tfcap.ops import sequence_mask
-from tfcap.recipes.visdial import ENCODERS
 
 BATCHES = dialogs.batches(8, negatives=3, in_batch_negatives=2, shuffle=False)
 BATCH, LABELS = BATCHES.batch(0)

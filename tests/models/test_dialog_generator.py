@@ -6,6 +6,7 @@ import pytest
 import tensorflow as tf
 from keras import ops
 
+from reproduce.visdial import ENCODERS
 from tests import dialogs
 from tfcap.decoding import Sample
 from tfcap.decoding import stepwise_log_probs
@@ -16,7 +17,6 @@ from tfcap.losses import SequenceCrossentropy
 from tfcap.losses import sequence_crossentropy
 from tfcap.models import DialogGenerator
 from tfcap.ops import token_log_probs
-from tfcap.recipes.visdial import ENCODERS
 
 ROWS = np.arange(8)
 BATCH = dialogs.batches().inputs(ROWS)

@@ -9,12 +9,12 @@ import keras
 import numpy as np
 import pytest
 
+from reproduce.visdial import ENCODERS
 from tests import dialogs
 from tfcap.losses import NPairLoss
 from tfcap.losses import SequenceCrossentropy
 from tfcap.models import GrammarClassifier
 from tfcap.models import PairDiscriminator
-from tfcap.recipes.visdial import ENCODERS
 
 
 def networks():

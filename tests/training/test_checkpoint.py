@@ -8,21 +8,21 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+from reproduce.visdial.players import rank_with_fakes
 from tests import dialogs
 from tests.data.tiny_captions import FEATURES
 from tests.data.tiny_captions import tiny_captions
 from tfcap.data import CaptionBatches
 from tfcap.decoding import Sample
 from tfcap.decoding import ScheduledSampling
+from tfcap.io.passing_errors import DiskError
 from tfcap.layers import GumbelSoftmaxST
 from tfcap.losses import NPairLoss
 from tfcap.models import ShowTellSpeaker
 from tfcap.objectives import Pathwise
 from tfcap.objectives import Supervised
 from tfcap.objectives import TeacherForcing
-from tfcap.recipes.visdial.players import rank_with_fakes
 from tfcap.rewards import DialogScore
-from tfcap.text.passing_errors import DiskError
 from tfcap.training import Anneal
 from tfcap.training import ExponentialTemperature
 from tfcap.training import Game
@@ -312,7 +312,7 @@ def test_a_disk_that_does_not_answer_is_neither_empty_nor_damaged(
     checkpoint, model = RunCheckpoint(tmp_path), Dense()
     for epoch in (1, 2):
         checkpoint.save(model, epoch)
-    monkeypatch.setattr("tfcap.text.passing_errors._FIRST", 0.001)
+    monkeypatch.setattr("tfcap.io.passing_errors._FIRST", 0.001)
     times, stat = [3], os.stat
 
     def fail(path, *arguments, **options):

@@ -13,6 +13,7 @@ import keras
 import numpy as np
 import tensorflow as tf
 
+from reproduce.sweep import Sweep
 from tests import tiny
 from tests.training import two_replicas
 from tfcap.data.step_pipeline import row_pipeline
@@ -20,7 +21,6 @@ from tfcap.data.step_pipeline import step_pipeline
 from tfcap.objectives import TeacherForcing
 from tfcap.training import MultiWorkerStrategy
 from tfcap.training import ObjectiveModel
-from tfcap.training import Sweep
 from tfcap.training import fit
 from tfcap.training import from_chief
 from tfcap.training import is_chief

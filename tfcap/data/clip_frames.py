@@ -9,8 +9,8 @@ from tfcap.data.extraction import as_picture
 from tfcap.data.extraction import fit_picture
 from tfcap.data.image_file import UNREADABLE
 from tfcap.data.image_file import open_image
-from tfcap.text.file_limits import limit
-from tfcap.text.file_limits import raise_limit
+from tfcap.io.file_limits import limit
+from tfcap.io.file_limits import raise_limit
 
 
 def even_frames(total, frames):

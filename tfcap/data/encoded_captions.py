@@ -9,11 +9,11 @@ from collections import Counter
 import numpy as np
 
 from tfcap.data.entry_problems import listed
+from tfcap.io.file_limits import check_unpacked
+from tfcap.io.file_limits import raise_limit
 from tfcap.text import DocumentFrequencies
 from tfcap.text import Vocabulary
 from tfcap.text import caption_tokenize_batch
-from tfcap.text.file_limits import check_unpacked
-from tfcap.text.file_limits import raise_limit
 
 
 def build_caption_vocabulary(split, min_count=5):

@@ -20,15 +20,15 @@ from tfcap.data.features import checksums
 from tfcap.data.features import open_features
 from tfcap.data.features import read_rows
 from tfcap.data.hdf5_file import dataset_places
-from tfcap.text.durable import rename
-from tfcap.text.durable import sync_file
-from tfcap.text.partial_files import partial_path
-from tfcap.text.partial_files import remove_abandoned
-from tfcap.text.passing_errors import is_there
-from tfcap.text.passing_errors import named
-from tfcap.text.passing_errors import passing_code
-from tfcap.text.passing_errors import tried_again
-from tfcap.text.whole_file import told_if_full
+from tfcap.io.durable import rename
+from tfcap.io.durable import sync_file
+from tfcap.io.partial_files import partial_path
+from tfcap.io.partial_files import remove_abandoned
+from tfcap.io.passing_errors import is_there
+from tfcap.io.passing_errors import named
+from tfcap.io.passing_errors import passing_code
+from tfcap.io.passing_errors import tried_again
+from tfcap.io.whole_file import told_if_full
 
 #: Images of which the features cannot by chance be the same.
 _ENOUGH = 16

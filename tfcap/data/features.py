@@ -32,9 +32,9 @@ from tfcap.data.hdf5_file import check_hdf5
 from tfcap.data.hdf5_file import dataset_places
 from tfcap.data.skipped_images import load_skipped
 from tfcap.data.skipped_images import warn_of_skipped
-from tfcap.text.file_limits import check_regular
-from tfcap.text.passing_errors import raise_passing
-from tfcap.text.passing_errors import tried_again
+from tfcap.io.file_limits import check_regular
+from tfcap.io.passing_errors import raise_passing
+from tfcap.io.passing_errors import tried_again
 
 VERSION = 2
 #: Datasets whose values are written after the file is laid out.

@@ -10,10 +10,10 @@ import zipfile
 
 import h5py
 
-from tfcap.text.array_file import check_archive
-from tfcap.text.file_limits import check_regular
-from tfcap.text.file_limits import check_unpacked
-from tfcap.text.passing_errors import raise_passing
+from tfcap.io.array_file import check_archive
+from tfcap.io.file_limits import check_regular
+from tfcap.io.file_limits import check_unpacked
+from tfcap.io.passing_errors import raise_passing
 
 _CURE = "Get the file from somebody you trust, or make it anew."
 #: What h5py and zipfile raise where a file is not as it should be; whoever

@@ -6,9 +6,9 @@ import struct
 import threading
 import zlib
 
-from tfcap.text.file_limits import limit
-from tfcap.text.file_limits import raise_limit
-from tfcap.text.json_file import open_once
+from tfcap.io.file_limits import limit
+from tfcap.io.file_limits import raise_limit
+from tfcap.io.json_file import open_once
 
 #: Errors of Pillow at a file that is cut off or damaged, which depend on
 #: where it is.

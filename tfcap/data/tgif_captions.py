@@ -5,9 +5,9 @@ import posixpath
 from tfcap.data.caption_split import CaptionSplit
 from tfcap.data.entry_problems import EntryProblems
 from tfcap.data.split_lists import take_splits
-from tfcap.data.text_file import read_lines
-from tfcap.data.text_file import warn_if_cut
-from tfcap.text.json_file import malformed
+from tfcap.io.json_file import malformed
+from tfcap.io.text_file import read_lines
+from tfcap.io.text_file import warn_if_cut
 
 #: The lists of TGIF's release, from the folder of the descriptions.
 _LISTS = {name: f"splits/{name}.txt" for name in ("train", "val", "test")}

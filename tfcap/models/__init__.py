@@ -11,7 +11,6 @@ from tfcap.models.grammar_classifier import GrammarClassifier
 from tfcap.models.host_retriever import HostRetriever
 from tfcap.models.pair_discriminator import PairDiscriminator
 from tfcap.models.retrieval_listener import RetrievalListener
-from tfcap.models.scene_encoder import SceneEncoder
 from tfcap.models.show_tell_speaker import ShowTellSpeaker
 from tfcap.models.transformer_speaker import TransformerSpeaker
 from tfcap.models.up_down_speaker import UpDownSpeaker

@@ -13,7 +13,6 @@ from tfcap.training.fitting import fit
 from tfcap.training.game import Game
 from tfcap.training.game import Player
 from tfcap.training.generation import generate
-from tfcap.training.grammar_accuracy import grammar_accuracy
 from tfcap.training.multi_worker_strategy import MultiWorkerStrategy
 from tfcap.training.objective_model import ObjectiveModel
 from tfcap.training.progress_lines import ProgressLines
@@ -27,8 +26,6 @@ from tfcap.training.speaker_evaluation import SpeakerEvaluation
 from tfcap.training.speaker_evaluator import SpeakerEvaluator
 from tfcap.training.speaker_evaluator import evaluate_speaker
 from tfcap.training.speaker_report import SpeakerReport
-from tfcap.training.sweep import Sweep
-from tfcap.training.sweep_records import load_records
 from tfcap.training.tradeoff_logger import TradeoffLogger
 from tfcap.training.tradeoff_logger import report_samples
 from tfcap.training.tradeoff_logger import write_report

@@ -4,9 +4,9 @@ import math
 
 import numpy as np
 
+from tfcap.io.json_file import malformed
+from tfcap.io.json_file import read_json
 from tfcap.text import Absence
-from tfcap.text.json_file import malformed
-from tfcap.text.json_file import read_json
 
 FORMAT = "tfcap-speaker-report"
 _WRONG = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)

@@ -4,7 +4,7 @@ import os
 
 import keras
 
-from tfcap.text.durable import make_folder
+from tfcap.io.durable import make_folder
 from tfcap.training.tradeoff_logger import write_report
 from tfcap.training.workers import is_chief
 

@@ -6,11 +6,11 @@ import math
 
 import numpy as np
 
+from tfcap.io.whole_file import whole_file
 from tfcap.text import caption_tokenize_batch
 from tfcap.text import evaluate_captions
 from tfcap.text.caption_language import caption_language
 from tfcap.text.caption_report import TITLES
-from tfcap.text.whole_file import whole_file
 from tfcap.training.report_file import FORMAT
 from tfcap.training.report_file import read_report
 

@@ -4,14 +4,14 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from reproduce.captioning import curve_figure
+from reproduce.captioning import write_curve_figure
 from tensorboard_plugin_tfcap.tradeoff.methods import TITLES
 from tensorboard_plugin_tfcap.tradeoff.style import style
 from tensorboard_plugin_tfcap.tradeoff.style import styles
-from tests.recipes.captioning.tiny_records import RECORDS
-from tests.recipes.captioning.tiny_records import heard
-from tests.recipes.captioning.tiny_records import line
-from tfcap.recipes.captioning import curve_figure
-from tfcap.recipes.captioning import write_curve_figure
+from tests.reproduce.captioning.tiny_records import RECORDS
+from tests.reproduce.captioning.tiny_records import heard
+from tests.reproduce.captioning.tiny_records import line
 
 
 def marked(figure):

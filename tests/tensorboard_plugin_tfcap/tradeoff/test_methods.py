@@ -10,9 +10,9 @@ from tensorboard_plugin_tfcap.tradeoff.published import AT_CIDER
 from tensorboard_plugin_tfcap.tradeoff.published import AT_RECALL
 from tensorboard_plugin_tfcap.tradeoff.published import CLAIMS
 from tensorboard_plugin_tfcap.tradeoff.published import HUMAN_CAPTIONS
-from tests.recipes.captioning.tiny_records import RECORDS
-from tests.recipes.captioning.tiny_records import line
-from tests.recipes.captioning.tiny_records import without
+from tests.reproduce.captioning.tiny_records import RECORDS
+from tests.reproduce.captioning.tiny_records import line
+from tests.reproduce.captioning.tiny_records import without
 
 
 def test_methods_have_the_titles_of_the_paper():

@@ -1,10 +1,10 @@
 import numpy as np
 import pytest
 
-from tests.recipes.captioning.tiny_records import RECORDS
-from tests.recipes.captioning.tiny_records import line
-from tests.recipes.captioning.tiny_records import without
-from tfcap.recipes.captioning import curve_panels
+from reproduce.captioning import curve_panels
+from tests.reproduce.captioning.tiny_records import RECORDS
+from tests.reproduce.captioning.tiny_records import line
+from tests.reproduce.captioning.tiny_records import without
 
 
 def panel(letter, records, **options):

@@ -1,4 +1,4 @@
-from tfcap.recipes.captioning import TradeoffTable
+from reproduce.captioning import TradeoffTable
 
 TABLE = TradeoffTable(
     "Table 9",

@@ -1,12 +1,12 @@
 import pytest
 
+from reproduce.captioning import curve_tables
 from tensorboard_plugin_tfcap.tradeoff.tables import operating_point
-from tests.recipes.captioning.tiny_records import RECORDS
-from tests.recipes.captioning.tiny_records import heard
-from tests.recipes.captioning.tiny_records import line
-from tests.recipes.captioning.tiny_records import without
+from tests.reproduce.captioning.tiny_records import RECORDS
+from tests.reproduce.captioning.tiny_records import heard
+from tests.reproduce.captioning.tiny_records import line
+from tests.reproduce.captioning.tiny_records import without
 from tfcap.metrics import Curve
-from tfcap.recipes.captioning import curve_tables
 
 
 def tables(records=RECORDS, **options):

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from tfcap.text.file_limits import limit
-from tfcap.text.file_limits import raise_limit
+from tfcap.io.file_limits import limit
+from tfcap.io.file_limits import raise_limit
 
 #: What needs no second look.
 _LISTS = {list, tuple}

@@ -1,0 +1,139 @@
+"""Who judges captions, as they are before a speaker is trained for it."""
+
+import keras
+import numpy as np
+
+from reproduce.grammar_accuracy import grammar_accuracy
+from reproduce.study import write_json
+from tfcap.data import GrammarBatches
+from tfcap.models import GrammarClassifier
+from tfcap.models import PairDiscriminator
+from tfcap.objectives import Judging
+from tfcap.rewards.embeddings import embedded_images
+from tfcap.rewards.embeddings import image_key
+from tfcap.training import Game
+from tfcap.training import Player
+
+#: Under which a study keeps them.
+DISCRIMINATOR, GRAMMAR = "discriminator", "grammar"
+
+
+def train_judge(study, name, speaker, objective, epochs, rate):
+    """Trains an evaluator against a speaker that stays as it is.
+
+    Args:
+        study: `SpeakerStudy`.
+        name: String, under which the study keeps the evaluator.
+        speaker: `tfcap.models.CaptionSpeaker`, which is frozen.
+        objective: `tfcap.objectives.Judging`, whose evaluator is built.
+        epochs: Integer, passes over all human captions.
+        rate: Float, learning rate.
+
+    Returns:
+        Dict with the `"evaluator"`.
+    """
+    speaker.trainable = False
+    evaluator = objective.evaluator
+    adam = keras.optimizers.Adam(rate)
+    player = Player(evaluator, objective, adam, study.settings.clipnorm)
+    game = Game(speaker, {"evaluator": player})
+    game.compile()
+    batches = study.batches(epoch="captions")
+    return study.fit(name, game, batches, epochs, evaluator=evaluator)
+
+
+def pretrained_discriminator(
+    study,
+    speaker,
+    retriever,
+    decoder,
+    epochs=1,
+    rate=1e-3,
+    units=(512, 256),
+    image=None,
+):
+    """A discriminator of pairs that knows a speaker's captions.
+
+    It is trained now if it was not.
+
+    Args:
+        study: `SpeakerStudy`.
+        speaker: `tfcap.models.CaptionSpeaker`, which is frozen; best without
+            dropout, as it will be heard.
+        retriever: As that of `tfcap.rewards.MatchProbability`.
+        decoder: `tfcap.decoding.Decoder` of what the speaker says.
+        epochs: Integer, passes over all human captions. Defaults to `1`.
+        rate: Float, learning rate. Defaults to `1e-3`.
+        units: As those of `tfcap.models.PairDiscriminator`.
+        image: As that of `tfcap.rewards.MatchProbability`.
+
+    Returns:
+        `tfcap.models.PairDiscriminator`, a fresh one.
+    """
+
+    def train():
+        key = image_key(retriever, image)
+        inputs = study.batches().inputs(np.arange(1))
+        said = inputs["caption"]
+        discriminator = PairDiscriminator(units)
+        discriminator(
+            {
+                "image": embedded_images(retriever, inputs[key]),
+                "text": retriever.embed_texts(said, said > 0),
+            }
+        )
+        objective = Judging(discriminator, decoder, 1.0, 0.0, retriever, key)
+        study.say(f"{DISCRIMINATOR}: whose captions are these?")
+        return train_judge(
+            study, DISCRIMINATOR, speaker, objective, epochs, rate
+        )
+
+    keras.utils.set_random_seed(study.seed)
+    study.once(DISCRIMINATOR, train)
+    return study.load(DISCRIMINATOR)["evaluator"]
+
+
+def pretrained_grammar(
+    study, epochs=5, rate=1e-3, units=128, embedding_units=128
+):
+    """A classifier that tells captions from corrupted ones.
+
+    It is trained now if it was not. How well it does on validation captions,
+    by kind of corruption, is then in its folder's `accuracy.json`.
+
+    Args:
+        study: `SpeakerStudy`.
+        epochs: Integer, passes over all human captions. Defaults to `5`.
+        rate: Float, learning rate. Defaults to `1e-3`.
+        units: As those of `tfcap.models.GrammarClassifier`. Defaults to
+            `128`.
+        embedding_units: Likewise.
+
+    Returns:
+        `tfcap.models.GrammarClassifier`, a fresh one.
+    """
+
+    def train():
+        study.say(f"{GRAMMAR}: is this a caption?")
+        size = study.batches(epoch="captions").batch_size
+        batches = GrammarBatches(study.data.train, size, study.seed)
+        classifier = GrammarClassifier(
+            study.data.vocabulary.size, units, embedding_units
+        )
+        classifier(batches.batch(0)[0])
+        classifier.compile(
+            keras.optimizers.Adam(rate),
+            keras.losses.BinaryCrossentropy(from_logits=True),
+            metrics=[keras.metrics.BinaryAccuracy(threshold=0.0)],
+        )
+        found = study.fit(
+            GRAMMAR, classifier, batches, epochs, classifier=classifier
+        )
+        accuracy = grammar_accuracy(classifier, study.data.validation)
+        study.say(", ".join(f"{k} {v:.1%}" for k, v in accuracy.items()))
+        write_json(study.path(GRAMMAR, "accuracy.json"), accuracy)
+        return found
+
+    keras.utils.set_random_seed(study.seed)
+    study.once(GRAMMAR, train)
+    return study.load(GRAMMAR)["classifier"]

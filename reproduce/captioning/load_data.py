@@ -1,0 +1,193 @@
+"""Finds and encodes the data of a captioning study."""
+
+import functools
+import glob
+import itertools
+import os
+from fnmatch import fnmatch
+
+import numpy as np
+
+from reproduce.captioning.caption_data import CaptionData
+from reproduce.world import motion_scores
+from reproduce.world.clip_features import clip_world_with_features
+from reproduce.world.scene_features import SPLITS
+from reproduce.world.scene_features import world_with_features
+from tfcap.data import EncodedCaptions
+from tfcap.data import build_caption_vocabulary
+from tfcap.data import load_captions
+from tfcap.data import load_features
+from tfcap.data import load_flickr_captions
+from tfcap.data import load_tgif_captions
+from tfcap.data import standardize_features
+from tfcap.data.caption_split import take_rows
+from tfcap.data.data_digest import feature_digest
+from tfcap.data.mapped_features import mapped_features
+from tfcap.data.mapped_features import position_means
+from tfcap.data.skipped_images import rows_with_features
+
+#: Speakers that see the image as a whole.
+POOLED = ("show_tell",)
+#: How files of captions are read, by what they are called.
+_LOADERS = {
+    "dataset_*.json*": load_captions,
+    "*.token*": load_flickr_captions,
+    "tgif*.tsv*": load_tgif_captions,
+}
+#: In Flickr8k's archive beside its captions: their words without endings.
+_LEMMAS = ".lemma."
+
+
+def caption_world(settings, root=None, **options):
+    """The embedded world's captions, read through the files it writes.
+
+    Args:
+        settings: `SpeakerSettings`.
+        root: String or path that holds worlds. Defaults to `$TFCAP_CACHE`, or
+            `~/.cache/tfcap`.
+        **options: Those of `scene_features.world_with_features()`.
+
+    Returns:
+        `CaptionData`. Features are those of the file, for a speaker that sees
+        the image as a whole their means over positions; its `standardization`
+        gives them mean 0 and deviation 1 in the training split.
+    """
+    world, features = world_with_features(root, **options)
+    splits = [load_captions(world.karpathy_path, name) for name in SPLITS]
+    pictures = world.images("test")
+    return _encoded(
+        splits,
+        features,
+        settings,
+        name="embedded world",
+        test_images=lambda row: np.array(pictures[row]),
+    )
+
+
+def caption_clips(settings, root=None, **options):
+    """Clips of the embedded world, read through the files it writes.
+
+    Args:
+        settings: `SpeakerSettings`.
+        root: String or path that holds worlds. Defaults to `$TFCAP_CACHE`, or
+            `~/.cache/tfcap`.
+        **options: Those of `clip_features.clip_world_with_features()`.
+
+    Returns:
+        `CaptionData`; see `caption_world()`, with frames for positions. The
+        picture of a clip is four of its frames beside each other. Its judge
+        tells whether what is said to happen does: `motion_scores()`.
+    """
+    world, features = clip_world_with_features(root, **options)
+    splits = [load_tgif_captions(world.tgif_path, name) for name in SPLITS]
+    frames = world.frames("test")
+    return _encoded(
+        splits,
+        features,
+        settings,
+        name="embedded clips",
+        test_images=lambda row: np.concatenate(frames[row][1::2], axis=1),
+        judge=functools.partial(motion_scores, world.clips("test")),
+    )
+
+
+def caption_files(settings, root, train="train"):
+    """Reads a data set as it was published, with a feature file.
+
+    Args:
+        settings: `SpeakerSettings`.
+        root: String or path of a folder with one file of captions and one
+            feature file `*.h5`, as `tfcap.data.extract_features()` writes it.
+            The captions are `dataset_*.json` in Karpathy's layout, such as
+            `dataset_coco.json`; a token file of Flickr's, such as
+            `Flickr8k.token.txt`, beside the lists of its splits; or, for
+            clips, `tgif-v1.0.tsv` with its lists in `splits/`, and features as
+            `tfcap.data.extract_clip_features()` writes them.
+        train: String, what is learned from, such as `"train+restval"` on COCO.
+            Defaults to `"train"`. Evaluated are `"val"` and `"test"`.
+
+    Returns:
+        `CaptionData`; see `caption_world()`. Images that were left out when
+        features were extracted are left out, with a warning.
+
+    Raises:
+        ValueError: If files are missing, ambiguous, damaged or lack an image.
+    """
+    path, file = _only(root, *_LOADERS), _only(root, "*.h5")
+    basename = os.path.basename(path)
+    name = basename.split(".")[0].removeprefix("dataset_")
+    (load,) = (_LOADERS[p] for p in _LOADERS if fnmatch(basename, p))
+    splits = _read_once(load, path, (train, *SPLITS[1:]))
+    # As whoever extracted the features has chosen.
+    splits = [
+        take_rows(s, rows_with_features(s.image_ids, file)) for s in splits
+    ]
+    features = [load_features(file, s.image_ids, lazy=True) for s in splits]
+    return _encoded(
+        splits, features, settings, name=name, test_images=lambda row: None
+    )
+
+
+def pooled_features(features):
+    """Means over positions, those of a large file as they are needed.
+
+    Args:
+        features: Array of shape `(n, P, D)`, or what reads like one.
+
+    Returns:
+        Float32 array of shape `(n, 1, D)`, or what reads like one.
+    """
+    return mapped_features(features, position_means, "means over positions")
+
+
+def _encoded(splits, features, settings, **about):
+    vocabulary = build_caption_vocabulary(splits[0], settings.min_count)
+    encoded = [
+        EncodedCaptions.from_split(split, vocabulary, settings.max_length)
+        for split in splits
+    ]
+    digests = tuple(map(feature_digest, features))
+    positions, pooled = features[0].shape[1], settings.speaker in POOLED
+    if pooled:
+        features = [pooled_features(x) for x in features]
+    (ready,) = standardize_features(features[0])
+    return CaptionData(
+        *encoded,
+        *features,
+        features[0],
+        standardization={
+            "mean": ready.mean,
+            "deviation": ready.deviation,
+            "pooled": pooled,
+            "positions": positions,
+        },
+        feature_digests=digests,
+        **about,
+    )
+
+
+def _read_once(load, path, names):
+    """Splits of a file that is read once for all of them."""
+    names = [name.split("+") for name in names]
+    whole = load(path, list(dict.fromkeys(itertools.chain(*names))))
+    return [
+        take_rows(whole, [i for i, x in enumerate(whole.splits) if x in wanted])
+        for wanted in names
+    ]
+
+
+def _only(root, *patterns):
+    """The one file of a folder whose name is like one of these."""
+    found = sorted(
+        path
+        for pattern in patterns
+        for path in glob.glob(os.path.join(str(root), pattern))
+        if _LEMMAS not in os.path.basename(path)
+    )
+    if len(found) != 1:
+        names = ", ".join(map(os.path.basename, found)) or "none"
+        raise ValueError(
+            f"`root` must hold one file {' or '.join(patterns)}. Received: "
+            f"root={str(root)!r}, which holds {names}."
+        )
+    return found[0]

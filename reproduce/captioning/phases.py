@@ -1,0 +1,147 @@
+"""What both players learn by themselves, before they meet."""
+
+import keras
+
+from reproduce.captioning.networks import make_listener
+from reproduce.captioning.networks import make_speaker
+from reproduce.captioning.rates import falling
+from tfcap.decoding import Greedy
+from tfcap.decoding import Sample
+from tfcap.decoding import ScheduledSampling
+from tfcap.layers import Categorical
+from tfcap.losses import BidirectionalContrastiveLoss
+from tfcap.losses import CollapseRatio
+from tfcap.losses import HingeRetrievalLoss
+from tfcap.objectives import DecoderBaseline
+from tfcap.objectives import LeaveOneOutBaseline
+from tfcap.objectives import ScoreFunction
+from tfcap.objectives import TeacherForcing
+from tfcap.rewards import CIDErD
+from tfcap.training import Anneal
+from tfcap.training import CollapseWarning
+from tfcap.training import ObjectiveModel
+
+
+def listener_alone(study):
+    """Phase 1: the listener learns to find images by human captions."""
+    settings = study.settings
+    batches = study.batches(epoch="captions")
+    ready = study.data.image_preprocessing()
+    listener = make_listener(settings, batches, ready)
+    # Hardest negatives from the start may keep it from ever learning.
+    hardest = keras.Variable(0.0, trainable=False, name="hardest")
+    hinge = HingeRetrievalLoss(settings.margin, hardest)
+    loss = hinge
+    if settings.listener_loss == "contrastive":
+        loss = BidirectionalContrastiveLoss(
+            settings.listener_temperature, decoupled=False
+        )
+    steps = batches.steps_per_epoch
+    listener.compile(
+        _adam(settings.listener_rate, settings.listener_epochs * steps),
+        loss,
+        metrics=[CollapseRatio(hinge)],
+    )
+    warm = settings.listener_warm_up * steps
+    callbacks = [
+        Anneal(hardest, lambda step: float(step >= warm), name="hardest"),
+        CollapseWarning(),
+    ]
+    return study.fit(
+        "listener_gt",
+        listener,
+        batches,
+        settings.listener_epochs,
+        callbacks,
+        listener=listener,
+    )
+
+
+def speaker_alone(study):
+    """Phase 2: the speaker learns to say what people say."""
+    settings = study.settings
+    batches = study.batches(epoch="captions")
+    ready = study.data.image_preprocessing()
+    speaker = make_speaker(settings, batches, ready)
+    steps = settings.speaker_epochs * batches.steps_per_epoch
+    decoder, callbacks = None, []
+    if settings.scheduled_sampling:
+        decoder = ScheduledSampling(0.0, seed=study.seed)
+        callbacks.append(
+            Anneal(
+                decoder.probability,
+                lambda step: settings.scheduled_sampling * step / steps,
+                name="scheduled_sampling",
+            )
+        )
+    model = ObjectiveModel(
+        TeacherForcing("token", decoder=decoder), speaker, global_clipnorm=5.0
+    )
+    model.compile(_adam(settings.speaker_rate, steps))
+    return study.fit(
+        "speaker_mle",
+        model,
+        batches,
+        settings.speaker_epochs,
+        callbacks,
+        speaker=speaker,
+    )
+
+
+def speaker_for_cider(study):
+    """The speaker then learns for CIDEr-D; nobody listens yet."""
+    settings = study.settings
+    speaker = study.networks("speaker_mle", fresh=True)["speaker"]
+    if not settings.cider_epochs:
+        return {"speaker": speaker}
+    batches = study.batches()
+    model = ObjectiveModel(
+        naturalness(study), speaker, global_clipnorm=settings.clipnorm
+    )
+    steps = settings.cider_epochs * batches.steps_per_epoch
+    model.compile(_adam(settings.cider_rate, steps))
+    return study.fit(
+        "speaker_cider", model, batches, settings.cider_epochs, speaker=speaker
+    )
+
+
+def naturalness(study):
+    """The naturalness term: REINFORCE for CIDEr-D of the training corpus.
+
+    The settings may ask for the likelihood of human captions beside it.
+
+    Args:
+        study: `CaptioningStudy`.
+
+    Returns:
+        `tfcap.objectives.Objective`.
+    """
+    settings = study.settings
+    reward = CIDErD(study.data.train.document_frequencies())
+    samples = Sample(
+        Categorical(seed=study.seed),
+        settings.naturalness_samples,
+        max_length=settings.max_length,
+        suppress=study.unsaid,
+    )
+    if settings.naturalness_samples > 1:
+        baseline = LeaveOneOutBaseline()
+    else:
+        greedy = Greedy(settings.max_length, suppress=study.unsaid)
+        baseline = DecoderBaseline(reward, greedy)
+    term = ScoreFunction(reward, samples, baseline, normalize="token")
+    if settings.human_weight:
+        term += settings.human_weight * TeacherForcing("token")
+    return term
+
+
+#: Phases by the name under which a study keeps what they trained.
+PHASES = {
+    "listener_gt": listener_alone,
+    "speaker_mle": speaker_alone,
+    "speaker_cider": speaker_for_cider,
+}
+
+
+def _adam(rate, steps):
+    return keras.optimizers.Adam(falling(rate, steps))

@@ -1,0 +1,84 @@
+"""The speaker of maximum likelihood of one study, taken over by another."""
+
+import dataclasses
+import os
+import shutil
+
+from reproduce.captioning.speaker_settings import SpeakerSettings
+from reproduce.study import read_study
+from reproduce.study import read_written
+from reproduce.study import write_json
+from tfcap.io.passing_errors import is_there
+from tfcap.training import is_chief
+
+#: Under which studies keep the speaker that has learned from people.
+SPEAKER = "speaker_mle"
+#: Settings that this phase does not read.
+_LATER = ("warm_up_steps", "clipnorm", "evaluation_batch_size")
+_ABOUT = ("digest", "image_preprocessing", "seed")
+
+
+def check_pretrained(folder, about):
+    """Refuses a study whose speaker is not the one that would be trained.
+
+    Args:
+        folder: String or path of the other study.
+        about: Dict, what this study's folder tells, see
+            `reproduce.study.Study`.
+
+    Raises:
+        ValueError: If it is of other data, another seed or other settings of
+            the speaker, was made before there were digests of data, or has
+            not trained a speaker yet.
+    """
+    try:
+        other = read_study(folder)
+    except FileNotFoundError as error:
+        raise _refusal(folder, "which holds no study.json") from error
+    if "digest" not in other or "digest" not in about:
+        raise _refusal(
+            folder,
+            "one of the two folders was made before studies kept a digest of "
+            "their data: that the data are the same cannot be checked",
+        )
+    wrong = [name for name in _ABOUT if other.get(name) != about.get(name)]
+    for field in dataclasses.fields(SpeakerSettings):
+        name = field.name
+        values = [x["settings"].get(name) for x in (other, about)]
+        if name not in _LATER and values[0] != values[1]:
+            wrong.append(f"{name} ({values[0]!r}, here {values[1]!r})")
+    if wrong:
+        raise _refusal(folder, f"a study with another {', '.join(wrong)}")
+    if not is_there(_networks(folder)):
+        raise _refusal(folder, f"which has no {SPEAKER} yet")
+
+
+def take_pretrained(folder, target):
+    """Copies the speaker of another study.
+
+    Args:
+        folder: String or path of the other study.
+        target: String, folder of the phase in this study.
+    """
+    roles = read_written(_networks(folder))
+    if is_chief():
+        for role in roles:
+            name = f"{role}.keras"
+            shutil.copyfile(
+                os.path.join(str(folder), SPEAKER, name),
+                os.path.join(target, name),
+            )
+    # Last, so that it tells that all are there, and whole.
+    write_json(os.path.join(target, "networks.json"), roles)
+
+
+def _networks(folder):
+    return os.path.join(str(folder), SPEAKER, "networks.json")
+
+
+def _refusal(folder, why):
+    return ValueError(
+        "`pretrained` must be the folder of a study with the same data, seed "
+        f"and speaker. Received: pretrained={str(folder)!r}, {why}. Leave it "
+        "out, and the speaker is trained."
+    )

@@ -1,0 +1,85 @@
+"""Saved networks of captioning, as commands load them."""
+
+import re
+
+from tfcap.models.image_network import OUTSIDE
+from tfcap.training.network_file import load_network
+
+#: How Keras sets off what a layer said from what it was called with.
+_SAID = re.compile(r"\x1b\[1m(.*?)\x1b\[0m", re.DOTALL)
+#: What `--standardize` is told for features as they are in their file.
+AS_THEY_ARE = "none"
+#: What to do about an older network where captions are at hand.
+TRAIN = (
+    "For a network of the recipes add --standardize train, and --pooled where "
+    "the speaker is a ShowTellSpeaker."
+)
+
+
+def load_named(path, name):
+    """Loads a network that a command was given.
+
+    Args:
+        path: String.
+        name: String, what the command calls it.
+
+    Returns:
+        The network.
+
+    Raises:
+        ValueError: If Keras cannot load it; says which, and the cure.
+        OSError: If there is no such file.
+    """
+    try:
+        return load_network(path, compile=False, cure="")
+    except ValueError as error:
+        raise ValueError(
+            f"{name} must be a network that Keras can load. Received: "
+            f"{path!r}. {error} Give a file that `save()` wrote; for a "
+            "network of your own, name its module: --import MODULE."
+        ) from error
+
+
+def check_preparation(networks, standardize, cure=TRAIN):
+    """Refuses features that a network would get as it never saw them.
+
+    Args:
+        networks: Dict of networks by their files.
+        standardize: String, a split, `"none"`, or `None` where the command was
+            told nothing.
+        cure: String, a sentence for a network that leaves it to others.
+
+    Raises:
+        ValueError: If a network prepares images and the features are to be
+            prepared, too; or if one leaves it to others, and nothing is said.
+    """
+    for path, network in networks.items():
+        how = getattr(network, "image_preprocessing", None)
+        if how == OUTSIDE and standardize is None:
+            raise ValueError(
+                "`--standardize` must be given for a network that was saved "
+                "without the mean and deviation of its features. Received: "
+                f"{path!r} and no --standardize. {cure} For one that learned "
+                f"from features as they are, add --standardize {AS_THEY_ARE}."
+            )
+        if how in (None, OUTSIDE) or standardize in (None, AS_THEY_ARE):
+            continue
+        raise ValueError(
+            "`--standardize` must be left out for networks that hold the mean "
+            f"and deviation of their features. Received: --standardize "
+            f"{standardize} for {path!r}, which would be standardized twice. "
+            "Evaluate it apart from networks that need the option."
+        )
+
+
+def reason_of(error):
+    """The sentence of an error, without what Keras writes around it.
+
+    Args:
+        error: Exception that a network raised.
+
+    Returns:
+        String, one line.
+    """
+    said = _SAID.findall(str(error)) or [str(error)]
+    return said[-1].strip().splitlines()[-1]

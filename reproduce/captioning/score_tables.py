@@ -1,0 +1,220 @@
+"""Tables of rows and scores over seeds, with intervals."""
+
+import argparse
+import math
+import os
+import sys
+from typing import NamedTuple
+
+from reproduce.sweep_records import load_records
+from tensorboard_plugin_tfcap.tradeoff.table import TradeoffTable
+from tfcap.metrics import mean_interval
+
+
+class Row(NamedTuple):
+    """A method, and those settings that are not its study's."""
+
+    method: str
+    alpha: float | None = None
+    rate: float | None = None
+    entropy_weight: float | None = None
+    reward_shift: float | None = None
+
+    @property
+    def moved(self):
+        """Dict of these settings by name."""
+        settings = self._asdict()
+        del settings["method"]
+        return {k: v for k, v in settings.items() if v is not None}
+
+    def __str__(self):
+        told = [f"{k.replace('_', ' ')} {v:g}" for k, v in self.moved.items()]
+        return ", ".join([self.method, *told])
+
+
+def by_row(records, order=()):
+    """Records by row, and then by seed.
+
+    Args:
+        records: List of dicts, as `reproduce.load_records()` gives them.
+        order: Iterable of strings, methods as tables show them. Others follow.
+
+    Returns:
+        Dict of dicts of records by `Row`.
+    """
+    runs = {}
+    for record in records:
+        key = Row(*map(record.get, Row._fields))
+        runs.setdefault(key, {})[record["seed"]] = record
+    place = {method: i for i, method in enumerate(order)}
+
+    def rank(key):
+        values = [-math.inf if v is None else v for v in key[1:]]
+        return place.get(key[0], len(place)), *values
+
+    return {key: runs[key] for key in sorted(runs, key=rank)}
+
+
+#: What is wrong with captions, as columns of tables.
+LANGUAGE = {
+    "lm_log_prob": ("log prob / word", 1),
+    "mean_length": ("words", 0),
+    "repeat_rate": ("a word twice in a row", -1),
+    "repeated_bigram_rate": ("a bigram twice", -1),
+    "repeated_bigrams": ("repeated bigrams", -1),
+    "novel_bigrams": ("new bigrams", 0),
+    "novel_trigrams": ("new trigrams", 0),
+    "bad_ending_rate": ("break off", -1),
+    "unfinished_rate": ("unfinished", -1),
+}
+#: Human captions, as a row of tables.
+HUMAN = "human captions"
+
+
+def human_run(runs):
+    """Scores of human captions by seed, as those of a row, or nothing.
+
+    Args:
+        runs: What `by_row()` returns.
+
+    Returns:
+        Dict of one entry, or an empty one.
+    """
+    found = {}
+    for by_seed in runs.values():
+        for seed, record in by_seed.items():
+            told = {k: record.get(f"human_{k}") for k in LANGUAGE}
+            told = {k: v for k, v in told.items() if v is not None}
+            if told:
+                found.setdefault(seed, told)
+    return {Row(HUMAN): found} if found else {}
+
+
+def score_table(name, title, runs, columns, prefix=""):
+    """Rows by scores, the best of a column bold.
+
+    Args:
+        name: String, `"Table 1"`.
+        title: String.
+        runs: What `by_row()` returns.
+        columns: Dict of a title, and 1 if more is better, -1 if less is, 0 if
+            neither, by the name of a score.
+        prefix: String before the names of scores in records.
+
+    Returns:
+        `TradeoffTable`, or `None` where no row has any of the scores.
+    """
+    columns = {
+        prefix + key: told
+        for key, told in columns.items()
+        if any(_values(found, prefix + key) for found in runs.values())
+    }
+    if not columns:
+        return None
+    values = [[_values(r, key) for key in columns] for r in runs.values()]
+    rows = [
+        [str(key), *map(cell, line), str(len(runs[key]))]
+        for key, line in zip(runs, values)
+    ]
+    best = []
+    of_models = [key.method != HUMAN for key in runs]
+    for place, (_, sign) in enumerate(columns.values()):
+        means = [
+            _mean(line[place]) * sign if ours else math.nan
+            for line, ours in zip(values, of_models)
+        ]
+        known = [mean for mean in means if not math.isnan(mean)]
+        if sign and len(known) > 1:
+            best.append((means.index(max(known)), place + 1))
+    head = ["", *(title for title, _ in columns.values()), "seeds"]
+    return TradeoffTable(name, title, head, rows, [], best)
+
+
+def difference_table(runs, claims, title="paired by seed"):
+    """By how much one row is above another, seed by seed.
+
+    Args:
+        runs: What `by_row()` returns, of one key a method.
+        claims: Dict of names of scores by pairs of methods.
+        title: String. Defaults to `"paired by seed"`.
+
+    Returns:
+        `TradeoffTable`, or `None` where no pair is there.
+    """
+    runs = {key[0]: found for key, found in runs.items()}
+    rows = []
+    for (row, against), names in claims.items():
+        ours, theirs = runs.get(row, {}), runs.get(against, {})
+        for name in names:
+            gaps = [
+                ours[seed][name] - theirs[seed][name]
+                for seed in sorted(ours.keys() & theirs.keys())
+                if name in ours[seed] and name in theirs[seed]
+            ]
+            if gaps:
+                told = [name, cell(gaps, "+"), str(len(gaps))]
+                rows.append([f"{row} - {against}", *told])
+    head = ["", "score", "difference", "seeds"]
+    if not rows:
+        return None
+    return TradeoffTable("Differences", title, head, rows, [])
+
+
+def cell(values, sign=""):
+    """Mean and 95 % interval, as text."""
+    if not values:
+        return "-"
+    mean, low, high = mean_interval(values)
+    # Percentages and ranks need fewer digits than scores of about one.
+    form = f"{sign}.2f" if abs(mean) >= 10 else f"{sign}.3f"
+    if math.isinf(low):
+        return f"{mean:{form}}"
+    return f"{mean:{form}} [{low:{form}}, {high:{form}}]"
+
+
+def found_on(tables, data):
+    """The tables that are there, with a note on what they were found on."""
+    tables = [table for table in tables if table is not None]
+    for table in tables:
+        note = f"Found on: {data}; mean and 95 % interval over seeds."
+        table.notes.append(note)
+    return tables
+
+
+def tables_main(prog, description, make, argv=None):
+    """A command that prints the tables of sweeps.
+
+    Args:
+        prog: String, the command.
+        description: String.
+        make: Function from records and a string, what they were found on, to
+            a list of `TradeoffTable`.
+        argv: List of strings, optional.
+
+    Returns:
+        Integer, the exit status.
+    """
+    parser = argparse.ArgumentParser(prog=prog, description=description)
+    parser.add_argument("sweep", nargs="+", help="folders of sweeps")
+    parser.add_argument("--markdown", action="store_true")
+    parser.add_argument("--data", help="what the sweep was made on")
+    options = parser.parse_args(argv)
+    data = options.data or ", ".join(map(os.path.basename, options.sweep))
+    try:
+        found = [load_records(path) for path in options.sweep]
+    except (OSError, ValueError) as error:
+        print(f"tables: {error}", file=sys.stderr)
+        return 2
+    tables = make([record for each in found for record in each], data)
+    form = TradeoffTable.markdown if options.markdown else str
+    print("\n\n".join(map(form, tables)))
+    return 0
+
+
+def _values(found, name):
+    scores = [found[seed].get(name) for seed in sorted(found)]
+    return [score for score in scores if score is not None]
+
+
+def _mean(values):
+    return sum(values) / len(values) if values else math.nan

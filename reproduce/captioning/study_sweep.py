@@ -1,0 +1,118 @@
+"""Points of studies: a study a seed, each point done once."""
+
+import functools
+import gc
+import os
+from dataclasses import asdict
+
+import keras
+import tensorflow as tf
+
+from reproduce.captioning.tradeoff_log import log_point
+from reproduce.sweep import Sweep
+from tfcap.training import is_chief
+
+#: The folder of a sweep that TensorBoard reads.
+LOGS = "tensorboard"
+#: What is told of a point first: how natural, and how informative.
+_HEADLINE = ("cider_d", "bleu_4", "r@1", "r@5", "r@10", "fixed_r@10")
+
+
+def study_sweep(
+    kind,
+    find,
+    directory,
+    data,
+    settings,
+    grid,
+    verbose=1,
+    evaluate_again=False,
+    **options,
+):
+    """Trains and evaluates the points of a grid.
+
+    Args:
+        kind: Subclass of `SpeakerStudy`.
+        find: Function from a study and a point, a dict, to a dict of what was
+            found and the `tfcap.training.SpeakerReport` of it, or `None`.
+        directory: String or path. Studies of the seeds are kept in it, too;
+            and in `tensorboard`, each finished point for TensorBoard's
+            Trade-off tab.
+        data: `CaptionData`.
+        settings: `SpeakerSettings`, those of the studies.
+        grid: As `reproduce.sweep.Sweep` takes it.
+        verbose: 0 for silence; 1 for lines: points, what is trained, every
+            epoch; 2 for progress bars within points.
+        evaluate_again: Boolean, whether points of before its `measures` were
+            known are evaluated again, by what is kept of them. Defaults to
+            `False`.
+        **options: Those of `kind`. As `pretrained` the folder of another
+            sweep may be given, too: each study takes that of its seed.
+
+    Returns:
+        `reproduce.sweep.Sweep`.
+    """
+
+    @functools.lru_cache(maxsize=1)
+    def study(seed):
+        folder = os.path.join(str(directory), f"seed_{seed}")
+        told = {0: 0, 1: 2}.get(verbose, 1)
+        more = {**options, "verbose": told}
+        if more.get("pretrained") is not None:
+            more["pretrained"] = _study_of(more["pretrained"], seed)
+        return kind(data, settings, folder, seed, **more)
+
+    def run(point, folder):
+        # Graphs of one point are of no use to the next, and large. The scope
+        # of a strategy would not outlive them: the next points would train on
+        # one device.
+        if not tf.distribute.has_strategy():
+            keras.utils.clear_session()
+        gc.collect()
+        found, report = find(study(point["seed"]), point)
+        logs = os.path.join(str(directory), LOGS)
+        if is_chief():
+            log_point(logs, point, found, report, data.test_images)
+        return found
+
+    # Not the defaults: settings that come later do not make another sweep.
+    usual = asdict(type(settings)())
+    changed = {k: v for k, v in asdict(settings).items() if v != usual[k]}
+    shared = {
+        "data": data.name,
+        "images": [len(data.train), len(data.test)],
+        "settings": changed,
+        "split": options.get("split", "test"),
+    }
+    measures = [*options.get("metrics", ())]
+    measures += kind.measures if evaluate_again else []
+    sweep = Sweep(
+        directory,
+        run,
+        grid,
+        shared,
+        measures,
+        verbose=verbose,
+        digest=data.digest,
+        headline=_HEADLINE,
+    )
+    if evaluate_again:
+        _check_kept(str(directory), sweep.records())
+    return sweep
+
+
+def _check_kept(directory, records):
+    """Refuses to train anew what is only to be evaluated again."""
+    for seed in sorted({record["seed"] for record in records}):
+        if not os.path.isdir(os.path.join(directory, f"seed_{seed}")):
+            raise ValueError(
+                "`evaluate_again` must be of points whose networks are kept. "
+                f"Received: directory={directory!r}, without seed_{seed}. "
+                "Sweep into a folder of its own."
+            )
+
+
+def _study_of(folder, seed):
+    """The study of a seed in a sweep's folder; or the folder, a study's."""
+    inner = os.path.join(str(folder), f"seed_{seed}")
+    return inner if os.path.isdir(inner) else folder

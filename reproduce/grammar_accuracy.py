@@ -1,0 +1,45 @@
+"""How well a grammar classifier tells captions from corrupted ones."""
+
+import numpy as np
+
+from tfcap.data import GrammarBatches
+
+
+def grammar_accuracy(classifier, captions, seed=0, batch_size=500):
+    """Share of captions that a classifier takes for what they are, by kind.
+
+    Args:
+        classifier: `tfcap.models.GrammarClassifier`, or another `keras.Model`
+            with its inputs and outputs.
+        captions: `tfcap.data.EncodedCaptions`, best of images that were not
+            trained on. Each caption is judged as it is and corrupted once.
+        seed: Integer, of the corruptions. Defaults to `0`.
+        batch_size: Integer. Defaults to `500`.
+
+    Returns:
+        Dict of floats in `[0, 1]`: `"human"`, each of
+        `tfcap.data.CORRUPTIONS` that occurs, and `"mean"`, the mean of
+        `"human"` and of all that is corrupted.
+
+    Example:
+
+    >>> split = tfcap.data.CaptionSplit([7], [["A red cat."]], [""], [""])
+    >>> vocabulary = tfcap.data.build_caption_vocabulary(split, min_count=1)
+    >>> captions = tfcap.data.EncodedCaptions.from_split(split, vocabulary, 9)
+    >>> classifier = tfcap.models.GrammarClassifier(vocabulary.size, 4)
+    >>> found = reproduce.grammar_accuracy(classifier, captions)
+    >>> 0.0 <= found["mean"] <= 1.0
+    True
+    """
+    batches = GrammarBatches(captions, batch_size=1, seed=seed)
+    human = batches.captions
+    corrupted, kinds = batches.corrupt(human, np.random.default_rng(seed))
+    pairs = {"caption": np.stack([human, corrupted], axis=1)}
+    logits = classifier.predict(pairs, batch_size=batch_size, verbose=0)
+    right, wrong = logits[:, 0] > 0, logits[:, 1] <= 0
+    found = {"human": right.mean()}
+    for kind in batches.kinds:
+        if np.any(kinds == kind):
+            found[kind] = wrong[kinds == kind].mean()
+    found["mean"] = (right.mean() + wrong.mean()) / 2
+    return {name: float(value) for name, value in found.items()}

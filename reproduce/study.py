@@ -1,0 +1,252 @@
+"""A folder that holds what was trained of one data set, with one seed."""
+
+import contextlib
+import json
+import os
+import shutil
+import time
+
+import keras
+
+from reproduce.claims import Claims
+from tfcap.io.durable import make_folder
+from tfcap.io.json_file import malformed
+from tfcap.io.passing_errors import is_there
+from tfcap.io.sealed_json import read_sealed
+from tfcap.io.sealed_json import sealed
+from tfcap.io.whole_file import whole_file
+from tfcap.training import DataWait
+from tfcap.training import ProgressLines
+from tfcap.training import fit
+from tfcap.training import from_chief
+from tfcap.training import is_chief
+from tfcap.training.network_file import load_network
+from tfcap.training.network_file import save_network
+from tfcap.training.workers import check_shared
+
+#: What folders tell since they tell a digest: older ones did not know it.
+SINCE_DIGESTS = ("digest", "image_preprocessing")
+
+
+class Study:
+    """Trains networks under names, and keeps them in a folder.
+
+    What is on disk is loaded; what was interrupted goes on where it stopped.
+    Under `directory`, each name has a folder with its networks
+    (`speaker.keras`), its TensorBoard logs, and its checkpoints for as long
+    as it trains.
+
+    Networks live on the devices of the `tf.distribute` strategy in whose scope
+    they are asked for. Under one of several workers, these share the folder:
+    all train, the first decides by what it finds there, and writes.
+
+    Args:
+        directory: String or path.
+        about: Dict that JSON can hold: the settings, data and seed of the
+            study, and the `"digest"` of its data. Written down, and compared
+            when the folder is opened again. A folder that was made before
+            there were digests goes on, and it is said that its data cannot be
+            checked.
+        seed: Integer.
+        verbose: 0 for silence, 1 for progress bars, 2 for lines: what begins,
+            every epoch, and a line at least every minute of training.
+
+    Attributes:
+        about: Dict, as it is written down in the folder.
+
+    Raises:
+        ValueError: If the folder holds a study of something else.
+    """
+
+    def __init__(self, directory, about, seed=0, verbose=1):
+        self.directory = str(directory)
+        self.seed = seed
+        self._verbose = verbose
+        self.about = self._own(about)
+        self._claims = Claims(os.path.join(self.directory, "claims"))
+
+    @property
+    def verbose(self):
+        """As it was given; 0 where another one of several workers tells."""
+        return self._verbose if is_chief() else 0
+
+    @property
+    def bars(self):
+        """1 where progress is to be shown by bars, else 0."""
+        return int(self.verbose == 1)
+
+    def once(self, name, train):
+        """The networks of a name; trained now, unless they were or are.
+
+        Several processes may share a study: one trains, the others wait.
+
+        Args:
+            name: String.
+            train: Callable without arguments that returns networks by role.
+
+        Returns:
+            Dict of networks by role.
+        """
+        while not (networks := self.load(name)):
+            claim = None
+            if is_chief():
+                claim = self._claims.take(f"{name.replace('/', '_')}.json")
+            if not from_chief(claim is not None):
+                time.sleep(1.0)
+                continue
+            with claim or contextlib.nullcontext():
+                networks = self.load(name)
+                return networks or train()
+        return networks
+
+    def fit(self, name, model, batches, epochs, callbacks=(), **networks):
+        """Trains a model and keeps its networks.
+
+        Args:
+            name: String.
+            model: Compiled `keras.Model`.
+            batches: As `tfcap.training.fit()` takes them.
+            epochs: Integer, those on disk included.
+            callbacks: Iterable of `keras.callbacks.Callback`.
+            **networks: `keras.Model`s to keep, by role.
+
+        Returns:
+            The networks.
+        """
+        optimizer = getattr(model, "optimizer", None)
+        if optimizer is not None and not optimizer.built:
+            # Left to the first step, its variables cost a second trace of it.
+            optimizer.build(model.trainable_variables)
+        callbacks, folder = [*callbacks, DataWait()], self.path(name)
+        if is_chief():
+            callbacks += [
+                keras.callbacks.TensorBoard(folder, write_graph=False)
+            ]
+        if self.verbose > 1:
+            callbacks.append(ProgressLines(name))
+        checkpoints = self.path(name, "checkpoints")
+        fit(
+            model,
+            batches,
+            epochs,
+            checkpoints,
+            callbacks=callbacks,
+            verbose=self.bars,
+        )
+        for role, network in networks.items():
+            network.trainable = True
+            save_network(network, self.path(name, f"{role}.keras"))
+        # After them, so that it tells that all are there, whole and on the
+        # disk; and only what is on the disk can do without checkpoints.
+        write_json(self.path(name, "networks.json"), list(networks))
+        shutil.rmtree(checkpoints, ignore_errors=True)
+        return networks
+
+    def load(self, name):
+        """The networks that were kept under a name, by role; {} if none."""
+        check_shared(self.directory)
+        path = self.path(name, "networks.json")
+        cure = f"Remove {self.path(name)} to train it anew."
+        roles = read_sealed(path, cure) if self.has(path) else ()
+        return {
+            role: load_network(self.path(name, f"{role}.keras"), cure=cure)
+            for role in roles
+        }
+
+    def path(self, name, file=""):
+        """Path of a file in the folder of a name, which is made."""
+        folder = os.path.join(self.directory, name)
+        make_folder(folder)
+        return os.path.join(folder, file)
+
+    def has(self, path):
+        """Whether a file is there, for all workers alike."""
+        return from_chief(is_there(path))
+
+    def say(self, text):
+        """Prints a line, if the study is not silent."""
+        if self.verbose:
+            print(text, flush=True)
+
+    def _own(self, about):
+        """Writes down what the folder is for; refuses another study's."""
+        path = os.path.join(self.directory, "study.json")
+        make_folder(self.directory)
+        # As JSON gives it back: it knows no tuples.
+        about = json.loads(json.dumps(about))
+        if not self.has(path):
+            write_json(path, about)
+            return about
+        found = read_study(self.directory)
+        # Settings that came later were not there to differ.
+        settings = {**about["settings"], **found["settings"]}
+        keys = dict.fromkeys([*about, *found])
+        if "digest" in about and "digest" not in found:
+            self.say(
+                f"{path} was written before studies kept a digest of their "
+                "data: that these are the same data cannot be checked."
+            )
+            keys = [key for key in keys if key not in SINCE_DIGESTS]
+        seen = {**found, "settings": settings}
+        wrong = [key for key in keys if seen.get(key) != about.get(key)]
+        if wrong:
+            wrong = ["ids, captions or features"] * ("digest" in wrong) + [
+                key for key in wrong if key != "digest"
+            ]
+            raise ValueError(
+                "`directory` must be empty or of the same study. "
+                f"Received: directory={self.directory!r}, of another study's "
+                f"{' and '.join(wrong)}. Choose another one, or remove it."
+            )
+        return found
+
+
+def read_study(directory):
+    """Identity of a study, as its folder tells it.
+
+    Args:
+        directory: String or path.
+
+    Returns:
+        Dict with `"settings"`.
+
+    Raises:
+        ValueError: If the file is not as a study wrote it.
+        OSError: If there is none.
+    """
+    path = os.path.join(str(directory), "study.json")
+    found = read_written(path)
+    if not isinstance(found, dict) or "settings" not in found:
+        cure = "Remove the folder, or choose another one."
+        raise malformed(path, "", "there are no settings of a study", cure)
+    return found
+
+
+def write_json(path, content):
+    """Writes a file that is there whole or not at all.
+
+    Of several workers the first writes it, and all wait until it is there. A
+    dict gets a checksum.
+    """
+    if is_chief():
+        content = sealed(content) if isinstance(content, dict) else content
+        with whole_file(path, "w") as file:
+            json.dump(content, file, indent=1)
+    from_chief(None)
+
+
+def read_written(path):
+    """Reads what `write_json()` wrote.
+
+    Args:
+        path: String or path.
+
+    Returns:
+        The content, without its checksum.
+
+    Raises:
+        ValueError: If the file is damaged; it can be removed, and is made
+            again by the command that made it.
+        OSError: If there is none.
+    """
+    return read_sealed(path, "Remove it: the same command makes it again.")

@@ -1,0 +1,116 @@
+"""What a sweep's points have found, as its file holds it."""
+
+import json
+import math
+import os
+
+import numpy as np
+
+from reproduce.record_file import read_records
+from reproduce.sweep_grid import settings_key
+
+
+def load_records(directory):
+    """Everything that a sweep has found so far.
+
+    Args:
+        directory: String or path of a `Sweep`.
+
+    Returns:
+        List of dicts, a point's settings and findings in one, in the order in
+        which they were done. Of what was found twice of a point, the first.
+
+    Raises:
+        ValueError: If there is no record.
+
+    Example:
+
+    >>> import tempfile
+    >>> folder = tempfile.mkdtemp()
+    >>> reproduce.sweep.Sweep(
+    ...     folder, lambda settings, _: {"r@10": 55.0}, {"seed": 0}, verbose=0
+    ... ).work()
+    0
+    >>> reproduce.sweep_records.load_records(folder)
+    [{'seed': 0, 'r@10': 55.0}]
+    """
+    path = os.path.join(str(directory), "points.jsonl")
+    found = merge_records(read_records(path))
+    if not found:
+        raise ValueError(
+            "`directory` must be of a sweep with a point. Received: "
+            f"directory={str(directory)!r}, without a record in points.jsonl. "
+            "Run the sweep first."
+        )
+    return [flat_record(record) for record in found.values()]
+
+
+def merge_records(records, found=None):
+    """Records by their point's key.
+
+    A later line of a point adds what the earlier ones have not found; what
+    they have stands, since two processes may both have done a point.
+
+    Args:
+        records: Iterable of dicts.
+        found: Dict of what earlier lines hold, to be added to. Defaults to
+            `None`, an empty one.
+
+    Returns:
+        Dict of records by key, `found` where it is given.
+    """
+    found = {} if found is None else found
+    for record in records:
+        if not all(
+            isinstance(record.get(name), dict)
+            for name in ("settings", "result")
+        ):
+            raise ValueError(
+                "`points.jsonl` must hold settings and results. Received: a "
+                f"record {record!r:.200}. Remove its line: the point is done "
+                "again."
+            )
+        key = settings_key(record["settings"])
+        before = found.get(key, {"result": {}})
+        result = {**before["result"], **_absent_from(before, record)}
+        found[key] = {**record, **before, "result": result}
+    return found
+
+
+def _absent_from(before, record):
+    result = record["result"]
+    return {k: v for k, v in result.items() if k not in before["result"]}
+
+
+def flat_record(record):
+    """A line of `points.jsonl` as one dict of settings and findings."""
+    return {**record["settings"], **record["result"]}
+
+
+def plain_result(result, settings):
+    """A run's findings as JSON holds them; refuses what it cannot hold."""
+    if not isinstance(result, dict):
+        raise TypeError(
+            "`run` must return a dict of what was found. Received: "
+            f"{type(result).__name__}."
+        )
+    wrong = [k for k in settings if k in result and result[k] != settings[k]]
+    if wrong:
+        raise ValueError(
+            "`run` must not find a setting to be another. Received: "
+            f"{wrong[0]}={result[wrong[0]]!r} for a point with "
+            f"{wrong[0]}={settings[wrong[0]]!r}. Give it another name."
+        )
+    return json.loads(json.dumps(_finite(result), allow_nan=False))
+
+
+def _finite(value):
+    if isinstance(value, np.ndarray | np.generic):
+        value = value.tolist()
+    if isinstance(value, dict):
+        return {name: _finite(x) for name, x in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(x) for x in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value

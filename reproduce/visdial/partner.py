@@ -1,0 +1,145 @@
+"""Somebody to talk with about an image."""
+
+import numpy as np
+import tensorflow as tf
+
+from tfcap.data.visdial_split import question_tokens
+from tfcap.decoding import Greedy
+from tfcap.text import word_tokenize
+
+
+class DialogPartner:
+    """Answers one question after another about one image.
+
+    Keeps the history itself: every question is read with the caption and what
+    has been said since. When the dialog has become longer than those that the
+    generator was trained on, the oldest exchange is forgotten, never the
+    caption.
+
+    Args:
+        generator: `tfcap.models.DialogGenerator`, trained.
+        vocabulary: `tfcap.text.Vocabulary` that it was trained with.
+        features: Float array of shape `(P, D)`, of the image.
+        caption: String, or word ids of the vocabulary, padded with 0.
+        rounds: Integer `R`, rounds of the dialogs that it was trained on.
+            Defaults to `10`.
+        caption_length: Integer, words of the caption that are read. Defaults
+            to `24`.
+        question_length: Integer, words of a question that are read. Defaults
+            to `16`.
+        answer_length: Integer, words of an answer at most. Defaults to `8`.
+
+    Attributes:
+        unknown: List of the words of the last question that the vocabulary
+            does not have.
+
+    Reference:
+
+    - Lu et al., Best of Both Worlds, NIPS 2017: a dialog agent for a real
+      user has no candidate answers to choose from
+    """
+
+    def __init__(
+        self,
+        generator,
+        vocabulary,
+        features,
+        caption,
+        rounds=10,
+        caption_length=24,
+        question_length=16,
+        answer_length=8,
+    ):
+        features = np.asarray(features, "float32")
+        if features.ndim != 2:
+            raise ValueError(
+                "`features` must have shape (P, D), those of one image. "
+                f"Received: features.shape={features.shape}."
+            )
+        if rounds < 1:
+            raise ValueError(
+                f"`rounds` must be at least 1. Received: rounds={rounds}."
+            )
+        self.generator = generator
+        self.vocabulary = vocabulary
+        self.features = features
+        self.rounds = rounds
+        self.caption_length = caption_length
+        self.question_length = question_length
+        self.answer_length = answer_length
+        self.unknown = []
+        if isinstance(caption, str):
+            caption = vocabulary.encode(word_tokenize(caption))
+        caption = [int(word) for word in caption if word]
+        self._caption = caption[:caption_length]
+        self._said = []
+        decoder = Greedy(max_length=answer_length + 1)
+
+        def answer(inputs):
+            state = generator.begin(inputs)
+            return decoder.decode(generator, state).tokens[:, 0]
+
+        self._answer = tf.function(answer)
+
+    @classmethod
+    def from_study(cls, study, place, row="hciae_g_dis"):
+        """A partner who sees an image of a study's test split.
+
+        Args:
+            study: `DialogStudy`; it trains the row now if need be.
+            place: Integer, number of the test dialog whose image it is.
+            row: String, key of `reproduce.ROWS` with a generator.
+        """
+        test, features = study.data.test, study.data.test_features
+        rows = np.array([place])
+        seen = features(rows) if callable(features) else features[rows]
+        return cls(
+            study.networks(row)["generator"],
+            test.vocabulary,
+            seen[0],
+            test.captions[place],
+            rounds=test.rounds,
+        )
+
+    def ask(self, question):
+        """Answers a question, and remembers both.
+
+        Args:
+            question: String.
+
+        Returns:
+            String, the most likely answer.
+        """
+        words = question_tokens(question)
+        self.unknown = [
+            word
+            for word in dict.fromkeys(words)
+            if word not in self.vocabulary and word != "?"
+        ]
+        asked = self.vocabulary.encode(words, self.question_length)
+        # The exchanges that still fit, the caption and the question beside.
+        said = self._said[max(0, len(self._said) - self.rounds + 1) :]
+        tokens = self._answer(self._inputs(said, asked))
+        tokens = tokens[len(said)].numpy().tolist()
+        heard = [word for word in tokens if word not in (0, self.generator.eos)]
+        self._said.append((asked, heard[: self.answer_length]))
+        return self.vocabulary.decode(tokens)
+
+    def _inputs(self, said, asked):
+        """A batch of one dialog; the rounds to come are absent."""
+        questions = [question for question, _ in said] + [asked]
+        exchanges = [question + answer for question, answer in said]
+        width = max(
+            self.caption_length, self.question_length + self.answer_length
+        )
+        return {
+            "image": self.features[None],
+            "question": self._table(questions, self.question_length),
+            "history": self._table([self._caption, *exchanges], width),
+        }
+
+    def _table(self, rows, width):
+        table = np.zeros((1, self.rounds, width), "int32")
+        for place, words in enumerate(rows):
+            table[0, place, : len(words)] = words
+        return table

@@ -1,0 +1,147 @@
+"""Ranks of the Visual Dialog Challenge's test split, by a saved network.
+
+    python -m reproduce.visdial.ranks RUN ROW --root DIR
+
+ranks the options of `visdial_1.0_test.json` in DIR by the networks of a row
+that `examples/visdial_gdis.py --out RUN` trained, and writes them beside these
+as the challenge's server takes them: `RUN/ROW/ranks_discriminator.json`,
+`RUN/ROW/ranks_generator.json`. Image features come from DIR as in training, or
+VGG-19 makes them. Exit status: 0; 2 if a file or an option is not as it
+should be.
+"""
+
+import argparse
+import os
+
+from reproduce.visdial.load_data import challenge_data
+from reproduce.visdial.rows import ROWS
+from reproduce.visdial.study_inputs import load_inputs
+from tfcap.data import DialogBatches
+from tfcap.data import write_visdial_ranks
+from tfcap.io.command import command
+from tfcap.io.passing_errors import is_there
+from tfcap.metrics import ordinal_ranks
+from tfcap.training import discriminative_scores
+from tfcap.training import generative_scores
+from tfcap.training.network_file import load_network
+
+_SCORES = {
+    "discriminator": discriminative_scores,
+    "generator": generative_scores,
+}
+
+
+def write_ranks(
+    networks, dialogs, features, directory, batch_size=8, verbose=1
+):
+    """Writes a file of ranks for each network, by its role.
+
+    Args:
+        networks: Dict of a row's networks by role, `"generator"` and
+            `"discriminator"`.
+        dialogs: `tfcap.data.EncodedDialogs` of M dialogs, their words encoded
+            with the vocabulary of the networks.
+        features: As `tfcap.data.DialogBatches` takes them.
+        directory: String or path of the folder for `ranks_ROLE.json`.
+        batch_size: Integer, dialogs at once. Defaults to `8`.
+        verbose: 1 for a progress bar, 0 for silence.
+
+    Returns:
+        List of strings, the files' paths.
+
+    Raises:
+        ValueError: If a dialog has no options to rank, or a score is NaN.
+    """
+    size, paths = min(batch_size, len(dialogs)), []
+    batches = DialogBatches(dialogs, features, size, shuffle=False)
+    for role, network in networks.items():
+        scores = _SCORES[role](network, batches, size, verbose=verbose)
+        ranks = ordinal_ranks(scores, dialogs.options >= 0)
+        path = os.path.join(str(directory), f"ranks_{role}.json")
+        write_visdial_ranks(path, dialogs, ranks)
+        paths.append(path)
+    return paths
+
+
+@command(ValueError, ImportError)
+def main(arguments=None):
+    """Runs the command.
+
+    Args:
+        arguments: List of strings, optional. Defaults to those of the
+            process.
+
+    Returns:
+        Integer, the exit status.
+    """
+    for path in _run(_parser().parse_args(arguments)):
+        print(path)
+    return 0
+
+
+def _parser():
+    parser = argparse.ArgumentParser(
+        prog="python -m reproduce.visdial.ranks",
+        description="Ranks the challenge's test split by saved networks, in "
+        "the format of its server.",
+    )
+    add = parser.add_argument
+    add("run", help="folder of the study, --out of examples/visdial_gdis.py")
+    add("row", choices=ROWS, metavar="row", help="such as hciae_d_np_att")
+    add("--root", required=True, help="folder of VisDial's files, features too")
+    add("--vgg19-weights", help='to read images: "imagenet" or a path')
+    add("--role", choices=_SCORES, help="of two players, the one to rank by")
+    add("--batch-size", type=int, default=8, help="dialogs at once")
+    add("--quiet", action="store_true", help="no progress bar")
+    return parser
+
+
+def _run(options):
+    if options.batch_size < 1:
+        raise ValueError(
+            "`--batch-size` must be at least 1. Received: "
+            f"--batch-size {options.batch_size}."
+        )
+    inputs = load_inputs(options.run)
+    networks = _networks(options)
+    dialogs, features = challenge_data(
+        options.root, inputs.vocabulary, options.vgg19_weights, inputs.norm
+    )
+    image = tuple(features.shape[1:])
+    if image != inputs.image:
+        raise ValueError(
+            f"`--root` must hold features of the shape {inputs.image} that "
+            f"{options.run} was trained with. Received: --root {options.root}, "
+            f"with features of shape {image}. Give those of one backbone."
+        )
+    return write_ranks(
+        networks,
+        dialogs,
+        features,
+        os.path.join(options.run, options.row),
+        options.batch_size,
+        verbose=0 if options.quiet else 1,
+    )
+
+
+def _networks(options):
+    """Networks of the row by role; at least one."""
+    folder, networks = os.path.join(options.run, options.row), {}
+    cure = f"Remove {folder} and train the row anew."
+    for role in [options.role] if options.role else _SCORES:
+        path = os.path.join(folder, f"{role}.keras")
+        if is_there(path):
+            networks[role] = load_network(path, cure=cure)
+    if not networks:
+        wanted = options.role or " or ".join(_SCORES)
+        raise ValueError(
+            f"`run` must hold a trained {wanted} of the row. Received: "
+            f"run={options.run!r}, row={options.row!r}. Train it: "
+            f"examples/visdial_gdis.py --rows {options.row} --out "
+            f"{options.run}."
+        )
+    return networks
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

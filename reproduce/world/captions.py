@@ -1,0 +1,253 @@
+"""Simulated annotators: five captions of a scene, each seeing it their way."""
+
+import math
+
+from reproduce.world.caption_words import ADJECTIVES
+from reproduce.world.caption_words import AMOUNTS
+from reproduce.world.caption_words import CENTERS
+from reproduce.world.caption_words import COLUMNS
+from reproduce.world.caption_words import CORNERS
+from reproduce.world.caption_words import CROWDS
+from reproduce.world.caption_words import EXTRAS
+from reproduce.world.caption_words import MANY_OPENERS
+from reproduce.world.caption_words import NOUNS
+from reproduce.world.caption_words import NUMBERS
+from reproduce.world.caption_words import ONE_OPENERS
+from reproduce.world.caption_words import PATTERNS
+from reproduce.world.caption_words import PLACES
+from reproduce.world.caption_words import RELATIONS
+from reproduce.world.caption_words import ROWS
+from reproduce.world.caption_words import SCENERY
+from reproduce.world.caption_words import article
+from reproduce.world.caption_words import plural
+
+# Commas included. VisDial cuts captions at 24 words; nothing is lost here.
+MOST_WORDS = 22
+_UNUSUAL = {"moon": 0.5, "cross": 0.3, "purple": 0.3, "orange": 0.2}
+_SIZE_SALIENCE = {"large": 1.4, "medium": 0.5, "small": 0.0}
+_SIZE_MENTIONED = {"large": 0.45, "medium": 0.02, "small": 0.4}
+_TEXTURE_MENTIONED = {"plain": 0.02, "striped": 0.5, "dotted": 0.5}
+
+
+def describe(scene, rng, n=5):
+    """Writes captions of a scene as different people would.
+
+    Each annotator names salient things first (large, in the middle, unusual),
+    leaves details out, and has words of their own. What they say is true of
+    the scene, but often of many others too: a caption that would single the
+    scene out is rare.
+
+    Args:
+        scene: A `Scene`.
+        rng: `np.random.Generator`, advanced by the draw.
+        n: Integer, number of captions.
+
+    Returns:
+        List of `n` lower-case strings of 2 to 22 words without a final stop.
+
+    Example:
+
+    >>> from reproduce.world import Scene, Thing, describe
+    >>> ball = Thing("ball", "red", "large", "plain", 20.0, 30.0, 9.0)
+    >>> box = Thing("box", "blue", "small", "dotted", 44.0, 32.0, 5.0)
+    >>> scene = Scene("grass", (ball, box, box))
+    >>> len(describe(scene, np.random.default_rng(0)))
+    5
+    """
+    return [Annotator(scene, rng).caption() for _ in range(n)]
+
+
+class Annotator:
+    """One person in front of one scene; its methods consume randomness."""
+
+    def __init__(self, scene, rng):
+        self.scene, self.rng = scene, rng
+        # How much of what could be said this person does say.
+        self.care = 0.55 + 0.75 * rng.random()
+        scores = [self.salience(i) for i in range(len(scene.things))]
+        self.order = sorted(range(len(scores)), key=lambda i: -scores[i])
+
+    def salience(self, i):
+        thing = self.scene.things[i]
+        off_center = math.hypot(thing.x - 32, thing.y - 32) / 32
+        unusual = _UNUSUAL.get(thing.shape, 0) + _UNUSUAL.get(thing.color, 0)
+        score = _SIZE_SALIENCE[thing.size] - 0.5 * off_center + unusual
+        return (
+            score
+            + self.scene.visible(i)
+            - 0.9
+            * math.log(
+                # Gumbel noise: another person may well start elsewhere.
+                -math.log(self.rng.random() or 0.5)
+            )
+        )
+
+    def chance(self, odds):
+        return self.rng.random() < odds
+
+    def pick(self, options):
+        """Early options more often, about as 1 / rank."""
+        return options[int(len(options) * self.rng.random() ** 2.2)]
+
+    def caption(self):
+        kinds = (
+            (0.15, self.crowd),
+            (0.27, self.single),
+            (0.28, self.pair),
+            (0.14, self.listing),
+            (0.08, self.counted),
+            (0.08, self.specific),
+        )
+        draw = self.rng.random()
+        # Floats may not add up to one: what is left over is the last kind's.
+        kind = kinds[-1][1]
+        for odds, candidate in kinds:
+            draw -= odds
+            if draw < 0:
+                kind = candidate
+                break
+        words = kind().replace(",", " ,").split()
+        if len(words) > MOST_WORDS:
+            return self.caption()
+        return " ".join(words).replace(" ,", ",")
+
+    def crowd(self):
+        amount = self.pick(AMOUNTS[min(max(len(self.order), 3), 7)])
+        if self.chance(0.12):
+            return (
+                f"{self.pick(SCENERY[self.scene.background])} with {amount} "
+                f"{self.pick(CROWDS)}"
+            )
+        crowd = f"{amount} {self.pick(CROWDS)}"
+        return f"{self.opener(MANY_OPENERS)} {crowd} {self.place(0.9)}"
+
+    def single(self):
+        i = self.order[0]
+        thing = self.phrase(i)
+        if self.chance(0.1):
+            return f"{self.pick(SCENERY[self.scene.background])} with {thing}"
+        where = self.whereabouts(i) if self.chance(0.22) else ""
+        extra = self.pick(EXTRAS) if self.chance(0.13) else ""
+        return (
+            f"{self.opener(ONE_OPENERS)} {thing} {where} {extra} "
+            f"{self.place(0.8)}"
+        )
+
+    def pair(self):
+        i = self.order[0]
+        j = self.partner(i)
+        if self.chance(0.25):
+            return (
+                f"{self.opener(ONE_OPENERS)} {self.phrase(i)} and "
+                f"{self.phrase(j)} {self.place(0.75)}"
+            )
+        return (
+            f"{self.opener(ONE_OPENERS)} {self.phrase(i)} "
+            f"{self.relation(i, j)} {self.phrase(j)} {self.place(0.6)}"
+        )
+
+    def listing(self):
+        count = 3 + int(self.chance(0.3))
+        names = [self.phrase(i) for i in self.order[:count]]
+        listed = ", ".join(names[:-1]) + f" and {names[-1]}"
+        return f"{self.opener(ONE_OPENERS)} {listed} {self.place(0.6)}"
+
+    def counted(self):
+        """Several of a kind together, else the most common color."""
+        things = self.scene.things
+        shapes = [thing.shape for thing in things]
+        top = max(shapes, key=shapes.count)
+        if shapes.count(top) > 1:
+            group = plural(self.pick(NOUNS[top]))
+            group = f"{NUMBERS[shapes.count(top)]} {group}"
+            rest = [i for i in self.order if things[i].shape != top]
+            if rest and self.chance(0.6):
+                group += f" and {self.phrase(rest[0])}"
+            return f"{self.opener(MANY_OPENERS)} {group} {self.place(0.75)}"
+        colors = [thing.color for thing in things]
+        top = max(colors, key=colors.count)
+        count, crowd = NUMBERS[len(things)], self.pick(CROWDS[:-1])
+        if colors.count(top) == 1:
+            return f"{count} {crowd} of different colors {self.place(0.7)}"
+        if self.chance(0.5):
+            return (
+                f"{NUMBERS[colors.count(top)]} {top} {CROWDS[0]} "
+                f"{self.place(0.7)}"
+            )
+        return (
+            f"{count} {crowd} {self.place(0.8)}, "
+            f"{NUMBERS[colors.count(top)]} of them {top}"
+        )
+
+    def specific(self):
+        """A careful person: two related things in full, and a third."""
+        self.care = 2.0
+        i = self.order[0]
+        j = self.partner(i)
+        words = f"{self.phrase(i)} {self.relation(i, j)} {self.phrase(j)}"
+        rest = [k for k in self.order if k not in (i, j)]
+        if rest and self.chance(0.6):
+            words += f" and {self.phrase(rest[0])}"
+            if self.chance(0.5):
+                words += f" {self.whereabouts(rest[0])}"
+        return f"{words} {self.place(0.7)}"
+
+    def opener(self, options):
+        return self.pick(options) if self.chance(0.38) else ""
+
+    def place(self, odds):
+        if not self.chance(odds):
+            return ""
+        return self.pick(PLACES[self.scene.background])
+
+    def phrase(self, i):
+        """Noun phrase of a thing, with some of its attributes."""
+        thing = self.scene.things[i]
+        words = [self.pick(NOUNS[thing.shape])]
+        if self.chance(0.8 * min(self.care, 1.15)):
+            words.insert(0, thing.color)
+        after = ""
+        if self.chance(_TEXTURE_MENTIONED[thing.texture] * self.care):
+            if thing.texture in PATTERNS and self.chance(0.2):
+                after = " " + self.pick(PATTERNS[thing.texture])
+            else:
+                words.insert(0, self.pick(ADJECTIVES[thing.texture]))
+        if self.chance(_SIZE_MENTIONED[thing.size] * self.care):
+            words.insert(0, self.pick(ADJECTIVES[thing.size]))
+        return article(" ".join(words)) + after
+
+    def partner(self, i):
+        """The thing to mention with `i`: one that overlaps it, or close by."""
+        scores = {}
+        for rank, j in enumerate(self.order):
+            if j != i:
+                relation = self.scene.relation(i, j)
+                close = 2 * ("overlaps" in relation) + ("near" in relation)
+                scores[j] = close - 0.5 * rank
+        return max(scores, key=scores.get)
+
+    def relation(self, i, j):
+        held = self.scene.relation(i, j)
+        here, there = self.scene.things[i], self.scene.things[j]
+        # Of the two axes people name the one that separates more.
+        across, down = abs(here.x - there.x), abs(here.y - there.y)
+        sides = ("left", "right") if across > down else ("above", "below")
+        side = next((name for name in sides if name in held), "near")
+        name = side
+        for other, odds in (("in_front", 0.8), ("behind", 0.8), ("near", 0.55)):
+            if other in held and self.chance(odds):
+                name = other
+                break
+        if name == side and here.distance(there) > 36 and self.chance(0.25):
+            name = "far"
+        return self.pick(RELATIONS[name])
+
+    def whereabouts(self, i):
+        row, column = self.scene.region(i)
+        if row == "middle" and column == "center":
+            return self.pick(CENTERS)
+        if row == "middle":
+            return self.pick(COLUMNS[column])
+        if column == "center":
+            return self.pick(ROWS[row])
+        return self.pick(CORNERS).format(row=row, column=column)

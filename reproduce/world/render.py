@@ -1,0 +1,175 @@
+"""Draws scenes: anti-aliased, shaded, textured, in NumPy alone."""
+
+import json
+import zlib
+
+import numpy as np
+
+from reproduce.world.backdrops import backdrop
+from reproduce.world.scene import IMAGE_SIZE
+from reproduce.world.scene import SHAPES
+from reproduce.world.scene import TEXTURES
+from reproduce.world.scene import scene_to_dict
+from reproduce.world.shapes import signed_distance
+
+_PAINT = {
+    "red": (214, 48, 44),
+    "orange": (243, 138, 30),
+    "yellow": (247, 213, 52),
+    "green": (40, 150, 72),
+    "blue": (44, 92, 208),
+    "purple": (138, 62, 172),
+    "white": (246, 246, 244),
+    "black": (38, 38, 42),
+}
+# Stripes and dots: light on dark paint, dark on light paint.
+_INK = {
+    "red": (255, 214, 196),
+    "orange": (140, 62, 8),
+    "yellow": (168, 116, 10),
+    "green": (196, 238, 176),
+    "blue": (190, 216, 255),
+    "purple": (232, 200, 246),
+    "white": (128, 136, 152),
+    "black": (196, 196, 202),
+}
+_OUTLINE = {"white": (112, 118, 132), "black": (150, 150, 158)}
+# Half the side of the square that is painted for a thing: the largest radius,
+# its outline and its shadow.
+_REACH = 13
+_PATCH = 2 * _REACH + 1
+_CHUNK = 200
+
+
+def render(scenes, grounds=None):
+    """Draws scenes as photographs would show them.
+
+    The picture is a function of the scene alone: grain and tint of the
+    background come from a checksum of its description.
+
+    Args:
+        scenes: Sequence of `Scene`.
+        grounds: Sequence of `Scene`, as long, whose descriptions count for
+            grain and tint, where several pictures are to have one background.
+            Defaults to `scenes`.
+
+    Returns:
+        Uint8 array of shape `(B, 64, 64, 3)`, RGB.
+
+    Example:
+
+    >>> from reproduce.world import render, sample_scene
+    >>> rng = np.random.default_rng(0)
+    >>> render([sample_scene(rng) for _ in range(2)]).shape
+    (2, 64, 64, 3)
+    """
+    images = np.empty((len(scenes), IMAGE_SIZE, IMAGE_SIZE, 3), np.uint8)
+    for start in range(0, len(scenes), _CHUNK):
+        chunk = scenes[start : start + _CHUNK]
+        below = (scenes if grounds is None else grounds)[start:][:_CHUNK]
+        images[start : start + _CHUNK] = _render_chunk(chunk, below)
+    return images
+
+
+def _render_chunk(scenes, grounds):
+    # A rim as wide as a patch's reach saves clipping patches at the border.
+    side = IMAGE_SIZE + 2 * _REACH
+    canvas = np.zeros((len(scenes), side, side, 3), np.float32)
+    inner = slice(_REACH, _REACH + IMAGE_SIZE)
+    for row, scene in enumerate(grounds):
+        # The frames of a clip follow each other on one ground.
+        if not row or scene is not grounds[row - 1]:
+            ground = backdrop(scene.background, _rng(scene))
+        canvas[row, inner, inner] = ground
+    owner = [r for r, s in enumerate(scenes) for _ in s.things]
+    things = [thing for scene in scenes for thing in scene.things]
+    if things:
+        color, cover, shade = _patches(things)
+        for row, thing, *patch in zip(owner, things, color, cover, shade):
+            _composite(canvas[row], thing, *patch)
+    return np.clip(canvas[:, inner, inner] + 0.5, 0, 255).astype(np.uint8)
+
+
+def _rng(scene):
+    text = json.dumps(scene_to_dict(scene), sort_keys=True)
+    return np.random.default_rng(zlib.crc32(text.encode()))
+
+
+def _composite(canvas, thing, color, cover, shade):
+    top, left = int(thing.y), int(thing.x)
+    spot = canvas[top : top + _PATCH, left : left + _PATCH]
+    spot *= shade
+    spot += (color - spot) * cover
+
+
+def _patches(things):
+    """Paint `(n, p, p, 3)`, coverage and shadow `(n, p, p, 1)` of things."""
+    ticks = np.arange(_PATCH, dtype=np.float32) - _REACH
+    x = ticks - _column([t.x % 1 - 0.5 for t in things])
+    y = ticks - _column([t.y % 1 - 0.5 for t in things])
+    radius = _column([t.radius for t in things])[..., None]
+    u = np.broadcast_to(x[:, None, :] / radius, (len(things), _PATCH, _PATCH))
+    v = np.broadcast_to(y[:, :, None] / radius, u.shape)
+    shapes = np.array([SHAPES.index(t.shape) for t in things])
+    inside = _distances(shapes, u, v) * radius
+    # Light falls from the upper left, so the shadow lies to the lower right.
+    shadow = _distances(shapes, u - 1.6 / radius, v - 2.2 / radius) * radius
+    shade = 1 - 0.34 * np.clip(0.5 - shadow / 3.2, 0, 1)
+    cover = np.clip(0.5 - inside, 0, 1)
+    paint = _paint(things, u, v, radius)
+    # The outline is the outermost pixel: what keeps white things on snow
+    # apart from it.
+    edge = np.clip(1.25 + inside, 0, 1)[..., None]
+    paint += (_outlines(things) - paint) * edge * 0.85
+    return paint, cover[..., None], shade[..., None].astype(np.float32)
+
+
+def _distances(shapes, u, v):
+    distances = np.empty(u.shape, np.float32)
+    for index, name in enumerate(SHAPES):
+        rows = np.flatnonzero(shapes == index)
+        distances[rows] = signed_distance(name, u[rows], v[rows])
+    return distances
+
+
+def _paint(things, u, v, radius):
+    names = [t.color for t in things]
+    paint = _rows([_PAINT[name] for name in names])
+    ink = _rows([_INK[name] for name in names])
+    light = 1.0 - 0.14 * (u + v)
+    gloss = np.exp(-((u + 0.36) ** 2 + (v + 0.4) ** 2) / 0.09) * 34
+    share = _texture(things, u * radius, v * radius, radius)[..., None]
+    color = paint + (ink - paint) * share
+    # Black paint would hide shading that only multiplies.
+    return color * light[..., None] + gloss[..., None]
+
+
+def _texture(things, x, y, radius):
+    """Share of ink, in `[0, 1]`, at pixel offsets from the centers."""
+    kinds = np.array([TEXTURES.index(t.texture) for t in things])
+    kinds = kinds[:, None, None]
+    period = np.maximum(4.2, 0.52 * radius)
+    across = np.abs((x + y) / np.sqrt(2) / period % 1 - 0.5) * period
+    stripes = np.clip(0.5 + across - 0.27 * period, 0, 1)
+    gap = np.maximum(4.0, 0.56 * radius)
+    row = np.floor(y / gap + 0.5)
+    dx = ((x / gap + 0.5 * (row % 2) + 0.5) % 1 - 0.5) * gap
+    dy = y - row * gap
+    dots = np.clip(0.5 + 0.31 * gap - np.hypot(dx, dy), 0, 1)
+    return np.where(kinds == 1, stripes, np.where(kinds == 2, dots, 0.0))
+
+
+def _outlines(things):
+    colors = [
+        _OUTLINE.get(t.color, tuple(0.5 * c for c in _PAINT[t.color]))
+        for t in things
+    ]
+    return _rows(colors)
+
+
+def _column(values):
+    return np.asarray(values, np.float32)[:, None]
+
+
+def _rows(colors):
+    return np.asarray(colors, np.float32)[:, None, None, :]

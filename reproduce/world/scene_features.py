@@ -1,0 +1,256 @@
+"""Image features of the embedded world: the stand-in for a pretrained VGG."""
+
+import functools
+import io
+import pathlib
+
+import keras
+import numpy as np
+
+from reproduce.claims import made_once
+from reproduce.world import dense_targets
+from reproduce.world import load_world
+from reproduce.world.scene_encoder import GRID
+from reproduce.world.scene_encoder import SceneEncoder
+from tfcap.io.array_file import append_seal
+from tfcap.io.array_file import is_sealed
+from tfcap.io.json_file import malformed
+from tfcap.io.passing_errors import DiskError
+from tfcap.io.passing_errors import tried_again
+from tfcap.io.whole_file import write_whole
+from tfcap.io.whole_file import write_whole_path
+from tfcap.training.network_file import load_network
+
+#: A world's splits, in the order in which a data set holds them.
+SPLITS = ("train", "val", "test")
+# Norm of what a feature tells beyond the attributes: well below theirs.
+_NORM = 1.25
+
+
+def world_with_features(
+    root=None, seed=0, verbose=1, encoder_epochs=4, **sizes
+):
+    """A world, and what a trained encoder sees in its images.
+
+    The world is drawn, and the encoder trained, when first asked for.
+
+    Args:
+        root: String or path that holds worlds. Defaults to `$TFCAP_CACHE`, or
+            `~/.cache/tfcap`.
+        seed: Integer, of the world. Defaults to `0`.
+        verbose: 1 for progress, 0 for silence.
+        encoder_epochs: Integer, epochs that the encoder is trained for.
+            Defaults to `4`.
+        **sizes: Integers `train`, `val` and `test`, numbers of images.
+
+    Returns:
+        The `reproduce.world.World`, and a list of the features of its
+        `SPLITS`, float16 arrays of shape `(n, P, D)`.
+    """
+    world = load_world(root, seed=seed, progress=bool(verbose), **sizes)
+    encoder = pretrain_scene_encoder(
+        world, epochs=encoder_epochs, verbose=verbose
+    )
+    trained = "" if encoder_epochs == 4 else f"_e{encoder_epochs}"
+    paths = [world.root / f"features_{name}{trained}.npy" for name in SPLITS]
+    return world, [
+        scene_features(world, name, path, encoder)
+        for name, path in zip(SPLITS, paths)
+    ]
+
+
+def pretrain_scene_encoder(
+    world, epochs=4, seed=0, cache=True, batch_size=64, filters=24, verbose=0
+):
+    """Trains a `SceneEncoder` on the attributes of the train scenes' cells.
+
+    Published captioners and dialog models read features of a VGG that was
+    trained on ImageNet's labels; this is its counterpart. It never sees a
+    caption, a dialog or an image outside the train split.
+
+    Args:
+        world: A `reproduce.world.World`.
+        epochs: Integer, passes over the images and their mirror images.
+            Defaults to `4`.
+        seed: Integer, seed of weights and batches. Reseeds Keras' global
+            generator.
+        cache: Boolean, whether to keep the trained encoder beside the world's
+            files and to return it from there the next time.
+        batch_size: Integer. Defaults to `64`.
+        filters: Integer, width of the encoder. Defaults to `24`.
+        verbose: Integer, as in `keras.Model.fit()`.
+
+    Returns:
+        A `SceneEncoder`.
+    """
+    name = f"scene_encoder_f{filters}_e{epochs}_b{batch_size}_s{seed}.keras"
+    path = world.root / name
+
+    def train():
+        keras.utils.set_random_seed(seed)
+        encoder = SceneEncoder(filters=filters)
+        images = np.asarray(world.images("train"))
+        targets = dense_targets(world.scenes("train"))
+        _fit(encoder, *_mirrored(images, targets), epochs, batch_size, verbose)
+        _calibrate(encoder, images[:2000], targets["shape"][:2000])
+        if cache:
+            write_whole_path(path, encoder.save)
+        return encoder
+
+    if not cache:
+        return train()
+    cure = "Remove it to train it anew."
+    load = functools.partial(load_network, compile=False, cure=cure)
+    return made_once(path, load, train)
+
+
+def scene_features(world, split, path=None, encoder=None, batch_size=250):
+    """Computes the features of a split once, and reads them from then on.
+
+    Args:
+        world: A `reproduce.world.World`.
+        split: String, `"train"`, `"val"` or `"test"`.
+        path: Path of the `.npy` file to keep them in. Defaults to one beside
+            the world's files when `encoder` is not given either, else to
+            none.
+        encoder: A `SceneEncoder`. Defaults to what
+            `pretrain_scene_encoder(world)` returns.
+        batch_size: Integer, images at a time.
+
+    Returns:
+        Float16 array of shape `(B, P, D)`, in the order of the images.
+    """
+    if path is None and encoder is None:
+        path = world.root / f"features_{split}.npy"
+
+    def see():
+        network = encoder
+        if network is None:
+            network = pretrain_scene_encoder(world)
+        images = world.images(split)
+        return np.concatenate(
+            [
+                np.asarray(network.predict_on_batch(images[i : i + batch_size]))
+                for i in range(0, len(images), batch_size)
+            ]
+        ).astype(np.float16)
+
+    return kept_array(path, see)
+
+
+def kept_array(path, make):
+    """An array that is made once, and read from a file from then on.
+
+    Args:
+        path: String or path of the `.npy` file, or None to keep nothing.
+        make: Function without arguments that returns the array.
+
+    Returns:
+        The array, mapped from disk if it is there.
+    """
+    if path is None:
+        return make()
+    path = pathlib.Path(path)
+
+    def keep():
+        array = make()
+
+        def write(file):
+            np.save(file, array)
+            append_seal(file)
+
+        write_whole(path, write)
+        return array
+
+    return made_once(path, _read_array, keep)
+
+
+def _read_array(path):
+    try:
+        return tried_again(path, lambda: _loaded_array(path))
+    except DiskError:
+        raise
+    except (EOFError, OSError, ValueError) as error:
+        problem = f"is no array ({error})"
+        cure = "Remove it: it is made again."
+        raise malformed(path, "", problem, cure) from error
+
+
+def _loaded_array(path):
+    array = np.load(path, mmap_mode="r", allow_pickle=False)
+    with open(path, "rb") as file:
+        # Older files end with the array.
+        bare = file.seek(0, io.SEEK_END) == array.offset + array.nbytes
+        if not (bare or is_sealed(file)):
+            raise ValueError("its checksum is that of another content")
+    return array
+
+
+def _mirrored(images, targets):
+    """Adds the mirror image of each: twice the scenes for nothing."""
+    cells = np.arange(GRID * GRID).reshape(GRID, GRID)[:, ::-1].ravel()
+    both = {
+        name: np.concatenate([a, a[:, cells] if a.ndim == 2 else a])
+        for name, a in targets.items()
+    }
+    return np.concatenate([images, images[:, :, ::-1]]), both
+
+
+def _fit(encoder, images, targets, epochs, batch_size, verbose):
+    pixels = keras.Input((64, 64, 3), dtype="uint8")
+    # `fit()` finds losses by the names of the layers that give the outputs.
+    outputs = {
+        name: keras.layers.Identity(name=name)(logits)
+        for name, logits in encoder(pixels, attributes=True).items()
+    }
+    model = keras.Model(pixels, outputs)
+    crossentropy = keras.losses.SparseCategoricalCrossentropy
+    # Where there is nothing, nothing is asked about its color.
+    losses = {
+        name: crossentropy(from_logits=True, ignore_class=0)
+        for name in ("color", "size", "texture")
+    }
+    losses["shape"] = crossentropy(from_logits=True)
+    losses["background"] = crossentropy(from_logits=True)
+    steps = epochs * -(-len(images) // batch_size)
+    schedule = keras.optimizers.schedules.CosineDecay(
+        3e-4, steps, warmup_target=4e-3, warmup_steps=max(1, steps // 10)
+    )
+    model.compile(
+        keras.optimizers.Adam(schedule, beta_2=0.99),
+        losses,
+        # Most cells are empty, so a mean over cells is small for the shape.
+        loss_weights={
+            "shape": 4.0,
+            "color": 1.0,
+            "size": 1.0,
+            "texture": 1.0,
+            "background": 0.3,
+        },
+        jit_compile=False,
+    )
+    model.fit(
+        images, targets, batch_size=batch_size, epochs=epochs, verbose=verbose
+    )
+
+
+def _calibrate(encoder, images, shapes):
+    """Fits `encoder.whiten` to the cells that hold something.
+
+    Directions of the embedding that vary get one common variance, so that a
+    texture weighs as much as a shape, and the mean thing becomes zero.
+    """
+    looks = np.concatenate(
+        [
+            np.asarray(encoder.perceive(images[i : i + 250])[0])
+            for i in range(0, len(images), 250)
+        ]
+    )[shapes > 0]
+    mean = looks.mean(0)
+    variances, axes = np.linalg.eigh(np.cov(looks - mean, rowvar=False))
+    # Below this an axis holds noise, which equal variance would blow up.
+    scale = 1 / np.sqrt(np.maximum(variances, 0.05 * variances.max()))
+    kernel = (axes * scale) @ axes.T
+    norms = np.linalg.norm((looks - mean) @ kernel, axis=1)
+    kernel *= _NORM / norms.mean()
+    encoder.calibrate(kernel, -mean @ kernel)

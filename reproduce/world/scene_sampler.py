@@ -1,0 +1,180 @@
+"""Random scenes with the statistics of photographs: a few things are common."""
+
+import numpy as np
+
+from reproduce.world.scene import COLORS
+from reproduce.world.scene import SHAPES
+from reproduce.world.scene import Scene
+from reproduce.world.scene import Thing
+
+# Falling off like 1 / rank: common things give captions that many images
+# share, rare ones give what would single an image out.
+_BACKGROUND_ODDS = {
+    "grass": 0.26,
+    "sand": 0.20,
+    "snow": 0.17,
+    "water": 0.14,
+    "brick": 0.12,
+    "night": 0.11,
+}
+_SHAPE_ODDS = (0.26, 0.22, 0.14, 0.12, 0.09, 0.07, 0.06, 0.04)
+COLOR_ODDS = {
+    "red": 0.25,
+    "blue": 0.19,
+    "green": 0.14,
+    "yellow": 0.13,
+    "white": 0.10,
+    "black": 0.08,
+    "orange": 0.06,
+    "purple": 0.05,
+}
+_SIZE_ODDS = {"medium": 0.42, "small": 0.32, "large": 0.26}
+TEXTURE_ODDS = {"plain": 0.56, "striped": 0.25, "dotted": 0.19}
+_COUNT_ODDS = {3: 0.42, 4: 0.29, 5: 0.16, 6: 0.08, 7: 0.05}
+_SHAPE_RANKS = (
+    "ball",
+    "box",
+    "star",
+    "cone",
+    "heart",
+    "ring",
+    "cross",
+    "moon",
+)
+# Things that hardly stand out from what is behind them are rarer, not absent.
+_CAMOUFLAGE = {
+    ("grass", "green"): 0.35,
+    ("sand", "yellow"): 0.45,
+    ("sand", "orange"): 0.6,
+    ("snow", "white"): 0.4,
+    ("water", "blue"): 0.35,
+    ("brick", "red"): 0.5,
+    ("brick", "orange"): 0.5,
+    ("night", "black"): 0.35,
+    ("night", "purple"): 0.6,
+}
+RADII = {"small": (4.8, 5.4), "medium": (6.8, 7.5), "large": (9.2, 9.9)}
+_REPEAT_ODDS = 0.30
+_LOW, _HIGH = 9.0, 55.0
+# Just above the diagonal of an 8 pixel cell: no cell holds two centers.
+APART = 11.5
+LEAST_VISIBLE = 0.62
+# Centers keep this far from the cells' borders: which cell a thing is in is
+# then never a matter of a fraction of a pixel.
+_OFF_BORDER = 1.0
+
+
+def sample_scene(rng):
+    """Draws a scene: 3 to 7 things on a background, some of them overlapping.
+
+    Shapes are distinct but for about three scenes in ten, where one comes
+    twice or thrice, so that a shape alone does not always name a thing.
+
+    Args:
+        rng: `np.random.Generator`, advanced by the draw.
+
+    Returns:
+        A `Scene`. Centers lie in `[9, 55]` on both axes and more than 11.5
+        pixels apart; at least 62 % of each thing is visible.
+
+    Example:
+
+    >>> from reproduce.world import sample_scene
+    >>> scene = sample_scene(np.random.default_rng(0))
+    >>> 3 <= len(scene.things) <= 7
+    True
+    """
+    background = draw(rng, _BACKGROUND_ODDS)
+    looks = _looks(rng, background, draw(rng, _COUNT_ODDS))
+    while True:
+        places = _places(rng, looks)
+        if places is None:
+            continue
+        things = (
+            Thing(*look[:4], x=x, y=y, radius=look[4])
+            for look, (x, y) in zip(looks, places)
+        )
+        scene = Scene(background, tuple(things))
+        if all(
+            scene.visible(i) >= LEAST_VISIBLE for i in range(len(scene.things))
+        ):
+            return scene
+
+
+def draw(rng, odds):
+    """One of the names of a dict of name to odds."""
+    names = tuple(odds)
+    weights = np.cumsum(tuple(odds.values()))
+    return names[np.searchsorted(weights, rng.random() * weights[-1])]
+
+
+def _looks(rng, background, count):
+    """Attributes and radius of each thing, no two with the same four."""
+    shapes = [str(s) for s in _shapes(rng, count)]
+    colors = {
+        color: odds * _CAMOUFLAGE.get((background, color), 1.0)
+        for color, odds in COLOR_ODDS.items()
+    }
+    looks = []
+    while len(looks) < count:
+        shape = shapes[len(looks)]
+        size = draw(rng, _SIZE_ODDS)
+        look = (shape, draw(rng, colors), size, draw(rng, TEXTURE_ODDS))
+        if look not in [other[:4] for other in looks]:
+            radius = round(float(rng.uniform(*RADII[size])), 2)
+            looks.append((*look, radius))
+    return looks
+
+
+def _shapes(rng, count):
+    # Gumbel's trick: the top `count` of the perturbed log odds are a draw
+    # without replacement.
+    scores = np.log(_SHAPE_ODDS) + rng.gumbel(size=len(SHAPES))
+    shapes = [_SHAPE_RANKS[i] for i in np.argsort(-scores)[:count]]
+    if rng.random() < _REPEAT_ODDS:
+        times = 1 + int(count > 3 and rng.random() < 0.3)
+        shapes[count - times :] = [shapes[0]] * times
+    rng.shuffle(shapes)
+    return shapes
+
+
+def _places(rng, looks):
+    """Centers, far enough apart, or None when they did not fit."""
+    places = []
+    for look in looks:
+        for _ in range(60):
+            if places and rng.random() < 0.45:
+                x, y = _beside(rng, looks, places, look[4])
+            else:
+                x, y = rng.uniform(_LOW, _HIGH, 2)
+            x, y = round(float(x), 2), round(float(y), 2)
+            if (
+                allowed(x)
+                and allowed(y)
+                and all(np.hypot(x - a, y - b) > APART for a, b in places)
+            ):
+                places.append((x, y))
+                break
+        else:
+            return None
+    return places
+
+
+def allowed(value):
+    """Whether a center may be there, on one axis."""
+    inside = _OFF_BORDER <= value % 8 <= 8 - _OFF_BORDER
+    return inside and _LOW <= value <= _HIGH
+
+
+def _beside(rng, looks, places, radius):
+    """A center so close to an earlier thing that the two may overlap."""
+    other = int(rng.integers(len(places)))
+    reach = (radius + looks[other][4]) * rng.uniform(0.7, 1.05)
+    angle = rng.uniform(0, 2 * np.pi)
+    x, y = places[other]
+    return x + reach * np.cos(angle), y + reach * np.sin(angle)
+
+
+# Kept in step by hand with `SHAPES` and `COLORS`; a mistake shows at import.
+if set(_SHAPE_RANKS) != set(SHAPES) or set(COLOR_ODDS) != set(COLORS):
+    raise ValueError("`SHAPES` and `COLORS` must each have odds.")

@@ -1,0 +1,196 @@
+"""The words of the embedded world's dialogs and what each of them claims.
+
+Every attribute value is one bit, so that "a big red one" is a number and
+whether it is true of a thing is one bitwise operation.
+"""
+
+from reproduce.world.scene import BACKGROUNDS
+from reproduce.world.scene import COLORS
+from reproduce.world.scene import SHAPES
+from reproduce.world.scene import SIZES
+from reproduce.world.scene import TEXTURES
+
+ROWS = ("top", "middle", "bottom")
+COLUMNS = ("left", "center", "right")
+# Absent from every scene, and asked about all the same.
+ABSENT = ("people", "trees", "animals", "cars", "buildings", "birds")
+SLOTS = {
+    "color": COLORS,
+    "shape": SHAPES,
+    "size": SIZES,
+    "texture": TEXTURES,
+    "column": COLUMNS,
+    "row": ROWS,
+    "background": BACKGROUNDS,
+    "absent": ABSENT,
+}
+
+
+def _assign():
+    """Bit of each value, and mask of each slot."""
+    bits, masks = {}, {}
+    for slot, values in SLOTS.items():
+        for value in values:
+            bits[value] = 1 << len(bits)
+        masks[slot] = sum(bits[value] for value in values)
+    return bits, masks
+
+
+# No value belongs to two slots, so a flat dictionary is enough.
+BITS, MASKS = _assign()
+PLACE = MASKS["column"] | MASKS["row"]
+
+# The first word of each is the usual one; annotators have habits among them.
+SYNONYMS = {
+    "ball": ("ball", "sphere"),
+    "box": ("box", "square", "block"),
+    "cone": ("cone", "triangle"),
+    "star": ("star",),
+    "heart": ("heart",),
+    "cross": ("cross",),
+    "ring": ("ring", "hoop"),
+    "moon": ("moon", "crescent"),
+    "red": ("red",),
+    "orange": ("orange",),
+    "yellow": ("yellow",),
+    "green": ("green",),
+    "blue": ("blue",),
+    "purple": ("purple", "violet"),
+    "white": ("white",),
+    "black": ("black",),
+    "small": ("small", "little", "tiny"),
+    "medium": ("medium", "average"),
+    "large": ("large", "big", "huge"),
+    "plain": ("plain", "solid"),
+    "striped": ("striped", "stripy"),
+    "dotted": ("dotted", "spotted"),
+}
+PATTERNS = {
+    "plain": ("plain", "solid", "no pattern"),
+    "striped": ("striped", "stripes"),
+    "dotted": ("dotted", "dots", "spots"),
+}
+PLACES = {
+    "left": ("on the left", "to the left", "left", "left side"),
+    "right": ("on the right", "to the right", "right", "right side"),
+    "top": ("at the top", "near the top", "top"),
+    "bottom": ("at the bottom", "near the bottom", "bottom"),
+    "middle": ("in the middle", "in the center", "middle", "center"),
+    "corner": (
+        "{row} {column}",
+        "in the {row} {column}",
+        "on the {high} {column}",
+    ),
+}
+GROUNDS = {
+    "grass": ("grass", "on grass", "on the grass", "a field", "in a field"),
+    "sand": ("sand", "on sand", "on the sand", "a beach", "at the beach"),
+    "snow": ("snow", "in the snow", "on snow", "on the snow"),
+    "water": ("water", "in the water", "the sea", "on water", "in the sea"),
+    "brick": ("brick", "a brick wall", "bricks", "a wall", "on a wall"),
+    "night": ("night", "the night sky", "the sky", "at night", "a dark sky"),
+}
+NUMBERS = (
+    "zero one two three four five six seven eight nine".split(),
+    "0 1 2 3 4 5 6 7 8 9".split(),
+)
+
+# Which sentence frames may follow "yes" or "no".
+IT_IS, THEY_ARE, THERE_IS, THERE_ARE, I_CAN, IT_DOES, EXISTS = (
+    1 << i for i in range(7)
+)
+# (form, soft, frame): most frequent first, a Zipf law is laid over them.
+YES_FORMS = (
+    ("yes", 0, 0),
+    ("yes it is", 0, IT_IS),
+    ("yes there is", 0, THERE_IS),
+    ("yes they are", 0, THEY_ARE),
+    ("yes there are", 0, THERE_ARE),
+    ("it is", 0, IT_IS),
+    ("i think so", 1, 0),
+    ("yep", 0, 0),
+    ("yes i can", 0, I_CAN),
+    ("there is", 0, THERE_IS),
+    ("yes it does", 0, IT_DOES),
+    ("looks like it", 1, 0),
+    ("yeah", 0, 0),
+    ("they are", 0, THEY_ARE),
+    ("there are", 0, THERE_ARE),
+    ("yup", 0, 0),
+    ("i believe so", 1, 0),
+    ("it looks like it", 1, 0),
+    ("sure", 0, 0),
+    ("it does", 0, IT_DOES),
+    ("probably", 1, 0),
+    ("definitely", 0, 0),
+    ("yes i think so", 1, 0),
+    ("seems so", 1, 0),
+)
+NO_FORMS = (
+    ("no", 0, 0),
+    ("not that i can see", 0, EXISTS),
+    ("no it is not", 0, IT_IS),
+    ("nope", 0, 0),
+    ("not really", 1, IT_IS | THEY_ARE | IT_DOES),
+    ("no there isn't", 0, THERE_IS),
+    ("no they are not", 0, THEY_ARE),
+    ("no there aren't", 0, THERE_ARE),
+    ("i don't think so", 1, 0),
+    ("it is not", 0, IT_IS),
+    ("no it isn't", 0, IT_IS),
+    ("i don't see any", 0, EXISTS),
+    ("none", 0, EXISTS),
+    ("no i can't", 0, I_CAN),
+    ("no it does not", 0, IT_DOES),
+    ("no they aren't", 0, THEY_ARE),
+    ("not that i see", 0, EXISTS),
+    ("not at all", 0, IT_IS | THEY_ARE | IT_DOES),
+    ("nah", 0, 0),
+    ("doesn't look like it", 1, 0),
+    ("none that i can see", 0, EXISTS),
+    ("no none", 0, EXISTS),
+)
+HEDGES = (
+    "can't tell",
+    "i can't tell",
+    "not sure",
+    "i'm not sure",
+    "hard to tell",
+    "maybe",
+    "cannot tell",
+    "i don't know",
+    "can't really tell",
+    "hard to say",
+    "i cannot tell",
+    "possibly",
+    "no idea",
+    "could be",
+    "can't see it well",
+    "it's hard to tell",
+    "don't know",
+    "i can't really see it",
+    "it's too small to tell",
+    "it's not clear",
+)
+# Slips that some annotators make, and what they mean.
+TYPOS = {
+    "yelow": "yellow",
+    "teh": "the",
+    "smal": "small",
+}
+
+
+def plural(noun):
+    """Several of a noun: `"box"` becomes `"boxes"`."""
+    return noun + ("es" if noun[-1] in "sx" else "s")
+
+
+def article(phrase):
+    """A noun phrase with its indefinite article."""
+    vowel = phrase[0] in "aeiou" and not phrase.startswith("one")
+    return ("an " if vowel else "a ") + phrase
+
+
+def length(text):
+    """Tokens that a string has: words, commas and split contractions."""
+    return len(text.split()) + text.count(",") + text.count("'")

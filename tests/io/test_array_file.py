@@ -1,0 +1,91 @@
+import io
+import os
+import threading
+import zipfile
+
+import numpy as np
+import pytest
+
+from tfcap.io.array_file import load_arrays
+from tfcap.io.array_file import save_arrays
+
+ARRAYS = {"rows": np.arange(6).reshape(2, 3), "name": np.array("caf\u00e9")}
+
+
+@pytest.mark.parametrize("compressed", [True, False])
+def test_arrays_come_back_and_numpy_reads_them_too(tmp_path, compressed):
+    path = tmp_path / "a.npz"
+    save_arrays(path, ARRAYS, compressed)
+    with np.load(path) as file:
+        for found in (load_arrays(path, ["rows"]), file):
+            assert {*found} == {*ARRAYS}
+            for name, value in ARRAYS.items():
+                np.testing.assert_array_equal(found[name], value)
+    assert os.listdir(tmp_path) == ["a.npz"]
+
+
+def test_a_change_of_any_byte_shows(tmp_path):
+    path = tmp_path / "a.npz"
+    save_arrays(path, ARRAYS)
+    data = path.read_bytes()
+    for place in range(len(data)):
+        path.write_bytes(
+            data[:place] + bytes([data[place] ^ 1]) + data[place + 1 :]
+        )
+        with pytest.raises(ValueError, match="cut off, damaged"):
+            load_arrays(path)
+
+
+def test_arrays_that_are_absent_and_objects_are_refused(tmp_path):
+    path = tmp_path / "a.npz"
+    save_arrays(path, ARRAYS)
+    with pytest.raises(ValueError, match="it holds no columns"):
+        load_arrays(path, ["rows", "columns"])
+    # Objects would have to be unpickled, which runs what is in the file.
+    save_arrays(path, {"rows": np.array([object], object)})
+    with pytest.raises(ValueError, match="it holds no arrays"):
+        load_arrays(path)
+
+
+def test_archives_of_numpy_are_read_where_that_is_asked_for(tmp_path):
+    path = tmp_path / "a.npz"
+    np.savez(path, **ARRAYS)
+    assert load_arrays(path, sealed=False)["rows"].shape == (2, 3)
+    with pytest.raises(ValueError, match="of another kind"):
+        load_arrays(path)
+    data = path.read_bytes()
+    # Fewer rows in a header, which NumPy believes.
+    path.write_bytes(data.replace(b"(2, 3)", b"(1, 3)"))
+    with pytest.raises(ValueError, match="cut off, damaged"):
+        load_arrays(path, sealed=False)
+
+
+def test_archives_that_would_fill_the_memory_are_refused(tmp_path, monkeypatch):
+    path = tmp_path / "a.npz"
+    save_arrays(path, {"rows": np.zeros(70 << 20, "i1")}, compressed=True)
+    for sealed in (True, False):
+        with pytest.raises(ValueError, match="to more than 67.*_BYTES to more"):
+            load_arrays(path, sealed=sealed)
+    monkeypatch.setenv("TFCAP_MAX_BYTES", str(1 << 30))
+    assert load_arrays(path)["rows"].shape == (70 << 20,)
+
+
+def test_an_array_that_is_larger_than_its_part_is_refused(tmp_path):
+    path = tmp_path / "a.npz"
+    header = io.BytesIO()
+    about = {"shape": (1 << 40,), "fortran_order": False, "descr": "<f4"}
+    np.lib.format.write_array_header_1_0(header, about)
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("rows.npy", header.getvalue())
+    with pytest.raises(ValueError, match="rows.npy tells of 4,398,046,511,104"):
+        load_arrays(path, sealed=False)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs pipes")
+def test_arrays_are_read_from_a_pipe(tmp_path):
+    path, pipe = tmp_path / "a.npz", tmp_path / "pipe"
+    save_arrays(path, ARRAYS)
+    os.mkfifo(pipe)
+    data = path.read_bytes()
+    threading.Thread(target=pipe.write_bytes, args=(data,), daemon=True).start()
+    assert load_arrays(pipe)["rows"].tolist() == ARRAYS["rows"].tolist()

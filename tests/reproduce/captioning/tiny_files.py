@@ -1,0 +1,60 @@
+"""A folder of captions and features in files, and a study of it."""
+
+import dataclasses
+import json
+
+import numpy as np
+
+from reproduce.captioning import CaptioningStudy
+from reproduce.captioning import caption_files
+from tests.data.tiny_captions import COUNTS
+from tests.data.tiny_captions import tiny_split
+from tests.reproduce.captioning.tiny_study import TINY
+from tfcap.data import FeatureWriter
+
+#: Images of each split, most to learn from.
+SPLITS = ["train"] * 6 + ["val"] * 2 + ["test"] * 3
+
+
+def grids(seed=0):
+    """Features far from mean 0 and deviation 1, `(11, 4, 3)`."""
+    rng = np.random.default_rng(seed)
+    values = rng.normal(size=(len(SPLITS), 4, 3))
+    values = values + rng.normal(size=(len(SPLITS), 1, 3))
+    return (values * [1.0, 30.0, 0.1] + [0.0, 400.0, 2.0]).astype("float16")
+
+
+def write_files(folder, features=None, splits=SPLITS):
+    """Writes `dataset_tiny.json` and `features.h5`; returns the folder."""
+    said = tiny_split(COUNTS)
+    images = [
+        {
+            "imgid": image_id,
+            "filename": f"{image_id}.jpg",
+            "split": split,
+            "sentences": [{"raw": text} for text in texts],
+        }
+        for image_id, texts, split in zip(said.image_ids, said.captions, splits)
+    ]
+    (folder / "dataset_tiny.json").write_text(json.dumps({"images": images}))
+    features = grids() if features is None else features
+    path = folder / "features.h5"
+    # A finished file would be left as it is.
+    path.unlink(missing_ok=True)
+    with FeatureWriter(path, said.image_ids, (2, 2), 3) as writer:
+        writer.write(np.arange(len(images)), features)
+    return folder
+
+
+def study(root, directory, seed=3, pretrained=None, **changes):
+    """A `CaptioningStudy` of such a folder."""
+    changes = {"batch_size": 3, "speaker_rate": 0.05, **changes}
+    settings = dataclasses.replace(TINY, **changes)
+    return CaptioningStudy(
+        caption_files(settings, root),
+        settings,
+        directory,
+        seed,
+        verbose=0,
+        pretrained=pretrained,
+    )

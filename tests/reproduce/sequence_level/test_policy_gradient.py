@@ -1,0 +1,30 @@
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from reproduce.sequence_level.policy_gradient import _baseline
+from tests import speakers
+from tfcap.decoding import Sample
+from tfcap.layers import Categorical
+from tfcap.objectives import Episode
+from tfcap.objectives import ScoreFunction
+from tfcap.rewards import Constant
+
+BATCH = speakers.batch(images=2)
+
+
+@pytest.mark.parametrize("kind", list(speakers.KINDS))
+def test_the_baseline_reads_the_states_of_every_speaker(kind):
+    speaker = speakers.speaker(kind)
+    batches = SimpleNamespace(
+        inputs=lambda rows: {k: v[rows] for k, v in BATCH.items()}
+    )
+    task = SimpleNamespace(
+        speaker=speaker, study=SimpleNamespace(reward_batches=lambda: batches)
+    )
+    samples = Sample(Categorical(seed=0), max_length=3, keep_states=True)
+    baseline = _baseline(task, samples, (4,))
+    objective = ScoreFunction(Constant(), samples, baseline)
+    loss, _ = objective.loss(Episode(speaker, BATCH))
+    assert np.isfinite(float(loss))

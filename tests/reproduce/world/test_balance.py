@@ -1,0 +1,61 @@
+from collections import Counter
+
+import numpy as np
+import pytest
+
+from reproduce.world.balance import COLOR_PRESENCE
+from reproduce.world.balance import SHAPE_PRESENCE
+from reproduce.world.balance import draw
+from reproduce.world.balance import draw_topic
+from reproduce.world.captions import describe
+from reproduce.world.dialogs import make_dialog
+from reproduce.world.scene import COLORS
+from reproduce.world.scene import SHAPES
+from reproduce.world.scene_sampler import sample_scene
+
+
+@pytest.fixture(scope="module")
+def scenes():
+    rng = np.random.default_rng(0)
+    return [sample_scene(rng) for _ in range(2000)]
+
+
+def test_values_come_with_their_odds():
+    rng = np.random.default_rng(0)
+    drawn = Counter(draw(rng, {"a": 3.0, "b": 1.0}) for _ in range(4000))
+    assert abs(drawn["a"] / 4000 - 0.75) < 0.03
+
+
+@pytest.mark.parametrize("wanted", [True, False])
+def test_a_topic_is_there_or_not_as_wanted(wanted):
+    rng = np.random.default_rng(0)
+    there = {"ball", "moon"}
+    drawn = {draw_topic(rng, SHAPE_PRESENCE, there, wanted) for _ in range(99)}
+    assert drawn == (there if wanted else set(SHAPES) - there)
+    assert draw_topic(rng, SHAPE_PRESENCE, set(SHAPES), False) is None
+
+
+def test_the_shares_are_those_of_the_scenes(scenes):
+    for name, values, presence in (
+        ("shape", SHAPES, SHAPE_PRESENCE),
+        ("color", COLORS, COLOR_PRESENCE),
+    ):
+        assert set(presence) == set(values)
+        for value in values:
+            found = np.mean([bool(s.find(**{name: value})) for s in scenes])
+            assert abs(found - presence[value]) < 0.05
+
+
+def test_no_shape_is_nearly_always_there_or_absent_where_asked_for(scenes):
+    rng = np.random.default_rng(0)
+    yes, asked = Counter(), Counter()
+    for scene in scenes:
+        dialog = make_dialog(scene, describe(scene, rng, n=1)[0], rng)
+        for r in dialog.rounds:
+            for shape in SHAPES:
+                if r.kind == "existence" and shape in r.question:
+                    asked[shape] += 1
+                    yes[shape] += r.answer.startswith("y")
+    for shape in SHAPES:
+        assert asked[shape] > 100
+        assert 0.22 < yes[shape] / asked[shape] < 0.65

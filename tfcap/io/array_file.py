@@ -1,0 +1,201 @@
+"""Files of arrays that tell whether they are as they were written.
+
+They are `.npz` files, which NumPy reads, too. The comment of the archive, its
+last 64 bytes, is the SHA-256 of all bytes before it, in hexadecimal.
+"""
+
+import hashlib
+import io
+import math
+import struct
+import zipfile
+import zlib
+
+import numpy as np
+
+from tfcap.io.file_limits import check_unpacked
+from tfcap.io.file_limits import raise_limit
+from tfcap.io.json_file import open_once
+from tfcap.io.passing_errors import raise_passing
+from tfcap.io.passing_errors import tried_again
+from tfcap.io.whole_file import write_whole
+
+_SEAL = 64
+_BLOCK = 1 << 20
+_BAD_ARCHIVE = (zipfile.BadZipFile, zlib.error, EOFError, struct.error)
+
+
+def save_arrays(path, arrays, compressed=False):
+    """Writes arrays to a file, whole or not at all.
+
+    Args:
+        path: String or path.
+        arrays: Dict of arrays by name, none of them of objects.
+        compressed: Boolean. Defaults to `False`.
+
+    Raises:
+        OSError: If the disk is full; see `whole_file()`.
+    """
+    save = np.savez_compressed if compressed else np.savez
+
+    def write(file):
+        save(file, **arrays)
+        with zipfile.ZipFile(file, "a") as archive:
+            archive.comment = b"0" * _SEAL
+        size = file.seek(-_SEAL, io.SEEK_END)
+        seal = _digest(file, size)
+        file.seek(size)
+        file.write(seal)
+
+    write_whole(path, write)
+
+
+def append_seal(file):
+    """Adds the SHA-256 of all bytes of a file to its end, in hexadecimal.
+
+    Args:
+        file: File, open in the mode `"w+b"`.
+    """
+    seal = _digest(file, file.seek(0, io.SEEK_END))
+    file.seek(0, io.SEEK_END)
+    file.write(seal)
+
+
+def is_sealed(file):
+    """Check whether the last bytes of a file are the SHA-256 of the others.
+
+    Args:
+        file: File, open in binary mode, in which one can seek.
+
+    Returns:
+        Boolean.
+    """
+    size = file.seek(0, io.SEEK_END) - _SEAL
+    return size >= 0 and _digest(file, size) == file.read()
+
+
+def load_arrays(path, names=(), sealed=True):
+    """Reads what `save_arrays()` wrote, if it is as it was.
+
+    Args:
+        path: String or path.
+        names: Iterable of the names of arrays that must be there.
+        sealed: Boolean. If false, an archive of `np.savez()` is read, too, as
+            far as the checksums of its parts tell that they are whole.
+            Defaults to `True`.
+
+    Returns:
+        Dict of arrays by name.
+
+    Raises:
+        ValueError: If the file is something else, cut off or damaged, or
+            would fill the memory. The message is a clause: the caller knows
+            what the file should be.
+
+    Example:
+
+    >>> import pathlib, tempfile
+    >>> from tfcap.io.array_file import load_arrays, save_arrays
+    >>> path = pathlib.Path(tempfile.mkdtemp(), "rows.npz")
+    >>> save_arrays(path, {"rows": [[1], [0]]})
+    >>> load_arrays(path)["rows"].ravel()
+    array([1, 0])
+    >>> _ = path.write_bytes(path.read_bytes()[:-1])
+    >>> load_arrays(path)
+    Traceback (most recent call last):
+    ValueError: it is cut off, damaged, or of another kind
+    """
+    arrays = tried_again(path, lambda: _arrays(path, sealed))
+    absent = [name for name in names if name not in arrays]
+    if absent:
+        raise ValueError(f"it holds no {', '.join(absent)}")
+    return arrays
+
+
+def _arrays(path, sealed):
+    """All that is in a file, if it is as it was."""
+    with open_once(path) as file:
+        check_archive(file)
+        if not (is_sealed(file) if sealed else _is_archive(file)):
+            raise ValueError("it is cut off, damaged, or of another kind")
+        file.seek(0)
+        try:
+            with np.load(file, allow_pickle=False) as archive:
+                return dict(archive)
+        except (ValueError, TypeError, EOFError, zipfile.BadZipFile) as error:
+            raise ValueError(f"it holds no arrays: {error}") from error
+
+
+def check_archive(file):
+    """Refuses a ZIP archive that would fill the memory.
+
+    By what its list of parts says, which the reading of a part goes by. What
+    is no archive is left to whoever reads it.
+
+    Args:
+        file: File, open in binary mode, in which one can seek.
+
+    Raises:
+        ValueError: If compressed parts unpack to too much, or if an array is
+            larger than its part. The message is a clause and a cure.
+    """
+    try:
+        with zipfile.ZipFile(file) as archive:
+            parts = archive.infolist()
+            sizes = {part.filename: part.file_size for part in parts}
+            arrays = {
+                name: _array_size(archive, name)
+                for name in sizes
+                if name.endswith(".npy")
+            }
+    except (OSError, RuntimeError, ValueError, *_BAD_ARCHIVE) as error:
+        raise_passing(error)
+        return
+    packed = [part for part in parts if part.compress_type]
+    try:
+        check_unpacked(
+            # Parts may lie upon each other.
+            file.seek(0, io.SEEK_END),
+            sum(part.file_size for part in packed),
+        )
+    except ValueError as error:
+        cure = raise_limit("TFCAP_MAX_BYTES")
+        raise ValueError(f"{error}. {cure[:-1]}") from error
+    for name, size in arrays.items():
+        if size > sizes[name]:
+            raise ValueError(
+                f"{name} tells of {size:,} bytes and has {sizes[name]:,}"
+            )
+
+
+def _array_size(archive, name):
+    """Bytes that the header of an array tells of, itself not counted."""
+    with archive.open(name) as file:
+        version = np.lib.format.read_magic(file)
+        read = np.lib.format.read_array_header_1_0
+        if version != (1, 0):
+            read = np.lib.format.read_array_header_2_0
+        shape, _, kind = read(file)
+    return math.prod(shape) * kind.itemsize
+
+
+def _is_archive(file):
+    """Whether all parts of an archive have their checksums.
+
+    NumPy does not look, where it reads less than a part holds.
+    """
+    try:
+        with zipfile.ZipFile(file) as archive:
+            return archive.testzip() is None
+    except (OSError, RuntimeError, ValueError, *_BAD_ARCHIVE) as error:
+        raise_passing(error)
+        return False
+
+
+def _digest(file, size):
+    """SHA-256 of the first bytes of a file, which is then behind them."""
+    file.seek(0)
+    digest = hashlib.sha256()
+    for start in range(0, size, _BLOCK):
+        digest.update(file.read(min(_BLOCK, size - start)))
+    return digest.hexdigest().encode()

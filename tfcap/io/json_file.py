@@ -1,0 +1,240 @@
+"""Reading JSON files, with errors that say which file and what to do."""
+
+import contextlib
+import functools
+import gzip
+import io
+import json
+import os
+import re
+import stat
+import zlib
+
+from tfcap.io.file_limits import check_dense
+from tfcap.io.file_limits import check_unpacked
+from tfcap.io.file_limits import limit
+from tfcap.io.file_limits import open_to_read
+from tfcap.io.file_limits import raise_limit
+from tfcap.io.file_limits import read_stream
+from tfcap.io.passing_errors import named
+from tfcap.io.passing_errors import tried_again
+from tfcap.io.paused_collection import paused_collection
+
+_AGAIN = (
+    "Download or copy the file again; if it is compressed in another way than "
+    "gzip, unpack it first."
+)
+#: A character by its number, or anything else after a backslash.
+_ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|.)", re.DOTALL)
+#: Half of a character by its number.
+_HALF = re.compile(r"\\u[dD][89a-fA-F]")
+#: The beginning of a line of Flickr's captions.
+_TOKEN = re.compile(r"\S+#\d+\t")
+_GZIP, _BLOCK = b"\x1f\x8b", 1 << 20
+
+
+def malformed(path, where, problem, cure):
+    """Makes the error for a data file that is not as it should be.
+
+    Args:
+        path: String or path of the file.
+        where: String, the place in the file; empty for the whole of it.
+        problem: String, what is wrong there.
+        cure: String, a sentence that says what to do.
+
+    Returns:
+        ValueError, to be raised by the caller.
+    """
+    place = f" in {where}" if where else ""
+    return ValueError(
+        f"`path` must name a well-formed file. Received: path={str(path)!r},"
+        f" where{place} {problem}. {cure}"
+    )
+
+
+def read_bytes(path):
+    """Reads a file, gzipped or not.
+
+    It is opened and read once, so that a pipe will do, such as `/dev/stdin`
+    or what `<(zcat captions.json.gz)` stands for in a shell.
+
+    Args:
+        path: String or path. A gzipped file is recognized by its content.
+
+    Returns:
+        Bytes, unpacked.
+
+    Raises:
+        ValueError: If the compressed data are cut off, or if there are too
+            many bytes, packed or unpacked; see `tfcap.io.file_limits`.
+        OSError: If there is no such file.
+    """
+    content = tried_again(path, lambda: _packed(path))
+    return _unpacked(path, content) if content[:2] == _GZIP else content
+
+
+def _packed(path):
+    """The bytes of a file, as they are."""
+    with open_once(path) as file:
+        size, most = file.seek(0, io.SEEK_END), limit("TFCAP_MAX_BYTES")
+        if size > most:
+            problem = f"there are {size:,} bytes, more than {most:,}"
+            raise malformed(path, "", problem, raise_limit("TFCAP_MAX_BYTES"))
+        file.seek(0)
+        return file.read()
+
+
+def _unpacked(path, content):
+    """What gzipped data stand for, a part at a time: they may be a bomb."""
+    found = io.BytesIO()
+    try:
+        with gzip.GzipFile(fileobj=io.BytesIO(content)) as file:
+            while part := file.read(_BLOCK):
+                found.write(part)
+                check_unpacked(len(content), found.tell())
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        raise malformed(
+            path,
+            "",
+            f"the compressed data are cut off or damaged ({error})",
+            "Download or copy the file again.",
+        ) from error
+    except ValueError as error:
+        cure = raise_limit("TFCAP_MAX_BYTES")
+        raise malformed(path, "", str(error), cure) from error
+    return found.getvalue()
+
+
+@contextlib.contextmanager
+def open_once(path):
+    """Opens a file to be read, in which one can seek, whatever it is.
+
+    A pipe or a device is read into memory, since it can be read only once.
+
+    Args:
+        path: String or path.
+
+    Yields:
+        The file, open in binary mode.
+
+    Raises:
+        ValueError: If a pipe or a device gives too much, or nothing for too
+            long, or if a file is mostly holes; see `tfcap.io.file_limits`.
+        OSError: If there is no such file.
+    """
+    refuse = functools.partial(malformed, path, "")
+    with named(path), open_to_read(path) as file:
+        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+            file = read_stream(file, refuse)
+        else:
+            try:
+                check_dense(file)
+            except ValueError as error:
+                cure = "Where that is right, copy it with `cp --sparse=never`."
+                raise refuse(str(error), cure) from error
+        yield file
+
+
+def read_json(path, object_hook=None, cure=_AGAIN, layout="", content=None):
+    """Reads a JSON file, gzipped or not.
+
+    Python takes the last of two values of one name, and half of a character
+    that needs two numbers, which no encoding can write; here both are refused.
+
+    Args:
+        path: String or path. A gzipped file is recognized by its content.
+        object_hook: Function, optional, called on each object read, as in
+            `json.load()`.
+        cure: String, a sentence that says what to do with a damaged file.
+        layout: String, a sentence that says what a file of another format
+            should hold, such as one of JSON lines. Defaults to `cure`.
+        content: Bytes, what `read_bytes()` gave, where the file has been read.
+
+    Returns:
+        The content as Python objects.
+
+    Raises:
+        ValueError: If the file is cut off or is not JSON.
+        OSError: If there is no such file.
+    """
+    finish = object_hook or (lambda found: found)
+
+    def distinct(pairs):
+        found = dict(pairs)
+        if len(found) < len(pairs):
+            raise _Repeated(pairs)
+        return finish(found)
+
+    content = read_bytes(path) if content is None else content
+    text = _decoded(path, content, cure)
+    if not text.strip():
+        if cure == _AGAIN:
+            cure = "A pipe can be read once only: give each input one of its "
+            cure = f"{cure}own. {_AGAIN}"
+        raise malformed(path, "", "there is nothing", cure)
+    _check_characters(path, text)
+    try:
+        with paused_collection():
+            return json.loads(text, object_pairs_hook=distinct)
+    except _Repeated as error:
+        (pairs,) = error.args
+        names = [name for name, _ in pairs]
+        again = next(name for name in names if names.count(name) > 1)
+        problem = f"the name {again!r:.60} is there more than once"
+        where = f"the object of {pairs!r:.80}"
+        raise malformed(path, where, problem, "Keep one of them.") from error
+    except (ValueError, RecursionError) as error:
+        problem = f"the JSON is cut off or damaged ({error})"
+        other = _other_format(text)
+        if other:
+            problem, cure = f"there are {other}, not JSON", layout or cure
+        raise malformed(path, "", problem, cure) from error
+
+
+def _other_format(text):
+    """Format of a text that is no JSON, if its first lines show it."""
+    lines = text.lstrip("\ufeff \t\r\n").split("\n", 2)[:2]
+    if lines[0].startswith(("[", "{")):
+        try:
+            several = len([json.loads(line) for line in lines]) == 2
+        except (ValueError, RecursionError):
+            return ""
+        return "lines of JSON (JSONL)" * several
+    if len(lines) == 2 and all(map(_TOKEN.match, lines)):
+        return "Flickr's token lines, for `load_flickr_captions()`"
+    for mark, name in (("\t", "tabs (TSV)"), (",", "commas (CSV)")):
+        if len(lines) == 2 and all(mark in line for line in lines):
+            return f"lines with {name}"
+    return ""
+
+
+def _decoded(path, content, cure):
+    try:
+        return content.decode(json.detect_encoding(content))
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        problem = f"the text is not {error.encoding.upper()} ({error.reason})"
+        raise malformed(path, f"line {line}", problem, cure) from error
+
+
+class _Repeated(Exception):
+    """An object's pairs, two of which have one name."""
+
+
+def _check_characters(path, text):
+    """Refuses a half of a character that is not beside the other half."""
+    if _HALF.search(text) is None:
+        return
+    first = None
+    for found in (*_ESCAPE.finditer(text), None):
+        code = int(found[1] or "0", 16) if found else 0
+        second = 0xDC00 <= code < 0xE000
+        joined = first and found and first.end() == found.start()
+        if bool(first) != second or second and not joined:
+            place = (first or found).start()
+            line = text.count("\n", 0, place) + 1
+            column = place - text.rfind("\n", 0, place)
+            problem = "there is half of a character, which no text can hold"
+            where = f"line {line}, column {column}"
+            raise malformed(path, where, problem, "Write it anew.")
+        first = found if 0xD800 <= code < 0xDC00 else None

@@ -1,0 +1,84 @@
+"""Networks in files: one of several workers saves, and bad files are told."""
+
+import os
+import tempfile
+import zipfile
+import zlib
+
+import keras
+import tensorflow as tf
+
+from tfcap.data.hdf5_file import check_weights
+from tfcap.io.passing_errors import DiskError
+from tfcap.io.passing_errors import tried_again
+from tfcap.io.whole_file import write_whole_path
+from tfcap.training.workers import is_chief
+
+#: What Keras and the libraries below it raise where a file is damaged.
+_DAMAGE = (
+    *(ArithmeticError, AttributeError, ImportError, LookupError, MemoryError),
+    *(OSError, RecursionError, RuntimeError, SyntaxError, TypeError),
+    *(ValueError, zipfile.BadZipFile, zlib.error, tf.errors.OpError),
+)
+
+
+def save_network(network, path):
+    """Saves a network, which of several workers all do and the first keeps.
+
+    Keras makes variables of its own when it saves a compiled model, and under
+    the scope of a strategy no worker makes one alone. The file is on the disk
+    on return, whole; a network that was there before stays until then.
+
+    Args:
+        network: `keras.Model`.
+        path: String or path of a file `*.keras`.
+
+    Raises:
+        OSError: If the disk is full, or the folder cannot be written to. What
+            was there before is as it was.
+    """
+    if is_chief():
+        write_whole_path(path, network.save)
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        network.save(os.path.join(folder, "network.keras"))
+
+
+def load_network(path, compile=True, cure="Make it anew."):
+    """Loads a network that `save()` wrote, never anything that runs.
+
+    The archive's checksums are compared first, so that Keras and HDF5 meet no
+    damage; `safe_mode` stays on, which refuses code in the file.
+
+    Args:
+        path: String or path of a file `*.keras`.
+        compile: Boolean, as of `keras.saving.load_model()`.
+        cure: String, a sentence that says what to do with another file.
+
+    Returns:
+        The network.
+
+    Raises:
+        ValueError: If the file is cut off, damaged or of another kind. Names
+            the file.
+        OSError: If there is no such file.
+    """
+    try:
+        return tried_again(path, lambda: _loaded(path, compile))
+    except (FileNotFoundError, DiskError):
+        raise
+    except _DAMAGE as error:
+        reason = f"{type(error).__name__}: {error!s:.500}"
+        raise ValueError(
+            "`path` must name a network that Keras can load. Received: "
+            f"path={str(path)!r}. {reason} {cure}"
+        ) from error
+
+
+def _loaded(path, compile):
+    """The network in a file, if all of the file has its checksums."""
+    check_weights(path)
+    with zipfile.ZipFile(path) as archive:
+        if damaged := archive.testzip():
+            raise ValueError(f"{damaged} in it is damaged.")
+    return keras.saving.load_model(path, compile=compile, safe_mode=True)
