@@ -3,7 +3,7 @@
 python benchmarks/host_scores.py
 TFCAP_CAPTIONS=captions.jsonl.gz python benchmarks/host_scores.py
 
-The captions are those of 5,000 scenes of the embedded world, or of the first
+The captions are those of 5,000 scenes of the synthetic world, or of the first
 5,000 lines of a gzipped file of JSON objects with `"captions"`.
 """
 

@@ -20,8 +20,8 @@ import warnings
 
 import tensorflow as tf
 
-from reproduce.captioning import caption_clips
 from reproduce.captioning import caption_files
+from reproduce.captioning import caption_videos
 from reproduce.captioning import caption_world
 from reproduce.sequence_level import SETTINGS
 from reproduce.sequence_level import sequence_grid
@@ -36,7 +36,7 @@ from tfcap.training import is_chief
 from tfcap.training import open_strategy
 
 #: Drawn worlds, of images and of clips; other data come in files.
-WORLDS = {"world": caption_world, "clips": caption_clips}
+WORLDS = {"world": caption_world, "clips": caption_videos}
 DATA = (*WORLDS, "flickr8k", "published")
 #: Sizes of the embedded world where they are not its own.
 SIZES = {"quick": {"train": 64, "val": 8, "test": 16, "encoder_epochs": 1}}

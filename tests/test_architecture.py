@@ -69,10 +69,10 @@ NEED_DATA = {
         "write_visdial_ranks",
     },
     "reproduce.world": {
-        "ClipWorld",
+        "VideoWorld",
         "World",
-        "clip_from_dict",
-        "clip_to_dict",
+        "video_from_dict",
+        "video_to_dict",
         "scene_from_dict",
         "scene_to_dict",
     },

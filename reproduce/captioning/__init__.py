@@ -2,8 +2,8 @@
 
 from reproduce.captioning.caption_data import CaptionData
 from reproduce.captioning.caption_page import write_caption_page
-from reproduce.captioning.load_data import caption_clips
 from reproduce.captioning.load_data import caption_files
+from reproduce.captioning.load_data import caption_videos
 from reproduce.captioning.load_data import caption_world
 from reproduce.captioning.methods import METHODS
 from reproduce.captioning.networks import SPEAKERS

@@ -10,9 +10,9 @@ import numpy as np
 
 from reproduce.captioning.caption_data import CaptionData
 from reproduce.world import motion_scores
-from reproduce.world.clip_features import clip_world_with_features
 from reproduce.world.scene_features import SPLITS
 from reproduce.world.scene_features import world_with_features
+from reproduce.world.video_features import video_world_with_features
 from tfcap.data import EncodedCaptions
 from tfcap.data import build_caption_vocabulary
 from tfcap.data import load_captions
@@ -64,21 +64,21 @@ def caption_world(settings, root=None, **options):
     )
 
 
-def caption_clips(settings, root=None, **options):
-    """Clips of the embedded world, read through the files it writes.
+def caption_videos(settings, root=None, **options):
+    """Videos of the embedded world, read through the files it writes.
 
     Args:
         settings: `SpeakerSettings`.
         root: String or path that holds worlds. Defaults to `$TFCAP_CACHE`, or
             `~/.cache/tfcap`.
-        **options: Those of `clip_features.clip_world_with_features()`.
+        **options: Those of `video_features.video_world_with_features()`.
 
     Returns:
         `CaptionData`; see `caption_world()`, with frames for positions. The
         picture of a clip is four of its frames beside each other. Its judge
         tells whether what is said to happen does: `motion_scores()`.
     """
-    world, features = clip_world_with_features(root, **options)
+    world, features = video_world_with_features(root, **options)
     splits = [load_tgif_captions(world.tgif_path, name) for name in SPLITS]
     frames = world.frames("test")
     return _encoded(
@@ -87,7 +87,7 @@ def caption_clips(settings, root=None, **options):
         settings,
         name="embedded clips",
         test_images=lambda row: np.concatenate(frames[row][1::2], axis=1),
-        judge=functools.partial(motion_scores, world.clips("test")),
+        judge=functools.partial(motion_scores, world.videos("test")),
     )
 
 
@@ -102,7 +102,7 @@ def caption_files(settings, root, train="train"):
             `dataset_coco.json`; a token file of Flickr's, such as
             `Flickr8k.token.txt`, beside the lists of its splits; or, for
             clips, `tgif-v1.0.tsv` with its lists in `splits/`, and features as
-            `tfcap.data.extract_clip_features()` writes them.
+            `tfcap.data.extract_video_features()` writes them.
         train: String, what is learned from, such as `"train+restval"` on COCO.
             Defaults to `"train"`. Evaluated are `"val"` and `"test"`.
 

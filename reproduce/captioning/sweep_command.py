@@ -2,14 +2,14 @@
 
 import argparse
 
-from reproduce.captioning.load_data import caption_clips
 from reproduce.captioning.load_data import caption_files
+from reproduce.captioning.load_data import caption_videos
 from reproduce.captioning.load_data import caption_world
 from tfcap.io.command import command
 from tfcap.io.durable import make_folder
 
 #: How data are loaded that are not read from files, by their names.
-WORLDS = {"world": caption_world, "clips": caption_clips}
+WORLDS = {"world": caption_world, "clips": caption_videos}
 
 
 def sweep_parser(prog, description, settings):

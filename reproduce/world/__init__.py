@@ -1,18 +1,6 @@
-"""The embedded world: scenes and clips, captions and dialogs, drawn by seed."""
+"""Synthetic scenes and videos, with captions and dialogs, drawn by seed."""
 
 from reproduce.world.captions import describe
-from reproduce.world.clip_captions import describe_clip
-from reproduce.world.clip_judging import judge_clip
-from reproduce.world.clip_judging import motion_of
-from reproduce.world.clip_judging import motion_scores
-from reproduce.world.clip_sampler import sample_clip
-from reproduce.world.clip_world import ClipWorld
-from reproduce.world.clip_world import load_clip_world
-from reproduce.world.clips import MOTIONS
-from reproduce.world.clips import Clip
-from reproduce.world.clips import clip_from_dict
-from reproduce.world.clips import clip_to_dict
-from reproduce.world.clips import render_clips
 from reproduce.world.render import render
 from reproduce.world.scene import BACKGROUNDS
 from reproduce.world.scene import COLORS
@@ -26,5 +14,17 @@ from reproduce.world.scene import scene_to_dict
 from reproduce.world.scene_encoder import SceneEncoder
 from reproduce.world.scene_sampler import sample_scene
 from reproduce.world.targets import dense_targets
+from reproduce.world.video_captions import describe_video
+from reproduce.world.video_judging import judge_video
+from reproduce.world.video_judging import motion_of
+from reproduce.world.video_judging import motion_scores
+from reproduce.world.video_sampler import sample_video
+from reproduce.world.video_world import VideoWorld
+from reproduce.world.video_world import load_video_world
+from reproduce.world.videos import MOTIONS
+from reproduce.world.videos import Video
+from reproduce.world.videos import render_videos
+from reproduce.world.videos import video_from_dict
+from reproduce.world.videos import video_to_dict
 from reproduce.world.world import World
 from reproduce.world.world import load_world

@@ -1,4 +1,4 @@
-"""Procedural backgrounds of the embedded world."""
+"""Procedural backgrounds of the synthetic world."""
 
 import numpy as np
 

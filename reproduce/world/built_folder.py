@@ -96,7 +96,7 @@ def read_packed(path):
 def tell(progress, message):
     """Says what is done, on one line that changes."""
     if progress:
-        sys.stderr.write(f"\r\033[Kembedded world: {message}")
+        sys.stderr.write(f"\r\033[Ksynthetic world: {message}")
         sys.stderr.flush()
 
 

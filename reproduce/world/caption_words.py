@@ -1,4 +1,4 @@
-"""The words that the embedded world's annotators describe scenes with."""
+"""The words that the synthetic world's annotators describe scenes with."""
 
 # The first of each is the usual word, the last a rare one.
 NOUNS = {

@@ -1,4 +1,4 @@
-"""Graded relevance of answers to the questions of the embedded world."""
+"""Graded relevance of answers to the questions of the synthetic world."""
 
 from typing import NamedTuple
 

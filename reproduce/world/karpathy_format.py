@@ -1,4 +1,4 @@
-"""The embedded world's captions in the layout of Karpathy's splits."""
+"""The synthetic world's captions in the layout of Karpathy's splits."""
 
 import json
 import pathlib

@@ -1,4 +1,4 @@
-"""The questions that are asked of an embedded-world scene."""
+"""The questions that are asked of an synthetic scene."""
 
 from reproduce.world.attribute_questions import ask_color
 from reproduce.world.attribute_questions import ask_is_color

@@ -77,7 +77,7 @@ def _render_chunk(scenes, grounds):
     canvas = np.zeros((len(scenes), side, side, 3), np.float32)
     inner = slice(_REACH, _REACH + IMAGE_SIZE)
     for row, scene in enumerate(grounds):
-        # The frames of a clip follow each other on one ground.
+        # The frames of a video follow each other on one ground.
         if not row or scene is not grounds[row - 1]:
             ground = backdrop(scene.background, _rng(scene))
         canvas[row, inner, inner] = ground

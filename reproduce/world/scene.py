@@ -1,4 +1,4 @@
-"""Ground-truth scenes of the embedded world."""
+"""Ground-truth scenes of the synthetic world."""
 
 import dataclasses
 import functools

@@ -1,4 +1,4 @@
-"""Image encoder of the embedded world."""
+"""Image encoder of the synthetic world."""
 
 import keras
 from keras import ops

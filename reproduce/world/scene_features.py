@@ -1,4 +1,4 @@
-"""Image features of the embedded world: the stand-in for a pretrained VGG."""
+"""Image features of the synthetic world: the stand-in for a pretrained VGG."""
 
 import functools
 import io

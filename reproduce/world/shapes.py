@@ -1,4 +1,4 @@
-"""Signed distances of the eight shapes of the embedded world."""
+"""Signed distances of the eight shapes of the synthetic world."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""The embedded world's clips in the layout of TGIF's release."""
+"""The synthetic world's videos in the layout of TGIF's release."""
 
 import pathlib
 
@@ -19,7 +19,7 @@ def write_tgif(folder, splits):
     >>> import tempfile
     >>> from reproduce.world.tgif_format import write_tgif
     >>> folder = tempfile.mkdtemp()
-    >>> write_tgif(folder, {"val": (["clip_7"], [["a red ball grows"]])})
+    >>> write_tgif(folder, {"val": (["video_7"], [["a red ball grows"]])})
     >>> tfcap.data.load_tgif_captions(f"{folder}/tgif-v1.0.tsv", "val").captions
     [['a red ball grows.']]
     """

@@ -1,4 +1,4 @@
-"""The words of the embedded world's dialogs and what each of them claims.
+"""The words of the synthetic world's dialogs and what each of them claims.
 
 Every attribute value is one bit, so that "a big red one" is a number and
 whether it is true of a thing is one bitwise operation.

@@ -1,4 +1,4 @@
-"""The embedded world on disk: built from a seed in seconds, then cached."""
+"""The synthetic world on disk: built from a seed in seconds, then cached."""
 
 import functools
 import pathlib
@@ -79,7 +79,7 @@ class World:
 def load_world(
     root=None, seed=0, train=8000, val=1000, test=1000, progress=True
 ):
-    """Returns the embedded world, building it first if it is not there yet.
+    """Returns the synthetic world, building it first if it is not there yet.
 
     A build that was interrupted, or that runs twice at once, does no harm: see
     `built_folder()`.

@@ -1,4 +1,4 @@
-"""Data sets, the embedded world, image features and batches."""
+"""Loaders of data sets, image features and batches."""
 
 from tfcap.data.backbones import Backbone
 from tfcap.data.backbones import keras_cv_backbone
@@ -8,8 +8,6 @@ from tfcap.data.caption_batches import CaptionBatches
 from tfcap.data.caption_corruptions import CORRUPTIONS
 from tfcap.data.caption_corruptions import corrupt_captions
 from tfcap.data.caption_split import CaptionSplit
-from tfcap.data.clip_extraction import extract_clip_features
-from tfcap.data.clip_extraction import frame_differences
 from tfcap.data.coco_captions import load_captions
 from tfcap.data.coco_results import load_results
 from tfcap.data.coco_results import match_results
@@ -34,6 +32,8 @@ from tfcap.data.standardized_features import StandardizedFeatures
 from tfcap.data.standardized_features import standardize_features
 from tfcap.data.tgif_captions import load_tgif_captions
 from tfcap.data.tokenize_captions import tokenize_captions
+from tfcap.data.video_extraction import extract_video_features
+from tfcap.data.video_extraction import frame_differences
 from tfcap.data.visdial import load_visdial
 from tfcap.data.visdial_ranks import write_visdial_ranks
 from tfcap.data.visdial_split import VisDialSplit

@@ -18,8 +18,8 @@ LIMITS = {
     "TFCAP_MAX_WORDS": 1000,
     # Pixels of an image: as Pillow, which warns beyond them.
     "TFCAP_MAX_IMAGE_PIXELS": 89_478_485,
-    # Pixels of all frames of a clip up to the last one that is taken.
-    "TFCAP_MAX_CLIP_PIXELS": 4 << 30,
+    # Pixels of all frames of a video up to the last one that is taken.
+    "TFCAP_MAX_VIDEO_PIXELS": 4 << 30,
     # Seconds that a pipe may be silent.
     "TFCAP_MAX_WAIT": 60,
     # Seconds that errors of a disk that may pass are waited out.

@@ -5,15 +5,15 @@ import numpy as np
 import pytest
 
 from reproduce.captioning import CaptioningSettings
-from reproduce.captioning import caption_clips
 from reproduce.captioning import caption_files
+from reproduce.captioning import caption_videos
 from reproduce.captioning import caption_world
-from reproduce.world import load_clip_world
+from reproduce.world import load_video_world
 from reproduce.world.scene_encoder import SceneEncoder
 from tests.reproduce.captioning.tiny_study import TINY
 from tfcap.data import FeatureWriter
 from tfcap.data import coco_captions
-from tfcap.data import extract_clip_features
+from tfcap.data import extract_video_features
 from tfcap.data import feature_rows
 from tfcap.data import load_features
 from tfcap.data.backbones import Backbone
@@ -132,24 +132,24 @@ def test_two_feature_files_are_one_too_many(root):
         caption_files(TINY, root)
 
 
-CLIPS = {"train": 4, "val": 2, "test": 3}
+VIDEOS = {"train": 4, "val": 2, "test": 3}
 
 
-def test_clips_in_files_have_frames_for_positions(tmp_path):
-    world = load_clip_world(tmp_path, progress=False, **CLIPS)
-    clips = [
+def test_videos_in_files_have_frames_for_positions(tmp_path):
+    world = load_video_world(tmp_path, progress=False, **VIDEOS)
+    videos = [
         (name, frames)
-        for split in CLIPS
-        for name, frames in zip(world.clip_ids(split), world.frames(split))
+        for split in VIDEOS
+        for name, frames in zip(world.video_ids(split), world.frames(split))
     ]
     colors = Backbone("none", "none", (8, 8), "raw", lambda images: images)
-    extract_clip_features(
-        colors, clips, world.root / "features.h5", frames=3, progress=False
+    extract_video_features(
+        colors, videos, world.root / "features.h5", frames=3, progress=False
     )
     settings = CaptioningSettings(speaker="att2in", max_length=8, min_count=1)
     data = caption_files(settings, world.root)
     assert data.name == "tgif-v1"
-    assert list(data.test.image_ids) == world.clip_ids("test")
+    assert list(data.test.image_ids) == world.video_ids("test")
     assert data.train_features[np.arange(4)].shape == (4, 3, 3)
     assert caption_files(TINY, world.root).test_features[[0]].shape == (1, 1, 3)
 
@@ -160,9 +160,9 @@ def test_two_files_of_captions_are_one_too_many(root):
         caption_files(TINY, root)
 
 
-def test_clips_of_the_world_are_captioned(tmp_path):
-    data = caption_clips(
-        TINY, tmp_path, verbose=0, encoder=SceneEncoder(filters=2), **CLIPS
+def test_videos_of_the_world_are_captioned(tmp_path):
+    data = caption_videos(
+        TINY, tmp_path, verbose=0, encoder=SceneEncoder(filters=2), **VIDEOS
     )
     assert [len(x) for x in (data.train, data.validation, data.test)] == [
         4,
@@ -170,7 +170,7 @@ def test_clips_of_the_world_are_captioned(tmp_path):
         3,
     ]
     assert data.train.counts.tolist() == [5] * 4
-    # A speaker that sees the whole clip: the mean over frames.
+    # A speaker that sees the whole video: the mean over frames.
     assert data.test_features[np.arange(3)].shape == (3, 1, 192)
     assert data.test_images(2).shape == (64, 256, 3)
     first = [texts[0] for texts in data.test.texts]

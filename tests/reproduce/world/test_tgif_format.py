@@ -2,8 +2,8 @@ from reproduce.world.tgif_format import write_tgif
 from tfcap.data import load_tgif_captions
 
 SPLITS = {
-    "train": (["clip_1", "clip_2"], [["a ball grows", "it é"], ["a, b"]]),
-    "val": (["clip_3"], [["a star, nothing moves"]]),
+    "train": (["video_1", "video_2"], [["a ball grows", "it é"], ["a, b"]]),
+    "val": (["video_3"], [["a star, nothing moves"]]),
 }
 
 
@@ -18,7 +18,7 @@ def test_what_is_written_is_read_again(tmp_path):
 def test_the_layout_is_that_of_the_release(tmp_path):
     write_tgif(tmp_path, SPLITS)
     lines = (tmp_path / "tgif-v1.0.tsv").read_text("utf-8").splitlines()
-    url = "https://tfcap.invalid/clips/clip_1.gif"
+    url = "https://tfcap.invalid/clips/video_1.gif"
     assert lines[0] == f"{url}\ta ball grows." and len(lines) == 4
     urls = (tmp_path / "splits" / "train.txt").read_text().splitlines()
     assert urls[0] == url and len(urls) == 2

@@ -1,4 +1,4 @@
-"""Clips of the embedded world on disk: built from a seed, then cached."""
+"""Videos of the synthetic world on disk: built from a seed, then cached."""
 
 import functools
 import pathlib
@@ -13,48 +13,48 @@ from reproduce.world.built_folder import read_about
 from reproduce.world.built_folder import read_packed
 from reproduce.world.built_folder import tell
 from reproduce.world.built_folder import write_packed
-from reproduce.world.clip_captions import describe_clip
-from reproduce.world.clip_sampler import sample_clip
-from reproduce.world.clips import clip_from_dict
-from reproduce.world.clips import clip_to_dict
-from reproduce.world.clips import render_clips
 from reproduce.world.tgif_format import write_tgif
+from reproduce.world.video_captions import describe_video
+from reproduce.world.video_sampler import sample_video
+from reproduce.world.videos import render_videos
+from reproduce.world.videos import video_from_dict
+from reproduce.world.videos import video_to_dict
 
-# Raise it with every change that alters a file of a built world of clips.
-CLIP_VERSION = 1
+# Raise it with every change that alters a file of a built world of videos.
+VIDEO_VERSION = 1
 
 
-class ClipWorld:
-    """A built world of clips: paths of its files, and what they hold.
+class VideoWorld:
+    """A built world of videos: paths of its files, and what they hold.
 
-    Obtained from `load_clip_world()`. The captions have the layout of TGIF,
+    Obtained from `load_video_world()`. The captions have the layout of TGIF,
     so `load_tgif_captions()` reads them.
 
     Args:
-        root: Directory that `load_clip_world()` has built.
+        root: Directory that `load_video_world()` has built.
     """
 
     def __init__(self, root):
         self.root = pathlib.Path(root)
         self.about = read_about(self.root)
-        self._clips = {}
+        self._videos = {}
 
     def frames(self, split):
         """Pixels, uint8 `(B, 8, 64, 64, 3)`, mapped from disk."""
         path = self.root / f"frames_{known_split(split)}.npy"
         return np.load(path, mmap_mode="r")
 
-    def clip_ids(self, split):
-        """Names, unique over the splits, in the order of the clips."""
+    def video_ids(self, split):
+        """Names, unique over the splits, in the order of the videos."""
         return _names(known_split(split), self.about["sizes"][split])
 
-    def clips(self, split):
-        """List of `Clip`, the truth about each, in their order."""
+    def videos(self, split):
+        """List of `Video`, the truth about each, in their order."""
         path = self.root / f"clips_{known_split(split)}.json.gz"
-        if split not in self._clips:
-            clips = read_packed(path)
-            self._clips[split] = [clip_from_dict(clip) for clip in clips]
-        return list(self._clips[split])
+        if split not in self._videos:
+            videos = read_packed(path)
+            self._videos[split] = [video_from_dict(video) for video in videos]
+        return list(self._videos[split])
 
     @property
     def tgif_path(self):
@@ -62,10 +62,10 @@ class ClipWorld:
         return self.root / "tgif-v1.0.tsv"
 
 
-def load_clip_world(
+def load_video_world(
     root=None, seed=0, train=2000, val=250, test=500, progress=True
 ):
-    """Returns clips of the embedded world, building them if need be.
+    """Returns videos of the synthetic world, building them if need be.
 
     A build that was interrupted, or that runs twice at once, does no harm: see
     `built_folder()`.
@@ -74,27 +74,27 @@ def load_clip_world(
         root: Directory that holds worlds. Defaults to `$TFCAP_CACHE`, or
             `~/.cache/tfcap` without it.
         seed: Integer; the same seed and sizes give the same files.
-        train: Integer, number of clips to train on.
-        val: Integer, number of clips to validate on.
-        test: Integer, number of clips to test on.
+        train: Integer, number of videos to train on.
+        val: Integer, number of videos to validate on.
+        test: Integer, number of videos to test on.
         progress: Boolean, whether to tell on the standard error what is done.
 
     Returns:
-        A `ClipWorld`.
+        A `VideoWorld`.
 
     Example:
 
     >>> import tempfile
-    >>> world = reproduce.world.load_clip_world(
+    >>> world = reproduce.world.load_video_world(
     ...     tempfile.mkdtemp(), train=3, val=1, test=2, progress=False
     ... )
-    >>> world.frames("test").shape, world.clip_ids("test")[1]
+    >>> world.frames("test").shape, world.video_ids("test")[1]
     ((2, 8, 64, 64, 3), 'world_test_000001')
     """
     sizes = checked_sizes({}, train=train, val=val, test=test)
-    about = {"version": CLIP_VERSION, "seed": seed, "sizes": sizes}
+    about = {"version": VIDEO_VERSION, "seed": seed, "sizes": sizes}
     write = functools.partial(_write, progress=progress)
-    return ClipWorld(built_folder(root, "clips", about, write, progress))
+    return VideoWorld(built_folder(root, "clips", about, write, progress))
 
 
 def _names(split, count):
@@ -106,12 +106,12 @@ def _write(folder, about, progress):
     for index, split in enumerate(SPLITS):
         rng = np.random.default_rng([about["seed"], index])
         count = about["sizes"][split]
-        tell(progress, f"{split}: drawing {count} clips")
-        clips = [sample_clip(rng) for _ in range(count)]
-        np.save(folder / f"frames_{split}.npy", render_clips(clips))
+        tell(progress, f"{split}: drawing {count} videos")
+        videos = [sample_video(rng) for _ in range(count)]
+        np.save(folder / f"frames_{split}.npy", render_videos(videos))
         write_packed(
-            folder / f"clips_{split}.json.gz", list(map(clip_to_dict, clips))
+            folder / f"clips_{split}.json.gz", list(map(video_to_dict, videos))
         )
-        said = [describe_clip(clip, rng) for clip in clips]
+        said = [describe_video(video, rng) for video in videos]
         captions[split] = _names(split, count), said
     write_tgif(folder, captions)

@@ -1,16 +1,16 @@
-"""Simulated annotators of clips: five say what happens, each in their words."""
+"""Simulated annotators of videos: five captions each, in words of their own."""
 
 from reproduce.world.caption_words import SCENERY
 from reproduce.world.captions import MOST_WORDS
 from reproduce.world.captions import Annotator
-from reproduce.world.clip_words import ADVERBS
-from reproduce.world.clip_words import NOTHING
-from reproduce.world.clip_words import OPENERS
-from reproduce.world.clip_words import VERBS
-from reproduce.world.clip_words import WAYS
-from reproduce.world.clips import MOVES
+from reproduce.world.video_words import ADVERBS
+from reproduce.world.video_words import NOTHING
+from reproduce.world.video_words import OPENERS
+from reproduce.world.video_words import VERBS
+from reproduce.world.video_words import WAYS
+from reproduce.world.videos import MOVES
 
-# Pixels in a clip below which a thing is slow, and above which it is fast.
+# Pixels in a video below which a thing is slow, and above which it is fast.
 _SLOW, _FAST = 24.0, 34.0
 # Pixels to the side within which a thing is passed by.
 _ASIDE = 18.0
@@ -18,14 +18,14 @@ _ASIDE = 18.0
 _CLOSER = 10.0
 
 
-def describe_clip(clip, rng, n=5):
-    """Writes captions of a clip as different people would.
+def describe_video(video, rng, n=5):
+    """Writes captions of a video as different people would.
 
     Each says what happens, and to what, with some of its attributes, and
-    perhaps where, or past what. All of it is true of the clip.
+    perhaps where, or past what. All of it is true of the video.
 
     Args:
-        clip: A `Clip`.
+        video: A `Video`.
         rng: `np.random.Generator`, advanced by the draw.
         n: Integer, number of captions.
 
@@ -35,24 +35,24 @@ def describe_clip(clip, rng, n=5):
 
     Example:
 
-    >>> from reproduce.world import describe_clip, sample_clip
+    >>> from reproduce.world import describe_video, sample_video
     >>> rng = np.random.default_rng(3)
-    >>> len(describe_clip(sample_clip(rng), rng))
+    >>> len(describe_video(sample_video(rng), rng))
     5
     """
-    return [_ClipAnnotator(clip, rng).caption() for _ in range(n)]
+    return [_VideoAnnotator(video, rng).caption() for _ in range(n)]
 
 
-class _ClipAnnotator(Annotator):
-    """One person who watches one clip; its methods consume randomness."""
+class _VideoAnnotator(Annotator):
+    """One person who watches one video; its methods consume randomness."""
 
-    def __init__(self, clip, rng):
-        super().__init__(clip.scene, rng)
-        self.clip = clip
+    def __init__(self, video, rng):
+        super().__init__(video.scene, rng)
+        self.video = video
 
     def caption(self):
         draw = self.rng.random()
-        if self.clip.motion == "still" and draw < 0.4:
+        if self.video.motion == "still" and draw < 0.4:
             words = self.nothing()
         elif draw < 0.62:
             words = self.sentence()
@@ -76,7 +76,7 @@ class _ClipAnnotator(Annotator):
         return f"{thing} {self.adverb()} {verb} {more} {self.place(0.55)}"
 
     def view(self):
-        """What a clip shows: "a video of a ball rolling to the left"."""
+        """What a video shows: "a video of a ball rolling to the left"."""
         _, verb = self.verb()
         thing, more = self.phrase(self.subject), self.more()
         shown = f"{thing} {self.adverb()} {verb} {more}"
@@ -87,19 +87,19 @@ class _ClipAnnotator(Annotator):
     @property
     def subject(self):
         """The thing that it happens to; where nothing does, any."""
-        still = self.clip.motion == "still"
-        return self.order[0] if still else self.clip.mover
+        still = self.video.motion == "still"
+        return self.order[0] if still else self.video.mover
 
     def verb(self):
         """The verb in a sentence, and beside a noun."""
-        colors = {"old": self.clip.start.color, "new": self.clip.end.color}
-        forms = self.pick(VERBS[self.clip.motion])
+        colors = {"old": self.video.start.color, "new": self.video.end.color}
+        forms = self.pick(VERBS[self.video.motion])
         return tuple(form.format(**colors) for form in forms)
 
     def adverb(self):
-        if self.clip.motion not in MOVES or not self.chance(0.2):
+        if self.video.motion not in MOVES or not self.chance(0.2):
             return ""
-        way = self.clip.start.distance(self.clip.end)
+        way = self.video.start.distance(self.video.end)
         if _SLOW <= way <= _FAST:
             return ""
         return self.pick(ADVERBS["slow" if way < _SLOW else "fast"])
@@ -109,7 +109,7 @@ class _ClipAnnotator(Annotator):
         if not self.chance(0.4):
             return ""
         i = self.subject
-        if self.clip.motion not in MOVES:
+        if self.video.motion not in MOVES:
             j = self.partner(i)
             return f"{self.relation(i, j)} {self.phrase(j)}"
         ways = [(j, way) for j in self.order for way in self.ways(j)]
@@ -120,11 +120,13 @@ class _ClipAnnotator(Annotator):
 
     def ways(self, j):
         """How the thing that moves goes by another; none by itself."""
-        if j == self.clip.mover:
+        if j == self.video.mover:
             return []
-        begin, end = self.clip.start, self.clip.end
+        begin, end = self.video.start, self.video.end
         other = self.scene.things[j]
-        along, aside = ("x", "y")[:: 1 if self.clip.motion in MOVES[:2] else -1]
+        along, aside = ("x", "y")[
+            :: 1 if self.video.motion in MOVES[:2] else -1
+        ]
         first, last, there = (getattr(t, along) for t in (begin, end, other))
         near = abs(getattr(begin, aside) - getattr(other, aside)) < _ASIDE
         gained = begin.distance(other) - end.distance(other)

@@ -1,11 +1,11 @@
-"""Whether a caption of a clip of the embedded world says what happens."""
+"""Whether a caption of a video of the synthetic world says what happens."""
 
 import re
 
-from reproduce.world.clip_words import NOTHING
-from reproduce.world.clip_words import VERBS
 from reproduce.world.meaning import WORD_BITS
 from reproduce.world.scene import COLORS
+from reproduce.world.video_words import NOTHING
+from reproduce.world.video_words import VERBS
 from reproduce.world.words import BITS
 from reproduce.world.words import MASKS
 
@@ -48,11 +48,11 @@ def motion_of(caption):
     return found
 
 
-def judge_clip(clip, caption):
+def judge_video(video, caption):
     """How much of what a caption says happens does happen.
 
     Args:
-        clip: `Clip`.
+        video: `Video`.
         caption: String.
 
     Returns:
@@ -63,48 +63,48 @@ def judge_clip(clip, caption):
 
     Example:
 
-    >>> from reproduce.world import Clip, Scene, Thing, judge_clip
+    >>> from reproduce.world import Video, Scene, Thing, judge_video
     >>> ball = Thing("ball", "red", "large", "plain", 20.0, 30.0, 9.0)
-    >>> clip = Clip(Scene("grass", (ball,)), "disappears", 0, ball)
+    >>> video = Video(Scene("grass", (ball,)), "disappears", 0, ball)
     >>> said = "a big ball vanishes", "a blue ball vanishes", "a ball grows"
-    >>> [judge_clip(clip, caption) for caption in said]
+    >>> [judge_video(video, caption) for caption in said]
     [1.0, 0.5, 0.0]
     """
     motion, match = _said(caption)
-    if motion != clip.motion:
+    if motion != video.motion:
         return 0.0
-    if motion == "turns" and match.group(match.lastindex) != clip.end.color:
+    if motion == "turns" and match.group(match.lastindex) != video.end.color:
         return 0.5
     claimed = _first_thing(caption)
-    begin, end = clip.start, clip.end
+    begin, end = video.start, video.end
     facts = [_bits(begin) | _bits(end)]
     if motion == "still":
-        facts = [_bits(thing) for thing in clip.scene.things]
+        facts = [_bits(thing) for thing in video.scene.things]
     return 1.0 if any(not claimed & ~fact for fact in facts) else 0.5
 
 
-def motion_scores(clips, captions):
+def motion_scores(videos, captions):
     """How often captions say what happens, over a data set.
 
     Args:
-        clips: Sequence of `Clip`.
+        videos: Sequence of `Video`.
         captions: Sequence of strings, as long, one caption of each.
 
     Returns:
         Dict of floats, shares of the captions: `motion`, those that say the
-        right motion, and `motion_and_thing`, those that `judge_clip()` grades
+        right motion, and `motion_and_thing`, those that `judge_video()` grades
         1.
 
     Example:
 
-    >>> from reproduce.world import describe_clip, motion_scores, sample_clip
+    >>> from reproduce.world import describe_video, motion_scores, sample_video
     >>> rng = np.random.default_rng(0)
-    >>> clips = [sample_clip(rng) for _ in range(2)]
-    >>> said = describe_clip(clips[0], rng, n=1) + ["a ball on the left"]
-    >>> motion_scores(clips, said)
+    >>> videos = [sample_video(rng) for _ in range(2)]
+    >>> said = describe_video(videos[0], rng, n=1) + ["a ball on the left"]
+    >>> motion_scores(videos, said)
     {'motion': 0.5, 'motion_and_thing': 0.5}
     """
-    grades = [judge_clip(*pair) for pair in zip(clips, captions, strict=True)]
+    grades = [judge_video(*pair) for pair in zip(videos, captions, strict=True)]
     return {
         "motion": sum(grade > 0 for grade in grades) / len(grades),
         "motion_and_thing": grades.count(1.0) / len(grades),

@@ -1,10 +1,10 @@
-"""Features of the embedded world's clips: a vector a frame."""
+"""Features of the synthetic world's videos: a vector a frame."""
 
 import functools
 
 import numpy as np
 
-from reproduce.world import load_clip_world
+from reproduce.world import load_video_world
 from reproduce.world import load_world
 from reproduce.world.scene_features import SPLITS
 from reproduce.world.scene_features import kept_array
@@ -12,7 +12,7 @@ from reproduce.world.scene_features import pretrain_scene_encoder
 from tfcap.data import frame_differences
 
 
-def clip_world_with_features(
+def video_world_with_features(
     root=None,
     seed=0,
     verbose=1,
@@ -21,28 +21,28 @@ def clip_world_with_features(
     motion=True,
     **sizes,
 ):
-    """Clips of the embedded world, and what a trained encoder sees in them.
+    """Videos of the synthetic world, and what a trained encoder sees in them.
 
-    The clips are drawn, and the encoder trained on the still images of the
-    embedded world, when first asked for: as published video captioners take
+    The videos are drawn, and the encoder trained on the still images of the
+    synthetic world, when first asked for: as published video captioners take
     a network that was trained on photographs.
 
     Args:
         root: String or path that holds worlds. Defaults to `$TFCAP_CACHE`, or
             `~/.cache/tfcap`.
-        seed: Integer, of the clips and of the still images. Defaults to `0`.
+        seed: Integer, of the videos and of the still images. Defaults to `0`.
         verbose: 1 for progress, 0 for silence.
         encoder: `SceneEncoder` to take instead; its features are not kept.
         encoder_epochs: Integer, epochs that the encoder is trained for.
             Defaults to `4`.
         motion: Boolean, see `pool_frames()`. Defaults to `True`.
-        **sizes: Integers `train`, `val` and `test`, numbers of clips.
+        **sizes: Integers `train`, `val` and `test`, numbers of videos.
 
     Returns:
-        The `reproduce.world.ClipWorld`, and a list of the features of its
+        The `reproduce.world.VideoWorld`, and a list of the features of its
         `SPLITS`, float16 arrays of shape `(n, F, D)`.
     """
-    world = load_clip_world(root, seed=seed, progress=bool(verbose), **sizes)
+    world = load_video_world(root, seed=seed, progress=bool(verbose), **sizes)
     paths = [None] * len(SPLITS)
     if encoder is None:
         kind = f"e{encoder_epochs}" + "_motion" * motion
@@ -54,7 +54,7 @@ def clip_world_with_features(
             )
 
     def see(split):
-        return clip_features(world.frames(split), encoder, motion)
+        return video_features(world.frames(split), encoder, motion)
 
     return world, [
         kept_array(path, functools.partial(see, split))
@@ -62,14 +62,14 @@ def clip_world_with_features(
     ]
 
 
-def clip_features(frames, encoder, motion=True, batch_size=32):
-    """What an encoder sees in clips, a vector a frame.
+def video_features(frames, encoder, motion=True, batch_size=32):
+    """What an encoder sees in videos, a vector a frame.
 
     Args:
         frames: Uint8 array of shape `(n, F, 64, 64, 3)`.
         encoder: `reproduce.world.SceneEncoder`.
         motion: Boolean, see `pool_frames()`. Defaults to `True`.
-        batch_size: Integer, clips at a time.
+        batch_size: Integer, videos at a time.
 
     Returns:
         Float16 array of shape `(n, F, D)`.
@@ -97,13 +97,13 @@ def pool_frames(cells, motion=True):
 
     A cell's feature holds where the cell is, so `seen` tells where there are
     things, and its differences where they go to; these survive a mean over
-    frames, which `seen` alone does not: played backwards, a clip has the same
+    frames, which `seen` alone does not: played backwards, a video has the same
     mean. What it is that moves is lost when cells are averaged, unless those
     that change weigh more: that is `changing`.
 
     By ridge regression on random rectified features of the means over frames
-    (2,000 clips to learn from, 500 to tell): `seen` alone tells the motion
-    of 19 % of clips, its differences 99 % but the shape of what moves in
+    (2,000 videos to learn from, 500 to tell): `seen` alone tells the motion
+    of 19 % of videos, its differences 99 % but the shape of what moves in
     55 %, all three 99 % and 95 %. Means of each quarter or ninth of a frame
     with their differences, which are larger, tell both less often.
 

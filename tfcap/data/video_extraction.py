@@ -1,16 +1,16 @@
-"""Running a backbone over the frames of clips, into the feature file."""
+"""Running a backbone over the frames of videos, into the feature file."""
 
 import numpy as np
 
-from tfcap.data.clip_frames import read_frames
 from tfcap.data.extraction import grid_shape
 from tfcap.data.extraction import write_features
 from tfcap.data.feature_writer import FeatureWriter
+from tfcap.data.video_frames import read_frames
 
 
-def extract_clip_features(
+def extract_video_features(
     backbone,
-    clips,
+    videos,
     path,
     frames=8,
     differences=False,
@@ -18,11 +18,11 @@ def extract_clip_features(
     progress=True,
     skip_unreadable=False,
 ):
-    """Writes features of clips, a vector a frame, to a feature file.
+    """Writes features of videos, a vector a frame, to a feature file.
 
     The file is that of images, `(n, P, D)`, with a frame where an image has a
     position: `P = frames`, each frame the mean of its grid. So every speaker
-    takes clips. Show-and-tell averages the frames, as the published models of
+    takes videos. Show-and-tell averages the frames, as the published models of
     TGIF do; the others attend to them.
 
     Neither knows which frame comes first. With `differences`, what has
@@ -30,37 +30,37 @@ def extract_clip_features(
     `frame_differences()`, and tells.
 
     Called again with the same arguments after an interruption, it goes on
-    with the clips that are not done; a finished file is left as it is.
+    with the videos that are not done; a finished file is left as it is.
 
     Args:
         backbone: `Backbone`, such as `vgg19_backbone("imagenet")`.
-        clips: Sequence of pairs: clip id, an integer or a string, and the
+        videos: Sequence of pairs: video id, an integer or a string, and the
             path of a GIF or of another animation that Pillow reads, or an
             array of shape `(F, height, width, 3)` with values 0 to 255.
             Frames are stretched to the backbone's input size.
         path: String or path of the HDF5 file.
-        frames: Integer, frames that are taken of each clip, as evenly as they
-            come; a clip of fewer repeats some. Defaults to `8`.
+        frames: Integer, frames that are taken of each video, as evenly as they
+            come; a video of fewer repeats some. Defaults to `8`.
         differences: Boolean, whether to add the differences, which doubles D.
             Defaults to `False`.
-        batch_size: Integer, clips in a batch. Defaults to `4`.
+        batch_size: Integer, videos in a batch. Defaults to `4`.
         progress: Boolean, whether to show a progress bar.
         skip_unreadable: Boolean, see `extract_features()`. Defaults to
             `False`.
 
     Raises:
-        ValueError: If a clip cannot be read, or if the file was begun
-            otherwise; names the clip or the file.
+        ValueError: If a video cannot be read, or if the file was begun
+            otherwise; names the video or the file.
 
-    Example: TGIF's clips are `[(name, f"gifs/{name}.gif") for name in
+    Example: TGIF's videos are `[(name, f"gifs/{name}.gif") for name in
     split.image_ids]`; here, one that brightens.
 
     >>> import os, tempfile
     >>> colors = tfcap.data.Backbone("colors", "", (2, 2), "unit", lambda x: x)
-    >>> clip = np.full((3, 2, 2, 3), 51.0) * np.arange(3)[:, None, None, None]
-    >>> path = os.path.join(tempfile.mkdtemp(), "clips.h5")
-    >>> tfcap.data.extract_clip_features(
-    ...     colors, [("brighter", clip)], path, frames=3, progress=False
+    >>> video = np.full((3, 2, 2, 3), 51.0) * np.arange(3)[:, None, None, None]
+    >>> path = os.path.join(tempfile.mkdtemp(), "videos.h5")
+    >>> tfcap.data.extract_video_features(
+    ...     colors, [("brighter", video)], path, frames=3, progress=False
     ... )
     >>> tfcap.data.load_features(path, ["brighter"])[0, :, 0]
     array([0. , 0.2, 0.4], dtype=float16)
@@ -79,7 +79,7 @@ def extract_clip_features(
 
     with FeatureWriter(
         path,
-        [clip_id for clip_id, _ in clips],
+        [video_id for video_id, _ in videos],
         (frames, 1),
         size * 2 if differences else size,
         backbone=backbone.name,
@@ -89,11 +89,11 @@ def extract_clip_features(
     ) as writer:
         write_features(
             writer,
-            [clip for _, clip in clips],
-            read=lambda clip: read_frames(clip, frames, backbone.input_size),
+            [video for _, video in videos],
+            read=lambda video: read_frames(video, frames, backbone.input_size),
             see=see,
             batch_size=batch_size,
-            unit_name="clip" if progress else None,
+            unit_name="video" if progress else None,
             skip_unreadable=skip_unreadable,
         )
 

@@ -1,4 +1,4 @@
-"""Ground-truth clips of the embedded world: scenes where one thing changes."""
+"""Ground truth of synthetic videos: scenes in which one thing changes."""
 
 import dataclasses
 
@@ -11,7 +11,7 @@ from reproduce.world.scene import Thing
 from reproduce.world.scene import scene_from_dict
 from reproduce.world.scene import scene_to_dict
 
-#: What may happen in a clip; in `"turns"`, a thing takes another color.
+#: What may happen in a video; in `"turns"`, a thing takes another color.
 MOTIONS = (
     "left",
     "right",
@@ -29,8 +29,8 @@ MOVES = MOTIONS[:4]
 
 
 @dataclasses.dataclass(frozen=True)
-class Clip:
-    """What a clip shows, exactly: the truth that its captions are held to.
+class Video:
+    """What a video shows, exactly: the truth that its captions are held to.
 
     Args:
         scene: `Scene` of all things, as they are in the beginning or, for one
@@ -38,15 +38,15 @@ class Clip:
         motion: String, one of `MOTIONS`.
         mover: Integer, the thing that it happens to.
         end: `Thing`, what becomes of it.
-        when: Float, share of the clip after which it turns, appears or
+        when: Float, share of the video after which it turns, appears or
             disappears at once; other things happen all the while.
 
     Example:
 
-    >>> from reproduce.world import Clip, Scene, Thing
+    >>> from reproduce.world import Video, Scene, Thing
     >>> ball = Thing("ball", "red", "large", "plain", 20.0, 30.0, 9.0)
-    >>> clip = Clip(Scene("grass", (ball,)), "disappears", 0, ball)
-    >>> [len(scene.things) for scene in clip.frames(4)]
+    >>> video = Video(Scene("grass", (ball,)), "disappears", 0, ball)
+    >>> [len(scene.things) for scene in video.frames(4)]
     [1, 1, 0, 0]
     """
 
@@ -57,7 +57,7 @@ class Clip:
     when: float = 0.5
 
     def scene_at(self, share):
-        """The `Scene` at a share of the clip, from 0 to 1."""
+        """The `Scene` at a share of the video, from 0 to 1."""
         begin, end, later = self.start, self.end, share > self.when
         if self.motion == ("disappears" if later else "appears"):
             shown = ()
@@ -87,11 +87,11 @@ class Clip:
         return self.scene.things[self.mover]
 
 
-def render_clips(clips, frames=8):
-    """Draws clips, frame by frame on one background.
+def render_videos(videos, frames=8):
+    """Draws videos, frame by frame on one background.
 
     Args:
-        clips: Sequence of `Clip`.
+        videos: Sequence of `Video`.
         frames: Integer `F`. Defaults to `8`.
 
     Returns:
@@ -99,29 +99,29 @@ def render_clips(clips, frames=8):
 
     Example:
 
-    >>> from reproduce.world import render_clips, sample_clip
-    >>> clip = sample_clip(np.random.default_rng(0))
-    >>> render_clips([clip], frames=3).shape
+    >>> from reproduce.world import render_videos, sample_video
+    >>> video = sample_video(np.random.default_rng(0))
+    >>> render_videos([video], frames=3).shape
     (1, 3, 64, 64, 3)
     """
-    scenes = [scene for clip in clips for scene in clip.frames(frames)]
-    grounds = [clip.scene for clip in clips for _ in range(frames)]
-    shape = len(clips), frames, IMAGE_SIZE, IMAGE_SIZE, 3
+    scenes = [scene for video in videos for scene in video.frames(frames)]
+    grounds = [video.scene for video in videos for _ in range(frames)]
+    shape = len(videos), frames, IMAGE_SIZE, IMAGE_SIZE, 3
     return render(scenes, grounds).reshape(shape)
 
 
-def clip_to_dict(clip):
-    """Turns a `Clip` into a nest of plain values, ready for JSON."""
+def video_to_dict(video):
+    """Turns a `Video` into a nest of plain values, ready for JSON."""
     return {
-        "scene": scene_to_dict(clip.scene),
-        "motion": clip.motion,
-        "mover": clip.mover,
-        "end": dataclasses.asdict(clip.end),
-        "when": clip.when,
+        "scene": scene_to_dict(video.scene),
+        "motion": video.motion,
+        "mover": video.mover,
+        "end": dataclasses.asdict(video.end),
+        "when": video.when,
     }
 
 
-def clip_from_dict(values):
-    """Turns what `clip_to_dict()` returned into the same `Clip` again."""
+def video_from_dict(values):
+    """Turns what `video_to_dict()` returned into the same `Video` again."""
     scene, end = scene_from_dict(values["scene"]), Thing(**values["end"])
-    return Clip(**{**values, "scene": scene, "end": end})
+    return Video(**{**values, "scene": scene, "end": end})

@@ -1,10 +1,10 @@
 import numpy as np
 import pytest
 
-from reproduce.world.clip_features import clip_features
-from reproduce.world.clip_features import clip_world_with_features
-from reproduce.world.clip_features import pool_frames
 from reproduce.world.scene_encoder import SceneEncoder
+from reproduce.world.video_features import pool_frames
+from reproduce.world.video_features import video_features
+from reproduce.world.video_features import video_world_with_features
 
 SIZES = {"train": 4, "val": 2, "test": 3}
 
@@ -52,10 +52,10 @@ def test_what_changes_is_what_was_and_is_there():
     np.testing.assert_allclose(pool_frames(cells)[0, 1, 6:], wanted)
 
 
-def test_clips_are_seen_frame_by_frame(encoder):
+def test_videos_are_seen_frame_by_frame(encoder):
     frames = np.random.default_rng(0).integers(0, 255, (3, 2, 64, 64, 3))
     frames = frames.astype("uint8")
-    features = clip_features(frames, encoder, batch_size=2)
+    features = video_features(frames, encoder, batch_size=2)
     assert features.shape == (3, 2, 192) and features.dtype == np.float16
     cells = np.array(encoder(frames[2]))
     np.testing.assert_allclose(
@@ -63,12 +63,12 @@ def test_clips_are_seen_frame_by_frame(encoder):
     )
 
 
-def test_a_world_of_clips_comes_with_features(encoder, tmp_path):
+def test_a_world_of_videos_comes_with_features(encoder, tmp_path):
     options = {"verbose": 0, "encoder": encoder, **SIZES}
-    world, features = clip_world_with_features(tmp_path, **options)
+    world, features = video_world_with_features(tmp_path, **options)
     assert [x.shape for x in features] == [(n, 8, 192) for n in (4, 2, 3)]
-    assert [len(world.clips(split)) for split in SIZES] == [4, 2, 3]
-    _, plain = clip_world_with_features(tmp_path, motion=False, **options)
+    assert [len(world.videos(split)) for split in SIZES] == [4, 2, 3]
+    _, plain = video_world_with_features(tmp_path, motion=False, **options)
     np.testing.assert_array_equal(plain[0], features[0][..., :64])
 
 
@@ -79,15 +79,15 @@ def test_features_by_the_own_encoder_are_kept(encoder, tmp_path, monkeypatch):
         trained.append(options["epochs"])
         return encoder
 
-    room = "reproduce.world.clip_features."
+    room = "reproduce.world.video_features."
     monkeypatch.setattr(room + "load_world", lambda *args, **options: None)
     monkeypatch.setattr(room + "pretrain_scene_encoder", train)
     for _ in range(2):
-        world, features = clip_world_with_features(
+        world, features = video_world_with_features(
             tmp_path, verbose=0, encoder_epochs=2, **SIZES
         )
     assert trained == [2]
     assert (world.root / "features_val_e2_motion.npy").exists()
     np.testing.assert_array_equal(
-        features[1], clip_features(world.frames("val"), encoder)
+        features[1], video_features(world.frames("val"), encoder)
     )

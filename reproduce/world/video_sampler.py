@@ -1,10 +1,7 @@
-"""Random clips: a few things, one of which moves, changes, comes or goes."""
+"""Random videos: a few things, one of which moves, changes, comes or goes."""
 
 import dataclasses
 
-from reproduce.world.clips import MOTIONS
-from reproduce.world.clips import MOVES
-from reproduce.world.clips import Clip
 from reproduce.world.scene import Scene
 from reproduce.world.scene_sampler import APART
 from reproduce.world.scene_sampler import COLOR_ODDS
@@ -13,6 +10,9 @@ from reproduce.world.scene_sampler import RADII
 from reproduce.world.scene_sampler import allowed
 from reproduce.world.scene_sampler import draw
 from reproduce.world.scene_sampler import sample_scene
+from reproduce.world.videos import MOTIONS
+from reproduce.world.videos import MOVES
+from reproduce.world.videos import Video
 
 MOTION_ODDS = {
     "left": 0.16,
@@ -34,21 +34,21 @@ _LEAST_VISIBLE_AT = (LEAST_VISIBLE, *[0.45] * 6, LEAST_VISIBLE)
 _DIRECTIONS = {"left": (-1, 0), "right": (1, 0), "up": (0, -1), "down": (0, 1)}
 
 
-def sample_clip(rng):
-    """Draws a clip: two to four things, and what happens to one of them.
+def sample_video(rng):
+    """Draws a video: two to four things, and what happens to one of them.
 
     Args:
         rng: `np.random.Generator`, advanced by the draw.
 
     Returns:
-        A `Clip`. A thing that moves travels 18 to 44 pixels, all things can
+        A `Video`. A thing that moves travels 18 to 44 pixels, all things can
         be seen all the while, and in the end they lie apart as in the
         beginning.
 
     Example:
 
-    >>> from reproduce.world import MOTIONS, sample_clip
-    >>> sample_clip(np.random.default_rng(0)).motion in MOTIONS
+    >>> from reproduce.world import MOTIONS, sample_video
+    >>> sample_video(np.random.default_rng(0)).motion in MOTIONS
     True
     """
     motion = draw(rng, MOTION_ODDS)
@@ -63,9 +63,9 @@ def sample_clip(rng):
         scene = Scene(scene.background, things)
         end = _end(motion, things[mover], rng)
         when = round(float(rng.uniform(0.3, 0.7)), 2)
-        clip = Clip(scene, motion, mover, end, when)
-        if _can_be_seen(clip):
-            return clip
+        video = Video(scene, motion, mover, end, when)
+        if _can_be_seen(video):
+            return video
 
 
 def _end(motion, begin, rng):
@@ -91,10 +91,10 @@ def _resized(thing, size, rng):
     return dataclasses.replace(thing, size=size, radius=radius)
 
 
-def _can_be_seen(clip):
+def _can_be_seen(video):
     """Whether it happens inside the picture, and hides nothing for long."""
-    end, others = clip.end, list(clip.scene.things)
-    del others[clip.mover]
+    end, others = video.end, list(video.scene.things)
+    del others[video.mover]
     looks = [(t.shape, t.color, t.size, t.texture) for t in [end, *others]]
     return (
         allowed(end.x)
@@ -103,7 +103,7 @@ def _can_be_seen(clip):
         and all(end.distance(other) > APART for other in others)
         and all(
             _least_visible(scene) >= least
-            for scene, least in zip(clip.frames(), _LEAST_VISIBLE_AT)
+            for scene, least in zip(video.frames(), _LEAST_VISIBLE_AT)
         )
     )
 

@@ -2,11 +2,11 @@ import keras
 import numpy as np
 import pytest
 
-from tests.data.tiny_clips import SIZE
-from tests.data.tiny_clips import brightening
-from tests.data.tiny_clips import write_gif
+from tests.data.tiny_videos import SIZE
+from tests.data.tiny_videos import brightening
+from tests.data.tiny_videos import write_gif
 from tfcap.data import Backbone
-from tfcap.data import extract_clip_features
+from tfcap.data import extract_video_features
 from tfcap.data import frame_differences
 from tfcap.data import load_features
 
@@ -26,21 +26,21 @@ def backbone(seen=None, fail_after=99):
 
 @pytest.fixture
 def gif(tmp_path):
-    return write_gif(tmp_path / "clip.gif", brightening(10))
+    return write_gif(tmp_path / "video.gif", brightening(10))
 
 
-def extract(clips, path, network=None, **options):
+def extract(videos, path, network=None, **options):
     network = network or backbone()
-    extract_clip_features(
-        network, clips, path, batch_size=2, progress=False, **options
+    extract_video_features(
+        network, videos, path, batch_size=2, progress=False, **options
     )
     return load_features(path).astype("float32")
 
 
-def test_a_clip_is_a_vector_a_frame(gif, tmp_path):
-    clips = [("gif", gif), ("array", brightening(4))]
+def test_a_video_is_a_vector_a_frame(gif, tmp_path):
+    videos = [("gif", gif), ("array", brightening(4))]
     path = tmp_path / "features.h5"
-    features = extract(clips, path, frames=5)
+    features = extract(videos, path, frames=5)
     assert features.shape == (2, 5, 3)
     np.testing.assert_allclose(features[0, :, 0], [20, 60, 100, 140, 180])
     np.testing.assert_allclose(features[1, :, 2], [0, 20, 40, 40, 60])
@@ -48,8 +48,8 @@ def test_a_clip_is_a_vector_a_frame(gif, tmp_path):
 
 
 def test_frames_may_be_followed_by_what_has_changed(tmp_path):
-    clips = [(7, brightening(4)), (8, brightening(4)[::-1])]
-    features = extract(clips, tmp_path / "f.h5", frames=4, differences=True)
+    videos = [(7, brightening(4)), (8, brightening(4)[::-1])]
+    features = extract(videos, tmp_path / "f.h5", frames=4, differences=True)
     assert features.shape == (2, 4, 6)
     np.testing.assert_allclose(features[0, :, 3], [0, 20, 20, 20])
     np.testing.assert_allclose(features[1, :, 5], [0, -20, -20, -20])
@@ -71,18 +71,18 @@ def test_differences_start_from_zero():
 
 def test_an_interrupted_extraction_goes_on(tmp_path):
     path = tmp_path / "features.h5"
-    clips = [(name, brightening(3 + i)) for i, name in enumerate("abc")]
+    videos = [(name, brightening(3 + i)) for i, name in enumerate("abc")]
     with pytest.raises(KeyboardInterrupt):
-        extract(clips, path, backbone(fail_after=7), frames=3)
+        extract(videos, path, backbone(fail_after=7), frames=3)
     seen = []
-    extract(clips, path, backbone(seen), frames=3)
-    assert seen == [1, 3]  # a blank image for the shape, then the last clip
+    extract(videos, path, backbone(seen), frames=3)
+    assert seen == [1, 3]  # a blank image for the shape, then the last video
     with pytest.raises(ValueError, match="`grid`"):
-        extract(clips, path, frames=4)
+        extract(videos, path, frames=4)
     with pytest.raises(ValueError, match="`shape`"):
-        extract(clips, path, frames=3, differences=True)
+        extract(videos, path, frames=3, differences=True)
 
 
-def test_a_clip_has_at_least_one_frame(tmp_path):
+def test_a_video_has_at_least_one_frame(tmp_path):
     with pytest.raises(ValueError, match="`frames` must be at least 1"):
         extract([], tmp_path / "features.h5", frames=0)

@@ -1,9 +1,9 @@
 import numpy as np
 import pytest
 
-from reproduce.world import judge_clip
-from reproduce.world import load_clip_world
-from reproduce.world import render_clips
+from reproduce.world import judge_video
+from reproduce.world import load_video_world
+from reproduce.world import render_videos
 from tfcap.data import load_tgif_captions
 
 SIZES = {"train": 7, "val": 3, "test": 4}
@@ -16,32 +16,32 @@ def root(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def world(root):
-    return load_clip_world(root, progress=False, **SIZES)
+    return load_video_world(root, progress=False, **SIZES)
 
 
 def test_frames_truths_and_captions_go_together(world):
     seen = []
     for split, size in SIZES.items():
-        frames, clips = world.frames(split), world.clips(split)
+        frames, videos = world.frames(split), world.videos(split)
         assert frames.shape == (size, 8, 64, 64, 3)
-        np.testing.assert_array_equal(render_clips(clips), frames)
+        np.testing.assert_array_equal(render_videos(videos), frames)
         captions = load_tgif_captions(world.tgif_path, split)
-        assert captions.image_ids == world.clip_ids(split)
-        for clip, five in zip(clips, captions.captions):
+        assert captions.image_ids == world.video_ids(split)
+        for video, five in zip(videos, captions.captions):
             assert len(five) == 5
-            assert all(judge_clip(clip, caption) == 1 for caption in five)
+            assert all(judge_video(video, caption) == 1 for caption in five)
         seen += captions.image_ids
     assert len(set(seen)) == sum(SIZES.values())
 
 
 def test_the_second_time_nothing_is_built(world, root):
     before = (world.root / "world.json").stat().st_mtime_ns
-    again = load_clip_world(root, progress=False, **SIZES)
+    again = load_video_world(root, progress=False, **SIZES)
     assert (again.root / "world.json").stat().st_mtime_ns == before
 
 
 def test_the_same_seed_gives_the_same_bytes(world, tmp_path):
-    other = load_clip_world(tmp_path, progress=False, **SIZES)
+    other = load_video_world(tmp_path, progress=False, **SIZES)
     for path in world.root.rglob("*"):
         if path.is_file():
             found = other.root / path.relative_to(world.root)
@@ -51,15 +51,15 @@ def test_the_same_seed_gives_the_same_bytes(world, tmp_path):
 def test_a_list_that_is_lost_is_written_again(world, root):
     path = world.root / "splits" / "val.txt"
     path.unlink()
-    load_clip_world(root, progress=False, **SIZES)
+    load_video_world(root, progress=False, **SIZES)
     assert path.exists()
 
 
-def test_another_seed_gives_other_clips(world, root):
-    other = load_clip_world(root, seed=1, progress=False, **SIZES)
-    assert not set(other.clips("train")) & set(world.clips("train"))
+def test_another_seed_gives_other_videos(world, root):
+    other = load_video_world(root, seed=1, progress=False, **SIZES)
+    assert not set(other.videos("train")) & set(world.videos("train"))
 
 
 def test_sizes_that_make_no_world_are_refused(tmp_path):
     with pytest.raises(ValueError, match="`val` must be an integer of at leas"):
-        load_clip_world(tmp_path, val=0)
+        load_video_world(tmp_path, val=0)

@@ -1,4 +1,4 @@
-"""What annotators say happens in a clip: verbs, and what goes with them."""
+"""What annotators say happens in a video: verbs, and what goes with them."""
 
 _GO = {
     "left": ("to the left", "left", "leftwards"),

@@ -3,13 +3,13 @@ import dataclasses
 import pytest
 
 from reproduce.world import MOTIONS
-from reproduce.world import Clip
 from reproduce.world import Scene
 from reproduce.world import Thing
-from reproduce.world import judge_clip
+from reproduce.world import Video
+from reproduce.world import judge_video
 from reproduce.world import motion_of
 from reproduce.world import motion_scores
-from reproduce.world.clip_words import VERBS
+from reproduce.world.video_words import VERBS
 
 BALL = Thing("ball", "red", "small", "striped", 20.0, 30.0, 5.0)
 BOX = Thing("box", "blue", "large", "plain", 44.0, 30.0, 9.0)
@@ -46,7 +46,7 @@ def test_only_what_happens_counts(caption, motion):
 
 def grade(motion, caption, **changes):
     end = dataclasses.replace(BALL, **changes)
-    return judge_clip(Clip(SCENE, motion, 0, end), caption)
+    return judge_video(Video(SCENE, motion, 0, end), caption)
 
 
 def test_the_right_motion_of_the_right_thing_counts_whole():
@@ -88,9 +88,9 @@ def test_where_nothing_happens_any_thing_may_be_named():
 
 
 def test_scores_are_shares_of_the_captions():
-    clip = Clip(SCENE, "grows", 0, dataclasses.replace(BALL, size="large"))
+    video = Video(SCENE, "grows", 0, dataclasses.replace(BALL, size="large"))
     said = ["a ball grows", "a box grows", "a ball shrinks", "a ball"]
-    scores = motion_scores([clip] * 4, said)
+    scores = motion_scores([video] * 4, said)
     assert scores == {"motion": 0.5, "motion_and_thing": 0.25}
     with pytest.raises(ValueError):
-        motion_scores([clip], said)
+        motion_scores([video], said)

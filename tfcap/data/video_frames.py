@@ -1,4 +1,4 @@
-"""Reading some frames of a clip."""
+"""Reading some frames of a video."""
 
 import os
 
@@ -14,10 +14,10 @@ from tfcap.io.file_limits import raise_limit
 
 
 def even_frames(total, frames):
-    """Numbers of the frames to take: the middles of equal pieces of a clip.
+    """Numbers of the frames to take: the middles of equal pieces of a video.
 
     Args:
-        total: Integer, frames of the clip.
+        total: Integer, frames of the video.
         frames: Integer, frames to take.
 
     Returns:
@@ -25,18 +25,18 @@ def even_frames(total, frames):
 
     Example:
 
-    >>> from tfcap.data.clip_frames import even_frames
+    >>> from tfcap.data.video_frames import even_frames
     >>> even_frames(40, 4), even_frames(2, 4)
     (array([ 5, 15, 25, 35]), array([0, 0, 1, 1]))
     """
     return (2 * np.arange(frames) + 1) * total // (2 * frames)
 
 
-def read_frames(clip, frames, size):
-    """Reads some frames of a clip as RGB and stretches them to a size.
+def read_frames(video, frames, size):
+    """Reads some frames of a video as RGB and stretches them to a size.
 
     Args:
-        clip: Path of an animation, or array of shape `(F, height, width, 3)`
+        video: Path of an animation, or array of shape `(F, height, width, 3)`
             with values 0 to 255.
         frames: Integer, frames to take, see `even_frames()`.
         size: Pair of integers, height and width.
@@ -44,19 +44,19 @@ def read_frames(clip, frames, size):
     Returns:
         Float32 array of shape `(frames, height, width, 3)`, values 0 to 255.
     """
-    in_file = isinstance(clip, str | os.PathLike)
+    in_file = isinstance(video, str | os.PathLike)
     try:
         if in_file:
-            return _read_animation(clip, frames, size)
-        chosen = [clip[row] for row in even_frames(len(clip), frames)]
+            return _read_animation(video, frames, size)
+        chosen = [video[row] for row in even_frames(len(video), frames)]
         return np.stack([fit_picture(as_picture(x), size) for x in chosen])
     except FileNotFoundError:
         raise
     except UNREADABLE as error:
-        what = clip if in_file else type(clip)
+        what = video if in_file else type(video)
         raise ValueError(
-            "`clips` must be readable animations or arrays (F, height, width, "
-            f"3). Received: {str(what)!r} ({error}). Download the clip again, "
+            "`videos` must be readable animations or arrays (F, height, width, "
+            f"3). Received: {str(what)!r} ({error}). Download the video again, "
             f"or {SKIP}."
         ) from error
 
@@ -74,8 +74,8 @@ def _read_animation(path, frames, size):
 
 
 def _check_length(opened, count):
-    """Refuses a clip that would take hours to decode."""
-    name = "TFCAP_MAX_CLIP_PIXELS"
+    """Refuses a video that would take hours to decode."""
+    name = "TFCAP_MAX_VIDEO_PIXELS"
     if count * opened.width * opened.height > limit(name):
         raise ValueError(
             f"it has {count:,} frames of {opened.width}x{opened.height} up to "
