@@ -7,6 +7,8 @@ from tfcap.training.collapse_warning import CollapseWarning
 from tfcap.training.data_wait import DataWait
 from tfcap.training.diversity_report import DiversityReport
 from tfcap.training.diversity_report import evaluate_diversity
+from tfcap.training.evaluation_callback import EvaluationCallback
+from tfcap.training.evaluator import Evaluator
 from tfcap.training.exponential_temperature import ExponentialTemperature
 from tfcap.training.falling_score_warning import FallingScoreWarning
 from tfcap.training.fitting import fit

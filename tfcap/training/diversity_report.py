@@ -33,6 +33,36 @@ class DiversityReport:
     scores: dict
     captions: list
 
+    @classmethod
+    def from_captions(
+        cls, captions: list[list[str]], references: list[list[str]]
+    ) -> "DiversityReport":
+        """Scores several captions of every image.
+
+        Args:
+            captions: List of M lists of S strings.
+            references: List of M lists of strings, the human captions.
+
+        Returns:
+            `DiversityReport`.
+        """
+        samples = len(captions[0])
+        words = caption_tokenize_batch([x for row in captions for x in row])
+        sets = [words[i : i + samples] for i in range(0, len(words), samples)]
+        human = [caption_tokenize_batch(row) for row in references]
+        # One caption of every image at a time: the weight of an n-gram that
+        # nobody says hangs on their number.
+        each = [cider_d(words[i::samples], human).each for i in range(samples)]
+        each = np.stack(each, axis=1)  # (M, S)
+        scores = {
+            "mean_cider_d": each.mean(),
+            "best_cider_d": each.max(axis=1).mean(),
+            "div_1": distinct_n(sets, 1).corpus,
+            "div_2": distinct_n(sets, 2).corpus,
+            "mutual_bleu_4": mutual_bleu(sets, 4)[-1].corpus,
+        }
+        return cls({k: float(v) for k, v in scores.items()}, captions)
+
     def table(self):
         """The scores as text of two lines."""
         names = [name for name in TITLES if name in self.scores]
@@ -106,21 +136,5 @@ def evaluate_diversity(
             "`decoder` must say two captions of an image or more. Received: "
             f"{type(decoder).__name__} with one. Set `num_samples` or `width`."
         )
-    said = vocabulary.decode_batch(tokens.reshape(-1, length))
-    words = caption_tokenize_batch(said)
-    sets = [words[i : i + samples] for i in range(0, len(words), samples)]
-    human = [caption_tokenize_batch(row) for row in texts]
-    # One caption of every image at a time: the weight of an n-gram that
-    # nobody says hangs on their number.
-    ciders = [cider_d(words[i::samples], human).each for i in range(samples)]
-    ciders = np.stack(ciders, axis=1)
-    scores = {
-        "mean_cider_d": ciders.mean(),
-        "best_cider_d": ciders.max(axis=1).mean(),
-        "div_1": distinct_n(sets, 1).corpus,
-        "div_2": distinct_n(sets, 2).corpus,
-        "mutual_bleu_4": mutual_bleu(sets, 4)[-1].corpus,
-    }
-    scores = {name: float(value) for name, value in scores.items()}
-    captions = [said[i : i + samples] for i in range(0, len(said), samples)]
-    return DiversityReport(scores, captions)
+    captions = [vocabulary.decode_batch(rows) for rows in tokens]
+    return DiversityReport.from_captions(captions, texts)

@@ -59,7 +59,7 @@ _LANGUAGE = {
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class SpeakerReport:
-    """Captions of a split with their scores; made by `evaluate_speaker()`.
+    """Captions of a split with their scores; made by an `Evaluator`.
 
     Attributes:
         scores: Dict of name to float, see `result()`.
@@ -119,6 +119,10 @@ class SpeakerReport:
             captions.
         """
         return dict(self.scores)
+
+    def with_scores(self, scores: dict) -> "SpeakerReport":
+        """Returns the same report with more scores of the split."""
+        return dataclasses.replace(self, scores={**self.scores, **scores})
 
     def with_language(self, training=None):
         """The same report with scores of its captions that need no image.

@@ -1,7 +1,9 @@
 import functools
 
+import keras
 import numpy as np
 import pytest
+import tensorflow as tf
 from keras import ops
 
 from tests.scribe import LENGTH
@@ -10,6 +12,7 @@ from tests.scribe import BagListener
 from tests.scribe import Batches
 from tests.scribe import Scribe
 from tests.scribe import encode
+from tfcap.decoding import BeamSearch
 from tfcap.decoding import Greedy
 from tfcap.decoding import Rollout
 from tfcap.text import TrainingCaptions
@@ -18,8 +21,7 @@ from tfcap.text import caption_language
 from tfcap.text import caption_tokenize
 from tfcap.text import evaluate_captions
 from tfcap.text import self_bleu
-from tfcap.training import SpeakerEvaluator
-from tfcap.training import evaluate_speaker
+from tfcap.training import Evaluator
 
 SAID = [
     "a dog runs",
@@ -37,6 +39,10 @@ HUMAN = [
 ]
 
 
+def evaluated(speaker, listener, batches, **options):
+    return Evaluator(speaker, batches, listener, **options)()
+
+
 @pytest.fixture
 def batches():
     return Batches(SAID, HUMAN)
@@ -44,7 +50,7 @@ def batches():
 
 @pytest.fixture
 def evaluate(batches):
-    return functools.partial(evaluate_speaker, Scribe(), BagListener(), batches)
+    return functools.partial(evaluated, Scribe(), BagListener(), batches)
 
 
 def heard(listener, text):
@@ -158,7 +164,7 @@ def test_variety_and_signs_of_drift_are_counted(evaluate):
 
 def test_what_is_said_again_is_counted():
     said = ["a dog a dog", "a cat", "the a cat a cat", "a dog a dog a"]
-    result = evaluate_speaker(
+    result = evaluated(
         Scribe(), BagListener(), Batches(said, [["a dog"]] * 4)
     ).result()
     shares = [1 / 3, 0, 1 / 4, 2 / 4]
@@ -168,7 +174,7 @@ def test_what_is_said_again_is_counted():
 
 def test_a_bigram_said_twice_counts_though_no_word_comes_twice_in_a_row():
     said = ["a dog a dog", "a cat sits", "the a cat a cat", "a a cat"]
-    result = evaluate_speaker(
+    result = evaluated(
         Scribe(), BagListener(), Batches(said, [["a dog"]] * 4)
     ).result()
     assert result["repeat_rate"] == pytest.approx(1 / 4)
@@ -203,7 +209,7 @@ def test_self_bleu_is_that_of_the_first_captions_as_published(
     monkeypatch.setattr(caption_language, "SELF_BLEU_CAPTIONS", 3)
     assert evaluate().result()["self_bleu"] == published(words[:3])
     alone = Batches(SAID[:1], HUMAN[:1])
-    result = evaluate_speaker(Scribe(), BagListener(), alone).result()
+    result = evaluated(Scribe(), BagListener(), alone).result()
     assert "self_bleu" not in result
 
 
@@ -214,7 +220,7 @@ def test_captions_of_the_training_split_are_not_new(evaluate):
 
 
 def test_silence_is_no_failure():
-    report = evaluate_speaker(
+    report = evaluated(
         Scribe(), BagListener(), Batches(["", ""], [["a dog"], ["a cat"]])
     )
     assert report.captions == ["", ""]
@@ -225,7 +231,7 @@ def test_silence_is_no_failure():
 def test_a_listener_without_an_opinion_is_at_chance(batches):
     listener = BagListener()
     listener.words.assign(np.zeros_like(listener.words))
-    result = evaluate_speaker(Scribe(), listener, batches).result()
+    result = evaluated(Scribe(), listener, batches).result()
     assert result["mean_rank"] == result["human_mean_rank"] == 3
     assert result["r@1"] == 0
 
@@ -239,7 +245,7 @@ def test_an_evaluator_is_traced_once_and_sees_new_weights(batches):
             return super().begin(inputs, training)
 
     speaker, listener = Counted(), BagListener()
-    evaluator = SpeakerEvaluator(speaker, listener, batches)
+    evaluator = Evaluator(speaker, batches, listener)
     before = evaluator()
     listener.words.assign(-listener.words)
     after = evaluator()
@@ -264,7 +270,7 @@ def test_other_listeners_hear_the_speaker_too(evaluate, batches):
 
 
 def test_where_nobody_listens_naturalness_is_left(evaluate, batches, tmp_path):
-    alone = evaluate_speaker(Scribe(), None, batches)
+    alone = evaluated(Scribe(), None, batches)
     heard = evaluate()
     assert alone.captions == heard.captions
     assert np.isnan(alone.ranks).all() and np.isnan(alone.human_ranks).all()
@@ -289,9 +295,7 @@ def test_of_several_sequences_the_first_counts(evaluate):
 
 def test_the_unknown_word_is_not_said_unless_asked_for():
     batches = Batches(["a zeppelin"] * 2, [["a dog"], ["a cat"]])
-    evaluate = functools.partial(
-        evaluate_speaker, Scribe(), BagListener(), batches
-    )
+    evaluate = functools.partial(evaluated, Scribe(), BagListener(), batches)
     assert "<unk>" not in evaluate().captions[0]
     said = evaluate(decoder=Greedy(max_length=LENGTH)).captions
     assert said == ["a <unk>"] * 2
@@ -299,32 +303,235 @@ def test_the_unknown_word_is_not_said_unless_asked_for():
 
 def test_texts_may_be_given_apart(batches):
     texts = [["a red dog"]] * 5
-    report = evaluate_speaker(Scribe(), BagListener(), batches, texts)
+    report = evaluated(Scribe(), BagListener(), batches, texts=texts)
     assert report.references == texts
     del batches.captions
-    with pytest.raises(ValueError, match="`texts` and `vocabulary` must be"):
-        evaluate_speaker(Scribe(), BagListener(), batches, texts)
-    report = evaluate_speaker(
-        Scribe(), BagListener(), batches, texts, VOCABULARY
+    with pytest.raises(ValueError, match="`vocabulary` must be given"):
+        evaluated(Scribe(), BagListener(), batches, texts=texts)
+    report = evaluated(
+        Scribe(), BagListener(), batches, texts=texts, vocabulary=VOCABULARY
     )
     assert report.image_ids == [0, 1, 2, 3, 4]
 
 
-def test_what_does_not_fit_together_is_refused(evaluate, batches):
+def test_arguments_that_do_not_fit_together_are_refused(evaluate, batches):
     with pytest.raises(ValueError, match="`texts`.*4 lists, 5 images"):
         evaluate(texts=HUMAN[:4])
     with pytest.raises(ValueError, match="of 5 ids for a speaker of 14"):
         evaluate(vocabulary=Vocabulary(["a"]))
     with pytest.raises(ValueError, match="'human_too'"):
         evaluate(other_listeners={"human_too": BagListener()})
-    whole = batches.evaluation
-    batches.evaluation = lambda size: (
-        ({"image": inputs["image"]}, rows) for inputs, rows in whole(size)
+    with pytest.raises(TypeError, match="`listener` must have the methods"):
+        evaluate(other_listeners={"fixed": object()})
+
+
+def data(batches, **names):
+    """The images and references of our batches, under names of one's own."""
+    held = {"image": batches.image, "references": batches.references}
+    return {names.get(name, name): array for name, array in held.items()}
+
+
+@pytest.fixture
+def own(evaluate):
+    return evaluate().scores
+
+
+def test_scores_are_those_of_earlier_versions_to_the_last_bit(own):
+    assert own["cider_d"] == 2.1172966236217077
+    assert own["bleu_4"] == 5.104254316929173e-05
+    assert own["rouge_l"] == 0.665453716370269
+    assert own["mrr"] == 0.2644444444444445
+    assert own["image_to_text_mrr"] == 0.23158730158730162
+    assert own["human_mrr"] == 0.48357142857142854
+    assert own["self_bleu"] == 0.21456414938116475
+
+
+class Sequence(keras.utils.PyDataset):
+    """Batches of two, with targets that nobody reads."""
+
+    def __init__(self, rows):
+        super().__init__()
+        self.rows = rows
+
+    def __len__(self):
+        return 3
+
+    def __getitem__(self, index):
+        two = slice(2 * index, 2 * index + 2)
+        return {name: array[two] for name, array in self.rows.items()}, None
+
+
+@pytest.mark.parametrize("kind", ["dict", "list", "tf", "pairs", "PyDataset"])
+def test_any_data_set_of_keras_gives_the_same(batches, own, kind):
+    rows = data(batches)
+    sets = tf.data.Dataset.from_tensor_slices(rows).batch(2)
+    dataset = {
+        "dict": lambda: rows,
+        "list": lambda: list(sets.as_numpy_iterator()),
+        "tf": lambda: sets,
+        "pairs": lambda: sets.map(lambda x: (x, x["image"], 1.0)),
+        "PyDataset": lambda: Sequence(rows),
+    }[kind]()
+    options = {"batch_size": 3} if kind == "dict" else {}
+    report = evaluated(
+        Scribe(),
+        BagListener(),
+        dataset,
+        texts=HUMAN,
+        vocabulary=VOCABULARY,
+        **options,
     )
-    with pytest.raises(ValueError, match=r"'references'\].*\['image'\]"):
-        evaluate()
+    assert report.scores == own and report.captions == SAID
 
 
-def test_batches_without_an_order_are_refused():
-    with pytest.raises(TypeError, match="`batches` must have `evaluation"):
-        SpeakerEvaluator(None, None, [{"image": None}], [["a"]], None)
+class Stranger(keras.Model):
+    """A GRU that reads `pixels` and names no tfcap class."""
+
+    vocabulary_size, bos, eos = VOCABULARY.size, 1, 2
+
+    def __init__(self):
+        super().__init__()
+        keras.utils.set_random_seed(0)
+        self.look = keras.layers.Dense(8)
+        self.words = keras.layers.Embedding(self.vocabulary_size, 4)
+        self.cell = keras.layers.GRUCell(8)
+        self.head = keras.layers.Dense(self.vocabulary_size)
+
+    def begin(self, inputs, training=False):
+        return self.look(ops.mean(inputs["pixels"], axis=1))
+
+    def step(self, words, state, training=False):
+        _, (state,) = self.cell(self.words(words), [state])
+        return self.head(state), state
+
+    def references(self, inputs):
+        return inputs["humans"]
+
+
+def padded(batches, size=2):
+    """Rows of as many captions and words as each image has."""
+
+    def rows():
+        for image, human in zip(batches.image, batches.references):
+            human = human[human.any(axis=-1)]
+            yield {"pixels": image, "humans": human[:, human.any(axis=0)]}
+
+    shapes = {
+        "pixels": tf.TensorSpec(batches.image.shape[1:], tf.float32),
+        "humans": tf.TensorSpec([None, None], tf.int32),
+    }
+    made = tf.data.Dataset.from_generator(rows, output_signature=shapes)
+    return made.padded_batch(size)
+
+
+def test_a_strangers_speaker_and_padded_batches_are_evaluated(batches):
+    speaker, listener = Stranger(), BagListener()
+    options = {"vocabulary": VOCABULARY, "image": "pixels"}
+    report = evaluated(speaker, listener, padded(batches), **options)
+    # The words of the references, since nobody passed texts.
+    assert report.references[3] == ["the dog", "a red dog"]
+    assert report.references[2][2] == "a cat in a <unk>"
+    state = speaker.begin({"pixels": batches.image})
+    greedy = Greedy(max_length=LENGTH, suppress=(3,))
+    said = greedy.decode(speaker, state).tokens
+    assert report.captions == VOCABULARY.decode_batch(said[:, 0])
+    ranks = image_ranks(listener, batches, enumerate(report.captions))
+    assert report.ranks.tolist() == ranks
+    expected = evaluate_captions(report.captions, report.references, ["bleu"])
+    assert report.scores["bleu_2"] == expected.scores["bleu_2"].corpus
+    # Sizes of batches change nothing.
+    for size in (1, 5):
+        again = evaluated(speaker, listener, padded(batches, size), **options)
+        assert again.scores == report.scores
+
+
+def test_keys_of_a_batch_may_have_other_names(batches, own):
+    dataset = data(batches, references="human")
+    options = {"texts": HUMAN, "vocabulary": VOCABULARY}
+    for references in ("human", lambda inputs: inputs["human"]):
+        report = evaluated(
+            Scribe(), BagListener(), dataset, references=references, **options
+        )
+        assert report.scores == own
+    ids = np.array([f"no. {i}" for i in range(5)])
+    report = evaluated(
+        Scribe(),
+        BagListener(),
+        {**data(batches), "name": ids},
+        image=lambda inputs: inputs["image"],
+        image_ids="name",
+        **options,
+    )
+    assert report.scores == own and report.image_ids == ids.tolist()
+
+
+def test_references_are_asked_for_by_a_sentence(batches):
+    images = {"image": batches.image}
+    options = {"vocabulary": VOCABULARY}
+    remedy = "references` in|`references`, or pass a function"
+    with pytest.raises(ValueError, match=remedy):
+        evaluated(Scribe(), None, images, **options)
+    with pytest.raises(ValueError, match=f"'humans'.*({remedy})"):
+        evaluated(Scribe(), None, images, references="humans", **options)
+    with pytest.raises(ValueError, match="the speaker finds none"):
+        evaluated(Stranger(), None, {"pixels": batches.image}, **options)
+    strings = {**images, "references": np.array([["a dog"]] * 5)}
+    with pytest.raises(TypeError, match="Pass strings in `texts`"):
+        evaluated(Scribe(), None, strings, **options)
+    with pytest.raises(ValueError, match="'photo'.*Name their key in `image`"):
+        evaluated(
+            Scribe(), BagListener(), data(batches), image="photo", **options
+        )
+    report = evaluated(
+        Scribe(),
+        BagListener(),
+        images,
+        texts=HUMAN,
+        decoder=Greedy(LENGTH),
+        human_captions=0,
+        **options,
+    )
+    assert report.captions == SAID
+
+
+def test_data_sets_that_cannot_be_read_again_are_refused(batches):
+    rows = data(batches)
+    endless = tf.data.Dataset.from_tensor_slices(rows).batch(2).repeat()
+    for dataset, error, message in (
+        (None, TypeError, "`dataset` must be a `tf.data.Dataset`"),
+        (iter([rows]), TypeError, "read again.*in a list"),
+        (endless, ValueError, "come to an end"),
+    ):
+        with pytest.raises(error, match=message):
+            Evaluator(Scribe(), dataset, vocabulary=VOCABULARY)
+    with pytest.raises(ValueError, match="`batch_size` must be None"):
+        Evaluator(Scribe(), [rows], batch_size=2, vocabulary=VOCABULARY)
+    with pytest.raises(ValueError, match="at least one image"):
+        evaluated(Scribe(), None, [], vocabulary=VOCABULARY, texts=[])
+
+
+def test_other_decodings_are_scored_under_their_names(batches):
+    shorter, beams = Greedy(max_length=2), BeamSearch(2, LENGTH)
+    evaluate = Evaluator(
+        Scribe(),
+        batches,
+        BagListener(),
+        decoders={"short": shorter},
+        samples={"beams": beams},
+    )
+    scores, alone = evaluate().scores, evaluate(shorter).scores
+    assert scores["short_cider_d"] == alone["cider_d"] != scores["cider_d"]
+    assert scores["short_r@1"] == alone["r@1"]
+    assert not [name for name in scores if name.startswith("short_human")]
+    for name, value in evaluate.diversity(beams).scores.items():
+        assert scores[f"beams_{name}"] == value
+
+
+def test_it_is_a_callback(batches, tmp_path):
+    evaluate = Evaluator(
+        Scribe(), batches, BagListener(), names=["r@1"], folder=tmp_path
+    )
+    logs = {}
+    evaluate.on_epoch_end(0, logs)
+    assert logs == {"val_r_1": evaluate().scores["r@1"]}
+    assert [path.name for path in tmp_path.iterdir()] == ["epoch_0001.json"]

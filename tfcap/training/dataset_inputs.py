@@ -1,0 +1,89 @@
+"""Inputs of the batches of any data set that Keras takes."""
+
+from collections.abc import Iterable
+from collections.abc import Iterator
+from typing import Any
+
+import keras
+import numpy as np
+import tensorflow as tf
+
+
+def dataset_inputs(
+    dataset: Any, batch_size: int | None = None
+) -> Iterator[Any]:
+    """Yields the inputs of every batch, once through a data set.
+
+    Args:
+        dataset: `tf.data.Dataset`, `keras.utils.PyDataset`, list of batches or
+            another iterable of these that can be read again; dict of arrays
+            with a leading axis `M`; or an object whose
+            `evaluation(batch_size)` yields pairs of inputs and row numbers,
+            such as `tfcap.data.CaptionBatches`. Batches are inputs alone, or
+            tuples `(x, y)` and `(x, y, sample_weight)`, of which `x` is read.
+        batch_size: Integer, for data that is not in batches yet. Defaults to
+            `None`: that of `dataset`, or 32 of a dict of arrays.
+
+    Yields:
+        Nest of tensors or arrays with leading axis `B`.
+
+    Raises:
+        TypeError: If `dataset` cannot be read, or only once.
+        ValueError: If it is endless, or has batches already and `batch_size`
+            is given.
+    """
+    if hasattr(dataset, "evaluation"):
+        return (inputs for inputs, _ in dataset.evaluation(batch_size))
+    if isinstance(dataset, dict):
+        return _slices(dataset, batch_size or 32)
+    if batch_size is not None:
+        raise ValueError(
+            "`batch_size` must be None for a data set that is in batches. "
+            f"Received: batch_size={batch_size} for a "
+            f"{type(dataset).__name__}. Batch the data set."
+        )
+    batches = _batches(dataset)
+    return (keras.utils.unpack_x_y_sample_weight(x)[0] for x in batches)
+
+
+def _batches(dataset):
+    """Iterates over the batches of a data set that has such."""
+    kind = type(dataset).__name__
+    if isinstance(dataset, keras.utils.PyDataset):
+        count = dataset.num_batches
+        _refuse_endless(count is None, kind, "Give it `num_batches`.")
+        return (dataset[i] for i in range(count))
+    if isinstance(dataset, tf.data.Dataset):
+        endless = dataset.cardinality() == tf.data.INFINITE_CARDINALITY
+        _refuse_endless(endless, kind, "Leave out `repeat()`, or `take(n)`.")
+    if not isinstance(dataset, Iterable) or isinstance(dataset, str):
+        raise TypeError(
+            "`dataset` must be a `tf.data.Dataset`, a `keras.utils.PyDataset`, "
+            "a list of batches, a dict of arrays or batches of `tfcap.data`. "
+            f"Received: dataset={dataset!r}."
+        )
+    if isinstance(dataset, Iterator):
+        raise TypeError(
+            "`dataset` must be one that can be read again. Received: "
+            f"dataset={dataset!r}. Put its batches in a list, or use "
+            "`tf.data.Dataset.from_generator()`."
+        )
+    return iter(dataset)
+
+
+def _refuse_endless(endless, kind, remedy):
+    if endless:
+        raise ValueError(
+            f"`dataset` must come to an end. Received: an endless {kind}. "
+            f"{remedy}"
+        )
+
+
+def _slices(arrays, batch_size):
+    """Yields dicts of `batch_size` rows of a dict of arrays."""
+    count = len(next(iter(arrays.values()), ()))
+    for start in range(0, count, batch_size):
+        yield {
+            name: np.asarray(array[start : start + batch_size])
+            for name, array in arrays.items()
+        }

@@ -1,0 +1,190 @@
+"""One graph that captions a batch and embeds images and captions."""
+
+from collections.abc import Callable
+from typing import Any
+
+import keras
+import numpy as np
+import tensorflow as tf
+
+from tfcap.ops import sequence_mask
+from tfcap.ops.shapes import batch_entry
+
+_REMEDY = (
+    "Name their key in `references`, or pass a function of the inputs; or "
+    "pass `texts` and `decoder`, with `human_captions=0` if there is a "
+    "listener."
+)
+
+
+class SpeakAndListen:
+    """Captions a batch, and embeds its images and captions, in one graph.
+
+    The graph is traced for batches of any size; where another axis varies
+    too, as after `padded_batch()`, it is traced again for all sizes of it.
+
+    Args:
+        speaker: `tfcap.decoding.Speaker`.
+        decoder: `tfcap.decoding.Decoder`.
+        listeners: Dict of name to an object with `embed_images()` and
+            `embed_texts()`; that named `""` also embeds human captions.
+        image: Key of the images for listeners without `image_key`, or
+            function of the inputs.
+        references: Function from inputs to human captions `(B, N, T)`, or
+            `None` where nobody needs them.
+        human_captions: Integer, how many of an image's human captions are
+            embedded; `None` for all.
+
+    Call arguments:
+        inputs: Nest of tensors or arrays with leading axis `B`.
+
+    Returns:
+        Dict of arrays: `tokens` `(B, S, T)`; `pairs`, by listener `(B, D)` of
+        images and `(B, D)` of each image's first caption; where there are
+        references, `references` `(B, N, T)`, and of the listener named `""`
+        `human` `(B, N, D)` and `present` `(B, N)`, which of them are there.
+    """
+
+    def __init__(
+        self,
+        speaker: Any,
+        decoder: Any,
+        listeners: dict[str, Any],
+        image: str | Callable,
+        references: Callable | None,
+        human_captions: int | None,
+    ):
+        self.speaker = speaker
+        self.decoder = decoder
+        self.listeners = listeners
+        self.image = image
+        self.references = references
+        self.human_captions = human_captions
+        self._signature = None
+        self._graph = None
+
+    def __call__(self, inputs: Any) -> dict:
+        inputs = keras.tree.map_structure(tf.convert_to_tensor, inputs)
+        known = self._signature
+        if known is None:
+            wanted = keras.tree.map_structure(_spec, inputs)
+        else:
+            wanted = keras.tree.map_structure(_relaxed, known, inputs)
+        if wanted != known:
+            self._signature = wanted
+            self._graph = tf.function(self._run, input_signature=[wanted])
+        return keras.tree.map_structure(np.asarray, self._graph(inputs))
+
+    def _run(self, inputs):
+        speaker = self.speaker
+        state = speaker.begin(inputs, training=False)
+        said = self.decoder.decode(speaker, state, training=False)
+        # Searches put the best first.
+        tokens, mask = said.tokens[:, :1], said.mask[:, :1]
+        pairs = {
+            name: (
+                self._images(listener, inputs),
+                _texts(listener, tokens, mask)[:, 0],
+            )
+            for name, listener in self.listeners.items()
+        }
+        found = {"tokens": said.tokens, "pairs": pairs}
+        if self.references is None:
+            return found
+        references = self.references(inputs)
+        found["references"] = references
+        human = references[:, : self.human_captions]
+        if "" in self.listeners and self.human_captions != 0:
+            mask = sequence_mask(human, speaker.eos)
+            found["human"] = _texts(self.listeners[""], human, mask)
+            found["present"] = tf.reduce_any(tf.not_equal(human, 0), axis=-1)
+        return found
+
+    def _images(self, listener, inputs):
+        image = getattr(listener, "image_key", self.image)
+        if callable(image):
+            image = image(inputs)
+        else:
+            image = batch_entry(
+                inputs,
+                image,
+                f"the images that {type(listener).__name__} embeds",
+                "Name their key in `image`, or pass a function of the inputs.",
+            )
+        found = listener.embed_images(image, training=False)
+        return tf.cast(found, "float32")
+
+
+def find_references(inputs: Any, references: Any, speaker: Any) -> Any:
+    """Returns the human captions of a batch.
+
+    Args:
+        inputs: Nest of tensors, the batch.
+        references: Key, or function of the inputs. Defaults to `None`: the
+            entry `"references"`, else `speaker.references(inputs)`.
+        speaker: `tfcap.decoding.Speaker`.
+
+    Returns:
+        Integer tensor of shape `(B, N, T)`, padded with 0.
+
+    Raises:
+        ValueError: If the batch has none.
+        TypeError: If they are no ids of words.
+    """
+    what = "the human captions of every image, integers of shape (B, N, T)"
+    named = isinstance(inputs, dict) and "references" in inputs
+    found = None
+    if callable(references):
+        found = references(inputs)
+    elif references is not None or named:
+        found = batch_entry(inputs, references or "references", what, _REMEDY)
+    elif hasattr(speaker, "references"):
+        try:
+            found = speaker.references(inputs)
+        except (KeyError, ValueError) as error:
+            raise ValueError(
+                f"`dataset` must hold {what}. Received: batches in which the "
+                f"speaker finds none ({error}). {_REMEDY}"
+            ) from error
+    if found is None:
+        raise ValueError(
+            f"`dataset` must hold {what}. Received: batches without, and a "
+            f"speaker that names none. {_REMEDY}"
+        )
+    found = keras.ops.convert_to_tensor(found)
+    if "int" not in str(found.dtype) or len(found.shape) not in (2, 3):
+        raise TypeError(
+            f"`references` must be {what}. Received: shape "
+            f"{tuple(found.shape)} and type {found.dtype}. Pass strings in "
+            "`texts`."
+        )
+    return found[:, None] if len(found.shape) == 2 else found
+
+
+def _spec(tensor):
+    """Signature of a tensor whose rows may be of any number."""
+    shape = [None, *tensor.shape[1:]] if tensor.shape.rank else []
+    return tf.TensorSpec(shape, tensor.dtype)
+
+
+def _relaxed(spec, tensor):
+    """A signature that a tensor fits, too."""
+    sizes = zip(spec.shape, tensor.shape)
+    return tf.TensorSpec([a if a == b else None for a, b in sizes], spec.dtype)
+
+
+def _texts(listener, tokens, mask):
+    found = listener.embed_texts(tokens, mask, training=False)
+    return tf.cast(found, "float32")
+
+
+def joined(*parts: np.ndarray) -> np.ndarray:
+    """Concatenates batches, padded with 0 where they differ in other axes."""
+    sizes = np.max([part.shape[1:] for part in parts], axis=0, initial=0)
+    padded = [
+        np.pad(part, [(0, 0), *((0, w - n) for w, n in zip(sizes, more))])
+        if (more := part.shape[1:]) != tuple(sizes)
+        else part
+        for part in parts
+    ]
+    return np.concatenate(padded)
