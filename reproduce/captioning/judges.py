@@ -34,10 +34,9 @@ def train_judge(study, name, speaker, objective, epochs, rate):
     """
     speaker.trainable = False
     evaluator = objective.evaluator
-    adam = keras.optimizers.Adam(rate)
-    player = Player(evaluator, objective, adam, study.settings.clipnorm)
+    player = Player(evaluator, objective, study.settings.clipnorm)
     game = Game(speaker, {"evaluator": player})
-    game.compile()
+    game.compile(keras.optimizers.Adam(rate))
     batches = study.batches(epoch="captions")
     return study.fit(name, game, batches, epochs, evaluator=evaluator)
 

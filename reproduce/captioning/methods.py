@@ -83,12 +83,10 @@ class Task(NamedTuple):
         return weight * discriminability + natural
 
     def speaks(self, objective, **turns):
-        rate = self.settings.joint_rate
-        return self.study.player(self.speaker, objective, rate, **turns)
+        return self.study.player(self.speaker, objective, **turns)
 
     def listens(self, objective, **turns):
-        rate = self.settings.joint_listener_rate
-        return self.study.player(self.listener, objective, rate, **turns)
+        return self.study.player(self.listener, objective, **turns)
 
 
 def psst_multinomial(task):
@@ -242,8 +240,7 @@ def g_gan(task):
         normalize="token",
         credit=MonteCarlo(task.settings.gan_continuations),
     )
-    rate = task.settings.joint_listener_rate
-    judges = task.study.player(evaluator, Judging(evaluator, samples), rate)
+    judges = task.study.player(evaluator, Judging(evaluator, samples))
     return _game(task, speaker=task.speaks(term), evaluator=judges)
 
 

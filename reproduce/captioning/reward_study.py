@@ -111,8 +111,9 @@ class RewardStudy(SpeakerStudy):
         rate = task.settings.reward_rate
         who = {"speaker": Partner(task.speaker, plan.objective, rate)}
         who |= self._prepared(row, plan, point)
-        game = Game(task.speaker, {k: self.player(*p) for k, p in who.items()})
-        game.compile()
+        players = {k: self.player(*p[:2]) for k, p in who.items()}
+        game = Game(task.speaker, players)
+        game.compile({k: self.optimizer(p.rate) for k, p in who.items()})
         return self.fit(
             name,
             game,

@@ -119,11 +119,14 @@ class SpeakerStudy(Study):
             **options,
         )
 
-    def player(self, network, objective, rate, **turns):
-        """Somebody who learns, at a rate that rises at first."""
-        adam = keras.optimizers.Adam(rising(rate, self.settings.warm_up_steps))
-        clipnorm = self.settings.clipnorm
-        return Player(network, objective, adam, clipnorm, **turns)
+    def player(self, network, objective, **turns):
+        """A network that learns."""
+        return Player(network, objective, self.settings.clipnorm, **turns)
+
+    def optimizer(self, rate):
+        """An optimizer whose rate warms up."""
+        warm_up = self.settings.warm_up_steps
+        return keras.optimizers.Adam(rising(rate, warm_up))
 
     @functools.cached_property
     def training_captions(self):

@@ -137,7 +137,15 @@ class CaptioningStudy(SpeakerStudy):
         )
         self.say(f"{name}: {METHODS[method].__doc__.splitlines()[0]}")
         game, callbacks = METHODS[method](task)
-        game.compile()
+        rates = {"speaker": settings.joint_rate}
+        game.compile(
+            {
+                name: self.optimizer(
+                    rates.get(name, settings.joint_listener_rate)
+                )
+                for name in game.players
+            }
+        )
         options = {}
         if method in ("sr_pl", "sr_pl_code"):
             options["distractors"] = settings.batch_size

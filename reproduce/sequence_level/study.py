@@ -55,8 +55,9 @@ class SequenceLevelStudy(RewardStudy):
             # baseline on disk draws the same samples as one that fits it.
             task, plan = self.plan(row, **point)
             partner = plan.partners["baseline"]
-            game = Game(task.speaker, {"baseline": self.player(*partner)})
-            game.compile()
+            player = self.player(partner.network, partner.objective)
+            game = Game(task.speaker, {"baseline": player})
+            game.compile(self.optimizer(partner.rate))
             return self.fit(
                 name,
                 game,

@@ -247,18 +247,13 @@ def _game(study, row, samples, against):
     ) + settings.mle_weight * TeacherForcing(settings.mle_normalize)
     clipnorm = settings.global_clipnorm
     players = {
-        "generator": Player(
-            generator, objective, _transfer_adam(study, batches), clipnorm
-        ),
+        "generator": Player(generator, objective, clipnorm),
         "discriminator": Player(
-            discriminator,
-            against(discriminator),
-            _transfer_adam(study, batches),
-            clipnorm,
+            discriminator, against(discriminator), clipnorm
         ),
     }
     model = Game(generator, players)
-    model.compile()
+    model.compile({name: _transfer_adam(study, batches) for name in players})
     return study.fit(
         row,
         model,

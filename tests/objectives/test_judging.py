@@ -134,12 +134,10 @@ def test_in_a_game_it_learns_to_tell_people_from_the_speaker():
         "image": image,
         "references": human,
     }
-    player = Player(
-        evaluator, Judging(evaluator, sample()), keras.optimizers.Adam(0.05)
-    )
+    player = Player(evaluator, Judging(evaluator, sample()))
     before = np.array(speaker.table)
     game = Game(speaker, {"evaluator": player})
-    game.compile()
+    game.compile(keras.optimizers.Adam(0.05))
     game.fit(inputs, batch_size=64, epochs=40, verbose=0)
     logs = game.evaluate(inputs, batch_size=64, verbose=0, return_dict=True)
     assert logs["evaluator_judging_human"] > 0.35
@@ -206,11 +204,11 @@ def test_in_a_game_captions_are_rewarded_before_the_judge_steps():
     game = Game(
         speaker,
         {
-            name: Player(network, objective, keras.optimizers.SGD(0.5))
+            name: Player(network, objective)
             for name, (network, objective) in players.items()
         },
     )
-    game.compile()
+    game.compile({name: keras.optimizers.SGD(0.5) for name in players})
     logs = game.train_on_batch(INPUTS, return_dict=True)
     for name in ("speaker_match_probability", "discriminator_judging_human"):
         np.testing.assert_allclose(logs[name], before, rtol=1e-5, atol=1e-6)

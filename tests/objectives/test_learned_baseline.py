@@ -153,21 +153,23 @@ def test_it_is_fitted_alone_and_then_beside_the_speaker(tmp_path):
     objective = ScoreFunction(Worth(), samples, baseline)
     data = tf.data.Dataset.from_tensors(tiny.batch(100)).repeat(60)
 
-    def train(game):
-        game.compile()
+    def train(game, optimizers):
+        game.compile(optimizers)
         return game.fit(data, epochs=2, verbose=0, shuffle=False).history
 
-    fitted = Player(baseline.network, objective, keras.optimizers.Adam(0.05))
+    adam = keras.optimizers.Adam(0.05)
+    fitted = Player(baseline.network, objective)
     before = speaker.get_weights()[0]
     alone = Game(speaker, {"baseline": fitted})
-    history = train(alone)
+    history = train(alone, adam)
     assert abs(history["baseline_worth_advantage"][1]) < 0.1
     assert history["baseline_worth"][1] > 0.5
     np.testing.assert_array_equal(speaker.get_weights()[0], before)
     own = baseline.network.get_weights()
-    player = Player(speaker, objective, keras.optimizers.SGD(0.05))
+    player = Player(speaker, objective)
     both = Game(speaker, {"speaker": player, "baseline": fitted})
-    history = train(both)
+    own_rate = keras.optimizers.SGD(0.05)
+    history = train(both, {"speaker": own_rate, "baseline": adam})
     rewards = history["speaker_worth"]
     assert rewards[1] > rewards[0]
     assert history["speaker_loss"] == history["baseline_loss"]
@@ -192,9 +194,9 @@ def test_the_speaker_steps_as_if_the_baseline_did_not_learn():
         networks = {"speaker": speaker, "baseline": baseline.network}
         game = Game(
             speaker,
-            {name: Player(networks[name], objective, _sgd()) for name in names},
+            {name: Player(networks[name], objective) for name in names},
         )
-        game.compile()
+        game.compile({name: _sgd() for name in names})
         game.train_on_batch(tiny.batch(50))
         return speaker.get_weights()[0]
 
@@ -246,7 +248,7 @@ def test_in_a_game_somebody_must_train_it():
     speaker, samples = Mindful(2), decoder(2)
     baseline = learned(samples)
     objective = ScoreFunction(Worth(), samples, baseline)
-    player = Player(speaker, objective, _sgd())
+    player = Player(speaker, objective)
     with pytest.raises(ValueError, match="`speaker`.*'learned_baseline'"):
         Game(speaker, {"speaker": player})
     baseline.network.trainable = False

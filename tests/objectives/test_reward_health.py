@@ -150,10 +150,8 @@ def test_training_tracks_all_of_it(capsys):
     history = model.fit(data, epochs=2, batch_size=4).history
     assert set(history) == {"loss", *names}
     assert "worth_clipped" in capsys.readouterr().out
-    game = Game(
-        speaker, {"one": Player(speaker, objective, keras.optimizers.SGD(0.1))}
-    )
-    game.compile()
+    game = Game(speaker, {"one": Player(speaker, objective)})
+    game.compile(keras.optimizers.SGD(0.1))
     history = game.fit(data, batch_size=4).history
     assert set(history) == {"one_loss", *(f"one_{name}" for name in names)}
     assert all(np.isfinite(v).all() for v in history.values())

@@ -118,9 +118,8 @@ def test_training_shows_the_terms():
     assert logs.keys() >= {"loss", *names}
     assert logs["weighted_sum_constant"] == 3.0
     objective = ScoreFunction(reward, decoder())
-    player = Player(speaker, objective, keras.optimizers.SGD())
-    game = Game(speaker, {"one": player})
-    game.compile()
+    game = Game(speaker, {"one": Player(speaker, objective)})
+    game.compile("sgd")
     logs = game.train_on_batch(tiny.batch(8), return_dict=True)
     assert logs.keys() >= {"one_loss", *(f"one_{name}" for name in names)}
 

@@ -87,13 +87,12 @@ def two_players(every=1, offset=0):
     term, sample, anneal = perceptual(discriminator)
     fakes = Supervised(rank_with_fakes(discriminator, sample), "n", (sample,))
     players = {
-        "g": Player(
-            generator, term, keras.optimizers.Adam(0.01), 1.0, every, offset
-        ),
-        "d": Player(discriminator, fakes, keras.optimizers.Adam(0.02)),
+        "g": Player(generator, term, 1.0, every, offset),
+        "d": Player(discriminator, fakes),
     }
     model = Game(generator, players)
-    model.compile()
+    rates = {"g": 0.01, "d": 0.02}
+    model.compile({k: keras.optimizers.Adam(r) for k, r in rates.items()})
     batches = dialogs.batches(negatives=3)
     return model, [generator, discriminator], batches, [anneal]
 

@@ -42,13 +42,15 @@ def game(rates=(0.5, 0.25), clipnorms=(None, None)):
     speaker, critic = tiny.TableSpeaker(0), tiny.TableSpeaker(1)
     objectives = TeacherForcing(), judged_by(critic)
     players = {
-        name: Player(network, objective, keras.optimizers.SGD(rate), clipnorm)
-        for name, network, objective, rate, clipnorm in zip(
-            ("g", "d"), (speaker, critic), objectives, rates, clipnorms
+        name: Player(network, objective, clipnorm)
+        for name, network, objective, clipnorm in zip(
+            ("g", "d"), (speaker, critic), objectives, clipnorms
         )
     }
     model = Game(speaker, players)
-    model.compile()
+    model.compile(
+        {n: keras.optimizers.SGD(rate) for n, rate in zip("gd", rates)}
+    )
     return model
 
 
@@ -89,16 +91,15 @@ def test_what_is_said_is_said_once():
         "g": Player(
             speaker,
             ScoreFunction(Constant(), sample),
-            keras.optimizers.SGD(0.1),
         ),
         "d": Player(
             critic,
             Supervised(losses, "fakes", (sample,)),
-            keras.optimizers.SGD(0.1),
         ),
     }
     model = Game(speaker, players)
-    model.compile(run_eagerly=True)
+    optimizers = {name: keras.optimizers.SGD(0.1) for name in players}
+    model.compile(optimizers, run_eagerly=True)
     Counting.calls = 0
     for _ in range(3):
         model.train_on_batch(DATA)
@@ -126,9 +127,9 @@ def test_a_player_with_a_scaled_loss_takes_the_same_step():
     plain, scaled = game(), game()
     own = keras.optimizers.LossScaleOptimizer(keras.optimizers.SGD(0.5))
     players = dict(scaled.players)
-    players["g"] = players["g"]._replace(optimizer=own, global_clipnorm=0.01)
-    scaled = Game(scaled.speaker, players)
-    scaled.compile()
+    players["g"] = players["g"]._replace(global_clipnorm=0.01)
+    scaled, other = Game(scaled.speaker, players), scaled.optimizer_of("d")
+    scaled.compile({"g": own, "d": other})
     plain.players["g"] = plain.players["g"]._replace(global_clipnorm=0.01)
     for model in (plain, scaled):
         model.train_on_batch(DATA)
@@ -145,12 +146,12 @@ def test_networks_and_optimizers_are_kept_in_the_model():
     held = {id(v) for v in model.variables}
     for player in model.players.values():
         assert {id(v) for v in player.network.variables} <= held
-        assert player.optimizer.built
+    assert all(optimizer.built for optimizer in model.optimizers)
     assert not model.supports_jit
 
 
 def test_a_player_without_weights_is_refused_by_name():
     unbuilt = keras.Sequential([keras.layers.Dense(2)])
-    player = Player(unbuilt, TeacherForcing(), keras.optimizers.SGD(0.1))
+    player = Player(unbuilt, TeacherForcing())
     with pytest.raises(ValueError, match="Player `d` must be built"):
         Game(tiny.TableSpeaker(), {"d": player})

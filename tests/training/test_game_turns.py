@@ -36,15 +36,13 @@ def alternating(every=(2, 2), offsets=(0, 1), **arguments):
     speaker, critic = tiny.TableSpeaker(0), tiny.TableSpeaker(1)
     terms = Counted(TeacherForcing()), Counted(judged_by(critic))
     players = {
-        name: Player(
-            network, term, optimizer(), every=every[i], offset=offsets[i]
-        )
+        name: Player(network, term, every=every[i], offset=offsets[i])
         for i, (name, network, term) in enumerate(
             zip(("g", "d"), (speaker, critic), terms)
         )
     }
     model = Game(speaker, players)
-    model.compile(**arguments)
+    model.compile({name: optimizer() for name in players}, **arguments)
     return model
 
 
@@ -64,7 +62,7 @@ def train(model):
 def test_players_that_alternate_move_one_after_the_other(eager):
     model = alternating(run_eagerly=eager)
     assert [train(model) for _ in range(5)] == [["g"], ["d"]] * 2 + [["g"]]
-    steps = [int(p.optimizer.iterations) for p in model.players.values()]
+    steps = [int(own.iterations) for own in model.optimizers]
     assert steps == [3, 2] and int(model.turn) == 5
 
 
@@ -82,9 +80,9 @@ def test_a_turn_is_the_step_of_a_game_of_the_one_player():
     alone = tiny.TableSpeaker(1)
     single = Game(
         other.network,
-        {"d": Player(alone, judged_by(alone), optimizer())},
+        {"d": Player(alone, judged_by(alone))},
     )
-    single.compile()
+    single.compile(optimizer())
     train(model), train(single)
     np.testing.assert_array_equal(
         player.network.get_weights()[0], alone.get_weights()[0]
@@ -114,8 +112,7 @@ def test_turns_go_on_from_epoch_to_epoch():
     data = tf.data.Dataset.from_tensors(DATA).repeat(3)
     history = model.fit(data, epochs=2, shuffle=False, verbose=0).history
     assert int(model.turn) == 6
-    for player in model.players.values():
-        assert int(player.optimizer.iterations) == 3
+    assert [int(own.iterations) for own in model.optimizers] == [3, 3]
     # The speaker's first epoch had two turns, its second one.
     assert all(value > 0 for value in history["g_teacher_forcing"])
     assert model.players["g"].objective.calls == 1
@@ -137,13 +134,13 @@ def both(objective_of, optimizers):
     speaker, critic = tiny.TableSpeaker(0), tiny.TableSpeaker(1)
     objectives = objective_of(critic)
     players = {
-        name: Player(network, objective, own, clipnorm)
-        for name, network, objective, own, clipnorm in zip(
-            "gd", (speaker, critic), objectives, optimizers, (0.05, None)
+        name: Player(network, objective, clipnorm)
+        for name, network, objective, clipnorm in zip(
+            "gd", (speaker, critic), objectives, (0.05, None)
         )
     }
     model = Game(speaker, players)
-    model.compile(run_eagerly=True)
+    model.compile(dict(zip("gd", optimizers)), run_eagerly=True)
     return model
 
 

@@ -154,11 +154,11 @@ def test_no_player_of_a_game_steps_where_one_cannot():
         speaker, critic = tiny.TableSpeaker(0), tiny.TableSpeaker(1)
         critic.table.assign(critic.table * np.nan)
         players = {
-            "g": Player(speaker, TeacherForcing(), momentum()),
-            "d": Player(critic, judged_by(critic), momentum(), every=2),
+            "g": Player(speaker, TeacherForcing()),
+            "d": Player(critic, judged_by(critic), every=2),
         }
         game = Game(speaker, players, nonfinite)
-        game.compile()
+        game.compile({"g": momentum(), "d": momentum()})
         return game, speaker.get_weights()
 
     game, before = make("raise")

@@ -26,9 +26,8 @@ def one_objective(optimizer, **options):
 
 def game(optimizer, **options):
     speaker = tiny.TableSpeaker()
-    player = Player(speaker, TeacherForcing(), optimizer)
-    model = Game(speaker, {"speaker": player})
-    model.compile(**options)
+    model = Game(speaker, {"speaker": Player(speaker, TeacherForcing())})
+    model.compile(optimizer, **options)
     return model
 
 
@@ -97,9 +96,45 @@ def test_an_objective_takes_no_loss_beside_it(make, option):
         make(keras.optimizers.SGD(), **option)
 
 
-def test_players_bring_their_optimizers():
-    with pytest.raises(ValueError, match="`optimizer` must be None.*`Player`"):
-        game(keras.optimizers.SGD()).compile(optimizer="adam")
+def two_players():
+    speaker, other = tiny.TableSpeaker(), tiny.TableSpeaker(1)
+    players = {
+        "speaker": Player(speaker, TeacherForcing()),
+        "other": Player(other, TeacherForcing()),
+    }
+    return Game(speaker, players)
+
+
+def test_optimizers_go_by_the_names_of_the_players():
+    model, adam = two_players(), keras.optimizers.Adam()
+    model.compile({"other": "sgd", "speaker": adam})
+    assert model.optimizers[0] is model.optimizer_of("speaker") is adam
+    assert isinstance(model.optimizer_of("other"), keras.optimizers.SGD)
+    with pytest.raises(ValueError, match="'other' must be new, or built for"):
+        model.compile({"speaker": "sgd", "other": adam})
+
+
+@pytest.mark.parametrize(
+    "wrong, told",
+    [
+        (None, "each of 'speaker', 'other'. Received: optimizer=None. Give"),
+        ("adam", "each of 'speaker', 'other'. Received: optimizer='adam'"),
+        ({"speaker": "adam"}, "exactly the keys.*Received: the keys 'speaker'"),
+        (dict.fromkeys(["speaker", "other", "listener"], "sgd"), "'listener'"),
+        (dict.fromkeys(["speaker", "other"], keras.optimizers.SGD()), "same"),
+    ],
+)
+def test_optimizers_that_fit_no_players_are_refused(wrong, told):
+    with pytest.raises(ValueError, match=f"`optimizer` must.*{told}"):
+        two_players().compile(wrong)
+
+
+@pytest.mark.parametrize("make", [one_objective, game])
+def test_who_learns_alone_needs_no_name(make):
+    own = keras.optimizers.SGD()
+    assert make({"speaker": own}).stepping()[0] is own
+    with pytest.raises(ValueError, match="exactly the keys 'speaker'"):
+        make({"listener": "sgd"})
 
 
 @pytest.mark.parametrize("make", [one_objective, game])

@@ -308,8 +308,8 @@ def test_networks_of_words_go_on_exactly(make, tmp_path):
 
 def of_a_game(optimizer):
     speaker = tiny.TableSpeaker()
-    model = Game(speaker, {"g": Player(speaker, TeacherForcing(), optimizer)})
-    model.compile(run_eagerly=True)
+    model = Game(speaker, {"g": Player(speaker, TeacherForcing())})
+    model.compile(optimizer, run_eagerly=True)
     return model
 
 

@@ -79,11 +79,11 @@ def game():
     model = Game(
         generator,
         {
-            "g": Player(generator, term, keras.optimizers.SGD(0.1), 0.5),
-            "d": Player(discriminator, fakes, keras.optimizers.SGD(0.1)),
+            "g": Player(generator, term, 0.5),
+            "d": Player(discriminator, fakes),
         },
     )
-    model.compile()
+    model.compile({name: keras.optimizers.SGD(0.1) for name in "gd"})
     fit(model, negatives=3)
     return generator.get_weights() + discriminator.get_weights()
 
@@ -129,13 +129,13 @@ def cooperative(optimizer=keras.optimizers.SGD, alone=False, turns=()):
         model.compile(optimizer(0.1))
     else:
         players = {
-            name: Player(network, objective, optimizer(0.1), 0.5)
+            name: Player(network, objective, 0.5)
             for name, network in (("speaker", speaker), ("listener", listener))
         }
         for offset, name in enumerate(turns):
             players[name] = players[name]._replace(every=2, offset=offset)
         model = Game(speaker, players)
-        model.compile()
+        model.compile({name: optimizer(0.1) for name in players})
     before = speaker.get_weights() + listener.get_weights()
     model.fit(captions(), epochs=2, shuffle=False, verbose=0)
     after = speaker.get_weights() + listener.get_weights()

@@ -34,9 +34,8 @@ def one_objective(nonfinite, optimizer=None):
 
 def game(nonfinite):
     speaker = tiny.TableSpeaker()
-    rate = keras.optimizers.SGD(0.1, momentum=0.9)
-    model = Game(speaker, {"g": Player(speaker, prize(), rate)}, nonfinite)
-    model.compile()
+    model = Game(speaker, {"g": Player(speaker, prize())}, nonfinite)
+    model.compile(keras.optimizers.SGD(0.1, momentum=0.9))
     return model
 
 
@@ -98,17 +97,14 @@ def refuses(name, options=None, **settings):
     with strategy.scope():
         speaker = tiny.TableSpeaker()
         optimizer = keras.optimizers.SGD(**settings)
-        player = Player(speaker, TeacherForcing(), optimizer)
+        player = Player(speaker, TeacherForcing())
         models = (
-            (
-                ObjectiveModel(TeacherForcing(), speaker),
-                {"optimizer": optimizer},
-            ),
-            (Game(speaker, {"g": player}), {}),
+            ObjectiveModel(TeacherForcing(), speaker),
+            Game(speaker, {"g": player}),
         )
-    for model, arguments in models:
+    for model in models:
         try:
-            model.compile(**arguments, **(options or {}))
+            model.compile(optimizer, **(options or {}))
             told = "nothing"
         except ValueError as error:
             told = str(error)

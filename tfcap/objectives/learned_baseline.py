@@ -23,13 +23,14 @@ class LearnedBaseline:
     at first, while the speaker speaks and does not learn:
 
     ```
-    fitted = Player(baseline.network, objective, Adam(1e-3))
+    adam = Adam(1e-3)
+    fitted = Player(baseline.network, objective)
     alone = Game(speaker, {"baseline": fitted})
-    alone.compile()
+    alone.compile(adam)
     alone.fit(batches)
-    player = Player(speaker, objective, Adam(1e-5))
+    player = Player(speaker, objective)
     both = Game(speaker, {"speaker": player, "baseline": fitted})
-    both.compile()
+    both.compile({"speaker": Adam(1e-5), "baseline": adam})
     both.fit(batches)
     ```
 

@@ -12,20 +12,21 @@ from tfcap.ops import num_replicas
 from tfcap.training.nonfinite import what_was_computed
 from tfcap.training.refusals import check_compile
 from tfcap.training.scaffold import Scaffold
+from tfcap.training.update import build_optimizer
 from tfcap.training.update import built
+from tfcap.training.update import optimizers_by_name
 from tfcap.training.update import prepare
 from tfcap.training.update import weight_penalty
 
 
 class Player(NamedTuple):
-    """Who learns what, and how.
+    """A network that learns, and its objective.
 
     Args:
         network: `keras.Model`, built; its trainable variables are updated.
         objective: `tfcap.objectives.Objective`, for it alone, or the same
             object as another player's: the two then learn from one loss.
-        optimizer: `keras.optimizers.Optimizer`, of its own.
-        global_clipnorm: Float or `None`.
+        global_clipnorm: Float or `None`, norm to clip its gradient to.
         every: Integer, steps from one turn of this player to its next.
             Defaults to `1`, all steps.
         offset: Integer in `[0, every)`, the step of its first turn. Defaults
@@ -34,7 +35,6 @@ class Player(NamedTuple):
 
     network: Any
     objective: Any
-    optimizer: Any
     global_clipnorm: Any = None
     every: int = 1
     offset: int = 0
@@ -79,13 +79,10 @@ class Game(Scaffold):
     ...     "answer": np.array([[[5, 2]]]),
     ... }
     >>> _ = speaker(batch)
-    >>> player = tfcap.training.Player(
-    ...     speaker,
-    ...     tfcap.objectives.TeacherForcing(),
-    ...     keras.optimizers.Adam(1e-3),
-    ... )
+    >>> forcing = tfcap.objectives.TeacherForcing()
+    >>> player = tfcap.training.Player(speaker, forcing)
     >>> game = tfcap.training.Game(speaker, {"speaker": player})
-    >>> game.compile()
+    >>> game.compile({"speaker": keras.optimizers.Adam(1e-3)})
     >>> [metric.name for metric in game.metrics]
     ['speaker_loss', 'speaker_teacher_forcing']
     """
@@ -97,14 +94,12 @@ class Game(Scaffold):
         names, channels = [], {}
         for name, player in self.players.items():
             _check(name, player)
-            # Built here: an optimizer that is built inside a replica fails.
-            player.optimizer.build(player.network.trainable_variables)
             channels |= {id(c): c for c in player.objective.layers()}
             _check_learners(name, player, self.networks)
             logged = "loss", *player.objective.log_names()
             names += [f"{name}_{key}" for key in logged]
         self.channels = built(channels.values(), speaker)
-        self.optimizers = [p.optimizer for p in self.players.values()]
+        self.optimizers = []
         self.track(names)
         self.turn = self.add_weight(
             shape=(),
@@ -129,24 +124,31 @@ class Game(Scaffold):
     def stepping(self):
         return self.optimizers
 
-    def compile(self, **kwargs):
-        """As `keras.Model.compile()`; the players bring their optimizers.
+    def compile(self, optimizer=None, **kwargs):
+        """As `keras.Model.compile()`, with an optimizer for every player.
+
+        Args:
+            optimizer: Dict of `keras.optimizers.Optimizer`s, or of what
+                `keras.optimizers.get()` takes, by the names of the players;
+                a single one where one player learns.
+            **kwargs: As those of `keras.Model.compile()`.
 
         Raises:
-            ValueError: If there is an optimizer, a loss or a metric, which
-                are the players'.
+            ValueError: If a player has no optimizer, or an optimizer no
+                player; if there is a loss or a metric, which are the
+                players'.
         """
-        if kwargs.pop("optimizer", None) is not None:
-            raise ValueError(
-                "`optimizer` must be None: every player has its own. Received "
-                "another. Give it to `Player`."
-            )
+        found = optimizers_by_name(optimizer, self.players)
         if self.period > 1 and kwargs.get("steps_per_execution", 1) != 1:
             raise ValueError(
                 "`steps_per_execution` must be 1 where players take turns. "
                 f"Received: {kwargs['steps_per_execution']}."
             )
-        check_compile(self.distribute_strategy, self.optimizers, kwargs)
+        check_compile(self.distribute_strategy, found.values(), kwargs)
+        for name, player in self.players.items():
+            # Built here: an optimizer that is built inside a replica fails.
+            build_optimizer(name, found[name], player.network)
+        self.optimizers = list(found.values())
         super().compile(optimizer=None, **kwargs)
 
     def fit(self, *args, **kwargs):
@@ -161,10 +163,14 @@ class Game(Scaffold):
 
     def finalize_weights(self):
         """Gives every optimizer its last word, as at the end of `fit()`."""
-        for player in self.players.values():
-            player.optimizer.finalize_variable_values(
+        for player, optimizer in zip(self.players.values(), self.optimizers):
+            optimizer.finalize_variable_values(
                 player.network.trainable_variables
             )
+
+    def optimizer_of(self, name):
+        """The optimizer of a player, by name, after `compile()`."""
+        return dict(zip(self.players, self.optimizers))[name]
 
     def playing(self, turn):
         """Names of the players that step at a turn.
@@ -210,7 +216,7 @@ class Game(Scaffold):
         with tf.GradientTape(persistent=True) as tape:
             episode = Episode(self.speaker, inputs, training=True)
             losses, penalties, logs = _losses(players, episode)
-            totals = _totals(players, losses, penalties)
+            totals = self._totals(players, losses, penalties)
         steps = {}
         for names, total in totals.items():
             variables = [players[n].network.trainable_variables for n in names]
@@ -218,7 +224,10 @@ class Game(Scaffold):
             for name, own, gradients in zip(names, variables, slopes):
                 player = players[name]
                 steps[name] = prepare(
-                    player.optimizer, gradients, own, player.global_clipnorm
+                    self.optimizer_of(name),
+                    gradients,
+                    own,
+                    player.global_clipnorm,
                 )
         counts = self.take(
             list(steps.values()),
@@ -230,6 +239,24 @@ class Game(Scaffold):
         inputs = self.inputs_of(data)
         episode = Episode(self.speaker, inputs)
         return self._log(*_losses(self.players, episode))
+
+    def _totals(self, players, losses, penalties):
+        """Losses to differentiate, by names of the players they are for."""
+        groups = {}
+        for name, player in players.items():
+            one = 1.0
+            scales = self.optimizer_of(name).scale_loss(one) is not one
+            # Optimizers that scale the loss may do it by different factors.
+            key = name if scales else id(player.objective)
+            groups.setdefault(key, []).append(name)
+        totals = {}
+        for names in groups.values():
+            total = _total(losses[names[0]]) + sum(
+                penalties[name] for name in names
+            )
+            scale = self.optimizer_of(names[0]).scale_loss
+            totals[tuple(names)] = scale(total)
+        return totals
 
     def _log(self, losses, penalties, logs, counts=None):
         values = {}
@@ -254,25 +281,6 @@ def _losses(players, episode):
         losses[name], logs[name] = found[id(objective)]
         penalties[name] = weight_penalty(player.network.trainable_variables)
     return losses, penalties, logs
-
-
-def _totals(players, losses, penalties):
-    """What to differentiate, by the names of the players that it is for."""
-    groups = {}
-    for name, player in players.items():
-        one = 1.0
-        scales = player.optimizer.scale_loss(one) is not one
-        # Optimizers that scale the loss may do it by different factors.
-        key = name if scales else id(player.objective)
-        groups.setdefault(key, []).append(name)
-    totals = {}
-    for names in groups.values():
-        total = _total(losses[names[0]]) + sum(
-            penalties[name] for name in names
-        )
-        scale = players[names[0]].optimizer.scale_loss
-        totals[tuple(names)] = scale(total)
-    return totals
 
 
 def _causes(players, losses, penalties, logs, steps):

@@ -1,6 +1,5 @@
 """The training model of one objective."""
 
-import keras
 import tensorflow as tf
 
 from tfcap.objectives import Episode
@@ -9,6 +8,7 @@ from tfcap.training.nonfinite import what_was_computed
 from tfcap.training.refusals import check_compile
 from tfcap.training.scaffold import Scaffold
 from tfcap.training.update import built
+from tfcap.training.update import optimizers_by_name
 from tfcap.training.update import prepare
 from tfcap.training.update import weight_penalty
 
@@ -99,11 +99,16 @@ class ObjectiveModel(Scaffold):
     def compile(self, optimizer="rmsprop", **kwargs):
         """As `keras.Model.compile()`; refuses what training cannot do.
 
+        Args:
+            optimizer: `keras.optimizers.Optimizer` or its name; or a dict of
+                it under `"speaker"`, as `Game.compile()` takes it.
+            **kwargs: As those of `keras.Model.compile()`.
+
         Raises:
             ValueError: If there is a loss or a metric, which the objective
                 brings.
         """
-        optimizer = keras.optimizers.get(optimizer)
+        optimizer = optimizers_by_name(optimizer, ["speaker"])["speaker"]
         check_compile(self.distribute_strategy, [optimizer], kwargs)
         super().compile(optimizer, **kwargs)
 

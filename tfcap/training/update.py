@@ -3,6 +3,7 @@
 from typing import Any
 from typing import NamedTuple
 
+import keras
 import tensorflow as tf
 
 from tfcap.ops import num_replicas
@@ -107,3 +108,65 @@ def built(channels, speaker):
         if not channel.built:
             channel.build((None, speaker.vocabulary_size))
     return channels
+
+
+def optimizers_by_name(optimizer, names):
+    """Optimizers of the networks that learn.
+
+    Args:
+        optimizer: Dict by name; or, for one name, an optimizer.
+        names: Iterable of strings.
+
+    Returns:
+        Dict of `keras.optimizers.Optimizer`, in the order of `names`.
+
+    Raises:
+        ValueError: If the names differ, or two share an optimizer.
+    """
+    names = list(names)
+    wanted = ", ".join(map(repr, names))
+    if not isinstance(optimizer, dict):
+        if optimizer is None or len(names) != 1:
+            raise ValueError(
+                "`optimizer` must be a dict of an optimizer for each of "
+                f"{wanted}. Received: optimizer={optimizer!r}. Give "
+                f"`compile({{{names[0]!r}: keras.optimizers.Adam(), ...}})`."
+            )
+        optimizer = {names[0]: optimizer}
+    if set(optimizer) != set(names):
+        raise ValueError(
+            f"`optimizer` must have exactly the keys {wanted}, the networks "
+            f"that learn. Received: the keys {', '.join(map(repr, optimizer))}."
+            " Add what is missing, and leave out what does not learn."
+        )
+    found = {name: keras.optimizers.get(optimizer[name]) for name in names}
+    if len({id(own) for own in found.values()}) < len(names):
+        raise ValueError(
+            "`optimizer` must be one of its own for every network that "
+            f"learns. Received: the same for two of {wanted}."
+        )
+    return found
+
+
+def build_optimizer(name, optimizer, network):
+    """Builds an optimizer for a network, or checks that it was built for it.
+
+    Args:
+        name: String, of the player.
+        optimizer: `keras.optimizers.Optimizer`.
+        network: `keras.Model`, built.
+
+    Raises:
+        ValueError: If it was built for another network.
+    """
+    variables = network.trainable_variables
+    inner = getattr(optimizer, "inner_optimizer", optimizer)
+    if inner.built and {id(v) for v in inner._trainable_variables} != {
+        id(v) for v in variables
+    }:
+        raise ValueError(
+            f"`optimizer` of {name!r} must be new, or built for the same "
+            "variables. Received: one that has trained others. Make another."
+        )
+    if not optimizer.built:
+        optimizer.build(variables)
