@@ -80,11 +80,9 @@ NEED_DATA = {
     "tfcap.layers": {"ProbabilityChannel"},
     "tfcap.models": {"clip_retriever"},
     "tfcap.training": {
-        "SpeakerEvaluator",
         "discriminative_ranking",
         "discriminative_scores",
         "embed_answers",
-        "evaluate_speaker",
         "fit",
         "generate",
         "generative_ranking",

@@ -45,8 +45,7 @@ from tfcap.decoding import Speaker
 from tfcap.io.command import command
 from tfcap.text import Vocabulary
 from tfcap.text.evaluation import METRICS
-from tfcap.training import evaluate_diversity
-from tfcap.training import evaluate_speaker
+from tfcap.training import Evaluator
 
 _LISTENER = ("embed_images", "embed_texts")
 
@@ -174,10 +173,10 @@ def _run(options):
         training = [text for texts in split.captions for text in texts]
     # Written to a file, a progress bar is many lines.
     verbose = int(sys.stdout.isatty() and not options.quiet)
-    report = evaluate_speaker(
+    evaluate = Evaluator(
         speaker,
-        listeners.pop("", None),
         batches,
+        listeners.pop("", None),
         decoder=decoder,
         metrics=options.metrics,
         training_captions=training,
@@ -186,9 +185,10 @@ def _run(options):
         spice_home=options.spice_home,
         verbose=verbose,
     )
+    report = evaluate()
     print(report.table())
     if several is not None:
-        found = evaluate_diversity(speaker, batches, several, verbose=verbose)
+        found = evaluate.diversity(several)
         kind = "random captions" if options.beam is None else "beams"
         print(f"\n{options.several} {kind} of every image\n{found.table()}")
         scores = {**report.scores, **found.scores}

@@ -11,10 +11,10 @@ from reproduce.captioning.speaker_study import SpeakerStudy
 from reproduce.study import read_written
 from reproduce.study import write_json
 from tfcap.models.dropout import without_dropout
+from tfcap.training import EvaluationCallback
+from tfcap.training import Evaluator
 from tfcap.training import FallingScoreWarning
 from tfcap.training import Game
-from tfcap.training import SpeakerEvaluation
-from tfcap.training import SpeakerEvaluator
 from tfcap.training import SpeakerReport
 from tfcap.training import is_chief
 
@@ -133,7 +133,7 @@ class RewardStudy(SpeakerStudy):
             return []
         evaluator = self._evaluator(speaker, "validation", verbose=0)
         return [
-            SpeakerEvaluation(evaluator, self.evaluate_every),
+            EvaluationCallback(evaluator, self.evaluate_every),
             FallingScoreWarning(),
         ]
 
@@ -150,10 +150,10 @@ class RewardStudy(SpeakerStudy):
 
     def _evaluator(self, speaker, split, listener=None, **options):
         """What scores the greedy captions; by default, nobody listens."""
-        return SpeakerEvaluator(
+        return Evaluator(
             speaker,
-            listener,
             self.batches(split, shuffle=False),
+            listener,
             training_captions=self.training_captions,
             batch_size=self.settings.evaluation_batch_size,
             **{"decoder": self.greedy, "verbose": self.bars, **options},

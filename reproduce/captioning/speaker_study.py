@@ -148,7 +148,7 @@ class SpeakerStudy(Study):
         Args:
             name: String, the folder of the point.
             evaluator: Function of the decoder and other options of
-                `tfcap.training.SpeakerEvaluator` that makes one of the
+                `tfcap.training.Evaluator` that makes one of the
                 point's networks.
         """
         path = self.path(name, "result.json")

@@ -15,8 +15,8 @@ from tensorboard_plugin_tfcap.summary import TradeoffWriter
 from tfcap.decoding import BeamSearch
 from tfcap.models.dropout import without_dropout
 from tfcap.training import CollapseWarning
-from tfcap.training import SpeakerEvaluation
-from tfcap.training import SpeakerEvaluator
+from tfcap.training import EvaluationCallback
+from tfcap.training import Evaluator
 from tfcap.training import SpeakerReport
 from tfcap.training import is_chief
 from tfcap.training.speaker_report import RETRIEVAL
@@ -175,7 +175,7 @@ class CaptioningStudy(SpeakerStudy):
             split="validation",
         )
         return [
-            SpeakerEvaluation(evaluator, self.evaluate_every, writer=writer)
+            EvaluationCallback(evaluator, self.evaluate_every, writer=writer)
         ]
 
     def _evaluate(self, name, method, *settings):
@@ -211,10 +211,10 @@ class CaptioningStudy(SpeakerStudy):
         )
 
     def _evaluator(self, speaker, listener, split, **options):
-        return SpeakerEvaluator(
+        return Evaluator(
             speaker,
-            listener,
             self.batches(split, shuffle=False),
+            listener,
             metrics=self.metrics,
             training_captions=self.training_captions,
             batch_size=self.settings.evaluation_batch_size,

@@ -13,9 +13,9 @@ from tfcap.decoding import Sample
 from tfcap.layers import Categorical
 from tfcap.text import evaluate_captions
 from tfcap.text.caption_language import caption_language
+from tfcap.training import Evaluator
 from tfcap.training import Game
-from tfcap.training import evaluate_diversity
-from tfcap.training.speaker_evaluator import NATURALNESS
+from tfcap.training.evaluator import NATURALNESS
 
 #: Every row that is trained for a reward, by its name in records.
 ROWS = {**EXPLORATION, **POLICY_GRADIENT}
@@ -84,10 +84,9 @@ class SequenceLevelStudy(RewardStudy):
         }
         batches = self.batches(self.split, shuffle=False)
         size = settings.evaluation_batch_size
+        evaluate = Evaluator(speaker, batches, batch_size=size)
         for key, decoder in decoders.items():
-            told = evaluate_diversity(
-                speaker, batches, decoder, batch_size=size
-            )
+            told = evaluate.diversity(decoder)
             found |= {f"{key}_{k}": v for k, v in told.scores.items()}
             several[key] = told.captions
         write_json(self.path(name, "several.json"), several)

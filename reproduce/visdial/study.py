@@ -20,7 +20,7 @@ from tfcap.data import DialogBatches
 from tfcap.decoding import Greedy
 from tfcap.io.passing_errors import is_there
 from tfcap.metrics import answer_statistics
-from tfcap.training import RankingEvaluation
+from tfcap.training import EvaluationCallback
 from tfcap.training import discriminative_ranking
 from tfcap.training import generate
 from tfcap.training import generative_ranking
@@ -197,7 +197,7 @@ class DialogStudy(Study):
 
         ranking = "generative" if role == "generator" else "discriminative"
         writer = self._points(name, ranking, "validation")
-        return [RankingEvaluation(evaluate, writer=writer)]
+        return [EvaluationCallback(evaluate, writer=writer)]
 
     def _points(self, row, ranking, split):
         """Writes points for the Trade-off tab of TensorBoard."""

@@ -4,7 +4,7 @@ import pytest
 from tfcap.metrics import RetrievalReport
 from tfcap.metrics import evaluate_retrieval
 from tfcap.metrics import ndcg
-from tfcap.training import RankingEvaluation
+from tfcap.training import EvaluationCallback
 
 RNG = np.random.default_rng(0)
 SCORES = RNG.integers(6, size=(9, 9)).astype("float32")
@@ -77,6 +77,6 @@ def test_several_truths_need_relevance_for_an_ndcg():
 def test_the_callback_adds_both_directions_to_the_logs():
     report = evaluate_retrieval(scores=SCORES)
     logs = {}
-    RankingEvaluation(lambda: report).on_epoch_end(0, logs)
+    EvaluationCallback(lambda: report).on_epoch_end(0, logs)
     assert logs["val_text_to_image_r_1"] == report.result()["text_to_image_r@1"]
     assert all(np.isscalar(x) for x in logs.values())

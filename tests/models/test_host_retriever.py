@@ -9,7 +9,7 @@ from tests.scribe import Scribe
 from tfcap.decoding import Rollout
 from tfcap.models import HostRetriever
 from tfcap.rewards import Retrieval
-from tfcap.training import evaluate_speaker
+from tfcap.training import Evaluator
 
 TOKENS = captions.Batch().tokens
 MASK = TOKENS > 0
@@ -138,13 +138,13 @@ def test_it_judges_what_a_speaker_says_by_images_of_its_own():
         return [bag.words.numpy()[ids].sum(0) for ids in rows]
 
     retriever = HostRetriever(embed, batches.captions.vocabulary, 4)
-    report = evaluate_speaker(
+    report = Evaluator(
         Scribe(),
-        BagListener(),
         batches,
+        BagListener(),
         other_listeners={"unseen": retriever},
         human_captions=0,
-    )
+    )()
     texts = np.array([unit(x) for x in embed(said)])
     scores = texts @ np.eye(4, 5)
     own = np.diag(scores)[:, None]

@@ -18,7 +18,7 @@ from tfcap.layers import Categorical
 from tfcap.ops import sequence_mask
 from tfcap.text import caption_tokenize
 from tfcap.text import cider_d
-from tfcap.training import evaluate_diversity
+from tfcap.training import Evaluator
 
 HUMAN = [["A dog runs.", "the dog"], ["The cat sits", "a red cat"], ["a mat"]]
 SAID = [
@@ -47,7 +47,7 @@ def batches():
 
 
 def test_scores_are_those_of_the_protocol():
-    report = evaluate_diversity(Scribe(), batches(), Told())
+    report = Evaluator(Scribe(), batches()).diversity(Told())
     assert report.captions == SAID
     human = [[caption_tokenize(text) for text in row] for row in HUMAN]
     each = np.stack(
@@ -83,9 +83,10 @@ def test_scores_are_those_of_the_protocol():
     ],
 )
 def test_samples_and_beams_are_read(decoder):
-    report = evaluate_diversity(
-        Scribe(), batches(), decoder, vocabulary=VOCABULARY, batch_size=2
+    evaluate = Evaluator(
+        Scribe(), batches(), vocabulary=VOCABULARY, batch_size=2
     )
+    report = evaluate.diversity(decoder)
     assert len(report.captions) == 3
     assert {len(row) for row in report.captions} == {
         getattr(decoder, "width", 5)
@@ -97,9 +98,9 @@ def test_samples_and_beams_are_read(decoder):
 
 def test_one_caption_an_image_is_refused():
     with pytest.raises(ValueError, match="`decoder` must say two captions"):
-        evaluate_diversity(Scribe(), batches(), Greedy(LENGTH))
+        Evaluator(Scribe(), batches()).diversity(Greedy(LENGTH))
 
 
 def test_texts_of_other_images_are_refused():
     with pytest.raises(ValueError, match="Received: 2 lists, 3 images"):
-        evaluate_diversity(Scribe(), batches(), Told(), texts=HUMAN[:2])
+        Evaluator(Scribe(), batches(), texts=HUMAN[:2]).diversity(Told())

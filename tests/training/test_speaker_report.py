@@ -9,8 +9,8 @@ from tests.scribe import BagListener
 from tests.scribe import Batches
 from tests.scribe import Scribe
 from tfcap.text import Absence
+from tfcap.training import Evaluator
 from tfcap.training import SpeakerReport
-from tfcap.training import evaluate_speaker
 from tfcap.training.speaker_report import RETRIEVAL
 
 HUMAN = [["A dog – \u201cRex\u201d – runs."], ["The cat sits", "a red cat"]]
@@ -18,9 +18,8 @@ HUMAN = [["A dog – \u201cRex\u201d – runs."], ["The cat sits", "a red cat"]]
 
 @pytest.fixture
 def report():
-    made = evaluate_speaker(
-        Scribe(), BagListener(), Batches(["a dog", "a cat sits"], HUMAN)
-    )
+    batches = Batches(["a dog", "a cat sits"], HUMAN)
+    made = Evaluator(Scribe(), batches, BagListener())()
     absence = Absence("METEOR", "there is no Java", "Install one.")
     return dataclasses.replace(made, absent={"meteor": absence})
 

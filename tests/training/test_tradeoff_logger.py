@@ -13,9 +13,8 @@ from tests.scribe import BagListener
 from tests.scribe import Batches
 from tests.scribe import Scribe
 from tfcap.metrics import RankingReport
-from tfcap.training import RankingEvaluation
-from tfcap.training import SpeakerEvaluation
-from tfcap.training import SpeakerEvaluator
+from tfcap.training import EvaluationCallback
+from tfcap.training import Evaluator
 from tfcap.training import TradeoffLogger
 
 
@@ -86,14 +85,14 @@ def test_one_worker_writes_for_all(tmp_path, monkeypatch):
 
 def test_captions_of_a_speaker_are_samples(tmp_path):
     batches = Batches(["a dog", "a cat"], [["A dog."], ["The cat.", "a cat"]])
-    evaluator = SpeakerEvaluator(Scribe(), BagListener(), batches)
+    evaluator = Evaluator(Scribe(), batches, BagListener())
     writer = TradeoffWriter(tmp_path / "run", "mine", seed=0)
 
     def picture(row):
         return np.full((9, 9, 3), row, "uint8")
 
     fit(
-        SpeakerEvaluation(evaluator, every=2, writer=writer, images=picture),
+        EvaluationCallback(evaluator, every=2, writer=writer, images=picture),
     )
     log = read_log(tmp_path)
     points = Sources(log).chosen().history("run")
@@ -109,7 +108,7 @@ def test_ranks_of_a_dialog_model_are_points(tmp_path):
     report = RankingReport()
     report.add(np.array([[0.1, 0.9], [0.8, 0.2]]), truth=[1, 1])
     writer = TradeoffWriter(tmp_path / "run", "hciae_g", {"ranking": "a"})
-    fit(RankingEvaluation(lambda: report, writer=writer), epochs=2)
+    fit(EvaluationCallback(lambda: report, writer=writer), epochs=2)
     found = Sources(read_log(tmp_path)).chosen().dataset(Query())
     (point,) = found.points
     assert point.metrics["mrr"] == 0.75 and "count" not in point.metrics

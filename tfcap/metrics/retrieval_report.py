@@ -22,7 +22,7 @@ class RetrievalReport:
 
     Made by `evaluate_retrieval()`. The ranks of all queries are kept, for
     intervals and for a look at the failures. Its `result()` is what
-    `tfcap.training.RankingEvaluation` adds to the logs of a training run.
+    `tfcap.training.EvaluationCallback` adds to the logs of a training run.
 
     Args:
         image_ranks: Float array of shape `(B,)`, each image's rank of its

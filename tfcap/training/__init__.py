@@ -6,7 +6,6 @@ from tfcap.training.clipped_adam import ClippedAdam
 from tfcap.training.collapse_warning import CollapseWarning
 from tfcap.training.data_wait import DataWait
 from tfcap.training.diversity_report import DiversityReport
-from tfcap.training.diversity_report import evaluate_diversity
 from tfcap.training.evaluation_callback import EvaluationCallback
 from tfcap.training.evaluator import Evaluator
 from tfcap.training.exponential_temperature import ExponentialTemperature
@@ -23,10 +22,6 @@ from tfcap.training.ranking import discriminative_scores
 from tfcap.training.ranking import embed_answers
 from tfcap.training.ranking import generative_ranking
 from tfcap.training.ranking import generative_scores
-from tfcap.training.ranking_evaluation import RankingEvaluation
-from tfcap.training.speaker_evaluation import SpeakerEvaluation
-from tfcap.training.speaker_evaluator import SpeakerEvaluator
-from tfcap.training.speaker_evaluator import evaluate_speaker
 from tfcap.training.speaker_report import SpeakerReport
 from tfcap.training.tradeoff_logger import TradeoffLogger
 from tfcap.training.tradeoff_logger import report_samples

@@ -8,7 +8,6 @@ from tfcap.text import caption_tokenize_batch
 from tfcap.text import cider_d
 from tfcap.text import distinct_n
 from tfcap.text import mutual_bleu
-from tfcap.training.generation import generate
 
 TITLES = {
     "mean_cider_d": "mean CIDEr-D",
@@ -21,7 +20,7 @@ TITLES = {
 
 @dataclass(frozen=True)
 class DiversityReport:
-    """What `evaluate_diversity()` found.
+    """Scores of several captions an image, by `Evaluator.diversity()`.
 
     Attributes:
         scores: Dict of floats: `"mean_cider_d"` over all captions,
@@ -75,66 +74,3 @@ class DiversityReport:
 
     def __str__(self):
         return self.table()
-
-
-def evaluate_diversity(
-    speaker,
-    batches,
-    decoder,
-    texts=None,
-    vocabulary=None,
-    batch_size=None,
-    verbose=0,
-):
-    """Says several captions of every image, and how diverse they are.
-
-    Args:
-        speaker: `tfcap.decoding.Speaker`.
-        batches: `tfcap.data.CaptionBatches` of the split.
-        decoder: `tfcap.decoding.Decoder` of two sequences a row or more:
-            `Sample(num_samples=5)` for random samples, `BeamSearch(5)` for
-            beams, or either with their restrictions.
-        texts: List of M lists of strings, the human captions. Defaults to
-            those of the batches.
-        vocabulary: `tfcap.text.Vocabulary`. Defaults to that of the batches.
-        batch_size: Integer. Defaults to that of the batches.
-        verbose: 1 for a progress bar, 0 for silence.
-
-    Returns:
-        `DiversityReport`. Document frequencies are of `texts`.
-
-    Raises:
-        ValueError: If the decoder says one caption of an image, or the texts
-            are of another number of images.
-
-    Example:
-
-    >>> report = tfcap.training.DiversityReport(
-    ...     {"mean_cider_d": 0.68, "div_1": 0.29}, [["a dog", "a cat"]]
-    ... )
-    >>> print(report)
-    mean CIDEr-D   Div-1
-          0.6800  0.2900
-
-    Reference:
-
-    - Chen and Jin, Better Captioning with Sequence-Level Exploration, CVPR
-      2020, section 5.1: five random samples or five beams of every image
-    """
-    texts = batches.captions.texts if texts is None else texts
-    if vocabulary is None:
-        vocabulary = batches.captions.vocabulary
-    tokens = generate(speaker, decoder, batches, batch_size, verbose=verbose)
-    images, samples, length = tokens.shape
-    if images != len(texts):
-        raise ValueError(
-            "`texts` must hold a list of captions for each image of "
-            f"`batches`. Received: {len(texts)} lists, {images} images."
-        )
-    if samples < 2:
-        raise ValueError(
-            "`decoder` must say two captions of an image or more. Received: "
-            f"{type(decoder).__name__} with one. Set `num_samples` or `width`."
-        )
-    captions = [vocabulary.decode_batch(rows) for rows in tokens]
-    return DiversityReport.from_captions(captions, texts)

@@ -10,7 +10,7 @@ class FallingScoreWarning(keras.callbacks.Callback):
 
     A speaker that is reinforced too early, or in too large steps, soon says
     worse things, is rewarded for none of them, and does not come back. Reads
-    what `tfcap.training.SpeakerEvaluation` logs, so put it behind that, and
+    what `tfcap.training.Evaluator` logs, so put it behind that, and
     warns once for each time that evaluations in a row were worse than the one
     before; with `start`, also when they stay below it, as those do that fall
     at once and go up and down there. Epochs that do not log the score are not

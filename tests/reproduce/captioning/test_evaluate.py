@@ -20,9 +20,8 @@ from tfcap.decoding import Sample
 from tfcap.layers import Categorical
 from tfcap.models import RetrievalListener
 from tfcap.models import ShowTellSpeaker
+from tfcap.training import Evaluator
 from tfcap.training import SpeakerReport
-from tfcap.training import evaluate_diversity
-from tfcap.training import evaluate_speaker
 
 LENGTH = 5
 WORDS = "a the dog cat runs sits red on in mat".split()
@@ -133,9 +132,9 @@ def check_same(path, report):
 
 
 def directly(world, **arguments):
-    return evaluate_speaker(
-        world["speaker"], world["listener"], world["batches"], **arguments
-    )
+    return Evaluator(
+        world["speaker"], world["batches"], world["listener"], **arguments
+    )()
 
 
 def test_the_table_and_the_file_are_those_of_the_networks(
@@ -153,7 +152,7 @@ def test_naturalness_needs_no_listener(run, world, tmp_path, capsys):
     out = tmp_path / "out.json"
     assert run("--split=test", "--json", out, listener=None) == 0
     found = SpeakerReport.load(out)
-    report = evaluate_speaker(world["speaker"], None, world["batches"])
+    report = Evaluator(world["speaker"], world["batches"])()
     assert found.captions == report.captions
     assert found.result() == pytest.approx(report.result())
     assert "cider_d" in found.result() and "r@1" not in found.result()
@@ -216,9 +215,8 @@ def test_several_captions_are_told_beside_the_report(
     assert run("--split=test", "--json", out, *arguments) == 0
     report = directly(world, decoder=decoder)
     # Chance is drawn batch by batch: one, as the command has it.
-    found = evaluate_diversity(
-        world["speaker"], world["batches"], several, batch_size=6
-    )
+    found = Evaluator(world["speaker"], world["batches"], batch_size=6)
+    found = found.diversity(several)
     table = f"{report.table()}\n\n{title}\n{found.table()}\n"
     assert capsys.readouterr().out == table
     scores = {**report.result(), **found.scores}
@@ -233,7 +231,7 @@ def test_features_are_prepared_as_for_training(run, world, tmp_path):
     train = pooled[::2]
     ready = (pooled[1::2] - train.mean(axis=0)) / train.std(axis=0)
     batches = CaptionBatches(world["batches"].captions, ready, 4)
-    report = evaluate_speaker(world["speaker"], world["listener"], batches)
+    report = Evaluator(world["speaker"], batches, world["listener"])()
     check_same(out, report)
     assert report.captions != directly(world).captions
 

@@ -191,5 +191,5 @@ def test_the_prefix_of_mixer_falls_to_nothing(tmp_path):
 def test_a_score_that_is_watched_is_logged(tmp_path):
     made = study(tmp_path, evaluate_every=1)
     kinds = [type(c).__name__ for c in made._watch(made.trained("xe"))]
-    assert kinds == ["SpeakerEvaluation", "FallingScoreWarning"]
+    assert kinds == ["EvaluationCallback", "FallingScoreWarning"]
     assert study(tmp_path)._watch(None) == []
