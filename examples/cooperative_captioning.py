@@ -27,8 +27,8 @@ from reproduce.captioning import caption_files
 from reproduce.captioning import caption_world
 from reproduce.captioning import log_point
 from reproduce.captioning import write_caption_page
-from tfcap.io.command import command
-from tfcap.io.durable import make_folder
+from tfcap.io import command
+from tfcap.io import make_folder
 from tfcap.launch import launch_script
 from tfcap.training import SpeakerReport
 from tfcap.training import is_chief

@@ -31,8 +31,8 @@ from reproduce.distinctive import distinctive_grid
 from reproduce.distinctive import distinctive_reports
 from reproduce.distinctive import distinctive_sweep
 from reproduce.distinctive import distinctive_tables
-from tfcap.io.command import command
-from tfcap.io.durable import make_folder
+from tfcap.io import command
+from tfcap.io import make_folder
 from tfcap.launch import launch_script
 from tfcap.training import is_chief
 from tfcap.training import open_strategy

@@ -29,8 +29,8 @@ from reproduce.sequence_level import sequence_sweep
 from reproduce.sequence_level import sequence_tables
 from reproduce.sequence_level import several_captions
 from reproduce.sequence_level import write_several_page
-from tfcap.io.command import command
-from tfcap.io.durable import make_folder
+from tfcap.io import command
+from tfcap.io import make_folder
 from tfcap.launch import launch_script
 from tfcap.training import is_chief
 from tfcap.training import open_strategy

@@ -25,8 +25,8 @@ from reproduce.captioning import curve_tables
 from reproduce.captioning import tradeoff_grid
 from reproduce.captioning import tradeoff_sweep
 from reproduce.captioning import write_curve_figure
-from tfcap.io.command import command
-from tfcap.io.durable import make_folder
+from tfcap.io import command
+from tfcap.io import make_folder
 from tfcap.launch import launch_script
 from tfcap.training import is_chief
 from tfcap.training import open_strategy

@@ -35,8 +35,8 @@ from reproduce.visdial import visdial_data
 from reproduce.visdial import world_data
 from reproduce.visdial import write_page
 from reproduce.visdial import write_ranks
-from tfcap.io.command import command
-from tfcap.io.durable import make_folder
+from tfcap.io import command
+from tfcap.io import make_folder
 from tfcap.launch import launch_script
 from tfcap.training import is_chief
 from tfcap.training import open_strategy

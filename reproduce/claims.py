@@ -7,11 +7,11 @@ import threading
 import time
 import uuid
 
-from tfcap.io.durable import make_folder
-from tfcap.io.partial_files import has_ended
-from tfcap.io.partial_files import this_machine
-from tfcap.io.passing_errors import is_there
-from tfcap.io.passing_errors import tried_again
+from tfcap.io import has_ended
+from tfcap.io import is_there
+from tfcap.io import make_folder
+from tfcap.io import this_machine
+from tfcap.io import tried_again
 
 try:
     import fcntl

@@ -7,15 +7,15 @@ import os
 import time
 import warnings
 
-from tfcap.io.durable import sync_folder
-from tfcap.io.file_limits import check_dense
-from tfcap.io.file_limits import check_regular
-from tfcap.io.json_file import malformed
-from tfcap.io.passing_errors import status
-from tfcap.io.passing_errors import tried_again
-from tfcap.io.sealed_json import sealed
-from tfcap.io.sealed_json import unsealed
-from tfcap.io.whole_file import told_if_full
+from tfcap.io import check_dense
+from tfcap.io import check_regular
+from tfcap.io import malformed
+from tfcap.io import sealed
+from tfcap.io import status
+from tfcap.io import sync_folder
+from tfcap.io import told_if_full
+from tfcap.io import tried_again
+from tfcap.io import unsealed
 
 _KEPT = "The records in it are as they were"
 

@@ -9,12 +9,12 @@ import time
 import keras
 
 from reproduce.claims import Claims
-from tfcap.io.durable import make_folder
-from tfcap.io.json_file import malformed
-from tfcap.io.passing_errors import is_there
-from tfcap.io.sealed_json import read_sealed
-from tfcap.io.sealed_json import sealed
-from tfcap.io.whole_file import whole_file
+from tfcap.io import is_there
+from tfcap.io import make_folder
+from tfcap.io import malformed
+from tfcap.io import read_sealed
+from tfcap.io import sealed
+from tfcap.io import whole_file
 from tfcap.training import DataWait
 from tfcap.training import ProgressLines
 from tfcap.training import fit

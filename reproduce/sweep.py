@@ -17,11 +17,11 @@ from reproduce.sweep_grid import settings_name
 from reproduce.sweep_records import flat_record
 from reproduce.sweep_records import merge_records
 from reproduce.sweep_records import plain_result
-from tfcap.io.durable import make_folder
-from tfcap.io.sealed_json import read_sealed
-from tfcap.io.sealed_json import sealed
-from tfcap.io.whole_file import is_full
-from tfcap.io.whole_file import whole_file
+from tfcap.io import is_full
+from tfcap.io import make_folder
+from tfcap.io import read_sealed
+from tfcap.io import sealed
+from tfcap.io import whole_file
 from tfcap.training.workers import from_chief
 from tfcap.training.workers import is_chief
 from tfcap.training.workers import several_workers

@@ -2,13 +2,13 @@
 
 import numpy as np
 
-from tensorboard_plugin_tfcap.tradeoff.front import pareto_front
 from tensorboard_plugin_tfcap.tradeoff.methods import method_title
 from tensorboard_plugin_tfcap.tradeoff.palette import DARK
 from tensorboard_plugin_tfcap.tradeoff.palette import LIGHT
 from tensorboard_plugin_tfcap.tradeoff.palette import on_paper
 from tensorboard_plugin_tfcap.tradeoff.style import style
 from tensorboard_plugin_tfcap.tradeoff.traces import plain
+from tfcap.curves import pareto_front
 
 _AXES = {"xaxis": "x", "yaxis": "y"}
 

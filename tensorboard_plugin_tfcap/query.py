@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from dataclasses import fields
 
 from tensorboard_plugin_tfcap.dataset import QueryError
-from tensorboard_plugin_tfcap.tradeoff.lines import SPREADS
+from tfcap.curves import SPREADS
 
 #: What some arguments may be.
 _CHOICES = {

@@ -3,15 +3,15 @@
 import math
 from dataclasses import replace
 
-from tensorboard_plugin_tfcap.tradeoff.areas import curve_areas
 from tensorboard_plugin_tfcap.tradeoff.cells import cell
 from tensorboard_plugin_tfcap.tradeoff.cells import number
-from tensorboard_plugin_tfcap.tradeoff.intervals import Interval
 from tensorboard_plugin_tfcap.tradeoff.level_tables import level_table
 from tensorboard_plugin_tfcap.tradeoff.metric_names import metric_pool
 from tensorboard_plugin_tfcap.tradeoff.metric_names import own_pool
 from tensorboard_plugin_tfcap.tradeoff.metric_names import recall_at
 from tensorboard_plugin_tfcap.tradeoff.table import TradeoffTable
+from tfcap.curves import Interval
+from tfcap.curves import curve_areas
 
 
 def level_tables(selection, line):

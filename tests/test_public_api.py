@@ -1,6 +1,7 @@
 """What a user gets from `import tfcap` alone."""
 
 import inspect
+import operator
 import os
 import subprocess
 import sys
@@ -14,8 +15,10 @@ from tfcap import layers
 from tfcap import losses
 
 ROOMS = [
+    "curves",
     "data",
     "decoding",
+    "io",
     "layers",
     "losses",
     "metrics",
@@ -73,19 +76,60 @@ def test_every_serializable_class_is_registered_under_its_name():
         assert keras.saving.get_registered_object(registered) is value
 
 
-@pytest.mark.slow
-def test_import_tfcap_alone_registers_all_of_them():
+def loaded_by(source):
+    """Heavy packages that are loaded once a source has run."""
+    heavy = {"tensorflow", "keras", "jax", "torch", "h5py", "PIL"}
+    heavy |= {"tensorboard", "plotly", "scipy", "pandas"}
+    return in_a_new_process(
+        f"{source}\nimport sys\nprint(*sorted({heavy} & set(sys.modules)))"
+    )
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "import tfcap; dir(tfcap)",
+        "import tfcap.text",
+        "import tfcap.curves",
+        "import tfcap.io",
+        "from tfcap import text, curves, io",
+        "import tfcap.evaluate, tfcap.launch",
+        "import sys; sys.argv = ['-m']; import tfcap; tfcap.text",
+    ],
+)
+def test_light_parts_load_numpy_alone(source):
+    assert loaded_by(source) == []
+
+
+def test_keras_knows_all_our_classes_before_a_room_is_imported():
     source = """
-import tfcap, keras
+import sys
+{}
 names = keras.saving.get_custom_objects()
 print(*[name for name in names if name.startswith("tfcap>")])
+assert "tfcap.layers" not in sys.modules
 """
-    found = set(in_a_new_process(source))
-    assert {f"tfcap>{name}" for name in serializable()} <= found
+    wanted = {
+        name
+        for name, value in keras.saving.get_custom_objects().items()
+        if getattr(value, "__module__", "").startswith("tfcap.")
+    }
+    assert len(wanted) > len(serializable())
+    for order in ("import tfcap, keras", "import keras, tfcap"):
+        assert wanted == set(in_a_new_process(source.format(order)))
 
 
+@pytest.mark.parametrize(
+    "order",
+    [
+        "import tfcap, keras",
+        "import keras, tfcap",
+        "import tfcap.layers, keras",
+        "import tfcap; from tensorflow import keras",
+    ],
+)
 @pytest.mark.slow
-def test_a_model_with_our_layers_loads_after_a_plain_import(tmp_path):
+def test_a_model_with_our_layers_loads_in_any_order(order, tmp_path):
     words = keras.Input((4,), dtype="int32")
     embedded = layers.SoftEmbedding(7, 5)(words)
     encoded = layers.AnswerEncoder(6)(embedded)
@@ -98,29 +142,53 @@ def test_a_model_with_our_layers_loads_after_a_plain_import(tmp_path):
     inputs = np.array([[3, 2, 0, 0], [4, 5, 6, 2]], "int32")
     np.save(tmp_path / "inputs.npy", inputs)
     source = """
-import sys, keras, numpy as np
-import tfcap
-model = keras.saving.load_model(sys.argv[1])
+import sys, numpy as np
+{}
+model = keras.models.load_model(sys.argv[1])
 said, logits = model(np.load(sys.argv[2]))
 np.save(sys.argv[3], logits)
 print(type(model.loss[1]).__name__)
 """
     paths = [str(tmp_path / name) for name in ("inputs.npy", "logits.npy")]
-    assert in_a_new_process(source, path, *paths) == ["NPairLoss"]
+    assert in_a_new_process(source.format(order), path, *paths) == ["NPairLoss"]
     np.testing.assert_array_equal(np.load(paths[1]), model(inputs)[1])
 
 
-@pytest.mark.slow
-def test_text_needs_no_tensors():
-    source = """
-import importlib.util, sys, types
-package = types.ModuleType("tfcap")
-package.__path__ = [sys.argv[1]]
-sys.modules["tfcap"] = package
-import tfcap.text
-print(*sorted({"keras", "tensorflow", "jax", "torch"} & set(sys.modules)))
+def absent(*names):
+    """Source that makes packages as absent as if they were not installed."""
+    return f"""
+import sys
+class Absent:
+    def find_spec(self, name, path=None, target=None):
+        if name.split(".")[0] in {names}:
+            raise ModuleNotFoundError(f"No module named {{name!r}}", name=name)
+sys.meta_path.insert(0, Absent())
 """
-    assert in_a_new_process(source, os.path.dirname(tfcap.__file__)) == []
+
+
+@pytest.mark.parametrize("name", ["keras", "tensorflow"])
+@pytest.mark.parametrize(
+    "source",
+    ["import tfcap.layers", "from tfcap import losses", "tfcap.models"],
+)
+def test_without_keras_a_room_says_what_to_install(source, name):
+    source = f"""{absent(name)}
+import tfcap, tfcap.text, tfcap.curves
+try:
+    {source}
+except ImportError as error:
+    print(error)
+"""
+    words = " ".join(in_a_new_process(source))
+    assert f"needs {name}, which is not installed" in words
+    assert words.endswith("pip install 'tfcap[train]'")
+
+
+def test_a_name_that_is_no_room_is_no_attribute():
+    with pytest.raises(AttributeError, match="'tfcap' has no attribute 'rom'"):
+        operator.attrgetter("rom")(tfcap)
+    assert not hasattr(tfcap, "_rom")
+    assert {*ROOMS, "show_tradeoff", "__version__"} <= set(dir(tfcap))
 
 
 def test_rooms_are_reached_from_the_package():

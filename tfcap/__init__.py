@@ -1,17 +1,24 @@
-"""Training captioning and visual dialog models through discrete words."""
+"""Training captioning and visual dialog models through discrete words.
 
-import sys
+Rooms are imported when they are first used: `import tfcap` alone loads neither
+TensorFlow nor Keras, and `tfcap.text`, `tfcap.curves` and `tfcap.io` need no
+more than NumPy.
+"""
 
-# `python -m tfcap.evaluate` is about words alone, and `python -m tfcap.launch`
-# about processes: they start at once, without waiting for TensorFlow. (Python
-# says "-m" until it has found the module.)
-_ALONE = {"tfcap.evaluate", "tfcap.launch"}
-if sys.argv[:1] != ["-m"] or not _ALONE & set(sys.orig_argv):
-    import keras
+import importlib
 
+from tfcap import _keras_hook
+
+__version__ = "0.1.0"
+
+# What type checkers and editors take for the rooms.
+TYPE_CHECKING = False
+if TYPE_CHECKING:
     from tensorboard_plugin_tfcap.notebook import show_tradeoff
+    from tfcap import curves
     from tfcap import data
     from tfcap import decoding
+    from tfcap import io
     from tfcap import layers
     from tfcap import losses
     from tfcap import metrics
@@ -20,10 +27,32 @@ if sys.argv[:1] != ["-m"] or not _ALONE & set(sys.orig_argv):
     from tfcap import ops
     from tfcap import rewards
     from tfcap import text
+    from tfcap import training
 
-    # Layers, losses and ops also serve Keras models on other backends;
-    # training is TensorFlow's.
-    if keras.backend.backend() == "tensorflow":
-        from tfcap import training
 
-__version__ = "0.1.0"
+def __getattr__(name: str):
+    """Imports a room when it is first asked for (PEP 562)."""
+    if name == "show_tradeoff":
+        from tensorboard_plugin_tfcap.notebook import show_tradeoff
+
+        return show_tradeoff
+    module = f"{__name__}.{name}"
+    if not name.startswith("_"):
+        try:
+            return importlib.import_module(module)
+        except ModuleNotFoundError as error:
+            if error.name != module:
+                raise
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    import pkgutil
+
+    rooms = [found.name for found in pkgutil.iter_modules(__path__)]
+    public = [name for name in [*globals(), *rooms] if name[0] != "_"]
+    private = [name for name in globals() if name.startswith("__")]
+    return sorted({*public, *private, "show_tradeoff"} - {"TYPE_CHECKING"})
+
+
+_keras_hook.install()

@@ -18,9 +18,9 @@ from tfcap.data.coco_captions import load_captions
 from tfcap.data.coco_results import load_results
 from tfcap.data.coco_results import match_results
 from tfcap.data.entry_problems import listed
-from tfcap.io.command import command
-from tfcap.io.whole_file import can_write
-from tfcap.io.whole_file import whole_file
+from tfcap.io import can_write
+from tfcap.io import command
+from tfcap.io import whole_file
 from tfcap.text.evaluation import DEFAULT_METRICS
 from tfcap.text.evaluation import METRICS
 from tfcap.text.evaluation import evaluate_captions

@@ -32,9 +32,9 @@ from reproduce.captioning.saved_networks import load_named
 from reproduce.captioning.saved_networks import reason_of
 from tfcap.data import read_image_ids
 from tfcap.decoding import Speaker
-from tfcap.io.command import command
-from tfcap.io.whole_file import can_write
-from tfcap.io.whole_file import whole_file
+from tfcap.io import can_write
+from tfcap.io import command
+from tfcap.io import whole_file
 from tfcap.text import Vocabulary
 
 _GIVE_NUMBERS = (

@@ -42,7 +42,7 @@ from tfcap.data import load_flickr_captions
 from tfcap.data import read_image_ids
 from tfcap.data import standardize_features
 from tfcap.decoding import Speaker
-from tfcap.io.command import command
+from tfcap.io import command
 from tfcap.text import Vocabulary
 from tfcap.text.evaluation import METRICS
 from tfcap.training import Evaluator

@@ -13,7 +13,7 @@ from tfcap.data.entry_problems import listed
 from tfcap.data.extraction import fault
 from tfcap.data.extraction import read_image
 from tfcap.data.feature_rows import feature_rows
-from tfcap.io.passing_errors import is_there
+from tfcap.io import is_there
 
 #: Backbones by the name that `--backbone NAME:WEIGHTS` gives them.
 BACKBONES = ("vgg19", "keras_hub", "keras_cv")

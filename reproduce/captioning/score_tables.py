@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from reproduce.sweep_records import load_records
 from tensorboard_plugin_tfcap.tradeoff.table import TradeoffTable
-from tfcap.metrics import mean_interval
+from tfcap.curves import mean_interval
 
 
 class Row(NamedTuple):

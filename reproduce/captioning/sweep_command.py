@@ -5,8 +5,8 @@ import argparse
 from reproduce.captioning.load_data import caption_files
 from reproduce.captioning.load_data import caption_videos
 from reproduce.captioning.load_data import caption_world
-from tfcap.io.command import command
-from tfcap.io.durable import make_folder
+from tfcap.io import command
+from tfcap.io import make_folder
 
 #: How data are loaded that are not read from files, by their names.
 WORLDS = {"world": caption_world, "clips": caption_videos}

@@ -4,7 +4,7 @@ import os
 
 from reproduce.captioning.study import point_name
 from tensorboard_plugin_tfcap.summary import TradeoffWriter
-from tfcap.io.passing_errors import is_there
+from tfcap.io import is_there
 from tfcap.training import SpeakerReport
 from tfcap.training import report_samples
 

@@ -7,7 +7,7 @@ from reproduce.captioning.row_sweep import row_grid
 from reproduce.captioning.row_sweep import row_sweep
 from reproduce.distinctive.study import ROWS
 from reproduce.distinctive.study import DistinctiveStudy
-from tfcap.io.passing_errors import is_there
+from tfcap.io import is_there
 from tfcap.training import SpeakerReport
 
 #: Rows that weigh similarity against no discriminator.

@@ -25,7 +25,7 @@ from reproduce.distinctive.retriever_training import RETRIEVER_SETTINGS
 from reproduce.distinctive.retriever_training import evaluate_retriever
 from reproduce.distinctive.retriever_training import train_retriever
 from reproduce.study import write_json
-from tfcap.io.command import command
+from tfcap.io import command
 
 
 @command(ValueError)

@@ -8,7 +8,7 @@ from reproduce.captioning.row_sweep import row_sweep
 from reproduce.sequence_level.study import ROWS
 from reproduce.sequence_level.study import SequenceLevelStudy
 from reproduce.study import read_written
-from tfcap.io.passing_errors import is_there
+from tfcap.io import is_there
 
 
 def sequence_grid(rows, seeds=(0,), alphas=(), rates=(), entropy_weights=()):

@@ -26,7 +26,7 @@ from tfcap.data.encoded_dialogs import encode_splits
 from tfcap.data.mapped_features import length_scale
 from tfcap.data.mapped_features import mapped_features
 from tfcap.data.skipped_images import rows_with_features
-from tfcap.io.passing_errors import is_there
+from tfcap.io import is_there
 
 #: Name of the challenge's test split, whose last answers are hidden.
 CHALLENGE = "visdial_1.0_test"

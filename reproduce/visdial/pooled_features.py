@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from tfcap.io.array_file import load_arrays
-from tfcap.io.json_file import malformed
+from tfcap.io import load_arrays
+from tfcap.io import malformed
 
 
 def pooled_features(paths, image_ids):

@@ -18,8 +18,8 @@ from reproduce.visdial.rows import ROWS
 from reproduce.visdial.study_inputs import load_inputs
 from tfcap.data import DialogBatches
 from tfcap.data import write_visdial_ranks
-from tfcap.io.command import command
-from tfcap.io.passing_errors import is_there
+from tfcap.io import command
+from tfcap.io import is_there
 from tfcap.metrics import ordinal_ranks
 from tfcap.training import discriminative_scores
 from tfcap.training import generative_scores

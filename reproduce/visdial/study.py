@@ -18,7 +18,7 @@ from reproduce.visdial.study_inputs import keep_inputs
 from tensorboard_plugin_tfcap.summary import TradeoffWriter
 from tfcap.data import DialogBatches
 from tfcap.decoding import Greedy
-from tfcap.io.passing_errors import is_there
+from tfcap.io import is_there
 from tfcap.metrics import answer_statistics
 from tfcap.training import EvaluationCallback
 from tfcap.training import discriminative_ranking

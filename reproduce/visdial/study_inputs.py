@@ -7,9 +7,9 @@ import numpy as np
 
 from reproduce.study import write_json
 from tfcap.data.feature_rows import feature_rows
-from tfcap.io.json_file import malformed
-from tfcap.io.passing_errors import is_there
-from tfcap.io.sealed_json import read_sealed
+from tfcap.io import is_there
+from tfcap.io import malformed
+from tfcap.io import read_sealed
 from tfcap.text import Vocabulary
 from tfcap.training import from_chief
 

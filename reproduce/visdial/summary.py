@@ -12,9 +12,9 @@ import os
 
 from reproduce.visdial.tables import NO_NDCG
 from tensorboard_plugin_tfcap.tradeoff.markdown_table import markdown_table
-from tfcap.io.command import command
-from tfcap.io.whole_file import whole_file
-from tfcap.metrics import mean_interval
+from tfcap.curves import mean_interval
+from tfcap.io import command
+from tfcap.io import whole_file
 
 RANKING = ("mrr", "r@1", "r@5", "r@10", "mean_rank", "ndcg")
 #: Metrics that are also taken with every dialog's image another one's.

@@ -11,13 +11,13 @@ import shutil
 import sys
 import time
 
-from tfcap.io.durable import make_folder
-from tfcap.io.durable import rename
-from tfcap.io.durable import sync_tree
-from tfcap.io.partial_files import partial_path
-from tfcap.io.partial_files import remove_abandoned
-from tfcap.io.passing_errors import named
-from tfcap.io.whole_file import told_if_full
+from tfcap.io import make_folder
+from tfcap.io import named
+from tfcap.io import partial_path
+from tfcap.io import remove_abandoned
+from tfcap.io import rename
+from tfcap.io import sync_tree
+from tfcap.io import told_if_full
 
 SPLITS = ("train", "val", "test")
 _LIST = "world.json"

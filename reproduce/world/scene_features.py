@@ -12,13 +12,13 @@ from reproduce.world import dense_targets
 from reproduce.world import load_world
 from reproduce.world.scene_encoder import GRID
 from reproduce.world.scene_encoder import SceneEncoder
-from tfcap.io.array_file import append_seal
-from tfcap.io.array_file import is_sealed
-from tfcap.io.json_file import malformed
-from tfcap.io.passing_errors import DiskError
-from tfcap.io.passing_errors import tried_again
-from tfcap.io.whole_file import write_whole
-from tfcap.io.whole_file import write_whole_path
+from tfcap.io import DiskError
+from tfcap.io import append_seal
+from tfcap.io import is_sealed
+from tfcap.io import malformed
+from tfcap.io import tried_again
+from tfcap.io import write_whole
+from tfcap.io import write_whole_path
 from tfcap.training.network_file import load_network
 
 #: A world's splits, in the order in which a data set holds them.

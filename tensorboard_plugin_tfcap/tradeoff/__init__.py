@@ -1,15 +1,7 @@
 """Trade-off curves: their mathematics, their figure and their tables."""
 
-from tensorboard_plugin_tfcap.tradeoff.curve import Curve
-from tensorboard_plugin_tfcap.tradeoff.curve_comparison import ComparedCurve
-from tensorboard_plugin_tfcap.tradeoff.curve_comparison import compare_curves
-from tensorboard_plugin_tfcap.tradeoff.curve_comparison import curve_overlap
-from tensorboard_plugin_tfcap.tradeoff.curve_comparison import group_curves
 from tensorboard_plugin_tfcap.tradeoff.figure import curve_figure
 from tensorboard_plugin_tfcap.tradeoff.figure import write_curve_figure
-from tensorboard_plugin_tfcap.tradeoff.intervals import Interval
-from tensorboard_plugin_tfcap.tradeoff.intervals import mean_interval
-from tensorboard_plugin_tfcap.tradeoff.intervals import paired_bootstrap
 from tensorboard_plugin_tfcap.tradeoff.listener_panels import listener_panels
 from tensorboard_plugin_tfcap.tradeoff.panels import Panel
 from tensorboard_plugin_tfcap.tradeoff.panels import curve_panels

@@ -2,7 +2,6 @@
 
 from tensorboard_plugin_tfcap.tradeoff.cells import cell
 from tensorboard_plugin_tfcap.tradeoff.cells import found_on
-from tensorboard_plugin_tfcap.tradeoff.intervals import mean_interval
 from tensorboard_plugin_tfcap.tradeoff.listeners import NOTE
 from tensorboard_plugin_tfcap.tradeoff.listeners import RECALLS
 from tensorboard_plugin_tfcap.tradeoff.listeners import listeners
@@ -10,6 +9,7 @@ from tensorboard_plugin_tfcap.tradeoff.listeners import recall_head
 from tensorboard_plugin_tfcap.tradeoff.methods import ALONE
 from tensorboard_plugin_tfcap.tradeoff.methods import curves_of
 from tensorboard_plugin_tfcap.tradeoff.table import TradeoffTable
+from tfcap.curves import mean_interval
 
 #: Whom it is compared with.
 _BASE = ALONE["speaker_mle"]

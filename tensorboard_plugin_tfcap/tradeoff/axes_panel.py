@@ -2,8 +2,8 @@
 
 from tensorboard_plugin_tfcap.tradeoff.curve_groups import measured_curves
 from tensorboard_plugin_tfcap.tradeoff.curve_groups import order_places
-from tensorboard_plugin_tfcap.tradeoff.lines import mean_line
 from tensorboard_plugin_tfcap.tradeoff.panels import Panel
+from tfcap.curves import mean_line
 
 ARROWS = {"higher": "\u2191", "lower": "\u2193"}
 

@@ -6,11 +6,8 @@ from tensorboard_plugin_tfcap.tradeoff.cells import found_on
 from tensorboard_plugin_tfcap.tradeoff.cells import not_reached
 from tensorboard_plugin_tfcap.tradeoff.cells import number
 from tensorboard_plugin_tfcap.tradeoff.cells import seeds_cell
-from tensorboard_plugin_tfcap.tradeoff.curve_comparison import compare_curves
-from tensorboard_plugin_tfcap.tradeoff.curve_comparison import curve_overlap
 from tensorboard_plugin_tfcap.tradeoff.decodings import DECODINGS
 from tensorboard_plugin_tfcap.tradeoff.decodings import View
-from tensorboard_plugin_tfcap.tradeoff.intervals import mean_interval
 from tensorboard_plugin_tfcap.tradeoff.listeners import FIXED
 from tensorboard_plugin_tfcap.tradeoff.listeners import NOTE
 from tensorboard_plugin_tfcap.tradeoff.listeners import RECALLS
@@ -23,6 +20,9 @@ from tensorboard_plugin_tfcap.tradeoff.methods import method_title
 from tensorboard_plugin_tfcap.tradeoff.methods import rho_curves
 from tensorboard_plugin_tfcap.tradeoff.published import CLAIMS
 from tensorboard_plugin_tfcap.tradeoff.table import TradeoffTable
+from tfcap.curves import compare_curves
+from tfcap.curves import curve_overlap
+from tfcap.curves import mean_interval
 
 _PUBLISHED = View()
 #: Columns of the table of all points, and how many digits they have.

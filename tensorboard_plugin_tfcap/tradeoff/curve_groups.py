@@ -2,12 +2,12 @@
 
 import posixpath
 
-from tensorboard_plugin_tfcap.tradeoff.curve import Curve
 from tensorboard_plugin_tfcap.tradeoff.methods import TITLES
 from tensorboard_plugin_tfcap.tradeoff.methods import method_title
 from tensorboard_plugin_tfcap.tradeoff.point import is_number
 from tensorboard_plugin_tfcap.tradeoff.point import parameter_text
 from tensorboard_plugin_tfcap.tradeoff.point import value_text
+from tfcap.curves import Curve
 
 
 def group_points(points, order):

@@ -6,9 +6,9 @@ from tensorboard_plugin_tfcap.tradeoff.cells import cell
 from tensorboard_plugin_tfcap.tradeoff.cells import found_cell
 from tensorboard_plugin_tfcap.tradeoff.cells import number
 from tensorboard_plugin_tfcap.tradeoff.cells import seeds_cell
-from tensorboard_plugin_tfcap.tradeoff.curve_comparison import compare_curves
 from tensorboard_plugin_tfcap.tradeoff.curve_groups import measured_curves
 from tensorboard_plugin_tfcap.tradeoff.table import TradeoffTable
+from tfcap.curves import compare_curves
 
 #: More columns than these nobody compares.
 _MOST = 8

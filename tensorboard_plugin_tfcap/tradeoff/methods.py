@@ -1,6 +1,6 @@
 """Methods of a sweep's records: their titles, and their curves."""
 
-from tensorboard_plugin_tfcap.tradeoff.curve_comparison import group_curves
+from tfcap.curves import group_curves
 
 #: As the paper prints them, in the order of its legend.
 TITLES = {

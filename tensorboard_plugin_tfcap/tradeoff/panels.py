@@ -6,10 +6,6 @@ from dataclasses import replace
 
 import numpy as np
 
-from tensorboard_plugin_tfcap.tradeoff.curve_comparison import compare_curves
-from tensorboard_plugin_tfcap.tradeoff.curve_comparison import curve_overlap
-from tensorboard_plugin_tfcap.tradeoff.lines import Line
-from tensorboard_plugin_tfcap.tradeoff.lines import mean_line
 from tensorboard_plugin_tfcap.tradeoff.listeners import listener_title
 from tensorboard_plugin_tfcap.tradeoff.methods import HUMAN
 from tensorboard_plugin_tfcap.tradeoff.methods import NATURALNESS
@@ -17,6 +13,10 @@ from tensorboard_plugin_tfcap.tradeoff.methods import by_method
 from tensorboard_plugin_tfcap.tradeoff.methods import curves_of
 from tensorboard_plugin_tfcap.tradeoff.methods import measured
 from tensorboard_plugin_tfcap.tradeoff.methods import rho_curves
+from tfcap.curves import Line
+from tfcap.curves import compare_curves
+from tfcap.curves import curve_overlap
+from tfcap.curves import mean_line
 
 #: Panels of the paper's figure, and what each sets the recall against.
 LETTERS = dict(zip(NATURALNESS, "abcde"))

@@ -11,12 +11,9 @@ from tensorboard_plugin_tfcap.tradeoff.cells import seeds_cell
 from tensorboard_plugin_tfcap.tradeoff.claims import claim_table
 from tensorboard_plugin_tfcap.tradeoff.claims import point_table
 from tensorboard_plugin_tfcap.tradeoff.claims import rho_table
-from tensorboard_plugin_tfcap.tradeoff.curve_comparison import compare_curves
-from tensorboard_plugin_tfcap.tradeoff.curve_comparison import curve_overlap
 from tensorboard_plugin_tfcap.tradeoff.decodings import DECODINGS
 from tensorboard_plugin_tfcap.tradeoff.decodings import View
 from tensorboard_plugin_tfcap.tradeoff.decodings import views
-from tensorboard_plugin_tfcap.tradeoff.intervals import mean_interval
 from tensorboard_plugin_tfcap.tradeoff.listeners import FIXED
 from tensorboard_plugin_tfcap.tradeoff.listeners import NOTE
 from tensorboard_plugin_tfcap.tradeoff.listeners import RECALLS
@@ -37,6 +34,9 @@ from tensorboard_plugin_tfcap.tradeoff.published import AT_RECALL
 from tensorboard_plugin_tfcap.tradeoff.published import AT_RECALL_OF
 from tensorboard_plugin_tfcap.tradeoff.published import HUMAN_CAPTIONS
 from tensorboard_plugin_tfcap.tradeoff.table import TradeoffTable
+from tfcap.curves import compare_curves
+from tfcap.curves import curve_overlap
+from tfcap.curves import mean_interval
 
 
 def curve_tables(

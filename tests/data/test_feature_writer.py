@@ -11,7 +11,7 @@ import pytest
 
 from tfcap.data import FeatureWriter
 from tfcap.data import load_features
-from tfcap.io.passing_errors import DiskError
+from tfcap.io import DiskError
 
 IDS = [3, 1, 2]
 #: Of each of them.

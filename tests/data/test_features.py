@@ -192,7 +192,7 @@ def test_a_feature_file_is_opened_again_where_that_fails(path, monkeypatch):
             raise OSError("read failed: errno = 116, error message = 'stale'")
         return opened(*arguments, **options)
 
-    monkeypatch.setattr("tfcap.data.features.h5py.File", fail)
+    monkeypatch.setattr("h5py.File", fail)
     monkeypatch.setattr("tfcap.io.passing_errors._FIRST", 0.001)
     np.testing.assert_array_equal(load_features(path), VALUES)
     assert times[0] == -1

@@ -19,10 +19,10 @@ from reproduce.record_file import read_records
 from reproduce.sweep import Sweep
 from tfcap.data import FeatureWriter
 from tfcap.data import load_features
-from tfcap.io.array_file import load_arrays
-from tfcap.io.array_file import save_arrays
-from tfcap.io.json_file import read_json
-from tfcap.io.whole_file import whole_file
+from tfcap.io import load_arrays
+from tfcap.io import read_json
+from tfcap.io import save_arrays
+from tfcap.io import whole_file
 from tfcap.training import RunCheckpoint
 
 NAMES = (

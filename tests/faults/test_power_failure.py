@@ -26,8 +26,8 @@ from tests.faults.power import Power
 from tests.faults.power import least_progress
 from tfcap.data import FeatureWriter
 from tfcap.data import load_features
-from tfcap.io.durable import make_folder
-from tfcap.io.whole_file import whole_file
+from tfcap.io import make_folder
+from tfcap.io import whole_file
 from tfcap.training import RunCheckpoint
 from tfcap.training.network_file import load_network
 from tfcap.training.network_file import save_network

@@ -6,8 +6,8 @@ import zipfile
 import numpy as np
 import pytest
 
-from tfcap.io.array_file import load_arrays
-from tfcap.io.array_file import save_arrays
+from tfcap.io import load_arrays
+from tfcap.io import save_arrays
 
 ARRAYS = {"rows": np.arange(6).reshape(2, 3), "name": np.array("caf\u00e9")}
 

@@ -3,7 +3,7 @@ import os
 
 import pytest
 
-from tfcap.io.command import command
+from tfcap.io import command
 from tfcap.io.command import sentence
 
 

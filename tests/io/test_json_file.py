@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from tfcap.io.json_file import read_json
+from tfcap.io import read_json
 
 
 def written(tmp_path, content):

@@ -12,9 +12,9 @@ from reproduce.world.built_folder import built_folder
 from tfcap.data import FeatureWriter
 from tfcap.data import feature_writer
 from tfcap.io import partial_files
-from tfcap.io.partial_files import partial_path
-from tfcap.io.partial_files import remove_abandoned
-from tfcap.io.whole_file import whole_file
+from tfcap.io import partial_path
+from tfcap.io import remove_abandoned
+from tfcap.io import whole_file
 
 DAYS = 3 * 86_400
 

@@ -6,18 +6,18 @@ import os
 import numpy as np
 import pytest
 
+from tfcap.io import DiskError
+from tfcap.io import is_there
 from tfcap.io import json_file
+from tfcap.io import load_arrays
 from tfcap.io import passing_errors
-from tfcap.io.array_file import load_arrays
-from tfcap.io.array_file import save_arrays
-from tfcap.io.durable import rename
-from tfcap.io.json_file import read_json
-from tfcap.io.passing_errors import DiskError
-from tfcap.io.passing_errors import is_there
+from tfcap.io import read_json
+from tfcap.io import rename
+from tfcap.io import save_arrays
+from tfcap.io import tried_again
+from tfcap.io import whole_file
+from tfcap.io import write_whole_path
 from tfcap.io.passing_errors import raise_passing
-from tfcap.io.passing_errors import tried_again
-from tfcap.io.whole_file import whole_file
-from tfcap.io.whole_file import write_whole_path
 
 CODES = [errno.EIO, errno.ESTALE]
 

@@ -2,8 +2,8 @@ import json
 
 import pytest
 
-from tfcap.io.sealed_json import read_sealed
-from tfcap.io.sealed_json import sealed
+from tfcap.io import read_sealed
+from tfcap.io import sealed
 
 
 def test_what_was_written_comes_back(tmp_path):

@@ -2,7 +2,7 @@ import gzip
 
 import pytest
 
-from tfcap.io.text_file import read_lines
+from tfcap.io import read_lines
 from tfcap.io.text_file import warn_if_cut
 
 

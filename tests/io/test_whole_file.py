@@ -7,11 +7,11 @@ import threading
 
 import pytest
 
-from tfcap.io.whole_file import can_write
-from tfcap.io.whole_file import told_if_full
-from tfcap.io.whole_file import whole_file
-from tfcap.io.whole_file import whole_path
-from tfcap.io.whole_file import write_whole
+from tfcap.io import can_write
+from tfcap.io import told_if_full
+from tfcap.io import whole_file
+from tfcap.io import whole_path
+from tfcap.io import write_whole
 
 
 def test_a_file_takes_its_place_when_it_is_whole(tmp_path):
@@ -140,7 +140,7 @@ def test_a_device_stays_one(tmp_path):
 @pytest.mark.skipif(not os.path.exists("/dev/stdout"), reason="no /dev/stdout")
 def test_what_is_printed_before_and_after_is_kept(tmp_path):
     code = """if True:
-        from tfcap.io.whole_file import can_write, whole_file
+        from tfcap.io import can_write, whole_file
         print("a table")
         with whole_file("/dev/stdout", "w") as file:
             file.write("{}\\n")

@@ -15,7 +15,7 @@ from tests.data.tiny_captions import tiny_captions
 from tfcap.data import CaptionBatches
 from tfcap.decoding import Sample
 from tfcap.decoding import ScheduledSampling
-from tfcap.io.passing_errors import DiskError
+from tfcap.io import DiskError
 from tfcap.layers import GumbelSoftmaxST
 from tfcap.losses import NPairLoss
 from tfcap.models import ShowTellSpeaker

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from tfcap.io.array_file import load_arrays
-from tfcap.io.array_file import save_arrays
+from tfcap.io import load_arrays
+from tfcap.io import save_arrays
 from tfcap.training import RunCheckpoint
 from tfcap.training import fit
 

@@ -11,8 +11,8 @@ from tfcap.data.contradictions import warn_of_splits
 from tfcap.data.contradictions import warn_of_words
 from tfcap.data.entry_problems import EntryProblems
 from tfcap.data.split_names import choose_splits
-from tfcap.io.json_file import malformed
-from tfcap.io.json_file import read_json
+from tfcap.io import malformed
+from tfcap.io import read_json
 
 #: Keys of an image's id in Karpathy's files, the first that is there.
 _IDS = ("cocoid", "imgid")

@@ -3,8 +3,8 @@
 from tfcap.data.coco_captions import is_image_id
 from tfcap.data.entry_problems import EntryProblems
 from tfcap.data.entry_problems import listed
-from tfcap.io.json_file import malformed
-from tfcap.io.json_file import read_json
+from tfcap.io import malformed
+from tfcap.io import read_json
 
 _LAYOUT = 'Give a list of {"image_id": ..., "caption": ...}.'
 _ONE = "Keep one caption for each image."

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from tfcap.io.json_file import malformed
-from tfcap.io.json_file import read_json
+from tfcap.io import malformed
+from tfcap.io import read_json
 
 _FETCH = "Get the file again from https://visualdialog.org/data."
 

@@ -1,6 +1,6 @@
 """Collects what is wrong with the entries of a file, to say it at once."""
 
-from tfcap.io.json_file import malformed
+from tfcap.io import malformed
 
 _SHOWN = 5
 

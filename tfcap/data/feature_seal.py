@@ -11,7 +11,7 @@ import hashlib
 import json
 import os
 
-from tfcap.io.file_limits import check_dense
+from tfcap.io import check_dense
 
 #: Bytes of the user block.
 BLOCK = 512

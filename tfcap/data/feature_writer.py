@@ -6,7 +6,6 @@ import os
 import re
 import zlib
 
-import h5py
 import numpy as np
 
 from tfcap.data.entry_problems import listed
@@ -20,15 +19,15 @@ from tfcap.data.features import checksums
 from tfcap.data.features import open_features
 from tfcap.data.features import read_rows
 from tfcap.data.hdf5_file import dataset_places
-from tfcap.io.durable import rename
+from tfcap.io import is_there
+from tfcap.io import named
+from tfcap.io import partial_path
+from tfcap.io import remove_abandoned
+from tfcap.io import rename
+from tfcap.io import told_if_full
+from tfcap.io import tried_again
 from tfcap.io.durable import sync_file
-from tfcap.io.partial_files import partial_path
-from tfcap.io.partial_files import remove_abandoned
-from tfcap.io.passing_errors import is_there
-from tfcap.io.passing_errors import named
 from tfcap.io.passing_errors import passing_code
-from tfcap.io.passing_errors import tried_again
-from tfcap.io.whole_file import told_if_full
 
 #: Images of which the features cannot by chance be the same.
 _ENOUGH = 16
@@ -266,6 +265,8 @@ class FeatureWriter:
 
     def _lay_out(self):
         """Makes the file under another name, then moves it into place."""
+        import h5py
+
         name = re.escape(os.path.basename(self.path))
         remove_abandoned(self.path, rf"{name}\.\d+\.part")
         begun = str(partial_path(self.path, ".part"))
@@ -334,6 +335,8 @@ class FeatureWriter:
 
 def _id_array(image_ids):
     """Ids as h5py keeps them: int64, or objects that are text."""
+    import h5py
+
     ids = np.asarray(image_ids, object)
     texts = sum(isinstance(image_id, str) for image_id in ids)
     if not texts:
@@ -359,6 +362,8 @@ def _allocate(file, name, shape):
     Writing to it then changes no more than the values, so that a killed
     process cannot leave the file's own structure half changed.
     """
+    import h5py
+
     if not shape[0]:
         file.create_dataset(name, shape, "<f2")
         return

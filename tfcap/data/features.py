@@ -23,7 +23,6 @@ import threading
 import warnings
 import zlib
 
-import h5py
 import numpy as np
 
 from tfcap.data.entry_problems import listed
@@ -32,9 +31,9 @@ from tfcap.data.hdf5_file import check_hdf5
 from tfcap.data.hdf5_file import dataset_places
 from tfcap.data.skipped_images import load_skipped
 from tfcap.data.skipped_images import warn_of_skipped
-from tfcap.io.file_limits import check_regular
+from tfcap.io import check_regular
+from tfcap.io import tried_again
 from tfcap.io.passing_errors import raise_passing
-from tfcap.io.passing_errors import tried_again
 
 VERSION = 2
 #: Datasets whose values are written after the file is laid out.
@@ -236,6 +235,8 @@ def open_features(path):
 
 def _opened(path):
     """A feature file, and what is in it but its features."""
+    import h5py
+
     file = None
     try:
         check_regular(path)

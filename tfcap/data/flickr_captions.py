@@ -7,8 +7,8 @@ from tfcap.data.caption_split import CaptionSplit
 from tfcap.data.caption_split import keep_captions
 from tfcap.data.entry_problems import EntryProblems
 from tfcap.data.split_lists import take_splits
-from tfcap.io.json_file import malformed
-from tfcap.io.text_file import read_lines
+from tfcap.io import malformed
+from tfcap.io import read_lines
 from tfcap.io.text_file import warn_if_cut
 
 #: The lists in the archive of Flickr8k's texts.

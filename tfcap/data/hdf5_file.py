@@ -8,10 +8,8 @@ no room in it. Nothing that tfcap or Keras writes needs any of this.
 import io
 import zipfile
 
-import h5py
-
+from tfcap.io import check_regular
 from tfcap.io.array_file import check_archive
-from tfcap.io.file_limits import check_regular
 from tfcap.io.file_limits import check_unpacked
 from tfcap.io.passing_errors import raise_passing
 
@@ -36,6 +34,8 @@ def check_hdf5(file, size):
             one with external storage, or if datasets stand for much more than
             is in the file. The message is a clause.
     """
+    import h5py
+
     seen, waiting, unpacked = set(), [file], 0
     while waiting:
         thing = waiting.pop()
@@ -106,6 +106,8 @@ def dataset_places(file, names):
 
 
 def _check_part(file):
+    import h5py
+
     size = file.seek(0, io.SEEK_END)
     file.seek(0)
     with h5py.File(file, "r") as opened:
@@ -114,6 +116,8 @@ def _check_part(file):
 
 def _members(group):
     """What a group holds; refuses what it only leads to."""
+    import h5py
+
     for name in group:
         link = group.get(name, getlink=True)
         if not isinstance(link, h5py.HardLink):

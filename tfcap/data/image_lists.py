@@ -2,10 +2,10 @@
 
 from tfcap.data.coco_captions import is_image_id
 from tfcap.data.entry_problems import EntryProblems
-from tfcap.io.json_file import malformed
+from tfcap.io import malformed
+from tfcap.io import read_json
+from tfcap.io import read_lines
 from tfcap.io.json_file import read_bytes
-from tfcap.io.json_file import read_json
-from tfcap.io.text_file import read_lines
 
 #: Digits of an image's number at most: integers of 64 bits have 19.
 _DIGITS = 40

@@ -2,7 +2,7 @@
 
 import os
 
-from tfcap.io.passing_errors import is_there
+from tfcap.io import is_there
 
 _FOLDERS = {
     "train2014": ("train2014", "COCO_train2014_{:012d}.jpg"),

@@ -10,8 +10,8 @@ from tfcap.data.data_digest import feature_digest
 from tfcap.data.feature_rows import is_large
 from tfcap.data.feature_rows import stored_bytes
 from tfcap.data.feature_rows import stored_features
-from tfcap.io.array_file import load_arrays
-from tfcap.io.array_file import save_arrays
+from tfcap.io import load_arrays
+from tfcap.io import save_arrays
 
 
 def kept_statistics(features, count):

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from tfcap.io.array_file import load_arrays
-from tfcap.io.array_file import save_arrays
+from tfcap.io import load_arrays
+from tfcap.io import save_arrays
 
 
 def nearest_neighbors(embeddings, k, block=1024, tile=16384):

@@ -5,10 +5,10 @@ import json
 import os
 import warnings
 
-from tfcap.io.json_file import malformed
-from tfcap.io.sealed_json import read_sealed
-from tfcap.io.sealed_json import sealed
-from tfcap.io.whole_file import whole_file
+from tfcap.io import malformed
+from tfcap.io import read_sealed
+from tfcap.io import sealed
+from tfcap.io import whole_file
 
 _ENDING = ".skipped.json"
 _CURE = "Run the same extraction again, which writes it anew."

@@ -8,7 +8,7 @@ from tfcap.data.caption_split import take_rows
 from tfcap.data.entry_problems import EntryProblems
 from tfcap.data.image_lists import read_image_ids
 from tfcap.data.split_names import choose_splits
-from tfcap.io.passing_errors import is_there
+from tfcap.io import is_there
 
 
 def take_splits(whole, split, split_files, own_lists):

@@ -5,8 +5,8 @@ import posixpath
 from tfcap.data.caption_split import CaptionSplit
 from tfcap.data.entry_problems import EntryProblems
 from tfcap.data.split_lists import take_splits
-from tfcap.io.json_file import malformed
-from tfcap.io.text_file import read_lines
+from tfcap.io import malformed
+from tfcap.io import read_lines
 from tfcap.io.text_file import warn_if_cut
 
 #: The lists of TGIF's release, from the folder of the descriptions.

@@ -9,10 +9,10 @@ import numpy as np
 from tfcap.data.contradictions import warn_of_fewer
 from tfcap.data.dense_annotations import load_relevance
 from tfcap.data.visdial_split import VisDialSplit
+from tfcap.io import malformed
+from tfcap.io import read_json
 from tfcap.io.file_limits import check_unpacked
 from tfcap.io.file_limits import raise_limit
-from tfcap.io.json_file import malformed
-from tfcap.io.json_file import read_json
 
 _FETCH = "Get the file again from https://visualdialog.org/data."
 #: How an array holds 0 and 1.

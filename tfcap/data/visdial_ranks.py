@@ -4,7 +4,7 @@ import json
 
 import numpy as np
 
-from tfcap.io.whole_file import whole_file
+from tfcap.io import whole_file
 
 
 def write_visdial_ranks(path, dialogs, ranks):

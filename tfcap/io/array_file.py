@@ -95,7 +95,7 @@ def load_arrays(path, names=(), sealed=True):
     Example:
 
     >>> import pathlib, tempfile
-    >>> from tfcap.io.array_file import load_arrays, save_arrays
+    >>> from tfcap.io import load_arrays, save_arrays
     >>> path = pathlib.Path(tempfile.mkdtemp(), "rows.npz")
     >>> save_arrays(path, {"rows": [[1], [0]]})
     >>> load_arrays(path)["rows"].ravel()

@@ -37,7 +37,7 @@ def command(*errors):
 
     Example:
 
-    >>> from tfcap.io.command import command
+    >>> from tfcap.io import command
     >>> @command()
     ... def main(path):
     ...     with open(path) as file:

@@ -142,7 +142,7 @@ def make_folder(path):
     Example:
 
     >>> import pathlib, tempfile
-    >>> from tfcap.io.durable import make_folder
+    >>> from tfcap.io import make_folder
     >>> path = pathlib.Path(tempfile.mkdtemp(), "runs", "first")
     >>> make_folder(path)
     >>> path.is_dir()

@@ -38,7 +38,7 @@ def partial_path(path, ending=""):
 
     Example:
 
-    >>> from tfcap.io.partial_files import partial_path
+    >>> from tfcap.io import partial_path
     >>> partial_path("runs/words.txt").name[:11]
     '.words.txt.'
     """

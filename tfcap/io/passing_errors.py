@@ -96,7 +96,7 @@ def named(path):
     Example:
 
     >>> import errno
-    >>> from tfcap.io.passing_errors import named
+    >>> from tfcap.io import named
     >>> with named("words.txt"):
     ...     raise OSError(errno.EIO, "Input/output error")
     Traceback (most recent call last):
@@ -151,7 +151,7 @@ def tried_again(path, action, kept=""):
     Example:
 
     >>> import errno
-    >>> from tfcap.io.passing_errors import tried_again
+    >>> from tfcap.io import tried_again
     >>> tried_again("words.txt", lambda: "a dog")
     'a dog'
     """

@@ -25,7 +25,7 @@ def sealed(content):
 
     Example:
 
-    >>> from tfcap.io.sealed_json import sealed, unsealed
+    >>> from tfcap.io import sealed, unsealed
     >>> kept = sealed({"r@10": 55.0})
     >>> unsealed(kept)
     {'r@10': 55.0}

@@ -54,7 +54,7 @@ def whole_file(path, mode="wb"):
     Example:
 
     >>> import pathlib, tempfile
-    >>> from tfcap.io.whole_file import whole_file
+    >>> from tfcap.io import whole_file
     >>> path = pathlib.Path(tempfile.mkdtemp(), "words.txt")
     >>> with whole_file(path, "w") as file:
     ...     _ = file.write("a dog")
@@ -90,7 +90,7 @@ def write_whole(path, write):
     Example:
 
     >>> import pathlib, tempfile
-    >>> from tfcap.io.whole_file import write_whole
+    >>> from tfcap.io import write_whole
     >>> path = pathlib.Path(tempfile.mkdtemp(), "words.txt")
     >>> write_whole(path, lambda file: file.write(b"a dog"))
     >>> path.read_text()
@@ -153,7 +153,7 @@ def whole_path(path):
     Example:
 
     >>> import pathlib, tempfile
-    >>> from tfcap.io.whole_file import whole_path
+    >>> from tfcap.io import whole_path
     >>> path = pathlib.Path(tempfile.mkdtemp(), "words.txt")
     >>> with whole_path(path) as partial:
     ...     _ = partial.write_text("a dog")
@@ -187,7 +187,7 @@ def can_write(path):
 
     Example:
 
-    >>> from tfcap.io.whole_file import can_write
+    >>> from tfcap.io import can_write
     >>> can_write("no such folder/words.txt")
     False
     """

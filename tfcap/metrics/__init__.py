@@ -1,13 +1,5 @@
 """How good a ranking, how varied the language, how sure the comparison."""
 
-from tensorboard_plugin_tfcap.tradeoff.curve import Curve
-from tensorboard_plugin_tfcap.tradeoff.curve_comparison import ComparedCurve
-from tensorboard_plugin_tfcap.tradeoff.curve_comparison import compare_curves
-from tensorboard_plugin_tfcap.tradeoff.curve_comparison import curve_overlap
-from tensorboard_plugin_tfcap.tradeoff.curve_comparison import group_curves
-from tensorboard_plugin_tfcap.tradeoff.intervals import Interval
-from tensorboard_plugin_tfcap.tradeoff.intervals import mean_interval
-from tensorboard_plugin_tfcap.tradeoff.intervals import paired_bootstrap
 from tfcap.metrics.clip_score import CLIP_PREFIX
 from tfcap.metrics.clip_score import clip_score
 from tfcap.metrics.clip_score import pac_score

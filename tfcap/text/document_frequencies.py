@@ -4,8 +4,8 @@ import hashlib
 
 import numpy as np
 
-from tfcap.io.array_file import load_arrays
-from tfcap.io.array_file import save_arrays
+from tfcap.io import load_arrays
+from tfcap.io import save_arrays
 from tfcap.text.ngram_counting import count_documents
 from tfcap.text.ngrams import MAX_PACKED_ID
 from tfcap.text.ngrams import check_order

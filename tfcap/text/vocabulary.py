@@ -6,10 +6,10 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from tfcap.io.json_file import malformed
-from tfcap.io.sealed_json import read_sealed
-from tfcap.io.sealed_json import sealed
-from tfcap.io.whole_file import whole_file
+from tfcap.io import malformed
+from tfcap.io import read_sealed
+from tfcap.io import sealed
+from tfcap.io import whole_file
 
 _FORMAT = "tfcap-vocabulary"
 _ROWS = (list, tuple, np.ndarray)

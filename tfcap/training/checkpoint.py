@@ -6,12 +6,12 @@ import weakref
 
 import keras
 
-from tfcap.io.array_file import load_arrays
-from tfcap.io.array_file import save_arrays
-from tfcap.io.durable import make_folder
-from tfcap.io.durable import rename
+from tfcap.io import is_there
+from tfcap.io import load_arrays
+from tfcap.io import make_folder
+from tfcap.io import rename
+from tfcap.io import save_arrays
 from tfcap.io.durable import replace
-from tfcap.io.passing_errors import is_there
 from tfcap.training.model_state import arrays_of
 from tfcap.training.model_state import check_state
 from tfcap.training.model_state import describe

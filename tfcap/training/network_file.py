@@ -9,9 +9,9 @@ import keras
 import tensorflow as tf
 
 from tfcap.data.hdf5_file import check_weights
-from tfcap.io.passing_errors import DiskError
-from tfcap.io.passing_errors import tried_again
-from tfcap.io.whole_file import write_whole_path
+from tfcap.io import DiskError
+from tfcap.io import tried_again
+from tfcap.io import write_whole_path
 from tfcap.training.workers import is_chief
 
 #: What Keras and the libraries below it raise where a file is damaged.

@@ -4,8 +4,8 @@ import math
 
 import numpy as np
 
-from tfcap.io.json_file import malformed
-from tfcap.io.json_file import read_json
+from tfcap.io import malformed
+from tfcap.io import read_json
 from tfcap.text import Absence
 
 FORMAT = "tfcap-speaker-report"

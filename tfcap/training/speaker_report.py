@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from tfcap.io.whole_file import whole_file
+from tfcap.io import whole_file
 from tfcap.text import caption_tokenize_batch
 from tfcap.text import evaluate_captions
 from tfcap.text.caption_language import caption_language

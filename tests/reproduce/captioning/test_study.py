@@ -11,7 +11,7 @@ from reproduce.captioning.methods import Task
 from reproduce.captioning.study import HUMAN
 from reproduce.study import Study
 from tests.reproduce.captioning.tiny_study import study
-from tfcap.io.sealed_json import unsealed
+from tfcap.io import unsealed
 from tfcap.training import SpeakerReport
 
 JOINT = ("psst_", "st_", "dense", "reinforce_joint")

@@ -8,7 +8,7 @@ from reproduce.visdial.summary import COMPARISONS
 from reproduce.visdial.summary import load_runs
 from reproduce.visdial.summary import main
 from reproduce.visdial.summary import summarize
-from tfcap.metrics import mean_interval
+from tfcap.curves import mean_interval
 
 
 def ranking(mrr):

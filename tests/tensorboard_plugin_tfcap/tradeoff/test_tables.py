@@ -6,7 +6,7 @@ from tests.reproduce.captioning.tiny_records import RECORDS
 from tests.reproduce.captioning.tiny_records import heard
 from tests.reproduce.captioning.tiny_records import line
 from tests.reproduce.captioning.tiny_records import without
-from tfcap.metrics import Curve
+from tfcap.curves import Curve
 
 
 def tables(records=RECORDS, **options):

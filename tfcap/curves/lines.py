@@ -1,13 +1,17 @@
 """Means over seeds, as lines to draw."""
 
 import math
+from collections.abc import Callable
+from collections.abc import Mapping
 from dataclasses import dataclass
 from dataclasses import field
+from typing import Any
 
 import numpy as np
 
-from tensorboard_plugin_tfcap.tradeoff.band import line_band
-from tensorboard_plugin_tfcap.tradeoff.intervals import mean_interval
+from tfcap.curves.curve import Curve
+from tfcap.curves.intervals import mean_interval
+from tfcap.curves.intervals import student_t_quantile
 
 #: How seeds are shown beside their mean.
 SPREADS = ("points", "interval", "band", "none")
@@ -21,7 +25,7 @@ class Line:
         title: String.
         x: Float array of shape `(n,)`, means over seeds.
         y: Float array of shape `(n,)`.
-        labels: List of `n` strings, what each point is.
+        labels: List of `n` strings that describe the points.
         whole: Boolean array of shape `(n,)`, whether all seeds are in it.
         seeds: List of pairs of arrays, the same of each seed by itself.
         low: Float array of shape `(n,)`, lower bounds of `y`, or `None`.
@@ -29,7 +33,7 @@ class Line:
         left: Float array of shape `(n,)`, lower bounds of `x`, or `None`.
         right: Float array of shape `(n,)`, upper bounds.
         band: Float array of shape `(m, 2)`, an outline, or `None`.
-        places: Float array of shape `(n,)`, the parameter's values.
+        places: Float array of shape `(n,)`, values of the parameter.
         names: List of `n` short strings to write beside the points.
     """
 
@@ -48,8 +52,14 @@ class Line:
     names: list = field(default_factory=list)
 
 
-def mean_line(title, curves, named, spread="points", level=0.95):
-    """A line through the means over seeds at each place.
+def mean_line(
+    title: str,
+    curves: Mapping[Any, Curve],
+    named: Callable[[float], str],
+    spread: str = "points",
+    level: float = 0.95,
+) -> Line:
+    """Draws a line through the means over seeds at each place.
 
     Args:
         title: String.
@@ -64,9 +74,8 @@ def mean_line(title, curves, named, spread="points", level=0.95):
 
     Example:
 
-    >>> from tensorboard_plugin_tfcap.tradeoff import lines
-    >>> curves = {s: tfcap.metrics.Curve([2, 1], [s, 3]) for s in (0, 1)}
-    >>> line = lines.mean_line("mine", curves, "point {:g}".format)
+    >>> curves = {s: tfcap.curves.Curve([2, 1], [s, 3]) for s in (0, 1)}
+    >>> line = tfcap.curves.mean_line("mine", curves, "point {:g}".format)
     >>> line.y, line.labels[0]
     (array([0.5, 3. ]), 'point 0, 2 of 2 seeds')
     """
@@ -106,3 +115,71 @@ def _interval(values, level):
     """Mean and bounds, NaN where one value has none."""
     found = mean_interval(np.concatenate(values), level)
     return [b if math.isfinite(b) else math.nan for b in found]
+
+
+#: Steps between two neighbors on a curve.
+_STEPS = 6
+
+
+def line_band(
+    curves: Mapping[Any, Curve], places: np.ndarray, level: float = 0.95
+) -> np.ndarray | None:
+    """Outlines the band in which the mean curve may run.
+
+    Seeds are interpolated between neighbors in the parameter, and their mean
+    has an interval in both directions there: an ellipse. The band is what
+    these ellipses sweep over, drawn to both sides of the mean curve, so it is
+    right whichever way the curve runs.
+
+    Args:
+        curves: Dict of `Curve` by seed.
+        places: Float array of shape `(n,)`, the parameter's values, ascending.
+        level: Float in `(0, 1)`. Defaults to `0.95`.
+
+    Returns:
+        Float array of shape `(m, 2)`, a closed outline, or `None` where fewer
+        than two seeds or places are shared by all.
+
+    Example:
+
+    >>> curves = {s: tfcap.curves.Curve([2, 1], [s, 3 + s]) for s in (0, 1)}
+    >>> outline = tfcap.curves.line_band(curves, np.array([0.0, 1.0]))
+    >>> outline.shape, np.allclose(outline[0], outline[-1])
+    ((15, 2), True)
+    """
+    shared = [
+        place
+        for place in places
+        if all((c.parameter == place).any() for c in curves.values())
+    ]
+    if len(curves) < 2 or len(shared) < 2:
+        return None
+    fine = np.interp(
+        np.linspace(0, len(shared) - 1, _STEPS * (len(shared) - 1) + 1),
+        np.arange(len(shared)),
+        shared,
+    )
+    seeds = np.stack(
+        [
+            np.stack(
+                [
+                    np.interp(fine, c.parameter, c.naturalness),
+                    np.interp(fine, c.parameter, c.recall),
+                ],
+                axis=-1,
+            )
+            for c in curves.values()
+        ]
+    )
+    middle, count = seeds.mean(axis=0), len(curves)
+    wide = student_t_quantile(0.5 + level / 2, count - 1)
+    half = wide * seeds.std(axis=0, ddof=1) / np.sqrt(count)
+    # In units in which both directions are as long as each other.
+    scale = np.maximum(np.ptp(seeds, axis=(0, 1)), 1e-12)
+    along = np.gradient(middle / scale, axis=0)
+    length = np.maximum(np.linalg.norm(along, axis=1, keepdims=True), 1e-12)
+    normal = np.stack([-along[:, 1], along[:, 0]], axis=-1) / length
+    reach = np.linalg.norm(normal * half / scale, axis=1, keepdims=True)
+    aside = normal * reach * scale
+    outline = np.concatenate([middle + aside, (middle - aside)[::-1]])
+    return np.concatenate([outline, outline[:1]])

@@ -1,9 +1,10 @@
-"""How far a mean, or the difference of two, can be trusted."""
+"""Intervals of a mean and of the difference of two."""
 
 import math
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 
 class Interval(NamedTuple):
@@ -20,7 +21,7 @@ class Interval(NamedTuple):
     high: float
 
 
-def mean_interval(values, level=0.95):
+def mean_interval(values: ArrayLike, level: float = 0.95) -> Interval:
     """Student's interval of the mean of independent runs.
 
     ```
@@ -42,7 +43,7 @@ def mean_interval(values, level=0.95):
 
     Example:
 
-    >>> interval = tfcap.metrics.mean_interval([1.0, 2.0, 3.0])
+    >>> interval = tfcap.curves.mean_interval([1.0, 2.0, 3.0])
     >>> print(np.round(interval, 3))
     [ 2.    -0.484  4.484]
     """
@@ -58,7 +59,14 @@ def mean_interval(values, level=0.95):
     return Interval(mean, mean - half, mean + half)
 
 
-def paired_bootstrap(a, b, groups, level=0.95, samples=2000, seed=0):
+def paired_bootstrap(
+    a: ArrayLike,
+    b: ArrayLike,
+    groups: ArrayLike,
+    level: float = 0.95,
+    samples: int = 2000,
+    seed: int = 0,
+) -> Interval:
     """Bootstrap interval of the mean difference of two systems, by group.
 
     The rounds of a dialog are not independent, so whole groups are drawn with
@@ -83,7 +91,7 @@ def paired_bootstrap(a, b, groups, level=0.95, samples=2000, seed=0):
     Example:
 
     >>> a, b = np.array([0.9, 0.8, 0.7, 0.9]), np.array([0.5, 0.6, 0.4, 0.3])
-    >>> interval = tfcap.metrics.paired_bootstrap(a, b, groups=[0, 0, 1, 1])
+    >>> interval = tfcap.curves.paired_bootstrap(a, b, groups=[0, 0, 1, 1])
     >>> print(np.round(interval, 3))
     [0.375 0.3   0.45 ]
     """
@@ -108,7 +116,7 @@ def paired_bootstrap(a, b, groups, level=0.95, samples=2000, seed=0):
     return Interval(float((a - b).mean()), float(low), float(high))
 
 
-def student_t_quantile(probability, freedom):
+def student_t_quantile(probability: float, freedom: int) -> float:
     """Quantile of Student's t distribution, without SciPy.
 
     Args:
@@ -120,8 +128,7 @@ def student_t_quantile(probability, freedom):
 
     Example:
 
-    >>> from tensorboard_plugin_tfcap.tradeoff import intervals
-    >>> print(round(intervals.student_t_quantile(0.975, 4), 4))
+    >>> print(round(tfcap.curves.student_t_quantile(0.975, 4), 4))
     2.7764
 
     Reference:

@@ -4,7 +4,8 @@ from hypothesis import given
 from hypothesis import settings
 from hypothesis import strategies as st
 
-from tfcap.metrics import Curve
+from tfcap.curves import Curve
+from tfcap.curves import pareto_front
 
 #: Natural to discriminative, without noise.
 SMOOTH = Curve(
@@ -177,3 +178,22 @@ def test_a_curve_does_not_change_with_the_arrays_it_was_made_of():
     curve = Curve([1.0, 0.9], recall)
     recall[:] = 0.0
     assert curve.recall_at(0.95) == pytest.approx(65.0)
+
+
+def test_the_front_is_what_a_loop_finds():
+    rng = np.random.default_rng(0)
+    points = np.round(rng.random((40, 2)), 1)
+    wanted = {
+        i
+        for i, a in enumerate(points)
+        if not any((b >= a).all() and (b > a).any() for b in points)
+    }
+    found = pareto_front(*points.T)
+    assert set(found.tolist()) == wanted
+    assert (np.diff(points[found, 0]) <= 0).all()
+
+
+def test_a_turned_sign_is_a_turned_direction():
+    # Both small: the first one is the best.
+    found = pareto_front([-1.0, -2.0], [-1.0, -3.0])
+    assert found.tolist() == [0]

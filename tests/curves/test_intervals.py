@@ -3,9 +3,9 @@ import math
 import numpy as np
 import pytest
 
-from tensorboard_plugin_tfcap.tradeoff.intervals import student_t_quantile
-from tfcap.metrics import mean_interval
-from tfcap.metrics import paired_bootstrap
+from tfcap.curves import mean_interval
+from tfcap.curves import paired_bootstrap
+from tfcap.curves import student_t_quantile
 
 
 # Published tables of the t distribution, two-sided 95 % and 99 %.

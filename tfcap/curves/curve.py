@@ -3,8 +3,7 @@
 import warnings
 
 import numpy as np
-
-from tensorboard_plugin_tfcap.tradeoff.front import pareto_front
+from numpy.typing import ArrayLike
 
 #: Which of several crossings is read off.
 CROSSINGS = ("first", "last", "mean")
@@ -46,7 +45,7 @@ class Curve:
 
     Example:
 
-    >>> curve = tfcap.metrics.Curve(
+    >>> curve = tfcap.curves.Curve(
     ...     naturalness=[1.2, 1.1, 0.9],
     ...     recall=[60.0, 70.0, 80.0],
     ...     parameter=[0.5e-3, 1e-3, 5e-3],
@@ -61,7 +60,12 @@ class Curve:
       What happens where a curve crosses twice is not said there.
     """
 
-    def __init__(self, naturalness, recall, parameter=None):
+    def __init__(
+        self,
+        naturalness: ArrayLike,
+        recall: ArrayLike,
+        parameter: ArrayLike | None = None,
+    ):
         naturalness = _values("naturalness", naturalness)
         recall = _values("recall", recall)
         if parameter is None:
@@ -84,7 +88,7 @@ class Curve:
         self.recall = recall[order]
         self.parameter = parameter[order]
 
-    def recall_at(self, naturalness, crossing="last"):
+    def recall_at(self, naturalness: float, crossing: str = "last") -> float:
         """Recall where the captions are as natural as asked.
 
         Args:
@@ -97,7 +101,7 @@ class Curve:
         """
         return self._read("naturalness", naturalness, crossing)
 
-    def naturalness_at(self, recall, crossing="first"):
+    def naturalness_at(self, recall: float, crossing: str = "first") -> float:
         """Naturalness where the recall is as asked.
 
         Args:
@@ -110,7 +114,9 @@ class Curve:
         """
         return self._read("recall", recall, crossing)
 
-    def crossings(self, naturalness=None, recall=None):
+    def crossings(
+        self, naturalness: float | None = None, recall: float | None = None
+    ) -> np.ndarray:
         """All points of the line at a level, in the order of the parameter.
 
         Args:
@@ -126,7 +132,7 @@ class Curve:
 
         Example:
 
-        >>> curve = tfcap.metrics.Curve([0.9, 1.1, 0.9], [50.0, 60.0, 80.0])
+        >>> curve = tfcap.curves.Curve([0.9, 1.1, 0.9], [50.0, 60.0, 80.0])
         >>> print(curve.crossings(naturalness=1.0))
         [[ 1. 55.]
          [ 1. 70.]]
@@ -152,23 +158,25 @@ class Curve:
                 found.append(between)
         return np.array(found).reshape(-1, 2)
 
-    def pareto(self):
-        """The points that no other point beats.
+    def pareto(self) -> np.ndarray:
+        """Indices of the points that no other point beats.
 
         Returns:
-            Integer array of the places of those points in `naturalness`,
+            Integer array of the indices of those points in `naturalness`,
             `recall` and `parameter` for which none is as good in both and
             better in one; the most natural first.
 
         Example:
 
-        >>> curve = tfcap.metrics.Curve([1.0, 1.2, 0.8], [70.0, 75.0, 80.0])
+        >>> curve = tfcap.curves.Curve([1.0, 1.2, 0.8], [70.0, 75.0, 80.0])
         >>> curve.pareto()
         array([1, 2])
         """
         return pareto_front(self.naturalness, self.recall)
 
-    def area(self, low=None, high=None):
+    def area(
+        self, low: float | None = None, high: float | None = None
+    ) -> float:
         """Area under the recall between two values of naturalness.
 
         ```
@@ -191,7 +199,7 @@ class Curve:
 
         Example:
 
-        >>> tfcap.metrics.Curve([1.0, 2.0], [70.0, 50.0]).area()
+        >>> tfcap.curves.Curve([1.0, 2.0], [70.0, 50.0]).area()
         60.0
         """
         least, most = self.naturalness.min(), self.naturalness.max()
@@ -215,7 +223,7 @@ class Curve:
             sum(w * self.recall_at(m) for m, w in zip(middles, widths))
         )
 
-    def __len__(self):
+    def __len__(self) -> int:
         return self.naturalness.size
 
     def __repr__(self):
@@ -263,3 +271,27 @@ def _warn(name, wanted, least, most):
         f"{most:.6g}, and nothing is extrapolated. The result is NaN.",
         stacklevel=4,
     )
+
+
+def pareto_front(x: ArrayLike, y: ArrayLike) -> np.ndarray:
+    """Indices of the points that no other point beats.
+
+    Args:
+        x: Float array of shape `(n,)`; more is better. Turn the sign of what
+            should be small.
+        y: Float array of shape `(n,)`.
+
+    Returns:
+        Integer array of the indices for which none is as good in both and
+        better in one; the best in `x` first.
+
+    Example:
+
+    >>> tfcap.curves.pareto_front([1.0, 1.2, 0.8], [70.0, 75.0, 80.0])
+    array([1, 2])
+    """
+    x, y = np.asarray(x, "float64"), np.asarray(y, "float64")
+    as_good = (x >= x[:, None]) & (y >= y[:, None])
+    better = (x > x[:, None]) | (y > y[:, None])
+    places = np.flatnonzero(~(as_good & better).any(axis=1))
+    return places[np.lexsort((-y[places], -x[places]))]

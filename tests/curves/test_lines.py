@@ -1,7 +1,7 @@
 import numpy as np
 
-from tensorboard_plugin_tfcap.tradeoff.band import line_band
-from tensorboard_plugin_tfcap.tradeoff.curve import Curve
+from tfcap.curves import Curve
+from tfcap.curves import line_band
 
 PLACES = np.array([0.0, 1.0])
 

@@ -1,20 +1,24 @@
 """Methods as curves, compared where they are as good as each other."""
 
 import math
+from collections.abc import Iterable
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
-from tensorboard_plugin_tfcap.tradeoff.curve import Curve
-from tensorboard_plugin_tfcap.tradeoff.intervals import Interval
-from tensorboard_plugin_tfcap.tradeoff.intervals import mean_interval
+import numpy as np
 
-#: What is read off, and along which values.
+from tfcap.curves.curve import Curve
+from tfcap.curves.intervals import Interval
+from tfcap.curves.intervals import mean_interval
+
+#: The values that are read off, and along which ones.
 ALONG = {"recall": "naturalness", "naturalness": "recall"}
 
 
 @dataclass(frozen=True)
 class ComparedCurve:
-    """What was read off one method's curves.
+    """Values that were read off one method's curves.
 
     Args:
         values: Dict of floats by seed, of those whose curve goes there.
@@ -25,14 +29,20 @@ class ComparedCurve:
         pairs: Integer, how many seeds the difference is of.
     """
 
-    values: dict
+    values: dict[Any, float]
     seeds: int
     interval: Interval
     difference: Interval | None = None
     pairs: int = 0
 
 
-def compare_curves(curves, at, of="recall", baseline=None, level=0.95):
+def compare_curves(
+    curves: Mapping[Any, Mapping[Any, Curve]],
+    at: float | tuple[float, float],
+    of: str = "recall",
+    baseline: Any = None,
+    level: float = 0.95,
+) -> dict[Any, ComparedCurve]:
     """Compares methods at one operating point, over seeds.
 
     Each seed's curve is read off by itself; then come the mean, its interval,
@@ -58,12 +68,12 @@ def compare_curves(curves, at, of="recall", baseline=None, level=0.95):
 
     Example:
 
-    >>> from tfcap.metrics import Curve
+    >>> from tfcap.curves import Curve
     >>> curves = {
     ...     "psst": {seed: Curve([2, 1], [60 + seed, 80]) for seed in (0, 1)},
     ...     "st": {seed: Curve([2, 1], [50, 70 + seed]) for seed in (0, 1)},
     ... }
-    >>> found = tfcap.metrics.compare_curves(curves, at=1.5, baseline="st")
+    >>> found = tfcap.curves.compare_curves(curves, at=1.5, baseline="st")
     >>> found["psst"].interval.mean, found["psst"].difference.mean
     (70.25, 10.0)
     >>> found["st"].values
@@ -107,7 +117,10 @@ def compare_curves(curves, at, of="recall", baseline=None, level=0.95):
     return found
 
 
-def curve_overlap(curves, of="naturalness"):
+def curve_overlap(
+    curves: Iterable[Curve] | Mapping[Any, Mapping[Any, Curve]],
+    of: str = "naturalness",
+) -> tuple[float, float] | None:
     """The range that all curves cover, where none need be extrapolated.
 
     Args:
@@ -123,9 +136,9 @@ def curve_overlap(curves, of="naturalness"):
 
     Example:
 
-    >>> from tfcap.metrics import Curve
+    >>> from tfcap.curves import Curve
     >>> curves = [Curve([3, 1], [50, 60]), Curve([2, 0], [50, 60])]
-    >>> tfcap.metrics.curve_overlap(curves)
+    >>> tfcap.curves.curve_overlap(curves)
     (1.0, 2.0)
     """
     if of not in ALONG:
@@ -143,12 +156,12 @@ def curve_overlap(curves, of="naturalness"):
 
 
 def group_curves(
-    records,
-    naturalness="cider_d",
-    recall="r@10",
-    parameter="lambda",
-    by=("method",),
-):
+    records: Iterable[Mapping[str, Any]],
+    naturalness: str = "cider_d",
+    recall: str = "r@10",
+    parameter: str = "lambda",
+    by: str | Iterable[str] = ("method",),
+) -> dict[Any, dict[Any, Curve]]:
     """Curves of the records of a sweep.
 
     Args:
@@ -176,7 +189,7 @@ def group_curves(
     ...     {**point, "lambda": 1e-3, "cider_d": 1.2, "r@10": 60.0},
     ...     {**point, "lambda": 5e-3, "cider_d": 0.8, "r@10": 80.0},
     ... ]
-    >>> tfcap.metrics.group_curves(records)["st"][0].recall_at(1.0)
+    >>> tfcap.curves.group_curves(records)["st"][0].recall_at(1.0)
     70.0
     """
     by = (by,) if isinstance(by, str) else tuple(by)
@@ -255,3 +268,101 @@ def _interval(values, level):
     if not values:
         return Interval(math.nan, math.nan, math.nan)
     return mean_interval(values, level)
+
+
+def curve_areas(
+    curves: Mapping[str, Mapping[Any, Curve]], level: float = 0.95
+) -> tuple[list[dict[str, Any]], list[str]]:
+    """The area under each method's curves, over one range.
+
+    Args:
+        curves: Dict of dicts of `Curve` by seed, by title.
+        level: Float in `(0, 1)`, of intervals. Defaults to `0.95`.
+
+    Returns:
+        List of dicts, of `method`, `area`, its `mean` height, the `interval`
+        of that, `seeds` and `of`, `low` and `high`; and a list of notices.
+        The range is that of `common_range()`; a method that does not cover it
+        has no area, nor has one of a single point.
+
+    Example:
+
+    >>> curves = {"mine": {0: tfcap.curves.Curve([1.0, 2.0], [70.0, 50.0])}}
+    >>> found, _ = tfcap.curves.curve_areas(curves)
+    >>> found[0]["area"], found[0]["mean"]
+    (60.0, 60.0)
+    """
+    long = {
+        title: by_seed
+        for title, by_seed in curves.items()
+        if all(len(curve) > 1 for curve in by_seed.values())
+    }
+    if not long:
+        return [], ["There is no area: no method has a curve of two points."]
+    span = common_range(long)
+    if span is None:
+        text = "There is no range that all curves cover, so no area is given."
+        return [], [text]
+    low, high = span
+    compared = compare_curves(long, span, level=level)
+    found = [
+        {
+            "method": title,
+            "area": point.interval.mean * (high - low),
+            "mean": point.interval.mean,
+            "interval": [
+                bound if math.isfinite(bound) else None
+                for bound in point.interval[1:]
+            ],
+            "seeds": len(point.values),
+            "of": point.seeds,
+            "low": low,
+            "high": high,
+        }
+        for title, point in compared.items()
+        if point.values
+    ]
+    beyond = [title for title, point in compared.items() if not point.values]
+    notices = [
+        f"{title} does not go from {low:.4g} to {high:.4g}, and has no area."
+        for title in beyond
+    ]
+    return found, notices
+
+
+def common_range(
+    curves: Mapping[str, Mapping[Any, Curve]],
+) -> tuple[float, float] | None:
+    """The range over which methods are compared.
+
+    What all methods cover may be narrow, or nothing at all. So the range is
+    that whose width, times the number of methods that cover it with all their
+    seeds, is the greatest.
+
+    Args:
+        curves: Dict of dicts of `Curve` by seed, by title.
+
+    Returns:
+        Pair of floats, or `None`.
+
+    Example:
+
+    >>> from tfcap.curves import Curve
+    >>> curves = {
+    ...     "a": {0: Curve([3.0, 1.0], [50.0, 70.0])},
+    ...     "b": {0: Curve([2.2, 0.8], [50.0, 70.0])},
+    ... }
+    >>> tfcap.curves.common_range(curves)
+    (1.0, 2.2)
+    """
+    spans = [curve_overlap(by_seed.values()) for by_seed in curves.values()]
+    spans = [span for span in spans if span is not None and span[0] < span[1]]
+    if not spans:
+        return None
+    low, high = np.array(spans).T
+    lows, highs = np.unique(low), np.unique(high)
+    begun = (low <= lows[:, None]).astype("float64")
+    going = (high >= highs[:, None]).astype("float64")
+    covered = (begun @ going.T) * (highs - lows[:, None])
+    row, column = np.unravel_index(np.argmax(covered), covered.shape)
+    return float(lows[row]), float(highs[column])

@@ -1,0 +1,22 @@
+"""Trade-off curves: recall against naturalness, intervals, areas, bands.
+
+NumPy alone: importing it loads neither TensorFlow nor Keras.
+"""
+
+from tfcap.curves.comparison import ComparedCurve
+from tfcap.curves.comparison import common_range
+from tfcap.curves.comparison import compare_curves
+from tfcap.curves.comparison import curve_areas
+from tfcap.curves.comparison import curve_overlap
+from tfcap.curves.comparison import group_curves
+from tfcap.curves.curve import CROSSINGS
+from tfcap.curves.curve import Curve
+from tfcap.curves.curve import pareto_front
+from tfcap.curves.intervals import Interval
+from tfcap.curves.intervals import mean_interval
+from tfcap.curves.intervals import paired_bootstrap
+from tfcap.curves.intervals import student_t_quantile
+from tfcap.curves.lines import SPREADS
+from tfcap.curves.lines import Line
+from tfcap.curves.lines import line_band
+from tfcap.curves.lines import mean_line
