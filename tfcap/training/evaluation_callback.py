@@ -7,7 +7,7 @@ from typing import Any
 
 import keras
 
-from tfcap.io.durable import make_folder
+from tfcap.io import make_folder
 from tfcap.training.tradeoff_logger import write_report
 from tfcap.training.workers import is_chief
 
