@@ -172,9 +172,9 @@ def spinning_disk(reader, window, steps=40, batch_size=128):
     import numpy as np
 
     from tfcap.data import features
-    from tfcap.data.feature_rows import stored_bytes
-    from tfcap.data.shuffle_windows import draw_windows
-    from tfcap.data.shuffle_windows import window_size
+    from tfcap.data.mapped_features import stored_bytes
+    from tfcap.data.window_reader import draw_windows
+    from tfcap.data.window_reader import window_size
 
     places, size, reads = reader.stored_rows, stored_bytes(reader), []
     rng = np.random.default_rng(0)

@@ -8,7 +8,7 @@ import zipfile
 import hypothesis
 import pytest
 
-from tfcap.text.java.spice_files import MODELS as SPICE_MODELS
+from tfcap.text.java.spice import MODELS as SPICE_MODELS
 
 # A busy machine is no failure.
 hypothesis.settings.register_profile("unhurried", deadline=None)

@@ -80,7 +80,7 @@ PRIVATE_IMPORTS = {
     "reproduce/visdial/partner.py",
     "reproduce/visdial/ranks.py",
     "reproduce/visdial/study_inputs.py",
-    "reproduce/world/scene_features.py",
+    "reproduce/world/features.py",
 }
 #: Rooms that know tensors through `keras.ops` alone.
 ANY_BACKEND = ("ops", "layers", "losses", "rewards")

@@ -15,17 +15,17 @@ import sys
 import time
 
 from tfcap.data.coco_captions import load_captions
-from tfcap.data.coco_results import load_results
-from tfcap.data.coco_results import match_results
 from tfcap.data.entry_problems import listed
+from tfcap.data.result_files import load_results
+from tfcap.data.result_files import match_results
 from tfcap.io import can_write
 from tfcap.io import command
 from tfcap.io import whole_file
 from tfcap.text.evaluation import DEFAULT_METRICS
 from tfcap.text.evaluation import METRICS
 from tfcap.text.evaluation import evaluate_captions
-from tfcap.text.java.java_error import JavaError
 from tfcap.text.java.ptb_tokenizer import ptb_tokenize
+from tfcap.text.java.runtime import JavaError
 
 
 @command(ValueError, JavaError)

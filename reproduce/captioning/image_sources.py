@@ -12,7 +12,7 @@ from tfcap.data import vgg19_backbone
 from tfcap.data.entry_problems import listed
 from tfcap.data.extraction import fault
 from tfcap.data.extraction import read_image
-from tfcap.data.feature_rows import feature_rows
+from tfcap.data.mapped_features import feature_rows
 from tfcap.io import is_there
 
 #: Backbones by the name that `--backbone NAME:WEIGHTS` gives them.

@@ -10,9 +10,9 @@ import numpy as np
 
 from reproduce.captioning.caption_data import CaptionData
 from reproduce.world import motion_scores
-from reproduce.world.scene_features import SPLITS
-from reproduce.world.scene_features import world_with_features
-from reproduce.world.video_features import video_world_with_features
+from reproduce.world.features import SPLITS
+from reproduce.world.features import video_world_with_features
+from reproduce.world.features import world_with_features
 from tfcap.data import EncodedCaptions
 from tfcap.data import build_caption_vocabulary
 from tfcap.data import load_captions
@@ -22,9 +22,9 @@ from tfcap.data import load_tgif_captions
 from tfcap.data import standardize_features
 from tfcap.data.caption_split import take_rows
 from tfcap.data.data_digest import feature_digest
+from tfcap.data.image_file import rows_with_features
 from tfcap.data.mapped_features import mapped_features
 from tfcap.data.mapped_features import position_means
-from tfcap.data.skipped_images import rows_with_features
 
 #: Speakers that see the image as a whole.
 POOLED = ("show_tell",)

@@ -12,7 +12,7 @@ from tfcap.decoding import BeamSearch
 from tfcap.decoding import Sample
 from tfcap.layers import Categorical
 from tfcap.text import evaluate_captions
-from tfcap.text.caption_language import caption_language
+from tfcap.text.evaluation import caption_language
 from tfcap.training import Evaluator
 from tfcap.training import Game
 from tfcap.training.evaluator import NATURALNESS

@@ -10,8 +10,8 @@ import numpy as np
 
 from reproduce.visdial.dialog_data import DialogData
 from reproduce.visdial.pooled_features import pooled_source
-from reproduce.world.scene_features import SPLITS
-from reproduce.world.scene_features import world_with_features
+from reproduce.world.features import SPLITS
+from reproduce.world.features import world_with_features
 from tfcap.data import EncodedDialogs
 from tfcap.data import build_vocabulary
 from tfcap.data import coco_image_path
@@ -20,12 +20,12 @@ from tfcap.data import load_features
 from tfcap.data import load_visdial
 from tfcap.data import paper_split
 from tfcap.data import vgg19_backbone
-from tfcap.data.contradictions import warn_of_splits
 from tfcap.data.data_digest import feature_digest
 from tfcap.data.encoded_dialogs import encode_splits
+from tfcap.data.entry_problems import warn_of_splits
+from tfcap.data.image_file import rows_with_features
 from tfcap.data.mapped_features import length_scale
 from tfcap.data.mapped_features import mapped_features
-from tfcap.data.skipped_images import rows_with_features
 from tfcap.io import is_there
 
 #: Name of the challenge's test split, whose last answers are hidden.

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from tfcap.data.feature_rows import feature_rows
+from tfcap.data.mapped_features import feature_rows
 
 
 def other_images(features, dialogs, seed=0):

@@ -6,7 +6,7 @@ import os
 import numpy as np
 
 from reproduce.study import write_json
-from tfcap.data.feature_rows import feature_rows
+from tfcap.data.mapped_features import feature_rows
 from tfcap.io import is_there
 from tfcap.io import malformed
 from tfcap.io import read_sealed

@@ -1,7 +1,10 @@
 """Synthetic scenes and videos, with captions and dialogs, drawn by seed."""
 
 from reproduce.world.captions import describe
+from reproduce.world.captions import describe_video
 from reproduce.world.render import render
+from reproduce.world.sampler import sample_scene
+from reproduce.world.sampler import sample_video
 from reproduce.world.scene import BACKGROUNDS
 from reproduce.world.scene import COLORS
 from reproduce.world.scene import SHAPES
@@ -12,17 +15,14 @@ from reproduce.world.scene import Thing
 from reproduce.world.scene import scene_from_dict
 from reproduce.world.scene import scene_to_dict
 from reproduce.world.scene_encoder import SceneEncoder
-from reproduce.world.scene_sampler import sample_scene
-from reproduce.world.targets import dense_targets
-from reproduce.world.video_captions import describe_video
-from reproduce.world.video_judging import judge_video
-from reproduce.world.video_judging import motion_of
-from reproduce.world.video_judging import motion_scores
-from reproduce.world.video_sampler import sample_video
+from reproduce.world.scene_encoder import dense_targets
 from reproduce.world.video_world import VideoWorld
 from reproduce.world.video_world import load_video_world
 from reproduce.world.videos import MOTIONS
 from reproduce.world.videos import Video
+from reproduce.world.videos import judge_video
+from reproduce.world.videos import motion_of
+from reproduce.world.videos import motion_scores
 from reproduce.world.videos import render_videos
 from reproduce.world.videos import video_from_dict
 from reproduce.world.videos import video_to_dict

@@ -6,8 +6,8 @@ import functools
 import itertools
 from typing import NamedTuple
 
+from reproduce.world.judging import WORD_BITS
 from reproduce.world.judging import Truth
-from reproduce.world.meaning import WORD_BITS
 from reproduce.world.scene import SHAPES
 from reproduce.world.words import BITS
 from reproduce.world.words import COLUMNS

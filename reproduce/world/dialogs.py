@@ -6,10 +6,10 @@ from itertools import accumulate
 
 from reproduce.world.answers import Annotator
 from reproduce.world.conversation import Conversation
+from reproduce.world.judging import NO
 from reproduce.world.judging import UNSURE
+from reproduce.world.judging import YES
 from reproduce.world.judging import Truth
-from reproduce.world.meaning import NO
-from reproduce.world.meaning import YES
 from reproduce.world.questions import KINDS
 from reproduce.world.scene import COLORS
 from reproduce.world.words import BITS

@@ -1,7 +1,10 @@
 """The questions that are asked of an synthetic scene."""
 
 from reproduce.world.attribute_questions import ask_color
+from reproduce.world.attribute_questions import ask_ground
 from reproduce.world.attribute_questions import ask_is_color
+from reproduce.world.attribute_questions import ask_position
+from reproduce.world.attribute_questions import ask_relation
 from reproduce.world.attribute_questions import ask_size
 from reproduce.world.attribute_questions import ask_texture
 from reproduce.world.balance import COLOR_PRESENCE
@@ -13,12 +16,9 @@ from reproduce.world.conversation import Question
 from reproduce.world.judging import SUBJECTIVE
 from reproduce.world.judging import Truth
 from reproduce.world.judging import polarity_of
-from reproduce.world.place_questions import ask_ground
-from reproduce.world.place_questions import ask_position
-from reproduce.world.place_questions import ask_relation
+from reproduce.world.sampler import COLOR_ODDS
 from reproduce.world.scene import COLORS
 from reproduce.world.scene import SHAPES
-from reproduce.world.scene_sampler import COLOR_ODDS
 from reproduce.world.words import ABSENT
 from reproduce.world.words import BITS
 from reproduce.world.words import EXISTS

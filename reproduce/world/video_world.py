@@ -13,9 +13,9 @@ from reproduce.world.built_folder import read_about
 from reproduce.world.built_folder import read_packed
 from reproduce.world.built_folder import tell
 from reproduce.world.built_folder import write_packed
-from reproduce.world.tgif_format import write_tgif
-from reproduce.world.video_captions import describe_video
-from reproduce.world.video_sampler import sample_video
+from reproduce.world.captions import describe_video
+from reproduce.world.formats import write_tgif
+from reproduce.world.sampler import sample_video
 from reproduce.world.videos import render_videos
 from reproduce.world.videos import video_from_dict
 from reproduce.world.videos import video_to_dict

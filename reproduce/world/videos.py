@@ -1,15 +1,22 @@
-"""Ground truth of synthetic videos: scenes in which one thing changes."""
+"""Ground truth of synthetic videos, and whether captions of them are right."""
 
 import dataclasses
+import re
 
 import numpy as np
 
+from reproduce.world.caption_words import NOTHING
+from reproduce.world.caption_words import VERBS
+from reproduce.world.judging import WORD_BITS
 from reproduce.world.render import render
+from reproduce.world.scene import COLORS
 from reproduce.world.scene import IMAGE_SIZE
 from reproduce.world.scene import Scene
 from reproduce.world.scene import Thing
 from reproduce.world.scene import scene_from_dict
 from reproduce.world.scene import scene_to_dict
+from reproduce.world.words import BITS
+from reproduce.world.words import MASKS
 
 #: What may happen in a video; in `"turns"`, a thing takes another color.
 MOTIONS = (
@@ -125,3 +132,138 @@ def video_from_dict(values):
     """Turns what `video_to_dict()` returned into the same `Video` again."""
     scene, end = scene_from_dict(values["scene"]), Thing(**values["end"])
     return Video(**{**values, "scene": scene, "end": end})
+
+
+_SLOT = re.compile(r"\\{(old|new)\\}")
+_COLOR = f"({'|'.join(COLORS)})"
+
+
+def _pattern(motion):
+    """Whatever says that this motion happens."""
+    forms = [form for verbs in VERBS[motion] for form in verbs]
+    if motion == "still":
+        forms += NOTHING
+    forms = [_SLOT.sub(_COLOR, re.escape(form)) for form in forms]
+    # "moves to the left of a box" is another thing than "to the left".
+    return re.compile(rf"\b(?:{'|'.join(forms)})\b(?! of\b)")
+
+
+_PATTERNS = {motion: _pattern(motion) for motion in VERBS}
+
+
+def motion_of(caption):
+    """What a caption says happens.
+
+    Args:
+        caption: String, from a person of the world or from a model.
+
+    Returns:
+        String, one of `reproduce.world.MOTIONS`, the first that is said; or
+        None where none is.
+
+    Example:
+
+    >>> from reproduce.world import motion_of
+    >>> motion_of("a red ball rolling to the left past a blue box")
+    'left'
+    >>> motion_of("a red ball to the left of a blue box") is None
+    True
+    """
+    found, _ = _said(caption)
+    return found
+
+
+def judge_video(video, caption):
+    """How much of what a caption says happens does happen.
+
+    Args:
+        video: `Video`.
+        caption: String.
+
+    Returns:
+        Float: 1 where the right thing happens to a thing as it is described,
+        0.5 where the right thing happens to none like that, or takes another
+        color than is said, and 0 where something else happens or nothing is
+        said to.
+
+    Example:
+
+    >>> from reproduce.world import Video, Scene, Thing, judge_video
+    >>> ball = Thing("ball", "red", "large", "plain", 20.0, 30.0, 9.0)
+    >>> video = Video(Scene("grass", (ball,)), "disappears", 0, ball)
+    >>> said = "a big ball vanishes", "a blue ball vanishes", "a ball grows"
+    >>> [judge_video(video, caption) for caption in said]
+    [1.0, 0.5, 0.0]
+    """
+    motion, match = _said(caption)
+    if motion != video.motion:
+        return 0.0
+    if motion == "turns" and match.group(match.lastindex) != video.end.color:
+        return 0.5
+    claimed = _first_thing(caption)
+    begin, end = video.start, video.end
+    facts = [_bits(begin) | _bits(end)]
+    if motion == "still":
+        facts = [_bits(thing) for thing in video.scene.things]
+    return 1.0 if any(not claimed & ~fact for fact in facts) else 0.5
+
+
+def motion_scores(videos, captions):
+    """How often captions say what happens, over a data set.
+
+    Args:
+        videos: Sequence of `Video`.
+        captions: Sequence of strings, as long, one caption of each.
+
+    Returns:
+        Dict of floats, shares of the captions: `motion`, those that say the
+        right motion, and `motion_and_thing`, those that `judge_video()` grades
+        1.
+
+    Example:
+
+    >>> from reproduce.world import describe_video, motion_scores, sample_video
+    >>> rng = np.random.default_rng(0)
+    >>> videos = [sample_video(rng) for _ in range(2)]
+    >>> said = describe_video(videos[0], rng, n=1) + ["a ball on the left"]
+    >>> motion_scores(videos, said)
+    {'motion': 0.5, 'motion_and_thing': 0.5}
+    """
+    grades = [judge_video(*pair) for pair in zip(videos, captions, strict=True)]
+    return {
+        "motion": sum(grade > 0 for grade in grades) / len(grades),
+        "motion_and_thing": grades.count(1.0) / len(grades),
+    }
+
+
+def _said(caption):
+    """The first motion that is said, and the match that says it."""
+    found = {
+        motion: match
+        for motion, pattern in _PATTERNS.items()
+        if (match := pattern.search(caption.lower()))
+    }
+    if not found:
+        return None, None
+    motion = min(found, key=lambda name: found[name].start())
+    return motion, found[motion]
+
+
+def _first_thing(caption):
+    """Bits of the attributes up to the first noun: "a big red ball"."""
+    bits = 0
+    for word in re.findall(r"\w+", caption.lower()):
+        if word in ("a", "an", "the"):
+            bits = 0
+        bits |= WORD_BITS.get(word, 0) & _ATTRIBUTES
+        if bits & MASKS["shape"]:
+            return bits
+    return bits
+
+
+_ATTRIBUTES = sum(MASKS[slot] for slot in ("shape", "color", "size", "texture"))
+
+
+def _bits(thing):
+    values = thing.shape, thing.color, thing.size, thing.texture
+    return sum(BITS[value] for value in values)

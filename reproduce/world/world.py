@@ -16,13 +16,13 @@ from reproduce.world.built_folder import write_packed
 from reproduce.world.candidates import build_options
 from reproduce.world.captions import describe
 from reproduce.world.dialogs import make_dialog
-from reproduce.world.karpathy_format import write_karpathy
+from reproduce.world.formats import write_dense_annotations
+from reproduce.world.formats import write_karpathy
+from reproduce.world.formats import write_visdial
 from reproduce.world.render import render
+from reproduce.world.sampler import sample_scene
 from reproduce.world.scene import scene_from_dict
 from reproduce.world.scene import scene_to_dict
-from reproduce.world.scene_sampler import sample_scene
-from reproduce.world.visdial_format import write_dense_annotations
-from reproduce.world.visdial_format import write_visdial
 
 # Raise it with every change that alters a file of a built world.
 VERSION = 3

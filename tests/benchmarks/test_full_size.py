@@ -48,7 +48,7 @@ def test_files_of_visdial_are_those_that_are_published(benchmark, tmp_path):
 
 def test_a_spinning_disk_likes_windows(benchmark, tmp_path, monkeypatch):
     benchmark.write_coco(tmp_path, 4 * SHARE)
-    monkeypatch.setattr("tfcap.data.feature_rows.LARGE", 1)
+    monkeypatch.setattr("tfcap.data.mapped_features.LARGE", 1)
     steps, size = {"steps": 2, "batch_size": 32}, 36 * 2048 * 2
     reader = benchmark.training_features(tmp_path)
     assert len(reader) == 166

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from tfcap.data.caption_order import spread_captions
+from tfcap.data.window_reader import spread_captions
 
 UNLIKE = np.random.default_rng(3).integers(1, 8, 40)
 

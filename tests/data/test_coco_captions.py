@@ -3,7 +3,7 @@ import json
 
 import pytest
 
-from reproduce.world.karpathy_format import write_karpathy
+from reproduce.world.formats import write_karpathy
 from tfcap.data import load_captions
 
 

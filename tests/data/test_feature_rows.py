@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
-from tfcap.data.feature_rows import check_features
-from tfcap.data.feature_rows import feature_rows
+from tfcap.data.mapped_features import check_features
+from tfcap.data.mapped_features import feature_rows
 
 FEATURES = np.arange(24, dtype="float16").reshape(4, 2, 3)
 ROWS = np.array([3, 0, 3])

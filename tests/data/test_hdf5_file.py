@@ -10,9 +10,9 @@ import pytest
 from tfcap.data import FeatureWriter
 from tfcap.data import load_features
 from tfcap.data import vgg19_backbone
-from tfcap.data.feature_seal import BLOCK
-from tfcap.data.feature_seal import write_seal
 from tfcap.data.features import ABOUT
+from tfcap.data.hdf5_file import BLOCK
+from tfcap.data.hdf5_file import write_seal
 from tfcap.training.network_file import load_network
 
 SECRET = np.arange(60.0).astype("<f2").reshape(3, 4, 5)

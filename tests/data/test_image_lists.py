@@ -5,7 +5,7 @@ import threading
 
 import pytest
 
-from reproduce.world.karpathy_format import write_karpathy
+from reproduce.world.formats import write_karpathy
 from tfcap.data import load_captions
 from tfcap.data import read_image_ids
 

@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 
 from tfcap.data import FeatureWriter
-from tfcap.data import feature_rows
 from tfcap.data import load_features
+from tfcap.data import mapped_features
 from tfcap.data import standardize_features
 from tfcap.data import standardized_features
 from tfcap.data.mapped_features import MappedFeatures
@@ -16,7 +16,7 @@ GRIDS = np.random.default_rng(0).normal(size=(30, 2, 3)).astype("float16")
 def read(tmp_path, monkeypatch):
     """Writes a large file, and counts how often its features are read."""
     monkeypatch.setenv("TFCAP_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setattr(feature_rows, "LARGE", 1)
+    monkeypatch.setattr(mapped_features, "LARGE", 1)
 
     def write(values=GRIDS):
         path = tmp_path / "features.h5"
@@ -70,7 +70,7 @@ def test_other_rows_other_files_and_pooled_ones_have_their_own(read, counted):
 def test_small_features_leave_nothing_behind(
     read, counted, monkeypatch, tmp_path
 ):
-    monkeypatch.setattr(feature_rows, "LARGE", 30 * 2 * 3 * 2)
+    monkeypatch.setattr(mapped_features, "LARGE", 30 * 2 * 3 * 2)
     for _ in range(2):
         standardize_features(read())
     assert len(counted) == 2 and not (tmp_path / "cache").exists()

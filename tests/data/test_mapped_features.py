@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 from tfcap.data import FeatureWriter
-from tfcap.data import feature_rows
 from tfcap.data import load_features
 from tfcap.data.data_digest import feature_digest
 from tfcap.data.mapped_features import MappedFeatures
@@ -48,7 +47,7 @@ def test_large_files_are_left_on_the_disk(grids, path, name, monkeypatch):
     at_once = mapped_features(reader, PREPARED[name], name)
     assert isinstance(at_once, np.ndarray)
     np.testing.assert_array_equal(at_once, PREPARED[name](grids))
-    monkeypatch.setattr(feature_rows, "LARGE", 700 * 5 * 7 * 2 - 1)
+    monkeypatch.setattr("tfcap.data.mapped_features.LARGE", 700 * 5 * 7 * 2 - 1)
     with monkeypatch.context() as patch:
         patch.setattr(type(reader), "__getitem__", None)
         lazy = mapped_features(reader, PREPARED[name], name)

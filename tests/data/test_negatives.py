@@ -1,8 +1,8 @@
 import numpy as np
 
-from tfcap.data.negatives import corrupt
-from tfcap.data.negatives import draw_in_batch
-from tfcap.data.negatives import draw_wrong_options
+from tfcap.data.neighbors import corrupt
+from tfcap.data.neighbors import draw_in_batch
+from tfcap.data.neighbors import draw_wrong_options
 
 EOS = 2
 

@@ -6,12 +6,12 @@ import pytest
 from tests.data.tiny_captions import tiny_captions
 from tfcap.data import CaptionBatches
 from tfcap.data import DialogBatches
-from tfcap.data import feature_rows
 from tfcap.data import features
-from tfcap.data.shuffle_windows import draw_windows
-from tfcap.data.shuffle_windows import order_captions
-from tfcap.data.shuffle_windows import order_images
-from tfcap.data.shuffle_windows import window_size
+from tfcap.data import mapped_features
+from tfcap.data.window_reader import draw_windows
+from tfcap.data.window_reader import order_captions
+from tfcap.data.window_reader import order_images
+from tfcap.data.window_reader import window_size
 
 #: Regions and features of COCO's bottom-up features.
 GRID = (36, 2048)
@@ -141,7 +141,7 @@ def test_what_lies_in_memory_or_is_small_is_shuffled_whole(monkeypatch):
 @pytest.mark.parametrize("large", [False, True])
 def test_recorded_orders_stay_as_they_are(large, encoded, monkeypatch):
     """Of features at hand, however many, and of small files."""
-    monkeypatch.setattr(feature_rows, "LARGE", 1 if large else 2**31)
+    monkeypatch.setattr(mapped_features, "LARGE", 1 if large else 2**31)
     places = np.arange(100)
     values = places[:, None, None] if large else Disk(places)
     batches = CaptionBatches(captions(100), values, 8, seed=3)

@@ -1,6 +1,6 @@
 import pytest
 
-from tfcap.data.split_names import choose_splits
+from tfcap.data.split_lists import choose_splits
 
 COUNTS = {"train": 6000, "val": 1, "test": 2}
 

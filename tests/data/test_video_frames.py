@@ -5,8 +5,8 @@ from PIL import Image
 from tests.data.tiny_videos import SIZE
 from tests.data.tiny_videos import brightening
 from tests.data.tiny_videos import write_gif
-from tfcap.data.video_frames import even_frames
-from tfcap.data.video_frames import read_frames
+from tfcap.data.video_extraction import even_frames
+from tfcap.data.video_extraction import read_frames
 
 
 @pytest.fixture

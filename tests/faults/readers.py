@@ -35,7 +35,7 @@ from tfcap.data import load_tgif_captions
 from tfcap.data import load_visdial
 from tfcap.data import read_image_ids
 from tfcap.data import save_neighbors
-from tfcap.data.dense_annotations import load_relevance
+from tfcap.data.visdial import load_relevance
 from tfcap.text import Absence
 from tfcap.text import DocumentFrequencies
 from tfcap.text import Vocabulary

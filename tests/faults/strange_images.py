@@ -17,7 +17,7 @@ from PIL import Image
 from tests.faults.file_operations import attempt
 from tests.faults.mutations import mutated_bytes
 from tfcap.data.extraction import read_image
-from tfcap.data.video_frames import read_frames
+from tfcap.data.video_extraction import read_frames
 
 FORMATS = {
     "JPEG": ("L", "RGB", "CMYK"),

@@ -24,11 +24,11 @@ from tfcap.data import Backbone
 from tfcap.data import CaptionBatches
 from tfcap.data import FeatureWriter
 from tfcap.data import extract_features
-from tfcap.data import feature_rows
 from tfcap.data import load_captions
 from tfcap.data import load_features
 from tfcap.data import load_results
 from tfcap.data import load_visdial
+from tfcap.data import mapped_features
 from tfcap.data import nearest_neighbors
 from tfcap.data import read_image_ids
 from tfcap.data import standardize_features
@@ -116,7 +116,7 @@ def features(rng, place):
         if len(left):
             writer.write(left, values[left])
     order = rng.sample(range(count), rng.randint(0, count))
-    feature_rows.LARGE = rng.choice((1, 2 << 30))
+    mapped_features.LARGE = rng.choice((1, 2 << 30))
     for lazy in (False, True):
         found = load_features(path, [ids[row] for row in order], lazy=lazy)
         got = np.asarray(found[np.arange(len(order))])

@@ -32,10 +32,10 @@ from tfcap import evaluate
 from tfcap.data import Backbone
 from tfcap.data import FeatureWriter
 from tfcap.data import extract_features
-from tfcap.data import feature_rows
 from tfcap.data import load_features
 from tfcap.data import load_neighbors
 from tfcap.data import load_skipped
+from tfcap.data import mapped_features
 from tfcap.data import save_neighbors
 from tfcap.data import standardize_features
 from tfcap.io import passing_errors
@@ -163,7 +163,7 @@ def write_features(folder):
         for row in writer.remaining:
             writer.write([row], grids()[row : row + 1])
     mark(12)
-    with mock.patch.object(feature_rows, "LARGE", 1):
+    with mock.patch.object(mapped_features, "LARGE", 1):
         features = load_features(path, lazy=True)
         (found,) = standardize_features(features)
     mark(13)

@@ -6,7 +6,7 @@ import sys
 import numpy as np
 import pytest
 
-from tfcap.losses.reduction import reduce_loss
+from tfcap.losses.masked_loss import reduce_loss
 
 VALUES = np.array([1.0, np.inf, 3.0])
 PRESENT = np.array([1, 0, 1])

@@ -9,7 +9,7 @@ import pytest
 from reproduce.study import Study
 from reproduce.study import read_written
 from reproduce.study import write_json
-from reproduce.world.scene_features import kept_array
+from reproduce.world.features import kept_array
 
 
 def test_findings_carry_a_checksum_that_a_changed_number_does_not_fit(tmp_path):

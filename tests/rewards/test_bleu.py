@@ -4,7 +4,7 @@ import pytest
 from tests import captions
 from tfcap import text
 from tfcap.rewards import BLEU
-from tfcap.text.scores.smoothing import SMOOTHINGS
+from tfcap.text.scores.bleu import SMOOTHINGS
 
 BATCH = captions.Batch()
 

@@ -17,9 +17,9 @@ from tfcap.decoding import Greedy
 from tfcap.decoding import Rollout
 from tfcap.text import TrainingCaptions
 from tfcap.text import Vocabulary
-from tfcap.text import caption_language
 from tfcap.text import caption_tokenize
 from tfcap.text import evaluate_captions
+from tfcap.text import evaluation
 from tfcap.text import self_bleu
 from tfcap.training import Evaluator
 
@@ -206,7 +206,7 @@ def test_self_bleu_is_that_of_the_first_captions_as_published(
         return self_bleu([captions], 5, smoothing="nltk")[-1].corpus
 
     assert evaluate().result()["self_bleu"] == published(words)
-    monkeypatch.setattr(caption_language, "SELF_BLEU_CAPTIONS", 3)
+    monkeypatch.setattr(evaluation, "SELF_BLEU_CAPTIONS", 3)
     assert evaluate().result()["self_bleu"] == published(words[:3])
     alone = Batches(SAID[:1], HUMAN[:1])
     result = evaluated(Scribe(), BagListener(), alone).result()

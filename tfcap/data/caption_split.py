@@ -4,8 +4,8 @@ import dataclasses
 import posixpath
 from collections import Counter
 
-from tfcap.data.contradictions import warn_of_fewer
 from tfcap.data.entry_problems import listed
+from tfcap.data.entry_problems import warn_of_fewer
 
 #: How to do without captions that are empty, after another cure.
 SKIP = (

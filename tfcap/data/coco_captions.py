@@ -5,12 +5,13 @@ from collections import Counter
 from tfcap.data.caption_split import SKIP
 from tfcap.data.caption_split import CaptionSplit
 from tfcap.data.caption_split import keep_captions
-from tfcap.data.contradictions import warn_of_repeated
-from tfcap.data.contradictions import warn_of_sentences
-from tfcap.data.contradictions import warn_of_splits
-from tfcap.data.contradictions import warn_of_words
 from tfcap.data.entry_problems import EntryProblems
-from tfcap.data.split_names import choose_splits
+from tfcap.data.entry_problems import is_image_id
+from tfcap.data.entry_problems import warn_of_repeated
+from tfcap.data.entry_problems import warn_of_sentences
+from tfcap.data.entry_problems import warn_of_splits
+from tfcap.data.entry_problems import warn_of_words
+from tfcap.data.split_lists import choose_splits
 from tfcap.io import malformed
 from tfcap.io import read_json
 
@@ -88,13 +89,6 @@ def load_captions(path, split=None, skip_empty=False):
         return _read_karpathy(path, images, split, skip_empty)
     problem = "there are neither `annotations` nor `sentences` of images"
     raise malformed(path, "", problem, _LAYOUTS)
-
-
-def is_image_id(value):
-    """Whether a value may identify an image: an integer or some text."""
-    if isinstance(value, str):
-        return bool(value)
-    return isinstance(value, int) and not isinstance(value, bool)
 
 
 def _read_coco(path, content, split, skip_empty):

@@ -4,18 +4,18 @@ import functools
 
 import numpy as np
 
-from tfcap.data.feature_rows import check_features
-from tfcap.data.feature_rows import feature_rows
-from tfcap.data.feature_rows import stored_places
-from tfcap.data.negatives import corrupt
-from tfcap.data.negatives import draw_in_batch
-from tfcap.data.negatives import draw_wrong_options
-from tfcap.data.shuffle_windows import draw_windows
-from tfcap.data.shuffle_windows import order_images
-from tfcap.data.shuffle_windows import window_size
+from tfcap.data.mapped_features import check_features
+from tfcap.data.mapped_features import feature_rows
+from tfcap.data.mapped_features import stored_places
+from tfcap.data.neighbors import corrupt
+from tfcap.data.neighbors import draw_in_batch
+from tfcap.data.neighbors import draw_wrong_options
 from tfcap.data.step_pipeline import row_pipeline
 from tfcap.data.step_pipeline import step_pipeline
+from tfcap.data.window_reader import draw_windows
+from tfcap.data.window_reader import order_images
 from tfcap.data.window_reader import window_reader
+from tfcap.data.window_reader import window_size
 
 
 class DialogBatches:

@@ -1,8 +1,22 @@
-"""Collects what is wrong with the entries of a file, to say it at once."""
+"""Errors and warnings about the entries of a file, all of them at once."""
+
+import re
+import unicodedata
+import warnings
+from collections import Counter
 
 from tfcap.io import malformed
 
 _SHOWN = 5
+#: Names of splits that published files have.
+USUAL_SPLITS = frozenset(
+    "train restval val valid validation dev test testdev trainval".split()
+)
+#: What tokenizers of the Penn Treebank write for brackets.
+_BRACKETS = re.compile(r"-[lr][rsc]b-", re.IGNORECASE)
+#: Things that have fewer parts than most: where they are more of all, nobody
+#: has lost them.
+_FEW = 0.05
 
 
 def listed(places):
@@ -80,3 +94,162 @@ class EntryProblems:
         ]
         cures = dict.fromkeys(cure for _, cure in self._places)
         raise malformed(self.path, "", "; ".join(told), " ".join(cures))
+
+
+def is_image_id(value):
+    """Whether a value may identify an image: an integer or some text."""
+    if isinstance(value, str):
+        return bool(value)
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def warn_of_fewer(path, names, counts, parts, things):
+    """Warns where a few have fewer parts than the others, as after a cut.
+
+    Either no more than one of twenty have fewer than most do; or the last
+    one alone has, where all others have as many.
+
+    Args:
+        path: String or path of the file.
+        names: Sequence of what the things are called.
+        counts: Sequence of integers, as long, the parts of each.
+        parts: String, such as `"captions"`.
+        things: String, such as `"images"`.
+
+    Example:
+
+    >>> import warnings
+    >>> from tfcap.data.entry_problems import warn_of_fewer
+    >>> with warnings.catch_warnings(record=True, action="always") as told:
+    ...     warn_of_fewer("f.txt", "abc", [5, 5, 3], "captions", "images")
+    >>> print(told[0].message)
+    f.txt: 1 of 3 images have fewer captions than the 5 of the others (c: 3).
+    If they were lost, get the file again.
+    """
+    if not len(counts):
+        return
+    ((usual, _),) = Counter(counts).most_common(1)
+    short = [i for i, count in enumerate(counts) if count < usual]
+    last = len(counts) - 1
+    cut = short == [last] and last > 1 and len({*counts[:last]}) == 1
+    # Of two or three parts, one less is no sign.
+    cut = cut and usual > 3
+    if usual < 2 or not short or not (cut or len(short) <= _FEW * len(counts)):
+        return
+    places = [f"{names[i]}: {counts[i]}" for i in short]
+    _warn(
+        path,
+        f"{len(short):,} of {len(counts):,} {things} have fewer {parts} than "
+        f"the {usual} of the others ({listed(places)}). If they were lost, get "
+        "the file again.",
+    )
+
+
+def warn_of_splits(path, counts, wanted):
+    """Warns of splits that are neither asked for nor usual, as misspelt ones.
+
+    Args:
+        path: String or path of the file.
+        counts: Dict of the name of each split to its number of images.
+        wanted: Collection of the names that are asked for.
+    """
+    odd = {n: k for n, k in counts.items() if n not in USUAL_SPLITS}
+    odd = [f"{n!r}: {k:,}" for n, k in odd.items() if n not in wanted]
+    if odd and len(counts) > 1:
+        _warn(
+            path,
+            f"there are splits whose names nobody uses ({listed(odd)}). If "
+            "they are misspelt, their images are lost: correct the file.",
+        )
+
+
+def warn_of_repeated(path, ids, things):
+    """Warns where ids that are to be distinct are there twice.
+
+    Args:
+        path: String or path of the file.
+        ids: Iterable of what was found in the place of an id; None where it
+            is absent, which is no fault.
+        things: String, such as `"annotations"`.
+    """
+    known = [i for i in ids if isinstance(i, int | str)]
+    twice = [i for i, count in Counter(known).items() if count > 1]
+    if twice:
+        _warn(
+            path,
+            f"{len(twice):,} ids of {things} are there more than once "
+            f"({listed(twice)}). If entries were doubled, correct the file.",
+        )
+
+
+def warn_of_words(path, ids, texts, tokens):
+    """Warns of tokens that are not those of their text.
+
+    Compared are letters and digits alone, without case and accents.
+
+    Args:
+        path: String or path of the file.
+        ids: List of the ids of images.
+        texts: List, as long, of lists of strings.
+        tokens: List, as long, of lists of lists of words.
+    """
+    wrong = [
+        f"image {image_id!r}, sentence {i}"
+        for image_id, row, split in zip(ids, texts, tokens)
+        for i, (text, words) in enumerate(zip(row, split))
+        if not _agree(text, _BRACKETS.sub("", " ".join(words)))
+    ]
+    if wrong:
+        _warn(
+            path,
+            f"{len(wrong):,} sentences have other words in `tokens` than in "
+            f"`raw` ({listed(wrong)}). Words are learned from the one, and "
+            "scores are counted by the other: see which is right.",
+        )
+
+
+def warn_of_sentences(path, images, ids):
+    """Warns where images of Karpathy's list other sentences than they have.
+
+    Args:
+        path: String or path of the file.
+        images: List of images as the file has them, with lists of objects.
+        ids: List, as long, of their ids.
+    """
+    wrong = []
+    for image_id, image in zip(ids, images):
+        sentences = image["sentences"]
+        own = image.get("imgid")
+        listed_ids = image.get("sentids")
+        found = [sentence.get("sentid") for sentence in sentences]
+        others = {s.get("imgid", own) for s in sentences if own is not None}
+        told = isinstance(listed_ids, list) and None not in found
+        if (told and listed_ids != found) or others - {own}:
+            wrong.append(f"image {image_id!r}")
+    if wrong:
+        _warn(
+            path,
+            f"{len(wrong):,} images have other sentences than their `sentids` "
+            f"or `imgid` tell ({listed(wrong)}). If some were lost or moved, "
+            "get the file again.",
+        )
+
+
+def _agree(text, words):
+    text, words = _letters(text), _letters(words)
+    # Some tokens were made without what is not ASCII.
+    return text == words or _ascii(text) == _ascii(words) != ""
+
+
+def _letters(text):
+    if not text.isascii():
+        text = unicodedata.normalize("NFKD", text)
+    return "".join(filter(str.isalnum, text.casefold()))
+
+
+def _ascii(text):
+    return "".join(filter(str.isascii, text))
+
+
+def _warn(path, text):
+    warnings.warn(f"{path}: {text}", stacklevel=2)

@@ -10,8 +10,8 @@ from tfcap.data.entry_problems import listed
 from tfcap.data.feature_writer import FeatureWriter
 from tfcap.data.image_file import UNREADABLE
 from tfcap.data.image_file import open_image
-from tfcap.data.skipped_images import save_skipped
-from tfcap.data.skipped_images import skipped_path
+from tfcap.data.image_file import save_skipped
+from tfcap.data.image_file import skipped_path
 
 #: How to do without images that cannot be read, after another cure.
 SKIP = (

@@ -9,8 +9,6 @@ import zlib
 import numpy as np
 
 from tfcap.data.entry_problems import listed
-from tfcap.data.feature_seal import BLOCK
-from tfcap.data.feature_seal import write_seal
 from tfcap.data.features import CHANGING
 from tfcap.data.features import DEAD
 from tfcap.data.features import VERSION
@@ -18,7 +16,9 @@ from tfcap.data.features import all_same
 from tfcap.data.features import checksums
 from tfcap.data.features import open_features
 from tfcap.data.features import read_rows
+from tfcap.data.hdf5_file import BLOCK
 from tfcap.data.hdf5_file import dataset_places
+from tfcap.data.hdf5_file import write_seal
 from tfcap.io import is_there
 from tfcap.io import named
 from tfcap.io import partial_path

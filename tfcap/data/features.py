@@ -10,7 +10,7 @@ A feature file is HDF5 with n images, a grid of P positions and D features:
 - attributes: `tfcap_features`, the version of the format (2); `backbone`,
   `layer` and `preprocessing`, strings; `input_size` and `grid`, heights and
   widths
-- a user block with the checksum of all else, see `tfcap.data.feature_seal`
+- a user block with the checksum of all else, see `tfcap.data.hdf5_file`
 
 Version 1 has no checksums: it is read, with a warning.
 `FeatureWriter` writes the file.
@@ -26,11 +26,11 @@ import zlib
 import numpy as np
 
 from tfcap.data.entry_problems import listed
-from tfcap.data.feature_seal import check_seal
 from tfcap.data.hdf5_file import check_hdf5
+from tfcap.data.hdf5_file import check_seal
 from tfcap.data.hdf5_file import dataset_places
-from tfcap.data.skipped_images import load_skipped
-from tfcap.data.skipped_images import warn_of_skipped
+from tfcap.data.image_file import load_skipped
+from tfcap.data.image_file import warn_of_skipped
 from tfcap.io import check_regular
 from tfcap.io import tried_again
 from tfcap.io.passing_errors import raise_passing

@@ -1,12 +1,180 @@
-"""Batches of captions and of what they become when they are corrupted."""
+"""Batches of captions and of corrupted ones, to learn grammar from."""
 
 import functools
 
 import numpy as np
 
-from tfcap.data.caption_corruptions import CORRUPTIONS
-from tfcap.data.caption_corruptions import corrupt_captions
 from tfcap.data.step_pipeline import step_pipeline
+
+#: Most words of a phrase that is repeated or removed, most repetitions of it,
+#: and most words that are inserted or swapped.
+MOST = 3
+
+
+def repeat_words(words, others, room, rng):
+    """Puts copies of a phrase at places drawn at random."""
+    size = _draw(min(MOST, len(words), room), rng)
+    start = rng.integers(len(words) - size + 1)
+    phrase = words[start : start + size]
+    for _ in range(_draw(min(MOST, room // size), rng)):
+        place = rng.integers(len(words) + 1)
+        words = [*words[:place], *phrase, *words[place:]]
+    return words
+
+
+def remove_words(words, others, room, rng):
+    """Leaves out a phrase, but not all words."""
+    size = _draw(min(MOST, len(words) - 1), rng)
+    start = rng.integers(len(words) - size + 1)
+    return [*words[:start], *words[start + size :]]
+
+
+def insert_words(words, others, room, rng):
+    """Puts other words between these."""
+    for _ in range(_draw(min(MOST, room), rng)):
+        place = rng.integers(len(words) + 1)
+        words = [*words[:place], _any_of(others, rng), *words[place:]]
+    return words
+
+
+def swap_words(words, others, room, rng):
+    """Puts other words in the place of some."""
+    swapped = list(words)
+    size = _draw(min(MOST, len(words)), rng)
+    for place in rng.permutation(len(words))[:size]:
+        while swapped[place] == words[place]:
+            swapped[place] = _any_of(others, rng)
+    return swapped
+
+
+def shuffle_words(words, others, room, rng):
+    """Puts the words in another order."""
+    shuffled = words
+    while shuffled == words:
+        shuffled = [words[place] for place in rng.permutation(len(words))]
+    return shuffled
+
+
+#: Kinds of corruption by name. Each is a function of a list of a caption's
+#: words, an array of others to draw from, how many words may be added, and a
+#: random generator.
+CORRUPTIONS = {
+    "repeat": repeat_words,
+    "remove": remove_words,
+    "insert": insert_words,
+    "swap": swap_words,
+    "shuffle": shuffle_words,
+}
+
+
+def corrupt_captions(captions, words, rng, kinds=tuple(CORRUPTIONS), eos=2):
+    """Makes of each caption one that nobody would say.
+
+    - `"repeat"`: a phrase of one to three words is said up to three times
+      more, each time in a place of its own;
+    - `"remove"`: a phrase of one to three words is left out;
+    - `"insert"`: one to three random words are put between the others;
+    - `"swap"`: one to three words are replaced by random ones;
+    - `"shuffle"`: the words are put in another order.
+
+    A kind is drawn for each caption, of those that fit it: one word cannot be
+    shuffled, and where all steps are taken nothing can be added. What comes
+    always differs from the caption; that it is wrong is likely, not certain,
+    since a caption may do without a word.
+
+    Args:
+        captions: Integer array of shape `(n, T)`, each row words, then EOS,
+            then 0.
+        words: Integer array of two or more distinct ids, which random words
+            are drawn from.
+        rng: NumPy random generator.
+        kinds: Sequence of strings, keys of `tfcap.data.CORRUPTIONS`. Defaults
+            to all of them.
+        eos: Integer, id of EOS. Defaults to `2`.
+
+    Returns:
+        Integer array of shape `(n, T)` like `captions`, and an object array
+        of shape `(n,)`, the kinds that were drawn.
+
+    Raises:
+        ValueError: If no kind fits some caption.
+
+    Example:
+
+    >>> captions = np.array([[5, 6, 7, 2, 0], [8, 9, 5, 2, 0]])
+    >>> rng = np.random.default_rng(0)
+    >>> found, kinds = tfcap.data.corrupt_captions(
+    ...     captions, np.arange(4, 10), rng, kinds=["shuffle"]
+    ... )
+    >>> np.sort(found)
+    array([[0, 2, 5, 6, 7],
+           [0, 2, 5, 8, 9]])
+
+    Reference:
+
+    - Cho et al., Fine-grained Image Captioning with CLIP Reward, Findings of
+      NAACL 2022, section 3.2, and the authors' code, whose "shuffle" may leave
+      a caption as it is
+    """
+    captions, words = np.asarray(captions), np.asarray(words)
+    _check(captions, words, kinds, eos)
+    found = np.zeros_like(captions)
+    drawn = np.empty(len(captions), object)
+    for row, caption in enumerate(captions):
+        spoken = caption[: np.argmax(caption == eos)].tolist()
+        room = captions.shape[1] - 1 - len(spoken)
+        fitting = [kind for kind in kinds if _fits(kind, spoken, room)]
+        if not fitting:
+            raise ValueError(
+                "`kinds` must hold one that fits every caption. Received: "
+                f"kinds={tuple(kinds)}, and caption {row}, {caption.tolist()}."
+                " Add others, or leave the caption out."
+            )
+        drawn[row] = fitting[rng.integers(len(fitting))]
+        wrong = CORRUPTIONS[drawn[row]](spoken, words, room, rng)
+        found[row, : len(wrong) + 1] = [*wrong, eos]
+    return found, drawn
+
+
+def _fits(kind, words, room):
+    """Whether a caption can be corrupted in a way."""
+    if kind == "repeat":
+        return len(words) > 0 and room > 0
+    if kind == "insert":
+        return room > 0
+    if kind == "swap":
+        return len(words) > 0
+    if kind == "remove":
+        return len(words) > 1
+    return len(set(words)) > 1
+
+
+def _any_of(words, rng):
+    return words[rng.integers(len(words))]
+
+
+def _draw(most, rng):
+    """A number from 1 to `most`."""
+    return int(rng.integers(1, most + 1))
+
+
+def _check(captions, words, kinds, eos):
+    if captions.ndim != 2 or not np.any(captions == eos, axis=1).all():
+        raise ValueError(
+            "`captions` must have shape (n, T), and EOS in each row. Received: "
+            f"shape={captions.shape}, eos={eos}."
+        )
+    if len(np.unique(words)) < 2:
+        raise ValueError(
+            "`words` must hold two distinct ids or more. Received: "
+            f"words={words.tolist()}."
+        )
+    unknown = [kind for kind in kinds if kind not in CORRUPTIONS]
+    if unknown or not kinds:
+        raise ValueError(
+            f"`kinds` must be of {tuple(CORRUPTIONS)}. Received: "
+            f"kinds={tuple(kinds)}."
+        )
 
 
 class GrammarBatches:

@@ -3,7 +3,7 @@
 from keras import ops
 
 from tfcap.ops import check_shape
-from tfcap.ops.value_checks import check_values
+from tfcap.ops.arguments import check_values
 
 
 def check_logits(logits, speaker):
@@ -19,7 +19,7 @@ def check_logits(logits, speaker):
     Raises:
         ValueError: If `step()` returned anything else than logits of its
             words; for probabilities, see
-            `tfcap.ops.value_checks.check_values()`.
+            `tfcap.ops.arguments.check_values()`.
     """
     size = speaker.vocabulary_size
     check_shape(logits, "n V", "logits")

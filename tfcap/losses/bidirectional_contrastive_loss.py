@@ -3,8 +3,8 @@
 import keras
 from keras import ops
 
-from tfcap.losses.reduction import at_least_float32
-from tfcap.losses.reduction import reduce_loss
+from tfcap.losses.masked_loss import at_least_float32
+from tfcap.losses.masked_loss import reduce_loss
 from tfcap.losses.retrieval_loss import DIRECTIONS
 from tfcap.losses.retrieval_loss import RetrievalLoss
 from tfcap.losses.retrieval_loss import check_directions
@@ -15,7 +15,7 @@ from tfcap.losses.retrieval_loss import rows_present
 from tfcap.losses.retrieval_loss import with_distractors
 from tfcap.ops import gather_across_replicas
 from tfcap.ops import masked_logsumexp
-from tfcap.ops.shapes import check_shapes
+from tfcap.ops.arguments import check_shapes
 
 COMBINATIONS = ("mean", "sum")
 

@@ -3,7 +3,7 @@
 import keras
 from keras import ops
 
-from tfcap.losses.reduction import at_least_float32
+from tfcap.losses.masked_loss import at_least_float32
 from tfcap.ops import sum_over_replicas
 
 CONVENTIONS = ("squared", "frobenius")

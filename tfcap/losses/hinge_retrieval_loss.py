@@ -3,7 +3,7 @@
 import keras
 from keras import ops
 
-from tfcap.losses.reduction import reduce_loss
+from tfcap.losses.masked_loss import reduce_loss
 from tfcap.losses.retrieval_loss import DIRECTIONS
 from tfcap.losses.retrieval_loss import RetrievalLoss
 from tfcap.losses.retrieval_loss import check_directions

@@ -5,12 +5,12 @@ from keras import ops
 
 from tfcap.losses.masked_loss import MaskedLoss
 from tfcap.losses.masked_loss import align
-from tfcap.losses.reduction import at_least_float32
-from tfcap.losses.reduction import reduce_loss
+from tfcap.losses.masked_loss import at_least_float32
+from tfcap.losses.masked_loss import reduce_loss
 from tfcap.ops import check_shape
 from tfcap.ops import masked_logsumexp
-from tfcap.ops.shapes import check_labels
-from tfcap.ops.shapes import check_shapes
+from tfcap.ops.arguments import check_labels
+from tfcap.ops.arguments import check_shapes
 
 
 def n_pair_loss(

@@ -5,13 +5,13 @@ from keras import ops
 
 from tfcap.losses.masked_loss import MaskedLoss
 from tfcap.losses.masked_loss import align
-from tfcap.losses.reduction import at_least_float32
+from tfcap.losses.masked_loss import at_least_float32
 from tfcap.ops import check_shape
 from tfcap.ops import gather_across_replicas
 from tfcap.ops import rows_across_replicas
+from tfcap.ops.arguments import check_shapes
+from tfcap.ops.arguments import check_values
 from tfcap.ops.replicas import outside_replicas
-from tfcap.ops.shapes import check_shapes
-from tfcap.ops.value_checks import check_values
 
 DIRECTIONS = ("image", "text")
 #: Rows of a batch that may all show one image.

@@ -5,9 +5,9 @@ from keras import ops
 
 from tfcap.losses.masked_loss import MaskedLoss
 from tfcap.losses.masked_loss import align
-from tfcap.losses.reduction import reduce_loss
+from tfcap.losses.masked_loss import reduce_loss
 from tfcap.ops import token_log_probs
-from tfcap.ops.shapes import check_shapes
+from tfcap.ops.arguments import check_shapes
 
 REDUCED_OVER = ("sequence", "token")
 

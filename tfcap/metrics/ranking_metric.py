@@ -4,8 +4,8 @@ import keras
 from keras import ops
 
 from tfcap.ops import check_shape
-from tfcap.ops.shapes import check_labels
-from tfcap.ops.shapes import row_weights
+from tfcap.ops.arguments import check_labels
+from tfcap.ops.arguments import row_weights
 
 
 class RankingMetric(keras.metrics.Metric):

@@ -3,7 +3,7 @@
 from keras import ops
 
 from tfcap.ops import check_shape
-from tfcap.ops.shapes import batch_entry
+from tfcap.ops.arguments import batch_entry
 
 
 def entry(inputs, key, axes):

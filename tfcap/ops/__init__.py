@@ -2,6 +2,7 @@
 
 from tfcap.ops.alignment import common_subsequence
 from tfcap.ops.alignment import edit_distance
+from tfcap.ops.arguments import check_shape
 from tfcap.ops.compilation import Resident
 from tfcap.ops.compilation import compiled
 from tfcap.ops.host_calls import call_on_host
@@ -10,7 +11,7 @@ from tfcap.ops.masking import masked_logsumexp
 from tfcap.ops.masking import masked_mean
 from tfcap.ops.masking import masked_softmax
 from tfcap.ops.masking import sequence_mask
-from tfcap.ops.ngram_table import NGramTable
+from tfcap.ops.ngrams import NGramTable
 from tfcap.ops.ngrams import ngram_counts
 from tfcap.ops.ngrams import sentence_lengths
 from tfcap.ops.ngrams import words_only
@@ -25,6 +26,5 @@ from tfcap.ops.sequences import map_distinct
 from tfcap.ops.sequences import repeat_samples
 from tfcap.ops.sequences import take_rows
 from tfcap.ops.sequences import token_log_probs
-from tfcap.ops.shapes import check_shape
 from tfcap.ops.straight_through import straight_through
 from tfcap.ops.word_vectors import embed_words

@@ -1,25 +1,19 @@
-"""How often the n-grams of one sentence occur in another.
-
-Sentences are compared word by word, not by hashes of n-grams: for each word,
-an integer holds one bit for each word of the other sentence, set where the two
-are equal. The n-grams of order `n` that start at a word are then found by
-shifting and intersecting these integers, and counted by counting bits:
-
-```
-M_1[i] = bits {j : word_i == other_j}
-M_n[i] = M_(n-1)[i] & (M_1[i + n - 1] >> (n - 1))
-```
-
-Exact for any vocabulary. An int32 holds 31 words; where the other sentence is
-longer, or its length is not known when a graph is traced, a Boolean matrix
-takes the place of the bits: as exact, several times as slow.
-"""
+"""N-grams of captions as tensors, and a table to look them up in."""
 
 import keras
+import numpy as np
 from keras import ops
+
+from tfcap.ops.compilation import Resident
 
 #: Words of a sentence that the bits of an int32 stand for, its sign left out.
 WORD_BITS = 31
+#: Words of the longest n-gram of a table.
+MAX_ORDER = 4
+#: Largest id that a key holds; 65,534 stands for a word that no key has.
+MAX_ID = 2**16 - 3
+#: Slots that an n-gram may lie in, and how full the table may be for that.
+_PROBES, _FULLEST = 2, 0.48
 
 
 def words_only(tokens, mask):
@@ -182,3 +176,160 @@ def _append_zeros(tensor, count, axis):
     widths = [[0, 0]] * len(tensor.shape)
     widths[axis] = [0, count]
     return ops.pad(tensor, widths)
+
+
+class NGramTable:
+    """A read-only hash table from n-grams to numbers.
+
+    Built once with NumPy, read by a few gathers: no host call, no loop, and
+    an XLA-compiled function may hold it (`searchsorted` compares everything
+    with everything there). Each n-gram lies in one of two slots (cuckoo
+    hashing), and a slot holds the whole key, so that a lookup is exact.
+
+    Args:
+        keys: Int64 array of shape `(n,)`, distinct n-grams of one to four
+            ids from 0 to 65,533, packed as `tfcap.text.ngrams.pack_ngrams()`
+            does: 16 bits a word, its id plus 1, the first word lowest.
+        values: Float array of shape `(n,)`.
+        default: Float, value of an n-gram that is not in the table.
+
+    Attributes:
+        nbytes: Integer, memory of the table.
+
+    Example:
+
+    >>> key = 8 | 6 << 16  # The ids 7 and 5.
+    >>> table = tfcap.ops.NGramTable(np.array([key]), [0.5], default=3.0)
+    >>> print(table.lookup(np.array([[7, 5, 9]]), max_order=2).numpy())
+    [[[3.  3.  3. ]
+      [0.5 3.  3. ]]]
+
+    Reference:
+
+    - Pagh and Rodler, Cuckoo Hashing, 2004
+    """
+
+    def __init__(self, keys, values, default=0.0):
+        halves = np.ascontiguousarray(keys, "<i8").view("<i4").reshape(-1, 2)
+        self.default = float(default)
+        self._multipliers, slots = _place(*halves.T)
+        rows = np.zeros((slots.size, 3), np.int32)
+        taken = slots >= 0
+        rows[taken, :2] = halves[slots[taken]]
+        values = np.asarray(values, np.float32)
+        rows[taken, 2] = values.view(np.int32)[slots[taken]]
+        # As floating point, since integers of 32 bits stay on the host when
+        # TensorFlow computes on a GPU.
+        self._rows = Resident(rows.view(np.float32))
+        self._bits = slots.size.bit_length() - 1
+        self.nbytes = rows.nbytes
+
+    def rows(self):
+        """The table as a tensor, to be passed to a compiled function."""
+        return self._rows.tensor()
+
+    def lookup(self, words, max_order=MAX_ORDER, rows=None):
+        """Values of the n-grams that start at each word.
+
+        Args:
+            words: Integer tensor of shape `(..., T)`, below 0 where there is
+                no word.
+            max_order: Integer, from 1 to 4. Defaults to `4`.
+            rows: What `rows()` returned, for a compiled function. Defaults to
+                a call of it.
+
+        Returns:
+            Float32 tensor of shape `(..., max_order, T)`. The default where
+            an n-gram is not in the table, or fewer than `n` words are left.
+        """
+        rows = self.rows() if rows is None else rows
+        low, high = _keys(ops.cast(words, "int32"), max_order)
+        values = self.default
+        for multipliers in self._multipliers:
+            slots = ops.take(rows, self._slot(low, high, multipliers), axis=0)
+            found = ops.equal(ops.view(slots[..., 0], "int32"), low)
+            found = ops.logical_and(
+                found, ops.equal(ops.view(slots[..., 1], "int32"), high)
+            )
+            values = ops.where(found, slots[..., 2], values)
+        return values
+
+    def _slot(self, low, high, multipliers):
+        """`_slot()` in tensors."""
+        first, second = (int(x) for x in multipliers)
+        mixed = ops.right_shift(low * first + high * second, 32 - self._bits)
+        return ops.bitwise_and(mixed, 2**self._bits - 1)
+
+
+def _keys(words, max_order):
+    """Lower and upper halves of the keys that start at each word."""
+    known = ops.logical_and(
+        ops.greater_equal(words, 0), ops.less_equal(words, MAX_ID)
+    )
+    fields = [ops.where(known, words + 1, 0xFFFF)]
+    for _ in range(1, MAX_ORDER):
+        last = fields[-1]
+        none = ops.full_like(last[..., :1], 0xFFFF)
+        fields.append(ops.concatenate([last[..., 1:], none], axis=-1))
+    first, second, third, fourth = fields
+    low = ops.bitwise_or(first, ops.left_shift(second, 16))
+    high = ops.bitwise_or(third, ops.left_shift(fourth, 16))
+    zero = ops.zeros_like(first)
+    lows = [first, low, low, low][:max_order]
+    highs = [zero, zero, third, high][:max_order]
+    return ops.stack(lows, axis=-2), ops.stack(highs, axis=-2)
+
+
+def _slot(low, high, multipliers, bits):
+    """Slot of a key: the top bits of a random linear function of its halves.
+
+    Integers of 32 bits wrap around, in NumPy as in every backend.
+    """
+    first, second = multipliers
+    mixed = low * first + high * second
+    return (mixed >> (32 - bits)) & (2**bits - 1)
+
+
+def _place(low, high):
+    """Finds a slot for every key.
+
+    Returns:
+        Pairs of multipliers, one pair a probe, and an integer array of shape
+        `(slots,)` with the number of the key that lies there, or -1.
+    """
+    rng = np.random.default_rng(0)
+    bits = max(int(np.ceil(np.log2(max(len(low), 1) / _FULLEST))), 1)
+    for attempt in range(1, 17):
+        multipliers = [tuple(pair) for pair in _multipliers(rng)]
+        wanted = [_slot(low, high, pair, bits) for pair in multipliers]
+        slots = _settle(np.array(wanted), 2**bits)
+        if slots is not None:
+            return multipliers, slots
+        # Bad luck with the multipliers is cured by others, as a rule.
+        bits += attempt % 4 == 0
+    raise ValueError(
+        "`keys` must be distinct. Received: keys that find no room in a table "
+        f"of {2**bits} slots. Pass each n-gram once."
+    )
+
+
+def _multipliers(rng):
+    random = rng.integers(-(2**31), 2**31, (_PROBES, 2), np.int32)
+    return random | np.int32(1)
+
+
+def _settle(wanted, size):
+    """Moves keys between their slots until none shares one; else None."""
+    slots = np.full(size, -1, np.int32)
+    choice = np.zeros(wanted.shape[1], np.int8)
+    pending = np.arange(wanted.shape[1], dtype=np.int32)
+    for _ in range(1000):
+        if not len(pending):
+            return slots
+        at = wanted[choice[pending], pending]
+        driven_out = np.unique(slots[at])
+        slots[at] = pending
+        beaten = pending[slots[at] != pending]
+        pending = np.concatenate([beaten, driven_out[driven_out >= 0]])
+        choice[pending] = (choice[pending] + 1) % len(wanted)
+    return None

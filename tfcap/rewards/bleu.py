@@ -7,7 +7,7 @@ from tfcap.ops import sentence_lengths
 from tfcap.rewards.reference_reward import ReferenceReward
 from tfcap.rewards.sentence_bleu import closest_length
 from tfcap.rewards.sentence_bleu import sentence_bleu
-from tfcap.text.scores.smoothing import check_smoothing
+from tfcap.text.scores.bleu import check_smoothing
 
 
 class BLEU(ReferenceReward):

@@ -7,7 +7,7 @@ from tfcap.ops import ngram_counts
 from tfcap.ops import sentence_lengths
 from tfcap.rewards.reference_reward import ReferenceReward
 from tfcap.rewards.reference_reward import mean_over_references
-from tfcap.text.scores.cider_d import check_sigma
+from tfcap.text.scores.cider import check_sigma
 
 
 class CIDErD(ReferenceReward):

@@ -1,7 +1,7 @@
 """Images and texts in one space, as rewards ask networks for them."""
 
 from tfcap.ops import check_shape
-from tfcap.ops.shapes import batch_entry
+from tfcap.ops.arguments import batch_entry
 
 
 def check_embedder(embedder, argument):

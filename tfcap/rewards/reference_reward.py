@@ -6,7 +6,7 @@ from tfcap.ops import check_shape
 from tfcap.ops import compiled
 from tfcap.ops import sequence_mask
 from tfcap.ops import words_only
-from tfcap.ops.shapes import batch_entry
+from tfcap.ops.arguments import batch_entry
 from tfcap.rewards.reward import Reward
 
 

@@ -2,9 +2,9 @@
 
 from keras import ops
 
-from tfcap.text.scores.smoothing import FLOOR
-from tfcap.text.scores.smoothing import SMALL
-from tfcap.text.scores.smoothing import TINY
+from tfcap.text.scores.bleu import FLOOR
+from tfcap.text.scores.bleu import SMALL
+from tfcap.text.scores.bleu import TINY
 
 #: More than any two sentences differ in length.
 _LONGEST = 4096.0

@@ -5,11 +5,11 @@ from collections import Counter
 
 import numpy as np
 
-from tfcap.text.ngram_tables import NgramTables
-from tfcap.text.ngram_tables import word_places
+from tfcap.text.ngrams import NgramTables
 from tfcap.text.ngrams import check_order
-from tfcap.text.scores.checks import check_captions
+from tfcap.text.ngrams import word_places
 from tfcap.text.scores.scores import Scores
+from tfcap.text.scores.scores import check_captions
 
 #: Ids of the beginning, the end and the unknown word; words follow.
 _BOS, _EOS, _UNK = range(3)

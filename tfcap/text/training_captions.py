@@ -6,11 +6,11 @@ import numpy as np
 
 from tfcap.text.caption_tokenization import caption_tokenize
 from tfcap.text.ngram_language_model import NgramLanguageModel
-from tfcap.text.ngram_tables import NgramTables
-from tfcap.text.ngram_tables import word_places
-from tfcap.text.scores.checks import check_captions
-from tfcap.text.scores.novelty import novelty
+from tfcap.text.ngrams import NgramTables
+from tfcap.text.ngrams import word_places
+from tfcap.text.scores.caption_statistics import novelty
 from tfcap.text.scores.scores import Scores
+from tfcap.text.scores.scores import check_captions
 
 #: N-grams that are looked up, by the name of their score.
 _NOVEL = {"novel_bigrams": 2, "novel_trigrams": 3}

@@ -8,7 +8,7 @@ import numpy as np
 import tensorflow as tf
 
 from tfcap.ops import sequence_mask
-from tfcap.ops.shapes import batch_entry
+from tfcap.ops.arguments import batch_entry
 
 _REMEDY = (
     "Name their key in `references`, or pass a function of the inputs; or "

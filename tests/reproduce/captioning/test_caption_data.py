@@ -14,10 +14,10 @@ from tests.reproduce.captioning.tiny_study import TINY
 from tfcap.data import FeatureWriter
 from tfcap.data import coco_captions
 from tfcap.data import extract_video_features
-from tfcap.data import feature_rows
 from tfcap.data import load_features
+from tfcap.data import mapped_features
 from tfcap.data.backbones import Backbone
-from tfcap.data.skipped_images import save_skipped
+from tfcap.data.image_file import save_skipped
 
 SPLITS = ("train", "train", "train", "val", "test")
 
@@ -106,7 +106,7 @@ def test_large_grids_are_pooled_by_batch(root, monkeypatch, tmp_path, speaker):
     settings = dataclasses.replace(TINY, speaker=speaker)
     at_once = caption_files(settings, root)
     monkeypatch.setenv("TFCAP_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setattr(feature_rows, "LARGE", 1)
+    monkeypatch.setattr(mapped_features, "LARGE", 1)
     data = caption_files(settings, root)
     with monkeypatch.context() as patch:
         reader = type(load_features(root / "features.h5", lazy=True))

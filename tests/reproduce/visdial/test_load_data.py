@@ -15,8 +15,8 @@ from tests.visdial_files import hidden_content
 from tests.visdial_files import write_root
 from tfcap.data import FeatureWriter
 from tfcap.data import encoded_dialogs
-from tfcap.data import feature_rows
 from tfcap.data import load_features
+from tfcap.data import mapped_features
 from tfcap.data.backbones import Backbone
 
 
@@ -191,7 +191,7 @@ def test_large_grids_are_scaled_by_batch(tmp_path, monkeypatch):
     """A file of 6 GB took 33 GB of memory."""
     write_grids(tmp_path)
     at_once = visdial_data(tmp_path, norm=8)
-    monkeypatch.setattr(feature_rows, "LARGE", 1)
+    monkeypatch.setattr(mapped_features, "LARGE", 1)
     with monkeypatch.context() as patch:
         reader = type(load_features(tmp_path / "image_features.h5", lazy=True))
         patch.setattr(reader, "__getitem__", None)

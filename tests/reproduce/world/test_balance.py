@@ -9,9 +9,9 @@ from reproduce.world.balance import draw
 from reproduce.world.balance import draw_topic
 from reproduce.world.captions import describe
 from reproduce.world.dialogs import make_dialog
+from reproduce.world.sampler import sample_scene
 from reproduce.world.scene import COLORS
 from reproduce.world.scene import SHAPES
-from reproduce.world.scene_sampler import sample_scene
 
 
 @pytest.fixture(scope="module")

@@ -7,7 +7,7 @@ import pytest
 from reproduce.world.candidates import build_options
 from reproduce.world.dialogs import make_dialog
 from reproduce.world.judging import judge
-from reproduce.world.scene_sampler import sample_scene
+from reproduce.world.sampler import sample_scene
 
 
 def dialogs_of(count, seed):

@@ -7,7 +7,7 @@ from reproduce.world import Scene
 from reproduce.world import Thing
 from reproduce.world import render
 from reproduce.world import sample_scene
-from reproduce.world.backdrops import backdrop
+from reproduce.world.render import backdrop
 
 
 def scenes(count, seed=0):

@@ -11,7 +11,7 @@ from reproduce.world import dense_targets
 from reproduce.world import sample_scene
 from reproduce.world import scene_from_dict
 from reproduce.world import scene_to_dict
-from reproduce.world.shapes import signed_distance
+from reproduce.world.scene import signed_distance
 
 
 @pytest.fixture(scope="module")

@@ -3,8 +3,8 @@ import pytest
 
 from reproduce.world import dense_targets
 from reproduce.world import load_world
-from reproduce.world.scene_features import pretrain_scene_encoder
-from reproduce.world.scene_features import scene_features
+from reproduce.world.features import pretrain_scene_encoder
+from reproduce.world.features import scene_features
 
 
 @pytest.fixture(scope="module")

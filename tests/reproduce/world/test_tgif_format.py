@@ -1,4 +1,4 @@
-from reproduce.world.tgif_format import write_tgif
+from reproduce.world.formats import write_tgif
 from tfcap.data import load_tgif_captions
 
 SPLITS = {

@@ -8,7 +8,7 @@ from reproduce.world import describe_video
 from reproduce.world import judge_video
 from reproduce.world import motion_of
 from reproduce.world import sample_video
-from reproduce.world.video_words import VERBS
+from reproduce.world.caption_words import VERBS
 
 
 @pytest.fixture(scope="module")

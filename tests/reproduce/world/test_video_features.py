@@ -1,10 +1,10 @@
 import numpy as np
 import pytest
 
+from reproduce.world.features import pool_frames
+from reproduce.world.features import video_features
+from reproduce.world.features import video_world_with_features
 from reproduce.world.scene_encoder import SceneEncoder
-from reproduce.world.video_features import pool_frames
-from reproduce.world.video_features import video_features
-from reproduce.world.video_features import video_world_with_features
 
 SIZES = {"train": 4, "val": 2, "test": 3}
 
@@ -79,7 +79,7 @@ def test_features_by_the_own_encoder_are_kept(encoder, tmp_path, monkeypatch):
         trained.append(options["epochs"])
         return encoder
 
-    room = "reproduce.world.video_features."
+    room = "reproduce.world.features."
     monkeypatch.setattr(room + "load_world", lambda *args, **options: None)
     monkeypatch.setattr(room + "pretrain_scene_encoder", train)
     for _ in range(2):

@@ -9,7 +9,7 @@ from reproduce.world import Video
 from reproduce.world import judge_video
 from reproduce.world import motion_of
 from reproduce.world import motion_scores
-from reproduce.world.video_words import VERBS
+from reproduce.world.caption_words import VERBS
 
 BALL = Thing("ball", "red", "small", "striped", 20.0, 30.0, 5.0)
 BOX = Thing("box", "blue", "large", "plain", 44.0, 30.0, 9.0)

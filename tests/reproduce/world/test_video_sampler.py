@@ -5,7 +5,7 @@ import pytest
 
 from reproduce.world import MOTIONS
 from reproduce.world import sample_video
-from reproduce.world.video_sampler import MOTION_ODDS
+from reproduce.world.sampler import MOTION_ODDS
 
 
 @pytest.fixture(scope="module")

@@ -5,9 +5,9 @@ import pytest
 
 from reproduce.world.candidates import build_options
 from reproduce.world.dialogs import make_dialog
-from reproduce.world.scene_sampler import sample_scene
-from reproduce.world.visdial_format import write_dense_annotations
-from reproduce.world.visdial_format import write_visdial
+from reproduce.world.formats import write_dense_annotations
+from reproduce.world.formats import write_visdial
+from reproduce.world.sampler import sample_scene
 
 IDS = list(range(100, 130))
 

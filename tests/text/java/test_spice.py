@@ -6,7 +6,7 @@ import pytest
 from tests.java_programs import SPICE as WORKING
 from tfcap.text import JavaError
 from tfcap.text import spice
-from tfcap.text.java.spice_files import MODELS
+from tfcap.text.java.spice import MODELS
 
 CANDIDATES = [["a"], ["two", "c\nats"]]
 REFERENCES = [[["a"], ["the", "a"]], [["cats"]]]

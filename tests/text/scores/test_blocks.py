@@ -7,7 +7,7 @@ from hypothesis import given
 from tests.text.scores import naive
 from tfcap.text.scores import blocks
 from tfcap.text.scores.bleu import bleu
-from tfcap.text.scores.cider_d import cider_d
+from tfcap.text.scores.cider import cider_d
 from tfcap.text.scores.cider_r import cider_r
 from tfcap.text.scores.comparison import compare_with_references
 from tfcap.text.scores.rouge_l import rouge_l

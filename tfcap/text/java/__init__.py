@@ -1,7 +1,7 @@
 """Programs for Java that COCO caption evaluations call, so that none hangs."""
 
-from tfcap.text.java.java_error import JavaError
 from tfcap.text.java.meteor import METEOR
 from tfcap.text.java.meteor import meteor
 from tfcap.text.java.ptb_tokenizer import ptb_tokenize
+from tfcap.text.java.runtime import JavaError
 from tfcap.text.java.spice import spice

@@ -6,7 +6,7 @@ import subprocess
 import tempfile
 import threading
 
-from tfcap.text.java.java_error import JavaError
+from tfcap.text.java.runtime import JavaError
 
 
 class JavaProcess:

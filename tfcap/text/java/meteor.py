@@ -13,9 +13,9 @@ from tfcap.text.java.runtime import clean
 from tfcap.text.java.runtime import find_file
 from tfcap.text.java.runtime import find_java
 from tfcap.text.java.runtime import find_package
-from tfcap.text.scores.checks import check_aligned
-from tfcap.text.scores.checks import check_lengths
 from tfcap.text.scores.scores import Scores
+from tfcap.text.scores.scores import check_aligned
+from tfcap.text.scores.scores import check_lengths
 
 NAME = "METEOR"
 

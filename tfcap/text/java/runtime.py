@@ -1,4 +1,4 @@
-"""Where Java and the programs for it are."""
+"""Finding Java and the programs of pycocoevalcap."""
 
 import importlib.util
 import os
@@ -7,7 +7,7 @@ import re
 import shutil
 import subprocess
 
-from tfcap.text.java.java_error import JavaError
+from tfcap.text.absence import Absence
 
 #: Numbers are printed and words are lower-cased as in English whatever the
 #: machine speaks, and text is UTF-8.
@@ -144,3 +144,30 @@ def find_file(name, path):
             "pycocoevalcap.",
         )
     return path
+
+
+class JavaError(RuntimeError):
+    """A score or tokenizer that could not be had from its Java program.
+
+    Raised where something is missing, and where the program died, hung or
+    answered nonsense. A report keeps the parts, to name what is absent.
+
+    Args:
+        name: String, what is absent, such as `"METEOR"`.
+        reason: String, a clause that says why.
+        cure: String, a sentence that says what to do.
+
+    Example:
+
+    >>> error = tfcap.text.JavaError("METEOR", "there is no Java", "Get it.")
+    >>> print(error)
+    METEOR is absent: there is no Java. Get it.
+    """
+
+    def __init__(self, name, reason, cure):
+        super().__init__(name, reason, cure)
+        self.absence = Absence(name, reason, cure)
+        self.name, self.reason, self.cure = self.absence
+
+    def __str__(self):
+        return str(self.absence)

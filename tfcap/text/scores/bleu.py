@@ -1,11 +1,24 @@
-"""BLEU of captions."""
+"""BLEU against references, and among the captions of an image."""
+
+from typing import NamedTuple
+
+import numpy as np
 
 from tfcap.text.ngrams import check_order
-from tfcap.text.scores.bleu_counts import bleu_of
-from tfcap.text.scores.bleu_counts import count_matches
+from tfcap.text.scores.blocks import blocks
+from tfcap.text.scores.blocks import earlier_occurrences
 from tfcap.text.scores.comparison import compare_with_references
+from tfcap.text.scores.comparison import compare_within
 from tfcap.text.scores.scores import Scores
-from tfcap.text.scores.smoothing import check_smoothing
+from tfcap.text.scores.scores import check_caption_sets
+
+NLTK = "nltk"
+#: How an order without a match is treated: as pycocoevalcap does, or smoothed.
+SMOOTHINGS = (None, "add_one", "floor", "exponential")
+#: The constants of pycocoevalcap.
+TINY, SMALL = 1e-15, 1e-9
+#: What stands for zero matches with "floor".
+FLOOR = 0.1
 
 
 def bleu(candidates, references, max_order=4, smoothing=None):
@@ -77,3 +90,210 @@ def bleu_scores(counts, smoothing=None):
     each = bleu_of(counts, smoothing)
     corpus = bleu_of(counts.total(), smoothing)[:, 0]
     return [Scores(float(c), e) for c, e in zip(corpus, each)]
+
+
+def mutual_bleu(sets, max_order=4, smoothing=None):
+    """mBLEU: BLEU of each caption of an image against the image's others.
+
+    The first captions of all images are scored as one corpus, with the other
+    captions of each image as references; then the second ones, and so on.
+    mBLEU is the mean of these corpus scores. The lower, the more diverse.
+
+    Args:
+        sets: List with, for every image, the list of its tokenized captions,
+            as many for every image, at least two.
+        max_order: Integer, longest n-gram. Defaults to `4`.
+        smoothing: See `bleu()`. Defaults to None, the constants of
+            pycocoevalcap.
+
+    Returns:
+        List of `max_order` `Scores` in [0, 1], mBLEU-1 first. `each` is the
+        mean of the single captions' BLEU of every image, of which `corpus`
+        is not the mean.
+
+    Raises:
+        ValueError: If a list is empty, or images have different numbers of
+            captions (`self_bleu()` takes those), or less than two.
+        TypeError: If captions are not tokenized.
+
+    Example:
+
+    >>> sets = [
+    ...     [["a", "man", "rides"], ["a", "man", "walks"]],
+    ...     [["two", "dogs", "play"], ["dogs", "run"]],
+    ... ]
+    >>> scores = tfcap.text.mutual_bleu(sets, max_order=2)
+    >>> [round(score.corpus, 4) for score in scores]
+    [0.4956, 0.3599]
+
+    Reference:
+
+    - Shetty et al., Speaking the Same Language, ICCV 2017; equal to
+      `eval_div_stats` of self-critical.pytorch
+    """
+    check_order(max_order)
+    check_smoothing(smoothing)
+    check_caption_sets(sets, "sets", least=2)
+    captions = len(sets[0])
+    for i, members in enumerate(sets):
+        if len(members) != captions:
+            raise ValueError(
+                "`sets` must hold as many captions of every image. Received: "
+                f"{captions} in sets[0], {len(members)} in sets[{i}]. Use "
+                "`tfcap.text.self_bleu()`."
+            )
+    counts = count_matches(compare_within(sets), max_order)
+    each = bleu_of(counts, smoothing).reshape(max_order, -1, captions)
+    # The first captions of all images, then the second ones, and so on.
+    corpora = BLEUCounts(
+        *(x.reshape(*x.shape[:-1], -1, captions).sum(axis=-2) for x in counts)
+    )
+    corpus = bleu_of(corpora, smoothing).mean(axis=1)
+    return [Scores(float(c), e) for c, e in zip(corpus, each.mean(axis=2))]
+
+
+def self_bleu(sets, max_order=4, smoothing=None):
+    """Self-BLEU: mean BLEU of each caption of a set against all the others.
+
+    Where `mutual_bleu()` scores a corpus, this is the mean of the scores of
+    single captions. A set may be the captions of one image, or everything a
+    model says, as one set; the work grows with the square of its size, so
+    take a thousand captions. The lower, the more diverse.
+
+    Args:
+        sets: List of lists of tokenized captions, at least two in each.
+        max_order: Integer, longest n-gram. Defaults to `4`.
+        smoothing: See `bleu()`; or `"nltk"`, its method 1, with which
+            Self-BLEU is published: `"floor"`, but an order that a caption is
+            too short for counts as 0.1 matches, too. Defaults to None, the
+            constants of pycocoevalcap.
+
+    Returns:
+        List of `max_order` `Scores` in [0, 1], Self-BLEU-1 first; `corpus` is
+        the mean of `each`.
+
+    Raises:
+        ValueError: If a list is empty or a set holds one caption only.
+        TypeError: If captions are not tokenized.
+
+    Example:
+
+    >>> said = [["a", "red", "bus"], ["a", "red", "car"], ["two", "dogs"]]
+    >>> scores = tfcap.text.self_bleu([said], max_order=2)
+    >>> [round(score.corpus, 4) for score in scores]
+    [0.4444, 0.3849]
+
+    Reference:
+
+    - Zhu et al., Texygen: A Benchmarking Platform for Text Generation Models,
+      SIGIR 2018; its code and that of Chaffin et al., Distinctive Image
+      Captioning, 2024, take `max_order=5`, `smoothing="nltk"` and, as one
+      set, the first of all captions (1000 in the latter)
+    """
+    check_order(max_order)
+    if smoothing != NLTK:
+        check_smoothing(smoothing)
+    check_caption_sets(sets, "sets", least=2)
+    counts = count_matches(compare_within(sets), max_order)
+    if smoothing == NLTK:
+        counts = counts._replace(guess=np.maximum(counts.guess, 1))
+        smoothing = "floor"
+    sizes = np.array([len(captions) for captions in sets])
+    sums = np.add.reduceat(
+        bleu_of(counts, smoothing), np.cumsum(sizes) - sizes, axis=1
+    )
+    return [Scores(float(e.mean()), e) for e in sums / sizes]
+
+
+class BLEUCounts(NamedTuple):
+    """Counts that add up over captions."""
+
+    correct: np.ndarray  # (K, m) clipped matches
+    guess: np.ndarray  # (K, m) n-grams of the candidate
+    length: np.ndarray  # (m,) words of the candidate
+    reference_length: np.ndarray  # (m,) words of the closest reference
+
+    def total(self):
+        """The counts of the whole, each with a last axis of size 1."""
+        return BLEUCounts(*(x.sum(axis=-1, keepdims=True) for x in self))
+
+
+def count_matches(comparison, max_order):
+    """Counts what BLEU needs for each caption of a comparison.
+
+    Args:
+        comparison: A `Comparison`.
+        max_order: Integer, longest n-gram.
+
+    Returns:
+        `BLEUCounts` of each of `comparison.left`.
+    """
+    lengths = comparison.lengths[comparison.left]
+    ranks = earlier_occurrences(comparison, max_order, comparison.left)
+    correct = np.zeros((max_order, len(lengths)), np.int64)
+    for block in blocks(comparison):
+        counts = block.count_runs(max_order)
+        most = np.maximum.reduceat(counts, block.starts, axis=2)
+        kept = ranks[:, block.words[:, block.starts]] < most
+        correct[:, block.left] = kept.sum(axis=1)
+    orders = np.arange(max_order)[:, None]
+    return BLEUCounts(
+        correct=correct,
+        guess=np.maximum(lengths - orders, 0),
+        length=lengths,
+        reference_length=_closest_lengths(comparison, lengths),
+    )
+
+
+def _closest_lengths(comparison, lengths):
+    """Length of the reference closest in length, of two the shorter one."""
+    others = comparison.lengths[comparison.right]
+    far = np.abs(others - np.repeat(lengths, comparison.sizes))
+    base = others.max() + 1
+    first = np.cumsum(comparison.sizes) - comparison.sizes
+    return np.minimum.reduceat(far * base + others, first) % base
+
+
+def bleu_of(counts, smoothing=None):
+    """BLEU of orders 1 to K from their counts.
+
+    Args:
+        counts: `BLEUCounts`.
+        smoothing: One of `SMOOTHINGS`.
+
+    Returns:
+        Float array of shape `(K, m)`.
+    """
+    correct, guess = counts.correct.astype(float), counts.guess.astype(float)
+    if smoothing is None:
+        precisions = (correct + TINY) / (guess + SMALL)
+    else:
+        precisions = _smoothed(correct, guess, smoothing)
+    powers = 1.0 / np.arange(1, len(correct) + 1)[:, None]
+    means = np.cumprod(precisions, axis=0) ** powers
+    ratio = (counts.length + TINY) / (counts.reference_length + SMALL)
+    return means * np.exp(np.minimum(1 - 1 / ratio, 0))
+
+
+def _smoothed(correct, guess, smoothing):
+    """Precisions without zeros, but where nothing at all matches."""
+    matched = correct[0] > 0
+    if smoothing == "add_one":
+        correct[1:] += 1
+        guess[1:] += 1
+    elif smoothing == "floor":
+        correct = np.where(correct == 0, FLOOR, correct)
+    else:
+        zeros = np.cumsum(correct == 0, axis=0)
+        correct = np.where(correct == 0, 0.5**zeros, correct)
+    precisions = correct / np.maximum(guess, 1)
+    return precisions * (guess > 0) * matched
+
+
+def check_smoothing(smoothing):
+    """Raises unless `smoothing` is known."""
+    if smoothing not in SMOOTHINGS:
+        raise ValueError(
+            f"`smoothing` must be one of {SMOOTHINGS}. Received: "
+            f"smoothing={smoothing!r}."
+        )

@@ -8,8 +8,8 @@ import numpy as np
 from tfcap.text.scores.blocks import blocks
 from tfcap.text.scores.blocks import earlier_occurrences
 from tfcap.text.scores.blocks import occurrences
+from tfcap.text.scores.cider import consensus
 from tfcap.text.scores.comparison import compare_with_references
-from tfcap.text.scores.consensus import consensus
 
 
 def cider_r(

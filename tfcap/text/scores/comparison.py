@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from tfcap.text.ngrams import flatten_rows
-from tfcap.text.scores.checks import check_aligned
+from tfcap.text.scores.scores import check_aligned
 
 
 class Comparison(NamedTuple):

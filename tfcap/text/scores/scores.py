@@ -1,8 +1,16 @@
-"""What a score function returns."""
+"""The result of a score function, and checks of its arguments."""
 
+import itertools
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
+
+from tfcap.io.file_limits import limit
+from tfcap.io.file_limits import raise_limit
+
+#: What needs no second look.
+_LISTS = {list, tuple}
 
 
 class Scores(NamedTuple):
@@ -13,3 +21,90 @@ class Scores(NamedTuple):
     #: Array of shape `(n,)`, dtype float64: score of each caption, or of each
     #: set of captions, in the order in which they were given.
     each: np.ndarray
+
+
+def check_captions(captions, name):
+    """Raises unless `captions` is a non-empty sequence of tokenized captions.
+
+    Args:
+        captions: What the caller passed.
+        name: String, the name of the argument, for the message.
+    """
+    _check_sequence(captions, name, "tokenized captions")
+    if set(map(type, captions)) <= _LISTS:
+        return
+    for i, caption in enumerate(captions):
+        if isinstance(caption, str) or not hasattr(caption, "__len__"):
+            raise TypeError(
+                f"`{name}` must hold tokenized captions, lists of words. "
+                f"Received: {name}[{i}]={caption!r}. Split it with "
+                "`tfcap.text.caption_tokenize()`."
+            )
+
+
+def check_caption_sets(sets, name, least=1):
+    """Raises unless `sets` holds sequences of tokenized captions.
+
+    Args:
+        sets: What the caller passed.
+        name: String, the name of the argument, for the message.
+        least: Integer, fewest captions of a set. Defaults to `1`.
+    """
+    _check_sequence(sets, name, "lists of tokenized captions")
+    if set(map(type, sets)) <= _LISTS and min(map(len, sets)) >= least:
+        if set(map(type, itertools.chain.from_iterable(sets))) <= _LISTS:
+            return
+    for i, captions in enumerate(sets):
+        check_captions(captions, f"{name}[{i}]")
+        if len(captions) < least:
+            raise ValueError(
+                f"`{name}` must hold at least {least} captions in every set. "
+                f"Received: {name}[{i}] with {len(captions)}. Sample more "
+                "captions of an image."
+            )
+
+
+def check_aligned(candidates, references):
+    """Raises unless there are references for every candidate."""
+    check_captions(candidates, "candidates")
+    check_caption_sets(references, "references")
+    if len(candidates) != len(references):
+        raise ValueError(
+            "`candidates` and `references` must have the same length, with "
+            "the references of `candidates[i]` in `references[i]`. Received: "
+            f"{len(candidates)} candidates, {len(references)} lists of "
+            "references."
+        )
+
+
+def check_lengths(candidates, references):
+    """Raises if a caption is so long that scores of it take hours.
+
+    METEOR's time grows with more than the square of the words: of two
+    captions of 2,000 it is ten seconds.
+
+    Args:
+        candidates: List of tokenized captions.
+        references: List, as long, of lists of tokenized captions.
+    """
+    most = limit("TFCAP_MAX_WORDS")
+    for i, (caption, several) in enumerate(zip(candidates, references)):
+        if max(len(caption), *map(len, several), 0) <= most:
+            continue
+        name, words = f"captions[{i}]", caption
+        for k, other in enumerate(several):
+            if len(other) > len(words):
+                name, words = f"references[{i}][{k}]", other
+        raise ValueError(
+            f"`{name}` must have at most {most:,} words. Received: "
+            f"{len(words):,} words, {' '.join(words[:5])!r:.80} and so on. "
+            f"{raise_limit('TFCAP_MAX_WORDS')}"
+        )
+
+
+def _check_sequence(value, name, content):
+    wanted = f"`{name}` must be a non-empty list of {content}."
+    if isinstance(value, str) or not isinstance(value, Sequence | np.ndarray):
+        raise TypeError(f"{wanted} Received: {name}={value!r}.")
+    if not len(value):
+        raise ValueError(f"{wanted} Received: {name}={value!r}.")

@@ -2,12 +2,12 @@
 
 import numpy as np
 
-from tfcap.text.scores.checks import check_caption_sets
+from tfcap.text.scores.cider import encoder_for
+from tfcap.text.scores.cider import inverse_document_frequencies
+from tfcap.text.scores.cider import similarities
 from tfcap.text.scores.comparison import compare_within
 from tfcap.text.scores.scores import Scores
-from tfcap.text.scores.tf_idf import encoder_for
-from tfcap.text.scores.tf_idf import inverse_document_frequencies
-from tfcap.text.scores.tf_idf import similarities
+from tfcap.text.scores.scores import check_caption_sets
 
 
 def self_cider(
