@@ -115,7 +115,7 @@ def of_torch(network, state, answers, options):
 def limit(answers, options):
     import tensorflow as tf
 
-    from tfcap.decoding.candidate_trie import build_trie
+    from tfcap.decoding.candidate_scores import build_trie
 
     steps = build_trie(answers, options, eos=2).steps
     hidden = tf.random.normal((steps, UNITS))

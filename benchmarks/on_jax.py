@@ -34,7 +34,7 @@ def embedded(channel, plain=False):
     import jax
     from keras import ops
 
-    from tfcap.ops import embed_words
+    from tfcap.layers import embed_words
 
     variables = [v.value for v in channel.non_trainable_variables]
 

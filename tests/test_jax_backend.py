@@ -22,7 +22,7 @@ FILES = (
     "rewards/test_contract.py",
     "rewards/test_grammar.py",
     "models/test_pair_discriminator.py",
-    "ops/test_word_vectors.py",
+    "layers/test_word_vectors.py",
 )
 TESTS = pathlib.Path(__file__).parent
 

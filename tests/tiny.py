@@ -18,7 +18,7 @@ class TableSpeaker(keras.Model):
     """The logits of the next word are a row of a table, by the last word."""
 
     vocabulary_size, bos, eos = VOCABULARY, BOS, EOS
-    unsaid = (0, BOS)
+    suppressed_ids = (0, BOS)
 
     def __init__(self, seed=0, scale=1.0):
         super().__init__()
@@ -37,8 +37,8 @@ class TableSpeaker(keras.Model):
     def step(self, words, state, training=False):
         if len(words.shape) == 1:
             words = ops.one_hot(words, VOCABULARY)
-        unsaid = np.array([-1e9, -1e9, 0.0, 0.0, 0.0], "float32")
-        return ops.matmul(words, self.table) + unsaid, state
+        suppressed_ids = np.array([-1e9, -1e9, 0.0, 0.0, 0.0], "float32")
+        return ops.matmul(words, self.table) + suppressed_ids, state
 
     def log_probs(self, state, tokens, training=False):
         return stepwise_log_probs(self, state, tokens, training)
@@ -83,8 +83,8 @@ class MemorySpeaker(TableSpeaker):
             words = ops.one_hot(words, VOCABULARY)
         state = ops.matmul(state, self.keep) + ops.matmul(words, self.read)
         state = ops.tanh(self.drop(state, training=training))
-        unsaid = np.array([-1e9, -1e9, 0.0, 0.0, 0.0], "float32")
-        return ops.matmul(state, self.head) + unsaid, state
+        suppressed_ids = np.array([-1e9, -1e9, 0.0, 0.0, 0.0], "float32")
+        return ops.matmul(state, self.head) + suppressed_ids, state
 
 
 def batch(rows, references=None):

@@ -7,7 +7,7 @@ from reproduce.captioning.judges import train_judge
 from tfcap.decoding import Sample
 from tfcap.layers import Categorical
 from tfcap.models import CaptionEvaluator
-from tfcap.models.dropout import without_dropout
+from tfcap.models import without_dropout
 from tfcap.objectives import Judging
 
 #: Under which a study keeps it as it is before the game.

@@ -12,7 +12,7 @@ from tfcap.data import StandardizedFeatures
 from tfcap.data.data_digest import data_digest
 from tfcap.data.data_digest import feature_digest
 from tfcap.layers import ImageStandardization
-from tfcap.models.image_network import OUTSIDE
+from tfcap.models.inputs import OUTSIDE
 
 _SPLITS = ("train", "validation", "test")
 

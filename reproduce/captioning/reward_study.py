@@ -10,7 +10,7 @@ from reproduce.captioning.plan import Partner
 from reproduce.captioning.speaker_study import SpeakerStudy
 from reproduce.study import read_written
 from reproduce.study import write_json
-from tfcap.models.dropout import without_dropout
+from tfcap.models import without_dropout
 from tfcap.training import EvaluationCallback
 from tfcap.training import Evaluator
 from tfcap.training import FallingScoreWarning

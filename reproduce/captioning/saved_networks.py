@@ -2,7 +2,7 @@
 
 import re
 
-from tfcap.models.image_network import OUTSIDE
+from tfcap.models.inputs import OUTSIDE
 from tfcap.training.network_file import load_network
 
 #: How Keras sets off what a layer said from what it was called with.

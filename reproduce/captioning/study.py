@@ -13,7 +13,7 @@ from reproduce.study import read_written
 from reproduce.study import write_json
 from tensorboard_plugin_tfcap.summary import TradeoffWriter
 from tfcap.decoding import BeamSearch
-from tfcap.models.dropout import without_dropout
+from tfcap.models import without_dropout
 from tfcap.training import CollapseWarning
 from tfcap.training import EvaluationCallback
 from tfcap.training import Evaluator

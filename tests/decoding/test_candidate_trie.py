@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from tfcap.decoding.candidate_trie import build_trie
+from tfcap.decoding.candidate_scores import build_trie
 
 EOS = 2
 

@@ -64,8 +64,8 @@ def test_goes_on_from_where_every_beginning_left_the_speaker(kind):
     np.testing.assert_array_equal(mask, sequence_mask(tokens, speaker.eos))
 
 
-@pytest.mark.parametrize("beginnings", [(0,), (1, 3), (4,)])
-def test_only_what_is_wanted_is_continued(beginnings):
+@pytest.mark.parametrize("prefixes", [(0,), (1, 3), (4,)])
+def test_only_what_is_wanted_is_continued(prefixes):
     rows = []
 
     class Counting(tiny.TableSpeaker):
@@ -80,23 +80,23 @@ def test_only_what_is_wanted_is_continued(beginnings):
     state = speaker.begin(tiny.batch(2))
     wanted = continued(speaker, state, told, end_late)
     rows.clear()
-    found = continued(speaker, state, told, end_late, beginnings=beginnings)
+    found = continued(speaker, state, told, end_late, prefixes=prefixes)
     for some, every in zip(found, wanted, strict=True):
-        np.testing.assert_array_equal(some, every[:, :, list(beginnings)])
+        np.testing.assert_array_equal(some, every[:, :, list(prefixes)])
     # Two captions are read up to the last beginning, and each beginning has
     # two branches each from then on.
-    read = [2 * (t <= beginnings[-1] + 1) for t in range(6)]
-    branches = [4 * sum(t > b + 1 for b in beginnings) for t in range(6)]
+    read = [2 * (t <= prefixes[-1] + 1) for t in range(6)]
+    branches = [4 * sum(t > b + 1 for b in prefixes) for t in range(6)]
     assert rows == list(np.add(read, branches))
 
 
-@pytest.mark.parametrize("beginnings", [(), (1, 0), (2,), (-1, 0)])
-def test_beginnings_that_are_none_are_refused(beginnings):
+@pytest.mark.parametrize("prefixes", [(), (1, 0), (2,), (-1, 0)])
+def test_prefixes_that_are_none_are_refused(prefixes):
     speaker, told = tiny.TableSpeaker(), np.full((1, 1, 3), 4, "int32")
     state = speaker.begin(tiny.batch(1))
-    with pytest.raises(ValueError, match="`beginnings` must be places"):
+    with pytest.raises(ValueError, match="`prefixes` must be indices"):
         Sample().continuations(
-            speaker, state, Rollout(told, None), beginnings=beginnings
+            speaker, state, Rollout(told, None), prefixes=prefixes
         )
 
 
@@ -142,7 +142,7 @@ def test_shapes_may_be_static():
     wanted = continued(speaker, state, told)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(
-            "tfcap.decoding.continuation._which",
+            "tfcap.decoding.continuation._rows_where",
             lambda x: ops.arange(ops.shape(x)[0], dtype="int32"),
         )
         found = continued(speaker, state, told)

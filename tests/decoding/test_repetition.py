@@ -7,7 +7,7 @@ from tests import tiny
 from tfcap.decoding import BeamSearch
 from tfcap.decoding import Greedy
 from tfcap.decoding import Sample
-from tfcap.decoding.repetition import without_repeats
+from tfcap.decoding.logits_processors import no_repeat_ngram
 from tfcap.layers import Categorical
 
 
@@ -26,7 +26,7 @@ def never_ends():
 def test_words_that_would_repeat_are_banned_as_a_loop_finds_them(size):
     told = np.random.default_rng(size).integers(3, 6, (200, 7))
     logits = np.zeros((200, 6), "float32")
-    found = np.array(without_repeats(logits, told, size)) < -1e6
+    found = np.array(no_repeat_ngram(logits, told, size)) < -1e6
     for row, banned in zip(told, found):
         seen = set(ngrams(row, size))
         tail = tuple(row[len(row) - size + 1 :])
@@ -37,12 +37,12 @@ def test_words_that_would_repeat_are_banned_as_a_loop_finds_them(size):
 @pytest.mark.parametrize("told", [None, np.zeros((2, 1), "int32") + 3])
 def test_too_few_words_leave_logits_alone(told):
     logits = np.zeros((2, 5), "float32")
-    assert without_repeats(logits, told, 2) is logits
+    assert no_repeat_ngram(logits, told, 2) is logits
 
 
 def test_zero_allows_everything():
     logits = np.zeros((2, 5), "float32")
-    assert without_repeats(logits, np.full((2, 4), 3), 0) is logits
+    assert no_repeat_ngram(logits, np.full((2, 4), 3), 0) is logits
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from tests import tiny
 from tfcap.decoding import BeamSearch
 from tfcap.decoding import Greedy
 from tfcap.decoding import Sample
-from tfcap.decoding.suppression import suppressed
+from tfcap.decoding.logits_processors import suppress_tokens
 from tfcap.layers import Categorical
 from tfcap.layers import GumbelSoftmaxST
 from tfcap.layers import PartialSamplingST
@@ -113,8 +113,8 @@ def test_no_gradient_reaches_a_suppressed_word():
 
 def test_nothing_to_suppress_leaves_logits_alone():
     logits = ops.convert_to_tensor(np.zeros((2, 5)), "float16")
-    assert suppressed(logits, ()) is logits
-    found = suppressed(logits, (1, 3))
+    assert suppress_tokens(logits, ()) is logits
+    found = suppress_tokens(logits, (1, 3))
     assert found.dtype == "float32"
     np.testing.assert_array_equal(found, [[0, -1e9, 0, -1e9, 0]] * 2)
 

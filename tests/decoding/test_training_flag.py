@@ -12,6 +12,7 @@ from tfcap.decoding import Sample
 from tfcap.decoding import ScheduledSampling
 from tfcap.decoding import stepwise_log_probs
 from tfcap.layers import GumbelSoftmaxST
+from tfcap.objectives import Episode
 
 REFERENCES = np.array([[[3, 4, 2]], [[4, 2, 0]]], "int32")
 
@@ -63,7 +64,18 @@ def test_scheduled_words_are_drawn_as_the_speaker_trains():
 @pytest.mark.parametrize("decoder", [Greedy(3), BeamSearch(2, 3)])
 def test_what_is_searched_is_searched_without_dropout(decoder):
     def decode(speaker, state):
-        decoder.decode(speaker, state, REFERENCES, training=True)
+        decoder.decode(speaker, state, REFERENCES)
+        with pytest.raises(ValueError, match="`training` must be False for"):
+            decoder.decode(speaker, state, REFERENCES, training=True)
+
+    assert not trained(decode)
+
+
+@pytest.mark.parametrize("decoder", [Greedy(3), BeamSearch(2, 3)])
+def test_a_training_episode_searches_without_dropout(decoder):
+    def decode(speaker, state):
+        batch = tiny.batch(2)
+        Episode(speaker, batch, training=True).rollout(decoder)
 
     assert not trained(decode)
 

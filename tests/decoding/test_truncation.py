@@ -5,14 +5,14 @@ import pytest
 
 from tests import tiny
 from tfcap.decoding import Sample
-from tfcap.decoding.truncation import truncated
+from tfcap.decoding.logits_processors import top_k_top_p
 from tfcap.layers import Categorical
 
 LOGITS = np.log(np.array([[0.4, 0.05, 0.3, 0.05, 0.2]], "float32"))
 
 
 def left(**options):
-    return np.flatnonzero(np.array(truncated(LOGITS, **options))[0] > -1e6)
+    return np.flatnonzero(np.array(top_k_top_p(LOGITS, **options))[0] > -1e6)
 
 
 @pytest.mark.parametrize(
@@ -35,12 +35,12 @@ def test_the_likely_words_stay(options, words):
 
 
 def test_nothing_to_truncate_leaves_logits_alone():
-    assert truncated(LOGITS) is LOGITS
+    assert top_k_top_p(LOGITS) is LOGITS
 
 
 def test_rows_are_truncated_by_themselves():
     logits = np.concatenate([LOGITS, LOGITS[:, ::-1] - 50])
-    found = np.array(truncated(logits, top_p=0.41)) > -1e6
+    found = np.array(top_k_top_p(logits, top_p=0.41)) > -1e6
     np.testing.assert_array_equal(found[1], found[0, ::-1])
 
 
@@ -58,7 +58,7 @@ def test_log_probs_and_scores_are_of_what_is_left(options):
         for word, score in zip(tokens, found):
             row = np.full(tiny.VOCABULARY, -1e9)
             row[list(tiny.WORDS)] = table[last][list(tiny.WORDS)]
-            kept = np.array(truncated(row[None], **options), "float64")[0]
+            kept = np.array(top_k_top_p(row[None], **options), "float64")[0]
             kept -= np.log(np.exp(kept).sum())
             expected = kept[word] if word else 0.0
             np.testing.assert_allclose(score, expected, atol=1e-5)

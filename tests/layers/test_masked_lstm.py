@@ -4,7 +4,7 @@ import pytest
 import tensorflow as tf
 
 from tfcap.layers import MaskedLSTM
-from tfcap.layers import masked_recurrence
+from tfcap.layers._fast import recurrence
 
 RNG = np.random.default_rng(0)
 
@@ -27,7 +27,7 @@ def masks(kind, rows, steps):
 def way(request, monkeypatch):
     """Both ways of computing it, whatever the machine and the length."""
     packs = request.param == "packed"
-    monkeypatch.setattr(masked_recurrence, "_packs", lambda width: packs)
+    monkeypatch.setattr(recurrence, "_packs", lambda width: packs)
 
 
 def pair(units, features, **options):

@@ -5,11 +5,11 @@ import tensorflow as tf
 
 from tfcap.layers import GumbelSoftmaxST
 from tfcap.layers import SoftEmbedding
-from tfcap.layers.stepwise import decoding_layers
-from tfcap.layers.stepwise_lookup import StepwiseLookup
+from tfcap.layers._fast.stepwise import StepwiseLookup
+from tfcap.layers._fast.stepwise import decoding_layers
+from tfcap.layers._fast.word_vectors import Words
+from tfcap.layers._fast.word_vectors import remember_words
 from tfcap.ops import straight_through
-from tfcap.ops.word_vectors import Words
-from tfcap.ops.word_vectors import remember_words
 
 
 def embedding():

@@ -5,9 +5,9 @@ import pytest
 from tests import speakers
 from tfcap import layers
 from tfcap.models import RetrievalListener
+from tfcap.models import without_dropout
 from tfcap.models.dropout import dropout_rates
 from tfcap.models.dropout import uses_training
-from tfcap.models.dropout import without_dropout
 
 BATCH = speakers.batch()
 NOISE = {"dropout": 0.5, "word_dropout": 0.5, "image_dropout": 0.5}

@@ -9,9 +9,9 @@ from tests import speakers
 from tfcap.decoding import Sample
 from tfcap.layers import GumbelSoftmaxST
 from tfcap.layers import PartialSamplingST
-from tfcap.models.stepwise_dense import StepwiseDense
-from tfcap.models.stepwise_product import StepwiseProduct
-from tfcap.ops import word_vectors
+from tfcap.layers._fast import word_vectors
+from tfcap.layers._fast.stepwise import StepwiseDense
+from tfcap.layers._fast.stepwise import StepwiseProduct
 
 RNG = np.random.default_rng(0)
 KERNEL = RNG.normal(size=(3, 5)).astype("float32")

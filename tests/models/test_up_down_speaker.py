@@ -51,14 +51,14 @@ def test_steps_are_those_of_the_equations():
     for words in ([1, 1], [5, 9], [2, 4]):
         logits, state = speaker.step(np.array(words, "int32"), state)
         for index, word in enumerate(words):
-            looking, speaking = step(w, word, *rows[index])
-            rows[index][:2] = looking, speaking
-            for name, pair in (("looking", looking), ("speaking", speaking)):
+            first, second = step(w, word, *rows[index])
+            rows[index][:2] = first, second
+            for name, pair in (("attention", first), ("language", second)):
                 for found, expected in zip(state[name], pair):
                     np.testing.assert_allclose(
                         found[index], expected, atol=1e-5
                     )
-            expected = numpy_layers.logits(w, speaking[0])
+            expected = numpy_layers.logits(w, second[0])
             np.testing.assert_allclose(
                 logits[index], expected, rtol=1e-4, atol=1e-6
             )

@@ -2,8 +2,8 @@ import keras
 import numpy as np
 import pytest
 
+from tfcap.layers._fast.scores import masked_word_scores
 from tfcap.models.vocabulary_head import VocabularyHead
-from tfcap.models.vocabulary_head import masked_word_scores
 from tfcap.ops import token_log_probs
 
 RNG = np.random.default_rng(0)

@@ -15,11 +15,11 @@ from tfcap.decoding import MixedPrefix
 from tfcap.decoding import Sample
 from tfcap.decoding import ScheduledSampling
 from tfcap.layers import WordChannel
+from tfcap.layers._fast.word_vectors import Words
+from tfcap.layers._fast.word_vectors import remember_words
 from tfcap.objectives import Episode
 from tfcap.objectives.reward_health import flat_groups
 from tfcap.ops import straight_through
-from tfcap.ops.word_vectors import Words
-from tfcap.ops.word_vectors import remember_words
 
 #: Two references an image; the last image has one.
 REFERENCES = np.array(

@@ -8,8 +8,8 @@ from keras import ops
 from tests import tiny
 from tfcap.decoding import Sample
 from tfcap.decoding import stepwise_log_probs
-from tfcap.decoding.restrictions import NONE
-from tfcap.decoding.restrictions import Restrictions
+from tfcap.decoding.logits_processors import NONE
+from tfcap.decoding.logits_processors import LogitsProcessors
 from tfcap.layers import GumbelSoftmaxST
 from tfcap.layers import PartialSamplingST
 from tfcap.objectives import Episode
@@ -80,14 +80,14 @@ def variables(speaker):
     return [v.value for v in speaker.trainable_variables]
 
 
-def exact(speaker, restrictions=NONE):
+def exact(speaker, logits_processors=NONE):
     """Chances of all captions, and the gradient of their expected worth."""
     with tf.GradientTape() as tape:
         log_probs = stepwise_log_probs(
             speaker,
             speaker.begin(tiny.batch(1)),
             CAPTIONS[None],
-            restrictions=restrictions,
+            logits_processors=logits_processors,
         )
         chances = ops.exp(ops.sum(log_probs[0], axis=-1))
         expected = ops.sum(chances * WORTH)
@@ -116,18 +116,18 @@ def test_the_speaker_remembers_all_words():
 @pytest.mark.parametrize("channel", CHANNELS)
 @pytest.mark.parametrize("feedback", ["index", "relaxed"])
 @pytest.mark.parametrize(
-    "restrictions", [NONE, Restrictions((4,)), Restrictions((), 1)]
+    "logits_processors", [NONE, LogitsProcessors((4,)), LogitsProcessors((), 1)]
 )
 def test_the_expected_gradient_over_all_captions_is_the_exact_one(
-    channel, feedback, restrictions
+    channel, feedback, logits_processors
 ):
     speaker = tiny.MemorySpeaker()
     options = {"max_length": LENGTH, "feedback": feedback}
     options |= {
-        "suppress": restrictions.suppress,
-        "no_repeat_ngram": restrictions.no_repeat_ngram,
+        "suppress": logits_processors.suppress,
+        "no_repeat_ngram": logits_processors.no_repeat_ngram,
     }
-    chances, expected = exact(speaker, restrictions)
+    chances, expected = exact(speaker, logits_processors)
     np.testing.assert_allclose(chances.sum(), 1, rtol=1e-5)
     samples = Sample(CHANNELS[channel](), **options)
     said = samples.decode(speaker, speaker.begin(BATCH))

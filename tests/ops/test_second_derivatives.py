@@ -20,11 +20,9 @@ WORDS = np.array([3, 0, -1, 3], "int32")
 MASK = np.array([[1, 1, 0, 1, 1]] * 3 + [[0] * 5], "float32")
 #: Sources of gradients by hand, and where each is differentiated twice.
 BY_HAND = {
-    "ops/jax_lookup.py": "tests/ops/test_word_vectors.py, on JAX",
     "ops/sequences.py": "here",
-    "ops/word_vectors.py": "tests/ops/test_word_vectors.py",
-    "layers/stepwise_lookup.py": "tests/layers/test_stepwise.py",
-    "models/stepwise_product.py": "tests/models/test_stepwise_product.py",
+    "layers/_fast/word_vectors.py": "tests/layers/test_word_vectors.py",
+    "layers/_fast/stepwise.py": "tests/layers/test_stepwise.py",
 }
 
 

@@ -7,9 +7,10 @@ import keras
 from keras import ops
 
 from tfcap.decoding.decoder import Decoder
+from tfcap.decoding.decoder import check_no_training
 from tfcap.decoding.decoder import checked_max_length
-from tfcap.decoding.logits import check_logits
-from tfcap.decoding.restrictions import Restrictions
+from tfcap.decoding.logits_processors import LogitsProcessors
+from tfcap.decoding.logits_processors import check_logits
 from tfcap.decoding.rollout import Rollout
 from tfcap.ops import repeat_samples
 from tfcap.ops import sequence_mask
@@ -17,7 +18,7 @@ from tfcap.ops import take_rows
 from tfcap.ops.arguments import checked_integer
 from tfcap.ops.arguments import checked_number
 
-_NEVER = -1e9
+_IMPOSSIBLE = -1e9
 
 
 class BeamSearch(Decoder):
@@ -69,14 +70,14 @@ class BeamSearch(Decoder):
 
     def __init__(
         self,
-        width=5,
-        max_length=16,
-        length_penalty=0.0,
-        suppress=(),
-        no_repeat_ngram=0,
-        groups=1,
-        diversity=0.5,
-        num_samples=None,
+        width: int = 5,
+        max_length: int = 16,
+        length_penalty: float = 0.0,
+        suppress: tuple[int, ...] = (),
+        no_repeat_ngram: int = 0,
+        groups: int = 1,
+        diversity: float = 0.5,
+        num_samples: int | None = None,
     ):
         self.max_length = checked_max_length(max_length)
         self.width = checked_integer(width, "width")
@@ -101,21 +102,23 @@ class BeamSearch(Decoder):
                 f"`num_samples` must be {wanted}. Received: "
                 f"num_samples={num_samples} with width={width}."
             )
-        self.restrictions = Restrictions(suppress, no_repeat_ngram).checked()
+        processors = LogitsProcessors(suppress, no_repeat_ngram)
+        self.logits_processors = processors.checked()
 
     def decode(self, speaker, state, references=None, training=False):
+        check_no_training(self, training)
         self._check_width(speaker)
         state = repeat_samples(state, self.width)
         rows = ops.shape(keras.tree.flatten(state)[0])[0]
-        beams = self._first(rows // self.width)
+        beams = self._initial(rows // self.width)
         words = ops.full((rows,), speaker.bos, dtype="int32")
-        for place in range(self.max_length):
+        for t in range(self.max_length):
             logits, state = speaker.step(words, state, training=False)
-            if place == 0:
+            if t == 0:
                 check_logits(logits, speaker)
             step = self._step_scores(logits, beams, speaker)
-            beams, parents, ids = self._choose(beams, step)
-            beams, state = self._follow(beams, state, parents)
+            beams, parents, ids = self._select(beams, step)
+            beams, state = self._reorder(beams, state, parents)
             ids = ops.where(beams.ended, 0, ids)
             beams = beams._replace(
                 tokens=ops.concatenate([beams.tokens, ids[..., None]], -1),
@@ -126,14 +129,15 @@ class BeamSearch(Decoder):
 
     def _check_width(self, speaker):
         """Refuses more beams of a group than there are sequences."""
-        unsaid = {0, speaker.bos, speaker.eos, *self.restrictions.suppress}
-        words = len(set(range(speaker.vocabulary_size)) - unsaid)
-        ends = speaker.eos not in self.restrictions.suppress
-        # How many have ended by a step, and how many go on.
-        ended, open_, size = 0, 1, self.width // self.groups
+        suppress = self.logits_processors.suppress
+        excluded = {0, speaker.bos, speaker.eos, *suppress}
+        words = len(set(range(speaker.vocabulary_size)) - excluded)
+        ends = speaker.eos not in suppress
+        # Numbers of finished and of open sequences after each step.
+        finished, open_, size = 0, 1, self.width // self.groups
         for _ in range(self.max_length):
-            ended, open_ = ended + ends * open_, open_ * words
-            if ended + open_ >= size:
+            finished, open_ = finished + ends * open_, open_ * words
+            if finished + open_ >= size:
                 return
         raise ValueError(
             "`width` must not exceed what can be said. Received: "
@@ -142,11 +146,11 @@ class BeamSearch(Decoder):
             "beam."
         )
 
-    def _first(self, batch):
+    def _initial(self, batch):
         """Beams before the first word."""
         # All beams of a group start equal: only the first may branch.
         first = ops.arange(self.width) % (self.width // self.groups) == 0
-        total = ops.cast(ops.where(first, 0.0, _NEVER), "float32")
+        total = ops.cast(ops.where(first, 0.0, _IMPOSSIBLE), "float32")
         total = ops.tile(total[None], (batch, 1))
         return _Beams(
             total,
@@ -157,43 +161,44 @@ class BeamSearch(Decoder):
 
     def _step_scores(self, logits, beams, speaker):
         """Log probabilities `(B, W, V)`; an ended beam can only stay, free."""
-        told = ops.reshape(beams.tokens, (-1, beams.tokens.shape[-1]))
+        prefix = ops.reshape(beams.tokens, (-1, beams.tokens.shape[-1]))
         logits = ops.cast(logits, "float32")
-        logits = self.restrictions.of(speaker).apply(logits, told)
+        processors = self.logits_processors.for_speaker(speaker)
+        logits = processors.apply(logits, prefix)
         scores = ops.log_softmax(logits, axis=-1)
         size = speaker.vocabulary_size
         scores = ops.reshape(scores, (-1, self.width, size))
-        stay = ops.where(ops.arange(size) == 0, 0.0, _NEVER)
+        stay = ops.where(ops.arange(size) == 0, 0.0, _IMPOSSIBLE)
         stay = ops.cast(stay, "float32")
         return ops.where(beams.ended[..., None], stay, scores)
 
-    def _choose(self, beams, step):
-        """The best ways to go on, group by group."""
-        size, chosen = self.width // self.groups, []
-        said = ops.zeros((), "float32")
+    def _select(self, beams, step):
+        """Selects the best successors, group by group: scores, parents, ids."""
+        size, selected = self.width // self.groups, []
+        said = ops.zeros((), "float32")  # (B, 1, V): counts in groups before
         for start in range(0, self.width, size):
             own = slice(start, start + size)
-            # Who has ended says nothing that others said.
-            avoided = ops.where(beams.ended[:, own, None], 0.0, said)
-            standing, parents, ids = _best(
-                beams.standing[:, own, None]
+            # Finished sequences say nothing that others said.
+            penalty = ops.where(beams.ended[:, own, None], 0.0, said)
+            penalized, parents, ids = _top(
+                beams.penalized[:, own, None]
                 + step[:, own]
-                - self.diversity * avoided
+                - self.diversity * penalty
             )
-            chosen.append((standing, parents + start, ids))
+            selected.append((penalized, parents + start, ids))
             if start + size < self.width:
                 once = ops.one_hot(ids, step.shape[-1], dtype="float32")
                 said = said + ops.sum(once, axis=1, keepdims=True)
-        standing, parents, ids = (
-            ops.concatenate(part, axis=1) for part in zip(*chosen)
+        penalized, parents, ids = (
+            ops.concatenate(part, axis=1) for part in zip(*selected)
         )
         of_parent = ops.take_along_axis(step, parents[..., None], axis=1)
-        gained = ops.take_along_axis(of_parent, ids[..., None], axis=2)[..., 0]
-        total = ops.take_along_axis(beams.total, parents, axis=1) + gained
-        return beams._replace(total=total, standing=standing), parents, ids
+        gain = ops.take_along_axis(of_parent, ids[..., None], axis=2)[..., 0]
+        total = ops.take_along_axis(beams.total, parents, axis=1) + gain
+        return beams._replace(total=total, penalized=penalized), parents, ids
 
-    def _follow(self, beams, state, parents):
-        """Tokens and states of the beams that are gone on with."""
+    def _reorder(self, beams, state, parents):
+        """Tokens and states of the beams that are continued."""
         batch = ops.shape(parents)[0]
         rows = parents + ops.arange(batch, dtype="int32")[:, None] * self.width
         return beams._replace(
@@ -202,8 +207,9 @@ class BeamSearch(Decoder):
         ), take_rows(state, ops.reshape(rows, (-1,)))
 
     def _ranked(self, beams, eos):
-        # A beam that has nothing left to say says what cannot be said.
-        real = beams.total > _NEVER / 2
+        """Rollout of the sequences, best first."""
+        # A beam without any possible word has taken an impossible one.
+        real = beams.total > _IMPOSSIBLE / 2
         beams = beams._replace(
             tokens=ops.where(real[..., None], beams.tokens, 0)
         )
@@ -221,21 +227,21 @@ class BeamSearch(Decoder):
 
 
 class _Beams(NamedTuple):
-    """What is kept of every row, `(B, W)` and tokens `(B, W, t)`."""
+    """Beams of every row, `(B, W)` and tokens `(B, W, t)`."""
 
     #: Log probability so far.
     total: Any
-    #: The same, less what was lost by saying what another group said.
-    standing: Any
+    #: The same, less the penalty for words of other groups.
+    penalized: Any
     tokens: Any
     ended: Any
 
 
-def _best(paths):
-    """Of `(B, W, V)` the W best: their values, beams and words."""
-    _, width, vocabulary_size = paths.shape
+def _top(scores):
+    """The W best of `(B, W, V)`: their scores, beams and words."""
+    _, width, vocabulary_size = scores.shape
     values, index = ops.top_k(
-        ops.reshape(paths, (-1, width * vocabulary_size)), width
+        ops.reshape(scores, (-1, width * vocabulary_size)), width
     )
     index = ops.cast(index, "int32")
     return values, index // vocabulary_size, index % vocabulary_size

@@ -1,10 +1,13 @@
 """Base class of the decoders."""
 
+from typing import Any
+
+from tfcap.decoding.rollout import Rollout
 from tfcap.ops.arguments import checked_integer
 
 
 class Decoder:
-    """How words come.
+    """Makes words of a speaker.
 
     A decoder knows no reward and no paper. To write one, override `decode()`.
     Two terms of an objective that are given the same decoder object share its
@@ -13,10 +16,17 @@ class Decoder:
 
     #: Whether gradients can pass through the words of its rollouts.
     pathwise = False
-    #: Whether words come as at inference, with dropout off, in training, too.
+    #: Whether words come as at inference, with dropout off, in training, too:
+    #: `decode()` is then given the state and the `training` of inference.
     inference = False
 
-    def decode(self, speaker, state, references=None, training=False):
+    def decode(
+        self,
+        speaker: Any,
+        state: Any,
+        references: Any = None,
+        training: bool = False,
+    ) -> Rollout:
         """Lets a speaker speak.
 
         Args:
@@ -34,7 +44,17 @@ class Decoder:
         raise NotImplementedError
 
 
-def checked_max_length(max_length):
+def check_no_training(decoder: Decoder, training: bool) -> None:
+    """Refuses `training=True` for a decoder of inference."""
+    if training:
+        raise ValueError(
+            f"`training` must be False for {type(decoder).__name__}, which "
+            "decodes without dropout. Received: training=True. Decode from "
+            "`speaker.begin(inputs)`, or use Sample."
+        )
+
+
+def checked_max_length(max_length: int) -> int:
     """Returns a maximum length; refuses what is not a positive integer."""
     return checked_integer(
         max_length,

@@ -1,10 +1,11 @@
-"""The most likely word at every step."""
+"""Greedy search."""
 
 from keras import ops
 
 from tfcap.decoding.decoder import Decoder
+from tfcap.decoding.decoder import check_no_training
 from tfcap.decoding.decoder import checked_max_length
-from tfcap.decoding.restrictions import Restrictions
+from tfcap.decoding.logits_processors import LogitsProcessors
 from tfcap.decoding.unroll import unroll
 from tfcap.ops import likeliest_words
 
@@ -31,11 +32,19 @@ class Greedy(Decoder):
 
     inference = True
 
-    def __init__(self, max_length=16, suppress=(), no_repeat_ngram=0):
+    def __init__(
+        self,
+        max_length: int = 16,
+        suppress: tuple[int, ...] = (),
+        no_repeat_ngram: int = 0,
+    ):
         self.max_length = checked_max_length(max_length)
-        self.restrictions = Restrictions(suppress, no_repeat_ngram).checked()
+        processors = LogitsProcessors(suppress, no_repeat_ngram)
+        self.logits_processors = processors.checked()
 
     def decode(self, speaker, state, references=None, training=False):
+        check_no_training(self, training)
+
         def draw(logits):
             ids = likeliest_words(logits)
             return ops.one_hot(ids, logits.shape[-1], dtype=logits.dtype), ids
@@ -48,5 +57,5 @@ class Greedy(Decoder):
             max_length=self.max_length,
             relaxed=False,
             training=False,
-            restrictions=self.restrictions,
+            logits_processors=self.logits_processors,
         ).stop_gradient()

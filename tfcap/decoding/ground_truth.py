@@ -1,4 +1,4 @@
-"""The words that people said."""
+"""Decoder that returns the references."""
 
 from tfcap.decoding.decoder import Decoder
 from tfcap.decoding.rollout import Rollout

@@ -4,9 +4,9 @@ from keras import ops
 
 from tfcap.decoding.decoder import Decoder
 from tfcap.decoding.decoder import checked_max_length
-from tfcap.decoding.suppression import check_suppress
-from tfcap.decoding.suppression import never_said
-from tfcap.decoding.suppression import suppressed
+from tfcap.decoding.logits_processors import checked_suppress
+from tfcap.decoding.logits_processors import special_tokens
+from tfcap.decoding.logits_processors import suppress_tokens
 from tfcap.decoding.unroll import unroll
 from tfcap.layers import Categorical
 from tfcap.ops.arguments import checked_integer
@@ -64,7 +64,7 @@ class MixedPrefix(Decoder):
         )
         self.max_length = checked_max_length(max_length)
         self.keep_states = keep_states
-        self.suppress = check_suppress(suppress)
+        self.suppress = checked_suppress(suppress)
         self.channel = _OwnWords(prefix, seed=seed)
 
     @property
@@ -98,7 +98,7 @@ class MixedPrefix(Decoder):
                 max_length=self.max_length,
                 relaxed=False,
                 training=training,
-                restrictions=_OfDrawn(self.suppress, given),
+                logits_processors=_OfDrawn(self.suppress, given),
                 keep_states=self.keep_states,
             )
         human = ops.reshape(rows, (-1, samples, self.max_length)) > 0
@@ -130,15 +130,15 @@ class _OfDrawn:
         self.given = given
         self.place = iter(range(given.shape[-1]))
 
-    def of(self, speaker):
-        """The same, and what no speaker says."""
-        return _OfDrawn((*self.suppress, *never_said(speaker)), self.given)
+    def for_speaker(self, speaker):
+        """Adds the special tokens of a speaker to those suppressed."""
+        return _OfDrawn((*self.suppress, *special_tokens(speaker)), self.given)
 
-    def apply(self, logits, told=None):
+    def apply(self, logits, prefix=None):
         if not self.suppress:
             return logits
         given = self.given[:, next(self.place), None]
-        return ops.where(given, logits, suppressed(logits, self.suppress))
+        return ops.where(given, logits, suppress_tokens(logits, self.suppress))
 
 
 class _OwnWords(Categorical):

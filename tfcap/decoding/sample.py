@@ -6,7 +6,7 @@ from keras import ops
 from tfcap.decoding.continuation import continue_from
 from tfcap.decoding.decoder import Decoder
 from tfcap.decoding.decoder import checked_max_length
-from tfcap.decoding.restrictions import Restrictions
+from tfcap.decoding.logits_processors import LogitsProcessors
 from tfcap.decoding.rollout import Rollout
 from tfcap.decoding.same_draws import SameDraws
 from tfcap.decoding.speaker import stepwise_log_probs
@@ -94,7 +94,7 @@ class Sample(Decoder):
         self.max_length = checked_max_length(max_length)
         self.feedback = feedback
         self.keep_states = keep_states
-        self.restrictions = Restrictions(
+        self.logits_processors = LogitsProcessors(
             suppress, no_repeat_ngram, top_k, top_p
         ).checked()
 
@@ -117,7 +117,7 @@ class Sample(Decoder):
                 max_length=self.max_length,
                 relaxed=self.feedback == "relaxed",
                 training=training,
-                restrictions=self.restrictions,
+                logits_processors=self.logits_processors,
                 keep_states=self.keep_states,
             )
         rollout = rollout._replace(discrete=self.channel.discrete)
@@ -125,7 +125,7 @@ class Sample(Decoder):
             return rollout
         with draws.again():
             log_probs = stepwise_log_probs(
-                speaker, state, rollout.tokens, training, self.restrictions
+                speaker, state, rollout.tokens, training, self.logits_processors
             )
         return rollout._replace(
             log_probs=log_probs, scores=ops.sum(log_probs, axis=-1)
@@ -138,9 +138,9 @@ class Sample(Decoder):
         rollout,
         num_continuations=1,
         training=False,
-        beginnings=None,
+        prefixes=None,
     ):
-        """Speaks on from beginnings of what was said.
+        """Continues prefixes of what was said.
 
         Args:
             speaker: `tfcap.decoding.Speaker`.
@@ -150,23 +150,23 @@ class Sample(Decoder):
                 shape `(B, S, T)`.
             num_continuations: Integer `K`, of each beginning. Defaults to `1`.
             training: Boolean, passed on to the speaker.
-            beginnings: Tuple of `N` integers from 0 to `T - 2`, ascending:
-                the places of the words with which beginnings end. Defaults to
+            prefixes: Tuple of `N` integers from 0 to `T - 2`, ascending:
+                the indices of the last words of the prefixes. Defaults to
                 `None`, all `T - 1` of them.
 
         Returns:
             `tfcap.decoding.Rollout` of tokens and mask of shape
             `(B, S, N, K, T)`: along the third axis, the words up to that one
-            and K ways to go on. All zeros for beginnings with which the
+            and K ways to go on. All zeros for prefixes with which the
             sequence ended.
 
         Raises:
-            ValueError: If the decoder has `no_repeat_ngram`: it would have to
-                look back; or if there are no such beginnings.
+            ValueError: If the decoder has `no_repeat_ngram`, which would read
+                the prefix; or if there are no such prefixes.
         """
-        self.restrictions.check_continuations()
-        if beginnings is not None:
-            _check_beginnings(beginnings, rollout.tokens.shape[-1])
+        self.logits_processors.check_continuations()
+        if prefixes is not None:
+            _check_prefixes(prefixes, rollout.tokens.shape[-1])
         return Rollout(
             *continue_from(
                 speaker,
@@ -175,16 +175,16 @@ class Sample(Decoder):
                 self.channel.draw,
                 num_continuations=num_continuations,
                 training=training,
-                restrictions=self.restrictions,
-                beginnings=beginnings,
+                logits_processors=self.logits_processors,
+                prefixes=prefixes,
             )
         )
 
 
-def _check_beginnings(beginnings, length):
-    wanted = sorted({t for t in beginnings if 0 <= t < length - 1})
-    if not wanted or list(beginnings) != wanted:
+def _check_prefixes(prefixes, length):
+    wanted = sorted({t for t in prefixes if 0 <= t < length - 1})
+    if not wanted or list(prefixes) != wanted:
         raise ValueError(
-            "`beginnings` must be places of words before the last, ascending. "
-            f"Received: beginnings={beginnings} of {length} words."
+            "`prefixes` must be indices of words before the last, ascending. "
+            f"Received: prefixes={prefixes} of {length} words."
         )

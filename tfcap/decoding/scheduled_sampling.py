@@ -5,10 +5,10 @@ from keras import ops
 
 from tfcap.decoding.decoder import Decoder
 from tfcap.decoding.ground_truth import GroundTruth
-from tfcap.decoding.logits import check_logits
+from tfcap.decoding.logits_processors import check_logits
+from tfcap.decoding.logits_processors import special_tokens
+from tfcap.decoding.logits_processors import suppress_tokens
 from tfcap.decoding.speaker import step_by_step
-from tfcap.decoding.suppression import never_said
-from tfcap.decoding.suppression import suppressed
 from tfcap.layers import WordChannel
 from tfcap.layers.inverse_cdf import sample_words
 from tfcap.ops import repeat_samples
@@ -80,7 +80,7 @@ class ScheduledSampling(Decoder):
                 if t == 0:
                     check_logits(logits, speaker)
                 if t + 1 < length:
-                    own = suppressed(logits, never_said(speaker))
+                    own = suppress_tokens(logits, special_tokens(speaker))
                     words = self.channel.replace(rows[:, t], own)
         scores = ops.reshape(ops.stack(scores, 1), (-1, samples, length))
         return rollout._replace(log_probs=scores * rollout.mask)

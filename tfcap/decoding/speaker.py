@@ -1,4 +1,4 @@
-"""What a decoder asks of a speaker."""
+"""The protocol of speakers, and functions of one."""
 
 import contextlib
 from typing import Any
@@ -8,8 +8,9 @@ from typing import runtime_checkable
 import keras
 from keras import ops
 
-from tfcap.decoding.logits import check_logits
-from tfcap.decoding.restrictions import NONE
+from tfcap.decoding.logits_processors import NONE
+from tfcap.decoding.logits_processors import LogitsProcessors
+from tfcap.decoding.logits_processors import check_logits
 from tfcap.ops import repeat_samples
 from tfcap.ops import sequence_mask
 from tfcap.ops import token_log_probs
@@ -31,7 +32,7 @@ class Speaker(Protocol):
 
     Id 0 is padding, and no word; decoders say neither it nor `bos`. A speaker
     whose logits rule these out themselves may name them in an attribute
-    `unsaid`, a tuple of ids.
+    `suppressed_ids`, a tuple of ids.
 
     Attributes:
         vocabulary_size: Integer `V`.
@@ -43,10 +44,12 @@ class Speaker(Protocol):
     bos: int
     eos: int
 
-    def begin(self, inputs, training=False) -> Any:
+    def begin(self, inputs: Any, training: bool = False) -> Any:
         """Reads a batch: nest of tensors with leading axis `B`."""
 
-    def step(self, words, state, training=False) -> tuple[Any, Any]:
+    def step(
+        self, words: Any, state: Any, training: bool = False
+    ) -> tuple[Any, Any]:
         """Says one word more.
 
         Args:
@@ -58,18 +61,19 @@ class Speaker(Protocol):
             Logits of shape `(B, V)`, and the next state.
         """
 
-    def log_probs(self, state, tokens, training=False) -> Any:
+    def log_probs(self, state: Any, tokens: Any, training: bool = False) -> Any:
         """Scores given words: `(B, S, T)` to float32 `(B, S, T)`."""
 
-    def references(self, inputs) -> Any:
+    def references(self, inputs: Any) -> Any:
         """The human words of a batch: integers of shape `(B, S, T)`."""
 
 
-def state_vector(speaker, state):
-    """What a speaker has in mind, as one vector a row.
+def state_vector(speaker: Any, state: Any) -> Any:
+    """Flattens a speaker's state to one vector a row.
 
-    A speaker may say so itself by a method `state_vector(state)`. Otherwise
-    these are the vectors of its state, such as those of an LSTM, end to end.
+    A speaker's own method `state_vector(state)` is used where it has one.
+    Otherwise these are the vectors of its state, such as those of an LSTM,
+    concatenated.
 
     Args:
         speaker: `Speaker`.
@@ -102,8 +106,10 @@ def state_vector(speaker, state):
     return ops.concatenate(vectors, axis=-1)
 
 
-def step_by_step(speaker, rows, steps):
-    """Context of a decode, in which a speaker is called step by step.
+def step_by_step(
+    speaker: Any, rows: Any, steps: int
+) -> contextlib.AbstractContextManager:
+    """Opens the context of a decode, in which a speaker is called by steps.
 
     A speaker that can share anything between the steps, such as the gradient
     of its vocabulary head, has a method `decoding(rows, steps)` that returns
@@ -129,8 +135,12 @@ def step_by_step(speaker, rows, steps):
 
 
 def stepwise_log_probs(
-    speaker, state, tokens, training=False, restrictions=NONE
-):
+    speaker: Any,
+    state: Any,
+    tokens: Any,
+    training: bool = False,
+    logits_processors: LogitsProcessors = NONE,
+) -> Any:
     """Scores given words with `step()` alone.
 
     A speaker that has no faster way implements `log_probs()` by this.
@@ -140,8 +150,8 @@ def stepwise_log_probs(
         state: Nest of tensors with leading axis `B`, from `begin()`.
         tokens: Integer tensor of shape `(B, S, T)`, padded with 0.
         training: Boolean.
-        restrictions: `Restrictions` of a decoder: log probabilities are of
-            what it may say. Defaults to everything.
+        logits_processors: `LogitsProcessors` of a decoder: log probabilities
+            are of the processed distribution. Defaults to none.
 
     Returns:
         Float32 tensor of shape `(B, S, T)`, 0 after the end token.
@@ -150,13 +160,13 @@ def stepwise_log_probs(
     state = repeat_samples(state, samples)
     rows = ops.reshape(tokens, (-1, length))
     words = ops.full_like(rows[:, 0], speaker.bos)
-    allowed, scores = restrictions.of(speaker), []
+    processors, scores = logits_processors.for_speaker(speaker), []
     with step_by_step(speaker, ops.shape(rows)[0], length):
         for t in range(length):
             logits, state = speaker.step(words, state, training=training)
             if t == 0:
                 check_logits(logits, speaker)
-            logits = allowed.apply(logits, rows[:, :t] if t else None)
+            logits = processors.apply(logits, rows[:, :t] if t else None)
             words = rows[:, t]
             scores.append(token_log_probs(logits, words))
     scores = ops.stack(scores, axis=1) * sequence_mask(rows, speaker.eos)

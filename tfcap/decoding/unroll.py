@@ -1,31 +1,35 @@
-"""The one loop that says word after word."""
+"""The loop that decodes word after word."""
+
+from collections.abc import Callable
+from typing import Any
 
 import keras
 from keras import ops
 
-from tfcap.decoding.logits import check_logits
-from tfcap.decoding.restrictions import NONE
+from tfcap.decoding.logits_processors import NONE
+from tfcap.decoding.logits_processors import LogitsProcessors
+from tfcap.decoding.logits_processors import check_logits
 from tfcap.decoding.rollout import Rollout
 from tfcap.decoding.speaker import state_vector
 from tfcap.decoding.speaker import step_by_step
+from tfcap.layers._fast.word_vectors import mask_words
+from tfcap.layers._fast.word_vectors import stack_words
 from tfcap.ops import repeat_samples
 from tfcap.ops import token_log_probs
-from tfcap.ops.word_vectors import mask_words
-from tfcap.ops.word_vectors import stack_words
 
 
 def unroll(
-    speaker,
-    state,
-    draw,
+    speaker: Any,
+    state: Any,
+    draw: Callable,
     *,
-    num_samples,
-    max_length,
-    relaxed,
-    training,
-    restrictions=NONE,
-    keep_states=False,
-):
+    num_samples: int,
+    max_length: int,
+    relaxed: bool,
+    training: bool,
+    logits_processors: LogitsProcessors = NONE,
+    keep_states: bool = False,
+) -> Rollout:
     """Speaks until every sequence has ended or `max_length` is reached.
 
     Unrolled in Python: on CPU, sequences of a few dozen words run faster so
@@ -40,41 +44,41 @@ def unroll(
         relaxed: Boolean, whether the speaker is fed the words themselves, so
             that gradients pass from word to word, rather than their ids.
         training: Boolean, passed on to the speaker.
-        restrictions: `Restrictions`, what is not said.
+        logits_processors: `LogitsProcessors`.
         keep_states: Boolean, whether the rollout has `states`.
 
     Returns:
         `Rollout`, with words, log probabilities and scores.
     """
     state = repeat_samples(state, num_samples)
-    restrictions = restrictions.of(speaker)
-    rows = ops.shape(keras.tree.flatten(state)[0])[0]
+    processors = logits_processors.for_speaker(speaker)
+    rows = ops.shape(keras.tree.flatten(state)[0])[0]  # n = B * S
     words = ops.full((rows,), speaker.bos, dtype="int32")
-    alive = ops.ones((rows,), dtype="float32")
+    alive = ops.ones((rows,), dtype="float32")  # 0 after the end token
     columns, states = [], []
     with step_by_step(speaker, rows, max_length):
-        for place in range(max_length):
+        for t in range(max_length):
             logits, state = speaker.step(words, state, training=training)
-            if place == 0:
+            if t == 0:
                 check_logits(logits, speaker)
             if keep_states:
                 states.append(ops.stop_gradient(state_vector(speaker, state)))
-            told = None
-            if columns and restrictions.no_repeat_ngram:
-                told = ops.stack([shown for shown, *_ in columns], axis=1)
-            logits = restrictions.apply(logits, told)
+            prefix = None
+            if columns and processors.no_repeat_ngram:
+                prefix = ops.stack([tokens for tokens, *_ in columns], axis=1)
+            logits = processors.apply(logits, prefix)
             vectors, ids = draw(logits)
             log_probs = token_log_probs(logits, ids) * alive
             ids = ops.cast(ids, "int32")
             vectors = mask_words(vectors, alive)
-            shown = ids * ops.cast(alive, "int32")
-            columns.append((shown, alive, vectors, log_probs))
+            tokens = ids * ops.cast(alive, "int32")
+            columns.append((tokens, alive, vectors, log_probs))
             alive = alive * ops.cast(ops.not_equal(ids, speaker.eos), "float32")
             words = vectors if relaxed else ids
     tokens, mask, vectors, log_probs = zip(*columns)
 
     def by_sample(column):
-        tensor = ops.stack(column, axis=1)
+        tensor = ops.stack(column, axis=1)  # (n, T, ...) to (B, S, T, ...)
         return ops.reshape(tensor, (-1, num_samples, *tensor.shape[1:]))
 
     log_probs = by_sample(log_probs)

@@ -1,5 +1,6 @@
 """Word channels, embeddings and encoders, as Keras layers."""
 
+from tfcap.layers._fast.word_vectors import embed_words
 from tfcap.layers.answer_encoder import AnswerEncoder
 from tfcap.layers.categorical import Categorical
 from tfcap.layers.dialog_encoder import DialogEncoder

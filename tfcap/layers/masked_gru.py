@@ -2,8 +2,8 @@
 
 import keras
 
-from tfcap.layers.masked_recurrence import MaskedRecurrence
-from tfcap.layers.packed_gru import packed_gru
+from tfcap.layers._fast.recurrence import MaskedRecurrence
+from tfcap.layers._fast.recurrence import gru_cell
 
 
 @keras.saving.register_keras_serializable(package="tfcap")
@@ -43,7 +43,5 @@ class MaskedGRU(MaskedRecurrence, keras.layers.GRU):
             )
         super().__init__(units, **kwargs)
 
-    def packed(self, sequences, mask, initial_state):
-        return packed_gru(
-            self.cell, sequences, mask, initial_state, self.return_sequences
-        )
+    def packed_cell(self):
+        return gru_cell(self.cell)

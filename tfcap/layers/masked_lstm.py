@@ -2,8 +2,8 @@
 
 import keras
 
-from tfcap.layers.masked_recurrence import MaskedRecurrence
-from tfcap.layers.packed_lstm import packed_lstm
+from tfcap.layers._fast.recurrence import MaskedRecurrence
+from tfcap.layers._fast.recurrence import lstm_cell
 
 
 @keras.saving.register_keras_serializable(package="tfcap")
@@ -45,7 +45,5 @@ class MaskedLSTM(MaskedRecurrence, keras.layers.LSTM):
     True
     """
 
-    def packed(self, sequences, mask, initial_state):
-        return packed_lstm(
-            self.cell, sequences, mask, initial_state, self.return_sequences
-        )
+    def packed_cell(self):
+        return lstm_cell(self.cell)

@@ -5,13 +5,13 @@ import contextlib
 import keras
 from keras import ops
 
+from tfcap.layers._fast.word_vectors import Words
+from tfcap.layers._fast.word_vectors import ids_of_words
+from tfcap.layers._fast.word_vectors import remember_words
 from tfcap.layers.word_channel import WordChannel
 from tfcap.ops import straight_through
 from tfcap.ops.arguments import checked_scalar
 from tfcap.ops.arguments import initial_value
-from tfcap.ops.word_vectors import Words
-from tfcap.ops.word_vectors import ids_of_words
-from tfcap.ops.word_vectors import remember_words
 
 GRANULARITIES = ("step_sample", "step", "sample", "batch")
 

@@ -2,12 +2,12 @@
 
 import keras
 
+from tfcap.layers._fast.word_vectors import Words
+from tfcap.layers._fast.word_vectors import ids_of_words
+from tfcap.layers._fast.word_vectors import remember_words
 from tfcap.layers.word_channel import WordChannel
 from tfcap.ops import likeliest_words
 from tfcap.ops import straight_through
-from tfcap.ops.word_vectors import Words
-from tfcap.ops.word_vectors import ids_of_words
-from tfcap.ops.word_vectors import remember_words
 
 
 @keras.saving.register_keras_serializable(package="tfcap")

@@ -3,9 +3,9 @@
 import keras
 from keras import ops
 
-from tfcap.layers.stepwise import Stepwise
-from tfcap.layers.stepwise_lookup import StepwiseLookup
-from tfcap.ops import embed_words
+from tfcap.layers._fast.stepwise import Stepwise
+from tfcap.layers._fast.stepwise import StepwiseLookup
+from tfcap.layers._fast.word_vectors import embed_words
 from tfcap.ops.arguments import checked_integer
 
 
@@ -23,7 +23,7 @@ class SoftEmbedding(Stepwise, keras.layers.Layer):
     ```
 
     On one-hot vectors the two agree to the bit. The tensor that a word channel
-    returns knows its words, which are looked up: see `tfcap.ops.embed_words()`.
+    returns knows its words, which are looked up: see `embed_words()`.
     What is computed from it is multiplied.
 
     Args:
@@ -85,10 +85,7 @@ class SoftEmbedding(Stepwise, keras.layers.Layer):
             rows = ops.take(self.embeddings, inputs, axis=0)
             return ops.cast(rows, self.compute_dtype)
         self._check(inputs.shape)
-        lookup = self.shared
-        if lookup is None or not lookup.takes(inputs):
-            return embed_words(inputs, self.embeddings)
-        return lookup(inputs)
+        return self.stepwise(inputs, lambda x: embed_words(x, self.embeddings))
 
     def share(self, rows, steps):
         table = ops.cast(self.embeddings, self.compute_dtype)

@@ -5,14 +5,14 @@ import contextlib
 import keras
 from keras import ops
 
+from tfcap.layers._fast.word_vectors import Words
+from tfcap.layers._fast.word_vectors import cast_words
+from tfcap.layers._fast.word_vectors import ids_of_words
+from tfcap.layers._fast.word_vectors import remember_words
 from tfcap.layers.inverse_cdf import sample_words
 from tfcap.ops import SeedGenerator
 from tfcap.ops import likeliest_words
 from tfcap.ops.arguments import checked_seed
-from tfcap.ops.word_vectors import Words
-from tfcap.ops.word_vectors import cast_words
-from tfcap.ops.word_vectors import ids_of_words
-from tfcap.ops.word_vectors import remember_words
 
 
 class WordChannel(keras.layers.Layer):

@@ -6,6 +6,7 @@ from tfcap.models.caption_speaker import CaptionSpeaker
 from tfcap.models.clip_retriever import clip_retriever
 from tfcap.models.dialog_discriminator import DialogDiscriminator
 from tfcap.models.dialog_generator import DialogGenerator
+from tfcap.models.dropout import without_dropout
 from tfcap.models.dual_encoder import DualEncoder
 from tfcap.models.grammar_classifier import GrammarClassifier
 from tfcap.models.host_retriever import HostRetriever

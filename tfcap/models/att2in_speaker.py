@@ -1,30 +1,32 @@
-"""A speaker whose attention enters the cell."""
+"""Speaker with attention in its LSTM's cell input."""
+
+from typing import Any
 
 import keras
 from keras import ops
 
+from tfcap.layers._fast.stepwise import StepwiseDense
 from tfcap.models.caption_speaker import CaptionSpeaker
 from tfcap.models.image_memory import ImageMemory
-from tfcap.models.lstm_step import forget_bias
-from tfcap.models.stepwise_dense import StepwiseDense
+from tfcap.models.word_by_word import forget_bias
 from tfcap.ops.arguments import checked_integer
 
 
 @keras.saving.register_keras_serializable(package="tfcap")
 class Att2inSpeaker(CaptionSpeaker):
-    """An LSTM that looks at image positions, by its cell input alone.
+    """LSTM that attends to image positions, in its cell input alone.
 
     With `x` a word, `h` and `c` the state before it,
 
     ```
-    seen = attention(h, positions)
+    v = attention(h, positions)
     i, f, o = sigmoid(x @ Wi + h @ Ui + bi), ...    # no image in the gates
-    a, b = x @ Wa + h @ Ua + seen @ Ia + ba, ...
+    a, b = x @ Wa + h @ Ua + v @ Ia + ba, ...
     c = f * c + i * maximum(a, b)                   # maxout of two
     h = o * tanh(c)
     ```
 
-    The state starts from zero: the image is seen through attention only.
+    The state starts from zero: the image enters through attention only.
 
     Args:
         vocabulary_size: Integer `V`, special tokens included.
@@ -66,11 +68,11 @@ class Att2inSpeaker(CaptionSpeaker):
 
     def __init__(
         self,
-        vocabulary_size,
-        units=512,
-        embedding_units=None,
-        attention_units=None,
-        embedding_activation="relu",
+        vocabulary_size: int,
+        units: int = 512,
+        embedding_units: int | None = None,
+        attention_units: int | None = None,
+        embedding_activation: Any = "relu",
         **kwargs,
     ):
         units = checked_integer(units, "units")
@@ -111,24 +113,24 @@ class Att2inSpeaker(CaptionSpeaker):
         self.state_gates.build(hidden)
         self.image_cell.build(hidden)
 
-    def look(self, image, mask, training=False):
+    def encode_image(self, image, mask, training=False):
         memory = self.memory.remember(image, mask, training)
         zeros = ops.zeros_like(memory["positions"][:, 0])
         return {"hidden": zeros, "carry": zeros, "memory": memory}
 
-    def word_inputs(self, embedded):
+    def project_inputs(self, embedded):
         return self.word_gates(embedded)
 
-    def advance(self, inputs, state, training=False):
+    def cell_step(self, inputs, state, training=False):
         hidden, carry, units = state["hidden"], state["carry"], self.units
-        seen = self.memory(hidden, state["memory"])
-        sums = inputs + self.state_gates(hidden)
+        attended = self.memory(hidden, state["memory"])
+        sums = inputs + self.state_gates(hidden)  # (n, 5 * units)
         gates = ops.sigmoid(sums[:, : 3 * units])
-        enter, keep, show = ops.split(gates, 3, axis=-1)
-        pieces = sums[:, 3 * units :] + self.image_cell(seen)
-        new = ops.maximum(*ops.split(pieces, 2, axis=-1))
-        carry = keep * carry + enter * new
-        hidden = show * ops.tanh(carry)
+        input_gate, forget_gate, output_gate = ops.split(gates, 3, axis=-1)
+        halves = sums[:, 3 * units :] + self.image_cell(attended)
+        candidate = ops.maximum(*ops.split(halves, 2, axis=-1))  # maxout
+        carry = forget_gate * carry + input_gate * candidate
+        hidden = output_gate * ops.tanh(carry)
         return hidden, {**state, "hidden": hidden, "carry": carry}
 
     def get_config(self):

@@ -1,9 +1,11 @@
-"""Base class of the speakers that caption an image."""
+"""Base class of speakers of image captions."""
+
+from typing import Any
 
 import keras
 from keras import ops
 
-from tfcap.models.image_network import ImageNetwork
+from tfcap.models.inputs import ImageNetwork
 from tfcap.models.inputs import entry
 from tfcap.models.inputs import image_features
 from tfcap.models.inputs import word_ids
@@ -13,17 +15,17 @@ from tfcap.ops import repeat_samples
 
 
 class CaptionSpeaker(ImageNetwork, WordByWord):
-    """Says what an image shows, word by word.
+    """Captions an image, word by word.
 
-    What all caption speakers share: words in, as ids or as distributions over
-    words, through one embedding; words out, through one head. Between them
-    stands a network of the subclass: override `look()`, which reads the image,
-    and `advance()`, which reads one word; and `word_inputs()`, what of a word
-    does not depend on the words before. The model is a
+    ```
+    state = encode_image(image)
+    hidden, state = cell_step(project_inputs(embed(word)), state)
+    logits = compute_logits(hidden)
+    ```
+
+    To write a speaker, override `encode_image()` and the methods of a step,
+    see `tfcap.models.word_by_word.WordByWord`. The model is a
     `tfcap.decoding.Speaker` whose B rows are images.
-
-    Given words are scored in one pass, without their padding; a network that
-    reads many words at once overrides `read()` and `score()`.
 
     Called on a batch, it returns teacher-forced logits, so that it also trains
     under `compile(loss=tfcap.losses.SequenceCrossentropy())`.
@@ -60,17 +62,17 @@ class CaptionSpeaker(ImageNetwork, WordByWord):
 
     def __init__(
         self,
-        vocabulary_size,
-        units,
-        embedding_units,
-        dropout=0.0,
-        word_dropout=0.0,
-        image_dropout=0.0,
-        embedding_activation=None,
-        embeddings_initializer="uniform",
-        logit_scale=1.0,
-        bos=1,
-        eos=2,
+        vocabulary_size: int,
+        units: int,
+        embedding_units: int,
+        dropout: float = 0.0,
+        word_dropout: float = 0.0,
+        image_dropout: float = 0.0,
+        embedding_activation: Any = None,
+        embeddings_initializer: Any = "uniform",
+        logit_scale: float = 1.0,
+        bos: int = 1,
+        eos: int = 2,
         **kwargs,
     ):
         super().__init__(
@@ -89,7 +91,9 @@ class CaptionSpeaker(ImageNetwork, WordByWord):
         self.word_dropout = keras.layers.Dropout(word_dropout)
         self.image_dropout = keras.layers.Dropout(image_dropout)
 
-    def look(self, image, mask, training=False):
+    def encode_image(
+        self, image: Any, mask: Any, training: bool = False
+    ) -> Any:
         """Reads images.
 
         Args:
@@ -108,7 +112,7 @@ class CaptionSpeaker(ImageNetwork, WordByWord):
         self.head.build((None, self.units))
         self.build_network(tuple(entry(input_shape, "image", "B P D")))
 
-    def build_network(self, image_shape):
+    def build_network(self, image_shape: tuple) -> None:
         """Builds the layers of the subclass.
 
         Args:
@@ -123,15 +127,15 @@ class CaptionSpeaker(ImageNetwork, WordByWord):
         hidden = self.teacher_forced(
             repeat_samples(state, samples), word_rows(tokens), training
         )
-        logits = self.weigh(hidden, training)
+        logits = self.compute_logits(hidden, training)
         shape = (-1, samples, length, self.vocabulary_size)
         return ops.reshape(logits, shape)
 
-    def references(self, inputs):
-        """The human captions: `(B, S, T)`."""
+    def references(self, inputs: dict) -> Any:
+        """Returns the human captions: `(B, S, T)`."""
         return word_ids(inputs, "caption", "B S T")
 
-    def begin(self, inputs, training=False):
+    def begin(self, inputs: dict, training: bool = False) -> Any:
         """Reads images: the first state."""
         mask = None
         image = self.prepare(image_features(inputs))
@@ -144,12 +148,12 @@ class CaptionSpeaker(ImageNetwork, WordByWord):
                     f"shape={tuple(mask.shape)}. Average over the positions "
                     "that there are, and pass these averages."
                 )
-        return self.look(image, mask, training=training)
+        return self.encode_image(image, mask, training=training)
 
     def layers_of_words(self):
         return (*super().layers_of_words(), self.word_dropout)
 
-    def embed(self, words, training=False):
+    def embed(self, words: Any, training: bool = False) -> Any:
         """Embeds ids `(...)`, or distributions `(..., V)`."""
         embedded = self.embedding_activation(self.embedding(words))
         return self.word_dropout(embedded, training=training)

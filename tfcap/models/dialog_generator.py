@@ -6,8 +6,8 @@ from keras import ops
 from tfcap.models.inputs import dialog_shapes
 from tfcap.models.inputs import image_features
 from tfcap.models.inputs import word_ids
-from tfcap.models.lstm_step import lstm_step
 from tfcap.models.word_by_word import WordByWord
+from tfcap.models.word_by_word import lstm_step
 
 
 @keras.saving.register_keras_serializable(package="tfcap")
@@ -119,7 +119,7 @@ class DialogGenerator(WordByWord):
         state = self.begin(inputs, training=training)
         tokens = self.references(inputs)[:, 0]
         hidden = self.teacher_forced(state, tokens, training)
-        logits = self.weigh(hidden, training)
+        logits = self.compute_logits(hidden, training)
         rounds, length = inputs["answer"].shape[1:]
         return ops.reshape(logits, (-1, rounds, length, self.vocabulary_size))
 
@@ -141,16 +141,16 @@ class DialogGenerator(WordByWord):
             return ops.reshape(tensor, (-1, tensor.shape[-1]))
 
         state = [rows(part) for part in state]
-        return self.advance(self.word_inputs(rows(encoded)), state)[1]
+        return self.cell_step(self.project_inputs(rows(encoded)), state)[1]
 
-    def word_inputs(self, embedded):
+    def project_inputs(self, embedded):
         kernel, bias = (
             ops.cast(weight, self.compute_dtype)
             for weight in (self.cell.kernel, self.cell.bias)
         )
         return ops.matmul(embedded, kernel) + bias
 
-    def advance(self, inputs, state, training=False):
+    def cell_step(self, inputs, state, training=False):
         """Reads one word: what the head reads, and the next state."""
         hidden, carry = state
         kernel = ops.cast(self.cell.recurrent_kernel, self.compute_dtype)

@@ -1,4 +1,4 @@
-"""Dropout of a network's layers: whether there is any, and off."""
+"""Rates of dropout of a network's layers, and switching them off."""
 
 import keras
 
@@ -13,7 +13,7 @@ RATES = (
 )
 
 
-def dropout_rates(layer):
+def dropout_rates(layer: keras.layers.Layer) -> dict[str, float]:
     """Rates of dropout that a layer holds itself, by the attribute's name.
 
     Args:
@@ -22,15 +22,15 @@ def dropout_rates(layer):
     Returns:
         Dict of floats; those of its sublayers are not in it.
     """
-    found = {name: getattr(layer, name, None) for name in RATES}
+    values = {name: getattr(layer, name, None) for name in RATES}
     return {
         name: float(value)
-        for name, value in found.items()
+        for name, value in values.items()
         if isinstance(value, int | float) and not isinstance(value, bool)
     }
 
 
-def without_dropout(network):
+def without_dropout(network: keras.layers.Layer) -> keras.layers.Layer:
     """Turns off the dropout of a network, in all its layers.
 
     What was compiled before keeps its dropout: call it before `fit()`.
@@ -40,6 +40,12 @@ def without_dropout(network):
 
     Returns:
         The network.
+
+    Example:
+
+    >>> speaker = tfcap.models.ShowTellSpeaker(50, units=8, dropout=0.5)
+    >>> tfcap.models.without_dropout(speaker).dropout.rate
+    0.0
     """
     for layer in network._flatten_layers():
         for name in dropout_rates(layer):
@@ -49,7 +55,7 @@ def without_dropout(network):
     return network
 
 
-def uses_training(layer):
+def uses_training(layer: keras.layers.Layer) -> bool:
     """Check whether a layer, sublayers apart, differs in training.
 
     Args:

@@ -147,13 +147,13 @@ class DualEncoder(JointEncoder):
             layer.build(stream)
         self.merge.build((None, self.embedding_units))
 
-    def look(self, image, training=False):
+    def encode_image(self, image, training=False):
         image = ops.cast(image, self.compute_dtype)
         image = self.drop(image, self.image_dropout, training)
         hidden = self.expand(self.image_norm(image))
         return self.project(masked_mean(hidden, None, axis=1))
 
-    def listen(self, vectors, mask, training=False):
+    def encode_text(self, vectors, mask, training=False):
         length = vectors.shape[1]
         if length > self.max_length:
             raise ValueError(

@@ -6,7 +6,7 @@ import threading
 import numpy as np
 from keras import ops
 
-from tfcap.models.unit_vectors import unit_vectors
+from tfcap.models.joint_encoder import unit_vectors
 from tfcap.ops import call_on_host
 from tfcap.ops import captions_of
 from tfcap.ops import check_shape

@@ -1,4 +1,6 @@
-"""Image positions that a speaker attends to at every word."""
+"""Attention to image positions, at every word."""
+
+from typing import Any
 
 import keras
 
@@ -12,7 +14,7 @@ class ImageMemory(keras.layers.Layer):
     ```
     positions = dropout(relu(image @ W + b))
     z = tanh(positions @ Wm + query @ Wq + bq) @ wa
-    seen = softmax(z) @ positions
+    output = softmax(z) @ positions
     ```
 
     Args:
@@ -22,13 +24,15 @@ class ImageMemory(keras.layers.Layer):
 
     Call arguments:
         query: Float tensor of shape `(B, Dq)`.
-        memory: What `remember()` returned.
+        memory: Dict, from `remember()`.
 
     Returns:
         Float tensor of shape `(B, units)`; zeros where there is no position.
     """
 
-    def __init__(self, units, attention_units, dropout=0.0, **kwargs):
+    def __init__(
+        self, units: int, attention_units: int, dropout: float = 0.0, **kwargs
+    ):
         super().__init__(**kwargs)
         self.units = units
         options = {"dtype": self.dtype_policy}
@@ -46,8 +50,10 @@ class ImageMemory(keras.layers.Layer):
         self.attention.build((None, 1, query_shape[-1]), memory)
         self.built = True
 
-    def remember(self, image, mask, training=False):
-        """What of an image does not depend on the words.
+    def remember(
+        self, image: Any, mask: Any, training: bool = False
+    ) -> dict[str, Any]:
+        """Computes the part of an image that does not depend on the words.
 
         Args:
             image: Float tensor of shape `(B, P, D)`.
@@ -64,18 +70,18 @@ class ImageMemory(keras.layers.Layer):
         }
         return memory if mask is None else {**memory, "mask": mask}
 
-    def mean(self, memory):
-        """The average position: `(B, units)`."""
+    def mean(self, memory: dict[str, Any]) -> Any:
+        """Averages positions: `(B, units)`."""
         mask = memory.get("mask")
         if mask is not None:
             mask = mask[..., None]
         return masked_mean(memory["positions"], mask, axis=1)
 
     def call(self, query, memory):
-        seen, _ = self.attention(
+        attended, _ = self.attention(
             query[:, None],
             memory["positions"],
             memory_mask=memory.get("mask"),
             projected=memory["projected"],
         )
-        return seen[:, 0]
+        return attended[:, 0]

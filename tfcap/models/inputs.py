@@ -1,13 +1,101 @@
-"""Reading a batch of dialogs or captions."""
+"""Inputs of networks: entries of a batch, and the preparation of images."""
 
+from typing import Any
+
+import keras
 from keras import ops
 
 from tfcap.ops import check_shape
 from tfcap.ops.arguments import batch_entry
 
+#: Images that something outside of the network has prepared.
+OUTSIDE = "outside"
 
-def entry(inputs, key, axes):
-    """One entry of a batch, checked.
+
+class ImageNetwork(keras.Model):
+    """Base class of networks with a preparation of images of their own.
+
+    Args:
+        image_preprocessing: Keras layer that every image `(B, P, D)` goes
+            through first, such as `tfcap.layers.ImageStandardization`: it is
+            saved with the network, which then takes features as they are in
+            their file. `None` where the network learns from such features
+            directly. `"outside"` where others prepare what it is given, in a
+            way that the network does not know; so are networks that were
+            saved before they could hold a preparation.
+    """
+
+    def __init__(self, image_preprocessing=None, **kwargs):
+        super().__init__(**kwargs)
+        if isinstance(image_preprocessing, dict):
+            image_preprocessing = keras.saving.deserialize_keras_object(
+                image_preprocessing
+            )
+        known = image_preprocessing in (None, OUTSIDE)
+        if not known and not isinstance(
+            image_preprocessing, keras.layers.Layer
+        ):
+            raise TypeError(
+                "`image_preprocessing` must be a Keras layer, None or "
+                f'"{OUTSIDE}". Received: image_preprocessing='
+                f"{image_preprocessing!r}."
+            )
+        self.image_preprocessing = image_preprocessing
+
+    def prepare(self, image: Any) -> Any:
+        """Preprocesses images.
+
+        Args:
+            image: Float tensor of shape `(B, P, D)`.
+
+        Returns:
+            Float tensor of shape `(B, P, D)`; with one position where the
+            preparation averages over them.
+        """
+        if self.image_preprocessing in (None, OUTSIDE):
+            return image
+        return self.image_preprocessing(image)
+
+    def with_preprocessing(self, layer: Any) -> "ImageNetwork":
+        """Copies the network, which then prepares its images by a layer.
+
+        Gives a network that was saved without them the mean and deviation of
+        the features that it learned from.
+
+        Args:
+            layer: As `image_preprocessing`.
+
+        Returns:
+            A network of the same class and weights.
+
+        Raises:
+            ValueError: If the network is not built.
+        """
+        if not self.built:
+            raise ValueError(
+                "`with_preprocessing()` must be called on a built network. "
+                f"Received: {type(self).__name__} without weights. Call it on "
+                "a batch, or load it from its file."
+            )
+        config = {**self.get_config(), "image_preprocessing": layer}
+        network = type(self).from_config(config)
+        network.build_from_config(self.get_build_config())
+        network.set_weights(self.get_weights())
+        return network
+
+    @classmethod
+    def from_config(cls, config):
+        return super().from_config({"image_preprocessing": OUTSIDE, **config})
+
+    def get_config(self):
+        layer = self.image_preprocessing
+        if layer not in (None, OUTSIDE):
+            layer = keras.saving.serialize_keras_object(layer)
+        return {**super().get_config(), "image_preprocessing": layer}
+
+
+def entry(inputs: dict, key: str, axes: str) -> Any:
+    """Returns one entry of a batch, checked.
 
     Args:
         inputs: Dict of tensors, or of their shapes.
@@ -20,14 +108,14 @@ def entry(inputs, key, axes):
     Raises:
         ValueError: If the batch has no such entry, or one of another shape.
     """
-    found = batch_entry(inputs, key, f"of shape ({', '.join(axes.split())})")
-    if hasattr(found, "dtype"):
-        check_shape(found, axes, key)
-    return found
+    value = batch_entry(inputs, key, f"of shape ({', '.join(axes.split())})")
+    if hasattr(value, "dtype"):
+        check_shape(value, axes, key)
+    return value
 
 
-def word_ids(inputs, key, axes="B R T"):
-    """Word ids of a batch, checked.
+def word_ids(inputs: dict, key: str, axes: str = "B R T") -> Any:
+    """Returns word ids of a batch, checked, as int32.
 
     Args:
         inputs: Dict of tensors.
@@ -42,13 +130,13 @@ def word_ids(inputs, key, axes="B R T"):
     return ops.cast(entry(inputs, key, axes), "int32")
 
 
-def image_features(inputs):
-    """Image features of a dialog batch, `(B, P, D)`, checked."""
+def image_features(inputs: dict) -> Any:
+    """Returns the image features `(B, P, D)` of a batch, checked."""
     return entry(inputs, "image", "B P D")
 
 
-def dialog_shapes(input_shape):
-    """Shapes of what an encoder reads, from those of a batch.
+def dialog_shapes(input_shape: dict) -> list[tuple]:
+    """Returns the shapes of an encoder's inputs, from those of a batch.
 
     Returns:
         Tuples of the shapes of questions, histories and images.

@@ -1,13 +1,14 @@
-"""What all networks share that embed images and texts in one space."""
+"""Base class of networks that embed images and texts in one space."""
+
+from typing import Any
 
 import keras
 from keras import ops
 
 from tfcap.layers import SoftEmbedding
-from tfcap.models.image_network import ImageNetwork
+from tfcap.models.inputs import ImageNetwork
 from tfcap.models.inputs import image_features
 from tfcap.models.inputs import word_ids
-from tfcap.models.unit_vectors import unit_vectors
 from tfcap.ops import SeedGenerator
 from tfcap.ops import check_shape
 from tfcap.ops import sequence_mask
@@ -18,7 +19,7 @@ class JointEncoder(ImageNetwork):
     """Embeds images and texts in one space, where a dot product tells a match.
 
     A subclass makes its layers, one of them `embedding` by
-    `make_embedding()`, and implements `look()` and `listen()`.
+    `make_embedding()`, and implements `encode_image()` and `encode_text()`.
 
     Args:
         vocabulary_size: Integer `V`, special tokens included.
@@ -38,14 +39,14 @@ class JointEncoder(ImageNetwork):
 
     def __init__(
         self,
-        vocabulary_size,
-        units,
-        embedding_units,
-        image_dropout=0.0,
-        word_dropout=0.0,
-        embeddings_initializer=None,
-        eos=2,
-        seed=None,
+        vocabulary_size: int,
+        units: int,
+        embedding_units: int,
+        image_dropout: float = 0.0,
+        word_dropout: float = 0.0,
+        embeddings_initializer: Any = None,
+        eos: int = 2,
+        seed: int | None = None,
         **kwargs,
     ):
         super().__init__(**kwargs)
@@ -71,12 +72,14 @@ class JointEncoder(ImageNetwork):
         self.seed = checked_seed(seed)
         self.seed_generator = SeedGenerator(self.seed)
 
-    def look(self, image, training=False):
-        """Vectors `(B, units)` of images `(B, P, D)`, of any length."""
+    def encode_image(self, image: Any, training: bool = False) -> Any:
+        """Encodes images `(B, P, D)` to vectors `(B, units)`, of any length."""
         raise NotImplementedError
 
-    def listen(self, vectors, mask, training=False):
-        """Vectors `(n, units)` of texts, of any length.
+    def encode_text(
+        self, vectors: Any, mask: Any, training: bool = False
+    ) -> Any:
+        """Encodes texts to vectors `(n, units)`, of any length.
 
         Args:
             vectors: Float tensor of shape `(n, T, embedding_units)`.
@@ -85,8 +88,8 @@ class JointEncoder(ImageNetwork):
         """
         raise NotImplementedError
 
-    def make_embedding(self):
-        """The layer that embeds words."""
+    def make_embedding(self) -> SoftEmbedding:
+        """Makes the layer that embeds words."""
         return SoftEmbedding(
             self.vocabulary_size,
             self.embedding_units,
@@ -103,7 +106,7 @@ class JointEncoder(ImageNetwork):
         )
         return ops.concatenate([images[:, None], texts], axis=1)
 
-    def embed_images(self, image, training=False):
+    def embed_images(self, image: Any, training: bool = False) -> Any:
         """Embeds images.
 
         Args:
@@ -114,9 +117,9 @@ class JointEncoder(ImageNetwork):
             Float32 tensor of shape `(B, units)`, of unit vectors.
         """
         check_shape(image, "B P D", "image")
-        return unit_vectors(self.look(self.prepare(image), training))
+        return unit_vectors(self.encode_image(self.prepare(image), training))
 
-    def embed_texts(self, words, mask, training=False):
+    def embed_texts(self, words: Any, mask: Any, training: bool = False) -> Any:
         """Embeds texts.
 
         Args:
@@ -131,17 +134,17 @@ class JointEncoder(ImageNetwork):
             where there is no word.
         """
         check_shape(mask, "B S T", "mask")
-        vectors = self.embedding(words)
+        vectors = self.embedding(words)  # (B, S, T, E)
         vectors = self.drop(vectors, self.word_dropout, training)
         samples, length = mask.shape[1:]
-        texts = self.listen(
+        texts = self.encode_text(
             ops.reshape(vectors, (-1, length, self.embedding_units)),
             ops.reshape(ops.cast(mask, "bool"), (-1, length)),
             training,
         )
         return unit_vectors(ops.reshape(texts, (-1, samples, self.units)))
 
-    def drop(self, tensor, rate, training):
+    def drop(self, tensor: Any, rate: float, training: bool) -> Any:
         """Dropout, while training."""
         if not training or rate == 0.0:
             return tensor
@@ -161,3 +164,21 @@ class JointEncoder(ImageNetwork):
             "eos": self.eos,
             "seed": self.seed,
         }
+
+
+def unit_vectors(vectors: Any, epsilon: float = 1e-7) -> Any:
+    """Scales vectors to length 1; those of no length stay 0, without gradient.
+
+    Args:
+        vectors: Float tensor of shape `(..., D)`.
+        epsilon: Float, length up to which a vector becomes zeros. Defaults to
+            `1e-7`.
+
+    Returns:
+        Float32 tensor of the same shape.
+    """
+    vectors = ops.cast(vectors, "float32")
+    squares = ops.sum(ops.square(vectors), axis=-1, keepdims=True)
+    some = squares > epsilon**2
+    # The root has no gradient at 0, and near it one without bound.
+    return ops.where(some, vectors * ops.rsqrt(ops.where(some, squares, 1)), 0)

@@ -135,13 +135,13 @@ class RetrievalListener(JointEncoder):
         if self.bag_of_words:
             self.project_words.build((None, self.embedding_units))
 
-    def look(self, image, training=False):
+    def encode_image(self, image, training=False):
         # Half precision would round the mean of many positions.
         pooled = ops.mean(ops.cast(image, "float32"), axis=1)
         pooled = ops.cast(pooled, self.compute_dtype)
         return self.project(self.drop(pooled, self.image_dropout, training))
 
-    def listen(self, vectors, mask, training=False):
+    def encode_text(self, vectors, mask, training=False):
         pooled = self._pooled(vectors, mask)
         if not self.bag_of_words:
             return pooled

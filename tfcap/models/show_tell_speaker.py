@@ -1,12 +1,12 @@
-"""A speaker that looks at the whole image."""
+"""Speaker that is shown the average image position."""
 
 import keras
 from keras import ops
 
+from tfcap.layers._fast.stepwise import StepwiseDense
 from tfcap.models.caption_speaker import CaptionSpeaker
-from tfcap.models.lstm_step import forget_bias
-from tfcap.models.lstm_step import lstm_step
-from tfcap.models.stepwise_dense import StepwiseDense
+from tfcap.models.word_by_word import forget_bias
+from tfcap.models.word_by_word import lstm_step
 from tfcap.ops import masked_mean
 from tfcap.ops.arguments import checked_integer
 
@@ -15,9 +15,9 @@ IMAGE_AT = ("start", "every_step")
 
 @keras.saving.register_keras_serializable(package="tfcap")
 class ShowTellSpeaker(CaptionSpeaker):
-    """An LSTM that is shown the whole image.
+    """LSTM that is shown the whole image.
 
-    Image positions are averaged. What is left is shown to the LSTM
+    Image positions are averaged. The LSTM sees the average
 
     - `image_at="start"`: once, as the input before the start token, as Show
       and Tell does;
@@ -67,10 +67,10 @@ class ShowTellSpeaker(CaptionSpeaker):
 
     def __init__(
         self,
-        vocabulary_size,
-        units=512,
-        embedding_units=None,
-        image_at="every_step",
+        vocabulary_size: int,
+        units: int = 512,
+        embedding_units: int | None = None,
+        image_at: str = "every_step",
         **kwargs,
     ):
         units = checked_integer(units, "units")
@@ -114,7 +114,7 @@ class ShowTellSpeaker(CaptionSpeaker):
             self.image_state.build(image)
             self.image_gates.build(image)
 
-    def look(self, image, mask, training=False):
+    def encode_image(self, image, mask, training=False):
         if mask is not None:
             mask = mask[..., None]
         image = masked_mean(image, mask, axis=1)
@@ -129,16 +129,16 @@ class ShowTellSpeaker(CaptionSpeaker):
             self.image_gates(image),
         ]
 
-    def word_inputs(self, embedded):
+    def project_inputs(self, embedded):
         return self.word_gates(embedded)
 
-    def advance(self, inputs, state, training=False):
-        hidden, carry, *image = state
+    def cell_step(self, inputs, state, training=False):
+        hidden, carry, *image_gates = state
         gates = inputs + self.state_gates(hidden)
-        for shown in image:
-            gates = gates + shown
+        for image in image_gates:  # none with `image_at="start"`
+            gates = gates + image
         hidden, carry = lstm_step(gates, carry)
-        return hidden, [hidden, carry, *image]
+        return hidden, [hidden, carry, *image_gates]
 
     def get_config(self):
         return {**super().get_config(), "image_at": self.image_at}

@@ -1,4 +1,4 @@
-"""A block of a transformer that may remember what came before."""
+"""Transformer block with keys and values of the past."""
 
 import keras
 from keras import ops
@@ -37,7 +37,13 @@ class TransformerBlock(keras.layers.Layer):
     """
 
     def __init__(
-        self, units, heads, hidden_units, dropout=0.0, seed=None, **kwargs
+        self,
+        units: int,
+        heads: int,
+        hidden_units: int,
+        dropout: float = 0.0,
+        seed: int | None = None,
+        **kwargs,
     ):
         super().__init__(**kwargs)
         dropout = checked_rate(dropout, "block_dropout")
@@ -75,8 +81,8 @@ class TransformerBlock(keras.layers.Layer):
             memory = [
                 ops.concatenate(pair, axis=1) for pair in zip(past, memory)
             ]
-        seen = self.merge(self._attend(query, *memory, visible))
-        stream = inputs + self.drop(seen, training)
+        attended = self.merge(self._attend(query, *memory, visible))
+        stream = inputs + self.drop(attended, training)
         fed = self.shrink(self.expand(self.norms[1](stream)))
         return stream + self.drop(fed, training), [keys, values]
 
@@ -102,6 +108,6 @@ class TransformerBlock(keras.layers.Layer):
         scores = ops.matmul(query * size**-0.5, ops.swapaxes(keys, -1, -2))
         if visible is not None:
             visible = ops.expand_dims(visible, -3)
-        seen = ops.matmul(masked_softmax(scores, visible), values)
-        seen = ops.transpose(seen, (0, 2, 1, 3))
-        return ops.reshape(seen, (-1, ops.shape(seen)[1], self.units))
+        outputs = ops.matmul(masked_softmax(scores, visible), values)
+        outputs = ops.transpose(outputs, (0, 2, 1, 3))  # (B, Q, heads, size)
+        return ops.reshape(outputs, (-1, ops.shape(outputs)[1], self.units))

@@ -1,11 +1,11 @@
-"""A speaker that attends to the image and to all that it has said."""
+"""Transformer speaker."""
 
 import keras
 from keras import ops
 
+from tfcap.layers._fast.scores import masked_word_scores
 from tfcap.models.caption_speaker import CaptionSpeaker
 from tfcap.models.transformer_block import TransformerBlock
-from tfcap.models.vocabulary_head import masked_word_scores
 from tfcap.ops.arguments import checked_integer
 from tfcap.ops.arguments import checked_rate
 
@@ -62,13 +62,13 @@ class TransformerSpeaker(CaptionSpeaker):
 
     def __init__(
         self,
-        vocabulary_size,
-        units=512,
-        layers=3,
-        heads=8,
-        hidden_units=None,
-        max_length=16,
-        block_dropout=0.1,
+        vocabulary_size: int,
+        units: int = 512,
+        layers: int = 3,
+        heads: int = 8,
+        hidden_units: int | None = None,
+        max_length: int = 16,
+        block_dropout: float = 0.1,
         **kwargs,
     ):
         units = checked_integer(units, "units")
@@ -108,7 +108,7 @@ class TransformerSpeaker(CaptionSpeaker):
             block.build((None, None, self.units))
         self.norm.build((None, None, self.units))
 
-    def look(self, image, mask, training=False):
+    def encode_image(self, image, mask, training=False):
         image = self.image_dropout(image, training=training)
         stream, memory = self.image_words(image), []
         visible = None if mask is None else mask[:, None]
@@ -118,7 +118,7 @@ class TransformerSpeaker(CaptionSpeaker):
         state = {"image": memory, "words": []}
         return state if mask is None else {**state, "mask": mask}
 
-    def advance(self, inputs, state, training=False):
+    def cell_step(self, inputs, state, training=False):
         stream, words = self._blocks(inputs[:, None], state, training)
         if state["words"]:
             words = [
@@ -128,7 +128,7 @@ class TransformerSpeaker(CaptionSpeaker):
         return stream[:, 0], {**state, "words": words}
 
     def state_vector(self, state):
-        """What the last word put into the last block: `(n, units)`."""
+        """Returns the last word's values in the last block: `(n, units)`."""
         if not state["words"]:
             raise ValueError(
                 "`state` must be that of `step()`: before the first word there "
@@ -138,32 +138,34 @@ class TransformerSpeaker(CaptionSpeaker):
         values = state["words"][-1][1][:, -1]
         return ops.reshape(values, (-1, self.units))
 
-    def read(self, embedded, state, training=False):
+    def run_rnn(self, embedded, state, training=False):
         return self._blocks(embedded, state, training)[0]
 
     def score(self, state, rows, mask, training=False):
         hidden = self.teacher_forced(state, rows, training)
 
-        def weigh(words):
-            return self.weigh(words, training)
+        def compute_logits(hidden):
+            return self.compute_logits(hidden, training)
 
-        return masked_word_scores(weigh, hidden, rows, mask)
+        return masked_word_scores(compute_logits, hidden, rows, mask)
 
     def _blocks(self, stream, state, training):
-        """Runs words through all blocks; also their keys and values."""
-        said = state["words"][0][0].shape[1] if state["words"] else 0
+        """Runs words through all blocks; also returns their keys and values."""
+        past_length = state["words"][0][0].shape[1] if state["words"] else 0
         length = stream.shape[1]
-        if said + length > self.max_length:
+        if past_length + length > self.max_length:
             raise ValueError(
                 "`max_length` of the speaker must be at least the number of "
                 "words that it is asked for. Received: "
-                f"max_length={self.max_length}, {said + length} words."
+                f"max_length={self.max_length}, {past_length + length} words."
             )
-        stream = stream + self.positions(ops.arange(said, said + length))
-        visible, memory = self._visible(state, said, length), []
+        stream = stream + self.positions(
+            ops.arange(past_length, past_length + length)
+        )
+        visible, memory = self._visible(state, past_length, length), []
         for index, block in enumerate(self.blocks):
             past = state["image"][index]
-            if said:
+            if past_length:
                 past = [
                     ops.concatenate(part, axis=1)
                     for part in zip(past, state["words"][index])
@@ -174,18 +176,19 @@ class TransformerSpeaker(CaptionSpeaker):
             memory.append(pair)
         return self.norm(stream), memory
 
-    def _visible(self, state, said, length):
-        """Where words may look: `(1 or B, T, P + said + T)`, or `None`."""
+    def _visible(self, state, past_length, length):
+        """Attention mask: `(1 or B, T, P + past_length + T)`, or `None`."""
         image = state.get("mask")
         if image is None and length == 1:
             return None
         if image is None:
-            places = ops.shape(state["image"][0][0])[1]
-            image = ops.ones((1, places), dtype="float32")
+            positions = ops.shape(state["image"][0][0])[1]
+            image = ops.ones((1, positions), dtype="float32")
         image = ops.cast(ops.cast(image, "bool"), "float32")[:, None]
-        order = ops.arange(said, said + length)[:, None]
-        before = ops.cast(ops.arange(said + length)[None] <= order, "float32")
-        rows, shape = ops.shape(image)[0], (length, said + length)
+        total = past_length + length
+        order = ops.arange(past_length, total)[:, None]
+        before = ops.cast(ops.arange(total)[None] <= order, "float32")
+        rows, shape = ops.shape(image)[0], (length, total)
         return ops.concatenate(
             [
                 ops.repeat(image, length, axis=1),

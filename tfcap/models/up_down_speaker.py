@@ -1,27 +1,27 @@
-"""A speaker of two LSTMs, one that looks and one that speaks."""
+"""Speaker of two LSTMs: one of attention, one of language."""
 
 import keras
 from keras import ops
 
+from tfcap.layers._fast.stepwise import StepwiseDense
 from tfcap.models.caption_speaker import CaptionSpeaker
 from tfcap.models.image_memory import ImageMemory
-from tfcap.models.lstm_step import forget_bias
-from tfcap.models.lstm_step import lstm_step
-from tfcap.models.stepwise_dense import StepwiseDense
+from tfcap.models.word_by_word import forget_bias
+from tfcap.models.word_by_word import lstm_step
 from tfcap.ops.arguments import checked_integer
 
 
 @keras.saving.register_keras_serializable(package="tfcap")
 class UpDownSpeaker(CaptionSpeaker):
-    """Bottom-up and top-down attention: one LSTM looks, another speaks.
+    """Bottom-up and top-down attention: an attention and a language LSTM.
 
     With `x` a word, `mean` the average image position, and `h1`, `h2` the
     states before it,
 
     ```
-    h1, c1 = LSTM([x, mean, h2], (h1, c1))     # looks
-    seen = attention(h1, positions)
-    h2, c2 = LSTM([seen, h1], (h2, c2))        # speaks
+    h1, c1 = LSTM([x, mean, h2], (h1, c1))     # attention LSTM
+    v = attention(h1, positions)
+    h2, c2 = LSTM([v, h1], (h2, c2))           # language LSTM
     ```
 
     Args:
@@ -62,10 +62,10 @@ class UpDownSpeaker(CaptionSpeaker):
 
     def __init__(
         self,
-        vocabulary_size,
-        units=512,
-        embedding_units=None,
-        attention_units=None,
+        vocabulary_size: int,
+        units: int = 512,
+        embedding_units: int | None = None,
+        attention_units: int | None = None,
         **kwargs,
     ):
         units = checked_integer(units, "units")
@@ -100,36 +100,30 @@ class UpDownSpeaker(CaptionSpeaker):
         self.look_gates.build((None, 2 * self.units))
         self.speak_gates.build((None, 3 * self.units))
 
-    def look(self, image, mask, training=False):
+    def encode_image(self, image, mask, training=False):
         memory = self.memory.remember(image, mask, training)
         mean = self.memory.mean(memory)
         zeros = ops.zeros_like(mean)
         return {
-            "looking": [zeros, zeros],
-            "speaking": [zeros, zeros],
-            "mean_gates": self.image_gates(mean),
-            "memory": memory,
+            "attention": [zeros, zeros],
+            "language": [zeros, zeros],
+            "image_gates": self.image_gates(mean),
+            "image_memory": memory,
         }
 
-    def word_inputs(self, embedded):
+    def project_inputs(self, embedded):
         return self.word_gates(embedded)
 
-    def advance(self, inputs, state, training=False):
-        (look, look_carry), (speak, speak_carry) = (
-            state["looking"],
-            state["speaking"],
-        )
-        before = ops.concatenate([look, speak], axis=-1)
-        gates = inputs + state["mean_gates"] + self.look_gates(before)
-        look, look_carry = lstm_step(gates, look_carry)
-        seen = self.memory(look, state["memory"])
-        before = ops.concatenate([seen, look, speak], axis=-1)
-        speak, speak_carry = lstm_step(self.speak_gates(before), speak_carry)
-        return speak, {
-            **state,
-            "looking": [look, look_carry],
-            "speaking": [speak, speak_carry],
-        }
+    def cell_step(self, inputs, state, training=False):
+        h1, c1 = state["attention"]
+        h2, c2 = state["language"]
+        before = ops.concatenate([h1, h2], axis=-1)
+        gates = inputs + state["image_gates"] + self.look_gates(before)
+        h1, c1 = lstm_step(gates, c1)
+        attended = self.memory(h1, state["image_memory"])
+        before = ops.concatenate([attended, h1, h2], axis=-1)
+        h2, c2 = lstm_step(self.speak_gates(before), c2)
+        return h2, {**state, "attention": [h1, c1], "language": [h2, c2]}
 
     def get_config(self):
         return {

@@ -1,31 +1,35 @@
-"""What networks share that say one word after another."""
+"""Base class of networks that emit one word after another."""
+
+from collections.abc import Callable
+from typing import Any
 
 import keras
 from keras import ops
 
 from tfcap.layers import SoftEmbedding
-from tfcap.layers.stepwise import decoding_layers
+from tfcap.layers._fast.scores import packed_scores
+from tfcap.layers._fast.stepwise import decoding_layers
 from tfcap.models.dropout import uses_training
-from tfcap.models.packed_scores import packed_scores
 from tfcap.models.vocabulary_head import VocabularyHead
 from tfcap.ops import check_shape
 from tfcap.ops import repeat_samples
 from tfcap.ops import sequence_mask
-from tfcap.ops import token_log_probs
 from tfcap.ops.arguments import checked_integer
 
 
 class WordByWord(keras.Model):
     """Base class of speakers with one embedding, and one vocabulary head.
 
-    Words go in as ids or as distributions over words, and come out as logits;
-    between them stands `advance()` of the subclass, which reads one word, and
-    `word_inputs()`, what of a word does not depend on the words before.
+    ```
+    inputs = project_inputs(embed(word))             # of all words at once
+    hidden, state = cell_step(inputs, state)         # step by step
+    logits = compute_logits(hidden)                  # of all words at once
+    ```
 
-    Given words are scored in one pass, without their padding: they are
-    embedded, and weighed by the head, all at once; only `advance()` goes step
-    by step. A network that reads many words at once overrides `read()` and
-    `score()` as well.
+    Words go in as ids or as distributions over words. A subclass overrides
+    `cell_step()`, and `project_inputs()` where a part of it does not depend on
+    the words before; a network that reads many words at once overrides
+    `run_rnn()` and `score()` as well.
 
     Args:
         vocabulary_size: Integer `V`, special tokens included.
@@ -40,14 +44,14 @@ class WordByWord(keras.Model):
 
     def __init__(
         self,
-        vocabulary_size,
-        embedding_units,
-        dropout,
-        embeddings_initializer,
-        mask_zero,
-        logit_scale,
-        bos,
-        eos,
+        vocabulary_size: int,
+        embedding_units: int,
+        dropout: float,
+        embeddings_initializer: Any,
+        mask_zero: bool,
+        logit_scale: float,
+        bos: int,
+        eos: int,
         **kwargs,
     ):
         vocabulary_size = checked_integer(vocabulary_size, "vocabulary_size")
@@ -72,15 +76,18 @@ class WordByWord(keras.Model):
         )
         self.dropout = keras.layers.Dropout(dropout)
         self.head = VocabularyHead(
-            vocabulary_size, unsaid=(0, bos), scale=logit_scale, name="head"
+            vocabulary_size,
+            suppressed_ids=(0, bos),
+            scale=logit_scale,
+            name="head",
         )
 
-    def layers_of_words(self):
-        """Tuple of the layers with dropout that `begin()` does not call."""
+    def layers_of_words(self) -> tuple:
+        """Returns the layers with dropout that `begin()` does not call."""
         return (self.dropout,)
 
     @property
-    def begin_uses_training(self):
+    def begin_uses_training(self) -> bool:
         """True if `begin(training=True)` may differ from inference."""
         of_words = [id(layer) for layer in self.layers_of_words()]
         return any(
@@ -90,22 +97,28 @@ class WordByWord(keras.Model):
         )
 
     @property
-    def unsaid(self):
-        """Tuple of integers, ids that its logits rule out."""
-        return self.head.unsaid
+    def suppressed_ids(self) -> tuple[int, ...]:
+        """Ids that its logits rule out."""
+        return self.head.suppressed_ids
 
-    def word_inputs(self, embedded):
-        """What a step reads of a word: `(..., embedding_units)` to `(..., G)`.
+    def embed(self, words: Any, training: bool = False) -> Any:
+        """Embeds ids `(...)`, or distributions `(..., V)`."""
+        return self.embedding(words)
+
+    def project_inputs(self, embedded: Any) -> Any:
+        """Projects embeddings to the inputs of a step, `(..., G)`.
 
         Called on all words of a batch at once. Defaults to the embedding.
         """
         return embedded
 
-    def advance(self, inputs, state, training=False):
+    def cell_step(
+        self, inputs: Any, state: Any, training: bool = False
+    ) -> tuple[Any, Any]:
         """Reads one word.
 
         Args:
-            inputs: Float tensor of shape `(n, G)`, of `word_inputs()`.
+            inputs: Float tensor of shape `(n, G)`, of `project_inputs()`.
             state: Nest of tensors with leading axis `n`, of the words before.
             training: Boolean.
 
@@ -115,17 +128,40 @@ class WordByWord(keras.Model):
         """
         raise NotImplementedError
 
-    def step(self, words, state, training=False):
-        """Reads one word, and weighs the next: logits `(B, V)`."""
-        inputs = self.word_inputs(self.embed(words, training))
-        hidden, state = self.advance(inputs, state, training=training)
-        return self.weigh(hidden, training), state
+    def compute_logits(self, hidden: Any, training: bool = False) -> Any:
+        """Computes logits `(..., V)` from hidden states `(..., units)`."""
+        return self.head(self.dropout(hidden, training=training))
 
-    def decoding(self, rows, steps):
-        """See `tfcap.decoding.step_by_step()`."""
+    def step(
+        self, words: Any, state: Any, training: bool = False
+    ) -> tuple[Any, Any]:
+        """Reads one word: logits `(B, V)` of the next, and the next state."""
+        inputs = self.project_inputs(self.embed(words, training))
+        hidden, state = self.cell_step(inputs, state, training=training)
+        return self.compute_logits(hidden, training), state
+
+    def decoding(self, rows: Any, steps: int):
+        """Opens the context of `tfcap.decoding.step_by_step()`."""
         return decoding_layers(self, rows, steps)
 
-    def log_probs(self, state, tokens, training=False):
+    def run_rnn(self, embedded: Any, state: Any, training: bool = False) -> Any:
+        """Reads given words: `(n, T, embedding_units)` to `(n, T, units)`."""
+        inputs, outputs = self.project_inputs(embedded), []
+        for word in ops.unstack(inputs, embedded.shape[1], axis=1):
+            output, state = self.cell_step(word, state, training=training)
+            outputs.append(output)
+        return ops.stack(outputs, axis=1)
+
+    def teacher_forced(
+        self, state: Any, rows: Any, training: bool = False
+    ) -> Any:
+        """Hidden states `(n, T, units)` before each given word `(n, T)`."""
+        start = ops.full_like(rows[:, :1], self.bos)
+        words = ops.concatenate([start, rows[:, :-1]], axis=1)
+        embedded = self.embed(words, training)
+        return self.run_rnn(embedded, state, training=training)
+
+    def log_probs(self, state: Any, tokens: Any, training: bool = False) -> Any:
         """Scores given words in one pass: `(B, S, T)` to `(B, S, T)`."""
         check_shape(tokens, "B S T", "tokens")
         _, samples, length = tokens.shape
@@ -138,7 +174,9 @@ class WordByWord(keras.Model):
         )
         return ops.reshape(scores, (-1, samples, length))
 
-    def score(self, state, rows, mask, training=False):
+    def score(
+        self, state: Any, rows: Any, mask: Any, training: bool = False
+    ) -> Any:
         """Scores given words of as many states.
 
         Args:
@@ -150,34 +188,7 @@ class WordByWord(keras.Model):
         Returns:
             Float32 tensor of shape `(n, T)`, 0 under the mask.
         """
-        if keras.backend.backend() == "tensorflow":
-            return packed_scores(self, state, rows, mask, training)
-        logits = self.weigh(
-            self.teacher_forced(state, rows, training), training
-        )
-        return token_log_probs(logits, rows) * mask
-
-    def embed(self, words, training=False):
-        """Embeds ids `(...)`, or distributions `(..., V)`."""
-        return self.embedding(words)
-
-    def read(self, embedded, state, training=False):
-        """Reads given words: `(n, T, embedding_units)` to `(n, T, units)`."""
-        inputs, outputs = self.word_inputs(embedded), []
-        for word in ops.unstack(inputs, embedded.shape[1], axis=1):
-            output, state = self.advance(word, state, training=training)
-            outputs.append(output)
-        return ops.stack(outputs, axis=1)
-
-    def weigh(self, hidden, training=False):
-        """Weighs words: `(..., units)` to logits `(..., V)`."""
-        return self.head(self.dropout(hidden, training=training))
-
-    def teacher_forced(self, state, rows, training=False):
-        """What the head reads, `(n, T, units)`, of given words `(n, T)`."""
-        start = ops.full_like(rows[:, :1], self.bos)
-        words = ops.concatenate([start, rows[:, :-1]], axis=1)
-        return self.read(self.embed(words, training), state, training=training)
+        return packed_scores(self, state, rows, mask, training)
 
     def get_config(self):
         return {
@@ -194,6 +205,42 @@ class WordByWord(keras.Model):
         }
 
 
-def word_rows(tokens):
-    """Words `(B, S, T)` as rows `(B * S, T)`, int32."""
+def word_rows(tokens: Any) -> Any:
+    """Reshapes words `(B, S, T)` to rows `(B * S, T)`, int32."""
     return ops.cast(ops.reshape(tokens, (-1, tokens.shape[-1])), "int32")
+
+
+def lstm_step(gates: Any, carry: Any) -> tuple[Any, Any]:
+    """Takes one step of an LSTM from its summed gates.
+
+    With the products outside, those of all words can be taken at once.
+
+    Args:
+        gates: Float tensor of shape `(B, 4 * units)`: input gate, forget gate,
+            candidate and output gate, as of `keras.layers.LSTMCell`.
+        carry: Float tensor of shape `(B, units)`.
+
+    Returns:
+        Pair of the hidden state and the next carry, of shape `(B, units)`.
+    """
+    input_gate, forget_gate, candidate, output_gate = ops.split(gates, 4, -1)
+    kept = ops.sigmoid(forget_gate) * carry
+    carry = kept + ops.sigmoid(input_gate) * ops.tanh(candidate)
+    return ops.sigmoid(output_gate) * ops.tanh(carry), carry
+
+
+def forget_bias(units: int) -> Callable:
+    """Initializer of gates' biases: 1 for the second, the forget gate, else 0.
+
+    Args:
+        units: Integer, size of a gate.
+
+    Returns:
+        Callable from a shape `(gates * units,)` and a dtype to a tensor.
+    """
+
+    def initial(shape, dtype=None):
+        gate = ops.arange(shape[0]) // units
+        return ops.cast(ops.equal(gate, 1), dtype or "float32")
+
+    return initial

@@ -112,7 +112,7 @@ class Episode:
                 self.speaker,
                 self.inference_state if decoder.inference else self.state,
                 references=references,
-                training=self.training,
+                training=self.training and not decoder.inference,
             )
             if references is not None and not isinstance(decoder, GroundTruth):
                 rollout = rollout.masked(self.present[:, None])

@@ -22,7 +22,7 @@ class MonteCarlo:
     costs about `K * T / 2` times as much as saying the sequences did, without
     the gradient.
 
-    Of long sentences some beginnings are enough. Then a word has the value of
+    Of long sentences some prefixes are enough. Then a word has the value of
     the next beginning that is continued, with which it stands, and words after
     the last have the reward of the whole:
 
@@ -43,9 +43,9 @@ class MonteCarlo:
 
     Args:
         num_continuations: Integer `K`. Defaults to `3`.
-        rollout_every: Integer `n`: beginnings of `n`, `2 * n`, `3 * n` and so
+        rollout_every: Integer `n`: prefixes of `n`, `2 * n`, `3 * n` and so
             on words are continued. Defaults to `1`, all of them.
-        max_rollouts: Integer, how many beginnings of a sentence are continued
+        max_rollouts: Integer, how many prefixes of a sentence are continued
             at most, the first ones. Defaults to `None`, all of them.
 
     Call arguments:
@@ -91,7 +91,7 @@ class MonteCarlo:
         """Whether words may have the value of a longer beginning."""
         return self.rollout_every > 1 or self.max_rollouts is not None
 
-    def beginnings(self, length):
+    def prefixes(self, length):
         """Places of the words up to which sentences are continued.
 
         Args:
@@ -115,8 +115,8 @@ class MonteCarlo:
                 "`decoder` must speak on from any beginning for MonteCarlo. "
                 f"Received: decoder={type(decoder).__name__}. Use Sample."
             )
-        if hasattr(decoder, "restrictions"):
-            decoder.restrictions.check_continuations()
+        if hasattr(decoder, "logits_processors"):
+            decoder.logits_processors.check_continuations()
         refused = {
             "compare samples": reward.compares_samples,
             "read log probabilities": reward.reads_log_probs,
@@ -139,27 +139,27 @@ class MonteCarlo:
             )
         rollout = episode.rollout(decoder)
         length = rollout.mask.shape[-1]
-        beginnings = self.beginnings(length)
+        prefixes = self.prefixes(length)
         known = rewards[..., None]
-        if beginnings:
-            values = self._values(rollout, beginnings, episode, reward, decoder)
-            after = [last + 1 for last in beginnings]
+        if prefixes:
+            values = self._values(rollout, prefixes, episode, reward, decoder)
+            after = [last + 1 for last in prefixes]
             goes_on = ops.take(rollout.mask, after, axis=-1) > 0
             values = ops.where(goes_on, values, known)
             known = ops.concatenate([values, known], axis=-1)
         # Of every word, the first beginning that it is in, or the whole.
-        own = np.searchsorted(beginnings, np.arange(length))
+        own = np.searchsorted(prefixes, np.arange(length))
         return ops.stop_gradient(ops.take(known, own, axis=-1))
 
-    def _values(self, rollout, beginnings, episode, reward, decoder):
-        """Values `(B, S, N)` of beginnings that are not the whole."""
+    def _values(self, rollout, prefixes, episode, reward, decoder):
+        """Values `(B, S, N)` of prefixes that are not the whole."""
         said = decoder.continuations(
             episode.speaker,
             keras.tree.map_structure(ops.stop_gradient, episode.state),
             rollout,
             self.num_continuations,
             training=episode.training,
-            beginnings=beginnings,
+            prefixes=prefixes,
         )
         _, *table, count, length = said.tokens.shape
         shape = (-1, table[0] * table[1] * count, length)

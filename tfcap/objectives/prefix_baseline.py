@@ -70,7 +70,7 @@ class PrefixBaseline:
         length = rewards.shape[-1]
         ends = list(range(length - 1))
         if self.credit is not None:
-            ends = list(self.credit.beginnings(length))
+            ends = list(self.credit.prefixes(length))
         known = ops.concatenate(
             [first, ops.take(rewards, np.array(ends, int), axis=-1)], axis=-1
         )

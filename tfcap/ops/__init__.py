@@ -27,4 +27,3 @@ from tfcap.ops.sequences import repeat_samples
 from tfcap.ops.sequences import take_rows
 from tfcap.ops.sequences import token_log_probs
 from tfcap.ops.straight_through import straight_through
-from tfcap.ops.word_vectors import embed_words

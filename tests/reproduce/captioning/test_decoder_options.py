@@ -18,7 +18,10 @@ def chosen(*arguments):
 def test_without_options_captions_are_greedy():
     decoder, several = chosen()
     assert type(decoder) is Greedy and several is None
-    assert decoder.max_length == 16 and decoder.restrictions == ((3,), 0) + (
+    assert decoder.max_length == 16 and decoder.logits_processors == (
+        (3,),
+        0,
+    ) + (
         None,
         None,
     )
@@ -32,7 +35,7 @@ def test_beams_are_searched_as_told():
     assert type(decoder) is BeamSearch and several is None
     assert (decoder.width, decoder.groups, decoder.max_length) == (6, 3, 9)
     assert (decoder.length_penalty, decoder.diversity) == (0.7, 0.2)
-    assert decoder.restrictions == ((), 3, None, None)
+    assert decoder.logits_processors == ((), 3, None, None)
     plain, again = BeamSearch(4), chosen("--beam=4")[0]
     for name in ("length_penalty", "groups", "diversity", "max_length"):
         assert getattr(plain, name) == getattr(again, name)
@@ -45,13 +48,13 @@ def test_words_are_drawn_as_told():
     assert type(decoder) is Sample and several is None
     assert decoder.num_samples == 1 and decoder.channel.temperature == 0.5
     assert decoder.channel.get_config()["seed"] == 4
-    assert decoder.restrictions == ((3,), 0, 20, 0.9)
+    assert decoder.logits_processors == ((3,), 0, 20, 0.9)
 
 
 def test_several_captions_are_random_unless_there_are_beams():
     decoder, several = chosen("--several=5", "--top-k=7")
     assert type(decoder) is Greedy and type(several) is Sample
-    assert several.num_samples == 5 and several.restrictions.top_k == 7
+    assert several.num_samples == 5 and several.logits_processors.top_k == 7
     assert several.channel.get_config()["seed"] == 0
     decoder, several = chosen("--several=5", "--random")
     assert (decoder.num_samples, several.num_samples) == (1, 5)

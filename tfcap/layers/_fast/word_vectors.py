@@ -1,5 +1,6 @@
 """Vectors that stand for words, and embed as the words do."""
 
+import functools
 import weakref
 from typing import Any
 from typing import NamedTuple
@@ -7,12 +8,11 @@ from typing import NamedTuple
 import keras
 from keras import ops
 
-from tfcap.ops.jax_lookup import jax_lookup
 from tfcap.ops.sequences import likeliest_words
 
 
 class Words(NamedTuple):
-    """What vectors over the vocabulary stand for.
+    """The words that vectors over the vocabulary stand for.
 
     Args:
         ids: Integer tensor of shape `(...)`, the word of each vector: where it
@@ -21,24 +21,22 @@ class Words(NamedTuple):
         relaxed: Boolean tensor of shape `(...)`, true where a vector is that
             of `soft`; or `None`, where none is.
         soft: Float tensor of shape `(..., V)`, or `None`.
-        there: Boolean tensor of shape `(...)`, false where a vector is zero;
+        mask: Boolean tensor of shape `(...)`, false where a vector is zero;
             or `None`, where none is.
     """
 
     ids: Any
     relaxed: Any = None
     soft: Any = None
-    there: Any = None
+    mask: Any = None
 
 
-# Of tensors that take no attributes, such as those of JAX.
+# Of tensors that take no attributes, such as those of JAX; see the package.
 _KEPT = {}
 
 
-def remember_words(vectors, words):
+def remember_words(vectors: Any, words: Words | None) -> Any:
     """Notes on a tensor what its vectors stand for, as Keras notes a mask.
-
-    Whoever embeds such vectors can look words up instead of multiplying.
 
     Args:
         vectors: Float tensor of shape `(..., V)`.
@@ -57,45 +55,37 @@ def remember_words(vectors, words):
     return vectors
 
 
-def remembered_words(vectors):
-    """The `Words` that vectors are known to stand for, or `None`."""
+def remembered_words(vectors: Any) -> Words | None:
+    """Returns the `Words` that vectors are known to stand for, or `None`."""
     return getattr(vectors, "_tfcap_words", _KEPT.get(id(vectors)))
 
 
-def ids_of_words(vectors):
-    """The word of each vector: what it stands for, or its largest entry."""
+def ids_of_words(vectors: Any) -> Any:
+    """Ids of the words of vectors: the known ones, or the largest entries."""
     words = remembered_words(vectors)
     return likeliest_words(vectors) if words is None else words.ids
 
 
-def cast_words(vectors, dtype):
-    """Vectors of another dtype that stand for the same words."""
+def cast_words(vectors: Any, dtype: str) -> Any:
+    """Casts vectors, which then stand for the same words."""
     words = remembered_words(vectors)
     if words is not None and words.soft is not None:
         words = words._replace(soft=ops.cast(words.soft, dtype))
     return remember_words(ops.cast(vectors, dtype), words)
 
 
-def mask_words(vectors, mask):
-    """Vectors that are zero, and stand for no word, where a mask is.
-
-    Args:
-        vectors: Float tensor of shape `(..., V)`.
-        mask: Float tensor of shape `(...)`, 0 or 1.
-
-    Returns:
-        Float tensor of shape `(..., V)`.
-    """
+def mask_words(vectors: Any, mask: Any) -> Any:
+    """Multiplies vectors `(..., V)` by a mask `(...)` of 0 and 1."""
     words = remembered_words(vectors)
     if words is not None:
-        there = mask > 0 if words.there is None else words.there & (mask > 0)
-        words = words._replace(there=there)
+        valid = mask > 0 if words.mask is None else words.mask & (mask > 0)
+        words = words._replace(mask=valid)
     vectors = vectors * ops.cast(mask, vectors.dtype)[..., None]
     return remember_words(vectors, words)
 
 
-def stack_words(columns, num_samples):
-    """Vectors of steps as those of sequences.
+def stack_words(columns: list, num_samples: int) -> Any:
+    """Stacks the vectors of steps to those of sequences.
 
     Args:
         columns: List of `T` float tensors of shape `(B * S, V)`.
@@ -113,20 +103,17 @@ def stack_words(columns, num_samples):
         return None if parts[0] is None else stack(parts)
 
     words = [remembered_words(vectors) for vectors in columns]
-    if len({_known(word) for word in words}) == 1 and words[0] is not None:
+    # Which parts of `Words` there are must be the same at every step.
+    kinds = {x and tuple(part is None for part in x) for x in words}
+    if len(kinds) == 1 and words[0] is not None:
         words = Words(*map(stack_all, zip(*words)))
     else:
         words = None
     return remember_words(stack(columns), words)
 
 
-def _known(words):
-    """Which parts of `Words` there are."""
-    return words and tuple(part is None for part in words)
-
-
-def embed_words(vectors, table):
-    """The product of vectors over the vocabulary with a table of embeddings.
+def embed_words(vectors: Any, table: Any) -> Any:
+    """Multiplies vectors over the vocabulary with a table of embeddings.
 
     ```
     output = vectors @ table
@@ -137,8 +124,8 @@ def embed_words(vectors, table):
     bit; and the gradients are
 
     ```
-    to the vectors: slope @ table^T
-    to the table:   the sum of slopes, in the rows of the words
+    to the vectors: gradient @ table^T
+    to the table:   the sum of gradients, in the rows of the words
     ```
 
     one product where there were three, and within a graph the vectors
@@ -157,7 +144,7 @@ def embed_words(vectors, table):
     >>> table = np.float32([[0, 0], [1, 2], [3, 4]])
     >>> channel = tfcap.layers.PartialSamplingST(rho=0.0)
     >>> words = channel(np.float32([[[0, 9, 0], [0, 0, 9]]]))
-    >>> print(tfcap.ops.embed_words(words, table).numpy())
+    >>> print(tfcap.layers.embed_words(words, table).numpy())
     [[[1. 2.]
       [3. 4.]]]
     """
@@ -167,8 +154,8 @@ def embed_words(vectors, table):
     return _embedded(vectors, words, as_tensor(table))
 
 
-def known_words(vectors):
-    """The `Words` of vectors that can be looked up, or `None`."""
+def known_words(vectors: Any) -> Words | None:
+    """Returns the `Words` of vectors that can be looked up, or `None`."""
     words = remembered_words(vectors)
     if words is None or words.relaxed is None:
         return words
@@ -176,8 +163,8 @@ def known_words(vectors):
     return words if keras.backend.backend() == "tensorflow" else None
 
 
-def as_tensor(table):
-    """A tensor of a table that may be a variable."""
+def as_tensor(table: Any) -> Any:
+    """Converts a table that may be a variable to a tensor."""
     table = ops.convert_to_tensor(table)
     if keras.backend.backend() != "tensorflow":
         return table
@@ -188,54 +175,56 @@ def as_tensor(table):
 
 
 def _embedded(vectors, words, table):
-    """Rows of the table, with the gradients of a product."""
+    """Looks up rows of the table, with the gradients of a product."""
     if keras.backend.backend() == "jax":
-        return jax_lookup()(vectors, words.ids, words.there, table)
+        return _jax_lookup()(vectors, words.ids, words.mask, table)
 
     @ops.custom_gradient
     def product(vectors, table):
-        def slopes(*args, upstream=None):
+        def gradient(*args, upstream=None):
             (upstream,) = args if upstream is None else (upstream,)
             size = ops.shape(table)[0]
             return (
-                slope_of_vectors(upstream, table),
-                slope_of_table([vectors], [words], [upstream], size),
+                vectors_gradient(upstream, table),
+                table_gradient([vectors], [words], [upstream], size),
             )
 
-        return look_up(words, table), slopes
+        return look_up(words, table), gradient
 
     return product(vectors, table)
 
 
-def slope_of_vectors(upstream, table):
+def vectors_gradient(upstream: Any, table: Any) -> Any:
     """Gradient `(..., V)` to vectors, of one `(..., D)` to what they embed."""
     return ops.matmul(upstream, ops.transpose(table))
 
 
-def look_up(words, table):
+def look_up(words: Words, table: Any) -> Any:
     """Embeddings of words, `(..., D)`, by rows and not by products."""
     rows = ops.take(table, words.ids, axis=0)
     if words.relaxed is not None:
         rows = _with_products(rows, words, table)
-    if words.there is not None:
-        rows = rows * ops.cast(words.there, rows.dtype)[..., None]
+    if words.mask is not None:
+        rows = rows * ops.cast(words.mask, rows.dtype)[..., None]
     return rows
 
 
 def _with_products(rows, words, table):
-    """Puts products with the table in the places of relaxed vectors."""
+    """Replaces the rows of relaxed vectors by products with the table."""
     import tensorflow as tf
 
-    places = tf.where(words.relaxed)
-    soft = tf.gather_nd(words.soft, places)
-    return tf.tensor_scatter_nd_update(rows, places, tf.matmul(soft, table))
+    index = tf.where(words.relaxed)
+    soft = tf.gather_nd(words.soft, index)
+    return tf.tensor_scatter_nd_update(rows, index, tf.matmul(soft, table))
 
 
-def slope_of_table(vectors, words, upstream, size):
-    """The gradient to a table of those to what was looked up in it.
+def table_gradient(
+    vectors: list, words: list[Words], upstream: list, size: Any
+) -> Any:
+    """Gradient to a table, of those to what was looked up in it.
 
     ```
-    slope = sum of vectors^T @ upstream
+    gradient = sum of vectors^T @ upstream
     ```
 
     by adding up rows. It is linear in both, and its gradients are a product
@@ -254,47 +243,86 @@ def slope_of_table(vectors, words, upstream, size):
 
     @ops.custom_gradient
     def total(*tensors):
-        upstream = tensors[count:]
-
-        def slopes(*args, upstream=None):
-            (slope,) = args if upstream is None else (upstream,)
+        def gradient(*args, upstream=None):
+            (outer,) = args if upstream is None else (upstream,)
             return (
-                *(slope_of_vectors(x, slope) for x in tensors[count:]),
-                *(_embedded(x, y, slope) for x, y in zip(tensors, words)),
+                *(vectors_gradient(x, outer) for x in tensors[count:]),
+                *(_embedded(x, y, outer) for x, y in zip(tensors, words)),
             )
 
-        return sum_of_rows(words, upstream, size), slopes
+        return scatter_rows(words, tensors[count:], size), gradient
 
     return total(*vectors, *upstream)
 
 
-def sum_of_rows(words, upstream, size):
-    """Slopes, added up in the rows of their words."""
+def scatter_rows(words: list[Words], upstream: list, size: Any) -> Any:
+    """Adds up gradients in the rows `(V, D)` of their words."""
     rows, ids, soft = [], [], []
-    for each, slope in zip(words, upstream):
-        if each.there is not None:
-            slope = slope * ops.cast(each.there, slope.dtype)[..., None]
+    for each, gradient in zip(words, upstream):
+        if each.mask is not None:
+            gradient = gradient * ops.cast(each.mask, gradient.dtype)[..., None]
         if each.relaxed is not None:
-            soft.append((each, slope))
-            slope = ops.where(each.relaxed[..., None], 0, slope)
-        rows.append(ops.reshape(slope, (-1, slope.shape[-1])))
+            soft.append((each, gradient))
+            gradient = ops.where(each.relaxed[..., None], 0, gradient)
+        rows.append(ops.reshape(gradient, (-1, gradient.shape[-1])))
         ids.append(ops.reshape(ops.cast(each.ids, "int32"), (-1,)))
     total = ops.segment_sum(
         ops.concatenate(rows, axis=0),
         ops.concatenate(ids, axis=0),
         num_segments=size,
     )
-    return total + _sum_of_products(soft) if soft else total
+    return total + _scatter_products(soft) if soft else total
 
 
-def _sum_of_products(soft):
+def _scatter_products(soft):
     """Contribution of relaxed vectors to the gradient of a table."""
     import tensorflow as tf
 
-    rows, slopes = [], []
-    for words, slope in soft:
-        places = tf.where(words.relaxed)
-        rows.append(tf.gather_nd(words.soft, places))
-        slopes.append(tf.gather_nd(slope, places))
-    rows, slopes = tf.concat(rows, axis=0), tf.concat(slopes, axis=0)
-    return tf.matmul(rows, slopes, transpose_a=True)
+    rows, gradients = [], []
+    for words, gradient in soft:
+        index = tf.where(words.relaxed)
+        rows.append(tf.gather_nd(words.soft, index))
+        gradients.append(tf.gather_nd(gradient, index))
+    rows, gradients = tf.concat(rows, axis=0), tf.concat(gradients, axis=0)
+    return tf.matmul(rows, gradients, transpose_a=True)
+
+
+@functools.cache
+def _jax_lookup():
+    """Makes the look-up for JAX, which differentiates a rule by its source.
+
+    The gradient of a gradient by hand is there that of what the forward pass
+    of the rule computes. It therefore calls the function itself, and not its
+    body.
+
+    Returns:
+        Callable from vectors `(..., V)`, ids `(...)`, mask `(...)` or `None`
+        and a table `(V, D)` to a tensor of shape `(..., D)`.
+    """
+    import jax
+
+    @jax.custom_vjp
+    def embedded(vectors, ids, mask, table):
+        return look_up(Words(ids, mask=mask), table)
+
+    @jax.custom_vjp
+    def total(vectors, ids, mask, upstream):
+        words = [Words(ids, mask=mask)]
+        return scatter_rows(words, [upstream], vectors.shape[-1])
+
+    def forward(function):
+        return lambda *read: (function(*read), read)
+
+    def embedded_gradient(read, upstream):
+        vectors, ids, mask, table = read
+        to_vectors = vectors_gradient(upstream, table)
+        return to_vectors, None, None, total(vectors, ids, mask, upstream)
+
+    def total_gradient(read, outer):
+        vectors, ids, mask, upstream = read
+        to_vectors = vectors_gradient(upstream, outer)
+        return to_vectors, None, None, embedded(vectors, ids, mask, outer)
+
+    embedded.defvjp(forward(embedded), embedded_gradient)
+    total.defvjp(forward(total), total_gradient)
+    return embedded

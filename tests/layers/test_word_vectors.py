@@ -9,13 +9,13 @@ from tfcap.layers import GumbelSoftmaxST
 from tfcap.layers import PartialSamplingST
 from tfcap.layers import SoftEmbedding
 from tfcap.layers import WordChannel
-from tfcap.ops import embed_words
-from tfcap.ops.word_vectors import Words
-from tfcap.ops.word_vectors import ids_of_words
-from tfcap.ops.word_vectors import mask_words
-from tfcap.ops.word_vectors import remember_words
-from tfcap.ops.word_vectors import remembered_words
-from tfcap.ops.word_vectors import stack_words
+from tfcap.layers import embed_words
+from tfcap.layers._fast.word_vectors import Words
+from tfcap.layers._fast.word_vectors import ids_of_words
+from tfcap.layers._fast.word_vectors import mask_words
+from tfcap.layers._fast.word_vectors import remember_words
+from tfcap.layers._fast.word_vectors import remembered_words
+from tfcap.layers._fast.word_vectors import stack_words
 
 RNG = np.random.default_rng(0)
 LOGITS = RNG.normal(size=(4, 3, 11)).astype("float32")
@@ -126,7 +126,7 @@ def test_the_vectors_themselves_are_not_read():
     vectors = ops.full((2, 11), np.nan)
     ids = ops.convert_to_tensor([3, 1], "int32")
     there = ops.convert_to_tensor([True, False])
-    remember_words(vectors, Words(ids, there=there))
+    remember_words(vectors, Words(ids, mask=there))
     found = embed_words(vectors, TABLE)
     np.testing.assert_array_equal(found, [TABLE[3], 0 * TABLE[0]])
 
@@ -166,7 +166,7 @@ def test_ids_are_those_that_are_remembered_or_largest():
 
 
 def test_nothing_is_kept_of_a_tensor_that_is_gone():
-    from tfcap.ops import word_vectors
+    from tfcap.layers._fast import word_vectors
 
     before = len(word_vectors._KEPT)
     words = Categorical(seed=0)(LOGITS)

@@ -1,0 +1,266 @@
+"""Logits processors of decoders, and the check of what a step returns."""
+
+from typing import Any
+from typing import NamedTuple
+
+import numpy as np
+from keras import ops
+
+from tfcap.ops import check_shape
+from tfcap.ops.arguments import check_values
+from tfcap.ops.arguments import checked_integer
+from tfcap.ops.arguments import checked_number
+
+_IMPOSSIBLE = -1e9
+
+
+class LogitsProcessors(NamedTuple):
+    """The logits processors of a decoder, in the order of their application.
+
+    Log probabilities of a decoder are of the processed distribution.
+
+    Args:
+        suppress: Tuple of integers, see `suppress_tokens()`.
+        no_repeat_ngram: Integer, see `no_repeat_ngram()`.
+        top_k: Integer or `None`, see `top_k_top_p()`.
+        top_p: Float or `None`, see `top_k_top_p()`.
+    """
+
+    suppress: tuple[int, ...] = ()
+    no_repeat_ngram: int = 0
+    top_k: int | None = None
+    top_p: float | None = None
+
+    def checked(self) -> "LogitsProcessors":
+        """Returns the same, or raises a `ValueError` that names the wrong."""
+        size = checked_integer(
+            self.no_repeat_ngram,
+            "no_repeat_ngram",
+            "an integer, 0 for none",
+            least=0,
+        )
+        top_k, top_p = self.top_k, self.top_p
+        if top_k is not None:
+            wanted = "a positive integer, or None for all words"
+            top_k = checked_integer(top_k, "top_k", wanted)
+        if top_p is not None:
+            wanted = "in (0, 1], or None for all words"
+            top_p = checked_number(top_p, "top_p", wanted, lambda x: 0 < x <= 1)
+        return LogitsProcessors(
+            checked_suppress(self.suppress), size, top_k, top_p
+        )
+
+    def for_speaker(self, speaker: Any) -> "LogitsProcessors":
+        """Adds the special tokens of a speaker to those suppressed."""
+        suppress = (*self.suppress, *special_tokens(speaker))
+        return self._replace(suppress=suppress)
+
+    def check_continuations(self) -> None:
+        """Refuses processors that read the prefix, for continuations."""
+        if self.no_repeat_ngram:
+            raise ValueError(
+                "`no_repeat_ngram` must be 0 for continuations. Received: "
+                f"no_repeat_ngram={self.no_repeat_ngram}. Train without it, "
+                "and use it to evaluate."
+            )
+
+    def apply(self, logits: Any, prefix: Any = None) -> Any:
+        """Processes the logits of the next word.
+
+        Args:
+            logits: Float tensor of shape `(n, V)`.
+            prefix: Integer tensor of shape `(n, t)`, the words so far, or
+                `None` before the first.
+
+        Returns:
+            Float tensor of shape `(n, V)`.
+        """
+        logits = suppress_tokens(logits, self.suppress)
+        logits = no_repeat_ngram(logits, prefix, self.no_repeat_ngram)
+        return top_k_top_p(logits, self.top_k, self.top_p)
+
+
+#: No processor at all.
+NONE = LogitsProcessors()
+
+
+def suppress_tokens(logits: Any, suppress: tuple[int, ...]) -> Any:
+    """Makes some words impossible.
+
+    Args:
+        logits: Float tensor of shape `(..., V)`.
+        suppress: Tuple of integers, ids of those words.
+
+    Returns:
+        Float32 tensor of shape `(..., V)`, -1e9 for these words; `logits` as
+        they are where there are none.
+
+    Raises:
+        ValueError: If an id is outside the vocabulary.
+    """
+    if not suppress:
+        return logits
+    size = logits.shape[-1]
+    if max(suppress) >= size:
+        raise ValueError(
+            "`suppress` must hold ids of the vocabulary. Received: "
+            f"suppress={suppress} with {size} words."
+        )
+    suppressed = np.zeros(size, "bool")
+    suppressed[list(suppress)] = True
+    return ops.where(suppressed, _IMPOSSIBLE, ops.cast(logits, "float32"))
+
+
+def checked_suppress(suppress: Any) -> tuple[int, ...]:
+    """Returns word ids as a tuple; refuses what is no sequence of them."""
+    ids = tuple(suppress) if np.iterable(suppress) else None
+    if ids is None or not all(
+        isinstance(i, int | np.integer) and i >= 0 for i in ids
+    ):
+        raise ValueError(
+            "`suppress` must be a tuple of word ids that are never said, such "
+            f"as `(vocabulary.unk,)`. Received: suppress={suppress!r}."
+        )
+    return tuple(int(i) for i in ids)
+
+
+def special_tokens(speaker: Any) -> tuple[int, ...]:
+    """Ids of padding and start, which no sequence may hold.
+
+    A sequence is padded with 0 and begins after the start token: a word of
+    either id would be scored as no word at all.
+
+    Args:
+        speaker: `tfcap.decoding.Speaker`.
+
+    Returns:
+        Tuple of integers, those of 0 and `bos` that its logits may not have
+        ruled out already.
+
+    Raises:
+        ValueError: If the end token has the id of padding.
+    """
+    if speaker.eos == 0:
+        raise ValueError(
+            "`speaker.eos` must not be 0, the id of padding. Received: "
+            f"speaker={speaker!r} with eos=0. Shift the ids of its words by "
+            "one."
+        )
+    ruled_out = getattr(speaker, "suppressed_ids", ())
+    return tuple(sorted({0, speaker.bos} - {*ruled_out, speaker.eos}))
+
+
+def no_repeat_ngram(logits: Any, prefix: Any, size: int) -> Any:
+    """Makes words impossible that would end an n-gram of the prefix again.
+
+    Args:
+        logits: Float tensor of shape `(n, V)`, of the next word.
+        prefix: Integer tensor of shape `(n, t)`, the words so far, or `None`.
+        size: Integer, words of an n-gram; 0 allows everything.
+
+    Returns:
+        Float tensor of shape `(n, V)`, -1e9 for these words.
+
+    Reference:
+
+    - Paulus et al., A Deep Reinforced Model for Abstractive Summarization,
+      ICLR 2018, section 2.5 (trigrams)
+    """
+    length = 0 if prefix is None else prefix.shape[1]
+    if not size or length < size:
+        return logits
+    count = length - size + 1  # n-grams of the prefix
+    same = ops.ones_like(prefix[:, :count], "bool")  # (n, count)
+    for offset in range(size - 1):
+        # The last size - 1 words, against those of each n-gram.
+        last = prefix[:, count + offset : count + offset + 1]
+        same = ops.logical_and(
+            same, ops.equal(prefix[:, offset : offset + count], last)
+        )
+    # One-hot of -1 is no word at all.
+    ends = ops.where(same, prefix[:, size - 1 :], -1)
+    banned = ops.max(ops.one_hot(ends, logits.shape[-1], dtype="int32"), axis=1)
+    return ops.where(banned > 0, _IMPOSSIBLE, ops.cast(logits, "float32"))
+
+
+def top_k_top_p(
+    logits: Any, top_k: int | None = None, top_p: float | None = None
+) -> Any:
+    """Makes unlikely words impossible.
+
+    Args:
+        logits: Float tensor of shape `(n, V)`.
+        top_k: Integer, how many of the most likely words stay possible, or
+            `None` for all. Words that are as likely as the last of them stay,
+            too.
+        top_p: Float in `(0, 1]`: the fewest most likely words stay possible
+            that have this probability together, after `top_k`; or `None`.
+
+    Returns:
+        Float32 tensor of shape `(n, V)`, -1e9 for the other words; `logits` as
+        they are where neither is given.
+
+    Reference:
+
+    - Fan et al., Hierarchical Neural Story Generation, ACL 2018 (top-k)
+    - Holtzman et al., The Curious Case of Neural Text Degeneration, ICLR 2020
+      (top-p)
+    """
+    if top_k is None and top_p is None:
+        return logits
+    logits = ops.cast(logits, "float32")
+    if top_k is not None and top_k < logits.shape[-1]:
+        least = ops.top_k(logits, top_k)[0][..., -1:]  # (n, 1)
+        logits = ops.where(logits < least, _IMPOSSIBLE, logits)
+    if top_p is not None:
+        ranked = ops.flip(ops.sort(logits, axis=-1), axis=-1)
+        probabilities = ops.softmax(ranked, axis=-1)
+        # A word stays unless those before it suffice.
+        before = ops.cumsum(probabilities, axis=-1) - probabilities
+        least = ops.min(
+            ops.where(before < top_p, ranked, ops.max(ranked)),
+            axis=-1,
+            keepdims=True,
+        )
+        logits = ops.where(logits < least, _IMPOSSIBLE, logits)
+    return logits
+
+
+def check_logits(logits: Any, speaker: Any) -> None:
+    """Refuses logits of another vocabulary, and probabilities for logits.
+
+    Rows that are nowhere negative and add up to 1 are probabilities: their
+    softmax would be nearly uniform, and nothing else would tell.
+
+    Args:
+        logits: Float tensor of shape `(n, V)`, from `speaker.step()`.
+        speaker: `tfcap.decoding.Speaker`.
+
+    Raises:
+        ValueError: If `step()` returned anything else than logits of its
+            words; for probabilities, see
+            `tfcap.ops.arguments.check_values()`.
+    """
+    size = speaker.vocabulary_size
+    check_shape(logits, "n V", "logits")
+    if logits.shape[-1] not in (None, size):
+        raise ValueError(
+            "`speaker.step()` must return a logit for every word. Received: "
+            f"logits of shape {tuple(logits.shape)} from a speaker with "
+            f"vocabulary_size={size}."
+        )
+    values = ops.cast(ops.stop_gradient(logits), "float32")
+    total = ops.sum(values, axis=-1)
+    normal = ops.logical_and(
+        ops.all(values >= 0), ops.all(ops.abs(total - 1.0) < 1e-3)
+    )
+    # One-hot rows are the logits of a certain speaker; of no rows, everything
+    # holds.
+    unsure = ops.any(ops.max(values, axis=-1) < 0.999)
+    normal = ops.logical_and(normal, unsure)
+    check_values(
+        ops.logical_not(normal),
+        "`speaker.step()` must return logits. Received: probabilities, rows "
+        "that are not negative and add up to 1. Return what stands before "
+        "the softmax, or the logarithm of the probabilities.",
+    )
