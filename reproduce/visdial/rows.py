@@ -1,8 +1,7 @@
-"""Best of Both Worlds (Lu et al., NIPS 2017): one function a published row.
+"""The published rows of Best of Both Worlds: dicts for `tfcap.methods`.
 
-Each takes a `DialogStudy`, which holds the data and the settings and knows
-where a run is kept, and returns the trained networks of the row by role.
-Rows that start from other rows ask the study for them.
+A row is trained by its method, on networks that are made of an `encoder`, or
+`start` from those of other rows. `wrong` names the wrong answers of a batch.
 """
 
 import keras
@@ -10,279 +9,113 @@ import keras
 from reproduce.visdial.networks import copy_encoder
 from reproduce.visdial.networks import make_discriminator
 from reproduce.visdial.networks import make_generator
-from reproduce.visdial.players import rank_with_fakes
 from tfcap.data import DialogBatches
-from tfcap.decoding import Sample
-from tfcap.layers import GumbelSoftmaxST
-from tfcap.losses import NPairLoss
-from tfcap.objectives import Pathwise
-from tfcap.objectives import Supervised
-from tfcap.objectives import TeacherForcing
-from tfcap.rewards import DialogScore
+from tfcap.methods import dialog_mle
+from tfcap.methods import gan1
+from tfcap.methods import gan2
+from tfcap.methods import gdis
+from tfcap.methods import n_pair
 from tfcap.training import ClippedAdam
-from tfcap.training import Game
-from tfcap.training import ObjectiveModel
-from tfcap.training import Player
 
-
-def lf_g(study):
-    """Late fusion, generative, maximum likelihood (Table 1)."""
-    return _likelihood(study, "lf_g", "lf")
-
-
-def hrea_g(study):
-    """Hierarchical recurrent encoder with attention, generative (Table 1)."""
-    return _likelihood(study, "hrea_g", "hrea")
-
-
-def mn_g(study):
-    """Memory network, generative (Table 1)."""
-    return _likelihood(study, "mn_g", "mn")
-
-
-def hciae_g_mle(study):
-    """HCIAE, generative, maximum likelihood (Table 1)."""
-    return _likelihood(study, "hciae_g_mle", "hciae")
-
-
-def hciae_g_dis(study):
-    """HCIAE, trained through the discriminator's eyes (Tables 1, 3 and 4).
-
-    From `hciae_g_mle`, with `hciae_d_np_att` as it is: the 1-pair loss of
-    Gumbel-softmax samples, plus teacher forcing.
-    """
-    settings = study.settings
-    discriminator = study.networks("hciae_d_np_att")["discriminator"]
-    discriminator.trainable = False
-    objective = Pathwise(
-        DialogScore(discriminator), _samples(study)
-    ) + settings.mle_weight * TeacherForcing(settings.mle_normalize)
-    return _transfer(study, "hciae_g_dis", objective, discriminator)
-
-
-def hciae_g_mle_control(study):
-    """Not in the paper: `hciae_g_dis` without the discriminator.
-
-    As many more updates of maximum likelihood, by the same optimizer, tell
-    what of the difference is the discriminator's.
-    """
-    objective = TeacherForcing(study.settings.mle_normalize)
-    return _transfer(study, "hciae_g_mle_control", objective)
-
-
-def lf_d(study):
-    """Late fusion, discriminative (Table 2)."""
-    return _softmax(study, "lf_d", "lf")
-
-
-def hrea_d(study):
-    """Hierarchical recurrent encoder, discriminative (Table 2)."""
-    return _softmax(study, "hrea_d", "hrea")
-
-
-def mn_d(study):
-    """Memory network, discriminative (Table 2)."""
-    return _softmax(study, "mn_d", "mn")
-
-
-def hciae_d_mle(study):
-    """HCIAE, softmax over a question's own options (Table 2)."""
-    return _softmax(study, "hciae_d_mle", "hciae")
-
-
-def hciae_d_np(study):
-    """HCIAE, N-pair loss (Table 2)."""
-    return _n_pair(study, "hciae_d_np", attention=False)
-
-
-def hciae_d_np_att(study):
-    """HCIAE, N-pair loss, self-attentive answers (Tables 2 and 4)."""
-    return _n_pair(study, "hciae_d_np_att", attention=True)
-
-
-def hciae_gan1(study):
-    """Both players go on learning, the discriminator to undo G (Table 4).
-
-    L_D = -L_G: it sees two answers only, the truth and the sample.
-    """
-    samples = _samples(study)
-
-    def against(discriminator):
-        return -1.0 * Pathwise(
-            DialogScore(discriminator, learning=True), samples, name="undo"
-        )
-
-    return _game(study, "hciae_gan1", samples, against)
-
-
-def hciae_gan2(study):
-    """Both go on learning, the discriminator to rank (Table 4).
-
-    It keeps its wrong options, and the samples join them.
-    """
-    samples = _samples(study)
-
-    def against(discriminator):
-        return Supervised(
-            rank_with_fakes(discriminator, samples), "n_pair", (samples,)
-        )
-
-    return _game(study, "hciae_gan2", samples, against)
-
-
-def _samples(study):
-    settings = study.settings
-    return Sample(
-        GumbelSoftmaxST(settings.temperature, seed=study.seed),
-        max_length=study.data.train.answers.shape[1],
-    )
-
-
-def _batches(study, size=None, **negatives):
-    data, settings = study.data, study.settings
-    return DialogBatches(
-        data.train,
-        data.train_features,
-        size or settings.batch_size,
-        seed=study.seed,
-        **negatives,
-    )
-
-
-def _judged_batches(study, **negatives):
-    """Batches of what a discriminator takes part in, and of its control."""
-    return _batches(study, study.settings.discriminator_batch_size, **negatives)
-
-
-def _adam(study, rate, epochs, batches, beta_1=0.9, clipnorm=None):
-    final = study.settings.final_rate
-    if final != 1.0:
-        rate = keras.optimizers.schedules.PolynomialDecay(
-            rate, epochs * batches.steps_per_epoch, rate * final
-        )
-    return ClippedAdam(rate, beta_1=beta_1, global_clipnorm=clipnorm)
-
-
-def _likelihood(study, row, encoder):
-    settings, batches = study.settings, _batches(study)
-    generator = make_generator(encoder, settings, batches)
-    model = ObjectiveModel(
-        TeacherForcing(settings.mle_normalize),
-        generator,
-        global_clipnorm=settings.global_clipnorm,
-    )
-    epochs = settings.generator_epochs
-    model.compile(_adam(study, settings.learning_rate, epochs, batches))
-    return study.fit(row, model, batches, epochs, generator=generator)
-
-
-def _softmax(study, row, encoder):
-    batches = _judged_batches(study, negatives=study.settings.softmax_negatives)
-    return _discriminate(study, row, encoder, batches, False, False)
-
-
-def _n_pair(study, row, attention):
-    settings = study.settings
-    batches = _judged_batches(
-        study,
-        negatives=settings.negatives,
-        in_batch_negatives=settings.in_batch_negatives,
-        corrupted_negatives=settings.corrupted_negatives,
-    )
-    return _discriminate(study, row, "hciae", batches, attention, True)
-
-
-def _discriminate(study, row, encoder, batches, attention, penalty):
-    settings = study.settings
-    network = make_discriminator(
-        encoder, settings, batches, attention=attention, penalty=penalty
-    )
-    if settings.warm_discriminator:
-        (generator,) = needed(row, settings)
-        copy_encoder(study.networks(generator)["generator"], network)
-    epochs = settings.discriminator_epochs
-    rate = settings.discriminator_learning_rate or settings.learning_rate
-    optimizer = _adam(
-        study, rate, epochs, batches, clipnorm=settings.global_clipnorm
-    )
-    network.compile(optimizer, loss=NPairLoss(), jit_compile=False)
-    return study.fit(row, network, batches, epochs, discriminator=network)
-
-
-def _transfer_adam(study, batches):
-    settings = study.settings
-    return _adam(
-        study,
-        settings.transfer_learning_rate,
-        settings.transfer_epochs,
-        batches,
-        settings.transfer_beta_1,
-    )
-
-
-def _transfer(study, row, objective, discriminator=None):
-    settings, batches = study.settings, _judged_batches(study)
-    generator = study.networks("hciae_g_mle", fresh=True)["generator"]
-    model = ObjectiveModel(
-        objective,
-        generator,
-        {} if discriminator is None else {"discriminator": discriminator},
-        global_clipnorm=settings.global_clipnorm,
-    )
-    model.compile(_transfer_adam(study, batches))
-    epochs = settings.transfer_epochs
-    return study.fit(row, model, batches, epochs, generator=generator)
-
-
-def _game(study, row, samples, against):
-    settings = study.settings
-    batches = _judged_batches(study, negatives=settings.negatives)
-    generator = study.networks("hciae_g_mle", fresh=True)["generator"]
-    discriminator = study.networks("hciae_d_np_att", fresh=True)[
-        "discriminator"
-    ]
-    discriminator.trainable = True
-    objective = Pathwise(
-        DialogScore(discriminator), samples
-    ) + settings.mle_weight * TeacherForcing(settings.mle_normalize)
-    clipnorm = settings.global_clipnorm
-    players = {
-        "generator": Player(generator, objective, clipnorm),
-        "discriminator": Player(
-            discriminator, against(discriminator), clipnorm
-        ),
-    }
-    model = Game(generator, players)
-    model.compile({name: _transfer_adam(study, batches) for name in players})
-    return study.fit(
-        row,
-        model,
-        batches,
-        settings.transfer_epochs,
-        generator=generator,
-        discriminator=discriminator,
-    )
-
+_BOTH = {"generator": "hciae_g_mle", "discriminator": "hciae_d_np_att"}
+_SOFTMAX = {
+    "method": n_pair,
+    "wrong": "softmax",
+    "attention": False,
+    "penalty": False,
+}
 
 #: Rows in the order of the paper's tables.
 ROWS = {
-    function.__name__: function
-    for function in (
-        lf_g,
-        hrea_g,
-        mn_g,
-        hciae_g_mle,
-        hciae_g_mle_control,
-        hciae_g_dis,
-        lf_d,
-        hrea_d,
-        mn_d,
-        hciae_d_mle,
-        hciae_d_np,
-        hciae_d_np_att,
-        hciae_gan1,
-        hciae_gan2,
-    )
+    "lf_g": {
+        "about": "Late fusion, generative, maximum likelihood (Table 1).",
+        "method": dialog_mle,
+        "encoder": "lf",
+    },
+    "hrea_g": {
+        "about": "Hierarchical recurrent encoder with attention, generative "
+        "(Table 1).",
+        "method": dialog_mle,
+        "encoder": "hrea",
+    },
+    "mn_g": {
+        "about": "Memory network, generative (Table 1).",
+        "method": dialog_mle,
+        "encoder": "mn",
+    },
+    "hciae_g_mle": {
+        "about": "HCIAE, generative, maximum likelihood (Table 1).",
+        "method": dialog_mle,
+        "encoder": "hciae",
+    },
+    # As many more updates of maximum likelihood as `hciae_g_dis` has, by the
+    # same optimizer, tell what of the difference is the discriminator's.
+    "hciae_g_mle_control": {
+        "about": "Not in the paper: `hciae_g_dis` without the discriminator.",
+        "method": dialog_mle,
+        "start": {"generator": "hciae_g_mle"},
+    },
+    "hciae_g_dis": {
+        "about": "HCIAE, trained through the discriminator's eyes (Tables 1, "
+        "3 and 4).",
+        "method": gdis,
+        "start": _BOTH,
+    },
+    "lf_d": {
+        "about": "Late fusion, discriminative (Table 2).",
+        "encoder": "lf",
+        **_SOFTMAX,
+    },
+    "hrea_d": {
+        "about": "Hierarchical recurrent encoder, discriminative (Table 2).",
+        "encoder": "hrea",
+        **_SOFTMAX,
+    },
+    "mn_d": {
+        "about": "Memory network, discriminative (Table 2).",
+        "encoder": "mn",
+        **_SOFTMAX,
+    },
+    "hciae_d_mle": {
+        "about": "HCIAE, softmax over a question's own options (Table 2).",
+        "encoder": "hciae",
+        **_SOFTMAX,
+    },
+    "hciae_d_np": {
+        "about": "HCIAE, N-pair loss (Table 2).",
+        "method": n_pair,
+        "encoder": "hciae",
+        "wrong": "n_pair",
+        "attention": False,
+    },
+    "hciae_d_np_att": {
+        "about": "HCIAE, N-pair loss, self-attentive answers (Tables 2 and 4).",
+        "method": n_pair,
+        "encoder": "hciae",
+        "wrong": "n_pair",
+    },
+    "hciae_gan1": {
+        "about": "Both players go on learning, the discriminator to undo G "
+        "(Table 4).",
+        "method": gan1,
+        "start": _BOTH,
+        "wrong": "own",
+    },
+    "hciae_gan2": {
+        "about": "Both go on learning, the discriminator to rank (Table 4).",
+        "method": gan2,
+        "start": _BOTH,
+        "wrong": "own",
+    },
+}
+
+#: Networks that learn by a method.
+_LEARNING = {
+    dialog_mle: ("generator",),
+    gdis: ("generator",),
+    n_pair: ("discriminator",),
+    gan1: ("generator", "discriminator"),
+    gan2: ("generator", "discriminator"),
 }
 
 
@@ -296,11 +129,117 @@ def needed(row, settings):
     Returns:
         Tuple of strings.
     """
-    if row in ("hciae_g_dis", "hciae_gan1", "hciae_gan2"):
-        return ("hciae_g_mle", "hciae_d_np_att")
-    if row == "hciae_g_mle_control":
-        return ("hciae_g_mle",)
-    encoder, player = row.split("_")[:2]
-    if player == "d" and settings.warm_discriminator:
+    if "start" in ROWS[row]:
+        return tuple(ROWS[row]["start"].values())
+    if ROWS[row]["method"] is n_pair and settings.warm_discriminator:
+        encoder = ROWS[row]["encoder"]
         return ("hciae_g_mle" if encoder == "hciae" else f"{encoder}_g",)
     return ()
+
+
+def train(study, row):
+    """Trains a row by its method and the settings of a study.
+
+    Args:
+        study: `DialogStudy`, which has trained the rows that are `needed()`.
+        row: String, key of `ROWS`.
+
+    Returns:
+        Dict of the networks that learned, by role.
+    """
+    method = ROWS[row]["method"]
+    batches = _batches(study, ROWS[row])
+    networks = _networks(study, row, batches)
+    model = method(*networks.values(), **_numbers(study, method))
+    stage = "transfer" if "start" in ROWS[row] else _LEARNING[method][0]
+    epochs = getattr(study.settings, f"{stage}_epochs")
+    optimizers = {
+        role: _adam(study.settings, stage, epochs * batches.steps_per_epoch)
+        for role in _LEARNING[method]
+    }
+    if len(optimizers) == 1:
+        (optimizers,) = optimizers.values()
+    model.compile(optimizers)
+    learned = {role: networks[role] for role in _LEARNING[method]}
+    return study.fit(row, model, batches, epochs, **learned)
+
+
+def _batches(study, config):
+    settings, size = study.settings, study.settings.batch_size
+    if "start" in config or config["method"] is n_pair:
+        size = settings.discriminator_batch_size or size
+    wrong = {
+        None: {},
+        "softmax": {"negatives": settings.softmax_negatives},
+        "own": {"negatives": settings.negatives},
+        "n_pair": {
+            "negatives": settings.negatives,
+            "in_batch_negatives": settings.in_batch_negatives,
+            "corrupted_negatives": settings.corrupted_negatives,
+        },
+    }[config.get("wrong")]
+    data = study.data
+    return DialogBatches(
+        data.train, data.train_features, size, seed=study.seed, **wrong
+    )
+
+
+def _networks(study, row, batches):
+    """Networks of a row by role, in the order of its method's arguments."""
+    config, settings = ROWS[row], study.settings
+    if "start" in config:
+        # What does not learn is taken as it is, what does is a copy.
+        learning = _LEARNING[config["method"]]
+        return {
+            role: study.networks(other, fresh=role in learning)[role]
+            for role, other in config["start"].items()
+        }
+    if config["method"] is dialog_mle:
+        generator = make_generator(config["encoder"], settings, batches)
+        return {"generator": generator}
+    discriminator = make_discriminator(
+        config["encoder"],
+        settings,
+        batches,
+        attention=config.get("attention", True),
+        penalty=config.get("penalty", True),
+    )
+    for other in needed(row, settings):
+        copy_encoder(study.networks(other)["generator"], discriminator)
+    return {"discriminator": discriminator}
+
+
+def _numbers(study, method):
+    """Numbers and options of a method, from a study's settings."""
+    settings = study.settings
+    if method is n_pair:
+        return {}
+    numbers = {
+        "normalize": settings.mle_normalize,
+        "global_clipnorm": settings.global_clipnorm,
+    }
+    if method is dialog_mle:
+        return numbers
+    return {
+        **numbers,
+        "temperature": settings.temperature,
+        "mle_weight": settings.mle_weight,
+        "max_length": study.data.train.answers.shape[1],
+        "seed": study.seed,
+    }
+
+
+def _adam(settings, stage, steps):
+    """The optimizer of a stage, its rate as it decays in a number of steps."""
+    rate, options = settings.learning_rate, {}
+    if stage == "discriminator":
+        rate = settings.discriminator_learning_rate or rate
+        options = {"global_clipnorm": settings.global_clipnorm}
+    elif stage == "transfer":
+        rate = settings.transfer_learning_rate
+        options = {"beta_1": settings.transfer_beta_1}
+    if settings.final_rate != 1.0:
+        rate = keras.optimizers.schedules.PolynomialDecay(
+            rate, steps, rate * settings.final_rate
+        )
+    return ClippedAdam(rate, **options)

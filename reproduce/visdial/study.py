@@ -10,10 +10,11 @@ import tfcap
 from reproduce.study import Study
 from reproduce.study import read_written
 from reproduce.study import write_json
-from reproduce.visdial.answer_prior import answer_prior
-from reproduce.visdial.other_images import other_images
+from reproduce.visdial.controls import answer_prior
+from reproduce.visdial.controls import other_images
 from reproduce.visdial.rows import ROWS
 from reproduce.visdial.rows import needed
+from reproduce.visdial.rows import train
 from reproduce.visdial.study_inputs import keep_inputs
 from tensorboard_plugin_tfcap.summary import TradeoffWriter
 from tfcap.data import DialogBatches
@@ -89,10 +90,10 @@ class DialogStudy(Study):
             if not found:
                 for other in needed(row, self.settings):
                     self.networks(other)
-                self.say(f"{row}: {ROWS[row].__doc__.splitlines()[0]}")
+                self.say(f"{row}: {ROWS[row]['about']}")
                 # Here, so that a row is the same after rows trained or loaded.
                 keras.utils.set_random_seed(self.seed)
-                found = ROWS[row](self)
+                found = train(self, row)
             self._kept[row] = found
         return self.load(row) if fresh else self._kept[row]
 

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from reproduce.visdial.players import rank_with_fakes
 from tests import dialogs
 from tests.data.tiny_captions import FEATURES
 from tests.data.tiny_captions import tiny_captions
@@ -22,6 +21,7 @@ from tfcap.models import ShowTellSpeaker
 from tfcap.objectives import Pathwise
 from tfcap.objectives import Supervised
 from tfcap.objectives import TeacherForcing
+from tfcap.objectives import rank_with_fakes
 from tfcap.rewards import DialogScore
 from tfcap.training import Anneal
 from tfcap.training import ExponentialTemperature

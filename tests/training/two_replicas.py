@@ -7,7 +7,6 @@ import keras
 import numpy as np
 import tensorflow as tf
 
-from reproduce.visdial.players import rank_with_fakes
 from tests import dialogs
 from tests import tiny
 from tfcap.decoding import Sample
@@ -17,6 +16,7 @@ from tfcap.models import RetrievalListener
 from tfcap.objectives import Pathwise
 from tfcap.objectives import Supervised
 from tfcap.objectives import TeacherForcing
+from tfcap.objectives import rank_with_fakes
 from tfcap.rewards import DialogScore
 from tfcap.rewards import Retrieval
 from tfcap.training import ClippedAdam

@@ -13,6 +13,7 @@ from tfcap.objectives.objective import Term
 from tfcap.objectives.objective import WeightedSum
 from tfcap.objectives.pathwise import Pathwise
 from tfcap.objectives.prefix_baseline import PrefixBaseline
+from tfcap.objectives.rank_with_fakes import rank_with_fakes
 from tfcap.objectives.running_mean_baseline import RunningMeanBaseline
 from tfcap.objectives.sample_mean_baseline import SampleMeanBaseline
 from tfcap.objectives.score_function import ScoreFunction

@@ -8,7 +8,7 @@ import tensorflow as tf
 from reproduce.study import Study
 from reproduce.visdial import DialogData
 from reproduce.visdial import DialogStudy
-from reproduce.visdial.other_images import other_images
+from reproduce.visdial.controls import other_images
 from reproduce.visdial.study_inputs import keep_inputs
 from reproduce.visdial.study_inputs import load_inputs
 from tensorboard_plugin_tfcap.query import Query

@@ -1,0 +1,73 @@
+"""A dialog generator against a discriminator that undoes it."""
+
+import keras
+
+from tfcap.decoding import Sample
+from tfcap.decoding import Speaker
+from tfcap.layers import GumbelSoftmaxST
+from tfcap.methods.dialog_networks import check_discriminator
+from tfcap.methods.dialog_networks import check_generator
+from tfcap.objectives import Pathwise
+from tfcap.objectives import TeacherForcing
+from tfcap.rewards import DialogScore
+from tfcap.training import Game
+from tfcap.training import Player
+
+
+def gan1(
+    generator: Speaker,
+    discriminator: keras.Model,
+    *,
+    temperature=0.5,
+    mle_weight: float = 0.5,
+    normalize: str = "sequence",
+    max_length: int = 9,
+    seed: int | None = None,
+    global_clipnorm: float | None = None,
+) -> Game:
+    """Trains a generator against a discriminator that goes on learning: GAN1.
+
+    ```
+    generator loss = log(1 + exp(e . f(answer) - e . f(sample)))
+                     + mle_weight * (-sum_t log p(a_t | a_<t, e))
+    discriminator loss = -log(1 + exp(e . f(answer) - e . f(sample)))
+    ```
+
+    with the names of `gdis()`. The discriminator sees two answers only, the
+    human one and the sample.
+
+    Args:
+        generator, temperature, mle_weight, normalize, max_length, seed: As
+            those of `gdis()`.
+        discriminator: As that of `gdis()`; its `trainable` is set to `True`.
+        global_clipnorm: Float or `None`, norm to clip the gradient of each
+            network to.
+
+    Returns:
+        `tfcap.training.Game`, for `compile({"generator": optimizer,
+        "discriminator": optimizer})` and `fit()` on batches that both read.
+
+    Raises:
+        TypeError: If a network lacks what is called.
+        ValueError: If a network is not built, or a number is out of range.
+
+    Reference:
+
+    - Lu et al., Best of Both Worlds, NIPS 2017, section 5.2 and Table 4,
+      HCIAE-GAN1
+    """
+    check_generator(generator)
+    check_discriminator(discriminator)
+    discriminator.trainable = True
+    sample = Sample(GumbelSoftmaxST(temperature, seed=seed), 1, max_length)
+    objective = Pathwise(
+        DialogScore(discriminator), sample
+    ) + mle_weight * TeacherForcing(normalize)
+    undo = -1.0 * Pathwise(
+        DialogScore(discriminator, learning=True), sample, name="undo"
+    )
+    players = {
+        "generator": Player(generator, objective, global_clipnorm),
+        "discriminator": Player(discriminator, undo, global_clipnorm),
+    }
+    return Game(generator, players)

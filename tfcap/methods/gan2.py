@@ -1,0 +1,80 @@
+"""A dialog generator against a discriminator that ranks its samples, too."""
+
+import keras
+
+from tfcap.decoding import Sample
+from tfcap.decoding import Speaker
+from tfcap.layers import GumbelSoftmaxST
+from tfcap.methods.dialog_networks import check_discriminator
+from tfcap.methods.dialog_networks import check_generator
+from tfcap.objectives import Pathwise
+from tfcap.objectives import Supervised
+from tfcap.objectives import TeacherForcing
+from tfcap.objectives import rank_with_fakes
+from tfcap.rewards import DialogScore
+from tfcap.training import Game
+from tfcap.training import Player
+
+
+def gan2(
+    generator: Speaker,
+    discriminator: keras.Model,
+    *,
+    temperature=0.5,
+    mle_weight: float = 0.5,
+    normalize: str = "sequence",
+    max_length: int = 9,
+    seed: int | None = None,
+    global_clipnorm: float | None = None,
+    options: str = "options",
+) -> Game:
+    """Trains a generator against a discriminator that goes on ranking: GAN2.
+
+    ```
+    generator loss = log(1 + exp(e . f(answer) - e . f(sample)))
+                     + mle_weight * (-sum_t log p(a_t | a_<t, e))
+    discriminator loss = log(1 + sum_i exp(e . f(wrong_i) - e . f(answer)))
+    ```
+
+    with the names of `gdis()`, and the sample among the wrong answers. The
+    discriminator keeps the candidates of its own training.
+
+    Args:
+        generator, temperature, mle_weight, normalize, max_length, seed: As
+            those of `gdis()`.
+        discriminator: Built `keras.Model` as that of `gdis()`, with `score()`
+            and `penalty()` of `tfcap.objectives.rank_with_fakes()`, too. Its
+            `trainable` is set to `True`.
+        global_clipnorm: As that of `gan1()`.
+        options: String, key in a batch of the candidates `(B, R, N, T)`, the
+            human answer first. Defaults to `"options"`.
+
+    Returns:
+        `tfcap.training.Game`, for `compile({"generator": optimizer,
+        "discriminator": optimizer})` and `fit()` on batches that both read.
+
+    Raises:
+        TypeError: If a network lacks what is called.
+        ValueError: If a network is not built, or a number is out of range.
+
+    Reference:
+
+    - Lu et al., Best of Both Worlds, NIPS 2017, section 5.2 and Table 4,
+      HCIAE-GAN2
+    """
+    check_generator(generator)
+    methods = "encode", "embed", "score", "penalty"
+    check_discriminator(discriminator, methods)
+    discriminator.trainable = True
+    sample = Sample(GumbelSoftmaxST(temperature, seed=seed), 1, max_length)
+    objective = Pathwise(
+        DialogScore(discriminator), sample
+    ) + mle_weight * TeacherForcing(normalize)
+    ranking = Supervised(
+        rank_with_fakes(discriminator, sample, options), "n_pair", (sample,)
+    )
+    players = {
+        "generator": Player(generator, objective, global_clipnorm),
+        "discriminator": Player(discriminator, ranking, global_clipnorm),
+    }
+    return Game(generator, players)

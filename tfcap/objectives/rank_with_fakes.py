@@ -1,0 +1,76 @@
+"""The N-pair loss with sampled answers among the wrong ones."""
+
+from keras import ops
+
+from tfcap.losses import n_pair_loss_from_scores
+from tfcap.ops.shapes import batch_entry
+
+
+def rank_with_fakes(discriminator, samples, options="options"):
+    """Ranks a human answer above wrong ones and above what a speaker samples.
+
+    For `tfcap.objectives.Supervised`. A sample that is the human answer to the
+    letter is left out.
+
+    Args:
+        discriminator: Object that scores answers, such as
+            `tfcap.models.DialogDiscriminator`, with `encode()` and `embed()`
+            as `tfcap.rewards.DialogScore` calls them,
+            `score(anchor, options, training)`, returning scores `(B, N)` and
+            embeddings `(B, N, D)`, and `penalty(anchor, answers, options)`,
+            a scalar that is added to the loss.
+        samples: `tfcap.decoding.Sample` of the speaker's answers.
+        options: String, key in a batch of candidate answers `(..., N, T)`,
+            the human answer first. Defaults to `"options"`.
+
+    Returns:
+        Callable from an `Episode` to losses `(B, 1)`.
+
+    Example:
+
+    >>> sample = tfcap.decoding.Sample(tfcap.layers.GumbelSoftmaxST())
+    >>> loss = tfcap.objectives.rank_with_fakes(None, sample)
+    >>> term = tfcap.objectives.Supervised(loss, "n_pair", (sample,))
+
+    Reference:
+
+    - Lu et al., Best of Both Worlds, NIPS 2017, section 5.2
+    """
+
+    def losses(episode):
+        candidates = batch_entry(episode.inputs, options, "candidate answers")
+        anchor = discriminator.encode(episode.inputs, training=True)
+        scores, answers = discriminator.score(anchor, candidates, training=True)
+        fakes = episode.rollout(samples).stop_gradient()
+        embedded = discriminator.embed(fakes.tokens, fakes.mask, training=True)
+        fake_scores = ops.sum(anchor[:, None] * embedded, axis=-1)
+        scores = ops.concatenate(
+            [scores, ops.cast(fake_scores, scores.dtype)], axis=-1
+        )
+        labels = _labels(candidates, fakes.tokens)
+        losses = n_pair_loss_from_scores(labels, scores, reduction=None)
+        return losses[:, None] + discriminator.penalty(
+            anchor, answers, candidates
+        )
+
+    return losses
+
+
+def _labels(options, fakes):
+    """Labels: 1 the human answer, 0 wrong, -1 absent or equal to it."""
+    length = options.shape[-1]
+    options = ops.reshape(options, (-1, options.shape[-2], length))
+    longest = max(length, fakes.shape[-1])
+    rows = ops.concatenate(
+        [_padded(options, longest), _padded(fakes, longest)], axis=1
+    )
+    same = ops.all(ops.equal(rows, rows[:, :1]), axis=-1)
+    absent = ops.logical_not(ops.any(rows != 0, axis=-1))
+    labels = ops.where(ops.logical_or(same, absent), -1.0, 0.0)
+    truth = ops.where(absent[:, :1], -1.0, 1.0)
+    return ops.concatenate([truth, labels[:, 1:]], axis=1)
+
+
+def _padded(tokens, length):
+    missing = length - tokens.shape[-1]
+    return ops.pad(tokens, [[0, 0], [0, 0], [0, missing]])
