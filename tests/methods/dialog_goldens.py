@@ -1,9 +1,12 @@
 """Two steps of the visual dialog methods, as numbers to compare with.
 
-`GOLDENS` was printed by the rows that the methods were before they were
-functions of networks: `PYTHONPATH=. python tests/methods/dialog_goldens.py`
-in a checkout of commit dbf8873 with this file in it.
+`dialog_goldens.json` was printed by the rows that the methods were before they
+were functions of networks, in a checkout of commit dbf8873 with this file:
+`PYTHONPATH=. python tests/methods/dialog_goldens.py`.
 """
+
+import json
+import pathlib
 
 import keras
 import numpy as np
@@ -13,124 +16,9 @@ from tests import dialogs
 STEPS = 2
 #: By row: of either step the losses by name, then for each network the norm and
 #: two projections of its change.
-GOLDENS = {
-    "hciae_g_mle": [
-        14.4735,
-        14.4735,
-        0.269363,
-        -0.0252087,
-        0.0899365,
-        9.53858,
-        9.53858,
-        0.198396,
-        -0.0278247,
-        0.180928,
-    ],
-    "hciae_g_mle_control": [
-        14.4735,
-        14.4735,
-        0.269363,
-        -0.0252087,
-        0.0899365,
-        9.53858,
-        9.53858,
-        0.198396,
-        -0.0278247,
-        0.180928,
-    ],
-    "hciae_g_dis": [
-        -0.691309,
-        7.92808,
-        14.4735,
-        0.135318,
-        -0.0129991,
-        0.0448954,
-        -0.685538,
-        5.70937,
-        10.0477,
-        0.110437,
-        -0.0231537,
-        0.0872597,
-    ],
-    "hciae_d_mle": [
-        1.61682,
-        0.00273503,
-        0.00137617,
-        -0.000476189,
-        1.59659,
-        0.00322075,
-        0.000541433,
-        -0.000372195,
-    ],
-    "hciae_d_np": [
-        1.8255,
-        0.00520601,
-        -0.00181676,
-        -0.00239402,
-        1.8397,
-        0.0061389,
-        -0.00245918,
-        -0.00293935,
-    ],
-    "hciae_d_np_att": [
-        1.81672,
-        0.00512495,
-        -0.00285994,
-        -0.00253672,
-        1.85924,
-        0.00608695,
-        -0.00368258,
-        -0.00295442,
-    ],
-    "hciae_gan1": [
-        -0.691309,
-        -0.691309,
-        -0.691309,
-        7.92808,
-        14.4735,
-        0.135318,
-        -0.0129991,
-        0.0448954,
-        0.00450384,
-        -0.0014472,
-        -0.00183454,
-        -0.685746,
-        -0.685746,
-        -0.685746,
-        5.70958,
-        10.0477,
-        0.110436,
-        -0.0231418,
-        0.0872501,
-        0.00372545,
-        -0.000821848,
-        -0.00175165,
-    ],
-    "hciae_gan2": [
-        1.67968,
-        1.67968,
-        -0.691309,
-        7.92808,
-        14.4735,
-        0.135318,
-        -0.0129991,
-        0.0448954,
-        0.00461735,
-        -0.00306967,
-        -0.00272194,
-        1.68966,
-        1.68966,
-        -0.685579,
-        5.70941,
-        10.0477,
-        0.110434,
-        -0.023141,
-        0.0872588,
-        0.0050084,
-        -0.00309174,
-        -0.00310279,
-    ],
-}
+GOLDENS = json.loads(
+    pathlib.Path(__file__).with_suffix(".json").read_text(encoding="utf-8")
+)
 
 
 def loud(network, seed):
@@ -178,7 +66,6 @@ def figures(model, networks, **negatives):
 def _of_rows():
     """Prints the figures of the rows of commit dbf8873."""
     import dataclasses
-    import json
     import tempfile
 
     from reproduce.visdial import rows

@@ -1,4 +1,4 @@
-"""Visual dialog methods: as the rows they were, and as the paper writes them."""
+"""Visual dialog methods, against the rows they were and the paper."""
 
 import dataclasses
 

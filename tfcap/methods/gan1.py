@@ -51,6 +51,31 @@ def gan1(
         TypeError: If a network lacks what is called.
         ValueError: If a network is not built, or a number is out of range.
 
+    Example:
+
+    >>> encoder = tfcap.layers.LateFusionEncoder(
+    ...     8, output_units=6, return_state=True
+    ... )
+    >>> generator = tfcap.models.DialogGenerator(50, encoder, embedding_units=6)
+    >>> discriminator = tfcap.models.DialogDiscriminator(
+    ...     50,
+    ...     tfcap.layers.LateFusionEncoder(8),
+    ...     tfcap.layers.AnswerEncoder(8),
+    ... )
+    >>> batch = {
+    ...     "question": np.array([[[5, 6, 4]]]),
+    ...     "history": np.array([[[7, 8, 9]]]),
+    ...     "image": np.zeros((1, 4, 3)),
+    ...     "answer": np.array([[[5, 2]]]),
+    ...     "options": np.array([[[[5, 2], [6, 2]]]]),
+    ... }
+    >>> _ = generator(batch), discriminator(batch)
+    >>> training = tfcap.methods.gan1(generator, discriminator, max_length=3)
+    >>> adam = keras.optimizers.Adam
+    >>> training.compile({"generator": adam(5e-5), "discriminator": adam(5e-5)})
+    >>> "discriminator_undo" in training.train_on_batch(batch, return_dict=True)
+    True
+
     Reference:
 
     - Lu et al., Best of Both Worlds, NIPS 2017, section 5.2 and Table 4,
