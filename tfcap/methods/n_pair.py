@@ -70,7 +70,7 @@ class _Ranking(keras.Model):
     """A discriminator under the N-pair loss, in Keras' own training step."""
 
     def __init__(self, discriminator):
-        super().__init__()
+        super().__init__(name="n_pair")
         self.discriminator = discriminator
         self.built = True
 
