@@ -4,7 +4,6 @@ from collections import Counter
 
 import numpy as np
 
-from tfcap.data.feature_rows import feature_rows
 from tfcap.metrics import RankingReport
 
 
@@ -75,4 +74,10 @@ def other_images(features, dialogs, seed=0):
     order = np.random.default_rng(seed).permutation(dialogs)
     other = np.empty_like(order)
     other[order] = np.roll(order, 1)
-    return lambda rows: feature_rows(features, other[np.asarray(rows)])
+
+    def others(rows):
+        rows = other[np.asarray(rows)]
+        found = features(rows) if callable(features) else features[rows]
+        return np.asarray(found, "float32")
+
+    return others

@@ -73,7 +73,8 @@ def gan1(
     >>> training = tfcap.methods.gan1(generator, discriminator, max_length=3)
     >>> adam = keras.optimizers.Adam
     >>> training.compile({"generator": adam(5e-5), "discriminator": adam(5e-5)})
-    >>> "discriminator_undo" in training.train_on_batch(batch, return_dict=True)
+    >>> logs = training.train_on_batch(batch, return_dict=True)
+    >>> "discriminator_undo" in logs
     True
 
     Reference:

@@ -79,7 +79,8 @@ def gan2(
     >>> training = tfcap.methods.gan2(generator, discriminator, max_length=3)
     >>> adam = keras.optimizers.Adam
     >>> training.compile({"generator": adam(5e-5), "discriminator": adam(5e-5)})
-    >>> "discriminator_n_pair" in training.train_on_batch(batch, return_dict=True)
+    >>> logs = training.train_on_batch(batch, return_dict=True)
+    >>> "discriminator_n_pair" in logs
     True
 
     Reference:
