@@ -3,7 +3,7 @@
 from keras import ops
 
 from tfcap.losses import n_pair_loss_from_scores
-from tfcap.ops.shapes import batch_entry
+from tfcap.ops.arguments import batch_entry
 
 
 def rank_with_fakes(discriminator, samples, options="options"):
