@@ -21,6 +21,7 @@ ROOMS = [
     "io",
     "layers",
     "losses",
+    "methods",
     "metrics",
     "models",
     "objectives",

@@ -5,3 +5,4 @@ from tfcap.methods.gan1 import gan1
 from tfcap.methods.gan2 import gan2
 from tfcap.methods.gdis import gdis
 from tfcap.methods.n_pair import n_pair
+from tfcap.methods.psst import psst

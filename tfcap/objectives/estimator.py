@@ -1,11 +1,24 @@
 """Base class of the estimators."""
 
+import keras
 from keras import ops
 
 from tfcap.objectives.objective import Objective
 from tfcap.ops import mean_over_replicas
 from tfcap.ops import num_replicas
 from tfcap.ops import sum_over_replicas
+
+
+def _total(values, mask):
+    """This replica's share of the global sum: the sum of its own rows."""
+    dtype = keras.backend.standardize_dtype(values.dtype)
+    # Half precision cannot hold a long sum.
+    values = ops.cast(values, keras.backend.result_type(dtype, "float32"))
+    return ops.sum(ops.where(ops.cast(mask, "bool"), values, 0))
+
+
+#: How the losses of a batch become one.
+REDUCTIONS = {"mean": mean_over_replicas, "sum": _total}
 
 
 class Estimator(Objective):
@@ -17,11 +30,20 @@ class Estimator(Objective):
         name: String, under which the reward is logged.
         parts_of_reward: Tuple of strings, the keys of those of the values to
             log whose standard deviation is logged as well, under `"_std"`.
+        reduction: `"mean"` over the sequences of the global batch, or their
+            `"sum"`, for weights that a paper gives for sums over a batch.
+            Means are logged in either case. Defaults to `"mean"`.
     """
 
-    def __init__(self, name, parts_of_reward=()):
+    def __init__(self, name, parts_of_reward=(), reduction="mean"):
+        if reduction not in REDUCTIONS:
+            raise ValueError(
+                f"`reduction` must be one of {tuple(REDUCTIONS)}. Received: "
+                f"reduction={reduction!r}."
+            )
         self.name = name
         self.parts_of_reward = tuple(parts_of_reward)
+        self.reduction = reduction
 
     def log_keys(self):
         """Keys under which `term()` logs the reward and its parts."""
@@ -80,7 +102,7 @@ class Estimator(Objective):
         return ops.broadcast_to(present, ops.shape(values))
 
     def term(self, episode):
-        """This replica's share of the mean loss, and means to log."""
+        """This replica's share of the reduced loss, and means to log."""
         losses, logged = self.values(episode)
         logs = {}
         for key, value in logged.items():
@@ -94,7 +116,8 @@ class Estimator(Objective):
             if key in self.deviating():
                 name = f"{key}_std" if key else "std"
                 logs[name] = _deviation(value, share, mask)
-        return mean_over_replicas(losses, self.mask(losses, episode)), logs
+        reduce = REDUCTIONS[self.reduction]
+        return reduce(losses, self.mask(losses, episode)), logs
 
 
 def _deviation(values, share, mask):

@@ -20,6 +20,7 @@ class Pathwise(Estimator):
         reward: `tfcap.rewards.Reward` that is differentiable.
         decoder: `tfcap.decoding.Decoder` whose words carry gradients.
         name: String. Defaults to the reward's name.
+        reduction: As that of `Estimator`.
 
     Raises:
         ValueError: If no gradient could pass.
@@ -38,7 +39,7 @@ reward=Constant. Use ScoreFunction, which needs the reward's values only.
     - Lu et al., Best of Both Worlds, NIPS 2017, section 4.3
     """
 
-    def __init__(self, reward, decoder, name=None):
+    def __init__(self, reward, decoder, name=None, reduction="mean"):
         check_reward(reward)
         if not reward.differentiable:
             raise ValueError(
@@ -53,7 +54,7 @@ reward=Constant. Use ScoreFunction, which needs the reward's values only.
                 "a straight-through channel such as GumbelSoftmaxST, or "
                 "ScoreFunction."
             )
-        super().__init__(name or reward.name, reward.terms)
+        super().__init__(name or reward.name, reward.terms, reduction)
         self.reward = reward
         self.decoder = decoder
 

@@ -71,6 +71,7 @@ class ScoreFunction(Estimator):
         name: String. Defaults to the reward's name.
         credit: `MonteCarlo`, or another callable from `(rewards, episode,
             reward, decoder)` to rewards of shape `(B, S, T)`; or `None`.
+        reduction: As that of `Estimator`.
 
     Example:
 
@@ -98,6 +99,7 @@ class ScoreFunction(Estimator):
         name=None,
         credit=None,
         standardize=False,
+        reduction="mean",
     ):
         if normalize not in NORMALIZATIONS:
             raise ValueError(
@@ -112,7 +114,7 @@ class ScoreFunction(Estimator):
                 "divide the term by a length of your own: `term * (1 / T)`."
             )
         check_reward(reward)
-        super().__init__(name or reward.name, reward.terms)
+        super().__init__(name or reward.name, reward.terms, reduction)
         self.health = health_keys(decoder, baseline)
         check_parts(reward, self.health)
         if hasattr(baseline, "check"):

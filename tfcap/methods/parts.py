@@ -1,0 +1,177 @@
+"""Parts that the methods share: words, rewards and checks of arguments."""
+
+from typing import Any
+
+from tfcap.decoding import Greedy
+from tfcap.decoding import Sample
+from tfcap.decoding import Speaker
+from tfcap.layers import Categorical
+from tfcap.layers import GumbelSoftmaxST
+from tfcap.layers import PartialSamplingST
+from tfcap.layers import WordChannel
+from tfcap.objectives import DecoderBaseline
+from tfcap.objectives import LeaveOneOutBaseline
+from tfcap.objectives import Objective
+from tfcap.objectives import ScoreFunction
+from tfcap.ops.arguments import checked_integer
+from tfcap.ops.arguments import checked_number
+from tfcap.rewards import Retrieval
+from tfcap.training import Player
+
+CHANNELS = ("multinomial", "gumbel")
+_ASKED = (
+    *("vocabulary_size", "bos", "eos"),
+    *("begin", "step", "log_probs", "references"),
+)
+
+
+class Words:
+    """Decoders of one speaker, alike in what may be said.
+
+    Args:
+        max_length: Integer `T`, number of words with the end token.
+        suppress: Tuple of integers, ids that are never said.
+        seed: Integer or `None`.
+    """
+
+    def __init__(self, max_length, suppress, seed):
+        self.allowed = {"max_length": max_length, "suppress": tuple(suppress)}
+        self.seed = seed
+        #: One object: terms that are given it share its rollout.
+        self.greedy = Greedy(**self.allowed)
+
+    def sample(self, channel=None, num_samples=1, **options):
+        """Words drawn through a channel, `Categorical` unless one is given."""
+        channel = channel or Categorical(seed=self.seed)
+        return Sample(channel, num_samples, **self.allowed, **options)
+
+
+def word_channel(
+    channel: str, seed: int | None, rho: Any = 0.0, temperature: Any = 1.0
+) -> WordChannel:
+    """A straight-through channel by the name of its distribution."""
+    if channel not in CHANNELS:
+        raise ValueError(
+            f"`channel` must be one of {CHANNELS}. Received: "
+            f"channel={channel!r}. Put `Pathwise` and a channel of your own "
+            "together in a `tfcap.training.Game`."
+        )
+    if channel == "multinomial":
+        return PartialSamplingST(rho, seed=seed)
+    return GumbelSoftmaxST(temperature, rho=rho, seed=seed)
+
+
+def trade_off(lambda_, discriminability, naturalness, words):
+    """Equation 1 of PSST: what a listener makes of captions, and people.
+
+    ```
+    loss = lambda_ * discriminability + (1 - lambda_) * naturalness
+    ```
+
+    Args:
+        lambda_: Float in `[0, 1]`.
+        discriminability: `tfcap.objectives.Objective`, summed over a batch.
+        naturalness: `tfcap.rewards.Reward`, for which one sample is trained
+            self-critically, or `tfcap.objectives.Objective`; `None` where
+            `lambda_` is 1.
+        words: `Words`.
+
+    Returns:
+        `tfcap.objectives.Objective`.
+    """
+    checked_number(lambda_, "lambda_", "in [0, 1]", lambda x: 0 <= x <= 1)
+    if naturalness is None:
+        if lambda_ < 1:
+            raise ValueError(
+                "`naturalness` must be a reward where `lambda_` is below 1. "
+                f"Received: naturalness=None, lambda_={lambda_}. Give "
+                "`tfcap.rewards.CIDErD(document_frequencies)`."
+            )
+        return lambda_ * discriminability
+    if not isinstance(naturalness, Objective):
+        naturalness = self_critical_term(naturalness, words)
+    return lambda_ * discriminability + (1.0 - lambda_) * naturalness
+
+
+def self_critical_term(
+    reward, words, num_samples=1, baseline=None, normalize="token"
+):
+    """REINFORCE above the greedy caption, or above the other samples.
+
+    Args:
+        reward: `tfcap.rewards.Reward`.
+        words: `Words`.
+        num_samples: Integer `S`.
+        baseline: `"greedy"` or `"leave_one_out"`. Defaults to the first for
+            one sample, and the second for several.
+        normalize: As that of `tfcap.objectives.ScoreFunction`.
+
+    Returns:
+        `tfcap.objectives.ScoreFunction`.
+    """
+    num_samples = checked_integer(num_samples, "num_samples")
+    if baseline is None:
+        baseline = "greedy" if num_samples == 1 else "leave_one_out"
+    baselines = {
+        "greedy": lambda: DecoderBaseline(reward, words.greedy),
+        "leave_one_out": LeaveOneOutBaseline,
+    }
+    if baseline not in baselines:
+        raise ValueError(
+            f"`baseline` must be one of {tuple(baselines)}. Received: "
+            f"baseline={baseline!r}."
+        )
+    samples = words.sample(num_samples=num_samples)
+    return ScoreFunction(reward, samples, baselines[baseline](), normalize)
+
+
+def check_speaker(speaker: Any) -> None:
+    """Refuses what is no speaker, and names what it lacks."""
+    if isinstance(speaker, Speaker):
+        return
+    lacking = [name for name in _ASKED if not hasattr(speaker, name)]
+    raise TypeError(
+        "`speaker` must satisfy `tfcap.decoding.Speaker`. Received: "
+        f"{type(speaker).__name__} without {', '.join(lacking)}. Add these, "
+        "or wrap the network in an object that has them."
+    )
+
+
+def check_frozen(network: Any, name: str) -> None:
+    """Refuses a network that is read, and has no weights yet."""
+    if getattr(network, "built", True):
+        return
+    raise ValueError(
+        f"`{name}` must be built. Received: {type(network).__name__} without "
+        "weights. Call it on a batch, or `build()` it, first."
+    )
+
+
+def retrieval(listener: Any, **options: Any) -> Retrieval:
+    """The listener's hinge loss, as a reward."""
+    check_frozen(listener, "listener")
+    return Retrieval(listener, **options)
+
+
+def joint_players(
+    speaker, listener, objective, learns=None, global_clipnorm=None, turns=False
+):
+    """A speaker and a listener who both learn, together or in turns.
+
+    Args:
+        speaker: `keras.Model`.
+        listener: `keras.Model`.
+        objective: `tfcap.objectives.Objective` of the speaker.
+        learns: That of the listener. Defaults to the same.
+        global_clipnorm: Float or `None`.
+        turns: Boolean.
+
+    Returns:
+        Dict of `tfcap.training.Player`.
+    """
+    every = 2 if turns else 1
+    learns = learns or objective
+    return {
+        "speaker": Player(speaker, objective, global_clipnorm, every),
+        "listener": Player(listener, learns, global_clipnorm, every, every - 1),
+    }
