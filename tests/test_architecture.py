@@ -125,7 +125,7 @@ NEED_DATA = {
         "generative_scores",
     },
 }
-LONGEST_FILE, MEDIAN_FILE, LONGEST_FUNCTION = 400, 120, 60
+LONGEST_FILE, MEDIAN_FILE, LONGEST_FUNCTION = 400, 150, 60
 
 
 def tree(path):
