@@ -26,7 +26,7 @@ CASES = {
     "ROUGEL": lambda x: rewards.ROUGEL(**x),
     "WeightedSum": lambda x: rewards.BLEU(1, **x) + rewards.BLEU(2, **x),
     "Constant": lambda x: rewards.Constant(2.0),
-    "HostScorer": lambda x: rewards.HostScorer(
+    "TextReward": lambda x: rewards.TextReward(
         lambda texts: [len(text) for text in texts], captions.VOCABULARY
     ),
 }
@@ -67,7 +67,7 @@ def test_every_exported_reward_has_a_case():
 def test_values_are_of_what_is_said(case):
     name, make = case
     rollout = captions.rollout(BATCH.tokens)
-    reward, on_host = make(PLAIN), name == "HostScorer"
+    reward, on_host = make(PLAIN), name == "TextReward"
     contract.check_reward(reward, rollout, episode, on_host)
 
 

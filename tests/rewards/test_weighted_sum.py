@@ -144,7 +144,7 @@ def test_an_empty_sum_is_refused():
 
 
 def test_a_function_is_no_term_and_told_how_to_become_one():
-    with pytest.raises(TypeError, match="`reward` must be .*HostScorer"):
+    with pytest.raises(TypeError, match="added to a reward.*TextReward"):
         Length() + len
     with pytest.raises(TypeError, match="unsupported operand"):
         Length() + "two"

@@ -17,9 +17,9 @@ from tfcap.objectives import ScoreFunction
 from tfcap.rewards import BLEU
 from tfcap.rewards import BidirectionalContrastive
 from tfcap.rewards import CIDErD
-from tfcap.rewards import HostScorer
 from tfcap.rewards import PairwiseDiversity
 from tfcap.rewards import Retrieval
+from tfcap.rewards import TextReward
 
 BATCH = captions.Batch(images=4)
 HALVES = (slice(0, 3), slice(3, 4))
@@ -30,7 +30,7 @@ def rewards():
         CIDErD(captions.frequencies()),
         CIDErD(captions.frequencies(), jit_compile=False),
         PairwiseDiversity(),
-        HostScorer(lambda texts: [*map(len, texts)], captions.VOCABULARY),
+        TextReward(lambda texts: [*map(len, texts)], captions.VOCABULARY),
     ]
 
 

@@ -205,18 +205,13 @@ def test_penalties_on_weights_are_learned_from_and_logged():
     np.testing.assert_array_equal(frozen.table, tables[2])
 
 
-def test_a_plain_function_is_no_reward():
-    def words(captions):
-        return [len(caption) for caption in captions]
-
+def test_objects_that_are_no_rewards_are_refused():
     samples = Sample(Categorical(seed=0), max_length=2)
-    for make in (
-        lambda: ScoreFunction(words, samples),
-        lambda: Pathwise(words, samples),
-        lambda: DecoderBaseline(words, samples),
-    ):
-        with pytest.raises(TypeError, match="`reward` must.*HostScorer"):
-            make()
+    for make in (ScoreFunction, Pathwise, DecoderBaseline):
+        with pytest.raises(TypeError, match="`reward` must.*`reward.captions"):
+            make("words", samples)
+    with pytest.raises(ValueError, match="`reward` must be differentiable"):
+        Pathwise(lambda captions: [0.0], samples)
 
 
 def test_data_without_an_order_are_refused(tmp_path):

@@ -6,7 +6,7 @@ from tfcap.decoding import Decoder
 from tfcap.objectives.several_samples import present_samples
 from tfcap.ops import masked_mean
 from tfcap.ops import sum_over_replicas
-from tfcap.rewards.reward import check_reward
+from tfcap.rewards import as_reward
 
 
 class DecoderBaseline:
@@ -40,7 +40,7 @@ class DecoderBaseline:
     """
 
     def __init__(self, reward, decoder):
-        check_reward(reward)
+        reward = as_reward(reward)
         if not isinstance(decoder, Decoder):
             raise TypeError(
                 "`decoder` must be a `tfcap.decoding.Decoder`. Received: "

@@ -2,7 +2,7 @@
 
 from tfcap.decoding import Decoder
 from tfcap.objectives.estimator import Estimator
-from tfcap.rewards.reward import check_reward
+from tfcap.rewards import as_reward
 
 
 class Pathwise(Estimator):
@@ -40,7 +40,7 @@ reward=Constant. Use ScoreFunction, which needs the reward's values only.
     """
 
     def __init__(self, reward, decoder, name=None, reduction="mean"):
-        check_reward(reward)
+        reward = as_reward(reward)
         if not reward.differentiable:
             raise ValueError(
                 "`reward` must be differentiable for Pathwise. Received: "

@@ -12,7 +12,7 @@ from tfcap.objectives.several_samples import check_several
 from tfcap.ops import masked_mean
 from tfcap.ops import mean_over_replicas
 from tfcap.ops import sum_over_replicas
-from tfcap.rewards.reward import check_reward
+from tfcap.rewards import as_reward
 
 NORMALIZATIONS = ("sequence", "token", "constant")
 
@@ -113,7 +113,7 @@ class ScoreFunction(Estimator):
                 f'decoder={type(decoder).__name__}. Use "sequence", and '
                 "divide the term by a length of your own: `term * (1 / T)`."
             )
-        check_reward(reward)
+        reward = as_reward(reward)
         super().__init__(name or reward.name, reward.terms, reduction)
         self.health = health_keys(decoder, baseline)
         check_parts(reward, self.health)

@@ -1,5 +1,6 @@
 """Rewards: what is wanted of the words that were said."""
 
+from tfcap.rewards.as_reward import as_reward
 from tfcap.rewards.bcmr import BCMR
 from tfcap.rewards.bidirectional_contrastive import BidirectionalContrastive
 from tfcap.rewards.bleu import BLEU
@@ -9,7 +10,6 @@ from tfcap.rewards.clip_score import CLIPScore
 from tfcap.rewards.constant import Constant
 from tfcap.rewards.dialog_score import DialogScore
 from tfcap.rewards.grammar import Grammar
-from tfcap.rewards.host_scorer import HostScorer
 from tfcap.rewards.kl_penalty import KLPenalty
 from tfcap.rewards.match_probability import MatchProbability
 from tfcap.rewards.meteor import METEOR
@@ -17,8 +17,9 @@ from tfcap.rewards.pairwise_diversity import PairwiseDiversity
 from tfcap.rewards.reference_reward import ReferenceReward
 from tfcap.rewards.retrieval import Retrieval
 from tfcap.rewards.reward import Reward
+from tfcap.rewards.reward import WeightedSum
 from tfcap.rewards.rouge_l import ROUGEL
 from tfcap.rewards.spice import SPICE
 from tfcap.rewards.spider import SPIDEr
 from tfcap.rewards.surprisal import Surprisal
-from tfcap.rewards.weighted_sum import WeightedSum
+from tfcap.rewards.text_reward import TextReward

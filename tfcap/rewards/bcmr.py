@@ -3,8 +3,8 @@
 from tfcap.rewards.bleu import BLEU
 from tfcap.rewards.cider_d import CIDErD
 from tfcap.rewards.meteor import METEOR
+from tfcap.rewards.reward import WeightedSum
 from tfcap.rewards.rouge_l import ROUGEL
-from tfcap.rewards.weighted_sum import WeightedSum
 from tfcap.text.scores.mixtures import BCMR_BLEU_WEIGHTS
 from tfcap.text.scores.mixtures import BCMR_WEIGHTS
 

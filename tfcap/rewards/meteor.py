@@ -1,11 +1,11 @@
 """METEOR of what is said, from its authors' program."""
 
 from tfcap import text
-from tfcap.rewards.host_scorer import HostScorer
+from tfcap.rewards.text_reward import TextReward
 from tfcap.rewards.text_score import text_score
 
 
-class METEOR(HostScorer):
+class METEOR(TextReward):
     """METEOR: words that match a reference exactly, by stem or by meaning.
 
     The score of `tfcap.text.METEOR`, which is a program for Java: without it

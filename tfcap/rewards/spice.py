@@ -3,12 +3,12 @@
 import functools
 
 from tfcap import text
-from tfcap.rewards.host_scorer import HostScorer
+from tfcap.rewards.text_reward import TextReward
 from tfcap.rewards.text_score import text_score
 from tfcap.text.java.spice import spice_command
 
 
-class SPICE(HostScorer):
+class SPICE(TextReward):
     """SPICE: what a caption and its references say of things, parsed.
 
     The score of `tfcap.text.spice()`, which is a program for Java with models

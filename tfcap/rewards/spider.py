@@ -1,8 +1,8 @@
 """CIDEr-D and SPICE at once."""
 
 from tfcap.rewards.cider_d import CIDErD
+from tfcap.rewards.reward import WeightedSum
 from tfcap.rewards.spice import SPICE
-from tfcap.rewards.weighted_sum import WeightedSum
 from tfcap.text.scores.mixtures import SPIDER_WEIGHTS
 
 

@@ -6,7 +6,7 @@ from tfcap.text import caption_tokenize
 
 
 def text_score(score):
-    """Makes a score of words a function of strings, for a `HostScorer`.
+    """Makes a score of words a function of strings, for a `TextReward`.
 
     Captions and references are split as `tfcap.text.evaluate_captions()`
     splits them. A caption without words or without references gets 0, unasked.

@@ -8,8 +8,8 @@ import tensorflow as tf
 
 from tests import captions
 from tfcap.decoding import Rollout
-from tfcap.rewards import HostScorer
-from tfcap.rewards.score_memory import ScoreMemory
+from tfcap.rewards import TextReward
+from tfcap.rewards.text_reward import ScoreMemory
 
 BATCH = captions.Batch()
 TEXTS = [[" ".join(c) for c in rows] for rows in BATCH.captions]
@@ -21,7 +21,10 @@ class Recorder:
     def __init__(self):
         self.calls = []
 
-    def __call__(self, texts, references=None):
+    def __call__(self, texts):
+        return self.scored(texts, None)
+
+    def scored(self, texts, references):
         self.calls.append((texts, references))
         return [len(text) for text in texts]
 
@@ -39,7 +42,7 @@ def score(reward, batch=BATCH):
 
 def test_captions_come_as_text():
     scorer = Recorder()
-    found = score(HostScorer(scorer, captions.VOCABULARY))
+    found = score(TextReward(scorer, captions.VOCABULARY))
     np.testing.assert_array_equal(found, lengths())
     ((texts, _),) = scorer.calls
     assert texts[0] == TEXTS[0][0] and all(type(t) is str for t in texts)
@@ -48,7 +51,7 @@ def test_captions_come_as_text():
 def test_identical_captions_are_scored_once():
     scorer = Recorder()
     tokens = np.tile(BATCH.tokens[:2], (3, 1, 1))
-    reward = HostScorer(scorer, captions.VOCABULARY)
+    reward = TextReward(scorer, captions.VOCABULARY)
     found = reward(captions.rollout(tokens), captions.episode())
     ((texts, _),) = scorer.calls
     assert len(texts) == len(set(texts)) <= 6
@@ -57,7 +60,7 @@ def test_identical_captions_are_scored_once():
 
 def test_references_come_with_the_captions_of_their_image():
     scorer = Recorder()
-    reward = HostScorer(scorer, captions.VOCABULARY, references="references")
+    reward = TextReward(scorer.scored, captions.VOCABULARY)
     tokens, human = BATCH.tokens[[0, 0, 1]], BATCH.human[[0, 2, 1]]
     tokens[:, 1] = tokens[:, 0]
     reward(captions.rollout(tokens), captions.episode(human))
@@ -70,7 +73,7 @@ def test_references_come_with_the_captions_of_their_image():
 
 
 def test_what_is_under_the_mask_is_not_read():
-    reward = HostScorer(Recorder(), captions.VOCABULARY)
+    reward = TextReward(Recorder(), captions.VOCABULARY)
     rollout = captions.rollout(BATCH.tokens)
     noisy = np.where(rollout.mask > 0, rollout.tokens, 7)
     found = reward(Rollout(noisy, rollout.mask), captions.episode())
@@ -79,7 +82,7 @@ def test_what_is_under_the_mask_is_not_read():
 
 def test_graphs_call_the_function_at_every_step():
     scorer = Recorder()
-    reward = HostScorer(scorer, captions.VOCABULARY)
+    reward = TextReward(scorer, captions.VOCABULARY)
     rollout = captions.rollout(BATCH.tokens)
 
     @tf.function
@@ -102,7 +105,7 @@ def test_captions_are_shared_out_to_threads():
         seen.append(threading.get_ident())
         return [len(text) for text in texts]
 
-    reward = HostScorer(function, captions.VOCABULARY, num_threads=3)
+    reward = TextReward(function, captions.VOCABULARY, num_threads=3)
     np.testing.assert_array_equal(score(reward), lengths())
     assert len(set(seen)) == 3
 
@@ -118,7 +121,7 @@ def test_no_more_calls_overlap_than_there_are_threads(num_threads):
         running.pop()
         return [0.0] * len(texts)
 
-    reward = HostScorer(function, captions.VOCABULARY, num_threads=num_threads)
+    reward = TextReward(function, captions.VOCABULARY, num_threads=num_threads)
     threads = [threading.Thread(target=score, args=(reward,)) for _ in "abc"]
     for thread in threads:
         thread.start()
@@ -128,10 +131,20 @@ def test_no_more_calls_overlap_than_there_are_threads(num_threads):
 
 
 @pytest.mark.parametrize(
-    "scores", [[1.0], [[1.0]] * 15, [float("nan")] * 15, [float("inf")] * 15]
+    "scores",
+    [
+        [1.0],
+        [[1.0]] * 15,
+        [float("nan")] * 15,
+        [float("inf")] * 15,
+        ["high"] * 15,
+        [None] * 15,
+        None,
+        [[1.0], [1.0, 2.0]],
+    ],
 )
 def test_wrong_numbers_are_refused_by_name(scores):
-    reward = HostScorer(lambda _: scores, captions.VOCABULARY, name="spice")
+    reward = TextReward(lambda _: scores, captions.VOCABULARY, name="spice")
     with pytest.raises(ValueError, match="of the reward 'spice' must return"):
         score(reward)
 
@@ -140,7 +153,7 @@ def test_errors_of_the_function_reach_the_caller():
     def function(texts):
         raise OSError("no such parser")
 
-    reward = HostScorer(function, captions.VOCABULARY)
+    reward = TextReward(function, captions.VOCABULARY)
     rollout = captions.rollout(BATCH.tokens)
     graph = tf.function(lambda: reward(rollout, captions.episode()))
     with pytest.raises(tf.errors.OpError, match="no such parser"):
@@ -150,9 +163,9 @@ def test_errors_of_the_function_reach_the_caller():
 
 
 def test_no_gradient_passes():
-    assert not HostScorer.differentiable
+    assert not TextReward.differentiable
     logits = keras.Variable(np.ones((5, 3, 8), "float32"))
-    reward = HostScorer(Recorder(), captions.VOCABULARY)
+    reward = TextReward(Recorder(), captions.VOCABULARY)
     rollout = captions.rollout(BATCH.tokens)
     with tf.GradientTape() as tape:
         values = reward(rollout, captions.episode())
@@ -163,17 +176,15 @@ def test_no_gradient_passes():
 
 
 def test_wrong_arguments_are_refused():
-    with pytest.raises(TypeError, match="`function` must be a callable"):
-        HostScorer("spice", captions.VOCABULARY)
+    with pytest.raises(TypeError, match="`reward` must be a `tfcap.rewards"):
+        TextReward("spice", captions.VOCABULARY)
     with pytest.raises(ValueError, match="`num_threads` must be at least 1"):
-        HostScorer(len, captions.VOCABULARY, num_threads=0)
+        TextReward(len, captions.VOCABULARY, num_threads=0)
 
 
 def test_what_is_remembered_is_not_asked_for_again():
     scorer = Recorder()
-    reward = HostScorer(
-        scorer, captions.VOCABULARY, references="references", remember=100
-    )
+    reward = TextReward(scorer.scored, captions.VOCABULARY, remember=100)
     first = score(reward)
     np.testing.assert_array_equal(score(reward), first)
     assert len(scorer.calls) == 1
@@ -207,5 +218,91 @@ def test_more_than_is_kept_at_once_is_scored_rightly():
 
 
 def test_a_negative_memory_is_refused():
-    with pytest.raises(ValueError, match="`remember` must not be negative"):
-        HostScorer(len, captions.VOCABULARY, remember=-1)
+    with pytest.raises(ValueError, match="`remember` must be at least 0"):
+        TextReward(len, captions.VOCABULARY, remember=-1)
+
+
+def test_a_speaker_may_hold_the_vocabulary():
+    reward, episode = TextReward(Recorder()), captions.episode()
+    with pytest.raises(ValueError, match="'Recorder'.*`speaker.vocabulary`"):
+        reward(captions.rollout(BATCH.tokens), episode)
+    episode.speaker.vocabulary = captions.VOCABULARY
+    found = reward(captions.rollout(BATCH.tokens), episode)
+    np.testing.assert_array_equal(found, lengths())
+
+
+def test_a_vocabulary_of_ones_own_decodes_words_alone():
+    class Letters:
+        def decode(self, ids):
+            assert captions.EOS not in ids and 0 not in ids
+            return "".join(chr(96 + i) for i in ids)
+
+    scorer = Recorder()
+    score(TextReward(scorer.scored, Letters()))
+    ((texts, human),) = scorer.calls
+    words = [captions.ids(row, eos=False) for row in BATCH.tokens[0]]
+    assert texts[0] == Letters().decode(words[0])
+    assert len(human[0]) == len(BATCH.references[0])
+
+
+def test_absent_captions_are_not_scored():
+    def boldness(captions, references):
+        return [max(len(text) for text in row) for row in references]
+
+    tokens, human = BATCH.tokens.copy(), BATCH.human.copy()
+    tokens[2] = human[2] = 0
+    reward = TextReward(boldness, captions.VOCABULARY)
+    found = reward(captions.rollout(tokens), captions.episode(human))
+    assert not found[2].numpy().any() and found[1].numpy().all()
+
+
+class Columns:
+    """A reward of TRL's signature."""
+
+    def __call__(self, completions, photographer, references, bonus=0.0):
+        self.seen = completions, photographer, references
+        return [
+            len(text) + x + bonus for text, x in zip(completions, photographer)
+        ]
+
+
+@pytest.mark.parametrize("graph", [False, True])
+def test_columns_of_the_batch_come_with_every_completion(graph):
+    scorer = Columns()
+    reward = TextReward(scorer, captions.VOCABULARY)
+    episode = captions.episode(BATCH.human)
+    episode.inputs["photographer"] = tf.range(5)
+    rollout = captions.rollout(BATCH.tokens)
+    run = tf.function(lambda: reward(rollout, episode))
+    found = run() if graph else reward(rollout, episode)
+    np.testing.assert_array_equal(found, lengths() + np.arange(5)[:, None])
+    texts, photographers, references = scorer.seen
+    # All samples, those that are alike, too.
+    assert texts == [text for row in TEXTS for text in row]
+    assert photographers == np.repeat(np.arange(5), 3).tolist()
+    wanted = [" ".join(words) for words in BATCH.references[4]]
+    assert references[-1] == references[-2] == wanted
+
+
+def test_all_columns_go_to_a_function_of_any():
+    seen = {}
+
+    def reward(completions, **columns):
+        seen.update(columns)
+        return [0.0] * len(completions)
+
+    episode = captions.episode(BATCH.human)
+    episode.inputs["place"] = tf.constant(["a", "b", "c", "d", "e"])
+    episode.inputs["several"] = {"of": "them"}
+    text = TextReward(reward, captions.VOCABULARY)
+    text(captions.rollout(BATCH.tokens), episode)
+    assert {*seen} == {"references", "place"}
+    assert seen["place"][:4] == ["a", "a", "a", "b"]
+
+
+def test_a_column_that_the_batch_lacks_is_named():
+    reward = TextReward(Columns(), captions.VOCABULARY)
+    with pytest.raises(ValueError, match="'photographer', which the reward"):
+        reward(captions.rollout(BATCH.tokens), captions.episode(BATCH.human))
+    with pytest.raises(ValueError, match="`remember` must be 0 for a function"):
+        TextReward(Columns(), captions.VOCABULARY, remember=5)

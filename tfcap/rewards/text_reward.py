@@ -1,0 +1,371 @@
+"""Rewards that a Python function of strings gives."""
+
+import functools
+import hashlib
+import inspect
+import threading
+from collections import OrderedDict
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+from keras import ops
+
+from tfcap.ops import call_on_host
+from tfcap.ops import check_shape
+from tfcap.ops import words_only
+from tfcap.ops.arguments import batch_entry
+from tfcap.rewards.reference_reward import human_captions
+from tfcap.rewards.reward import Reward
+
+FORMS = (
+    "`reward(captions, references)` or `reward(captions)`, from a list of "
+    "strings, and a list as long of lists of strings, to as many numbers; or "
+    "`reward(completions, **columns)`, as TRL's, with entries of the batch by "
+    "their names"
+)
+
+
+class TextReward(Reward):
+    """A Python function of strings as a reward.
+
+    For scores that no tensor can compute: a parser, a server, a metric in
+    Java. The words leave the graph, and the function is called on the host
+    with strings, in one of these forms, which its signature decides:
+
+    ```
+    reward(captions) -> scores
+    reward(captions, references) -> scores
+    reward(completions, **columns) -> scores
+    ```
+
+    `captions`, or `completions` as TRL has it, is a list of n strings,
+    `references` a list of n lists of strings, `scores` are n numbers. With
+    the first two forms, identical captions of one image are scored once;
+    samples of one image are often the same, and late in training most are.
+    With the third all samples are scored; it is given a list of n entries for
+    each parameter that names an entry of the batch, and for all of them if it
+    takes any (`**columns`); the references are strings.
+
+    Absent captions, such as those of rounds that a dialog lacks, are not
+    scored and get 0.
+
+    Args:
+        function: Callable of one of the forms.
+        vocabulary: Object with `decode(ids)` from a list of ids to a string,
+            such as `tfcap.text.Vocabulary`; ids come without the end token,
+            which is its `eos`, or the speaker's. Defaults to the attribute
+            `vocabulary` of the speaker.
+        references: String, the key of the references in the batch, integers
+            of shape `(B, N, T)`. Defaults to `"references"`.
+        num_threads: Integer. The captions are shared out to that many calls
+            of `function` at a time, which must bear it; never to more, not
+            even by two replicas. Defaults to `1`: it is never called while it
+            still runs.
+        remember: Integer, number of scores kept from step to step, for
+            functions that always answer alike. Defaults to `0`.
+        name: String. Defaults to the name of the function.
+
+    Raises:
+        TypeError: If `function` has none of the forms.
+        ValueError: While training, if `function` does not return a finite
+            number for every caption, or no vocabulary is known.
+
+    Example:
+
+    >>> def brevity(captions):
+    ...     return [-len(caption.split()) for caption in captions]
+    >>> vocabulary = tfcap.text.Vocabulary(["red", "bus"])
+    >>> reward = tfcap.rewards.TextReward(brevity, vocabulary)
+    >>> tokens = np.array([[[4, 5, 2], [5, 2, 0], [5, 2, 0]]])
+    >>> said = tfcap.decoding.Rollout(tokens, (tokens > 0).astype("float32"))
+    >>> print(reward(said, None).numpy())
+    [[-2. -1. -1.]]
+    """
+
+    def __init__(
+        self,
+        function: Callable,
+        vocabulary: Any = None,
+        references: str = "references",
+        num_threads: int = 1,
+        remember: int = 0,
+        name: str | None = None,
+    ):
+        for option, value, least in (
+            ("num_threads", num_threads, 1),
+            ("remember", remember, 0),
+        ):
+            if value < least:
+                raise ValueError(
+                    f"`{option}` must be at least {least}. Received: "
+                    f"{option}={value}."
+                )
+        self.form, self.columns, self.needed = _form(function)
+        if remember and self.form == "columns":
+            raise ValueError(
+                "`remember` must be 0 for a function of columns, whose score "
+                f"may depend on any of them. Received: remember={remember}."
+            )
+        if vocabulary is not None and not hasattr(vocabulary, "decode"):
+            raise TypeError(
+                "`vocabulary` must have `decode(ids)`. Received: "
+                f"vocabulary={vocabulary!r}."
+            )
+        self.function = function
+        self.vocabulary = vocabulary
+        self.references = references
+        self.num_threads = num_threads
+        self.remember = remember
+        self.name = name or function_name(function)
+        self._lock = threading.Lock()
+        self._memory = ScoreMemory(remember)
+
+    def call(self, rollout, episode):
+        check_shape(rollout.tokens, "B S T", "rollout.tokens")
+        columns = self._columns(episode)
+        read = functools.partial(_decoded, *self._reader(episode))
+        score = functools.partial(self._score, read, tuple(columns))
+        words = words_only(rollout.tokens, rollout.mask)
+        arrays = words, *columns.values()
+        return call_on_host(score, arrays, rollout.tokens.shape[:2])
+
+    def _reader(self, episode):
+        """The vocabulary, and the id that ends a sentence."""
+        speaker = getattr(episode, "speaker", None)
+        vocabulary = self.vocabulary
+        if vocabulary is None:
+            vocabulary = getattr(speaker, "vocabulary", None)
+        if vocabulary is None:
+            raise ValueError(
+                f"`vocabulary` must be known to the reward {self.name!r}, "
+                "which reads strings. Received: None, and a speaker without "
+                "the attribute `vocabulary`. Pass "
+                "`tfcap.rewards.TextReward(function, vocabulary)`, or set "
+                "`speaker.vocabulary`."
+            )
+        own = getattr(vocabulary, "eos", None)
+        return vocabulary, getattr(speaker, "eos", own)
+
+    def _columns(self, episode):
+        """Entries of the batch that the function takes, by name."""
+        if self.form == "captions":
+            return {}
+        human = functools.partial(
+            human_captions, episode, self.references, self.name
+        )
+        if self.form == "references":
+            return {"references": ops.cast(human(), "int32")}
+        inputs = episode.inputs if isinstance(episode.inputs, dict) else {}
+        wanted = self.columns or [*inputs]
+        known = {**inputs}
+        if self.references in inputs:
+            known["references"] = ops.cast(human(), "int32")
+        for name in self.needed:
+            batch_entry(known, name, f"which the reward {self.name!r} takes")
+        return {
+            name: known[name]
+            for name in wanted
+            if name in known and hasattr(known[name], "shape")
+        }
+
+    def _score(self, read, names, words, *arrays):
+        """Scores captions on the host.
+
+        Args:
+            read: Function from an array of ids to a string.
+            names: Names of the columns.
+            words: Integer array of shape `(B, S, T)`, below 0 for no word.
+            *arrays: Columns, with a leading axis `B`.
+
+        Returns:
+            Float32 array of shape `(B, S)`.
+        """
+        samples, length = words.shape[1:]
+        rows = words.reshape(-1, length)
+        columns = dict(zip(names, map(list, map(np.asarray, arrays))))
+        if "references" in columns:
+            columns["references"] = [
+                [read(ids) for ids in human if ids.any()]
+                for human in columns["references"]
+            ]
+        # By what a caption is known to be the same as another.
+        keys = {}
+        for row in np.flatnonzero((rows >= 0).any(axis=-1)).tolist():
+            caption, image = read(rows[row]), row // samples
+            key = {
+                "captions": (caption,),
+                "references": (caption, image),
+                "columns": (row,),
+            }[self.form]
+            keys.setdefault(key, (caption, image, []))[2].append(row)
+        with self._lock:
+            scores = self._known([key[:2] for key in keys.values()], columns)
+        found = np.zeros(len(rows), "float32")
+        for (_, _, same), score in zip(keys.values(), scores):
+            found[same] = score
+        return found.reshape(-1, samples)
+
+    def _known(self, asked, columns):
+        """Scores of captions with their images, remembered ones unasked."""
+        if not self.remember:
+            return self._shared(asked, columns)
+        human = columns.get("references")
+        pairs = [(x, human[image] if human else []) for x, image in asked]
+        return self._memory.scores(
+            pairs, lambda new: self._shared([asked[i] for i in new], columns)
+        )
+
+    def _shared(self, asked, columns):
+        """Scores of captions with their images, by one call a thread."""
+        parts = np.array_split(np.arange(len(asked)), self.num_threads)
+        parts = [[asked[i] for i in part] for part in parts if len(part)]
+        if len(parts) < 2:
+            return [x for part in parts for x in self._call(part, columns)]
+        with ThreadPoolExecutor(self.num_threads) as pool:
+            scores = pool.map(lambda part: self._call(part, columns), parts)
+            return [x for part in scores for x in part]
+
+    def _call(self, asked, columns):
+        captions = [caption for caption, _ in asked]
+        columns = {
+            name: [_python(values[image]) for _, image in asked]
+            for name, values in columns.items()
+        }
+        if self.form == "columns":
+            scores = self.function(completions=captions, **columns)
+        else:
+            scores = self.function(captions, *columns.values())
+        return checked_scores(scores, captions, self.name)
+
+
+class ScoreMemory:
+    """The scores that were last used; the longest unused are forgotten.
+
+    Args:
+        size: Integer, number of scores kept at most.
+    """
+
+    def __init__(self, size: int):
+        self.size = size
+        self._scores = OrderedDict()
+
+    def scores(self, pairs: list, find: Callable) -> list:
+        """Scores of captions, asked for where they are not known.
+
+        Args:
+            pairs: List of pairs, a caption and a list of strings that it is
+                scored against.
+            find: Function from a list of indices of `pairs` to as many
+                scores.
+
+        Returns:
+            List of floats.
+        """
+        names = [_digest(caption, others) for caption, others in pairs]
+        known = {n: self._scores[n] for n in names if n in self._scores}
+        new = [i for i, name in enumerate(names) if name not in known]
+        known |= {names[i]: s for i, s in zip(new, find(new))}
+        for name in names:
+            self._scores[name] = known[name]
+            self._scores.move_to_end(name)
+        while len(self._scores) > self.size:
+            self._scores.popitem(last=False)
+        return [known[name] for name in names]
+
+
+def checked_scores(scores: Any, captions: list[str], name: str) -> list[float]:
+    """Returns a function's scores as floats; refuses all but finite numbers.
+
+    Args:
+        scores: Whatever the function returned.
+        captions: List of n strings that it scored.
+        name: String, the function's name, for the message.
+
+    Raises:
+        ValueError: If they are no n finite numbers.
+    """
+    try:
+        found = np.asarray(scores, np.float64)
+        received = f"an array of shape {found.shape}"
+    except (TypeError, ValueError):
+        found, received = np.zeros(()), f"{scores!r:.200}"
+    if found.shape == (len(captions),):
+        if np.isfinite(found).all():
+            return found.tolist()
+        worst = int(np.flatnonzero(~np.isfinite(found))[0])
+        received = f"{found[worst]} for {captions[worst]!r}"
+    raise ValueError(
+        f"`function` of the reward {name!r} must return a finite number for "
+        f"each of {len(captions)} captions. Received: {received}."
+    )
+
+
+def function_name(function: Callable) -> str:
+    """Returns a name that a function can be logged by."""
+    function = getattr(function, "func", function)
+    name = getattr(function, "__name__", type(function).__name__)
+    return name if name.isidentifier() else "reward"
+
+
+def parameters_of(function: Any) -> dict[str, inspect.Parameter]:
+    """Returns the parameters of a callable; none where Python cannot tell."""
+    try:
+        return dict(inspect.signature(function).parameters)
+    except (TypeError, ValueError):
+        return {}
+
+
+def _form(function):
+    """The form of a function, and the columns that it can take and needs."""
+    by_kind = {}
+    for name, parameter in parameters_of(function).items():
+        by_kind.setdefault(parameter.kind, {})[name] = parameter
+    kinds = inspect.Parameter
+    ordered = {
+        **by_kind.get(kinds.POSITIONAL_ONLY, {}),
+        **by_kind.get(kinds.POSITIONAL_OR_KEYWORD, {}),
+    }
+    named = {
+        name: parameter
+        for name, parameter in {
+            **by_kind.get(kinds.POSITIONAL_OR_KEYWORD, {}),
+            **by_kind.get(kinds.KEYWORD_ONLY, {}),
+        }.items()
+        if name != "completions"
+    }
+    empty = kinds.empty
+    if "completions" in {**ordered, **by_kind.get(kinds.KEYWORD_ONLY, {})}:
+        needed = [k for k, p in named.items() if p.default is empty]
+        every = kinds.VAR_KEYWORD in by_kind
+        return "columns", [] if every else [*named], needed
+    only_named = by_kind.get(kinds.KEYWORD_ONLY, {}).values()
+    needed = [p for p in ordered.values() if p.default is empty]
+    fits = all(p.default is not empty for p in only_named)
+    if fits and ordered and len(needed) <= 2:
+        two = len(needed) == 2 or [*ordered][1:2] == ["references"]
+        return "references" if two else "captions", [], []
+    raise TypeError(
+        f"`reward` must be a `tfcap.rewards.Reward` or a function, {FORMS}. "
+        f"Received: {function!r}."
+    )
+
+
+def _decoded(vocabulary, eos, ids):
+    """A sentence as a string, of ids below 1 or that end it bereft."""
+    ids = np.asarray(ids)
+    return vocabulary.decode(ids[(ids > 0) & (ids != eos)].tolist())
+
+
+def _python(value):
+    """An entry of a column: strings and numbers as Python's."""
+    if isinstance(value, bytes):
+        return value.decode()
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def _digest(caption, others):
+    # What is kept of a long text must be short, and never another's.
+    text = "\n".join([caption, *others]).encode()
+    return hashlib.blake2b(text, digest_size=16).digest()
