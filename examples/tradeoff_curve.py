@@ -21,10 +21,10 @@ import tensorflow as tf
 from reproduce.captioning import SETTINGS
 from reproduce.captioning import caption_files
 from reproduce.captioning import caption_world
-from reproduce.captioning import curve_tables
 from reproduce.captioning import tradeoff_grid
 from reproduce.captioning import tradeoff_sweep
-from reproduce.captioning import write_curve_figure
+from reproduce.psst_figures import curve_tables
+from reproduce.psst_figures import write_curve_figure
 from tfcap.io import command
 from tfcap.io import make_folder
 from tfcap.launch import launch_script

@@ -1,11 +1,11 @@
-"""What a log holds, before anybody asks for axes."""
+"""The content of a log, before anybody asks for axes."""
 
 import re
 import warnings
 from dataclasses import dataclass
 from dataclasses import field
 
-from tensorboard_plugin_tfcap.tradeoff.methods import method_title
+from tensorboard_plugin_tfcap.comparison import Comparison
 from tensorboard_plugin_tfcap.tradeoff.metric_names import is_other_listener
 from tensorboard_plugin_tfcap.tradeoff.metric_names import metric_order
 from tensorboard_plugin_tfcap.tradeoff.metric_names import named_metric
@@ -31,6 +31,7 @@ class Dataset:
         metrics: Dict of `Metric` by name.
         references: List of `Reference` that were logged.
         notices: List of sentences: what was left out, and why.
+        comparison: `Comparison`, how the log is presented.
     """
 
     source: str
@@ -39,6 +40,22 @@ class Dataset:
     metrics: dict
     references: list = field(default_factory=list)
     notices: list = field(default_factory=list)
+    comparison: Comparison = field(default_factory=Comparison)
+
+    @property
+    def titles(self):
+        """Titles by method, those of the comparison first, in its order."""
+        own = {p.method: p.title for p in self.points if p.title}
+        return {**self.comparison.titles, **own, **self.comparison.titles}
+
+    def title(self, method):
+        """A method as people know it."""
+        return self.titles.get(method, method)
+
+    @property
+    def known(self):
+        """Titles in the order that their looks follow."""
+        return tuple(self.comparison.titles.values())
 
     def metric(self, name, argument="x"):
         """A metric by name, which was asked for as an argument.
@@ -98,7 +115,7 @@ class Dataset:
         for point in self.points:
             if point.run == run:
                 texts = [parameter_text(*item) for item in point.params.items()]
-                title = method_title(point.method)
+                title = self.title(point.method)
                 return {"method": title, "label": ", ".join(texts)}
         raise QueryError(
             f"`run` must be one of the log. Received: run={run!r:.120}."

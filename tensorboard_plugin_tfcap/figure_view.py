@@ -1,23 +1,17 @@
 """The figure of a selection, with its rows, tables and notices."""
 
 from tensorboard_plugin_tfcap import overlays
-from tensorboard_plugin_tfcap.dataset import QueryError
-from tensorboard_plugin_tfcap.presets import FIGURE_3
+from tensorboard_plugin_tfcap.preset_panels import preset_panels
 from tensorboard_plugin_tfcap.rows import place_members
 from tensorboard_plugin_tfcap.rows import point_rows
 from tensorboard_plugin_tfcap.rows import reference_rows
 from tensorboard_plugin_tfcap.table_view import area_table
 from tensorboard_plugin_tfcap.table_view import level_tables
 from tensorboard_plugin_tfcap.table_view import table_json
-from tensorboard_plugin_tfcap.tradeoff.axes_panel import axes_panel
 from tensorboard_plugin_tfcap.tradeoff.curve_groups import order_places
-from tensorboard_plugin_tfcap.tradeoff.methods import NATURALNESS
-from tensorboard_plugin_tfcap.tradeoff.methods import by_method
-from tensorboard_plugin_tfcap.tradeoff.methods import method_title
-from tensorboard_plugin_tfcap.tradeoff.metric_names import named_metric
 from tensorboard_plugin_tfcap.tradeoff.palette import on_paper
 from tensorboard_plugin_tfcap.tradeoff.panels import Panel
-from tensorboard_plugin_tfcap.tradeoff.panels import curve_panels
+from tensorboard_plugin_tfcap.tradeoff.panels import axes_panel
 from tensorboard_plugin_tfcap.tradeoff.plotly_figure import panels_figure
 from tensorboard_plugin_tfcap.tradeoff.point import parameter_title
 from tensorboard_plugin_tfcap.tradeoff.style import styles
@@ -48,8 +42,12 @@ def figure_view(selection, path=()):
         Dict, of what JSON can hold.
     """
     query = selection.query
-    if query.preset == FIGURE_3:
-        return _small_multiples(selection)
+    preset = selection.preset()
+    if preset is not None:
+        panels, members, axes = preset_panels(selection, preset)
+        known = selection.dataset.known
+        rows = point_rows(panels, members, axes, query, known)
+        return _whole(selection, panels, rows, axes)
     if selection.x is None:
         panels = [Panel("", "", "", [], _EMPTY)]
     else:
@@ -63,7 +61,8 @@ def figure_view(selection, path=()):
     places, _ = order_places(points, selection.order)
     members = place_members(selection.groups, places, selection.order)
     axes = (selection.x, selection.y)
-    rows = point_rows(panels, [members], [axes], query)
+    known = selection.dataset.known
+    rows = point_rows(panels, [members], [axes], query, known)
     found = _whole(selection, panels, rows, [axes])
     figure = found["figure"]
     if rows:
@@ -122,12 +121,16 @@ _EMPTY = "There is nothing to draw: no two metrics were found."
 
 def _whole(selection, panels, rows, axes):
     """The answer, without what only a single panel has."""
-    query = selection.query
+    query, preset = selection.query, selection.preset()
     legend = _LEGENDS[query.seeds].format(level=100 * query.level)
     if query.labels and selection.order and rows:
         legend += f" Labels: {parameter_title(selection.order)}."
     figure = panels_figure(
-        panels, legend=legend, dark=query.dark, labels=query.labels
+        panels,
+        legend=legend,
+        dark=query.dark,
+        labels=query.labels,
+        known=selection.dataset.known,
     )
     x, y = ([metric and metric.name for metric in pair] for pair in zip(*axes))
     layout = figure["layout"]
@@ -143,6 +146,7 @@ def _whole(selection, panels, rows, axes):
         "x": x[0],
         "y": y[0],
         "order": selection.order,
+        "title": preset.title if preset is not None else "",
         "figure": {**figure, "config": CONFIG},
         "rows": rows,
         "head": _head(selection, panels),
@@ -158,49 +162,12 @@ def _whole(selection, panels, rows, axes):
             }
             for number, panel in enumerate(panels)
         ],
-        "methods": _methods(panels, rows, query.dark),
+        "methods": _methods(panels, rows, query.dark, selection.dataset.known),
         "line": None,
         "tables": [],
         "area": [],
         "notices": list(selection.notices),
     }
-
-
-def _small_multiples(selection):
-    """Figure 3: its own panels, of the records that a sweep has."""
-    query = selection.query
-    points = [p for group in selection.groups.values() for p in group]
-    records = [point.record() for point in points]
-    recall = query.y or "r@10"
-    rho = query.rho if query.rho is not None else _usual_rho(records)
-    try:
-        panels = curve_panels(records, recall, rho, spread=query.seeds)
-        groups = by_method(records, rho)
-    except ValueError as error:
-        raise QueryError(f"Figure 3 cannot be drawn. {error}") from error
-    members = {}
-    for title, found in groups.items():
-        for record in found:
-            place = float(record.get("lambda") or 0.0)
-            by_place = members.setdefault(title, {})
-            by_place.setdefault(place, []).append(record["point"])
-    y = selection.dataset.metrics.get(recall) or named_metric(recall)
-    axes = [
-        (selection.dataset.metrics.get(name) or named_metric(name), y)
-        for name in NATURALNESS
-    ]
-    rows = point_rows(
-        panels, [members] * 5 + [{}], [*axes, (None, None)], query
-    )
-    return _whole(selection, panels, rows, [*axes, (named_metric("rho"), y)])
-
-
-def _usual_rho(records):
-    """The paper's rho, or else the one that most points have."""
-    rhos = [r["rho"] for r in records if r.get("rho") is not None]
-    if 0.25 in rhos or not rhos:
-        return 0.25
-    return max(sorted(set(rhos), key=str), key=rhos.count)
 
 
 def _add_references(selection, figure, rows):
@@ -209,22 +176,21 @@ def _add_references(selection, figure, rows):
         axes = (selection.x, selection.y)
         figure["data"].append(
             overlays.reference_trace(
-                references, *axes, selection.query.dark, len(rows)
+                *(references, *axes, selection.query.dark, len(rows)),
+                selection.dataset.known,
             )
         )
-        rows += [
-            {**row, "method": method_title(row["method"])}
-            for row in reference_rows(references, *axes)
-        ]
+        rows += reference_rows(references, *axes)
 
 
 def _add_path(selection, figure, path):
     if path:
-        title = method_title(path[0].method)
+        title = selection.dataset.title(path[0].method)
         figure["data"] += overlays.path_traces(
             path,
             *(selection.x, selection.y, title),
             *(selection.query.step, selection.query.dark),
+            selection.dataset.known,
         )
 
 
@@ -238,12 +204,13 @@ def _limit(layout, rows, path, axes):
         layout[f"{name}axis"]["autorange"] = False
 
 
-def _methods(panels, rows, dark):
+def _methods(panels, rows, dark, known):
     runs, found = {}, {}
     for row in rows:
         names = runs.setdefault(row["method"], set())
         names.update(run["run"] for run in row["runs"])
-    looks = styles(line.title for panel in panels for line in panel.lines)
+    titles = [line.title for panel in panels for line in panel.lines]
+    looks = styles(titles, known)
     for title, (color, (_, symbol), (_, dash)) in looks.items():
         found[title] = {
             "method": title,

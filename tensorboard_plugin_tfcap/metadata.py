@@ -1,4 +1,4 @@
-"""What the plugin's records are: names, versions, and how they are read."""
+"""Names and versions of the plugin's records, and how they are read."""
 
 import json
 import math
@@ -11,7 +11,8 @@ PLUGIN_NAME = "tfcap_tradeoff"
 VERSION = 1
 POINT_TAG, SAMPLES_TAG = "tfcap_tradeoff/point", "tfcap_tradeoff/samples"
 REFERENCE_TAG = "tfcap_tradeoff/reference"
-KINDS = ("point", "samples", "reference")
+COMPARISON_TAG = "tfcap_tradeoff/comparison"
+KINDS = ("point", "samples", "reference", "comparison")
 #: Bytes of JSON, and how many metrics and parameters: more is a mistake.
 LARGEST, MOST = 1 << 18, 400
 #: Letters of names and of captions.

@@ -9,7 +9,7 @@ def show_tradeoff(logdir, **options):
         **options: Those of `query.Query`: `x` and `y`, metrics; `order`, a
             parameter; `runs`, a regular expression; `seeds`, `"interval"`,
             `"band"`, `"points"` or `"none"`; `at`, `"last"` or `"best"`;
-            `preset`, such as `"fig3"`; `refs`, `pareto`, `dark`; `along` and
+            `preset`, one of the log; `refs`, `pareto`, `dark`; `along` and
             `value`, a line; and so on.
 
     Returns:

@@ -2,7 +2,6 @@
 
 import numpy as np
 
-from tensorboard_plugin_tfcap.tradeoff.methods import method_title
 from tensorboard_plugin_tfcap.tradeoff.palette import DARK
 from tensorboard_plugin_tfcap.tradeoff.palette import LIGHT
 from tensorboard_plugin_tfcap.tradeoff.palette import on_paper
@@ -13,21 +12,24 @@ from tfcap.curves import pareto_front
 _AXES = {"xaxis": "x", "yaxis": "y"}
 
 
-def reference_trace(references, x, y, dark, first_row):
+def reference_trace(references, x, y, dark, first_row, known=()):
     """Published points, as hollow marks.
 
     Args:
-        references: List of `Reference` that have both metrics.
+        references: List of `Reference` that have both metrics, with the
+            titles that are shown.
         x: `Metric`.
         y: `Metric`.
         dark: Boolean.
         first_row: Integer, the number of the first one's row.
+        known: Titles of methods, whose places give their looks. Defaults to
+            none.
 
     Returns:
         Dict, a trace.
     """
-    titles = [method_title(found.title) for found in references]
-    styles = [style(title) for title in titles]
+    titles = [found.title for found in references]
+    styles = [style(title, known) for title in titles]
     return {
         "type": "scatter",
         "mode": "markers",
@@ -89,7 +91,7 @@ def front_trace(rows, x, y, dark):
     }
 
 
-def path_traces(points, x, y, title, step, dark):
+def path_traces(points, x, y, title, step, dark, known=()):
     """A run's way through training, and where it is at one step.
 
     Args:
@@ -99,11 +101,13 @@ def path_traces(points, x, y, title, step, dark):
         title: String, its method's.
         step: Integer, or `None` for no ring.
         dark: Boolean.
+        known: Titles of methods, whose places give their looks. Defaults to
+            none.
 
     Returns:
         List of dicts.
     """
-    color = on_paper(style(title)[0], dark)
+    color = on_paper(style(title, known)[0], dark)
     usual = {"type": "scatter", "meta": {"kind": "trajectory"}, **_AXES}
     traces = [
         {

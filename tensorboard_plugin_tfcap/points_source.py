@@ -1,5 +1,8 @@
 """The plugin's own points, out of a log."""
 
+from tensorboard_plugin_tfcap.comparison import Comparison
+from tensorboard_plugin_tfcap.comparison import read_comparison
+from tensorboard_plugin_tfcap.comparison import read_reference
 from tensorboard_plugin_tfcap.dataset import Dataset
 from tensorboard_plugin_tfcap.dataset import QueryError
 from tensorboard_plugin_tfcap.dataset import all_metrics
@@ -11,7 +14,6 @@ from tensorboard_plugin_tfcap.metadata import RecordError
 from tensorboard_plugin_tfcap.metadata import decode_content
 from tensorboard_plugin_tfcap.notices import Notices
 from tensorboard_plugin_tfcap.records import read_point
-from tensorboard_plugin_tfcap.records import read_reference
 
 
 class PointsSource:
@@ -60,12 +62,16 @@ class PointsSource:
                 described |= content.metrics
         last = self._log.read_tensors(downsample=1) if tags else {}
         points, bests, references = [], {}, []
+        comparison = Comparison()
         for (run, tag), kind in sorted(tags.items()):
             for datum in last.get(run, {}).get(tag, [])[-1:]:
                 try:
                     if kind == "reference":
                         found = read_reference(_text(datum))
                         references.append(found)
+                    elif kind == "comparison":
+                        found = read_comparison(_text(datum))
+                        comparison = comparison.joined(found)
                     elif kind == "point":
                         point, best = self._point(run, tag, datum)
                         points.append(point)
@@ -82,6 +88,7 @@ class PointsSource:
             metrics,
             references,
             notices.sentences(),
+            comparison,
         )
 
     def history(self, run, query=None):

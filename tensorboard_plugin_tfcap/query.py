@@ -30,10 +30,10 @@ class Query:
         runs: String, a regular expression.
         at: `"last"` or `"best"`.
         by: String, the metric by which a step is the best.
-        seeds: One of `lines.SPREADS`.
+        seeds: One of `tfcap.curves.SPREADS`.
         level: Float, of intervals.
         preset: String.
-        rho: Float, which one Figure 3 draws.
+        usual: String, which value of a parameter a preset's panels draw.
         refs: Boolean, whether published points are drawn.
         pareto: Boolean, whether the front is.
         along: `"x"` or `"y"`, what the line holds.
@@ -57,7 +57,7 @@ class Query:
     seeds: str = "interval"
     level: float = 0.95
     preset: str | None = None
-    rho: float | None = None
+    usual: str | None = None
     refs: bool = False
     pareto: bool = False
     along: str | None = None
@@ -163,7 +163,6 @@ def _flag(name, text):
 
 _READ = {
     "level": _number,
-    "rho": _number,
     "refs": _flag,
     "pareto": _flag,
     "value": lambda n, t: t if t == "auto" else _number(n, t),

@@ -1,4 +1,4 @@
-"""The plugin's own records, as points, samples and published results."""
+"""The plugin's own records, as points and samples."""
 
 import math
 
@@ -9,7 +9,6 @@ from tensorboard_plugin_tfcap.metadata import load_object
 from tensorboard_plugin_tfcap.metadata import plain_parameters
 from tensorboard_plugin_tfcap.metadata import short_text
 from tensorboard_plugin_tfcap.tradeoff.point import TradeoffPoint
-from tensorboard_plugin_tfcap.tradeoff.published import Reference
 
 #: Captions a step of a run, and human captions of each image.
 _MOST_SAMPLES, _MOST_HUMAN = 200, 10
@@ -51,6 +50,7 @@ def read_point(data, run, step, wall_time, samples=False):
         "seed": short_text(seed) if isinstance(seed, str) else seed,
         "wall_time": wall_time,
         "samples": samples,
+        "title": short_text(found.get("title")),
     }
     metrics, _ = finite_numbers(found.get("metrics"))
     if not metrics:
@@ -62,26 +62,6 @@ def read_point(data, run, step, wall_time, samples=False):
     metrics, _ = finite_numbers(best.get("metrics"))
     best_point = TradeoffPoint(step=best["step"], metrics=metrics, **about)
     return point, (best_point, short_text(best.get("by")))
-
-
-def read_reference(data):
-    """A published result.
-
-    Args:
-        data: Bytes, JSON.
-
-    Returns:
-        `Reference`.
-
-    Raises:
-        RecordError: If it cannot be read.
-    """
-    found = load_object(data)
-    metrics, _ = finite_numbers(found.get("metrics"))
-    title = short_text(found.get("title"))
-    if not title or not metrics:
-        raise RecordError("has no title, or no metric")
-    return Reference(title, metrics, short_text(found.get("source")))
 
 
 def read_samples(data):

@@ -19,8 +19,6 @@ from tensorboard_plugin_tfcap.figure_view import said_figure
 from tensorboard_plugin_tfcap.html_page import write_html
 from tensorboard_plugin_tfcap.log import ALL
 from tensorboard_plugin_tfcap.log import Log
-from tensorboard_plugin_tfcap.presets import FIGURE_3
-from tensorboard_plugin_tfcap.presets import presets
 from tensorboard_plugin_tfcap.query import Query
 from tensorboard_plugin_tfcap.report_parts import STYLE
 from tensorboard_plugin_tfcap.report_parts import figures_html
@@ -141,7 +139,7 @@ def main(argv=None):
 
 
 def _figures(dataset, query):
-    """Figures by title: Figure 3 where it can be drawn, and pairs of axes."""
+    """Figures by title: pairs of axes, and presets that can be drawn."""
     first = [query.x, query.y]
     if None in first:
         first = [a or b for a, b in zip(first, default_axes(dataset.metrics))]
@@ -156,12 +154,14 @@ def _figures(dataset, query):
             asked = replace(query, x=x, y=y, value=None, preset=None)
             title = f"{metrics[y].title} against {metrics[x].title}"
             found[title] = figure_view(select(dataset, asked))["figure"]
-    if any(p["id"] == FIGURE_3 for p in presets(metrics)):
-        asked = replace(query, preset=FIGURE_3, x=None, y=None, value=None)
+    for preset in dataset.comparison.presets.values():
+        if not (preset.panels and preset.is_drawn_of(metrics)):
+            continue
+        asked = replace(query, preset=preset.id, x=None, y=None, value=None)
         try:
-            found["Figure 3"] = figure_view(select(dataset, asked))["figure"]
+            found[preset.title] = figure_view(select(dataset, asked))["figure"]
         except QueryError as error:
-            found["Figure 3"] = said_figure(str(error))
+            found[preset.title] = said_figure(str(error))
     return found
 
 

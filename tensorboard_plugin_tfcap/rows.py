@@ -6,7 +6,7 @@ from tensorboard_plugin_tfcap.tradeoff.palette import on_paper
 from tensorboard_plugin_tfcap.tradeoff.style import style
 
 
-def point_rows(panels, members, axes, query):
+def point_rows(panels, members, axes, query, known=()):
     """One row for each mark, numbered as the marks are.
 
     Args:
@@ -15,6 +15,8 @@ def point_rows(panels, members, axes, query):
             place, one a panel: the runs of each mark.
         axes: List of pairs of `Metric`, one a panel, for the values of runs.
         query: `Query`.
+        known: Titles of methods, whose places give their looks. Defaults to
+            none.
 
     Returns:
         List of dicts.
@@ -28,7 +30,7 @@ def point_rows(panels, members, axes, query):
                 "panel": number,
                 "method": line.title,
                 "of": len(seeds) or None,
-                "color": on_paper(style(line.title)[0], query.dark),
+                "color": on_paper(style(line.title, known)[0], query.dark),
             }
             for place in range(len(line.x)):
                 points = by_place.get(float(line.places[place]), [])

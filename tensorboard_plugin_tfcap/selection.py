@@ -1,22 +1,20 @@
-"""What of a log is looked at: runs, axes, and the curves that they make."""
+"""The part of a log that is looked at: runs, axes, and their curves."""
 
 from dataclasses import dataclass
 from dataclasses import replace
 
 from tensorboard_plugin_tfcap.dataset import Dataset
 from tensorboard_plugin_tfcap.dataset import QueryError
-from tensorboard_plugin_tfcap.presets import with_preset
 from tensorboard_plugin_tfcap.query import Query
 from tensorboard_plugin_tfcap.tradeoff.curve_groups import group_points
 from tensorboard_plugin_tfcap.tradeoff.curve_groups import measured_curves
 from tensorboard_plugin_tfcap.tradeoff.metric_names import Metric
-from tensorboard_plugin_tfcap.tradeoff.published import published_references
-from tensorboard_plugin_tfcap.tradeoff.tables import operating_point
+from tfcap.curves import operating_point
 
 
 @dataclass(frozen=True)
 class Selection:
-    """What a query chose of a data set.
+    """The part of a data set that a query chose.
 
     Args:
         dataset: `Dataset`.
@@ -39,15 +37,20 @@ class Selection:
     notices: list
 
     def references(self):
-        """Published points that have both metrics."""
+        """Published points that have both metrics, with their titles."""
         if not self.query.refs or self.x is None:
             return []
-        known = [*self.dataset.references, *published_references()]
+        dataset = self.dataset
         return [
-            found
-            for found in known
+            replace(found, title=dataset.title(found.title))
+            for found in (*dataset.references, *dataset.comparison.references)
             if self.x.name in found.metrics and self.y.name in found.metrics
         ]
+
+    def preset(self):
+        """The preset whose panels were asked for, or `None`."""
+        found = self.dataset.comparison.presets.get(self.query.preset)
+        return found if found is not None and found.panels else None
 
     def line(self):
         """The line that was asked for, as a dict, or `None`."""
@@ -83,7 +86,7 @@ def select(dataset, query):
     Raises:
         QueryError: If a metric, parameter or method is not there.
     """
-    query = with_preset(query)
+    query = with_preset(query, dataset.comparison.presets)
     points = dataset.of_runs(query.runs)
     notices = list(dataset.notices)
     if dataset.points and not points:
@@ -92,7 +95,7 @@ def select(dataset, query):
     axes = dataset.axes(query.x, query.y)
     if axes is None:
         return Selection(dataset, query, None, None, order, {}, {}, notices)
-    groups, said = group_points(points, order)
+    groups, said = group_points(points, order, dataset.titles)
     notices += said
     curves, said = measured_curves(groups, *(a.name for a in axes), order)
     notices += said
@@ -104,3 +107,34 @@ def select(dataset, query):
             )
         query = replace(query, baseline=None)
     return Selection(dataset, query, *axes, order, groups, curves, notices)
+
+
+def with_preset(query, presets):
+    """A query in which a preset has filled what was not asked for.
+
+    Args:
+        query: `Query`.
+        presets: Dict of `Preset` by id.
+
+    Returns:
+        `Query`.
+
+    Raises:
+        QueryError: If there is no such preset.
+    """
+    if query.preset in (None, "", "-"):
+        return query
+    if query.preset not in presets:
+        raise QueryError(
+            f"`preset` must be one of {', '.join(presets) or 'none'}. "
+            f"Received: preset={query.preset!r:.40}."
+        )
+    preset = presets[query.preset]
+    if preset.panels:
+        return query
+    usual = {
+        name: getattr(preset, name)
+        for name in ("x", "y", "along", "value")
+        if getattr(query, name) is None
+    }
+    return replace(query, **usual)

@@ -2,13 +2,10 @@
 
 from tensorboard_plugin_tfcap.dataset import default_axes
 from tensorboard_plugin_tfcap.metadata import VERSION
-from tensorboard_plugin_tfcap.presets import presets
 from tensorboard_plugin_tfcap.rows import rounded
 from tensorboard_plugin_tfcap.tradeoff.curve_groups import group_points
-from tensorboard_plugin_tfcap.tradeoff.methods import method_title
 from tensorboard_plugin_tfcap.tradeoff.point import is_number
 from tensorboard_plugin_tfcap.tradeoff.point import parameter_title
-from tensorboard_plugin_tfcap.tradeoff.published import published_references
 
 #: What people paste to have something to look at.
 SNIPPET = """\
@@ -38,7 +35,7 @@ def state_view(dataset, query, counts, plotly):
     metrics = dataset.metrics
     axes = default_axes(metrics) or (None, None)
     order = dataset.order()
-    groups, _ = group_points(dataset.points, order)
+    groups, _ = group_points(dataset.points, order, dataset.titles)
     titles = {"points": "Trade-off points", "scalars": "Any two scalars"}
     return {
         "version": VERSION,
@@ -49,7 +46,7 @@ def state_view(dataset, query, counts, plotly):
             {"id": name, "title": titles[name], "runs": count}
             for name, count in counts.items()
         ],
-        "runs": [_run(point) for point in dataset.points],
+        "runs": [_run(point, dataset) for point in dataset.points],
         "metrics": [
             {"id": m.name, "title": m.title, "better": m.better, "role": m.role}
             for m in metrics.values()
@@ -59,7 +56,11 @@ def state_view(dataset, query, counts, plotly):
             for name, count in dataset.parameters().items()
         ],
         "methods": list(groups),
-        "presets": presets(metrics) if dataset.source == "points" else [],
+        "presets": [
+            preset.content()
+            for preset in dataset.comparison.presets.values()
+            if preset.is_drawn_of(metrics)
+        ],
         "defaults": {
             "x": axes[0],
             "y": axes[1],
@@ -71,16 +72,17 @@ def state_view(dataset, query, counts, plotly):
             # One's own references are of one's own data.
             "refs": int(bool(dataset.references)),
         },
-        "references": len(dataset.references) + len(published_references()),
+        "references": len(dataset.references)
+        + len(dataset.comparison.references),
         "notices": dataset.notices,
         "snippet": SNIPPET,
     }
 
 
-def _run(point):
+def _run(point, dataset):
     return {
         "run": point.run,
-        "method": method_title(point.method),
+        "method": dataset.title(point.method),
         "params": {
             name: rounded(value) if is_number(value) else value
             for name, value in point.params.items()

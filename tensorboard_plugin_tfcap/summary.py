@@ -10,11 +10,14 @@ from dataclasses import field
 
 import numpy as np
 
+from tensorboard_plugin_tfcap.comparison import read_comparison
+from tensorboard_plugin_tfcap.metadata import COMPARISON_TAG
 from tensorboard_plugin_tfcap.metadata import PLUGIN_NAME
 from tensorboard_plugin_tfcap.metadata import POINT_TAG
 from tensorboard_plugin_tfcap.metadata import REFERENCE_TAG
 from tensorboard_plugin_tfcap.metadata import SAMPLES_TAG
 from tensorboard_plugin_tfcap.metadata import VERSION
+from tensorboard_plugin_tfcap.metadata import RecordError
 from tensorboard_plugin_tfcap.metadata import encode_content
 from tensorboard_plugin_tfcap.thumbnails import thumbnail
 from tensorboard_plugin_tfcap.tradeoff.metric_names import named_metric
@@ -74,6 +77,8 @@ class TradeoffWriter:
             a run that is resumed: its best starts anew. Optional.
         split: String, what is measured on: points of several splits are on
             curves of their own. Optional.
+        title: String, the method as people know it. Defaults to `None`: its
+            name.
 
     Example:
 
@@ -93,6 +98,7 @@ class TradeoffWriter:
         metrics=(),
         best_by=None,
         split=None,
+        title=None,
     ):
         self._about = {
             "method": _text("method", method),
@@ -102,6 +108,7 @@ class TradeoffWriter:
             },
             "seed": None if seed is None else _setting("seed", seed),
             "split": split,
+            **({} if title is None else {"title": _text("title", title)}),
         }
         self._named = {m["name"]: named_metric(**m) for m in metrics}
         self._best_by, self._best = best_by, None
@@ -225,19 +232,73 @@ def write_references(directory, references):
     """
     file = _event_file(os.fspath(directory))
     for number, reference in enumerate(references):
-        value = _json(
-            {
-                "title": _text("title", reference["title"]),
-                "source": _text("source", reference.get("source", "")),
-                "metrics": {
-                    name: float(v) for name, v in reference["metrics"].items()
-                },
-            }
-        )
+        value = _json(_reference(reference))
         # Of each tag, the last record is always kept.
         tag = f"{REFERENCE_TAG}/{number}"
         file.add_event(_event("reference", tag, 0, value, ()))
     file.close()
+
+
+def write_comparison(directory, titles=None, presets=(), references=()):
+    """Writes how a log is presented: titles, figures by name, references.
+
+    A log may hold several, such as those of several sweeps.
+
+    Args:
+        directory: String or path, a folder of its own below the log directory.
+        titles: Dict of titles by method, in the order of the legend. Defaults
+            to none: methods are shown by their names.
+        presets: Iterable of dicts, figures to ask for by name. Each has `id`,
+            `title` and `y`, a metric, and either `x`, a metric, with a line
+            `along` one of these axes at a `value`; or `panels`, dicts of
+            `title` and `x`, with `usual`, the value that is drawn of a
+            parameter. A panel with a `parameter` draws `y` against it, where
+            the curves of `x` are at the greatest level that all reach; its
+            `ends` name methods that stand for values of it.
+        references: Iterable of dicts, as of `write_references()`, which are
+            drawn only where they are asked for, such as those of other data.
+
+    Raises:
+        ValueError: If a preset or a reference lacks what it must have.
+
+    Example:
+
+    >>> import tempfile
+    >>> from tensorboard_plugin_tfcap.summary import write_comparison
+    >>> write_comparison(
+    ...     tempfile.mkdtemp(),
+    ...     titles={"mine": "My method", "base": "Baseline"},
+    ...     presets=[
+    ...         {"id": "table1", "title": "Recall at CIDEr-D = 1.2"}
+    ...         | {"x": "cider_d", "y": "r@10", "along": "x", "value": 1.2}
+    ...     ],
+    ... )
+    """
+    value = _json(
+        {
+            "titles": dict(titles or {}),
+            "presets": list(presets),
+            "references": list(map(_reference, references)),
+        }
+    )
+    try:
+        read_comparison(value)
+    except RecordError as error:
+        raise ValueError(
+            "`titles`, `presets` and `references` must be what the tab can "
+            f"read. Received: a comparison that {error}."
+        ) from error
+    file = _event_file(os.fspath(directory))
+    file.add_event(_event("comparison", COMPARISON_TAG, 0, value, ()))
+    file.close()
+
+
+def _reference(reference):
+    return {
+        "title": _text("title", reference["title"]),
+        "source": _text("source", reference.get("source", "")),
+        "metrics": {k: float(v) for k, v in reference["metrics"].items()},
+    }
 
 
 def _event_file(directory):

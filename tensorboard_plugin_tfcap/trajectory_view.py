@@ -5,9 +5,8 @@ from tensorboard_plugin_tfcap.figure_view import CONFIG
 from tensorboard_plugin_tfcap.overlays import padded_range
 from tensorboard_plugin_tfcap.overlays import path_traces
 from tensorboard_plugin_tfcap.rows import rounded
-from tensorboard_plugin_tfcap.tradeoff.axes_panel import axis_title
-from tensorboard_plugin_tfcap.tradeoff.methods import method_title
 from tensorboard_plugin_tfcap.tradeoff.panels import Panel
+from tensorboard_plugin_tfcap.tradeoff.panels import axis_title
 from tensorboard_plugin_tfcap.tradeoff.plotly_figure import panels_figure
 
 
@@ -44,8 +43,10 @@ def trajectory_view(run, points, dataset, query):
     figure["layout"]["autosize"] = True
     figure["layout"]["uirevision"] = f"{run} {x.name} {y.name}"
     if path:
-        title = method_title(path[0].method)
-        figure["data"] = path_traces(path, x, y, title, query.step, query.dark)
+        title = dataset.title(path[0].method)
+        figure["data"] = path_traces(
+            *(path, x, y, title, query.step, query.dark, dataset.known)
+        )
         for name, metric in zip("xy", axes):
             values = [point.metrics[metric.name] for point in path]
             figure["layout"][f"{name}axis"]["range"] = padded_range(values)

@@ -56,6 +56,16 @@ PLUGIN_LOADS = (
     *("numpy", "tensorboard", "werkzeug", "google.protobuf"),
     "tfcap.curves",
 )
+PLUGIN_NAME = "tensorboard_plugin_tfcap"
+#: Names of the plugin that others import, beside exports of its `tradeoff`.
+PLUGIN_PUBLIC = {
+    f"{PLUGIN_NAME}.html_page": ("picture", "write_html"),
+    f"{PLUGIN_NAME}.notebook": ("show_tradeoff",),
+    f"{PLUGIN_NAME}.summary": (
+        *("Sample", "TradeoffWriter"),
+        *("write_comparison", "write_references"),
+    ),
+}
 #: Files of `STRANGERS` that still import what a room does not export. To be
 #: emptied: a file that no longer does is taken off, and none is added.
 PRIVATE_IMPORTS = {
@@ -235,19 +245,22 @@ def test_the_plugin_loads_little_and_of_tfcap_only_curves(path):
 
 
 def private_imports(path):
-    """Imports of the kit that are not `from tfcap.ROOM import EXPORTED`."""
+    """Imports but for `from tfcap.ROOM import EXPORTED`, and as of those."""
     for node in ast.walk(tree(path)):
         if isinstance(node, ast.Import):
             yield from (
                 alias.name
                 for alias in node.names
-                if alias.name.startswith("tfcap.")
+                if within(alias.name, ["tfcap", PLUGIN_NAME])
+                and "." in alias.name
             )
         if not isinstance(node, ast.ImportFrom) or node.module is None:
             continue
         package, _, rest = node.module.partition(".")
-        if package == "tfcap" and rest:
-            known = {} if "." in rest else exports(node.module)
+        if package in ("tfcap", PLUGIN_NAME) and rest:
+            known = PLUGIN_PUBLIC.get(node.module, ())
+            if rest == "tradeoff" or package == "tfcap" and "." not in rest:
+                known = exports(node.module)
             yield from (
                 f"{node.module}.{alias.name}"
                 for alias in node.names

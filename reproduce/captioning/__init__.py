@@ -19,9 +19,3 @@ from reproduce.captioning.tradeoff_log import log_point
 from reproduce.captioning.tradeoff_log import log_sweep
 from reproduce.captioning.tradeoff_sweep import tradeoff_grid
 from reproduce.captioning.tradeoff_sweep import tradeoff_sweep
-from tensorboard_plugin_tfcap.tradeoff.figure import curve_figure
-from tensorboard_plugin_tfcap.tradeoff.figure import write_curve_figure
-from tensorboard_plugin_tfcap.tradeoff.panels import Panel
-from tensorboard_plugin_tfcap.tradeoff.panels import curve_panels
-from tensorboard_plugin_tfcap.tradeoff.table import TradeoffTable
-from tensorboard_plugin_tfcap.tradeoff.tables import curve_tables

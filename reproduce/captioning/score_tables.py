@@ -7,7 +7,7 @@ import sys
 from typing import NamedTuple
 
 from reproduce.sweep_records import load_records
-from tensorboard_plugin_tfcap.tradeoff.table import TradeoffTable
+from tensorboard_plugin_tfcap.tradeoff import TradeoffTable
 from tfcap.curves import mean_interval
 
 

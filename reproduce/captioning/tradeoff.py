@@ -10,11 +10,11 @@ import os
 import sys
 
 from reproduce.captioning.tradeoff_log import log_sweep
+from reproduce.psst_figures import DECODINGS
+from reproduce.psst_figures import LAYOUTS
+from reproduce.psst_figures import curve_tables
+from reproduce.psst_figures import write_curve_figure
 from reproduce.sweep_records import load_records
-from tensorboard_plugin_tfcap.tradeoff.decodings import DECODINGS
-from tensorboard_plugin_tfcap.tradeoff.figure import LAYOUTS
-from tensorboard_plugin_tfcap.tradeoff.figure import write_curve_figure
-from tensorboard_plugin_tfcap.tradeoff.tables import curve_tables
 
 FORMS = {
     "text": str,

@@ -3,6 +3,8 @@
 import os
 
 from reproduce.captioning.study import point_name
+from reproduce.psst_figures import method_title
+from reproduce.psst_figures import write_psst_comparison
 from tensorboard_plugin_tfcap.summary import TradeoffWriter
 from tfcap.io import is_there
 from tfcap.training import SpeakerReport
@@ -44,7 +46,8 @@ def log_point(directory, settings, result, report=None, images=None):
     folder = ",".join(f"{k}={v}" for k, v in named.items() if v is not None)
     path = os.path.join(str(directory), method, folder or "point")
     numbers = {k: v for k, v in result.items() if isinstance(v, int | float)}
-    with TradeoffWriter(path, method, params, seed) as writer:
+    title = method_title(method)
+    with TradeoffWriter(path, method, params, seed, title=title) as writer:
         writer.point(0, numbers)
         if report is not None:
             writer.samples(0, report_samples(report, images))
@@ -61,6 +64,7 @@ def log_sweep(directory, sweeps, images=None):
         images: Function from an image's row in those to its pixels or `None`.
             Optional.
     """
+    write_psst_comparison(os.path.join(str(directory), "comparison"))
     for folder, records in sweeps.items():
         for record in records:
             settings = {k: record[k] for k in _SETTINGS if k in record}

@@ -12,7 +12,7 @@ from reproduce.captioning.score_tables import human_run
 from reproduce.captioning.score_tables import score_table
 from reproduce.sequence_level.study import ROWS
 from reproduce.sequence_level.study import SequenceLevelStudy
-from tensorboard_plugin_tfcap.tradeoff.table import TradeoffTable
+from tensorboard_plugin_tfcap.tradeoff import TradeoffTable
 
 _SEVERAL = {
     "mean_cider_d": ("CIDEr-D", 1),

@@ -11,7 +11,7 @@ import math
 import os
 
 from reproduce.visdial.tables import NO_NDCG
-from tensorboard_plugin_tfcap.tradeoff.markdown_table import markdown_table
+from tensorboard_plugin_tfcap.tradeoff import markdown_table
 from tfcap.curves import mean_interval
 from tfcap.io import command
 from tfcap.io import whole_file

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from tensorboard_plugin_tfcap.tradeoff.markdown_table import markdown_table
+from tensorboard_plugin_tfcap.tradeoff import markdown_table
 from tfcap.decoding import Sample
 from tfcap.layers import GumbelSoftmaxST
 

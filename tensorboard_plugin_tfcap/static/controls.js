@@ -90,8 +90,8 @@ export class Controls {
   }
 
   single() {
-    // Figure 3 has axes of its own: whoever picks one wants another figure.
-    return this.state.get("preset") === "fig3" ? { preset: "" } : {};
+    // Panels have axes of their own: whoever picks one wants another figure.
+    return this.state.get("preset") ? { preset: "" } : {};
   }
 
   flag(key, usual) {
@@ -109,8 +109,8 @@ export class Controls {
     return [
       group("Axes", field("Vertical", this.y), field("Across", this.x),
         el("div", { class: "swap" }, swap), field("Joined by", this.order),
-        this.rhoField = field("ρ", this.rho = select((value) =>
-          this.state.set({ rho: value })))),
+        this.usualField = field("Value", this.usual = select((value) =>
+          this.state.set({ usual: value })))),
       this.presetGroup = group("Presets", this.presets),
     ];
   }
@@ -146,15 +146,16 @@ export class Controls {
       `${m.title} ${m.better === "lower" ? "↓" : "↑"}`]);
     const invalid = state.filter().text && /`runs`/.test(failure?.message ?? "");
     this.filter.setAttribute("aria-invalid", String(Boolean(invalid)));
-    const isFigure3 = state.get("preset") === "fig3";
+    const preset = info.presets?.find((one) => one.panels &&
+      one.id === state.get("preset"));
     this.shown = { x: answer?.x ?? value("x"), y: answer?.y ?? value("y") };
-    this.x.sync(isFigure3 ? [["", "Each in its panel"], ...metrics] : metrics,
-      isFigure3 ? "" : state.get("x") || this.shown.x);
+    this.x.sync(preset ? [["", "Each in its panel"], ...metrics] : metrics,
+      preset ? "" : state.get("x") || this.shown.x);
     this.y.sync(metrics, state.get("y") || this.shown.y);
-    this.swap.disabled = isFigure3;
+    this.swap.disabled = Boolean(preset);
     this.order.sync(info.parameters.map((p) => [p.id, p.title]),
       state.get("order") || answer?.order || value("order"));
-    this.syncRho(info, isFigure3);
+    this.syncUsual(info, preset);
     this.at.sync(value("at") || "last");
     this.by.sync(metrics, value("by"));
     this.byField.hidden = value("at") !== "best";
@@ -171,13 +172,15 @@ export class Controls {
     this.syncMethods(answer?.methods ?? []);
   }
 
-  syncRho(info, isFigure3) {
-    const rhos = new Set(info.runs.map((run) => run.params?.rho)
+  syncUsual(info, preset) {
+    const [name] = Object.keys(preset?.usual ?? {});
+    const values = new Set(info.runs.map((run) => run.params?.[name])
       .filter((value) => value !== undefined && value !== null));
-    this.rhoField.hidden = !isFigure3 || rhos.size < 2;
-    const all = [...rhos].sort((a, b) => a - b).map(String);
-    this.rho.sync([["", "Default"], ...all.map((x) => [x, x])],
-      this.state.get("rho"));
+    this.usualField.hidden = values.size < 2;
+    const title = info.parameters.find((one) => one.id === name)?.title;
+    const all = [...values].sort((a, b) => a - b).map(String);
+    this.usual.sync([["", `Default ${title ?? ""}`],
+      ...all.map((x) => [x, `${title} = ${x}`])], this.state.get("usual"));
   }
 
   syncPresets(info) {

@@ -114,6 +114,6 @@ async function points(page) {
 }
 
 function name(answer) {
-  const axes = answer.panels.length > 1 ? "figure3" : `${answer.y}-${answer.x}`;
+  const axes = answer.title || `${answer.y}-${answer.x}`;
   return `tradeoff-${axes}`.replace(/[^\w.-]+/g, "_");
 }

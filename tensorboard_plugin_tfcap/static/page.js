@@ -184,8 +184,8 @@ export class Page {
     this.instead.hidden = true;
     this.body.hidden = false;
     const { panels } = answer;
-    this.heading.textContent = panels.length > 1 ? "Figure 3"
-      : `${bare(panels[0].y_title)} against ${bare(panels[0].x_title)}`;
+    this.heading.textContent = answer.title
+      || `${bare(panels[0].y_title)} against ${bare(panels[0].x_title)}`;
     await this.draw();
     this.syncParts();
     return null;

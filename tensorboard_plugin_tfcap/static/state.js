@@ -10,7 +10,7 @@ import * as host from "./host.js";
 /** What the server is asked with. */
 const ASKED = [
   "source", "x", "y", "order", "runs", "at", "by", "seeds", "level", "preset",
-  "rho", "refs", "pareto", "along", "value", "baseline", "trajectory", "step",
+  "usual", "refs", "pareto", "along", "value", "baseline", "trajectory", "step",
   "labels", "group", "curve",
 ];
 /** What the page alone needs: pins, their runs and page; legend; live. */

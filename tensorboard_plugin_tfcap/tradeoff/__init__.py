@@ -1,9 +1,21 @@
-"""Trade-off curves: their mathematics, their figure and their tables."""
+"""Figures and tables of trade-off curves, for any methods and metrics."""
 
-from tensorboard_plugin_tfcap.tradeoff.figure import curve_figure
-from tensorboard_plugin_tfcap.tradeoff.figure import write_curve_figure
-from tensorboard_plugin_tfcap.tradeoff.listener_panels import listener_panels
+from tensorboard_plugin_tfcap.tradeoff.cells import absences
+from tensorboard_plugin_tfcap.tradeoff.cells import cell
+from tensorboard_plugin_tfcap.tradeoff.cells import found_cell
+from tensorboard_plugin_tfcap.tradeoff.cells import found_on
+from tensorboard_plugin_tfcap.tradeoff.cells import not_reached
+from tensorboard_plugin_tfcap.tradeoff.cells import number
+from tensorboard_plugin_tfcap.tradeoff.cells import seeds_cell
+from tensorboard_plugin_tfcap.tradeoff.metric_names import NATURALNESS
+from tensorboard_plugin_tfcap.tradeoff.metric_names import named_metric
 from tensorboard_plugin_tfcap.tradeoff.panels import Panel
-from tensorboard_plugin_tfcap.tradeoff.panels import curve_panels
+from tensorboard_plugin_tfcap.tradeoff.panels import axes_panel
+from tensorboard_plugin_tfcap.tradeoff.panels import parameter_panel
+from tensorboard_plugin_tfcap.tradeoff.picture import write_picture
+from tensorboard_plugin_tfcap.tradeoff.plotly_figure import panels_figure
+from tensorboard_plugin_tfcap.tradeoff.point import Reference
+from tensorboard_plugin_tfcap.tradeoff.point import TradeoffPoint
+from tensorboard_plugin_tfcap.tradeoff.style import LEGEND
 from tensorboard_plugin_tfcap.tradeoff.table import TradeoffTable
-from tensorboard_plugin_tfcap.tradeoff.tables import curve_tables
+from tensorboard_plugin_tfcap.tradeoff.table import markdown_table

@@ -2,15 +2,13 @@
 
 import posixpath
 
-from tensorboard_plugin_tfcap.tradeoff.methods import TITLES
-from tensorboard_plugin_tfcap.tradeoff.methods import method_title
 from tensorboard_plugin_tfcap.tradeoff.point import is_number
 from tensorboard_plugin_tfcap.tradeoff.point import parameter_text
 from tensorboard_plugin_tfcap.tradeoff.point import value_text
 from tfcap.curves import Curve
 
 
-def group_points(points, order):
+def group_points(points, order, titles=None):
     """Points by the curve that they are on.
 
     A method is a curve; where it was run with several values of another
@@ -20,10 +18,12 @@ def group_points(points, order):
     Args:
         points: Iterable of `TradeoffPoint`.
         order: String, the parameter along a curve, or `None`.
+        titles: Dict of titles by method, in the order of the legend. Methods
+            without one come last, by their names. Defaults to none.
 
     Returns:
-        Dict of lists of points by title, in the order of the paper's legend,
-        and a list of notices: of several runs that are the same point the
+        Dict of lists of points by title, in the order of the legend, and a
+        list of notices: of several runs that are the same point the
         latest one counts.
 
     Example:
@@ -37,15 +37,15 @@ def group_points(points, order):
     >>> list(group_points(points, "lambda")[0])
     ['mine, k = 0', 'mine, k = 1']
     """
-    methods = {}
+    methods, titles = {}, titles or {}
     for point in points:
         methods.setdefault(point.method, []).append(point)
-    names = [name for name in TITLES if name in methods]
+    names = [name for name in titles if name in methods]
     names += sorted(set(methods) - set(names))
     found, notices = {}, []
     for name in names:
         for settings, members in _split(methods[name], order).items():
-            title = ", ".join([method_title(name), *settings])
+            title = ", ".join([titles.get(name, name), *settings])
             for folder, same in _folders(members, order).items():
                 whole = f"{title} ({folder})" if folder else title
                 found[whole], said = _latest(whole, same, order)

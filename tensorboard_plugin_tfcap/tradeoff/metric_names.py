@@ -3,12 +3,18 @@
 import re
 from dataclasses import dataclass
 
-from tensorboard_plugin_tfcap.tradeoff.methods import NATURALNESS
-
 #: What a metric is of.
 ROLES = ("naturalness", "recall", "other")
 DIRECTIONS = ("higher", "lower")
 
+#: Measures of naturalness that papers print, and their titles.
+NATURALNESS = {
+    "bleu_4": "BLEU-4",
+    "cider_d": "CIDEr-D",
+    "meteor": "METEOR",
+    "rouge_l": "ROUGE-L",
+    "spice": "SPICE",
+}
 _NATURAL = {
     **NATURALNESS,
     "lm_log_prob": "log prob / word",

@@ -1,38 +1,33 @@
-"""What Figure 3 shows, before anybody draws it."""
+"""Panels of a figure: one metric against another, or against a parameter."""
 
 import math
 from dataclasses import dataclass
-from dataclasses import replace
 
 import numpy as np
 
-from tensorboard_plugin_tfcap.tradeoff.listeners import listener_title
-from tensorboard_plugin_tfcap.tradeoff.methods import HUMAN
-from tensorboard_plugin_tfcap.tradeoff.methods import NATURALNESS
-from tensorboard_plugin_tfcap.tradeoff.methods import by_method
-from tensorboard_plugin_tfcap.tradeoff.methods import curves_of
-from tensorboard_plugin_tfcap.tradeoff.methods import measured
-from tensorboard_plugin_tfcap.tradeoff.methods import rho_curves
+from tensorboard_plugin_tfcap.tradeoff.curve_groups import measured_curves
+from tensorboard_plugin_tfcap.tradeoff.curve_groups import order_places
+from tensorboard_plugin_tfcap.tradeoff.point import parameter_text
+from tensorboard_plugin_tfcap.tradeoff.point import parameter_title
 from tfcap.curves import Line
 from tfcap.curves import compare_curves
 from tfcap.curves import curve_overlap
 from tfcap.curves import mean_line
 
-#: Panels of the paper's figure, and what each sets the recall against.
-LETTERS = dict(zip(NATURALNESS, "abcde"))
+ARROWS = {"higher": "\u2191", "lower": "\u2193"}
 
 
 @dataclass(frozen=True)
 class Panel:
-    """One panel of the figure.
+    """One panel of a figure.
 
     Args:
         title: String, `"(b) CIDEr-D"`.
-        x: String, what the abscissa is.
+        x: String, the title of the horizontal axis.
         y: String.
         lines: List of `Line`. Without one, there is nothing to draw, and the
             note says why.
-        note: String, what is absent and why; may be empty.
+        note: String that names what is absent, and why; may be empty.
     """
 
     title: str
@@ -42,128 +37,113 @@ class Panel:
     note: str = ""
 
 
-def curve_panels(records, recall="r@10", rho=0.25, cider=None, spread="points"):
-    """The panels of the paper's Figure 3.
-
-    (a-e) recall against each measure of naturalness, a line for each method,
-    which joins the means over seeds in the order of lambda; (f) recall at a
-    fixed CIDEr-D against rho, read off each seed's curve by itself.
+def axes_panel(groups, x, y, order, spread="interval", level=0.95):
+    """Makes a panel of any two metrics.
 
     Args:
-        records: List of dicts, as of `reproduce.load_records()`, with
-            `method`, `lambda`, `seed`, and what was measured.
-        recall: String, what the records call it. Defaults to `"r@10"`.
-        rho: Float, which one is drawn in (a-e) where a method has several.
-            Defaults to `0.25`.
-        cider: Float, the CIDEr-D of (f); by default the greatest that all its
-            curves reach, as in the paper.
-        spread: How seeds are shown, one of `lines.SPREADS`. Defaults to
-            `"points"`, each by itself.
+        groups: Dict of lists of points by title, as of `group_points()`.
+        x: `Metric`.
+        y: `Metric`.
+        order: String, the parameter along a curve, or `None`.
+        spread: How seeds are shown, one of `tfcap.curves.SPREADS`. Defaults
+            to `"interval"`.
+        level: Float in `(0, 1)`, of intervals. Defaults to `0.95`.
 
     Returns:
-        List of six `Panel`.
+        `Panel`, and a list of notices of what is left out.
 
     Example:
 
-    >>> point = {"method": "psst_multinomial", "rho": 0.25, "seed": 0}
-    >>> records = [
-    ...     {**point, "lambda": 1e-3, "cider_d": 1.2, "r@10": 86.3},
-    ...     {**point, "lambda": 5e-3, "cider_d": 1.1, "r@10": 89.9},
-    ... ]
-    >>> from reproduce import captioning
-    >>> panels = captioning.curve_panels(records)
-    >>> panels[1].title, panels[1].lines[0].x
-    ('(b) CIDEr-D', array([1.2, 1.1]))
-    >>> panels[4].title, panels[4].note
-    ('(e) SPICE', 'absent: none of 2 points has it')
-
-    Reference:
-
-    - Vered et al., Joint Optimization for Cooperative Image Captioning, ICCV
-      2019, Figure 3
+    >>> from tensorboard_plugin_tfcap.tradeoff import TradeoffPoint
+    >>> from tensorboard_plugin_tfcap.tradeoff import axes_panel
+    >>> from tensorboard_plugin_tfcap.tradeoff import named_metric
+    >>> metrics = {"cider_d": 1.2, "r@10": 60.0}
+    >>> groups = {"mine": [TradeoffPoint("run", "mine", metrics=metrics)]}
+    >>> panel, _ = axes_panel(groups, *map(named_metric, metrics), None)
+    >>> panel.x, panel.lines[0].y
+    ('CIDEr-D \u2191', array([60.]))
     """
-    records = [r for r in records if r["method"] not in HUMAN]
-    if not records:
-        raise ValueError(
-            "`records` must hold a point of a speaker. Received: none."
-        )
-    groups = by_method(records, rho)
-    panels = [
-        replace(
-            against(groups, name, recall, spread),
-            title=f"({LETTERS[name]}) {title}",
-        )
-        for name, title in NATURALNESS.items()
-    ]
-    return [*panels, _against_rho(records, recall, cider)]
+    curves, notices = measured_curves(groups, x.name, y.name, order)
+    _, texts = order_places([p for g in groups.values() for p in g], order)
+    lines = []
+    for title, by_seed in curves.items():
+        ordered = any(order in point.params for point in groups[title])
+        named = _named(texts if ordered else {})
+        lines.append(mean_line(title, by_seed, named, spread, level))
+    note = "" if lines else f"No point has {x.title} and {y.title}."
+    panel = Panel("", axis_title(x), axis_title(y), lines, note)
+    return panel, notices
 
 
-def against(groups, naturalness, recall, spread="points"):
-    """A panel of recall against a measure of naturalness.
+def parameter_panel(curves, parameter, x, y, at=None, title=""):
+    """Makes a panel of one metric, at a level of another, by a parameter.
+
+    Each seed's curve is read off by itself, never beyond its points.
 
     Args:
-        groups: Dict of lists of records by title.
-        naturalness: String, what records call it.
-        recall: String.
-        spread: One of `lines.SPREADS`. Defaults to `"points"`.
+        curves: Dict of dicts of `Curve` by seed, by pairs of a method's title
+            and the parameter's value, values ascending.
+        parameter: String, such as `"rho"`.
+        x: String, the title of the metric that is held.
+        y: String, the title of the metric that is read off.
+        at: Float, the level of `x`. Defaults to `None`: the greatest that all
+            curves reach.
+        title: String before the panel's own title. Defaults to `""`.
 
     Returns:
-        `Panel`, whose title is that of the measure.
+        `Panel`.
+
+    Example:
+
+    >>> from tensorboard_plugin_tfcap.tradeoff import parameter_panel
+    >>> curves = {
+    ...     ("mine", rho): {0: tfcap.curves.Curve([2, 1], [50 + gain, 60])}
+    ...     for rho, gain in ((0.25, 4.0), (0.5, 0.0))
+    ... }
+    >>> panel = parameter_panel(curves, "rho", "CIDEr-D", "recall@10")
+    >>> panel.title, panel.lines[0].y
+    ('\u03c1, at CIDEr-D = 2', array([54., 50.]))
     """
-    title = NATURALNESS.get(naturalness, naturalness)
-    curves, lacking = curves_of(groups, naturalness, recall)
-    count = sum(map(len, groups.values()))
-    if not curves and sum(lacking.values()) == count:
-        note = f"absent: none of {count} points has it"
-    else:
-        note = "; ".join(
-            f"{name}: absent ({bad} of {len(groups[name])} points lack it)"
-            for name, bad in lacking.items()
-        )
-    lines = [
-        mean_line(name, by_seed, _weight(groups[name]), spread)
-        for name, by_seed in curves.items()
-    ]
-    return Panel(title, title, _recall(recall), lines, note)
-
-
-def _weight(records):
-    """Names places on a curve by lambda, where it has one."""
-    weighted = measured(records[0], "lambda")
-    return lambda place: f"\u03bb = {place:.6g}" if weighted else ""
-
-
-def _against_rho(records, recall, cider):
-    curves = rho_curves(records, recall)
+    symbol = parameter_title(parameter)
+    empty = Panel(f"{title}{symbol}", symbol, y, [])
     if len({value for _, value in curves}) < 2:
-        note = "absent: no method was trained with several \u03c1"
-        return Panel("(f) \u03c1", "\u03c1", _recall(recall), [], note)
-    if cider is None:
+        why = f"absent: no method was trained with several {symbol}"
+        return Panel(empty.title, symbol, y, [], why)
+    if at is None:
         overlap = curve_overlap(curves)
         if overlap is None:
-            note = "absent: the curves have no CIDEr-D in common"
-            return Panel("(f) \u03c1", "\u03c1", _recall(recall), [], note)
-        cider = overlap[1]
-    found = compare_curves(curves, at=cider)
+            why = f"absent: the curves have no {x} in common"
+            return Panel(empty.title, symbol, y, [], why)
+        at = overlap[1]
+    found = compare_curves(curves, at=at)
     lines = [
         line
-        for title in dict.fromkeys(title for title, _ in curves)
-        if (line := _rho_line(title, found)) is not None
+        for name in dict.fromkeys(name for name, _ in curves)
+        if (line := _parameter_line(name, parameter, found)) is not None
     ]
     beyond = [
-        f"{title}, \u03c1 = {value:g}"
-        for (title, value), point in found.items()
+        f"{name}, {parameter_text(parameter, value)}"
+        for (name, value), point in found.items()
         if not point.values
     ]
     note = f"not reached by {'; '.join(beyond)}" if beyond else ""
-    title = f"(f) \u03c1, at CIDEr-D = {cider:.3g}"
-    return Panel(title, "\u03c1", _recall(recall), lines, note)
+    title = f"{title}{symbol}, at {x} = {at:.3g}"
+    return Panel(title, symbol, y, lines, note)
 
 
-def _rho_line(title, found):
+def axis_title(metric):
+    """A metric's title, with an arrow to where it is better."""
+    return f"{metric.title} {ARROWS[metric.better]}"
+
+
+def _named(texts):
+    return lambda place: texts.get(float(place), "")
+
+
+def _parameter_line(title, parameter, found):
     points = {
-        rho: point
-        for (name, rho), point in found.items()
+        value: point
+        for (name, value), point in found.items()
         if name == title and point.values
     }
     if not points:
@@ -174,38 +154,26 @@ def _rho_line(title, found):
         np.array([b if math.isfinite(b) else math.nan for b in side])
         for side in zip(*((i.low, i.high) for i in bounds))
     )
-    seeds = sorted(
-        {seed for p in points.values() for seed in p.values}, key=str
-    )
+    seeds = {seed for p in points.values() for seed in p.values}
+    names = [parameter_text(parameter, value) for value in points]
     return Line(
         title,
         np.array(list(points)),
         np.array([b.mean for b in bounds]),
         [
-            f"\u03c1 = {rho:g}, {len(p.values)} of {p.seeds} seeds"
-            for rho, p in points.items()
+            f"{name}, {len(p.values)} of {p.seeds} seeds"
+            for name, p in zip(names, points.values())
         ],
         np.array([len(p.values) == p.seeds for p in points.values()]),
-        [
-            tuple(
-                np.array(
-                    [
-                        (r, p.values[s])
-                        for r, p in points.items()
-                        if s in p.values
-                    ]
-                ).T
-            )
-            for s in seeds
-        ],
+        [_seed_line(points, seed) for seed in sorted(seeds, key=str)],
         low,
         high,
         places=np.array(list(points)),
-        names=[f"\u03c1 = {rho:g}" for rho in points],
+        names=names,
     )
 
 
-def _recall(name):
-    listener, _, k = name.rpartition("r@")
-    title = f"recall@{k} (%)"
-    return f"{title}, {listener_title(listener)}" if listener else title
+def _seed_line(points, seed):
+    """Values of the parameter, and what one seed has there."""
+    pairs = [(v, p.values[seed]) for v, p in points.items() if seed in p.values]
+    return tuple(np.array(pairs).T)

@@ -8,16 +8,27 @@ from tensorboard_plugin_tfcap.tradeoff.style import LEGEND
 from tensorboard_plugin_tfcap.tradeoff.style import styles
 
 
-def write_picture(path, panels, title=""):
+def write_picture(path, panels, title="", known=()):
     """Writes panels as a PNG, SVG or PDF file.
 
     Args:
         path: String, whose ending tells which.
-        panels: List of `Panel`: six of Figure 3; or fewer, on one scale.
+        panels: List of `Panel`; those of one measure are on one scale.
         title: String. Defaults to `""`.
+        known: Titles of methods, whose places give their looks. Defaults to
+            none.
 
     Raises:
         ImportError: If Matplotlib is not installed.
+
+    Example:
+
+    >>> import os, tempfile
+    >>> from tensorboard_plugin_tfcap.tradeoff import Panel, write_picture
+    >>> path = os.path.join(tempfile.mkdtemp(), "panel.svg")
+    >>> write_picture(path, [Panel("", "CIDEr-D", "recall@10", [], "empty")])
+    >>> os.path.exists(path)
+    True
     """
     # Imported here: who trains need not draw. Not its `pyplot`, which holds
     # on to figures and opens windows.
@@ -35,7 +46,8 @@ def write_picture(path, panels, title=""):
     for axis in axes[len(panels) :]:
         axis.set_axis_off()
     handles = {}
-    looks = styles(line.title for panel in panels for line in panel.lines)
+    titles = [line.title for panel in panels for line in panel.lines]
+    looks = styles(titles, known)
     for axis, panel in zip(axes, panels):
         axis.set_title(panel.title, fontsize=12)
         if not panel.lines:

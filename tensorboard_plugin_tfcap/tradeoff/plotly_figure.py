@@ -13,7 +13,6 @@ from tensorboard_plugin_tfcap.tradeoff.label_places import label_places
 from tensorboard_plugin_tfcap.tradeoff.palette import DARK
 from tensorboard_plugin_tfcap.tradeoff.palette import LIGHT
 from tensorboard_plugin_tfcap.tradeoff.palette import on_paper
-from tensorboard_plugin_tfcap.tradeoff.style import style
 from tensorboard_plugin_tfcap.tradeoff.style import styles
 from tensorboard_plugin_tfcap.tradeoff.traces import label_trace
 from tensorboard_plugin_tfcap.tradeoff.traces import line_traces
@@ -60,7 +59,9 @@ def panel_cells(count):
     return cells
 
 
-def panels_figure(panels, title="", legend="", dark=False, labels=False):
+def panels_figure(
+    panels, title="", legend="", dark=False, labels=False, known=()
+):
     """Draws panels.
 
     Args:
@@ -70,15 +71,25 @@ def panels_figure(panels, title="", legend="", dark=False, labels=False):
         dark: Boolean. Defaults to `False`.
         labels: Boolean, whether points bear their names; in a single panel,
             since several have no room for them. Defaults to `False`.
+        known: Titles of methods, whose places give their looks. Defaults to
+            none.
 
     Returns:
         Dict of `data` and `layout`, as `plotly.graph_objects.Figure` takes.
         The points of curves have numbers as their `customdata`: panel by
         panel, line by line.
+
+    Example:
+
+    >>> from tensorboard_plugin_tfcap.tradeoff import Panel, panels_figure
+    >>> figure = panels_figure([Panel("", "CIDEr-D", "recall@10", [])])
+    >>> figure["layout"]["xaxis"]["title"]["text"]
+    'CIDEr-D'
     """
     cells = panel_cells(len(panels))
     data, shown, row = [], set(), 0
-    looks = styles(line.title for panel in panels for line in panel.lines)
+    titles = [line.title for panel in panels for line in panel.lines]
+    looks = styles(titles, known)
     layout = frame(title, legend, dark)
     for panel, cell in zip(panels, cells):
         for line in panel.lines:
@@ -88,7 +99,7 @@ def panels_figure(panels, title="", legend="", dark=False, labels=False):
             shown.add(line.title)
             row += len(line.x)
         if labels and len(panels) == 1:
-            data += _labels(panel, cell, dark)
+            data += _labels(panel, cell, dark, looks)
         for name, span, text in zip(
             cell.names, (cell.x, cell.y), (panel.x, panel.y)
         ):
@@ -150,7 +161,7 @@ def axis(span, text, dark, axes, name):
     }
 
 
-def _labels(panel, cell, dark):
+def _labels(panel, cell, dark, looks):
     """Names of points, none on another, a trace a line."""
     if not panel.lines:
         return []
@@ -166,7 +177,7 @@ def _labels(panel, cell, dark):
         here = slice(begin, begin + len(line.x))
         begin = here.stop
         if any(sides[here]):
-            color = on_paper(style(line.title)[0], dark)
+            color = on_paper(looks[line.title][0], dark)
             traces.append(
                 label_trace(
                     *(x[here], y[here], texts[here], sides[here]),

@@ -26,6 +26,7 @@ class TradeoffPoint:
         wall_time: Float, seconds since 1970. Defaults to `0.0`.
         samples: Boolean, whether there are captions to look at. Defaults to
             `False`.
+        title: String, the method's. Defaults to `""`: that of its name.
     """
 
     run: str
@@ -36,11 +37,22 @@ class TradeoffPoint:
     metrics: dict = field(default_factory=dict)
     wall_time: float = 0.0
     samples: bool = False
+    title: str = ""
 
-    def record(self):
-        """The point as one flat dict, as of `reproduce.load_records()`."""
-        about = {"method": self.method, "seed": self.seed, "point": self}
-        return {**self.metrics, **self.params, **about}
+
+@dataclass(frozen=True)
+class Reference:
+    """A published result, to draw beside one's own.
+
+    Args:
+        title: String, such as a method's.
+        metrics: Dict of floats by name.
+        source: String, where it was published, and on what data.
+    """
+
+    title: str
+    metrics: dict
+    source: str
 
 
 def parameter_title(name):

@@ -1,6 +1,6 @@
-"""How methods are drawn, the same in every figure."""
+"""Looks of methods, the same in every figure."""
 
-from tensorboard_plugin_tfcap.tradeoff.methods import TITLES
+import re
 
 #: Colors that color-blind people tell apart (Okabe and Ito).
 COLORS = (
@@ -34,23 +34,29 @@ LEGEND = (
 )
 
 
-def style(title):
-    """How a method is drawn, the same in every figure.
+#: An addition to a title, such as the folder of a sweep.
+_ADDITION = re.compile(r" \([^()]*\)$")
+
+
+def style(title, known=()):
+    """Look of a method, the same in every figure.
 
     Args:
-        title: String, of a method.
+        title: String, of a method. What follows a comma, or stands in
+            parentheses at its end, tells apart curves of one method.
+        known: Titles, whose places give their colors and markers. Others
+            take theirs from their letters. Defaults to none.
 
     Returns:
         Color, and the names of its marker and dash in Matplotlib and Plotly.
     """
-    known = list(TITLES.values())
-    base = title.removesuffix(" (code)")
-    if base not in known:
-        # One of several curves of a method, such as those of a temperature.
-        base = base.split(", ")[0]
-    # A method that is not known takes its place from its letters.
-    place = known.index(base) if base in known else sum(map(ord, title))
-    turn = place // len(COLORS) + title.endswith(" (code)")
+    known = list(known)
+    base = title.split(", ")[0]
+    names = (title, _ADDITION.sub("", title), base, _ADDITION.sub("", base))
+    base = next((name for name in names if name in known), None)
+    place = sum(map(ord, title)) if base is None else known.index(base)
+    added = base is not None and _ADDITION.search(title.removeprefix(base))
+    turn = place // len(COLORS) + bool(added)
     return (
         COLORS[place % len(COLORS)],
         MARKERS[place % len(MARKERS)],
@@ -58,12 +64,13 @@ def style(title):
     )
 
 
-def styles(titles):
-    """How the curves of one figure are drawn, no two of them alike.
+def styles(titles, known=()):
+    """Looks of the curves of one figure, no two of them alike.
 
     Args:
         titles: Iterable of strings. Of curves that would look the same, all
             but the first have another marker and dash.
+        known: Titles, see `style()`.
 
     Returns:
         Dict of what `style()` returns, by title.
@@ -71,15 +78,15 @@ def styles(titles):
     Example:
 
     >>> from tensorboard_plugin_tfcap.tradeoff.style import styles
-    >>> found = styles(["Luo et al. 2018, k = 1", "Luo et al. 2018, k = 2"])
+    >>> found = styles(["mine, k = 1", "mine, k = 2"], known=["mine"])
     >>> for color, (marker, _), (dash, _) in found.values():
     ...     print(color, marker, dash)
-    #7A3E9D s -
-    #7A3E9D ^ --
+    #0072B2 o -
+    #0072B2 s --
     """
     found = {}
     for title in dict.fromkeys(titles):
-        color, marker, dash = style(title)
+        color, marker, dash = style(title, known)
         turn = 0
         while (color, marker, dash) in found.values() and turn < 28:
             turn += 1

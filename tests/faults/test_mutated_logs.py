@@ -8,16 +8,20 @@ import random
 
 import pytest
 
+from tensorboard_plugin_tfcap.comparison import read_comparison
+from tensorboard_plugin_tfcap.comparison import read_reference
 from tensorboard_plugin_tfcap.metadata import RecordError
 from tensorboard_plugin_tfcap.metadata import decode_content
 from tensorboard_plugin_tfcap.records import read_point
-from tensorboard_plugin_tfcap.records import read_reference
 from tensorboard_plugin_tfcap.records import read_samples
 from tests.faults.mutations import ODD
 from tests.faults.mutations import mutated_bytes
 from tests.faults.mutations import mutated_json
 from tests.faults.test_mutated_files import TOTAL
 from tests.faults.test_mutated_files import patience
+from tests.tensorboard_plugin_tfcap.comparison import PRESETS
+from tests.tensorboard_plugin_tfcap.comparison import REFERENCES
+from tests.tensorboard_plugin_tfcap.comparison import TITLES
 from tests.tensorboard_plugin_tfcap.serving import serving
 from tests.tensorboard_plugin_tfcap.serving import write_curves
 from tests.tensorboard_plugin_tfcap.test_bad_logs import write
@@ -42,6 +46,15 @@ RECORDS = {
         {"version": 1, "title": "SR-PL", "source": "x", "metrics": {"a": 1.0}},
         read_reference,
     ),
+    "comparison": (
+        {
+            "version": 1,
+            "titles": TITLES,
+            "presets": list(PRESETS),
+            "references": list(REFERENCES),
+        },
+        read_comparison,
+    ),
     "samples": ({"version": 1, "items": [SAMPLE, SAMPLE]}, read_samples),
     "content": (
         {"version": 1, "kind": "point", "metrics": {"cider_d": METRIC}},
@@ -51,7 +64,8 @@ RECORDS = {
 ROUTES = ("state", "figure", "tables", "table", "trajectory", "samples", "blob")
 ASKED = {
     **{"x": "cider_d", "y": "r@10", "order": "lambda", "at": "best"},
-    **{"by": "bleu_4", "value": "1.1", "along": "x", "runs": "luo", "rho": "1"},
+    **{"by": "bleu_4", "value": "1.1", "along": "x", "runs": "luo"},
+    **{"usual": "1"},
     **{"level": "0.9", "preset": "fig3", "run": "luo2018/lambda=0.001,seed=0"},
     **{"step": "2", "page": "0", "number": "0", "format": "csv", "refs": "1"},
     **{"baseline": "Luo et al. 2018", "source": "scalars", "group": "(?P<a>.)"},

@@ -14,6 +14,7 @@ from werkzeug.test import Client
 from tensorboard_plugin_tfcap.loader import TradeoffLoader
 from tensorboard_plugin_tfcap.summary import Sample
 from tensorboard_plugin_tfcap.summary import TradeoffWriter
+from tests.tensorboard_plugin_tfcap.comparison import present
 
 ROUTES = "/data/plugin/tfcap_tradeoff/"
 
@@ -88,6 +89,7 @@ def write_curves(folder, methods=("psst_multinomial", "luo2018"), seeds=(0, 1)):
                     for step in (1, 2):
                         writer.point(step, metrics(place, number, seed, step))
                     writer.samples(2, said(method))
+    present(folder)
     return folder
 
 

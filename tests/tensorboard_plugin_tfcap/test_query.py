@@ -1,10 +1,11 @@
 import pytest
 
+from tensorboard_plugin_tfcap.comparison import Preset
 from tensorboard_plugin_tfcap.dataset import QueryError
-from tensorboard_plugin_tfcap.presets import with_preset
 from tensorboard_plugin_tfcap.query import Query
 from tensorboard_plugin_tfcap.query import parse_query
 from tensorboard_plugin_tfcap.query import whole_number
+from tensorboard_plugin_tfcap.selection import with_preset
 
 
 def test_nothing_asked_is_the_default():
@@ -26,7 +27,11 @@ def test_pages_are_counted_from_zero(text):
 
 
 def test_a_preset_fills_what_is_not_asked():
-    found = with_preset(Query(preset="table1", value=70.0))
+    about = {"x": "cider_d", "y": "r@5", "along": "y", "value": 80.0}
+    presets = {"table1": Preset("table1", "Table 1", **about)}
+    found = with_preset(Query(preset="table1", value=70.0), presets)
     assert (found.x, found.y, found.along) == ("cider_d", "r@5", "y")
     assert found.value == 70.0
-    assert with_preset(Query(preset="-")) == Query(preset="-")
+    assert with_preset(Query(preset="-"), presets) == Query(preset="-")
+    with pytest.raises(QueryError, match="`preset` must be one of table1"):
+        with_preset(Query(preset="table3"), presets)

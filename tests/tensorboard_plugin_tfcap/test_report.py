@@ -29,7 +29,7 @@ def test_a_report_needs_nothing_else(logdir, tmp_path, capsys):
     (found,) = re.findall(r'id="figures">(.*?)</script>', text)
     figures = json.loads(found)
     assert list(figures)[0] == "recall@10 against CIDEr-D"
-    assert "mean rank against BLEU-4" in figures and "Figure 3" in figures
+    assert "mean rank against BLEU-4" in figures and "Figure 3 (a-f)" in figures
     for figure in figures.values():
         go.Figure({"data": figure["data"], "layout": figure["layout"]})
 

@@ -1,7 +1,9 @@
+import json
 import time
 
 import pytest
 
+from tensorboard_plugin_tfcap.comparison import read_comparison
 from tensorboard_plugin_tfcap.dataset import Dataset
 from tensorboard_plugin_tfcap.dataset import all_metrics
 from tensorboard_plugin_tfcap.figure_view import figure_view
@@ -9,6 +11,9 @@ from tensorboard_plugin_tfcap.query import Query
 from tensorboard_plugin_tfcap.selection import select
 from tensorboard_plugin_tfcap.summary import TradeoffWriter
 from tensorboard_plugin_tfcap.tradeoff.point import TradeoffPoint
+from tests.tensorboard_plugin_tfcap.comparison import PRESETS
+from tests.tensorboard_plugin_tfcap.comparison import TITLES
+from tests.tensorboard_plugin_tfcap.comparison import present
 from tests.tensorboard_plugin_tfcap.serving import serving
 
 RUNS, STEPS, LARGEST = 1000, 50, 2_000_000
@@ -38,7 +43,11 @@ def test_a_thousand_runs_are_drawn_at_once():
         TradeoffPoint(f"run/{run}", *about(run), 49, measured(run, 49))
         for run in range(RUNS)
     ]
-    dataset = Dataset("points", "a", points, all_metrics(points, {}))
+    content = {"version": 1, "titles": TITLES, "presets": PRESETS}
+    comparison = read_comparison(json.dumps(content))
+    dataset = Dataset(
+        *("points", "a", points, all_metrics(points, {})), comparison=comparison
+    )
     for options in ({}, {"seeds": "band"}, {"preset": "fig3"}):
         begin = time.process_time()
         view = figure_view(select(dataset, Query(value="auto", **options)))
@@ -57,6 +66,7 @@ def test_a_large_log_makes_small_answers(tmp_path, fast, runs):
         with TradeoffWriter(name, method, params, seed) as writer:
             for step in range(STEPS):
                 writer.point(step, measured(run, step))
+    present(tmp_path)
     with serving(tmp_path, fast) as server:
         server.wait(runs, seconds=400)
         for route in (

@@ -3,10 +3,11 @@
 NumPy alone: importing it loads neither TensorFlow nor Keras.
 """
 
+from tfcap.curves.areas import common_range
+from tfcap.curves.areas import curve_areas
+from tfcap.curves.areas import operating_point
 from tfcap.curves.comparison import ComparedCurve
-from tfcap.curves.comparison import common_range
 from tfcap.curves.comparison import compare_curves
-from tfcap.curves.comparison import curve_areas
 from tfcap.curves.comparison import curve_overlap
 from tfcap.curves.comparison import group_curves
 from tfcap.curves.curve import CROSSINGS

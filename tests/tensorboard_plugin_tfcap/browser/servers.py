@@ -15,6 +15,7 @@ import numpy as np
 
 from tensorboard_plugin_tfcap.summary import Sample
 from tensorboard_plugin_tfcap.summary import TradeoffWriter
+from tests.tensorboard_plugin_tfcap.comparison import present
 
 ROOT = pathlib.Path(__file__).parents[3]
 #: Points of a sweep over real photographs: an earlier record of Flickr8k, so
@@ -40,6 +41,7 @@ def sweep_records():
 
 def write_sweep(folder, steps=4):
     """Writes a real sweep's points, with made-up ways to them and words."""
+    present(pathlib.Path(folder))
     for settings, result in sweep_records():
         _write_run(pathlib.Path(folder), settings, result, steps)
 

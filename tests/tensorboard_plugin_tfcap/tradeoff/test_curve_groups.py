@@ -6,10 +6,13 @@ from tensorboard_plugin_tfcap.tradeoff.curve_groups import order_places
 from tests.tensorboard_plugin_tfcap.tradeoff.points import line
 
 
-def test_methods_come_in_the_order_of_the_papers_legend():
-    points = [*line("zebra"), *line("luo2018"), *line("psst_multinomial")]
-    groups, notices = group_points(points, "lambda")
-    assert list(groups) == ["PSST Multinomial", "Luo et al. 2018", "zebra"]
+def test_methods_come_in_the_order_of_the_legend_and_then_of_their_names():
+    names = ("zebra", "luo2018", "antelope", "psst_multinomial")
+    points = [point for name in names for point in line(name)]
+    titles = {"psst_multinomial": "PSST Multinomial", "none": "None"}
+    titles["luo2018"] = "Luo et al. 2018"
+    groups, notices = group_points(points, "lambda", titles)
+    assert list(groups) == [*titles.values()][::2] + ["antelope", "zebra"]
     assert notices == []
 
 

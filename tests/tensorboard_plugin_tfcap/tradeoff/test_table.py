@@ -1,4 +1,5 @@
-from reproduce.captioning import TradeoffTable
+from tensorboard_plugin_tfcap.tradeoff import TradeoffTable
+from tensorboard_plugin_tfcap.tradeoff import markdown_table
 
 TABLE = TradeoffTable(
     "Table 9",
@@ -56,3 +57,8 @@ def test_letters_that_latex_does_not_take_are_escaped():
         r"\caption{\textbackslash{} \{x\} \textasciitilde{}"
         r"\textasciicircum{} \#1 \$2.}"
     ) in table.latex()
+
+
+def test_columns_are_aligned():
+    text = markdown_table(["a", "bcd"], [["long", "1"], ["b", "22222"]])
+    assert len({len(line) for line in text.splitlines()}) == 1

@@ -1,14 +1,14 @@
 """Gains of joint training over the speaker alone, listener by listener."""
 
-from tensorboard_plugin_tfcap.tradeoff.cells import cell
-from tensorboard_plugin_tfcap.tradeoff.cells import found_on
-from tensorboard_plugin_tfcap.tradeoff.listeners import NOTE
-from tensorboard_plugin_tfcap.tradeoff.listeners import RECALLS
-from tensorboard_plugin_tfcap.tradeoff.listeners import listeners
-from tensorboard_plugin_tfcap.tradeoff.listeners import recall_head
-from tensorboard_plugin_tfcap.tradeoff.methods import ALONE
-from tensorboard_plugin_tfcap.tradeoff.methods import curves_of
-from tensorboard_plugin_tfcap.tradeoff.table import TradeoffTable
+from reproduce.psst_figures.listeners import NOTE
+from reproduce.psst_figures.listeners import RECALLS
+from reproduce.psst_figures.listeners import listeners
+from reproduce.psst_figures.listeners import recall_head
+from reproduce.psst_figures.methods import ALONE
+from reproduce.psst_figures.methods import curves_of
+from tensorboard_plugin_tfcap.tradeoff import TradeoffTable
+from tensorboard_plugin_tfcap.tradeoff import cell
+from tensorboard_plugin_tfcap.tradeoff import found_on
 from tfcap.curves import mean_interval
 
 #: Whom it is compared with.

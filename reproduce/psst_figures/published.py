@@ -4,7 +4,7 @@ Vered et al., ICCV 2019. All on COCO, by the split of Vedantam and of Luo; the
 paper's CIDEr is what is CIDEr-D here.
 """
 
-from dataclasses import dataclass
+from tensorboard_plugin_tfcap.tradeoff import Reference
 
 #: Where they are from.
 PAPER = "Vered et al. 2019, on COCO"
@@ -68,21 +68,6 @@ CLAIMS = (
 )
 
 
-@dataclass(frozen=True)
-class Reference:
-    """A published result, to draw beside one's own.
-
-    Args:
-        title: String, such as a method's.
-        metrics: Dict of floats by name.
-        source: String, where it was published, and on what data.
-    """
-
-    title: str
-    metrics: dict
-    source: str
-
-
 def published_references():
     """The paper's tables as points: each has two operating points at most.
 
@@ -91,8 +76,8 @@ def published_references():
 
     Example:
 
-    >>> from tensorboard_plugin_tfcap.tradeoff import published
-    >>> references = published.published_references()
+    >>> from reproduce import psst_figures
+    >>> references = psst_figures.published_references()
     >>> references[0].title, references[0].metrics["r@10"]
     ('psst_multinomial', 86.3)
     """

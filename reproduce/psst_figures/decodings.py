@@ -2,8 +2,8 @@
 
 from typing import NamedTuple
 
-from tensorboard_plugin_tfcap.tradeoff.methods import NATURALNESS
-from tensorboard_plugin_tfcap.tradeoff.methods import measured
+from reproduce.psst_figures.methods import measured
+from tensorboard_plugin_tfcap.tradeoff import NATURALNESS
 
 #: How captions come, by what stands before the names of scores.
 DECODINGS = {"": "", "beam_": "beam search", "greedy_": "greedy"}
@@ -50,7 +50,7 @@ def views(records):
 
     Example:
 
-    >>> from tensorboard_plugin_tfcap.tradeoff.decodings import views
+    >>> from reproduce.psst_figures.decodings import views
     >>> found = views([{"cider_d": 0.4, "beam_cider_d": 0.5}])
     >>> [view.named("Table 2") for view in found]
     ['Table 2', 'Table 2, beam search']

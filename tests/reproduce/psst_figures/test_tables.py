@@ -1,7 +1,7 @@
 import pytest
 
-from reproduce.captioning import curve_tables
-from tensorboard_plugin_tfcap.tradeoff.tables import operating_point
+from reproduce.psst_figures import curve_tables
+from reproduce.psst_figures.tables import operating_point
 from tests.reproduce.captioning.tiny_records import RECORDS
 from tests.reproduce.captioning.tiny_records import heard
 from tests.reproduce.captioning.tiny_records import line

@@ -1,4 +1,4 @@
-"""Methods of a sweep's records: their titles, and their curves."""
+"""Methods of PSST's sweeps: their titles, and the curves of records."""
 
 from tfcap.curves import group_curves
 
@@ -30,15 +30,6 @@ ALONE = {
 }
 #: Methods whose captions are human: they have a recall, and no trade-off.
 HUMAN = ("gt_on_psst_listener", "listener_gt")
-
-#: What a record calls a measure of naturalness, in the order of Figure 3.
-NATURALNESS = {
-    "bleu_4": "BLEU-4",
-    "cider_d": "CIDEr-D",
-    "meteor": "METEOR",
-    "rouge_l": "ROUGE-L",
-    "spice": "SPICE",
-}
 
 #: Methods that are one another's ends: partial sampling never, or always.
 RHO_ENDS = {

@@ -1,4 +1,4 @@
-from tensorboard_plugin_tfcap.tradeoff.listeners import listeners
+from reproduce.psst_figures.listeners import listeners
 
 
 def test_others_are_told_from_what_else_has_a_recall():

@@ -2,14 +2,14 @@
 
 from dataclasses import replace
 
-from tensorboard_plugin_tfcap.tradeoff.decodings import COMPARED
-from tensorboard_plugin_tfcap.tradeoff.decodings import DECODINGS
-from tensorboard_plugin_tfcap.tradeoff.listeners import listener_title
-from tensorboard_plugin_tfcap.tradeoff.listeners import listeners
-from tensorboard_plugin_tfcap.tradeoff.methods import HUMAN
-from tensorboard_plugin_tfcap.tradeoff.methods import NATURALNESS
-from tensorboard_plugin_tfcap.tradeoff.methods import by_method
-from tensorboard_plugin_tfcap.tradeoff.panels import against
+from reproduce.psst_figures.decodings import COMPARED
+from reproduce.psst_figures.decodings import DECODINGS
+from reproduce.psst_figures.listeners import listener_title
+from reproduce.psst_figures.listeners import listeners
+from reproduce.psst_figures.methods import HUMAN
+from reproduce.psst_figures.methods import by_method
+from reproduce.psst_figures.panels import against
+from tensorboard_plugin_tfcap.tradeoff import NATURALNESS
 
 
 def listener_panels(
@@ -35,7 +35,7 @@ def listener_panels(
             `"lm_log_prob"`. Defaults to `"cider_d"`.
         decoding: String before the names of scores, `""` or `"beam_"`.
             Defaults to `""`.
-        spread: How seeds are shown, one of `lines.SPREADS`. Defaults to
+        spread: How seeds are shown, one of `tfcap.curves.SPREADS`. Defaults to
             `"points"`, each by itself.
 
     Returns:
@@ -48,7 +48,7 @@ def listener_panels(
 
     >>> point = {"method": "psst_multinomial", "lambda": 1e-3, "seed": 0}
     >>> point |= {"cider_d": 1.2, "r@10": 86.3, "fixed_r@10": 62.0}
-    >>> from tensorboard_plugin_tfcap.tradeoff import listener_panels
+    >>> from reproduce.psst_figures import listener_panels
     >>> [panel.title for panel in listener_panels([point])]
     ['fixed listener: never met the speaker', 'own listener: learned with it']
     """

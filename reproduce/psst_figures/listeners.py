@@ -6,7 +6,7 @@ listener that was not there tells what captions say to others.
 
 import re
 
-from tensorboard_plugin_tfcap.tradeoff.methods import measured
+from reproduce.psst_figures.methods import measured
 
 RECALLS = ("r@1", "r@5", "r@10")
 FIXED = "fixed_"
@@ -39,7 +39,7 @@ def listeners(records, recall="r@10", decoding=""):
 
     Example:
 
-    >>> from tensorboard_plugin_tfcap.tradeoff.listeners import listeners
+    >>> from reproduce.psst_figures.listeners import listeners
     >>> listeners([{"r@10": 58.7, "fixed_r@10": 47.7, "human_r@10": 44.0}])
     ['fixed_', '']
     """

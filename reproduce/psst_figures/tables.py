@@ -1,42 +1,42 @@
 """The paper's Tables 1 to 3 beside what a sweep has found."""
 
-from tensorboard_plugin_tfcap.tradeoff.alone import alone_table
-from tensorboard_plugin_tfcap.tradeoff.cells import absences
-from tensorboard_plugin_tfcap.tradeoff.cells import cell
-from tensorboard_plugin_tfcap.tradeoff.cells import found_cell
-from tensorboard_plugin_tfcap.tradeoff.cells import found_on
-from tensorboard_plugin_tfcap.tradeoff.cells import not_reached
-from tensorboard_plugin_tfcap.tradeoff.cells import number
-from tensorboard_plugin_tfcap.tradeoff.cells import seeds_cell
-from tensorboard_plugin_tfcap.tradeoff.claims import claim_table
-from tensorboard_plugin_tfcap.tradeoff.claims import point_table
-from tensorboard_plugin_tfcap.tradeoff.claims import rho_table
-from tensorboard_plugin_tfcap.tradeoff.decodings import DECODINGS
-from tensorboard_plugin_tfcap.tradeoff.decodings import View
-from tensorboard_plugin_tfcap.tradeoff.decodings import views
-from tensorboard_plugin_tfcap.tradeoff.listeners import FIXED
-from tensorboard_plugin_tfcap.tradeoff.listeners import NOTE
-from tensorboard_plugin_tfcap.tradeoff.listeners import RECALLS
-from tensorboard_plugin_tfcap.tradeoff.listeners import listeners
-from tensorboard_plugin_tfcap.tradeoff.listeners import recall_head
-from tensorboard_plugin_tfcap.tradeoff.listeners import with_fixed_listener
-from tensorboard_plugin_tfcap.tradeoff.methods import HUMAN
-from tensorboard_plugin_tfcap.tradeoff.methods import NATURALNESS
-from tensorboard_plugin_tfcap.tradeoff.methods import TITLES
-from tensorboard_plugin_tfcap.tradeoff.methods import by_method
-from tensorboard_plugin_tfcap.tradeoff.methods import curves_of
-from tensorboard_plugin_tfcap.tradeoff.methods import measured
-from tensorboard_plugin_tfcap.tradeoff.methods import method_title
-from tensorboard_plugin_tfcap.tradeoff.published import ABLATION
-from tensorboard_plugin_tfcap.tradeoff.published import AT_CIDER
-from tensorboard_plugin_tfcap.tradeoff.published import AT_CIDER_NOTE
-from tensorboard_plugin_tfcap.tradeoff.published import AT_RECALL
-from tensorboard_plugin_tfcap.tradeoff.published import AT_RECALL_OF
-from tensorboard_plugin_tfcap.tradeoff.published import HUMAN_CAPTIONS
-from tensorboard_plugin_tfcap.tradeoff.table import TradeoffTable
+from reproduce.psst_figures.alone import alone_table
+from reproduce.psst_figures.claims import claim_table
+from reproduce.psst_figures.claims import point_table
+from reproduce.psst_figures.claims import rho_table
+from reproduce.psst_figures.decodings import DECODINGS
+from reproduce.psst_figures.decodings import View
+from reproduce.psst_figures.decodings import views
+from reproduce.psst_figures.listeners import FIXED
+from reproduce.psst_figures.listeners import NOTE
+from reproduce.psst_figures.listeners import RECALLS
+from reproduce.psst_figures.listeners import listeners
+from reproduce.psst_figures.listeners import recall_head
+from reproduce.psst_figures.listeners import with_fixed_listener
+from reproduce.psst_figures.methods import HUMAN
+from reproduce.psst_figures.methods import TITLES
+from reproduce.psst_figures.methods import by_method
+from reproduce.psst_figures.methods import curves_of
+from reproduce.psst_figures.methods import measured
+from reproduce.psst_figures.methods import method_title
+from reproduce.psst_figures.published import ABLATION
+from reproduce.psst_figures.published import AT_CIDER
+from reproduce.psst_figures.published import AT_CIDER_NOTE
+from reproduce.psst_figures.published import AT_RECALL
+from reproduce.psst_figures.published import AT_RECALL_OF
+from reproduce.psst_figures.published import HUMAN_CAPTIONS
+from tensorboard_plugin_tfcap.tradeoff import NATURALNESS
+from tensorboard_plugin_tfcap.tradeoff import TradeoffTable
+from tensorboard_plugin_tfcap.tradeoff import absences
+from tensorboard_plugin_tfcap.tradeoff import cell
+from tensorboard_plugin_tfcap.tradeoff import found_cell
+from tensorboard_plugin_tfcap.tradeoff import found_on
+from tensorboard_plugin_tfcap.tradeoff import not_reached
+from tensorboard_plugin_tfcap.tradeoff import number
+from tensorboard_plugin_tfcap.tradeoff import seeds_cell
 from tfcap.curves import compare_curves
-from tfcap.curves import curve_overlap
 from tfcap.curves import mean_interval
+from tfcap.curves import operating_point
 
 
 def curve_tables(
@@ -73,13 +73,13 @@ def curve_tables(
 
     Example:
 
-    >>> from reproduce import captioning
+    >>> from reproduce import psst_figures
     >>> records = [
     ...     {"method": "luo2018", "lambda": x, "seed": seed, "cider_d": 1.3 - x,
     ...      "r@1": 20.0 + seed, "r@5": 50.0, "r@10": 64.0}
     ...     for x in (0.1, 0.2) for seed in (0, 1, 2)
     ... ]
-    >>> tables = captioning.curve_tables(records, "made-up words", cider=1.15)
+    >>> tables = psst_figures.curve_tables(records, "made-up words", cider=1.15)
     >>> print(tables[1].rows[6][:3])
     ['Luo et al. 2018', '21.0 [18.5, 23.5]', '50.0 [50.0, 50.0]']
 
@@ -116,35 +116,6 @@ def curve_tables(
     kinds = [k for k in DECODINGS if not k or k in {v.decoding for v in others}]
     found += [point_table(records, data, kind) for kind in kinds]
     return [table for table in found if table is not None]
-
-
-def operating_point(curves, of):
-    """The greatest level that most methods reach with all their seeds.
-
-    Where there is one that all reach, this is the greatest of those, which is
-    where the paper compares them. A method of one point reaches its own level
-    alone, and does not count.
-
-    Args:
-        curves: Dict of dicts of `Curve` by seed, by method.
-        of: `"naturalness"` or `"recall"`, what the level is of.
-
-    Returns:
-        Float, or `None` where there is no curve.
-    """
-    ranges = [
-        curve_overlap(by_seed.values(), of)
-        for by_seed in curves.values()
-        if all(len(curve) > 1 for curve in by_seed.values())
-    ]
-    ranges = [both for both in ranges if both is not None]
-    if not ranges:
-        return None
-
-    def reached(level):
-        return sum(low <= level <= high for low, high in ranges), level
-
-    return max((high for _, high in ranges), key=reached)
 
 
 #: Scores beside those of Table 1, where records have them.

@@ -7,14 +7,15 @@ same panels.
 
 import os
 
-from tensorboard_plugin_tfcap.tradeoff.listener_panels import listener_panels
-from tensorboard_plugin_tfcap.tradeoff.listeners import listeners
-from tensorboard_plugin_tfcap.tradeoff.panels import curve_panels
-from tensorboard_plugin_tfcap.tradeoff.picture import write_picture
-from tensorboard_plugin_tfcap.tradeoff.plotly_figure import panels_figure
-from tensorboard_plugin_tfcap.tradeoff.style import LEGEND
+from reproduce.psst_figures.listener_panels import listener_panels
+from reproduce.psst_figures.listeners import listeners
+from reproduce.psst_figures.methods import TITLES
+from reproduce.psst_figures.panels import curve_panels
+from tensorboard_plugin_tfcap.tradeoff import LEGEND
+from tensorboard_plugin_tfcap.tradeoff import panels_figure
+from tensorboard_plugin_tfcap.tradeoff import write_picture
 
-#: What a figure shows: recall by every listener, or the paper's Figure 3.
+#: Recall by every listener, or the paper's Figure 3.
 LAYOUTS = ("listeners", "figure3")
 
 
@@ -81,8 +82,8 @@ def curve_figure(records, title="", **options):
     ...     {**point, "lambda": 1e-3, "cider_d": 1.2, "r@10": 86.3},
     ...     {**point, "lambda": 5e-3, "cider_d": 1.1, "r@10": 89.9},
     ... ]
-    >>> from reproduce import captioning
-    >>> figure = captioning.curve_figure(records)
+    >>> from reproduce import psst_figures
+    >>> figure = psst_figures.curve_figure(records)
     >>> figure.data[-1].name
     'PSST Multinomial'
 
@@ -95,7 +96,8 @@ def curve_figure(records, title="", **options):
     import plotly.graph_objects as go
 
     panels = figure_panels(records, **options)
-    return go.Figure(panels_figure(panels, title, LEGEND))
+    found = panels_figure(panels, title, LEGEND, known=TITLES.values())
+    return go.Figure(found)
 
 
 def write_curve_figure(path, records, title="", **options):
@@ -120,8 +122,8 @@ def write_curve_figure(path, records, title="", **options):
     >>> point = {"method": "psst_multinomial", "rho": 0.25, "seed": 0}
     >>> records = [{**point, "lambda": 1e-3, "cider_d": 1.2, "r@10": 86.3}]
     >>> path = os.path.join(tempfile.mkdtemp(), "curve.svg")
-    >>> from reproduce import captioning
-    >>> captioning.write_curve_figure(path, records)
+    >>> from reproduce import psst_figures
+    >>> psst_figures.write_curve_figure(path, records)
     >>> os.path.exists(path)
     True
     """
@@ -131,7 +133,8 @@ def write_curve_figure(path, records, title="", **options):
         figure = curve_figure(records, title, **options)
         figure.write_html(path, include_plotlyjs=True, full_html=True)
     elif ending in (".png", ".svg", ".pdf"):
-        write_picture(path, figure_panels(records, **options), title)
+        panels = figure_panels(records, **options)
+        write_picture(path, panels, title, TITLES.values())
     else:
         raise ValueError(
             "`path` must end in .html, .png, .svg or .pdf. Received: "

@@ -1,15 +1,15 @@
 import pytest
 
-from tensorboard_plugin_tfcap.tradeoff.methods import TITLES
-from tensorboard_plugin_tfcap.tradeoff.methods import by_method
-from tensorboard_plugin_tfcap.tradeoff.methods import curves_of
-from tensorboard_plugin_tfcap.tradeoff.methods import method_title
-from tensorboard_plugin_tfcap.tradeoff.methods import rho_curves
-from tensorboard_plugin_tfcap.tradeoff.published import ABLATION
-from tensorboard_plugin_tfcap.tradeoff.published import AT_CIDER
-from tensorboard_plugin_tfcap.tradeoff.published import AT_RECALL
-from tensorboard_plugin_tfcap.tradeoff.published import CLAIMS
-from tensorboard_plugin_tfcap.tradeoff.published import HUMAN_CAPTIONS
+from reproduce.psst_figures.methods import TITLES
+from reproduce.psst_figures.methods import by_method
+from reproduce.psst_figures.methods import curves_of
+from reproduce.psst_figures.methods import method_title
+from reproduce.psst_figures.methods import rho_curves
+from reproduce.psst_figures.published import ABLATION
+from reproduce.psst_figures.published import AT_CIDER
+from reproduce.psst_figures.published import AT_RECALL
+from reproduce.psst_figures.published import CLAIMS
+from reproduce.psst_figures.published import HUMAN_CAPTIONS
 from tests.reproduce.captioning.tiny_records import RECORDS
 from tests.reproduce.captioning.tiny_records import line
 from tests.reproduce.captioning.tiny_records import without

@@ -1,0 +1,118 @@
+"""Panels of Figure 3, before anybody draws it."""
+
+from dataclasses import replace
+
+from reproduce.psst_figures.listeners import listener_title
+from reproduce.psst_figures.methods import HUMAN
+from reproduce.psst_figures.methods import by_method
+from reproduce.psst_figures.methods import curves_of
+from reproduce.psst_figures.methods import measured
+from reproduce.psst_figures.methods import rho_curves
+from tensorboard_plugin_tfcap.tradeoff import NATURALNESS
+from tensorboard_plugin_tfcap.tradeoff import Panel
+from tensorboard_plugin_tfcap.tradeoff import parameter_panel
+from tfcap.curves import mean_line
+
+#: Panels of the paper's figure, and the measure of naturalness of each.
+LETTERS = dict(zip(NATURALNESS, zip("abcde", NATURALNESS.values())))
+
+
+def curve_panels(records, recall="r@10", rho=0.25, cider=None, spread="points"):
+    """The panels of the paper's Figure 3.
+
+    (a-e) recall against each measure of naturalness, a line for each method,
+    which joins the means over seeds in the order of lambda; (f) recall at a
+    fixed CIDEr-D against rho, read off each seed's curve by itself.
+
+    Args:
+        records: List of dicts, as of `reproduce.load_records()`, with
+            `method`, `lambda`, `seed`, and what was measured.
+        recall: String, what the records call it. Defaults to `"r@10"`.
+        rho: Float, which one is drawn in (a-e) where a method has several.
+            Defaults to `0.25`.
+        cider: Float, the CIDEr-D of (f); by default the greatest that all its
+            curves reach, as in the paper.
+        spread: How seeds are shown, one of `tfcap.curves.SPREADS`. Defaults to
+            `"points"`, each by itself.
+
+    Returns:
+        List of six `Panel`.
+
+    Example:
+
+    >>> point = {"method": "psst_multinomial", "rho": 0.25, "seed": 0}
+    >>> records = [
+    ...     {**point, "lambda": 1e-3, "cider_d": 1.2, "r@10": 86.3},
+    ...     {**point, "lambda": 5e-3, "cider_d": 1.1, "r@10": 89.9},
+    ... ]
+    >>> from reproduce import psst_figures
+    >>> panels = psst_figures.curve_panels(records)
+    >>> panels[1].title, panels[1].lines[0].x
+    ('(b) CIDEr-D', array([1.2, 1.1]))
+    >>> panels[4].title, panels[4].note
+    ('(e) SPICE', 'absent: none of 2 points has it')
+
+    Reference:
+
+    - Vered et al., Joint Optimization for Cooperative Image Captioning, ICCV
+      2019, Figure 3
+    """
+    records = [r for r in records if r["method"] not in HUMAN]
+    if not records:
+        raise ValueError(
+            "`records` must hold a point of a speaker. Received: none."
+        )
+    groups = by_method(records, rho)
+    panels = [
+        replace(
+            against(groups, name, recall, spread),
+            title=f"({letter}) {title}",
+        )
+        for name, (letter, title) in LETTERS.items()
+    ]
+    curves = rho_curves(records, recall)
+    last = parameter_panel(
+        *(curves, "rho", "CIDEr-D", _recall(recall), cider), title="(f) "
+    )
+    return [*panels, last]
+
+
+def against(groups, naturalness, recall, spread="points"):
+    """A panel of recall against a measure of naturalness.
+
+    Args:
+        groups: Dict of lists of records by title.
+        naturalness: String, what records call it.
+        recall: String.
+        spread: One of `tfcap.curves.SPREADS`. Defaults to `"points"`.
+
+    Returns:
+        `Panel`, whose title is that of the measure.
+    """
+    title = NATURALNESS.get(naturalness, naturalness)
+    curves, lacking = curves_of(groups, naturalness, recall)
+    count = sum(map(len, groups.values()))
+    if not curves and sum(lacking.values()) == count:
+        note = f"absent: none of {count} points has it"
+    else:
+        note = "; ".join(
+            f"{name}: absent ({bad} of {len(groups[name])} points lack it)"
+            for name, bad in lacking.items()
+        )
+    lines = [
+        mean_line(name, by_seed, _weight(groups[name]), spread)
+        for name, by_seed in curves.items()
+    ]
+    return Panel(title, title, _recall(recall), lines, note)
+
+
+def _weight(records):
+    """Names places on a curve by lambda, where it has one."""
+    weighted = measured(records[0], "lambda")
+    return lambda place: f"\u03bb = {place:.6g}" if weighted else ""
+
+
+def _recall(name):
+    listener, _, k = name.rpartition("r@")
+    title = f"recall@{k} (%)"
+    return f"{title}, {listener_title(listener)}" if listener else title

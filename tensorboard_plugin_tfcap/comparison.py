@@ -1,0 +1,218 @@
+"""How a comparison of methods is presented: titles, presets, references.
+
+A log may hold it, as `summary.write_comparison()` writes it, and so may a file
+of JSON that a user names.
+"""
+
+import json
+import os
+from dataclasses import dataclass
+from dataclasses import field
+
+from tensorboard_plugin_tfcap.metadata import LARGEST
+from tensorboard_plugin_tfcap.metadata import MOST
+from tensorboard_plugin_tfcap.metadata import VERSION
+from tensorboard_plugin_tfcap.metadata import RecordError
+from tensorboard_plugin_tfcap.metadata import finite_numbers
+from tensorboard_plugin_tfcap.metadata import load_object
+from tensorboard_plugin_tfcap.metadata import plain_parameters
+from tensorboard_plugin_tfcap.metadata import short_text
+from tensorboard_plugin_tfcap.tradeoff.point import Reference
+
+#: Panels of a preset.
+_MOST_PANELS = 12
+
+
+@dataclass(frozen=True)
+class Preset:
+    """A figure to ask for by name: a line across two axes, or several panels.
+
+    Args:
+        id: String.
+        title: String.
+        x: String, a metric. Optional; so are all below.
+        y: String, a metric.
+        along: `"x"` or `"y"`, the axis of the line.
+        value: Float, its level.
+        panels: Tuple of dicts: `title`, and `x`, a metric that `y` is drawn
+            against; or `parameter`, against which `y` is drawn where the
+            curves of `x` are at the greatest level that all reach. There,
+            `ends` names methods that are one another's ends: a dict, by
+            method, of values of the parameter by method.
+        usual: Dict of values by parameter: of a method that was run with
+            several, the one that the panels draw.
+    """
+
+    id: str
+    title: str
+    x: str | None = None
+    y: str | None = None
+    along: str | None = None
+    value: float | None = None
+    panels: tuple = ()
+    usual: dict = field(default_factory=dict)
+
+    def is_drawn_of(self, metrics):
+        """Check whether a log with these metrics has what it draws."""
+        across = [p["x"] for p in self.panels] or [self.x]
+        return self.y in metrics and any(x in metrics for x in across)
+
+    def content(self):
+        """The preset as a dict that JSON can hold."""
+        about = {**vars(self), "panels": list(self.panels)}
+        return {name: v for name, v in about.items() if v not in (None, [], {})}
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Presentation of a log.
+
+    Args:
+        titles: Dict of titles by method, in the order of the legend.
+        presets: Dict of `Preset` by id.
+        references: List of `Reference`, published results that are drawn
+            where they are asked for.
+    """
+
+    titles: dict = field(default_factory=dict)
+    presets: dict = field(default_factory=dict)
+    references: list = field(default_factory=list)
+
+    def joined(self, other):
+        """Both as one; where they differ, this one counts."""
+        new = [r for r in other.references if r not in self.references]
+        return Comparison(
+            {**self.titles, **{**other.titles, **self.titles}},
+            {**other.presets, **self.presets},
+            [*self.references, *new],
+        )
+
+
+def load_comparison(path):
+    """Reads a file of JSON that says how a log is presented.
+
+    Args:
+        path: String or path of a file with an object of `titles`, `presets`
+            and `references`, each as `write_comparison()` takes it.
+
+    Returns:
+        `Comparison`.
+
+    Raises:
+        ValueError: If it holds something else.
+        OSError: If there is no such file.
+
+    Example:
+
+    >>> import os, tempfile
+    >>> from tensorboard_plugin_tfcap.comparison import load_comparison
+    >>> path = os.path.join(tempfile.mkdtemp(), "comparison.json")
+    >>> with open(path, "w") as file:
+    ...     _ = file.write('{"titles": {"mine": "My method"}}')
+    >>> load_comparison(path).titles
+    {'mine': 'My method'}
+    """
+    with open(path, "rb") as file:
+        content = file.read(LARGEST + 1)
+    try:
+        found = json.loads(content)
+        if isinstance(found, dict):
+            found.setdefault("version", VERSION)
+        return read_comparison(json.dumps(found))
+    except (ValueError, RecursionError) as error:
+        raise ValueError(
+            "`path` must name a JSON file of titles, presets and references. "
+            f"Received: path={os.fspath(path)!r}, which {error}. See "
+            "`tensorboard_plugin_tfcap.summary.write_comparison()`."
+        ) from error
+
+
+def read_comparison(data):
+    """Reads the record that `write_comparison()` wrote.
+
+    Args:
+        data: Bytes or string, JSON.
+
+    Returns:
+        `Comparison`.
+
+    Raises:
+        RecordError: If it cannot be read.
+    """
+    found = load_object(data)
+    titles = found.get("titles", {})
+    if not isinstance(titles, dict):
+        raise RecordError("has titles that are no object")
+    titles = {
+        short_text(method): short_text(title)
+        for method, title in list(titles.items())[:MOST]
+        if short_text(title)
+    }
+    presets = map(_preset, _objects(found, "presets"))
+    return Comparison(
+        titles,
+        {preset.id: preset for preset in presets},
+        list(map(_reference, _objects(found, "references"))),
+    )
+
+
+def read_reference(data):
+    """Reads a published result.
+
+    Args:
+        data: Bytes, JSON.
+
+    Returns:
+        `Reference`.
+
+    Raises:
+        RecordError: If it cannot be read.
+    """
+    return _reference(load_object(data))
+
+
+def _objects(found, name):
+    """The objects of a list, which may be absent."""
+    items = found.get(name, [])
+    if not isinstance(items, list):
+        raise RecordError(f"has {name} that are no list")
+    if not all(isinstance(item, dict) for item in items):
+        raise RecordError(f"has {name} that are no objects")
+    return items[:MOST]
+
+
+def _reference(found):
+    metrics, _ = finite_numbers(found.get("metrics"))
+    title = short_text(found.get("title"))
+    if not title or not metrics:
+        raise RecordError("has no title, or no metric")
+    return Reference(title, metrics, short_text(found.get("source")))
+
+
+def _preset(found):
+    texts = {n: short_text(found.get(n)) for n in ("id", "title", "x", "y")}
+    panels = tuple(map(_panel, _objects(found, "panels")[:_MOST_PANELS]))
+    if not (texts["id"] and texts["title"] and texts["y"]):
+        raise RecordError("has a preset without an id, a title or `y`")
+    if not (panels or texts["x"]):
+        raise RecordError("has a preset with neither `x` nor panels")
+    along = short_text(found.get("along")) or None
+    if along not in (None, "x", "y"):
+        raise RecordError("has a preset along neither 'x' nor 'y'")
+    value = finite_numbers({"value": found.get("value")})[0].get("value")
+    usual = plain_parameters(found.get("usual", {}))
+    texts = {name: text or None for name, text in texts.items()}
+    return Preset(**texts, along=along, value=value, panels=panels, usual=usual)
+
+
+def _panel(found):
+    texts = {n: short_text(found.get(n)) for n in ("title", "x", "parameter")}
+    if not texts["x"]:
+        raise RecordError("has a panel without `x`")
+    ends = found.get("ends", {})
+    ends = {
+        short_text(method): finite_numbers(values)[0]
+        for method, values in (ends if isinstance(ends, dict) else {}).items()
+    }
+    panel = {name: text for name, text in texts.items() if text}
+    return {**panel, **({"ends": ends} if ends else {})}

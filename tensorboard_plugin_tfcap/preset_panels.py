@@ -1,0 +1,111 @@
+"""Panels of a preset: several metrics, or a parameter, at once."""
+
+from collections import Counter
+from dataclasses import replace
+
+from tensorboard_plugin_tfcap.dataset import QueryError
+from tensorboard_plugin_tfcap.rows import place_members
+from tensorboard_plugin_tfcap.tradeoff.curve_groups import group_points
+from tensorboard_plugin_tfcap.tradeoff.curve_groups import measured_curves
+from tensorboard_plugin_tfcap.tradeoff.curve_groups import order_places
+from tensorboard_plugin_tfcap.tradeoff.metric_names import named_metric
+from tensorboard_plugin_tfcap.tradeoff.panels import axes_panel
+from tensorboard_plugin_tfcap.tradeoff.panels import parameter_panel
+from tensorboard_plugin_tfcap.tradeoff.point import is_number
+from tensorboard_plugin_tfcap.tradeoff.point import value_text
+
+
+def preset_panels(selection, preset):
+    """Makes the panels of a preset.
+
+    Args:
+        selection: `Selection`.
+        preset: `Preset` with panels.
+
+    Returns:
+        List of `Panel`; a list of the runs of their marks, as of
+        `place_members()`; and a list of pairs of their axes, each a `Metric`
+        or `None`.
+
+    Raises:
+        QueryError: If a method was not run with the value that is asked for.
+    """
+    dataset, query, order = selection.dataset, selection.query, selection.order
+    every = [p for group in selection.groups.values() for p in group]
+    points = _usual(every, preset.usual, query.usual)
+    groups, _ = group_points(points, order, dataset.titles)
+    places, _ = order_places(points, order)
+    behind = place_members(groups, places, order)
+    y = _metric(dataset, query.y or preset.y)
+    panels, members, axes = [], [], []
+    for about in preset.panels:
+        x, title = _metric(dataset, about["x"]), about.get("title", "")
+        if parameter := about.get("parameter"):
+            curves = _by_value(every, dataset, (x, y), order, about)
+            panel = parameter_panel(
+                curves, parameter, x.title, y.title, title=f"{title} ".lstrip()
+            )
+            members.append({})
+            axes.append((named_metric(parameter), y))
+        else:
+            panel, notices = axes_panel(
+                groups, x, y, order, query.seeds, query.level
+            )
+            note = panel.note or " ".join(notices)
+            panel = replace(panel, title=title or x.title, note=note)
+            members.append(behind)
+            axes.append((x, y))
+        panels.append(panel)
+    return panels, members, axes
+
+
+def _metric(dataset, name):
+    return dataset.metrics.get(name) or named_metric(name)
+
+
+def _usual(points, usual, asked):
+    """Points without those of other values of a method that has several."""
+    for name, value in usual.items():
+        values = Counter(p.params[name] for p in points if name in p.params)
+        if asked is not None:
+            value = next((v for v in values if value_text(v) == asked), asked)
+        elif values and value not in values:
+            value = max(sorted(values, key=value_text), key=values.get)
+        by_method = {}
+        for point in points:
+            by_method.setdefault(point.method, []).append(point)
+        points = []
+        for method, found in by_method.items():
+            several = {p.params.get(name) for p in found}
+            if len(several) > 1:
+                found = [p for p in found if p.params.get(name) == value]
+            if not found:
+                raise QueryError(
+                    f"`usual` must be a {name} that {method!r} was run with. "
+                    f"Received: usual={value!r}, of "
+                    f"{', '.join(sorted(map(value_text, several)))}."
+                )
+            points += found
+    return points
+
+
+def _by_value(points, dataset, axes, order, about):
+    """Curves of methods that were run with several values of a parameter."""
+    families = {}
+    for point in points:
+        value = point.params.get(about["parameter"])
+        if is_number(value):
+            values = families.setdefault(point.method, {})
+            values.setdefault(float(value), []).append(point)
+    for method, ends in about.get("ends", {}).items():
+        for end, value in ends.items() if method in families else ():
+            stand_in = [point for point in points if point.method == end]
+            if stand_in:
+                families[method].setdefault(value, stand_in)
+    groups = {
+        (dataset.title(method), value): families[method][value]
+        for method in [*dataset.titles, *families]
+        if len(families.get(method, ())) > 1
+        for value in sorted(families[method])
+    }
+    return measured_curves(groups, *(axis.name for axis in axes), order)[0]

@@ -1,0 +1,113 @@
+import json
+
+import pytest
+
+from tensorboard_plugin_tfcap.comparison import Comparison
+from tensorboard_plugin_tfcap.comparison import load_comparison
+from tensorboard_plugin_tfcap.comparison import read_comparison
+from tensorboard_plugin_tfcap.metadata import RecordError
+from tensorboard_plugin_tfcap.query import Query
+from tensorboard_plugin_tfcap.report import read_log
+from tensorboard_plugin_tfcap.selection import select
+from tensorboard_plugin_tfcap.sources import Sources
+from tensorboard_plugin_tfcap.summary import TradeoffWriter
+from tensorboard_plugin_tfcap.summary import write_comparison
+from tests.tensorboard_plugin_tfcap.comparison import PRESETS
+from tests.tensorboard_plugin_tfcap.serving import serving
+
+PANEL = {"id": "a", "title": "A", "y": "r@10", "panels": [{"x": "cider_d"}]}
+
+
+def write_rhos(folder):
+    """A method with two rho, and one that stands for the third."""
+    runs = [("psst_multinomial", 0.25, 4.0), ("psst_multinomial", 0.5, 8.0)]
+    for method, rho, gain in [*runs, ("st_multinomial", None, 0.0)]:
+        for weight in (0.1, 0.2):
+            params = {"lambda": weight} | ({"rho": rho} if rho else {})
+            name = ",".join(f"{k}={v}" for k, v in params.items())
+            with TradeoffWriter(folder / method / name, method, params) as log:
+                values = {"cider_d": 1 - weight, "r@10": 50 + gain + weight}
+                log.point(0, values)
+
+
+def dataset(folder):
+    return Sources(read_log(folder)).chosen("points").dataset(Query())
+
+
+def test_a_writer_names_its_method_for_people(tmp_path):
+    with TradeoffWriter(tmp_path, "mine", title="My method") as writer:
+        writer.point(0, {"cider_d": 1.0, "r@10": 50.0})
+    found = dataset(tmp_path)
+    assert list(select(found, Query()).groups) == ["My method"]
+    assert found.about(".")["method"] == "My method"
+
+
+def test_a_log_of_before_shows_the_names_of_its_methods(tmp_path):
+    write_rhos(tmp_path)
+    with serving(tmp_path, fast=False) as server:
+        state = server.wait(6)
+        assert server.error("figure", preset="fig3")[0] == 400
+    assert state["methods"][-1] == "st_multinomial"
+    assert state["presets"] == [] and state["references"] == 0
+
+
+def test_panels_are_of_the_usual_value_and_against_the_parameter(tmp_path):
+    write_rhos(tmp_path)
+    titles = {"st_multinomial": "ST", "psst_multinomial": "PSST"}
+    write_comparison(tmp_path / "about", titles, PRESETS)
+    with serving(tmp_path, fast=False) as server:
+        server.wait(6)
+        view = server.json("figure", preset="fig3")
+        other = server.json("figure", preset="fig3", usual="0.5")
+        code, text = server.error("figure", preset="fig3", usual="0.75")
+    assert view["title"] == "Figure 3 (a-f)"
+    ours = [row for row in view["rows"] if row["panel"] == 1]
+    assert [row["y"] for row in ours] == [50.1, 50.2, 54.1, 54.2]
+    assert {row["method"] for row in ours} == {"ST", "PSST"}
+    assert [r["y"] for r in other["rows"] if r["panel"] == 1][2:] == [
+        58.1,
+        58.2,
+    ]
+    last = [row for row in view["rows"] if row["panel"] == 5]
+    assert [row["label"] for row in last] == [
+        f"\u03c1 = {rho}" for rho in ("0", "0.25", "0.5")
+    ]
+    assert [row["y"] for row in last] == pytest.approx([50.1, 54.1, 58.1])
+    assert view["panels"][5]["title"] == "(f) \u03c1, at CIDEr-D = 0.9"
+    assert code == 400 and "`usual` must be a rho" in text
+
+
+def test_two_comparisons_of_one_log_are_joined():
+    first = Comparison({"b": "B", "a": "A"}, {"x": 1}, [1])
+    second = Comparison({"a": "other", "c": "C"}, {"x": 2, "y": 3}, [1, 2])
+    found = first.joined(second)
+    assert list(found.titles.items()) == [("b", "B"), ("a", "A"), ("c", "C")]
+    assert found.presets == {"x": 1, "y": 3} and found.references == [1, 2]
+
+
+@pytest.mark.parametrize(
+    "content, problem",
+    [
+        ({"titles": ["a"]}, "titles that are no object"),
+        ({"presets": {"a": 1}}, "presets that are no list"),
+        ({"presets": [1]}, "presets that are no objects"),
+        ({"presets": [{"id": "a"}]}, "without an id, a title or `y`"),
+        ({"presets": [{**PANEL, "panels": [{}]}]}, "a panel without `x`"),
+        ({"presets": [{**PANEL, "panels": []}]}, "neither `x` nor panels"),
+        ({"presets": [{**PANEL, "along": "z"}]}, "along neither 'x' nor 'y'"),
+        ({"references": [{"title": "a"}]}, "no title, or no metric"),
+    ],
+)
+def test_a_wrong_comparison_is_refused_and_read_as_none(
+    tmp_path, content, problem
+):
+    with pytest.raises(RecordError, match=problem):
+        read_comparison(json.dumps({"version": 1, **content}))
+    path = tmp_path / "comparison.json"
+    path.write_text(json.dumps(content))
+    with pytest.raises(ValueError, match=problem):
+        load_comparison(path)
+    if "references" not in content and "titles" not in content:
+        with pytest.raises(ValueError, match="must be what the tab can read"):
+            write_comparison(tmp_path / "log", **content)
+        assert not (tmp_path / "log").exists()

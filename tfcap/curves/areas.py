@@ -1,0 +1,150 @@
+"""Ranges over which methods are compared, and areas under their curves."""
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from tfcap.curves.comparison import compare_curves
+from tfcap.curves.comparison import curve_overlap
+from tfcap.curves.curve import Curve
+
+
+def curve_areas(
+    curves: Mapping[str, Mapping[Any, Curve]], level: float = 0.95
+) -> tuple[list[dict[str, Any]], list[str]]:
+    """The area under each method's curves, over one range.
+
+    Args:
+        curves: Dict of dicts of `Curve` by seed, by title.
+        level: Float in `(0, 1)`, of intervals. Defaults to `0.95`.
+
+    Returns:
+        List of dicts, of `method`, `area`, its `mean` height, the `interval`
+        of that, `seeds` and `of`, `low` and `high`; and a list of notices.
+        The range is that of `common_range()`; a method that does not cover it
+        has no area, nor has one of a single point.
+
+    Example:
+
+    >>> curves = {"mine": {0: tfcap.curves.Curve([1.0, 2.0], [70.0, 50.0])}}
+    >>> found, _ = tfcap.curves.curve_areas(curves)
+    >>> found[0]["area"], found[0]["mean"]
+    (60.0, 60.0)
+    """
+    long = {
+        title: by_seed
+        for title, by_seed in curves.items()
+        if all(len(curve) > 1 for curve in by_seed.values())
+    }
+    if not long:
+        return [], ["There is no area: no method has a curve of two points."]
+    span = common_range(long)
+    if span is None:
+        text = "There is no range that all curves cover, so no area is given."
+        return [], [text]
+    low, high = span
+    compared = compare_curves(long, span, level=level)
+    found = [
+        {
+            "method": title,
+            "area": point.interval.mean * (high - low),
+            "mean": point.interval.mean,
+            "interval": [
+                bound if math.isfinite(bound) else None
+                for bound in point.interval[1:]
+            ],
+            "seeds": len(point.values),
+            "of": point.seeds,
+            "low": low,
+            "high": high,
+        }
+        for title, point in compared.items()
+        if point.values
+    ]
+    beyond = [title for title, point in compared.items() if not point.values]
+    notices = [
+        f"{title} does not go from {low:.4g} to {high:.4g}, and has no area."
+        for title in beyond
+    ]
+    return found, notices
+
+
+def common_range(
+    curves: Mapping[str, Mapping[Any, Curve]],
+) -> tuple[float, float] | None:
+    """The range over which methods are compared.
+
+    What all methods cover may be narrow, or nothing at all. So the range is
+    that whose width, times the number of methods that cover it with all their
+    seeds, is the greatest.
+
+    Args:
+        curves: Dict of dicts of `Curve` by seed, by title.
+
+    Returns:
+        Pair of floats, or `None`.
+
+    Example:
+
+    >>> from tfcap.curves import Curve
+    >>> curves = {
+    ...     "a": {0: Curve([3.0, 1.0], [50.0, 70.0])},
+    ...     "b": {0: Curve([2.2, 0.8], [50.0, 70.0])},
+    ... }
+    >>> tfcap.curves.common_range(curves)
+    (1.0, 2.2)
+    """
+    spans = [curve_overlap(by_seed.values()) for by_seed in curves.values()]
+    spans = [span for span in spans if span is not None and span[0] < span[1]]
+    if not spans:
+        return None
+    low, high = np.array(spans).T
+    lows, highs = np.unique(low), np.unique(high)
+    begun = (low <= lows[:, None]).astype("float64")
+    going = (high >= highs[:, None]).astype("float64")
+    covered = (begun @ going.T) * (highs - lows[:, None])
+    row, column = np.unravel_index(np.argmax(covered), covered.shape)
+    return float(lows[row]), float(highs[column])
+
+
+def operating_point(
+    curves: Mapping[str, Mapping[Any, Curve]], of: str
+) -> float | None:
+    """The greatest level that most methods reach with all their seeds.
+
+    Where there is one that all reach, this is the greatest of those, which is
+    where the paper compares them. A method of one point reaches its own level
+    alone, and does not count.
+
+    Args:
+        curves: Dict of dicts of `Curve` by seed, by method.
+        of: `"naturalness"` or `"recall"`, the axis of the level.
+
+    Returns:
+        Float, or `None` where there is no curve.
+
+    Example:
+
+    >>> from tfcap.curves import Curve
+    >>> curves = {
+    ...     "a": {0: Curve([3.0, 1.0], [50.0, 70.0])},
+    ...     "b": {0: Curve([2.0, 0.0], [50.0, 70.0])},
+    ... }
+    >>> tfcap.curves.operating_point(curves, "naturalness")
+    2.0
+    """
+    ranges = [
+        curve_overlap(by_seed.values(), of)
+        for by_seed in curves.values()
+        if all(len(curve) > 1 for curve in by_seed.values())
+    ]
+    ranges = [both for both in ranges if both is not None]
+    if not ranges:
+        return None
+
+    def reached(level):
+        return sum(low <= level <= high for low, high in ranges), level
+
+    return max((high for _, high in ranges), key=reached)
