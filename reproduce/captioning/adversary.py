@@ -8,7 +8,7 @@ from tfcap.decoding import Sample
 from tfcap.layers import Categorical
 from tfcap.models import CaptionEvaluator
 from tfcap.models import without_dropout
-from tfcap.objectives import Judging
+from tfcap.objectives import DiscriminatorLoss
 
 #: Under which a study keeps it as it is before the game.
 NAME = "gan_evaluator"
@@ -58,7 +58,7 @@ def _train(study):
         study,
         NAME,
         pretrained_generator(study),
-        Judging(_make(study), samples),
+        DiscriminatorLoss(_make(study), samples),
         settings.gan_evaluator_epochs,
         settings.listener_rate,
     )

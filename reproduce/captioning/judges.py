@@ -8,7 +8,7 @@ from reproduce.study import write_json
 from tfcap.data import GrammarBatches
 from tfcap.models import GrammarClassifier
 from tfcap.models import PairDiscriminator
-from tfcap.objectives import Judging
+from tfcap.objectives import DiscriminatorLoss
 from tfcap.rewards.embeddings import embedded_images
 from tfcap.rewards.embeddings import image_key
 from tfcap.training import Game
@@ -25,7 +25,8 @@ def train_judge(study, name, speaker, objective, epochs, rate):
         study: `SpeakerStudy`.
         name: String, under which the study keeps the evaluator.
         speaker: `tfcap.models.CaptionSpeaker`, which is frozen.
-        objective: `tfcap.objectives.Judging`, whose evaluator is built.
+        objective: `tfcap.objectives.DiscriminatorLoss`, with a built
+            evaluator.
         epochs: Integer, passes over all human captions.
         rate: Float, learning rate.
 
@@ -81,7 +82,9 @@ def pretrained_discriminator(
                 "text": retriever.embed_texts(said, said > 0),
             }
         )
-        objective = Judging(discriminator, decoder, 1.0, 0.0, retriever, key)
+        objective = DiscriminatorLoss(
+            discriminator, decoder, 1.0, 0.0, retriever, key
+        )
         study.say(f"{DISCRIMINATOR}: whose captions are these?")
         return train_judge(
             study, DISCRIMINATOR, speaker, objective, epochs, rate

@@ -15,8 +15,8 @@ from tfcap.layers import Categorical
 from tfcap.layers import GumbelSoftmaxST
 from tfcap.layers import PartialSamplingST
 from tfcap.objectives import DecoderBaseline
-from tfcap.objectives import Judging
-from tfcap.objectives import Listening
+from tfcap.objectives import DiscriminatorLoss
+from tfcap.objectives import ListenerLoss
 from tfcap.objectives import MonteCarlo
 from tfcap.objectives import Pathwise
 from tfcap.objectives import PrefixBaseline
@@ -164,7 +164,7 @@ def reinforce_joint(task):
         DecoderBaseline(judged, GroundTruth()),
         normalize="token",
     )
-    learns = Listening(task.retrieval(), samples)
+    learns = ListenerLoss(task.retrieval(), samples)
     return _game(
         task,
         speaker=task.speaks(task.objective(term), every=2),
@@ -240,7 +240,7 @@ def g_gan(task):
         normalize="token",
         credit=MonteCarlo(task.settings.gan_continuations),
     )
-    judges = task.study.player(evaluator, Judging(evaluator, samples))
+    judges = task.study.player(evaluator, DiscriminatorLoss(evaluator, samples))
     return _game(task, speaker=task.speaks(term), evaluator=judges)
 
 
@@ -314,7 +314,7 @@ def _listener_alone(task):
     """The listener learns from the captions of a frozen speaker."""
     task.speaker.trainable = False
     samples = task.sample(Categorical(seed=task.study.seed))
-    learns = Listening(task.retrieval(), samples)
+    learns = ListenerLoss(task.retrieval(), samples)
     return _game(task, listener=task.listens(learns))
 
 

@@ -8,7 +8,7 @@ from tfcap.decoding import BeamSearch
 from tfcap.decoding import GroundTruth
 from tfcap.decoding import Sample
 from tfcap.layers import Categorical
-from tfcap.objectives import Judging
+from tfcap.objectives import DiscriminatorLoss
 from tfcap.rewards import BidirectionalContrastive
 from tfcap.rewards import CLIPScore
 from tfcap.rewards import Constant
@@ -102,7 +102,7 @@ class Task:
 
     def beside(self, objective, discriminator):
         """The speaker, and the discriminator that goes with the times."""
-        judging = Judging(
+        judging = DiscriminatorLoss(
             discriminator,
             self.beam,
             mismatched=0.0,

@@ -194,16 +194,16 @@ CASES = {
     "through_words": lambda r: objectives.Pathwise(
         rewards.Retrieval(r), sampled(2)
     ),
-    "listening": lambda r: objectives.Listening(
+    "listening": lambda r: objectives.ListenerLoss(
         rewards.Retrieval(r, negatives=0.5), GroundTruth()
     ),
     "contrastive": lambda r: objectives.Pathwise(
         contrastive(r, GroundTruth()), sampled()
     ),
-    "human_contrastive": lambda r: objectives.Listening(
+    "human_contrastive": lambda r: objectives.ListenerLoss(
         contrastive(r, GroundTruth()), GroundTruth()
     ),
-    "judging": lambda r: objectives.Judging(r, sampled()),
+    "discriminator_loss": lambda r: objectives.DiscriminatorLoss(r, sampled()),
     "judged": lambda r: objectives.Pathwise(
         rewards.MatchProbability(r) + rewards.CLIPScore(r), sampled()
     ),

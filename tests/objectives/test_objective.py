@@ -7,7 +7,7 @@ from tfcap.decoding import Sample
 from tfcap.layers import Categorical
 from tfcap.objectives import Episode
 from tfcap.objectives import ScoreFunction
-from tfcap.objectives import Supervised
+from tfcap.objectives import SupervisedLoss
 from tfcap.objectives import TeacherForcing
 from tfcap.rewards import Constant
 
@@ -52,7 +52,7 @@ def test_terms_with_one_decoder_share_one_rollout():
     shared = Counting(Categorical(seed=0), max_length=2)
     loss(
         ScoreFunction(Constant(), shared)
-        + Supervised(
+        + SupervisedLoss(
             lambda e: e.rollout(shared).mask[..., 0], "mask", (shared,)
         )
     )

@@ -13,8 +13,8 @@ from tfcap.decoding import Decoder
 from tfcap.decoding import Rollout
 from tfcap.models import CaptionEvaluator
 from tfcap.models import PairDiscriminator
+from tfcap.objectives import DiscriminatorLoss
 from tfcap.objectives import Episode
-from tfcap.objectives import Judging
 from tfcap.objectives import LeaveOneOutBaseline
 from tfcap.objectives import ScoreFunction
 from tfcap.ops import sequence_mask
@@ -51,7 +51,7 @@ def per_replica(strategy, array):
     )
 
 
-def judging(strategy, paired):
+def discriminator_loss(strategy, paired):
     """Every replica's images have the human captions of all for rivals."""
     with strategy.scope():
         keras.utils.set_random_seed(0)
@@ -67,7 +67,9 @@ def judging(strategy, paired):
     def function(image, human, said):
         inputs = {"image": image, "references": human}
         inputs["rows"] = tf.zeros((tf.shape(human)[0], 1))
-        objective = Judging(evaluator, Said(said), 0.7, 1.3, retriever)
+        objective = DiscriminatorLoss(
+            evaluator, Said(said), 0.7, 1.3, retriever
+        )
         with tf.GradientTape() as tape:
             loss, logs = objective.loss(Episode(speaker, inputs))
         return loss, logs, tape.gradient(loss, variables)
@@ -120,5 +122,5 @@ if __name__ == "__main__":
     )
     strategy = tf.distribute.MirroredStrategy(["CPU:0", "CPU:1"])
     for paired in (False, True):
-        judging(strategy, paired)
+        discriminator_loss(strategy, paired)
     health(strategy)

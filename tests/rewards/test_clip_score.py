@@ -7,8 +7,8 @@ from tests.rewards.test_retrieval import INPUTS
 from tests.rewards.test_retrieval import players
 from tests.rewards.test_retrieval import soft
 from tfcap.models import PairDiscriminator
+from tfcap.objectives import DiscriminatorLoss
 from tfcap.objectives import Episode
-from tfcap.objectives import Judging
 from tfcap.rewards import BidirectionalContrastive
 from tfcap.rewards import CLIPScore
 from tfcap.rewards import MatchProbability
@@ -45,7 +45,7 @@ def test_images_are_those_that_the_retriever_asks_for():
         assert found.shape == (5, 1)
     evaluator = PairDiscriminator(units=(4,))
     assert MatchProbability(evaluator, listener).image == "own"
-    judging = Judging(evaluator, soft(), retriever=listener)
+    judging = DiscriminatorLoss(evaluator, soft(), retriever=listener)
     assert judging.image == "own"
 
 

@@ -19,7 +19,7 @@ from tfcap.layers import GumbelSoftmaxST
 from tfcap.losses import NPairLoss
 from tfcap.models import ShowTellSpeaker
 from tfcap.objectives import Pathwise
-from tfcap.objectives import Supervised
+from tfcap.objectives import SupervisedLoss
 from tfcap.objectives import TeacherForcing
 from tfcap.objectives import rank_with_fakes
 from tfcap.rewards import DialogScore
@@ -85,7 +85,9 @@ def two_players(every=1, offset=0):
     generator = dialogs.generator(settings=NOISY)
     discriminator = dialogs.discriminator(settings=NOISY)
     term, sample, anneal = perceptual(discriminator)
-    fakes = Supervised(rank_with_fakes(discriminator, sample), "n", (sample,))
+    fakes = SupervisedLoss(
+        rank_with_fakes(discriminator, sample), "n", (sample,)
+    )
     players = {
         "g": Player(generator, term, 1.0, every, offset),
         "d": Player(discriminator, fakes),

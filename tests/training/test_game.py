@@ -8,7 +8,7 @@ from tfcap.decoding import Sample
 from tfcap.layers import Categorical
 from tfcap.objectives import Episode
 from tfcap.objectives import ScoreFunction
-from tfcap.objectives import Supervised
+from tfcap.objectives import SupervisedLoss
 from tfcap.objectives import TeacherForcing
 from tfcap.rewards import Constant
 from tfcap.training import Game
@@ -35,7 +35,7 @@ def judged_by(critic):
         scores = episode.log_probs(episode.references)[..., 0]
         return scores * keras.ops.sum(critic.table * critic.table)
 
-    return Supervised(losses, "judged")
+    return SupervisedLoss(losses, "judged")
 
 
 def game(rates=(0.5, 0.25), clipnorms=(None, None)):
@@ -94,7 +94,7 @@ def test_what_is_said_is_said_once():
         ),
         "d": Player(
             critic,
-            Supervised(losses, "fakes", (sample,)),
+            SupervisedLoss(losses, "fakes", (sample,)),
         ),
     }
     model = Game(speaker, players)

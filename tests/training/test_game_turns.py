@@ -9,13 +9,13 @@ from tests import tiny
 from tests.training.test_game import DATA
 from tests.training.test_game import judged_by
 from tfcap.objectives import Episode
-from tfcap.objectives import Supervised
+from tfcap.objectives import SupervisedLoss
 from tfcap.objectives import TeacherForcing
 from tfcap.training import Game
 from tfcap.training import Player
 
 
-class Counted(Supervised):
+class Counted(SupervisedLoss):
     """Counts how often it is computed."""
 
     def __init__(self, term):

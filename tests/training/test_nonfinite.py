@@ -9,7 +9,7 @@ from tests.training.test_game import DATA
 from tests.training.test_game import judged_by
 from tfcap.decoding import GroundTruth
 from tfcap.objectives import ScoreFunction
-from tfcap.objectives import Supervised
+from tfcap.objectives import SupervisedLoss
 from tfcap.objectives import TeacherForcing
 from tfcap.rewards import Constant
 from tfcap.rewards import Reward
@@ -128,7 +128,7 @@ def edge(episode):
 
 
 def test_a_gradient_is_named_by_its_network():
-    model = model_of(Supervised(edge, "edge"))
+    model = model_of(SupervisedLoss(edge, "edge"))
     match = "Received: the gradient of `speaker` is nan, after 0 updates"
     with pytest.raises(FloatingPointError, match=match):
         model.train_on_batch(DATA)
@@ -138,7 +138,7 @@ def test_a_loss_that_was_scaled_too_much_is_not_divergence():
     optimizer = keras.optimizers.LossScaleOptimizer(
         keras.optimizers.SGD(0.1), initial_scale=4.0
     )
-    model = model_of(Supervised(edge, "edge"), optimizer=optimizer)
+    model = model_of(SupervisedLoss(edge, "edge"), optimizer=optimizer)
     before = model.speaker.get_weights()
     for scale in (2.0, 1.0):
         model.train_on_batch(DATA)
@@ -204,7 +204,7 @@ def test_other_errors_stay_what_they_are():
         with tf.control_dependencies([tf.debugging.Assert(False, ["else"])]):
             return tf.identity(scores)
 
-    model = model_of(Supervised(broken, "broken"))
+    model = model_of(SupervisedLoss(broken, "broken"))
     with pytest.raises(tf.errors.InvalidArgumentError, match="else"):
         model.train_on_batch(DATA)
 

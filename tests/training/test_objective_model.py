@@ -11,7 +11,7 @@ from tfcap.layers import GumbelSoftmaxST
 from tfcap.objectives import DecoderBaseline
 from tfcap.objectives import Pathwise
 from tfcap.objectives import ScoreFunction
-from tfcap.objectives import Supervised
+from tfcap.objectives import SupervisedLoss
 from tfcap.objectives import TeacherForcing
 from tfcap.rewards import Constant
 from tfcap.rewards import DialogScore
@@ -110,7 +110,9 @@ def test_frozen_players_do_not_move():
         )
 
     model = trained(
-        Supervised(likes, "likes"), speaker=speaker, players={"critic": critic}
+        SupervisedLoss(likes, "likes"),
+        speaker=speaker,
+        players={"critic": critic},
     )
     before = critic.get_weights()[0], speaker.get_weights()[0]
     model.fit(DATA, epochs=2, verbose=0)
@@ -118,7 +120,9 @@ def test_frozen_players_do_not_move():
     assert (speaker.get_weights()[0] != before[1]).any()
     critic.trainable = True
     model = trained(
-        Supervised(likes, "likes"), speaker=speaker, players={"critic": critic}
+        SupervisedLoss(likes, "likes"),
+        speaker=speaker,
+        players={"critic": critic},
     )
     model.fit(DATA, verbose=0)
     assert (critic.get_weights()[0] != before[0]).any()
@@ -176,7 +180,9 @@ def test_what_is_not_built_is_refused_by_name():
 
 
 def test_an_objective_that_reaches_nothing_is_refused():
-    model = trained(Supervised(lambda e: e.references.mask[..., 0], "nothing"))
+    model = trained(
+        SupervisedLoss(lambda e: e.references.mask[..., 0], "nothing")
+    )
     with pytest.raises(ValueError, match="No gradient reaches any variable"):
         model.train_on_batch(DATA)
 

@@ -14,7 +14,7 @@ from tfcap.layers import WordChannel
 from tfcap.losses import NPairLoss
 from tfcap.models import RetrievalListener
 from tfcap.objectives import Pathwise
-from tfcap.objectives import Supervised
+from tfcap.objectives import SupervisedLoss
 from tfcap.objectives import TeacherForcing
 from tfcap.objectives import rank_with_fakes
 from tfcap.rewards import DialogScore
@@ -75,7 +75,9 @@ def supervised():
 def game():
     generator, discriminator = dialogs.generator(), dialogs.discriminator()
     term, sample = perceptual(discriminator)
-    fakes = Supervised(rank_with_fakes(discriminator, sample), "n", (sample,))
+    fakes = SupervisedLoss(
+        rank_with_fakes(discriminator, sample), "n", (sample,)
+    )
     model = Game(
         generator,
         {

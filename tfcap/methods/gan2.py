@@ -8,7 +8,7 @@ from tfcap.layers import GumbelSoftmaxST
 from tfcap.methods.dialog_networks import check_discriminator
 from tfcap.methods.dialog_networks import check_generator
 from tfcap.objectives import Pathwise
-from tfcap.objectives import Supervised
+from tfcap.objectives import SupervisedLoss
 from tfcap.objectives import TeacherForcing
 from tfcap.objectives import rank_with_fakes
 from tfcap.rewards import DialogScore
@@ -96,7 +96,7 @@ def gan2(
     objective = Pathwise(
         DialogScore(discriminator), sample
     ) + mle_weight * TeacherForcing(normalize)
-    ranking = Supervised(
+    ranking = SupervisedLoss(
         rank_with_fakes(discriminator, sample, options), "n_pair", (sample,)
     )
     players = {

@@ -17,7 +17,7 @@ class PairDiscriminator(keras.Model):
 
     A few dense layers on what a fixed retriever makes of image and caption:
     the retriever does the reading, and is not in this network. Trained by
-    `tfcap.objectives.Judging`, and a reward in
+    `tfcap.objectives.DiscriminatorLoss`, and a reward in
     `tfcap.rewards.MatchProbability`, both given the retriever, too.
 
     Args:

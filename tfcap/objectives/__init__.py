@@ -1,12 +1,12 @@
 """Objectives: estimators that turn rewards into losses, and their sums."""
 
 from tfcap.objectives.decoder_baseline import DecoderBaseline
+from tfcap.objectives.discriminator_loss import DiscriminatorLoss
 from tfcap.objectives.episode import Episode
 from tfcap.objectives.estimator import Estimator
-from tfcap.objectives.judging import Judging
 from tfcap.objectives.learned_baseline import LearnedBaseline
 from tfcap.objectives.leave_one_out_baseline import LeaveOneOutBaseline
-from tfcap.objectives.listening import Listening
+from tfcap.objectives.listener_loss import ListenerLoss
 from tfcap.objectives.monte_carlo import MonteCarlo
 from tfcap.objectives.objective import Objective
 from tfcap.objectives.objective import Term
@@ -17,5 +17,5 @@ from tfcap.objectives.rank_with_fakes import rank_with_fakes
 from tfcap.objectives.running_mean_baseline import RunningMeanBaseline
 from tfcap.objectives.sample_mean_baseline import SampleMeanBaseline
 from tfcap.objectives.score_function import ScoreFunction
-from tfcap.objectives.supervised import Supervised
+from tfcap.objectives.supervised_loss import SupervisedLoss
 from tfcap.objectives.teacher_forcing import TeacherForcing

@@ -9,8 +9,8 @@ from tfcap.ops.arguments import batch_entry
 def rank_with_fakes(discriminator, samples, options="options"):
     """Ranks a human answer above wrong ones and above what a speaker samples.
 
-    For `tfcap.objectives.Supervised`. A sample that is the human answer to the
-    letter is left out.
+    For `tfcap.objectives.SupervisedLoss`. A sample that is the human answer
+    to the letter is left out.
 
     Args:
         discriminator: Object that scores answers, such as
@@ -30,7 +30,7 @@ def rank_with_fakes(discriminator, samples, options="options"):
 
     >>> sample = tfcap.decoding.Sample(tfcap.layers.GumbelSoftmaxST())
     >>> loss = tfcap.objectives.rank_with_fakes(None, sample)
-    >>> term = tfcap.objectives.Supervised(loss, "n_pair", (sample,))
+    >>> term = tfcap.objectives.SupervisedLoss(loss, "n_pair", (sample,))
 
     Reference:
 

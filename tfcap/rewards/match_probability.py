@@ -19,8 +19,8 @@ class MatchProbability(Reward):
     reward = sigmoid(logits(embed_images(image), embed_texts(caption)))
     ```
 
-    An adversary: trained by `tfcap.objectives.Judging` to tell what the
-    speaker says from what people say, of this image and of others.
+    An adversary: `tfcap.objectives.DiscriminatorLoss` trains it to tell
+    captions of the speaker from human ones, of this image and of others.
     Differentiable by the words, too, where the retriever is.
 
     Args:
@@ -44,7 +44,7 @@ class MatchProbability(Reward):
     >>> objective = tfcap.objectives.ScoreFunction(
     ...     tfcap.rewards.MatchProbability(evaluator), sample
     ... )
-    >>> adversary = tfcap.objectives.Judging(evaluator, sample)
+    >>> adversary = tfcap.objectives.DiscriminatorLoss(evaluator, sample)
 
     Reference:
 

@@ -24,7 +24,7 @@ def check_compile(strategy, optimizers, options):
                 f"`{name}` must be None: the objective is what is trained "
                 f"for, and logs its rewards. Received: {name}="
                 f"{options[name]!r}. Make it a term of the objective, such "
-                "as `tfcap.objectives.Supervised`, or a callback."
+                "as `tfcap.objectives.SupervisedLoss`, or a callback."
             )
     if options.get("jit_compile", "auto") is True:
         raise ValueError(

@@ -64,7 +64,7 @@ def test_both_learn_from_one_sample_and_nobody_listens(folder):
     made.compile({"speaker": "adam", "evaluator": "adam"})
     logs = made.train_on_batch(batch, return_dict=True)
     assert 0 < logs["speaker_match_probability"] < 1
-    assert {"evaluator_judging_human", "speaker_loss"} <= set(logs)
+    assert {"evaluator_discriminator_human", "speaker_loss"} <= set(logs)
     for network, weights in zip(players, before, strict=True):
         assert not same(network.get_weights(), weights)
 

@@ -1,12 +1,12 @@
-"""Training of who reads the words, on words as they are."""
+"""Training of a listener on words that are constants."""
 
 from tfcap.decoding import Decoder
 from tfcap.objectives.estimator import Estimator
 from tfcap.rewards import Reward
 
 
-class Listening(Estimator):
-    """Differentiates a reward by who computes it, and not by the words.
+class ListenerLoss(Estimator):
+    """Differentiates a reward by its network, and not by the words.
 
     ```
     loss = -reward(stop_gradient(words))
@@ -29,7 +29,7 @@ class Listening(Estimator):
     Example:
 
     >>> listener = tfcap.models.RetrievalListener(50, units=8)
-    >>> objective = tfcap.objectives.Listening(
+    >>> objective = tfcap.objectives.ListenerLoss(
     ...     tfcap.rewards.Retrieval(listener), tfcap.decoding.GroundTruth()
     ... )
     >>> objective.name
@@ -44,13 +44,13 @@ class Listening(Estimator):
     def __init__(self, reward, decoder, name=None):
         if not isinstance(reward, Reward) or not reward.differentiable:
             raise ValueError(
-                "`reward` must be differentiable for Listening. Received: "
+                "`reward` must be differentiable for ListenerLoss. Received: "
                 f"reward={type(reward).__name__}. What has no gradient cannot "
                 "be trained by one."
             )
         if not getattr(reward, "learning", True):
             raise ValueError(
-                "`reward` must train who computes it for Listening. Received: "
+                "`reward` must train its network for ListenerLoss. Received: "
                 f"reward={reward.name!r} with learning=False. Give it, or its "
                 "terms, `learning=True`."
             )

@@ -1,4 +1,4 @@
-"""Training of who tells human captions from others."""
+"""Training of a discriminator of human and generated captions."""
 
 from keras import ops
 
@@ -15,8 +15,8 @@ from tfcap.rewards.embeddings import image_key
 from tfcap.rewards.match_probability import check_evaluator
 
 
-class Judging(Estimator):
-    """Teaches an evaluator whose caption it is.
+class DiscriminatorLoss(Estimator):
+    """Binary cross-entropy of a discriminator of captions.
 
     With `r(image, caption)` its probability that the caption is human and of
     that image,
@@ -41,9 +41,10 @@ class Judging(Estimator):
         retriever: As that of `tfcap.rewards.MatchProbability`. It is read in
             inference mode, and has no gradient.
         image: As that of `tfcap.rewards.MatchProbability`.
-        name: String. Defaults to `"judging"`, under which the loss is logged,
-            and the mean probabilities of the three kinds of captions as
-            `judging_human`, `judging_generated` and `judging_mismatched`.
+        name: String, under which the loss is logged, and the mean
+            probabilities of the three kinds of captions with `_human`,
+            `_generated` and `_mismatched` behind it. Defaults to
+            `"discriminator"`.
         same: String, the key in the batch of integers `(B,)` by which rows
             that show the same image are known; or `None` where all differ.
 
@@ -51,9 +52,9 @@ class Judging(Estimator):
 
     >>> evaluator = tfcap.models.CaptionEvaluator(50, units=8)
     >>> sample = tfcap.decoding.Sample()
-    >>> objective = tfcap.objectives.Judging(evaluator, sample)
+    >>> objective = tfcap.objectives.DiscriminatorLoss(evaluator, sample)
     >>> objective.log_names()[:3]
-    ('judging', 'judging_human', 'judging_human_std')
+    ('discriminator', 'discriminator_human', 'discriminator_human_std')
 
     Reference:
 
@@ -74,7 +75,7 @@ class Judging(Estimator):
         mismatched=1.0,
         retriever=None,
         image=None,
-        name="judging",
+        name="discriminator",
         same=None,
     ):
         check_evaluator(evaluator, retriever)
@@ -119,7 +120,7 @@ class Judging(Estimator):
 
     def _images(self, episode):
         """Embeddings of the images, `(B, D)`."""
-        image = entry(episode, self.image, "Judging")
+        image = entry(episode, self.image, "DiscriminatorLoss")
         if self.retriever is None:
             return embedded_images(self.evaluator, image, episode.training)
         return ops.stop_gradient(embedded_images(self.retriever, image))
@@ -128,7 +129,7 @@ class Judging(Estimator):
         """By which rows of one image are known, or `None`."""
         if self.same is None:
             return None
-        return ops.cast(entry(episode, self.same, "Judging"), "int32")
+        return ops.cast(entry(episode, self.same, "DiscriminatorLoss"), "int32")
 
     def _texts(self, rollout, episode):
         """Embeddings `(B, S, D)`, and which are of some words, `(B, S)`."""

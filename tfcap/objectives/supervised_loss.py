@@ -3,8 +3,8 @@
 from tfcap.objectives.estimator import Estimator
 
 
-class Supervised(Estimator):
-    """A loss that needs no words of the speaker's, or all of them.
+class SupervisedLoss(Estimator):
+    """A loss that a function computes from an episode.
 
     The second player of a game is often trained by an ordinary loss: on labels,
     or on what the speaker said.
@@ -17,7 +17,7 @@ class Supervised(Estimator):
 
     Example:
 
-    >>> term = tfcap.objectives.Supervised(lambda episode: None, "n_pair")
+    >>> term = tfcap.objectives.SupervisedLoss(lambda episode: None, "n_pair")
     >>> term.name
     'n_pair'
     """

@@ -14,8 +14,8 @@ from tfcap.decoding import GroundTruth
 from tfcap.decoding import Sample
 from tfcap.layers import Categorical
 from tfcap.layers import PartialSamplingST
+from tfcap.objectives import DiscriminatorLoss
 from tfcap.objectives import Episode
-from tfcap.objectives import Judging
 from tfcap.objectives import ScoreFunction
 from tfcap.rewards import MatchProbability
 from tfcap.training import Game
@@ -61,7 +61,7 @@ def test_is_the_surprise_at_three_kinds_of_captions(weights):
         "references": human.astype("int32"),
     }
     decoder = sample()
-    objective = Judging(evaluator, decoder, *weights)
+    objective = DiscriminatorLoss(evaluator, decoder, *weights)
     episode = Episode(speaker, inputs)
     losses, _ = objective.values(episode)
     wanted = oracle(evaluator, episode.rollout(decoder), human, *weights)
@@ -71,11 +71,13 @@ def test_is_the_surprise_at_three_kinds_of_captions(weights):
 def test_logs_tell_how_sure_it_is_of_each_kind():
     speaker, evaluator = players()
     decoder = sample()
-    objective = Judging(evaluator, decoder)
+    objective = DiscriminatorLoss(evaluator, decoder)
     episode = Episode(speaker, INPUTS)
     loss, logs = objective.loss(episode)
     assert set(logs) == set(objective.log_names())
-    np.testing.assert_allclose(logs["judging"], loss, rtol=1e-6, atol=1e-6)
+    np.testing.assert_allclose(
+        logs["discriminator"], loss, rtol=1e-6, atol=1e-6
+    )
     said = episode.rollout(decoder)
     made = chances(evaluator, said.tokens, said.mask)
     theirs = chances(evaluator, HUMAN, HUMAN > 0)[..., 0]
@@ -86,7 +88,7 @@ def test_logs_tell_how_sure_it_is_of_each_kind():
         ("generated", made[rows, rows]),
         ("mismatched", others),
     ):
-        found = logs[f"judging_{kind}"]
+        found = logs[f"discriminator_{kind}"]
         np.testing.assert_allclose(found, wanted.mean(), rtol=1e-4, atol=1e-6)
 
 
@@ -100,7 +102,7 @@ def test_logs_tell_how_sure_it_is_of_each_kind():
 )
 def test_the_evaluator_learns_and_the_speaker_does_not(decoder):
     speaker, evaluator = players(image_dropout=0.5)
-    objective = Judging(evaluator, decoder)
+    objective = DiscriminatorLoss(evaluator, decoder)
     with tf.GradientTape() as tape:
         episode = Episode(speaker, INPUTS, training=True)
         loss, _ = objective.loss(episode)
@@ -115,8 +117,10 @@ def test_the_evaluator_learns_and_the_speaker_does_not(decoder):
 def test_an_image_alone_has_nothing_to_be_told_from():
     speaker, evaluator = players()
     one = {key: x[:1] for key, x in INPUTS.items()}
-    loss, logs = Judging(evaluator, sample()).loss(Episode(speaker, one))
-    assert np.isfinite(loss) and logs["judging_mismatched"] == 0
+    loss, logs = DiscriminatorLoss(evaluator, sample()).loss(
+        Episode(speaker, one)
+    )
+    assert np.isfinite(loss) and logs["discriminator_mismatched"] == 0
 
 
 def test_in_a_game_it_learns_to_tell_people_from_the_speaker():
@@ -134,32 +138,32 @@ def test_in_a_game_it_learns_to_tell_people_from_the_speaker():
         "image": image,
         "references": human,
     }
-    player = Player(evaluator, Judging(evaluator, sample()))
+    player = Player(evaluator, DiscriminatorLoss(evaluator, sample()))
     before = np.array(speaker.table)
     game = Game(speaker, {"evaluator": player})
     game.compile(keras.optimizers.Adam(0.05))
     game.fit(inputs, batch_size=64, epochs=40, verbose=0)
     logs = game.evaluate(inputs, batch_size=64, verbose=0, return_dict=True)
-    assert logs["evaluator_judging_human"] > 0.35
-    assert logs["evaluator_judging_generated"] < 0.2
+    assert logs["evaluator_discriminator_human"] > 0.35
+    assert logs["evaluator_discriminator_generated"] < 0.2
     np.testing.assert_array_equal(np.array(speaker.table), before)
 
 
 def test_a_kind_of_no_weight_is_neither_judged_nor_logged():
     speaker, evaluator = players()
     episode = Episode(speaker, INPUTS)
-    whole, logs = Judging(evaluator, sample()).loss(episode)
+    whole, logs = DiscriminatorLoss(evaluator, sample()).loss(episode)
     decoder, rest = sample(), 0.0
     for weights in ((0.0, 1.0), (1.0, 0.0)):
-        objective = Judging(evaluator, decoder, *weights)
+        objective = DiscriminatorLoss(evaluator, decoder, *weights)
         loss, found = objective.loss(episode)
         assert set(found) == set(objective.log_names()) < set(logs)
-        human = found["judging_human"]
+        human = found["discriminator_human"]
         np.testing.assert_allclose(
-            human, logs["judging_human"], rtol=1e-5, atol=1e-6
+            human, logs["discriminator_human"], rtol=1e-5, atol=1e-6
         )
         rest += loss
-    surprise = Judging(evaluator, decoder, 0.0, 0.0).loss(episode)[0]
+    surprise = DiscriminatorLoss(evaluator, decoder, 0.0, 0.0).loss(episode)[0]
     np.testing.assert_allclose(rest - surprise, whole, rtol=1e-5, atol=1e-6)
 
 
@@ -168,7 +172,7 @@ def test_pairs_that_a_retriever_reads_are_judged_in_inference_mode():
         image_dropout=0.5, word_dropout=0.5
     )
     decoder = sample()
-    objective = Judging(
+    objective = DiscriminatorLoss(
         discriminator, decoder, mismatched=0.0, retriever=retriever
     )
     with tf.GradientTape() as tape:
@@ -191,7 +195,7 @@ def test_pairs_that_a_retriever_reads_are_judged_in_inference_mode():
 def test_in_a_game_captions_are_rewarded_before_the_judge_steps():
     speaker, *judge = pair_players()
     reward = MatchProbability(*judge)
-    adversary = Judging(judge[0], sample(), 1.0, 0.0, judge[1])
+    adversary = DiscriminatorLoss(judge[0], sample(), 1.0, 0.0, judge[1])
 
     def score():
         return pair_chances(*judge, HUMAN, HUMAN > 0).mean()
@@ -210,7 +214,10 @@ def test_in_a_game_captions_are_rewarded_before_the_judge_steps():
     )
     game.compile({name: keras.optimizers.SGD(0.5) for name in players})
     logs = game.train_on_batch(INPUTS, return_dict=True)
-    for name in ("speaker_match_probability", "discriminator_judging_human"):
+    for name in (
+        "speaker_match_probability",
+        "discriminator_discriminator_human",
+    ):
         np.testing.assert_allclose(logs[name], before, rtol=1e-5, atol=1e-6)
     assert abs(score() - before) > 0.01
     for weights, now in zip(kept, judge[1].get_weights(), strict=True):
@@ -220,22 +227,22 @@ def test_in_a_game_captions_are_rewarded_before_the_judge_steps():
 def test_what_cannot_judge_or_speak_is_refused():
     speaker, evaluator = players()
     with pytest.raises(TypeError, match="`evaluator` must have the method"):
-        Judging(speaker, sample())
+        DiscriminatorLoss(speaker, sample())
     with pytest.raises(TypeError, match="`decoder` must be"):
-        Judging(evaluator, "greedy")
+        DiscriminatorLoss(evaluator, "greedy")
     episode = Episode(speaker, {"rows": INPUTS["rows"]})
-    with pytest.raises(ValueError, match="must hold 'image', which Judging"):
-        Judging(evaluator, sample()).loss(episode)
+    with pytest.raises(ValueError, match="'image', which DiscriminatorLoss"):
+        DiscriminatorLoss(evaluator, sample()).loss(episode)
     evaluator.vocabulary_size = tiny.VOCABULARY + 1
     with pytest.raises(ValueError, match="`evaluator` must read the speaker's"):
-        Judging(evaluator, sample()).loss(Episode(speaker, INPUTS))
+        DiscriminatorLoss(evaluator, sample()).loss(Episode(speaker, INPUTS))
 
 
 def test_captions_of_the_same_image_are_not_those_of_another():
     speaker, evaluator = players()
     same = np.array([7, 8, 7, -1, -1])
     episode = Episode(speaker, {**INPUTS, "row": same})
-    objective = Judging(evaluator, sample(), 0.0, same="row")
+    objective = DiscriminatorLoss(evaluator, sample(), 0.0, same="row")
     _, logs = objective.values(episode)
     theirs = chances(evaluator, HUMAN, HUMAN > 0)[..., 0]
     apart = ~np.eye(5, dtype=bool)

@@ -9,7 +9,7 @@ from tests.rewards.test_retrieval import soft
 from tfcap.decoding import GroundTruth
 from tfcap.decoding import Sample
 from tfcap.objectives import Episode
-from tfcap.objectives import Listening
+from tfcap.objectives import ListenerLoss
 from tfcap.objectives import Pathwise
 from tfcap.rewards import BLEU
 from tfcap.rewards import Retrieval
@@ -26,7 +26,7 @@ def loss_and_slopes(objective, speaker, listener):
 def test_who_listens_has_the_gradient_of_pathwise_and_who_speaks_none():
     speaker, listener = players()
     reward, found = Retrieval(listener, margin=1.0), []
-    for estimator in (Pathwise, Listening):
+    for estimator in (Pathwise, ListenerLoss):
         objective = estimator(reward, soft())
         found.append(loss_and_slopes(objective, speaker, listener))
         assert objective.layers() == [objective.decoder.channel]
@@ -45,7 +45,7 @@ def test_who_listens_has_the_gradient_of_pathwise_and_who_speaks_none():
 @pytest.mark.parametrize("decoder", [GroundTruth(), Sample(max_length=3)])
 def test_words_of_any_decoder_will_do(decoder):
     speaker, listener = players()
-    objective = Listening(Retrieval(listener), decoder, name="heard")
+    objective = ListenerLoss(Retrieval(listener), decoder, name="heard")
     _, logs, slopes = loss_and_slopes(objective, speaker, listener)
     assert slopes[0] is None and all(np.any(x) for x in slopes[1:3])
     assert "heard_collapse_ratio" in logs
@@ -54,9 +54,9 @@ def test_words_of_any_decoder_will_do(decoder):
 def test_what_cannot_be_trained_so_is_refused():
     _, listener = players()
     with pytest.raises(ValueError, match="`reward` must be differentiable"):
-        Listening(BLEU(4), GroundTruth())
+        ListenerLoss(BLEU(4), GroundTruth())
     with pytest.raises(TypeError, match="`decoder` must be.*Received: decoder"):
-        Listening(Retrieval(listener), "greedy")
+        ListenerLoss(Retrieval(listener), "greedy")
 
 
 def test_a_reward_that_trains_nobody_is_refused():
@@ -65,4 +65,4 @@ def test_a_reward_that_trains_nobody_is_refused():
     some = Retrieval(listener) + still
     for reward in (still, some, some * keras.Variable(1.0)):
         with pytest.raises(ValueError, match="terms, `learning=True`"):
-            Listening(reward, GroundTruth())
+            ListenerLoss(reward, GroundTruth())
