@@ -2,22 +2,19 @@
 
 import functools
 
-from reproduce.world.conversation import zipf
 from reproduce.world.judging import SUBJECTIVE
 from reproduce.world.judging import UNSURE
 from reproduce.world.judging import YES
 from reproduce.world.noun_phrases import NounPhrases
 from reproduce.world.noun_phrases import value_in
-from reproduce.world.words import BITS
+from reproduce.world.odds import zipf
 from reproduce.world.words import GROUNDS
 from reproduce.world.words import HEDGES
-from reproduce.world.words import MASKS
 from reproduce.world.words import NO_FORMS
 from reproduce.world.words import NUMBERS
 from reproduce.world.words import PATTERNS
-from reproduce.world.words import PLACE
-from reproduce.world.words import SLOTS
 from reproduce.world.words import TYPOS
+from reproduce.world.words import VALUES
 from reproduce.world.words import YES_FORMS
 from reproduce.world.words import article
 from reproduce.world.words import length
@@ -34,13 +31,14 @@ _STYLES = {
 _TYPO_ODDS = 0.008
 _SLIPS = {plain: typo for typo, plain in TYPOS.items()}
 MAX_WORDS = 8
+_POSITIONS = ("position", "column", "row")
 _FRAMES = ("it is {}", "it's {}", "looks {}", "{} i think", "it looks {}")
 _SEVERAL = ("they are {}", "both {}", "they're {}", "they look {}")
 _COUNTS = ("just {n}", "{n} of them", "there are {n}", "only {n}", "i see {n}")
 
 
 class Annotator:
-    """Someone who sees the image and answers in a style of their own.
+    """Simulated annotator who answers questions in a style of their own.
 
     Half of them are terse, some chatty; each keeps to digits or number
     words, commas or none, and favorite synonyms throughout a dialog.
@@ -81,11 +79,11 @@ class Annotator:
             text = self._polar(question, manner)
         elif truth.number >= 0:
             text = self._open.number(truth, manner)
-        elif truth.asked == MASKS["background"]:
+        elif truth.slot == "background":
             text = self._open.ground(truth, manner)
-        elif truth.asked == MASKS["shape"]:
+        elif truth.slot == "shape":
             text = self._open.neighbor(truth, manner)
-        elif truth.asked & PLACE:
+        elif truth.slot in _POSITIONS:
             text = self._open.position(truth, manner)
         else:
             text = self._open.attribute(truth, manner)
@@ -102,7 +100,7 @@ class Annotator:
         word = "yes" if truth.polarity == YES else "no"
         if manner == 0:
             return word
-        if manner == 1 or not truth.refs:
+        if manner == 1 or not truth.objects:
             return self._form(truth)
         detail = self._detail(question, MAX_WORDS - 1 - len(self._comma))
         return f"{word}{self._comma} {detail}" if detail else self._form(truth)
@@ -112,49 +110,48 @@ class Annotator:
         return zipf(self.rng, forms, 0.9)
 
     def _detail(self, question, budget):
-        """What a talkative annotator adds to a yes or a no."""
+        """Details that a talkative annotator adds to a yes or a no."""
         truth, draw = question.truth, self.rng.random()
         existence = question.kind == "existence"
         if existence and truth.number == 0:
             return self._absence(truth, budget)
-        if len(truth.refs) > 1 and truth.number > 1:
+        if len(truth.objects) > 1 and truth.number > 1:
             return self._open.group(truth)
         if question.kind == "ground":
             return zipf(self.rng, GROUNDS[value_in(truth.value, "background")])
-        if len(truth.refs) > 1 and truth.asked and question.target:
+        if len(truth.objects) > 1 and truth.slot and question.target:
             return self._open.values(truth, brief=False)
-        fact = truth.refs[int(draw * 997) % len(truth.refs)]
+        values = truth.objects[int(draw * 997) % len(truth.objects)]
         between = question.kind == "relation" and len(question.target) > 1
-        if truth.asked & PLACE or between or draw < 0.15:
-            return self._phrases.place(fact)
+        if truth.slot in _POSITIONS or between or draw < 0.15:
+            return self._phrases.position(values)
         if draw < 0.4 and not existence:
-            slots = {s for s in SLOTS if MASKS[s] == truth.asked} or {"color"}
-            slots = slots | {"size" if draw < 0.3 else "texture"}
-            words = self._phrases.adjectives(fact, slots)
+            slots = {truth.slot or "color", "size" if draw < 0.3 else "texture"}
+            words = self._phrases.adjectives(values, slots)
             # Plain things have few adjectives; then a phrase says more.
             if words:
                 said = " and ".join(words)
                 return ("it is " if draw < 0.27 else "it's ") + said
-        return self._phrases.phrase(fact, budget, truth.asked)
+        return self._phrases.phrase(values, budget, truth.slot)
 
     def _absence(self, truth, budget):
-        draw, bits = self.rng.random(), truth.topic
-        shape, absent = value_in(bits, "shape"), value_in(bits, "absent")
-        color = value_in(bits, "color")
+        draw, topic = self.rng.random(), truth.topic
+        shape, absent = value_in(topic, "shape"), value_in(topic, "absent")
+        color = value_in(topic, "color")
         if draw < 0.3:
             noun = plural(self._phrases.word(shape)) if shape else "things"
             noun = absent or noun
-            texture = value_in(bits, "texture")
+            texture = value_in(topic, "texture")
             texture = self._phrases.word(texture) if texture else ""
             named = f"{texture} {color or ''} {noun}".split()
             return " ".join(["there are no", *named])
-        alike = [f for f in truth.refs if shape and f & BITS[shape]]
-        facts = alike or truth.refs
-        fact = facts[int(self.rng.random() * len(facts))]
+        alike = [values for values in truth.objects if shape in values]
+        others = alike or truth.objects
+        values = others[int(self.rng.random() * len(others))]
         lead = zipf(self.rng, ("just ", "only ", ""))
         named = 0.2 if alike else 1.0
         budget -= len(lead.split())
-        return lead + self._phrases.phrase(fact, budget, 0, named, 0.3)
+        return lead + self._phrases.phrase(values, budget, None, named, 0.3)
 
 
 @functools.lru_cache(maxsize=512)
@@ -165,7 +162,7 @@ def _agreeing(polarity, frames):
 
 
 class OpenAnswers:
-    """What one annotator says of colors, numbers and places.
+    """Answers of one annotator about colors, numbers and positions.
 
     Every method takes a `Truth` and a manner: 0 for the bare word, 1 for a
     paraphrase, 2 for further details.
@@ -185,7 +182,7 @@ class OpenAnswers:
         """Adds to a yes how many there are, or what they look like."""
         number = self._numbers[truth.number]
         if truth.number == 2 and self.rng.random() < 0.5:
-            pair = [value_in(fact, "color") for fact in truth.refs]
+            pair = [value_in(values, "color") for values in truth.objects]
             if pair[0] != pair[1]:
                 words = [article(self._phrases.word(c)) for c in pair]
                 return f"{words[0]} and {words[1]} one"
@@ -194,13 +191,13 @@ class OpenAnswers:
 
     def number(self, truth, manner):
         """Says how many there are, or that there is nothing."""
-        if truth.asked:
+        if truth.slot:
             # Nothing lies where the question looks.
             return zipf(self.rng, ("nothing", "nothing there", "nothing i see"))
         number = self._numbers[truth.number]
         if manner == 0 or not truth.number:
             return number
-        if manner == 1 or len(truth.refs) > 2:
+        if manner == 1 or len(truth.objects) > 2:
             forms = _COUNTS if truth.number > 1 else _COUNTS[:1] + _COUNTS[3:]
             return zipf(self.rng, forms).format(n=number)
         if truth.number == 2:
@@ -208,7 +205,7 @@ class OpenAnswers:
             listed = group.startswith("a ")
             return f"{number}{self._comma} {group}" if listed else group
         budget = MAX_WORDS - 2 - len(self._comma)
-        said = self._phrases.phrase(truth.refs[0], budget)
+        said = self._phrases.phrase(truth.objects[0], budget)
         return f"just {number}{self._comma} {said}"
 
     def ground(self, truth, manner):
@@ -226,56 +223,53 @@ class OpenAnswers:
 
     def neighbor(self, truth, manner):
         """Says what lies where the question looks."""
-        fact = truth.refs[0]
-        noun = self._phrases.word(value_in(fact, "shape"))
+        values = truth.objects[0]
+        noun = self._phrases.word(value_in(values, "shape"))
         if manner == 0:
             if self.rng.random() < 0.4:
                 return noun
-            return f"{self._phrases.word(value_in(fact, 'color'))} {noun}"
-        if manner == 1 or (len(truth.refs) > 1 and self.rng.random() < 0.3):
-            said = self._phrases.phrase(fact, 4, MASKS["shape"], 1.0, 0.0)
-            if len(truth.refs) > 1 and self.rng.random() < 0.5:
-                other = truth.refs[1]
-                if value_in(other, "shape") == value_in(fact, "shape"):
+            return f"{self._phrases.word(value_in(values, 'color'))} {noun}"
+        if manner == 1 or (len(truth.objects) > 1 and self.rng.random() < 0.3):
+            said = self._phrases.phrase(values, 4, "shape", 1.0, 0.0)
+            if len(truth.objects) > 1 and self.rng.random() < 0.5:
+                other = truth.objects[1]
+                if value_in(other, "shape") == value_in(values, "shape"):
                     named = self._phrases.word(value_in(other, "color"))
                     return f"{said} and {article(named)} one"
                 named = self._phrases.word(value_in(other, "shape"))
                 return f"{said} and {article(named)}"
             return said
-        return self._phrases.phrase(fact, MAX_WORDS, MASKS["shape"], 1.0, 0.3)
+        return self._phrases.phrase(values, MAX_WORDS, "shape", 1.0, 0.3)
 
     def position(self, truth, manner):
         """Says where in the picture a thing is."""
-        fact = truth.refs[0]
+        values = truth.objects[0]
         if truth.value:
             # "left or right": the row would be no answer.
-            fact &= truth.value | BITS["middle"] | ~PLACE
-            fact |= BITS["middle"]
-        place = self._phrases.place(fact, brief=manner == 0)
+            values = values - (VALUES["position"] - truth.value) | {"middle"}
+        position = self._phrases.position(values, brief=manner == 0)
         if manner < 2:
-            return place
+            return position
         if self.rng.random() < 0.5:
-            return zipf(self.rng, ("it is {}", "it's {}")).format(place)
+            return zipf(self.rng, ("it is {}", "it's {}")).format(position)
         slots = {"size"} if self.rng.random() < 0.4 else {"color"}
-        words = self._phrases.adjectives(fact, slots)
-        return f"the {words[0]} one is {place}"
+        words = self._phrases.adjectives(values, slots)
+        return f"the {words[0]} one is {position}"
 
     def values(self, truth, brief):
         """Values of the asked slot: `"red"`, `"red and blue"`."""
-        slot = next(s for s in SLOTS if MASKS[s] == truth.asked)
-        words = []
-        for fact in truth.refs:
-            value = value_in(fact, slot)
+        words = {}
+        for values in truth.objects:
+            value = value_in(values, truth.slot)
             word = self._phrases.word(value)
-            if slot == "texture" and brief:
+            if truth.slot == "texture" and brief:
                 word = zipf(self.rng, PATTERNS[value])
-            if not any(BITS[value] & seen for seen, _ in words):
-                words.append((BITS[value], word))
-        return " and ".join(word for _, word in words[:3])
+            words.setdefault(value, word)
+        return " and ".join([*words.values()][:3])
 
     def attribute(self, truth, manner):
         """Says what has been asked of a thing, or of several."""
-        several = len(truth.refs) > 1
+        several = len(truth.objects) > 1
         said = self.values(truth, brief=manner == 0)
         if manner == 0:
             return said
@@ -289,8 +283,8 @@ class OpenAnswers:
             return text if fits else said
         phrase = self._phrases.phrase
         if self.rng.random() < 0.35:
-            place = self._phrases.place(truth.refs[0])
-            return f"{said}{self._comma} {place}"
+            position = self._phrases.position(truth.objects[0])
+            return f"{said}{self._comma} {position}"
         lead = zipf(self.rng, ("", "it is ", "it's "))
         budget = MAX_WORDS - length(lead)
-        return lead + phrase(truth.refs[0], budget, truth.asked)
+        return lead + phrase(truth.objects[0], budget, truth.slot)

@@ -1,22 +1,15 @@
 """Questions about a thing: its color, size, pattern, position and relations."""
 
-from reproduce.world.balance import draw
 from reproduce.world.conversation import Question
 from reproduce.world.judging import Truth
 from reproduce.world.judging import polarity_of
+from reproduce.world.odds import draw
 from reproduce.world.sampler import COLOR_ODDS
 from reproduce.world.sampler import TEXTURE_ODDS
 from reproduce.world.scene import BACKGROUNDS
 from reproduce.world.scene import COLORS
-from reproduce.world.words import BITS
-from reproduce.world.words import EXISTS
-from reproduce.world.words import I_CAN
-from reproduce.world.words import IT_DOES
-from reproduce.world.words import IT_IS
-from reproduce.world.words import MASKS
-from reproduce.world.words import PLACE
-from reproduce.world.words import THERE_IS
-from reproduce.world.words import THEY_ARE
+from reproduce.world.words import VALUES
+from reproduce.world.words import Frame
 
 _YES_ODDS = 0.5
 # Once the colors of all that was named are known, one may ask for that of a
@@ -62,13 +55,13 @@ _WHERE = (
     "where in the picture is {x}",
     "what part of the picture is {x} in",
 )
-# Phrase, the bits it claims, and the slot it is about.
+# Phrase, the values that it claims, and the slot that it is about.
 _IN = (
-    ("on the left", BITS["left"], "column"),
-    ("on the right", BITS["right"], "column"),
-    ("at the top", BITS["top"], "row"),
-    ("at the bottom", BITS["bottom"], "row"),
-    ("in the middle", BITS["center"] | BITS["middle"], None),
+    ("on the left", {"left"}, "column"),
+    ("on the right", {"right"}, "column"),
+    ("at the top", {"top"}, "row"),
+    ("at the bottom", {"bottom"}, "row"),
+    ("in the middle", {"center", "middle"}, "position"),
 )
 _BESIDE = {
     "near": ("what is next to {x}", "what is near {x}"),
@@ -91,8 +84,8 @@ _BETWEEN = {
 
 
 def ask_color(talk):
-    """Which color, or which of two."""
-    entity = talk.choose(MASKS["color"])
+    """Ask for a color, or which of two it is."""
+    entity = talk.choose("color")
     if entity is None and talk.rng.random() < _POINT_ODDS:
         entity = talk.point_out()
     if entity is None:
@@ -108,8 +101,8 @@ def ask_color(talk):
 
 
 def ask_is_color(talk):
-    """Whether a thing has a color."""
-    entity = talk.choose(MASKS["color"])
+    """Ask whether an object has a color."""
+    entity = talk.choose("color")
     if entity is None and talk.rng.random() < _POINT_ODDS:
         entity = talk.point_out()
     if entity is None:
@@ -120,12 +113,12 @@ def ask_is_color(talk):
         others = {c: o for c, o in COLOR_ODDS.items() if c != color}
         color = draw(talk.rng, others)
     form = talk.zipf(("{be} {x} ", "{be} {x} ", "so {be} {x} ")) + color
-    return _ask(talk, entity, "color", form, BITS[color], "is_color")
+    return _ask(talk, entity, "color", form, color, "is_color")
 
 
 def ask_size(talk):
-    """How large a thing is, or whether it is large."""
-    entity = talk.choose(MASKS["size"])
+    """Ask for the size of an object, or whether it is large."""
+    entity = talk.choose("size")
     if entity is None:
         return None
     draw = talk.rng.random()
@@ -138,12 +131,12 @@ def ask_size(talk):
         size, word = "large", "big"
     if draw > 0.9:
         word = {"big": "large", "small": "tiny"}[word]
-    return _ask(talk, entity, "size", "{be} {x} " + word, BITS[size], "size")
+    return _ask(talk, entity, "size", "{be} {x} " + word, size, "size")
 
 
 def ask_texture(talk):
-    """Which pattern a thing has, or whether it has one."""
-    entity = talk.choose(MASKS["texture"])
+    """Ask for the pattern of an object, or whether it has one."""
+    entity = talk.choose("texture")
     if entity is None:
         return None
     if talk.rng.random() < 0.37:
@@ -153,101 +146,105 @@ def ask_texture(talk):
         others = {t: o for t, o in TEXTURE_ODDS.items() if t != texture}
         texture = draw(talk.rng, others)
     form = talk.zipf(_HAS[texture])
-    return _ask(talk, entity, "texture", form, BITS[texture], "texture")
+    return _ask(talk, entity, "texture", form, texture, "texture")
 
 
-def _ask(talk, entity, slot, form, claimed=0, kind=None):
-    """An attribute question: open, or polar where `claimed` bits are asked."""
+def _ask(talk, entity, slot, form, claimed=None, kind=None):
+    """An attribute question: open, or polar where a value is claimed."""
     key = (kind or slot, entity.indices, form)
     if key in talk.asked:
         return None
     talk.asked.add(key)
     x, pronoun = talk.name(entity)
-    mask = MASKS[slot]
-    value = talk.union(entity.indices, mask)
+    value = talk.values(entity.indices, slot)
     text = form.format(
         x=x,
         y={"they": "them"}.get(x, x),
         be="are" if entity.several else "is",
         do="do" if entity.several else "does",
     )
-    frames = THEY_ARE if entity.several else IT_IS
+    frames = Frame.THEY_ARE if entity.several else Frame.IT_IS
     if text.startswith(("does", "do ")):
-        frames = IT_DOES
-    polarity = polarity_of(value == claimed) if claimed else 0
+        frames = Frame.IT_DOES
+    polarity = polarity_of(value == {claimed}) if claimed else 0
     # A flat "no" leaves the value open, and worth asking for.
     if polarity != polarity_of(False):
-        entity.told |= mask
-    refs = talk.refs(entity.indices)
-    truth = Truth(polarity, mask, value, 0, -1, frames, refs=refs)
+        entity.known.add(slot)
+    objects = talk.objects(entity.indices)
+    truth = Truth(polarity, slot, value, frames=frames, objects=objects)
     return Question(text, kind or slot, truth, entity.indices, pronoun, entity)
 
 
 def ask_ground(talk):
-    """What the background is, or whether it is one in particular."""
-    mask, value = MASKS["background"], BITS[talk.scene.background]
+    """Ask for the background, or whether it is one in particular."""
+    value = frozenset([talk.scene.background])
     if talk.rng.random() < 0.42:
         if "ground" in talk.asked:
             return None
         talk.asked.add("ground")
         text = talk.zipf(_GROUND_OPEN)
-        truth = Truth(0, mask, value, refs=talk.facts)
+        truth = Truth(0, "background", value, objects=talk.attributes)
         return Question(text, "ground", truth, pronoun="the" not in text)
     ground = talk.scene.background
     if talk.rng.random() < 0.52:
         ground = talk.pick([b for b in BACKGROUNDS if b != ground])
     if "ground" in talk.asked or ("ground", ground) in talk.asked:
         return None
-    holds = BITS[ground] == value
+    holds = ground in value
     talk.asked |= {("ground", ground)} | ({"ground"} if holds else set())
     text = talk.zipf(_GROUND_POLAR[ground])
     frames = {
-        "is there": THERE_IS | EXISTS,
-        "are they": THEY_ARE,
-        "can you ": I_CAN | EXISTS,
-    }.get(text[:8], IT_IS)
-    topic = BITS[ground]
-    truth = Truth(polarity_of(holds), mask, value, topic, -1, frames)
-    return Question(text, "ground", truth._replace(refs=talk.facts))
+        "is there": Frame.THERE_IS | Frame.EXISTS,
+        "are they": Frame.THEY_ARE,
+        "can you ": Frame.I_CAN | Frame.EXISTS,
+    }.get(text[:8], Frame.IT_IS)
+    truth = Truth(
+        polarity_of(holds),
+        "background",
+        value,
+        topic=frozenset([ground]),
+        frames=frames,
+        objects=talk.attributes,
+    )
+    return Question(text, "ground", truth)
 
 
 def ask_position(talk):
-    """Where in the picture a thing is."""
-    entity = talk.choose(PLACE, single=True)
+    """Ask for the position of an object in the picture."""
+    entity = talk.choose("position", single=True)
     if entity is None:
         return None
-    fact = talk.facts[entity.indices[0]]
+    own = talk.attributes[entity.indices[0]]
     draw = talk.rng.random()
     x, pronoun = talk.name(entity)
-    mask, value, polarity, frames = PLACE, 0, 0, 0
+    slot, value, polarity, frames = "position", frozenset(), 0, Frame(0)
     if draw < 0.4:
         text = talk.zipf(_WHERE, 1.5).format(x=x)
     elif draw < 0.5:
         text = f"is {x} on the left or the right"
-        mask, value = MASKS["column"], fact & MASKS["column"]
+        slot, value = "column", own & VALUES["column"]
     else:
-        phrase, bits, slot = talk.pick(_IN)
+        phrase, claimed, slot = talk.pick(_IN)
         # The wanted answer is often yes, so ask what is likely to hold.
         if talk.rng.random() < 0.3:
-            phrase, bits, slot = next(
-                (p for p in _IN if not p[1] & ~fact), (phrase, bits, slot)
+            phrase, claimed, slot = next(
+                (p for p in _IN if p[1] <= own), (phrase, claimed, slot)
             )
-        mask = MASKS[slot] if slot else PLACE
-        value, frames = fact & mask, IT_IS
-        polarity = polarity_of(not bits & ~fact)
+        value, frames = own & VALUES[slot], Frame.IT_IS
+        polarity = polarity_of(claimed <= own)
         text = f"is {x} {phrase}"
     key = ("position", entity.indices, text[-6:])
     if key in talk.asked:
         return None
     talk.asked.add(key)
     if polarity != polarity_of(False):
-        entity.told |= PLACE
-    truth = Truth(polarity, mask, value, 0, -1, frames, refs=(fact,))
+        entity.known.add("position")
+    truth = Truth(polarity, slot, value, frames=frames, objects=(own,))
     return Question(text, "position", truth, entity.indices, pronoun, entity)
 
 
 def ask_relation(talk):
-    """What lies beside a thing, or how two of them lie."""
+    """Ask for the neighbors of an object, or for the relation of two."""
     entity = talk.choose(single=True)
     if entity is None:
         return None
@@ -260,7 +257,8 @@ def ask_relation(talk):
     if others and talk.rng.random() < 0.62:
         return _ask_between(talk, entity, talk.pick(others))
     side = talk.zipf(tuple(_BESIDE), 0.4)
-    around = [talk.scene.relation(j, i) for j in range(len(talk.facts))]
+    indices = range(len(talk.attributes))
+    around = [talk.scene.relation(j, i) for j in indices]
     if talk.rng.random() < 0.6:
         # Who asks has a sense of where other things may be.
         held = [s for s in _BESIDE if any(s in held for held in around)]
@@ -268,16 +266,16 @@ def ask_relation(talk):
     if (side, i) in talk.asked:
         return None
     talk.asked.add((side, i))
-    found = [j for j in range(len(talk.facts)) if j != i and side in around[j]]
-    here = talk.scene.things[i]
+    beside = [j for j in indices if j != i and side in around[j]]
     # The nearest comes first: that is what an annotator names.
-    found.sort(key=lambda j: here.distance(talk.scene.things[j]))
+    own = talk.scene.things[i]
+    beside.sort(key=lambda j: own.distance(talk.scene.things[j]))
     x, pronoun = talk.name(entity)
     text = talk.zipf(_BESIDE[side]).format(x=x)
-    truth = Truth(0, MASKS["shape"], 0, 0, -1 if found else 0)
+    truth = Truth(slot="shape", number=-1 if beside else 0)
     if text.startswith("is"):
-        truth = Truth(polarity_of(found), frames=THERE_IS | EXISTS)
-    truth = truth._replace(refs=talk.refs(found))
+        truth = Truth(polarity_of(beside), frames=Frame.THERE_IS | Frame.EXISTS)
+    truth = truth._replace(objects=talk.objects(beside))
     return Question(text, "relation", truth, (i,), pronoun, entity)
 
 
@@ -294,8 +292,8 @@ def _ask_between(talk, entity, other):
     x, pronoun = talk.name(entity)
     y, referred = talk.name(other)
     text = talk.zipf(_BETWEEN[side]).format(x=x, y=y)
-    frames = IT_DOES if text.startswith("does") else IT_IS
+    frames = Frame.IT_DOES if text.startswith("does") else Frame.IT_IS
     truth = Truth(polarity_of(side in held), frames=frames)
-    truth = truth._replace(refs=talk.refs((i,)))
+    truth = truth._replace(objects=talk.objects((i,)))
     pronoun = pronoun or referred
     return Question(text, "relation", truth, (i, j), pronoun, entity)

@@ -67,7 +67,7 @@ def checked_sizes(least, **sizes):
 
 
 def read_about(folder):
-    """What a folder was built from: `version`, `seed` and `sizes`."""
+    """Read the recipe of a folder: `version`, `seed` and `sizes`."""
     return json.loads((folder / _LIST).read_text())
 
 
@@ -106,7 +106,7 @@ def _default_root():
 
 
 def _complete(path, about):
-    """Whether all files are there as they were written.
+    """Check whether all files are there as they were written.
 
     Folders of earlier versions hold no checksums: of them, sizes are compared.
     """

@@ -187,7 +187,7 @@ class _Pool:
 
 
 def _is_first(rows):
-    """Whether each entry of a row has not been in the row before."""
+    """Mask of the entries that do not occur earlier in their row."""
     order = np.argsort(rows, axis=1, kind="stable")
     ranked = np.take_along_axis(rows, order, 1)
     new = np.ones(rows.shape, bool)

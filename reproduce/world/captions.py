@@ -323,7 +323,7 @@ class _VideoAnnotator(Annotator):
         return f"{thing} {self.adverb()} {verb} {more} {self.place(0.55)}"
 
     def view(self):
-        """What a video shows: "a video of a ball rolling to the left"."""
+        """Name what a video shows: "a video of a ball rolling to the left"."""
         _, verb = self.verb()
         thing, more = self.phrase(self.subject), self.more()
         shown = f"{thing} {self.adverb()} {verb} {more}"
@@ -366,7 +366,7 @@ class _VideoAnnotator(Annotator):
         return f"{self.pick(WAYS[way])} {self.phrase(j)}"
 
     def ways(self, j):
-        """How the thing that moves goes by another; none by itself."""
+        """Ways in which the moving object passes another; none by itself."""
         if j == self.video.mover:
             return []
         begin, end = self.video.start, self.video.end

@@ -1,28 +1,25 @@
-"""What the two people of a dialog know and talk about."""
+"""The common ground of the two people of a dialog."""
 
-import bisect
 import dataclasses
-import functools
-import itertools
 from typing import NamedTuple
 
-from reproduce.world.judging import WORD_BITS
+from reproduce.world.judging import WORD_VALUES
 from reproduce.world.judging import Truth
+from reproduce.world.odds import zipf
 from reproduce.world.scene import SHAPES
-from reproduce.world.words import BITS
 from reproduce.world.words import COLUMNS
-from reproduce.world.words import MASKS
-from reproduce.world.words import PLACE
 from reproduce.world.words import ROWS
 from reproduce.world.words import SYNONYMS
+from reproduce.world.words import VALUES
 from reproduce.world.words import plural
 
 # A thing in focus is asked about by pronoun this often.
 _PRONOUN_ODDS = 0.86
 _STAY_ODDS = 0.8
-# Slots of what a caption or an existence question tells about a thing.
-_TOLD = MASKS["color"] | MASKS["shape"] | MASKS["size"] | MASKS["texture"]
-_PLACE_NAMES = {
+# Slots that a caption or an existence question may tell about an object.
+_LOOKS = ("color", "shape", "size", "texture")
+_LOOK_VALUES = frozenset().union(*(VALUES[slot] for slot in _LOOKS))
+_POSITION_NAMES = {
     (row, column): f"in the {row} {column}"
     for row in ROWS
     for column in COLUMNS
@@ -42,18 +39,18 @@ class Entity:
     Args:
         indices: Tuple of integers, the things of the scene.
         noun: String, how it is called: `"ball"`, `"thing"`.
-        told: Integer, masks of the slots that the questioner knows.
-        bits: Integer, the description it was introduced by.
+        known: Set of strings, the slots that the questioner knows.
+        description: Set of strings, the values it was introduced by.
     """
 
     indices: tuple[int, ...]
     noun: str
-    told: int
-    bits: int
+    known: set[str]
+    description: frozenset[str] = frozenset()
 
     @property
     def several(self):
-        """Whether it takes the plural."""
+        """True if it takes the plural."""
         return len(self.indices) > 1
 
 
@@ -92,68 +89,63 @@ class Conversation:
 
     def __init__(self, scene, caption, rng):
         self.scene, self.rng = scene, rng
-        ground = BITS[scene.background]
-        self.facts = tuple(
-            BITS[thing.shape]
-            | BITS[thing.color]
-            | BITS[thing.size]
-            | BITS[thing.texture]
-            | BITS[scene.region(i)[0]]
-            | BITS[scene.region(i)[1]]
-            | ground
+        self.attributes = tuple(
+            thing.looks | {*scene.region(i), scene.background}
             for i, thing in enumerate(scene.things)
         )
         self.entities = []
         self.asked = set()
         self.focus = None
-        for bits in _mentions(caption):
-            self.mention(bits)
+        for description in _mentions(caption):
+            self.mention(description)
         if self.entities:
             self.focus = self.entities[0]
 
-    def matching(self, bits):
-        """Indices of the things that have all of the attributes in `bits`."""
-        return tuple(i for i, fact in enumerate(self.facts) if not bits & ~fact)
+    def matching(self, description):
+        """Indices of the objects that have all values of a description."""
+        return tuple(
+            i for i, own in enumerate(self.attributes) if description <= own
+        )
 
-    def mention(self, bits, indices=None):
+    def mention(self, description, indices=None):
         """Puts what matches a description in the common ground."""
-        indices = indices or self.matching(bits)
+        indices = indices or self.matching(description)
         if not indices:
             return None
-        shape = next((s for s in SHAPES if BITS[s] & bits), None)
+        shape = next((s for s in SHAPES if s in description), None)
         noun = self.zipf(SYNONYMS[shape], 2.5) if shape else "thing"
-        told = sum(m for m in MASKS.values() if m & bits & _TOLD)
+        known = {slot for slot in _LOOKS if VALUES[slot] & description}
         for entity in self.entities:
             if entity.indices == indices:
-                entity.told |= told
+                entity.known |= known
                 return entity
-        entity = Entity(indices, noun, told, bits)
+        entity = Entity(indices, noun, known, description)
         self.entities.append(entity)
         return entity
 
     def point_out(self):
         """A thing not named so far, by where it is: None if that is vague."""
-        things = range(len(self.facts))
         named = {e.indices for e in self.entities}
-        places = [self.scene.region(i) for i in things]
+        regions = [self.scene.region(i) for i in range(len(self.attributes))]
         free = [
             i
-            for i in things
-            if (i,) not in named and places.count(places[i]) == 1
+            for i, region in enumerate(regions)
+            if (i,) not in named and regions.count(region) == 1
         ]
         if not free:
             return None
         i = self.pick(free)
-        entity = Entity((i,), f"thing {_PLACE_NAMES[places[i]]}", PLACE, 0)
+        noun = f"thing {_POSITION_NAMES[regions[i]]}"
+        entity = Entity((i,), noun, {"position"})
         self.entities.append(entity)
         return entity
 
-    def choose(self, slot=0, single=False):
+    def choose(self, slot=None, single=False):
         """An entity of which `slot` is not known yet, None where none is."""
         fits = [
             e
             for e in self.entities
-            if not (e.told & slot) and not (single and e.several)
+            if slot not in e.known and not (single and e.several)
         ]
         if not fits:
             return None
@@ -162,7 +154,7 @@ class Conversation:
         return self.pick(fits)
 
     def name(self, entity, pronouns=("it", "they")):
-        """How a question refers to an entity, and whether by pronoun."""
+        """Noun phrase or pronoun for an entity, and whether it is a pronoun."""
         if entity is self.focus and self.rng.random() < _PRONOUN_ODDS:
             return pronouns[entity.several], True
         twin = self._discussed_twin(entity)
@@ -177,30 +169,27 @@ class Conversation:
         if others or entity.noun == "thing" or self.rng.random() < 0.2:
             for slot in ("color", "texture", "size"):
                 for word in SYNONYMS:
-                    if BITS[word] & MASKS[slot] & entity.bits:
+                    if word in VALUES[slot] & entity.description:
                         return f"the {word} {noun}", False
         return "the " + noun, False
 
     def _discussed_twin(self, entity):
-        """Whether the focus is the only other thing of the same shape."""
+        """Check if the focus is the only other object of the same shape."""
         if not self.focus or entity.several or self.focus.several:
             return False
         if entity is self.focus:
             return False
-        shape = self.facts[entity.indices[0]] & MASKS["shape"]
-        pair = self.matching(shape)
+        shape = self.scene.things[entity.indices[0]].shape
+        pair = self.matching({shape})
         return len(pair) == 2 and self.focus.indices[0] in pair
 
-    def union(self, indices, mask):
-        """Bits that the things `indices` have in the slot `mask`."""
-        bits = 0
-        for i in indices:
-            bits |= self.facts[i] & mask
-        return bits
+    def values(self, indices, slot):
+        """Values that the objects `indices` have in a slot."""
+        return frozenset().union(*self.objects(indices)) & VALUES[slot]
 
-    def refs(self, indices):
-        """Attribute bits of the things `indices`."""
-        return tuple(self.facts[i] for i in indices)
+    def objects(self, indices):
+        """Attributes of the objects `indices`."""
+        return tuple(self.attributes[i] for i in indices)
 
     def pick(self, items):
         """One of `items`, evenly."""
@@ -211,28 +200,16 @@ class Conversation:
         return zipf(self.rng, items, power)
 
 
-def zipf(rng, items, power=1.0):
-    """Draws from `items` with odds `1 / rank**power`."""
-    totals = _zipf_totals(len(items), power)
-    return items[bisect.bisect(totals, rng.random() * totals[-1])]
-
-
-@functools.lru_cache(maxsize=256)
-def _zipf_totals(count, power):
-    odds = (1 / (rank + 1) ** power for rank in range(count))
-    return tuple(itertools.accumulate(odds))
-
-
 def _mentions(caption):
-    """Descriptions, as bits, of the things that a caption names."""
-    bits, found = 0, []
+    """Descriptions of the objects that a caption names, as sets of values."""
+    description, mentioned = frozenset(), []
     for word in caption.lower().replace(",", " , ").split():
-        claimed = WORD_BITS.get(word, 0) & _TOLD
-        if claimed & MASKS["shape"]:
-            found.append(bits | claimed)
-            bits = 0
+        claimed = WORD_VALUES.get(word, frozenset()) & _LOOK_VALUES
+        if claimed & VALUES["shape"]:
+            mentioned.append(description | claimed)
+            description = frozenset()
         elif claimed:
-            bits |= claimed
+            description |= claimed
         elif word not in ("sized", "polka", "dot"):
-            bits = 0
-    return found
+            description = frozenset()
+    return mentioned

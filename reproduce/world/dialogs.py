@@ -12,8 +12,7 @@ from reproduce.world.judging import YES
 from reproduce.world.judging import Truth
 from reproduce.world.questions import KINDS
 from reproduce.world.scene import COLORS
-from reproduce.world.words import BITS
-from reproduce.world.words import MASKS
+from reproduce.world.words import VALUES
 
 ROUNDS = 10
 _WRONG_ODDS = 0.03
@@ -136,11 +135,11 @@ def _mistaken(truth, rng):
     if truth.polarity:
         flipped = NO if truth.polarity == YES else YES
         # Without things to describe: details would give the slip away.
-        return truth._replace(polarity=flipped, refs=())
+        return truth._replace(polarity=flipped, objects=())
     if truth.number > 0:
         return truth._replace(number=max(1, truth.number - 1))
-    if truth.asked == MASKS["color"]:
-        wrong = BITS[COLORS[int(rng.random() * len(COLORS))]]
-        refs = [fact & ~MASKS["color"] | wrong for fact in truth.refs]
-        return truth._replace(value=wrong, refs=tuple(refs))
+    if truth.slot == "color":
+        wrong = frozenset([COLORS[int(rng.random() * len(COLORS))]])
+        objects = [own - VALUES["color"] | wrong for own in truth.objects]
+        return truth._replace(value=wrong, objects=tuple(objects))
     return truth

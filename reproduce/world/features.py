@@ -309,7 +309,7 @@ def video_world_with_features(
 
 
 def video_features(frames, encoder, motion=True, batch_size=32):
-    """What an encoder sees in videos, a vector a frame.
+    """Encode videos, a vector per frame.
 
     Args:
         frames: Uint8 array of shape `(n, F, 64, 64, 3)`.

@@ -1,53 +1,67 @@
 """Parsing of answers, and their graded relevance to a question."""
 
 import functools
+import itertools
 from typing import NamedTuple
 
 import numpy as np
 
 from reproduce.world.caption_words import NOUNS
 from reproduce.world.words import ABSENT
-from reproduce.world.words import BITS
 from reproduce.world.words import HEDGES
-from reproduce.world.words import MASKS
 from reproduce.world.words import NO_FORMS
 from reproduce.world.words import NUMBERS
+from reproduce.world.words import SLOTS
 from reproduce.world.words import SYNONYMS
 from reproduce.world.words import TYPOS
+from reproduce.world.words import VALUES
 from reproduce.world.words import YES_FORMS
+from reproduce.world.words import Frame
 from reproduce.world.words import plural
 
 # Relevance of saying nothing, by `Truth.doubt`.
 HEDGE_GRADES = (0.3, 0.5, 1.0)
 SURE, SUBJECTIVE, UNSURE = 0, 1, 2
-_MOST_THINGS = 8
+_MOST_THINGS, _MOST_CLAIMS = 8, 3
+#: Sets of values are integers in arrays, so that many are compared at once.
+_BITS = {
+    value: 1 << i for i, value in enumerate(itertools.chain(*SLOTS.values()))
+}
+_MEANING = [
+    (x, "i8") for x in "polarity soft hedge number denied frame".split()
+]
+_MEANING += [("claims", "i8", _MOST_CLAIMS)]
+_TRUTH = [
+    (x, "i8") for x in "polarity slot value topic number frames doubt".split()
+]
+_TRUTH += [("objects", "i8", _MOST_THINGS)]
 
 
 class Truth(NamedTuple):
-    """What holds in the scene of what a question asks.
+    """The truth about what a question asks.
 
     Args:
         polarity: Integer, 0 for open questions, `YES` or `NO` otherwise.
-        asked: Integer, mask of the attribute slot that an answer names.
-        value: Integer, the bits of that slot that hold, 0 where any mention
-            that is true of the scene will do.
-        topic: Integer, bits of what the question asks the existence of.
+        slot: String, the slot of `VALUES` that an answer names; or None.
+        value: Set of strings, the values of that slot that hold; empty where
+            any mention that is true of the scene will do.
+        topic: Set of strings, the values whose existence is asked for.
         number: Integer, how many there are, -1 where counting is no answer.
-        frames: Integer, sentence frames that agree with the question.
+        frames: `Frame`, the sentence frames that agree with the question.
         doubt: Integer, `SURE`, `SUBJECTIVE`, or `UNSURE` where the annotator
             honestly could not tell.
-        refs: Tuple of integers, the attribute bits of each thing that the
-            answer may be describing.
+        objects: Tuple of sets of strings, the attributes of each object that
+            the answer may be describing.
     """
 
     polarity: int = 0
-    asked: int = 0
-    value: int = 0
-    topic: int = 0
+    slot: str | None = None
+    value: frozenset[str] = frozenset()
+    topic: frozenset[str] = frozenset()
     number: int = -1
-    frames: int = 0
+    frames: Frame = Frame(0)
     doubt: int = SURE
-    refs: tuple[int, ...] = ()
+    objects: tuple[frozenset[str], ...] = ()
 
 
 def judge(dialog_round, answer):
@@ -68,45 +82,65 @@ def judge(dialog_round, answer):
     """
     if answer == dialog_round.answer:
         return 1.0
-    meaning = meaning_array([answer])
-    return float(relevance(meaning, truth_array([dialog_round.truth]))[0])
+    truth = truth_array([dialog_round.truth])
+    return float(relevance(meaning_array([answer]), truth)[0])
 
 
 def meaning_array(answers):
-    """Parses strings into int64 rows `(n, 9)`, one column per claim."""
-    rows = [parse_answer(answer) for answer in answers]
-    return np.array(rows, np.int64).reshape(-1, len(Meaning._fields))
+    """Parses strings into a record array `(n,)`, sets of values as bits."""
+    rows = [
+        (
+            *(meaning.polarity, meaning.soft, meaning.hedge, meaning.number),
+            *(_bits(meaning.denied), meaning.frame),
+            _padded(meaning.claims, _MOST_CLAIMS),
+        )
+        for meaning in map(parse_answer, answers)
+    ]
+    return np.array(rows, _MEANING)
 
 
 def truth_array(truths):
-    """Packs truths into int64 rows `(n, 15)`: seven fields, eight things."""
+    """Packs truths into a record array `(n,)`, sets of values as bits."""
     rows = [
-        truth[:-1] + truth.refs + (0,) * (_MOST_THINGS - len(truth.refs))
+        (
+            *(truth.polarity, _bits(VALUES.get(truth.slot, ()))),
+            *(_bits(truth.value), _bits(truth.topic), truth.number),
+            *(truth.frames, truth.doubt, _padded(truth.objects, _MOST_THINGS)),
+        )
         for truth in truths
     ]
-    return np.array(rows, np.int64).reshape(-1, 7 + _MOST_THINGS)
+    return np.array(rows, _TRUTH)
 
 
-def relevance(meanings, truths):
-    """Grades answers by bitwise comparison of their claims with the truth.
+def _padded(sets, length):
+    return [_bits(values) for values in sets] + [0] * (length - len(sets))
+
+
+@functools.cache
+def _bits(values):
+    """An integer that stands for a set of values, for arrays."""
+    return sum(_BITS[value] for value in values)
+
+
+def relevance(said, real):
+    """Grades answers by comparison of their claims with the truth.
 
     Args:
-        meanings: Integer array `(..., 9)` from `meaning_array()`.
-        truths: Integer array `(..., 15)` from `truth_array()`; the leading
-            axes of the two broadcast.
+        said: Record array from `meaning_array()`.
+        real: Record array from `truth_array()`; the shapes of the two
+            broadcast.
 
     Returns:
-        Float32 array of the broadcast leading shape, see `judge()`.
+        Float32 array of the broadcast shape, see `judge()`.
     """
-    said = Meaning(*np.moveaxis(meanings, -1, 0))
-    real = Truth(*np.moveaxis(truths[..., :7], -1, 0))
-    refs = truths[..., 7:]
+    said, real = said.view(np.recarray), real.view(np.recarray)
+    claims = np.moveaxis(said.claims, -1, 0)
     counted = said.number >= 0
     miscounted = counted & (real.number >= 0) & (said.number != real.number)
     sound = ~miscounted
-    for claim in (said.first, said.second, said.third):
-        sound &= _holds(claim, refs)
-    named = (said.first | said.second | said.third) & real.asked
+    for claim in claims:
+        sound &= _holds(claim, real.objects)
+    named = np.bitwise_or.reduce(claims) & real.slot
     full = np.where(real.value == 0, named != 0, named == real.value)
     some = (named != 0) & ((named & ~real.value) == 0) & (real.value != 0)
     number = counted & (real.number >= 0)
@@ -130,11 +164,11 @@ def relevance(meanings, truths):
     return np.where(said.hedge > 0, hedged, grade).astype(np.float32)
 
 
-def _holds(claim, refs):
-    """Whether a claim is empty or true of at least one thing."""
+def _holds(claim, objects):
+    """Mask of claims that are empty or true of at least one object."""
     held = claim == 0
-    for i in range(refs.shape[-1]):
-        held = held | ((claim & ~refs[..., i]) == 0)
+    for i in range(_MOST_THINGS):
+        held = held | ((claim & ~objects[..., i]) == 0)
     return held
 
 
@@ -167,61 +201,61 @@ _GROUND_WORDS = {
 }
 # Captions know more names for a shape than dialogs do; all are understood.
 _NOUNS = {
-    word: BITS[shape]
+    word: frozenset([shape])
     for names in (NOUNS, SYNONYMS)
     for shape, words in names.items()
-    if BITS[shape] & MASKS["shape"]
+    if shape in VALUES["shape"]
     for word in words
 }
-_PLURALS = {plural(word): bits for word, bits in _NOUNS.items()}
-_PLURALS |= {word: BITS[word] for word in ABSENT}
-_PLURALS |= {"things": 0, "shapes": 0, "objects": 0, "ones": 0}
-_ENTITIES = {
-    word: BITS[value] for value, words in SYNONYMS.items() for word in words
+_PLURALS = {plural(word): shape for word, shape in _NOUNS.items()}
+_PLURALS |= {word: frozenset([word]) for word in ABSENT}
+_PLURALS |= dict.fromkeys(("things", "shapes", "objects", "ones"), frozenset())
+_SYNONYMS = {
+    word: frozenset([value])
+    for value, words in SYNONYMS.items()
+    for word in words
 }
 _GROUNDS = {
-    word: BITS[value]
+    word: frozenset([value])
     for value, words in _GROUND_WORDS.items()
     for word in words
 }
 _OTHERS = {
-    "stripes": BITS["striped"],
-    "dots": BITS["dotted"],
-    "spots": BITS["dotted"],
-    "left": BITS["left"],
-    "right": BITS["right"],
-    "top": BITS["top"],
-    "upper": BITS["top"],
-    "bottom": BITS["bottom"],
-    "lower": BITS["bottom"],
+    "stripes": frozenset(["striped"]),
+    "dots": frozenset(["dotted"]),
+    "spots": frozenset(["dotted"]),
+    "left": frozenset(["left"]),
+    "right": frozenset(["right"]),
+    "top": frozenset(["top"]),
+    "upper": frozenset(["top"]),
+    "bottom": frozenset(["bottom"]),
+    "lower": frozenset(["bottom"]),
 }
-WORD_BITS = _NOUNS | _ENTITIES | _GROUNDS | _PLURALS | _OTHERS
+#: Attribute values that a word claims, as a set of one or none.
+WORD_VALUES = _NOUNS | _SYNONYMS | _GROUNDS | _PLURALS | _OTHERS
 
 
 class Meaning(NamedTuple):
-    """An answer's claims, as integers, so that many fit in one array.
+    """The claims of an answer.
 
     Args:
         polarity: Integer, 0 neither, `YES` or `NO`.
         soft: Integer, 1 for "i think so", "it looks red".
-        hedge: Integer, 1 where nothing is said: "i can't tell".
-        first: Integer, attribute bits claimed of one thing.
-        second: Integer, bits claimed of another, after "and".
-        third: Integer, bits claimed of one more.
-        denied: Integer, bits of what is said not to be there.
+        hedge: Integer, 1 for an evasive answer: "i can't tell".
+        claims: Tuple of at most three sets of values, each claimed of one
+            object: "a red ball and a box".
+        denied: Set of values of which the answer denies that there is any.
         number: Integer, a count that is stated, -1 without.
-        frame: Integer, bit of the sentence frame, 0 when it fits anything.
+        frame: `Frame` of the sentence, `Frame(0)` if it fits any question.
     """
 
     polarity: int = 0
     soft: int = 0
     hedge: int = 0
-    first: int = 0
-    second: int = 0
-    third: int = 0
-    denied: int = 0
+    claims: tuple[frozenset[str], ...] = ()
+    denied: frozenset[str] = frozenset()
     number: int = -1
-    frame: int = 0
+    frame: Frame = Frame(0)
 
 
 @functools.lru_cache(maxsize=1 << 17)
@@ -252,35 +286,36 @@ def parse_answer(answer):
     polarity, soft, frame, rest = _opening(words)
     scan = _Scan(polarity, soft)
     scan.run(rest)
-    claims = (scan.claims + [0, 0, 0])[:3]
-    said = (scan.polarity, scan.soft, 0, *claims, scan.denied, scan.number)
-    return Meaning(*said, frame)
+    claims = tuple(scan.claims[:_MOST_CLAIMS])
+    return Meaning(
+        scan.polarity, scan.soft, 0, claims, scan.denied, scan.number, frame
+    )
 
 
 def _opening(words):
     """Splits a leading "yes it is" off a longer answer."""
     if words and words[0] in _OPENERS:
         denial = words[0] == "no" and (
-            denied_bits(words[1:]) or words[1:2] == ("pattern",)
+            denied_values(words[1:]) or words[1:2] == ("pattern",)
         )
         for size in range(0 if denial else min(6, len(words)), 0, -1):
             if words[:size] in _FORMS:
                 return *_FORMS[words[:size]], words[size:]
-    return 0, 0, 0, words
+    return 0, 0, Frame(0), words
 
 
-def denied_bits(words):
-    """Bits of the plural that directly follows "no", 0 where none does."""
-    bits = 0
+def denied_values(words):
+    """Values of the plural that directly follows "no", none without one."""
+    values = frozenset()
     for word in words:
         if word in _PLURALS:
-            return bits | _PLURALS[word]
+            return values | _PLURALS[word]
         if word in _GROUNDS:
-            return bits | _GROUNDS[word]
-        if word not in WORD_BITS:
-            return 0
-        bits |= WORD_BITS[word]
-    return 0
+            return values | _GROUNDS[word]
+        if word not in WORD_VALUES:
+            return frozenset()
+        values |= WORD_VALUES[word]
+    return frozenset()
 
 
 class _Scan:
@@ -288,7 +323,8 @@ class _Scan:
 
     def __init__(self, polarity, soft):
         self.polarity, self.soft = polarity, soft
-        self.claims, self.bits, self.denied, self.number = [], 0, 0, -1
+        self.claims, self.number = [], -1
+        self.values = self.denied = frozenset()
 
     def run(self, words):
         i = 0
@@ -302,36 +338,36 @@ class _Scan:
         """Takes in the word at `i`; returns how many words it used up."""
         word = words[i]
         if word == "no":
-            denied = denied_bits(words[i + 1 :])
+            denied = denied_values(words[i + 1 :])
             if denied:
                 self.polarity, self.denied = NO, denied
                 return len(words) - i
             if words[i + 1 : i + 2] == ("pattern",):
-                self.bits |= BITS["plain"]
+                self.values |= {"plain"}
         elif word == "and":
             self.close()
         elif word in ("middle", "center"):
-            self.bits |= _middle(self.bits)
-        elif word in WORD_BITS:
-            self.bits |= WORD_BITS[word]
+            self.values |= _middle(self.values)
+        elif word in WORD_VALUES:
+            self.values |= WORD_VALUES[word]
         elif word in _NUMBERS:
             # "a red one" stands for a thing, "just one" counts.
-            if word != "one" or not (self.bits or before in _DETERMINERS):
+            if word != "one" or not (self.values or before in _DETERMINERS):
                 self.number = _NUMBERS[word]
         elif word in _SOFTENERS:
             self.soft = 1
         return 1
 
     def close(self):
-        if self.bits:
-            self.claims.append(self.bits)
-        self.bits = 0
+        if self.values:
+            self.claims.append(self.values)
+        self.values = frozenset()
 
 
-def _middle(bits):
+def _middle(values):
     """The middle of whichever axis the answer has left open."""
-    if bits & (BITS["left"] | BITS["right"]):
-        return BITS["middle"]
-    if bits & (BITS["top"] | BITS["bottom"]):
-        return BITS["center"]
-    return BITS["middle"] | BITS["center"]
+    if values & {"left", "right"}:
+        return {"middle"}
+    if values & {"top", "bottom"}:
+        return {"center"}
+    return {"middle", "center"}

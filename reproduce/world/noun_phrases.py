@@ -1,8 +1,6 @@
-"""How an annotator describes a thing: "a big red one on the left"."""
+"""Noun phrases for an object: "a big red one on the left"."""
 
-from reproduce.world.conversation import zipf
-from reproduce.world.words import BITS
-from reproduce.world.words import MASKS
+from reproduce.world.odds import zipf
 from reproduce.world.words import PLACES
 from reproduce.world.words import SLOTS
 from reproduce.world.words import SYNONYMS
@@ -20,9 +18,9 @@ _TINTS = {
 _WITH = {"striped": "with stripes", "dotted": "with dots"}
 
 
-def value_in(bits, slot):
-    """The value that `bits` have in a slot, None where they have none."""
-    return next((v for v in SLOTS[slot] if BITS[v] & bits), None)
+def value_in(values, slot):
+    """The value that a set holds of a slot, None where it holds none."""
+    return next((value for value in SLOTS[slot] if value in values), None)
 
 
 class NounPhrases:
@@ -42,35 +40,35 @@ class NounPhrases:
             self._habits[value] = zipf(self.rng, SYNONYMS[value], 1.3)
         return self._habits[value]
 
-    def place(self, bits, brief=False):
-        """Where a thing is: `"on the left"`, briefly `"left"`."""
-        row, column = value_in(bits, "row"), value_in(bits, "column")
+    def position(self, values, brief=False):
+        """Name the position of an object: `"on the left"`, briefly `"left"`."""
+        row, column = value_in(values, "row"), value_in(values, "column")
         if row == "middle" and column == "center":
-            return self._place("middle", brief)
+            return self._region("middle", brief)
         if row == "middle":
-            return self._place(column, brief)
+            return self._region(column, brief)
         if column == "center":
-            return self._place(row, brief)
+            return self._region(row, brief)
         if self.rng.random() < 0.5:
             high = "upper" if row == "top" else "lower"
             forms = PLACES["corner"]
             forms = forms[:1] if brief else forms[1:]
             form = zipf(self.rng, forms)
             return form.format(row=row, high=high, column=column)
-        return self._place(row if self.rng.random() < 0.3 else column, brief)
+        return self._region(row if self.rng.random() < 0.3 else column, brief)
 
-    def _place(self, name, brief):
+    def _region(self, name, brief):
         forms = PLACES[name]
         if brief:
             return zipf(self.rng, forms[2:], 2.0)
         full = [form for form in forms if " the " in form]
         return zipf(self.rng, full, 1.3)
 
-    def adjectives(self, bits, slots, tint=0.0):
+    def adjectives(self, values, slots, tint=0.0):
         """Attribute words in English order: size, pattern, color."""
         words = []
         for slot in ("size", "texture", "color"):
-            value = value_in(bits, slot)
+            value = value_in(values, slot)
             if slot not in slots or (value == "plain" and slots != {slot}):
                 continue
             if slot == "color" and value in _TINTS:
@@ -79,30 +77,30 @@ class NounPhrases:
             words.append(self.word(value))
         return words
 
-    def phrase(self, bits, budget, asked=0, shape=0.35, place=0.55):
+    def phrase(self, values, budget, asked=None, shape=0.35, position=0.55):
         """Describes a thing with two or three details that are true of it.
 
         Args:
-            bits: Integer, the thing's attributes.
+            values: Set of strings, the object's attributes.
             budget: Integer, tokens that may be used.
-            asked: Integer, mask of a slot that must be named.
-            shape: Float, how often the thing is called by its noun.
-            place: Float, how often it is said where it is.
+            asked: String, a slot that must be named, or None.
+            shape: Float, how often the object is called by its noun.
+            position: Float, how often its position is told.
 
         Returns:
             String; details that would not fit are left out, none is cut.
         """
-        must = {s for s in ("size", "texture", "color") if MASKS[s] == asked}
+        must = {asked} & {"size", "texture", "color"}
         slots = [s for s in ("color", "size", "texture") if s not in must]
         self.rng.shuffle(slots)
         slots = slots[: 1 + int(self.rng.random() < 0.5)]
-        noun = value_in(bits, "shape")
-        by_name = asked == MASKS["shape"] or self.rng.random() < shape
+        noun = value_in(values, "shape")
+        by_name = asked == "shape" or self.rng.random() < shape
         head = self.word(noun) if by_name else "one"
-        tail = self._tail(bits, slots, place)
+        tail = self._tail(values, slots, position)
         definite = "the " if self.rng.random() < 0.1 else ""
         while True:
-            words = self.adjectives(bits, must | set(slots), 0.15)
+            words = self.adjectives(values, must | set(slots), 0.15)
             np = " ".join([*words, head])
             np = definite + np if definite else article(np)
             for end in (tail, ""):
@@ -113,12 +111,12 @@ class NounPhrases:
                 return np
             slots.pop()
 
-    def _tail(self, bits, slots, place):
-        texture = value_in(bits, "texture")
+    def _tail(self, values, slots, position):
+        texture = value_in(values, "texture")
         if "texture" in slots and texture in _WITH:
             if self.rng.random() < 0.4:
                 slots.remove("texture")
                 return _WITH[texture]
-        if self.rng.random() < place:
-            return self.place(bits)
+        if self.rng.random() < position:
+            return self.position(values)
         return ""

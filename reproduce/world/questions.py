@@ -7,48 +7,42 @@ from reproduce.world.attribute_questions import ask_position
 from reproduce.world.attribute_questions import ask_relation
 from reproduce.world.attribute_questions import ask_size
 from reproduce.world.attribute_questions import ask_texture
-from reproduce.world.balance import COLOR_PRESENCE
-from reproduce.world.balance import SHAPE_PRESENCE
-from reproduce.world.balance import draw
-from reproduce.world.balance import draw_topic
 from reproduce.world.conversation import Entity
 from reproduce.world.conversation import Question
 from reproduce.world.judging import SUBJECTIVE
 from reproduce.world.judging import Truth
 from reproduce.world.judging import polarity_of
+from reproduce.world.odds import COLOR_PRESENCE
+from reproduce.world.odds import SHAPE_PRESENCE
+from reproduce.world.odds import draw
+from reproduce.world.odds import draw_topic
 from reproduce.world.sampler import COLOR_ODDS
 from reproduce.world.scene import COLORS
 from reproduce.world.scene import SHAPES
 from reproduce.world.words import ABSENT
-from reproduce.world.words import BITS
-from reproduce.world.words import EXISTS
-from reproduce.world.words import I_CAN
-from reproduce.world.words import IT_DOES
-from reproduce.world.words import IT_IS
-from reproduce.world.words import MASKS
 from reproduce.world.words import SYNONYMS
-from reproduce.world.words import THERE_ARE
-from reproduce.world.words import THERE_IS
+from reproduce.world.words import VALUES
+from reproduce.world.words import Frame
 from reproduce.world.words import article
 from reproduce.world.words import plural
 
 # A wish for "yes" fails more often, where all that is there is known.
 _YES_ODDS = 0.57
 _ONE = (
-    ("is there {np}", THERE_IS | EXISTS),
-    ("do you see {np}", EXISTS),
-    ("is there {np} in the picture", THERE_IS | EXISTS),
-    ("can you see {np}", I_CAN | EXISTS),
-    ("is there also {np}", THERE_IS | EXISTS),
-    ("is there {np} anywhere", THERE_IS | EXISTS),
+    ("is there {np}", Frame.THERE_IS | Frame.EXISTS),
+    ("do you see {np}", Frame.EXISTS),
+    ("is there {np} in the picture", Frame.THERE_IS | Frame.EXISTS),
+    ("can you see {np}", Frame.I_CAN | Frame.EXISTS),
+    ("is there also {np}", Frame.THERE_IS | Frame.EXISTS),
+    ("is there {np} anywhere", Frame.THERE_IS | Frame.EXISTS),
 )
 _MANY = (
-    ("are there any {nps}", THERE_ARE | EXISTS),
-    ("any {nps}", THERE_ARE | EXISTS),
-    ("do you see any {nps}", EXISTS),
-    ("can you see any {nps}", I_CAN | EXISTS),
-    ("are there {nps}", THERE_ARE | EXISTS),
-    ("are there any {nps} in the picture", THERE_ARE | EXISTS),
+    ("are there any {nps}", Frame.THERE_ARE | Frame.EXISTS),
+    ("any {nps}", Frame.THERE_ARE | Frame.EXISTS),
+    ("do you see any {nps}", Frame.EXISTS),
+    ("can you see any {nps}", Frame.I_CAN | Frame.EXISTS),
+    ("are there {nps}", Frame.THERE_ARE | Frame.EXISTS),
+    ("are there any {nps} in the picture", Frame.THERE_ARE | Frame.EXISTS),
 )
 _COUNT = (
     "how many {nps} are there",
@@ -72,41 +66,45 @@ _TASTE = (
 
 
 def ask_existence(talk):
-    """Whether there is a thing of some kind: nearly half of the time."""
+    """Ask whether there is an object of some kind, evenly yes and no."""
     wanted = talk.rng.random() < _YES_ODDS
     for _ in range(8):
-        bits, noun, many = _existence_topic(talk, wanted)
-        found = talk.matching(bits)
-        known = any(e.indices == found for e in talk.entities)
-        if ("exist", bits) in talk.asked or (known and found):
+        topic, noun, many = _existence_topic(talk, wanted)
+        matches = talk.matching(topic)
+        known = any(e.indices == matches for e in talk.entities)
+        if ("exist", topic) in talk.asked or (known and matches):
             continue
-        if bool(found) != wanted:
+        if bool(matches) != wanted:
             continue
-        talk.asked.add(("exist", bits))
+        talk.asked.add(("exist", topic))
         text, frames = talk.zipf(_MANY if many else _ONE, 1.2)
         text = text.format(np=article(noun), nps=noun)
-        frames |= THERE_IS if many and len(found) == 1 else 0
-        refs = talk.refs(found) or talk.facts
-        truth = Truth(polarity_of(found), 0, 0, bits, len(found), frames)
-        focus = talk.mention(bits, found) if found else None
-        return Question(
-            text, "existence", truth._replace(refs=refs), found, focus=focus
+        if many and len(matches) == 1:
+            frames |= Frame.THERE_IS
+        truth = Truth(
+            polarity_of(matches),
+            topic=topic,
+            number=len(matches),
+            frames=frames,
+            objects=talk.objects(matches) or talk.attributes,
         )
+        focus = talk.mention(topic, matches) if matches else None
+        return Question(text, "existence", truth, matches, focus=focus)
     return None
 
 
 def _existence_topic(talk, wanted):
-    """Bits, noun phrase and number of a kind of thing."""
+    """Values, noun phrase and number of a kind of object."""
     kind = talk.rng.random()
     if kind < 0.08 and not wanted:
         noun = talk.zipf(ABSENT)
-        return BITS[noun], noun, True
+        return frozenset([noun]), noun, True
     things = talk.scene.things
     if kind > 0.9:
         color = draw_topic(
             talk.rng, COLOR_PRESENCE, {t.color for t in things}, wanted
         )
-        noun, bits = f"{color} thing", BITS[color]
+        noun, topic = f"{color} thing", frozenset([color])
     else:
         # A red ball that is not there may be a ball that is not red.
         shape = draw_topic(
@@ -117,22 +115,22 @@ def _existence_topic(talk, wanted):
         )
         if shape is None:
             shape = talk.pick(SHAPES)
-        noun, bits = talk.zipf(SYNONYMS[shape], 2.5), BITS[shape]
+        noun, topic = talk.zipf(SYNONYMS[shape], 2.5), frozenset([shape])
         if kind > 0.8:
             color = draw(talk.rng, COLOR_ODDS)
             if wanted:
                 own = [t.color for t in things if t.shape == shape]
                 color = talk.pick(own)
-            noun, bits = f"{color} {noun}", bits | BITS[color]
+            noun, topic = f"{color} {noun}", topic | {color}
     many = talk.rng.random() < 0.5
     if not many:
-        return bits, noun, False
+        return topic, noun, False
     *rest, head = noun.split()
-    return bits, " ".join([*rest, plural(head)]), True
+    return topic, " ".join([*rest, plural(head)]), True
 
 
 def ask_count(talk):
-    """How many things there are, in all or of a group."""
+    """Ask for the number of objects, in all or of a group."""
     draw = talk.rng.random()
     # One asks for the number of what may well come more than once.
     thing = max(
@@ -141,34 +139,37 @@ def ask_count(talk):
     )
     pronoun = False
     if draw < 0.3:
-        noun, bits = talk.zipf(("things", "shapes", "objects")), 0
+        noun, topic = talk.zipf(("things", "shapes", "objects")), frozenset()
     elif draw < 0.6:
-        bits = BITS[thing.shape]
+        topic = frozenset([thing.shape])
         noun = plural(talk.zipf(SYNONYMS[thing.shape], 2.5))
     elif draw < 0.9:
         color = thing.color if draw < 0.85 else talk.pick(COLORS)
-        noun, bits = f"{color} things", BITS[color]
+        noun, topic = f"{color} things", frozenset([color])
     else:
-        noun, bits = f"{thing.texture} things", BITS[thing.texture]
-    if ("count", bits) in talk.asked:
+        noun = f"{thing.texture} things"
+        topic = frozenset([thing.texture])
+    if ("count", topic) in talk.asked:
         return None
-    talk.asked.add(("count", bits))
-    found = talk.matching(bits)
-    asked_all = ("count", 0) in talk.asked and bits & ~MASKS["shape"]
+    talk.asked.add(("count", topic))
+    matches = talk.matching(topic)
+    asked_all = ("count", frozenset()) in talk.asked and topic - VALUES["shape"]
     text = talk.zipf(_COUNT).format(nps=noun)
     if asked_all and talk.rng.random() < 0.6:
         text, pronoun = f"how many of them are {noun.split()[0]}", True
     focus = None
-    if bits and found:
-        focus = talk.mention(bits, found)
-    elif not bits:
-        focus = Entity(found, "thing", 0, 0)
-    truth = Truth(0, 0, 0, bits, len(found), refs=talk.refs(found))
-    return Question(text, "count", truth, found, pronoun, focus)
+    if topic and matches:
+        focus = talk.mention(topic, matches)
+    elif not topic:
+        focus = Entity(matches, "thing", set())
+    truth = Truth(
+        topic=topic, number=len(matches), objects=talk.objects(matches)
+    )
+    return Question(text, "count", truth, matches, pronoun, focus)
 
 
 def ask_taste(talk):
-    """What has no answer in the scene."""
+    """Ask a question that the scene does not answer."""
     form = talk.zipf(_TASTE, 0.7)
     if form in talk.asked:
         return None
@@ -178,10 +179,10 @@ def ask_taste(talk):
         return None
     x, pronoun = talk.name(entity) if "{x}" in form else ("", False)
     holds = talk.rng.random() < 0.5
-    refs = talk.refs(entity.indices) if entity else talk.facts
-    frames = IT_DOES if form.startswith("do") else IT_IS
+    objects = talk.objects(entity.indices) if entity else talk.attributes
+    frames = Frame.IT_DOES if form.startswith("do") else Frame.IT_IS
     truth = Truth(
-        polarity_of(holds), frames=frames, doubt=SUBJECTIVE, refs=refs
+        polarity_of(holds), frames=frames, doubt=SUBJECTIVE, objects=objects
     )
     target = entity.indices if "{x}" in form else ()
     return Question(form.format(x=x), "taste", truth, target, pronoun)

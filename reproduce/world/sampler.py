@@ -8,6 +8,7 @@ import dataclasses
 
 import numpy as np
 
+from reproduce.world.odds import draw
 from reproduce.world.scene import COLORS
 from reproduce.world.scene import SHAPES
 from reproduce.world.scene import Scene
@@ -128,13 +129,6 @@ def sample_scene(rng):
             return scene
 
 
-def draw(rng, odds):
-    """One of the names of a dict of name to odds."""
-    names = tuple(odds)
-    weights = np.cumsum(tuple(odds.values()))
-    return names[np.searchsorted(weights, rng.random() * weights[-1])]
-
-
 def _looks(rng, background, count):
     """Attributes and radius of each thing, no two with the same four."""
     shapes = [str(s) for s in _shapes(rng, count)]
@@ -188,7 +182,7 @@ def _places(rng, looks):
 
 
 def allowed(value):
-    """Whether a center may be there, on one axis."""
+    """Check whether a center may be there, on one axis."""
     inside = _OFF_BORDER <= value % 8 <= 8 - _OFF_BORDER
     return inside and _LOW <= value <= _HIGH
 
@@ -265,7 +259,7 @@ def _resized(thing, size, rng):
 
 
 def _can_be_seen(video):
-    """Whether it happens inside the picture, and hides nothing for long."""
+    """Check that the motion is in the picture, and hides nothing for long."""
     end, others = video.end, list(video.scene.things)
     del others[video.mover]
     looks = [(t.shape, t.color, t.size, t.texture) for t in [end, *others]]

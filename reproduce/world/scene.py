@@ -51,8 +51,13 @@ class Thing:
     y: float
     radius: float
 
+    @property
+    def looks(self):
+        """Shape, color, size and texture, as a set."""
+        return frozenset((self.shape, self.color, self.size, self.texture))
+
     def covers(self, x, y):
-        """Whether points, arrays of pixel coordinates, lie on the thing."""
+        """Mask of points, given by pixel coordinates, on the object."""
         u, v = (x - self.x) / self.radius, (y - self.y) / self.radius
         return signed_distance(self.shape, u, v) <= 0
 
@@ -63,7 +68,7 @@ class Thing:
 
 @dataclasses.dataclass(frozen=True)
 class Scene:
-    """What an image shows, exactly: the truth that statements are held to.
+    """The objects and the background of an image.
 
     Args:
         background: String, one of `BACKGROUNDS`.
@@ -104,7 +109,7 @@ class Scene:
         return self._hidden[1][i]
 
     def relation(self, i, j):
-        """How thing `i` lies to thing `j`.
+        """Spatial relations of object `i` to object `j`.
 
         Returns:
             Set of the strings that hold among `"left"`, `"right"`, `"above"`,
@@ -112,9 +117,9 @@ class Scene:
             neighbor has two), `"near"`, `"overlaps"`, and with it `"in_front"`
             or `"behind"`.
         """
-        here, there = self.things[i], self.things[j]
-        across, down = here.x - there.x, here.y - there.y
-        gap = here.distance(there) - here.radius - there.radius
+        one, other = self.things[i], self.things[j]
+        across, down = one.x - other.x, one.y - other.y
+        gap = one.distance(other) - one.radius - other.radius
         front, back = max(i, j), min(i, j)
         overlaps = i != j and (back, front) in self._hidden[0]
         holds = {

@@ -143,7 +143,7 @@ class SceneEncoder(keras.Model):
         )
 
     def perceive(self, images, training=False):
-        """What the network sees, before it is laid out as features.
+        """Run the network up to the heads, before features are laid out.
 
         Returns:
             The embedding `(B, P, D - 20)`, the ground `(B, P, 8)` and the

@@ -7,7 +7,7 @@ import numpy as np
 
 from reproduce.world.caption_words import NOTHING
 from reproduce.world.caption_words import VERBS
-from reproduce.world.judging import WORD_BITS
+from reproduce.world.judging import WORD_VALUES
 from reproduce.world.render import render
 from reproduce.world.scene import COLORS
 from reproduce.world.scene import IMAGE_SIZE
@@ -15,8 +15,7 @@ from reproduce.world.scene import Scene
 from reproduce.world.scene import Thing
 from reproduce.world.scene import scene_from_dict
 from reproduce.world.scene import scene_to_dict
-from reproduce.world.words import BITS
-from reproduce.world.words import MASKS
+from reproduce.world.words import VALUES
 
 #: What may happen in a video; in `"turns"`, a thing takes another color.
 MOTIONS = (
@@ -37,7 +36,7 @@ MOVES = MOTIONS[:4]
 
 @dataclasses.dataclass(frozen=True)
 class Video:
-    """What a video shows, exactly: the truth that its captions are held to.
+    """A scene, and what happens to one of its objects.
 
     Args:
         scene: `Scene` of all things, as they are in the beginning or, for one
@@ -139,7 +138,7 @@ _COLOR = f"({'|'.join(COLORS)})"
 
 
 def _pattern(motion):
-    """Whatever says that this motion happens."""
+    """Pattern of all phrases for a motion."""
     forms = [form for verbs in VERBS[motion] for form in verbs]
     if motion == "still":
         forms += NOTHING
@@ -148,11 +147,14 @@ def _pattern(motion):
     return re.compile(rf"\b(?:{'|'.join(forms)})\b(?! of\b)")
 
 
+_LOOKS = frozenset().union(
+    *(VALUES[slot] for slot in ("shape", "color", "size", "texture"))
+)
 _PATTERNS = {motion: _pattern(motion) for motion in VERBS}
 
 
 def motion_of(caption):
-    """What a caption says happens.
+    """Find the motion that a caption names.
 
     Args:
         caption: String, from a person of the world or from a model.
@@ -174,7 +176,7 @@ def motion_of(caption):
 
 
 def judge_video(video, caption):
-    """How much of what a caption says happens does happen.
+    """Grade the motion that a caption names against the video.
 
     Args:
         video: `Video`.
@@ -202,14 +204,14 @@ def judge_video(video, caption):
         return 0.5
     claimed = _first_thing(caption)
     begin, end = video.start, video.end
-    facts = [_bits(begin) | _bits(end)]
+    looks = [begin.looks | end.looks]
     if motion == "still":
-        facts = [_bits(thing) for thing in video.scene.things]
-    return 1.0 if any(not claimed & ~fact for fact in facts) else 0.5
+        looks = [thing.looks for thing in video.scene.things]
+    return 1.0 if any(claimed <= own for own in looks) else 0.5
 
 
 def motion_scores(videos, captions):
-    """How often captions say what happens, over a data set.
+    """Share of captions that name the right motion, over a data set.
 
     Args:
         videos: Sequence of `Video`.
@@ -250,20 +252,12 @@ def _said(caption):
 
 
 def _first_thing(caption):
-    """Bits of the attributes up to the first noun: "a big red ball"."""
-    bits = 0
+    """Values of the attributes up to the first noun: "a big red ball"."""
+    values = frozenset()
     for word in re.findall(r"\w+", caption.lower()):
         if word in ("a", "an", "the"):
-            bits = 0
-        bits |= WORD_BITS.get(word, 0) & _ATTRIBUTES
-        if bits & MASKS["shape"]:
-            return bits
-    return bits
-
-
-_ATTRIBUTES = sum(MASKS[slot] for slot in ("shape", "color", "size", "texture"))
-
-
-def _bits(thing):
-    values = thing.shape, thing.color, thing.size, thing.texture
-    return sum(BITS[value] for value in values)
+            values = frozenset()
+        values |= WORD_VALUES.get(word, frozenset()) & _LOOKS
+        if values & VALUES["shape"]:
+            break
+    return values

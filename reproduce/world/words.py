@@ -1,8 +1,10 @@
 """The words of the synthetic world's dialogs and what each of them claims.
 
-Every attribute value is one bit, so that "a big red one" is a number and
-whether it is true of a thing is one bitwise operation.
+Attributes are sets of values: "a big red one" claims `{"large", "red"}`, and
+is true of an object if these are a subset of its own.
 """
+
+import enum
 
 from reproduce.world.scene import BACKGROUNDS
 from reproduce.world.scene import COLORS
@@ -24,21 +26,9 @@ SLOTS = {
     "background": BACKGROUNDS,
     "absent": ABSENT,
 }
-
-
-def _assign():
-    """Bit of each value, and mask of each slot."""
-    bits, masks = {}, {}
-    for slot, values in SLOTS.items():
-        for value in values:
-            bits[value] = 1 << len(bits)
-        masks[slot] = sum(bits[value] for value in values)
-    return bits, masks
-
-
-# No value belongs to two slots, so a flat dictionary is enough.
-BITS, MASKS = _assign()
-PLACE = MASKS["column"] | MASKS["row"]
+# No value belongs to two slots; `"position"` stands for two of them.
+VALUES = {slot: frozenset(values) for slot, values in SLOTS.items()}
+VALUES["position"] = VALUES["column"] | VALUES["row"]
 
 # The first word of each is the usual one; annotators have habits among them.
 SYNONYMS = {
@@ -95,32 +85,41 @@ NUMBERS = (
     "0 1 2 3 4 5 6 7 8 9".split(),
 )
 
-# Which sentence frames may follow "yes" or "no".
-IT_IS, THEY_ARE, THERE_IS, THERE_ARE, I_CAN, IT_DOES, EXISTS = (
-    1 << i for i in range(7)
-)
-# (form, soft, frame): most frequent first, a Zipf law is laid over them.
+
+class Frame(enum.IntFlag):
+    """Sentence frames that may follow "yes" or "no"."""
+
+    IT_IS = enum.auto()
+    THEY_ARE = enum.auto()
+    THERE_IS = enum.auto()
+    THERE_ARE = enum.auto()
+    I_CAN = enum.auto()
+    IT_DOES = enum.auto()
+    EXISTS = enum.auto()
+
+
+# (form, soft, frames): most frequent first, a Zipf law is laid over them.
 YES_FORMS = (
     ("yes", 0, 0),
-    ("yes it is", 0, IT_IS),
-    ("yes there is", 0, THERE_IS),
-    ("yes they are", 0, THEY_ARE),
-    ("yes there are", 0, THERE_ARE),
-    ("it is", 0, IT_IS),
+    ("yes it is", 0, Frame.IT_IS),
+    ("yes there is", 0, Frame.THERE_IS),
+    ("yes they are", 0, Frame.THEY_ARE),
+    ("yes there are", 0, Frame.THERE_ARE),
+    ("it is", 0, Frame.IT_IS),
     ("i think so", 1, 0),
     ("yep", 0, 0),
-    ("yes i can", 0, I_CAN),
-    ("there is", 0, THERE_IS),
-    ("yes it does", 0, IT_DOES),
+    ("yes i can", 0, Frame.I_CAN),
+    ("there is", 0, Frame.THERE_IS),
+    ("yes it does", 0, Frame.IT_DOES),
     ("looks like it", 1, 0),
     ("yeah", 0, 0),
-    ("they are", 0, THEY_ARE),
-    ("there are", 0, THERE_ARE),
+    ("they are", 0, Frame.THEY_ARE),
+    ("there are", 0, Frame.THERE_ARE),
     ("yup", 0, 0),
     ("i believe so", 1, 0),
     ("it looks like it", 1, 0),
     ("sure", 0, 0),
-    ("it does", 0, IT_DOES),
+    ("it does", 0, Frame.IT_DOES),
     ("probably", 1, 0),
     ("definitely", 0, 0),
     ("yes i think so", 1, 0),
@@ -128,27 +127,27 @@ YES_FORMS = (
 )
 NO_FORMS = (
     ("no", 0, 0),
-    ("not that i can see", 0, EXISTS),
-    ("no it is not", 0, IT_IS),
+    ("not that i can see", 0, Frame.EXISTS),
+    ("no it is not", 0, Frame.IT_IS),
     ("nope", 0, 0),
-    ("not really", 1, IT_IS | THEY_ARE | IT_DOES),
-    ("no there isn't", 0, THERE_IS),
-    ("no they are not", 0, THEY_ARE),
-    ("no there aren't", 0, THERE_ARE),
+    ("not really", 1, Frame.IT_IS | Frame.THEY_ARE | Frame.IT_DOES),
+    ("no there isn't", 0, Frame.THERE_IS),
+    ("no they are not", 0, Frame.THEY_ARE),
+    ("no there aren't", 0, Frame.THERE_ARE),
     ("i don't think so", 1, 0),
-    ("it is not", 0, IT_IS),
-    ("no it isn't", 0, IT_IS),
-    ("i don't see any", 0, EXISTS),
-    ("none", 0, EXISTS),
-    ("no i can't", 0, I_CAN),
-    ("no it does not", 0, IT_DOES),
-    ("no they aren't", 0, THEY_ARE),
-    ("not that i see", 0, EXISTS),
-    ("not at all", 0, IT_IS | THEY_ARE | IT_DOES),
+    ("it is not", 0, Frame.IT_IS),
+    ("no it isn't", 0, Frame.IT_IS),
+    ("i don't see any", 0, Frame.EXISTS),
+    ("none", 0, Frame.EXISTS),
+    ("no i can't", 0, Frame.I_CAN),
+    ("no it does not", 0, Frame.IT_DOES),
+    ("no they aren't", 0, Frame.THEY_ARE),
+    ("not that i see", 0, Frame.EXISTS),
+    ("not at all", 0, Frame.IT_IS | Frame.THEY_ARE | Frame.IT_DOES),
     ("nah", 0, 0),
     ("doesn't look like it", 1, 0),
-    ("none that i can see", 0, EXISTS),
-    ("no none", 0, EXISTS),
+    ("none that i can see", 0, Frame.EXISTS),
+    ("no none", 0, Frame.EXISTS),
 )
 HEDGES = (
     "can't tell",

@@ -77,7 +77,7 @@ class CaptionSplit:
 
 
 def find_rows(split, image_ids, origin):
-    """Where a split has the images of a list.
+    """Rows of a split at which the images of a list are.
 
     Args:
         split: `CaptionSplit`.

@@ -156,7 +156,7 @@ class EncodedCaptions:
         )
 
     def document_frequencies(self):
-        """In how many images each n-gram occurs, counted the first time.
+        """Document frequencies over the images, counted at the first call.
 
         Counted are the captions as they are here: cut, with words that the
         vocabulary lacks as the unknown word, and with their end tokens. That

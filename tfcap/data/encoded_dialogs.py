@@ -173,7 +173,7 @@ class EncodedDialogs:
         return _gather(self.answers, self.answer_index[rows])
 
     def history(self, rows):
-        """What was said just before each question of some dialogs.
+        """The history before each question of some dialogs.
 
         Args:
             rows: Integer array of shape `(B,)`.

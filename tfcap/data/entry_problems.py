@@ -97,7 +97,7 @@ class EntryProblems:
 
 
 def is_image_id(value):
-    """Whether a value may identify an image: an integer or some text."""
+    """Check whether a value may identify an image: an integer or a string."""
     if isinstance(value, str):
         return bool(value)
     return isinstance(value, int) and not isinstance(value, bool)

@@ -165,7 +165,7 @@ def _read_ahead(sources, todo, read, batch_size, skipped=None):
 
 
 def fault(error):
-    """What is wrong with an image; None if it is the disk that failed.
+    """The fault of an image; None if it is the disk that failed.
 
     Args:
         error: Exception of `read_image()`.

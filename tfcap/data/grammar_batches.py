@@ -137,7 +137,7 @@ def corrupt_captions(captions, words, rng, kinds=tuple(CORRUPTIONS), eos=2):
 
 
 def _fits(kind, words, room):
-    """Whether a caption can be corrupted in a way."""
+    """Check whether a caption can be corrupted in a way."""
     if kind == "repeat":
         return len(words) > 0 and room > 0
     if kind == "insert":

@@ -105,7 +105,7 @@ def check_weights(path):
 
 
 def dataset_places(file, names):
-    """Where the values of contiguous datasets lie in a file.
+    """Offsets of the values of contiguous datasets in a file.
 
     Args:
         file: `h5py.File`.
@@ -131,7 +131,7 @@ def _check_part(file):
 
 
 def _members(group):
-    """What a group holds; refuses what it only leads to."""
+    """Members of a group; links out of it are refused."""
     import h5py
 
     for name in group:
@@ -173,7 +173,7 @@ def write_seal(path, places):
 
 
 def check_seal(path):
-    """What the seal of a file tells, if the file is whole.
+    """Check a feature file by its checksum, and read its layout.
 
     Args:
         path: String or path.

@@ -71,7 +71,7 @@ def stored_features(features):
 
 
 def stored_places(features, total):
-    """Where in its file each row lies; the rows themselves without a file.
+    """Index of each row in its file; the rows themselves without a file.
 
     Args:
         features: As in `feature_rows()`.

@@ -142,7 +142,7 @@ class _Reader:
             )
 
     def may_lack(self, turn):
-        """Whether a round may be without answer: a test dialog's last."""
+        """Check whether a round may lack an answer: a test dialog's last."""
         last = len(self.dialogs[self.dialog_of[turn]]["dialog"]) - 1
         return self.hidden and self.round_of[turn] == last
 

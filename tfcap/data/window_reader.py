@@ -150,7 +150,7 @@ def window_reader(features, window, order, batch_size, rows_of=None):
 
 
 def window_size(window, features, batch_size, most=1):
-    """How many images are shuffled together.
+    """Number of images that are shuffled together.
 
     Args:
         window: Integer, `None` for all images, or `"auto"`: all images, and of

@@ -327,7 +327,7 @@ def text_pool(images, texts, mask, other, siblings, rivals, rival_mask):
 
 
 def _other_texts(other, images, texts, pool, siblings):
-    """Which texts of the pool are not the text itself, or not of its image.
+    """Mask of the texts of the pool other than the text or those of its image.
 
     Args:
         other: Boolean tensor of shape `(B, N)`.

@@ -1,4 +1,4 @@
-"""How near a retrieval loss is to that of a network that has given up."""
+"""Ratio of a retrieval loss to that of a collapsed network."""
 
 import keras
 from keras import ops

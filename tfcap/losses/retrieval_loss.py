@@ -1,4 +1,4 @@
-"""What the losses of images and their texts share."""
+"""The base class of losses of images and their texts."""
 
 import keras
 from keras import ops
@@ -129,7 +129,7 @@ def rows_present(mask):
 
 
 def other_images(images, same=None, present=None):
-    """Which rows of all replicas show another image, and are present.
+    """Mask of the rows of all replicas that show another image, and are valid.
 
     Args:
         images: Float tensor of shape `(B, D)`.
@@ -204,7 +204,7 @@ def with_distractors(
 
 
 def _apart(same, others):
-    """Which numbers differ from those of all replicas, `(B, others)`."""
+    """Mask of numbers that differ from those of all replicas, `(B, others)`."""
     differ = ops.not_equal(same[:, None], gather_across_replicas(others))
     return ops.logical_or(differ, (same < 0)[:, None])
 

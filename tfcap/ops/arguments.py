@@ -274,7 +274,7 @@ def row_weights(weights, values, name="sample_weight"):
 
 
 def batch_entry(inputs, key, what, remedy=""):
-    """What a batch holds under a key.
+    """Look up an entry of a batch by its key.
 
     Args:
         inputs: Dict of tensors, or of their shapes.

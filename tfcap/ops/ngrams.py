@@ -104,7 +104,7 @@ def ngram_counts(words, others, max_order=4):
 
 
 def match_bits(words, others):
-    """Where each word occurs in another sentence, as bits of an integer.
+    """Positions of each word in another sentence, as bits of an integer.
 
     Args:
         words: Integer tensor of shape `(..., T)`, below 0 where there is no
@@ -123,7 +123,7 @@ def match_bits(words, others):
 
 
 def fits_bits(others):
-    """Whether the words of a sentence have room in the bits of an integer."""
+    """Check whether the words of a sentence fit into the bits of an integer."""
     return others.shape[-1] is not None and others.shape[-1] <= WORD_BITS
 
 

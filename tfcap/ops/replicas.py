@@ -1,4 +1,4 @@
-"""What a part must know of `tf.distribute`, in one place.
+"""Helpers for `tf.distribute`: sums, means and gathers across replicas.
 
 Keras' TensorFlow optimizer sums gradients over replicas, so a loss divides its
 mean by the number of replicas, once: `mean_over_replicas()`. On other backends,
@@ -79,7 +79,7 @@ def gather_across_replicas(tensor):
 
 
 def rows_across_replicas(tensor):
-    """Where this replica's rows stand in what `gather_across_replicas()` gives.
+    """Indices of this replica's rows in `gather_across_replicas()`.
 
     Args:
         tensor: Tensor of shape `(B, ...)`, B rows on this replica, which may

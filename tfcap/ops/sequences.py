@@ -30,7 +30,7 @@ def token_log_probs(logits, tokens):
 
 
 def _one_to_one(logits, tokens):
-    """Whether these are TensorFlow's, of the same leading axes."""
+    """Check whether both are TensorFlow's, with the same leading axes."""
     if keras.backend.backend() != "tensorflow":
         return False
     if any(isinstance(x, keras.KerasTensor) for x in (logits, tokens)):

@@ -1,4 +1,4 @@
-"""Why a score is not there."""
+"""The reason why a metric is missing."""
 
 from typing import NamedTuple
 

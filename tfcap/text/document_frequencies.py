@@ -1,4 +1,4 @@
-"""In how many documents the n-grams of a corpus occur."""
+"""Document frequencies of the n-grams of a corpus."""
 
 import hashlib
 
@@ -17,7 +17,7 @@ _ABOUT = ("fingerprint", "vocabulary_size", "eos")
 
 
 class DocumentFrequencies:
-    """How many documents of a corpus hold each n-gram.
+    """Number of documents of a corpus that hold each n-gram.
 
     CIDEr-D weights an n-gram by `log(documents) - log(max(1, holding it))`. A
     document is an image, with all of its captions. As a reward the weights

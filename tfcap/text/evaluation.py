@@ -185,7 +185,7 @@ def _with_parts(metrics):
 
 
 def _hindrance(name, images, absent):
-    """Why a score cannot be computed, known before it is tried, or None."""
+    """The reason why a score cannot be computed, if known before; or None."""
     for part in _PARTS[name]:
         if part in absent:
             return Absence(

@@ -151,7 +151,7 @@ def _merge(found):
 
 
 def _run_starts(keys):
-    """Where a sorted array changes."""
+    """Indices at which a sorted array changes."""
     changes = np.ones(len(keys), bool)
     changes[1:] = keys[1:] != keys[:-1]
     return np.flatnonzero(changes)

@@ -55,7 +55,7 @@ def _content(source, name):
 
 
 def _is_count(value):
-    """Whether a value is a whole number; files may write it as a float."""
+    """Check whether a value is a whole number, perhaps written as a float."""
     number = isinstance(value, int | float) and not isinstance(value, bool)
     return number and abs(value) < 2**31 and value == int(value)
 

@@ -17,8 +17,8 @@ from reproduce.world.judging import parse_answer
 from reproduce.world.sampler import sample_scene
 from reproduce.world.scene import Scene
 from reproduce.world.scene import Thing
-from reproduce.world.words import BITS
 from reproduce.world.words import HEDGES
+from reproduce.world.words import Frame
 from tfcap.text import word_tokenize
 
 
@@ -90,20 +90,8 @@ def test_existence_questions_have_a_yes_almost_as_often_as_a_no(rounds):
 
 def test_the_truth_of_an_existence_question_is_the_scenes(dialogs):
     for scene, dialog in dialogs[:200]:
-        looks = [
-            sum(
-                BITS[value]
-                for value in (
-                    thing.shape,
-                    thing.color,
-                    thing.texture,
-                    thing.size,
-                )
-            )
-            for thing in scene.things
-        ]
         for r in asked(dialog.rounds, "existence"):
-            count = sum(not r.truth.topic & ~look for look in looks)
+            count = sum(r.truth.topic <= thing.looks for thing in scene.things)
             assert r.truth.number == count == len(r.target)
             assert r.truth.polarity == (YES if count else NO)
 
@@ -112,7 +100,7 @@ def test_the_truth_of_a_color_question_is_the_targets(dialogs):
     for scene, dialog in dialogs[:200]:
         for r in asked(dialog.rounds, "color"):
             colors = {scene.things[i].color for i in r.target}
-            assert r.truth.value == sum(BITS[color] for color in colors)
+            assert r.truth.value == colors
 
 
 def test_answers_have_at_most_eight_words(rounds):
@@ -167,38 +155,37 @@ SCENE = Scene(
 )
 
 
-def facts(i):
-    thing = SCENE.things[i]
-    values = (thing.shape, thing.color, thing.size, thing.texture)
-    values += (*SCENE.region(i), SCENE.background)
-    return sum(BITS[value] for value in values)
+def attributes(i):
+    return SCENE.things[i].looks | {*SCENE.region(i), SCENE.background}
 
 
 def question(**truth):
     return Round("", "(said)", "color", (0,), Truth(**truth), False)
 
 
-COLOR = sum(
-    BITS[c] for c in "red orange yellow green blue purple white black".split()
+WHAT_COLOR = question(
+    slot="color", value=frozenset(["red"]), objects=(attributes(0),)
 )
-WHAT_COLOR = question(asked=COLOR, value=BITS["red"], refs=(facts(0),))
-IS_IT_RED = WHAT_COLOR.truth._replace(polarity=YES, frames=1)
+IS_IT_RED = WHAT_COLOR.truth._replace(polarity=YES, frames=Frame.IT_IS)
 IS_IT_RED = dataclasses.replace(WHAT_COLOR, truth=IS_IT_RED)
 ANY_BALLS = question(
-    polarity=YES, topic=BITS["ball"], number=2, refs=(facts(0), facts(2))
+    polarity=YES,
+    topic=frozenset(["ball"]),
+    number=2,
+    objects=(attributes(0), attributes(2)),
 )
 ANY_MOONS = question(
     polarity=NO,
-    topic=BITS["moon"],
+    topic=frozenset(["moon"]),
     number=0,
-    refs=tuple(facts(i) for i in range(3)),
+    objects=tuple(attributes(i) for i in range(3)),
 )
 THEIR_COLORS = question(
-    asked=COLOR,
-    value=BITS["red"] | BITS["green"],
-    refs=(facts(0), facts(2)),
+    slot="color",
+    value=frozenset(["red", "green"]),
+    objects=(attributes(0), attributes(2)),
 )
-TASTE = question(polarity=YES, doubt=SUBJECTIVE, refs=(facts(0),))
+TASTE = question(polarity=YES, doubt=SUBJECTIVE, objects=(attributes(0),))
 
 
 @pytest.mark.parametrize(

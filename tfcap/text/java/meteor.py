@@ -174,7 +174,7 @@ class METEOR:
         return process
 
     def _command(self):
-        """What to run, and the folder to run it in."""
+        """The command line, and the folder to run it in."""
         java = find_java(NAME, self.java)
         folder = find_package(NAME) / "meteor"
         program = find_file(NAME, folder / "meteor-1.5.jar")

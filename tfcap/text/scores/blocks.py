@@ -106,7 +106,7 @@ def _words(rows, row_starts, lengths, none):
 
 
 def count_runs(equal, max_order):
-    """How often the n-grams of one caption occur in the other.
+    """Counts how often the n-grams of one caption occur in the other.
 
     Args:
         equal: Boolean array of shape `(T, W, p)`, see `Block`.
@@ -151,7 +151,7 @@ def count_common(equal):
 
 
 def earlier_occurrences(comparison, max_order, rows=None):
-    """How often the n-gram at each word came earlier in its caption.
+    """Counts how often the n-gram at each word came earlier in its caption.
 
     With these ranks, sums over the distinct n-grams of a caption become sums
     over its words: an n-gram that occurs `c` times has the ranks 0 to c - 1,
@@ -172,7 +172,7 @@ def earlier_occurrences(comparison, max_order, rows=None):
 
 
 def occurrences(comparison, max_order, rows=None):
-    """How often the n-gram at each word occurs in its caption, at least 1.
+    """Counts how often the n-gram at each word occurs in its caption.
 
     Args and returns: See `earlier_occurrences()`.
     """

@@ -193,7 +193,7 @@ def consensus(
 
 
 def encoder_for(document_frequencies, vocabulary):
-    """How captions become ids: by the vocabulary of a table, or freely."""
+    """The encoder of captions: by the vocabulary of a table, or freely."""
     if document_frequencies is None:
         if vocabulary is not None:
             raise ValueError(
@@ -242,7 +242,7 @@ def inverse_document_frequencies(comparison, document_frequencies=None):
 
 
 def _count_documents(comparison):
-    """Of each n-gram, how many documents of the comparison hold it."""
+    """Number of documents of the comparison that hold each n-gram."""
     repeats = comparison.repeats
     total = int(repeats.sum())
     if total < 2:

@@ -1,4 +1,4 @@
-"""Which captions are compared with which, as arrays of integers."""
+"""Pairs of captions to be compared, as arrays of integers."""
 
 import collections
 import itertools

@@ -3,12 +3,12 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from reproduce.world.balance import COLOR_PRESENCE
-from reproduce.world.balance import SHAPE_PRESENCE
-from reproduce.world.balance import draw
-from reproduce.world.balance import draw_topic
 from reproduce.world.captions import describe
 from reproduce.world.dialogs import make_dialog
+from reproduce.world.odds import COLOR_PRESENCE
+from reproduce.world.odds import SHAPE_PRESENCE
+from reproduce.world.odds import draw
+from reproduce.world.odds import draw_topic
 from reproduce.world.sampler import sample_scene
 from reproduce.world.scene import COLORS
 from reproduce.world.scene import SHAPES

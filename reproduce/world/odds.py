@@ -1,4 +1,4 @@
-"""Asking so that the words of a question do not give its answer away.
+"""Random choices with given odds, and topics that do not give answers away.
 
 A question that is mostly answered "yes" for one shape and "no" for another can
 be answered without a look at the image, and a model learns just that. Here
@@ -7,6 +7,7 @@ often where it is as where it is not.
 """
 
 import bisect
+import functools
 import itertools
 
 # Share of scenes that hold such a thing, by a count over 6,000 scenes.
@@ -35,11 +36,23 @@ COLOR_PRESENCE = {
 def draw(rng, odds):
     """Draws a key of a dict of odds, which need not sum to one."""
     totals = list(itertools.accumulate(odds.values()))
-    place = bisect.bisect(totals, rng.random() * totals[-1])
-    return list(odds)[place]
+    index = bisect.bisect(totals, rng.random() * totals[-1])
+    return list(odds)[index]
 
 
-def draw_topic(rng, presence, there, wanted):
+def zipf(rng, items, power=1.0):
+    """Draws from `items` with odds `1 / rank**power`."""
+    totals = _zipf_totals(len(items), power)
+    return items[bisect.bisect(totals, rng.random() * totals[-1])]
+
+
+@functools.lru_cache(maxsize=256)
+def _zipf_totals(count, power):
+    odds = (1 / (rank + 1) ** power for rank in range(count))
+    return tuple(itertools.accumulate(odds))
+
+
+def draw_topic(rng, presence, present, wanted):
     """Draws a value to ask the existence of, evenly over the values.
 
     ```
@@ -51,7 +64,7 @@ def draw_topic(rng, presence, there, wanted):
     Args:
         rng: `np.random.Generator`.
         presence: Dict, by value, of the share of scenes that hold it.
-        there: Set of the values that this scene holds.
+        present: Set of the values that this scene holds.
         wanted: Boolean, whether the answer is to be yes.
 
     Returns:
@@ -60,6 +73,6 @@ def draw_topic(rng, presence, there, wanted):
     odds = {
         value: 1 / share if wanted else 1 / (1 - share)
         for value, share in presence.items()
-        if (value in there) == wanted
+        if (value in present) == wanted
     }
     return draw(rng, odds) if odds else None
