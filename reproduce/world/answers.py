@@ -130,8 +130,8 @@ class Annotator:
             words = self._phrases.adjectives(values, slots)
             # Plain things have few adjectives; then a phrase says more.
             if words:
-                said = " and ".join(words)
-                return ("it is " if draw < 0.27 else "it's ") + said
+                listed = " and ".join(words)
+                return ("it is " if draw < 0.27 else "it's ") + listed
         return self._phrases.phrase(values, budget, truth.slot)
 
     def _absence(self, truth, budget):
@@ -205,8 +205,8 @@ class OpenAnswers:
             listed = group.startswith("a ")
             return f"{number}{self._comma} {group}" if listed else group
         budget = MAX_WORDS - 2 - len(self._comma)
-        said = self._phrases.phrase(truth.objects[0], budget)
-        return f"just {number}{self._comma} {said}"
+        text = self._phrases.phrase(truth.objects[0], budget)
+        return f"just {number}{self._comma} {text}"
 
     def ground(self, truth, manner):
         """Says what the background is."""
@@ -230,15 +230,15 @@ class OpenAnswers:
                 return noun
             return f"{self._phrases.word(value_in(values, 'color'))} {noun}"
         if manner == 1 or (len(truth.objects) > 1 and self.rng.random() < 0.3):
-            said = self._phrases.phrase(values, 4, "shape", 1.0, 0.0)
+            text = self._phrases.phrase(values, 4, "shape", 1.0, 0.0)
             if len(truth.objects) > 1 and self.rng.random() < 0.5:
                 other = truth.objects[1]
                 if value_in(other, "shape") == value_in(values, "shape"):
                     named = self._phrases.word(value_in(other, "color"))
-                    return f"{said} and {article(named)} one"
+                    return f"{text} and {article(named)} one"
                 named = self._phrases.word(value_in(other, "shape"))
-                return f"{said} and {article(named)}"
-            return said
+                return f"{text} and {article(named)}"
+            return text
         return self._phrases.phrase(values, MAX_WORDS, "shape", 1.0, 0.3)
 
     def position(self, truth, manner):

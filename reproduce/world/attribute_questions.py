@@ -281,11 +281,11 @@ def ask_relation(talk):
 
 def _ask_between(talk, entity, other):
     i, j = entity.indices[0], other.indices[0]
-    held = talk.scene.relation(i, j)
+    relations = talk.scene.relation(i, j)
     sides = tuple(_BETWEEN)
     side = talk.pick(sides)
-    if held and talk.rng.random() < 0.25:
-        side = talk.pick([s for s in sides if s in held] or sides)
+    if relations and talk.rng.random() < 0.25:
+        side = talk.pick([s for s in sides if s in relations] or sides)
     if (side, i, j) in talk.asked:
         return None
     talk.asked.add((side, i, j))
@@ -293,7 +293,7 @@ def _ask_between(talk, entity, other):
     y, referred = talk.name(other)
     text = talk.zipf(_BETWEEN[side]).format(x=x, y=y)
     frames = Frame.IT_DOES if text.startswith("does") else Frame.IT_IS
-    truth = Truth(polarity_of(side in held), frames=frames)
+    truth = Truth(polarity_of(side in relations), frames=frames)
     truth = truth._replace(objects=talk.objects((i,)))
     pronoun = pronoun or referred
     return Question(text, "relation", truth, (i, j), pronoun, entity)

@@ -239,18 +239,18 @@ class Annotator:
         return max(scores, key=scores.get)
 
     def relation(self, i, j):
-        held = self.scene.relation(i, j)
-        here, there = self.scene.things[i], self.scene.things[j]
+        relations = self.scene.relation(i, j)
+        thing, target = self.scene.things[i], self.scene.things[j]
         # Of the two axes people name the one that separates more.
-        across, down = abs(here.x - there.x), abs(here.y - there.y)
+        across, down = abs(thing.x - target.x), abs(thing.y - target.y)
         sides = ("left", "right") if across > down else ("above", "below")
-        side = next((name for name in sides if name in held), "near")
+        side = next((name for name in sides if name in relations), "near")
         name = side
         for other, odds in (("in_front", 0.8), ("behind", 0.8), ("near", 0.55)):
-            if other in held and self.chance(odds):
+            if other in relations and self.chance(odds):
                 name = other
                 break
-        if name == side and here.distance(there) > 36 and self.chance(0.25):
+        if name == side and thing.distance(target) > 36 and self.chance(0.25):
             name = "far"
         return self.pick(RELATIONS[name])
 
@@ -374,11 +374,11 @@ class _VideoAnnotator(Annotator):
         along, aside = ("x", "y")[
             :: 1 if self.video.motion in MOVES[:2] else -1
         ]
-        first, last, there = (getattr(t, along) for t in (begin, end, other))
+        first, last, position = (getattr(t, along) for t in (begin, end, other))
         near = abs(getattr(begin, aside) - getattr(other, aside)) < _ASIDE
         gained = begin.distance(other) - end.distance(other)
-        ahead = (there - last) * (last - first) > 0
-        behind = (first - there) * (last - first) > 0
+        ahead = (position - last) * (last - first) > 0
+        behind = (first - position) * (last - first) > 0
         holds = {
             "past": near and not ahead and not behind,
             "toward": near and ahead and gained > _CLOSER,

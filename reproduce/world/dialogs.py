@@ -88,13 +88,13 @@ def make_dialog(scene, caption, rng, rounds=ROUNDS):
     """
     talk = Conversation(scene, caption, rng)
     annotator = Annotator(rng)
-    played, said = [], set()
+    played, asked = [], set()
     while len(played) < rounds:
         ask = _ASKS[bisect(_ODDS, rng.random() * _ODDS[-1])]
         question = ask(talk)
-        if question is None or question.text in said:
+        if question is None or question.text in asked:
             continue
-        said.add(question.text)
+        asked.add(question.text)
         if question.focus is not None:
             talk.focus = question.focus
         if question.truth.doubt == 0 and rng.random() < _doubt(scene, question):

@@ -125,7 +125,7 @@ def scene_features(world, split, path=None, encoder=None, batch_size=250):
     if path is None and encoder is None:
         path = world.root / f"features_{split}.npy"
 
-    def see():
+    def encode():
         network = encoder
         if network is None:
             network = pretrain_scene_encoder(world)
@@ -137,10 +137,10 @@ def scene_features(world, split, path=None, encoder=None, batch_size=250):
             ]
         ).astype(np.float16)
 
-    return kept_array(path, see)
+    return cached_array(path, encode)
 
 
-def kept_array(path, make):
+def cached_array(path, make):
     """An array that is made once, and read from a file from then on.
 
     Args:
@@ -299,11 +299,11 @@ def video_world_with_features(
                 stills, epochs=encoder_epochs, verbose=verbose
             )
 
-    def see(split):
+    def encode(split):
         return video_features(world.frames(split), encoder, motion)
 
     return world, [
-        kept_array(path, functools.partial(see, split))
+        cached_array(path, functools.partial(encode, split))
         for split, path in zip(SPLITS, paths)
     ]
 
@@ -341,30 +341,30 @@ def pool_frames(cells, motion=True):
     out[f] = concat(seen[f], seen[f] - seen[f - 1], changing[f])
     ```
 
-    A cell's feature holds where the cell is, so `seen` tells where there are
+    A cell's feature holds where the cell is, so `means` tells where there are
     things, and its differences where they go to; these survive a mean over
-    frames, which `seen` alone does not: played backwards, a video has the same
+    frames, which `means` alone does not: played backwards, a video has the same
     mean. What it is that moves is lost when cells are averaged, unless those
     that change weigh more: that is `changing`.
 
     By ridge regression on random rectified features of the means over frames
-    (2,000 videos to learn from, 500 to tell): `seen` alone tells the motion
+    (2,000 videos to learn from, 500 to tell): `means` alone tells the motion
     of 19 % of videos, its differences 99 % but the shape of what moves in
     55 %, all three 99 % and 95 %. Means of each quarter or ninth of a frame
     with their differences, which are larger, tell both less often.
 
     Args:
         cells: Float array of shape `(n, F, P, D)`.
-        motion: Boolean. If false, `seen` alone, which is the mean pooling of
+        motion: Boolean. If false, `means` alone, which is the mean pooling of
             the published models. Defaults to `True`.
 
     Returns:
         Float array of shape `(n, F, 3 * D)`, or `(n, F, D)`.
     """
-    seen = cells.mean(axis=2)
+    means = cells.mean(axis=2)
     if not motion:
-        return seen
+        return means
     before = np.concatenate([cells[:, :1], cells[:, :-1]], axis=1)
     weights = np.linalg.norm(cells - before, axis=-1, keepdims=True)
     changing = (weights * (cells + before) / 2).mean(axis=2)
-    return np.concatenate([frame_differences(seen), changing], axis=-1)
+    return np.concatenate([frame_differences(means), changing], axis=-1)

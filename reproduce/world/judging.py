@@ -122,46 +122,47 @@ def _bits(values):
     return sum(_BITS[value] for value in values)
 
 
-def relevance(said, real):
+def relevance(answers, truths):
     """Grades answers by comparison of their claims with the truth.
 
     Args:
-        said: Record array from `meaning_array()`.
-        real: Record array from `truth_array()`; the shapes of the two
+        answers: Record array from `meaning_array()`.
+        truths: Record array from `truth_array()`; the shapes of the two
             broadcast.
 
     Returns:
         Float32 array of the broadcast shape, see `judge()`.
     """
-    said, real = said.view(np.recarray), real.view(np.recarray)
-    claims = np.moveaxis(said.claims, -1, 0)
-    counted = said.number >= 0
-    miscounted = counted & (real.number >= 0) & (said.number != real.number)
+    answers, truths = answers.view(np.recarray), truths.view(np.recarray)
+    claims = np.moveaxis(answers.claims, -1, 0)
+    counted = answers.number >= 0
+    countable = truths.number >= 0
+    miscounted = counted & countable & (answers.number != truths.number)
     sound = ~miscounted
     for claim in claims:
-        sound &= _holds(claim, real.objects)
-    named = np.bitwise_or.reduce(claims) & real.slot
-    full = np.where(real.value == 0, named != 0, named == real.value)
-    some = (named != 0) & ((named & ~real.value) == 0) & (real.value != 0)
-    number = counted & (real.number >= 0)
+        sound &= _holds(claim, truths.objects)
+    named = np.bitwise_or.reduce(claims) & truths.slot
+    full = np.where(truths.value == 0, named != 0, named == truths.value)
+    some = (named != 0) & ((named & ~truths.value) == 0) & (truths.value != 0)
+    number = counted & countable
 
-    polar = real.polarity > 0
-    silent = said.polarity == 0
-    agrees = (said.polarity == real.polarity) & polar
+    polar = truths.polarity > 0
+    silent = answers.polarity == 0
+    agrees = (answers.polarity == truths.polarity) & polar
     # "blue" or "2" answers "is it red?" or "are there any?" without a yes.
-    implied = silent & polar & (full | (number & (real.topic > 0)))
+    implied = silent & polar & (full | (number & (truths.topic > 0)))
     answers_open = silent & ~polar & (full | number)
     partly = silent & ~polar & some & ~full
     right = sound & (agrees | implied | answers_open)
-    denied = said.denied != 0
-    right &= ~denied | (said.denied == real.topic)
-    loose = (counted & (real.number < 0)) | (
-        (said.frame != 0) & ((said.frame & real.frames) == 0)
+    denied = answers.denied != 0
+    right &= ~denied | (answers.denied == truths.topic)
+    loose = (counted & (truths.number < 0)) | (
+        (answers.frame != 0) & ((answers.frame & truths.frames) == 0)
     )
-    half = (right & ((said.soft > 0) | loose)) | (sound & partly)
+    half = (right & ((answers.soft > 0) | loose)) | (sound & partly)
     grade = np.where(half, 0.5, np.where(right, 1.0, 0.0))
-    hedged = np.asarray(HEDGE_GRADES)[real.doubt]
-    return np.where(said.hedge > 0, hedged, grade).astype(np.float32)
+    hedged = np.asarray(HEDGE_GRADES)[truths.doubt]
+    return np.where(answers.hedge > 0, hedged, grade).astype(np.float32)
 
 
 def _holds(claim, objects):

@@ -115,12 +115,12 @@ def sample_scene(rng):
     background = draw(rng, _BACKGROUND_ODDS)
     looks = _looks(rng, background, draw(rng, _COUNT_ODDS))
     while True:
-        places = _places(rng, looks)
-        if places is None:
+        centers = _centers(rng, looks)
+        if centers is None:
             continue
         things = (
             Thing(*look[:4], x=x, y=y, radius=look[4])
-            for look, (x, y) in zip(looks, places)
+            for look, (x, y) in zip(looks, centers)
         )
         scene = Scene(background, tuple(things))
         if all(
@@ -159,26 +159,26 @@ def _shapes(rng, count):
     return shapes
 
 
-def _places(rng, looks):
+def _centers(rng, looks):
     """Centers, far enough apart, or None when they did not fit."""
-    places = []
+    centers = []
     for look in looks:
         for _ in range(60):
-            if places and rng.random() < 0.45:
-                x, y = _beside(rng, looks, places, look[4])
+            if centers and rng.random() < 0.45:
+                x, y = _beside(rng, looks, centers, look[4])
             else:
                 x, y = rng.uniform(_LOW, _HIGH, 2)
             x, y = round(float(x), 2), round(float(y), 2)
             if (
                 allowed(x)
                 and allowed(y)
-                and all(np.hypot(x - a, y - b) > APART for a, b in places)
+                and all(np.hypot(x - a, y - b) > APART for a, b in centers)
             ):
-                places.append((x, y))
+                centers.append((x, y))
                 break
         else:
             return None
-    return places
+    return centers
 
 
 def allowed(value):
@@ -187,12 +187,12 @@ def allowed(value):
     return inside and _LOW <= value <= _HIGH
 
 
-def _beside(rng, looks, places, radius):
+def _beside(rng, looks, centers, radius):
     """A center so close to an earlier thing that the two may overlap."""
-    other = int(rng.integers(len(places)))
+    other = int(rng.integers(len(centers)))
     reach = (radius + looks[other][4]) * rng.uniform(0.7, 1.05)
     angle = rng.uniform(0, 2 * np.pi)
-    x, y = places[other]
+    x, y = centers[other]
     return x + reach * np.cos(angle), y + reach * np.sin(angle)
 
 

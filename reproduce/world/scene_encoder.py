@@ -14,7 +14,7 @@ from reproduce.world.scene import TEXTURES
 CLASSES = {"shape": 9, "color": 9, "size": 4, "texture": 4}
 GRID = 6
 _VALUES = sum(CLASSES.values()) - len(CLASSES)
-_PLACE_UNITS = 2 * GRID
+_POSITION_UNITS = 2 * GRID
 _GROUND_UNITS = 8
 # The rim holds no centers, so the grid leaves it out.
 MARGIN = 8.0
@@ -74,9 +74,9 @@ class SceneEncoder(keras.Model):
         self, units=64, filters=24, scale=3.0, place_scale=0.6, **kwargs
     ):
         super().__init__(**kwargs)
-        looks_units = units - _PLACE_UNITS - _GROUND_UNITS
+        looks_units = units - _POSITION_UNITS - _GROUND_UNITS
         if looks_units < _VALUES:
-            least = _VALUES + _PLACE_UNITS + _GROUND_UNITS
+            least = _VALUES + _POSITION_UNITS + _GROUND_UNITS
             raise ValueError(
                 f"`units` must be at least {least}, so that each attribute "
                 f"has a direction of its own. Received: units={units}"
@@ -136,10 +136,12 @@ class SceneEncoder(keras.Model):
         values = [ops.softmax(logits[name][..., 1:], -1) for name in CLASSES]
         values = self.directions(ops.concatenate(values, axis=-1))
         looks = self.scale * values + self.whiten(looks)
-        place = self.place_scale * ops.cast(_place_code(), looks.dtype)
-        place = ops.broadcast_to(place, (*ops.shape(looks)[:2], _PLACE_UNITS))
+        position = self.place_scale * ops.cast(_position_code(), looks.dtype)
+        position = ops.broadcast_to(
+            position, (*ops.shape(looks)[:2], _POSITION_UNITS)
+        )
         return ops.concatenate(
-            [presence * looks, ground / 2, presence * place], axis=-1
+            [presence * looks, ground / 2, presence * position], axis=-1
         )
 
     def perceive(self, images, training=False):
@@ -200,7 +202,7 @@ def _trunk(filters):
     return layers
 
 
-def _place_code():
+def _position_code():
     """Row and column of each cell as bumps that neighbors share: `(P, 12)`."""
     steps = ops.arange(GRID, dtype="float32")
     bump = ops.exp(-ops.square(steps[:, None] - steps[None, :]))

@@ -112,6 +112,6 @@ def _write(folder, about, progress):
         write_packed(
             folder / f"clips_{split}.json.gz", list(map(video_to_dict, videos))
         )
-        said = [describe_video(video, rng) for video in videos]
-        captions[split] = _names(split, count), said
+        sentences = [describe_video(video, rng) for video in videos]
+        captions[split] = _names(split, count), sentences
     write_tgif(folder, captions)

@@ -171,8 +171,8 @@ def motion_of(caption):
     >>> motion_of("a red ball to the left of a blue box") is None
     True
     """
-    found, _ = _said(caption)
-    return found
+    motion, _ = _said(caption)
+    return motion
 
 
 def judge_video(video, caption):
@@ -240,15 +240,15 @@ def motion_scores(videos, captions):
 
 def _said(caption):
     """The first motion that is said, and the match that says it."""
-    found = {
+    matches = {
         motion: match
         for motion, pattern in _PATTERNS.items()
         if (match := pattern.search(caption.lower()))
     }
-    if not found:
+    if not matches:
         return None, None
-    motion = min(found, key=lambda name: found[name].start())
-    return motion, found[motion]
+    motion = min(matches, key=lambda name: matches[name].start())
+    return motion, matches[motion]
 
 
 def _first_thing(caption):

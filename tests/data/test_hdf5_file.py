@@ -12,7 +12,7 @@ from tfcap.data import load_features
 from tfcap.data import vgg19_backbone
 from tfcap.data.features import ABOUT
 from tfcap.data.hdf5_file import BLOCK
-from tfcap.data.hdf5_file import write_seal
+from tfcap.data.hdf5_file import write_checksum
 from tfcap.training.network_file import load_network
 
 SECRET = np.arange(60.0).astype("<f2").reshape(3, 4, 5)
@@ -69,7 +69,7 @@ def feature_file(tmp_path, way, version):
         file["checksums"] = np.zeros(3, "<u4")
         file.attrs.update(dict.fromkeys(ABOUT, ""), tfcap_features=version)
     if version == 2:
-        write_seal(path, {})
+        write_checksum(path, {})
     return path
 
 
@@ -105,7 +105,7 @@ def test_a_seal_that_lies_of_places_or_holes_is_refused(tmp_path):
         file["image_ids"], file["done"] = [1, 2, 3], np.ones(3, bool)
         file["checksums"] = np.zeros(3, "<u4")
         file.attrs.update(dict.fromkeys(ABOUT, ""), tfcap_features=2)
-    write_seal(path, {"features": (BLOCK, 8)})
+    write_checksum(path, {"features": (BLOCK, 8)})
     with pytest.raises(ValueError, match="its seal tells of other places"):
         load_features(path)
     os.truncate(path, 1 << 40)

@@ -93,7 +93,7 @@ def test_what_a_killed_extraction_left_goes_when_the_next_begins(
     with monkeypatch.context() as patch:
         patch.setattr(os, "getpid", dead_process)
         patch.setattr(os, "unlink", lambda _: None)
-        patch.setattr(feature_writer, "write_seal", killed)
+        patch.setattr(feature_writer, "write_checksum", killed)
         with pytest.raises(KeyboardInterrupt):
             FeatureWriter(path, range(5), (2, 2), 5)
     assert len(os.listdir(tmp_path)) == 1

@@ -9,7 +9,7 @@ import pytest
 from reproduce.study import Study
 from reproduce.study import read_written
 from reproduce.study import write_json
-from reproduce.world.features import kept_array
+from reproduce.world.features import cached_array
 
 
 def test_findings_carry_a_checksum_that_a_changed_number_does_not_fit(tmp_path):
@@ -43,8 +43,8 @@ def test_what_a_study_is_about_may_be_removed_and_is_written_again(tmp_path):
 
 def test_features_that_are_kept_carry_a_checksum(tmp_path):
     path, made = tmp_path / "features.npy", np.arange(600.0).reshape(2, 300)
-    kept_array(path, lambda: made)
-    np.testing.assert_array_equal(kept_array(path, None), made)
+    cached_array(path, lambda: made)
+    np.testing.assert_array_equal(cached_array(path, None), made)
     data = path.read_bytes()
     place = len(data) - 100
     for damaged in (
@@ -54,6 +54,6 @@ def test_features_that_are_kept_carry_a_checksum(tmp_path):
     ):
         path.write_bytes(damaged)
         with pytest.raises(ValueError, match="Remove it: it is made again"):
-            kept_array(path, None)
+            cached_array(path, None)
     np.save(path, made)
-    np.testing.assert_array_equal(kept_array(path, None), made)
+    np.testing.assert_array_equal(cached_array(path, None), made)

@@ -88,7 +88,7 @@ def test_any_number_of_words_can_be_numbered():
 @given(st.lists(st.integers(0, 9)), st.sampled_from([1, 2**60]))
 def test_sorting_tells_the_places_and_keeps_the_order_of_equals(keys, scale):
     keys = np.array(keys, np.int64) * (scale // 8 or 1)
-    ordered, places = ngrams.sort_with_places(keys)
+    ordered, places = ngrams.sort_with_positions(keys)
     wanted = np.argsort(keys, kind="stable")
     np.testing.assert_array_equal(places, wanted)
     np.testing.assert_array_equal(ordered, keys[wanted])

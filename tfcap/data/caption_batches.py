@@ -6,7 +6,7 @@ import numpy as np
 
 from tfcap.data.mapped_features import check_features
 from tfcap.data.mapped_features import feature_rows
-from tfcap.data.mapped_features import stored_places
+from tfcap.data.mapped_features import stored_positions
 from tfcap.data.step_pipeline import row_pipeline
 from tfcap.data.step_pipeline import step_pipeline
 from tfcap.data.window_reader import draw_windows
@@ -169,8 +169,8 @@ class CaptionBatches:
 
     def batch(self, step):
         """The training batch of a global step, as NumPy arrays."""
-        epoch, place = divmod(int(step), self.steps_per_epoch)
-        start = place * self.batch_size
+        epoch, index = divmod(int(step), self.steps_per_epoch)
+        start = index * self.batch_size
         order, _ = self._order(epoch)
         drawn = order[start : start + self.batch_size]
         rows = self._rows_of(drawn)
@@ -181,11 +181,11 @@ class CaptionBatches:
             numbers = self._draw_captions(rows, rng)
         image = None
         if self._reader is not None:
-            image = self._reader.batch(epoch, place)
+            image = self._reader.batch(epoch, index)
         inputs = self.inputs(rows, numbers, image)
         if self.distractors:
             rng = np.random.default_rng([self.seed, 2, int(step)])
-            drawn = self._draw_distractors(rng, epoch, place)
+            drawn = self._draw_distractors(rng, epoch, index)
             inputs["distractor_image"] = drawn
         return inputs if self.neighbors is None else self._mined(inputs, rows)
 
@@ -246,8 +246,8 @@ class CaptionBatches:
         rng = np.random.default_rng([self.seed, 0, epoch])
         counts = self.captions.counts
         if self._window is not None:
-            places = stored_places(self.features, len(counts))
-            windows = draw_windows(places, self._window, rng)
+            positions = stored_positions(self.features, len(counts))
+            windows = draw_windows(positions, self._window, rng)
             if self.epoch == "images":
                 return order_images(windows, size)
             return order_captions(windows, counts, size, rng)
@@ -271,11 +271,11 @@ class CaptionBatches:
         """0 to S - 1 for each image, from 0 again where it has fewer."""
         return np.arange(self.captions_per_image) % counts[:, None]
 
-    def _draw_distractors(self, rng, epoch, place):
+    def _draw_distractors(self, rng, epoch, index):
         features = self.distractor_features
         if self._reader is not None and features is self.features:
             # Images from all of the file would be a seek each.
-            drawn = self._reader.draw(epoch, place, self.distractors, rng)
+            drawn = self._reader.draw(epoch, index, self.distractors, rng)
             if drawn is not None:
                 return drawn
         total = features.shape[0]
@@ -327,8 +327,8 @@ class CaptionBatches:
             )
         self._check_distractors()
         self._check_neighbors()
-        apart = self.epoch == "captions"
-        most = int(self.captions.counts.max()) if apart else 1
+        by_caption = self.epoch == "captions"
+        most = int(self.captions.counts.max()) if by_caption else 1
         window = self.shuffle_window if self.shuffle else None
         self._window = window_size(window, self.features, size, most)
 

@@ -103,15 +103,15 @@ def find_rows(split, image_ids, origin):
             split.image_ids[row] for row, n in found.items() if n > 1
         ],
     }
-    told = [
+    wrong_names = [
         f"{len(names):,} of which {problem} ({listed(names)})"
         for problem, names in wrong.items()
         if names
     ]
-    if told:
+    if wrong_names:
         raise ValueError(
             f"`{origin}` must name images of the split, each once. Received: "
-            f"{len(rows):,} names, {', '.join(told)}; source="
+            f"{len(rows):,} names, {', '.join(wrong_names)}; source="
             f"{split.source!r} of {len(split):,} images. Take the list that "
             "belongs to this file, and all splits of the file, since a list "
             "may cut across them."
@@ -150,20 +150,20 @@ def keep_captions(split, problems, skip_empty):
     ]
     counts = [len(texts) for texts in split.captions]
     warn_of_fewer(split.source, split.image_ids, counts, "captions", "images")
-    empty = [i for i, places in enumerate(kept) if not places]
+    empty = [i for i, indices in enumerate(kept) if not indices]
     if not skip_empty or len(empty) == len(kept):
         for i in empty:
             cure = (
                 "Remove such images, take the file that has their captions"
                 f"{SKIP}"
             )
-            place = f"image {split.image_ids[i]!r}"
-            problems.add("there is no caption", place, cure)
+            where = f"image {split.image_ids[i]!r}"
+            problems.add("there is no caption", where, cure)
         problems.check()
     chosen = {
         name: [
-            [row[k] for k in places]
-            for row, places in zip(getattr(split, name), kept)
+            [row[k] for k in indices]
+            for row, indices in zip(getattr(split, name), kept)
         ]
         for name in ("captions", "tokens")
         if getattr(split, name) is not None
@@ -174,7 +174,7 @@ def keep_captions(split, problems, skip_empty):
         skipped_captions=sum(map(len, split.captions)) - sum(map(len, kept)),
         skipped_images=tuple(split.image_ids[i] for i in empty),
     )
-    return take_rows(whole, [i for i, places in enumerate(kept) if places])
+    return take_rows(whole, [i for i, indices in enumerate(kept) if indices])
 
 
 def _rows_by_name(split):

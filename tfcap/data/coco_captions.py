@@ -105,17 +105,17 @@ def _read_coco(path, content, split, skip_empty):
         problem = "`annotations` is no list of annotations"
         raise malformed(path, "", problem, _LAYOUTS)
     for i, annotation in enumerate(annotations):
-        place = f"annotation {i}"
+        where = f"annotation {i}"
         if not isinstance(annotation, dict):
-            problems.add("there is no object", place, _FIX)
+            problems.add("there is no object", where, _FIX)
             continue
         image_id = annotation.get("image_id")
         if not is_image_id(image_id) or image_id not in found:
             problem = "`image_id` is that of no image in `images`"
-            problems.add(problem, f"{place}: {image_id!r:.40}", _FIX)
+            problems.add(problem, f"{where}: {image_id!r:.40}", _FIX)
             continue
-        text, place = annotation.get("caption"), f"{place}, image {image_id!r}"
-        if _is_caption(text, "caption", place, problems, skip_empty):
+        text, where = annotation.get("caption"), f"{where}, image {image_id!r}"
+        if _is_caption(text, "caption", where, problems, skip_empty):
             found[image_id].append(text)
     names = _texts(content["images"], ids, "file_name", problems)
     problems.check()
@@ -143,9 +143,9 @@ def _read_karpathy(path, images, split, skip_empty):
             problems.add(problem, f"image {image_id!r}", _FIX)
             sentences = []
         for i, sentence in enumerate(sentences):
-            place = f"image {image_id!r}, sentence {i}"
+            where = f"image {image_id!r}, sentence {i}"
             text = sentence.get("raw") if isinstance(sentence, dict) else None
-            _is_caption(text, "raw", place, problems, skip_empty)
+            _is_caption(text, "raw", where, problems, skip_empty)
         kept.append(sentences)
     folders = _texts(images, ids, "filepath", problems)
     names = _texts(images, ids, "filename", problems)
@@ -187,14 +187,14 @@ def _choose(path, images, split):
 
 def _check_apart(whole, chosen, ids, problems):
     """Refuses an image of the chosen splits that is in another one, too."""
-    known, there = set(ids), set(map(id, chosen))
+    known, objects = set(ids), set(map(id, chosen))
     for image in whole:
         key = next((key for key in _IDS if key in image), None)
-        other = image.get(key) if key and id(image) not in there else None
+        other = image.get(key) if key and id(image) not in objects else None
         if is_image_id(other) and other in known:
             cure = "Keep each image in one split."
-            place = f"{other!r}, split {image.get('split')!r:.40}"
-            problems.add("an image is in another split, too", place, cure)
+            where = f"{other!r}, split {image.get('split')!r:.40}"
+            problems.add("an image is in another split, too", where, cure)
     problems.check()
 
 
@@ -217,12 +217,12 @@ def _image_ids(images, problems, keys):
     return ids
 
 
-def _is_caption(text, key, place, problems, skip_empty):
+def _is_caption(text, key, where, problems, skip_empty):
     """Check that a caption is text; an empty one may be a problem or not."""
     if not isinstance(text, str):
-        problems.add(f"`{key}` is no text", place, _FIX)
+        problems.add(f"`{key}` is no text", where, _FIX)
     elif not (skip_empty or text.strip()):
-        problems.add(f"`{key}` is empty", place, f"Remove such captions{SKIP}")
+        problems.add(f"`{key}` is empty", where, f"Remove such captions{SKIP}")
     else:
         return True
     return False
@@ -237,8 +237,8 @@ def _tokens(ids, sentences, problems):
         for i, words in enumerate(row):
             whole = isinstance(words, list)
             if not whole or not all(isinstance(w, str) and w for w in words):
-                place = f"image {image_id!r}, sentence {i}"
-                problems.add("`tokens` is no list of words", place, _FIX)
+                where = f"image {image_id!r}, sentence {i}"
+                problems.add("`tokens` is no list of words", where, _FIX)
     return tokens
 
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from tfcap.data.mapped_features import check_features
 from tfcap.data.mapped_features import feature_rows
-from tfcap.data.mapped_features import stored_places
+from tfcap.data.mapped_features import stored_positions
 from tfcap.data.neighbors import corrupt
 from tfcap.data.neighbors import draw_in_batch
 from tfcap.data.neighbors import draw_wrong_options
@@ -123,13 +123,13 @@ class DialogBatches:
 
     def batch(self, step):
         """The training batch of a global step, as NumPy arrays."""
-        epoch, place = divmod(int(step), self.steps_per_epoch)
-        start = place * self.batch_size
+        epoch, index = divmod(int(step), self.steps_per_epoch)
+        start = index * self.batch_size
         order, _ = self._order(epoch)
         rows = order[start : start + self.batch_size]
         image = None
         if self._reader is not None:
-            image = self._reader.batch(epoch, place)
+            image = self._reader.batch(epoch, index)
         inputs = self.inputs(rows, image)
         if not self._candidates:
             return inputs
@@ -221,8 +221,8 @@ class DialogBatches:
         rng = np.random.default_rng([self.seed, 0, epoch])
         if self._window is None:
             return rng.permutation(total), ends
-        places = stored_places(self.features, total)
-        windows = draw_windows(places, self._window, rng)
+        positions = stored_positions(self.features, total)
+        windows = draw_windows(positions, self._window, rng)
         return order_images(windows, self.batch_size)
 
     def _check(self):

@@ -35,10 +35,10 @@ def build_vocabulary(split, min_count=5):
         (questions, split.question_index),
         (answers, split.answer_index),
     ]:
-        said = np.bincount(index[index >= 0], minlength=len(texts))
-        for i in np.flatnonzero(said):
+        uses = np.bincount(index[index >= 0], minlength=len(texts))
+        for i in np.flatnonzero(uses):
             for word in texts[i]:
-                counts[word] += int(said[i])
+                counts[word] += int(uses[i])
     return Vocabulary.from_counts(counts, min_count)
 
 
@@ -108,13 +108,13 @@ class EncodedDialogs:
             captions = _table(vocabulary, words, caption_length)
             questions, answers = tables
         else:
-            words, asked, said = split.words
-            captions = _table(vocabulary, words, caption_length)
-            questions = _table(vocabulary, asked, question_length)
-            answers = _table(vocabulary, said, answer_length, True)
+            captions, questions, answers = split.words
+            captions = _table(vocabulary, captions, caption_length)
+            questions = _table(vocabulary, questions, question_length)
+            answers = _table(vocabulary, answers, answer_length, True)
         question_index, answer_index = split.question_index, split.answer_index
-        said = _lengths(questions, question_index)
-        said += _lengths(answers, answer_index, eos=True)
+        lengths = _lengths(questions, question_index)
+        lengths += _lengths(answers, answer_index, eos=True)
         return cls(
             image_ids=split.image_ids,
             captions=captions,
@@ -127,7 +127,7 @@ class EncodedDialogs:
             relevance=split.relevance,
             vocabulary=vocabulary,
             history_length=max(
-                captions.shape[1], int(said[:, :-1].max(initial=0))
+                captions.shape[1], int(lengths[:, :-1].max(initial=0))
             ),
         )
 

@@ -19,11 +19,11 @@ _BRACKETS = re.compile(r"-[lr][rsc]b-", re.IGNORECASE)
 _FEW = 0.05
 
 
-def listed(places):
+def listed(items):
     """Names the first few of many things, and their number.
 
     Args:
-        places: List of strings or numbers, not empty.
+        items: List of strings or numbers, not empty.
 
     Returns:
         String, such as `"1, 2, 3, 4, 5 and 37 more"`.
@@ -37,8 +37,8 @@ def listed(places):
     '0, 1, 2, 3, 4 and 37 more'
     """
     # A name that is a whole damaged file helps nobody.
-    shown = ", ".join(f"{str(place):.200}" for place in places[:_SHOWN])
-    more = len(places) - _SHOWN
+    shown = ", ".join(f"{str(item):.200}" for item in items[:_SHOWN])
+    more = len(items) - _SHOWN
     return f"{shown} and {more:,} more" if more > 0 else shown
 
 
@@ -66,17 +66,17 @@ class EntryProblems:
 
     def __init__(self, path):
         self.path = path
-        self._places = {}
+        self._entries = {}
 
-    def add(self, problem, place, cure):
+    def add(self, problem, where, cure):
         """Notes a problem.
 
         Args:
             problem: String, a clause, the same for all entries that have it.
-            place: String, the entry.
+            where: String, the entry.
             cure: String, a sentence.
         """
-        self._places.setdefault((problem, cure), []).append(place)
+        self._entries.setdefault((problem, cure), []).append(where)
 
     def check(self):
         """Raises what was noted, if anything was.
@@ -85,15 +85,15 @@ class EntryProblems:
             ValueError: Names the file, each problem with its first few
                 entries and their number, and the cures.
         """
-        if not self._places:
+        if not self._entries:
             return
-        told = [
-            f"{problem} in {len(places):,} place{'s'[: len(places) > 1]} "
-            f"({listed(places)})"
-            for (problem, _), places in self._places.items()
+        messages = [
+            f"{problem} in {len(entries):,} place{'s'[: len(entries) > 1]} "
+            f"({listed(entries)})"
+            for (problem, _), entries in self._entries.items()
         ]
-        cures = dict.fromkeys(cure for _, cure in self._places)
-        raise malformed(self.path, "", "; ".join(told), " ".join(cures))
+        cures = dict.fromkeys(cure for _, cure in self._entries)
+        raise malformed(self.path, "", "; ".join(messages), " ".join(cures))
 
 
 def is_image_id(value):
@@ -136,11 +136,11 @@ def warn_of_fewer(path, names, counts, parts, things):
     cut = cut and usual > 3
     if usual < 2 or not short or not (cut or len(short) <= _FEW * len(counts)):
         return
-    places = [f"{names[i]}: {counts[i]}" for i in short]
+    items = [f"{names[i]}: {counts[i]}" for i in short]
     _warn(
         path,
         f"{len(short):,} of {len(counts):,} {things} have fewer {parts} than "
-        f"the {usual} of the others ({listed(places)}). If they were lost, get "
+        f"the {usual} of the others ({listed(items)}). If they were lost, get "
         "the file again.",
     )
 
@@ -223,8 +223,8 @@ def warn_of_sentences(path, images, ids):
         listed_ids = image.get("sentids")
         found = [sentence.get("sentid") for sentence in sentences]
         others = {s.get("imgid", own) for s in sentences if own is not None}
-        told = isinstance(listed_ids, list) and None not in found
-        if (told and listed_ids != found) or others - {own}:
+        known = isinstance(listed_ids, list) and None not in found
+        if (known and listed_ids != found) or others - {own}:
             wrong.append(f"image {image_id!r}")
     if wrong:
         _warn(

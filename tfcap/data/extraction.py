@@ -66,7 +66,7 @@ def extract_features(
             writer,
             [image for _, image in images],
             read=lambda image: read_image(image, backbone.input_size),
-            see=lambda pixels: backbone(pixels).reshape(
+            encode=lambda pixels: backbone(pixels).reshape(
                 len(pixels), height * width, size
             ),
             batch_size=batch_size,
@@ -85,7 +85,7 @@ def write_features(
     writer,
     sources,
     read,
-    see,
+    encode,
     batch_size,
     unit_name=None,
     skip_unreadable=False,
@@ -97,7 +97,7 @@ def write_features(
         sources: List with a thing to read for each of its rows.
         read: Function of such a thing that returns an array of pixels; runs
             in threads while the last batch is seen.
-        see: Function of stacked pixels that returns features `(b, P, D)`.
+        encode: Function of stacked pixels that returns features `(b, P, D)`.
         batch_size: Integer, things in a batch.
         unit_name: String, what the progress bar counts; or None, for none.
         skip_unreadable: Boolean, see `extract_features()`.
@@ -111,7 +111,7 @@ def write_features(
     bar.update(len(sources) - len(todo), finalize=not len(todo))
     skipped = {} if skip_unreadable else None
     for rows, pixels in _read_ahead(sources, todo, read, batch_size, skipped):
-        writer.write(rows, see(pixels))
+        writer.write(rows, encode(pixels))
         bar.add(len(rows))
     if skipped:
         _tell_skipped(writer, skipped)

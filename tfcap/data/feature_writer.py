@@ -17,8 +17,8 @@ from tfcap.data.features import checksums
 from tfcap.data.features import open_features
 from tfcap.data.features import read_rows
 from tfcap.data.hdf5_file import BLOCK
-from tfcap.data.hdf5_file import dataset_places
-from tfcap.data.hdf5_file import write_seal
+from tfcap.data.hdf5_file import dataset_offsets
+from tfcap.data.hdf5_file import write_checksum
 from tfcap.io import is_there
 from tfcap.io import named
 from tfcap.io import partial_path
@@ -102,7 +102,7 @@ class FeatureWriter:
         file, found = open_features(self.path)
         with file:
             self._check_same(file, found)
-            self.done, self._places = found["done"], found["places"]
+            self.done, self._offsets = found["done"], found["offsets"]
             self._sums = found["checksums"]
             self._leave_out_damaged(file, self._sums)
         # Not by HDF5, which may change more than what is written.
@@ -165,7 +165,7 @@ class FeatureWriter:
 
     def _halved(self, rows, features):
         """Features in half precision, of which they must be something."""
-        there = features.any(axis=(1, 2))
+        nonzero = features.any(axis=(1, 2))
         with np.errstate(over="ignore"):
             features = features.astype(np.float16)
         finite = np.isfinite(features).all(axis=(1, 2))
@@ -176,7 +176,7 @@ class FeatureWriter:
                 f"infinite or undefined ones of image {image}. Scale them, or "
                 "look at the image and the preprocessing."
             )
-        lost = there & ~features.any(axis=(1, 2))
+        lost = nonzero & ~features.any(axis=(1, 2))
         if lost.any():
             image = self.image_ids[rows[int(np.argmax(lost))]]
             raise ValueError(
@@ -235,7 +235,7 @@ class FeatureWriter:
         shape = self.shape[1:]
         size = 2 * int(np.prod(shape))
         for row in self._written:
-            self._file.seek(self._places["features"][0] + int(row) * size)
+            self._file.seek(self._offsets["features"][0] + int(row) * size)
             content = self._file.read(size)
             whole = zlib.crc32(content) == self._sums[row]
             if whole:
@@ -259,7 +259,7 @@ class FeatureWriter:
     def _put(self, name, row, value):
         """Writes one row of a dataset."""
         data = value.tobytes()
-        self._file.seek(self._places[name][0] + int(row) * len(data))
+        self._file.seek(self._offsets[name][0] + int(row) * len(data))
         while data:
             data = data[self._file.write(data) :]
 
@@ -280,22 +280,22 @@ class FeatureWriter:
                     file["checksums"] = np.zeros(count, "<u4")
                     file.attrs.update(self.attributes)
                     file.attrs["tfcap_features"] = VERSION
-                    changing = dataset_places(file, CHANGING)
+                    changing = dataset_offsets(file, CHANGING)
                 _take_room(begun)
-                write_seal(begun, changing)
+                write_checksum(begun, changing)
                 sync_file(begun)
             rename(begun, self.path)
         finally:
             if os.path.exists(begun):
                 os.unlink(begun)
 
-    def _leave_out_damaged(self, file, wanted):
+    def _leave_out_damaged(self, file, expected):
         """Takes back that images are done whose features are not as written."""
         done = np.flatnonzero(self.done)
         damaged = [
             row
             for some in np.array_split(done, len(done) // 64 + 1)
-            for row in some[checksums(read_rows(file, some)) != wanted[some]]
+            for row in some[checksums(read_rows(file, some)) != expected[some]]
         ]
         if damaged:
             names = self.image_ids[damaged].tolist()
@@ -305,27 +305,27 @@ class FeatureWriter:
             )
             self.done[damaged] = False
 
-    def _check_same(self, file, there):
-        if there["checksums"] is None:
+    def _check_same(self, file, known):
+        if known["checksums"] is None:
             raise ValueError(
                 "`path` must name a file of this version to go on with. "
                 f"Received: path={self.path!r}, of version 1, without "
                 "checksums. Delete it, or write to another file."
             )
-        found, wanted = {}, {**self.attributes, "shape": list(self.shape)}
+        found, expected = {}, {**self.attributes, "shape": list(self.shape)}
         for name in self.attributes:
-            value = there[name]
+            value = known[name]
             found[name] = value.tolist() if hasattr(value, "tolist") else value
         found["shape"] = list(file["features"].shape)
-        different = [name for name in wanted if found[name] != wanted[name]]
+        different = [name for name in expected if found[name] != expected[name]]
         for name in different:
             raise ValueError(
                 f"`{name}` must be that of the file to go on with. Received: "
-                f"{name}={wanted[name]!r} for path={self.path!r}, which was "
+                f"{name}={expected[name]!r} for path={self.path!r}, which was "
                 f"begun with {found[name]!r}. Write to another file, or "
                 "delete this one."
             )
-        if not np.array_equal(there["image_ids"], self.image_ids):
+        if not np.array_equal(known["image_ids"], self.image_ids):
             raise ValueError(
                 "`image_ids` must be those of the file to go on with, in the "
                 f"same order. Received: other ids for path={self.path!r}. "

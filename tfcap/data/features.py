@@ -26,9 +26,9 @@ import zlib
 import numpy as np
 
 from tfcap.data.entry_problems import listed
+from tfcap.data.hdf5_file import check_checksum
 from tfcap.data.hdf5_file import check_hdf5
-from tfcap.data.hdf5_file import check_seal
-from tfcap.data.hdf5_file import dataset_places
+from tfcap.data.hdf5_file import dataset_offsets
 from tfcap.data.image_file import load_skipped
 from tfcap.data.image_file import warn_of_skipped
 from tfcap.io import check_regular
@@ -151,15 +151,17 @@ class _Features:
             return self._rows_of(rows).reshape(shape)
         out = np.empty((inverse.size, *self.shape[1:]), self.dtype)
         wanted = np.argsort(inverse, axis=None, kind="stable")
-        places = inverse.ravel()[wanted]
+        positions = inverse.ravel()[wanted]
         # A part at a time: in another order than that of the file, all of it
         # would be in memory twice.
         size = max(1, _PART_BYTES // max(1, out[:1].nbytes))
         for start in range(0, len(rows), size):
             part = rows[start : start + size]
             values = self._rows_of(part)
-            here = slice(*np.searchsorted(places, (start, start + len(part))))
-            out[wanted[here]] = values[places[here] - start]
+            span = slice(
+                *np.searchsorted(positions, (start, start + len(part)))
+            )
+            out[wanted[span]] = values[positions[span] - start]
         return out.reshape(shape)
 
     def _rows_of(self, rows):
@@ -219,12 +221,12 @@ def open_features(path):
 
     Returns:
         The `h5py.File`, and a dict of its `image_ids`, `done` and
-        `checksums`, arrays, of what is in `ABOUT`, and of the `places` of
+        `checksums`, arrays, of what is in `ABOUT`, and of the `offsets` of
         what its writer may change. The last, and the checksums, are None in a
         file of version 1.
     """
     file, about = tried_again(path, lambda: _opened(path))
-    if about["places"] is None:
+    if about["offsets"] is None:
         warnings.warn(
             f"{path} is of version 1, without checksums: damage in it does not "
             "show. Extract the features again to have them.",
@@ -240,13 +242,13 @@ def _opened(path):
     file = None
     try:
         check_regular(path)
-        places = check_seal(path)
+        offsets = check_checksum(path)
         file = h5py.File(path)
         check_hdf5(file, os.path.getsize(path))
         version = file.attrs.get("tfcap_features")
-        if version != (1 if places is None else VERSION):
+        if version != (1 if offsets is None else VERSION):
             raise ValueError(f"its `tfcap_features` is {version}")
-        return file, _about(file, places)
+        return file, _about(file, offsets)
     except FileNotFoundError:
         raise
     except _DAMAGE as error:
@@ -346,26 +348,26 @@ def _reads(rows, size):
         yield begun, len(rows)
 
 
-def _about(file, places):
+def _about(file, offsets):
     """All of a file but its features."""
     ids = file["image_ids"]
     count = len(ids)
-    if any(file[name].shape[:1] != (count,) for name in _rows(places)):
+    if any(file[name].shape[:1] != (count,) for name in _rows(offsets)):
         raise ValueError(f"it is not laid out for {count:,} images")
     # A file of version 1 has neither a seal nor checksums.
-    if places is not None and places != dataset_places(file, CHANGING):
+    if offsets is not None and offsets != dataset_offsets(file, CHANGING):
         raise ValueError("its seal tells of other places")
     about = {name: file.attrs[name] for name in ABOUT}
     about["image_ids"] = ids.asstr()[:] if ids.dtype.kind == "O" else ids[:]
     about["done"] = file["done"][:]
-    about["places"] = places
-    about["checksums"] = None if places is None else file["checksums"][:]
+    about["offsets"] = offsets
+    about["checksums"] = None if offsets is None else file["checksums"][:]
     return about
 
 
-def _rows(places):
+def _rows(offsets):
     """Datasets with a row for each image; version 1 has no checksums."""
-    return CHANGING if places is not None else ("features", "done")
+    return CHANGING if offsets is not None else ("features", "done")
 
 
 def _skipped(path, about):

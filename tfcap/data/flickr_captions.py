@@ -86,13 +86,13 @@ def _read_captions(path, skip_empty):
         name, number, caption = _parse(line)
         if not line.strip() or name == _PHANTOM:
             continue
-        place = f"line {i}"
+        where = f"line {i}"
         if not name:
             problem = "there is no image with a number, a tab and a caption"
-            problems.add(problem, place, _LAYOUT)
+            problems.add(problem, where, _LAYOUT)
         elif not (caption or skip_empty):
             cure = f"Remove such captions{SKIP}"
-            problems.add("the caption is empty", place, cure)
+            problems.add("the caption is empty", where, cure)
         else:
             captions.setdefault(name, []).append(caption)
             numbers.setdefault(name, []).append(number)
@@ -143,5 +143,5 @@ def _check_numbers(numbers, problems):
     for name, found in numbers.items():
         if sorted(found) != list(range(len(found))):
             problem = "the captions are not numbered from 0 on, each once,"
-            place = f"image {name!r}: {', '.join(map(str, found))}"
-            problems.add(problem, place, _FIX)
+            where = f"image {name!r}: {', '.join(map(str, found))}"
+            problems.add(problem, where, _FIX)

@@ -17,8 +17,8 @@ def repeat_words(words, others, room, rng):
     start = rng.integers(len(words) - size + 1)
     phrase = words[start : start + size]
     for _ in range(_draw(min(MOST, room // size), rng)):
-        place = rng.integers(len(words) + 1)
-        words = [*words[:place], *phrase, *words[place:]]
+        index = rng.integers(len(words) + 1)
+        words = [*words[:index], *phrase, *words[index:]]
     return words
 
 
@@ -32,8 +32,8 @@ def remove_words(words, others, room, rng):
 def insert_words(words, others, room, rng):
     """Puts other words between these."""
     for _ in range(_draw(min(MOST, room), rng)):
-        place = rng.integers(len(words) + 1)
-        words = [*words[:place], _any_of(others, rng), *words[place:]]
+        index = rng.integers(len(words) + 1)
+        words = [*words[:index], _any_of(others, rng), *words[index:]]
     return words
 
 
@@ -41,9 +41,9 @@ def swap_words(words, others, room, rng):
     """Puts other words in the place of some."""
     swapped = list(words)
     size = _draw(min(MOST, len(words)), rng)
-    for place in rng.permutation(len(words))[:size]:
-        while swapped[place] == words[place]:
-            swapped[place] = _any_of(others, rng)
+    for index in rng.permutation(len(words))[:size]:
+        while swapped[index] == words[index]:
+            swapped[index] = _any_of(others, rng)
     return swapped
 
 
@@ -51,7 +51,7 @@ def shuffle_words(words, others, room, rng):
     """Puts the words in another order."""
     shuffled = words
     while shuffled == words:
-        shuffled = [words[place] for place in rng.permutation(len(words))]
+        shuffled = [words[index] for index in rng.permutation(len(words))]
     return shuffled
 
 
@@ -118,7 +118,7 @@ def corrupt_captions(captions, words, rng, kinds=tuple(CORRUPTIONS), eos=2):
     """
     captions, words = np.asarray(captions), np.asarray(words)
     _check(captions, words, kinds, eos)
-    found = np.zeros_like(captions)
+    corrupted = np.zeros_like(captions)
     drawn = np.empty(len(captions), object)
     for row, caption in enumerate(captions):
         spoken = caption[: np.argmax(caption == eos)].tolist()
@@ -132,8 +132,8 @@ def corrupt_captions(captions, words, rng, kinds=tuple(CORRUPTIONS), eos=2):
             )
         drawn[row] = fitting[rng.integers(len(fitting))]
         wrong = CORRUPTIONS[drawn[row]](spoken, words, room, rng)
-        found[row, : len(wrong) + 1] = [*wrong, eos]
-    return found, drawn
+        corrupted[row, : len(wrong) + 1] = [*wrong, eos]
+    return corrupted, drawn
 
 
 def _fits(kind, words, room):
@@ -244,8 +244,8 @@ class GrammarBatches:
 
     def batch(self, step):
         """The training batch of a global step, as NumPy arrays."""
-        epoch, place = divmod(int(step), self.steps_per_epoch)
-        start = place * self.batch_size
+        epoch, index = divmod(int(step), self.steps_per_epoch)
+        start = index * self.batch_size
         drawn = self._order(epoch)[start : start + self.batch_size]
         rng = np.random.default_rng([self.seed, 1, int(step)])
         captions = self.captions[drawn]

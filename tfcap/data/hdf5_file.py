@@ -104,7 +104,7 @@ def check_weights(path):
         ) from error
 
 
-def dataset_places(file, names):
+def dataset_offsets(file, names):
     """Offsets of the values of contiguous datasets in a file.
 
     Args:
@@ -156,15 +156,15 @@ def _check_dataset(dataset):
         raise ValueError(f"{name} is virtual: its values are of other files")
 
 
-def write_seal(path, places):
+def write_checksum(path, offsets):
     """Seals a file that has a user block.
 
     Args:
         path: String or path.
-        places: Dict of pairs of integers, the place and the size in bytes of
+        offsets: Dict of pairs of integers, the place and the size in bytes of
             what will change, by its name.
     """
-    about = {"size": os.path.getsize(path), "places": places}
+    about = {"size": os.path.getsize(path), "places": offsets}
     layout = json.dumps(about).encode()
     with open(path, "r+b") as file:
         digest = _digest(file, layout)
@@ -172,14 +172,14 @@ def write_seal(path, places):
         file.write(_MAGIC + layout + b"\n" + digest + b"\n")
 
 
-def check_seal(path):
+def check_checksum(path):
     """Check a feature file by its checksum, and read its layout.
 
     Args:
         path: String or path.
 
     Returns:
-        Dict of pairs as `write_seal()` takes it; None for an HDF5 file
+        Dict of pairs as `write_checksum()` takes it; None for an HDF5 file
         without a seal.
 
     Raises:
@@ -207,21 +207,21 @@ def _digest(file, layout):
     digest = hashlib.sha256(layout)
     for start, stop in parts:
         file.seek(start)
-        for place in range(start, stop, _PART):
-            digest.update(file.read(min(_PART, stop - place)))
+        for position in range(start, stop, _PART):
+            digest.update(file.read(min(_PART, stop - position)))
     return digest.hexdigest().encode()
 
 
 def _parts(layout, size):
     """Beginnings and ends of what a layout leaves; None if it lies."""
-    parts, place = [], BLOCK
+    parts, position = [], BLOCK
     try:
         about = json.loads(layout)
         for start, count in [*sorted(about["places"].values()), (size, 0)]:
-            if not place <= start <= size:
+            if not position <= start <= size:
                 return None
-            parts.append((place, start))
-            place = start + count
+            parts.append((position, start))
+            position = start + count
     except (AttributeError, KeyError, TypeError, ValueError):
         return None
-    return parts if place == size == about["size"] else None
+    return parts if position == size == about["size"] else None

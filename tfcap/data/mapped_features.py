@@ -70,7 +70,7 @@ def stored_features(features):
     return features
 
 
-def stored_places(features, total):
+def stored_positions(features, total):
     """Index of each row in its file; the rows themselves without a file.
 
     Args:
@@ -142,8 +142,8 @@ class MappedFeatures:
 
     def __getitem__(self, rows):
         rows = np.arange(len(self))[rows]
-        found = self.prepare(np.asarray(self.features[rows.ravel()]))
-        return found.reshape(*rows.shape, *self.shape[1:])
+        prepared = self.prepare(np.asarray(self.features[rows.ravel()]))
+        return prepared.reshape(*rows.shape, *self.shape[1:])
 
     def __array__(self, dtype=None, copy=None):
         values = self[np.arange(len(self))]

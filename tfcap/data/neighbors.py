@@ -60,12 +60,12 @@ def _nearest(embeddings, own, tile, k):
     rows = np.empty((len(own), 0), "int32")
     for left in range(0, len(embeddings), tile):
         others = embeddings[left : left + tile]
-        found = embeddings[own] @ others.T
+        products = embeddings[own] @ others.T
         inside = (own >= left) & (own < left + len(others))
-        found[inside, own[inside] - left] = -np.inf
-        places = np.arange(left, left + len(others), dtype="int32")
-        rows = np.hstack([rows, np.broadcast_to(places, found.shape)])
-        scores = np.hstack([scores, found])
+        products[inside, own[inside] - left] = -np.inf
+        indices = np.arange(left, left + len(others), dtype="int32")
+        rows = np.hstack([rows, np.broadcast_to(indices, products.shape)])
+        scores = np.hstack([scores, products])
         keep = _best(scores, k)
         scores = np.take_along_axis(scores, keep, 1)
         rows = np.take_along_axis(rows, keep, 1)
@@ -80,10 +80,10 @@ def _best(scores, k):
     larger, ties = scores > least, scores == least
     room = k - larger.sum(1, keepdims=True)
     chosen = larger | (ties & (np.cumsum(ties, axis=1) <= room))
-    places = np.nonzero(chosen)[1].reshape(len(scores), k)
-    values = np.take_along_axis(scores, places, 1)
+    columns = np.nonzero(chosen)[1].reshape(len(scores), k)
+    values = np.take_along_axis(scores, columns, 1)
     order = np.argsort(-values, axis=1, kind="stable")
-    return np.take_along_axis(places, order, 1)
+    return np.take_along_axis(columns, order, 1)
 
 
 def save_neighbors(path, image_ids, rows):
@@ -137,13 +137,13 @@ def load_neighbors(path, image_ids):
     ValueError: `path` must hold neighbours of the images in their order. ...
     """
     try:
-        found = load_arrays(path, ("image_ids", "rows"))
+        arrays = load_arrays(path, ("image_ids", "rows"))
     except ValueError as error:
         raise ValueError(
             "`path` must name a file of `save_neighbors()`. Received: "
             f"path={str(path)!r} ({error}). Remove it: it is found anew."
         ) from error
-    kept, rows = found["image_ids"], found["rows"]
+    kept, rows = arrays["image_ids"], arrays["rows"]
     if kept.tolist() != np.asarray(image_ids).tolist():
         raise ValueError(
             "`path` must hold neighbours of the images in their order. "

@@ -54,31 +54,31 @@ def load_results(path, allow_empty=False):
     problems = EntryProblems(path)
     results = {}
     for i, entry in enumerate(entries):
-        place = f"entry {i}"
+        where = f"entry {i}"
         if not isinstance(entry, dict):
-            problems.add("there is no object", place, _LAYOUT)
+            problems.add("there is no object", where, _LAYOUT)
             continue
         image_id, caption = entry.get("image_id"), entry.get("caption")
         if not is_image_id(image_id):
             problem = "`image_id` is neither an integer nor some text"
             if "image_id" not in entry:
                 problem = "`image_id` is missing"
-            problems.add(problem, place, _LAYOUT)
+            problems.add(problem, where, _LAYOUT)
             continue
-        place = f"{place}, image {image_id!r}"
+        where = f"{where}, image {image_id!r}"
         if image_id in results:
-            problems.add("an image is there again", place, _ONE)
+            problems.add("an image is there again", where, _ONE)
         elif not isinstance(caption, str):
             problem = "`caption` is no text"
             if "caption" not in entry:
                 problem = "`caption` is missing"
-            problems.add(problem, place, _LAYOUT)
+            problems.add(problem, where, _LAYOUT)
         elif not (allow_empty or caption.strip()):
             cure = (
                 "Give each image a caption, or pass `allow_empty=True` "
                 "(--allow-empty) to have them scored as no words."
             )
-            problems.add("`caption` is empty", place, cure)
+            problems.add("`caption` is empty", where, cure)
         results[image_id] = caption
     problems.check()
     return results
@@ -178,24 +178,24 @@ def write_visdial_ranks(path, dialogs, ranks):
             f"ranks.shape={ranks.shape} of {ranks.dtype}, for options of shape "
             f"{options.shape}. Pass `ordinal_ranks(scores)`."
         )
-    there = np.all(options >= 0, axis=-1)
-    _check_dialogs(dialogs, there)
-    _check_permutations(dialogs, ranks, there)
+    valid = np.all(options >= 0, axis=-1)
+    _check_dialogs(dialogs, valid)
+    _check_permutations(dialogs, ranks, valid)
     entries = [
         {
             "image_id": int(dialogs.image_ids[row]),
             "round_id": int(turn) + 1,
             "ranks": ranks[row, turn].tolist(),
         }
-        for row, turn in np.argwhere(there)
+        for row, turn in np.argwhere(valid)
     ]
     with whole_file(path, "w") as file:
         json.dump(entries, file)
     return len(entries)
 
 
-def _check_dialogs(dialogs, there):
-    without = np.flatnonzero(~there.any(axis=-1))
+def _check_dialogs(dialogs, valid):
+    without = np.flatnonzero(~valid.any(axis=-1))
     if without.size:
         images = np.asarray(dialogs.image_ids)[without]
         raise ValueError(
@@ -206,10 +206,10 @@ def _check_dialogs(dialogs, there):
         )
 
 
-def _check_permutations(dialogs, ranks, there):
+def _check_permutations(dialogs, ranks, valid):
     size = ranks.shape[-1]
     wrong = np.any(np.sort(ranks, axis=-1) != np.arange(1, size + 1), axis=-1)
-    wrong &= there
+    wrong &= valid
     if wrong.any():
         row, turn = np.argwhere(wrong)[0]
         raise ValueError(

@@ -140,16 +140,16 @@ def read_image_ids(path):
     if not entries:
         raise malformed(path, "", "there is no image", _LAYOUT)
     problems, seen = EntryProblems(path), set()
-    for place, entry in entries:
+    for where, entry in entries:
         if entry is _TOO_LONG:
             problem = f"there is a number of more than {_DIGITS} digits"
-            problems.add(problem, place, "Correct the list.")
+            problems.add(problem, where, "Correct the list.")
         elif not is_image_id(entry):
             problem = "there is neither an integer nor some text"
-            problems.add(problem, place, _LAYOUT)
+            problems.add(problem, where, _LAYOUT)
         elif entry in seen:
             cure = "Keep each image once."
-            problems.add("an image is there again", f"{place}: {entry}", cure)
+            problems.add("an image is there again", f"{where}: {entry}", cure)
         else:
             seen.add(entry)
     problems.check()
@@ -186,19 +186,20 @@ def choose_splits(split, counts, path):
     >>> choose_splits("train+val", {"train": 6, "val": 1, "test": 1}, "f.json")
     ['train', 'val']
     """
-    there = ", ".join(f"{name!r} ({n:,})" for name, n in counts.items())
+    available = ", ".join(f"{name!r} ({n:,})" for name, n in counts.items())
     if split is None:
         if len(counts) == 1:
             return list(counts)
         raise ValueError(
             "`split` must be given for a file with several splits. Received: "
-            f"split=None, path={str(path)!r}. It has the splits {there}."
+            f"split=None, path={str(path)!r}. It has the splits {available}."
         )
-    wanted = split.split("+") if isinstance(split, str) else list(split)
-    absent = [name for name in wanted if name not in counts]
-    if absent or not wanted:
+    names = split.split("+") if isinstance(split, str) else list(split)
+    absent = [name for name in names if name not in counts]
+    if absent or not names:
         raise ValueError(
             "`split` must name splits of the file. Received: "
-            f"split={split!r}, path={str(path)!r}. It has the splits {there}."
+            f"split={split!r}, path={str(path)!r}. It has the splits "
+            f"{available}."
         )
-    return wanted
+    return names

@@ -111,7 +111,7 @@ def standardize_features(train, *others):
     (array([-1.,  1.], dtype=float32), array([2.], dtype=float32),
      array([2.], dtype=float32))
     """
-    mean, deviation = kept_statistics(train, _statistics)
+    mean, deviation = cached_statistics(train, _statistics)
     return tuple(
         StandardizedFeatures(features, mean, deviation)
         for features in (train, *others)
@@ -135,12 +135,12 @@ def _statistics(features):
         values = values.reshape(-1, shape[2])
         with np.errstate(invalid="ignore"):  # told below
             part = values.mean(0)
-            apart, added = part - mean, count + len(values)
+            difference, added = part - mean, count + len(values)
             # Sums of squares about the mean add up like this; about 0 they
             # would lose what is small beside the mean.
             squares += ((values - part) ** 2).sum(0)
-            squares += apart**2 * (count * len(values) / added)
-            mean, count = mean + apart * (len(values) / added), added
+            squares += difference**2 * (count * len(values) / added)
+            mean, count = mean + difference * (len(values) / added), added
     deviation = np.sqrt(squares / count)
     if not np.isfinite(deviation).all():
         raise ValueError(
@@ -176,7 +176,7 @@ def _parts(features):
                 yield values[start : start + part]
 
 
-def kept_statistics(features, count):
+def cached_statistics(features, count):
     """Mean and deviation of features, counted unless they were before.
 
     Those of a large file are kept, under the digest of the checksums of its
@@ -194,9 +194,9 @@ def kept_statistics(features, count):
 
     Example:
 
-    >>> from tfcap.data.standardized_features import kept_statistics
+    >>> from tfcap.data.standardized_features import cached_statistics
     >>> count = lambda features: (features.mean((0, 1)), features.std((0, 1)))
-    >>> kept_statistics(np.ones((2, 1, 3)), count)
+    >>> cached_statistics(np.ones((2, 1, 3)), count)
     (array([1., 1., 1.]), array([0., 0., 0.]))
     """
     reader = stored_features(features)
@@ -206,8 +206,8 @@ def kept_statistics(features, count):
     path = _path(feature_digest(features))
     if path.exists():
         try:
-            found = load_arrays(path, ("mean", "deviation"))
-            return found["mean"], found["deviation"]
+            arrays = load_arrays(path, ("mean", "deviation"))
+            return arrays["mean"], arrays["deviation"]
         except (OSError, ValueError) as error:
             warnings.warn(
                 f"{path} is not as it was written ({error}): mean and "

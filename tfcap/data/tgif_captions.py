@@ -100,12 +100,12 @@ def _name(url):
 
 def _distinct_names(urls, problems):
     """Names of the GIFs, which features and results are filed under."""
-    found = {}
+    first_url = {}
     for url in urls:
-        other = found.setdefault(_name(url), url)
+        other = first_url.setdefault(_name(url), url)
         if other != url:
             cure = "Keep one URL for each GIF."
-            place = f"{other!r} and {url!r}"
-            problems.add("a GIF is there under two URLs", place, cure)
+            where = f"{other!r} and {url!r}"
+            problems.add("a GIF is there under two URLs", where, cure)
     problems.check()
-    return list(found)
+    return list(first_url)

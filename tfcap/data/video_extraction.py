@@ -79,11 +79,11 @@ def extract_video_features(
         )
     *_, size = grid_shape(backbone)
 
-    def see(pixels):
+    def encode(pixels):
         flat = pixels.reshape(-1, *pixels.shape[2:])
         means = backbone(flat).mean(axis=(1, 2))
-        seen = means.reshape(len(pixels), frames, size)
-        return frame_differences(seen) if differences else seen
+        vectors = means.reshape(len(pixels), frames, size)
+        return frame_differences(vectors) if differences else vectors
 
     with FeatureWriter(
         path,
@@ -99,7 +99,7 @@ def extract_video_features(
             writer,
             [video for _, video in videos],
             read=lambda video: read_frames(video, frames, backbone.input_size),
-            see=see,
+            encode=encode,
             batch_size=batch_size,
             unit_name="video" if progress else None,
             skip_unreadable=skip_unreadable,

@@ -61,27 +61,27 @@ class WindowReader:
         self.order = order
         self.batch_size = batch_size
         self.rows_of = rows_of or (lambda drawn: drawn)
-        self._places = stored_features(features).stored_rows
+        self._positions = stored_features(features).stored_rows
         self._lock = threading.Lock()
         self._thread = ThreadPoolExecutor(1, "feature-window")
         self._read = collections.OrderedDict()
 
-    def batch(self, epoch, place):
+    def batch(self, epoch, index):
         """Features of one batch.
 
         Args:
             epoch: Integer.
-            place: Integer, number of the batch in the epoch.
+            index: Integer, number of the batch in the epoch.
 
         Returns:
             Float32 array of shape `(B, P, D)`.
         """
-        places, values = self._window(epoch, place)
-        rows = self._rows(epoch, place, place + 1)
-        chosen = np.searchsorted(places, self._places[rows])
+        positions, values = self._window(epoch, index)
+        rows = self._rows(epoch, index, index + 1)
+        chosen = np.searchsorted(positions, self._positions[rows])
         return np.asarray(values[chosen], np.float32)
 
-    def draw(self, epoch, place, number, rng):
+    def draw(self, epoch, index, number, rng):
         """Features of images that are drawn from the window of a batch.
 
         Args:
@@ -93,39 +93,41 @@ class WindowReader:
             Float32 array of shape `(number, P, D)`; None if the window has
             not so many.
         """
-        places, values = self._window(epoch, place)
-        if number > len(places):
+        positions, values = self._window(epoch, index)
+        if number > len(positions):
             return None
-        chosen = rng.choice(len(places), number, replace=False, shuffle=False)
+        chosen = rng.choice(
+            len(positions), number, replace=False, shuffle=False
+        )
         return np.asarray(values[chosen], np.float32)
 
-    def _window(self, epoch, place):
+    def _window(self, epoch, index):
         """Places in the file and features of the window of a batch."""
         _, ends = self.order(epoch)
-        window = int(np.searchsorted(ends, place, side="right"))
+        window = int(np.searchsorted(ends, index, side="right"))
         last = window + 1 == len(ends)
         following = (epoch + 1, 0) if last else (epoch, window + 1)
         with self._lock:
-            wanted = self._ask((epoch, window))
+            future = self._ask((epoch, window))
             self._ask(following)
             while len(self._read) > _KEPT:
                 self._read.popitem(last=False)
-        return wanted.result()
+        return future.result()
 
     def _ask(self, key):
         """The future of a window, which is the last to be forgotten."""
-        found = self._read.pop(key, None)
-        if found is None or found.done() and found.exception():
-            found = self._thread.submit(self._load, *key)
-        self._read[key] = found
-        return found
+        future = self._read.pop(key, None)
+        if future is None or future.done() and future.exception():
+            future = self._thread.submit(self._load, *key)
+        self._read[key] = future
+        return future
 
     def _load(self, epoch, window):
         _, ends = self.order(epoch)
         begin = ends[window - 1] if window else 0
         rows = self._rows(epoch, begin, ends[window])
-        places, first = np.unique(self._places[rows], return_index=True)
-        return places, self.features[rows[first]]
+        positions, first = np.unique(self._positions[rows], return_index=True)
+        return positions, self.features[rows[first]]
 
     def _rows(self, epoch, begin, end):
         """Rows of the batches from one number to another."""
@@ -189,11 +191,11 @@ def window_size(window, features, batch_size, most=1):
     return -(-window // batch_size) * batch_size
 
 
-def draw_windows(places, window, rng):
+def draw_windows(positions, window, rng):
     """Parts images into windows of blocks of neighbors.
 
     Args:
-        places: Integer array of shape `(M,)`, where each image lies.
+        positions: Integer array of shape `(M,)`, where each image lies.
         window: Integer, images in a window.
         rng: NumPy random generator.
 
@@ -209,7 +211,7 @@ def draw_windows(places, window, rng):
     >>> [len(window) for window in windows]
     [64, 36]
     """
-    order = np.argsort(places, kind="stable")
+    order = np.argsort(positions, kind="stable")
     # Blocks begin elsewhere in every epoch, and so part other neighbors.
     ends = range(int(rng.integers(1, _BLOCK + 1)), len(order), _BLOCK)
     blocks = np.split(order, ends)
@@ -259,8 +261,8 @@ def order_captions(windows, counts, batch_size, rng):
         new = [np.arange(first[i], first[i] + counts[i]) for i in window]
         numbers = np.concatenate([left, *new])
         begins = np.flatnonzero(np.diff(image_of[numbers], prepend=-1))
-        here = np.diff([*begins, len(numbers)])
-        drawn = spread_captions(here, batch_size, rng).reshape(-1)
+        sizes = np.diff([*begins, len(numbers)])
+        drawn = spread_captions(sizes, batch_size, rng).reshape(-1)
         parts.append(numbers[drawn])
         left = np.delete(numbers, drawn)
     return np.concatenate(parts), _ends(parts, batch_size)

@@ -314,16 +314,16 @@ def text_pool(images, texts, mask, other, siblings, rivals, rival_mask):
         rows of all replicas; and a boolean tensor of shape
         `(B, S or 1, N, K)`.
     """
-    pool, there = texts, mask
+    pool, valid = texts, mask
     if rivals is not None:
         rivals = at_least_float32(rivals)
         check_shapes(texts=(texts, "B S D"), rivals=(rivals, "B R D"))
-        rivals, there = present_texts(rivals, rival_mask, "rival_mask")
+        rivals, valid = present_texts(rivals, rival_mask, "rival_mask")
         pool = ops.concatenate([texts, rivals], axis=1)
-        there = ops.concatenate([mask, there], axis=1)
-    pool, there = map(gather_across_replicas, (pool, there))
+        valid = ops.concatenate([mask, valid], axis=1)
+    pool, valid = map(gather_across_replicas, (pool, valid))
     keep = _other_texts(other, images, texts, pool, siblings)
-    return pool, ops.logical_and(keep, there)
+    return pool, ops.logical_and(keep, valid)
 
 
 def _other_texts(other, images, texts, pool, siblings):
@@ -342,8 +342,8 @@ def _other_texts(other, images, texts, pool, siblings):
     if not siblings:
         return other[:, None, :, None]
     other = other_images(images)
-    places = ops.arange(ops.shape(texts)[1])
-    elsewhere = ops.not_equal(places[:, None], ops.arange(ops.shape(pool)[1]))
+    indices = ops.arange(ops.shape(texts)[1])
+    elsewhere = ops.not_equal(indices[:, None], ops.arange(ops.shape(pool)[1]))
     return ops.logical_or(other[:, None, :, None], elsewhere[None, :, None])
 
 

@@ -37,12 +37,12 @@ def hinge_effects(images, texts, margin, negatives, same=None, mask=None):
     Returns:
         Float tensor of shape `(B, S)`, at least float32, 0 for absent texts.
     """
-    images, texts, there = checked_pairs(images, texts, mask)
+    images, texts, valid = checked_pairs(images, texts, mask)
     truth = ops.einsum("bd,bsd->bs", images, texts)
     other = other_images(images, same)
-    scores, keep = text_scores(images, texts, there, other)
+    scores, keep = text_scores(images, texts, valid, other)
     scores = ops.where(keep, scores, NOTHING)
-    counts = ops.cast(there, truth.dtype)
+    counts = ops.cast(valid, truth.dtype)
     hardest, summed = blend(negatives, truth.dtype)
     effects = 0.0
     if hardest is not None:
@@ -91,18 +91,18 @@ def contrast_effects(
     Returns:
         Float tensor of shape `(B, S)`, at least float32, 0 for absent texts.
     """
-    images, texts, there = checked_pairs(images, texts, mask)
+    images, texts, valid = checked_pairs(images, texts, mask)
     scale = 1 / ops.convert_to_tensor(temperature, dtype=images.dtype)
     truth = scale * ops.einsum("bd,bsd->bs", images, texts)[..., None]
     other = other_images(images, same)
     pool, keep = text_pool(
-        images, texts, there, other, siblings, rivals, rival_mask
+        images, texts, valid, other, siblings, rivals, rival_mask
     )
     scores = scale * ops.tensordot(images, pool, axes=[[1], [2]])
     scores = ops.where(flat(keep), flat(scores[:, None]), NOTHING)
     total, without = _left_out(scores, truth, decoupled)
     effects = ops.where(flat(keep), total - without, 0)
-    effects = ops.where(there[..., None], effects, 0)
+    effects = ops.where(valid[..., None], effects, 0)
     return _own(ops.sum(effects, axis=(0, 1)), texts, ops.shape(pool)[1])
 
 

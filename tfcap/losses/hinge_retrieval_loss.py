@@ -256,9 +256,9 @@ def text_scores(images, texts, mask, other):
         Float tensor of shape `(B, N * S)`, and a boolean one, which texts are
         present and of another image.
     """
-    pool, there = map(gather_across_replicas, (texts, mask))
+    pool, valid = map(gather_across_replicas, (texts, mask))
     scores = ops.tensordot(images, pool, axes=[[1], [2]])
-    keep = ops.logical_and(other[..., None], there)
+    keep = ops.logical_and(other[..., None], valid)
     rows = ops.shape(images)[0]
     return tuple(ops.reshape(x, (rows, -1)) for x in (scores, keep))
 

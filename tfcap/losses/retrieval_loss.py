@@ -107,10 +107,10 @@ def checked_pairs(images, texts, mask=None):
     """
     images, texts = at_least_float32(images), at_least_float32(texts)
     check_shapes(images=(images, "B D"), texts=(texts, "B S D"))
-    texts, there = present_texts(texts, mask, "mask")
+    texts, valid = present_texts(texts, mask, "mask")
     if mask is not None:
         images = ops.where(rows_present(mask)[:, None], images, 0)
-    return images, texts, there
+    return images, texts, valid
 
 
 def present_texts(texts, mask, name):
@@ -193,9 +193,9 @@ def with_distractors(
             distractors=(distractors, "N D"),
             distractor_mask=(distractor_mask, "N"),
         )
-        there = ops.cast(distractor_mask, "bool")
-        distractors = ops.where(there[:, None], distractors, 0)
-        other = ops.logical_and(other, gather_across_replicas(there))
+        valid = ops.cast(distractor_mask, "bool")
+        distractors = ops.where(valid[:, None], distractors, 0)
+        other = ops.logical_and(other, gather_across_replicas(valid))
     distractors = gather_across_replicas(distractors)
     return (
         ops.concatenate([images, distractors], axis=0),

@@ -83,14 +83,14 @@ def edit_distance(words, others):
     matches = match_bits(words, others)
     sizes = ops.cast(sentence_lengths(others), "int32")
     sizes = ops.broadcast_to(sizes, ops.shape(matches)[:-1])
-    there = ops.cast(ops.greater_equal(words, 0), "int32")
+    valid = ops.cast(ops.greater_equal(words, 0), "int32")
     last = ops.left_shift(1, ops.maximum(sizes - 1, 0))
     # Bits where the next column is one more (up) or one less (down).
     up, down = ops.full_like(sizes, _ALL), ops.zeros_like(sizes)
     distance = sizes
     for step in range(steps):
         distance, up, down = _edit_step(
-            matches[..., step], there[..., step], last, distance, up, down
+            matches[..., step], valid[..., step], last, distance, up, down
         )
     # Against nothing, every word is an insertion.
     inserted = sentence_lengths(words)
@@ -99,7 +99,7 @@ def edit_distance(words, others):
     )
 
 
-def _edit_step(match, there, last, distance, up, down):
+def _edit_step(match, valid, last, distance, up, down):
     """One word more: the distance to the whole other sentence, and its row."""
     both, either = ops.bitwise_and, ops.bitwise_or
 
@@ -117,7 +117,7 @@ def _edit_step(match, there, last, distance, up, down):
     ahead = both(ops.left_shift(ahead, 1) + 1, _ALL)
     behind = both(ops.left_shift(behind, 1), _ALL)
     up = either(behind, invert(either(ahead, diagonal)))
-    return distance + change * there, up, both(ahead, diagonal)
+    return distance + change * valid, up, both(ahead, diagonal)
 
 
 def _common_by_rows(words, others, steps):
@@ -134,7 +134,7 @@ def _edits_by_rows(words, others, steps):
     columns = ops.arange(1, others.shape[-1] + 1, dtype="float32")
     row = ops.zeros_like(same[..., 0, :]) + columns
     first = ops.zeros_like(row[..., :1])
-    there = ops.cast(ops.greater_equal(words, 0), "float32")
+    valid = ops.cast(ops.greater_equal(words, 0), "float32")
     for step in range(steps):
         diagonal = ops.concatenate([first, row[..., :-1]], axis=-1)
         first = first + 1.0
@@ -142,11 +142,11 @@ def _edits_by_rows(words, others, steps):
         # From the left: each column further costs one more.
         whole = ops.concatenate([first, best - columns], axis=-1)
         best = -_running_max(-whole)[..., 1:] + columns
-        row = ops.where(there[..., step, None] > 0, best, row)
+        row = ops.where(valid[..., step, None] > 0, best, row)
     sizes = ops.cast(sentence_lengths(others), "int32")[..., None]
     chosen = ops.equal(ops.cast(columns, "int32"), sizes)
-    found = ops.sum(ops.where(chosen, row, 0.0), axis=-1)
-    return ops.where(sizes[..., 0] > 0, found, sentence_lengths(words))
+    selected = ops.sum(ops.where(chosen, row, 0.0), axis=-1)
+    return ops.where(sizes[..., 0] > 0, selected, sentence_lengths(words))
 
 
 def _same(words, others):

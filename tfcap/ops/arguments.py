@@ -7,13 +7,13 @@ import numpy as np
 from keras import ops
 
 
-def checked_integer(value, name, wanted="a positive integer", least=1):
+def checked_integer(value, name, expected="a positive integer", least=1):
     """Checks an argument that counts something.
 
     Args:
         value: The argument.
         name: String, its name, for the message.
-        wanted: String, what it must be, for the message.
+        expected: String, what it must be, for the message.
         least: Integer, the smallest that is taken. Defaults to `1`.
 
     Returns:
@@ -29,7 +29,7 @@ def checked_integer(value, name, wanted="a positive integer", least=1):
     3
     """
     if not _is_number(value, int | np.integer) or value < least:
-        _refuse(value, name, wanted)
+        _refuse(value, name, expected)
     return int(value)
 
 
@@ -40,13 +40,13 @@ def checked_seed(value):
     return checked_integer(value, "seed", "an integer, or None", -math.inf)
 
 
-def checked_number(value, name, wanted, fits):
+def checked_number(value, name, expected, fits):
     """Checks an argument that is a number and stays it.
 
     Args:
         value: The argument.
         name: String, its name, for the message.
-        wanted: String, what it must be, for the message.
+        expected: String, what it must be, for the message.
         fits: Callable from a float to a boolean.
 
     Returns:
@@ -62,9 +62,9 @@ def checked_number(value, name, wanted, fits):
     0.5
     """
     if not _is_number(value, int | float | np.integer | np.floating):
-        _refuse(value, name, wanted)
+        _refuse(value, name, expected)
     if not math.isfinite(value) or not fits(float(value)):
-        _refuse(value, name, wanted)
+        _refuse(value, name, expected)
     return float(value)
 
 
@@ -73,13 +73,13 @@ def checked_rate(value, name):
     return checked_number(value, name, "in [0, 1)", lambda x: 0 <= x < 1)
 
 
-def checked_scalar(value, name, wanted, fits):
+def checked_scalar(value, name, expected, fits):
     """Checks an argument that is a number, or a variable that holds one.
 
     Args:
         value: The argument. What a variable will hold is not checked.
         name: String, its name, for the message.
-        wanted: String, what it must be, for the message.
+        expected: String, what it must be, for the message.
         fits: Callable from a float to a boolean.
 
     Returns:
@@ -95,7 +95,7 @@ def checked_scalar(value, name, wanted, fits):
     2.0
     """
     if not isinstance(value, keras.Variable):
-        return checked_number(value, name, wanted, fits)
+        return checked_number(value, name, expected, fits)
     if tuple(value.shape) != ():
         raise ValueError(
             f"`{name}` must be a number, or a `keras.Variable` of shape (). "
@@ -115,8 +115,10 @@ def _is_number(value, kinds):
     return isinstance(value, kinds) and not isinstance(value, bool)
 
 
-def _refuse(value, name, wanted):
-    raise ValueError(f"`{name}` must be {wanted}. Received: {name}={value!r}.")
+def _refuse(value, name, expected):
+    raise ValueError(
+        f"`{name}` must be {expected}. Received: {name}={value!r}."
+    )
 
 
 def check_shape(tensor, axes, name):
@@ -150,9 +152,9 @@ def check_shape(tensor, axes, name):
     )
     sizes = {}
     for letter, size in zip(tail, shape[len(shape) - len(tail) :]):
-        wanted = int(letter) if letter.isdigit() else sizes.get(letter, size)
-        fits = fits and (size is None or wanted is None or wanted == size)
-        sizes[letter] = wanted
+        expected = int(letter) if letter.isdigit() else sizes.get(letter, size)
+        fits = fits and (size is None or expected is None or expected == size)
+        sizes[letter] = expected
     if not fits:
         raise ValueError(
             f"`{name}` must have shape ({', '.join(letters)}). "
@@ -210,8 +212,8 @@ labels.shape=(4, 1), scores.shape=(4, 5).
         for letter, size in _sizes(tensor.shape, axes.split()):
             if size is None:
                 continue
-            wanted, first = known.setdefault(letter, (size, name))
-            if size != wanted:
+            expected, first = known.setdefault(letter, (size, name))
+            if size != expected:
                 what = "axes" if letter.startswith(".") else letter
                 shown = ", ".join(
                     f"{key}.shape={tuple(tensors[key][0].shape)}"
@@ -254,21 +256,21 @@ def row_weights(weights, values, name="sample_weight"):
     TensorShape([4, 1])
     """
     weights = ops.cast(ops.convert_to_tensor(weights), values.dtype)
-    shape, wanted = tuple(weights.shape), tuple(values.shape)
-    if len(shape) == len(wanted) + 1 and shape[-1] == 1:
+    shape, expected = tuple(weights.shape), tuple(values.shape)
+    if len(shape) == len(expected) + 1 and shape[-1] == 1:
         weights = ops.squeeze(weights, axis=-1)
     given = tuple(weights.shape)
     # One weight of the last axes is that of all; one of a batch is not.
     known = [
         size == want or size is None or want is None or (i and size == 1)
-        for i, (size, want) in enumerate(zip(given, wanted))
+        for i, (size, want) in enumerate(zip(given, expected))
     ]
-    if len(given) > len(wanted) or not all(known):
+    if len(given) > len(expected) or not all(known):
         raise ValueError(
-            f"`{name}` must be of shape {wanted}, or of its leading axes. "
+            f"`{name}` must be of shape {expected}, or of its leading axes. "
             f"Received: {name}.shape={shape}."
         )
-    for _ in range(len(wanted) - len(given)):
+    for _ in range(len(expected) - len(given)):
         weights = ops.expand_dims(weights, axis=-1)
     return weights
 
@@ -290,10 +292,12 @@ def batch_entry(inputs, key, what, remedy=""):
     """
     if isinstance(inputs, dict) and key in inputs:
         return inputs[key]
-    held = type(inputs).__name__
+    received = type(inputs).__name__
     if isinstance(inputs, dict):
-        held = f"inputs with {', '.join(sorted(inputs))}"
-    message = f"`inputs` must hold {key!r}, {what}. Received: {held}. {remedy}"
+        received = f"inputs with {', '.join(sorted(inputs))}"
+    message = (
+        f"`inputs` must hold {key!r}, {what}. Received: {received}. {remedy}"
+    )
     raise ValueError(message.rstrip())
 
 

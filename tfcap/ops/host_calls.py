@@ -47,8 +47,8 @@ def call_on_host(function, tensors, shape):
     if backend == "jax":
         import jax
 
-        wanted = jax.ShapeDtypeStruct(shape, "float32")
-        return jax.pure_callback(found, wanted, *tensors)
+        result = jax.ShapeDtypeStruct(shape, "float32")
+        return jax.pure_callback(found, result, *tensors)
     return ops.convert_to_tensor(found(*map(ops.convert_to_numpy, tensors)))
 
 

@@ -136,8 +136,8 @@ def count_bits(integers):
         return ops.cast(count, "float32")
     both = ops.bitwise_and
 
-    def shift(x, places):
-        return ops.right_shift(x, places)
+    def shift(x, steps):
+        return ops.right_shift(x, steps)
 
     pairs = integers - both(shift(integers, 1), 0x55555555)
     fours = both(pairs, 0x33333333) + both(shift(pairs, 2), 0x33333333)
@@ -167,9 +167,9 @@ def _runs(matches, max_order, axis, move):
     return ops.stack(runs, axis=axis - 1)
 
 
-def _move_ahead(matches, places):
+def _move_ahead(matches, steps):
     """Drops the first columns of a matrix and appends columns of zeros."""
-    return _append_zeros(matches, places, -1)[..., places:]
+    return _append_zeros(matches, steps, -1)[..., steps:]
 
 
 def _append_zeros(tensor, count, axis):
@@ -247,11 +247,11 @@ class NGramTable:
         values = self.default
         for multipliers in self._multipliers:
             slots = ops.take(rows, self._slot(low, high, multipliers), axis=0)
-            found = ops.equal(ops.view(slots[..., 0], "int32"), low)
-            found = ops.logical_and(
-                found, ops.equal(ops.view(slots[..., 1], "int32"), high)
+            match = ops.equal(ops.view(slots[..., 0], "int32"), low)
+            match = ops.logical_and(
+                match, ops.equal(ops.view(slots[..., 1], "int32"), high)
             )
-            values = ops.where(found, slots[..., 2], values)
+            values = ops.where(match, slots[..., 2], values)
         return values
 
     def _slot(self, low, high, multipliers):
@@ -301,8 +301,8 @@ def _place(low, high):
     bits = max(int(np.ceil(np.log2(max(len(low), 1) / _FULLEST))), 1)
     for attempt in range(1, 17):
         multipliers = [tuple(pair) for pair in _multipliers(rng)]
-        wanted = [_slot(low, high, pair, bits) for pair in multipliers]
-        slots = _settle(np.array(wanted), 2**bits)
+        target = [_slot(low, high, pair, bits) for pair in multipliers]
+        slots = _settle(np.array(target), 2**bits)
         if slots is not None:
             return multipliers, slots
         # Bad luck with the multipliers is cured by others, as a rule.
@@ -318,18 +318,18 @@ def _multipliers(rng):
     return random | np.int32(1)
 
 
-def _settle(wanted, size):
+def _settle(target, size):
     """Moves keys between their slots until none shares one; else None."""
     slots = np.full(size, -1, np.int32)
-    choice = np.zeros(wanted.shape[1], np.int8)
-    pending = np.arange(wanted.shape[1], dtype=np.int32)
+    choice = np.zeros(target.shape[1], np.int8)
+    pending = np.arange(target.shape[1], dtype=np.int32)
     for _ in range(1000):
         if not len(pending):
             return slots
-        at = wanted[choice[pending], pending]
+        at = target[choice[pending], pending]
         driven_out = np.unique(slots[at])
         slots[at] = pending
         beaten = pending[slots[at] != pending]
         pending = np.concatenate([beaten, driven_out[driven_out >= 0]])
-        choice[pending] = (choice[pending] + 1) % len(wanted)
+        choice[pending] = (choice[pending] + 1) % len(target)
     return None

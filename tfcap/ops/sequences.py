@@ -64,10 +64,10 @@ def _row_log_probs(logits, words):
         known = tf.math.log(pick(chances, best))
 
         def slopes(upstream):
-            places = tf.stack([tf.range(tf.size(words)), words], axis=-1)
+            indices = tf.stack([tf.range(tf.size(words)), words], axis=-1)
             own = upstream * (1.0 - pick(chances, words))
             others = chances * -upstream[:, None]
-            return tf.tensor_scatter_nd_update(others, places, own)
+            return tf.tensor_scatter_nd_update(others, indices, own)
 
         return pick(logits, words) - pick(logits, best) + known, slopes
 

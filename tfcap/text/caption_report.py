@@ -63,9 +63,9 @@ class CaptionReport:
                 lines.append(f"{title:8}{cells}")
             elif name in self.absent:
                 lines.append(f"{title:8}    absent")
-        told = [_PLAIN_CIDER] * ("cider" in self.scores)
-        told += [str(absence) for absence in self.absent.values()]
-        return "\n".join([*lines, *([""] if told else []), *told])
+        notes = [_PLAIN_CIDER] * ("cider" in self.scores)
+        notes += [str(absence) for absence in self.absent.values()]
+        return "\n".join([*lines, *([""] if notes else []), *notes])
 
     def to_dict(self, image_ids, captions):
         """The scores as what JSON can hold.

@@ -139,7 +139,7 @@ def _any_of(words, capital=False):
 
 def _contractions(mark, kept):
     """Rules for what an apostrophe parts from the word before."""
-    found = [
+    patterns = [
         # ca n't, ca n'tell
         (
             rf"({_B}[A-Za-z]*?)((?i:n)){mark}((?i:t))({_M})",
@@ -153,12 +153,12 @@ def _contractions(mark, kept):
         (rf"{mark}((?i:n)){mark}", rf" {kept}\1{kept} "),
         (rf"{mark}((?i:s|d|m|ll|re|ve))({_M})", rf" {STRAIGHT}\1 \2"),
     ]
-    return [(mark, *rule) for rule in found]
+    return [(mark, *rule) for rule in patterns]
 
 
 def _within(mark, kept):
     """Rules for the apostrophe inside a word."""
-    found = [
+    patterns = [
         # ma'am, but ma'am - x
         (
             rf"({_S}{_L}+[AEIOUYaeiouy]){mark}([aeiouA-Z]{_L}*)-?",
@@ -173,12 +173,12 @@ def _within(mark, kept):
             rf"\1{kept}\2",
         ),
     ]
-    return [(mark, *rule) for rule in found]
+    return [(mark, *rule) for rule in patterns]
 
 
 def _elisions(mark, kept):
     """Rules for the apostrophe at the ends of a word that is cut short."""
-    found = [
+    patterns = [
         # more 'n, give 'em, the '90s
         (rf"{mark}((?i:n))({_N})", rf" {kept}\1 \2"),
         (rf"{mark}((?i:em|till?|cause)|[2-9]0[Ss])", rf" {kept}\1 "),
@@ -193,7 +193,7 @@ def _elisions(mark, kept):
             rf"\1{kept} \2",
         ),
     ]
-    return [(mark, *rule) for rule in found]
+    return [(mark, *rule) for rule in patterns]
 
 
 def _parted(first, second):

@@ -189,9 +189,11 @@ class DocumentFrequencies:
         asked = keys.ravel()[order]
         at = np.searchsorted(self.keys, asked)
         at = np.minimum(at, len(self.keys) - 1)
-        found = np.empty(keys.shape, self.counts.dtype)
-        found.flat[order] = np.where(self.keys[at] == asked, self.counts[at], 0)
-        return found
+        counts = np.empty(keys.shape, self.counts.dtype)
+        counts.flat[order] = np.where(
+            self.keys[at] == asked, self.counts[at], 0
+        )
+        return counts
 
     def weights(self, keys):
         """Inverse document frequencies of some n-grams.

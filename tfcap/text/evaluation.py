@@ -116,7 +116,7 @@ def evaluate_captions(
     candidates, grouped = _split(captions, references, split, progress)
     check_lengths(candidates, grouped)
     with METEOR(java) as scorer:
-        found, absent = {}, {}
+        scores, absent = {}, {}
         functions = {
             **_WITHOUT_JAVA,
             "meteor": functools.partial(
@@ -131,16 +131,16 @@ def evaluate_captions(
             if absence is not None:
                 absent[name] = absence
             elif _PARTS[name]:
-                parts = {part: found[part] for part in _PARTS[name]}
-                found[name] = {"spider": spider, "bcmr": bcmr}[name](**parts)
+                parts = {part: scores[part] for part in _PARTS[name]}
+                scores[name] = {"spider": spider, "bcmr": bcmr}[name](**parts)
             else:
                 try:
-                    found[name] = functions[name](candidates, grouped)
+                    scores[name] = functions[name](candidates, grouped)
                 except JavaError as error:
                     absent[name] = error.absence
             progress(name, len(captions), len(captions))
     count = sum(map(len, references))
-    return CaptionReport(_flat(found), absent, len(captions), count)
+    return CaptionReport(_flat(scores), absent, len(captions), count)
 
 
 def _check_texts(captions, references):
@@ -202,14 +202,14 @@ def _hindrance(name, images, absent):
     return None
 
 
-def _flat(found):
+def _flat(scores):
     """Names BLEU by its order."""
     flat = {}
-    for name, scores in found.items():
+    for name, score in scores.items():
         if name == "bleu":
-            flat |= {f"bleu_{k}": part for k, part in enumerate(scores, 1)}
+            flat |= {f"bleu_{k}": part for k, part in enumerate(score, 1)}
         else:
-            flat[name] = scores
+            flat[name] = score
     return flat
 
 
@@ -238,7 +238,7 @@ def caption_language(captions, training=None):
     """
     words = [caption.split() for caption in captions]
     bigrams = repeated_ngrams(words, 2)
-    found = {
+    scores = {
         "vocabulary_size": float(vocabulary_size(words)),
         "distinct_captions": float(len(set(captions))),
         "mean_length": _share(map(len, words)),
@@ -252,10 +252,10 @@ def caption_language(captions, training=None):
     }
     if len(words) > 1:
         few = [words[:SELF_BLEU_CAPTIONS]]
-        found["self_bleu"] = self_bleu(few, 5, smoothing="nltk")[-1].corpus
+        scores["self_bleu"] = self_bleu(few, 5, smoothing="nltk")[-1].corpus
     if training is not None:
-        found |= training.scores(caption_tokenize_batch(captions))
-    return found
+        scores |= training.scores(caption_tokenize_batch(captions))
+    return scores
 
 
 def _share(values):

@@ -103,14 +103,14 @@ def _cut(captions, vocabulary, mixed):
             f"{flat.max()}. Encode the captions with this vocabulary."
         )
     rows = row_of_word(lengths)
-    places = np.arange(len(flat)) - np.repeat(
+    positions = np.arange(len(flat)) - np.repeat(
         np.cumsum(lengths) - lengths, lengths
     )
     stops = np.flatnonzero((flat == vocabulary.eos) | (flat == 0))[::-1]
     # From the last to the first, so that the first is what remains.
-    lengths[rows[stops]] = places[stops]
-    ids = flat[places < lengths[rows]].astype(np.int32)
-    padding = np.flatnonzero((places == 0) & (flat == 0))
+    lengths[rows[stops]] = positions[stops]
+    ids = flat[positions < lengths[rows]].astype(np.int32)
+    padding = np.flatnonzero((positions == 0) & (flat == 0))
     lengths[rows[padding]] = -1
     return ids, lengths
 

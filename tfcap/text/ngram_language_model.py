@@ -7,7 +7,7 @@ import numpy as np
 
 from tfcap.text.ngrams import NgramTables
 from tfcap.text.ngrams import check_order
-from tfcap.text.ngrams import word_places
+from tfcap.text.ngrams import word_positions
 from tfcap.text.scores.scores import Scores
 from tfcap.text.scores.scores import check_captions
 
@@ -86,10 +86,10 @@ class NgramLanguageModel:
         known = sorted(w for w, count in counts.items() if count >= min_count)
         self.words = ("<eos>", "<unk>", *known)
         self._ids = {word: i for i, word in enumerate(known, _UNK + 1)}
-        ids, places = word_places([self._encode(c) for c in captions])
+        ids, positions = word_positions([self._encode(c) for c in captions])
         size = len(self.words) + 1
-        self._tables = NgramTables(ids, places, size, order)
-        self._fit(self._tables.numbers(ids, places), places)
+        self._tables = NgramTables(ids, positions, size, order)
+        self._fit(self._tables.numbers(ids, positions), positions)
 
     def log_prob(self, captions):
         """Mean log probability a word, the end of the caption included.
@@ -106,11 +106,11 @@ class NgramLanguageModel:
             captions, minus the logarithm of the perplexity.
         """
         check_captions(captions, "captions")
-        ids, places = word_places([self._encode(c) for c in captions])
-        logs = np.where(places > 0, np.log(self._probs(ids, places)), 0.0)
+        ids, positions = word_positions([self._encode(c) for c in captions])
+        logs = np.where(positions > 0, np.log(self._probs(ids, positions)), 0.0)
         ends = np.flatnonzero(ids == _EOS)
         totals = np.diff(np.cumsum(logs)[ends], prepend=0.0)
-        lengths = places[ends]
+        lengths = positions[ends]
         return Scores(float(totals.sum() / lengths.sum()), totals / lengths)
 
     def next_word_probs(self, context=()):
@@ -125,16 +125,16 @@ class NgramLanguageModel:
         """
         prefix = self._encode(context)[:-1]
         rows = [[*prefix, i] for i in range(_EOS, len(self.words) + 1)]
-        ids, places = word_places(rows)
-        return self._probs(ids, places)[len(prefix) :: len(prefix) + 1]
+        ids, positions = word_positions(rows)
+        return self._probs(ids, positions)[len(prefix) :: len(prefix) + 1]
 
     def _encode(self, caption):
         ids = [self._ids.get(word, _UNK) for word in caption]
         return [_BOS, *ids, _EOS]
 
-    def _fit(self, numbers, places):
+    def _fit(self, numbers, positions):
         """Discounted shares of n-grams, and what is left of each context."""
-        counts = self._counts(numbers, places)
+        counts = self._counts(numbers, positions)
         self.discounts = np.array([_discounts(c) for c in counts])
         self._shares, self._left = [], []
         sizes = [1, *self._tables.counts()]
@@ -151,19 +151,19 @@ class NgramLanguageModel:
             self._shares.append(np.append((count - taken) / total[context], 0))
             self._left.append(np.append(left, 1.0))
 
-    def _counts(self, numbers, places):
+    def _counts(self, numbers, positions):
         """Counts of n-grams by order, or of the words they follow on."""
         sizes, found = self._tables.counts(), []
         for k, (number, size) in enumerate(zip(numbers, sizes), 1):
-            there = number >= 0
-            count = np.bincount(number[there], minlength=size)
+            known = number >= 0
+            count = np.bincount(number[known], minlength=size)
             if k < len(sizes):
                 # Each longer n-gram is one word before its last k.
                 longer, long = numbers[k], numbers[k] >= 0
                 suffix = np.zeros(sizes[k], np.int64)
                 suffix[longer[long]] = number[long]
                 first = np.zeros(size, bool)
-                first[number[there & (places == k - 1)]] = True
+                first[number[known & (positions == k - 1)]] = True
                 follows = np.bincount(suffix, minlength=size)
                 # Nothing comes before a beginning.
                 count = np.where(first & (k > 1), count, follows)
@@ -172,15 +172,15 @@ class NgramLanguageModel:
             found.append(count)
         return found
 
-    def _probs(self, ids, places):
+    def _probs(self, ids, positions):
         """Probability of each word after those before it, shape `(n,)`."""
         probs = np.full(len(ids), 1 / len(self.words))
-        numbers = self._tables.numbers(ids, places)
+        numbers = self._tables.numbers(ids, positions)
         context = np.zeros(len(ids), np.int64)
         for number, share, left in zip(numbers, self._shares, self._left):
             probs = share[number] + left[context] * probs
             before = np.concatenate([[-1], number[:-1]])
-            context = np.where(places > 0, before, -1)
+            context = np.where(positions > 0, before, -1)
         return probs
 
 

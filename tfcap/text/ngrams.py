@@ -143,9 +143,9 @@ def number_ngrams(ids, lengths, max_order=MAX_ORDER):
         starts = np.flatnonzero(left > k)
         pairs = numbers[k - 1, starts] << word_bits
         pairs |= numbers[0, starts + k]
-        pairs, places = sort_with_places(pairs)
+        pairs, positions = sort_with_positions(pairs)
         ranks = np.cumsum(np.diff(pairs, prepend=-1) != 0)
-        numbers[k, starts[places]] = ranks - 1
+        numbers[k, starts[positions]] = ranks - 1
         sizes.append(int(ranks[-1]) if len(ranks) else 0)
     return numbers, sizes
 
@@ -174,7 +174,7 @@ def distinct_pairs(numbers, documents):
     return pairs >> bits, pairs & ((1 << bits) - 1)
 
 
-def sort_with_places(keys):
+def sort_with_positions(keys):
     """Sorts integers and says where each of them was.
 
     Args:
@@ -186,8 +186,8 @@ def sort_with_places(keys):
     """
     bits = len(keys).bit_length()
     if int(keys.max(initial=0)).bit_length() + bits > 63:
-        places = np.argsort(keys, kind="stable")
-        return keys[places], places
+        positions = np.argsort(keys, kind="stable")
+        return keys[positions], positions
     # A sort of plain integers is several times faster than an argsort.
     joined = np.sort(keys << bits | np.arange(len(keys)))
     return joined >> bits, joined & ((1 << bits) - 1)
@@ -201,14 +201,14 @@ def check_order(order, largest=None, name="max_order"):
         or order < 1
         or (largest is not None and order > largest)
     ):
-        wanted = "positive" if largest is None else f"from 1 to {largest}"
+        expected = "positive" if largest is None else f"from 1 to {largest}"
         raise ValueError(
-            f"`{name}` must be an integer, {wanted}. Received: "
+            f"`{name}` must be an integer, {expected}. Received: "
             f"{name}={order!r}."
         )
 
 
-def word_places(sentences):
+def word_positions(sentences):
     """Ids of all sentences one after the other, and places within them.
 
     Args:
@@ -220,7 +220,7 @@ def word_places(sentences):
 
     Example:
 
-    >>> ids, places = word_places([[7, 8], [], [5]])
+    >>> ids, places = word_positions([[7, 8], [], [5]])
     >>> ids.tolist(), places.tolist()
     ([7, 8, 5], [0, 1, 0])
     """
@@ -237,14 +237,14 @@ class NgramTables:
     vocabulary is.
 
     Args:
-        ids: Int64 array of shape `(n,)`, of `word_places()`.
-        places: Int64 array of shape `(n,)`, of `word_places()`.
+        ids: Int64 array of shape `(n,)`, of `word_positions()`.
+        positions: Int64 array of shape `(n,)`, of `word_positions()`.
         size: Integer, all ids are below it.
         order: Integer, words of the longest n-gram.
 
     Example:
 
-    >>> ids, places = word_places([[1, 2, 1, 2]])
+    >>> ids, places = word_positions([[1, 2, 1, 2]])
     >>> tables = NgramTables(ids, places, size=3, order=2)
     >>> [found.tolist() for found in tables.numbers(ids, places)]
     [[1, 2, 1, 2], [-1, 0, 1, 0]]
@@ -252,13 +252,13 @@ class NgramTables:
     [-1, 1, 0, 1]
     """
 
-    def __init__(self, ids, places, size, order):
+    def __init__(self, ids, positions, size, order):
         check_order(order, name="order")
         self.size = size
         self._keys = []
         numbers = ids
         for k in range(2, order + 1):
-            keys = self._joined(numbers, ids, places, k)
+            keys = self._joined(numbers, ids, positions, k)
             self._keys.append(np.unique(keys[keys >= 0]))
             numbers = _find(self._keys[-1], keys)
 
@@ -270,12 +270,12 @@ class NgramTables:
         """Numbers of the first `order - 1` words of each n-gram."""
         return self._keys[order - 2] // self.size
 
-    def numbers(self, ids, places):
+    def numbers(self, ids, positions):
         """Numbers of the n-grams that end at each word, order by order.
 
         Args:
             ids: Int64 array of shape `(n,)`, of this corpus or another.
-            places: Int64 array of shape `(n,)`.
+            positions: Int64 array of shape `(n,)`.
 
         Returns:
             List of int64 arrays of shape `(n,)`; -1 where the corpus has no
@@ -283,15 +283,15 @@ class NgramTables:
         """
         found = [ids]
         for k, table in enumerate(self._keys, 2):
-            keys = self._joined(found[-1], ids, places, k)
+            keys = self._joined(found[-1], ids, positions, k)
             found.append(_find(table, keys))
         return found
 
-    def _joined(self, numbers, ids, places, order):
+    def _joined(self, numbers, ids, positions, order):
         """Keys of the n-grams that end at each word; -1 where there is none."""
         before = np.concatenate([[-1], numbers[:-1]])[: len(ids)]
-        there = (before >= 0) & (places >= order - 1)
-        return np.where(there, before * self.size + ids, -1)
+        valid = (before >= 0) & (positions >= order - 1)
+        return np.where(valid, before * self.size + ids, -1)
 
 
 def _find(table, keys):

@@ -7,7 +7,7 @@ import numpy as np
 from tfcap.text.caption_tokenization import caption_tokenize
 from tfcap.text.ngram_language_model import NgramLanguageModel
 from tfcap.text.ngrams import NgramTables
-from tfcap.text.ngrams import word_places
+from tfcap.text.ngrams import word_positions
 from tfcap.text.scores.caption_statistics import novelty
 from tfcap.text.scores.scores import Scores
 from tfcap.text.scores.scores import check_captions
@@ -72,21 +72,21 @@ class TrainingCaptions:
             `"lm_log_prob"`, that of `NgramLanguageModel.log_prob()`.
         """
         check_captions(captions, "captions")
-        found = {"novelty": novelty(captions, self.captions)}
+        scores = {"novelty": novelty(captions, self.captions)}
         rows = [[self._ids.get(w, 0) for w in words] for words in captions]
-        ids, places = word_places(rows)
-        numbers = self._tables.numbers(ids, places)
+        ids, positions = word_positions(rows)
+        numbers = self._tables.numbers(ids, positions)
         row = np.repeat(np.arange(len(rows)), list(map(len, rows)))
         for name, order in _NOVEL.items():
-            ends = places >= order - 1
+            ends = positions >= order - 1
             new = np.bincount(
                 row[ends], numbers[order - 1][ends] < 0, len(rows)
             )
             of = np.bincount(row[ends], minlength=len(rows))
             share = float(new.sum() / max(of.sum(), 1))
-            found[name] = Scores(share, new / np.maximum(of, 1))
-        found["lm_log_prob"] = self.language_model.log_prob(captions)
-        return found
+            scores[name] = Scores(share, new / np.maximum(of, 1))
+        scores["lm_log_prob"] = self.language_model.log_prob(captions)
+        return scores
 
     @functools.cached_property
     def _ids(self):
@@ -98,4 +98,4 @@ class TrainingCaptions:
     def _tables(self):
         rows = [[self._ids[word] for word in c] for c in self.captions]
         size = len(self._ids) + 1
-        return NgramTables(*word_places(rows), size, max(_NOVEL.values()))
+        return NgramTables(*word_positions(rows), size, max(_NOVEL.values()))

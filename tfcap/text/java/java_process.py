@@ -75,19 +75,19 @@ class JavaProcess:
         timer = threading.Timer(self.timeout, self._expire)
         timer.daemon = True
         timer.start()
-        said = []
+        output = []
         try:
             self._process.stdin.write(text)
             self._process.stdin.flush()
             for _ in range(answers):
-                said.append(self._process.stdout.readline())
-                if not said[-1].endswith(b"\n"):
+                output.append(self._process.stdout.readline())
+                if not output[-1].endswith(b"\n"):
                     raise EOFError("the output ended")
         except (OSError, EOFError) as error:
             raise self.failure(self._reason()) from error
         finally:
             timer.cancel()
-        return [line.decode("utf-8", "replace").strip() for line in said]
+        return [line.decode("utf-8", "replace").strip() for line in output]
 
     def wait(self):
         """Waits for the end of the program.
@@ -112,11 +112,11 @@ class JavaProcess:
         Returns:
             JavaError, to be raised by the caller.
         """
-        said = self._last_words()
+        messages = self._last_words()
         self.close()
-        if said:
-            reason = f"{reason}; it said: {said}"
-        if "OutOfMemoryError" in said or "reserve enough space" in said:
+        if messages:
+            reason = f"{reason}; it said: {messages}"
+        if "OutOfMemoryError" in messages or "reserve enough space" in messages:
             cure = "Choose another `heap`, such as heap='4G'."
         elif self._late:
             cure = (
@@ -174,9 +174,9 @@ class JavaProcess:
             self._stderr.seek(start)
             data = self._stderr.read()
         lines = data.decode("utf-8", "replace").splitlines()
-        told = [
+        messages = [
             line.strip()
             for line in lines
             if line.strip() and not line.startswith("\tat ")
         ]
-        return " | ".join(told[-4:])[:600]
+        return " | ".join(messages[-4:])[:600]

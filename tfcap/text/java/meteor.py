@@ -113,17 +113,17 @@ class METEOR:
             for start in range(0, count, _CHUNK):
                 chunk = slice(start, start + _CHUNK)
                 lines = list(map(_line, candidates[chunk], references[chunk]))
-                said = self._ask(lines, len(lines))
-                for line in said:
+                output = self._ask(lines, len(lines))
+                for line in output:
                     self._numbers(line.split())
-                statistics += said
+                statistics += output
                 if progress is not None:
                     progress(min(start + _CHUNK, count), count)
             # One number for each caption, and one for the corpus.
-            said = self._ask(
+            output = self._ask(
                 [" ||| ".join(["EVAL", *statistics])], len(statistics) + 1
             )
-            *each, corpus = self._numbers(said)
+            *each, corpus = self._numbers(output)
         return Scores(corpus, np.array(each, np.float64))
 
     @contextlib.contextmanager
@@ -148,12 +148,12 @@ class METEOR:
         # Whatever goes wrong, an answer to this must not answer the next.
         self._process = None
         try:
-            said = process.ask(lines, answers)
+            output = process.ask(lines, answers)
         except BaseException:
             process.close()
             raise
         self._process = process
-        return said
+        return output
 
     def _numbers(self, words):
         try:
@@ -161,9 +161,9 @@ class METEOR:
             return [float(word) for word in words or [""]]
         except ValueError:
             process, self._process = self._process, None
-            said = " ".join(words)[:200]
+            output = " ".join(words)[:200]
             raise process.failure(
-                f"its Java program answered {said!r}, not numbers"
+                f"its Java program answered {output!r}, not numbers"
             ) from None
 
     def _start(self):

@@ -48,15 +48,18 @@ def find_java(name, java=None):
     Raises:
         JavaError: If there is none.
     """
-    wanted = java or os.environ.get("TFCAP_JAVA")
-    if wanted:
-        places, reason = [os.fspath(wanted)], f"there is no Java at {wanted!r}"
+    given = java or os.environ.get("TFCAP_JAVA")
+    if given:
+        candidates, reason = (
+            [os.fspath(given)],
+            f"there is no Java at {given!r}",
+        )
     else:
         home = os.environ.get("JAVA_HOME", "")
-        places = ["java", os.path.join(home, "bin", "java")]
+        candidates = ["java", os.path.join(home, "bin", "java")]
         reason = "there is no `java` on the PATH"
-    for place in places:
-        found = shutil.which(place)
+    for candidate in candidates:
+        found = shutil.which(candidate)
         if found:
             return found
     raise JavaError(
@@ -81,21 +84,21 @@ def java_version(name, java):
         JavaError: If it does not tell.
     """
     try:
-        told = subprocess.run(
+        process = subprocess.run(
             [java, "-version"],
             stdin=subprocess.DEVNULL,
             capture_output=True,
             timeout=60,
         )
-        said = (told.stderr + told.stdout).decode("utf-8", "replace")
+        output = (process.stderr + process.stdout).decode("utf-8", "replace")
     except (OSError, subprocess.TimeoutExpired) as error:
-        said = str(error)
+        output = str(error)
     # "17.0.15", and "1.8.0_312" for Java 8.
-    found = re.search(r'version "(?:1\.)?(\d+)', said)
+    found = re.search(r'version "(?:1\.)?(\d+)', output)
     if found is None:
         raise JavaError(
             name,
-            f"{java!r} does not tell its version ({said.strip()[:200]!r})",
+            f"{java!r} does not tell its version ({output.strip()[:200]!r})",
             "Set TFCAP_JAVA to the path of a `java` that works.",
         )
     return int(found[1])
@@ -114,8 +117,8 @@ def find_package(name):
         JavaError: If it is not installed.
     """
     spec = importlib.util.find_spec("pycocoevalcap")
-    for place in spec.submodule_search_locations or () if spec else ():
-        return pathlib.Path(place)
+    for candidate in spec.submodule_search_locations or () if spec else ():
+        return pathlib.Path(candidate)
     raise JavaError(
         name,
         "the package pycocoevalcap, which holds its program, is not installed",

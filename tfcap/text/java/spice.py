@@ -204,8 +204,8 @@ def find_jars(name, home=None):
     Raises:
         JavaError: If one is missing or damaged.
     """
-    home, *places = _places(name, home)
-    models = [_find_model(name, [home, *places], model) for model in MODELS]
+    home, *folders = _places(name, home)
+    models = [_find_model(name, [home, *folders], model) for model in MODELS]
     package = find_package(name) / "spice"
     own = home / "spice-1.0.jar"
     program = own if own.is_file() else package / "spice-1.0.jar"
@@ -227,10 +227,10 @@ def find_nashorn(name, home=None):
     Raises:
         JavaError: If pycocoevalcap is not installed.
     """
-    for place in _places(name, home):
-        engine = sorted(place.glob("nashorn-core*.jar"))
+    for folder in _places(name, home):
+        engine = sorted(folder.glob("nashorn-core*.jar"))
         if engine:
-            return [*engine, *sorted(place.glob("asm*.jar"))]
+            return [*engine, *sorted(folder.glob("asm*.jar"))]
     return []
 
 
@@ -276,19 +276,19 @@ def make_cache(name, folder):
     return folder
 
 
-def _find_model(name, places, model):
-    for place in places:
-        if (place / model).is_file():
+def _find_model(name, folders, model):
+    for folder in folders:
+        if (folder / model).is_file():
             # A zip ends with its table of contents.
-            if zipfile.is_zipfile(place / model):
-                return place / model
+            if zipfile.is_zipfile(folder / model):
+                return folder / model
             raise JavaError(
                 name,
-                f"{str(place / model)!r} is cut off or damaged",
+                f"{str(folder / model)!r} is cut off or damaged",
                 _CURE,
             )
     raise JavaError(
         name,
-        f"its models are not in {str(places[0])!r} (no {model})",
+        f"its models are not in {str(folders[0])!r} (no {model})",
         _CURE,
     )

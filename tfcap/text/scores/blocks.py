@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from tfcap.text.ngrams import number_ngrams
-from tfcap.text.ngrams import sort_with_places
+from tfcap.text.ngrams import sort_with_positions
 
 #: Cells of the tables of one block.
 _CELLS = 2**20
@@ -233,11 +233,11 @@ def rank_long_runs(left, max_order):
         numbers, _ = number_ngrams(words, np.array([len(words)]), max_order)
         for k in range(max_order):
             starts = np.flatnonzero(numbers[k] >= 0)
-            ordered, places = sort_with_places(numbers[k, starts])
+            ordered, positions = sort_with_positions(numbers[k, starts])
             counted = np.arange(len(ordered))
             first = np.diff(ordered, prepend=-1) != 0
             counted -= np.maximum.accumulate(np.where(first, counted, 0))
-            ranks[k, starts[places], pair] = counted
+            ranks[k, starts[positions], pair] = counted
     return ranks
 
 

@@ -190,9 +190,9 @@ def novelty(captions, training):
             "`training` must hold tokenized captions. Received: "
             f"training={training!r}."
         )
-    said = [tuple(words) for words in captions]
+    sentences = [tuple(words) for words in captions]
     # Only what is said is kept: training sets are large.
-    unseen = set(said)
+    unseen = set(sentences)
     for words in training:
         if isinstance(words, str):
             raise TypeError(
@@ -201,8 +201,8 @@ def novelty(captions, training):
                 "`tfcap.text.caption_tokenize()`."
             )
         unseen.discard(tuple(words))
-    each = np.array([float(words in unseen) for words in said])
-    return Scores(len(unseen) / len(said), each)
+    each = np.array([float(words in unseen) for words in sentences])
+    return Scores(len(unseen) / len(sentences), each)
 
 
 def repeated_ngrams(captions, order=2):

@@ -132,19 +132,19 @@ def compare_within(sets, itself=False, references=(), encode=number_words):
     ids, lengths = encode(
         list(itertools.chain.from_iterable([*sets, *references]))
     )
-    place = ragged_arange(set_sizes)
+    index = ragged_arange(set_sizes)
     sizes = np.repeat(set_sizes - (not itself), set_sizes)
     right = ragged_arange(sizes)
     if not itself:
-        right += right >= np.repeat(place, sizes)
+        right += right >= np.repeat(index, sizes)
     right += np.repeat(np.repeat(_starts(set_sizes), set_sizes), sizes)
     return Comparison(
         ids=ids,
         lengths=lengths,
-        left=np.arange(len(place)),
+        left=np.arange(len(index)),
         right=right,
         sizes=sizes,
-        documents=np.append(np.full(len(place), -1), _owners(group_sizes)),
+        documents=np.append(np.full(len(index), -1), _owners(group_sizes)),
         repeats=np.ones(len(group_sizes), np.int64),
     )
 

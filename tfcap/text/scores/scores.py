@@ -103,8 +103,8 @@ def check_lengths(candidates, references):
 
 
 def _check_sequence(value, name, content):
-    wanted = f"`{name}` must be a non-empty list of {content}."
+    constraint = f"`{name}` must be a non-empty list of {content}."
     if isinstance(value, str) or not isinstance(value, Sequence | np.ndarray):
-        raise TypeError(f"{wanted} Received: {name}={value!r}.")
+        raise TypeError(f"{constraint} Received: {name}={value!r}.")
     if not len(value):
-        raise ValueError(f"{wanted} Received: {name}={value!r}.")
+        raise ValueError(f"{constraint} Received: {name}={value!r}.")
