@@ -195,8 +195,8 @@ class RecordLog:
                 file.seek(self._place)
                 return file.read()
         except ValueError as error:
-            cure = "Remove it, or choose another folder."
-            raise malformed(self.path, "", str(error), cure) from error
+            hint = "Remove it, or choose another folder."
+            raise malformed(self.path, "", str(error), hint) from error
 
     def _take(self, line):
         record = _parse(line)

@@ -146,10 +146,10 @@ class Study:
         """The networks that were kept under a name, by role; {} if none."""
         check_shared(self.directory)
         path = self.path(name, "networks.json")
-        cure = f"Remove {self.path(name)} to train it anew."
-        roles = read_sealed(path, cure) if self.has(path) else ()
+        hint = f"Remove {self.path(name)} to train it anew."
+        roles = read_sealed(path, hint) if self.has(path) else ()
         return {
-            role: load_network(self.path(name, f"{role}.keras"), cure=cure)
+            role: load_network(self.path(name, f"{role}.keras"), hint=hint)
             for role in roles
         }
 
@@ -217,8 +217,8 @@ def read_study(directory):
     path = os.path.join(str(directory), "study.json")
     found = read_written(path)
     if not isinstance(found, dict) or "settings" not in found:
-        cure = "Remove the folder, or choose another one."
-        raise malformed(path, "", "there are no settings of a study", cure)
+        hint = "Remove the folder, or choose another one."
+        raise malformed(path, "", "there are no settings of a study", hint)
     return found
 
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from tfcap import evaluate
-from tfcap.text import Absence
+from tfcap.text import MissingScore
 from tfcap.text import Scores
 from tfcap.text import bleu
 from tfcap.text import caption_tokenize_batch
@@ -135,7 +135,7 @@ def test_what_is_absent_is_named_and_takes_nothing_with_it(
         assert f"{title} is absent: there is no Java at '/no/java'" in told
     absent = json.loads(out.read_text())["absent"]
     assert {*absent} == {"meteor", "spice"}
-    assert "Install a Java" in absent["meteor"]["cure"]
+    assert "Install a Java" in absent["meteor"]["hint"]
 
 
 def test_what_is_asked_for_by_name_and_absent_is_a_failure(files, capsys):
@@ -278,8 +278,8 @@ def test_names_must_be_those_of_metrics(files):
 
 
 def test_an_absence_says_what_to_do():
-    absence = Absence("SPICE", "there is none", "Get it.")
-    assert str(absence) == "SPICE is absent: there is none. Get it."
+    missing_score = MissingScore("SPICE", "there is none", "Get it.")
+    assert str(missing_score) == "SPICE is absent: there is none. Get it."
 
 
 @pytest.mark.slow

@@ -27,11 +27,11 @@ def load_named(path, name):
         The network.
 
     Raises:
-        ValueError: If Keras cannot load it; says which, and the cure.
+        ValueError: If Keras cannot load it; says which, and what to do.
         OSError: If there is no such file.
     """
     try:
-        return load_network(path, compile=False, cure="")
+        return load_network(path, compile=False, hint="")
     except ValueError as error:
         raise ValueError(
             f"{name} must be a network that Keras can load. Received: "
@@ -40,14 +40,14 @@ def load_named(path, name):
         ) from error
 
 
-def check_preparation(networks, standardize, cure=TRAIN):
+def check_preparation(networks, standardize, hint=TRAIN):
     """Refuses features that a network would get as it never saw them.
 
     Args:
         networks: Dict of networks by their files.
         standardize: String, a split, `"none"`, or `None` where the command was
             told nothing.
-        cure: String, a sentence for a network that leaves it to others.
+        hint: String, a sentence for a network that leaves it to others.
 
     Raises:
         ValueError: If a network prepares images and the features are to be
@@ -59,7 +59,7 @@ def check_preparation(networks, standardize, cure=TRAIN):
             raise ValueError(
                 "`--standardize` must be given for a network that was saved "
                 "without the mean and deviation of its features. Received: "
-                f"{path!r} and no --standardize. {cure} For one that learned "
+                f"{path!r} and no --standardize. {hint} For one that learned "
                 f"from features as they are, add --standardize {AS_THEY_ARE}."
             )
         if how in (None, OUTSIDE) or standardize in (None, AS_THEY_ARE):

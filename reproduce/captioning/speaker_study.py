@@ -158,8 +158,8 @@ class SpeakerStudy(Study):
         if lacking:
             self.say(f"{name}: {', '.join(lacking)}")
             report, told = self._rescored(name, "captions", lacking)
-            for absence in report.absent.values():
-                self.say(str(absence))
+            for missing_score in report.absent.values():
+                self.say(str(missing_score))
             found = told | found
             write_json(path, found)
         for kind in self.decodings:

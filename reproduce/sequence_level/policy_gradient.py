@@ -39,7 +39,7 @@ def reward_for(task, metric):
 
     Raises:
         tfcap.text.JavaError: If the metric needs a program or models that are
-            not there; says which, and the cure.
+            not there; says which, and what to do.
     """
     return METRICS[metric](task)
 

@@ -85,11 +85,11 @@ def pooled_source(paths):
 
 def _read(path):
     problem = "are no `image_ids` and `features`"
-    cure = "Give an `.npz` file of both, `(n,)` and `(n, D)`."
+    hint = "Give an `.npz` file of both, `(n,)` and `(n, D)`."
     try:
         found = load_arrays(path, ("image_ids", "features"), sealed=False)
     except ValueError as error:
-        raise malformed(path, "", f"{problem}: {error}", cure) from error
+        raise malformed(path, "", f"{problem}: {error}", hint) from error
     ids, table = found["image_ids"], found["features"]
     if (
         ids.ndim != 1
@@ -98,5 +98,5 @@ def _read(path):
         or not ids.size
     ):
         shapes = f"they have shapes {ids.shape} and {table.shape}"
-        raise malformed(path, "", f"{problem}: {shapes}", cure)
+        raise malformed(path, "", f"{problem}: {shapes}", hint)
     return ids, table

@@ -127,11 +127,11 @@ def _run(options):
 def _networks(options):
     """Networks of the row by role; at least one."""
     folder, networks = os.path.join(options.run, options.row), {}
-    cure = f"Remove {folder} and train the row anew."
+    hint = f"Remove {folder} and train the row anew."
     for role in [options.role] if options.role else _SCORES:
         path = os.path.join(folder, f"{role}.keras")
         if is_there(path):
-            networks[role] = load_network(path, cure=cure)
+            networks[role] = load_network(path, hint=hint)
     if not networks:
         wanted = options.role or " or ".join(_SCORES)
         raise ValueError(

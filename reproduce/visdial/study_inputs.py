@@ -81,13 +81,13 @@ def load_inputs(directory):
         ValueError: If the file is absent or damaged.
     """
     path = os.path.join(str(directory), _FILE)
-    cure = "Run the study's command again: it writes the file anew."
+    hint = "Run the study's command again: it writes the file anew."
     if not is_there(path):
         raise ValueError(
             "`directory` must be the folder of a visual dialog study. "
-            f"Received: directory={str(directory)!r}, without {_FILE}. {cure}"
+            f"Received: directory={str(directory)!r}, without {_FILE}. {hint}"
         )
-    content = read_sealed(path, cure)
+    content = read_sealed(path, hint)
     try:
         norm = content["norm"]
         return StudyInputs(
@@ -97,4 +97,4 @@ def load_inputs(directory):
         )
     except (KeyError, TypeError, ValueError) as error:
         problem = f"there are no words, norm and image: {error!s:.80}"
-        raise malformed(path, "", problem, cure) from error
+        raise malformed(path, "", problem, hint) from error

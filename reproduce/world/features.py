@@ -101,8 +101,8 @@ def pretrain_scene_encoder(
 
     if not cache:
         return train()
-    cure = "Remove it to train it anew."
-    load = functools.partial(load_network, compile=False, cure=cure)
+    hint = "Remove it to train it anew."
+    load = functools.partial(load_network, compile=False, hint=hint)
     return made_once(path, load, train)
 
 
@@ -174,8 +174,8 @@ def _read_array(path):
         raise
     except (EOFError, OSError, ValueError) as error:
         problem = f"is no array ({error})"
-        cure = "Remove it: it is made again."
-        raise malformed(path, "", problem, cure) from error
+        hint = "Remove it: it is made again."
+        raise malformed(path, "", problem, hint) from error
 
 
 def _loaded_array(path):

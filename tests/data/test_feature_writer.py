@@ -129,7 +129,7 @@ def test_images_that_were_damaged_are_named_and_made_anew(tmp_path, capsys):
     path = tmp_path / "features.h5"
     with begin(path) as writer:
         writer.write([0, 1, 2], FEATURES)
-        place = writer._places["features"][0]
+        place = writer._offsets["features"][0]
     data = path.read_bytes()
     # A bit of the second image.
     place += 4 * 5 * 2 + 7
@@ -282,7 +282,7 @@ def test_what_a_failed_sync_may_have_lost_is_written_again(
             return sync(file)
         if lost:
             # Pages that could not be written back are dropped.
-            os.pwrite(file, bytes(40), writer._places["features"][0] + 40)
+            os.pwrite(file, bytes(40), writer._offsets["features"][0] + 40)
         raise OSError(errno.EIO, os.strerror(errno.EIO))
 
     with begin(path) as writer:

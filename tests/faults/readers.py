@@ -36,8 +36,8 @@ from tfcap.data import load_visdial
 from tfcap.data import read_image_ids
 from tfcap.data import save_neighbors
 from tfcap.data.visdial import load_relevance
-from tfcap.text import Absence
 from tfcap.text import DocumentFrequencies
+from tfcap.text import MissingScore
 from tfcap.text import Vocabulary
 from tfcap.training import SpeakerReport
 
@@ -544,7 +544,9 @@ REPORT = SpeakerReport(
     ranks=np.array([1.0, 2.5]),
     human_ranks=np.array([1.0, 1.0]),
     each={"cider_d": np.array([1.0, 2.0])},
-    absent={"meteor": Absence("METEOR", "there is no Java", "Install one.")},
+    absent={
+        "meteor": MissingScore("METEOR", "there is no Java", "Install one.")
+    },
 )
 
 
@@ -582,7 +584,7 @@ def plain_report(content):
     assert all(isinstance(t, str) for row in rows for t in row["human"])
     found["scores"] = {k: _plain_number(v) for k, v in found["scores"].items()}
     for why in content["absent"].values():
-        assert why.keys() == {"name", "reason", "cure"}
+        assert why.keys() == {"name", "reason", "hint"}
         assert all(isinstance(text, str) for text in why.values())
     return [found, content["absent"]]
 

@@ -8,7 +8,7 @@ import pytest
 from tests.scribe import BagListener
 from tests.scribe import Batches
 from tests.scribe import Scribe
-from tfcap.text import Absence
+from tfcap.text import MissingScore
 from tfcap.training import Evaluator
 from tfcap.training import SpeakerReport
 from tfcap.training.speaker_report import RETRIEVAL
@@ -20,8 +20,8 @@ HUMAN = [["A dog – \u201cRex\u201d – runs."], ["The cat sits", "a red cat"]]
 def report():
     batches = Batches(["a dog", "a cat sits"], HUMAN)
     made = Evaluator(Scribe(), batches, BagListener())()
-    absence = Absence("METEOR", "there is no Java", "Install one.")
-    return dataclasses.replace(made, absent={"meteor": absence})
+    missing_score = MissingScore("METEOR", "there is no Java", "Install one.")
+    return dataclasses.replace(made, absent={"meteor": missing_score})
 
 
 def test_a_file_brings_everything_back(report, tmp_path):
@@ -45,6 +45,13 @@ def test_a_file_brings_everything_back(report, tmp_path):
         np.testing.assert_array_equal(again.each[name], values)
     np.testing.assert_equal(again.scores, report.scores)
     assert again.table() == report.table()
+
+
+def test_files_of_earlier_versions_are_read(report, tmp_path):
+    path = tmp_path / "report.json"
+    report.save(path)
+    path.write_text(path.read_text().replace('"hint"', '"cure"'))
+    assert SpeakerReport.load(path).absent == report.absent
 
 
 def test_a_person_can_read_the_file(report, tmp_path):

@@ -7,7 +7,7 @@ from collections import Counter
 from tfcap.data.entry_problems import listed
 from tfcap.data.entry_problems import warn_of_fewer
 
-#: How to do without captions that are empty, after another cure.
+#: How to do without captions that are empty, after another hint.
 SKIP = (
     ", or pass `skip_empty=True` (--skip-empty) to leave them out and count "
     "them."
@@ -153,12 +153,12 @@ def keep_captions(split, problems, skip_empty):
     empty = [i for i, indices in enumerate(kept) if not indices]
     if not skip_empty or len(empty) == len(kept):
         for i in empty:
-            cure = (
+            hint = (
                 "Remove such images, take the file that has their captions"
                 f"{SKIP}"
             )
             where = f"image {split.image_ids[i]!r}"
-            problems.add("there is no caption", where, cure)
+            problems.add("there is no caption", where, hint)
         problems.check()
     chosen = {
         name: [

@@ -48,8 +48,7 @@ def load_captions(path, split=None, skip_empty=False):
 
     Raises:
         ValueError: If the file is cut off or malformed, or has no such split.
-            Names the file, the first few entries and their number, and the
-            cure.
+            Names the file, the first few entries, and what to do.
 
     Example:
 
@@ -192,9 +191,9 @@ def _check_apart(whole, chosen, ids, problems):
         key = next((key for key in _IDS if key in image), None)
         other = image.get(key) if key and id(image) not in objects else None
         if is_image_id(other) and other in known:
-            cure = "Keep each image in one split."
+            hint = "Keep each image in one split."
             where = f"{other!r}, split {image.get('split')!r:.40}"
-            problems.add("an image is in another split, too", where, cure)
+            problems.add("an image is in another split, too", where, hint)
     problems.check()
 
 
@@ -209,8 +208,8 @@ def _image_ids(images, problems, keys):
             problem = f"`{key}` is neither an integer nor some text"
             problems.add(problem, f"image number {i}", _FIX)
         elif image_id in seen:
-            cure = "Keep one entry for each image."
-            problems.add("an image is there again", f"{image_id!r}", cure)
+            hint = "Keep one entry for each image."
+            problems.add("an image is there again", f"{image_id!r}", hint)
         ids.append(image_id)
         seen.add(image_id if is_image_id(image_id) else None)
     problems.check()

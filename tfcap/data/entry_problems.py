@@ -68,22 +68,22 @@ class EntryProblems:
         self.path = path
         self._entries = {}
 
-    def add(self, problem, where, cure):
+    def add(self, problem, where, hint):
         """Notes a problem.
 
         Args:
             problem: String, a clause, the same for all entries that have it.
             where: String, the entry.
-            cure: String, a sentence.
+            hint: String, a sentence.
         """
-        self._entries.setdefault((problem, cure), []).append(where)
+        self._entries.setdefault((problem, hint), []).append(where)
 
     def check(self):
         """Raises what was noted, if anything was.
 
         Raises:
             ValueError: Names the file, each problem with its first few
-                entries and their number, and the cures.
+                entries and their number, and what to do.
         """
         if not self._entries:
             return
@@ -92,8 +92,8 @@ class EntryProblems:
             f"({listed(entries)})"
             for (problem, _), entries in self._entries.items()
         ]
-        cures = dict.fromkeys(cure for _, cure in self._entries)
-        raise malformed(self.path, "", "; ".join(messages), " ".join(cures))
+        hints = dict.fromkeys(hint for _, hint in self._entries)
+        raise malformed(self.path, "", "; ".join(messages), " ".join(hints))
 
 
 def is_image_id(value):

@@ -13,7 +13,7 @@ from tfcap.data.image_file import open_image
 from tfcap.data.image_file import save_skipped
 from tfcap.data.image_file import skipped_path
 
-#: How to do without images that cannot be read, after another cure.
+#: How to do without images that cannot be read, after another hint.
 SKIP = (
     "pass `skip_unreadable=True` (--skip-unreadable) to leave out and list "
     "all such; what is done so far is kept"

@@ -53,7 +53,7 @@ DEAD = (
 )
 #: What h5py raises where a file is not as it should be.
 _DAMAGE = (KeyError, OSError, RuntimeError, TypeError, ValueError)
-_CURE = (
+_HINT = (
     "Delete it and extract the features again; if it was copied, copy it again."
 )
 
@@ -74,7 +74,7 @@ def load_features(path, image_ids=None, lazy=False):
 
     Raises:
         ValueError: If the file is damaged, of another format or unfinished,
-            or if an image is not in it; names the file and the cure.
+            or if an image is not in it; names the file, and what to do.
     """
     reader = _Features(path, image_ids)
     return reader if lazy else reader[np.arange(len(reader))]
@@ -121,7 +121,7 @@ class _Features:
             raise ValueError(
                 "`image_ids` must be in the feature file. Received: "
                 f"path={self.path!r}, which lacks {len(missing)} of "
-                f"{len(wanted)} images ({first}). {_cure(missing, skipped)}"
+                f"{len(wanted)} images ({first}). {_hint(missing, skipped)}"
             )
         return rows
 
@@ -259,7 +259,7 @@ def _opened(path):
         raise ValueError(
             "`path` must name a feature file. Received: "
             f"path={str(path)!r}, which is cut off, damaged or of another kind "
-            f"({error}). {_CURE}"
+            f"({error}). {_HINT}"
         ) from error
 
 
@@ -318,7 +318,7 @@ def read_rows(file, rows):
         raise_passing(error)
         raise ValueError(
             "`path` must name a feature file. Received: "
-            f"path={path!r}, which cannot be read ({error}). {_CURE}"
+            f"path={path!r}, which cannot be read ({error}). {_HINT}"
         ) from error
     return out
 
@@ -385,7 +385,7 @@ def _skipped(path, about):
     return {image: skipped[image] for image in left}
 
 
-def _cure(missing, skipped):
+def _hint(missing, skipped):
     """The sentence that says what to do about images without features."""
     left = [image for image in missing if image in skipped]
     if not left:

@@ -58,7 +58,7 @@ def load_flickr_captions(path, split=None, split_files=None, skip_empty=False):
     Raises:
         ValueError: If a file is cut off or malformed, if there is no such
             split, or if an image is in two of them. Names the file, the first
-            few lines and their number, and the cure.
+            few lines and their number, and what to do.
 
     Example:
 
@@ -91,8 +91,8 @@ def _read_captions(path, skip_empty):
             problem = "there is no image with a number, a tab and a caption"
             problems.add(problem, where, _LAYOUT)
         elif not (caption or skip_empty):
-            cure = f"Remove such captions{SKIP}"
-            problems.add("the caption is empty", where, cure)
+            hint = f"Remove such captions{SKIP}"
+            problems.add("the caption is empty", where, hint)
         else:
             captions.setdefault(name, []).append(caption)
             numbers.setdefault(name, []).append(number)
@@ -133,8 +133,8 @@ def _photos(names, problems):
         other = ids.setdefault(int(photo[1]), name)
         if other != name:
             problem = "a photo is there under two names"
-            cure = "Keep one entry for each image."
-            problems.add(problem, f"{other!r} and {name!r}", cure)
+            hint = "Keep one entry for each image."
+            problems.add(problem, f"{other!r} and {name!r}", hint)
     return list(ids)
 
 

@@ -23,7 +23,7 @@ from tfcap.io.array_file import check_archive
 from tfcap.io.file_limits import check_unpacked
 from tfcap.io.passing_errors import raise_passing
 
-_CURE = "Get the file from somebody you trust, or make it anew."
+_HINT = "Get the file from somebody you trust, or make it anew."
 #: What h5py and zipfile raise where a file is not as it should be; whoever
 #: reads it after this says so.
 _DAMAGE = (
@@ -100,7 +100,7 @@ def check_weights(path):
     except ValueError as error:
         raise ValueError(
             "`path` must name weights that are all in the file. Received: "
-            f"path={str(path)!r}: {error}. {_CURE}"
+            f"path={str(path)!r}: {error}. {_HINT}"
         ) from error
 
 

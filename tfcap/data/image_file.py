@@ -43,7 +43,7 @@ _FOLDERS = {
     ),
 }
 _ENDING = ".skipped.json"
-_CURE = "Run the same extraction again, which writes it anew."
+_HINT = "Run the same extraction again, which writes it anew."
 
 
 @contextlib.contextmanager
@@ -162,14 +162,14 @@ def load_skipped(path):
     """
     path = skipped_path(path)
     try:
-        content = read_sealed(path, _CURE)
+        content = read_sealed(path, _HINT)
     except FileNotFoundError:
         return {}
     try:
         return {image_id: reason for image_id, reason in content["skipped"]}
     except (KeyError, TypeError, ValueError) as error:
         problem = "there is no list of images that were left out"
-        raise malformed(path, "", problem, _CURE) from error
+        raise malformed(path, "", problem, _HINT) from error
 
 
 def save_skipped(path, skipped):

@@ -29,7 +29,7 @@ def load_results(path, allow_empty=False):
 
     Raises:
         ValueError: If the file is cut off or malformed. Names the file, the
-            first few entries and their number, and the cure.
+            first few entries and their number, and what to do.
 
     Example:
 
@@ -74,11 +74,11 @@ def load_results(path, allow_empty=False):
                 problem = "`caption` is missing"
             problems.add(problem, where, _LAYOUT)
         elif not (allow_empty or caption.strip()):
-            cure = (
+            hint = (
                 "Give each image a caption, or pass `allow_empty=True` "
                 "(--allow-empty) to have them scored as no words."
             )
-            problems.add("`caption` is empty", where, cure)
+            problems.add("`caption` is empty", where, hint)
         results[image_id] = caption
     problems.check()
     return results
@@ -116,20 +116,20 @@ def match_results(
     results = {i: text for i, text in results.items() if i not in skipped}
     unknown = [i for i in results if i not in references]
     if unknown:
-        cure = (
+        hint = (
             "See that the references are those of these images, and that the "
             "split is the right one."
         )
         kinds = {type(next(iter(d))).__name__ for d in (results, references)}
         if len(kinds) > 1:
-            cure = (
+            hint = (
                 "Image ids are integers in the one file and text in the other:"
                 " write them the same way."
             )
         raise ValueError(
             "`results` must be of images that have references. Received: "
             f"path={str(path)!r}, where {len(unknown):,} of {len(results):,} "
-            f"are of other images ({listed(unknown)}). {cure}"
+            f"are of other images ({listed(unknown)}). {hint}"
         )
     absent = [i for i in references if i not in results]
     if absent and not subset:

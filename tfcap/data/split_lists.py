@@ -87,8 +87,8 @@ def _check_disjoint(whole, rows, split_files):
             other = split_of.setdefault(row, name)
             if other != name:
                 problem = f"an image is that of the split {other!r}, too,"
-                cure = "Keep each image in one list."
-                problems.add(problem, whole.filenames[row], cure)
+                hint = "Keep each image in one list."
+                problems.add(problem, whole.filenames[row], hint)
         problems.check()
 
 
@@ -108,7 +108,7 @@ def read_image_ids(path):
     Raises:
         ValueError: If the file is cut off or malformed, empty, or names an
             image twice. Names the file, the first few entries and their
-            number, and the cure.
+            number, and what to do.
 
     Example:
 
@@ -148,8 +148,8 @@ def read_image_ids(path):
             problem = "there is neither an integer nor some text"
             problems.add(problem, where, _LAYOUT)
         elif entry in seen:
-            cure = "Keep each image once."
-            problems.add("an image is there again", f"{where}: {entry}", cure)
+            hint = "Keep each image once."
+            problems.add("an image is there again", f"{where}: {entry}", hint)
         else:
             seen.add(entry)
     problems.check()

@@ -44,7 +44,7 @@ def load_tgif_captions(path, split=None, split_files=None):
     Raises:
         ValueError: If a file is cut off or malformed, if there is no such
             split, or if a GIF is in two of them. Names the file, the first
-            few lines and their number, and the cure.
+            few lines and their number, and what to do.
 
     Example:
 
@@ -77,8 +77,8 @@ def _read_captions(path):
             problem = "there is no URL of a GIF, a tab and a description"
             problems.add(problem, f"line {i}", _LAYOUT)
         elif not caption:
-            cure = "Remove such lines."
-            problems.add("the description is empty", f"line {i}", cure)
+            hint = "Remove such lines."
+            problems.add("the description is empty", f"line {i}", hint)
         else:
             captions.setdefault(url, []).append(caption)
     problems.check()
@@ -104,8 +104,8 @@ def _distinct_names(urls, problems):
     for url in urls:
         other = first_url.setdefault(_name(url), url)
         if other != url:
-            cure = "Keep one URL for each GIF."
+            hint = "Keep one URL for each GIF."
             where = f"{other!r} and {url!r}"
-            problems.add("a GIF is there under two URLs", where, cure)
+            problems.add("a GIF is there under two URLs", where, hint)
     problems.check()
     return list(first_url)

@@ -39,7 +39,7 @@ def load_visdial(path, dense_annotations=None, tag="suggested_split"):
 
     Raises:
         ValueError: If a file is cut off or malformed; names the file, the
-            dialog and the cure.
+            dialog, and what to do.
     """
     return _Reader(path).read(dense_annotations, tag)
 
@@ -216,8 +216,8 @@ class _Reader:
                 f"there are {counts[longest]:,} rounds, for which all dialogs "
                 f"would be padded ({error})"
             )
-            cure = f"{_FIX} {raise_limit('TFCAP_MAX_BYTES')}"
-            raise malformed(self.path, where, problem, cure) from error
+            hint = f"{_FIX} {raise_limit('TFCAP_MAX_BYTES')}"
+            raise malformed(self.path, where, problem, hint) from error
 
     def scatter(self, flat, inner=()):
         table = np.full((*self.shape, *inner), -1, np.int32)

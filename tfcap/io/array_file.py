@@ -137,7 +137,7 @@ def check_archive(file):
 
     Raises:
         ValueError: If compressed parts unpack to too much, or if an array is
-            larger than its part. The message is a clause and a cure.
+            larger than its part. The message is a clause and a hint.
     """
     try:
         with zipfile.ZipFile(file) as archive:
@@ -159,8 +159,8 @@ def check_archive(file):
             sum(part.file_size for part in packed),
         )
     except ValueError as error:
-        cure = raise_limit("TFCAP_MAX_BYTES")
-        raise ValueError(f"{error}. {cure[:-1]}") from error
+        hint = raise_limit("TFCAP_MAX_BYTES")
+        raise ValueError(f"{error}. {hint[:-1]}") from error
     for name, size in arrays.items():
         if size > sizes[name]:
             raise ValueError(

@@ -90,13 +90,13 @@ def sentence(error):
         ours = str(error.strerror).startswith("`")
         return error.strerror if ours else str(error)
     closed = isinstance(error, PermissionError) or error.errno == errno.EROFS
-    wanted, cure = _WANTED.get(error.errno, (None, None))
-    wanted, cure = _CLOSED if closed else (wanted, cure)
+    wanted, hint = _WANTED.get(error.errno, (None, None))
+    wanted, hint = _CLOSED if closed else (wanted, hint)
     if wanted is None:
         return str(error)
     return (
         f"`path` must be {wanted}. Received: path={str(error.filename)!r} "
-        f"({error.strerror}). {cure}"
+        f"({error.strerror}). {hint}"
     )
 
 

@@ -192,10 +192,10 @@ def read_stream(file, refuse):
     while part := _next_part(file, pipe, refuse):
         if content.tell() + len(part) > most:
             problem = f"a pipe or device gives more than {most:,} bytes"
-            cure = "Write them to a file, and name that."
+            hint = "Write them to a file, and name that."
             if pipe:
-                cure += f" {raise_limit('TFCAP_MAX_BYTES')}"
-            raise refuse(problem, cure)
+                hint += f" {raise_limit('TFCAP_MAX_BYTES')}"
+            raise refuse(problem, hint)
         content.write(part)
     content.seek(0)
     return content

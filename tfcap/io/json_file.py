@@ -33,14 +33,14 @@ _TOKEN = re.compile(r"\S+#\d+\t")
 _GZIP, _BLOCK = b"\x1f\x8b", 1 << 20
 
 
-def malformed(path, where, problem, cure):
+def malformed(path, where, problem, hint):
     """Makes the error for a data file that is not as it should be.
 
     Args:
         path: String or path of the file.
         where: String, the place in the file; empty for the whole of it.
         problem: String, what is wrong there.
-        cure: String, a sentence that says what to do.
+        hint: String, a sentence that says what to do.
 
     Returns:
         ValueError, to be raised by the caller.
@@ -48,7 +48,7 @@ def malformed(path, where, problem, cure):
     place = f" in {where}" if where else ""
     return ValueError(
         f"`path` must name a well-formed file. Received: path={str(path)!r},"
-        f" where{place} {problem}. {cure}"
+        f" where{place} {problem}. {hint}"
     )
 
 
@@ -100,8 +100,8 @@ def _unpacked(path, content):
             "Download or copy the file again.",
         ) from error
     except ValueError as error:
-        cure = raise_limit("TFCAP_MAX_BYTES")
-        raise malformed(path, "", str(error), cure) from error
+        hint = raise_limit("TFCAP_MAX_BYTES")
+        raise malformed(path, "", str(error), hint) from error
     return found.getvalue()
 
 
@@ -130,12 +130,12 @@ def open_once(path):
             try:
                 check_dense(file)
             except ValueError as error:
-                cure = "Where that is right, copy it with `cp --sparse=never`."
-                raise refuse(str(error), cure) from error
+                hint = "Where that is right, copy it with `cp --sparse=never`."
+                raise refuse(str(error), hint) from error
         yield file
 
 
-def read_json(path, object_hook=None, cure=_AGAIN, layout="", content=None):
+def read_json(path, object_hook=None, hint=_AGAIN, layout="", content=None):
     """Reads a JSON file, gzipped or not.
 
     Python takes the last of two values of one name, and half of a character
@@ -145,9 +145,9 @@ def read_json(path, object_hook=None, cure=_AGAIN, layout="", content=None):
         path: String or path. A gzipped file is recognized by its content.
         object_hook: Function, optional, called on each object read, as in
             `json.load()`.
-        cure: String, a sentence that says what to do with a damaged file.
+        hint: String, a sentence that says what to do with a damaged file.
         layout: String, a sentence that says what a file of another format
-            should hold, such as one of JSON lines. Defaults to `cure`.
+            should hold, such as one of JSON lines. Defaults to `hint`.
         content: Bytes, what `read_bytes()` gave, where the file has been read.
 
     Returns:
@@ -166,12 +166,12 @@ def read_json(path, object_hook=None, cure=_AGAIN, layout="", content=None):
         return finish(found)
 
     content = read_bytes(path) if content is None else content
-    text = _decoded(path, content, cure)
+    text = _decoded(path, content, hint)
     if not text.strip():
-        if cure == _AGAIN:
-            cure = "A pipe can be read once only: give each input one of its "
-            cure = f"{cure}own. {_AGAIN}"
-        raise malformed(path, "", "there is nothing", cure)
+        if hint == _AGAIN:
+            hint = "A pipe can be read once only: give each input one of its "
+            hint = f"{hint}own. {_AGAIN}"
+        raise malformed(path, "", "there is nothing", hint)
     _check_characters(path, text)
     try:
         with paused_collection():
@@ -187,8 +187,8 @@ def read_json(path, object_hook=None, cure=_AGAIN, layout="", content=None):
         problem = f"the JSON is cut off or damaged ({error})"
         other = _other_format(text)
         if other:
-            problem, cure = f"there are {other}, not JSON", layout or cure
-        raise malformed(path, "", problem, cure) from error
+            problem, hint = f"there are {other}, not JSON", layout or hint
+        raise malformed(path, "", problem, hint) from error
 
 
 def _other_format(text):
@@ -208,13 +208,13 @@ def _other_format(text):
     return ""
 
 
-def _decoded(path, content, cure):
+def _decoded(path, content, hint):
     try:
         return content.decode(json.detect_encoding(content))
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
         problem = f"the text is not {error.encoding.upper()} ({error.reason})"
-        raise malformed(path, f"line {line}", problem, cure) from error
+        raise malformed(path, f"line {line}", problem, hint) from error
 
 
 class _Repeated(Exception):

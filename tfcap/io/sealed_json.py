@@ -58,12 +58,12 @@ def unsealed(content):
     return content
 
 
-def read_sealed(path, cure, layout=""):
+def read_sealed(path, hint, layout=""):
     """Reads a JSON file whose object may have a checksum.
 
     Args:
         path: String or path.
-        cure: String, a sentence that says what to do with a damaged file.
+        hint: String, a sentence that says what to do with a damaged file.
         layout: String, see `read_json()`.
 
     Returns:
@@ -73,12 +73,12 @@ def read_sealed(path, cure, layout=""):
         ValueError: If the file is damaged.
         OSError: If there is no such file.
     """
-    content = read_json(path, cure=cure, layout=layout)
+    content = read_json(path, hint=hint, layout=layout)
     try:
         return unsealed(content)
     except ValueError as error:
         problem = f"there is something else than was written ({error})"
-        raise malformed(path, "", problem, cure) from error
+        raise malformed(path, "", problem, hint) from error
 
 
 def _digest(content):

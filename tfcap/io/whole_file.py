@@ -49,7 +49,7 @@ def whole_file(path, mode="wb"):
 
     Raises:
         OSError: If the disk is full or fails, if the folder cannot be written
-            to, or if `path` is a folder; names the file, and the cure.
+            to, or if `path` is a folder; names the file, and what to do.
 
     Example:
 

@@ -1,6 +1,5 @@
 """Words, vocabularies and scores on the host: NumPy, no TensorFlow."""
 
-from tfcap.text.absence import Absence
 from tfcap.text.caption_report import CaptionReport
 from tfcap.text.caption_tokenization import caption_tokenize
 from tfcap.text.caption_tokenization import caption_tokenize_batch
@@ -12,6 +11,7 @@ from tfcap.text.java.meteor import meteor
 from tfcap.text.java.ptb_tokenizer import ptb_tokenize
 from tfcap.text.java.runtime import JavaError
 from tfcap.text.java.spice import spice
+from tfcap.text.missing_score import MissingScore
 from tfcap.text.ngram_language_model import NgramLanguageModel
 from tfcap.text.scores.bleu import bleu
 from tfcap.text.scores.bleu import mutual_bleu

@@ -32,7 +32,7 @@ class CaptionReport:
 
     Attributes:
         scores: Dict of name (a key of `TITLES`) to `Scores`.
-        absent: Dict of name to the `Absence` that says why, and what to do.
+        absent: Dict of name to the `MissingScore` that says why.
         images: Integer, number of captions that were scored.
         references: Integer, number of references they were scored against.
     """
@@ -64,7 +64,7 @@ class CaptionReport:
             elif name in self.absent:
                 lines.append(f"{title:8}    absent")
         notes = [_PLAIN_CIDER] * ("cider" in self.scores)
-        notes += [str(absence) for absence in self.absent.values()]
+        notes += [str(missing_score) for missing_score in self.absent.values()]
         return "\n".join([*lines, *([""] if notes else []), *notes])
 
     def to_dict(self, image_ids, captions):
@@ -76,7 +76,7 @@ class CaptionReport:
 
         Returns:
             Dict of `"images"` and `"references"` (counts), `"corpus"` (dict of
-            name to score), `"absent"` (dict of name to reason and cure), and
+            name to score), `"absent"` (dict of name to reason and hint), and
             `"each"` (list of dicts with image id, caption and scores). A
             score that is not a number is None.
         """
@@ -95,8 +95,8 @@ class CaptionReport:
                 for name, scores in self.scores.items()
             },
             "absent": {
-                name: {"reason": absence.reason, "cure": absence.cure}
-                for name, absence in self.absent.items()
+                name: {"reason": why.reason, "hint": why.hint}
+                for name, why in self.absent.items()
             },
             "each": rows,
         }

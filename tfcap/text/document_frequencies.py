@@ -294,13 +294,13 @@ def _read(path):
         "`path` must name a table of document frequencies. Received: "
         f"path={str(path)!r}, "
     )
-    cure = " Write one with `DocumentFrequencies.save()`."
+    hint = " Write one with `DocumentFrequencies.save()`."
     try:
         fields = load_arrays(path, ("format", *_FIELDS, *_ABOUT))
     except ValueError as error:
         raise ValueError(
-            f"{wrong}which is no such file ({error}).{cure}"
+            f"{wrong}which is no such file ({error}).{hint}"
         ) from error
     if str(fields.get("format")) != _FORMAT:
-        raise ValueError(f"{wrong}which holds other arrays.{cure}")
+        raise ValueError(f"{wrong}which holds other arrays.{hint}")
     return {k: v if v.ndim else v.item() for k, v in fields.items()}

@@ -5,13 +5,13 @@ import itertools
 
 import numpy as np
 
-from tfcap.text.absence import Absence
 from tfcap.text.caption_report import TITLES
 from tfcap.text.caption_report import CaptionReport
 from tfcap.text.caption_tokenization import caption_tokenize_batch
 from tfcap.text.java.meteor import METEOR
 from tfcap.text.java.runtime import JavaError
 from tfcap.text.java.spice import spice
+from tfcap.text.missing_score import MissingScore
 from tfcap.text.scores.bleu import bleu
 from tfcap.text.scores.bleu import self_bleu
 from tfcap.text.scores.caption_statistics import bad_ending_rate
@@ -64,7 +64,7 @@ def evaluate_captions(
 
     METEOR and SPICE are programs for Java, with models that are not always
     there. What cannot be had is absent from the report by name, with the
-    reason and the cure; it takes nothing else with it, and nothing takes its
+    reason, and what to do; it takes nothing else with it, and nothing takes its
     place.
 
     Args:
@@ -127,9 +127,9 @@ def evaluate_captions(
         }
         for name in names:
             progress(name, 0, len(captions))
-            absence = _hindrance(name, len(captions), absent)
-            if absence is not None:
-                absent[name] = absence
+            missing_score = _hindrance(name, len(captions), absent)
+            if missing_score is not None:
+                absent[name] = missing_score
             elif _PARTS[name]:
                 parts = {part: scores[part] for part in _PARTS[name]}
                 scores[name] = {"spider": spider, "bcmr": bcmr}[name](**parts)
@@ -137,7 +137,7 @@ def evaluate_captions(
                 try:
                     scores[name] = functions[name](candidates, grouped)
                 except JavaError as error:
-                    absent[name] = error.absence
+                    absent[name] = error.missing_score
             progress(name, len(captions), len(captions))
     count = sum(map(len, references))
     return CaptionReport(_flat(scores), absent, len(captions), count)
@@ -188,13 +188,13 @@ def _hindrance(name, images, absent):
     """The reason why a score cannot be computed, if known before; or None."""
     for part in _PARTS[name]:
         if part in absent:
-            return Absence(
+            return MissingScore(
                 TITLES[name],
                 f"{TITLES[part]}, a part of it, is absent",
                 "No other score takes its place.",
             )
     if name.startswith("cider") and images < 2:
-        return Absence(
+        return MissingScore(
             TITLES[name],
             "it asks in how many images an n-gram is said, and here is one",
             "Score several images together.",

@@ -137,11 +137,11 @@ def _told_of_disk():
         codes = [c for c in _CURES if f"; {os.strerror(c)}" in error.message]
         if not codes:
             raise
-        wanted, cure = _CURES[codes[0]]
+        wanted, hint = _CURES[codes[0]]
         raise OSError(
             codes[0],
             f"Logs must be on a disk {wanted}. Received: {error.message:.200}."
-            f" The last checkpoint is whole. {cure}, and run the same command "
+            f" The last checkpoint is whole. {hint}, and run the same command "
             "again.",
         ) from error
 

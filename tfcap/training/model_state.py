@@ -13,7 +13,7 @@ from tfcap.training.optimizer_settings import Settings
 from tfcap.training.workers import from_chief
 from tfcap.training.workers import is_chief
 
-_CURE = (
+_HINT = (
     "Make the model as it was, of the same layers, names and optimizers in the "
     "same order, or choose another folder for this one."
 )
@@ -173,7 +173,7 @@ def set_state(model, about, arrays, where):
     if problem:
         raise ValueError(
             "`directory` must hold a checkpoint of this model. Received: "
-            f"directory={where!r}, where {problem}. {_CURE}"
+            f"directory={where!r}, where {problem}. {_HINT}"
         )
     settings = Settings(model, about.get("optimizers"))
     for index, variable in enumerate(variables):

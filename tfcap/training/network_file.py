@@ -44,7 +44,7 @@ def save_network(network, path):
         network.save(os.path.join(folder, "network.keras"))
 
 
-def load_network(path, compile=True, cure="Make it anew."):
+def load_network(path, compile=True, hint="Make it anew."):
     """Loads a network that `save()` wrote, never anything that runs.
 
     The archive's checksums are compared first, so that Keras and HDF5 meet no
@@ -53,7 +53,7 @@ def load_network(path, compile=True, cure="Make it anew."):
     Args:
         path: String or path of a file `*.keras`.
         compile: Boolean, as of `keras.saving.load_model()`.
-        cure: String, a sentence that says what to do with another file.
+        hint: String, a sentence that says what to do with another file.
 
     Returns:
         The network.
@@ -71,7 +71,7 @@ def load_network(path, compile=True, cure="Make it anew."):
         reason = f"{type(error).__name__}: {error!s:.500}"
         raise ValueError(
             "`path` must name a network that Keras can load. Received: "
-            f"path={str(path)!r}. {reason} {cure}"
+            f"path={str(path)!r}. {reason} {hint}"
         ) from error
 
 

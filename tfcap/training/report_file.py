@@ -6,10 +6,12 @@ import numpy as np
 
 from tfcap.io import malformed
 from tfcap.io import read_json
-from tfcap.text import Absence
+from tfcap.text import MissingScore
 
 FORMAT = "tfcap-speaker-report"
 _WRONG = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
+#: Names of fields in earlier files.
+_FORMER = {"cure": "hint"}
 _WRITE = "Write one with `SpeakerReport.save()`."
 
 
@@ -25,7 +27,7 @@ def read_report(path):
     Raises:
         ValueError: If the file is something else, or cut off.
     """
-    content = read_json(path, cure=_WRITE)
+    content = read_json(path, hint=_WRITE)
     if not isinstance(content, dict) or content.get("format") != FORMAT:
         raise malformed(path, "", "there is other JSON", _WRITE)
     place = "`images`"
@@ -33,7 +35,12 @@ def read_report(path):
         fields = _images(content["images"])
         place = "`absent`"
         fields["absent"] = {
-            name: Absence(**{k: _checked(_is_text, v) for k, v in why.items()})
+            name: MissingScore(
+                **{
+                    _FORMER.get(k, k): _checked(_is_text, v)
+                    for k, v in why.items()
+                }
+            )
             for name, why in content["absent"].items()
         }
         place = "`scores`"

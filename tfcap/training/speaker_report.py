@@ -73,8 +73,7 @@ class SpeakerReport:
             caption of each image; NaN where the listener heard none.
         each: Dict of a score's name to a float array of shape `(M,)`, the
             score of each caption.
-        absent: Dict of a score's name to the `tfcap.text.Absence` that says
-            why it could not be had.
+        absent: Dict of a score's name to its `tfcap.text.MissingScore`.
     """
 
     scores: dict
@@ -217,7 +216,7 @@ class SpeakerReport:
             for name, (title, style) in _LANGUAGE.items()
             if name in self.scores
         )
-        told = [str(absence) for absence in self.absent.values()]
+        told = [str(missing_score) for missing_score in self.absent.values()]
         return "\n".join([*lines, *([""] if told else []), *told])
 
     def __str__(self):

@@ -63,7 +63,7 @@ def test_a_death_is_told_with_its_last_words():
     error = caught.value
     assert error.name == "THING"
     assert "exit status 3; it said: Exception in main" in error.reason
-    assert "there" not in error.reason and error.cure
+    assert "there" not in error.reason and error.hint
 
 
 def test_too_little_memory_has_its_own_cure():

@@ -63,8 +63,8 @@ def test_without_models_nothing_is_downloaded(fake_java, fake_package):
     with pytest.raises(JavaError) as caught:
         spice(CANDIDATES, REFERENCES)
     assert "no stanford-corenlp-3.6.0.jar" in caught.value.reason
-    assert "Download http" in caught.value.cure
-    assert "TFCAP_SPICE_HOME" in caught.value.cure
+    assert "Download http" in caught.value.hint
+    assert "TFCAP_SPICE_HOME" in caught.value.hint
 
 
 def test_a_cut_off_download_is_told(fake_java, fake_package, spice_models):

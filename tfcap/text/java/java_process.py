@@ -117,15 +117,15 @@ class JavaProcess:
         if messages:
             reason = f"{reason}; it said: {messages}"
         if "OutOfMemoryError" in messages or "reserve enough space" in messages:
-            cure = "Choose another `heap`, such as heap='4G'."
+            hint = "Choose another `heap`, such as heap='4G'."
         elif self._late:
-            cure = (
+            hint = (
                 f"Give it more time (timeout={self.timeout:g} seconds now), "
                 "or see what keeps the machine busy."
             )
         else:
-            cure = "See that the `java` in use works, and try again."
-        return JavaError(self.name, reason, cure)
+            hint = "See that the `java` in use works, and try again."
+        return JavaError(self.name, reason, hint)
 
     def close(self):
         """Kills the program, if it still runs, and frees what it held."""

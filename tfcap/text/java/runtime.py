@@ -7,7 +7,7 @@ import re
 import shutil
 import subprocess
 
-from tfcap.text.absence import Absence
+from tfcap.text.missing_score import MissingScore
 
 #: Numbers are printed and words are lower-cased as in English whatever the
 #: machine speaks, and text is UTF-8.
@@ -158,7 +158,7 @@ class JavaError(RuntimeError):
     Args:
         name: String, what is absent, such as `"METEOR"`.
         reason: String, a clause that says why.
-        cure: String, a sentence that says what to do.
+        hint: String, a sentence that says what to do.
 
     Example:
 
@@ -167,10 +167,10 @@ class JavaError(RuntimeError):
     METEOR is absent: there is no Java. Get it.
     """
 
-    def __init__(self, name, reason, cure):
-        super().__init__(name, reason, cure)
-        self.absence = Absence(name, reason, cure)
-        self.name, self.reason, self.cure = self.absence
+    def __init__(self, name, reason, hint):
+        super().__init__(name, reason, hint)
+        self.missing_score = MissingScore(name, reason, hint)
+        self.name, self.reason, self.hint = self.missing_score
 
     def __str__(self):
-        return str(self.absence)
+        return str(self.missing_score)

@@ -37,7 +37,7 @@ _OPENED = (
 )
 MODELS = ("stanford-corenlp-3.6.0.jar", "stanford-corenlp-3.6.0-models.jar")
 
-_CURE = (
+_HINT = (
     "Download http://nlp.stanford.edu/software/"
     "stanford-corenlp-full-2015-12-09.zip (385 MB), unpack it, and set "
     "TFCAP_SPICE_HOME to the folder with its jars."
@@ -153,16 +153,16 @@ def spice_command(source, target, home, cache, java, heap):
             f"Java {version} has no JavaScript engine, through which SPICE "
             "writes its scores"
         )
-        cure = (
+        hint = (
             "Set TFCAP_JAVA to the `java` of a Java 8 to 14, or put "
             "nashorn-core-15.4.jar and the asm jars that it needs into the "
             "folder of the models."
         )
-        lacking.append(JavaError(NAME, reason, cure))
+        lacking.append(JavaError(NAME, reason, hint))
     if lacking:
-        # All at once: each cure takes its time.
+        # All at once: each hint takes its time.
         reasons = "; and ".join(error.reason for error in lacking)
-        raise JavaError(NAME, reasons, " ".join(e.cure for e in lacking))
+        raise JavaError(NAME, reasons, " ".join(e.hint for e in lacking))
     if cache == "auto":
         cache = default_cache()
     command = [java, *LOCALE, f"-Xmx{heap}"]
@@ -285,10 +285,10 @@ def _find_model(name, folders, model):
             raise JavaError(
                 name,
                 f"{str(folder / model)!r} is cut off or damaged",
-                _CURE,
+                _HINT,
             )
     raise JavaError(
         name,
         f"its models are not in {str(folders[0])!r} (no {model})",
-        _CURE,
+        _HINT,
     )

@@ -3,12 +3,12 @@
 from typing import NamedTuple
 
 
-class Absence(NamedTuple):
+class MissingScore(NamedTuple):
     """A score that could not be had, by name, and what to do about it."""
 
     name: str  # as papers print it
     reason: str  # a clause
-    cure: str  # a sentence
+    hint: str  # a sentence
 
     def __str__(self):
-        return f"{self.name} is absent: {self.reason}. {self.cure}"
+        return f"{self.name} is absent: {self.reason}. {self.hint}"
