@@ -91,7 +91,7 @@ def test_gradients_are_of_the_words_that_count():
     both = episode(speaker)
     said = both.rollout(mixed)
     scores, given = np.array(said.log_probs), np.array(said.given)
-    count = np.array(said.said).sum()
+    count = np.array(said.nonempty).sum()
     assert count == 3
     cross, _ = TeacherForcing(decoder=mixed).loss(both)
     expected = -(scores * given).sum() / count

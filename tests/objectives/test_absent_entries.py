@@ -298,7 +298,9 @@ def test_nothing_is_said_where_there_is_no_human_word():
     episode = Episode(tiny.TableSpeaker(2), padded(), training=True)
     for decoder in (sampled(3), Greedy(max_length=4)):
         said = episode.rollout(decoder)
-        np.testing.assert_array_equal(said.said[:, 0], [1, 1, 1, 1, 0, 0, 0])
+        np.testing.assert_array_equal(
+            said.nonempty[:, 0], [1, 1, 1, 1, 0, 0, 0]
+        )
         assert not np.any(said.tokens[4:]) and not np.any(said.log_probs[4:])
         assert said.scores is None or not np.any(said.scores[4:])
 

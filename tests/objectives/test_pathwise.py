@@ -25,7 +25,10 @@ class SoftWorth(Reward):
         self.power = power
 
     def call(self, rollout, episode):
-        return ops.sum(ops.matmul(rollout.heard, WORTH), axis=-1) ** self.power
+        return (
+            ops.sum(ops.matmul(rollout.listener_inputs, WORTH), axis=-1)
+            ** self.power
+        )
 
 
 def gradient(channel, power=1, rows=1, length=1, feedback="index"):

@@ -73,7 +73,7 @@ class SoftWorth(Reward):
     name = "soft_worth"
 
     def call(self, rollout, episode):
-        return ops.sum(ops.matmul(rollout.heard, WORDS), axis=-1) ** 2
+        return ops.sum(ops.matmul(rollout.listener_inputs, WORDS), axis=-1) ** 2
 
 
 def variables(speaker):

@@ -211,5 +211,5 @@ def test_a_reward_is_given_ids_where_words_are_discrete():
     episode = Episode(tiny.TableSpeaker(), tiny.batch(2))
     ScoreFunction(reward, samples, baseline).loss(episode)
     assert len(seen) == 2
-    assert all(rollout.heard is rollout.tokens for rollout in seen)
+    assert all(rollout.listener_inputs is rollout.tokens for rollout in seen)
     assert episode.rollout(samples).words is not None

@@ -182,7 +182,7 @@ def test_trajectories_of_a_search_and_of_people_are_weighted(decoder):
             values = weight(said, episode)[..., None]
             values = values * episode.log_probs(said) * said.mask
             # A mean over what is said, of images that people describe.
-            return -ops.sum(values[:4]) / said.said[:4].numpy().sum()
+            return -ops.sum(values[:4]) / said.nonempty[:4].numpy().sum()
 
         return slope(speaker, loss)
 

@@ -1,4 +1,4 @@
-"""How words come: decoders, and what they ask of a speaker."""
+"""Decoders, and the protocol of speakers."""
 
 from tfcap.decoding.beam_search import BeamSearch
 from tfcap.decoding.candidate_scores import score_candidates

@@ -14,9 +14,9 @@ class Decoder:
     rollout.
     """
 
-    #: Whether gradients can pass through the words of its rollouts.
+    #: True if gradients can pass through the words of its rollouts.
     pathwise = False
-    #: Whether words come as at inference, with dropout off, in training, too:
+    #: True if words come as at inference, with dropout off, in training, too:
     #: `decode()` is then given the state and the `training` of inference.
     inference = False
 

@@ -1,4 +1,4 @@
-"""What a decoder hands on: words, and what is known about them."""
+"""The result of a decoder."""
 
 from typing import Any
 from typing import NamedTuple
@@ -7,7 +7,7 @@ from keras import ops
 
 
 class Rollout(NamedTuple):
-    """Words that a speaker said, or is made to say.
+    """Words of a speaker, drawn or given.
 
     Args:
         tokens: Integer tensor of shape `(B, S, T)`, padded with 0.
@@ -18,13 +18,13 @@ class Rollout(NamedTuple):
             or `None` where words are known as tokens only.
         log_probs: Float32 tensor of shape `(B, S, T)`, 0 under the mask, or
             `None` where the speaker has not scored the words yet.
-        scores: Float tensor of shape `(B, S)`: by which a search ranked its
-            results, best first; the log probability of what was sampled; or
+        scores: Float tensor of shape `(B, S)`: of a search, the scores that
+            rank its results, best first; of sampling, log probabilities; or
             `None`, of words that are not the speaker's.
         discrete: Boolean, whether every vector of `words` is one-hot.
-        states: Float tensor of shape `(B, S, T, D)`, what
-            `state_vector()` makes of the state in which each word was drawn,
-            without gradient; or `None`, where nobody asked for it.
+        states: Float tensor of shape `(B, S, T, D)`, the `state_vector()` of
+            the state in which each word was drawn, without gradient; or
+            `None`, where not asked for.
         given: Float tensor of shape `(B, S, T)`, 1 for words that the speaker
             was given and did not choose; or `None`, where all are of a kind.
     """
@@ -39,20 +39,20 @@ class Rollout(NamedTuple):
     given: Any = None
 
     @property
-    def heard(self):
-        """What a listener reads: `words` where there are any, else `tokens`."""
+    def listener_inputs(self) -> Any:
+        """Inputs of a listener: `words` where there are any, else `tokens`."""
         return self.tokens if self.words is None else self.words
 
     @property
-    def said(self):
-        """Which samples have words, a boolean tensor of shape `(B, S)`."""
+    def nonempty(self) -> Any:
+        """Boolean tensor of shape `(B, S)`, true for samples with words."""
         return ops.any(self.mask > 0, axis=-1)
 
-    def masked(self, present):
-        """The same rollout, in which some sequences are absent.
+    def masked(self, present: Any) -> "Rollout":
+        """Masks whole sequences.
 
-        `words` stay as they are: who embeds them is given the mask, and a
-        product with all of them would cost a pass over the vocabulary.
+        `words` stay as they are: a network that embeds them is given the mask,
+        and a product with all of them would cost a pass over the vocabulary.
 
         Args:
             present: Float tensor that broadcasts to `(B, S)`, 0 where a
@@ -73,8 +73,8 @@ class Rollout(NamedTuple):
             given=kept(self.given, steps),
         )
 
-    def stop_gradient(self):
-        """The same rollout, through which no gradient passes.
+    def stop_gradient(self) -> "Rollout":
+        """Stops the gradient through the rollout.
 
         Discrete words are then their tokens, and need no vectors.
         """

@@ -1,4 +1,4 @@
-"""Random numbers of a network that are drawn twice."""
+"""Replaying the random numbers of a network."""
 
 import contextlib
 
@@ -6,7 +6,7 @@ from keras import ops
 
 
 class SameDraws:
-    """Remembers where a network's random numbers stand, to draw them again.
+    """Keeps the state of a network's random generators, to draw again.
 
     A speaker that reads the same words twice in training has other masks of
     dropout the second time. Within `again()` they are those that came after

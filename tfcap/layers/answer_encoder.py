@@ -21,8 +21,8 @@ class AnswerEncoder(keras.layers.Layer):
     encoding = tanh((a @ h) @ W + b)
     ```
 
-    Words that say little weigh little, which keeps paraphrases close. Without
-    attention the last state is taken in place of `a @ h`.
+    Uninformative words have a small weight, which keeps paraphrases close.
+    Without attention the last state is taken in place of `a @ h`.
 
     Args:
         units: Integer, size of the recurrent state and of the attention.
@@ -58,11 +58,11 @@ class AnswerEncoder(keras.layers.Layer):
 
     def __init__(
         self,
-        units,
-        output_units=None,
-        attention=True,
-        dropout=0.0,
-        seed=None,
+        units: int,
+        output_units: int | None = None,
+        attention: bool = True,
+        dropout: float = 0.0,
+        seed: int | None = None,
         **kwargs,
     ):
         units = checked_integer(units, "units")
@@ -101,7 +101,7 @@ class AnswerEncoder(keras.layers.Layer):
         self.built = True
 
     def call(self, inputs, mask=None, training=False):
-        states = self.read(inputs, mask=mask)
+        states = self.read(inputs, mask=mask)  # (..., T, units)
         if not self.attention:
             return self.project(states)
         hidden = self.hidden(states)
@@ -110,6 +110,7 @@ class AnswerEncoder(keras.layers.Layer):
                 hidden, self.dropout, seed=self.seed_generator
             )
         weights = masked_softmax(self.score(hidden)[..., 0], mask)
+        # (..., 1, T) @ (..., T, units)
         pooled = ops.matmul(weights[..., None, :], states)[..., 0, :]
         return self.project(pooled)
 

@@ -1,5 +1,7 @@
 """Base class of the encoders of a visual dialog."""
 
+from typing import Any
+
 import keras
 from keras import ops
 
@@ -15,7 +17,7 @@ class DialogEncoder(keras.layers.Layer):
     """Encodes the questions of a dialog, its history and its image.
 
     All rounds of a dialog are encoded in one call, and are causal: history
-    row `r` is what was said just before question `r` (row 0 the caption), and
+    row `r` is the round just before question `r` (row 0 the caption), and
     question `r` sees rows `0` to `r`. A single question sees all rows it is
     given.
 
@@ -58,12 +60,12 @@ class DialogEncoder(keras.layers.Layer):
 
     def __init__(
         self,
-        units=512,
-        output_units=None,
-        dropout=0.0,
-        return_state=False,
-        return_attention=False,
-        seed=None,
+        units: int = 512,
+        output_units: int | None = None,
+        dropout: float = 0.0,
+        return_state: bool = False,
+        return_attention: bool = False,
+        seed: int | None = None,
         **kwargs,
     ):
         units = checked_integer(units, "units")
@@ -96,7 +98,15 @@ class DialogEncoder(keras.layers.Layer):
             output_units or units, activation="tanh", name="encoding", **options
         )
 
-    def fuse(self, question, history, image, masks, visible, training):
+    def fuse(
+        self,
+        question: Any,
+        history: Any,
+        image: Any,
+        masks: tuple[Any, Any],
+        visible: Any,
+        training: bool,
+    ) -> tuple[Any, list, dict]:
         """Encodes the rounds of a dialog.
 
         Args:
@@ -151,8 +161,8 @@ class DialogEncoder(keras.layers.Layer):
             outputs = keras.tree.map_structure(lambda x: x[:, 0], outputs)
         return outputs[0] if len(outputs) == 1 else tuple(outputs)
 
-    def drop(self, inputs, training):
-        """Dropout at the layer's rate."""
+    def drop(self, inputs: Any, training: bool) -> Any:
+        """Applies dropout at the layer's rate."""
         if not training or self.dropout == 0.0:
             return inputs
         return keras.random.dropout(
@@ -198,6 +208,7 @@ def _check_inputs(question, history, image, single):
 
 
 def _visible_rows(question, history, history_mask, causal):
+    """Mask of the rows that a question sees: broadcasts to `(B, R, H)`."""
     rounds, rows = ops.shape(question)[1], ops.shape(history)[1]
     visible = ops.ones((1, 1, rows), dtype="bool")
     if causal:

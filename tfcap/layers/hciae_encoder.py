@@ -1,5 +1,7 @@
 """History-conditioned image attentive encoder."""
 
+from typing import Any
+
 import keras
 from keras import ops
 
@@ -25,30 +27,16 @@ class HCIAEEncoder(DialogEncoder):
     Args:
         units: Integer, size of the recurrent states and of what is attended.
             Defaults to `512`.
-        output_units: Integer, size of the encoding, or `None` for `units`.
-        dropout: Float, rate of dropout; 0.5 in the authors' code. Defaults to
-            `0.0`.
-        return_state: Boolean, whether to return the final state of the
-            question's LSTM too. Defaults to `False`.
-        return_attention: Boolean, whether to return the weights
-            `{"history": (B, R, H), "image": (B, R, P)}` too. Defaults to
-            `False`.
-        seed: Integer, optional seed of the dropout.
         query_initializer: Initializer, see `QueryAttention`. Defaults to
             `"glorot_uniform"`.
+        **kwargs: Those of `DialogEncoder`. With `return_attention`, weights
+            are `{"history": (B, R, H), "image": (B, R, P)}`.
 
     Call arguments:
-        question: Float tensor of embedded words, `(B, R, T, E)` or
-            `(B, T, E)`.
-        history: Float tensor of embedded words, `(B, H, T, E)`.
-        image: Float tensor of shape `(B, P, D)`.
-        question_mask: Tensor of shape `(B, R, T)` or `(B, T)`.
-        history_mask: Tensor of shape `(B, H, T)`.
-        training: Boolean, whether to drop out.
+        As of `DialogEncoder`.
 
     Returns:
-        Float tensor of shape `(B, R, output_units)` or `(B, output_units)`;
-        with `return_state` or `return_attention` a tuple of that and these.
+        As `DialogEncoder`.
 
     Example:
 
@@ -60,26 +48,27 @@ class HCIAEEncoder(DialogEncoder):
     Reference:
 
     - Lu et al., Best of Both Worlds, NIPS 2017, section 4.1. The projection
-      of the image, and dropout, are the authors' code's.
+      of the image, and dropout, which has a rate of 0.5 there, are the
+      authors' code's.
     """
 
     attends = ("history", "image")
 
-    def __init__(self, units=512, query_initializer="glorot_uniform", **kwargs):
+    def __init__(
+        self,
+        units: int = 512,
+        query_initializer: Any = "glorot_uniform",
+        **kwargs,
+    ):
         units = checked_integer(units, "units")
         super().__init__(units=units, **kwargs)
         self.query_initializer = keras.initializers.get(query_initializer)
+        options = {"dtype": self.dtype_policy}
         self.attend_history = QueryAttention(
-            units,
-            self.query_initializer,
-            dtype=self.dtype_policy,
-            name="attend_history",
+            units, self.query_initializer, name="attend_history", **options
         )
         self.attend_image = QueryAttention(
-            units,
-            self.query_initializer,
-            dtype=self.dtype_policy,
-            name="attend_image",
+            units, self.query_initializer, name="attend_image", **options
         )
 
     def build(self, question_shape, history_shape, image_shape):
@@ -91,15 +80,16 @@ class HCIAEEncoder(DialogEncoder):
         self.built = True
 
     def fuse(self, question, history, image, masks, visible, training):
-        asked, state = self.read_question(question, mask=masks[0])
-        said = self.read_history(history, mask=masks[1])
-        seen = self.drop(self.project_image(image), training)
-        said, rows = self.attend_history(asked, said, mask=visible)
-        query = self.drop(ops.concatenate([asked, said], axis=-1), training)
-        seen, positions = self.attend_image(query, seen)
-        fused = ops.concatenate([query, seen], axis=-1)
+        mq, state = self.read_question(question, mask=masks[0])
+        history = self.read_history(history, mask=masks[1])  # (B, H, units)
+        image = self.drop(self.project_image(image), training)
+        mh, history_weights = self.attend_history(mq, history, mask=visible)
+        query = self.drop(ops.concatenate([mq, mh], axis=-1), training)
+        v, image_weights = self.attend_image(query, image)
+        fused = ops.concatenate([query, v], axis=-1)  # (B, R, 3 * units)
         encoding = self.project(self.drop(fused, training))
-        return encoding, state, {"history": rows, "image": positions}
+        weights = {"history": history_weights, "image": image_weights}
+        return encoding, state, weights
 
     def get_config(self):
         return {

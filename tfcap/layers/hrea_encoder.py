@@ -1,5 +1,7 @@
 """Hierarchical recurrent encoder with attention over the history."""
 
+from typing import Any
+
 import keras
 from keras import ops
 
@@ -27,28 +29,16 @@ class HREAEncoder(DialogEncoder):
     Args:
         units: Integer, size of the recurrent states and of what is attended.
             Defaults to `512`.
-        output_units: Integer, size of the encoding, or `None` for `units`.
-        dropout: Float, rate of dropout. Defaults to `0.0`.
-        return_state: Boolean, whether to return the final state of the
-            question's LSTM too. Defaults to `False`.
-        return_attention: Boolean, whether to return the weights
-            `{"history": (B, R, H)}` too. Defaults to `False`.
-        seed: Integer, optional seed of the dropout.
         query_initializer: Initializer, see `QueryAttention`. Defaults to
             `"glorot_uniform"`.
+        **kwargs: Those of `DialogEncoder`. With `return_attention`, weights
+            are `{"history": (B, R, H)}`.
 
     Call arguments:
-        question: Float tensor of embedded words, `(B, R, T, E)` or
-            `(B, T, E)`.
-        history: Float tensor of embedded words, `(B, H, T, E)`.
-        image: Float tensor of shape `(B, P, D)`.
-        question_mask: Tensor of shape `(B, R, T)` or `(B, T)`.
-        history_mask: Tensor of shape `(B, H, T)`.
-        training: Boolean, whether to drop out.
+        As of `DialogEncoder`.
 
     Returns:
-        Float tensor of shape `(B, R, output_units)` or `(B, output_units)`;
-        with `return_state` or `return_attention` a tuple of that and these.
+        As `DialogEncoder`.
 
     Example:
 
@@ -66,21 +56,21 @@ class HREAEncoder(DialogEncoder):
 
     attends = ("history",)
 
-    def __init__(self, units=512, query_initializer="glorot_uniform", **kwargs):
+    def __init__(
+        self,
+        units: int = 512,
+        query_initializer: Any = "glorot_uniform",
+        **kwargs,
+    ):
         units = checked_integer(units, "units")
         super().__init__(units=units, **kwargs)
         self.query_initializer = keras.initializers.get(query_initializer)
+        options = {"dtype": self.dtype_policy}
         self.attend_history = QueryAttention(
-            units,
-            self.query_initializer,
-            dtype=self.dtype_policy,
-            name="attend_history",
+            units, self.query_initializer, name="attend_history", **options
         )
         self.read_dialog = MaskedLSTM(
-            units,
-            return_sequences=True,
-            dtype=self.dtype_policy,
-            name="dialog",
+            units, return_sequences=True, name="dialog", **options
         )
 
     def build(self, question_shape, history_shape, image_shape):
@@ -94,16 +84,16 @@ class HREAEncoder(DialogEncoder):
         self.built = True
 
     def fuse(self, question, history, image, masks, visible, training):
-        seen = ops.mean(self.project_image(image), axis=1)[:, None, None]
-        seen = self.drop(seen, training)
-        seen = ops.broadcast_to(seen, (*ops.shape(question)[:-1], self.units))
-        asked = ops.concatenate([question, seen], axis=-1)
-        asked, state = self.read_question(asked, mask=masks[0])
-        said = self.read_history(history, mask=masks[1])
-        said, rows = self.attend_history(asked, said, mask=visible)
-        fused = self.drop(ops.concatenate([asked, said], axis=-1), training)
+        v = ops.mean(self.project_image(image), axis=1)[:, None, None]
+        v = self.drop(v, training)
+        v = ops.broadcast_to(v, (*ops.shape(question)[:-1], self.units))
+        words = ops.concatenate([question, v], axis=-1)  # (B, R, T, E + units)
+        mq, state = self.read_question(words, mask=masks[0])
+        history = self.read_history(history, mask=masks[1])  # (B, H, units)
+        mh, weights = self.attend_history(mq, history, mask=visible)
+        fused = self.drop(ops.concatenate([mq, mh], axis=-1), training)
         encoding = self.project(self.drop(self.read_dialog(fused), training))
-        return encoding, state, {"history": rows}
+        return encoding, state, {"history": weights}
 
     def get_config(self):
         return {

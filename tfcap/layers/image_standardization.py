@@ -1,4 +1,6 @@
-"""Image features with mean 0 and deviation 1, as a part of a network."""
+"""Standardization of image features, as a part of a network."""
+
+from typing import Any
 
 import keras
 import numpy as np
@@ -9,7 +11,7 @@ from tfcap.ops import check_shape
 
 @keras.saving.register_keras_serializable(package="tfcap")
 class ImageStandardization(keras.layers.Layer):
-    """Gives image features the mean 0 and deviation 1 of training.
+    """Standardizes image features by the mean and deviation of training.
 
     ```
     y = (image - mean) / deviation                        # pooled=False
@@ -23,7 +25,7 @@ class ImageStandardization(keras.layers.Layer):
 
     Args:
         mean: Sequence of D floats.
-        deviation: Sequence of D floats, positive.
+        deviation: Sequence of D floats, positive: standard deviations.
         pooled: Boolean, whether positions are averaged first, for numbers that
             are those of averages. Defaults to `False`.
         positions: Integer P, how many positions an image must have where they
@@ -47,7 +49,14 @@ class ImageStandardization(keras.layers.Layer):
     [[[1.]]]
     """
 
-    def __init__(self, mean, deviation, pooled=False, positions=None, **kwargs):
+    def __init__(
+        self,
+        mean: Any,
+        deviation: Any,
+        pooled: bool = False,
+        positions: int | None = None,
+        **kwargs,
+    ):
         # Half precision would round what is large beside its deviation.
         super().__init__(**{"autocast": False, **kwargs})
         self.mean = np.asarray(mean, "float32").ravel()

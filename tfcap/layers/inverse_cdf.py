@@ -1,6 +1,7 @@
 """Sampling of words by inverting their cumulative distribution."""
 
 import math
+from typing import Any
 
 from keras import ops
 
@@ -9,7 +10,7 @@ from keras import ops
 LARGEST_UNIFORM = 1.0 - 2.0**-23
 
 
-def sample_words(probabilities, uniform):
+def sample_words(probabilities: Any, uniform: Any) -> Any:
     """Draws one word from each distribution.
 
     One uniform number a row instead of one a word, and two short cumulative
@@ -36,7 +37,7 @@ def sample_words(probabilities, uniform):
     blocks = math.ceil(size / width)
     padded = ops.pad(probabilities, ((0, 0), (0, blocks * width - size)))
     padded = ops.reshape(padded, (-1, blocks, width))
-    mass = ops.sum(padded, axis=-1)
+    mass = ops.sum(padded, axis=-1)  # (rows, blocks)
     cumulative = ops.cumsum(mass, axis=-1)
     uniform = ops.minimum(ops.cast(uniform, "float32"), LARGEST_UNIFORM)
     target = uniform[:, None] * cumulative[:, -1:]

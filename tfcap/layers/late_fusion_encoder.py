@@ -24,25 +24,14 @@ class LateFusionEncoder(DialogEncoder):
 
     Args:
         units: Integer, size of the recurrent states. Defaults to `512`.
-        output_units: Integer, size of the encoding, or `None` for `units`.
-        dropout: Float, rate of dropout. Defaults to `0.0`.
-        return_state: Boolean, whether to return the final state of the
-            question's LSTM too. Defaults to `False`.
-        return_attention: Boolean; must be `False`, for there is none.
-        seed: Integer, optional seed of the dropout.
+        **kwargs: Those of `DialogEncoder`; `return_attention` must be `False`,
+            for there is none.
 
     Call arguments:
-        question: Float tensor of embedded words, `(B, R, T, E)` or
-            `(B, T, E)`.
-        history: Float tensor of embedded words, `(B, H, T, E)`.
-        image: Float tensor of shape `(B, P, D)`.
-        question_mask: Tensor of shape `(B, R, T)` or `(B, T)`.
-        history_mask: Tensor of shape `(B, H, T)`.
-        training: Boolean, whether to drop out.
+        As of `DialogEncoder`.
 
     Returns:
-        Float tensor of shape `(B, R, output_units)` or `(B, output_units)`;
-        with `return_state` a pair of that and `[h, c]`.
+        As `DialogEncoder`.
 
     Example:
 
@@ -57,7 +46,7 @@ class LateFusionEncoder(DialogEncoder):
       vector; here it is the mean of its positions.
     """
 
-    def __init__(self, units=512, **kwargs):
+    def __init__(self, units: int = 512, **kwargs):
         units = checked_integer(units, "units")
         super().__init__(units=units, **kwargs)
         self.read_history = SequenceEncoder(
@@ -73,17 +62,17 @@ class LateFusionEncoder(DialogEncoder):
         self.built = True
 
     def fuse(self, question, history, image, masks, visible, training):
-        asked, state = self.read_question(question, mask=masks[0])
-        said = self._read_text(history, masks[1])
+        mq, state = self.read_question(question, mask=masks[0])
+        mh = self._read_rows(history, masks[1])
         if question.shape[1] == 1:
             # A single question reads the text to its end.
-            said = said[:, -1:]
-        seen = ops.mean(self.project_image(image), axis=1, keepdims=True)
-        seen = ops.broadcast_to(seen, ops.shape(asked))
-        fused = ops.concatenate([asked, said, seen], axis=-1)
+            mh = mh[:, -1:]
+        v = ops.mean(self.project_image(image), axis=1, keepdims=True)
+        v = ops.broadcast_to(v, ops.shape(mq))
+        fused = ops.concatenate([mq, mh, v], axis=-1)
         return self.project(self.drop(fused, training)), state, {}
 
-    def _read_text(self, history, mask):
+    def _read_rows(self, history, mask):
         """State at the end of each row: `(B, H, T, E)` to `(B, H, units)`."""
         batch, rows, steps, features = ops.shape(history)
         if mask is None:

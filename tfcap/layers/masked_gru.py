@@ -35,7 +35,7 @@ class MaskedGRU(MaskedRecurrence, keras.layers.GRU):
     True
     """
 
-    def __init__(self, units, **kwargs):
+    def __init__(self, units: int, **kwargs):
         if not kwargs.get("reset_after", True):
             raise ValueError(
                 "`reset_after` must be `True` for MaskedGRU. Received: "

@@ -22,26 +22,14 @@ class MemoryNetworkEncoder(DialogEncoder):
 
     Args:
         units: Integer, size of the recurrent states. Defaults to `512`.
-        output_units: Integer, size of the encoding, or `None` for `units`.
-        dropout: Float, rate of dropout. Defaults to `0.0`.
-        return_state: Boolean, whether to return the final state of the
-            question's LSTM too. Defaults to `False`.
-        return_attention: Boolean, whether to return the weights
-            `{"history": (B, R, H)}` too. Defaults to `False`.
-        seed: Integer, optional seed of the dropout.
+        **kwargs: Those of `DialogEncoder`. With `return_attention`, weights
+            are `{"history": (B, R, H)}`.
 
     Call arguments:
-        question: Float tensor of embedded words, `(B, R, T, E)` or
-            `(B, T, E)`.
-        history: Float tensor of embedded words, `(B, H, T, E)`.
-        image: Float tensor of shape `(B, P, D)`.
-        question_mask: Tensor of shape `(B, R, T)` or `(B, T)`.
-        history_mask: Tensor of shape `(B, H, T)`.
-        training: Boolean, whether to drop out.
+        As of `DialogEncoder`.
 
     Returns:
-        Float tensor of shape `(B, R, output_units)` or `(B, output_units)`;
-        with `return_state` or `return_attention` a tuple of that and these.
+        As `DialogEncoder`.
 
     Example:
 
@@ -58,7 +46,7 @@ class MemoryNetworkEncoder(DialogEncoder):
 
     attends = ("history",)
 
-    def __init__(self, units=512, **kwargs):
+    def __init__(self, units: int = 512, **kwargs):
         units = checked_integer(units, "units")
         super().__init__(units=units, **kwargs)
         self.project_query, self.project_fact = (
@@ -76,14 +64,15 @@ class MemoryNetworkEncoder(DialogEncoder):
         self.built = True
 
     def fuse(self, question, history, image, masks, visible, training):
-        asked, state = self.read_question(question, mask=masks[0])
-        facts = self.read_history(history, mask=masks[1])
-        seen = ops.mean(self.project_image(image), axis=1, keepdims=True)
-        seen = ops.broadcast_to(seen, ops.shape(asked))
-        query = ops.concatenate([asked, seen], axis=-1)
+        mq, state = self.read_question(question, mask=masks[0])
+        facts = self.read_history(history, mask=masks[1])  # (B, H, units)
+        v = ops.mean(self.project_image(image), axis=1, keepdims=True)
+        v = ops.broadcast_to(v, ops.shape(mq))
+        query = ops.concatenate([mq, v], axis=-1)
         query = self.project_query(self.drop(query, training))
-        scores = ops.matmul(query, ops.swapaxes(facts, 1, 2))
-        rows = masked_softmax(scores, visible)
-        fact = self.project_fact(self.drop(ops.matmul(rows, facts), training))
+        scores = ops.matmul(query, ops.swapaxes(facts, 1, 2))  # (B, R, H)
+        weights = masked_softmax(scores, visible)
+        fact = ops.matmul(weights, facts)
+        fact = self.project_fact(self.drop(fact, training))
         encoding = self.project(self.drop(query + fact, training))
-        return encoding, state, {"history": rows}
+        return encoding, state, {"history": weights}

@@ -1,5 +1,7 @@
 """Additive attention of queries to a memory."""
 
+from typing import Any
+
 import keras
 from keras import ops
 
@@ -34,9 +36,9 @@ class QueryAttention(keras.layers.Layer):
         mask: Tensor that broadcasts to `(B, Q, M)`, nonzero where a query may
             look.
         memory_mask: Tensor of shape `(B, M)`, nonzero where there is an entry.
-        projected: Float tensor of shape `(B, M, units)`, what
-            `project_memory(memory)` returned, for those who attend to one
-            memory many times. Projected here if left out.
+        projected: Float tensor of shape `(B, M, units)`, of
+            `project_memory(memory)`, to attend to one memory many times.
+            Projected here if left out.
 
     Returns:
         Pair of the attended memory, of shape `(B, Q, Dm)`, and the weights, of
@@ -45,8 +47,8 @@ class QueryAttention(keras.layers.Layer):
     Example:
 
     >>> attend = tfcap.layers.QueryAttention(8)
-    >>> seen, weights = attend(np.ones((2, 3, 4)), np.ones((2, 5, 6)))
-    >>> seen.shape, weights.shape
+    >>> output, weights = attend(np.ones((2, 3, 4)), np.ones((2, 5, 6)))
+    >>> output.shape, weights.shape
     (TensorShape([2, 3, 6]), TensorShape([2, 3, 5]))
 
     Reference:
@@ -55,7 +57,12 @@ class QueryAttention(keras.layers.Layer):
       authors' code the hidden layer has a bias, which the paper leaves out.
     """
 
-    def __init__(self, units, query_initializer="glorot_uniform", **kwargs):
+    def __init__(
+        self,
+        units: int,
+        query_initializer: Any = "glorot_uniform",
+        **kwargs,
+    ):
         units = checked_integer(units, "units")
         super().__init__(**kwargs)
         self.units = units
@@ -91,6 +98,7 @@ class QueryAttention(keras.layers.Layer):
             )
         if projected is None:
             projected = self.project_memory(memory)
+        # (B, Q, M, units)
         hidden = ops.tanh(
             projected[:, None] + self.project_query(query)[:, :, None]
         )

@@ -1,5 +1,7 @@
 """LSTM encoder of word sequences with any number of leading axes."""
 
+from typing import Any
+
 import keras
 from keras import ops
 
@@ -44,7 +46,11 @@ class SequenceEncoder(keras.layers.Layer):
     """
 
     def __init__(
-        self, units, return_sequences=False, return_state=False, **kwargs
+        self,
+        units: int,
+        return_sequences: bool = False,
+        return_state: bool = False,
+        **kwargs,
     ):
         units = checked_integer(units, "units")
         super().__init__(**kwargs)
@@ -61,11 +67,11 @@ class SequenceEncoder(keras.layers.Layer):
         )
 
     @property
-    def cell(self):
+    def cell(self) -> keras.layers.LSTMCell:
         """The `keras.layers.LSTMCell`, for a decoder that shares it."""
         return self.lstm.cell
 
-    def step(self, inputs, state):
+    def step(self, inputs: Any, state: list) -> tuple[Any, list]:
         """Reads one word.
 
         Args:

@@ -1,5 +1,7 @@
 """Word embedding of indices and of distributions, with one table."""
 
+from typing import Any
+
 import keras
 from keras import ops
 
@@ -54,10 +56,10 @@ class SoftEmbedding(Stepwise, keras.layers.Layer):
 
     def __init__(
         self,
-        vocabulary_size,
-        units,
-        embeddings_initializer="uniform",
-        mask_zero=True,
+        vocabulary_size: int,
+        units: int,
+        embeddings_initializer: Any = "uniform",
+        mask_zero: bool = True,
         **kwargs,
     ):
         vocabulary_size = checked_integer(vocabulary_size, "vocabulary_size")

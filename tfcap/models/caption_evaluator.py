@@ -1,6 +1,7 @@
-"""An evaluator: whether a caption is human, and of its image."""
+"""Evaluator of captions: human and of the image, or not."""
 
 import math
+from typing import Any
 
 import keras
 from keras import ops
@@ -10,7 +11,7 @@ from tfcap.models.retrieval_listener import RetrievalListener
 
 @keras.saving.register_keras_serializable(package="tfcap")
 class CaptionEvaluator(RetrievalListener):
-    """A listener that says how sure it is that image and text belong together.
+    """Listener with a probability that image and text belong together.
 
     ```
     probability = sigmoid(exp(log_scale) * v . w + bias)
@@ -43,8 +44,8 @@ class CaptionEvaluator(RetrievalListener):
     ...     "image": np.random.normal(size=(3, 1, 5)),
     ...     "caption": np.array([[[5, 6, 2]], [[7, 2, 0]], [[8, 9, 2]]]),
     ... }
-    >>> found = evaluator(batch)
-    >>> logits = evaluator.logits(found[:, 0], found[:, 1:])
+    >>> vectors = evaluator(batch)
+    >>> logits = evaluator.logits(vectors[:, 0], vectors[:, 1:])
     >>> keras.ops.sigmoid(logits).shape
     TensorShape([3, 1])
 
@@ -57,10 +58,10 @@ class CaptionEvaluator(RetrievalListener):
 
     def __init__(
         self,
-        vocabulary_size,
-        units=1024,
-        embedding_units=512,
-        scale=10.0,
+        vocabulary_size: int,
+        units: int = 1024,
+        embedding_units: int = 512,
+        scale: float = 10.0,
         **kwargs,
     ):
         super().__init__(vocabulary_size, units, embedding_units, **kwargs)
@@ -80,8 +81,8 @@ class CaptionEvaluator(RetrievalListener):
         )
         self.bias = self.add_weight(initializer="zeros", name="bias", **options)
 
-    def logits(self, images, texts):
-        """How sure it is that they belong together, as logits.
+    def logits(self, images: Any, texts: Any) -> Any:
+        """Computes logits of the probability that they belong together.
 
         Args:
             images: Float tensor of shape `(B, D)`, from `embed_images()`.

@@ -1,8 +1,9 @@
-"""KerasHub's CLIP as a retriever."""
+"""CLIP of KerasHub, as a retriever."""
 
 import glob
 import importlib
 import os
+from typing import Any
 
 import keras
 import numpy as np
@@ -11,14 +12,14 @@ from tfcap.models.host_retriever import HostRetriever
 
 
 def clip_retriever(
-    preset,
-    vocabulary,
-    allow_download=False,
-    batch_size=64,
-    cache_size=10_000,
-    dtype=None,
-):
-    """A CLIP backbone of KerasHub, with its tokenizer and image converter.
+    preset: Any,
+    vocabulary: Any,
+    allow_download: bool = False,
+    batch_size: int = 64,
+    cache_size: int = 10_000,
+    dtype: str | None = None,
+) -> HostRetriever:
+    """Loads a CLIP backbone of KerasHub, its tokenizer and image converter.
 
     Nothing is downloaded unless asked for: a preset is a folder, or a handle
     that is in the cache of its hub already.

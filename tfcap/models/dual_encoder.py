@@ -1,4 +1,4 @@
-"""A small transformer of texts beside a perceptron of images."""
+"""Small transformer of texts beside a perceptron of images."""
 
 import keras
 from keras import ops
@@ -16,15 +16,14 @@ class DualEncoder(JointEncoder):
     ```
     h_p = gelu(W_1 norm(position p of the image) + b_1)
     v = unit(W_2 @ mean of h + b_2)
-    x = transformer blocks over the words and their places
+    x = transformer blocks over the words and their positions
     w = unit(W_3 @ mean of norm(x) over the words)
     score = v . w
     ```
 
-    A retriever that needs no download. It is made otherwise than a
-    `tfcap.models.RetrievalListener`, which averages positions before it looks
-    and reads word after word: what was trained for the one, let the other
-    judge.
+    A retriever that needs no download. Its architecture differs from that of a
+    `tfcap.models.RetrievalListener`, which averages positions first and reads
+    word after word: evaluate with the one what was trained with the other.
 
     Trains on pairs under
     `compile(loss=tfcap.losses.BidirectionalContrastiveLoss(decoupled=False))`
@@ -83,13 +82,13 @@ class DualEncoder(JointEncoder):
 
     def __init__(
         self,
-        vocabulary_size,
-        units=256,
-        embedding_units=256,
-        layers=2,
-        heads=4,
-        max_length=32,
-        block_dropout=0.1,
+        vocabulary_size: int,
+        units: int = 256,
+        embedding_units: int = 256,
+        layers: int = 2,
+        heads: int = 4,
+        max_length: int = 32,
+        block_dropout: float = 0.1,
         **kwargs,
     ):
         super().__init__(vocabulary_size, units, embedding_units, **kwargs)

@@ -1,4 +1,6 @@
-"""A classifier of texts: whether their words stand as people put them."""
+"""Classifier of texts: well formed, or not."""
+
+from typing import Any
 
 import keras
 from keras import ops
@@ -52,7 +54,12 @@ class GrammarClassifier(keras.Model):
     """
 
     def __init__(
-        self, vocabulary_size, units=512, embedding_units=512, eos=2, **kwargs
+        self,
+        vocabulary_size: int,
+        units: int = 512,
+        embedding_units: int = 512,
+        eos: int = 2,
+        **kwargs,
     ):
         super().__init__(**kwargs)
         # Packed shapes of the LSTM depend on the data, which XLA does not take.
@@ -81,8 +88,8 @@ class GrammarClassifier(keras.Model):
         tokens = word_ids(inputs, "caption", "B S T")
         return self.logits(tokens, sequence_mask(tokens, self.eos))
 
-    def logits(self, words, mask):
-        """How sure it is that texts are well formed, as logits.
+    def logits(self, words: Any, mask: Any) -> Any:
+        """Computes logits of being well formed.
 
         Args:
             words: Integer tensor of shape `(B, S, T)`, or distributions over

@@ -1,7 +1,10 @@
-"""A retriever that reads strings, behind the face of one that reads ids."""
+"""Retriever on the host, which reads strings."""
 
 import collections
 import threading
+from collections.abc import Callable
+from collections.abc import Iterable
+from typing import Any
 
 import numpy as np
 from keras import ops
@@ -16,7 +19,7 @@ from tfcap.ops import words_only
 class HostRetriever:
     """Any pair of encoders with a tokenizer of their own, on the host.
 
-    What is said is decoded to strings outside of the graph, and the distinct
+    Captions are decoded to strings outside of the graph, and the distinct
     ones are embedded in batches; late in training many are the same. Images
     are embedded once, before: `embed_pixels()` gives what
     `tfcap.data.CaptionBatches` takes as `retriever_features`, and batches
@@ -57,17 +60,17 @@ class HostRetriever:
     """
 
     image_key = "retriever_image"
-    #: What a network has that no objective is to train, or to train through.
+    #: As of a network that no objective trains, or trains through.
     trainable = differentiable = False
 
     def __init__(
         self,
-        embed_strings,
-        vocabulary,
-        units,
-        embed_pictures=None,
-        batch_size=256,
-        cache_size=0,
+        embed_strings: Callable,
+        vocabulary: Any,
+        units: int,
+        embed_pictures: Callable | None = None,
+        batch_size: int = 256,
+        cache_size: int = 0,
     ):
         for name, value in (
             ("embed_strings", embed_strings),
@@ -92,7 +95,7 @@ class HostRetriever:
         self._cache = collections.OrderedDict()
         self._lock = threading.Lock()
 
-    def embed_images(self, image, training=False):
+    def embed_images(self, image: Any, training: bool = False) -> Any:
         """Unit vectors of images that were embedded before.
 
         Args:
@@ -112,7 +115,7 @@ class HostRetriever:
             )
         return unit_vectors(ops.mean(ops.cast(image, "float32"), axis=1))
 
-    def embed_texts(self, words, mask, training=False):
+    def embed_texts(self, words: Any, mask: Any, training: bool = False) -> Any:
         """Unit vectors of texts.
 
         Args:
@@ -136,7 +139,7 @@ class HostRetriever:
         shape = (*words.shape[:2], self.units)
         return call_on_host(self.embed, (words_only(words, mask),), shape)
 
-    def embed(self, words):
+    def embed(self, words: np.ndarray) -> np.ndarray:
         """Embeds texts on the host.
 
         Args:
@@ -149,13 +152,13 @@ class HostRetriever:
         captions = captions_of(words, self.vocabulary)
         with self._lock:
             known = self._known([x for x in dict.fromkeys(captions) if x])
-        found = np.zeros((len(captions), self.units), "float32")
-        for row, caption in zip(found, captions):
+        vectors = np.zeros((len(captions), self.units), "float32")
+        for row, caption in zip(vectors, captions):
             if caption:
                 row[:] = known[caption]
-        return found.reshape(*words.shape[:2], self.units)
+        return vectors.reshape(*words.shape[:2], self.units)
 
-    def embed_pixels(self, images):
+    def embed_pixels(self, images: Iterable) -> np.ndarray:
         """Embeds all images of a split, once.
 
         Args:
@@ -198,20 +201,21 @@ class HostRetriever:
         return known
 
     def _vectors(self, function, batch):
-        """What an encoder gives, checked, as unit vectors."""
-        found = np.asarray(function(batch), "float32")
-        if found.shape != (len(batch), self.units):
+        """Calls an encoder; checks its vectors, and scales them to length 1."""
+        vectors = np.asarray(function(batch), "float32")
+        if vectors.shape != (len(batch), self.units):
             raise ValueError(
                 "`embed_strings` and `embed_pictures` must return arrays of "
-                f"shape (n, {self.units}). Received: shape {found.shape} for "
+                f"shape (n, {self.units}). Received: shape {vectors.shape} for "
                 f"{len(batch)}."
             )
-        if not np.isfinite(found).all():
-            wrong = int(np.flatnonzero(~np.isfinite(found).all(axis=1))[0])
+        finite = np.isfinite(vectors).all(axis=1)
+        if not finite.all():
+            wrong = int(np.flatnonzero(~finite)[0])
             raise ValueError(
                 "`embed_strings` and `embed_pictures` must return finite "
                 f"numbers. Received: others for number {wrong} of a batch"
                 + (f", {batch[wrong]!r}." if type(batch[wrong]) is str else ".")
             )
-        length = np.linalg.norm(found, axis=1, keepdims=True)
-        return found / np.maximum(length, 1e-7)
+        length = np.linalg.norm(vectors, axis=1, keepdims=True)
+        return vectors / np.maximum(length, 1e-7)

@@ -1,4 +1,6 @@
-"""A discriminator of pairs of embeddings: whose caption of an image it is."""
+"""Discriminator of pairs of embeddings: human captions, or not."""
+
+from typing import Any
 
 import keras
 from keras import ops
@@ -46,7 +48,7 @@ class PairDiscriminator(keras.Model):
       softmax of two units where one logit says the same.
     """
 
-    def __init__(self, units=(512, 256), **kwargs):
+    def __init__(self, units: tuple[int, ...] = (512, 256), **kwargs):
         super().__init__(**kwargs)
         if not units or any(size < 1 for size in units):
             raise ValueError(
@@ -77,8 +79,8 @@ class PairDiscriminator(keras.Model):
         images = entry(inputs, "image", "B D")
         return self.logits(images, entry(inputs, "text", "B S D"))
 
-    def logits(self, images, texts):
-        """How sure it is that captions are human, as logits.
+    def logits(self, images: Any, texts: Any) -> Any:
+        """Computes logits of being human.
 
         Args:
             images: Float tensor of shape `(B, D)`.

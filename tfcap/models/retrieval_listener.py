@@ -1,4 +1,6 @@
-"""The listener: finds images by what is said of them."""
+"""Listener: retrieves images by their captions."""
+
+from typing import Any
 
 import keras
 from keras import ops
@@ -23,9 +25,8 @@ class RetrievalListener(JointEncoder):
     ```
 
     As published, the last state stands for the text. A few thousand images
-    are not enough to learn a recurrence that keeps all that was said: there,
-    the greatest of all states, and the words themselves beside them, find
-    clearly more.
+    are not enough to learn a recurrence that keeps the whole text: there, the
+    maximum over states, and a bag of words beside it, retrieve clearly more.
 
     Trains on pairs under
     `compile(loss=tfcap.losses.HingeRetrievalLoss())`, or a contrastive loss,
@@ -84,16 +85,16 @@ class RetrievalListener(JointEncoder):
 
     def __init__(
         self,
-        vocabulary_size,
-        units=1024,
-        embedding_units=512,
-        image_dropout=0.0,
-        word_dropout=0.0,
-        embeddings_initializer=None,
-        eos=2,
-        seed=None,
-        pooling="last",
-        bag_of_words=False,
+        vocabulary_size: int,
+        units: int = 1024,
+        embedding_units: int = 512,
+        image_dropout: float = 0.0,
+        word_dropout: float = 0.0,
+        embeddings_initializer: Any = None,
+        eos: int = 2,
+        seed: int | None = None,
+        pooling: str = "last",
+        bag_of_words: bool = False,
         **kwargs,
     ):
         super().__init__(
@@ -149,7 +150,7 @@ class RetrievalListener(JointEncoder):
         return pooled + self.project_words(words)
 
     def _pooled(self, vectors, mask):
-        states = self.read(vectors, mask=mask)
+        states = self.read(vectors, mask=mask)  # (n, units) or (n, T, units)
         if self.pooling == "last":
             return states
         mask = mask[..., None]

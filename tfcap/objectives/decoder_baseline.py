@@ -52,7 +52,7 @@ class DecoderBaseline:
     def __call__(self, rewards, episode):
         rollout = episode.rollout(self.decoder).stop_gradient()
         values, own, _ = self.reward.credited(rollout, episode)
-        said = rollout.said
+        said = rollout.nonempty
         if self.reward.compares_samples:
             ratio = _count(present_samples(rewards, episode)) / _count(said)
             values = own + (values - own) * ops.cast(ratio, values.dtype)

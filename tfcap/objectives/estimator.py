@@ -96,7 +96,7 @@ class Estimator(Objective):
         elif rank == 3:
             present = self.counted(rollout)
         else:
-            present = ops.cast(rollout.said, "float32")
+            present = ops.cast(rollout.nonempty, "float32")
             if values.shape[1] == 1:
                 present = ops.max(present, axis=1, keepdims=True)
         return ops.broadcast_to(present, ops.shape(values))

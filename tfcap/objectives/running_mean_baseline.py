@@ -67,7 +67,7 @@ def _present(rewards, episode):
     rollout, rank = getattr(episode, "scored", None), len(rewards.shape)
     if rollout is None:
         return ops.reshape(episode.present, (-1, *[1] * (rank - 1)))
-    return rollout.mask if rank == 3 else ops.cast(rollout.said, "float32")
+    return rollout.mask if rank == 3 else ops.cast(rollout.nonempty, "float32")
 
 
 class _Mean(keras.layers.Layer):

@@ -155,7 +155,7 @@ class ScoreFunction(Estimator):
         rewards, own, terms = self.reward.credited(
             rollout.stop_gradient(), episode
         )
-        rewards = ops.where(_beside(rollout.said, rewards), rewards, 0)
+        rewards = ops.where(_beside(rollout.nonempty, rewards), rewards, 0)
         if self.decoder.inference:
             # Their log probabilities, if any, are of no gradient.
             rollout = rollout._replace(log_probs=None)
@@ -164,7 +164,7 @@ class ScoreFunction(Estimator):
         logs = {k: _per_sequence(x, rollout.mask) for k, x in logs.items()}
         if "flat_groups" in self.health:
             logs["flat_groups"] = flat_groups(
-                _per_sequence(rewards, rollout.mask), rollout.said
+                _per_sequence(rewards, rollout.mask), rollout.nonempty
             )
         logs |= health_of_words(rollout, log_probs, episode.speaker.eos)
         if self.credit is not None:
@@ -177,7 +177,7 @@ class ScoreFunction(Estimator):
             # As it applies: of every sequence, or every word.
             logs["baseline"] = _less(rewards, advantage)
         if self.standardize:
-            advantage = _standardized(advantage, rewards, rollout.said)
+            advantage = _standardized(advantage, rewards, rollout.nonempty)
         counted = self.counted(rollout)
         losses = -self._scores(advantage, log_probs, counted, episode)
         if hasattr(self.baseline, "losses"):

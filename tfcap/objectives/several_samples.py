@@ -33,7 +33,7 @@ def present_samples(rewards, episode):
     if rollout is None:
         said = ops.ones(ops.shape(rewards)[:2], dtype="bool")
     else:
-        said = rollout.said
+        said = rollout.nonempty
     return said if len(rewards.shape) == 2 else said[..., None]
 
 

@@ -196,7 +196,7 @@ class BidirectionalContrastive(Reward):
             "temperature": self.temperature,
             "decoupled": self.decoupled,
             "siblings": self.siblings,
-            "mask": rollout.said,
+            "mask": rollout.nonempty,
             **self._rivals(rollout, episode, training),
             **self._neighbors(episode, rollout, texts, training),
         }
@@ -221,7 +221,7 @@ class BidirectionalContrastive(Reward):
             embedded_texts(self.retriever, each.stop_gradient(), training)
             for each in said
         ]
-        masks = [each.said for each in said]
+        masks = [each.nonempty for each in said]
         return {
             "rivals": ops.concatenate(embedded, axis=1),
             "rival_mask": ops.concatenate(masks, axis=1),
@@ -236,7 +236,7 @@ class BidirectionalContrastive(Reward):
             images = self._images(episode, self.neighbors, training)
             check_one_space(images, texts, self.neighbors)
             found["distractors"] = images
-            rows = ops.any(rollout.said, axis=1)[:, None]
+            rows = ops.any(rollout.nonempty, axis=1)[:, None]
             shape = ops.shape(self._entry(episode, self.neighbors))[:2]
             rows = ops.broadcast_to(rows, shape)
             found["distractor_mask"] = ops.reshape(rows, (-1,))

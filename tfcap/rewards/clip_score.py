@@ -67,4 +67,4 @@ class CLIPScore(Reward):
         texts = embedded_texts(self.retriever, rollout)
         check_one_space(images, texts, self.image)
         scores = clip_score(images[:, None], texts, self.weight)
-        return ops.where(rollout.said, scores, 0)
+        return ops.where(rollout.nonempty, scores, 0)

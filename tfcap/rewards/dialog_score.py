@@ -61,10 +61,12 @@ class DialogScore(Reward):
         if not learning:
             anchor = ops.stop_gradient(anchor)
             truth = ops.stop_gradient(truth)
-        answer = critic.embed(rollout.heard, rollout.mask, training=learning)
+        answer = critic.embed(
+            rollout.listener_inputs, rollout.mask, training=learning
+        )
         # Every answer beside every human one: `(B, S, N, D)`.
         read = anchor[:, None, None], truth[:, None], answer[:, :, None]
         rows, samples = ops.shape(answer)[:2]
         shape = rows, samples, *ops.shape(truth)[1:]
         losses = one_pair_loss(*(ops.broadcast_to(x, shape) for x in read))
-        return -masked_mean(losses, human.said[:, None], axis=-1)
+        return -masked_mean(losses, human.nonempty[:, None], axis=-1)

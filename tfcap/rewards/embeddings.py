@@ -93,7 +93,11 @@ def embedded_texts(embedder, rollout, training=False):
     tokens alone, as one that reads strings with a tokenizer of its own must
     be.
     """
-    words = rollout.heard if is_differentiable(embedder) else rollout.tokens
+    words = (
+        rollout.listener_inputs
+        if is_differentiable(embedder)
+        else rollout.tokens
+    )
     return embedder.embed_texts(words, rollout.mask, training=training)
 
 

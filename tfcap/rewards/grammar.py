@@ -48,6 +48,6 @@ class Grammar(Reward):
         self.name = name
 
     def call(self, rollout, episode):
-        logits = self.classifier.logits(rollout.heard, rollout.mask)
-        said = ops.cast(rollout.said, logits.dtype)
+        logits = self.classifier.logits(rollout.listener_inputs, rollout.mask)
+        said = ops.cast(rollout.nonempty, logits.dtype)
         return ops.sigmoid(logits) * said

@@ -106,7 +106,7 @@ class PairwiseDiversity(Reward):
         if not self.count_eos:
             eos = episode.speaker.eos
             words = ops.where(ops.equal(words, eos), -1, words)
-        return self._score(words, ops.cast(rollout.said, "float32"))
+        return self._score(words, ops.cast(rollout.nonempty, "float32"))
 
     def score(self, words, said):
         """Scores samples.

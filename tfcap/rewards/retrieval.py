@@ -148,7 +148,7 @@ class Retrieval(Reward):
             "negatives": self.negatives,
             "distractors": distractors,
             "same": same,
-            "mask": rollout.said,
+            "mask": rollout.nonempty,
         }
 
     def _images(self, episode, key, training):

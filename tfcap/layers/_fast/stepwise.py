@@ -42,7 +42,7 @@ class Stepwise:
 
     @property
     def shared(self):
-        """What `share()` made for the decode at hand, or `None`.
+        """Result of `share()` for the current decode, or `None`.
 
         A step may be traced into a graph of its own, which outlives the
         decode: nothing is shared there.
