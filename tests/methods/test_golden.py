@@ -10,15 +10,17 @@ import pytest
 import tfcap
 from tests.methods import stranger
 from tfcap import methods
+from tfcap.rewards import BLEU
+from tfcap.rewards import ROUGEL
 from tfcap.rewards import CIDErD
 
 GOLDEN = json.loads((pathlib.Path(__file__).parent / "golden.json").read_text())
-WORDS = {
+SAID = {
     "max_length": stranger.LENGTH,
     "suppress": (stranger.VOCABULARY.unk,),
-    "seed": 7,
     "global_clipnorm": 5.0,
 }
+WORDS = {**SAID, "seed": 7}
 
 
 def cider():
@@ -29,30 +31,152 @@ def check(name, model, **networks):
     game = isinstance(model, tfcap.training.Game)
     players = model.players if game else ["speaker"]
     optimizers = {name: keras.optimizers.SGD(0.2) for name in players}
-    model.compile(optimizers, run_eagerly=True)
+    # In a graph, as the row was: its hinges are at a kink.
+    model.compile(optimizers, run_eagerly=name != "st_gumbel")
     found = stranger.told(model, networks)
+    assert set(found) == set(GOLDEN[name]) - {"annealed"}
     for key, values in found.items():
         wanted = GOLDEN[name][key]
         np.testing.assert_allclose(values, wanted, rtol=2e-4, atol=2e-5)
 
 
-def pair():
-    return {"speaker": stranger.speaker(), "listener": stranger.listener()}
+def option(method, **own):
+    return lambda **options: method(**options, **own)
 
 
 COOPERATIVE = {
-    "psst_multinomial": lambda **own: methods.psst(rho=0.25, **own),
-    "psst_gumbel": lambda **own: methods.psst(
-        channel="gumbel", temperature=0.7, **own
+    "psst_multinomial": option(methods.psst, rho=0.25),
+    "psst_gumbel": option(methods.psst, channel="gumbel", temperature=0.7),
+    "psst_multinomial_code": option(methods.psst, rho=0.75),
+    "psst_gumbel_code": option(
+        methods.psst, channel="gumbel", temperature=0.7, rho=0.75
     ),
-    "psst_multinomial_code": lambda **own: methods.psst(rho=0.75, **own),
-    "dense": lambda **own: methods.psst(rho=1.0, **own),
+    "dense": option(methods.psst, rho=1.0),
+    "st_multinomial": methods.straight_through,
+    "st_gumbel": option(
+        methods.straight_through, channel="gumbel", temperature=0.7
+    ),
+    "reinforce_joint": methods.reinforce,
+    "reinforce_joint_code": option(methods.reinforce, credit="own"),
+    "luo2018": methods.frozen_listener,
+    "luo2018_code": option(methods.frozen_listener, credit="own"),
+    "multinomial_speaker": option(
+        methods.frozen_listener, estimator="straight_through"
+    ),
+    "gumbel_speaker": option(
+        methods.frozen_listener,
+        estimator="straight_through",
+        channel="gumbel",
+        temperature=0.7,
+    ),
+    "psst_speaker": option(methods.frozen_listener, estimator="psst"),
+    "sr_pl": methods.sr_pl,
+    "sr_pl_code": option(methods.sr_pl, credit="own"),
 }
 
 
 @pytest.mark.parametrize("name", COOPERATIVE)
-def test_cooperative_rows(name):
-    networks = pair()
+def test_speakers_and_listeners(name):
+    networks = {"speaker": stranger.speaker(), "listener": stranger.listener()}
     trade = {"lambda_": 0.3, "naturalness": cider()}
     model = COOPERATIVE[name](**networks, **trade, **WORDS)
+    check(name, model, **networks)
+
+
+@pytest.mark.parametrize("name", ["frozen_speaker_luo", "frozen_speaker_mle"])
+def test_frozen_speakers(name):
+    networks = {"speaker": stranger.speaker(), "listener": stranger.listener()}
+    check(name, methods.frozen_speaker(**networks, **WORDS), **networks)
+
+
+def test_g_gan():
+    speaker, evaluator = stranger.speaker(), stranger.listener(4)
+    model = methods.g_gan(speaker, evaluator, num_continuations=2, **WORDS)
+    networks = {"listener": stranger.listener(), "evaluator": evaluator}
+    check("g_gan", model, speaker=speaker, **networks)
+
+
+ALONE = {
+    "sll": option(methods.sll, num_samples=3),
+    "sll_me": option(methods.sll_me, num_samples=3),
+    "sll_sle": option(methods.sll_sle, num_samples=3),
+    "sll_sle_loo": option(
+        methods.sll_sle, num_samples=3, alpha=0.75, variant="code"
+    ),
+    "scst": methods.scst,
+    "scst_leave_one_out": option(methods.scst, num_samples=3),
+}
+
+
+@pytest.mark.parametrize("name", ALONE)
+def test_speakers_alone(name):
+    speaker = stranger.speaker()
+    model = ALONE[name](speaker=speaker, reward=cider(), **WORDS)
+    check(name, model, speaker=speaker)
+
+
+def test_mle():
+    speaker = stranger.speaker()
+    model = methods.mle(speaker, seed=7, global_clipnorm=5.0)
+    check("mle", model, speaker=speaker)
+
+
+def bleu():
+    return BLEU(4, smoothing="add_one", jit_compile=False)
+
+
+STATES = {"state_units": stranger.UNITS}
+#: Method and reward.
+LEARNED = {
+    "pg_cider": (methods.policy_gradient, cider),
+    "pg_bleu4": (methods.policy_gradient, bleu),
+    "pg_rouge": (methods.policy_gradient, lambda: ROUGEL(jit_compile=False)),
+    "reinforce": (methods.policy_gradient, cider),
+}
+
+
+@pytest.mark.parametrize("name", LEARNED)
+def test_policy_gradients(name):
+    method, reward = LEARNED[name]
+    speaker, continued = stranger.speaker(), 0 if name == "reinforce" else 2
+    model = method(
+        speaker,
+        reward(),
+        num_continuations=continued,
+        baseline_units=(3,),
+        **STATES,
+        **WORDS,
+    )
+    baseline = stranger.fill(model.players["baseline"].network, 5)
+    check(name, model, speaker=speaker, baseline=baseline)
+
+
+CONTRAST = {
+    "temperature": 0.1,
+    "alpha": 0.75,
+    "neighbors": "neighbor_image",
+    "same": "row",
+    "neighbor_same": "neighbor_row",
+    "beam_width": 2,
+    "no_repeat_ngram": 0,
+}
+DISTINCTIVE = {
+    "wtf": methods.wtf,
+    "wtf_rl": methods.wtf_rl,
+    "rl": methods.rl,
+    "rl_unidirectional": option(methods.rl, directions=("text",)),
+    "scst_discriminator": option(methods.rl, reward="cosine"),
+    "wtf_rl_code": option(methods.rl, beam_weight=2.0),
+}
+
+
+@pytest.mark.parametrize("name", DISTINCTIVE)
+def test_distinctive_speakers(name):
+    networks = {
+        "speaker": stranger.speaker(),
+        "discriminator": stranger.critic(),
+    }
+    model = DISTINCTIVE[name](
+        retriever=stranger.listener(), **networks, **CONTRAST, **SAID
+    )
     check(name, model, **networks)

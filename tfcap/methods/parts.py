@@ -2,6 +2,8 @@
 
 from typing import Any
 
+import keras
+
 from tfcap.decoding import Greedy
 from tfcap.decoding import Sample
 from tfcap.decoding import Speaker
@@ -15,7 +17,7 @@ from tfcap.objectives import Objective
 from tfcap.objectives import ScoreFunction
 from tfcap.ops.arguments import checked_integer
 from tfcap.ops.arguments import checked_number
-from tfcap.rewards import Retrieval
+from tfcap.training import Game
 from tfcap.training import Player
 
 CHANNELS = ("multinomial", "gumbel")
@@ -50,12 +52,7 @@ def word_channel(
     channel: str, seed: int | None, rho: Any = 0.0, temperature: Any = 1.0
 ) -> WordChannel:
     """A straight-through channel by the name of its distribution."""
-    if channel not in CHANNELS:
-        raise ValueError(
-            f"`channel` must be one of {CHANNELS}. Received: "
-            f"channel={channel!r}. Put `Pathwise` and a channel of your own "
-            "together in a `tfcap.training.Game`."
-        )
+    check_choice(channel, "channel", CHANNELS)
     if channel == "multinomial":
         return PartialSamplingST(rho, seed=seed)
     return GumbelSoftmaxST(temperature, rho=rho, seed=seed)
@@ -116,13 +113,17 @@ def self_critical_term(
         "greedy": lambda: DecoderBaseline(reward, words.greedy),
         "leave_one_out": LeaveOneOutBaseline,
     }
-    if baseline not in baselines:
-        raise ValueError(
-            f"`baseline` must be one of {tuple(baselines)}. Received: "
-            f"baseline={baseline!r}."
-        )
+    check_choice(baseline, "baseline", tuple(baselines))
     samples = words.sample(num_samples=num_samples)
     return ScoreFunction(reward, samples, baselines[baseline](), normalize)
+
+
+def check_choice(value: Any, name: str, choices: tuple) -> None:
+    """Refuses what is not one of some strings."""
+    if value not in choices:
+        raise ValueError(
+            f"`{name}` must be one of {choices}. Received: {name}={value!r}."
+        )
 
 
 def check_speaker(speaker: Any) -> None:
@@ -137,20 +138,22 @@ def check_speaker(speaker: Any) -> None:
     )
 
 
-def check_frozen(network: Any, name: str) -> None:
-    """Refuses a network that is read, and has no weights yet."""
-    if getattr(network, "built", True):
-        return
-    raise ValueError(
-        f"`{name}` must be built. Received: {type(network).__name__} without "
-        "weights. Call it on a batch, or `build()` it, first."
-    )
+def frozen(**networks: Any) -> dict:
+    """Networks that are read and left as they are.
 
+    Args:
+        **networks: By name; objects of other kinds are left out.
 
-def retrieval(listener: Any, **options: Any) -> Retrieval:
-    """The listener's hinge loss, as a reward."""
-    check_frozen(listener, "listener")
-    return Retrieval(listener, **options)
+    Returns:
+        Dict of those that are `keras.Model`s, for `ObjectiveModel`, whose
+        `trainable` is set to `False`.
+    """
+    found = {}
+    for name, network in networks.items():
+        if isinstance(network, keras.layers.Layer):
+            network.trainable = False
+            found[name] = network
+    return found
 
 
 def joint_players(
@@ -175,3 +178,24 @@ def joint_players(
         "speaker": Player(speaker, objective, global_clipnorm, every),
         "listener": Player(listener, learns, global_clipnorm, every, every - 1),
     }
+
+
+def with_baseline(speaker, baseline, objective, global_clipnorm, options):
+    """A speaker, and the baseline that learns to expect its rewards.
+
+    Args:
+        speaker: `keras.Model`.
+        baseline: `tfcap.objectives.LearnedBaseline`.
+        objective: `tfcap.objectives.Objective` of both.
+        global_clipnorm: Float or `None`.
+        options: Dict of further arguments of `tfcap.training.Game`.
+
+    Returns:
+        `tfcap.training.Game`.
+    """
+    networks = {"speaker": speaker, "baseline": baseline.network}
+    players = {
+        name: Player(network, objective, global_clipnorm)
+        for name, network in networks.items()
+    }
+    return Game(speaker, players, **options)

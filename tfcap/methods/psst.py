@@ -5,10 +5,10 @@ from typing import Any
 from tfcap.methods.parts import Words
 from tfcap.methods.parts import check_speaker
 from tfcap.methods.parts import joint_players
-from tfcap.methods.parts import retrieval
 from tfcap.methods.parts import trade_off
 from tfcap.methods.parts import word_channel
 from tfcap.objectives import Pathwise
+from tfcap.rewards import Retrieval
 from tfcap.training import Game
 
 
@@ -116,7 +116,7 @@ def psst(
     samples = words.sample(
         word_channel(channel, seed, rho, temperature), feedback="relaxed"
     )
-    judged = retrieval(listener, margin=margin, negatives=negatives, same=same)
+    judged = Retrieval(listener, margin, negatives, same=same)
     term = Pathwise(judged, samples, reduction="sum")
     objective = trade_off(lambda_, term, naturalness, words)
     players = joint_players(

@@ -1,0 +1,263 @@
+"""Distinctive captions: a retriever's contrast, and a discriminator."""
+
+from typing import Any
+
+from tfcap.decoding import BeamSearch
+from tfcap.decoding import GroundTruth
+from tfcap.methods.parts import Words
+from tfcap.methods.parts import check_choice
+from tfcap.methods.parts import check_speaker
+from tfcap.methods.parts import frozen
+from tfcap.objectives import DecoderBaseline
+from tfcap.objectives import DiscriminatorLoss
+from tfcap.objectives import ScoreFunction
+from tfcap.ops.arguments import checked_number
+from tfcap.rewards import BidirectionalContrastive
+from tfcap.rewards import CLIPScore
+from tfcap.rewards import Constant
+from tfcap.rewards import MatchProbability
+from tfcap.training import Game
+from tfcap.training import Player
+
+REWARDS = ("contrast", "cosine")
+
+
+def wtf_rl(
+    speaker: Any,
+    retriever: Any,
+    discriminator: Any = None,
+    *,
+    beam_weight: float = 1.0,
+    human_weight: float = 1.0,
+    reward: str = "contrast",
+    alpha: float = 0.94,
+    reward_shift: float = 0.0,
+    temperature: float = 0.01,
+    combine: str = "mean",
+    directions: tuple = ("image", "text"),
+    neighbors: str | None = None,
+    same: str | None = None,
+    neighbor_same: str | None = None,
+    beam_width: int = 5,
+    no_repeat_ngram: int = 3,
+    max_length: int = 16,
+    suppress: tuple = (),
+    global_clipnorm: float | None = None,
+    **options: Any,
+) -> Game:
+    """Trains a speaker on its best captions and on people's, by distinction.
+
+    ```
+    loss = -beam_weight * mean of reward(beam) * log p(beam)
+           - human_weight * mean of reward(human) * log p(human)
+    reward = alpha * contrast + (1 - alpha) * discriminator + reward_shift
+    ```
+
+    The contrast is `tfcap.rewards.BidirectionalContrastive`: how far a caption
+    and its image stand out among the captions of the batch, searched, greedy
+    and human, and among its images. The discriminator learns to tell people
+    from beam search as the speaker changes. The released code runs with
+    `beam_weight=2.0, human_weight=0.0`: the beam twice, and nobody's caption.
+
+    Args:
+        speaker: As that of `psst()`.
+        retriever: Object with `embed_images()` and `embed_texts()`, as that of
+            `tfcap.rewards.BidirectionalContrastive`. The `trainable` of a
+            `keras.Model` is set to `False`.
+        discriminator: `keras.Model`, built, with `logits()` of embeddings, as
+            `tfcap.models.PairDiscriminator`, best trained on the captions of
+            the speaker before; or `None`, no such reward.
+        beam_weight: Float, of the speaker's own captions.
+        human_weight: Float, of people's.
+        reward: `"contrast"`; or `"cosine"`, the similarity of caption and
+            image, above that of the greedy caption.
+        alpha: Float in `[0, 1]`, weight of the contrast, one minus that of
+            the discriminator.
+        reward_shift: Float, added to every reward: where most are negative,
+            words are mostly unlearned.
+        temperature: Float, of the contrast.
+        combine: `"mean"` of both directions, as in the released code, or
+            `"sum"`, as in the paper.
+        directions: Tuple of `"image"` and `"text"`, what rivals are looked
+            for among.
+        neighbors, same, neighbor_same: Strings, keys in the batch, see
+            `tfcap.rewards.BidirectionalContrastive`.
+        beam_width: Integer.
+        no_repeat_ngram: Integer, size of the n-grams that a searched caption
+            says once; 0 for any.
+        max_length, suppress, global_clipnorm, **options: As those of
+            `psst()`.
+
+    Returns:
+        `tfcap.training.Game` of the players `"speaker"` and, if there is one,
+        `"discriminator"`.
+
+    Raises:
+        TypeError: If a network is of another kind.
+        ValueError: If a number is out of range, or a network not built.
+
+    Example:
+
+    >>> speaker = tfcap.models.ShowTellSpeaker(50, units=4)
+    >>> retriever = tfcap.models.RetrievalListener(50, units=4)
+    >>> batch = {
+    ...     "image": np.zeros((2, 1, 3), "float32"),
+    ...     "caption": np.array([[[5, 2]], [[6, 2]]]),
+    ... }
+    >>> _ = speaker(batch), retriever(batch)
+    >>> training = tfcap.methods.wtf_rl(speaker, retriever, alpha=1.0)
+    >>> training.compile({"speaker": "adam"})
+
+    Reference:
+
+    - Chaffin et al., Distinctive Image Captioning: Leveraging Ground Truth
+      Captions in CLIP Guided Reinforcement Learning, 2024, equations 1 and 3,
+      "WTF-RL" of Table 1
+    """
+    check_speaker(speaker)
+    check_choice(reward, "reward", REWARDS)
+    checked_number(alpha, "alpha", "in [0, 1]", lambda x: 0 <= x <= 1)
+    frozen(retriever=retriever)
+    greedy, human = Words(max_length, suppress, None).greedy, GroundTruth()
+    beam = BeamSearch(
+        beam_width,
+        max_length,
+        suppress=tuple(suppress),
+        no_repeat_ngram=no_repeat_ngram,
+        num_samples=1,
+    )
+    if reward == "cosine":
+        wanted = CLIPScore(retriever, weight=1.0)
+    else:
+        wanted = BidirectionalContrastive(
+            retriever,
+            texts=(beam, greedy, human),
+            neighbors=neighbors,
+            same=same,
+            neighbor_same=neighbor_same,
+            temperature=temperature,
+            directions=directions,
+            combine=combine,
+            # Equation 3: a caption, searched or human, has its own reward.
+            credit="own",
+        )
+    wanted = _judged(wanted, discriminator, retriever, alpha, reward_shift)
+    baseline = DecoderBaseline(wanted, greedy) if reward == "cosine" else None
+
+    def term(decoder, name):
+        return ScoreFunction(
+            wanted, decoder, baseline, normalize="token", name=name
+        )
+
+    terms = [
+        weight * term(decoder, name)
+        for weight, decoder, name in (
+            (beam_weight, beam, "said"),
+            (human_weight, human, "human"),
+        )
+        if weight
+    ]
+    if not terms:
+        raise ValueError(
+            "`beam_weight` or `human_weight` must be above 0. Received: "
+            f"beam_weight={beam_weight}, human_weight={human_weight}."
+        )
+    players = {"speaker": Player(speaker, sum(terms), global_clipnorm)}
+    if discriminator is not None:
+        judging = DiscriminatorLoss(
+            discriminator, beam, mismatched=0.0, retriever=retriever
+        )
+        players["discriminator"] = Player(
+            discriminator, judging, global_clipnorm
+        )
+    return Game(speaker, players, **options)
+
+
+def wtf(
+    speaker: Any, retriever: Any, discriminator: Any = None, **options: Any
+) -> Game:
+    """Weighted teacher forcing: people's captions alone, by distinction.
+
+    ```
+    loss = -mean of reward(human) * log p(human)
+    ```
+
+    Args:
+        speaker, retriever, discriminator, **options: As those of `wtf_rl()`.
+
+    Returns:
+        `tfcap.training.Game`, as `wtf_rl()`.
+
+    Raises:
+        TypeError: If a network is of another kind.
+        ValueError: If a number is out of range, or a network not built.
+
+    Example:
+
+    >>> speaker = tfcap.models.ShowTellSpeaker(50, units=4)
+    >>> retriever = tfcap.models.RetrievalListener(50, units=4)
+    >>> batch = {
+    ...     "image": np.zeros((2, 1, 3), "float32"),
+    ...     "caption": np.array([[[5, 2]], [[6, 2]]]),
+    ... }
+    >>> _ = speaker(batch), retriever(batch)
+    >>> training = tfcap.methods.wtf(speaker, retriever, alpha=1.0)
+    >>> training.compile("adam")
+
+    Reference:
+
+    - Chaffin et al., 2024, section 3.1, "WTF" of Table 1
+    """
+    return wtf_rl(speaker, retriever, discriminator, beam_weight=0.0, **options)
+
+
+def rl(
+    speaker: Any, retriever: Any, discriminator: Any = None, **options: Any
+) -> Game:
+    """Beam search's captions alone, by distinction.
+
+    ```
+    loss = -mean of reward(beam) * log p(beam)
+    ```
+
+    With `directions=("text",)`, among other captions alone, not images. With
+    `reward="cosine"`, self-critical for the similarity of caption and image.
+
+    Args:
+        speaker, retriever, discriminator, **options: As those of `wtf_rl()`.
+
+    Returns:
+        `tfcap.training.Game`, as `wtf_rl()`.
+
+    Raises:
+        TypeError: If a network is of another kind.
+        ValueError: If a number is out of range, or a network not built.
+
+    Example:
+
+    >>> speaker = tfcap.models.ShowTellSpeaker(50, units=4)
+    >>> retriever = tfcap.models.RetrievalListener(50, units=4)
+    >>> batch = {
+    ...     "image": np.zeros((2, 1, 3), "float32"),
+    ...     "caption": np.array([[[5, 2]], [[6, 2]]]),
+    ... }
+    >>> _ = speaker(batch), retriever(batch)
+    >>> training = tfcap.methods.rl(speaker, retriever, alpha=1.0)
+    >>> training.compile("adam")
+
+    Reference:
+
+    - Chaffin et al., 2024, section 4, "RL" of Table 1
+    """
+    return wtf_rl(
+        speaker, retriever, discriminator, human_weight=0.0, **options
+    )
+
+
+def _judged(wanted, discriminator, retriever, alpha, shift):
+    """The reward of equation 1."""
+    wanted = alpha * wanted
+    if discriminator is not None:
+        human = MatchProbability(discriminator, retriever)
+        wanted = wanted + (1.0 - alpha) * human
+    return wanted + shift * Constant() if shift else wanted
