@@ -82,11 +82,6 @@ PRIVATE_IMPORTS = {
     "reproduce/sequence_level/study.py",
     "reproduce/study.py",
     "reproduce/sweep.py",
-    "reproduce/visdial/dialog_data.py",
-    "reproduce/visdial/load_data.py",
-    "reproduce/visdial/partner.py",
-    "reproduce/visdial/ranks.py",
-    "reproduce/visdial/study_inputs.py",
     "reproduce/world/features.py",
 }
 #: Rooms that know tensors through `keras.ops` alone.

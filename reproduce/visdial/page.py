@@ -1,4 +1,4 @@
-"""A page of images and what was said about them, for people to look at."""
+"""A page of images and of what generators answer about them."""
 
 import html
 
@@ -19,7 +19,7 @@ article th:first-child { width: 34%; }
 
 def write_page(
     path,
-    study,
+    experiment,
     rows=("hciae_g_mle", "hciae_g_dis"),
     dialogs=12,
     note="",
@@ -32,39 +32,50 @@ def write_page(
 
     Args:
         path: String or path of the file.
-        study: `DialogStudy` that has, or will train, the rows. Its data's
-            `test_images` gives the pictures; where there are none, the page
-            has none.
+        experiment: `DialogExperiment` that has, or will train, the rows. Its
+            data's `test_images` gives the pictures; where there are none, the
+            page has none.
         rows: Strings, generators to set side by side; the others' answers are
             marked where they differ from the first one's.
         dialogs: Integer, at most how many dialogs. Defaults to `12`.
         note: String to put under the title.
-        results: Dict of `DialogStudy.result()` by row, to print the rows'
+        results: Dict of `DialogExperiment.result()` by row, to print the rows'
             figures above the dialogs. Defaults to `None`, no figures.
     """
-    test, data = study.data.test, study.data
+    data, test = experiment.data, experiment.data.test
     dialogs = min(dialogs, len(test))
-    said = {row: study.answers(row, limit=dialogs) for row in rows}
-    names = [_name(row) for row in rows]
+    said = [experiment.answers(row, limit=dialogs) for row in rows]
+    # As the paper prints them, less the encoder: `hciae_g_dis` is G-DIS.
+    names = [r.removeprefix("hciae_").replace("_", "-").upper() for r in rows]
     cards = _figures(rows, names, results or {})
-    for place in range(dialogs):
-        ours = slice(place * test.rounds, (place + 1) * test.rounds)
-        answers = [said[row][ours] for row in rows]
-        cards.append(_card(data, place, names, answers))
-    title = f"What {' and '.join(names)} answer"
-    write_html(path, title, _legend(data, names, note), cards, _STYLE)
-
-
-def _legend(data, names, note):
-    lines = [note] if note else []
-    lines.append(
-        f"Test images of: {data.name}. Each dialog goes on from the human "
-        "answers, whatever the models said before."
-    )
+    for index in range(dialogs):
+        own = slice(index * test.rounds, (index + 1) * test.rounds)
+        cards.append(_card(data, index, names, [x[own] for x in said]))
     signs = "\u2713 reads like the human answer."
     if len(names) > 1:
         signs += f" \u2260 on a tinted ground: differs from {names[0]}'s."
-    return [*lines, signs]
+    legend = [note] if note else []
+    legend += [
+        f"Test images of: {data.name}. Each dialog goes on from the human "
+        "answers, whatever the models said before.",
+        signs,
+    ]
+    title = f"What {' and '.join(names)} answer"
+    write_html(path, title, legend, cards, _STYLE)
+
+
+def _table(head, rows, kind=""):
+    """A table in HTML; the cells of `rows` are HTML already."""
+    head = "</th><th>".join(head)
+    body = [f"<tr><td>{'</td><td>'.join(cells)}</td></tr>" for cells in rows]
+    return "\n".join(
+        [
+            f"<table{kind}><thead>",
+            f"<tr><th>{head}</th></tr></thead><tbody>",
+            *body,
+            "</tbody></table>",
+        ]
+    )
 
 
 def _figures(rows, names, results):
@@ -72,65 +83,44 @@ def _figures(rows, names, results):
     found = {row: results.get(row, {}) for row in rows}
     if not any("generative" in result for result in found.values()):
         return []
-    lines = []
-    for row, name in zip(rows, names):
-        cells = figure_cells(found[row].get("generative", {}))
-        cells = "</td><td>".join([html.escape(name), *cells])
-        lines.append(f"<tr><td>{cells}</td></tr>")
-    head = "</th><th>".join(["row", *TITLES, *MORE_TITLES])
+    cells = [
+        [html.escape(name), *figure_cells(found[row].get("generative", {}))]
+        for row, name in zip(rows, names)
+    ]
+    head = ["row", *TITLES, *MORE_TITLES]
     return [
-        '<section class="scroll"><table class="figures"><thead>',
-        f"<tr><th>{head}</th></tr></thead><tbody>",
-        *lines,
-        "</tbody></table>",
+        '<section class="scroll">' + _table(head, cells, ' class="figures"'),
         *(f"<p>{html.escape(text)}</p>" for text in figure_notes(found)),
         "</section>",
     ]
 
 
-def _name(row):
-    """As the paper prints it, less the encoder: `hciae_g_dis` is G-DIS."""
-    return row.removeprefix("hciae_").replace("_", "-").upper()
-
-
-def _card(data, place, names, answers):
-    test = data.test
-    decode = test.vocabulary.decode
-    rows = np.array([place])
-    questions, truths = test.question(rows)[0], test.answer(rows)[0]
-    caption = decode(test.captions[place])
-    body = []
-    for r in range(test.rounds):
-        if not questions[r].any():
-            continue
+def _card(data, index, names, answers):
+    """An image with the questions about it, and all answers side by side."""
+    test, decode = data.test, data.test.vocabulary.decode
+    (questions,), (truths,) = test.question([index]), test.answer([index])
+    caption = decode(test.captions[index])
+    rows = []
+    for r in np.flatnonzero(questions.any(axis=-1)):
         truth = decode(truths[r])
-        cells = [decode(questions[r]), truth]
-        cells = [html.escape(cell) for cell in cells]
-        cells += [
-            _said(answer[r], answers[0][r], truth, bool(k))
-            for k, answer in enumerate(answers)
-        ]
-        body.append(f"<tr><td>{'</td><td>'.join(cells)}</td></tr>")
-    head = ["question", "human", *names]
+        cells = [html.escape(x) for x in (decode(questions[r]), truth)]
+        for k, answer in enumerate(answers):
+            text = html.escape(answer[r]) or "<i>(says nothing)</i>"
+            if answer[r] == truth:
+                text += '&nbsp;<span title="as the human">\u2713</span>'
+            if k and answer[r] != answers[0][r]:
+                text = f"<mark>\u2260&nbsp;{text}</mark>"
+            cells.append(text)
+        rows.append(cells)
     return "\n".join(
         [
             "<article><figure>",
-            picture(data.test_images(place), caption),
+            picture(data.test_images(index), caption),
             f'<figcaption><span class="number">image '
-            f"{int(test.image_ids[place])}</span>{html.escape(caption)}"
+            f"{int(test.image_ids[index])}</span>{html.escape(caption)}"
             "</figcaption>",
-            '</figure><div class="scroll"><table><thead>',
-            f"<tr><th>{'</th><th>'.join(head)}</th></tr></thead><tbody>",
-            *body,
-            "</tbody></table></div></article>",
+            '</figure><div class="scroll">'
+            + _table(["question", "human", *names], rows),
+            "</div></article>",
         ]
     )
-
-
-def _said(answer, first, truth, compared):
-    text = html.escape(answer) or "<i>(says nothing)</i>"
-    if answer == truth:
-        text += '&nbsp;<span title="as the human">\u2713</span>'
-    if compared and answer != first:
-        return f"<mark>\u2260&nbsp;{text}</mark>"
-    return text

@@ -1,9 +1,9 @@
-"""Somebody to talk with about an image."""
+"""A trained generator to talk with about an image."""
 
 import numpy as np
 import tensorflow as tf
 
-from tfcap.data.visdial_split import question_tokens
+from tfcap.data import question_tokens
 from tfcap.decoding import Greedy
 from tfcap.text import word_tokenize
 
@@ -11,8 +11,8 @@ from tfcap.text import word_tokenize
 class DialogPartner:
     """Answers one question after another about one image.
 
-    Keeps the history itself: every question is read with the caption and what
-    has been said since. When the dialog has become longer than those that the
+    Keeps the history itself: every question is read with the caption and the
+    exchanges so far. When the dialog has become longer than those that the
     generator was trained on, the oldest exchange is forgotten, never the
     caption.
 
@@ -23,11 +23,8 @@ class DialogPartner:
         caption: String, or word ids of the vocabulary, padded with 0.
         rounds: Integer `R`, rounds of the dialogs that it was trained on.
             Defaults to `10`.
-        caption_length: Integer, words of the caption that are read. Defaults
-            to `24`.
-        question_length: Integer, words of a question that are read. Defaults
-            to `16`.
-        answer_length: Integer, words of an answer at most. Defaults to `8`.
+        caption_length, question_length, answer_length: Integers, words of
+            each that are read. Default to `24`, `16` and `8`.
 
     Attributes:
         unknown: List of the words of the last question that the vocabulary
@@ -72,7 +69,7 @@ class DialogPartner:
             caption = vocabulary.encode(word_tokenize(caption))
         caption = [int(word) for word in caption if word]
         self._caption = caption[:caption_length]
-        self._said = []
+        self._exchanges = []
         decoder = Greedy(max_length=answer_length + 1)
 
         def answer(inputs):
@@ -80,26 +77,6 @@ class DialogPartner:
             return decoder.decode(generator, state).tokens[:, 0]
 
         self._answer = tf.function(answer)
-
-    @classmethod
-    def from_study(cls, study, place, row="hciae_g_dis"):
-        """A partner who sees an image of a study's test split.
-
-        Args:
-            study: `DialogStudy`; it trains the row now if need be.
-            place: Integer, number of the test dialog whose image it is.
-            row: String, key of `reproduce.ROWS` with a generator.
-        """
-        test, features = study.data.test, study.data.test_features
-        rows = np.array([place])
-        seen = features(rows) if callable(features) else features[rows]
-        return cls(
-            study.networks(row)["generator"],
-            test.vocabulary,
-            seen[0],
-            test.captions[place],
-            rounds=test.rounds,
-        )
 
     def ask(self, question):
         """Answers a question, and remembers both.
@@ -116,30 +93,56 @@ class DialogPartner:
             for word in dict.fromkeys(words)
             if word not in self.vocabulary and word != "?"
         ]
-        asked = self.vocabulary.encode(words, self.question_length)
+        question = self.vocabulary.encode(words, self.question_length)
         # The exchanges that still fit, the caption and the question beside.
-        said = self._said[max(0, len(self._said) - self.rounds + 1) :]
-        tokens = self._answer(self._inputs(said, asked))
-        tokens = tokens[len(said)].numpy().tolist()
-        heard = [word for word in tokens if word not in (0, self.generator.eos)]
-        self._said.append((asked, heard[: self.answer_length]))
+        first = max(0, len(self._exchanges) - self.rounds + 1)
+        exchanges = self._exchanges[first:]
+        tokens = self._answer(self._inputs(exchanges, question))
+        tokens = tokens[len(exchanges)].numpy().tolist()
+        answer = [
+            word for word in tokens if word not in (0, self.generator.eos)
+        ]
+        self._exchanges.append((question, answer[: self.answer_length]))
         return self.vocabulary.decode(tokens)
 
-    def _inputs(self, said, asked):
+    def _inputs(self, exchanges, question):
         """A batch of one dialog; the rounds to come are absent."""
-        questions = [question for question, _ in said] + [asked]
-        exchanges = [question + answer for question, answer in said]
+        questions = [*(asked for asked, _ in exchanges), question]
+        history = [self._caption, *(asked + said for asked, said in exchanges)]
         width = max(
             self.caption_length, self.question_length + self.answer_length
         )
         return {
             "image": self.features[None],
             "question": self._table(questions, self.question_length),
-            "history": self._table([self._caption, *exchanges], width),
+            "history": self._table(history, width),
         }
 
     def _table(self, rows, width):
         table = np.zeros((1, self.rounds, width), "int32")
-        for place, words in enumerate(rows):
-            table[0, place, : len(words)] = words
+        for index, words in enumerate(rows):
+            table[0, index, : len(words)] = words
         return table
+
+
+def partner_of(experiment, index, row="hciae_g_dis"):
+    """A partner who sees an image of an experiment's test split.
+
+    Args:
+        experiment: `DialogExperiment`; it trains the row now if need be.
+        index: Integer, number of the test dialog whose image it is.
+        row: String, key of `ROWS` with a generator.
+
+    Returns:
+        `DialogPartner`.
+    """
+    test, features = experiment.data.test, experiment.data.test_features
+    rows = np.array([index])
+    image = features(rows) if callable(features) else features[rows]
+    return DialogPartner(
+        experiment.networks(row)["generator"],
+        test.vocabulary,
+        image[0],
+        test.captions[index],
+        rounds=test.rounds,
+    )

@@ -1,10 +1,10 @@
 """Ranks of the Visual Dialog Challenge's test split, by a saved network.
 
-    python -m reproduce.visdial.ranks RUN ROW --root DIR
+    python -m reproduce visdial ranks RUN ROW --root DIR
 
 ranks the options of `visdial_1.0_test.json` in DIR by the networks of a row
-that `examples/visdial_gdis.py --out RUN` trained, and writes them beside these
-as the challenge's server takes them: `RUN/ROW/ranks_discriminator.json`,
+that `python -m reproduce visdial --out RUN` trained, and writes them beside
+these as the challenge's server takes them: `RUN/ROW/ranks_discriminator.json`,
 `RUN/ROW/ranks_generator.json`. Image features come from DIR as in training, or
 VGG-19 makes them. Exit status: 0; 2 if a file or an option is not as it
 should be.
@@ -13,9 +13,9 @@ should be.
 import argparse
 import os
 
-from reproduce.visdial.load_data import challenge_data
+from reproduce.visdial.data import challenge_data
+from reproduce.visdial.experiment import load_inputs
 from reproduce.visdial.rows import ROWS
-from reproduce.visdial.study_inputs import load_inputs
 from tfcap.data import DialogBatches
 from tfcap.data import write_visdial_ranks
 from tfcap.io import command
@@ -23,7 +23,7 @@ from tfcap.io import is_there
 from tfcap.metrics import ordinal_ranks
 from tfcap.training import discriminative_scores
 from tfcap.training import generative_scores
-from tfcap.training.network_file import load_network
+from tfcap.training import load_network
 
 _SCORES = {
     "discriminator": discriminative_scores,
@@ -74,29 +74,20 @@ def main(arguments=None):
     Returns:
         Integer, the exit status.
     """
-    for path in _run(_parser().parse_args(arguments)):
-        print(path)
-    return 0
-
-
-def _parser():
     parser = argparse.ArgumentParser(
-        prog="python -m reproduce.visdial.ranks",
+        prog="python -m reproduce visdial ranks",
         description="Ranks the challenge's test split by saved networks, in "
         "the format of its server.",
     )
     add = parser.add_argument
-    add("run", help="folder of the study, --out of examples/visdial_gdis.py")
+    add("run", help="folder of the experiment, --out of its command")
     add("row", choices=ROWS, metavar="row", help="such as hciae_d_np_att")
     add("--root", required=True, help="folder of VisDial's files, features too")
     add("--vgg19-weights", help='to read images: "imagenet" or a path')
     add("--role", choices=_SCORES, help="of two players, the one to rank by")
     add("--batch-size", type=int, default=8, help="dialogs at once")
     add("--quiet", action="store_true", help="no progress bar")
-    return parser
-
-
-def _run(options):
+    options = parser.parse_args(arguments)
     if options.batch_size < 1:
         raise ValueError(
             "`--batch-size` must be at least 1. Received: "
@@ -114,14 +105,12 @@ def _run(options):
             f"{options.run} was trained with. Received: --root {options.root}, "
             f"with features of shape {image}. Give those of one backbone."
         )
-    return write_ranks(
-        networks,
-        dialogs,
-        features,
-        os.path.join(options.run, options.row),
-        options.batch_size,
-        verbose=0 if options.quiet else 1,
-    )
+    folder = os.path.join(options.run, options.row)
+    verbose = 0 if options.quiet else 1
+    given = networks, dialogs, features, folder
+    for path in write_ranks(*given, options.batch_size, verbose):
+        print(path)
+    return 0
 
 
 def _networks(options):
@@ -137,11 +126,7 @@ def _networks(options):
         raise ValueError(
             f"`run` must hold a trained {wanted} of the row. Received: "
             f"run={options.run!r}, row={options.row!r}. Train it: "
-            f"examples/visdial_gdis.py --rows {options.row} --out "
+            f"python -m reproduce visdial --rows {options.row} --out "
             f"{options.run}."
         )
     return networks
-
-
-if __name__ == "__main__":
-    raise SystemExit(main())

@@ -1,8 +1,10 @@
-"""Several seeds of one study: means, intervals, paired differences.
+"""Several seeds of one experiment: means, intervals, paired differences.
 
-    python -m reproduce.visdial.summary RUN [RUN ...] [--json FILE]
+    python -m reproduce visdial summary RUN [RUN ...] [--json FILE]
+    python -m reproduce visdial summary results/visdial_world.json
 
-reads the `results.json` that `examples/visdial_gdis.py` writes into each run.
+The first reads the `results.json` of each run; the second prints the tables of
+figures that the first wrote.
 """
 
 import argparse
@@ -54,13 +56,13 @@ COMPARISONS = (
 
 
 def load_runs(directories):
-    """Reads the results of several seeds of one study.
+    """Reads the results of several seeds of one experiment.
 
     Args:
         directories: Strings or paths of folders with a `results.json`.
 
     Returns:
-        List of dicts as the example writes them.
+        List of dicts, as `DialogExperiment.report()` makes them.
 
     Raises:
         ValueError: If a file is missing or is no results file, if two runs
@@ -72,7 +74,7 @@ def load_runs(directories):
         for key in ("settings", "data", "dialogs"):
             if run.get(key) != first.get(key):
                 raise ValueError(
-                    f"`directories` must be runs of one study. Received: "
+                    "`directories` must be runs of one experiment. Received: "
                     f"{directory}, whose {key} differ from those of "
                     f"{directories[0]}. Summarize them apart."
                 )
@@ -83,6 +85,21 @@ def load_runs(directories):
             f"{seeds}. Leave the repeated runs out."
         )
     return runs
+
+
+def _load(directory):
+    path = os.path.join(directory, "results.json")
+    try:
+        with open(path) as file:
+            run = json.load(file)
+        run["seed"], run["rows"], run["settings"]
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise ValueError(
+            "`directories` must hold a results.json each. Received: "
+            f"{path} ({error!r}). Run `python -m reproduce visdial --out "
+            f"{directory}` to its end first."
+        ) from error
+    return run
 
 
 def summarize(runs):
@@ -99,111 +116,33 @@ def summarize(runs):
         `mean`, `low`, `high`, the 95 percent interval, and `values`, one for
         each seed that has it. Bounds of one value are `None`.
     """
-    rows = {}
-    for group in ("generative", "discriminative", "answers"):
-        names = dict.fromkeys(
-            row for run in runs for row in run["rows"] if _has(run, row, group)
-        )
-        rows[group] = {
-            row: _figures(
-                group,
-                [r["rows"][row][group] for r in runs if _has(r, row, group)],
-            )
-            for row in names
-        }
+    found = {"generative": {}, "discriminative": {}, "answers": {}}
+    for run in runs:
+        for row, groups in run["rows"].items():
+            for group, values in groups.items():
+                found[group].setdefault(row, {})[run["seed"]] = values
     differences = []
     for group, row, against in COMPARISONS:
-        pairs = [
-            (run["rows"][row][group], run["rows"][against][group])
-            for run in runs
-            if _has(run, row, group) and _has(run, against, group)
-        ]
-        if pairs:
-            gaps = [_gaps(a, b) for a, b in pairs]
-            differences.append(
-                {
-                    "group": group,
-                    "row": row,
-                    "against": against,
-                    "metrics": _figures(group, gaps),
-                }
-            )
-    images = {g: _image_gains(runs, g, rows[g]) for g in rows}
-    images = {group: gains for group, gains in images.items() if gains}
-    return {"rows": rows, "differences": differences, "images": images}
-
-
-def summary_tables(summary):
-    """The summary as Markdown tables: `mean [low, high]`.
-
-    Args:
-        summary: Dict, from `summarize()`.
-
-    Returns:
-        String.
-    """
-    blocks = []
-    for group, rows in summary["rows"].items():
-        lines = list(rows.items())
-        blocks.append(_block(f"{group}: mean and 95 % interval", lines, ""))
-        lines = [
-            (f"{gap['row']} - {gap['against']}", gap["metrics"])
-            for gap in summary["differences"]
-            if gap["group"] == group
-        ]
-        title = f"{group}: paired difference by seed and 95 % interval"
-        blocks.append(_block(title, lines, "+"))
-        lines = list(summary["images"].get(group, {}).items())
-        title = (
-            f"{group}: own images less other dialogs' images, paired "
-            "difference by seed and 95 % interval"
-        )
-        blocks.append(_block(title, lines, "+"))
-    players = [v for k, v in summary["rows"].items() if k != "answers"]
-    rows = [row for player in players for row in player.values()]
-    if rows and not any("ndcg" in row for row in rows):
-        blocks.append(NO_NDCG)
-    return "\n\n".join(block for block in blocks if block)
-
-
-@command()
-def main(argv=None):
-    """Prints the tables, and writes the figures where asked to."""
-    parser = argparse.ArgumentParser(
-        prog="python -m reproduce.visdial.summary",
-        description="Means and paired differences over the seeds of a study.",
-    )
-    parser.add_argument("runs", nargs="+", help="folders with a results.json")
-    parser.add_argument("--json", help="file to write the figures to")
-    arguments = parser.parse_args(argv)
-    runs = load_runs(arguments.runs)
-    summary = summarize(runs)
-    seeds = ", ".join(str(run["seed"]) for run in runs)
-    print(f"Found on: {runs[0]['data']}. Seeds: {seeds}.\n")
-    print(summary_tables(summary))
-    if arguments.json:
-        with whole_file(arguments.json, "w") as file:
-            json.dump(summary, file, indent=1)
-    return 0
-
-
-def _load(directory):
-    path = os.path.join(directory, "results.json")
-    try:
-        with open(path) as file:
-            run = json.load(file)
-        run["seed"], run["rows"], run["settings"]
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise ValueError(
-            "`directories` must hold a results.json each. Received: "
-            f"{path} ({error!r}). Run `examples/visdial_gdis.py --out "
-            f"{directory}` to its end first."
-        ) from error
-    return run
-
-
-def _has(run, row, group):
-    return group in run["rows"].get(row, {})
+        ours, theirs = (found[group].get(name, {}) for name in (row, against))
+        gaps = [_gaps(ours[s], theirs[s]) for s in ours if s in theirs]
+        if gaps:
+            metrics = _figures(group, gaps)
+            between = {"group": group, "row": row, "against": against}
+            differences.append({**between, "metrics": metrics})
+    images = {}
+    for group, rows in found.items():
+        for row, seeds in rows.items():
+            gains = _figures(group, map(_image_gains, seeds.values()))
+            if gains:
+                images.setdefault(group, {})[row] = gains
+    return {
+        "rows": {
+            group: {row: _figures(group, v.values()) for row, v in rows.items()}
+            for group, rows in found.items()
+        },
+        "differences": differences,
+        "images": images,
+    }
 
 
 def _gaps(one, other):
@@ -212,26 +151,15 @@ def _gaps(one, other):
     return {n: one[n] - other[n] for n in shared if not n.endswith(OTHER)}
 
 
-def _image_gains(runs, group, rows):
-    """Gains of own images over others, by row that has the control."""
-    gains = {}
-    for row in rows:
-        found = [r["rows"][row][group] for r in runs if _has(r, row, group)]
-        gaps = [
-            {
-                name: values[name] - values[name + OTHER]
-                for name in CONTROLLED
-                if name + OTHER in values
-            }
-            for values in found
-        ]
-        if any(gaps):
-            gains[row] = _figures(group, gaps)
-    return gains
+def _image_gains(values):
+    """Metrics with a dialog's own image less those with another one's."""
+    names = [name for name in CONTROLLED if name + OTHER in values]
+    return {name: values[name] - values[name + OTHER] for name in names}
 
 
 def _figures(group, found):
-    names = ANSWERS if group == "answers" else RANKING
+    """Means and intervals of several seeds' metrics."""
+    names, found = ANSWERS if group == "answers" else RANKING, list(found)
     names = (*names, *(name + OTHER for name in CONTROLLED))
     return {
         name: _figure([values[name] for values in found if name in values])
@@ -247,29 +175,88 @@ def _figure(values):
     return {"mean": mean, "low": low, "high": high, "values": values}
 
 
-def _block(title, lines, sign):
-    if not lines:
+def summary_tables(summary):
+    """The summary as Markdown tables: `mean [low, high]`.
+
+    Args:
+        summary: Dict, from `summarize()`.
+
+    Returns:
+        String.
+    """
+    blocks = []
+    for group, rows in summary["rows"].items():
+        gaps = {
+            f"{gap['row']} - {gap['against']}": gap["metrics"]
+            for gap in summary["differences"]
+            if gap["group"] == group
+        }
+        # Older summaries knew no control of the image.
+        images = summary.get("images", {}).get(group, {})
+        blocks += [
+            _block(f"{group}: mean and 95 % interval", rows, ""),
+            _block(
+                f"{group}: paired difference by seed and 95 % interval",
+                *(gaps, "+"),
+            ),
+            _block(
+                f"{group}: own images less other dialogs' images, paired "
+                "difference by seed and 95 % interval",
+                *(images, "+"),
+            ),
+        ]
+    players = [v for k, v in summary["rows"].items() if k != "answers"]
+    rows = [row for player in players for row in player.values()]
+    if rows and not any("ndcg" in row for row in rows):
+        blocks.append(NO_NDCG)
+    return "\n\n".join(block for block in blocks if block)
+
+
+def _block(title, rows, sign):
+    if not rows:
         return ""
-    names = list(dict.fromkeys(name for _, values in lines for name in values))
-    rows = [
+    names = list(dict.fromkeys(name for row in rows.values() for name in row))
+    lines = [
         [label, *(_cell(name, values.get(name), sign) for name in names)]
         + [str(max(len(figure["values"]) for figure in values.values()))]
-        for label, values in lines
+        for label, values in rows.items()
     ]
-    return f"{title}\n\n{markdown_table(['row', *names, 'seeds'], rows)}"
+    return f"{title}\n\n{markdown_table(['row', *names, 'seeds'], lines)}"
 
 
 def _cell(name, figure, sign):
     if figure is None:
         return "-"
     fine = name.startswith(CONTROLLED) or name.endswith("share")
-    digits = 4 if fine else 2
-    form = f"{sign}.{digits}f"
+    form = f"{sign}.{4 if fine else 2}f"
     text = format(figure["mean"], form)
     if figure["low"] is None:
         return text
     return f"{text} [{figure['low']:{form}}, {figure['high']:{form}}]"
 
 
-if __name__ == "__main__":
-    raise SystemExit(main())
+@command()
+def main(arguments=None):
+    """Prints the tables, and writes the figures where asked to."""
+    parser = argparse.ArgumentParser(
+        prog="python -m reproduce visdial summary",
+        description="Means and paired differences over the seeds of an "
+        "experiment.",
+    )
+    add = parser.add_argument
+    add("runs", nargs="+", help="folders with a results.json, or one summary")
+    add("--json", help="file to write the figures to")
+    options = parser.parse_args(arguments)
+    if options.runs[0].endswith(".json"):
+        with open(options.runs[0]) as file:
+            print(summary_tables(json.load(file)))
+        return 0
+    runs = load_runs(options.runs)
+    summary = summarize(runs)
+    seeds = ", ".join(str(run["seed"]) for run in runs)
+    print(f"Found on: {runs[0]['data']}. Seeds: {seeds}.\n")
+    print(summary_tables(summary))
+    if options.json:
+        with whole_file(options.json, "w") as file:
+            json.dump(summary, file, indent=1)
+    return 0

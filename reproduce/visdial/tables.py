@@ -94,8 +94,8 @@ def dialog_tables(results, data):
     """The paper's Tables 1, 2 and 4 beside what was found.
 
     Args:
-        results: Dict of `DialogStudy.result()` by row; rows that are absent
-            are shown without a figure.
+        results: Dict of `DialogExperiment.result()` by row; rows that are
+            absent are shown without a figure.
         data: String, what the figures were found on.
 
     Returns:
@@ -141,7 +141,7 @@ def figure_notes(results):
     """Sentences that figures need: what is absent, what the control is.
 
     Args:
-        results: Dict of `DialogStudy.result()` by row.
+        results: Dict of `DialogExperiment.result()` by row.
 
     Returns:
         List of strings.
@@ -160,15 +160,15 @@ def figure_notes(results):
     return notes
 
 
-def sample_table(study, seeds=(1, 2, 3), dialogs=3, rounds=2):
-    """The paper's Table 3: what G-DIS says for different Gumbel noise.
+def sample_table(experiment, seeds=(1, 2, 3), dialogs=3, rounds=2):
+    """The paper's Table 3: answers of G-DIS for different Gumbel noise.
 
     Greedy answers of `hciae_g_mle` stand beside samples of `hciae_g_dis`, for
     the last questions of the first test dialogs: by then a dialog is about
     something.
 
     Args:
-        study: `DialogStudy`.
+        experiment: `DialogExperiment`.
         seeds: Integers, one a sample: the noise `z`.
         dialogs: Integer, at most how many dialogs. Defaults to `3`.
         rounds: Integer, how many questions of each. Defaults to `2`.
@@ -180,30 +180,29 @@ def sample_table(study, seeds=(1, 2, 3), dialogs=3, rounds=2):
 
     - Lu et al., Best of Both Worlds, NIPS 2017, Table 3
     """
-    test, temperature = study.data.test, study.settings.temperature
+    test, temperature = experiment.data.test, experiment.settings.temperature
     dialogs, length = min(dialogs, len(test)), test.answers.shape[1]
-    said = {"G-MLE": study.answers("hciae_g_mle", limit=dialogs)}
+    said = {"G-MLE": experiment.answers("hciae_g_mle", limit=dialogs)}
     for seed in seeds:
         noise = GumbelSoftmaxST(temperature, seed=seed)
-        said[f"G-DIS (z{seed})"] = study.answers(
+        said[f"G-DIS (z{seed})"] = experiment.answers(
             "hciae_g_dis", Sample(noise, max_length=length), dialogs
         )
-    decode, places = test.vocabulary.decode, np.arange(dialogs)
-    questions, truths = test.question(places), test.answer(places)
+    decode, index = test.vocabulary.decode, np.arange(dialogs)
+    questions, truths = test.question(index), test.answer(index)
     lines = []
-    for d in places:
-        there = np.flatnonzero(questions[d].any(axis=-1))[-rounds:]
-        for r in there:
+    for d in index:
+        for r in np.flatnonzero(questions[d].any(axis=-1))[-rounds:]:
             words = [decode(questions[d, r]), decode(truths[d, r])]
-            words += [said[name][d * test.rounds + r] for name in said]
+            words += [answers[d * test.rounds + r] for answers in said.values()]
             lines.append([word.replace("|", "/") or "-" for word in words])
     table = markdown_table(["question", "human", *said], lines, numbers=False)
     title = "Table 3: answers sampled with different Gumbel noise z"
-    return f"{title}. Found on: {study.data.name}.\n\n{table}"
+    return f"{title}. Found on: {experiment.data.name}.\n\n{table}"
 
 
 def _answers(results, data):
-    """What the generators say, a table if any of them has spoken."""
+    """A table of statistics of the generators' answers, if there are."""
     rows = {
         row: result["answers"]
         for row, result in results.items()

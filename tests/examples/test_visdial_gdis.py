@@ -5,7 +5,10 @@ import pathlib
 
 import pytest
 
-from reproduce.visdial.summary import main as summarize
+from reproduce.visdial import ROWS
+from reproduce.visdial import SETTINGS
+from reproduce.visdial import command
+from reproduce.visdial.rows import needed
 from tests.visdial_files import write_root
 from tfcap.training import ObjectiveModel
 
@@ -17,9 +20,14 @@ SIZES = {"train": 50, "val": 4, "test": 6, "encoder_epochs": 1}
 def example():
     spec = importlib.util.spec_from_file_location("visdial_gdis", PATH)
     module = importlib.util.module_from_spec(spec)
+    # The example adds a row of its own.
+    published = dict(ROWS)
     spec.loader.exec_module(module)
-    module.SIZES["quick"] = SIZES
-    return module
+    usual, command.SIZES["quick"] = command.SIZES["quick"], SIZES
+    yield module
+    command.SIZES["quick"] = usual
+    ROWS.clear()
+    ROWS.update(published)
 
 
 @pytest.fixture(scope="module")
@@ -28,12 +36,12 @@ def worlds(tmp_path_factory):
 
 
 @pytest.fixture
-def command(worlds, tmp_path):
+def arguments(worlds, tmp_path):
     return ["--quick", "--root", str(worlds), "--out", str(tmp_path / "run")]
 
 
 def test_a_folder_without_data_or_closed_is_told(
-    example, command, tmp_path, monkeypatch, capsys
+    example, arguments, tmp_path, monkeypatch, capsys
 ):
     files = ["--data", "visdial", "--root", str(tmp_path)]
     assert example.main([*files, "--out", str(tmp_path / "run")]) == 2
@@ -44,16 +52,16 @@ def test_a_folder_without_data_or_closed_is_told(
         (tmp_path / "file").write_text("")
         (tmp_path / "file" / "run").mkdir()
 
-    monkeypatch.setattr(example, "world_data", closed)
-    assert example.main(command) == 2
+    monkeypatch.setattr(command, "world_data", closed)
+    assert example.main(arguments) == 2
     said = capsys.readouterr().err
     assert f"not in a file. Received: path='{tmp_path / 'file' / 'run'}" in said
 
 
 def test_an_interrupted_run_goes_on(
-    example, command, tmp_path, monkeypatch, capsys
+    example, arguments, tmp_path, monkeypatch, capsys
 ):
-    command += ["--rows", "lf_g,hciae_g_mle"]
+    arguments += ["--rows", "lf_g,hciae_g_mle"]
     whole, steps = ObjectiveModel.train_step, []
 
     def stopped(model, data):
@@ -64,11 +72,11 @@ def test_an_interrupted_run_goes_on(
         return whole(model, data)
 
     monkeypatch.setattr(ObjectiveModel, "train_step", stopped)
-    assert example.main(command) == 130
+    assert example.main(arguments) == 130
     said = capsys.readouterr().out
     assert "Stopped after 1 of 2 rows" in said
     assert "visdial_gdis.py --quick" in said
-    assert example.main(command) == 0
+    assert example.main(arguments) == 0
     # The first row was not trained again.
     assert len(steps) == 8 + 5
     found = json.loads((tmp_path / "run" / "results.json").read_text())
@@ -80,10 +88,10 @@ def test_an_interrupted_run_goes_on(
 
 @pytest.mark.slow
 def test_generators_are_shown_and_talked_with(
-    example, command, tmp_path, monkeypatch, capsys
+    example, arguments, tmp_path, monkeypatch, capsys
 ):
     rows = ["--rows", "hciae_g_dis,hciae_g_mle"]
-    assert example.main(command + rows) == 0
+    assert example.main(arguments + rows) == 0
     said = capsys.readouterr().out
     assert "means nothing" in said
     assert "published MRR" in said and "71.55" in said
@@ -92,10 +100,10 @@ def test_generators_are_shown_and_talked_with(
     run = tmp_path / "run"
     assert (run / "tables.md").read_text().startswith("A quick run")
     assert (run / "page.html").read_text().count("<article>") == SIZES["test"]
-    assert summarize([str(run)]) == 0
+    assert example.main(["summary", str(run)]) == 0
     assert "hciae_g_dis - hciae_g_mle" in capsys.readouterr().out
     monkeypatch.setattr("sys.stdin", io.StringIO("is it a zebra?\n\nno\n"))
-    assert example.main([*command, "--talk", "2"]) == 0
+    assert example.main([*arguments, "--talk", "2"]) == 0
     said = capsys.readouterr().out.splitlines()
     assert '(I do not know the word "zebra".)' in said
     assert (run / "talk.png").exists()
@@ -108,9 +116,9 @@ def test_ndcg_is_printed_and_the_hidden_split_is_ranked(
     root, out = tmp_path / "root", tmp_path / "run"
     root.mkdir()
     write_root(root)
-    command = ["--quick", "--data", "visdial", "--root", str(root)]
-    command += ["--out", str(out), "--rows", "hciae_g_mle", "--ranks"]
-    assert example.main(command) == 0
+    options = ["--quick", "--data", "visdial", "--root", str(root)]
+    options += ["--out", str(out), "--rows", "hciae_g_mle", "--ranks"]
+    assert example.main(options) == 0
     said = capsys.readouterr().out
     found = json.loads((out / "results.json").read_text())["rows"]
     figures = found["hciae_g_mle"]["generative"]
@@ -145,9 +153,23 @@ def test_wrong_options_are_refused_in_words(example, wrong, words, capsys):
     assert words in capsys.readouterr().err
 
 
-def test_the_published_settings_are_for_the_published_data(example):
-    options = example.parse(["--data", "visdial", "--root", "x"])
+def test_the_published_settings_are_for_the_published_data():
+    options = command.parse(["--data", "visdial", "--root", "x"])
     assert options.settings == "published"
     assert str(options.out) == "runs/visdial_gdis"
-    assert example.parse([]).settings == "world"
-    assert example.parse(["--quick"]).settings == "quick"
+    assert command.parse([]).settings == "world"
+    assert command.parse(["--quick"]).settings == "quick"
+
+
+def test_a_row_of_ones_own_is_trained_where_it_is_named(example):
+    assert "lf_g_dis" not in command.parse([]).rows
+    assert command.parse(["--rows", "lf_g_dis"]).rows == ["lf_g_dis"]
+    needs = needed("lf_g_dis", SETTINGS["quick"])
+    assert needs == ("lf_g", "hciae_d_np_att")
+
+
+def test_seeds_have_folders_of_their_own(example):
+    options = command.parse(["--seeds", "3,5", "--out", "runs/x"])
+    runs = [(run.seed, str(run.out)) for run in command.runs_of(options)]
+    assert runs == [(3, "runs/x/3"), (5, "runs/x/5")]
+    assert command.runs_of(command.parse([]))[0].seed == 0

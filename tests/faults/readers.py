@@ -19,7 +19,7 @@ from collections.abc import Callable
 import numpy as np
 
 from reproduce.sweep_records import load_records
-from reproduce.visdial.pooled_features import pooled_features
+from reproduce.visdial.data import pooled_reader as read_pooled
 from tests.data.conftest import make_content
 from tests.faults.mutations import mutated_bytes
 from tests.faults.mutations import mutated_json
@@ -647,7 +647,7 @@ def pooled_reader():
         bytes_of(
             lambda path: np.savez(path, image_ids=ids, features=table), ".npz"
         ),
-        lambda path: pooled_features([path], ids[::-1]).tolist(),
+        lambda path: read_pooled([path])(ids[::-1]).tolist(),
         ".npz",
     )
 

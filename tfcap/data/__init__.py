@@ -7,6 +7,8 @@ from tfcap.data.backbones import vgg19_backbone
 from tfcap.data.caption_batches import CaptionBatches
 from tfcap.data.caption_split import CaptionSplit
 from tfcap.data.coco_captions import load_captions
+from tfcap.data.data_digest import data_digest
+from tfcap.data.data_digest import feature_digest
 from tfcap.data.dataset_batches import DatasetBatches
 from tfcap.data.dialog_batches import DialogBatches
 from tfcap.data.encoded_captions import EncodedCaptions
@@ -23,6 +25,9 @@ from tfcap.data.grammar_batches import GrammarBatches
 from tfcap.data.grammar_batches import corrupt_captions
 from tfcap.data.image_file import coco_image_path
 from tfcap.data.image_file import load_skipped
+from tfcap.data.image_file import rows_with_features
+from tfcap.data.mapped_features import pool_positions
+from tfcap.data.mapped_features import scale_features
 from tfcap.data.neighbors import load_neighbors
 from tfcap.data.neighbors import nearest_neighbors
 from tfcap.data.neighbors import save_neighbors
@@ -38,3 +43,4 @@ from tfcap.data.video_extraction import frame_differences
 from tfcap.data.visdial import load_visdial
 from tfcap.data.visdial_split import VisDialSplit
 from tfcap.data.visdial_split import paper_split
+from tfcap.data.visdial_split import question_tokens

@@ -22,11 +22,11 @@ def data_digest(**parts):
 
     Example:
 
-    >>> from tfcap.data.data_digest import data_digest
-    >>> one = data_digest(ids=[7, 9], captions=[["a cat"], ["a dog"]])
-    >>> one == data_digest(captions=[["a cat"], ["a dog"]], ids=[7, 9])
+    >>> digest = tfcap.data.data_digest
+    >>> one = digest(ids=[7, 9], captions=[["a cat"], ["a dog"]])
+    >>> one == digest(captions=[["a cat"], ["a dog"]], ids=[7, 9])
     True
-    >>> one == data_digest(ids=[7, 9], captions=[["a cat"], ["two dogs"]])
+    >>> one == digest(ids=[7, 9], captions=[["a cat"], ["two dogs"]])
     False
     """
     digest = hashlib.sha256()
@@ -58,9 +58,9 @@ def feature_digest(features, total=None):
 
     Example:
 
-    >>> from tfcap.data.data_digest import feature_digest
+    >>> digest = tfcap.data.feature_digest
     >>> images = np.zeros((2, 1, 3), "float16")
-    >>> feature_digest(images) == feature_digest(images + 1)
+    >>> digest(images) == digest(images + 1)
     False
     """
     if hasattr(features, "mean") and hasattr(features, "features"):

@@ -209,30 +209,6 @@ class EncodedDialogs:
         return np.where(inside, np.take_along_axis(both, source, -1), 0)
 
 
-def encode_splits(splits, vocabulary):
-    """Encodes several splits; the texts that some share, once.
-
-    Args:
-        splits: Iterable of `VisDialSplit`.
-        vocabulary: `tfcap.text.Vocabulary`.
-
-    Returns:
-        List of `EncodedDialogs`.
-    """
-    made = []
-    for split in splits:
-        tables = None
-        for other, encoded in made:
-            if (
-                other.questions is split.questions
-                and other.answers is split.answers
-            ):
-                tables = encoded.questions, encoded.answers
-        encoded = EncodedDialogs.from_split(split, vocabulary, tables=tables)
-        made.append((split, encoded))
-    return [encoded for _, encoded in made]
-
-
 def _table(vocabulary, sentences, max_length, eos=False):
     sentences = list(sentences)
     longest = max(map(len, sentences), default=0)

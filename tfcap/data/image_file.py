@@ -219,6 +219,13 @@ def rows_with_features(image_ids, path):
 
     Returns:
         List of integers.
+
+    Example:
+
+    >>> import os, tempfile
+    >>> path = os.path.join(tempfile.mkdtemp(), "features.h5")
+    >>> tfcap.data.rows_with_features([7, 9], path)
+    [0, 1]
     """
     skipped = load_skipped(path)
     rows = [row for row, i in enumerate(image_ids) if i not in skipped]

@@ -170,6 +170,47 @@ def mapped_features(features, prepare, about):
     return out
 
 
+def pool_positions(features):
+    """Averages image features over positions: a grid of one.
+
+    Args:
+        features: Array of shape `(M, P, D)`, or what `load_features()`
+            returned.
+
+    Returns:
+        Float32 array of shape `(M, 1, D)`; of images of a large file, what
+        prepares them batch by batch.
+
+    Example:
+
+    >>> tfcap.data.pool_positions(np.array([[[1.0, 2.0], [3.0, 6.0]]]))
+    array([[[2., 4.]]], dtype=float32)
+    """
+    return mapped_features(features, position_means, "means over positions")
+
+
+def scale_features(features, norm):
+    """Scales the image features of every position to one length.
+
+    Args:
+        features: As those of `pool_positions()`.
+        norm: Float, the length. Zeros stay zeros.
+
+    Returns:
+        Float32 array of shape `(M, P, D)`; of images of a large file, what
+        prepares them batch by batch.
+
+    Raises:
+        ValueError: If the length is not positive.
+
+    Example:
+
+    >>> tfcap.data.scale_features(np.array([[[3.0, 4.0]]]), 10.0)
+    array([[[6., 8.]]], dtype=float32)
+    """
+    return mapped_features(features, length_scale(norm), f"length {norm}")
+
+
 def position_means(values):
     """Means over positions: `(B, P, D)` to float32 `(B, 1, D)`."""
     # Float16, as features are kept, would round the mean.
@@ -177,23 +218,7 @@ def position_means(values):
 
 
 def length_scale(norm):
-    """A function that scales the features of every position to one length.
-
-    Args:
-        norm: Float, the length. Zeros stay zeros.
-
-    Returns:
-        Function of features `(B, P, D)` that returns float32 ones.
-
-    Raises:
-        ValueError: If the length is not positive.
-
-    Example:
-
-    >>> from tfcap.data.mapped_features import length_scale
-    >>> length_scale(10.0)(np.array([[[3.0, 4.0]]])).tolist()
-    [[[6.0, 8.0]]]
-    """
+    """Scaling of features `(B, P, D)` to one length, as a function."""
     if not 0 < norm < math.inf:
         raise ValueError(
             f"`norm` must be a positive length. Received: norm={norm!r}. Leave "

@@ -3,10 +3,12 @@
 import itertools
 import math
 from array import array
+from collections import Counter
 
 import numpy as np
 
 from tfcap.data.entry_problems import warn_of_fewer
+from tfcap.data.entry_problems import warn_of_splits
 from tfcap.data.visdial_split import VisDialSplit
 from tfcap.io import malformed
 from tfcap.io import read_json
@@ -15,6 +17,8 @@ from tfcap.io.file_limits import raise_limit
 
 #: How an array holds 0 and 1.
 _BITS = [array("i", [bit]).tobytes() for bit in (0, 1)]
+#: What dialogs are told apart by; an empty text where there is no tag.
+USUAL_TAGS = ("train", "val", "")
 _FIX = "Correct the file, or get it again from https://visualdialog.org/data."
 _FETCH = "Get the file again from https://visualdialog.org/data."
 
@@ -84,6 +88,8 @@ class _Reader:
             relevance = load_relevance(
                 dense_annotations, image_ids, options >= 0
             )
+        tags = np.array([str(d.get(tag, "")) for d in self.dialogs])
+        warn_of_splits(self.path, Counter(tags.tolist()), USUAL_TAGS)
         return VisDialSplit(
             image_ids=image_ids,
             captions=[dialog["caption"] for dialog in self.dialogs],
@@ -94,7 +100,7 @@ class _Reader:
             options=options,
             gt_index=self.scatter(gt),
             relevance=relevance,
-            tags=np.array([str(d.get(tag, "")) for d in self.dialogs]),
+            tags=tags,
             source=str(self.path),
         )
 

@@ -9,7 +9,19 @@ from tfcap.text import word_tokenize
 
 
 def question_tokens(text):
-    """Words of a question, ending in the `?` that annotators often left out."""
+    """Words of a question, ending in the `?` that annotators often left out.
+
+    Args:
+        text: String.
+
+    Returns:
+        List of strings.
+
+    Example:
+
+    >>> tfcap.data.question_tokens("Is it red")
+    ["is", "it", "red", "?"]
+    """
     tokens = word_tokenize(text)
     return tokens if tokens[-1:] == ["?"] else [*tokens, "?"]
 

@@ -15,6 +15,8 @@ from tfcap.training.game import Game
 from tfcap.training.game import Player
 from tfcap.training.generation import generate
 from tfcap.training.multi_worker_strategy import MultiWorkerStrategy
+from tfcap.training.network_file import load_network
+from tfcap.training.network_file import save_network
 from tfcap.training.objective_model import ObjectiveModel
 from tfcap.training.progress_lines import ProgressLines
 from tfcap.training.ranking import discriminative_ranking

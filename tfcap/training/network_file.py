@@ -36,6 +36,15 @@ def save_network(network, path):
     Raises:
         OSError: If the disk is full, or the folder cannot be written to. What
             was there before is as it was.
+
+    Example:
+
+    >>> import os, tempfile
+    >>> network = keras.Sequential([keras.Input((2,)), keras.layers.Dense(1)])
+    >>> path = os.path.join(tempfile.mkdtemp(), "network.keras")
+    >>> tfcap.training.save_network(network, path)
+    >>> tfcap.training.load_network(path).count_params()
+    3
     """
     if is_chief():
         write_whole_path(path, network.save)
@@ -45,7 +54,7 @@ def save_network(network, path):
 
 
 def load_network(path, compile=True, hint="Make it anew."):
-    """Loads a network that `save()` wrote, never anything that runs.
+    """Loads a network that `save_network()` wrote, never anything that runs.
 
     The archive's checksums are compared first, so that Keras and HDF5 meet no
     damage; `safe_mode` stays on, which refuses code in the file.
@@ -62,6 +71,14 @@ def load_network(path, compile=True, hint="Make it anew."):
         ValueError: If the file is cut off, damaged or of another kind. Names
             the file.
         OSError: If there is no such file.
+
+    Example:
+
+    >>> import os, tempfile
+    >>> path = os.path.join(tempfile.mkdtemp(), "network.keras")
+    >>> keras.Sequential([keras.Input((2,)), keras.layers.Dense(1)]).save(path)
+    >>> tfcap.training.load_network(path).output_shape
+    (None, 1)
     """
     try:
         return tried_again(path, lambda: _loaded(path, compile))

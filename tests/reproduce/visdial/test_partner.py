@@ -3,6 +3,7 @@ import pytest
 import tensorflow as tf
 
 from reproduce.visdial import DialogPartner
+from reproduce.visdial import partner_of
 from tests.dialogs import encoded
 from tests.dialogs import features
 from tests.dialogs import generator
@@ -107,7 +108,7 @@ def test_wrong_arguments_are_refused(speaker, name, value):
         DialogPartner(speaker, encoded().vocabulary, caption="", **arguments)
 
 
-def test_it_takes_an_image_of_a_study(speaker):
+def test_it_takes_an_image_of_an_experiment(speaker):
     class Study:
         class data:
             test = encoded()
@@ -116,7 +117,7 @@ def test_it_takes_an_image_of_a_study(speaker):
         def networks(self, row):
             return {"generator": speaker}
 
-    who = DialogPartner.from_study(Study(), 2)
+    who = partner_of(Study(), 2)
     assert who.rounds == Study.data.test.rounds
     np.testing.assert_array_equal(who.features, features()[2])
     assert isinstance(who.ask("is it red"), str)

@@ -1,4 +1,4 @@
-"""The command `python -m reproduce.visdial.ranks`."""
+"""The command `python -m reproduce visdial ranks`."""
 
 import json
 import re
@@ -13,8 +13,8 @@ from reproduce.visdial import make_discriminator
 from reproduce.visdial import make_generator
 from reproduce.visdial import visdial_data
 from reproduce.visdial import write_ranks
+from reproduce.visdial.experiment import keep_inputs
 from reproduce.visdial.ranks import main
-from reproduce.visdial.study_inputs import keep_inputs
 from tests.dialogs import SETTINGS
 from tests.visdial_files import write_root
 from tfcap.data import DialogBatches
@@ -148,7 +148,7 @@ def test_files_that_do_not_fit_are_told(run, tmp_path, spoil, message, capsys):
 
 def test_a_row_that_was_not_trained_is_told(run, capsys):
     assert command(run, "mn_d") == 2
-    assert "examples/visdial_gdis.py --rows mn_d" in capsys.readouterr().err
+    assert "python -m reproduce visdial --rows mn_d" in capsys.readouterr().err
     assert command(run, "lf_g", "--role", "discriminator") == 2
     assert "a trained discriminator" in capsys.readouterr().err
     assert command(run, "lf_g", "--batch-size", "0") == 2

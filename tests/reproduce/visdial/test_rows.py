@@ -68,7 +68,7 @@ def test_a_row_on_disk_is_loaded_and_not_trained_again(trained, monkeypatch):
     def fail(*_):
         raise RuntimeError("trained again")
 
-    monkeypatch.setattr("reproduce.visdial.study.train", fail)
+    monkeypatch.setattr("reproduce.visdial.experiment.train", fail)
     again = study(trained.directory)
     for row in ("lf_g", "hciae_gan2"):
         for role, network in again.networks(row).items():

@@ -1,4 +1,5 @@
 import json
+import pathlib
 
 import numpy as np
 import pytest
@@ -145,3 +146,13 @@ def test_ndcg_that_no_row_has_is_absent_by_name(run, capsys):
     said = capsys.readouterr().out
     assert "NDCG is absent: the data have no dense annotations" in said
     assert "own images" not in said
+
+
+@pytest.mark.parametrize("name", ["visdial_world.json", "visdial_real.json"])
+def test_summaries_of_earlier_commands_are_printed(name, capsys):
+    path = pathlib.Path(__file__).parents[3] / "results" / name
+    assert main([str(path)]) == 0
+    found = json.loads(path.read_text())["rows"]["generative"]["hciae_g_mle"]
+    said = capsys.readouterr().out
+    assert f"| {found['mrr']['mean']:.4f} [" in said
+    assert "paired difference by seed" in said

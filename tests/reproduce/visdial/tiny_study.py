@@ -1,9 +1,9 @@
-"""A study of eight dialogs with networks of six units."""
+"""An experiment with eight dialogs with networks of six units."""
 
 import dataclasses
 
 from reproduce.visdial import DialogData
-from reproduce.visdial import DialogStudy
+from reproduce.visdial import DialogExperiment
 from tests import dialogs
 
 TINY = dataclasses.replace(dialogs.SETTINGS, generator_epochs=1)
@@ -15,7 +15,7 @@ def study(
     if data is None:
         splits, images = [dialogs.encoded()] * 3, [dialogs.features()] * 3
         data = DialogData(*splits, *images, name="tiny")
-    return DialogStudy(
+    return DialogExperiment(
         data,
         dataclasses.replace(TINY, **changes),
         directory,

@@ -7,10 +7,10 @@ import tensorflow as tf
 
 from reproduce.study import Study
 from reproduce.visdial import DialogData
-from reproduce.visdial import DialogStudy
+from reproduce.visdial import DialogExperiment
 from reproduce.visdial.controls import other_images
-from reproduce.visdial.study_inputs import keep_inputs
-from reproduce.visdial.study_inputs import load_inputs
+from reproduce.visdial.experiment import keep_inputs
+from reproduce.visdial.experiment import load_inputs
 from tensorboard_plugin_tfcap.query import Query
 from tensorboard_plugin_tfcap.report import read_log
 from tensorboard_plugin_tfcap.sources import Sources
@@ -53,10 +53,10 @@ def test_other_data_of_the_same_size_are_refused(done):
     for found, seen in [(data, images), *others]:
         every = DialogData(*[found] * 3, *[seen] * 3, name="tiny")
         if found is data and seen is images:
-            DialogStudy(every, settings, done, seed=3)
+            DialogExperiment(every, settings, done, seed=3)
             continue
         with pytest.raises(ValueError, match="ids, captions or features"):
-            DialogStudy(every, settings, done, seed=3)
+            DialogExperiment(every, settings, done, seed=3)
 
 
 def test_a_study_goes_on_in_its_own_folder_only(done):

@@ -1,6 +1,8 @@
 """One data set, one seed, and every row that was trained on it."""
 
+import os
 from dataclasses import asdict
+from typing import NamedTuple
 
 import keras
 import numpy as np
@@ -15,20 +17,28 @@ from reproduce.visdial.controls import other_images
 from reproduce.visdial.rows import ROWS
 from reproduce.visdial.rows import needed
 from reproduce.visdial.rows import train
-from reproduce.visdial.study_inputs import keep_inputs
 from tensorboard_plugin_tfcap.summary import TradeoffWriter
 from tfcap.data import DialogBatches
 from tfcap.decoding import Greedy
 from tfcap.io import is_there
+from tfcap.io import malformed
+from tfcap.io import read_sealed
 from tfcap.metrics import answer_statistics
+from tfcap.text import Vocabulary
 from tfcap.training import EvaluationCallback
 from tfcap.training import discriminative_ranking
+from tfcap.training import from_chief
 from tfcap.training import generate
 from tfcap.training import generative_ranking
 from tfcap.training import is_chief
 
+_RANKINGS = {
+    "generator": ("generative", generative_ranking),
+    "discriminator": ("discriminative", discriminative_ranking),
+}
 
-class DialogStudy(Study):
+
+class DialogExperiment(Study):
     """Trains rows, keeps them, and ranks what they say.
 
     A row that is on disk is loaded; one that was interrupted goes on where it
@@ -39,7 +49,7 @@ class DialogStudy(Study):
 
     Args:
         data: `DialogData`.
-        settings: `reproduce.DialogSettings`.
+        settings: `DialogSettings`.
         directory: String or path.
         seed: Integer, of initial weights, batches and samples.
         verbose: 1 for progress bars, 0 for silence.
@@ -47,8 +57,8 @@ class DialogStudy(Study):
             every epoch; 0 for none. Defaults to `100`.
 
     Raises:
-        ValueError: If the directory holds a study of other settings, data or
-            seed.
+        ValueError: If the directory holds an experiment with other settings,
+            data or seed.
     """
 
     def __init__(
@@ -77,7 +87,7 @@ class DialogStudy(Study):
         """The trained networks of a row by role, trained now if need be.
 
         Args:
-            row: String, key of `reproduce.ROWS`.
+            row: String, key of `ROWS`.
             fresh: Boolean, whether to return copies that may be trained on.
         """
         if row not in ROWS:
@@ -115,13 +125,13 @@ class DialogStudy(Study):
         result = {}
         if "generator" in networks:
             generator = networks["generator"]
-            result["generative"] = self._figures(generative_ranking, generator)
+            result["generative"] = self._figures("generator", generator)
             said = self._said(generator)
             result["answers"] = self._statistics(said)
             write_json(self.path(row, "answers.json"), said)
         if "discriminator" in networks:
             result["discriminative"] = self._figures(
-                discriminative_ranking, networks["discriminator"]
+                "discriminator", networks["discriminator"]
             )
         if is_chief():
             self._write(row, result)
@@ -139,26 +149,25 @@ class DialogStudy(Study):
             on, `settings`, `seed`, `versions`, and `rows`, the `result()` of
             each after `answer_prior`, which asks no network.
         """
+        train_split, test = self.data.train, self.data.test
+        prior = answer_prior(train_split, test).result()
         modules = {"tfcap": tfcap, "keras": keras, "tensorflow": tf}
         return {
             "data": self.data.name,
-            "dialogs": {
-                "train": len(self.data.train),
-                "test": len(self.data.test),
-            },
+            "dialogs": {"train": len(train_split), "test": len(test)},
             "settings": asdict(self.settings),
             "seed": self.seed,
             "versions": {
                 name: module.__version__ for name, module in modules.items()
             },
             "rows": {
-                "answer_prior": self._prior(),
+                "answer_prior": {"generative": prior, "discriminative": prior},
                 **{row: self.result(row) for row in rows},
             },
         }
 
     def answers(self, row, decoder=None, limit=None):
-        """What a row's generator answers on the test split.
+        """Answers of a row's generator to the test split.
 
         Args:
             row: String.
@@ -179,64 +188,52 @@ class DialogStudy(Study):
         callbacks = [*callbacks, *self._validation(name, networks)]
         return super().fit(name, model, batches, epochs, callbacks, **networks)
 
-    def _prior(self):
-        found = answer_prior(self.data.train, self.data.test).result()
-        return {"generative": found, "discriminative": found}
-
     def _validation(self, name, networks):
         """A callback that ranks held-out candidates, in a list, if wanted."""
         if not self.validation_dialogs:
             return []
-        rank, role = generative_ranking, "generator"
-        if role not in networks:
-            rank, role = discriminative_ranking, "discriminator"
+        role = next(role for role in _RANKINGS if role in networks)
+        ranking, rank = _RANKINGS[role]
 
         def evaluate():
+            dialogs = self.data.validation
+            features = self.data.validation_features
+            if len(dialogs) > self.validation_dialogs:
+                rows = np.arange(self.validation_dialogs)
+                dialogs = dialogs.select(rows)
+                features = features if callable(features) else features[rows]
+            batches = self._batches(dialogs, features)
             size = self.settings.evaluation_batch_size
-            batches = self._split("validation")
             return rank(networks[role], batches, size, verbose=0)
 
-        ranking = "generative" if role == "generator" else "discriminative"
         writer = self._points(name, ranking, "validation")
         return [EvaluationCallback(evaluate, writer=writer)]
 
     def _points(self, row, ranking, split):
-        """Writes points for the Trade-off tab of TensorBoard."""
-        return TradeoffWriter(
-            self.path(row, f"tradeoff_{split}_{ranking}"),
-            row,
-            {"ranking": ranking},
-            self.seed,
-            split=split,
-        )
+        """A writer of points for the Trade-off tab of TensorBoard."""
+        folder = self.path(row, f"tradeoff_{split}_{ranking}")
+        about = {"ranking": ranking}
+        return TradeoffWriter(folder, row, about, self.seed, split=split)
 
-    def _figures(self, rank, network):
+    def _figures(self, role, network):
         """Metrics of a network on the test split, with its control."""
-        figures = self._rank(rank, network, self._split("test"))
-        test = self.data.test
-        if len(test) < 2:
-            return figures
-        others = other_images(self.data.test_features, len(test), self.seed)
-        control = self._rank(rank, network, self._dialog_batches(test, others))
-        for name in ("mrr", "ndcg"):
-            if name in control:
-                figures[f"{name}_other_images"] = control[name]
+        test, features = self.data.test, self.data.test_features
+        _, rank = _RANKINGS[role]
+
+        def ranked(features):
+            batches = self._batches(test, features)
+            size = self.settings.evaluation_batch_size
+            return rank(network, batches, size, verbose=self.bars).result()
+
+        figures = ranked(features)
+        if len(test) > 1:
+            control = ranked(other_images(features, len(test), self.seed))
+            for name in ("mrr", "ndcg"):
+                if name in control:
+                    figures[f"{name}_other_images"] = control[name]
         return figures
 
-    def _rank(self, rank, network, batches):
-        size = self.settings.evaluation_batch_size
-        return rank(network, batches, size, verbose=self.bars).result()
-
-    def _split(self, split):
-        dialogs = getattr(self.data, split)
-        features = getattr(self.data, f"{split}_features")
-        if split == "validation" and len(dialogs) > self.validation_dialogs:
-            rows = np.arange(self.validation_dialogs)
-            dialogs = dialogs.select(rows)
-            features = features if callable(features) else features[rows]
-        return self._dialog_batches(dialogs, features)
-
-    def _dialog_batches(self, dialogs, features):
+    def _batches(self, dialogs, features):
         size = min(len(dialogs), self.settings.evaluation_batch_size)
         return DialogBatches(dialogs, features, size, shuffle=False)
 
@@ -245,7 +242,7 @@ class DialogStudy(Study):
         tokens = generate(
             generator,
             decoder or Greedy(max_length=length),
-            self._split("test"),
+            self._batches(self.data.test, self.data.test_features),
             batch_size=self.settings.evaluation_batch_size,
             limit=limit,
         )
@@ -253,12 +250,15 @@ class DialogStudy(Study):
         return [decode(row) for row in tokens[:, 0]]
 
     def _statistics(self, said):
-        train = self.data.train
-        used = np.unique(train.answer_index[train.answer_index >= 0])
-        corpus = {train.vocabulary.decode(row) for row in train.answers[used]}
+        dialogs = self.data.train
+        used = np.unique(dialogs.answer_index[dialogs.answer_index >= 0])
+        corpus = {
+            dialogs.vocabulary.decode(row) for row in dialogs.answers[used]
+        }
         asked = self.data.test.question_index.reshape(-1) >= 0
-        said = [answer for answer, there in zip(said, asked) if there]
-        return answer_statistics(said, corpus)
+        return answer_statistics(
+            [answer for answer, present in zip(said, asked) if present], corpus
+        )
 
     def _write(self, row, result):
         """Writes the test figures beside the training curves."""
@@ -269,7 +269,7 @@ class DialogStudy(Study):
                     tag = f"{group}/{name}".replace("@", "_")
                     tf.summary.scalar(tag, value)
         writer.close()
-        for ranking in ("generative", "discriminative"):
+        for ranking, _ in _RANKINGS.values():
             if ranking in result:
                 metrics = dict(result[ranking])
                 metrics.pop("count", None)
@@ -277,3 +277,83 @@ class DialogStudy(Study):
                     metrics |= result.get("answers", {})
                 with self._points(row, ranking, "test") as points:
                     points.point(0, metrics)
+
+
+class Inputs(NamedTuple):
+    """Words and image features as an experiment's networks know them.
+
+    New images and dialogs must come to them alike, or ranks are wrong without
+    a sign of it.
+
+    Args:
+        vocabulary: `tfcap.text.Vocabulary`.
+        norm: Float, length that features were scaled to, or `None`.
+        image: Pair of integers, positions P and width D of an image.
+    """
+
+    vocabulary: Vocabulary
+    norm: float | None
+    image: tuple
+
+
+def keep_inputs(data, directory):
+    """Writes the inputs of an experiment; refuses a folder of others.
+
+    Args:
+        data: `DialogData`.
+        directory: String or path of the experiment's folder.
+
+    Raises:
+        ValueError: If the folder's networks were given something else.
+    """
+    batches = DialogBatches(data.train, data.train_features, 1)
+    image = batches.inputs(np.arange(1))["image"].shape[1:]
+    inputs = Inputs(data.train.vocabulary, data.norm, tuple(image))
+    path = os.path.join(str(directory), "inputs.json")
+    # All workers write, or all compare.
+    if not from_chief(is_there(path)):
+        words = list(inputs.vocabulary.words)
+        content = {"norm": inputs.norm, "image": list(image), "words": words}
+        write_json(path, content)
+        return
+    found = load_inputs(directory)
+    for name, known, given in zip(Inputs._fields, found, inputs):
+        if known != given:
+            raise ValueError(
+                f"`data` must have the `{name}` that the experiment in "
+                f"{str(directory)!r} began with, {known!r}. Received: "
+                f"{given!r}. Choose another folder, or the data of this one."
+            )
+
+
+def load_inputs(directory):
+    """Reads what `keep_inputs()` wrote.
+
+    Args:
+        directory: String or path of an experiment's folder.
+
+    Returns:
+        `Inputs`.
+
+    Raises:
+        ValueError: If the file is absent or damaged.
+    """
+    path = os.path.join(str(directory), "inputs.json")
+    hint = "Run the experiment's command again: it writes the file anew."
+    if not is_there(path):
+        raise ValueError(
+            "`directory` must be the folder of a visual dialog experiment. "
+            f"Received: directory={str(directory)!r}, without inputs.json. "
+            f"{hint}"
+        )
+    content = read_sealed(path, hint)
+    try:
+        norm = content["norm"]
+        return Inputs(
+            Vocabulary(content["words"]),
+            None if norm is None else float(norm),
+            tuple(int(size) for size in content["image"]),
+        )
+    except (KeyError, TypeError, ValueError) as error:
+        problem = f"there are no words, norm and image: {error!s:.80}"
+        raise malformed(path, "", problem, hint) from error

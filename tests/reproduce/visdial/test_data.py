@@ -5,9 +5,9 @@ import pytest
 from PIL import Image
 
 from reproduce.visdial import challenge_data
-from reproduce.visdial import pooled_features as pooled_module
+from reproduce.visdial import data as data_module
 from reproduce.visdial import visdial_data
-from reproduce.visdial.pooled_features import pooled_features
+from reproduce.visdial.data import pooled_reader
 from tests.data.conftest import make_content
 from tests.visdial_files import dense_annotations
 from tests.visdial_files import features
@@ -91,7 +91,7 @@ def test_dialogs_of_images_that_cannot_be_read_are_left_out(
     (folder / "COCO_train2014_000000000110.jpg").unlink()
     colors = Backbone("colors", "", (4, 6), "unit", lambda pixels: pixels)
     monkeypatch.setattr(
-        "reproduce.visdial.load_data.vgg19_backbone", lambda _: colors
+        "reproduce.visdial.data.vgg19_backbone", lambda _: colors
     )
     with pytest.raises(FileNotFoundError, match="image_id=110"):
         visdial_data(tmp_path, "imagenet")
@@ -142,7 +142,7 @@ def file(tmp_path):
 
 def test_features_may_lie_in_several_files(file):
     paths = [file("a.npz", [9, 4]), file("b.npz", [7])]
-    found = pooled_features(paths, np.array([7, 9]))
+    found = pooled_reader(paths)(np.array([7, 9]))
     assert found.shape == (2, 1, 3) and found.dtype == np.float32
     assert found[:, 0, 0].tolist() == [7, 9]
 
@@ -160,7 +160,16 @@ def test_features_may_lie_in_several_files(file):
 def test_features_of_unlike_files_are_refused(file, other, message):
     paths = [file("a.npz", [9, 4]), file("b.npz", **other)]
     with pytest.raises(ValueError, match=message):
-        pooled_features(paths, np.array([7, 9]))
+        pooled_reader(paths)(np.array([7, 9]))
+
+
+def test_a_misspelt_split_is_told(tmp_path):
+    content = write_root(tmp_path)
+    content["data"]["dialogs"][0]["suggested_split"] = "trian"
+    path = tmp_path / "visdial_1.0_val_tiny.json"
+    path.write_text(json.dumps(content))
+    with pytest.warns(UserWarning, match=r"nobody uses \('trian': 1\)"):
+        visdial_data(tmp_path)
 
 
 def test_dense_annotations_alone_are_no_dialogs(tmp_path):
@@ -221,7 +230,7 @@ def test_files_and_texts_that_splits_share_are_read_once(tmp_path, monkeypatch):
         monkeypatch.setattr(module, name, call)
 
     counted(encoded_dialogs, "_table", "tables")
-    counted(pooled_module, "load_arrays", "arrays")
+    counted(data_module, "load_arrays", "arrays")
     data = visdial_data(tmp_path)
     # Captions of three splits, and one table of questions and of answers.
     assert calls == {"tables": 5, "arrays": 2}
