@@ -20,7 +20,7 @@ def question_tokens(text):
     Example:
 
     >>> tfcap.data.question_tokens("Is it red")
-    ["is", "it", "red", "?"]
+    ['is', 'it', 'red', '?']
     """
     tokens = word_tokenize(text)
     return tokens if tokens[-1:] == ["?"] else [*tokens, "?"]
