@@ -4,8 +4,10 @@ import re
 import warnings
 from dataclasses import dataclass
 from dataclasses import field
+from dataclasses import replace
 
 from tensorboard_plugin_tfcap.comparison import Comparison
+from tensorboard_plugin_tfcap.comparison import load_comparison
 from tensorboard_plugin_tfcap.tradeoff.metric_names import is_other_listener
 from tensorboard_plugin_tfcap.tradeoff.metric_names import metric_order
 from tensorboard_plugin_tfcap.tradeoff.metric_names import named_metric
@@ -136,6 +138,26 @@ class Dataset:
                 f"runs={pattern!r}: {error}."
             ) from error
         return [point for point in self.points if found.search(point.run)]
+
+
+def presented(dataset, path):
+    """A data set as a file says that it is presented.
+
+    Args:
+        dataset: `Dataset`.
+        path: String or path of a file of JSON; or none, `""` or `None`.
+
+    Returns:
+        `Dataset`. Where the log says something else, the file counts.
+
+    Raises:
+        ValueError: If the file holds something else.
+        OSError: If there is no such file.
+    """
+    if not path:
+        return dataset
+    comparison = load_comparison(path).joined(dataset.comparison)
+    return replace(dataset, comparison=comparison)
 
 
 def all_metrics(points, described):

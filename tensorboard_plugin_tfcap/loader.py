@@ -14,6 +14,20 @@ _NAME = "tfcap_tradeoff"
 class TradeoffLoader(base_plugin.TBLoader):
     """Loads the trade-off plugin."""
 
+    def define_flags(self, parser):
+        """Adds the plugin's flag to TensorBoard's.
+
+        Args:
+            parser: `argparse.ArgumentParser` of TensorBoard.
+        """
+        parser.add_argument_group("Trade-off tab").add_argument(
+            "--tfcap_comparison",
+            metavar="FILE",
+            default="",
+            help="JSON file of titles, presets and published results, as "
+            "tensorboard_plugin_tfcap.summary.write_comparison() takes them",
+        )
+
     def fix_flags(self, flags):
         """Keeps more than ten records of a run, unless a user says otherwise.
 
@@ -35,4 +49,5 @@ class TradeoffLoader(base_plugin.TBLoader):
         """
         from tensorboard_plugin_tfcap.plugin import TradeoffPlugin
 
-        return TradeoffPlugin(context)
+        path = getattr(context.flags, "tfcap_comparison", "")
+        return TradeoffPlugin(context, path)

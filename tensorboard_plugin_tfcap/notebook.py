@@ -1,11 +1,13 @@
 """The figure without TensorBoard and without a page."""
 
 
-def show_tradeoff(logdir, **options):
+def show_tradeoff(logdir, comparison=None, **options):
     """The figure of a log, to look around in, such as in a notebook.
 
     Args:
         logdir: String or path, as TensorBoard takes it.
+        comparison: String or path of a file of JSON, which says how the log
+            is presented. See `comparison.load_comparison()`. Optional.
         **options: Those of `query.Query`: `x` and `y`, metrics; `order`, a
             parameter; `runs`, a regular expression; `seeds`, `"interval"`,
             `"band"`, `"points"` or `"none"`; `at`, `"last"` or `"best"`;
@@ -33,6 +35,7 @@ def show_tradeoff(logdir, **options):
     # Imported here: who trains need not draw.
     import plotly.graph_objects as go
 
+    from tensorboard_plugin_tfcap.dataset import presented
     from tensorboard_plugin_tfcap.figure_view import figure_view
     from tensorboard_plugin_tfcap.query import Query
     from tensorboard_plugin_tfcap.report import read_log
@@ -41,7 +44,8 @@ def show_tradeoff(logdir, **options):
 
     query = Query(**options)
     source = Sources(read_log(logdir)).chosen(query.source)
-    found = figure_view(select(source.dataset(query), query))["figure"]
+    dataset = presented(source.dataset(query), comparison)
+    found = figure_view(select(dataset, query))["figure"]
     height = found["layout"]["meta"]["height"]
     layout = {**found["layout"], **({"height": height} if height else {})}
     return go.Figure({"data": found["data"], "layout": layout})

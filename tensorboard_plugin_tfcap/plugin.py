@@ -11,6 +11,7 @@ from werkzeug import wrappers
 from tensorboard_plugin_tfcap import static_files
 from tensorboard_plugin_tfcap.cache import RevisionCache
 from tensorboard_plugin_tfcap.dataset import QueryError
+from tensorboard_plugin_tfcap.dataset import presented
 from tensorboard_plugin_tfcap.figure_view import figure_view
 from tensorboard_plugin_tfcap.figure_view import tables_view
 from tensorboard_plugin_tfcap.log import Log
@@ -38,12 +39,15 @@ class TradeoffPlugin(base_plugin.TBPlugin):
     Args:
         context: `base_plugin.TBContext`. Of it, the data provider alone is
             used, which all of TensorBoard's loaders have.
+        comparison: String, path of a file of JSON that says how logs are
+            presented. See `load_comparison()`. Defaults to `""`, none.
     """
 
     plugin_name = PLUGIN_NAME
 
-    def __init__(self, context):
+    def __init__(self, context, comparison=""):
         self._provider = context.data_provider
+        self._comparison = comparison
         self._cache = RevisionCache()
 
     def get_plugin_apps(self):
@@ -161,9 +165,15 @@ class TradeoffPlugin(base_plugin.TBPlugin):
     def _dataset(self, sources, query):
         source = sources.chosen(query.source)
         key = (sources.log.experiment, source.name, *source.about(query))
-        return self._cache.get(
-            key, source.revision(), lambda: source.dataset(query)
-        )
+
+        def read():
+            found = source.dataset(query)
+            try:
+                return presented(found, self._comparison)
+            except (OSError, ValueError) as error:
+                raise QueryError(f"--tfcap_comparison: {error}") from error
+
+        return self._cache.get(key, source.revision(), read)
 
     def _history(self, sources, run, query):
         source = sources.chosen(query.source)

@@ -14,6 +14,7 @@ from tensorboard.context import RequestContext
 
 from tensorboard_plugin_tfcap.dataset import QueryError
 from tensorboard_plugin_tfcap.dataset import default_axes
+from tensorboard_plugin_tfcap.dataset import presented
 from tensorboard_plugin_tfcap.figure_view import figure_view
 from tensorboard_plugin_tfcap.figure_view import said_figure
 from tensorboard_plugin_tfcap.html_page import write_html
@@ -68,12 +69,14 @@ def read_log(logdir):
     return Log(provider, RequestContext(), "")
 
 
-def write_report(path, logdir, **options):
+def write_report(path, logdir, comparison=None, **options):
     """Writes figures, tables and captions of a log as one page.
 
     Args:
         path: String or path of the file.
         logdir: String or path, as TensorBoard takes it.
+        comparison: String or path of a file of JSON, which says how the log
+            is presented. See `load_comparison()`. Optional.
         **options: As those of `show_tradeoff()`.
 
     Raises:
@@ -83,7 +86,7 @@ def write_report(path, logdir, **options):
     query = Query(**{"value": "auto", **options})
     log = read_log(logdir)
     source = Sources(log).chosen(query.source)
-    dataset = source.dataset(query)
+    dataset = presented(source.dataset(query), comparison)
     selection = select(dataset, query)
     if selection.x is None or not selection.curves:
         raise ValueError(
@@ -126,6 +129,9 @@ def main(argv=None):
     for name in ("x", "y", "order", "runs", "by", "source", "group"):
         parser.add_argument(f"--{name}", help="as in TensorBoard")
     parser.add_argument("--at", choices=("last", "best"))
+    parser.add_argument(
+        "--comparison", metavar="FILE", help="titles, presets and references"
+    )
     options = vars(parser.parse_args(argv))
     path, logdir = options.pop("out"), options.pop("logdir")
     try:

@@ -106,7 +106,7 @@ def server(tmp_path_factory):
         data = mutated_bytes(file.read_bytes(), draw)
         (logs / f"bytes{seed}" / file.name).write_bytes(data)
     with serving(logs, False) as found:
-        found.wait(8)
+        found.wait(8, presets=2)
         yield found
 
 

@@ -38,12 +38,13 @@ class Server:
         reply = self.get(route, **arguments)
         return reply.status_code, json.loads(reply.data)["error"]
 
-    def wait(self, runs, seconds=60, **arguments):
-        """Waits until so many runs were read."""
+    def wait(self, runs, seconds=60, presets=0, **arguments):
+        """Waits until so many runs and presets were read."""
         end = time.monotonic() + seconds
         while time.monotonic() < end:
             state = self.json("state", **arguments)
-            if len(state["runs"]) >= runs:
+            enough = len(state["presets"]) >= presets
+            if enough and len(state["runs"]) >= runs:
                 return state
             time.sleep(0.1)
         raise AssertionError(f"{len(state['runs'])} runs of {runs} were read")

@@ -6,7 +6,9 @@ from tensorboard_plugin_tfcap.comparison import Comparison
 from tensorboard_plugin_tfcap.comparison import load_comparison
 from tensorboard_plugin_tfcap.comparison import read_comparison
 from tensorboard_plugin_tfcap.metadata import RecordError
+from tensorboard_plugin_tfcap.notebook import show_tradeoff
 from tensorboard_plugin_tfcap.query import Query
+from tensorboard_plugin_tfcap.report import main
 from tensorboard_plugin_tfcap.report import read_log
 from tensorboard_plugin_tfcap.selection import select
 from tensorboard_plugin_tfcap.sources import Sources
@@ -56,7 +58,7 @@ def test_panels_are_of_the_usual_value_and_against_the_parameter(tmp_path):
     titles = {"st_multinomial": "ST", "psst_multinomial": "PSST"}
     write_comparison(tmp_path / "about", titles, PRESETS)
     with serving(tmp_path, fast=False) as server:
-        server.wait(6)
+        server.wait(6, presets=2)
         view = server.json("figure", preset="fig3")
         other = server.json("figure", preset="fig3", usual="0.5")
         code, text = server.error("figure", preset="fig3", usual="0.75")
@@ -75,6 +77,28 @@ def test_panels_are_of_the_usual_value_and_against_the_parameter(tmp_path):
     assert [row["y"] for row in last] == pytest.approx([50.1, 54.1, 58.1])
     assert view["panels"][5]["title"] == "(f) \u03c1, at CIDEr-D = 0.9"
     assert code == 400 and "`usual` must be a rho" in text
+
+
+def test_a_file_says_how_a_log_of_before_is_presented(tmp_path):
+    write_rhos(tmp_path / "log")
+    path = tmp_path / "comparison.json"
+    titles = {"st_multinomial": "ST", "psst_multinomial": "PSST"}
+    path.write_text(json.dumps({"titles": titles, "presets": PRESETS}))
+    flag = f"--tfcap_comparison={path}"
+    with serving(tmp_path / "log", False, flag) as server:
+        state = server.wait(6)
+        path.write_text("{")
+        code, text = server.error("state", at="best")
+    assert state["methods"][0] == "ST"
+    assert [preset["id"] for preset in state["presets"]] == ["fig3", "table2"]
+    assert code == 400 and "must name a JSON file of titles" in text
+    path.write_text(json.dumps({"titles": titles}))
+    figure = show_tradeoff(tmp_path / "log", path)
+    assert "ST" in {trace.name for trace in figure.data}
+    report = str(tmp_path / "report.html")
+    arguments = [str(tmp_path / "log"), "-o", report, "--comparison"]
+    assert main([*arguments, str(path)]) == 0
+    assert main([*arguments, str(tmp_path / "none.json")]) == 2
 
 
 def test_two_comparisons_of_one_log_are_joined():

@@ -16,7 +16,7 @@ def logdir(tmp_path_factory):
 @pytest.fixture(scope="module", params=[True, False], ids=["fast", "slow"])
 def server(request, logdir):
     with serving(logdir, request.param) as found:
-        found.wait(8)
+        found.wait(8, presets=2)
         yield found
 
 

@@ -68,7 +68,7 @@ def test_a_large_log_makes_small_answers(tmp_path, fast, runs):
                 writer.point(step, measured(run, step))
     present(tmp_path)
     with serving(tmp_path, fast) as server:
-        server.wait(runs, seconds=400)
+        server.wait(runs, seconds=400, presets=2)
         for route in (
             "state",
             "figure",
