@@ -372,7 +372,12 @@ def test_exports_have_an_example_that_runs(package):
 
 @pytest.mark.parametrize("name", ["layers", "losses"])
 def test_the_parts_that_people_take_are_linked_at_the_top(name):
-    link = ROOT / name
-    assert link.is_symlink()
-    assert link.resolve() == (ROOT / "tfcap" / name).resolve()
-    assert not link.readlink().is_absolute()
+    link, wanted = ROOT / name, f"tfcap/{name}"
+    if link.is_symlink():
+        assert link.resolve() == (ROOT / wanted).resolve()
+        assert not link.readlink().is_absolute()
+    elif link.exists():
+        # As Git writes a link where the system has none.
+        assert link.read_text() == wanted
+    else:
+        assert (ROOT / "PKG-INFO").exists(), "a source distribution has none"
