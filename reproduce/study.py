@@ -17,7 +17,7 @@ from tfcap.io import sealed
 from tfcap.io import whole_file
 from tfcap.training import DataWait
 from tfcap.training import ProgressLines
-from tfcap.training import fit
+from tfcap.training import Resume
 from tfcap.training import from_chief
 from tfcap.training import is_chief
 from tfcap.training.network_file import load_network
@@ -105,7 +105,7 @@ class Study:
         Args:
             name: String.
             model: Compiled `keras.Model`.
-            batches: As `tfcap.training.fit()` takes them.
+            batches: `tfcap.data.CaptionBatches`, `DialogBatches` or the like.
             epochs: Integer, those on disk included.
             callbacks: Iterable of `keras.callbacks.Callback`.
             **networks: `keras.Model`s to keep, by role.
@@ -125,12 +125,13 @@ class Study:
         if self.verbose > 1:
             callbacks.append(ProgressLines(name))
         checkpoints = self.path(name, "checkpoints")
-        fit(
-            model,
-            batches,
-            epochs,
-            checkpoints,
-            callbacks=callbacks,
+        model.fit(
+            batches.dataset(epochs),
+            epochs=epochs,
+            steps_per_epoch=batches.steps_per_epoch,
+            # The data set is in its order already.
+            shuffle=False,
+            callbacks=[*callbacks, Resume(checkpoints)],
             verbose=self.bars,
         )
         for role, network in networks.items():

@@ -3,8 +3,8 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+from tests.training.resumed import fit
 from tfcap.data import DatasetBatches
-from tfcap.training import fit
 
 X = np.arange(28.0).reshape(14, 2).astype("float32")
 ROWS = tf.data.Dataset.from_tensor_slices((X, X[:, :1]))
@@ -82,10 +82,3 @@ OUTSIDE = ROWS.shuffle(14, seed=1)
 def test_what_has_no_steps_to_go_on_at_is_refused(make, steps, words):
     with pytest.raises(ValueError, match=words):
         DatasetBatches(make, steps)
-
-
-def test_training_says_how_a_data_set_goes_on(tmp_path):
-    model = keras.Sequential([keras.Input((2,)), keras.layers.Dense(1)])
-    model.compile("adam", "mse")
-    with pytest.raises(TypeError, match="DatasetBatches.*one's own"):
-        fit(model, ROWS.shuffle(14).batch(4), 1, tmp_path)

@@ -13,7 +13,7 @@ from tfcap.objectives import Episode
 from tfcap.objectives import TeacherForcing
 from tfcap.training import Anneal
 from tfcap.training import ObjectiveModel
-from tfcap.training import RunCheckpoint
+from tfcap.training.checkpoint import RunCheckpoint
 
 ROWS = 8000
 REFERENCE = np.array([3, 4, 3, 2, 0])

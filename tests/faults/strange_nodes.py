@@ -28,7 +28,7 @@ from tests.faults.readers import bytes_of
 from tests.faults.strange_images import png
 from tfcap.data.extraction import read_image
 from tfcap.data.video_extraction import read_frames
-from tfcap.training import RunCheckpoint
+from tfcap.training.checkpoint import RunCheckpoint
 from tfcap.training.network_file import load_network
 from tfcap.training.network_file import save_network
 

@@ -23,7 +23,7 @@ from tfcap.io import load_arrays
 from tfcap.io import read_json
 from tfcap.io import save_arrays
 from tfcap.io import whole_file
-from tfcap.training import RunCheckpoint
+from tfcap.training.checkpoint import RunCheckpoint
 
 NAMES = (
     *("open", "stat", "lstat", "fstat", "fsync", "replace", "unlink", "mkdir"),

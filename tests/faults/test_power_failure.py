@@ -28,7 +28,7 @@ from tfcap.data import FeatureWriter
 from tfcap.data import load_features
 from tfcap.io import make_folder
 from tfcap.io import whole_file
-from tfcap.training import RunCheckpoint
+from tfcap.training.checkpoint import RunCheckpoint
 from tfcap.training.network_file import load_network
 from tfcap.training.network_file import save_network
 

@@ -28,6 +28,7 @@ from tests.faults.readers import COCO
 from tests.faults.readers import REPORT
 from tests.faults.readers import RESULTS
 from tests.faults.readers import VOCABULARY
+from tests.training.resumed import fit
 from tfcap import evaluate
 from tfcap.data import Backbone
 from tfcap.data import FeatureWriter
@@ -41,9 +42,8 @@ from tfcap.data import standardize_features
 from tfcap.io import passing_errors
 from tfcap.text import DocumentFrequencies
 from tfcap.text import Vocabulary
-from tfcap.training import RunCheckpoint
 from tfcap.training import SpeakerReport
-from tfcap.training import fit
+from tfcap.training.checkpoint import RunCheckpoint
 from tfcap.training.network_file import load_network
 
 #: Of training that is disturbed in the midst of an epoch, too.

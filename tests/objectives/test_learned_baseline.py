@@ -20,7 +20,7 @@ from tfcap.objectives import ScoreFunction
 from tfcap.training import Game
 from tfcap.training import ObjectiveModel
 from tfcap.training import Player
-from tfcap.training import RunCheckpoint
+from tfcap.training.checkpoint import RunCheckpoint
 
 
 class Mindful(tiny.TableSpeaker):

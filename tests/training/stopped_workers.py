@@ -15,7 +15,7 @@ import keras
 import numpy as np
 import tensorflow as tf
 
-from tfcap.training import fit
+from tests.training.resumed import fit
 from tfcap.training import open_strategy
 
 EPOCHS, STEPS = 3, 4

@@ -11,6 +11,7 @@ import tensorflow as tf
 from tests import dialogs
 from tests.data.tiny_captions import FEATURES
 from tests.data.tiny_captions import tiny_captions
+from tests.training.resumed import fit
 from tfcap.data import CaptionBatches
 from tfcap.decoding import Sample
 from tfcap.decoding import ScheduledSampling
@@ -28,8 +29,7 @@ from tfcap.training import ExponentialTemperature
 from tfcap.training import Game
 from tfcap.training import ObjectiveModel
 from tfcap.training import Player
-from tfcap.training import RunCheckpoint
-from tfcap.training import fit
+from tfcap.training.checkpoint import RunCheckpoint
 
 NOISY = dataclasses.replace(dialogs.SETTINGS, dropout=0.5)
 EPOCHS = 3
@@ -262,7 +262,7 @@ def test_nothing_is_left_to_do_after_the_last_epoch(tmp_path):
     RunCheckpoint(tmp_path).save(Dense(), 2)
     model = Dense()
     batches = CaptionBatches(tiny_captions(), FEATURES, 5)
-    assert fit(model, batches, 2, tmp_path) is None
+    assert fit(model, batches, 2, tmp_path).epoch == []
 
 
 def test_wherever_a_file_is_cut_or_changed_the_one_before_is_used(tmp_path):

@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+from tests.training.resumed import fit
 from tfcap.training import DataWait
-from tfcap.training import fit
 
 
 def slow(dataset, seconds):
@@ -43,7 +43,6 @@ def share(dataset, seconds=0.0, **options):
     model = keras.Sequential([Slow(seconds), keras.layers.Dense(1)])
     model.compile("sgd", "mse", run_eagerly=False, **options)
     wait = DataWait()
-    dataset = wait.watch(dataset)
     history = model.fit(dataset, shuffle=False, callbacks=[wait], verbose=0)
     return history.history["data_wait"][0]
 
@@ -69,45 +68,51 @@ def test_batches_are_left_as_they_are():
     wait = DataWait()
     for structure in ({"a": [1, 2]}, ([1], {"b": [2]}), [3], ([4],)):
         dataset = tf.data.Dataset.from_tensor_slices(structure)
-        seen = wait.watch(dataset)
+        seen = wait._seen(dataset)
         assert seen.element_spec == dataset.element_spec
         for one, other in zip(seen, dataset, strict=True):
             tf.nest.map_structure(np.testing.assert_array_equal, one, other)
 
 
-def test_data_that_nobody_watches_is_refused():
+def test_a_loop_of_another_kind_is_refused():
+    wait = DataWait()
+    wait.set_model(keras.Sequential([keras.layers.Dense(1)]))
+    with pytest.raises(ValueError, match="`DataWait` must be.*`fit\(\)`"):
+        wait.on_train_begin()
+
+
+def test_every_fit_is_watched():
     model = keras.Sequential([keras.layers.Dense(1)])
     model.compile("sgd", "mse")
-    with pytest.raises(ValueError, match="watch"):
-        model.fit(batches(), shuffle=False, callbacks=[DataWait()])
     wait = DataWait()
-    model.fit(wait.watch(batches()), shuffle=False, callbacks=[wait])
-    with pytest.raises(ValueError, match="watch"):
-        model.fit(batches(), shuffle=False, callbacks=[wait])
+    for _ in range(2):
+        found = model.fit(batches(), shuffle=False, callbacks=[wait], verbose=0)
+        assert len(found.history["data_wait"]) == 1
+    x = np.ones((4, 3), "float32")
+    found = model.fit(x, x[:, :1], callbacks=[wait], verbose=0)
+    assert len(found.history["data_wait"]) == 1
 
 
 def test_an_epoch_of_one_step_has_a_share_as_well():
     model = keras.Sequential([keras.layers.Dense(1)])
     model.compile("sgd", "mse")
     wait = DataWait()
-    dataset = wait.watch(batches(3))
     history = model.fit(
-        dataset, epochs=3, steps_per_epoch=1, shuffle=False, callbacks=[wait]
+        batches(3), epochs=3, steps_per_epoch=1, shuffle=False, callbacks=[wait]
     )
     assert len(history.history["data_wait"]) == 3
 
 
-def test_fit_watches_its_own_data(tmp_path):
+def test_a_run_that_goes_on_is_watched(tmp_path):
     class Batches:
         steps_per_epoch = batch_size = 2
 
-        def dataset(self, epochs, start_step):
+        def dataset(self, epochs, start_step=0):
             return batches(2 * epochs - start_step)
 
     model = keras.Sequential([keras.layers.Dense(1)])
     model.compile("sgd", "mse")
     model.build((2, 3))
     model.optimizer.build(model.trainable_variables)
-    # What is run through once is a list all the same.
-    history = fit(model, Batches(), 2, tmp_path, iter([DataWait()]), verbose=0)
+    history = fit(model, Batches(), 2, tmp_path, [DataWait()], verbose=0)
     assert len(history.history["data_wait"]) == 2

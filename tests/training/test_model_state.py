@@ -7,10 +7,11 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+from tests.training.resumed import fit
 from tfcap.io import load_arrays
 from tfcap.io import save_arrays
-from tfcap.training import RunCheckpoint
-from tfcap.training import fit
+from tfcap.training import Resume
+from tfcap.training.checkpoint import RunCheckpoint
 
 Dense = keras.layers.Dense
 X = np.arange(8.0).reshape(2, 4).astype("float32")
@@ -247,8 +248,12 @@ def test_what_several_optimizers_keep_comes_back(tmp_path):
 
 def test_a_callback_leaves_the_building_to_keras(tmp_path):
     model = unbuilt()
-    callback = RunCheckpoint(tmp_path).callback()
-    model.fit(X, X[:, :2], callbacks=[callback], verbose=0)
+    model.fit(
+        *(X, X[:, :2]),
+        shuffle=False,
+        callbacks=[Resume(tmp_path)],
+        verbose=0,
+    )
     again = unbuilt()
     again(X)
     assert RunCheckpoint(tmp_path).restore(again) == 1

@@ -16,7 +16,7 @@ from tfcap.rewards import Reward
 from tfcap.training import Game
 from tfcap.training import ObjectiveModel
 from tfcap.training import Player
-from tfcap.training import RunCheckpoint
+from tfcap.training.checkpoint import RunCheckpoint
 
 
 class Told(Reward):

@@ -16,7 +16,6 @@ from tfcap.objectives import TeacherForcing
 from tfcap.rewards import Constant
 from tfcap.rewards import DialogScore
 from tfcap.training import ObjectiveModel
-from tfcap.training import fit
 
 REFERENCES = np.array([[[3, 2]], [[2, 0]], [[4, 4]], [[0, 0]]], "int32")
 DATA = {"rows": np.zeros((4, 1), "float32"), "references": REFERENCES}
@@ -218,10 +217,3 @@ def test_objects_that_are_no_rewards_are_refused():
             make("words", samples)
     with pytest.raises(ValueError, match="`reward` must be differentiable"):
         Pathwise(lambda captions: [0.0], samples)
-
-
-def test_data_without_an_order_are_refused(tmp_path):
-    model = trained(TeacherForcing())
-    data = tf.data.Dataset.from_tensors(DATA)
-    with pytest.raises(TypeError, match="`batches` must.*`model.fit..`"):
-        fit(model, data, 2, tmp_path)

@@ -16,12 +16,12 @@ import tensorflow as tf
 from reproduce.sweep import Sweep
 from tests import tiny
 from tests.training import two_replicas
+from tests.training.resumed import fit
 from tfcap.data.step_pipeline import row_pipeline
 from tfcap.data.step_pipeline import step_pipeline
 from tfcap.objectives import TeacherForcing
 from tfcap.training import MultiWorkerStrategy
 from tfcap.training import ObjectiveModel
-from tfcap.training import fit
 from tfcap.training import from_chief
 from tfcap.training import is_chief
 from tfcap.training import open_strategy

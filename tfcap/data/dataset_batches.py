@@ -12,9 +12,18 @@ class DatasetBatches:
 
     What `tf.data` shuffles depends on how often it was read before, which no
     program that is started again can know. Here a function makes each epoch
-    of its number, so that `tfcap.training.fit()` goes on with the batches that
-    an uninterrupted run would have seen. A run that is resumed within an
-    epoch reads, and leaves, what comes before.
+    of its number, so that a run with `tfcap.training.Resume` goes on with the
+    batches that an uninterrupted one would have seen, and reads none of the
+    epochs before:
+
+    ```
+    model.fit(
+        batches.dataset(10),
+        epochs=10,
+        steps_per_epoch=batches.steps_per_epoch,
+        callbacks=[tfcap.training.Resume("runs/mine")],
+    )
+    ```
 
     Args:
         make: Function from the number of an epoch, an int64 scalar tensor, to
@@ -92,7 +101,9 @@ class DatasetBatches:
         dataset = tf.data.Dataset.range(first, max(first, epochs))
         dataset = dataset.flat_map(rest)
         count = max(epochs * steps - start_step, 0)
-        return dataset.apply(tf.data.experimental.assert_cardinality(count))
+        dataset = dataset.apply(tf.data.experimental.assert_cardinality(count))
+        dataset.from_step = lambda step: self.dataset(epochs, start_step + step)
+        return dataset
 
     def _check_same(self):
         """Refuses a function that makes other batches when called again."""

@@ -19,7 +19,9 @@ def step_pipeline(make, steps, fixed=True):
             false, the size is not known beforehand. Defaults to `True`.
 
     Returns:
-        `tf.data.Dataset` with static shapes.
+        `tf.data.Dataset` with static shapes. Its `from_step(count)` returns
+        the same without its first steps, which are not made for it; by it
+        `tfcap.training.Resume` begins where a run stopped.
 
     Example:
 
@@ -53,7 +55,9 @@ def step_pipeline(make, steps, fixed=True):
     dataset = tf.data.Dataset.range(steps.start, max(steps.stop, 0))
     dataset = dataset.map(fetch, num_parallel_calls=2, deterministic=True)
     count = tf.data.experimental.assert_cardinality(len(steps))
-    return dataset.apply(count).prefetch(4).with_options(options)
+    dataset = dataset.apply(count).prefetch(4).with_options(options)
+    dataset.from_step = lambda count: step_pipeline(make, steps[count:], fixed)
+    return dataset
 
 
 def row_pipeline(make, total, batch_size):

@@ -1,7 +1,6 @@
 """Training: the two models with a train step, callbacks, checkpoints."""
 
 from tfcap.training.anneal import Anneal
-from tfcap.training.checkpoint import RunCheckpoint
 from tfcap.training.clipped_adam import ClippedAdam
 from tfcap.training.collapse_warning import CollapseWarning
 from tfcap.training.data_wait import DataWait
@@ -10,7 +9,6 @@ from tfcap.training.evaluation_callback import EvaluationCallback
 from tfcap.training.evaluator import Evaluator
 from tfcap.training.exponential_temperature import ExponentialTemperature
 from tfcap.training.falling_score_warning import FallingScoreWarning
-from tfcap.training.fitting import fit
 from tfcap.training.game import Game
 from tfcap.training.game import Player
 from tfcap.training.generation import generate
@@ -24,6 +22,7 @@ from tfcap.training.ranking import discriminative_scores
 from tfcap.training.ranking import embed_answers
 from tfcap.training.ranking import generative_ranking
 from tfcap.training.ranking import generative_scores
+from tfcap.training.resume import Resume
 from tfcap.training.speaker_report import SpeakerReport
 from tfcap.training.tradeoff_logger import TradeoffLogger
 from tfcap.training.tradeoff_logger import report_samples

@@ -1,10 +1,8 @@
-"""Checkpoints from which a run continues exactly."""
+"""The file from which a run goes on, and how it is read and replaced."""
 
 import json
 import os
 import weakref
-
-import keras
 
 from tfcap.io import is_there
 from tfcap.io import load_arrays
@@ -19,19 +17,18 @@ from tfcap.training.model_state import lacks_variables
 from tfcap.training.model_state import set_state
 from tfcap.training.model_state import variables_of
 from tfcap.training.optimizer_settings import Settings
+from tfcap.training.random_state import MOMENTS
+from tfcap.training.random_state import check_random_arrays
+from tfcap.training.random_state import random_state_of
 from tfcap.training.workers import from_chief
 from tfcap.training.workers import is_chief
-
-#: Name of an array that is no variable of the model.
-_METRIC = "metric"
 
 
 class RunCheckpoint:
     """Keeps the whole state of a training model on disk.
 
-    Weights, optimizer moments, iteration counts, random streams, annealed
-    temperatures: every variable, and in the midst of an epoch its metrics, so
-    that a run that was stopped ends as one that was not. A file is written
+    Weights, optimizer moments, iteration counts, random streams: every
+    variable, and in the midst of an epoch its metrics. A file is written
     beside the last one and renamed into its place; the one before is kept, and
     used, with a word about it, if the last is not as it was written, which its
     checksum tells. Nothing in it is pickled.
@@ -41,24 +38,16 @@ class RunCheckpoint:
     learning rate, that the program has changed since is kept, and told; what
     a callback made of it is state, and goes on.
 
-    The order of a data set is the program's own: one that `tf.data` shuffles
-    begins its first epoch anew in `keras.Model.fit()`, so that such a run ends
-    in other weights. `tfcap.data.DatasetBatches` goes on with it.
-
     Args:
         directory: String or path, made if absent.
 
-    Example:
-
-    >>> import tempfile
-    >>> checkpoint = tfcap.training.RunCheckpoint(tempfile.mkdtemp())
-    >>> checkpoint.epoch
-    0
-
     Attributes:
-        restored: Dict that tells what the state was that `restore()` has set:
-            `epoch`, and in the midst of one `step`, steps done of the next,
-            `steps`, of an epoch, and `logs`; empty if there was none.
+        restored: Dict that tells what the state on disk was when it was last
+            looked for: `epoch`, and in the midst of one `step`, steps done of
+            the next, `steps`, of an epoch, 0 if that is not known, and `logs`;
+            empty if there was none.
+        arrays: Dict of the arrays beside the variables, by name; of several
+            workers the first one has them.
     """
 
     def __init__(self, directory):
@@ -67,9 +56,8 @@ class RunCheckpoint:
         self.path = os.path.join(self.directory, "checkpoint.npz")
         self.previous = os.path.join(self.directory, "checkpoint.previous.npz")
         self._next = os.path.join(self.directory, "checkpoint.next.npz")
-        # With what settings a program made the optimizers of a model.
-        self._settings = weakref.WeakKeyDictionary()
-        self.restored = {}
+        self.restored, self.arrays = {}, {}
+        self._variables = self._path = self._settings = self._noted = None
 
     @property
     def epoch(self):
@@ -82,20 +70,15 @@ class RunCheckpoint:
         """Steps that are done of the epoch in whose midst the state was."""
         return self.restored.get("step", 0)
 
-    @property
-    def metrics(self):
-        """Metrics of the epoch in whose midst the state on disk is, arrays."""
-        found = load_arrays(self.path)
-        return [found[key] for key in sorted(found) if key.startswith(_METRIC)]
-
-    def save(self, model, epoch, metrics=(), **place):
+    def save(self, model, epoch, more=None, **about):
         """Writes the state reached after `epoch` epochs.
 
         Args:
             model: Compiled `keras.Model`, built.
             epoch: Integer.
-            metrics: List of arrays, of the epoch in whose midst the model is.
-            **place: `step`, `steps` and `logs` of that epoch; see `restored`.
+            more: Dict of arrays beside the variables, by names with a letter.
+            **about: What JSON can hold: `step`, `steps` and `logs` of an epoch
+                in whose midst the model is; see `restored`.
 
         Raises:
             OSError: If the disk is full. The last checkpoint is as it was.
@@ -104,32 +87,59 @@ class RunCheckpoint:
             f"{index:05d}": array
             for index, array in enumerate(arrays_of(model))
         }
-        for index, array in enumerate(metrics):
-            arrays[f"{_METRIC}{index:05d}"] = array
-        about = describe(model, self._made(model))
-        meta = json.dumps({"epoch": epoch, **place, **about})
+        arrays |= more or {}
+        if self._noted is None or self._noted() is not model:
+            self.note(model)
+        described = describe(model, self._settings.now)
+        meta = json.dumps({"epoch": epoch, **about, **described})
         save_arrays(self._next, {"meta": meta, **arrays})
         if is_there(self.path):
             replace(self.path, self.previous)
         rename(self._next, self.path)
 
-    def restore(self, model):
-        """Sets a model to the state on disk, if there is any.
+    def note(self, model):
+        """Notes with what settings the program made a model's optimizers.
+
+        Call it before a callback changes a learning rate, and after `find()`.
+
+        Args:
+            model: Compiled `keras.Model`.
+        """
+        self._settings = Settings(model, self.restored.get("optimizers"))
+        self._noted = weakref.ref(model)
+
+    def find(self, model):
+        """Looks for the state on disk.
 
         All of several workers must call it: what the first one finds counts.
 
         Args:
-            model: Compiled `keras.Model`, built.
+            model: Compiled `keras.Model`.
 
         Returns:
-            Integer, number of epochs done; `step` tells how many steps of the
-            next are done, too, of a run of `fit()` that was stopped in its
-            midst.
+            Dict, `restored`.
 
         Raises:
-            ValueError: If the model is not built, if the state is of another
-                model, or if there are files and none can be used.
+            ValueError: If there are files and none can be used.
             OSError: If a file is there and cannot be read.
+        """
+        about, found, self._path = self._found_by_chief(model)
+        found = found or {}
+        self._variables = [found[k] for k in sorted(found) if k.isdigit()]
+        self.arrays = {k: v for k, v in found.items() if not k.isdigit()}
+        self.restored = about or {}
+        return self.restored
+
+    def set(self, model):
+        """Sets a model to the state that `find()` found.
+
+        All of several workers must call it.
+
+        Args:
+            model: Compiled `keras.Model`, built.
+
+        Raises:
+            ValueError: If the model is not built, or the state of another.
         """
         if lacks_variables(model):
             raise ValueError(
@@ -138,27 +148,29 @@ class RunCheckpoint:
             )
         # No worker makes an optimizer's variables alone.
         variables_of(model)
-        about, arrays, path = self._found_by_chief(model)
-        if about is None:
-            self._made(model)
-            return 0
-        made = set_state(model, about, arrays, self.directory)
-        self._settings[model] = made
-        if path:
+        if self.restored:
+            set_state(
+                *(model, self.restored, self._variables, self.directory),
+                self._settings,
+            )
+        if self._path:
             # The next one to be saved must not take the place of a good one.
-            replace(path, self.path)
-        self.restored = about
-        return about["epoch"]
+            replace(self._path, self.path)
+            self._path = None
 
-    def callback(self):
-        """A `keras.callbacks.Callback` that saves after every epoch."""
-        return _SaveEveryEpoch(self)
+    def restore(self, model):
+        """Sets a model to the state on disk, if there is any.
 
-    def _made(self, model):
-        """The settings with which a model's optimizers were made."""
-        if model not in self._settings:
-            self._settings[model] = Settings(model).now
-        return self._settings[model]
+        Args:
+            model: Compiled `keras.Model`, built.
+
+        Returns:
+            Integer, number of epochs done.
+        """
+        self.find(model)
+        self.note(model)
+        self.set(model)
+        return self.restored.get("epoch", 0)
 
     def _found_by_chief(self, model):
         """As `_load()`, the description for all workers."""
@@ -208,9 +220,11 @@ def _read(path):
         raise ValueError(f"its number of epochs is {epoch!r:.40}")
     if "step" in about and not _is_place(about):
         raise ValueError("the step that it is of is none of an epoch")
-    arrays = [found[key] for key in sorted(found) if key.isdigit()]
-    check_state(about, arrays)
-    return about, arrays
+    check_state(about, [found[k] for k in sorted(found) if k.isdigit()])
+    for moment in MOMENTS:
+        if state := random_state_of(found, moment):
+            check_random_arrays(state)
+    return about, found
 
 
 def _is_place(about):
@@ -218,20 +232,7 @@ def _is_place(about):
     step, steps = about["step"], about.get("steps")
     return (
         type(step) is type(steps) is int
-        and 0 < step <= steps
+        # Of data of unknown length there are 0 steps.
+        and 0 < step <= (steps or step)
         and isinstance(about.get("logs"), dict)
     )
-
-
-class _SaveEveryEpoch(keras.callbacks.Callback):
-    def __init__(self, checkpoint):
-        super().__init__()
-        self.checkpoint = checkpoint
-
-    def on_train_begin(self, logs=None):
-        # Before another callback changes a learning rate.
-        self.checkpoint._made(self.model)
-
-    def on_epoch_end(self, epoch, logs=None):
-        if is_chief(self.model):
-            self.checkpoint.save(self.model, epoch + 1)

@@ -59,14 +59,13 @@ def lacks_variables(model):
     return not model.built and not (parts and all(part.built for part in parts))
 
 
-def build_on(model, dataset):
-    """Builds a model on the first batch of a data set.
+def build_on(model, batch):
+    """Builds a model on a batch.
 
     Args:
         model: `keras.Model`.
-        dataset: `tf.data.Dataset` of batches as `fit()` takes them.
+        batch: Nest of tensors, as a step of `fit()` takes it.
     """
-    batch = next(iter(dataset.take(1)))
     inputs, _, _ = keras.utils.unpack_x_y_sample_weight(batch)
     with model.distribute_strategy.scope():
         model(inputs)
@@ -146,7 +145,7 @@ def check_state(about, arrays):
             raise ValueError(f"{name} holds NaN")
 
 
-def set_state(model, about, arrays, where):
+def set_state(model, about, arrays, where, settings):
     """Sets a model to a state that `arrays_of()` and `describe()` gave.
 
     All of several workers must call it. A setting of an optimizer that
@@ -157,9 +156,8 @@ def set_state(model, about, arrays, where):
         about: Dict, as `describe()` returns it.
         arrays: List of NumPy arrays; None for workers but the first.
         where: String, the folder that holds the state.
-
-    Returns:
-        List of dicts, the settings to describe the model's next states with.
+        settings: `Settings` of the model's optimizers, compared with those
+            that the state is described with.
 
     Raises:
         ValueError: If the state is of another model, or of one whose weights
@@ -175,7 +173,6 @@ def set_state(model, about, arrays, where):
             "`directory` must hold a checkpoint of this model. Received: "
             f"directory={where!r}, where {problem}. {_HINT}"
         )
-    settings = Settings(model, about.get("optimizers"))
     for index, variable in enumerate(variables):
         own = arrays[index] if arrays else None
         array = from_chief(own, model)
@@ -184,7 +181,6 @@ def set_state(model, about, arrays, where):
     if is_chief(model):
         for line in settings.changes:
             print(f"{where}: {line}", flush=True)
-    return settings.now
 
 
 def _all(entries, fits):

@@ -14,6 +14,11 @@ class Termination:
     ignores SIGTERM goes on doing so. Outside of the main thread, where Python
     hears of no signals, nothing is noted.
 
+    Args:
+        runs: Function of a frame, whether the work is running in it; what
+            comes after an error has ended the work, acts at once. Defaults to
+            `None`, as long as the block.
+
     Attributes:
         requested: Boolean, whether SIGTERM has come.
 
@@ -25,13 +30,17 @@ class Termination:
     False
     """
 
-    def __init__(self):
+    def __init__(self, runs=None):
         self.requested = False
+        self._runs = runs
         self._before = None
         self._noting = False
 
     def __enter__(self):
         main = threading.current_thread() is threading.main_thread()
+        last = getattr(signal.getsignal(signal.SIGTERM), "__self__", None)
+        if main and isinstance(last, Termination) and last._is_over():
+            last._give_back()
         if main and signal.getsignal(signal.SIGTERM) != signal.SIG_IGN:
             self._before = signal.signal(signal.SIGTERM, self._note)
             self._noting = True
@@ -60,10 +69,15 @@ class Termination:
         raise SystemExit(128 + signal.SIGTERM)
 
     def _note(self, number, frame):
-        if self.requested:
+        if self.requested or self._is_over(frame):
             self._give_back()
             signal.raise_signal(number)
         self.requested = True
+
+    def _is_over(self, frame=None):
+        """Check whether an error has ended the work before the block."""
+        frame = frame or sys._getframe(1)
+        return self._runs is not None and not self._runs(frame)
 
     def _give_back(self):
         if self._noting:

@@ -9,31 +9,37 @@ import pytest
 import tensorflow as tf
 
 from tests import tiny
+from tests.training import resumed
 from tests.training import test_checkpoint
 from tfcap.objectives import TeacherForcing
 from tfcap.training import DataWait
 from tfcap.training import Game
 from tfcap.training import ObjectiveModel
 from tfcap.training import Player
-from tfcap.training import RunCheckpoint
-from tfcap.training import fit
+from tfcap.training import Resume
+from tfcap.training.checkpoint import RunCheckpoint
 
 EPOCHS, STEPS = 3, 3
 #: Whatever a clock has to do with.
 TIMES = ("data_wait", "epoch_data_wait")
 
 
-class Batches:
-    steps_per_epoch = STEPS
+def rows():
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(EPOCHS * STEPS, 4, 3)).astype("float32")
+    y = rng.integers(0, 2, (EPOCHS * STEPS, 4, 1))
+    return tf.data.Dataset.from_tensor_slices((x, y))
 
-    def dataset(self, epochs, start_step=0):
-        rng = np.random.default_rng(0)
-        x = rng.normal(size=(epochs * STEPS, 4, 3)).astype("float32")
-        y = rng.integers(0, 2, (epochs * STEPS, 4, 1))
-        rows = tf.data.Dataset.from_tensor_slices((x, y))
-        count = tf.data.experimental.assert_cardinality
-        left = epochs * STEPS - start_step
-        return rows.skip(start_step).apply(count(left))
+
+def fit(model, folder, callbacks=(), steps=STEPS, **options):
+    return model.fit(
+        rows(),
+        epochs=EPOCHS,
+        steps_per_epoch=steps,
+        shuffle=False,
+        callbacks=[Resume(folder, **options), *callbacks],
+        verbose=0,
+    )
 
 
 class Stop(keras.callbacks.Callback):
@@ -104,12 +110,7 @@ def train(folder, *callbacks, seed=None, **options):
     rate = keras.callbacks.LearningRateScheduler(lambda _, rate: 0.9 * rate)
     board = keras.callbacks.TensorBoard(folder / "logs", write_graph=False)
     callbacks = [rate, DataWait(), Evaluate(), read, *callbacks, board]
-    history = fit(
-        *(model, Batches(), EPOCHS, folder / "run"),
-        callbacks=callbacks,
-        verbose=0,
-        **options,
-    )
+    history = fit(model, folder / "run", callbacks, **options)
     state = [*model.get_weights(), *map(np.array, model.optimizer.variables)]
     found = {k: v for k, v in history.history.items() if k not in TIMES}
     return state, history.epoch, found, read.seen
@@ -133,12 +134,11 @@ def whole(tmp_path_factory):
     return train(folder), logged(folder)
 
 
-def same_end(found, whole, epoch):
+def same_end(found, whole):
     state, epochs, history, seen = found
     for one, other in zip(state, whole[0], strict=True):
         np.testing.assert_array_equal(one, other)
-    assert epochs == whole[1][epoch:]
-    assert history == {k: v[epoch:] for k, v in whole[2].items()}
+    assert epochs == whole[1] and history == whole[2]
     assert seen == whole[3][len(whole[3]) - len(seen) :]
 
 
@@ -161,10 +161,14 @@ def test_a_run_that_a_scheduler_stops_goes_on_exactly(
     assert "run the same command again" in told
     assert signal.getsignal(signal.SIGTERM) == signal.SIG_DFL
     if epoch == EPOCHS:
-        assert fit(network(), Batches(), EPOCHS, tmp_path / "run") is None
+        model = network()
+        history = fit(model, tmp_path / "run")
+        assert history.epoch == [0, 1, 2]
+        for one, other in zip(model.get_weights(), whole[0][0]):
+            np.testing.assert_array_equal(one, other)
         return
     found = train(tmp_path, seed=99)
-    same_end(found, whole[0], epoch)
+    same_end(found, whole[0])
     assert len(found[3]) == (EPOCHS - epoch) * STEPS - (batch + 1) % (STEPS + 1)
     assert logged(tmp_path) == whole[1]
 
@@ -173,7 +177,7 @@ def test_a_run_that_is_stopped_at_every_step_goes_on_exactly(whole, tmp_path):
     for epoch, batch in itertools.product(range(EPOCHS), range(STEPS)):
         with pytest.raises(SystemExit):
             train(tmp_path, Stop(epoch, batch), seed=10 * epoch + batch or None)
-    same_end(train(tmp_path, seed=99), whole[0], EPOCHS - 1)
+    same_end(train(tmp_path, seed=99), whole[0])
     assert logged(tmp_path) == whole[1]
 
 
@@ -201,7 +205,7 @@ def test_a_run_without_notice_goes_on_from_what_was_saved_in_time(
     checkpoint = RunCheckpoint(tmp_path / "run")
     assert checkpoint.epoch == 1
     found = train(tmp_path, seed=99)
-    same_end(found, whole[0], 1)
+    same_end(found, whole[0])
     assert len(found[3]) == (EPOCHS - 1) * STEPS - 2
 
 
@@ -216,30 +220,29 @@ class BreakEvaluation(keras.callbacks.Callback):
 def test_a_long_epoch_is_saved_before_it_is_evaluated(
     whole, tmp_path, monkeypatch
 ):
-    name = "tfcap.training.save_within_epochs._WORTH"
+    name = "tfcap.training.resume._WORTH"
     monkeypatch.setattr(name, 0.0)
     with pytest.raises(KeyboardInterrupt):
         train(tmp_path, BreakEvaluation())
     found = train(tmp_path, seed=99)
-    same_end(found, whole[0], 1)
+    same_end(found, whole[0])
     assert len(found[3]) == STEPS
 
 
 def test_ctrl_c_is_no_notice(tmp_path):
     with pytest.raises(KeyboardInterrupt):
         train(tmp_path, Break(1, 2, tmp_path))
-    model, checkpoint = network(), RunCheckpoint(tmp_path / "run")
-    assert checkpoint.restore(model) == 1 and checkpoint.step == 0
+    checkpoint = RunCheckpoint(tmp_path / "run")
+    assert checkpoint.restore(network()) == 1
+    assert "step" not in checkpoint.restored
 
 
 def test_another_number_of_steps_is_refused_in_the_midst_of_an_epoch(tmp_path):
     with pytest.raises(SystemExit):
         train(tmp_path, Stop(1, 0))
-    batches = Batches()
-    batches.steps_per_epoch = 2
     match = "as many steps per epoch.*Received: 2 steps, and 3 in"
     with pytest.raises(ValueError, match=match):
-        fit(network(), batches, EPOCHS, tmp_path / "run", verbose=0)
+        fit(network(), tmp_path / "run", steps=2)
 
 
 def test_other_metrics_are_refused_in_the_midst_of_an_epoch(tmp_path):
@@ -248,7 +251,7 @@ def test_other_metrics_are_refused_in_the_midst_of_an_epoch(tmp_path):
     model = network(more=False)
     match = "compiled with the metrics of its checkpoint"
     with pytest.raises(ValueError, match=match):
-        fit(model, Batches(), EPOCHS, tmp_path / "run", verbose=0)
+        fit(model, tmp_path / "run")
 
 
 @pytest.mark.parametrize(
@@ -259,7 +262,8 @@ def test_a_place_that_is_none_is_told(wrong, tmp_path, capsys):
     place = {"step": 1, "steps": 3, "logs": {}}
     checkpoint.save(model, 2, **place)
     checkpoint.save(model, 2, **(place | wrong))
-    assert checkpoint.restore(network()) == 2 and checkpoint.step == 1
+    assert checkpoint.restore(network()) == 2
+    assert checkpoint.restored["step"] == 1
     told = capsys.readouterr().out
     assert "the step that it is of is none" in told
     assert "Using the one before, of epoch 2 and step 1 of the next" in told
@@ -286,11 +290,7 @@ def test_networks_of_words_go_on_exactly(make, tmp_path):
     def train(folder, *more, seed=0):
         keras.utils.set_random_seed(seed)
         model, networks, batches, callbacks = make()
-        history = fit(
-            *(model, batches, 2, folder),
-            callbacks=[*callbacks, *more],
-            verbose=0,
-        )
+        history = resumed.fit(model, batches, 2, folder, [*callbacks, *more])
         weights = [w for network in networks for w in network.get_weights()]
         return weights, {k: v[-1] for k, v in history.history.items()}
 
@@ -325,26 +325,22 @@ def of_keras(optimizer):
     return model
 
 
-class WordBatches:
-    steps_per_epoch = 2
-
-    def dataset(self, epochs, start_step=0):
-        words = {
-            "rows": np.arange(2),
-            "references": np.array([[[2, 1, 0]], [[3, 2, 1]]], "int32"),
-        }
-        data = tf.data.Dataset.from_tensors(words)
-        return data.repeat(self.steps_per_epoch * epochs - start_step)
+def words():
+    batch = {
+        "rows": np.arange(2),
+        "references": np.array([[[2, 1, 0]], [[3, 2, 1]]], "int32"),
+    }
+    return tf.data.Dataset.from_tensors(batch).repeat(2)
 
 
 @pytest.mark.parametrize("make", [of_a_game, of_an_objective, of_keras])
 def test_a_run_whose_last_epoch_is_on_disk_ends_in_its_averages(make, tmp_path):
-    batches = Batches() if make is of_keras else WordBatches()
+    data = rows().take(2) if make is of_keras else words()
     weights = []
     for _ in range(2):
         rate = keras.optimizers.SGD(0.5, use_ema=True, ema_momentum=0.7)
         model = make(rate)
-        fit(model, batches, 2, tmp_path, verbose=0)
+        model.fit(*(data, None, None, 2, 0, [Resume(tmp_path)]), shuffle=False)
         weights.append(model.trainable_variables[0].numpy())
     assert weights[0].any()
     np.testing.assert_array_equal(*weights)

@@ -1,0 +1,99 @@
+"""Memory of callbacks, which a run that goes on gives back to them."""
+
+import keras
+import numpy as np
+
+#: What the callbacks of Keras remember of an epoch or a step before.
+_KEPT = {
+    keras.callbacks.EarlyStopping: (
+        *("wait", "stopped_epoch", "best", "best_epoch", "best_weights"),
+    ),
+    keras.callbacks.ReduceLROnPlateau: ("wait", "best", "cooldown_counter"),
+    keras.callbacks.ModelCheckpoint: (
+        *("best", "_batches_seen_since_last_saving", "_last_batch_seen"),
+    ),
+}
+
+
+def memory_of(callbacks):
+    """What callbacks remember.
+
+    Args:
+        callbacks: List of `keras.callbacks.Callback`. Those of `_KEPT`, and
+            those with `get_state()` and `set_state(state)`, are asked.
+
+    Returns:
+        Pair: a list that JSON can hold, one entry for each that was asked, and
+        the list of arrays that the entries name by their number.
+    """
+    arrays = []
+    found = [
+        [type(callback).__name__, _packed(state, arrays)]
+        for callback in callbacks
+        if (state := _state(callback)) is not None
+    ]
+    return found, arrays
+
+
+def give_back(callbacks, memory, arrays):
+    """Sets callbacks to what they remembered.
+
+    Args:
+        callbacks: List of `keras.callbacks.Callback`.
+        memory: List, as `memory_of()` returned it.
+        arrays: List of arrays, likewise.
+
+    Returns:
+        String, a sentence if these are others than those; empty otherwise.
+    """
+    asked = [c for c in callbacks if _state(c) is not None]
+    names = [type(callback).__name__ for callback in asked]
+    known = [name for name, _ in memory]
+    if names != known:
+        return (
+            f"The run had the callbacks {', '.join(known) or 'none'} to "
+            f"remember, and has {', '.join(names) or 'none'} now: these begin "
+            "anew."
+        )
+    for callback, (_, state) in zip(asked, memory):
+        state = _unpacked(state, arrays)
+        if hasattr(callback, "set_state"):
+            callback.set_state(state)
+        else:
+            vars(callback).update(state)
+    return ""
+
+
+def _state(callback):
+    """What a callback remembers; `None` if it is not known."""
+    if hasattr(callback, "get_state") and hasattr(callback, "set_state"):
+        return callback.get_state()
+    for kind, names in _KEPT.items():
+        if isinstance(callback, kind):
+            return {name: vars(callback).get(name) for name in names}
+    return None
+
+
+def _packed(value, arrays):
+    """A value as JSON holds it; arrays are put into a list."""
+    if isinstance(value, dict):
+        packed = {key: _packed(entry, arrays) for key, entry in value.items()}
+        return {"dict": packed}
+    if isinstance(value, (list, tuple)):
+        return [_packed(entry, arrays) for entry in value]
+    if isinstance(value, np.generic) and value.dtype.kind in "biuf":
+        return value.item()
+    if isinstance(value, np.ndarray):
+        arrays.append(value)
+        return {"array": len(arrays) - 1}
+    return value
+
+
+def _unpacked(value, arrays):
+    if isinstance(value, dict) and "array" in value:
+        return arrays[value["array"]]
+    if isinstance(value, dict):
+        return {k: _unpacked(v, arrays) for k, v in value["dict"].items()}
+    if isinstance(value, list):
+        return [_unpacked(entry, arrays) for entry in value]
+    return value

@@ -1,0 +1,251 @@
+"""The order of the data of a `fit()`, and how a run finds its place in it.
+
+Keras draws an iterator of its data for every epoch, and one more at its end;
+with `steps_per_epoch` it goes on with one. What these give was found by trial
+(TensorFlow 2.21, Keras 3.15):
+
+- `tf.data` draws the seed of a shuffle when an iterator is made, from a stream
+  that the data set holds. Made as often, iterators give the same; only where
+  a `repeat()` or a `cache()` comes after must they be read as well.
+- The state of random operations in functions of a data set begins anew with
+  every iterator, with it the order in which Keras shuffles arrays.
+- `keras.utils.PyDataset`s are shuffled by Python's `random`, when an epoch is
+  first read.
+
+So an epoch that is over is passed over as Keras would pass through it, read
+only where its reading counts; then the steps that are done of the next.
+"""
+
+import random
+import warnings
+
+import numpy as np
+import tensorflow as tf
+
+from tfcap.training.random_state import set_random_arrays
+
+#: Transformations that hold or repeat what a shuffle before them drew.
+_HOLDING = ("_RepeatDataset", "_CacheDataset")
+_RANDOM = (random.Random, np.random.Generator, np.random.RandomState)
+_SHUFFLED = (
+    "Data whose order is drawn anew by every process cannot be gone on with "
+    "exactly: {}. Rows of an epoch that is interrupted may be seen twice or "
+    "not at all. {}"
+)
+
+
+class DataOrder:
+    """Finds the place in the data of a `fit()`.
+
+    Args:
+        fit: `tfcap.training.running_fit.RunningFit`.
+
+    Attributes:
+        seeds: List of lists of integers, what the order depends on that a
+            program that is started again must have again.
+        python: Boolean, whether Python makes the batches, and may draw from
+            its generators.
+        batch: The last batch that was passed over; `None` if none was.
+        passed: Integer, batches that the iterator of the epoch has read.
+    """
+
+    def __init__(self, fit):
+        self.fit = fit
+        self.batch, self.passed = None, 0
+        adapter = fit.iterator.data_adapter
+        self._nodes = [] if fit.dataset is None else _nodes(fit.dataset)
+        self._py_dataset = getattr(adapter, "py_dataset", None)
+        self._arrays = type(adapter).__name__ == "ArrayDataAdapter"
+        self._shuffled = self._arrays and bool(adapter._shuffle)
+        self.python = not self._nodes and not self._arrays
+        self.seeds = _seeds(self._nodes)
+        if self._shuffled:
+            self.seeds = [[tf.compat.v1.get_seed(0)[0]]]
+        self._sought = False
+
+    def warn(self):
+        """Warns of an order that no program can have again."""
+        for problem, cure in self._problems():
+            warnings.warn(_SHUFFLED.format(problem, cure), stacklevel=2)
+
+    def seek(self, step):
+        """Goes to a global step, where the data set knows how.
+
+        Args:
+            step: Integer, steps of all epochs before.
+
+        Returns:
+            Boolean.
+        """
+        begin = getattr(self.fit.dataset, "from_step", None)
+        self._sought = begin is not None and bool(
+            self.fit.iterator.steps_per_epoch
+        )
+        if self._sought:
+            dataset = begin(step)
+            self.fit.iterator.data_adapter._dataset = dataset
+            self.fit.feed(dataset)
+        return self._sought
+
+    def pass_epochs(self, count, state):
+        """Passes over epochs that are done.
+
+        Args:
+            count: Integer.
+            state: Dict of arrays of the random generators as the first of
+                them began, or `None`.
+        """
+        if self._sought:
+            return
+        if self.python and state:
+            set_random_arrays(state)
+        for _ in range(count):
+            with warnings.catch_warnings():
+                # Keras warns at the end of data of unknown length.
+                warnings.simplefilter("ignore")
+                self._pass_epoch()
+
+    def pass_steps(self, steps, done):
+        """Passes over the steps that are done of an epoch.
+
+        Args:
+            steps: Generator of the epoch's steps.
+            done: Integer.
+
+        Returns:
+            The first step that is left, as the generator gave it; `None` if
+            none is.
+
+        Raises:
+            ValueError: If the data end before.
+        """
+        if not self.fit.iterator.steps_per_epoch:
+            self.passed = 0
+        for step in steps:
+            if step[0] >= done:
+                return step
+            if not self._sought and not self._read(step[2]):
+                raise ValueError(
+                    "The data must have the steps of the epoch that the run "
+                    f"was stopped in. Received: data that end at step {step[0]}"
+                    f", and a checkpoint of step {done}. Use the same data."
+                )
+        return None
+
+    def any_batch(self):
+        """A batch that was passed over, or the first one of the data."""
+        if self.batch is None:
+            self.batch = next(iter(self.fit.batches))
+        return self.batch
+
+    @property
+    def read_again(self):
+        """Whether epochs that are over must be read to pass over them."""
+        iterator = self.fit.iterator
+        if iterator.steps_per_epoch or iterator.num_batches is None:
+            return True
+        if self._nodes:
+            kinds = {type(node).__name__ for node in self._nodes}
+            return bool(self.seeds) and not kinds.isdisjoint(_HOLDING)
+        if self._py_dataset is not None:
+            return _remembers(self._py_dataset)
+        return not self._arrays
+
+    def _pass_epoch(self):
+        iterator, read = self.fit.iterator, self.read_again
+        first = True
+        with iterator.catch_stop_iteration():
+            for _, _, source in self.fit.steps():
+                whole = not (read or first) or self._read(source)
+                first = False
+                if not whole:
+                    raise StopIteration
+
+    def _read(self, source):
+        """Reads what one step reads. Returns whether there was any."""
+        some = False
+        for _ in range(self.fit.iterator.steps_per_execution):
+            try:
+                self.batch = next(source)
+            except (StopIteration, tf.errors.OutOfRangeError):
+                break
+            self.passed += 1
+            some = True
+        return some
+
+    def _problems(self):
+        """Pairs of what nobody can have again, and what to do."""
+        call = "Call `keras.utils.set_random_seed()` before the data are made."
+        if any(not any(seeds) for seeds in self.seeds if len(seeds) > 1):
+            yield "`shuffle()` has no seed", f"Give it one. {call}"
+        if self._shuffled and tf.compat.v1.get_seed(0) == _unseeded():
+            yield "Keras shuffles arrays and TensorFlow has no seed", call
+        if self.python and self._py_dataset is None:
+            kind = type(self.fit.iterator.data_adapter).__name__
+            yield (
+                f"a Python iterable ({kind}) may give others when it is made "
+                "again",
+                "Use a `tf.data.Dataset`, a `keras.utils.PyDataset`, or "
+                "`tfcap.data.DatasetBatches`.",
+            )
+        for node in self._nodes:
+            if node.options().deterministic is False:
+                yield "`deterministic` is off", "Leave it on."
+                return
+            if _draws_in_parallel(node):
+                yield (
+                    "`map(num_parallel_calls=...)` draws in an order that "
+                    "differs from run to run",
+                    "Draw with `tf.random.stateless_*`, or from one call at a "
+                    "time.",
+                )
+                return
+
+
+def _nodes(dataset):
+    """A data set and all that it is made of."""
+    found = [dataset]
+    for part in dataset._inputs():
+        found += _nodes(part)
+    return found
+
+
+def _seeds(nodes):
+    """The seeds of the shuffles of a data set."""
+    pairs = [
+        (getattr(n, "_seed", None), getattr(n, "_seed2", 0)) for n in nodes
+    ]
+    return [[int(one), int(two)] for one, two in pairs if one is not None]
+
+
+def _unseeded():
+    """What TensorFlow gives for a seed of 0 where it has none of its own."""
+    return 87654321, 0
+
+
+def _draws_in_parallel(node):
+    """Check whether a function draws in several calls at the same time."""
+    if "Parallel" not in type(node).__name__:
+        return False
+    kinds = [
+        operation.type
+        for wrapped in node._functions()
+        for operation in wrapped.function.graph.get_operations()
+    ]
+    return any(kind.startswith(("Random", "Truncated")) for kind in kinds)
+
+
+def _remembers(py_dataset):
+    """Check whether the batches may depend on those that were read before."""
+    base = next(
+        kind
+        for kind in type(py_dataset).__mro__
+        if kind.__module__.startswith("keras.")
+    )
+    hooks = "on_epoch_begin", "on_epoch_end"
+    overridden = any(
+        getattr(type(py_dataset), hook) is not getattr(base, hook)
+        for hook in hooks
+    )
+    own = vars(py_dataset).values()
+    return overridden or any(isinstance(value, _RANDOM) for value in own)

@@ -1,0 +1,107 @@
+"""State of the global random generators of a process, as arrays.
+
+Layers of Keras hold their own `SeedGenerator`s, which are variables of a
+model. What draws without one draws from Python, NumPy or Keras' global one.
+"""
+
+import random
+
+import numpy as np
+from keras.src.backend.common.global_state import get_global_attribute
+from keras.src.random.seed_generator import global_seed_generator
+
+#: Of what moments a checkpoint may hold the state: of the save, of the begin of
+#: the epoch that is interrupted, and of that of its `fit()`.
+MOMENTS = "now", "epoch", "fit"
+#: Words of a Mersenne Twister, and with its position.
+_WORDS, _PLACED = 624, 625
+
+
+def random_arrays():
+    """The state of Python's, NumPy's and Keras' global generators.
+
+    Returns:
+        Dict of arrays by name: `words`, uint32 of shape `(2, 625)`, of Python
+        and NumPy, `normals`, float64 of shape `(2,)`, the normal deviates that
+        they hold back, NaN for none, and `keras`, uint32 of shape `(2,)` or,
+        where nothing has drawn from that one, `(0,)`.
+    """
+    _, words, normal = random.getstate()
+    _, keys, place, held, deviate = np.random.get_state()
+    generator = get_global_attribute("global_seed_generator")
+    return {
+        "words": np.array([words, [*keys, place]], np.uint32),
+        "normals": np.array(
+            [np.nan if normal is None else normal, deviate if held else np.nan]
+        ),
+        "keras": np.array(
+            [] if generator is None else generator.state, np.uint32
+        ),
+    }
+
+
+def set_random_arrays(arrays, host=True):
+    """Sets the global generators to what `random_arrays()` returned.
+
+    Args:
+        arrays: Dict of arrays.
+        host: Boolean, whether to set those of Python and NumPy.
+    """
+    if len(arrays["keras"]):
+        global_seed_generator().state.assign(arrays["keras"])
+    if not host:
+        return
+    (python, numpy), (normal, deviate) = arrays["words"], arrays["normals"]
+    normal = None if np.isnan(normal) else float(normal)
+    random.setstate((3, tuple(map(int, python)), normal))
+    held = not np.isnan(deviate)
+    state = numpy[:_WORDS], int(numpy[_WORDS]), int(held)
+    np.random.set_state(("MT19937", *state, float(deviate) if held else 0.0))
+
+
+def check_random_arrays(arrays):
+    """Refuses what is no state of generators.
+
+    Args:
+        arrays: Dict of arrays.
+
+    Raises:
+        ValueError: If it is none. The message is a clause.
+    """
+    found = {name: (a.shape, a.dtype.kind) for name, a in arrays.items()}
+    drawn = found.pop("keras", None)
+    wanted = {"words": ((2, _PLACED), "u"), "normals": ((2,), "f")}
+    fits = found == wanted and drawn in (((0,), "u"), ((2,), "u"))
+    if not fits or (arrays["words"][:, _WORDS] > _WORDS).any():
+        raise ValueError("its random states are none")
+
+
+def named(state, moment):
+    """A state under the names by which a checkpoint holds it.
+
+    Args:
+        state: Dict of arrays, or `None`.
+        moment: String, one of `MOMENTS`.
+
+    Returns:
+        Dict of arrays.
+    """
+    return {f"random_{moment}_{k}": v for k, v in (state or {}).items()}
+
+
+def random_state_of(arrays, moment):
+    """The state of a moment, among the arrays of a checkpoint.
+
+    Args:
+        arrays: Dict of arrays.
+        moment: String, one of `MOMENTS`.
+
+    Returns:
+        Dict of arrays, empty if there is none.
+    """
+    begin = f"random_{moment}_"
+    return {
+        name.removeprefix(begin): array
+        for name, array in arrays.items()
+        if name.startswith(begin)
+    }

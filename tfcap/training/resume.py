@@ -1,0 +1,438 @@
+"""The callback by which a run goes on where it stopped."""
+
+import time
+
+import keras
+import numpy as np
+
+from tfcap.training.callback_memory import give_back
+from tfcap.training.callback_memory import memory_of
+from tfcap.training.checkpoint import RunCheckpoint
+from tfcap.training.data_order import DataOrder
+from tfcap.training.data_wait import DataWait
+from tfcap.training.metric_state import metric_arrays
+from tfcap.training.metric_state import set_metric_arrays
+from tfcap.training.model_state import build_on
+from tfcap.training.model_state import lacks_variables
+from tfcap.training.random_state import named
+from tfcap.training.random_state import random_arrays
+from tfcap.training.random_state import random_state_of
+from tfcap.training.random_state import set_random_arrays
+from tfcap.training.resume_checks import check_finite
+from tfcap.training.resume_checks import check_place
+from tfcap.training.resume_checks import check_size
+from tfcap.training.resume_checks import told_of_disk
+from tfcap.training.run_lock import RunLock
+from tfcap.training.running_fit import running_fit
+from tfcap.training.scaffold import Scaffold
+from tfcap.training.termination import Termination
+from tfcap.training.workers import from_all
+from tfcap.training.workers import from_chief
+from tfcap.training.workers import is_chief
+from tfcap.training.workers import several_workers
+
+#: Seconds between two questions that several workers ask each other.
+_ASK = 1.0
+#: Seconds of work that are saved before an epoch's evaluation, which may be
+#: too long to wait for.
+_WORTH = 60.0
+#: Hooks of callbacks that write logs.
+_WRITING = (
+    *("on_epoch_begin", "on_epoch_end", "on_train_batch_begin"),
+    *("on_train_batch_end", "on_test_end", "on_train_end"),
+)
+
+
+class Resume(keras.callbacks.Callback):
+    """Makes a `fit()` go on where it stopped, exactly.
+
+    ```
+    model.fit(
+        dataset, epochs=10, callbacks=[tfcap.training.Resume("runs/psst")]
+    )
+    ```
+
+    The same lines again go on from the folder, and end in the weights, logs
+    and history of a run that was never stopped; when nothing is left to do,
+    `fit()` returns at once, with the model as it was at the end. It serves
+    `ObjectiveModel`, `Game` and any model of Keras. `epochs` counts all epochs
+    of the run, and may be raised later.
+
+    The state is saved after every epoch, in the midst of one after
+    `save_every` seconds, and at SIGTERM, by which schedulers say that they
+    take a machine away; then the process ends with status 143 and a sentence.
+    Saved is every variable of model and optimizer, the metrics and logs of
+    the epoch, the history, the global random generators of Python, NumPy and
+    Keras, and the memory of `EarlyStopping`, `ReduceLROnPlateau`,
+    `ModelCheckpoint` and of callbacks with `get_state()` and
+    `set_state(state)`; what others remember by themselves begins anew.
+    Callbacks see an epoch that is gone on with begin, and of its steps those
+    that are left. It is called as the last of the callbacks, wherever it
+    stands among them.
+
+    The data may be arrays, a `keras.utils.PyDataset` or a `tf.data.Dataset`,
+    with `steps_per_epoch` or without, in an order that the same program makes
+    again: shuffled with a seed, or after `keras.utils.set_random_seed()`.
+    Otherwise it warns. Batches of the interrupted epoch are read again, and
+    those of epochs before where the order depends on their reading, as with
+    `steps_per_epoch`; a data set of `tfcap.data.CaptionBatches`,
+    `DialogBatches` or `DatasetBatches` begins at any step without.
+
+    Args:
+        directory: String or path of the run's folder, made if absent.
+        save_every: Float, seconds. Defaults to `600.0`.
+
+    Raises:
+        ValueError: If `save_every` is not positive; in `fit()`, if the folder
+            is of another model, metrics or number of steps, or another process
+            trains in it.
+        SystemExit: In `fit()`, after SIGTERM.
+        OSError: If a disk is full. The last checkpoint is whole.
+        FloatingPointError: If what a model logs that Keras itself trains is
+            not finite; what other models do then they are told at their making
+            (`nonfinite`).
+
+    Example:
+
+    >>> import tempfile
+    >>> folder = tempfile.mkdtemp()
+    >>> for _ in range(2):
+    ...     keras.utils.set_random_seed(1)
+    ...     model = keras.Sequential([keras.layers.Dense(1)])
+    ...     model.compile("adam", "mse")
+    ...     history = model.fit(
+    ...         *(np.ones((4, 2)), np.ones(4)),
+    ...         epochs=2,
+    ...         callbacks=[tfcap.training.Resume(folder)],
+    ...         verbose=0,
+    ...     )
+    ...     print(history.epoch, int(model.optimizer.iterations.numpy()))
+    [0, 1] 2
+    [0, 1] 2
+    """
+
+    #: Epochs that this process has ended a `fit()` with, by folder.
+    _ended_with = {}
+
+    def __init__(self, directory, save_every=600.0):
+        super().__init__()
+        if not save_every > 0:
+            raise ValueError(
+                "`save_every` must be positive, a number of seconds. Received:"
+                f" save_every={save_every}. Use `float('inf')` to save after "
+                "epochs alone."
+            )
+        self.save_every = save_every
+        self._checkpoint = RunCheckpoint(directory)
+        self._fit = None
+
+    def set_params(self, params):
+        # Before any callback sees the training begin.
+        super().set_params(params)
+        self._begin()
+
+    def on_train_begin(self, logs=None):
+        if self._fit is None and not self._begin():
+            raise ValueError(
+                "`Resume` must be a callback of `keras.Model.fit()`. Received: "
+                f"a loop of another kind that trains {self.model.name!r}. Call "
+                "`fit()` of the model."
+            )
+        about = self._checkpoint.restored
+        if about:
+            self._give_back(about)
+            self._set_history(about.get("history"))
+        self._termination = Termination(self._fit.runs_in())
+        self._termination.__enter__()
+        self._saved = self._asked = time.monotonic()
+        self._steps, self._ask_at = 0, 1
+
+    def on_epoch_begin(self, epoch, logs=None):
+        self._epoch = epoch
+        # No later `fit()` is to begin there without this callback.
+        self.model._initial_epoch = None
+
+    def on_train_batch_end(self, batch, logs=None):
+        if not isinstance(self.model, Scaffold):
+            check_finite(logs, batch)
+        steps = self.params.get("steps")
+        # The last of several steps of an execution may not be there.
+        step = min(batch + 1, steps or batch + 1)
+        self._steps += 1
+        last = step == steps
+        waited = time.monotonic() - self._saved
+        due = waited >= self.save_every or (last and waited >= _WORTH)
+        stop, due = self._agreed(due, last)
+        if stop or due:
+            self._save_step(step, steps or 0, logs)
+        if stop:
+            self._stop(f"step {step} of epoch {self._epoch + 1}")
+
+    def on_epoch_end(self, epoch, logs=None):
+        stopped = bool(self.model.stop_training)
+        ended = {"ended": self.params["epochs"]} if stopped else {}
+        self._save(epoch + 1, {}, **ended)
+        self._reached = epoch + 1
+        if self._agreed(False, True)[0]:
+            self._stop(f"epoch {epoch + 1}")
+
+    def on_train_end(self, logs=None):
+        self.model._initial_epoch = None
+        path = self._checkpoint.directory
+        self._ended_with[path] = self._reached
+        self._lock.release()
+        self._fit = None
+        self._termination.__exit__(None, None, None)
+
+    # How a run begins ---------------------------------------------------------
+
+    def _begin(self):
+        """Finds the place to go on from. Returns whether a fit is running."""
+        fit = running_fit(self.model)
+        if fit is None:
+            return False
+        self._fit, model, checkpoint = fit, self.model, self._checkpoint
+        check_size(fit)
+        self._lock = RunLock(checkpoint.directory, model)
+        _call_last(self, fit.callbacks)
+        about = checkpoint.find(model)
+        checkpoint.note(model)
+        done = about.get("step", 0)
+        check_place(about, self.params, fit, checkpoint.path)
+        self._order = DataOrder(fit)
+        self._going_on = bool(about)
+        self._epoch_random = None
+        start = self._start = about.get("epoch", fit.initial_epoch)
+        self._reached = min(start, self.params["epochs"])
+        self._began, self._fit_random = self._of_this_fit(about)
+        epochs = self.params["epochs"]
+        if about and (start >= epochs or about.get("ended", 0) >= epochs):
+            # Nothing is left: the loop over the epochs is empty.
+            start, done = max(start, epochs), 0
+            if lacks_variables(model):
+                build_on(model, self._order.any_batch())
+        else:
+            self._order.warn()
+            self._check_seeds(about)
+            self._find_data(start, done)
+            if about and not done and lacks_variables(model):
+                build_on(model, self._order.any_batch())
+        fit.replace_steps(self._steps_of_epoch)
+        if about:
+            model._initial_epoch = start
+            if not lacks_variables(model):
+                checkpoint.set(model)
+            # In the midst of the first epoch, what is read builds the model.
+        return True
+
+    def _of_this_fit(self, about):
+        """The first epoch of this `fit()`, and the random state at it."""
+        known = self._ended_with.get(self._checkpoint.directory)
+        if not about or (known == about["epoch"] and "step" not in about):
+            # The program calls `fit()` again, with data as for the first time.
+            return self._start, random_arrays()
+        state = random_state_of(self._checkpoint.arrays, "fit")
+        return about.get("began", 0), from_chief_arrays(state, self.model)
+
+    def _find_data(self, start, done):
+        steps = self._fit.iterator.steps_per_epoch or 0
+        sought = self._order.seek(start * steps + done)
+        for callback in self._others():
+            if isinstance(callback, DataWait):
+                callback.watch(self._fit)
+        if sought:
+            return
+        count = start - self._began
+        if count and self._order.read_again and is_chief(self.model):
+            print(
+                f"{self._checkpoint.directory}: reading the data of {count} "
+                "epochs again, to find the place in them.",
+                flush=True,
+            )
+        self._order.pass_epochs(count, self._fit_random)
+
+    def _check_seeds(self, about):
+        """Tells of data whose order is another one than before."""
+        before = about.get("seeds", self._order.seeds)
+        if before != self._order.seeds and is_chief(self.model):
+            print(
+                f"{self._checkpoint.directory}: the data are shuffled with "
+                f"the seeds {self._order.seeds} now, and were with {before}: "
+                "the run goes on, with rows of this epoch in another order. "
+                "Call `keras.utils.set_random_seed()` with the seed of before "
+                "to go on exactly.",
+                flush=True,
+            )
+
+    # How an epoch begins in its midst -----------------------------------------
+
+    def _steps_of_epoch(self):
+        """Generator of the steps of an epoch, in Keras' place."""
+        going_on, self._going_on = self._going_on, False
+        if not going_on:
+            self._epoch_random = random_arrays()
+            yield from self._fit.steps()
+            return
+        about = self._checkpoint.restored
+        done, arrays = about.get("step", 0), self._checkpoint.arrays
+        begun = random_state_of(arrays, "epoch")
+        begun = from_chief_arrays(begun, self.model)
+        if begun and self._order.python:
+            set_random_arrays(begun)
+        self._epoch_random = begun or random_arrays()
+        steps = self._fit.steps()
+        first = self._order.pass_steps(steps, done)
+        for callback in self._others():
+            if isinstance(callback, DataWait):
+                callback.leave_out(self._order.passed)
+        if done:
+            self._set_midst(about)
+        if first is None:
+            yield from self._no_step(about["logs"])
+            return
+        yield first
+        yield from steps
+
+    def _set_midst(self, about):
+        """Undoes what callbacks did when the epoch began again."""
+        model, arrays = self.model, self._checkpoint.arrays
+        if lacks_variables(model):
+            build_on(model, self._order.any_batch())
+        self._checkpoint.set(model)
+        metrics = [arrays[k] for k in sorted(arrays) if k.startswith("metric")]
+        # Under a strategy Keras has built them.
+        alone = model.distribute_strategy.num_replicas_in_sync == 1
+        if alone and len(model.metrics_variables) < len(metrics):
+            batch = self._order.any_batch()
+            model.test_on_batch(*keras.utils.unpack_x_y_sample_weight(batch))
+            self._checkpoint.set(model)
+        set_metric_arrays(model, metrics)
+        self._give_back(about)
+
+    def _no_step(self, logs):
+        """A step that does nothing and logs what the last one did."""
+        model, callbacks = self.model, self._fit.callbacks
+        kept, callbacks.callbacks = callbacks.callbacks, []
+        train, model.train_function = model.train_function, lambda _: logs
+        yield 0, 0, None
+        callbacks.callbacks, model.train_function = kept, train
+
+    # What is kept beside the variables ----------------------------------------
+
+    def _others(self):
+        """The callbacks that remember by themselves."""
+        return [c for c in self._fit.callbacks.callbacks if c is not self]
+
+    def _give_back(self, about):
+        model, arrays = self.model, self._checkpoint.arrays
+        drawn = from_chief_arrays(random_state_of(arrays, "now"), model)
+        if drawn:
+            # What Python's own data have drawn since they have drawn again.
+            host = not (self._order.python and "step" in about)
+            set_random_arrays(drawn, host)
+        kept = [arrays[k] for k in sorted(arrays) if k.startswith("memory")]
+        count = from_chief(len(kept), model)
+        kept = [
+            from_chief(kept[i] if kept else None, model) for i in range(count)
+        ]
+        told = give_back(self._others(), about.get("memory", []), kept)
+        if told and "memory" in about and is_chief(model):
+            print(f"{self._checkpoint.directory}: {told}", flush=True)
+
+    def _set_history(self, found):
+        if found and self._fit.callbacks._history is not None:
+            history = self._fit.callbacks._history
+            history.epoch = list(found["epoch"])
+            history.history.clear()
+            history.history.update(found["logs"])
+
+    def _save_step(self, step, steps, logs):
+        logs = {k: np.asarray(v).tolist() for k, v in (logs or {}).items()}
+        metrics = {
+            f"metric{index:05d}": array
+            for index, array in enumerate(metric_arrays(self.model))
+        }
+        if self._order.python:
+            metrics |= named(self._epoch_random, "epoch")
+        about = {"step": step, "steps": steps, "logs": logs}
+        self._save(self._epoch, metrics, **about)
+
+    def _save(self, epoch, arrays, **about):
+        memory, more = memory_of(self._others())
+        arrays |= {f"memory{i:05d}": array for i, array in enumerate(more)}
+        arrays |= named(random_arrays(), "now")
+        if self._order.python:
+            arrays |= named(self._fit_random, "fit")
+        history = self._fit.callbacks._history
+        if is_chief(self.model):
+            self._checkpoint.save(
+                *(self.model, epoch, arrays),
+                **about,
+                began=self._began,
+                seeds=self._order.seeds,
+                memory=memory,
+                history=_plain(history),
+            )
+        self._saved = time.monotonic()
+
+    # When to save, and to stop ------------------------------------------------
+
+    def _agreed(self, due, now):
+        """Whether to stop, and to save, for all workers alike."""
+        stop = self._termination.requested
+        if not several_workers(self.model):
+            return stop, due
+        if self._steps < self._ask_at and not now:
+            return False, False
+        # By the clock of the first worker alone.
+        clock = time.monotonic()
+        speed = self._steps / max(clock - self._asked, 1e-6)
+        ahead = min(max(int(speed * _ASK), 1), 1000)
+        own = [stop, due, ahead] if is_chief(self.model) else [stop, 0, 0]
+        stop, due, ahead = from_all(np.array([own], np.int32), self.model).max(
+            axis=0
+        )
+        self._asked, self._steps, self._ask_at = clock, 0, ahead
+        return bool(stop), bool(due)
+
+    def _stop(self, place):
+        # Nobody ends before the first one has written.
+        from_chief(None, self.model)
+        self._lock.release()
+        self._termination.obey(
+            f"Stopped by SIGTERM after {place}, which is on the disk: "
+            f"{self._checkpoint.path}. To go on exactly, run the same command "
+            "again."
+            if is_chief(self.model)
+            else ""
+        )
+
+
+def from_chief_arrays(arrays, model):
+    """Arrays by name, as the first of several workers has them."""
+    names = from_chief(sorted(arrays), model)
+    return {n: from_chief(arrays.get(n), model) for n in names}
+
+
+def _call_last(resume, callbacks):
+    """Puts a callback behind all others, and has their errors told."""
+    others = [c for c in callbacks.callbacks if c is not resume]
+    if any(isinstance(callback, Resume) for callback in others):
+        raise ValueError(
+            "`callbacks` must have one `Resume`. Received: several. Leave the "
+            "others out."
+        )
+    callbacks.callbacks = [*others, resume]
+    for hook in _WRITING:
+        setattr(callbacks, hook, told_of_disk()(getattr(callbacks, hook)))
+
+
+def _plain(history):
+    """The epochs and numbers of a `keras.callbacks.History`."""
+    if history is None:
+        return None
+    logs = {
+        name: [np.asarray(value).tolist() for value in values]
+        for name, values in history.history.items()
+    }
+    return {"epoch": [int(e) for e in history.epoch], "logs": logs}

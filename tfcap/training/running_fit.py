@@ -1,0 +1,110 @@
+"""The `fit()` of Keras that is running, as one of its callbacks finds it.
+
+Keras gives a callback the model and the numbers of epochs and steps, and keeps
+to itself the iterator of the epochs and the list of the callbacks. A run that
+goes on needs both: the iterator, to find the place in the data and to begin an
+epoch in its midst; the list, to be the last one that is called.
+"""
+
+import dataclasses
+import sys
+import weakref
+from typing import Any
+
+import keras
+import tensorflow as tf
+
+
+@dataclasses.dataclass
+class RunningFit:
+    """What a `fit()` of Keras works with.
+
+    Args:
+        model: `keras.Model`.
+        callbacks: `keras.callbacks.CallbackList`.
+        iterator: Keras' iterator of epochs and their steps.
+        initial_epoch: Integer, as of `fit()`.
+    """
+
+    model: Any
+    callbacks: Any
+    iterator: Any
+    initial_epoch: int
+
+    @property
+    def dataset(self):
+        """The `tf.data.Dataset` given to `fit()`; `None` if none was."""
+        found = getattr(self.iterator.data_adapter, "_dataset", None)
+        return found if isinstance(found, tf.data.Dataset) else None
+
+    @property
+    def batches(self):
+        """The batches of an epoch, shared out to the replicas."""
+        return self.iterator._distributed_dataset
+
+    def feed(self, dataset):
+        """Trains on another data set of the same elements.
+
+        Args:
+            dataset: `tf.data.Dataset`, of which no epoch has begun.
+        """
+        strategy = self.model.distribute_strategy
+        shared = strategy.experimental_distribute_dataset(dataset)
+        self.iterator._distributed_dataset = shared
+
+    def steps(self):
+        """Generator of the steps of the next epoch, as Keras makes them."""
+        return type(self.iterator)._enumerate_iterator(self.iterator)
+
+    def replace_steps(self, steps):
+        """Has every epoch take its steps from another generator.
+
+        Args:
+            steps: Function without arguments that returns a generator of
+                triples as `steps()`.
+        """
+        self.iterator._enumerate_iterator = steps
+
+    def runs_in(self):
+        """Returns a test of whether a frame is of this `fit()`.
+
+        Returns:
+            Function of a frame, which keeps nothing of the `fit()` alive.
+        """
+        own = weakref.ref(self.iterator)
+
+        def runs(frame):
+            found = own()
+            while found is not None and frame is not None:
+                if frame.f_locals.get("epoch_iterator") is found:
+                    return True
+                frame = frame.f_back
+            return False
+
+        return runs
+
+
+def running_fit(model):
+    """Finds the `fit()` of Keras that calls the callback that asks.
+
+    Args:
+        model: `keras.Model`, the callback's.
+
+    Returns:
+        `RunningFit`, or `None` where no `fit()` of this model is running.
+    """
+    frame, callbacks = sys._getframe(1), None
+    while frame is not None:
+        found = frame.f_locals
+        own = found.get("self")
+        if callbacks is None and isinstance(own, keras.callbacks.CallbackList):
+            callbacks = own
+        if own is model and "epoch_iterator" in found and "epochs" in found:
+            return RunningFit(
+                model,
+                callbacks,
+                found["epoch_iterator"],
+                found["initial_epoch"],
+            )
+        frame = frame.f_back
+    return None
