@@ -64,6 +64,37 @@ def give_back(callbacks, memory, arrays):
     return ""
 
 
+def history_of(history):
+    """The epochs and numbers of a history.
+
+    Args:
+        history: `keras.callbacks.History`, or `None`.
+
+    Returns:
+        Dict that JSON can hold, or `None`.
+    """
+    if history is None:
+        return None
+    logs = {
+        name: [np.asarray(value).tolist() for value in values]
+        for name, values in history.history.items()
+    }
+    return {"epoch": [int(e) for e in history.epoch], "logs": logs}
+
+
+def set_history(history, found):
+    """Sets a history to what `history_of()` returned.
+
+    Args:
+        history: `keras.callbacks.History`, or `None`.
+        found: Dict, or `None`.
+    """
+    if history is not None and found:
+        history.epoch = list(found["epoch"])
+        history.history.clear()
+        history.history.update(found["logs"])
+
+
 def _state(callback):
     """What a callback remembers; `None` if it is not known."""
     if hasattr(callback, "get_state") and hasattr(callback, "set_state"):

@@ -10,6 +10,8 @@ import numpy as np
 from keras.src.backend.common.global_state import get_global_attribute
 from keras.src.random.seed_generator import global_seed_generator
 
+from tfcap.training.workers import from_chief
+
 #: Of what moments a checkpoint may hold the state: of the save, of the begin of
 #: the epoch that is interrupted, and of that of its `fit()`.
 MOMENTS = "now", "epoch", "fit"
@@ -105,3 +107,17 @@ def random_state_of(arrays, moment):
         for name, array in arrays.items()
         if name.startswith(begin)
     }
+
+
+def arrays_from_chief(arrays, model):
+    """Arrays by name, as the first of several workers has them.
+
+    Args:
+        arrays: Dict of arrays.
+        model: `keras.Model`, of the workers.
+
+    Returns:
+        Dict of arrays.
+    """
+    names = from_chief(sorted(arrays), model)
+    return {name: from_chief(arrays.get(name), model) for name in names}

@@ -5,8 +5,11 @@ import time
 import keras
 import numpy as np
 
+from tfcap.training.agreement import Agreement
 from tfcap.training.callback_memory import give_back
+from tfcap.training.callback_memory import history_of
 from tfcap.training.callback_memory import memory_of
+from tfcap.training.callback_memory import set_history
 from tfcap.training.checkpoint import RunCheckpoint
 from tfcap.training.data_order import DataOrder
 from tfcap.training.data_wait import DataWait
@@ -14,6 +17,7 @@ from tfcap.training.metric_state import metric_arrays
 from tfcap.training.metric_state import set_metric_arrays
 from tfcap.training.model_state import build_on
 from tfcap.training.model_state import lacks_variables
+from tfcap.training.random_state import arrays_from_chief
 from tfcap.training.random_state import named
 from tfcap.training.random_state import random_arrays
 from tfcap.training.random_state import random_state_of
@@ -26,13 +30,9 @@ from tfcap.training.run_lock import RunLock
 from tfcap.training.running_fit import running_fit
 from tfcap.training.scaffold import Scaffold
 from tfcap.training.termination import Termination
-from tfcap.training.workers import from_all
 from tfcap.training.workers import from_chief
 from tfcap.training.workers import is_chief
-from tfcap.training.workers import several_workers
 
-#: Seconds between two questions that several workers ask each other.
-_ASK = 1.0
 #: Seconds of work that are saved before an epoch's evaluation, which may be
 #: too long to wait for.
 _WORTH = 60.0
@@ -129,6 +129,7 @@ class Resume(keras.callbacks.Callback):
     def set_params(self, params):
         # Before any callback sees the training begin.
         super().set_params(params)
+        self._fit = None
         self._begin()
 
     def on_train_begin(self, logs=None):
@@ -141,11 +142,11 @@ class Resume(keras.callbacks.Callback):
         about = self._checkpoint.restored
         if about:
             self._give_back(about)
-            self._set_history(about.get("history"))
+            set_history(self._fit.callbacks._history, about.get("history"))
         self._termination = Termination(self._fit.runs_in())
         self._termination.__enter__()
-        self._saved = self._asked = time.monotonic()
-        self._steps, self._ask_at = 0, 1
+        self._agreement = Agreement(self.model)
+        self._saved = time.monotonic()
 
     def on_epoch_begin(self, epoch, logs=None):
         self._epoch = epoch
@@ -158,7 +159,6 @@ class Resume(keras.callbacks.Callback):
         steps = self.params.get("steps")
         # The last of several steps of an execution may not be there.
         step = min(batch + 1, steps or batch + 1)
-        self._steps += 1
         last = step == steps
         waited = time.monotonic() - self._saved
         due = waited >= self.save_every or (last and waited >= _WORTH)
@@ -194,7 +194,7 @@ class Resume(keras.callbacks.Callback):
         self._fit, model, checkpoint = fit, self.model, self._checkpoint
         check_size(fit)
         self._lock = RunLock(checkpoint.directory, model)
-        _call_last(self, fit.callbacks)
+        self._call_last(fit.callbacks)
         about = checkpoint.find(model)
         checkpoint.note(model)
         done = about.get("step", 0)
@@ -225,6 +225,18 @@ class Resume(keras.callbacks.Callback):
             # In the midst of the first epoch, what is read builds the model.
         return True
 
+    def _call_last(self, callbacks):
+        """Comes after all other callbacks, and has their errors told."""
+        others = [c for c in callbacks.callbacks if c is not self]
+        if any(isinstance(callback, Resume) for callback in others):
+            raise ValueError(
+                "`callbacks` must have one `Resume`. Received: several. Leave "
+                "the others out."
+            )
+        callbacks.callbacks = [*others, self]
+        for hook in _WRITING:
+            setattr(callbacks, hook, told_of_disk()(getattr(callbacks, hook)))
+
     def _of_this_fit(self, about):
         """The first epoch of this `fit()`, and the random state at it."""
         known = self._ended_with.get(self._checkpoint.directory)
@@ -232,7 +244,7 @@ class Resume(keras.callbacks.Callback):
             # The program calls `fit()` again, with data as for the first time.
             return self._start, random_arrays()
         state = random_state_of(self._checkpoint.arrays, "fit")
-        return about.get("began", 0), from_chief_arrays(state, self.model)
+        return about.get("began", 0), arrays_from_chief(state, self.model)
 
     def _find_data(self, start, done):
         steps = self._fit.iterator.steps_per_epoch or 0
@@ -276,7 +288,7 @@ class Resume(keras.callbacks.Callback):
         about = self._checkpoint.restored
         done, arrays = about.get("step", 0), self._checkpoint.arrays
         begun = random_state_of(arrays, "epoch")
-        begun = from_chief_arrays(begun, self.model)
+        begun = arrays_from_chief(begun, self.model)
         if begun and self._order.python:
             set_random_arrays(begun)
         self._epoch_random = begun or random_arrays()
@@ -325,7 +337,7 @@ class Resume(keras.callbacks.Callback):
 
     def _give_back(self, about):
         model, arrays = self.model, self._checkpoint.arrays
-        drawn = from_chief_arrays(random_state_of(arrays, "now"), model)
+        drawn = arrays_from_chief(random_state_of(arrays, "now"), model)
         if drawn:
             # What Python's own data have drawn since they have drawn again.
             host = not (self._order.python and "step" in about)
@@ -338,13 +350,6 @@ class Resume(keras.callbacks.Callback):
         told = give_back(self._others(), about.get("memory", []), kept)
         if told and "memory" in about and is_chief(model):
             print(f"{self._checkpoint.directory}: {told}", flush=True)
-
-    def _set_history(self, found):
-        if found and self._fit.callbacks._history is not None:
-            history = self._fit.callbacks._history
-            history.epoch = list(found["epoch"])
-            history.history.clear()
-            history.history.update(found["logs"])
 
     def _save_step(self, step, steps, logs):
         logs = {k: np.asarray(v).tolist() for k, v in (logs or {}).items()}
@@ -371,7 +376,7 @@ class Resume(keras.callbacks.Callback):
                 began=self._began,
                 seeds=self._order.seeds,
                 memory=memory,
-                history=_plain(history),
+                history=history_of(history),
             )
         self._saved = time.monotonic()
 
@@ -380,20 +385,7 @@ class Resume(keras.callbacks.Callback):
     def _agreed(self, due, now):
         """Whether to stop, and to save, for all workers alike."""
         stop = self._termination.requested
-        if not several_workers(self.model):
-            return stop, due
-        if self._steps < self._ask_at and not now:
-            return False, False
-        # By the clock of the first worker alone.
-        clock = time.monotonic()
-        speed = self._steps / max(clock - self._asked, 1e-6)
-        ahead = min(max(int(speed * _ASK), 1), 1000)
-        own = [stop, due, ahead] if is_chief(self.model) else [stop, 0, 0]
-        stop, due, ahead = from_all(np.array([own], np.int32), self.model).max(
-            axis=0
-        )
-        self._asked, self._steps, self._ask_at = clock, 0, ahead
-        return bool(stop), bool(due)
+        return self._agreement.reached(stop, due, now)
 
     def _stop(self, place):
         # Nobody ends before the first one has written.
@@ -406,33 +398,3 @@ class Resume(keras.callbacks.Callback):
             if is_chief(self.model)
             else ""
         )
-
-
-def from_chief_arrays(arrays, model):
-    """Arrays by name, as the first of several workers has them."""
-    names = from_chief(sorted(arrays), model)
-    return {n: from_chief(arrays.get(n), model) for n in names}
-
-
-def _call_last(resume, callbacks):
-    """Puts a callback behind all others, and has their errors told."""
-    others = [c for c in callbacks.callbacks if c is not resume]
-    if any(isinstance(callback, Resume) for callback in others):
-        raise ValueError(
-            "`callbacks` must have one `Resume`. Received: several. Leave the "
-            "others out."
-        )
-    callbacks.callbacks = [*others, resume]
-    for hook in _WRITING:
-        setattr(callbacks, hook, told_of_disk()(getattr(callbacks, hook)))
-
-
-def _plain(history):
-    """The epochs and numbers of a `keras.callbacks.History`."""
-    if history is None:
-        return None
-    logs = {
-        name: [np.asarray(value).tolist() for value in values]
-        for name, values in history.history.items()
-    }
-    return {"epoch": [int(e) for e in history.epoch], "logs": logs}
