@@ -124,7 +124,7 @@ def test_networks_and_batches_of_ones_own_train(method, learning):
         model = getattr(methods, method)(networks[learning[0]])
     else:
         if method == "gan2":
-            options["options"] = "candidates"
+            options["candidates"] = "candidates"
         model = getattr(methods, method)(*networks.values(), **options)
     optimizers = {name: keras.optimizers.Adam(0.01) for name in learning}
     model.compile(
@@ -141,7 +141,9 @@ def test_networks_and_batches_of_ones_own_train(method, learning):
 def test_what_lacks_a_method_is_refused_with_its_name():
     speaker, judge = Answerer(), Judge()
     for method in (methods.gdis, methods.gan1, methods.gan2):
-        with pytest.raises(TypeError, match="`generator` must be a .*Speaker"):
+        with pytest.raises(
+            TypeError, match="`generator` must satisfy .*Speaker"
+        ):
             method(judge, judge)
         with pytest.raises(TypeError, match="`discriminator`.*`embed"):
             method(speaker, speaker)
@@ -151,7 +153,7 @@ def test_what_lacks_a_method_is_refused_with_its_name():
             method(speaker, judge, max_length=0)
         with pytest.raises(ValueError, match="`normalize` must"):
             method(speaker, judge, normalize="word")
-    with pytest.raises(TypeError, match="`generator` must be a .*Speaker"):
+    with pytest.raises(TypeError, match="`generator` must satisfy .*Speaker"):
         methods.dialog_mle(judge)
     with pytest.raises(TypeError, match="`discriminator`.*keras.Model"):
         methods.n_pair(lambda inputs: inputs)

@@ -20,8 +20,8 @@ Keras' `fit` takes. What is annealed is given as a schedule of the step.
 | `policy_gradient` | PG-BCMR, PG-SPIDEr, ... | ICCV 2017 | speaker, baseline |
 | `mixer` | MIXER | ICLR 2016 | speaker, baseline |
 | `wtf_rl`, `wtf`, `rl` | WTF-RL, WTF, RL | 2024 | speaker, discriminator |
-| `dialog_mle` | HCIAE-G-MLE | NIPS 2017 | generator |
-| `n_pair` | HCIAE-D-NP, HCIAE-D-NP-ATT | NIPS 2017 | discriminator |
+| `dialog_mle` | LF-G, HREA-G, MN-G, HCIAE-G-MLE | NIPS 2017 | generator |
+| `n_pair` | HCIAE-D-MLE, D-NP, D-NP-ATT | NIPS 2017 | discriminator |
 | `gdis` | HCIAE-G-DIS | NIPS 2017 | generator |
 | `gan1`, `gan2` | HCIAE-GAN1, HCIAE-GAN2 | NIPS 2017 | both |
 """

@@ -1,7 +1,9 @@
 """Maximum likelihood of the human answers of a dialog."""
 
+from typing import Any
+
 from tfcap.decoding import Speaker
-from tfcap.methods.dialog_networks import check_generator
+from tfcap.methods.parts import check_speaker
 from tfcap.objectives import TeacherForcing
 from tfcap.training import ObjectiveModel
 
@@ -11,6 +13,7 @@ def dialog_mle(
     *,
     normalize: str = "sequence",
     global_clipnorm: float | None = None,
+    **options: Any,
 ) -> ObjectiveModel:
     """Trains a generator on the human answers: LF-G, HREA-G, MN-G, HCIAE-G-MLE.
 
@@ -28,6 +31,7 @@ def dialog_mle(
         normalize: `"sequence"` sums over the words of an answer, `"token"`
             averages. Defaults to `"sequence"`.
         global_clipnorm: Float or `None`, norm to clip the gradient to.
+        **options: Further arguments of `tfcap.training.ObjectiveModel`.
 
     Returns:
         `tfcap.training.ObjectiveModel`, for `compile(optimizer)` and `fit()`
@@ -59,7 +63,10 @@ def dialog_mle(
 
     - Lu et al., Best of Both Worlds, NIPS 2017, equation 2 and Table 1
     """
-    check_generator(generator)
+    check_speaker(generator, "generator")
     return ObjectiveModel(
-        TeacherForcing(normalize), generator, global_clipnorm=global_clipnorm
+        TeacherForcing(normalize),
+        generator,
+        global_clipnorm=global_clipnorm,
+        **options,
     )

@@ -1,26 +1,6 @@
-"""Requirements of the visual dialog methods on the networks they are given."""
+"""Requirements of visual dialog methods on a discriminator."""
 
 import keras
-
-from tfcap.decoding import Speaker
-
-
-def check_generator(generator):
-    """Refuses a generator that decoders cannot call.
-
-    Args:
-        generator: Anything.
-
-    Raises:
-        TypeError: If it is no `tfcap.decoding.Speaker`.
-    """
-    if not isinstance(generator, Speaker):
-        raise TypeError(
-            "`generator` must be a `tfcap.decoding.Speaker`, with `begin()`, "
-            "`step()`, `log_probs()`, `references()`, `vocabulary_size`, `bos` "
-            f"and `eos`. Received: generator={generator!r}. See "
-            "`tfcap.models.DialogGenerator`."
-        )
 
 
 def check_discriminator(discriminator, methods=("encode", "embed")):

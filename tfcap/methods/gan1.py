@@ -1,12 +1,14 @@
 """A dialog generator against a discriminator that undoes it."""
 
+from typing import Any
+
 import keras
 
 from tfcap.decoding import Sample
 from tfcap.decoding import Speaker
 from tfcap.layers import GumbelSoftmaxST
 from tfcap.methods.dialog_networks import check_discriminator
-from tfcap.methods.dialog_networks import check_generator
+from tfcap.methods.parts import check_speaker
 from tfcap.objectives import Pathwise
 from tfcap.objectives import TeacherForcing
 from tfcap.rewards import DialogScore
@@ -18,12 +20,13 @@ def gan1(
     generator: Speaker,
     discriminator: keras.Model,
     *,
-    temperature=0.5,
+    temperature: Any = 0.5,
     mle_weight: float = 0.5,
     normalize: str = "sequence",
     max_length: int = 9,
     seed: int | None = None,
     global_clipnorm: float | None = None,
+    **options: Any,
 ) -> Game:
     """Trains a generator against a discriminator that goes on learning: GAN1.
 
@@ -42,6 +45,7 @@ def gan1(
         discriminator: As that of `gdis()`; its `trainable` is set to `True`.
         global_clipnorm: Float or `None`, norm to clip the gradient of each
             network to.
+        **options: Further arguments of `tfcap.training.Game`.
 
     Returns:
         `tfcap.training.Game`, for `compile({"generator": optimizer,
@@ -82,7 +86,7 @@ def gan1(
     - Lu et al., Best of Both Worlds, NIPS 2017, section 5.2 and Table 4,
       HCIAE-GAN1
     """
-    check_generator(generator)
+    check_speaker(generator, "generator")
     check_discriminator(discriminator)
     discriminator.trainable = True
     sample = Sample(GumbelSoftmaxST(temperature, seed=seed), 1, max_length)
@@ -96,4 +100,4 @@ def gan1(
         "generator": Player(generator, objective, global_clipnorm),
         "discriminator": Player(discriminator, undo, global_clipnorm),
     }
-    return Game(generator, players)
+    return Game(generator, players, **options)

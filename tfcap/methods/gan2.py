@@ -1,12 +1,14 @@
 """A dialog generator against a discriminator that ranks its samples, too."""
 
+from typing import Any
+
 import keras
 
 from tfcap.decoding import Sample
 from tfcap.decoding import Speaker
 from tfcap.layers import GumbelSoftmaxST
 from tfcap.methods.dialog_networks import check_discriminator
-from tfcap.methods.dialog_networks import check_generator
+from tfcap.methods.parts import check_speaker
 from tfcap.objectives import Pathwise
 from tfcap.objectives import SupervisedLoss
 from tfcap.objectives import TeacherForcing
@@ -20,13 +22,14 @@ def gan2(
     generator: Speaker,
     discriminator: keras.Model,
     *,
-    temperature=0.5,
+    temperature: Any = 0.5,
     mle_weight: float = 0.5,
     normalize: str = "sequence",
     max_length: int = 9,
     seed: int | None = None,
     global_clipnorm: float | None = None,
-    options: str = "options",
+    candidates: str = "options",
+    **options: Any,
 ) -> Game:
     """Trains a generator against a discriminator that goes on ranking: GAN2.
 
@@ -46,8 +49,9 @@ def gan2(
             and `penalty()` of `tfcap.objectives.rank_with_fakes()`, too. Its
             `trainable` is set to `True`.
         global_clipnorm: As that of `gan1()`.
-        options: String, key in a batch of the candidates `(B, R, N, T)`, the
-            human answer first. Defaults to `"options"`.
+        candidates: String, key in a batch of the candidate answers
+            `(B, R, N, T)`, the human one first. Defaults to `"options"`.
+        **options: Further arguments of `tfcap.training.Game`.
 
     Returns:
         `tfcap.training.Game`, for `compile({"generator": optimizer,
@@ -88,7 +92,7 @@ def gan2(
     - Lu et al., Best of Both Worlds, NIPS 2017, section 5.2 and Table 4,
       HCIAE-GAN2
     """
-    check_generator(generator)
+    check_speaker(generator, "generator")
     methods = "encode", "embed", "score", "penalty"
     check_discriminator(discriminator, methods)
     discriminator.trainable = True
@@ -97,10 +101,10 @@ def gan2(
         DialogScore(discriminator), sample
     ) + mle_weight * TeacherForcing(normalize)
     ranking = SupervisedLoss(
-        rank_with_fakes(discriminator, sample, options), "n_pair", (sample,)
+        rank_with_fakes(discriminator, sample, candidates), "n_pair", (sample,)
     )
     players = {
         "generator": Player(generator, objective, global_clipnorm),
         "discriminator": Player(discriminator, ranking, global_clipnorm),
     }
-    return Game(generator, players)
+    return Game(generator, players, **options)

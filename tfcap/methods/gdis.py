@@ -1,12 +1,14 @@
 """A dialog generator trained through a frozen discriminator."""
 
+from typing import Any
+
 import keras
 
 from tfcap.decoding import Sample
 from tfcap.decoding import Speaker
 from tfcap.layers import GumbelSoftmaxST
 from tfcap.methods.dialog_networks import check_discriminator
-from tfcap.methods.dialog_networks import check_generator
+from tfcap.methods.parts import check_speaker
 from tfcap.objectives import Pathwise
 from tfcap.objectives import TeacherForcing
 from tfcap.rewards import DialogScore
@@ -17,12 +19,13 @@ def gdis(
     generator: Speaker,
     discriminator: keras.Model,
     *,
-    temperature=0.5,
+    temperature: Any = 0.5,
     mle_weight: float = 0.5,
     normalize: str = "sequence",
     max_length: int = 9,
     seed: int | None = None,
     global_clipnorm: float | None = None,
+    **options: Any,
 ) -> ObjectiveModel:
     """Transfers a discriminator's knowledge to a generator: G-DIS.
 
@@ -41,8 +44,8 @@ def gdis(
         generator: `tfcap.decoding.Speaker` that is a built `keras.Model`.
         discriminator: Built `keras.Model` with `encode()` and `embed()`, see
             `tfcap.rewards.DialogScore`. Its `trainable` is set to `False`.
-        temperature: Float, of the Gumbel-softmax, or what
-            `tfcap.layers.GumbelSoftmaxST` takes instead. Defaults to `0.5`.
+        temperature: Float, of the Gumbel-softmax, or a schedule as that of
+            `psst()`. Defaults to `0.5`.
         mle_weight: Float, weight of teacher forcing. Defaults to `0.5`, as in
             the released code.
         normalize: As that of `dialog_mle()`.
@@ -50,6 +53,7 @@ def gdis(
             included. Defaults to `9`.
         seed: Integer or `None`, of the Gumbel noise.
         global_clipnorm: Float or `None`, norm to clip the gradient to.
+        **options: Further arguments of `tfcap.training.ObjectiveModel`.
 
     Returns:
         `tfcap.training.ObjectiveModel`, for `compile(optimizer)` and `fit()`
@@ -88,7 +92,7 @@ def gdis(
     - Lu et al., Best of Both Worlds, NIPS 2017, section 4.3, equation 5 and
       Table 1, HCIAE-G-DIS
     """
-    check_generator(generator)
+    check_speaker(generator, "generator")
     check_discriminator(discriminator)
     discriminator.trainable = False
     sample = Sample(GumbelSoftmaxST(temperature, seed=seed), 1, max_length)
@@ -100,4 +104,5 @@ def gdis(
         generator,
         {"discriminator": discriminator},
         global_clipnorm=global_clipnorm,
+        **options,
     )

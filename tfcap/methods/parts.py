@@ -126,13 +126,13 @@ def check_choice(value: Any, name: str, choices: tuple) -> None:
         )
 
 
-def check_speaker(speaker: Any) -> None:
+def check_speaker(speaker: Any, name: str = "speaker") -> None:
     """Refuses what is no speaker, and names what it lacks."""
     if isinstance(speaker, Speaker):
         return
     lacking = [name for name in _ASKED if not hasattr(speaker, name)]
     raise TypeError(
-        "`speaker` must satisfy `tfcap.decoding.Speaker`. Received: "
+        f"`{name}` must satisfy `tfcap.decoding.Speaker`. Received: "
         f"{type(speaker).__name__} without {', '.join(lacking)}. Add these, "
         "or wrap the network in an object that has them."
     )
