@@ -5,7 +5,6 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from reproduce.study import Study
 from reproduce.visdial import DialogData
 from reproduce.visdial import DialogExperiment
 from reproduce.visdial.controls import other_images
@@ -18,6 +17,7 @@ from tests import dialogs
 from tests.reproduce.visdial.tiny_study import study
 from tfcap.data import DialogBatches
 from tfcap.text import Vocabulary
+from tfcap.training import ObjectiveModel
 from tfcap.training import discriminative_ranking
 from tfcap.training import generative_ranking
 
@@ -134,7 +134,7 @@ def test_few_dialogs_are_ranked_after_an_epoch(
         seen["count"] = found[0].result()["count"] if found else None
         raise Captured
 
-    monkeypatch.setitem(Study.fit.__globals__, "fit", spy)
+    monkeypatch.setattr(ObjectiveModel, "fit", spy)
     made = study(tmp_path, validation_dialogs=limit)
     with pytest.raises(Captured):
         made.networks("lf_g")
