@@ -55,6 +55,19 @@ def test_every_network_loads_in_a_new_process(tmp_path):
     assert done.stdout.split() == sorted(names)
 
 
+#: Networks of release 0.1.0, with inputs and their outputs beside them.
+EARLIER = sorted((pathlib.Path(__file__).parent / "saved").glob("*.keras"))
+
+
+@pytest.mark.parametrize("path", EARLIER, ids=lambda path: path.stem)
+def test_networks_that_were_saved_earlier_load(path):
+    network = keras.saving.load_model(path, compile=False)
+    with np.load(path.with_suffix(".npz")) as file:
+        inputs = {key: file[key] for key in file.files if key != "said"}
+        outputs = keras.ops.convert_to_numpy(network(inputs))
+        np.testing.assert_allclose(outputs, file["said"], rtol=1e-4, atol=1e-5)
+
+
 def test_training_goes_on_after_loading(tmp_path):
     batches = dialogs.batches(2, negatives=3)
     inputs, labels = batches.batch(0)

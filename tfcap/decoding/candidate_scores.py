@@ -216,14 +216,9 @@ def build_trie(
     words.
 
     Args:
-        answers: Integer array of shape `(A, T)`: words, the end token, padding
-            of 0. An answer without an end token is scored without one.
-        options: Integer array of shape `(Q, N)`, rows of `answers`; -1 for an
-            absent option.
+        answers, options: As of `score_candidates()`. An answer without an end
+            token is scored without one.
         eos: Integer, the end token's id.
-
-    Returns:
-        `CandidateTrie`.
 
     Raises:
         ValueError: If an option points outside `answers`, or at an empty one.

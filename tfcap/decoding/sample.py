@@ -8,7 +8,7 @@ from tfcap.decoding.decoder import Decoder
 from tfcap.decoding.decoder import checked_max_length
 from tfcap.decoding.logits_processors import LogitsProcessors
 from tfcap.decoding.rollout import Rollout
-from tfcap.decoding.same_draws import SameDraws
+from tfcap.decoding.speaker import SameDraws
 from tfcap.decoding.speaker import stepwise_log_probs
 from tfcap.decoding.unroll import unroll
 from tfcap.layers import Categorical

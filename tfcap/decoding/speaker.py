@@ -171,3 +171,43 @@ def stepwise_log_probs(
             scores.append(token_log_probs(logits, words))
     scores = ops.stack(scores, axis=1) * sequence_mask(rows, speaker.eos)
     return ops.reshape(scores, (-1, samples, length))
+
+
+class SameDraws:
+    """Keeps the state of a network's random generators, to draw again.
+
+    A speaker that reads the same words twice in training has other masks of
+    dropout the second time. Within `again()` they are those that came after
+    this object was made; afterwards the network goes on as if nothing had been
+    drawn there. Networks that are no Keras layers draw new numbers.
+
+    Args:
+        network: `keras.layers.Layer`, or any other object.
+    """
+
+    def __init__(self, network: Any):
+        layers = ()
+        if hasattr(network, "_flatten_layers"):
+            layers = network._flatten_layers()
+        # A generator may belong to several layers.
+        states = {
+            id(generator): generator.state
+            for layer in layers
+            for generator in layer._seed_generators
+        }
+        self.states = list(states.values())
+        self.before = [ops.copy(state) for state in self.states]
+
+    @contextlib.contextmanager
+    def again(self):
+        """Context in which the network draws the numbers once more."""
+        after = [ops.copy(state) for state in self.states]
+        self._assign(self.before)
+        try:
+            yield
+        finally:
+            self._assign(after)
+
+    def _assign(self, values):
+        for state, value in zip(self.states, values):
+            state.assign(value)

@@ -32,11 +32,8 @@ class HCIAEEncoder(DialogEncoder):
         **kwargs: Those of `DialogEncoder`. With `return_attention`, weights
             are `{"history": (B, R, H), "image": (B, R, P)}`.
 
-    Call arguments:
+    Call arguments, Returns:
         As of `DialogEncoder`.
-
-    Returns:
-        As `DialogEncoder`.
 
     Example:
 

@@ -34,11 +34,8 @@ class HREAEncoder(DialogEncoder):
         **kwargs: Those of `DialogEncoder`. With `return_attention`, weights
             are `{"history": (B, R, H)}`.
 
-    Call arguments:
+    Call arguments, Returns:
         As of `DialogEncoder`.
-
-    Returns:
-        As `DialogEncoder`.
 
     Example:
 

@@ -27,11 +27,8 @@ class LateFusionEncoder(DialogEncoder):
         **kwargs: Those of `DialogEncoder`; `return_attention` must be `False`,
             for there is none.
 
-    Call arguments:
+    Call arguments, Returns:
         As of `DialogEncoder`.
-
-    Returns:
-        As `DialogEncoder`.
 
     Example:
 

@@ -25,11 +25,8 @@ class MemoryNetworkEncoder(DialogEncoder):
         **kwargs: Those of `DialogEncoder`. With `return_attention`, weights
             are `{"history": (B, R, H)}`.
 
-    Call arguments:
+    Call arguments, Returns:
         As of `DialogEncoder`.
-
-    Returns:
-        As `DialogEncoder`.
 
     Example:
 

@@ -28,14 +28,8 @@ class CaptionEvaluator(RetrievalListener):
         scale: Float, the scale to start from. Defaults to `10.0`.
         **kwargs: Those of `tfcap.models.RetrievalListener`.
 
-    Call arguments:
-        inputs: Dict of `image` `(B, P, D)` floats and `caption` `(B, S, T)`
-            integers padded with 0.
-        training: Boolean, whether to drop out.
-
-    Returns:
-        Float32 tensor of shape `(B, 1 + S, units)`, embeddings, as of
-        `tfcap.models.RetrievalListener`.
+    Call arguments, Returns:
+        As of `tfcap.models.RetrievalListener`.
 
     Example:
 

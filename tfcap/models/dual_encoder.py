@@ -41,24 +41,12 @@ class DualEncoder(JointEncoder):
             to `32`.
         block_dropout: Float, rate on what a block adds to the stream. Defaults
             to `0.1`.
-        image_dropout: Float in `[0, 1)`, rate of dropout of image features.
-            Defaults to `0.0`.
-        word_dropout: Float in `[0, 1)`, rate of dropout of word embeddings.
-            Defaults to `0.0`.
-        embeddings_initializer: Initializer of the embedding table. Defaults
-            to uniform in `[-0.1, 0.1]`.
-        eos: Integer, id of the end token. Defaults to `2`.
-        seed: Integer, optional seed of the dropout.
-        image_preprocessing: As that of `tfcap.models.CaptionSpeaker`.
+        **kwargs: `image_dropout`, `word_dropout`, `embeddings_initializer`,
+            `eos`, `seed` and `image_preprocessing` of
+            `tfcap.models.RetrievalListener`.
 
-    Call arguments:
-        inputs: Dict of `image` `(B, P, D)` floats and `caption` `(B, S, T)`
-            integers padded with 0, with `T <= max_length`.
-        training: Boolean, whether to drop out.
-
-    Returns:
-        Float32 tensor of shape `(B, 1 + S, units)`: of every row the embedding
-        of its image, then those of its texts, zeros for a text without words.
+    Call arguments, Returns:
+        As of `tfcap.models.RetrievalListener`, with `T <= max_length`.
 
     Example:
 

@@ -96,15 +96,10 @@ class HostRetriever:
         self._lock = threading.Lock()
 
     def embed_images(self, image: Any, training: bool = False) -> Any:
-        """Unit vectors of images that were embedded before.
+        """Averages `(B, P, D)` vectors of images to unit vectors `(B, D)`.
 
-        Args:
-            image: Float tensor of shape `(B, P, D)`, of which the mean over P
-                counts; P is usually 1.
-            training: Ignored.
-
-        Returns:
-            Float32 tensor of shape `(B, D)`.
+        They were embedded before, with P usually 1. `training` changes
+        nothing.
         """
         check_shape(image, "B P D", "image")
         if image.shape[-1] != self.units:
@@ -116,16 +111,9 @@ class HostRetriever:
         return unit_vectors(ops.mean(ops.cast(image, "float32"), axis=1))
 
     def embed_texts(self, words: Any, mask: Any, training: bool = False) -> Any:
-        """Unit vectors of texts.
+        """Embeds texts: ids and mask `(B, S, T)` to unit vectors `(B, S, D)`.
 
-        Args:
-            words: Integer tensor of shape `(B, S, T)`.
-            mask: Tensor of shape `(B, S, T)`, nonzero where there is a word.
-            training: Ignored.
-
-        Returns:
-            Float32 tensor of shape `(B, S, D)`; zeros for a text without
-            words.
+        A text without words gives zeros. `training` changes nothing.
         """
         words = ops.convert_to_tensor(words)
         if len(words.shape) != 3 or "int" not in str(words.dtype):

@@ -117,13 +117,7 @@ def entry(inputs: dict, key: str, axes: str) -> Any:
 def word_ids(inputs: dict, key: str, axes: str = "B R T") -> Any:
     """Returns word ids of a batch, checked, as int32.
 
-    Args:
-        inputs: Dict of tensors.
-        key: String.
-        axes: String, legend of the shape. Defaults to `"B R T"`.
-
-    Returns:
-        Int32 tensor.
+    See `entry()` for the arguments.
     """
     # Keras averages a batch over replicas when it builds a model under a
     # strategy, which makes floats of integers.
@@ -136,10 +130,6 @@ def image_features(inputs: dict) -> Any:
 
 
 def dialog_shapes(input_shape: dict) -> list[tuple]:
-    """Returns the shapes of an encoder's inputs, from those of a batch.
-
-    Returns:
-        Tuples of the shapes of questions, histories and images.
-    """
+    """Returns the shapes of questions, histories and images of a batch."""
     axes = {"question": "B R T", "history": "B R T", "image": "B P D"}
     return [tuple(entry(input_shape, key, axes[key])) for key in axes]

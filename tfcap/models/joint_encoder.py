@@ -22,19 +22,9 @@ class JointEncoder(ImageNetwork):
     `make_embedding()`, and implements `encode_image()` and `encode_text()`.
 
     Args:
-        vocabulary_size: Integer `V`, special tokens included.
-        units: Integer `D`, size of the common space.
-        embedding_units: Integer, size of a word's embedding.
-        image_dropout: Float in `[0, 1)`.
-        word_dropout: Float in `[0, 1)`.
-        embeddings_initializer: Initializer of the embedding table, `None` for
-            uniform in `[-0.1, 0.1]`.
-        eos: Integer, id of the end token.
-        seed: Integer, optional seed of the dropout.
-        image_preprocessing: Keras layer that every image goes through first,
-            and that is saved with the network, such as
-            `tfcap.layers.ImageStandardization`; `None` to take images as they
-            are (the default); `"outside"` where others prepare them.
+        vocabulary_size, units, ..., seed: As of
+            `tfcap.models.RetrievalListener`.
+        **kwargs: `image_preprocessing`, see `ImageNetwork`.
     """
 
     def __init__(

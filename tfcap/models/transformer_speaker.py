@@ -33,13 +33,8 @@ class TransformerSpeaker(CaptionSpeaker):
         **kwargs: Those of `tfcap.models.CaptionSpeaker` but
             `embedding_units`.
 
-    Call arguments:
-        inputs: Dict of `image` `(B, P, D)`, `caption` `(B, S, T)` with
-            `T <= max_length`, and optionally `image_mask` `(B, P)`.
-        training: Boolean.
-
-    Returns:
-        Float32 tensor of shape `(B, S, T, V)`: teacher-forced logits.
+    Call arguments, Returns:
+        As of `tfcap.models.CaptionSpeaker`, with `T <= max_length`.
 
     Example:
 

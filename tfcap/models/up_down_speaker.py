@@ -33,13 +33,8 @@ class UpDownSpeaker(CaptionSpeaker):
             score. Defaults to `units`.
         **kwargs: Those of `tfcap.models.CaptionSpeaker`.
 
-    Call arguments:
-        inputs: Dict of `image` `(B, P, D)`, `caption` `(B, S, T)` and
-            optionally `image_mask` `(B, P)`.
-        training: Boolean.
-
-    Returns:
-        Float32 tensor of shape `(B, S, T, V)`: teacher-forced logits.
+    Call arguments, Returns:
+        As of `tfcap.models.CaptionSpeaker`.
 
     Example:
 

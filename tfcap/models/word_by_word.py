@@ -32,14 +32,8 @@ class WordByWord(keras.Model):
     `run_rnn()` and `score()` as well.
 
     Args:
-        vocabulary_size: Integer `V`, special tokens included.
-        embedding_units: Integer, size of a word's embedding.
-        dropout: Float, rate on what enters the vocabulary head.
-        embeddings_initializer: Initializer of the embedding table.
+        vocabulary_size, ..., eos: As of `tfcap.models.CaptionSpeaker`.
         mask_zero: Boolean, whether embedded ids have a mask of their padding.
-        logit_scale: Float, factor on the logits.
-        bos: Integer, id of the start token.
-        eos: Integer, id of the end token.
     """
 
     def __init__(
@@ -234,9 +228,6 @@ def forget_bias(units: int) -> Callable:
 
     Args:
         units: Integer, size of a gate.
-
-    Returns:
-        Callable from a shape `(gates * units,)` and a dtype to a tensor.
     """
 
     def initial(shape, dtype=None):

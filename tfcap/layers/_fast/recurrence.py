@@ -184,22 +184,17 @@ def packed_recurrence(
     all words are projected in one product, and no step needs a select.
 
     Args:
-        project: Callable from the words, `(n, D)`, to what a step reads of
-            them, `(n, ...)`.
-        step: Callable from that of the rows that have a word, and their
-            state, to the next state.
+        project: Callable from words `(n, D)` to the inputs of a step.
+        step: Callable from inputs and state of the rows that have a word to
+            their next state.
         inputs: Tensor of shape `(B, T, D)`, `T` static.
-        mask: Tensor of shape `(B, T)`, nonzero where there is a word, padded
-            anywhere.
-        state: List of tensors of shape `(B, units)`, the first of which is
-            the output.
-        return_sequences: Boolean.
+        mask: Tensor of shape `(B, T)`, nonzero where there is a word.
+        state: List of tensors of shape `(B, units)`, the output first.
+        return_sequences: Boolean, whether outputs are `(B, T, units)`.
 
     Returns:
-        `(last, outputs, state)` with the semantics of Keras' recurrent
-        layers: at a masked step the last output repeats, and is 0 where there
-        is none yet. `outputs` has shape `(B, T, units)`, or is `last` if
-        sequences are not asked for.
+        `(last, outputs, state)` as of Keras' recurrent layers: at a masked
+        step the last output repeats, and is 0 where there is none yet.
     """
     import tensorflow as tf
 

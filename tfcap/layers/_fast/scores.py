@@ -26,16 +26,7 @@ def packed_scores(
     token_log_probs(compute_logits(run_rnn(words before)), words) * mask
     ```
 
-    Args:
-        speaker: `tfcap.models.WordByWord`; of it `embed()`,
-            `project_inputs()`, `cell_step()` and `compute_logits()` are used.
-        state: Nest of tensors with leading axis `n`.
-        tokens: Int32 tensor of shape `(n, T)`, `T` static.
-        mask: Tensor of shape `(n, T)`, nonzero where a word counts.
-        training: Boolean.
-
-    Returns:
-        Float32 tensor of shape `(n, T)`, 0 under the mask.
+    Arguments and result are those of `WordByWord.score()`.
     """
     if keras.backend.backend() != "tensorflow":
         hidden = speaker.teacher_forced(state, tokens, training)
@@ -68,13 +59,10 @@ def masked_word_scores(
     On backends without dynamic shapes every word is scored.
 
     Args:
-        compute_logits: Callable from `(n, D)` to logits `(n, V)`.
-        hidden: Float tensor of shape `(B, T, D)`.
-        tokens: Integer tensor of shape `(B, T)`.
-        mask: Tensor of shape `(B, T)`, nonzero where a word counts.
-
-    Returns:
-        Float32 tensor of shape `(B, T)`, 0 under the mask.
+        compute_logits: Callable from `(m, D)` to logits `(m, V)`.
+        hidden: Float tensor of shape `(n, T, D)`.
+        tokens: Integer tensor of shape `(n, T)`.
+        mask: Tensor of shape `(n, T)`, nonzero where a word counts.
     """
     if keras.backend.backend() != "tensorflow":
         scores = token_log_probs(compute_logits(hidden), tokens)

@@ -91,16 +91,16 @@ def _graph():
 
 
 class StepwiseProduct:
-    """`rows @ kernel + bias` at every step of a decode.
+    """`inputs @ kernel + bias` at every step of a decode.
 
     A kernel that is read at every step has a gradient at every step, each as
     large as itself, and they are added up: of a vocabulary head, hundreds of
     megabytes. Here the steps take the kernel for a constant, and each has a
-    copy of the bias of its own. What reaches the copies is all that the
+    copy of the bias of its own. The gradients to the copies are all that the
     kernel needs:
 
     ```
-    gradient = concat(rows of all steps)^T @ concat(upstream of all steps)
+    gradient = concat(inputs of all steps)^T @ concat(upstream of all steps)
     ```
 
     Gradients of these gradients reach the kernel from every step, as those of
@@ -116,34 +116,58 @@ class StepwiseProduct:
     def __init__(self, kernel, bias, rows, steps):
         import tensorflow as tf
 
+        self.kernel = kernel
         self.rows = tf.get_static_value(rows)
         self.steps = steps
-        self.kernel = kernel
-        self.read = []
-        self.biases = iter(self._biases(kernel, bias, rows, steps))
+        self.inputs = []
+        self.biases = iter(self._copies(bias, rows))
 
-    def takes(self, rows):
+    def takes(self, inputs):
         """Check whether a tensor has a step's shape, and a step is left."""
-        left = len(self.read) < self.steps
-        return left and rows.shape.is_compatible_with((self.rows, None))
+        left = len(self.inputs) < self.steps
+        return left and inputs.shape.is_compatible_with((self.rows, None))
 
-    def __call__(self, rows):
+    def __call__(self, inputs):
         """Computes the next step: `(n, D)` to `(n, U)`."""
         import tensorflow as tf
 
         bias = next(self.biases)
-        self.read.append(rows)
+        self.inputs.append(inputs)
 
         @tf.custom_gradient
-        def product(rows, kernel):
+        def product(inputs, kernel):
             def gradient(upstream):
-                return tf.matmul(upstream, kernel, transpose_b=True), None
+                # To the kernel: by the copies of the bias.
+                return self.gradient_of_inputs(upstream, kernel), None
 
-            return tf.matmul(rows, kernel), gradient
+            return self.multiply(inputs, kernel), gradient
 
-        return tf.cast(product(rows, self.kernel), bias.dtype) + bias
+        return tf.cast(product(inputs, self.kernel), bias.dtype) + bias
 
-    def _biases(self, kernel, bias, rows, steps):
+    def multiply(self, inputs, kernel):
+        """Multiplies the inputs of a step with the kernel."""
+        import tensorflow as tf
+
+        return tf.matmul(inputs, kernel)
+
+    def gradient_of_inputs(self, upstream, kernel):
+        """Gradient `(n, D)` to the inputs of a step."""
+        import tensorflow as tf
+
+        return tf.matmul(upstream, kernel, transpose_b=True)
+
+    def gradients_of_weights(self, upstream):
+        """Gradients to kernel and bias, of the gradients to all steps."""
+        import tensorflow as tf
+
+        inputs = tf.concat(self.inputs, axis=0)
+        upstream = tf.concat(upstream, axis=0)
+        kernel = tf.matmul(
+            inputs, tf.cast(upstream, inputs.dtype), transpose_a=True
+        )
+        return kernel, tf.reduce_sum(upstream, axis=0)
+
+    def _copies(self, bias, rows):
         """Copies the bias for every step, of shape `(rows, U)`."""
         import tensorflow as tf
 
@@ -152,25 +176,15 @@ class StepwiseProduct:
             every = tf.broadcast_to(bias, (rows, bias.shape[-1]))
 
             def gradient(*upstream):
-                read = tf.concat(self.read, axis=0)
-                upstream = tf.concat(upstream[: len(self.read)], axis=0)
-                return (
-                    tf.matmul(
-                        read, tf.cast(upstream, read.dtype), transpose_a=True
-                    ),
-                    tf.reduce_sum(upstream, axis=0),
-                )
+                return self.gradients_of_weights(upstream[: len(self.inputs)])
 
-            return [tf.identity(every) for _ in range(steps)], gradient
+            return [tf.identity(every) for _ in range(self.steps)], gradient
 
-        return copies(kernel, bias)
+        return copies(self.kernel, bias)
 
 
-class StepwiseLookup:
-    """`embed_words()` at every step of a decode.
-
-    As `StepwiseProduct`, but each step adds a vector of zeros of its own, and
-    the gradients of these are added up in the rows of the words, once.
+class StepwiseLookup(StepwiseProduct):
+    """`embed_words()` at every step of a decode, without a bias.
 
     Args:
         table: Float tensor or variable of shape `(V, D)`.
@@ -181,53 +195,24 @@ class StepwiseLookup:
     def __init__(self, table, rows, steps):
         import tensorflow as tf
 
-        self.table = as_tensor(table)
-        self.rows = tf.get_static_value(rows)
-        self.steps = steps
-        self.read = []
-        self.zeros = iter(self._zeros(rows))
+        table = as_tensor(table)
+        zeros = tf.zeros((table.shape[-1],), table.dtype)
+        super().__init__(table, zeros, rows, steps)
 
-    def takes(self, vectors):
+    def takes(self, inputs):
         """Check whether vectors are those of a step, of known words."""
-        return (
-            len(self.read) < self.steps
-            and vectors.shape.is_compatible_with((self.rows, None))
-            and known_words(vectors) is not None
-        )
+        return super().takes(inputs) and known_words(inputs) is not None
 
-    def __call__(self, vectors):
-        """Computes the next step: `(n, V)` to `(n, D)`."""
-        import tensorflow as tf
+    def multiply(self, inputs, kernel):
+        return look_up(known_words(self.inputs[-1]), kernel)
 
-        words = known_words(vectors)
-        self.read.append((vectors, words))
+    def gradient_of_inputs(self, upstream, kernel):
+        return vectors_gradient(upstream, kernel)
 
-        @tf.custom_gradient
-        def embedded(vectors, table):
-            def gradient(upstream):
-                return vectors_gradient(upstream, table), None
-
-            return look_up(words, table), gradient
-
-        return embedded(vectors, self.table) + next(self.zeros)
-
-    def _zeros(self, rows):
-        """The zeros of every step, of shape `(rows, D)`."""
-        import tensorflow as tf
-
-        @tf.custom_gradient
-        def copies(table):
-            zeros = tf.zeros((rows, table.shape[-1]), table.dtype)
-
-            def gradient(*upstream):
-                vectors, words = zip(*self.read)
-                upstream = upstream[: len(self.read)]
-                size = table.shape[0]
-                return table_gradient(vectors, words, upstream, size)
-
-            return [tf.identity(zeros) for _ in range(self.steps)], gradient
-
-        return copies(self.table)
+    def gradients_of_weights(self, upstream):
+        words = [known_words(vectors) for vectors in self.inputs]
+        size = self.kernel.shape[0]
+        return table_gradient(self.inputs, words, upstream, size), None
 
 
 @keras.saving.register_keras_serializable(package="tfcap")

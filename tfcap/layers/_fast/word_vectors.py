@@ -38,12 +38,7 @@ _KEPT = {}
 def remember_words(vectors: Any, words: Words | None) -> Any:
     """Notes on a tensor what its vectors stand for, as Keras notes a mask.
 
-    Args:
-        vectors: Float tensor of shape `(..., V)`.
-        words: `Words` of it, or `None`.
-
-    Returns:
-        `vectors`.
+    Returns `vectors`, of shape `(..., V)`.
     """
     if words is None:
         return vectors
@@ -87,12 +82,7 @@ def mask_words(vectors: Any, mask: Any) -> Any:
 def stack_words(columns: list, num_samples: int) -> Any:
     """Stacks the vectors of steps to those of sequences.
 
-    Args:
-        columns: List of `T` float tensors of shape `(B * S, V)`.
-        num_samples: Integer `S`.
-
-    Returns:
-        Float tensor of shape `(B, S, T, V)`.
+    A list of `T` tensors of shape `(B * S, V)` becomes `(B, S, T, V)`.
     """
 
     def stack(parts):
@@ -235,9 +225,6 @@ def table_gradient(
         words: List of their `Words`.
         upstream: List of float tensors of shape `(..., D)`.
         size: Integer or scalar tensor `V`.
-
-    Returns:
-        Float tensor of shape `(V, D)`.
     """
     count = len(words)
 
