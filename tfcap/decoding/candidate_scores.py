@@ -200,7 +200,7 @@ class CandidateTrie(NamedTuple):
     length: np.ndarray
 
     @property
-    def steps(self):
+    def steps(self) -> int:
         """Number of speaker steps that scoring takes, in rows."""
         return len(self.leaf) + sum(level.inner for level in self.levels)
 

@@ -123,7 +123,9 @@ class DialogEncoder(keras.layers.Layer):
         """
         raise NotImplementedError
 
-    def build_inputs(self, question_shape, history_shape, image_shape):
+    def build_inputs(
+        self, question_shape: tuple, history_shape: tuple, image_shape: tuple
+    ) -> None:
         """Builds the layers that every encoder has but `project`."""
         self.read_question.build(question_shape)
         self.read_history.build(history_shape)

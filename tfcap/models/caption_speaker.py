@@ -150,7 +150,7 @@ class CaptionSpeaker(ImageNetwork, WordByWord):
                 )
         return self.encode_image(image, mask, training=training)
 
-    def layers_of_words(self):
+    def layers_of_words(self) -> tuple:
         return (*super().layers_of_words(), self.word_dropout)
 
     def embed(self, words: Any, training: bool = False) -> Any:

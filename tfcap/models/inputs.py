@@ -25,7 +25,7 @@ class ImageNetwork(keras.Model):
             saved before they could hold a preparation.
     """
 
-    def __init__(self, image_preprocessing=None, **kwargs):
+    def __init__(self, image_preprocessing: Any = None, **kwargs):
         super().__init__(**kwargs)
         if isinstance(image_preprocessing, dict):
             image_preprocessing = keras.saving.deserialize_keras_object(

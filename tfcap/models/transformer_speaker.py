@@ -1,5 +1,7 @@
 """Transformer speaker."""
 
+from typing import Any
+
 import keras
 from keras import ops
 
@@ -122,7 +124,7 @@ class TransformerSpeaker(CaptionSpeaker):
             ]
         return stream[:, 0], {**state, "words": words}
 
-    def state_vector(self, state):
+    def state_vector(self, state: dict) -> Any:
         """Returns the last word's values in the last block: `(n, units)`."""
         if not state["words"]:
             raise ValueError(

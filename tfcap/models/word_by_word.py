@@ -1,6 +1,7 @@
 """Base class of networks that emit one word after another."""
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from typing import Any
 
 import keras
@@ -134,7 +135,7 @@ class WordByWord(keras.Model):
         hidden, state = self.cell_step(inputs, state, training=training)
         return self.compute_logits(hidden, training), state
 
-    def decoding(self, rows: Any, steps: int):
+    def decoding(self, rows: Any, steps: int) -> AbstractContextManager:
         """Opens the context of `tfcap.decoding.step_by_step()`."""
         return decoding_layers(self, rows, steps)
 

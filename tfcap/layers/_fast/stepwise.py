@@ -41,7 +41,7 @@ class Stepwise:
         return shared(inputs) if takes else plain(inputs)
 
     @property
-    def shared(self):
+    def shared(self) -> Any:
         """Result of `share()` for the current decode, or `None`.
 
         A step may be traced into a graph of its own, which outlives the
@@ -67,7 +67,9 @@ class Stepwise:
             self._decode.shared = before
 
 
-def decoding_layers(network: keras.Model, rows: Any, steps: int):
+def decoding_layers(
+    network: keras.Model, rows: Any, steps: int
+) -> contextlib.ExitStack:
     """Opens the context of a decode, in all layers that share steps.
 
     Args:
@@ -113,7 +115,7 @@ class StepwiseProduct:
         steps: Integer, how often it is called at most.
     """
 
-    def __init__(self, kernel, bias, rows, steps):
+    def __init__(self, kernel: Any, bias: Any, rows: Any, steps: int):
         import tensorflow as tf
 
         self.kernel = kernel
@@ -192,7 +194,7 @@ class StepwiseLookup(StepwiseProduct):
         steps: Integer, how often it is called at most.
     """
 
-    def __init__(self, table, rows, steps):
+    def __init__(self, table: Any, rows: Any, steps: int):
         import tensorflow as tf
 
         table = as_tensor(table)
