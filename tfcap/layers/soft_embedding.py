@@ -15,18 +15,16 @@ from tfcap.ops.arguments import checked_integer
 class SoftEmbedding(Stepwise, keras.layers.Layer):
     """Embeds word ids, or distributions over words, with the same table.
 
-    This is what makes a network readable through a word channel: trained on
-    ids, it can be fed the channel's vectors, and the gradient flows back to
-    whoever emitted them.
+    A network that was trained on ids can so be fed the vectors of a word
+    channel, and the gradient flows back through them.
 
     ```
     output = table[ids]                # integer input
     output = distributions @ table     # float input
     ```
 
-    On one-hot vectors the two agree to the bit. The tensor that a word channel
-    returns knows its words, which are looked up: see `embed_words()`.
-    What is computed from it is multiplied.
+    On one-hot vectors the two agree to the bit. Vectors of a word channel are
+    looked up, see `embed_words()`; what is computed from them is multiplied.
 
     Args:
         vocabulary_size: Integer `V`.

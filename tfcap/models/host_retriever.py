@@ -25,8 +25,8 @@ class HostRetriever:
     `tfcap.data.CaptionBatches` takes as `retriever_features`, and batches
     then hold as `retriever_image`.
 
-    It serves wherever a `tfcap.models.RetrievalListener` does that is not
-    trained and hears words that are ids: no gradient passes through strings.
+    It takes the place of a `tfcap.models.RetrievalListener` that is not
+    trained and is given ids: no gradient passes through strings.
 
     Args:
         embed_strings: Callable from a list of strings to a float array of
