@@ -7,6 +7,7 @@ import keras
 import numpy as np
 import tensorflow as tf
 
+from tests.eager import run_eagerly
 from tfcap.losses import BidirectionalContrastiveLoss
 from tfcap.losses import CollapseRatio
 from tfcap.losses import HingeRetrievalLoss
@@ -66,10 +67,8 @@ def fitted(loss, labels, inputs):
 def check(strategy, loss, labels, inputs):
     with strategy.scope():
         two = fitted(loss, labels, inputs)
-    # Without a trace, which takes longer than its steps.
-    tf.config.run_functions_eagerly(True)
-    one = fitted(loss, labels, inputs)
-    tf.config.run_functions_eagerly(False)
+    with run_eagerly():
+        one = fitted(loss, labels, inputs)
     for a, b in zip(keras.tree.flatten(two), keras.tree.flatten(one)):
         np.testing.assert_allclose(a, b, rtol=1e-6, atol=1e-6)
 

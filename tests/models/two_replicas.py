@@ -8,6 +8,7 @@ import numpy as np
 import tensorflow as tf
 
 from tests import speakers
+from tests.eager import run_eagerly
 from tfcap.models.transformer_block import TransformerBlock
 from tfcap.objectives import TeacherForcing
 from tfcap.training import ObjectiveModel
@@ -45,10 +46,8 @@ if __name__ == "__main__":
         raise SystemExit("transformer block: one mask for all replicas")
     for kind in ("show_tell_every_step", "up_down", "transformer"):
         keras.utils.set_random_seed(1)
-        # Without a trace, which takes longer than these steps.
-        tf.config.run_functions_eagerly(True)
-        expected = train(kind)
-        tf.config.run_functions_eagerly(False)
+        with run_eagerly():
+            expected = train(kind)
         keras.utils.set_random_seed(1)
         with strategy.scope():
             found = train(kind)

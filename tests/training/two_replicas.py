@@ -9,6 +9,7 @@ import tensorflow as tf
 
 from tests import dialogs
 from tests import tiny
+from tests.eager import run_eagerly
 from tfcap.decoding import Sample
 from tfcap.layers import WordChannel
 from tfcap.losses import NPairLoss
@@ -168,10 +169,8 @@ def mixed_bfloat16():
 
 def compare(train, strategy, tolerance=2e-6):
     keras.utils.set_random_seed(1)
-    # Without a trace, which takes longer than these steps.
-    tf.config.run_functions_eagerly(True)
-    expected = train()
-    tf.config.run_functions_eagerly(False)
+    with run_eagerly():
+        expected = train()
     keras.utils.set_random_seed(1)
     with strategy.scope():
         found = train()
