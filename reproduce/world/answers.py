@@ -1,6 +1,9 @@
 """Answers of simulated annotators, each in a style of their own."""
 
 import functools
+from collections.abc import Sequence
+
+import numpy as np
 
 from reproduce.world.judging import SUBJECTIVE
 from reproduce.world.judging import UNSURE
@@ -47,7 +50,7 @@ class Annotator:
         rng: `np.random.Generator`.
     """
 
-    def __init__(self, rng):
+    def __init__(self, rng: np.random.Generator):
         self.rng = rng
         draw = rng.random()
         self.style = TERSE if draw < 0.5 else NORMAL if draw < 0.78 else VERBOSE
@@ -174,7 +177,13 @@ class OpenAnswers:
         comma: String, `","` or nothing: what parts an answer from details.
     """
 
-    def __init__(self, rng, phrases, numbers, comma):
+    def __init__(
+        self,
+        rng: np.random.Generator,
+        phrases: NounPhrases,
+        numbers: Sequence[str],
+        comma: str,
+    ):
         self.rng, self._phrases = rng, phrases
         self._numbers, self._comma = numbers, comma
 

@@ -10,6 +10,7 @@ import re
 import shutil
 import sys
 import time
+from collections.abc import Callable
 
 from tfcap.io import make_folder
 from tfcap.io import named
@@ -23,7 +24,13 @@ SPLITS = ("train", "val", "test")
 _LIST = "world.json"
 
 
-def built_folder(root, kind, about, write, progress=True):
+def built_folder(
+    root: str | os.PathLike | None,
+    kind: str,
+    about: dict,
+    write: Callable,
+    progress: bool = True,
+) -> str | os.PathLike:
     """A folder of files that follow from a seed, built if it is not there.
 
     The folder is named by kind, version, seed and sizes and appears in one

@@ -35,7 +35,14 @@ class Options:
     relevance: np.ndarray
 
 
-def build_options(dialogs, rng, corpus=None, similar=20, popular=30, total=100):
+def build_options(
+    dialogs: list,
+    rng: np.random.Generator,
+    corpus: list | None = None,
+    similar: int = 20,
+    popular: int = 30,
+    total: int = 100,
+) -> Options:
     """Draws the candidates of every question and grades them.
 
     The truth, answers that were given to the nearest questions, the popular

@@ -2,6 +2,8 @@
 
 import math
 
+import numpy as np
+
 from reproduce.world.caption_words import ADJECTIVES
 from reproduce.world.caption_words import ADVERBS
 from reproduce.world.caption_words import AMOUNTS
@@ -41,7 +43,7 @@ _ASIDE = 18.0
 _CLOSER = 10.0
 
 
-def describe(scene, rng, n=5):
+def describe(scene, rng: np.random.Generator, n: int = 5) -> list:
     """Writes captions of a scene as different people would.
 
     Each annotator names salient things first (large, in the middle, unusual),
@@ -265,7 +267,7 @@ class Annotator:
         return self.pick(CORNERS).format(row=row, column=column)
 
 
-def describe_video(video, rng, n=5):
+def describe_video(video, rng: np.random.Generator, n: int = 5) -> list:
     """Writes captions of a video as different people would.
 
     Each says what happens, and to what, with some of its attributes, and

@@ -3,6 +3,8 @@
 import dataclasses
 from typing import NamedTuple
 
+import numpy as np
+
 from reproduce.world.judging import WORD_VALUES
 from reproduce.world.judging import Truth
 from reproduce.world.odds import zipf
@@ -87,7 +89,7 @@ class Conversation:
         rng: `np.random.Generator`.
     """
 
-    def __init__(self, scene, caption, rng):
+    def __init__(self, scene, caption: str, rng: np.random.Generator):
         self.scene, self.rng = scene, rng
         self.attributes = tuple(
             thing.looks | {*scene.region(i), scene.background}

@@ -4,6 +4,8 @@ import dataclasses
 from bisect import bisect
 from itertools import accumulate
 
+import numpy as np
+
 from reproduce.world.answers import Annotator
 from reproduce.world.conversation import Conversation
 from reproduce.world.judging import NO
@@ -64,7 +66,9 @@ class WorldDialog:
     rounds: list[Round]
 
 
-def make_dialog(scene, caption, rng, rounds=ROUNDS):
+def make_dialog(
+    scene, caption: str, rng: np.random.Generator, rounds: int = ROUNDS
+) -> WorldDialog:
     """Plays a dialog between one who sees a caption and one who sees a scene.
 
     Args:

@@ -2,10 +2,13 @@
 
 import functools
 import io
+import os
 import pathlib
+from collections.abc import Callable
 
 import keras
 import numpy as np
+from numpy.typing import NDArray
 
 from reproduce.claims import made_once
 from reproduce.world import dense_targets
@@ -30,7 +33,7 @@ _NORM = 1.25
 
 
 def world_with_features(
-    root=None, seed=0, verbose=1, encoder_epochs=4, **sizes
+    root=None, seed: int = 0, verbose=1, encoder_epochs: int = 4, **sizes
 ):
     """A world, and what a trained encoder sees in its images.
 
@@ -62,8 +65,14 @@ def world_with_features(
 
 
 def pretrain_scene_encoder(
-    world, epochs=4, seed=0, cache=True, batch_size=64, filters=24, verbose=0
-):
+    world,
+    epochs: int = 4,
+    seed: int = 0,
+    cache: bool = True,
+    batch_size: int = 64,
+    filters: int = 24,
+    verbose: int = 0,
+) -> SceneEncoder:
     """Trains a `SceneEncoder` on the attributes of the train scenes' cells.
 
     Published captioners and dialog models read features of a VGG that was
@@ -106,7 +115,13 @@ def pretrain_scene_encoder(
     return made_once(path, load, train)
 
 
-def scene_features(world, split, path=None, encoder=None, batch_size=250):
+def scene_features(
+    world,
+    split: str,
+    path: str | os.PathLike | None = None,
+    encoder: SceneEncoder | None = None,
+    batch_size: int = 250,
+) -> NDArray:
     """Computes the features of a split once, and reads them from then on.
 
     Args:
@@ -140,7 +155,7 @@ def scene_features(world, split, path=None, encoder=None, batch_size=250):
     return cached_array(path, encode)
 
 
-def cached_array(path, make):
+def cached_array(path: str | os.PathLike | None, make: Callable) -> NDArray:
     """An array that is made once, and read from a file from then on.
 
     Args:
@@ -260,11 +275,11 @@ def _calibrate(encoder, images, shapes):
 
 def video_world_with_features(
     root=None,
-    seed=0,
+    seed: int = 0,
     verbose=1,
-    encoder=None,
-    encoder_epochs=4,
-    motion=True,
+    encoder: SceneEncoder | None = None,
+    encoder_epochs: int = 4,
+    motion: bool = True,
     **sizes,
 ):
     """Videos of the synthetic world, and what a trained encoder sees in them.
@@ -308,7 +323,12 @@ def video_world_with_features(
     ]
 
 
-def video_features(frames, encoder, motion=True, batch_size=32):
+def video_features(
+    frames: NDArray,
+    encoder: SceneEncoder,
+    motion: bool = True,
+    batch_size: int = 32,
+) -> NDArray:
     """Encode videos, a vector per frame.
 
     Args:
@@ -330,7 +350,7 @@ def video_features(frames, encoder, motion=True, batch_size=32):
     return np.concatenate(features)
 
 
-def pool_frames(cells, motion=True):
+def pool_frames(cells: NDArray, motion: bool = True):
     """Pools the cells of each frame, keeping what happens.
 
     ```

@@ -1,6 +1,7 @@
 """Writers of the published layouts: Karpathy's, VisDial v1.0 and TGIF."""
 
 import json
+import os
 import pathlib
 import re
 
@@ -9,7 +10,7 @@ _VERSION = "1.0"
 _URL = "https://tfcap.invalid/clips/{}.gif"
 
 
-def write_karpathy(path, splits):
+def write_karpathy(path: str | os.PathLike, splits: dict):
     """Writes `dataset_world.json` as `dataset_coco.json` is laid out.
 
     Sentences keep a capital and a full stop in `raw` and lose case and
@@ -63,7 +64,9 @@ def _image(imgid, image_id, split):
     }
 
 
-def write_visdial(path, split, image_ids, dialogs, options):
+def write_visdial(
+    path: str | os.PathLike, split: str, image_ids, dialogs: list, options
+):
     """Writes a split in the official layout, options and all.
 
     Questions and answers are stored once and pointed to, so the loader of
@@ -117,7 +120,9 @@ def write_visdial(path, split, image_ids, dialogs, options):
     _dump(path, {"version": _VERSION, "split": split, "data": data})
 
 
-def write_dense_annotations(path, image_ids, options, every_round=False):
+def write_dense_annotations(
+    path: str | os.PathLike, image_ids, options, every_round: bool = False
+):
     """Writes the graded relevance of candidates, as VisDial does for NDCG.
 
     Args:
@@ -148,7 +153,7 @@ def _dump(path, value):
     pathlib.Path(path).write_text(text, encoding="utf-8")
 
 
-def write_tgif(folder, splits):
+def write_tgif(folder: str | os.PathLike, splits: dict):
     """Writes `tgif-v1.0.tsv` and `splits/` as TGIF is laid out.
 
     Args:

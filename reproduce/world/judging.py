@@ -5,6 +5,7 @@ import itertools
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from reproduce.world.caption_words import NOUNS
 from reproduce.world.words import ABSENT
@@ -64,7 +65,7 @@ class Truth(NamedTuple):
     objects: tuple[frozenset[str], ...] = ()
 
 
-def judge(dialog_round, answer):
+def judge(dialog_round, answer: str):
     """Relevance of any answer to a question, exactly as the scene has it.
 
     Right answers count 1, right ones that are soft ("i think so", "it looks
@@ -122,7 +123,7 @@ def _bits(values):
     return sum(_BITS[value] for value in values)
 
 
-def relevance(answers, truths):
+def relevance(answers, truths) -> NDArray:
     """Grades answers by comparison of their claims with the truth.
 
     Args:
@@ -260,7 +261,7 @@ class Meaning(NamedTuple):
 
 
 @functools.lru_cache(maxsize=1 << 17)
-def parse_answer(answer):
+def parse_answer(answer: str) -> Meaning:
     """Reads an answer in the words of the world; other words are ignored.
 
     Args:

@@ -1,5 +1,7 @@
 """Noun phrases for an object: "a big red one on the left"."""
 
+import numpy as np
+
 from reproduce.world.odds import zipf
 from reproduce.world.words import PLACES
 from reproduce.world.words import SLOTS
@@ -30,7 +32,7 @@ class NounPhrases:
         rng: `np.random.Generator`.
     """
 
-    def __init__(self, rng):
+    def __init__(self, rng: np.random.Generator):
         self.rng = rng
         self._habits = {}
 
@@ -77,7 +79,14 @@ class NounPhrases:
             words.append(self.word(value))
         return words
 
-    def phrase(self, values, budget, asked=None, shape=0.35, position=0.55):
+    def phrase(
+        self,
+        values: set[str],
+        budget: int,
+        asked: str | None = None,
+        shape: float = 0.35,
+        position: float = 0.55,
+    ) -> str:
         """Describes a thing with two or three details that are true of it.
 
         Args:

@@ -10,6 +10,8 @@ import bisect
 import functools
 import itertools
 
+import numpy as np
+
 # Share of scenes that hold such a thing, by a count over 6,000 scenes.
 SHAPE_PRESENCE = {
     "ball": 0.74,
@@ -52,7 +54,7 @@ def _zipf_totals(count, power):
     return tuple(itertools.accumulate(odds))
 
 
-def draw_topic(rng, presence, present, wanted):
+def draw_topic(rng: np.random.Generator, presence: dict, present, wanted: bool):
     """Draws a value to ask the existence of, evenly over the values.
 
     ```

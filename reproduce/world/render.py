@@ -4,6 +4,7 @@ import json
 import zlib
 
 import numpy as np
+from numpy.typing import NDArray
 
 from reproduce.world.scene import IMAGE_SIZE
 from reproduce.world.scene import SHAPES
@@ -41,7 +42,7 @@ _CHUNK = 200
 _DOWN, _ACROSS = np.mgrid[:IMAGE_SIZE, :IMAGE_SIZE].astype(np.float32)
 
 
-def render(scenes, grounds=None):
+def render(scenes, grounds=None) -> NDArray:
     """Draws scenes as photographs would show them.
 
     The picture is a function of the scene alone: grain and tint of the
@@ -175,7 +176,7 @@ def _rows(colors):
     return np.asarray(colors, np.float32)[:, None, None, :]
 
 
-def backdrop(name, rng):
+def backdrop(name: str, rng: np.random.Generator) -> NDArray:
     """Draws one background.
 
     Args:

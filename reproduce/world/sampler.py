@@ -92,7 +92,7 @@ _LEAST_VISIBLE_AT = (LEAST_VISIBLE, *[0.45] * 6, LEAST_VISIBLE)
 _DIRECTIONS = {"left": (-1, 0), "right": (1, 0), "up": (0, -1), "down": (0, 1)}
 
 
-def sample_scene(rng):
+def sample_scene(rng: np.random.Generator) -> Scene:
     """Draws a scene: 3 to 7 things on a background, some of them overlapping.
 
     Shapes are distinct but for about three scenes in ten, where one comes
@@ -201,7 +201,7 @@ if set(_SHAPE_RANKS) != set(SHAPES) or set(COLOR_ODDS) != set(COLORS):
     raise ValueError("`SHAPES` and `COLORS` must each have odds.")
 
 
-def sample_video(rng):
+def sample_video(rng: np.random.Generator) -> Video:
     """Draws a video: two to four things, and what happens to one of them.
 
     Args:

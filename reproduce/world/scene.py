@@ -4,6 +4,7 @@ import dataclasses
 import functools
 
 import numpy as np
+from numpy.typing import NDArray
 
 SHAPES = ("ball", "box", "cone", "star", "heart", "cross", "ring", "moon")
 COLORS = (
@@ -195,7 +196,7 @@ def _points(thing):
     return thing.x + u[on] * thing.radius, thing.y + v[on] * thing.radius
 
 
-def signed_distance(shape, u, v):
+def signed_distance(shape: str, u: NDArray, v: NDArray) -> NDArray:
     """Returns how far points lie outside a shape of radius one at the origin.
 
     Negative inside, positive outside. The distance is exact near the outline

@@ -3,6 +3,7 @@
 import keras
 import numpy as np
 from keras import ops
+from numpy.typing import NDArray
 
 from reproduce.world.scene import BACKGROUNDS
 from reproduce.world.scene import COLORS
@@ -71,7 +72,12 @@ class SceneEncoder(keras.Model):
     """
 
     def __init__(
-        self, units=64, filters=24, scale=3.0, place_scale=0.6, **kwargs
+        self,
+        units=64,
+        filters: int = 24,
+        scale: float = 3.0,
+        place_scale: float = 0.6,
+        **kwargs,
     ):
         super().__init__(**kwargs)
         looks_units = units - _POSITION_UNITS - _GROUND_UNITS
@@ -127,7 +133,7 @@ class SceneEncoder(keras.Model):
         self.background.build((shape[0], _GROUND_UNITS))
         self.built = True
 
-    def call(self, images, training=False, attributes=False):
+    def call(self, images, training: bool = False, attributes: bool = False):
         looks, ground, logits = self.perceive(images, training)
         if attributes:
             return logits
@@ -163,7 +169,7 @@ class SceneEncoder(keras.Model):
         logits["background"] = self.background(ops.mean(ground, axis=1))
         return looks, ground, logits
 
-    def calibrate(self, kernel, bias):
+    def calibrate(self, kernel: NDArray, bias: NDArray):
         """Sets the affine map from embedding to features: `x @ kernel + bias`.
 
         Args:
@@ -211,7 +217,7 @@ def _position_code():
     return ops.concatenate([rows, columns], axis=-1)
 
 
-def cell_of(thing, grid=6):
+def cell_of(thing, grid: int = 6):
     """Row-major index of the cell that the center of a thing lies in.
 
     The grid covers the image but for a rim of 8 pixels.
@@ -231,7 +237,7 @@ def cell_of(thing, grid=6):
     return row * grid + column
 
 
-def dense_targets(scenes, grid=6):
+def dense_targets(scenes, grid: int = 6) -> dict:
     """Attributes of the thing in each cell, to train an image encoder on.
 
     Args:

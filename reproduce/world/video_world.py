@@ -1,6 +1,7 @@
 """Videos of the synthetic world on disk: built from a seed, then cached."""
 
 import functools
+import os
 import pathlib
 
 import numpy as np
@@ -34,7 +35,7 @@ class VideoWorld:
         root: Directory that `load_video_world()` has built.
     """
 
-    def __init__(self, root):
+    def __init__(self, root: str | os.PathLike):
         self.root = pathlib.Path(root)
         self.about = read_about(self.root)
         self._videos = {}
@@ -63,8 +64,13 @@ class VideoWorld:
 
 
 def load_video_world(
-    root=None, seed=0, train=2000, val=250, test=500, progress=True
-):
+    root: str | os.PathLike | None = None,
+    seed: int = 0,
+    train: int = 2000,
+    val: int = 250,
+    test: int = 500,
+    progress: bool = True,
+) -> VideoWorld:
     """Returns videos of the synthetic world, building them if need be.
 
     A build that was interrupted, or that runs twice at once, does no harm: see

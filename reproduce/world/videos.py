@@ -2,8 +2,10 @@
 
 import dataclasses
 import re
+from collections.abc import Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from reproduce.world.caption_words import NOTHING
 from reproduce.world.caption_words import VERBS
@@ -93,7 +95,7 @@ class Video:
         return self.scene.things[self.mover]
 
 
-def render_videos(videos, frames=8):
+def render_videos(videos: Sequence[Video], frames=8) -> NDArray:
     """Draws videos, frame by frame on one background.
 
     Args:
@@ -153,7 +155,7 @@ _LOOKS = frozenset().union(
 _PATTERNS = {motion: _pattern(motion) for motion in VERBS}
 
 
-def motion_of(caption):
+def motion_of(caption: str) -> str | None:
     """Find the motion that a caption names.
 
     Args:
@@ -175,7 +177,7 @@ def motion_of(caption):
     return motion
 
 
-def judge_video(video, caption):
+def judge_video(video: Video, caption: str):
     """Grade the motion that a caption names against the video.
 
     Args:
@@ -210,7 +212,7 @@ def judge_video(video, caption):
     return 1.0 if any(claimed <= own for own in looks) else 0.5
 
 
-def motion_scores(videos, captions):
+def motion_scores(videos: Sequence[Video], captions: Sequence[str]) -> dict:
     """Share of captions that name the right motion, over a data set.
 
     Args:

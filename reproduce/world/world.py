@@ -1,6 +1,7 @@
 """The synthetic world on disk: built from a seed in seconds, then cached."""
 
 import functools
+import os
 import pathlib
 
 import numpy as np
@@ -40,7 +41,7 @@ class World:
         root: Directory that `load_world()` has built.
     """
 
-    def __init__(self, root):
+    def __init__(self, root: str | os.PathLike):
         self.root = pathlib.Path(root)
         self.about = read_about(self.root)
         self._scenes = {}
@@ -77,8 +78,13 @@ class World:
 
 
 def load_world(
-    root=None, seed=0, train=8000, val=1000, test=1000, progress=True
-):
+    root: str | os.PathLike | None = None,
+    seed: int = 0,
+    train=8000,
+    val: int = 1000,
+    test: int = 1000,
+    progress: bool = True,
+) -> World:
     """Returns the synthetic world, building it first if it is not there yet.
 
     A build that was interrupted, or that runs twice at once, does no harm: see

@@ -113,7 +113,7 @@ def _side(count):
     return side if side * side == count else 0
 
 
-def vgg19_backbone(weights=None):
+def vgg19_backbone(weights=None) -> Backbone:
     """VGG-19's last pooling layer, the features of the VisDial papers.
 
     Args:
@@ -143,8 +143,11 @@ def vgg19_backbone(weights=None):
 
 
 def keras_cv_backbone(
-    backbone, layer=None, input_size=(224, 224), preprocessing="raw"
-):
+    backbone,
+    layer: str | None = None,
+    input_size: tuple[int, int] = (224, 224),
+    preprocessing: str = "raw",
+) -> Backbone:
     """A backbone of keras-cv.
 
     Args:
@@ -174,11 +177,11 @@ def keras_cv_backbone(
 
 def keras_hub_backbone(
     backbone,
-    layer=None,
-    input_size=(224, 224),
-    preprocessing="raw",
-    register_tokens=None,
-):
+    layer: str | None = None,
+    input_size: tuple[int, int] = (224, 224),
+    preprocessing: str = "raw",
+    register_tokens: int | None = None,
+) -> Backbone:
     """A backbone of KerasHub, keras-cv's successor.
 
     Args:

@@ -3,6 +3,7 @@
 import functools
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tfcap.data.mapped_features import check_features
 from tfcap.data.mapped_features import feature_rows
@@ -95,14 +96,14 @@ class CaptionBatches:
         self,
         captions,
         features,
-        batch_size,
-        seed=0,
-        captions_per_image=1,
-        shuffle=True,
-        epoch="images",
-        distractors=0,
+        batch_size: int,
+        seed: int = 0,
+        captions_per_image: int = 1,
+        shuffle: bool = True,
+        epoch: str = "images",
+        distractors: int = 0,
         distractor_features=None,
-        neighbors=None,
+        neighbors: NDArray | None = None,
         kept_neighbors=None,
         retriever_features=None,
         shuffle_window="auto",
@@ -132,7 +133,7 @@ class CaptionBatches:
         """Whole batches in an epoch; the rest waits for another order."""
         return self._size // self.batch_size
 
-    def dataset(self, epochs=1, start_step=0):
+    def dataset(self, epochs: int = 1, start_step: int = 0):
         """Training batches from a global step to the end of the last epoch.
 
         Args:
@@ -153,7 +154,7 @@ class CaptionBatches:
         steps = epochs * self.steps_per_epoch
         return step_pipeline(self.batch, range(start_step, steps))
 
-    def evaluation(self, batch_size=None):
+    def evaluation(self, batch_size: int | None = None):
         """All images once, in their order, the last batch perhaps smaller.
 
         Args:
@@ -189,7 +190,12 @@ class CaptionBatches:
             inputs["distractor_image"] = drawn
         return inputs if self.neighbors is None else self._mined(inputs, rows)
 
-    def inputs(self, rows, numbers=None, image=None):
+    def inputs(
+        self,
+        rows: NDArray,
+        numbers: NDArray | None = None,
+        image: NDArray | None = None,
+    ) -> dict:
         """The dict of inputs of some images, as NumPy arrays.
 
         Args:

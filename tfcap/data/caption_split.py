@@ -3,6 +3,7 @@
 import dataclasses
 import posixpath
 from collections import Counter
+from collections.abc import Sequence
 
 from tfcap.data.entry_problems import listed
 from tfcap.data.entry_problems import warn_of_fewer
@@ -49,7 +50,7 @@ class CaptionSplit:
         """Dict of image id to its list of captions."""
         return dict(zip(self.image_ids, self.captions))
 
-    def select(self, image_ids):
+    def select(self, image_ids) -> "CaptionSplit":
         """The images of a list, such as one side of a paper's own split.
 
         Args:
@@ -76,7 +77,9 @@ class CaptionSplit:
         return take_rows(self, find_rows(self, image_ids, "image_ids"))
 
 
-def find_rows(split, image_ids, origin):
+def find_rows(
+    split: CaptionSplit, image_ids: Sequence[int | str], origin: str
+) -> list:
     """Rows of a split at which the images of a list are.
 
     Args:
@@ -129,7 +132,9 @@ def take_rows(split, rows):
     return dataclasses.replace(split, **lists)
 
 
-def keep_captions(split, problems, skip_empty):
+def keep_captions(
+    split: CaptionSplit, problems, skip_empty: bool
+) -> CaptionSplit:
     """A split in which every image has a caption, and none is empty.
 
     Args:

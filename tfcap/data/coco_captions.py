@@ -1,5 +1,6 @@
 """Reading captions as COCO and as Karpathy publish them."""
 
+import os
 from collections import Counter
 
 from tfcap.data.caption_split import SKIP
@@ -24,7 +25,11 @@ _LAYOUTS = (
 )
 
 
-def load_captions(path, split=None, skip_empty=False):
+def load_captions(
+    path: str | os.PathLike,
+    split: str | list[str] | None = None,
+    skip_empty: bool = False,
+) -> CaptionSplit:
     """Reads a file of captions: COCO's annotations, or Karpathy's splits.
 
     Which of the two it is shows in the file. Every entry is checked, and what

@@ -39,7 +39,7 @@ def data_digest(**parts):
     return digest.hexdigest()
 
 
-def feature_digest(features, total=None):
+def feature_digest(features, total: int | None = None):
     """SHA-256 of image features, without a second read of a large file.
 
     The digest is that of one CRC-32 a row. A feature file holds these, and

@@ -3,6 +3,7 @@
 import functools
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tfcap.data.mapped_features import check_features
 from tfcap.data.mapped_features import feature_rows
@@ -62,12 +63,12 @@ class DialogBatches:
         self,
         dialogs,
         features,
-        batch_size,
-        seed=0,
-        negatives=0,
-        in_batch_negatives=0,
-        corrupted_negatives=0,
-        shuffle=True,
+        batch_size: int,
+        seed: int = 0,
+        negatives: int = 0,
+        in_batch_negatives: int = 0,
+        corrupted_negatives: int = 0,
+        shuffle: bool = True,
         shuffle_window="auto",
     ):
         self.dialogs = dialogs
@@ -91,7 +92,7 @@ class DialogBatches:
         """Whole batches in an epoch; the rest waits for another order."""
         return len(self.dialogs) // self.batch_size
 
-    def dataset(self, epochs=1, start_step=0):
+    def dataset(self, epochs: int = 1, start_step: int = 0):
         """Training batches from a global step to the end of the last epoch.
 
         Args:
@@ -108,7 +109,7 @@ class DialogBatches:
         steps = epochs * self.steps_per_epoch
         return step_pipeline(self.batch, range(start_step, steps))
 
-    def evaluation(self, batch_size=None):
+    def evaluation(self, batch_size: int | None = None):
         """All dialogs once, in their order, the last batch perhaps smaller.
 
         Args:
@@ -137,7 +138,7 @@ class DialogBatches:
         inputs["options"], labels = self.candidates(rows, rng)
         return inputs, labels
 
-    def inputs(self, rows, image=None):
+    def inputs(self, rows: NDArray, image: NDArray | None = None):
         """The dict of inputs of some dialogs, as NumPy arrays.
 
         Args:
@@ -154,7 +155,7 @@ class DialogBatches:
             "answer": self.dialogs.answer(rows),
         }
 
-    def candidates(self, rows, rng):
+    def candidates(self, rows: NDArray, rng: np.random.Generator) -> NDArray:
         """Candidates of some dialogs' questions, and their labels.
 
         Args:

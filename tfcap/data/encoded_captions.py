@@ -7,8 +7,10 @@ import itertools
 import math
 import re
 from collections import Counter
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tfcap.data.entry_problems import listed
 from tfcap.io.file_limits import check_unpacked
@@ -22,7 +24,7 @@ from tfcap.text.caption_rules import RULES
 from tfcap.text.caption_rules import TOKEN
 
 
-def build_caption_vocabulary(split, min_count=5):
+def build_caption_vocabulary(split, min_count: int = 5) -> Vocabulary:
     """Vocabulary of the words that the captions of a split say.
 
     Words are those of the file where it has them, as Karpathy's do, and else
@@ -86,7 +88,9 @@ class EncodedCaptions:
     vocabulary: Vocabulary
 
     @classmethod
-    def from_split(cls, split, vocabulary, max_length=16):
+    def from_split(
+        cls, split, vocabulary: Vocabulary, max_length: int = 16
+    ) -> "EncodedCaptions":
         """Encodes the captions of a split.
 
         Args:
@@ -137,7 +141,7 @@ class EncodedCaptions:
         """Number of captions of each image, of shape `(M,)`."""
         return np.count_nonzero(self.references[..., 0], axis=-1)
 
-    def select(self, rows):
+    def select(self, rows: NDArray) -> "EncodedCaptions":
         """The images at some rows.
 
         Args:
@@ -155,7 +159,7 @@ class EncodedCaptions:
             texts=[self.texts[row] for row in rows],
         )
 
-    def document_frequencies(self):
+    def document_frequencies(self) -> DocumentFrequencies:
         """Document frequencies over the images, counted at the first call.
 
         Counted are the captions as they are here: cut, with words that the
@@ -205,7 +209,7 @@ def _check_padded(split, counts, shape):
         ) from error
 
 
-def tokenize_captions(texts):
+def tokenize_captions(texts: Any):
     """Splits captions into words as `tfcap.text.caption_tokenize()` does.
 
     For `tf.data` pipelines and for models that are exported with their text

@@ -5,12 +5,13 @@ import itertools
 from collections import Counter
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tfcap.text import Vocabulary
 from tfcap.text import word_tokenize
 
 
-def build_vocabulary(split, min_count=5):
+def build_vocabulary(split, min_count: int = 5) -> Vocabulary:
     """Vocabulary of the words that the dialogs of a split really say.
 
     Captions count once each, questions and answers as often as they are said;
@@ -81,12 +82,12 @@ class EncodedDialogs:
     def from_split(
         cls,
         split,
-        vocabulary,
-        caption_length=24,
-        question_length=16,
-        answer_length=8,
+        vocabulary: Vocabulary,
+        caption_length: int = 24,
+        question_length: int = 16,
+        answer_length: int = 8,
         tables=None,
-    ):
+    ) -> "EncodedDialogs":
         """Encodes the texts of a split.
 
         Args:
@@ -134,7 +135,7 @@ class EncodedDialogs:
     def __len__(self):
         return len(self.image_ids)
 
-    def select(self, rows):
+    def select(self, rows: NDArray) -> "EncodedDialogs":
         """The dialogs at some rows; the tables of texts stay whole.
 
         Args:
@@ -172,7 +173,7 @@ class EncodedDialogs:
         """Human answers of some dialogs: rows `(B,)` to `(B, R, Ta)`."""
         return _gather(self.answers, self.answer_index[rows])
 
-    def history(self, rows):
+    def history(self, rows: NDArray) -> NDArray:
         """The history before each question of some dialogs.
 
         Args:

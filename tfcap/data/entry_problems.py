@@ -1,9 +1,11 @@
 """Errors and warnings about the entries of a file, all of them at once."""
 
+import os
 import re
 import unicodedata
 import warnings
 from collections import Counter
+from collections.abc import Sequence
 
 from tfcap.io import malformed
 
@@ -19,7 +21,7 @@ _BRACKETS = re.compile(r"-[lr][rsc]b-", re.IGNORECASE)
 _FEW = 0.05
 
 
-def listed(items):
+def listed(items: list) -> str:
     """Names the first few of many things, and their number.
 
     Args:
@@ -64,11 +66,11 @@ class EntryProblems:
     entry 8). Add it.
     """
 
-    def __init__(self, path):
+    def __init__(self, path: str | os.PathLike):
         self.path = path
         self._entries = {}
 
-    def add(self, problem, where, hint):
+    def add(self, problem: str, where: str, hint: str):
         """Notes a problem.
 
         Args:
@@ -103,7 +105,13 @@ def is_image_id(value):
     return isinstance(value, int) and not isinstance(value, bool)
 
 
-def warn_of_fewer(path, names, counts, parts, things):
+def warn_of_fewer(
+    path: str | os.PathLike,
+    names,
+    counts: Sequence[int],
+    parts: str,
+    things: str,
+):
     """Warns where a few have fewer parts than the others, as after a cut.
 
     Either no more than one of twenty have fewer than most do; or the last
@@ -145,7 +153,7 @@ def warn_of_fewer(path, names, counts, parts, things):
     )
 
 
-def warn_of_splits(path, counts, wanted):
+def warn_of_splits(path: str | os.PathLike, counts: dict, wanted):
     """Warns of splits that are neither asked for nor usual, as misspelt ones.
 
     Args:
@@ -163,7 +171,7 @@ def warn_of_splits(path, counts, wanted):
         )
 
 
-def warn_of_repeated(path, ids, things):
+def warn_of_repeated(path: str | os.PathLike, ids, things: str):
     """Warns where ids that are to be distinct are there twice.
 
     Args:
@@ -182,7 +190,9 @@ def warn_of_repeated(path, ids, things):
         )
 
 
-def warn_of_words(path, ids, texts, tokens):
+def warn_of_words(
+    path: str | os.PathLike, ids: list, texts: list, tokens: list
+):
     """Warns of tokens that are not those of their text.
 
     Compared are letters and digits alone, without case and accents.
@@ -208,7 +218,7 @@ def warn_of_words(path, ids, texts, tokens):
         )
 
 
-def warn_of_sentences(path, images, ids):
+def warn_of_sentences(path: str | os.PathLike, images: list, ids: list):
     """Warns where images of Karpathy's list other sentences than they have.
 
     Args:

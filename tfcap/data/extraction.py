@@ -2,9 +2,11 @@
 
 import errno
 import os
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tfcap.data.entry_problems import listed
 from tfcap.data.feature_writer import FeatureWriter
@@ -23,10 +25,10 @@ SKIP = (
 def extract_features(
     backbone,
     images,
-    path,
-    batch_size=32,
-    progress=True,
-    skip_unreadable=False,
+    path: str | os.PathLike,
+    batch_size: int = 32,
+    progress: bool = True,
+    skip_unreadable: bool = False,
 ):
     """Writes the features of images to a feature file, resumably.
 
@@ -82,13 +84,13 @@ def grid_shape(backbone):
 
 
 def write_features(
-    writer,
-    sources,
-    read,
-    encode,
-    batch_size,
-    unit_name=None,
-    skip_unreadable=False,
+    writer: FeatureWriter,
+    sources: list,
+    read: Callable,
+    encode: Callable,
+    batch_size: int,
+    unit_name: str | None = None,
+    skip_unreadable: bool = False,
 ):
     """Writes the features of what is not done yet, a batch at a time.
 
@@ -178,7 +180,7 @@ def fault(error):
     return cause if number in (None, errno.ENOENT) else None
 
 
-def read_image(image, size):
+def read_image(image, size: tuple[int, int]) -> NDArray:
     """Reads an image as RGB and stretches it to a size.
 
     Args:

@@ -7,6 +7,7 @@ import re
 import zlib
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tfcap.data.entry_problems import listed
 from tfcap.data.features import CHANGING
@@ -69,14 +70,14 @@ class FeatureWriter:
 
     def __init__(
         self,
-        path,
+        path: str | os.PathLike,
         image_ids,
-        grid,
-        size,
-        backbone="precomputed",
-        layer="",
-        input_size=(0, 0),
-        preprocessing="",
+        grid: tuple[int, int],
+        size: int,
+        backbone: str = "precomputed",
+        layer: str = "",
+        input_size: tuple[int, int] = (0, 0),
+        preprocessing: str = "",
     ):
         self.path = str(path)
         self.image_ids = _id_array(image_ids)
@@ -114,7 +115,7 @@ class FeatureWriter:
         """Row numbers that are still to be written."""
         return np.flatnonzero(~self.done)
 
-    def write(self, rows, features):
+    def write(self, rows: NDArray, features: NDArray):
         """Writes features and marks their rows as done.
 
         Args:

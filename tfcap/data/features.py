@@ -24,6 +24,7 @@ import warnings
 import zlib
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tfcap.data.entry_problems import listed
 from tfcap.data.hdf5_file import check_checksum
@@ -58,7 +59,7 @@ _HINT = (
 )
 
 
-def load_features(path, image_ids=None, lazy=False):
+def load_features(path: str | os.PathLike, image_ids=None, lazy: bool = False):
     """Reads the features of some images.
 
     Args:
@@ -213,7 +214,7 @@ class _Features:
         return _Features, (self.path, self.about["image_ids"][self.rows])
 
 
-def open_features(path):
+def open_features(path: str | os.PathLike):
     """Opens a feature file and checks that it is one, and whole.
 
     Args:
@@ -263,7 +264,7 @@ def _opened(path):
         ) from error
 
 
-def all_same(sums):
+def all_same(sums: NDArray | None) -> bool:
     """Check whether features of several images are all the same.
 
     Args:
@@ -275,7 +276,7 @@ def all_same(sums):
     return sums is not None and len(sums) > 1 and bool((sums == sums[0]).all())
 
 
-def checksums(features):
+def checksums(features: NDArray) -> NDArray:
     """CRC-32 of the features of each image, as the file holds them.
 
     Args:
@@ -288,7 +289,7 @@ def checksums(features):
     return np.array([zlib.crc32(row) for row in values], np.uint32)
 
 
-def read_rows(file, rows):
+def read_rows(file, rows: NDArray) -> NDArray:
     """Features of some images of an open file.
 
     Args:

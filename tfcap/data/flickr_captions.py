@@ -1,5 +1,6 @@
 """Reading the captions of Flickr8k and Flickr30k as they were published."""
 
+import os
 import re
 
 from tfcap.data.caption_split import SKIP
@@ -27,7 +28,12 @@ _LAYOUT = (
 )
 
 
-def load_flickr_captions(path, split=None, split_files=None, skip_empty=False):
+def load_flickr_captions(
+    path: str | os.PathLike,
+    split: str | list[str] | None = None,
+    split_files: dict | None = None,
+    skip_empty: bool = False,
+) -> CaptionSplit:
     """Reads the captions of Flickr8k or Flickr30k from the original files.
 
     Every line is checked, and what is wrong is named with the lines, since a

@@ -1,8 +1,10 @@
 """Batches of captions and of corrupted ones, to learn grammar from."""
 
 import functools
+from collections.abc import Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tfcap.data.step_pipeline import step_pipeline
 
@@ -67,7 +69,13 @@ CORRUPTIONS = {
 }
 
 
-def corrupt_captions(captions, words, rng, kinds=tuple(CORRUPTIONS), eos=2):
+def corrupt_captions(
+    captions: NDArray,
+    words: NDArray,
+    rng: np.random.Generator,
+    kinds: Sequence[str] = tuple(CORRUPTIONS),
+    eos: int = 2,
+):
     """Makes of each caption one that nobody would say.
 
     - `"repeat"`: a phrase of one to three words is said up to three times
@@ -202,7 +210,9 @@ class GrammarBatches:
     ((3, 2, 4), array([1., 0.], dtype=float32))
     """
 
-    def __init__(self, captions, batch_size, seed=0, kinds=tuple(CORRUPTIONS)):
+    def __init__(
+        self, captions, batch_size: int, seed: int = 0, kinds=tuple(CORRUPTIONS)
+    ):
         vocabulary = captions.vocabulary
         first = captions.references[..., 0]
         spoken = (first != vocabulary.pad) & (first != vocabulary.eos)
@@ -227,7 +237,7 @@ class GrammarBatches:
         """Whole batches in an epoch; the rest waits for another order."""
         return len(self.captions) // self.batch_size
 
-    def dataset(self, epochs=1, start_step=0):
+    def dataset(self, epochs: int = 1, start_step: int = 0):
         """Training batches from a global step to the end of the last epoch.
 
         Args:

@@ -16,6 +16,7 @@ import io
 import json
 import os
 import zipfile
+from collections.abc import Iterable
 
 from tfcap.io import check_dense
 from tfcap.io import check_regular
@@ -38,7 +39,7 @@ _HDF5_MAGIC = b"\x89HDF"
 _PART = 1 << 20
 
 
-def check_hdf5(file, size):
+def check_hdf5(file, size: int):
     """Refuses a file that reads others, or would fill the memory.
 
     Args:
@@ -69,7 +70,7 @@ def check_hdf5(file, size):
         check_unpacked(size, unpacked)
 
 
-def check_weights(path):
+def check_weights(path: str | os.PathLike):
     """Refuses a file of a network's weights that reads other files.
 
     A file of another kind, or a damaged one, is left to whoever loads it.
@@ -104,7 +105,7 @@ def check_weights(path):
         ) from error
 
 
-def dataset_offsets(file, names):
+def dataset_offsets(file, names: Iterable[str]) -> dict:
     """Offsets of the values of contiguous datasets in a file.
 
     Args:
@@ -156,7 +157,7 @@ def _check_dataset(dataset):
         raise ValueError(f"{name} is virtual: its values are of other files")
 
 
-def write_checksum(path, offsets):
+def write_checksum(path: str | os.PathLike, offsets: dict):
     """Seals a file that has a user block.
 
     Args:
@@ -172,7 +173,7 @@ def write_checksum(path, offsets):
         file.write(_MAGIC + layout + b"\n" + digest + b"\n")
 
 
-def check_checksum(path):
+def check_checksum(path: str | os.PathLike) -> dict | None:
     """Check a feature file by its checksum, and read its layout.
 
     Args:

@@ -7,6 +7,7 @@ import struct
 import threading
 import warnings
 import zlib
+from collections.abc import Sequence
 
 from tfcap.io import is_there
 from tfcap.io import malformed
@@ -47,7 +48,7 @@ _HINT = "Run the same extraction again, which writes it anew."
 
 
 @contextlib.contextmanager
-def open_image(path):
+def open_image(path: str | os.PathLike):
     """Opens an image file, if it may be decoded in the memory at hand.
 
     Args:
@@ -88,7 +89,7 @@ def _too_many(pixels):
     )
 
 
-def coco_image_path(root, image_id, split):
+def coco_image_path(root: str | os.PathLike, image_id: int, split: str) -> str:
     """Path of an image of VisDial, as COCO and VisDial publish them.
 
     Version 0.9 trains on `train2014` and validates on `val2014`; version 1.0
@@ -129,7 +130,7 @@ def coco_image_path(root, image_id, split):
     return os.path.join(root, folder, name.format(int(image_id)))
 
 
-def load_skipped(path):
+def load_skipped(path: str | os.PathLike) -> dict:
     """Images that were left out when features were extracted, and why.
 
     `extract_features(skip_unreadable=True)` leaves out what cannot be read,
@@ -172,7 +173,7 @@ def load_skipped(path):
         raise malformed(path, "", problem, _HINT) from error
 
 
-def save_skipped(path, skipped):
+def save_skipped(path: str | os.PathLike, skipped: dict):
     """Writes the list of images that were left out, or removes it.
 
     Args:
@@ -194,7 +195,7 @@ def skipped_path(path):
     return f"{os.path.realpath(path)}{_ENDING}"
 
 
-def warn_of_skipped(path, count, total):
+def warn_of_skipped(path: str | os.PathLike, count: int, total: int):
     """Warns of images that have no features since they were left out.
 
     Args:
@@ -210,7 +211,9 @@ def warn_of_skipped(path, count, total):
         )
 
 
-def rows_with_features(image_ids, path):
+def rows_with_features(
+    image_ids: Sequence[int | str], path: str | os.PathLike
+) -> list:
     """Rows of images that were not left out; warns of the others.
 
     Args:

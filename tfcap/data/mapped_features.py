@@ -2,8 +2,10 @@
 
 import functools
 import math
+from collections.abc import Callable
 
 import numpy as np
+from numpy.typing import NDArray
 
 #: Bytes of a file from which on its features are read batch by batch, in
 #: windows: a machine may not have the memory to keep the file in.
@@ -12,7 +14,7 @@ LARGE = 2**31
 _CHUNK = 512
 
 
-def feature_rows(features, rows):
+def feature_rows(features, rows: NDArray) -> NDArray:
     """Features of some rows.
 
     Args:
@@ -34,7 +36,7 @@ def feature_rows(features, rows):
     return np.asarray(values, np.float32)
 
 
-def check_features(features, total, of, name="features"):
+def check_features(features, total: int, of: str, name: str = "features"):
     """Raises a ValueError if features are not one row for each thing.
 
     Args:
@@ -70,7 +72,7 @@ def stored_features(features):
     return features
 
 
-def stored_positions(features, total):
+def stored_positions(features, total: int) -> NDArray:
     """Index of each row in its file; the rows themselves without a file.
 
     Args:
@@ -129,7 +131,7 @@ class MappedFeatures:
     ((3, 1, 2), [[[9.0, 10.0]], [[1.0, 2.0]]])
     """
 
-    def __init__(self, features, prepare, about):
+    def __init__(self, features, prepare: Callable, about):
         self.features = features
         self.prepare = prepare
         self.about = about
@@ -150,7 +152,7 @@ class MappedFeatures:
         return values if dtype is None else values.astype(dtype)
 
 
-def mapped_features(features, prepare, about):
+def mapped_features(features, prepare, about) -> NDArray:
     """Prepares features, those of a large file batch by batch.
 
     Args:
@@ -217,7 +219,7 @@ def position_means(values):
     return values.mean(axis=1, keepdims=True, dtype="f4")
 
 
-def length_scale(norm):
+def length_scale(norm: float) -> Callable:
     """Scaling of features `(B, P, D)` to one length, as a function."""
     if not 0 < norm < math.inf:
         raise ValueError(

@@ -1,12 +1,17 @@
 """Images alike, found once and kept, and negatives drawn among them."""
 
+import os
+
 import numpy as np
+from numpy.typing import NDArray
 
 from tfcap.io import load_arrays
 from tfcap.io import save_arrays
 
 
-def nearest_neighbors(embeddings, k, block=1024, tile=16384):
+def nearest_neighbors(
+    embeddings: NDArray, k, block: int = 1024, tile: int = 16384
+) -> NDArray:
     """The k nearest of all other rows, by dot product.
 
     Every row is compared with every other one, a block of them with a tile of
@@ -86,7 +91,7 @@ def _best(scores, k):
     return np.take_along_axis(columns, order, 1)
 
 
-def save_neighbors(path, image_ids, rows):
+def save_neighbors(path: str | os.PathLike, image_ids, rows: NDArray):
     """Writes neighbours to a file, whole or not at all.
 
     Args:
@@ -112,7 +117,7 @@ def save_neighbors(path, image_ids, rows):
     save_arrays(path, {"image_ids": image_ids, "rows": rows})
 
 
-def load_neighbors(path, image_ids):
+def load_neighbors(path: str | os.PathLike, image_ids) -> NDArray:
     """Reads neighbours, if they are those of the images.
 
     Args:
@@ -166,7 +171,9 @@ def _check_rows(rows, total):
         )
 
 
-def draw_wrong_options(options, gt_index, size, rng):
+def draw_wrong_options(
+    options: NDArray, gt_index: NDArray, size: int, rng: np.random.Generator
+) -> NDArray:
     """Draws wrong options of each question, without replacement.
 
     Args:
@@ -185,7 +192,9 @@ def draw_wrong_options(options, gt_index, size, rng):
     return np.take_along_axis(options, chosen, axis=-1)
 
 
-def draw_in_batch(wrong, present, size, rng):
+def draw_in_batch(
+    wrong: NDArray, present: NDArray, size: int, rng: np.random.Generator
+) -> NDArray:
     """Draws from the wrong options that the batch's other questions drew.
 
     Args:
@@ -209,7 +218,13 @@ def draw_in_batch(wrong, present, size, rng):
     return drawn
 
 
-def corrupt(answers, words, size, eos, rng):
+def corrupt(
+    answers: NDArray,
+    words: NDArray,
+    size: int,
+    eos: int,
+    rng: np.random.Generator,
+):
     """Makes wrong answers out of right ones.
 
     One of four ways for each copy: append one to three random words, repeat

@@ -1,8 +1,10 @@
 """Files of results, as the evaluation servers of COCO and VisDial take them."""
 
 import json
+import os
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tfcap.data.entry_problems import EntryProblems
 from tfcap.data.entry_problems import is_image_id
@@ -15,7 +17,7 @@ _LAYOUT = 'Give a list of {"image_id": ..., "caption": ...}.'
 _ONE = "Keep one caption for each image."
 
 
-def load_results(path, allow_empty=False):
+def load_results(path: str | os.PathLike, allow_empty: bool = False) -> dict:
     """Reads a file of results: one caption for each image.
 
     Args:
@@ -85,8 +87,12 @@ def load_results(path, allow_empty=False):
 
 
 def match_results(
-    results, references, subset=False, path="results", skipped=()
-):
+    results: dict,
+    references: dict,
+    subset: bool = False,
+    path: str | os.PathLike = "results",
+    skipped=(),
+) -> list:
     """Puts results beside the references of their images.
 
     Args:
@@ -144,7 +150,9 @@ def match_results(
     return ids, [results[i] for i in ids], [references[i] for i in ids]
 
 
-def write_visdial_ranks(path, dialogs, ranks):
+def write_visdial_ranks(
+    path: str | os.PathLike, dialogs, ranks: NDArray
+) -> int:
     """Writes a file of ranks in the format of the challenge's server.
 
     A list of `{"image_id": 42, "round_id": 1, "ranks": [...]}`, an object for

@@ -21,7 +21,12 @@ _LAYOUT = (
 )
 
 
-def take_splits(whole, split, split_files, own_lists):
+def take_splits(
+    whole,
+    split: str | list[str] | None,
+    split_files: dict | None,
+    own_lists: dict,
+):
     """The images of some splits, where each split is a list in a file.
 
     Args:
@@ -92,7 +97,7 @@ def _check_disjoint(whole, rows, split_files):
         problems.check()
 
 
-def read_image_ids(path):
+def read_image_ids(path: str | os.PathLike) -> list:
     """Reads a list of images, one side of a split.
 
     Args:
@@ -164,7 +169,9 @@ def _entry(line):
     return int(line) if len(line) <= _DIGITS else _TOO_LONG
 
 
-def choose_splits(split, counts, path):
+def choose_splits(
+    split: str | None, counts: dict, path: str | os.PathLike
+) -> list:
     """The names of the splits that are asked for.
 
     Args:

@@ -4,9 +4,11 @@ import math
 import os
 import pathlib
 import warnings
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tfcap.data.data_digest import feature_digest
 from tfcap.data.features import DEAD
@@ -49,7 +51,7 @@ class StandardizedFeatures:
     array([[[1., 2.]]], dtype=float32)
     """
 
-    def __init__(self, features, mean, deviation):
+    def __init__(self, features, mean: NDArray, deviation: NDArray):
         self.features = features
         self.mean = np.asarray(mean, np.float32)
         self.deviation = np.asarray(deviation, np.float32)
@@ -176,7 +178,7 @@ def _parts(features):
                 yield values[start : start + part]
 
 
-def cached_statistics(features, count):
+def cached_statistics(features, count: Callable):
     """Mean and deviation of features, counted unless they were before.
 
     Those of a large file are kept, under the digest of the checksums of its

@@ -1,5 +1,6 @@
 """Reading the descriptions of TGIF's animated GIFs as they were published."""
 
+import os
 import posixpath
 
 from tfcap.data.caption_split import CaptionSplit
@@ -17,7 +18,11 @@ _LAYOUT = (
 )
 
 
-def load_tgif_captions(path, split=None, split_files=None):
+def load_tgif_captions(
+    path: str | os.PathLike,
+    split: str | list[str] | None = None,
+    split_files: dict | None = None,
+) -> CaptionSplit:
     """Reads what people say of animated GIFs, in the layout of TGIF.
 
     Every line is checked, and what is wrong is named with the lines, since a

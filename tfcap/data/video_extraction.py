@@ -3,6 +3,7 @@
 import os
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tfcap.data.extraction import SKIP
 from tfcap.data.extraction import as_picture
@@ -19,12 +20,12 @@ from tfcap.io.file_limits import raise_limit
 def extract_video_features(
     backbone,
     videos,
-    path,
-    frames=8,
-    differences=False,
-    batch_size=4,
-    progress=True,
-    skip_unreadable=False,
+    path: str | os.PathLike,
+    frames: int = 8,
+    differences: bool = False,
+    batch_size: int = 4,
+    progress: bool = True,
+    skip_unreadable: bool = False,
 ):
     """Writes features of videos, a vector a frame, to a feature file.
 
@@ -106,7 +107,7 @@ def extract_video_features(
         )
 
 
-def frame_differences(features):
+def frame_differences(features: NDArray) -> NDArray:
     """Adds to each frame what has changed since the one before.
 
     ```
@@ -133,7 +134,7 @@ def frame_differences(features):
     return np.concatenate([features, change], axis=-1)
 
 
-def even_frames(total, frames):
+def even_frames(total: int, frames: int) -> NDArray:
     """Numbers of the frames to take: the middles of equal pieces of a video.
 
     Args:
@@ -152,7 +153,7 @@ def even_frames(total, frames):
     return (2 * np.arange(frames) + 1) * total // (2 * frames)
 
 
-def read_frames(video, frames, size):
+def read_frames(video, frames: int, size: tuple[int, int]) -> NDArray:
     """Reads some frames of a video as RGB and stretches them to a size.
 
     Args:

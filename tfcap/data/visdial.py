@@ -2,10 +2,12 @@
 
 import itertools
 import math
+import os
 from array import array
 from collections import Counter
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tfcap.data.entry_problems import warn_of_fewer
 from tfcap.data.entry_problems import warn_of_splits
@@ -23,7 +25,11 @@ _FIX = "Correct the file, or get it again from https://visualdialog.org/data."
 _FETCH = "Get the file again from https://visualdialog.org/data."
 
 
-def load_visdial(path, dense_annotations=None, tag="suggested_split"):
+def load_visdial(
+    path: str | os.PathLike,
+    dense_annotations: str | os.PathLike | None = None,
+    tag: str = "suggested_split",
+) -> VisDialSplit:
     """Reads a VisDial file, version 0.9 or 1.0, any split.
 
     Every index is checked, so that a damaged file is found here rather than
@@ -263,7 +269,9 @@ def _compact(record):
     return record
 
 
-def load_relevance(path, image_ids, present):
+def load_relevance(
+    path: str | os.PathLike, image_ids: NDArray, present: NDArray
+) -> NDArray:
     """Reads VisDial's dense annotations.
 
     Annotations of other images than those asked for are skipped.

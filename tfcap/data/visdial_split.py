@@ -4,6 +4,7 @@ import dataclasses
 import functools
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tfcap.text import word_tokenize
 
@@ -86,7 +87,7 @@ class VisDialSplit:
             ]
         )
 
-    def select(self, rows):
+    def select(self, rows: NDArray) -> "VisDialSplit":
         """The dialogs at some rows; the lists of texts stay whole.
 
         Args:
@@ -127,7 +128,7 @@ class VisDialSplit:
         )
 
 
-def paper_split(split, validation=1000):
+def paper_split(split: VisDialSplit, validation: int = 1000):
     """Sets the last dialogs of the v0.9 training file apart for validation.
 
     Best of Both Worlds trains on 82 thousand dialogs, validates on one

@@ -8,9 +8,11 @@ few long reads.
 
 import collections
 import threading
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tfcap.data.mapped_features import is_large
 from tfcap.data.mapped_features import stored_bytes
@@ -56,7 +58,13 @@ class WindowReader:
     array([1., 2.], dtype=float32)
     """
 
-    def __init__(self, features, order, batch_size, rows_of=None):
+    def __init__(
+        self,
+        features,
+        order: Callable,
+        batch_size: int,
+        rows_of: Callable | None = None,
+    ):
         self.features = features
         self.order = order
         self.batch_size = batch_size
@@ -66,7 +74,7 @@ class WindowReader:
         self._thread = ThreadPoolExecutor(1, "feature-window")
         self._read = collections.OrderedDict()
 
-    def batch(self, epoch, index):
+    def batch(self, epoch: int, index: int) -> NDArray:
         """Features of one batch.
 
         Args:
@@ -81,7 +89,9 @@ class WindowReader:
         chosen = np.searchsorted(positions, self._positions[rows])
         return np.asarray(values[chosen], np.float32)
 
-    def draw(self, epoch, index, number, rng):
+    def draw(
+        self, epoch, index, number: int, rng: np.random.Generator
+    ) -> NDArray | None:
         """Features of images that are drawn from the window of a batch.
 
         Args:
@@ -136,7 +146,9 @@ class WindowReader:
         return self.rows_of(order[begin * size : end * size])
 
 
-def window_reader(features, window, order, batch_size, rows_of=None):
+def window_reader(
+    features, window: int | None, order, batch_size, rows_of=None
+) -> WindowReader | None:
     """A `WindowReader`, where windows are shuffled and read from a file.
 
     Args:
@@ -151,7 +163,7 @@ def window_reader(features, window, order, batch_size, rows_of=None):
     return WindowReader(features, order, batch_size, rows_of)
 
 
-def window_size(window, features, batch_size, most=1):
+def window_size(window, features, batch_size: int, most: int = 1) -> int | None:
     """Number of images that are shuffled together.
 
     Args:
@@ -191,7 +203,9 @@ def window_size(window, features, batch_size, most=1):
     return -(-window // batch_size) * batch_size
 
 
-def draw_windows(positions, window, rng):
+def draw_windows(
+    positions: NDArray, window: int, rng: np.random.Generator
+) -> list:
     """Parts images into windows of blocks of neighbors.
 
     Args:
@@ -220,7 +234,7 @@ def draw_windows(positions, window, rng):
     return [rng.permutation(part) for part in parts]
 
 
-def order_images(windows, batch_size):
+def order_images(windows: list, batch_size: int):
     """Images of an epoch in the order of its windows.
 
     Args:
@@ -235,7 +249,9 @@ def order_images(windows, batch_size):
     return np.concatenate(windows), _ends(windows, batch_size)
 
 
-def order_captions(windows, counts, batch_size, rng):
+def order_captions(
+    windows: list, counts: NDArray, batch_size: int, rng: np.random.Generator
+):
     """Captions of an epoch, those of an image within its window.
 
     No batch has an image twice, see `spread_captions()`. What a window leaves
@@ -274,7 +290,9 @@ def _ends(parts, batch_size):
     return np.unique(ends[ends > 0])
 
 
-def spread_captions(counts, batch_size, rng):
+def spread_captions(
+    counts: NDArray, batch_size: int, rng: np.random.Generator
+) -> NDArray:
     """Puts captions into batches, none of which has an image twice.
 
     A second caption of an image would be a negative of the first where a loss

@@ -1,5 +1,7 @@
 """Contrastive loss, against other images and other texts."""
 
+from typing import Any
+
 import keras
 from keras import ops
 
@@ -21,22 +23,22 @@ COMBINATIONS = ("mean", "sum")
 
 
 def bidirectional_contrastive_loss(
-    images,
-    texts,
-    temperature=0.07,
+    images: Any,
+    texts: Any,
+    temperature: float = 0.07,
     directions=DIRECTIONS,
     combine="mean",
-    decoupled=True,
-    siblings=False,
-    rivals=None,
-    rival_mask=None,
-    distractors=None,
-    distractor_same=None,
-    same=None,
-    mask=None,
+    decoupled: bool = True,
+    siblings: bool = False,
+    rivals: Any = None,
+    rival_mask: Any = None,
+    distractors: Any = None,
+    distractor_same: Any = None,
+    same: Any = None,
+    mask: Any = None,
     reduction=None,
-    distractor_mask=None,
-):
+    distractor_mask: Any = None,
+) -> Any:
     """Asks an image and its text to stand out from other images and texts.
 
     ```
@@ -195,10 +197,10 @@ class BidirectionalContrastiveLoss(RetrievalLoss):
         directions=DIRECTIONS,
         combine="mean",
         decoupled=True,
-        siblings=False,
-        name="bidirectional_contrastive_loss",
+        siblings: bool = False,
+        name: str = "bidirectional_contrastive_loss",
         reduction="sum_over_batch_size",
-        dtype=None,
+        dtype: str | None = None,
     ):
         super().__init__(name=name, reduction=reduction, dtype=dtype)
         check_contrastive(temperature, directions, combine)
@@ -248,7 +250,7 @@ def contrasts(
     same=None,
     mask=None,
     distractor_mask=None,
-):
+) -> dict:
     """The contrast of each direction, 0 for absent texts.
 
     Arguments as in `bidirectional_contrastive_loss()`.
@@ -297,7 +299,15 @@ def combined(parts, combine):
     return total / len(parts) if combine == "mean" else total
 
 
-def text_pool(images, texts, mask, other, siblings, rivals, rival_mask):
+def text_pool(
+    images: Any,
+    texts: Any,
+    mask: Any,
+    other: Any,
+    siblings: bool,
+    rivals: Any,
+    rival_mask: Any,
+) -> Any:
     """All texts of all replicas, and which are negatives of which text.
 
     Args:

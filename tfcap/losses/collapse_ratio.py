@@ -44,7 +44,12 @@ class CollapseRatio(keras.metrics.Metric):
       loss that stays at `2 * margin * B`
     """
 
-    def __init__(self, loss, name="collapse_ratio", dtype=None):
+    def __init__(
+        self,
+        loss: HingeRetrievalLoss,
+        name: str = "collapse_ratio",
+        dtype: str | None = None,
+    ):
         super().__init__(name=name, dtype=dtype)
         if not isinstance(loss, HingeRetrievalLoss):
             raise TypeError(

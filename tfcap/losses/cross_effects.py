@@ -1,5 +1,7 @@
 """Effects of the texts of a batch on each other's losses, as negatives."""
 
+from typing import Any
+
 from keras import ops
 
 from tfcap.losses.bidirectional_contrastive_loss import flat
@@ -14,7 +16,14 @@ from tfcap.ops import sum_over_replicas
 from tfcap.ops.masking import NOTHING
 
 
-def hinge_effects(images, texts, margin, negatives, same=None, mask=None):
+def hinge_effects(
+    images: Any,
+    texts: Any,
+    margin: float,
+    negatives,
+    same: Any = None,
+    mask: Any = None,
+) -> Any:
     """Effect of each text on the hinge losses of the other texts.
 
     ```
@@ -63,16 +72,16 @@ def hinge_effects(images, texts, margin, negatives, same=None, mask=None):
 
 
 def contrast_effects(
-    images,
-    texts,
-    temperature,
-    decoupled,
-    siblings,
-    rivals=None,
-    rival_mask=None,
-    same=None,
-    mask=None,
-):
+    images: Any,
+    texts: Any,
+    temperature: float,
+    decoupled: bool,
+    siblings: bool,
+    rivals: Any = None,
+    rival_mask: Any = None,
+    same: Any = None,
+    mask: Any = None,
+) -> Any:
     """Effect of each text on the contrasts of the other texts.
 
     The same as `hinge_effects()`, of the contrast with other texts.

@@ -1,5 +1,7 @@
 """Penalty on the norm of embeddings."""
 
+from typing import Any
+
 import keras
 from keras import ops
 
@@ -9,7 +11,9 @@ from tfcap.ops import sum_over_replicas
 CONVENTIONS = ("squared", "frobenius")
 
 
-def embedding_norm(embeddings, factor=0.1, convention="squared", mask=None):
+def embedding_norm(
+    embeddings: Any, factor: float = 0.1, convention="squared", mask: Any = None
+):
     """Keeps embeddings small, as dot-product losses need.
 
     ```
@@ -99,7 +103,7 @@ class EmbeddingNorm(keras.regularizers.Regularizer):
     - Lu et al., Best of Both Worlds, NIPS 2017, section 4.2
     """
 
-    def __init__(self, factor=0.1, convention="squared"):
+    def __init__(self, factor: float = 0.1, convention="squared"):
         check_convention(convention)
         if factor < 0:
             raise ValueError(
@@ -111,7 +115,7 @@ class EmbeddingNorm(keras.regularizers.Regularizer):
     def __call__(self, x):
         return self.masked(x, None)
 
-    def masked(self, x, mask):
+    def masked(self, x: Any, mask: Any):
         """The penalty of those rows that are present.
 
         Args:

@@ -1,5 +1,7 @@
 """Hinge loss of retrieval, against other images and other texts."""
 
+from typing import Any
+
 import keras
 from keras import ops
 
@@ -18,16 +20,16 @@ NEGATIVES = ("hardest", "sum")
 
 
 def hinge_retrieval_loss(
-    images,
-    texts,
-    margin=0.2,
+    images: Any,
+    texts: Any,
+    margin: float = 0.2,
     negatives="hardest",
     directions=DIRECTIONS,
-    distractors=None,
-    same=None,
-    mask=None,
+    distractors: Any = None,
+    same: Any = None,
+    mask: Any = None,
     reduction=None,
-):
+) -> Any:
     """Asks an image and its text to be closer than other images and texts.
 
     ```
@@ -152,12 +154,12 @@ class HingeRetrievalLoss(RetrievalLoss):
 
     def __init__(
         self,
-        margin=0.2,
+        margin: float = 0.2,
         negatives="hardest",
         directions=DIRECTIONS,
-        name="hinge_retrieval_loss",
+        name: str = "hinge_retrieval_loss",
         reduction="sum_over_batch_size",
-        dtype=None,
+        dtype: str | None = None,
     ):
         super().__init__(name=name, reduction=reduction, dtype=dtype)
         check_hinge(margin, negatives, directions)
@@ -165,7 +167,7 @@ class HingeRetrievalLoss(RetrievalLoss):
         self.negatives = negatives
         self.directions = tuple(directions)
 
-    def hinges(self, y_true, y_pred):
+    def hinges(self, y_true: Any, y_pred: Any):
         """Losses, what they were if collapsed, and presence of every text.
 
         Args:
@@ -243,7 +245,7 @@ def hinges(
     return losses, ops.broadcast_to(collapsed, ops.shape(losses))
 
 
-def text_scores(images, texts, mask, other):
+def text_scores(images: Any, texts: Any, mask: Any, other: Any) -> Any:
     """Scores of images with the texts of all replicas, in one axis.
 
     Args:

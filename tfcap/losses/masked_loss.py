@@ -1,5 +1,7 @@
 """The base class of losses with a mask, and the reduction of losses."""
 
+from typing import Any
+
 import keras
 from keras import ops
 
@@ -46,7 +48,7 @@ class MaskedLoss(keras.losses.Loss):
         """Returns the labels with what a Keras mask hides marked absent."""
         raise NotImplementedError
 
-    def call(self, y_true, y_pred):
+    def call(self, y_true: Any, y_pred: Any):
         values, present = self.values_and_present(y_true, y_pred)
         return reduce_loss(values, present, reduction=None)
 
@@ -66,7 +68,7 @@ class MaskedLoss(keras.losses.Loss):
         return reduce_loss(values, present, sample_weight, self.reduction)
 
 
-def align(weights, rank, name):
+def align(weights, rank: int, name: str):
     """Appends axes until `weights` has `rank`, so that leading axes meet.
 
     Args:
@@ -93,7 +95,9 @@ def align(weights, rank, name):
     return weights
 
 
-def reduce_loss(values, present=None, weights=None, reduction="mean"):
+def reduce_loss(
+    values: Any, present: Any = None, weights: Any = None, reduction="mean"
+):
     """Reduces a loss over the entries that are present.
 
     ```

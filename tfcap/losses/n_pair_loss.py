@@ -1,5 +1,7 @@
 """N-pair loss."""
 
+from typing import Any
+
 import keras
 from keras import ops
 
@@ -14,8 +16,12 @@ from tfcap.ops.arguments import check_shapes
 
 
 def n_pair_loss(
-    anchor, positive, negatives, negative_mask=None, reduction=None
-):
+    anchor: Any,
+    positive: Any,
+    negatives: Any,
+    negative_mask: Any = None,
+    reduction=None,
+) -> Any:
     """Scores the positive above every negative, on embeddings.
 
     ```
@@ -76,7 +82,7 @@ def n_pair_loss(
     return reduce_loss(_n_pair(truth, others, keep), reduction=reduction)
 
 
-def n_pair_loss_from_scores(labels, scores, reduction=None):
+def n_pair_loss_from_scores(labels: Any, scores: Any, reduction=None) -> Any:
     """Scores the truth above every other candidate.
 
     ```
@@ -157,7 +163,10 @@ class NPairLoss(MaskedLoss):
     """
 
     def __init__(
-        self, name="n_pair_loss", reduction="sum_over_batch_size", dtype=None
+        self,
+        name: str = "n_pair_loss",
+        reduction="sum_over_batch_size",
+        dtype: str | None = None,
     ):
         super().__init__(name=name, reduction=reduction, dtype=dtype)
 

@@ -1,5 +1,7 @@
 """One-pair loss, the discriminant perceptual loss."""
 
+from typing import Any
+
 import keras
 from keras import ops
 
@@ -11,7 +13,9 @@ from tfcap.ops import check_shape
 from tfcap.ops.arguments import check_shapes
 
 
-def one_pair_loss(anchor, positive, sample, reduction=None):
+def one_pair_loss(
+    anchor: Any, positive: Any, sample: Any, reduction=None
+) -> Any:
     """Asks a generated sample to score above the truth, on embeddings.
 
     ```
@@ -95,7 +99,10 @@ class OnePairLoss(MaskedLoss):
     """
 
     def __init__(
-        self, name="one_pair_loss", reduction="sum_over_batch_size", dtype=None
+        self,
+        name: str = "one_pair_loss",
+        reduction="sum_over_batch_size",
+        dtype: str | None = None,
     ):
         super().__init__(name=name, reduction=reduction, dtype=dtype)
 

@@ -1,5 +1,7 @@
 """The base class of losses of images and their texts."""
 
+from typing import Any
+
 import keras
 from keras import ops
 
@@ -88,7 +90,7 @@ def _check_labels(labels):
     )
 
 
-def checked_pairs(images, texts, mask=None):
+def checked_pairs(images: Any, texts: Any, mask: Any = None):
     """Embeddings of images and texts as the losses compute with them.
 
     Args:
@@ -128,7 +130,7 @@ def rows_present(mask):
     return None if mask is None else ops.any(ops.cast(mask, "bool"), axis=1)
 
 
-def other_images(images, same=None, present=None):
+def other_images(images: Any, same: Any = None, present: Any = None) -> Any:
     """Mask of the rows of all replicas that show another image, and are valid.
 
     Args:
@@ -152,12 +154,12 @@ def other_images(images, same=None, present=None):
 
 
 def with_distractors(
-    images,
-    keep,
-    distractors,
-    same=None,
-    distractor_same=None,
-    distractor_mask=None,
+    images: Any,
+    keep: Any,
+    distractors: Any,
+    same: Any = None,
+    distractor_same: Any = None,
+    distractor_mask: Any = None,
 ):
     """Adds the distractors of all replicas to images.
 

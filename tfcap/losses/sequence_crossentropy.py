@@ -1,5 +1,7 @@
 """Cross-entropy of word sequences."""
 
+from typing import Any
+
 import keras
 from keras import ops
 
@@ -13,8 +15,8 @@ REDUCED_OVER = ("sequence", "token")
 
 
 def sequence_crossentropy(
-    tokens, logits, reduction_over="sequence", reduction=None
-):
+    tokens: Any, logits: Any, reduction_over="sequence", reduction=None
+) -> Any:
     """Negative log likelihood of word sequences.
 
     ```
@@ -90,7 +92,7 @@ class SequenceCrossentropy(MaskedLoss):
     def __init__(
         self,
         reduction_over="sequence",
-        name="sequence_crossentropy",
+        name: str = "sequence_crossentropy",
         reduction="sum_over_batch_size",
     ):
         super().__init__(name=name, reduction=reduction, dtype="float32")

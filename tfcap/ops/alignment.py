@@ -5,6 +5,8 @@ words, a row of the table of the program is the bits of an integer, and each
 word takes a few operations on it; a longer one takes whole rows.
 """
 
+from typing import Any
+
 from keras import ops
 
 from tfcap.ops.ngrams import WORD_BITS
@@ -16,7 +18,7 @@ from tfcap.ops.ngrams import sentence_lengths
 _ALL = 2**WORD_BITS - 1
 
 
-def common_subsequence(words, others):
+def common_subsequence(words: Any, others: Any) -> Any:
     """Length of the longest common subsequence of pairs of sentences.
 
     Args:
@@ -53,7 +55,7 @@ def common_subsequence(words, others):
     return WORD_BITS - count_bits(open_)
 
 
-def edit_distance(words, others):
+def edit_distance(words: Any, others: Any) -> Any:
     """Fewest insertions, deletions and substitutions between sentences.
 
     Args:

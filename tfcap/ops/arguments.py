@@ -1,13 +1,17 @@
 """Checks of arguments: numbers, shapes and values."""
 
 import math
+from collections.abc import Callable
+from typing import Any
 
 import keras
 import numpy as np
 from keras import ops
 
 
-def checked_integer(value, name, expected="a positive integer", least=1):
+def checked_integer(
+    value, name: str, expected: str = "a positive integer", least: int = 1
+):
     """Checks an argument that counts something.
 
     Args:
@@ -40,7 +44,7 @@ def checked_seed(value):
     return checked_integer(value, "seed", "an integer, or None", -math.inf)
 
 
-def checked_number(value, name, expected, fits):
+def checked_number(value, name: str, expected: str, fits: Callable):
     """Checks an argument that is a number and stays it.
 
     Args:
@@ -73,7 +77,7 @@ def checked_rate(value, name):
     return checked_number(value, name, "in [0, 1)", lambda x: 0 <= x < 1)
 
 
-def checked_scalar(value, name, expected, fits):
+def checked_scalar(value, name: str, expected: str, fits: Callable):
     """Checks an argument that is a number, or a variable that holds one.
 
     Args:
@@ -121,7 +125,7 @@ def _refuse(value, name, expected):
     )
 
 
-def check_shape(tensor, axes, name):
+def check_shape(tensor: Any, axes: str, name: str):
     """Refuses a tensor whose static shape does not fit a legend.
 
     Costs nothing when a graph runs: only static shapes are looked at, and an
@@ -162,7 +166,7 @@ def check_shape(tensor, axes, name):
         )
 
 
-def check_labels(labels, scores, name, scores_name):
+def check_labels(labels: Any, scores: Any, name: str, scores_name: str):
     """Refuses labels that are not one for every score.
 
     Args:
@@ -234,7 +238,7 @@ def _sizes(shape, letters):
     return [("...", lead), *zip([*dots, *letters[1:]], shape)]
 
 
-def row_weights(weights, values, name="sample_weight"):
+def row_weights(weights: Any, values: Any, name: str = "sample_weight") -> Any:
     """Weights of values, or of their rows.
 
     Args:
@@ -275,7 +279,7 @@ def row_weights(weights, values, name="sample_weight"):
     return weights
 
 
-def batch_entry(inputs, key, what, remedy=""):
+def batch_entry(inputs, key: str, what: str, remedy: str = ""):
     """Look up an entry of a batch by its key.
 
     Args:
@@ -301,7 +305,7 @@ def batch_entry(inputs, key, what, remedy=""):
     raise ValueError(message.rstrip())
 
 
-def check_values(holds, message):
+def check_values(holds, message: str):
     """Refuses values for which a condition does not hold.
 
     Shapes and types are checked while a graph is traced; what only values

@@ -1,11 +1,14 @@
 """Compiled functions of tensors, and the constants that they read."""
 
+from collections.abc import Callable
+
 import keras
 import numpy as np
 from keras import ops
+from numpy.typing import NDArray
 
 
-def compiled(function):
+def compiled(function: Callable):
     """Compiles a function of tensors with XLA, wherever it is called.
 
     Many small operations become one: a reward that is compiled costs a
@@ -49,7 +52,7 @@ class Resident:
     TensorShape([3])
     """
 
-    def __init__(self, array):
+    def __init__(self, array: NDArray):
         self.array = np.asarray(array)
         self._tensors = {}
 

@@ -1,11 +1,14 @@
 """Leaving the graph for the host, where Python functions run."""
 
+from collections.abc import Callable
+
 import keras
 import numpy as np
 from keras import ops
+from numpy.typing import NDArray
 
 
-def call_on_host(function, tensors, shape):
+def call_on_host(function: Callable, tensors, shape):
     """Calls a Python function of arrays, also from within a graph.
 
     No gradient passes through it.
@@ -52,7 +55,7 @@ def call_on_host(function, tensors, shape):
     return ops.convert_to_tensor(found(*map(ops.convert_to_numpy, tensors)))
 
 
-def captions_of(words, vocabulary):
+def captions_of(words: NDArray, vocabulary) -> list[str]:
     """Captions as strings, on the host.
 
     Args:

@@ -1,5 +1,7 @@
 """Masks over sequences, and reductions that see nothing under them."""
 
+from typing import Any
+
 import keras
 from keras import ops
 
@@ -8,7 +10,7 @@ from keras import ops
 NOTHING = -1e30
 
 
-def sequence_mask(tokens, eos):
+def sequence_mask(tokens: Any, eos: int) -> Any:
     """Marks the words of a sequence, the end token included.
 
     Args:
@@ -33,7 +35,7 @@ def sequence_mask(tokens, eos):
     return open_ * ops.cast(ops.not_equal(tokens, 0), "float32")
 
 
-def masked_softmax(logits, mask, axis=-1):
+def masked_softmax(logits: Any, mask: Any, axis: int = -1) -> Any:
     """Softmax over the unmasked entries.
 
     Args:
@@ -66,7 +68,7 @@ def masked_softmax(logits, mask, axis=-1):
     return ops.cast(weights / ops.maximum(total, 1e-20), dtype)
 
 
-def masked_logsumexp(scores, mask, axis=-1):
+def masked_logsumexp(scores: Any, mask: Any, axis=-1) -> Any:
     """Logarithm of the sum of exponentials of the unmasked entries.
 
     Args:
@@ -97,7 +99,7 @@ def masked_logsumexp(scores, mask, axis=-1):
     return ops.logsumexp(scores, axis=axis)
 
 
-def masked_mean(values, mask, axis=None):
+def masked_mean(values: Any, mask: Any, axis: int | None = None) -> Any:
     """Mean over the unmasked entries; 0 where there are none.
 
     Args:

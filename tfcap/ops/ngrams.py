@@ -1,8 +1,11 @@
 """N-grams of captions as tensors, and a table to look them up in."""
 
+from typing import Any
+
 import keras
 import numpy as np
 from keras import ops
+from numpy.typing import NDArray
 
 from tfcap.ops.compilation import Resident
 
@@ -16,7 +19,7 @@ MAX_ID = 2**16 - 3
 _PROBES, _FULLEST = 2, 0.48
 
 
-def words_only(tokens, mask):
+def words_only(tokens: Any, mask: Any) -> Any:
     """Ids of the words of sentences, -1 elsewhere.
 
     What the functions on n-grams read: an id below 0 is no word, and equals
@@ -38,7 +41,7 @@ def words_only(tokens, mask):
     return ops.where(ops.cast(mask, "bool"), tokens, -1)
 
 
-def sentence_lengths(words):
+def sentence_lengths(words: Any) -> Any:
     """Number of words of sentences.
 
     Args:
@@ -55,7 +58,7 @@ def sentence_lengths(words):
     return ops.sum(ops.cast(ops.greater_equal(words, 0), "float32"), axis=-1)
 
 
-def ngram_counts(words, others, max_order=4):
+def ngram_counts(words: Any, others: Any, max_order: int = 4) -> Any:
     """Counts the n-grams that start at each word in another sentence.
 
     With `others=words`, counts them in their own sentence.
@@ -103,7 +106,7 @@ def ngram_counts(words, others, max_order=4):
     return ops.cast(ops.sum(runs, axis=-1), "float32")
 
 
-def match_bits(words, others):
+def match_bits(words: Any, others: Any) -> Any:
     """Positions of each word in another sentence, as bits of an integer.
 
     Args:
@@ -209,7 +212,7 @@ class NGramTable:
     - Pagh and Rodler, Cuckoo Hashing, 2004
     """
 
-    def __init__(self, keys, values, default=0.0):
+    def __init__(self, keys: NDArray, values: NDArray, default: float = 0.0):
         halves = np.ascontiguousarray(keys, "<i8").view("<i4").reshape(-1, 2)
         self.default = float(default)
         self._multipliers, slots = _place(*halves.T)
@@ -228,7 +231,7 @@ class NGramTable:
         """The table as a tensor, to be passed to a compiled function."""
         return self._rows.tensor()
 
-    def lookup(self, words, max_order=MAX_ORDER, rows=None):
+    def lookup(self, words: Any, max_order: int = MAX_ORDER, rows=None) -> Any:
         """Values of the n-grams that start at each word.
 
         Args:

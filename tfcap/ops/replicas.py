@@ -5,6 +5,8 @@ mean by the number of replicas, once: `mean_over_replicas()`. On other backends,
 and outside a strategy, everything here is the identity.
 """
 
+from typing import Any
+
 import keras
 from keras import ops
 
@@ -20,7 +22,7 @@ def _context():
     return context
 
 
-def num_replicas():
+def num_replicas() -> int:
     """Number of replicas in sync, 1 outside a strategy.
 
     Returns:
@@ -35,7 +37,7 @@ def num_replicas():
     return 1 if context is None else context.num_replicas_in_sync
 
 
-def outside_replicas():
+def outside_replicas() -> bool:
     """Check whether a strategy has several replicas, and none computes here.
 
     Keras builds a compiled model there, once, from batches that it reduces to
@@ -53,7 +55,7 @@ def outside_replicas():
     return several and tf.distribute.in_cross_replica_context()
 
 
-def gather_across_replicas(tensor):
+def gather_across_replicas(tensor: Any) -> Any:
     """Concatenates a tensor over all replicas, along its first axis.
 
     Differentiable: a replica's rows receive the gradient of every replica.
@@ -78,7 +80,7 @@ def gather_across_replicas(tensor):
     return ops.cast(context.all_gather(ops.cast(tensor, wire), axis=0), dtype)
 
 
-def rows_across_replicas(tensor):
+def rows_across_replicas(tensor: Any) -> Any:
     """Indices of this replica's rows in `gather_across_replicas()`.
 
     Args:
@@ -105,7 +107,7 @@ def rows_across_replicas(tensor):
     return rows + ops.sum(ops.where(before, counts, 0))
 
 
-def sum_over_replicas(tensor):
+def sum_over_replicas(tensor: Any) -> Any:
     """Sums a tensor over all replicas.
 
     Args:
@@ -123,7 +125,7 @@ def sum_over_replicas(tensor):
     return tensor if context is None else context.all_reduce("SUM", tensor)
 
 
-def mean_over_replicas(values, mask=None):
+def mean_over_replicas(values: Any, mask: Any = None):
     """This replica's share of the global mean.
 
     Summed over replicas, as Keras' optimizer sums gradients, the shares give

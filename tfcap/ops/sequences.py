@@ -1,10 +1,13 @@
 """Small operations on sequences of words."""
 
+from collections.abc import Callable
+from typing import Any
+
 import keras
 from keras import ops
 
 
-def token_log_probs(logits, tokens):
+def token_log_probs(logits: Any, tokens: Any) -> Any:
     """Log probabilities of given words.
 
     Args:
@@ -74,7 +77,7 @@ def _row_log_probs(logits, words):
     return scores(logits)
 
 
-def likeliest_words(logits):
+def likeliest_words(logits: Any) -> Any:
     """The word of the largest entry of every row; of equal ones the first.
 
     Keras' argmax tells -0 from 0, and makes several tensors as large as the
@@ -120,7 +123,7 @@ def repeat_samples(tree, num_samples):
     )
 
 
-def take_rows(tree, rows):
+def take_rows(tree, rows: Any):
     """Gathers rows of every tensor of a nest.
 
     Args:
@@ -138,7 +141,7 @@ def take_rows(tree, rows):
     return keras.tree.map_structure(lambda x: ops.take(x, rows, axis=0), tree)
 
 
-def map_distinct(function, rows):
+def map_distinct(function: Callable, rows: Any) -> Any:
     """Applies a function once to each distinct row.
 
     Candidate answers repeat ("yes" stands in almost every list), and a network

@@ -1,9 +1,11 @@
 """Straight-through estimator."""
 
+from typing import Any
+
 from keras import ops
 
 
-def straight_through(hard, soft):
+def straight_through(hard: Any, soft: Any) -> Any:
     """Emits `hard` and differentiates as `soft`.
 
     ```

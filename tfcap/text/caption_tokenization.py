@@ -47,7 +47,7 @@ _TOKEN = re.compile(
 _QUOTES = str.maketrans("\u2018\u2019\u201c\u201d", "''\"\"")
 
 
-def caption_tokenize(text):
+def caption_tokenize(text: str) -> list[str]:
     """Splits a caption into words as the COCO evaluation does.
 
     Published BLEU, CIDEr, METEOR, ROUGE and SPICE are scores of captions that
@@ -84,7 +84,7 @@ def caption_tokenize(text):
     return _ruled_words(text) if words is None else words
 
 
-def caption_tokenize_batch(texts):
+def caption_tokenize_batch(texts: Iterable[str]) -> list:
     """Splits many captions into words; see `caption_tokenize()`.
 
     Args:
@@ -142,7 +142,7 @@ def _ruled_words(text):
     return [word for word in text.lower().split() if word not in _DROPPED]
 
 
-def word_tokenize(text):
+def word_tokenize(text: str) -> list[str]:
     """Splits a sentence into lower-cased words and punctuation marks.
 
     Penn-Treebank-like: contractions fall into their two words, punctuation

@@ -1,8 +1,10 @@
 """Document frequencies of the n-grams of a corpus."""
 
 import hashlib
+import os
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tfcap.io import load_arrays
 from tfcap.io import save_arrays
@@ -72,12 +74,12 @@ class DocumentFrequencies:
 
     def __init__(
         self,
-        keys,
-        counts,
-        num_documents,
+        keys: NDArray,
+        counts: NDArray,
+        num_documents: int,
         vocabulary,
-        max_order=4,
-        count_eos=True,
+        max_order: int = 4,
+        count_eos: bool = True,
     ):
         check_order(max_order, 4)
         if num_documents < 2:
@@ -107,11 +109,11 @@ class DocumentFrequencies:
         cls,
         references,
         vocabulary,
-        max_order=4,
-        count_eos=True,
-        min_count=2,
-        progress=False,
-    ):
+        max_order: int = 4,
+        count_eos: bool = True,
+        min_count: int = 2,
+        progress: bool = False,
+    ) -> "DocumentFrequencies":
         """Counts the n-grams of a corpus.
 
         Args:
@@ -148,7 +150,9 @@ class DocumentFrequencies:
         )
 
     @classmethod
-    def from_self_critical(cls, source, words, vocabulary, min_count=2):
+    def from_self_critical(
+        cls, source: dict, words: dict, vocabulary, min_count=2
+    ) -> "DocumentFrequencies":
         """Reads a table in the format of self-critical.pytorch.
 
         Args:
@@ -172,7 +176,7 @@ class DocumentFrequencies:
         kept = counts >= min_count
         return cls(keys[kept], counts[kept], num_documents, vocabulary)
 
-    def lookup(self, keys):
+    def lookup(self, keys: NDArray) -> NDArray:
         """Documents that hold each of some n-grams; 0 for one not kept.
 
         Args:
@@ -195,7 +199,7 @@ class DocumentFrequencies:
         )
         return counts
 
-    def weights(self, keys):
+    def weights(self, keys: NDArray) -> NDArray:
         """Inverse document frequencies of some n-grams.
 
         `log(num_documents) - log(max(1, documents that hold it))`.
@@ -230,7 +234,7 @@ class DocumentFrequencies:
         save_arrays(path, {"format": _FORMAT, **fields}, compressed=True)
 
     @classmethod
-    def load(cls, path, vocabulary):
+    def load(cls, path: str | os.PathLike, vocabulary):
         """Reads a table that `save()` wrote.
 
         Args:

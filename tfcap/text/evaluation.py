@@ -2,6 +2,8 @@
 
 import functools
 import itertools
+import os
+from collections.abc import Callable
 
 import numpy as np
 
@@ -52,14 +54,14 @@ SELF_BLEU_CAPTIONS = 1000
 
 
 def evaluate_captions(
-    captions,
-    references,
-    metrics=DEFAULT_METRICS,
-    tokenize=None,
-    java=None,
-    spice_home=None,
-    progress=None,
-):
+    captions: list[str],
+    references: list,
+    metrics: list = DEFAULT_METRICS,
+    tokenize: Callable | None = None,
+    java: str | os.PathLike | None = None,
+    spice_home: str | os.PathLike | None = None,
+    progress: Callable | None = None,
+) -> CaptionReport:
     """Scores captions as papers report them.
 
     METEOR and SPICE are programs for Java, with models that are not always
@@ -213,7 +215,7 @@ def _flat(scores):
     return flat
 
 
-def caption_language(captions, training=None):
+def caption_language(captions: list[str], training=None) -> dict:
     """Scores of captions that need no image and no reference.
 
     Args:

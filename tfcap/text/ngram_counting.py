@@ -19,7 +19,9 @@ from tfcap.text.ngrams import row_of_word
 _CHUNK = 8192
 
 
-def count_documents(references, vocabulary, max_order, count_eos, progress):
+def count_documents(
+    references, vocabulary, max_order: int, count_eos: bool, progress: bool
+):
     """Counts the documents that hold each n-gram.
 
     Args:

@@ -2,8 +2,10 @@
 
 import itertools
 from collections import Counter
+from collections.abc import Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tfcap.text.ngrams import NgramTables
 from tfcap.text.ngrams import check_order
@@ -78,7 +80,9 @@ class NgramLanguageModel:
       which counts n-grams at the beginning as others
     """
 
-    def __init__(self, captions, order=4, min_count=2):
+    def __init__(
+        self, captions: Sequence[Sequence], order: int = 4, min_count: int = 2
+    ):
         check_order(order, name="order")
         check_order(min_count, name="min_count")
         check_captions(captions, "captions")
@@ -91,7 +95,7 @@ class NgramLanguageModel:
         self._tables = NgramTables(ids, positions, size, order)
         self._fit(self._tables.numbers(ids, positions), positions)
 
-    def log_prob(self, captions):
+    def log_prob(self, captions: Sequence[Sequence]) -> Scores:
         """Mean log probability a word, the end of the caption included.
 
         Every caption is read as if it ended after its last word, so one that
@@ -113,7 +117,7 @@ class NgramLanguageModel:
         lengths = positions[ends]
         return Scores(float(totals.sum() / lengths.sum()), totals / lengths)
 
-    def next_word_probs(self, context=()):
+    def next_word_probs(self, context=()) -> NDArray:
         """Probability of every word after those of a context.
 
         Args:

@@ -3,6 +3,7 @@
 import itertools
 
 import numpy as np
+from numpy.typing import NDArray
 
 #: Longest n-gram that a packed key holds.
 MAX_ORDER = 4
@@ -39,7 +40,7 @@ def row_of_word(lengths):
     return np.repeat(np.arange(len(lengths)), lengths)
 
 
-def words_left(lengths):
+def words_left(lengths: NDArray) -> NDArray:
     """Words from each word to the end of its row, itself included.
 
     An n-gram of order `k` starts at a word when at least `k` words are left.
@@ -54,7 +55,7 @@ def words_left(lengths):
     return np.repeat(ends, lengths) - np.arange(ends[-1] if len(ends) else 0)
 
 
-def pack_ngrams(ids, lengths, max_order=MAX_ORDER):
+def pack_ngrams(ids: NDArray, lengths: NDArray, max_order: int = MAX_ORDER):
     """Packs the n-grams that start at each word into 64-bit integers.
 
     The first word takes the lowest 16 bits, the second the next 16, and so on;
@@ -109,7 +110,7 @@ def pack_ngrams(ids, lengths, max_order=MAX_ORDER):
     return keys
 
 
-def number_ngrams(ids, lengths, max_order=MAX_ORDER):
+def number_ngrams(ids: NDArray, lengths: NDArray, max_order: int = MAX_ORDER):
     """Numbers the n-grams that start at each word, each distinct one once.
 
     Args:
@@ -150,7 +151,7 @@ def number_ngrams(ids, lengths, max_order=MAX_ORDER):
     return numbers, sizes
 
 
-def distinct_pairs(numbers, documents):
+def distinct_pairs(numbers: NDArray, documents: NDArray):
     """Each n-gram once for every document that holds it.
 
     Args:
@@ -174,7 +175,7 @@ def distinct_pairs(numbers, documents):
     return pairs >> bits, pairs & ((1 << bits) - 1)
 
 
-def sort_with_positions(keys):
+def sort_with_positions(keys: NDArray):
     """Sorts integers and says where each of them was.
 
     Args:
@@ -208,7 +209,7 @@ def check_order(order, largest=None, name="max_order"):
         )
 
 
-def word_positions(sentences):
+def word_positions(sentences: list):
     """Ids of all sentences one after the other, and places within them.
 
     Args:
@@ -252,7 +253,7 @@ class NgramTables:
     [-1, 1, 0, 1]
     """
 
-    def __init__(self, ids, positions, size, order):
+    def __init__(self, ids: NDArray, positions: NDArray, size: int, order: int):
         check_order(order, name="order")
         self.size = size
         self._keys = []
@@ -270,7 +271,7 @@ class NgramTables:
         """Numbers of the first `order - 1` words of each n-gram."""
         return self._keys[order - 2] // self.size
 
-    def numbers(self, ids, positions):
+    def numbers(self, ids: NDArray, positions: NDArray):
         """Numbers of the n-grams that end at each word, order by order.
 
         Args:

@@ -17,7 +17,7 @@ _LAYOUT = (
 )
 
 
-def read_self_critical(source, words, vocabulary):
+def read_self_critical(source, words: dict, vocabulary):
     """Translates a table of n-grams of other ids.
 
     Args:

@@ -1,6 +1,7 @@
 """Distance of captions from those of the training split."""
 
 import functools
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -39,7 +40,7 @@ class TrainingCaptions:
     {'novelty': 0.5, 'novel_bigrams': 0.5, 'novel_trigrams': 0.5, ...}
     """
 
-    def __init__(self, captions, order=4, min_count=2):
+    def __init__(self, captions, order: int = 4, min_count: int = 2):
         if isinstance(captions, str):
             raise TypeError(
                 "`captions` must be several captions. Received: "
@@ -58,7 +59,7 @@ class TrainingCaptions:
         """The `NgramLanguageModel` of these captions."""
         return NgramLanguageModel(self.captions, self.order, self.min_count)
 
-    def scores(self, captions):
+    def scores(self, captions: Sequence[Sequence]) -> dict:
         """N-grams of captions that the training captions do not have.
 
         Args:

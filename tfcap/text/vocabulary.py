@@ -3,6 +3,7 @@
 import itertools
 import json
 from collections.abc import Iterable
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -79,7 +80,7 @@ class Vocabulary:
             )
 
     @classmethod
-    def from_counts(cls, counts, min_count=5):
+    def from_counts(cls, counts, min_count: int = 5) -> "Vocabulary":
         """Vocabulary of the frequent words, the most frequent first.
 
         Args:
@@ -99,7 +100,12 @@ class Vocabulary:
         """Number of ids, the four special ones included."""
         return len(self.tokens)
 
-    def encode(self, tokens, max_length=None, eos=False):
+    def encode(
+        self,
+        tokens: Sequence[str],
+        max_length: int | None = None,
+        eos: bool = False,
+    ) -> list:
         """Ids of a tokenized sentence.
 
         Args:
@@ -115,7 +121,12 @@ class Vocabulary:
         ids = [get(word, unk) for word in tokens[:max_length]]
         return ids + [self.eos] if eos else ids
 
-    def encode_batch(self, sentences, max_length=None, eos=False):
+    def encode_batch(
+        self,
+        sentences: Sequence[Sequence[str]],
+        max_length: int | None = None,
+        eos: bool = False,
+    ):
         """Ids of many tokenized sentences, padded on the right with 0.
 
         Args:
@@ -162,7 +173,7 @@ class Vocabulary:
         flat = itertools.chain.from_iterable(rows)
         return np.fromiter(flat, np.int32, int(splits[-1])), splits
 
-    def decode(self, ids):
+    def decode(self, ids) -> str:
         """Words of one sentence, joined by spaces.
 
         Args:
@@ -195,7 +206,7 @@ class Vocabulary:
         skipped = _SPECIAL[self.pad], _SPECIAL[self.bos]
         return " ".join(word for word in words if word not in skipped)
 
-    def decode_batch(self, ids):
+    def decode_batch(self, ids) -> list:
         """Sentences of many rows of ids.
 
         Args:

@@ -30,7 +30,13 @@ class JavaProcess:
     """
 
     def __init__(
-        self, name, command, timeout, folder=None, stdin=None, stdout=None
+        self,
+        name: str,
+        command: list[str],
+        timeout: float,
+        folder=None,
+        stdin=None,
+        stdout=None,
     ):
         self.name = name
         self.timeout = timeout
@@ -60,7 +66,7 @@ class JavaProcess:
     def __exit__(self, *error):
         self.close()
 
-    def ask(self, lines, answers):
+    def ask(self, lines: list[str], answers: int) -> list:
         """Writes some lines and reads some.
 
         Args:
@@ -103,7 +109,7 @@ class JavaProcess:
         if status:
             raise self.failure(self._reason())
 
-    def failure(self, reason):
+    def failure(self, reason: str):
         """Closes the process and makes the error for it.
 
         Args:

@@ -1,9 +1,11 @@
 """METEOR 1.5, computed by its authors' program."""
 
 import contextlib
+import os
 import threading
 import weakref
 from collections.abc import Callable
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -59,7 +61,13 @@ class METEOR:
       English, with normalization, as in the COCO caption evaluation
     """
 
-    def __init__(self, java=None, heap="2G", timeout=300.0, idle=120.0):
+    def __init__(
+        self,
+        java: str | os.PathLike | None = None,
+        heap: str = "2G",
+        timeout: float = 300.0,
+        idle: float = 120.0,
+    ):
         self.java = java
         self.heap = heap
         self.timeout = timeout
@@ -89,7 +97,12 @@ class METEOR:
                 self._timer.cancel()
                 process.close()
 
-    def score(self, candidates, references, progress: Callable | None = None):
+    def score(
+        self,
+        candidates: Sequence[Sequence],
+        references: list,
+        progress: Callable | None = None,
+    ) -> Scores:
         """Scores captions.
 
         Args:
@@ -190,7 +203,13 @@ def _call(method):
         method()()
 
 
-def meteor(candidates, references, java=None, heap="2G", timeout=300.0):
+def meteor(
+    candidates: Sequence[Sequence],
+    references: list,
+    java: str | os.PathLike | None = None,
+    heap: str = "2G",
+    timeout: float = 300.0,
+) -> Scores:
     """METEOR of captions, once; to score several times, keep a `METEOR`.
 
     Args:

@@ -1,5 +1,6 @@
 """Stanford's PTBTokenizer, as the COCO caption evaluation calls it."""
 
+import os
 import tempfile
 
 from tfcap.text.java.java_process import JavaProcess
@@ -18,7 +19,12 @@ _PUNCTUATION = frozenset(
 )
 
 
-def ptb_tokenize(captions, java=None, heap="2G", timeout=600.0):
+def ptb_tokenize(
+    captions: list[str],
+    java: str | os.PathLike | None = None,
+    heap: str = "2G",
+    timeout: float = 600.0,
+) -> list:
     """Splits captions with the Java tokenizer of pycocoevalcap.
 
     `caption_tokenize_batch()` does the same without Java; this is what it is

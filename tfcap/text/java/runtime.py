@@ -21,7 +21,7 @@ LOCALE = (
 _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]+")
 
 
-def clean(text):
+def clean(text: str):
     """Makes one line of a string, so that a caption remains one row.
 
     Args:
@@ -34,7 +34,7 @@ def clean(text):
     return text.encode("utf-8", "replace").decode("utf-8")
 
 
-def find_java(name, java=None):
+def find_java(name: str, java: str | os.PathLike | None = None) -> str:
     """Finds the Java runtime.
 
     Args:
@@ -70,7 +70,7 @@ def find_java(name, java=None):
     )
 
 
-def java_version(name, java):
+def java_version(name: str, java: str) -> int:
     """Asks a Java runtime for its version.
 
     Args:
@@ -104,7 +104,7 @@ def java_version(name, java):
     return int(found[1])
 
 
-def find_package(name):
+def find_package(name: str):
     """Finds the folder of pycocoevalcap, without importing it.
 
     Args:
@@ -126,7 +126,7 @@ def find_package(name):
     )
 
 
-def find_file(name, path):
+def find_file(name: str, path: str | os.PathLike) -> str | os.PathLike:
     """Refuses a path that is no file.
 
     Args:
@@ -167,7 +167,7 @@ class JavaError(RuntimeError):
     METEOR is absent: there is no Java. Get it.
     """
 
-    def __init__(self, name, reason, hint):
+    def __init__(self, name: str, reason: str, hint: str):
         super().__init__(name, reason, hint)
         self.missing_score = MissingScore(name, reason, hint)
         self.name, self.reason, self.hint = self.missing_score

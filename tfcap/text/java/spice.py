@@ -6,6 +6,7 @@ import pathlib
 import platform
 import tempfile
 import zipfile
+from collections.abc import Sequence
 from subprocess import DEVNULL
 
 import numpy as np
@@ -45,14 +46,14 @@ _HINT = (
 
 
 def spice(
-    candidates,
-    references,
-    home=None,
-    cache="auto",
-    java=None,
-    heap="8G",
-    timeout=7200.0,
-):
+    candidates: Sequence[Sequence],
+    references: list,
+    home: str | os.PathLike | None = None,
+    cache: str | os.PathLike | None = "auto",
+    java: str | os.PathLike | None = None,
+    heap: str = "8G",
+    timeout: float = 7200.0,
+) -> Scores:
     """SPICE of captions, from the Java program of pycocoevalcap.
 
     The program needs the models of Stanford CoreNLP 3.6.0, 380 MB that are
@@ -127,7 +128,14 @@ def spice(
     return Scores(float(np.mean(each)), each)
 
 
-def spice_command(source, target, home, cache, java, heap):
+def spice_command(
+    source: str | os.PathLike,
+    target: str | os.PathLike,
+    home,
+    cache,
+    java,
+    heap,
+) -> list[str]:
     """The command that scores a file of captions.
 
     Args:
@@ -190,7 +198,7 @@ def _sentence(words):
     return clean(" ".join(words))
 
 
-def find_jars(name, home=None):
+def find_jars(name: str, home: str | os.PathLike | None = None) -> list:
     """Finds all that SPICE runs on.
 
     Args:
@@ -215,7 +223,7 @@ def find_jars(name, home=None):
     return [jar.resolve() for jar in dict.fromkeys(jars)]
 
 
-def find_nashorn(name, home=None):
+def find_nashorn(name, home=None) -> list:
     """Finds the JavaScript engine that later versions of Java lack.
 
     Args:
@@ -250,7 +258,7 @@ def default_cache():
     return pathlib.Path(root).expanduser() / "spice"
 
 
-def make_cache(name, folder):
+def make_cache(name: str, folder: str | os.PathLike):
     """Makes the folder for parsed captions.
 
     Args:

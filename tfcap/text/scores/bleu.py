@@ -1,8 +1,10 @@
 """BLEU against references, and among the captions of an image."""
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tfcap.text.ngrams import check_order
 from tfcap.text.scores.blocks import blocks
@@ -21,7 +23,12 @@ TINY, SMALL = 1e-15, 1e-9
 FLOOR = 0.1
 
 
-def bleu(candidates, references, max_order=4, smoothing=None):
+def bleu(
+    candidates: Sequence[Sequence],
+    references: Sequence[Sequence[Sequence]],
+    max_order: int = 4,
+    smoothing=None,
+) -> list[Scores]:
     """BLEU-1 to BLEU-4 of captions against their references.
 
     BLEU-k is the geometric mean of the n-gram precisions of orders 1 to k,
@@ -92,7 +99,7 @@ def bleu_scores(counts, smoothing=None):
     return [Scores(float(c), e) for c, e in zip(corpus, each)]
 
 
-def mutual_bleu(sets, max_order=4, smoothing=None):
+def mutual_bleu(sets: list, max_order: int = 4, smoothing=None) -> list[Scores]:
     """mBLEU: BLEU of each caption of an image against the image's others.
 
     The first captions of all images are scored as one corpus, with the other
@@ -152,7 +159,9 @@ def mutual_bleu(sets, max_order=4, smoothing=None):
     return [Scores(float(c), e) for c, e in zip(corpus, each.mean(axis=2))]
 
 
-def self_bleu(sets, max_order=4, smoothing=None):
+def self_bleu(
+    sets: Sequence[Sequence[Sequence]], max_order: int = 4, smoothing=None
+) -> list[Scores]:
     """Self-BLEU: mean BLEU of each caption of a set against all the others.
 
     Where `mutual_bleu()` scores a corpus, this is the mean of the scores of
@@ -218,7 +227,7 @@ class BLEUCounts(NamedTuple):
         return BLEUCounts(*(x.sum(axis=-1, keepdims=True) for x in self))
 
 
-def count_matches(comparison, max_order):
+def count_matches(comparison, max_order: int) -> BLEUCounts:
     """Counts what BLEU needs for each caption of a comparison.
 
     Args:
@@ -254,7 +263,7 @@ def _closest_lengths(comparison, lengths):
     return np.minimum.reduceat(far * base + others, first) % base
 
 
-def bleu_of(counts, smoothing=None):
+def bleu_of(counts: BLEUCounts, smoothing=None) -> NDArray:
     """BLEU of orders 1 to K from their counts.
 
     Args:

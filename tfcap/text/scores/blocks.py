@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tfcap.text.ngrams import number_ngrams
 from tfcap.text.ngrams import sort_with_positions
@@ -105,7 +106,7 @@ def _words(rows, row_starts, lengths, none):
     return np.where(steps < lengths[rows], row_starts[rows] + steps, none)
 
 
-def count_runs(equal, max_order):
+def count_runs(equal: NDArray, max_order: int) -> NDArray:
     """Counts how often the n-grams of one caption occur in the other.
 
     Args:
@@ -129,7 +130,7 @@ def count_runs(equal, max_order):
     return counts
 
 
-def count_common(equal):
+def count_common(equal: NDArray) -> NDArray:
     """Length of the longest common subsequence of each pair.
 
     Args:
@@ -150,7 +151,9 @@ def count_common(equal):
     return longest[-1]
 
 
-def earlier_occurrences(comparison, max_order, rows=None):
+def earlier_occurrences(
+    comparison, max_order: int, rows: NDArray | None = None
+) -> NDArray:
     """Counts how often the n-gram at each word came earlier in its caption.
 
     With these ranks, sums over the distinct n-grams of a caption become sums
@@ -193,7 +196,7 @@ def _occurrences(comparison, max_order, rows, count):
     return counts
 
 
-def count_long_runs(left, right, max_order):
+def count_long_runs(left: NDArray, right: NDArray, max_order: int) -> NDArray:
     """Number of times that n-grams of one caption occur in the other.
 
     Args:
@@ -218,7 +221,7 @@ def count_long_runs(left, right, max_order):
     return counts
 
 
-def rank_long_runs(left, max_order):
+def rank_long_runs(left: NDArray, max_order: int) -> NDArray:
     """Number of times that each n-gram came earlier in its caption.
 
     Args:
@@ -241,7 +244,7 @@ def rank_long_runs(left, max_order):
     return ranks
 
 
-def count_long_common(left, right):
+def count_long_common(left: NDArray, right: NDArray) -> NDArray:
     """Length of the longest common subsequence of each pair.
 
     Args:

@@ -1,6 +1,9 @@
 """Statistics of captions that need no references."""
 
 import itertools
+from collections.abc import Collection
+from collections.abc import Iterable
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -34,7 +37,7 @@ class LengthStatistics(NamedTuple):
     each: np.ndarray
 
 
-def length_statistics(captions):
+def length_statistics(captions: Sequence[Sequence]) -> LengthStatistics:
     """Mean, spread and extremes of the lengths of captions.
 
     Args:
@@ -65,7 +68,9 @@ def length_statistics(captions):
     )
 
 
-def bad_ending_rate(captions, endings=BAD_ENDINGS):
+def bad_ending_rate(
+    captions: Sequence[Sequence], endings: Collection[str] = BAD_ENDINGS
+) -> Scores:
     """Share of captions that end with an article, a preposition or a copula.
 
     Models trained for n-gram scores that do not count the end of the caption
@@ -98,7 +103,7 @@ def bad_ending_rate(captions, endings=BAD_ENDINGS):
     return Scores(float(each.mean()), each)
 
 
-def distinct_n(sets, order=1):
+def distinct_n(sets: list, order: int = 1) -> Scores:
     """Div-n: distinct n-grams of the captions of an image, per word.
 
     ```python
@@ -148,7 +153,9 @@ def distinct_n(sets, order=1):
     return Scores(float(each.mean()), each)
 
 
-def novelty(captions, training):
+def novelty(
+    captions: Sequence[Sequence], training: Iterable[Sequence]
+) -> Scores:
     """Share of captions that are not those of the training set.
 
     ```python
@@ -205,7 +212,7 @@ def novelty(captions, training):
     return Scores(len(unseen) / len(sentences), each)
 
 
-def repeated_ngrams(captions, order=2):
+def repeated_ngrams(captions: Sequence[Sequence], order: int = 2) -> Scores:
     """Share of the n-grams of each caption that it has said before.
 
     ```
@@ -249,7 +256,7 @@ def _repeated(caption, order):
     return 1 - len(set(ngrams)) / len(ngrams) if ngrams else 0.0
 
 
-def vocabulary_size(captions):
+def vocabulary_size(captions: Sequence[Sequence]) -> int:
     """Number of distinct words in captions.
 
     Captions of the same images are what may be compared: more captions hold

@@ -1,6 +1,10 @@
 """CIDEr and CIDEr-D: TF-IDF weighted n-gram similarity to the references."""
 
+from collections.abc import Callable
+from collections.abc import Sequence
+
 import numpy as np
+from numpy.typing import NDArray
 
 from tfcap.text.ngrams import distinct_pairs
 from tfcap.text.ngrams import number_ngrams
@@ -17,7 +21,12 @@ from tfcap.text.scores.scores import Scores
 ORDERS = 4
 
 
-def cider(candidates, references, document_frequencies=None, vocabulary=None):
+def cider(
+    candidates: Sequence[Sequence],
+    references: Sequence[Sequence[Sequence]],
+    document_frequencies=None,
+    vocabulary=None,
+) -> Scores:
     """Plain CIDEr: the mean cosine of a caption with its references.
 
     Without the clipping and without the length penalty of CIDEr-D, so that
@@ -68,12 +77,12 @@ def cider(candidates, references, document_frequencies=None, vocabulary=None):
 
 
 def cider_d(
-    candidates,
-    references,
+    candidates: Sequence[Sequence],
+    references: Sequence[Sequence[Sequence]],
     document_frequencies=None,
     vocabulary=None,
-    sigma=6.0,
-):
+    sigma: float = 6.0,
+) -> Scores:
     """CIDEr-D: how much a caption says what people say of its image.
 
     Caption and references are vectors of n-grams of one to four words, each
@@ -165,9 +174,9 @@ def consensus(
     references,
     document_frequencies=None,
     vocabulary=None,
-    clipped=True,
-    penalty=None,
-):
+    clipped: bool = True,
+    penalty: Callable | None = None,
+) -> Scores:
     """10 times the mean similarity of captions to their references.
 
     Args:
@@ -211,7 +220,9 @@ def encoder_for(document_frequencies, vocabulary):
     )
 
 
-def inverse_document_frequencies(comparison, document_frequencies=None):
+def inverse_document_frequencies(
+    comparison, document_frequencies=None
+) -> NDArray:
     """log(documents / documents that hold the n-gram) at every word.
 
     An n-gram of no document counts as one of a single document.
@@ -263,7 +274,7 @@ def _count_documents(comparison):
     return numbers >= 0, np.concatenate(counts), total
 
 
-def similarities(comparison, idf, clipped):
+def similarities(comparison, idf: NDArray, clipped: bool) -> NDArray:
     """Cosine of the n-gram vectors of every pair, order by order.
 
     ```python

@@ -2,6 +2,7 @@
 
 import functools
 import re
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -13,12 +14,12 @@ from tfcap.text.scores.comparison import compare_with_references
 
 
 def cider_r(
-    candidates,
-    references,
+    candidates: Sequence[Sequence],
+    references: Sequence[Sequence[Sequence]],
     document_frequencies=None,
     vocabulary=None,
-    repetition_weight=0.8,
-    length_weight=0.2,
+    repetition_weight: float = 0.8,
+    length_weight: float = 0.2,
 ):
     """CIDEr-R: CIDEr-D that is lenient on length and strict on repetition.
 

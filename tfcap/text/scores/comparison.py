@@ -3,6 +3,7 @@
 import collections
 import itertools
 from collections.abc import Callable
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -42,7 +43,7 @@ def number_words(sentences):
     return ids, lengths
 
 
-def vocabulary_ids(vocabulary, size, eos=False) -> Callable:
+def vocabulary_ids(vocabulary, size: int, eos: bool = False) -> Callable:
     """Function that gives ragged rows of the ids of a vocabulary.
 
     Args:
@@ -76,7 +77,11 @@ def vocabulary_ids(vocabulary, size, eos=False) -> Callable:
     return encode
 
 
-def compare_with_references(candidates, references, encode=number_words):
+def compare_with_references(
+    candidates: Sequence[Sequence],
+    references: Sequence[Sequence[Sequence]],
+    encode: Callable = number_words,
+) -> Comparison:
     """Pairs every candidate with each of its references.
 
     Args:
@@ -114,7 +119,12 @@ def compare_with_references(candidates, references, encode=number_words):
     )
 
 
-def compare_within(sets, itself=False, references=(), encode=number_words):
+def compare_within(
+    sets: Sequence[Sequence[Sequence]],
+    itself: bool = False,
+    references: Sequence[Sequence[Sequence]] = (),
+    encode: Callable = number_words,
+) -> Comparison:
     """Pairs every caption of a set with the others of its set.
 
     Args:

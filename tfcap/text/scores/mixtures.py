@@ -11,7 +11,7 @@ BCMR_WEIGHTS = {"cider_d": 1.0, "meteor": 5.0, "rouge_l": 2.0}
 SPIDER_WEIGHTS = {"cider_d": 1.0, "spice": 1.0}
 
 
-def spider(cider_d, spice):
+def spider(cider_d: Scores, spice: Scores) -> Scores:
     """SPIDEr: the mean of CIDEr-D and SPICE.
 
     CIDEr-D asks for fluency, SPICE for what is said of the image. There is no
@@ -47,7 +47,9 @@ def spider(cider_d, spice):
     return _mix("SPIDEr", parts)
 
 
-def bcmr(bleu, cider_d, meteor, rouge_l):
+def bcmr(
+    bleu: list, cider_d: Scores, meteor: Scores, rouge_l: Scores
+) -> Scores:
     """BCMR: a weighted sum of the scores of the COCO caption evaluation.
 
     ```

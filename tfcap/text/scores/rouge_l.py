@@ -1,5 +1,7 @@
 """ROUGE-L of captions."""
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from tfcap.text.scores.blocks import blocks
@@ -7,7 +9,11 @@ from tfcap.text.scores.comparison import compare_with_references
 from tfcap.text.scores.scores import Scores
 
 
-def rouge_l(candidates, references, beta=1.2):
+def rouge_l(
+    candidates: Sequence[Sequence],
+    references: Sequence[Sequence[Sequence]],
+    beta: float = 1.2,
+) -> Scores:
     """ROUGE-L: how much of a caption follows the order of a reference.
 
     With `lcs` the length of the longest common subsequence, and the largest

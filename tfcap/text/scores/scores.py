@@ -23,7 +23,7 @@ class Scores(NamedTuple):
     each: np.ndarray
 
 
-def check_captions(captions, name):
+def check_captions(captions, name: str):
     """Raises unless `captions` is a non-empty sequence of tokenized captions.
 
     Args:
@@ -42,7 +42,7 @@ def check_captions(captions, name):
             )
 
 
-def check_caption_sets(sets, name, least=1):
+def check_caption_sets(sets, name: str, least: int = 1):
     """Raises unless `sets` holds sequences of tokenized captions.
 
     Args:
@@ -77,7 +77,7 @@ def check_aligned(candidates, references):
         )
 
 
-def check_lengths(candidates, references):
+def check_lengths(candidates: Sequence[Sequence], references: list):
     """Raises if a caption is so long that scores of it take hours.
 
     METEOR's time grows with more than the square of the words: of two

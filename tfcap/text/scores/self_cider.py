@@ -1,5 +1,7 @@
 """Self-CIDEr: how many different things the captions of an image say."""
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from tfcap.text.scores.cider import encoder_for
@@ -11,8 +13,11 @@ from tfcap.text.scores.scores import check_caption_sets
 
 
 def self_cider(
-    sets, references=None, document_frequencies=None, vocabulary=None
-):
+    sets: list,
+    references: Sequence[Sequence[Sequence]] | None = None,
+    document_frequencies=None,
+    vocabulary=None,
+) -> Scores:
     """Self-CIDEr diversity of the captions of every image.
 
     The plain CIDEr of each caption with each other one, itself included, is a
