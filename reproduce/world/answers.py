@@ -45,9 +45,6 @@ class Annotator:
 
     Half of them are terse, some chatty; each keeps to digits or number
     words, commas or none, and favorite synonyms throughout a dialog.
-
-    Args:
-        rng: `np.random.Generator`.
     """
 
     def __init__(self, rng: np.random.Generator):
@@ -171,7 +168,6 @@ class OpenAnswers:
     paraphrase, 2 for further details.
 
     Args:
-        rng: `np.random.Generator`.
         phrases: `NounPhrases` of the annotator.
         numbers: Sequence of strings, `"0"` or `"zero"` and so on.
         comma: String, `","` or nothing: what parts an answer from details.

@@ -56,12 +56,9 @@ def build_options(
         dialogs: List of M `WorldDialog` with equally many rounds.
         rng: `np.random.Generator`, advanced by the draws.
         corpus: List of `WorldDialog`, the train split. Defaults to `dialogs`.
-        similar: Integer, answers to the nearest questions. Defaults to `20`.
-        popular: Integer, most frequent answers. Defaults to `30`.
-        total: Integer, candidates per question. Defaults to `100`.
-
-    Returns:
-        `Options`.
+        similar: Integer, answers to the nearest questions.
+        popular: Integer, most frequent answers.
+        total: Integer, candidates per question.
 
     Raises:
         ValueError: If the corpus has too few distinct answers.

@@ -86,7 +86,6 @@ class Conversation:
     Args:
         scene: `Scene`.
         caption: String, whose nouns are the first things in focus.
-        rng: `np.random.Generator`.
     """
 
     def __init__(self, scene, caption: str, rng: np.random.Generator):

@@ -75,10 +75,7 @@ def make_dialog(
         scene: `Scene`.
         caption: String; the things it names may be asked about by pronoun.
         rng: `np.random.Generator`, advanced by the dialog.
-        rounds: Integer, number of questions. Defaults to `10`.
-
-    Returns:
-        A `WorldDialog`.
+        rounds: Integer, number of questions.
 
     Example:
 

@@ -42,10 +42,9 @@ def world_with_features(
     Args:
         root: String or path that holds worlds. Defaults to `$TFCAP_CACHE`, or
             `~/.cache/tfcap`.
-        seed: Integer, of the world. Defaults to `0`.
+        seed: Integer, of the world.
         verbose: 1 for progress, 0 for silence.
         encoder_epochs: Integer, epochs that the encoder is trained for.
-            Defaults to `4`.
         **sizes: Integers `train`, `val` and `test`, numbers of images.
 
     Returns:
@@ -82,17 +81,12 @@ def pretrain_scene_encoder(
     Args:
         world: A `reproduce.world.World`.
         epochs: Integer, passes over the images and their mirror images.
-            Defaults to `4`.
         seed: Integer, seed of weights and batches. Reseeds Keras' global
             generator.
         cache: Boolean, whether to keep the trained encoder beside the world's
             files and to return it from there the next time.
-        batch_size: Integer. Defaults to `64`.
-        filters: Integer, width of the encoder. Defaults to `24`.
+        filters: Integer, width of the encoder.
         verbose: Integer, as in `keras.Model.fit()`.
-
-    Returns:
-        A `SceneEncoder`.
     """
     name = f"scene_encoder_f{filters}_e{epochs}_b{batch_size}_s{seed}.keras"
     path = world.root / name
@@ -291,12 +285,11 @@ def video_world_with_features(
     Args:
         root: String or path that holds worlds. Defaults to `$TFCAP_CACHE`, or
             `~/.cache/tfcap`.
-        seed: Integer, of the videos and of the still images. Defaults to `0`.
+        seed: Integer, of the videos and of the still images.
         verbose: 1 for progress, 0 for silence.
         encoder: `SceneEncoder` to take instead; its features are not kept.
         encoder_epochs: Integer, epochs that the encoder is trained for.
-            Defaults to `4`.
-        motion: Boolean, see `pool_frames()`. Defaults to `True`.
+        motion: Boolean, see `pool_frames()`.
         **sizes: Integers `train`, `val` and `test`, numbers of videos.
 
     Returns:
@@ -333,8 +326,7 @@ def video_features(
 
     Args:
         frames: Uint8 array of shape `(n, F, 64, 64, 3)`.
-        encoder: `reproduce.world.SceneEncoder`.
-        motion: Boolean, see `pool_frames()`. Defaults to `True`.
+        motion: Boolean, see `pool_frames()`.
         batch_size: Integer, videos at a time.
 
     Returns:
@@ -376,7 +368,7 @@ def pool_frames(cells: NDArray, motion: bool = True):
     Args:
         cells: Float array of shape `(n, F, P, D)`.
         motion: Boolean. If false, `means` alone, which is the mean pooling of
-            the published models. Defaults to `True`.
+            the published models.
 
     Returns:
         Float array of shape `(n, F, 3 * D)`, or `(n, F, D)`.

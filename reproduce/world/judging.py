@@ -76,7 +76,6 @@ def judge(dialog_round, answer: str):
 
     Args:
         dialog_round: `Round` of a `WorldDialog`.
-        answer: String.
 
     Returns:
         Float in `[0, 1]`.
@@ -266,9 +265,6 @@ def parse_answer(answer: str) -> Meaning:
 
     Args:
         answer: String, from a dialog of the world or from a model.
-
-    Returns:
-        A `Meaning`.
 
     Example:
 

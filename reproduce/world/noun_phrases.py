@@ -26,11 +26,7 @@ def value_in(values, slot):
 
 
 class NounPhrases:
-    """Descriptions of things in the words that one annotator favors.
-
-    Args:
-        rng: `np.random.Generator`.
-    """
+    """Descriptions of things in the words that one annotator favors."""
 
     def __init__(self, rng: np.random.Generator):
         self.rng = rng

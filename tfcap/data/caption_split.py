@@ -83,7 +83,6 @@ def find_rows(
     """Rows of a split at which the images of a list are.
 
     Args:
-        split: `CaptionSplit`.
         image_ids: Sequence of image ids or file names, see
             `CaptionSplit.select()`.
         origin: String, what the list is called in messages.

@@ -50,9 +50,6 @@ class EntryProblems:
     A file with one bad entry often has thousands, and whoever has to mend it
     wants to know of all kinds of them at once.
 
-    Args:
-        path: String or path of the file.
-
     Example:
 
     >>> from tfcap.data.entry_problems import EntryProblems
@@ -118,7 +115,6 @@ def warn_of_fewer(
     one alone has, where all others have as many.
 
     Args:
-        path: String or path of the file.
         names: Sequence of what the things are called.
         counts: Sequence of integers, as long, the parts of each.
         parts: String, such as `"captions"`.
@@ -157,7 +153,6 @@ def warn_of_splits(path: str | os.PathLike, counts: dict, wanted):
     """Warns of splits that are neither asked for nor usual, as misspelt ones.
 
     Args:
-        path: String or path of the file.
         counts: Dict of the name of each split to its number of images.
         wanted: Collection of the names that are asked for.
     """
@@ -175,7 +170,6 @@ def warn_of_repeated(path: str | os.PathLike, ids, things: str):
     """Warns where ids that are to be distinct are there twice.
 
     Args:
-        path: String or path of the file.
         ids: Iterable of what was found in the place of an id; None where it
             is absent, which is no fault.
         things: String, such as `"annotations"`.
@@ -198,7 +192,6 @@ def warn_of_words(
     Compared are letters and digits alone, without case and accents.
 
     Args:
-        path: String or path of the file.
         ids: List of the ids of images.
         texts: List, as long, of lists of strings.
         tokens: List, as long, of lists of lists of words.
@@ -222,7 +215,6 @@ def warn_of_sentences(path: str | os.PathLike, images: list, ids: list):
     """Warns where images of Karpathy's list other sentences than they have.
 
     Args:
-        path: String or path of the file.
         images: List of images as the file has them, with lists of objects.
         ids: List, as long, of their ids.
     """

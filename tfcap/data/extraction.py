@@ -95,7 +95,6 @@ def write_features(
     """Writes the features of what is not done yet, a batch at a time.
 
     Args:
-        writer: `FeatureWriter`.
         sources: List with a thing to read for each of its rows.
         read: Function of such a thing that returns an array of pixels; runs
             in threads while the last batch is seen.

@@ -217,9 +217,6 @@ class _Features:
 def open_features(path: str | os.PathLike):
     """Opens a feature file and checks that it is one, and whole.
 
-    Args:
-        path: String or path.
-
     Returns:
         The `h5py.File`, and a dict of its `image_ids`, `done` and
         `checksums`, arrays, of what is in `ABOUT`, and of the `offsets` of
@@ -269,9 +266,6 @@ def all_same(sums: NDArray | None) -> bool:
 
     Args:
         sums: Uint32 array of shape `(b,)`, their `checksums()`; or None.
-
-    Returns:
-        Boolean.
     """
     return sums is not None and len(sums) > 1 and bool((sums == sums[0]).all())
 

@@ -161,7 +161,6 @@ def write_checksum(path: str | os.PathLike, offsets: dict):
     """Seals a file that has a user block.
 
     Args:
-        path: String or path.
         offsets: Dict of pairs of integers, the place and the size in bytes of
             what will change, by its name.
     """
@@ -175,9 +174,6 @@ def write_checksum(path: str | os.PathLike, offsets: dict):
 
 def check_checksum(path: str | os.PathLike) -> dict | None:
     """Check a feature file by its checksum, and read its layout.
-
-    Args:
-        path: String or path.
 
     Returns:
         Dict of pairs as `write_checksum()` takes it; None for an HDF5 file

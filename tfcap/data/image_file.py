@@ -51,9 +51,6 @@ _HINT = "Run the same extraction again, which writes it anew."
 def open_image(path: str | os.PathLike):
     """Opens an image file, if it may be decoded in the memory at hand.
 
-    Args:
-        path: String or path.
-
     Yields:
         `PIL.Image.Image`, not decoded yet.
 

@@ -44,7 +44,7 @@ def check_features(features, total: int, of: str, name: str = "features"):
         total: Integer, M.
         of: String, what has a row, and an attribute `image_ids`, in the
             plural, such as `"dialogs"`.
-        name: String, name of the argument. Defaults to `"features"`.
+        name: String, name of the argument.
     """
     shape = getattr(features, "shape", None)
     if shape is None or (len(shape) == 3 and shape[0] == total):

@@ -181,7 +181,6 @@ def draw_wrong_options(
         gt_index: Integer array of shape `(Q,)`, the truth's place; -1 in
             questions without one.
         size: Integer, how many to draw, less than N.
-        rng: NumPy random generator.
 
     Returns:
         Integer array of shape `(Q, size)` of answer ids.
@@ -201,7 +200,6 @@ def draw_in_batch(
         wrong: Integer array of shape `(Q, W)`.
         present: Boolean array of shape `(Q,)`, which questions exist.
         size: Integer, how many to draw, with replacement.
-        rng: NumPy random generator.
 
     Returns:
         Integer array of shape `(Q, size)` of answer ids; -1 where there is no
@@ -239,7 +237,6 @@ def corrupt(
             from; frequent words are in it often.
         size: Integer, copies of each answer.
         eos: Integer, id of EOS.
-        rng: NumPy random generator.
 
     Returns:
         Integer array of shape `(Q, size, Ta)` like `answers`. A copy may

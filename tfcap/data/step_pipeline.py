@@ -16,7 +16,7 @@ def step_pipeline(make, steps, fixed=True):
             that of the first step, of 0 where there are no steps.
         steps: A `range` of steps, each one more than that before.
         fixed: Boolean, whether all batches have the size of the first. If
-            false, the size is not known beforehand. Defaults to `True`.
+            false, the size is not known beforehand.
 
     Returns:
         `tf.data.Dataset` with static shapes. Its `from_step(count)` returns

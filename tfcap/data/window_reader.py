@@ -78,7 +78,6 @@ class WindowReader:
         """Features of one batch.
 
         Args:
-            epoch: Integer.
             index: Integer, number of the batch in the epoch.
 
         Returns:
@@ -97,7 +96,6 @@ class WindowReader:
         Args:
             epoch, place: As those of `batch()`.
             number: Integer, how many, all different.
-            rng: NumPy random generator.
 
         Returns:
             Float32 array of shape `(number, P, D)`; None if the window has
@@ -211,7 +209,6 @@ def draw_windows(
     Args:
         positions: Integer array of shape `(M,)`, where each image lies.
         window: Integer, images in a window.
-        rng: NumPy random generator.
 
     Returns:
         List of integer arrays, the images of each window, shuffled. The last
@@ -261,7 +258,6 @@ def order_captions(
         windows: List of integer arrays of images.
         counts: Integer array of shape `(M,)`, captions of each image.
         batch_size: Integer, B.
-        rng: NumPy random generator.
 
     Returns:
         Integer array of caption numbers, image after image in `counts`, and an
@@ -310,7 +306,6 @@ def spread_captions(
         counts: Integer array of shape `(M,)`, captions of each image, each at
             most the number of batches.
         batch_size: Integer, B.
-        rng: NumPy random generator.
 
     Returns:
         Integer array of shape `(sum(counts) // B, B)`: each row a batch of

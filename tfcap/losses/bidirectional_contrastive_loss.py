@@ -62,16 +62,13 @@ def bidirectional_contrastive_loss(
     Args:
         images: Float tensor of shape `(B, D)`, usually unit vectors.
         texts: Float tensor of shape `(B, S, D)`, S texts of each image.
-        temperature: Float, scalar tensor or `keras.Variable`. Defaults to
-            `0.07`. To learn it, let the model scale the embeddings of its
-            images, and set this to 1.
+        temperature: Float, scalar tensor or `keras.Variable`. To learn it, let
+            the model scale the embeddings of its images, and set this to 1.
         directions: Tuple of `"image"` and `"text"`, what others are looked
             for among: text-to-image and image-to-text retrieval. Defaults to
             both.
-        combine: `"mean"` or `"sum"`, of both directions. Defaults to
-            `"mean"`.
+        combine: `"mean"` or `"sum"`, of both directions.
         decoupled: Boolean, whether the pair itself is left out of the sum.
-            Defaults to `True`.
         siblings: Boolean, whether the other texts of the same image are among
             the others, as where captions compete. Defaults to `False`, as
             where all of them are true.
@@ -91,7 +88,7 @@ def bidirectional_contrastive_loss(
             without any is absent itself, and its image is nobody's other.
             Defaults to `None`, all are there.
         reduction: `None`, `"mean"` or `"sum"`. The mean is over present texts
-            of all replicas, this replica's share. Defaults to `None`.
+            of all replicas, this replica's share.
         distractor_mask: Tensor of shape `(N,)`, 0 for distractors that are
             absent. Defaults to `None`, all are there.
 
@@ -152,15 +149,13 @@ class BidirectionalContrastiveLoss(RetrievalLoss):
 
     Args:
         temperature: Float or `keras.Variable`. In the config of a saved model
-            stands the variable's value. Defaults to `0.07`.
+            stands the variable's value.
         directions: Tuple of `"image"` and `"text"`. Defaults to both.
-        combine: `"mean"` or `"sum"`, of both directions. Defaults to
-            `"mean"`.
+        combine: `"mean"` or `"sum"`, of both directions.
         decoupled: Boolean: the decoupled contrastive loss, or else symmetric
-            InfoNCE. Defaults to `True`.
+            InfoNCE.
         siblings: Boolean, whether the other texts of the same image are
-            negatives, too. Defaults to `False`.
-        name: String. Defaults to `"bidirectional_contrastive_loss"`.
+            negatives, too.
         reduction: As in Keras. Defaults to `"sum_over_batch_size"`, the mean
             over present texts.
         dtype: String, optional.
@@ -315,7 +310,6 @@ def text_pool(
         texts: Float tensor of shape `(B, S, D)`.
         mask: Boolean tensor of shape `(B, S)`.
         other: Boolean tensor of shape `(B, N)`, of `other_images()`.
-        siblings: Boolean.
         rivals: Float tensor of shape `(B, R, D)`, or `None`.
         rival_mask: Tensor of shape `(B, R)`, or `None`.
 

@@ -38,7 +38,6 @@ def hinge_effects(
     Args:
         images: Float tensor of shape `(B, D)`.
         texts: Float tensor of shape `(B, S, D)`.
-        margin: Float.
         negatives: As in `hinge_retrieval_loss()`.
         same: Integer tensor of shape `(B,)`, or `None`.
         mask: Tensor of shape `(B, S)`, or `None`.
@@ -90,8 +89,6 @@ def contrast_effects(
         images: Float tensor of shape `(B, D)`.
         texts: Float tensor of shape `(B, S, D)`.
         temperature: Float, scalar tensor or `keras.Variable`.
-        decoupled: Boolean.
-        siblings: Boolean.
         rivals: Float tensor of shape `(B, R, D)`, or `None`.
         rival_mask: Tensor of shape `(B, R)`, or `None`.
         same: Integer tensor of shape `(B,)`, or `None`.

@@ -73,7 +73,6 @@ def align(weights, rank: int, name: str):
 
     Args:
         weights: Tensor of at most `rank` axes, or one more of size 1.
-        rank: Integer.
         name: String, the argument's name, for the message.
 
     Returns:

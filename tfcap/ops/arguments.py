@@ -18,7 +18,7 @@ def checked_integer(
         value: The argument.
         name: String, its name, for the message.
         expected: String, what it must be, for the message.
-        least: Integer, the smallest that is taken. Defaults to `1`.
+        least: Integer, the smallest that is taken.
 
     Returns:
         Integer of Python's.
@@ -284,7 +284,6 @@ def batch_entry(inputs, key: str, what: str, remedy: str = ""):
 
     Args:
         inputs: Dict of tensors, or of their shapes.
-        key: String.
         what: String, what the entry is, for the message.
         remedy: String, optional, what to do where it is missing.
 
@@ -315,7 +314,6 @@ def check_values(holds, message: str):
 
     Args:
         holds: Boolean scalar tensor.
-        message: String.
 
     Raises:
         ValueError: If it does not hold, where tensors have values. In a graph

@@ -42,9 +42,6 @@ def outside_replicas() -> bool:
 
     Keras builds a compiled model there, once, from batches that it reduces to
     their mean over replicas: integers are floats, and nothing is trained.
-
-    Returns:
-        Boolean.
     """
     if keras.backend.backend() != "tensorflow":
         return False

@@ -219,7 +219,6 @@ def caption_language(captions: list[str], training=None) -> dict:
     """Scores of captions that need no image and no reference.
 
     Args:
-        captions: List of strings.
         training: `TrainingCaptions`, optional.
 
     Returns:

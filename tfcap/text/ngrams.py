@@ -73,7 +73,7 @@ def pack_ngrams(ids: NDArray, lengths: NDArray, max_order: int = MAX_ORDER):
         ids: Integer array of shape `(n,)`, the ids of all sentences, each
             from 0 to 65,534.
         lengths: Integer array of shape `(rows,)`, their lengths.
-        max_order: Integer, from 1 to 4. Defaults to `4`.
+        max_order: Integer, from 1 to 4.
 
     Returns:
         Integer array of shape `(max_order, n)`, dtype int64: at `[k - 1, i]`
@@ -117,7 +117,7 @@ def number_ngrams(ids: NDArray, lengths: NDArray, max_order: int = MAX_ORDER):
         ids: Integer array of shape `(n,)`, the ids of all sentences, not
             negative and below `2**31`.
         lengths: Integer array of shape `(rows,)`, their lengths.
-        max_order: Positive integer. Defaults to `4`.
+        max_order: Positive integer.
 
     Returns:
         A pair `(numbers, sizes)`: an integer array of shape `(max_order, n)`

@@ -18,7 +18,6 @@ class JavaProcess:
 
     Args:
         name: String, what the program computes, for error messages.
-        command: List of strings.
         timeout: Float, seconds that one wait may last.
         folder: Path to run in, optional.
         stdin: File to read from, optional. Defaults to a pipe, see `ask()`.

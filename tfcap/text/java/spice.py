@@ -143,9 +143,6 @@ def spice_command(
         target: Path of the scores.
         home, cache, java, heap: See `spice()`.
 
-    Returns:
-        List of strings.
-
     Raises:
         JavaError: If something that it needs is missing.
     """
@@ -263,7 +260,6 @@ def make_cache(name: str, folder: str | os.PathLike):
 
     Args:
         name: String, what it is for.
-        folder: String or path.
 
     Returns:
         `pathlib.Path`, absolute.

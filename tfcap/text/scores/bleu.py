@@ -267,7 +267,6 @@ def bleu_of(counts: BLEUCounts, smoothing=None) -> NDArray:
     """BLEU of orders 1 to K from their counts.
 
     Args:
-        counts: `BLEUCounts`.
         smoothing: One of `SMOOTHINGS`.
 
     Returns:

@@ -48,7 +48,7 @@ def check_caption_sets(sets, name: str, least: int = 1):
     Args:
         sets: What the caller passed.
         name: String, the name of the argument, for the message.
-        least: Integer, fewest captions of a set. Defaults to `1`.
+        least: Integer, fewest captions of a set.
     """
     _check_sequence(sets, name, "lists of tokenized captions")
     if set(map(type, sets)) <= _LISTS and min(map(len, sets)) >= least:
