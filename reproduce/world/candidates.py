@@ -150,7 +150,7 @@ class _Pool:
         return near[[numbers[q] for q in questions]]
 
     def draw(self, truth, nearest, counts, rng):
-        """Candidates `(n, total)` and the truth's place in each row."""
+        """Candidates `(n, total)` and the index of the truth in each row."""
         similar, popular, total = counts
         rows = len(truth)
         # One answer to each near question in turn, nearest first.

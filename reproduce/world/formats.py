@@ -16,7 +16,7 @@ def write_karpathy(path: str | os.PathLike, splits: dict):
     Sentences keep a capital and a full stop in `raw` and lose case and
     punctuation in `tokens`, as in the published files, so that a loader meets
     both. The pixels of an image are the row of `images_{split}.npy` at its
-    place among the images of its split.
+    index among the images of its split.
 
     Args:
         path: Path of the file to write.

@@ -87,7 +87,7 @@ def test_a_file_that_agrees_with_itself_is_read_in_silence(tmp_path):
     [
         (lose, r"1 of 20 images have fewer captions than the 5 .*\(103: 3\)"),
         (swap, "2 sentences have other words in `tokens`.*image 102, senten"),
-        (misspell, r"splits whose names nobody uses \('trian': 1\)"),
+        (misspell, r"splits with unusual names \('trian': 1\)"),
         (drop, "1 images have other sentences than their `sentids`.*105"),
         (move, "1 images have other sentences than their .*imgid`.*106"),
     ],

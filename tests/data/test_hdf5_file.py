@@ -106,7 +106,7 @@ def test_a_seal_that_lies_of_places_or_holes_is_refused(tmp_path):
         file["checksums"] = np.zeros(3, "<u4")
         file.attrs.update(dict.fromkeys(ABOUT, ""), tfcap_features=2)
     write_checksum(path, {"features": (BLOCK, 8)})
-    with pytest.raises(ValueError, match="its seal tells of other places"):
+    with pytest.raises(ValueError, match="its checksum covers other offsets"):
         load_features(path)
     os.truncate(path, 1 << 40)
     layout = b'{"size": %d, "places": {}}' % (1 << 40)

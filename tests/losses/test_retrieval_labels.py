@@ -24,7 +24,7 @@ def test_numbers_that_are_no_integers_are_refused(kind, labels):
 @pytest.mark.parametrize("shape", [(8,), (8, 1)])
 def test_one_number_for_all_rows_is_refused(kind, shape):
     labels = np.ones(shape, "int64")
-    with pytest.raises(ValueError, match="`y_true` must tell images apart"):
+    with pytest.raises(ValueError, match="`y_true` must distinguish images"):
         kind()(labels, PREDICTED)
 
 
@@ -47,7 +47,7 @@ def test_labels_that_tell_rows_apart_are_read(kind, labels):
         (
             np.zeros(8, "int32"),
             tf.errors.InvalidArgumentError,
-            "must tell images apart",
+            "must distinguish images",
         ),
     ],
 )

@@ -35,7 +35,7 @@ def test_options_reach_the_program(fake_java, fake_package, spice_models):
     fake_java("import sys; sys.exit('java version \"1.8\"')")
     reward = SPICE(captions.VOCABULARY, home=spice_models, heap="3G")
     fake_java("import sys; sys.exit(' '.join(sys.argv))")
-    with pytest.raises(JavaError, match="does not tell its version"):
+    with pytest.raises(JavaError, match="prints no version"):
         reward(captions.rollout(BATCH.tokens), captions.episode(BATCH.human))
 
 

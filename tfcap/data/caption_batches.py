@@ -393,6 +393,6 @@ class CaptionBatches:
             not len(kept) or not all(0 <= x < width for x in kept)
         ):
             raise ValueError(
-                f"`kept_neighbors` must be places in [0, {width}), one or "
+                f"`kept_neighbors` must be indices in [0, {width}), one or "
                 f"more. Received: kept_neighbors={kept!r}."
             )

@@ -203,7 +203,7 @@ def _check_apart(whole, chosen, ids, problems):
 
 
 def _image_ids(images, problems, keys):
-    """Distinct ids of images; raises with their places otherwise."""
+    """Distinct ids of images; raises with their indices otherwise."""
     ids, seen = [], set()
     for i, image in enumerate(images):
         found = image if isinstance(image, dict) else {}

@@ -1,4 +1,4 @@
-"""A digest of data: what tells two data sets of one name and size apart."""
+"""A digest of data, which distinguishes data sets of one name and size."""
 
 import hashlib
 import json

@@ -209,7 +209,7 @@ class DialogBatches:
 
     @functools.cached_property
     def _said_words(self):
-        """All words of the human answers, as often as they are said."""
+        """All words of the human answers, as often as they occur."""
         index = self.dialogs.answer_index
         words = self.dialogs.answers[index[index >= 0]]
         return words[words > self.dialogs.vocabulary.unk]

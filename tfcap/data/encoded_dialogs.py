@@ -14,8 +14,8 @@ from tfcap.text import word_tokenize
 def build_vocabulary(split, min_count: int = 5) -> Vocabulary:
     """Vocabulary of the words that the dialogs of a split really say.
 
-    Captions count once each, questions and answers as often as they are said;
-    options that nobody chose do not count. Pass the training split only.
+    Captions count once each, questions and answers as often as they occur;
+    other options do not count. Pass the training split only.
 
     Args:
         split: `VisDialSplit`.

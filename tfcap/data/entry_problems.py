@@ -161,7 +161,7 @@ def warn_of_splits(path: str | os.PathLike, counts: dict, wanted):
     if odd and len(counts) > 1:
         _warn(
             path,
-            f"there are splits whose names nobody uses ({listed(odd)}). If "
+            f"there are splits with unusual names ({listed(odd)}). If "
             "they are misspelt, their images are lost: correct the file.",
         )
 

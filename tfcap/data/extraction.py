@@ -46,7 +46,7 @@ def extract_features(
         progress: Boolean, whether to show a progress bar.
         skip_unreadable: Boolean, whether images that are absent, damaged, or
             larger than is read are left out instead of refused. They are
-            told, and listed beside the file, see `load_skipped()`; called
+            reported, and listed beside the file, see `load_skipped()`; called
             again, they are tried again. Defaults to `False`.
 
     Raises:

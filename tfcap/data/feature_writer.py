@@ -41,7 +41,7 @@ class FeatureWriter:
     is marked as done after its features were written, so a process that is
     killed leaves a file that another can go on with. What is done is read
     again first: images whose features were damaged meanwhile are named, and
-    are to be written anew. A file that was begun with another backbone or
+    are to be written again. A file that was begun with another backbone or
     other images is refused, not overwritten.
 
     Args:
@@ -302,7 +302,7 @@ class FeatureWriter:
             names = self.image_ids[damaged].tolist()
             print(
                 f"{self.path}: the features of {len(names)} images are damaged "
-                f"({listed(names)}) and are made anew."
+                f"({listed(names)}) and are extracted again."
             )
             self.done[damaged] = False
 

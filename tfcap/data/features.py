@@ -47,7 +47,7 @@ _READ_BYTES = 2**24
 _PART_BYTES = 2**26
 #: Attributes that say what the features are.
 ABOUT = ("backbone", "layer", "input_size", "preprocessing", "grid")
-#: What to do about features that tell nothing.
+#: Hint for features without information.
 DEAD = (
     "Look at the weights, the layer and the preprocessing of the backbone, "
     "which sees nothing of an image"
@@ -182,7 +182,7 @@ class _Features:
                     raise ValueError(
                         "`path` must name one feature file as long as it is "
                         f"read. Received: path={self.path!r}, which another "
-                        "file has taken the place of. Begin anew."
+                        "file has taken the place of. Start again."
                     )
             self.file = file
             self._checked[:] = False
@@ -205,7 +205,7 @@ class _Features:
                 "`path` must name a feature file that is as it was written. "
                 f"Received: path={self.path!r}, where the features of "
                 f"{len(names)} images are damaged ({listed(names)}). Run the "
-                "same extraction again, which makes these anew; if the file "
+                "same extraction again, which repeats these; if the file "
                 "was copied, copy it again."
             )
         self._checked[rows] = True
@@ -319,7 +319,7 @@ def read_rows(file, rows: NDArray) -> NDArray:
 
 
 def _reads(rows, size):
-    """Parts of rising rows that are read at once, as pairs of places.
+    """Parts of rising rows that are read at once, as pairs of indices.
 
     Neighbors are; and what is parted by a gap that is shorter than what was
     read just before it, and than what a disk reads in the time of a seek.
@@ -349,9 +349,9 @@ def _about(file, offsets):
     count = len(ids)
     if any(file[name].shape[:1] != (count,) for name in _rows(offsets)):
         raise ValueError(f"it is not laid out for {count:,} images")
-    # A file of version 1 has neither a seal nor checksums.
+    # A file of version 1 has no checksums.
     if offsets is not None and offsets != dataset_offsets(file, CHANGING):
-        raise ValueError("its seal tells of other places")
+        raise ValueError("its checksum covers other offsets")
     about = {name: file.attrs[name] for name in ABOUT}
     about["image_ids"] = ids.asstr()[:] if ids.dtype.kind == "O" else ids[:]
     about["done"] = file["done"][:]

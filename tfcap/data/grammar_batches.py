@@ -76,7 +76,7 @@ def corrupt_captions(
     kinds: Sequence[str] = tuple(CORRUPTIONS),
     eos: int = 2,
 ):
-    """Makes of each caption one that nobody would say.
+    """Corrupts captions: each becomes an ungrammatical or odd one.
 
     - `"repeat"`: a phrase of one to three words is said up to three times
       more, each time in a place of its own;

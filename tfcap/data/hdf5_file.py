@@ -24,7 +24,7 @@ from tfcap.io.array_file import check_archive
 from tfcap.io.file_limits import check_unpacked
 from tfcap.io.passing_errors import raise_passing
 
-_HINT = "Get the file from somebody you trust, or make it anew."
+_HINT = "Get the file from a source you trust, or make it again."
 #: What h5py and zipfile raise where a file is not as it should be; whoever
 #: reads it after this says so.
 _DAMAGE = (
@@ -73,7 +73,7 @@ def check_hdf5(file, size: int):
 def check_weights(path: str | os.PathLike):
     """Refuses a file of a network's weights that reads other files.
 
-    A file of another kind, or a damaged one, is left to whoever loads it.
+    A file of another kind, or a damaged one, is left to its loader.
 
     Args:
         path: String or path of a `.keras` archive, or of a `.h5` file.
@@ -113,7 +113,7 @@ def dataset_offsets(file, names: Iterable[str]) -> dict:
         names: Iterable of strings.
 
     Returns:
-        Dict of the place and the size in bytes of each that has any.
+        Dict of the offset and the size in bytes of each that has any.
     """
     return {
         name: [file[name].id.get_offset(), file[name].nbytes]
@@ -161,7 +161,7 @@ def write_checksum(path: str | os.PathLike, offsets: dict):
     """Seals a file that has a user block.
 
     Args:
-        offsets: Dict of pairs of integers, the place and the size in bytes of
+        offsets: Dict of pairs of integers, the offset and the size in bytes of
             what will change, by its name.
     """
     about = {"size": os.path.getsize(path), "places": offsets}
@@ -177,7 +177,7 @@ def check_checksum(path: str | os.PathLike) -> dict | None:
 
     Returns:
         Dict of pairs as `write_checksum()` takes it; None for an HDF5 file
-        without a seal.
+        without a checksum.
 
     Raises:
         ValueError: If it is damaged, or something else. The message is a

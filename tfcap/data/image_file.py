@@ -44,7 +44,7 @@ _FOLDERS = {
     ),
 }
 _ENDING = ".skipped.json"
-_HINT = "Run the same extraction again, which writes it anew."
+_HINT = "Run the same extraction again, which writes it again."
 
 
 @contextlib.contextmanager

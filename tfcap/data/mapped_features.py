@@ -117,7 +117,7 @@ class MappedFeatures:
             when indexed with an array of rows, as `load_features(lazy=True)`.
         prepare: Function of features of some rows, `(B, P, D)`, that returns
             prepared ones, float32; each row must depend on itself alone.
-        about: String that tells this function from others, for digests.
+        about: String that identifies the function, for digests.
 
     Attributes:
         shape: Tuple, `(M, P', D')`, that of the prepared features.

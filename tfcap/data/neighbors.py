@@ -146,7 +146,7 @@ def load_neighbors(path: str | os.PathLike, image_ids) -> NDArray:
     except ValueError as error:
         raise ValueError(
             "`path` must name a file of `save_neighbors()`. Received: "
-            f"path={str(path)!r} ({error}). Remove it: it is found anew."
+            f"path={str(path)!r} ({error}). Remove it to compute it again."
         ) from error
     kept, rows = arrays["image_ids"], arrays["rows"]
     if kept.tolist() != np.asarray(image_ids).tolist():
@@ -178,7 +178,7 @@ def draw_wrong_options(
 
     Args:
         options: Integer array of shape `(Q, N)`, the answer ids.
-        gt_index: Integer array of shape `(Q,)`, the truth's place; -1 in
+        gt_index: Integer array of shape `(Q,)`, index of the truth; -1 in
             questions without one.
         size: Integer, how many to draw, less than N.
 

@@ -202,7 +202,7 @@ def cached_statistics(features, count: Callable):
     (array([1., 1., 1.]), array([0., 0., 0.]))
     """
     reader = stored_features(features)
-    # Without checksums, a digest does not tell every change.
+    # Without checksums, a digest does not show every change.
     if not is_large(features) or reader.checksums is None:
         return count(features)
     path = _path(feature_digest(features))
@@ -213,7 +213,7 @@ def cached_statistics(features, count: Callable):
         except (OSError, ValueError) as error:
             warnings.warn(
                 f"{path} is not as it was written ({error}): mean and "
-                "deviation are found anew.",
+                "deviation are computed again.",
                 stacklevel=3,
             )
     size = stored_bytes(features) * len(reader) / 1e9
@@ -241,8 +241,8 @@ def _keep(path, mean, deviation):
         save_arrays(path, numbers)
     except OSError as error:
         warnings.warn(
-            f"Mean and deviation cannot be kept ({error}), and will be found "
-            "anew at every start. Set TFCAP_CACHE to a folder that can be "
+            f"Mean and deviation cannot be kept ({error}), and will be "
+            "computed at every start. Set TFCAP_CACHE to a folder that can be "
             "written to.",
             stacklevel=4,
         )

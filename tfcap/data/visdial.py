@@ -150,7 +150,7 @@ class _Reader:
                 self.path,
                 f"dialog {again} (image {image_ids[again]})",
                 "the image has a second dialog",
-                "Keep one dialog for each image: image ids tell them apart.",
+                "Keep one dialog for each image: image ids are their names.",
             )
 
     def may_lack(self, turn):
@@ -189,7 +189,7 @@ class _Reader:
         return table
 
     def read_truth(self, answer, options):
-        """Flat array of the human answer's place among the options."""
+        """Flat array of the human answer's index among the options."""
         rows, size = np.arange(len(self.turns)), options.shape[1]
         listed = np.any(options >= 0, axis=-1)
         known = (answer >= 0) & listed

@@ -22,7 +22,7 @@ from tfcap.data.mapped_features import stored_features
 _KEPT = 3
 #: Neighbors in the file that come into one window.
 _BLOCK = 32
-#: Bytes of features in a window that nobody has chosen.
+#: Bytes of features in a window by default.
 _WINDOW_BYTES = 2**28
 _AUTO = "auto"
 
@@ -94,7 +94,7 @@ class WindowReader:
         """Features of images that are drawn from the window of a batch.
 
         Args:
-            epoch, place: As those of `batch()`.
+            epoch, index: As those of `batch()`.
             number: Integer, how many, all different.
 
         Returns:

@@ -85,7 +85,7 @@ def bidirectional_contrastive_loss(
             same image. A row with a negative number is like no other.
             Defaults to `None`, all differ.
         mask: Tensor of shape `(B, S)`, 0 for texts that are absent. A row
-            without any is absent itself, and its image is nobody's other.
+            without any is absent itself, and its image is no negative.
             Defaults to `None`, all are there.
         reduction: `None`, `"mean"` or `"sum"`. The mean is over present texts
             of all replicas, this replica's share.

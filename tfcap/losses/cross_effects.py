@@ -131,7 +131,7 @@ def _left_out(scores, truth, decoupled):
     lonely = others <= 0.5 * NOTHING
     if decoupled:
         contrast = total - truth
-        # A contrast with nobody is 0.
+        # A contrast without negatives is 0.
         without_best = ops.where(lonely, 0, others - truth)
     else:
         total = ops.logaddexp(total, truth)

@@ -91,7 +91,7 @@ def n_pair_loss_from_scores(labels: Any, scores: Any, reduction=None) -> Any:
     ```
 
     over the candidates labelled 0: a softmax cross-entropy over the candidate
-    list. What tells the N-pair loss from that is how scores are made, plain
+    list. The N-pair loss differs in how scores are made, plain
     dot products of embeddings whose norms are penalized (`EmbeddingNorm`).
 
     Args:

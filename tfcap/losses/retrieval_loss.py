@@ -84,7 +84,7 @@ def _check_labels(labels):
     enough = ops.shape(every)[0] >= FEW
     check_values(
         ops.logical_not(ops.logical_and(same, enough)),
-        "`y_true` must tell images apart: rows of equal numbers show the same "
+        "`y_true` must distinguish images: rows of equal numbers show the same "
         "image, and are not each other's negatives. Received: one number for "
         f"all rows of a batch, from which nothing is learned. {remedy}",
     )

@@ -127,7 +127,7 @@ class DocumentFrequencies:
                 caption. Defaults to `True`.
             min_count: Integer, fewest documents of an n-gram that is kept.
                 Defaults to `2`, which loses nothing; `1` keeps all.
-            progress: Boolean, whether to tell on the standard error how far
+            progress: Boolean, whether to report on the standard error how far
                 the count is.
 
         Returns:

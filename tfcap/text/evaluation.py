@@ -198,7 +198,7 @@ def _hindrance(name, images, absent):
     if name.startswith("cider") and images < 2:
         return MissingScore(
             TITLES[name],
-            "it asks in how many images an n-gram is said, and here is one",
+            "it counts the images that hold an n-gram, and here is one",
             "Score several images together.",
         )
     return None

@@ -30,7 +30,7 @@ def count_documents(
         vocabulary: `tfcap.text.Vocabulary`.
         max_order: Integer, longest n-gram.
         count_eos: Boolean, whether an end token follows every caption.
-        progress: Boolean, whether to tell on the standard error.
+        progress: Boolean, whether to report on the standard error.
 
     Returns:
         A pair `(keys, counts)` of int64 arrays of shape `(n,)`: packed

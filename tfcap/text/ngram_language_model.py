@@ -24,7 +24,7 @@ class NgramLanguageModel:
 
     CIDEr-D and BLEU compare a caption with a few references of its image; they
     do not see that it is no sentence. A language model of what people say
-    does: a phrase that nobody would continue so is improbable.
+    does: an odd continuation is improbable.
 
     Interpolated modified Kneser-Ney smoothing, for a word `w` after the words
     `h`, and `h'`, the same without the first:

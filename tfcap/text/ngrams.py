@@ -182,7 +182,7 @@ def sort_with_positions(keys: NDArray):
         keys: Integer array of shape `(n,)`, dtype int64, not negative.
 
     Returns:
-        A pair of int64 arrays of shape `(n,)`, the sorted keys and the place
+        A pair of int64 arrays of shape `(n,)`, the sorted keys and the position
         that each had; equal keys stay in order.
     """
     bits = len(keys).bit_length()
@@ -210,7 +210,7 @@ def check_order(order, largest=None, name="max_order"):
 
 
 def word_positions(sentences: list):
-    """Ids of all sentences one after the other, and places within them.
+    """Ids of all sentences one after the other, and positions within them.
 
     Args:
         sentences: List of lists of ids.
@@ -221,8 +221,8 @@ def word_positions(sentences: list):
 
     Example:
 
-    >>> ids, places = word_positions([[7, 8], [], [5]])
-    >>> ids.tolist(), places.tolist()
+    >>> ids, positions = word_positions([[7, 8], [], [5]])
+    >>> ids.tolist(), positions.tolist()
     ([7, 8, 5], [0, 1, 0])
     """
     ids, lengths = flatten_rows(sentences, np.int64)
@@ -245,11 +245,11 @@ class NgramTables:
 
     Example:
 
-    >>> ids, places = word_positions([[1, 2, 1, 2]])
-    >>> tables = NgramTables(ids, places, size=3, order=2)
-    >>> [found.tolist() for found in tables.numbers(ids, places)]
+    >>> ids, positions = word_positions([[1, 2, 1, 2]])
+    >>> tables = NgramTables(ids, positions, size=3, order=2)
+    >>> [numbers.tolist() for numbers in tables.numbers(ids, positions)]
     [[1, 2, 1, 2], [-1, 0, 1, 0]]
-    >>> [found.tolist() for found in tables.numbers(ids[::-1], places)][1]
+    >>> [numbers.tolist() for numbers in tables.numbers(ids[::-1], places)][1]
     [-1, 1, 0, 1]
     """
 

@@ -18,7 +18,7 @@ _NOVEL = {"novel_bigrams": 2, "novel_trigrams": 3}
 
 
 class TrainingCaptions:
-    """Captions of a training split, to compare what is said with.
+    """Captions of a training split, to compare generated ones with.
 
     Made once for many evaluations: the language model and the tables of
     n-grams are built when they are first asked for.
@@ -68,7 +68,7 @@ class TrainingCaptions:
         Returns:
             Dict of `Scores`: `"novelty"`, see `tfcap.text.novelty()`;
             `"novel_bigrams"` and `"novel_trigrams"`, the share of n-grams of
-            words, counted as often as they are said, that no training caption
+            words, counted as often as they occur, that no training caption
             has, `each` 0 for a caption without an n-gram; and
             `"lm_log_prob"`, that of `NgramLanguageModel.log_prob()`.
         """

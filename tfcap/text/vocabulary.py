@@ -193,13 +193,13 @@ class Vocabulary:
                 break
             if not hasattr(i, "__index__"):
                 raise TypeError(
-                    f"`ids` must be integers. Received: {i!r} in place "
+                    f"`ids` must be integers. Received: {i!r} at index "
                     f"{len(words)}. Take the argmax of scores; cast floats."
                 )
             if not 0 <= i < self.size:
                 raise ValueError(
                     f"`ids` must lie in [0, {self.size}), the ids of this "
-                    f"vocabulary. Received: {i} in place {len(words)}. Decode "
+                    f"vocabulary. Received: {i} at index {len(words)}. Decode "
                     "with the vocabulary that encoded."
                 )
             words.append(self.tokens[i])

@@ -62,7 +62,7 @@ def test_a_death_is_told_with_its_last_words():
             process.ask(["a"], 1)
     error = caught.value
     assert error.name == "THING"
-    assert "exit status 3; it said: Exception in main" in error.reason
+    assert "exit status 3; its messages: Exception in main" in error.reason
     assert "there" not in error.reason and error.hint
 
 
@@ -84,7 +84,9 @@ def test_waiting_has_an_end(tmp_path):
             with pytest.raises(JavaError, match="did not answer for 1 s"):
                 process.wait()
         with start("import sys; sys.exit('no')", stdout=out) as process:
-            with pytest.raises(JavaError, match="exit status 1; it said: no"):
+            with pytest.raises(
+                JavaError, match="exit status 1; its messages: no"
+            ):
                 process.wait()
         with start("print('done')", stdout=out) as process:
             process.wait()

@@ -69,7 +69,7 @@ def test_a_scorer_that_failed_works_again(fake_java, fake_package, tmp_path):
     fake_java("import sys; sys.exit('broken')")
     with METEOR(timeout=20.0) as scorer:
         for _ in range(2):
-            with pytest.raises(JavaError, match="it said: broken"):
+            with pytest.raises(JavaError, match="its messages: broken"):
                 scorer.score(CANDIDATES, REFERENCES)
         fake_java(WORKING)
         assert scorer.score(CANDIDATES, REFERENCES).corpus > 0

@@ -94,7 +94,10 @@ def test_a_java_that_cannot_write_the_scores_is_told_before_it_runs(
 @pytest.mark.parametrize(
     "ending, reason",
     [
-        ("sys.exit('NoClassDefFoundError')", "it said: NoClassDefFoundError"),
+        (
+            "sys.exit('NoClassDefFoundError')",
+            "its messages: NoClassDefFoundError",
+        ),
         ("sys.exit()", "left no scores.*FileNotFoundError"),
         ("open(sys.argv[-1], 'w').write('[')", "left no scores.*JSONDecode"),
         ("open(sys.argv[-1], 'w').write('[]')", "0 scores for 2 captions"),
@@ -121,7 +124,7 @@ def test_a_java_without_version_and_a_cache_without_room_are_told(
     fake_java, fake_package, spice_models
 ):
     fake_java("print('hello')")
-    with pytest.raises(JavaError, match="does not tell its version .'hello'"):
+    with pytest.raises(JavaError, match="prints no version .'hello'"):
         spice(CANDIDATES, REFERENCES, spice_models)
     fake_java(WORKING.replace("VERSION", "1.8.0"))
     with pytest.raises(JavaError, match="its cache cannot be made"):

@@ -12,7 +12,7 @@ from tfcap.text.java.runtime import JavaError
 class JavaProcess:
     """A Java program in a process of its own, with an end to every wait.
 
-    Standard error goes to a file: a pipe that nobody reads fills up, and then
+    Standard error goes to a file: an unread pipe fills up, and then
     the program waits forever. When time is up the whole process group is
     killed, so that a `java` which is a shell script leaves nothing behind.
 
@@ -120,7 +120,7 @@ class JavaProcess:
         messages = self._last_words()
         self.close()
         if messages:
-            reason = f"{reason}; it said: {messages}"
+            reason = f"{reason}; its messages: {messages}"
         if "OutOfMemoryError" in messages or "reserve enough space" in messages:
             hint = "Choose another `heap`, such as heap='4G'."
         elif self._late:

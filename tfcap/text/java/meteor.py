@@ -33,7 +33,7 @@ class METEOR:
     paraphrases, and milliseconds a caption from then on. It is started by the
     first call and kept; if it dies or hangs, that call fails and the next one
     starts it again. Calls from several threads wait for each other. Close it,
-    or use it in a `with`; one that nobody asks for a while ends of itself, and
+    or use it in a `with`; an idle one ends after a while, and
     starts again when asked.
 
     Args:

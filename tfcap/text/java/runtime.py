@@ -81,7 +81,7 @@ def java_version(name: str, java: str) -> int:
         Integer, such as 8 or 17.
 
     Raises:
-        JavaError: If it does not tell.
+        JavaError: If it prints no version.
     """
     try:
         process = subprocess.run(
@@ -98,7 +98,7 @@ def java_version(name: str, java: str) -> int:
     if found is None:
         raise JavaError(
             name,
-            f"{java!r} does not tell its version ({output.strip()[:200]!r})",
+            f"{java!r} prints no version ({output.strip()[:200]!r})",
             "Set TFCAP_JAVA to the path of a `java` that works.",
         )
     return int(found[1])

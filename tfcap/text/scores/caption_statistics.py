@@ -162,7 +162,7 @@ def novelty(
     novelty = len(set(captions) - set(training)) / len(captions)
     ```
 
-    A novel caption that is said of several images counts once in the corpus
+    A novel caption of several images counts once in the corpus
     score, so that a model that repeats itself is not novel.
 
     Args:
@@ -198,7 +198,7 @@ def novelty(
             f"training={training!r}."
         )
     sentences = [tuple(words) for words in captions]
-    # Only what is said is kept: training sets are large.
+    # Only generated captions are kept: training sets are large.
     unseen = set(sentences)
     for words in training:
         if isinstance(words, str):
@@ -213,7 +213,7 @@ def novelty(
 
 
 def repeated_ngrams(captions: Sequence[Sequence], order: int = 2) -> Scores:
-    """Share of the n-grams of each caption that it has said before.
+    """Share of the n-grams of each caption that occurred in it before.
 
     ```
     each = 1 - distinct n-grams of the caption / n-grams of the caption

@@ -86,7 +86,7 @@ def cider_d(
     """CIDEr-D: how much a caption says what people say of its image.
 
     Caption and references are vectors of n-grams of one to four words, each
-    weighted by its count and by how few images it is said of. CIDEr-D is
+    weighted by its count and by how few images have it. CIDEr-D is
     their mean cosine, with counts of the candidate clipped to those of the
     reference and a penalty for another length, times 10:
 

@@ -14,7 +14,7 @@ SPIDER_WEIGHTS = {"cider_d": 1.0, "spice": 1.0}
 def spider(cider_d: Scores, spice: Scores) -> Scores:
     """SPIDEr: the mean of CIDEr-D and SPICE.
 
-    CIDEr-D asks for fluency, SPICE for what is said of the image. There is no
+    CIDEr-D asks for fluency, SPICE for the content. There is no
     SPIDEr without SPICE: what takes its place elsewhere is another score.
 
     Args:

@@ -22,7 +22,7 @@ def self_cider(
 
     The plain CIDEr of each caption with each other one, itself included, is a
     kernel matrix; the more its weight is spread over many directions, the
-    more different things are said.
+    more the captions differ.
 
     ```python
     kernel[i, j] = mean over n (cosine(c_i, c_j))
