@@ -16,8 +16,7 @@ USUAL_SPLITS = frozenset(
 )
 #: What tokenizers of the Penn Treebank write for brackets.
 _BRACKETS = re.compile(r"-[lr][rsc]b-", re.IGNORECASE)
-#: Things that have fewer parts than most: where they are more of all, nobody
-#: has lost them.
+#: Largest share of things with fewer parts than most that may be a loss.
 _FEW = 0.05
 
 

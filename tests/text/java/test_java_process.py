@@ -85,7 +85,7 @@ def test_waiting_has_an_end(tmp_path):
                 process.wait()
         with start("import sys; sys.exit('no')", stdout=out) as process:
             with pytest.raises(
-                JavaError, match="exit status 1; its messages: no"
+                JavaError, match="status 1; its messages: no"
             ):
                 process.wait()
         with start("print('done')", stdout=out) as process:

@@ -96,7 +96,7 @@ def test_a_java_that_cannot_write_the_scores_is_told_before_it_runs(
     [
         (
             "sys.exit('NoClassDefFoundError')",
-            "its messages: NoClassDefFoundError",
+            "messages: NoClassDefFoundError",
         ),
         ("sys.exit()", "left no scores.*FileNotFoundError"),
         ("open(sys.argv[-1], 'w').write('[')", "left no scores.*JSONDecode"),
