@@ -84,9 +84,7 @@ def test_waiting_has_an_end(tmp_path):
             with pytest.raises(JavaError, match="did not answer for 1 s"):
                 process.wait()
         with start("import sys; sys.exit('no')", stdout=out) as process:
-            with pytest.raises(
-                JavaError, match="status 1; its messages: no"
-            ):
+            with pytest.raises(JavaError, match="status 1; its messages: no"):
                 process.wait()
         with start("print('done')", stdout=out) as process:
             process.wait()
