@@ -12,30 +12,17 @@ folder. Ctrl-C stops it; the same command goes on. With `--workers 2`, two
 processes train as one.
 """
 
-import argparse
-import pathlib
-import shlex
 import sys
-import warnings
 
-import tensorflow as tf
-
-from reproduce.captioning import METHODS
-from reproduce.captioning import SETTINGS
-from reproduce.captioning import CaptioningStudy
-from reproduce.captioning import caption_files
-from reproduce.captioning import caption_world
-from reproduce.captioning import log_point
 from reproduce.captioning import write_caption_page
+from reproduce.example import example_parser
+from reproduce.example import parse_example
+from reproduce.example import run_example
+from reproduce.experiment import Experiment
+from reproduce.point_log import log_point
+from reproduce.psst.paper import PSST
 from tfcap.io import command
-from tfcap.io import make_folder
-from tfcap.launch import launch_script
-from tfcap.training import SpeakerReport
-from tfcap.training import is_chief
-from tfcap.training import open_strategy
 
-#: Sizes of the embedded world where they are not its own.
-SIZES = {"quick": {"train": 64, "val": 8, "test": 16, "encoder_epochs": 1}}
 SHOWN = {
     "cider_d": "CIDEr-D",
     "bleu_4": "BLEU-4",
@@ -50,38 +37,13 @@ SHOWN = {
 
 
 def parse(argv):
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = example_parser(__doc__.splitlines()[0], "cooperative")
     add = parser.add_argument
-    add("--out", type=pathlib.Path, help="default: runs/cooperative[_quick]")
-    add("--method", choices=METHODS, default="psst_multinomial")
+    add("--method", choices=PSST.rows, default="psst_multinomial")
     add("--lambda", type=float, default=3e-3, dest="trade", help="trade-off")
     add("--rho", type=float, help="share of whole distributions")
     add("--seed", type=int, default=0, help="of weights, batches, samples")
-    add("--quick", action="store_true", help="a smoke run: no real figures")
-    add("--workers", type=int, help="processes that train as one, here")
-    add("--trusted-network", action="store_true", help="for --workers")
-    add("--data", choices=("world", "flickr8k", "published"), default="world")
-    add("--root", help="folder of captions and features, or of built worlds")
-    options = parser.parse_args(argv)
-    if options.data != "world" and options.root is None:
-        parser.error(f"--data {options.data} needs --root, a folder")
-    folder = "cooperative_quick" if options.quick else "cooperative"
-    options.out = options.out or pathlib.Path("runs", folder)
-    return options
-
-
-def open_study(options):
-    """The data, and what has been trained on it so far."""
-    # Before minutes of work that a folder has to take.
-    make_folder(options.out)
-    name = "quick" if options.quick else options.data
-    settings = SETTINGS[name]
-    if options.data == "world":
-        sizes = SIZES.get(name, {})
-        data = caption_world(settings, options.root, **sizes)
-    else:
-        data = caption_files(settings, options.root)
-    return CaptioningStudy(data, settings, options.out, options.seed)
+    return parse_example(parser, argv)
 
 
 def table(rows):
@@ -96,59 +58,35 @@ def table(rows):
 @command()
 def main(argv=None):
     options = parse(argv)
-    trusted = options.trusted_network
-    status = launch_script(__file__, argv, options.workers, trusted)
-    if status is not None:
-        return status
-    strategy = open_strategy()
-    tf.get_logger().setLevel("ERROR")
-    # Graphs that run a dozen times cost more to build than they save.
-    warnings.filterwarnings("ignore", message="Even though the `tf.config")
-    eager = options.quick and strategy.num_replicas_in_sync == 1
-    tf.config.run_functions_eagerly(eager)
-    try:
-        study = open_study(options)
-        method, point = options.method, (options.trade, options.rho)
-        with strategy.scope():
-            rows = {
-                "speaker alone": study.result("speaker_mle"),
-                method: study.result(method, *point),
-            }
-            chief = is_chief()
-        folders = study.folder("speaker_mle"), study.folder(method, *point)
-    except KeyboardInterrupt:
-        print("\nStopped. What is done is kept. To go on, run again:")
-        command = sys.argv if argv is None else [__file__, *argv]
-        print("   python", shlex.join(map(str, command)))
-        return 130
-    finally:
-        tf.config.run_functions_eagerly(False)
-    if not chief:
-        return 0
+    method, numbers = options.method, {"lambda": options.trade}
+    if options.rho is not None:
+        numbers["rho"] = options.rho
+    points = {"speaker_mle": {}, method: numbers}
+
+    def work(data, settings):
+        made = Experiment(PSST, data, settings, options.out, options.seed)
+        rows = {row: made.result(row, **point) for row, point in points.items()}
+        return made, rows
+
+    status, found = run_example(__file__, argv, options, PSST, work)
+    if found is None:
+        return status or 0
+    made, rows = found
     note = "A quick run: what is found means nothing." if options.quick else ""
-    print(f"\n{note}\n{table(rows)}\n")
-    reports = {
-        name: SpeakerReport.load(pathlib.Path(folder, "captions.json"))
-        for name, folder in zip(rows, folders)
-    }
-    page = options.out / "page.html"
-    write_caption_page(page, reports, study.data.test_images, note=note)
-    settings = {
-        "speaker alone": {"method": "speaker_mle"},
-        method: {
-            "method": method,
-            "lambda": options.trade,
-            "rho": options.rho,
-        },
-    }
-    for name, about in settings.items():
-        about["seed"] = options.seed
-        log_point(
-            options.out / "tradeoff",
-            *(about, rows[name], reports[name], study.data.test_images),
-        )
+    names = {"speaker_mle": "speaker alone"}
+    shown = {names.get(row, row): scores for row, scores in rows.items()}
+    print(f"\n{note}\n{table(shown)}\n")
+    reports = {row: made.report(row, **x) for row, x in points.items()}
+    named = {names.get(row, row): report for row, report in reports.items()}
+    page, images = options.out / "page.html", made.data.test_images
+    write_caption_page(page, named, images, note=note)
+    for row, scores in rows.items():
+        about = {"method": row, **points[row], "seed": options.seed}
+        logs = options.out / "tradeoff"
+        log_point(logs, about, scores, reports[row], images)
     print(f"Captions and ranks: {page}")
-    print(f"Networks and every caption: {folders[1]}")
+    kept = options.out / PSST.place(method, numbers)
+    print(f"Networks and every caption: {kept}")
     print(f"Curves: tensorboard --logdir {options.out}")
     return 0
 

@@ -15,100 +15,59 @@ logs in a folder. Ctrl-C stops it; the same command goes on. With `--workers 2`,
 two processes train as one.
 """
 
-import argparse
-import pathlib
 import sys
-import warnings
 
-import tensorflow as tf
-
-from reproduce.captioning import caption_files
-from reproduce.captioning import caption_videos
-from reproduce.captioning import caption_world
 from reproduce.captioning import write_caption_page
-from reproduce.distinctive import SETTINGS
-from reproduce.distinctive import distinctive_grid
-from reproduce.distinctive import distinctive_reports
-from reproduce.distinctive import distinctive_sweep
-from reproduce.distinctive import distinctive_tables
+from reproduce.example import example_parser
+from reproduce.example import parse_example
+from reproduce.example import run_example
+from reproduce.paper_sweep import paper_sweep
+from reproduce.point_log import kept_report
+from reproduce.wtf_rl.paper import WTF_RL
 from tfcap.io import command
-from tfcap.io import make_folder
-from tfcap.launch import launch_script
-from tfcap.training import is_chief
-from tfcap.training import open_strategy
-
-#: Drawn worlds, of images and of clips; other data come in files.
-WORLDS = {"world": caption_world, "clips": caption_videos}
-DATA = (*WORLDS, "flickr8k", "published")
-#: Sizes of the embedded world where they are not its own.
-SIZES = {"quick": {"train": 64, "val": 8, "test": 16, "encoder_epochs": 1}}
 
 
 def parse(argv):
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = example_parser(__doc__.splitlines()[0], "distinctive")
     add = parser.add_argument
-    add("--out", type=pathlib.Path, help="default: runs/distinctive[_quick]")
     add("--rows", default="tf,wtf_rl,rl", help="with commas")
     add("--seed", type=int, default=0, help="of weights, batches, samples")
-    add("--quick", action="store_true", help="a smoke run: no real figures")
-    add("--workers", type=int, help="processes that train as one, here")
-    add("--trusted-network", action="store_true", help="for --workers")
-    add("--data", choices=DATA, default="world")
-    add("--root", help="folder of captions and features, or of built worlds")
-    options = parser.parse_args(argv)
-    if options.data not in WORLDS and options.root is None:
-        parser.error(f"--data {options.data} needs --root, a folder")
-    folder = "distinctive_quick" if options.quick else "distinctive"
-    options.out = options.out or pathlib.Path("runs", folder)
-    return options
+    return parse_example(parser, argv)
 
 
-def open_sweep(options):
-    """The data, and what is to be trained on them."""
-    # Before minutes of work that a folder has to take.
-    make_folder(options.out)
-    name = "quick" if options.quick else options.data
-    settings = SETTINGS[name]
-    load = WORLDS.get(options.data, caption_files)
-    data = load(settings, options.root, **SIZES.get(name, {}))
-    grid = distinctive_grid(options.rows.split(","), [options.seed])
-    return data, distinctive_sweep(options.out, data, settings, grid, verbose=1)
+def show(rows, data, options, note):
+    """Sets captions of the rows side by side."""
+    points = {row: {"method": row, "seed": options.seed} for row in rows}
+    reports = {
+        row: kept_report(options.out, WTF_RL, point)
+        for row, point in points.items()
+    }
+    reports = {row: report for row, report in reports.items() if report}
+    if reports:
+        page = options.out / "page.html"
+        write_caption_page(page, reports, data.test_images, note=note)
+        print(f"\nCaptions and ranks: {page}")
 
 
 @command()
 def main(argv=None):
     options = parse(argv)
-    trusted = options.trusted_network
-    status = launch_script(__file__, argv, options.workers, trusted)
-    if status is not None:
-        return status
-    strategy = open_strategy()
-    tf.get_logger().setLevel("ERROR")
-    # Graphs that run a dozen times cost more to build than they save.
-    warnings.filterwarnings("ignore", message="Even though the `tf.config")
-    eager = options.quick and strategy.num_replicas_in_sync == 1
-    tf.config.run_functions_eagerly(eager)
-    try:
-        data, sweep = open_sweep(options)
-        with strategy.scope():
-            status, chief = sweep.work(), is_chief()
-    except KeyboardInterrupt:
-        print("\nStopped. What is done is kept; the same command goes on.")
-        return 130
-    finally:
-        tf.config.run_functions_eagerly(False)
-    if not chief:
-        return status
+    rows, seed = options.rows.split(","), options.seed
+
+    def work(data, settings):
+        about = options.out, data, settings, WTF_RL.grid(rows, [seed])
+        sweep = paper_sweep(WTF_RL, *about)
+        return sweep.work(), sweep.records(), data
+
+    status, found = run_example(__file__, argv, options, WTF_RL, work)
+    if found is None:
+        return status or 0
+    status, records, data = found
     note = "A quick run: what is found means nothing." if options.quick else ""
-    tables = distinctive_tables(sweep.records(), data.name)
+    tables = WTF_RL.tables(records, data.name)
     print("\n".join([note, "\n\n".join(map(str, tables))]))
-    page = options.out / "page.html"
-    rows = options.rows.split(",")
-    reports = distinctive_reports(options.out, rows, options.seed)
-    if reports:
-        write_caption_page(page, reports, data.test_images, note=note)
-        print(f"\nCaptions and ranks: {page}")
-    print(f"Networks and every caption: {options.out / f'seed_{options.seed}'}")
+    show(rows, data, options, note)
+    print(f"Networks and every caption: {options.out / f'seed_{seed}'}")
     print(f"To watch: tensorboard --logdir {options.out}")
     return status
 

@@ -82,7 +82,7 @@ def write_caption_page(
     Example:
 
     >>> import pathlib, tempfile
-    >>> from reproduce.captioning import write_caption_page
+    >>> from reproduce.captioning.caption_page import write_caption_page
     >>> report = tfcap.training.SpeakerReport(
     ...     scores={"cider_d": 0.9, "r@1": 50.0},
     ...     image_ids=[4, 9],

@@ -135,6 +135,7 @@ def naturalness(study):
     return term
 
 
+SPEAKER_PHASES = {"speaker_mle": speaker_alone}
 #: Phases by the name under which a study keeps what they trained.
 PHASES = {
     "listener_gt": listener_alone,

@@ -4,7 +4,7 @@ import dataclasses
 import os
 import shutil
 
-from reproduce.captioning.speaker_settings import SpeakerSettings
+from reproduce.captioning.settings import SpeakerSettings
 from reproduce.study import read_study
 from reproduce.study import read_written
 from reproduce.study import write_json

@@ -1,167 +1,94 @@
-"""Hyper-parameters of cooperative captioning."""
+"""Hyper-parameters that the captioning papers share."""
 
 from dataclasses import dataclass
-from dataclasses import replace
-
-from reproduce.captioning.speaker_settings import FLICKR8K_SPEAKER
-from reproduce.captioning.speaker_settings import QUICK_SPEAKER
-from reproduce.captioning.speaker_settings import WORLD_SPEAKER
-from reproduce.captioning.speaker_settings import SpeakerSettings
-
-#: By which a listener learns alone.
-LISTENER_LOSSES = ("hinge", "contrastive")
 
 
 @dataclass(frozen=True)
-class CaptioningSettings(SpeakerSettings):
-    """Hyper-parameters of one captioning study; defaults as published.
-
-    A listener finds an image among those of a batch. What is not told here is
-    told in `SpeakerSettings`.
+class SpeakerSettings:
+    """What all captioning studies set: the speaker, and how it begins.
 
     Args:
-        listener_units: Integer, size of the space in which images and texts
-            meet.
-        listener_embedding_units: Integer, size of the listener's words.
-        listener_dropout: Float, on images and words of the listener.
-        listener_pooling: String, how the states of the words become a vector:
-            `"last"`, `"mean"` or `"max"`.
-        listener_bag_of_words: Boolean, whether the mean of its words is added
-            to them.
-        margin: Float, of the hinge loss.
-        listener_epochs: Integer, passes over all human captions in which the
-            listener learns alone.
-        listener_loss: String, by which it does: `"hinge"`, or
-            `"contrastive"`, the symmetric InfoNCE. Not in the paper.
-        listener_temperature: Float, of the contrastive loss.
-        listener_warm_up: Integer, those of the passes with the hinge loss in
-            which negatives are summed, before the hardest alone count.
-        listener_rate: Float, as `speaker_rate`.
-        cider_epochs: Integer, passes over the images in which the speaker
-            then learns for CIDEr-D alone, before anybody listens. Not in the
-            paper, whose joint training is long enough without.
-        cider_rate: Float.
-        joint_epochs: Integer, passes over the images of joint training.
-        joint_dropout: Boolean, whether networks drop out in joint training.
-        joint_rate: Float, learning rate of the speaker.
-        joint_listener_rate: Float, learning rate of the listener.
-        joint_negatives: String, `"hardest"` or `"sum"`, of the hinge loss in
-            joint training.
-        naturalness_samples: Integer, captions drawn of an image for the
-            CIDEr-D term. One has the reward of the greedy caption for its
-            baseline, as in the paper; of several, each has the others' mean.
-        human_weight: Float, of the likelihood of a human caption beside the
-            CIDEr-D term. Not in the paper.
-        rho: Float, probability of passing the whole distribution.
-        temperature: Float, of the Gumbel-softmax.
-        annealing: Float, rate per step at which `st_gumbel_annealed` cools
-            from temperature 1 to 0.5.
-        cooling: Float, by how much faster than its default
-            `psst_soft_cooling` cools.
-        beam_width: Integer, of the beam search that evaluates beside greedy
-            decoding.
-        no_repeat_ngram: Integer, size of the n-grams that its captions say
-            once.
-        gan_evaluator_epochs: Integer, passes over all human captions in which
-            the evaluator of `g_gan` learns alone.
-        gan_continuations: Integer, sentences that `g_gan` ends at random to
-            judge the beginning of one. The paper has 16, the authors' code 64.
+        speaker: String, key of `reproduce.captioning.SPEAKERS`.
+        units: Integer, size of the speaker's states, attention and words.
+        dropout: Float, on what enters the speaker's vocabulary head.
+        word_dropout: Float, on the words that it reads.
+        image_dropout: Float, on the image.
+        max_length: Integer `T`, words of a caption with the end token.
+        min_count: Integer, least occurrences of a word that is known.
+        batch_size: Integer, images in a batch.
+        speaker_epochs: Integer, passes over all human captions in which the
+            speaker learns alone, by teacher forcing.
+        speaker_rate: Float, learning rate, which falls to a twentieth along a
+            cosine.
+        scheduled_sampling: Float, share of its own words that the speaker is
+            fed at the end of these epochs, reached in a straight line.
+        warm_up_steps: Integer, over which rates rise from 0 when the speaker
+            goes on to learn from others.
+        clipnorm: Float or `None`, norm that gradients are clipped to.
+        evaluation_batch_size: Integer.
     """
 
-    listener_units: int = 1024
-    listener_embedding_units: int = 512
-    listener_dropout: float = 0.0
-    listener_pooling: str = "last"
-    listener_bag_of_words: bool = False
-    margin: float = 0.2
-    listener_epochs: int = 30
-    listener_loss: str = "hinge"
-    listener_temperature: float = 0.07
-    listener_warm_up: int = 2
-    listener_rate: float = 5e-4
-    cider_epochs: int = 0
-    cider_rate: float = 1e-4
-    joint_epochs: int = 150
-    joint_dropout: bool = True
-    joint_rate: float = 1e-4
-    joint_listener_rate: float = 1e-4
-    joint_negatives: str = "hardest"
-    naturalness_samples: int = 1
-    human_weight: float = 0.0
-    rho: float = 0.25
-    temperature: float = 1.0
-    annealing: float = 3e-5
-    cooling: float = 1.0
+    speaker: str = "att2in"
+    units: int = 512
+    dropout: float = 0.5
+    word_dropout: float = 0.5
+    image_dropout: float = 0.5
+    max_length: int = 16
+    min_count: int = 5
+    batch_size: int = 128
+    speaker_epochs: int = 30
+    speaker_rate: float = 5e-4
+    scheduled_sampling: float = 0.25
+    warm_up_steps: int = 0
+    clipnorm: float | None = None
+    evaluation_batch_size: int = 250
+
+
+@dataclass(frozen=True)
+class RewardSettings(SpeakerSettings):
+    """Settings of papers that train a speaker for rewards.
+
+    It learns from people first. What is not told here is told in
+    `SpeakerSettings`.
+
+    Args:
+        reward_epochs: Integer, passes over the images in which it learns for
+            the reward.
+        reward_batch_size: Integer, images in a batch then.
+        reward_rate: Float, learning rate of the speaker then.
+        reward_dropout: Boolean, whether the speaker drops out then.
+        alpha: Float in `[0, 1]`, weight of what is wanted of a caption, one
+            minus that of what keeps it to the language, or diverse.
+        beam_width: Integer, of beam search.
+    """
+
+    speaker: str = "show_tell"
+    reward_epochs: int = 30
+    reward_batch_size: int = 128
+    reward_rate: float = 1e-4
+    reward_dropout: bool = True
+    alpha: float = 0.75
     beam_width: int = 5
-    no_repeat_ngram: int = 3
-    gan_evaluator_epochs: int = 5
-    gan_continuations: int = 3
-
-    def __post_init__(self):
-        if self.listener_loss not in LISTENER_LOSSES:
-            raise ValueError(
-                f"`listener_loss` must be among {', '.join(LISTENER_LOSSES)}. "
-                f"Received: listener_loss={self.listener_loss!r}."
-            )
 
 
-#: COCO with bottom-up features: the paper's and, where it is silent, the
-#: released code's settings.
-PUBLISHED = CaptioningSettings()
-
-#: Flickr8k with pooled features, minutes a curve point on one core.
-FLICKR8K = CaptioningSettings(
-    **FLICKR8K_SPEAKER,
-    listener_units=256,
-    listener_embedding_units=256,
-    listener_dropout=0.5,
-    listener_pooling="max",
-    listener_bag_of_words=True,
-    listener_epochs=8,
-    # On six thousand images a recurrence with hinges finds fewer images by
-    # human captions than a linear map of their words.
-    listener_loss="contrastive",
-    listener_rate=1e-3,
-    joint_epochs=4,
-    joint_dropout=False,
-    joint_rate=3e-4,
-    # One that learns as fast as the speaker forgets what people say faster
-    # than it learns what the speaker says.
-    joint_listener_rate=1e-4,
-    warm_up_steps=20,
-    naturalness_samples=3,
-    rho=0.5,
-    annealing=3e-3,
-)
-
-#: The embedded world, where hinges will do.
-WORLD = replace(
-    FLICKR8K,
-    **WORLD_SPEAKER,
-    listener_dropout=0.2,
-    listener_pooling="last",
-    listener_bag_of_words=False,
-    listener_loss="hinge",
-    listener_epochs=6,
-    listener_warm_up=6,
-)
-
+#: A speaker for Flickr8k with pooled features, minutes on one core; and for
+#: the embedded world.
+FLICKR8K_SPEAKER = {
+    "speaker": "show_tell",
+    "units": 256,
+    "dropout": 0.4,
+    "word_dropout": 0.2,
+    "image_dropout": 0.3,
+    "speaker_epochs": 7,
+    "speaker_rate": 1e-3,
+    "scheduled_sampling": 0.0,
+}
+WORLD_SPEAKER = {**FLICKR8K_SPEAKER, "units": 128, "max_length": 20}
 #: Seconds, to see it run.
-QUICK = replace(
-    WORLD,
-    **QUICK_SPEAKER,
-    listener_units=32,
-    listener_embedding_units=32,
-    listener_epochs=2,
-    listener_warm_up=1,
-    joint_epochs=1,
-    gan_evaluator_epochs=1,
-)
-
-SETTINGS = {
-    "published": PUBLISHED,
-    "flickr8k": FLICKR8K,
-    "world": WORLD,
-    "clips": WORLD,
-    "quick": QUICK,
+QUICK_SPEAKER = {
+    **WORLD_SPEAKER,
+    "units": 32,
+    "batch_size": 16,
+    "min_count": 1,
+    "speaker_epochs": 2,
 }

@@ -4,6 +4,8 @@ import pathlib
 
 import pytest
 
+from reproduce import example
+
 FOLDER = pathlib.Path(__file__).parents[2] / "examples"
 SIZES = {"train": 50, "val": 4, "test": 8, "encoder_epochs": 1}
 
@@ -12,7 +14,7 @@ def load(name):
     spec = importlib.util.spec_from_file_location(name, FOLDER / f"{name}.py")
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
-    module.SIZES["quick"] = SIZES
+    example.SIZES["quick"] = SIZES
     return module
 
 
@@ -23,10 +25,10 @@ def worlds(tmp_path_factory):
 
 @pytest.mark.slow
 def test_two_players_are_trained_and_shown(worlds, tmp_path, capsys):
-    example = load("cooperative_captioning")
+    script = load("cooperative_captioning")
     out = tmp_path / "run"
     command = ["--quick", "--root", worlds, "--out", str(out)]
-    assert example.main(command) == 0
+    assert script.main(command) == 0
     said = capsys.readouterr().out
     assert "means nothing" in said and "R@10" in said
     assert "speaker alone" in said and "psst_multinomial" in said
@@ -37,27 +39,27 @@ def test_two_players_are_trained_and_shown(worlds, tmp_path, capsys):
 
 @pytest.mark.slow
 def test_curves_are_drawn_of_what_is_done(worlds, tmp_path, capsys):
-    example = load("tradeoff_curve")
+    script = load("tradeoff_curve")
     out = tmp_path / "run"
     command = ["--quick", "--root", worlds, "--out", str(out)]
     command += ["--methods", "luo2018", "--lambdas", "0.001,0.01"]
-    assert example.main(command) == 0
+    assert script.main(command) == 0
     said = capsys.readouterr().out
     assert len((out / "points.jsonl").read_text().splitlines()) == 2
     assert "Luo et al. 2018" in said
     assert (out / "curves.png").stat().st_size > 10_000
     assert (out / "tables.md").read_text()
     # Everything is there: nothing is trained, and the same is drawn.
-    assert example.main(command) == 0
+    assert script.main(command) == 0
     assert "2 of 2 points are done" in capsys.readouterr().out
 
 
 @pytest.mark.slow
 def test_several_captions_are_set_side_by_side(worlds, tmp_path, capsys):
-    example = load("diverse_captions")
+    script = load("diverse_captions")
     out = tmp_path / "run"
     command = ["--quick", "--root", worlds, "--out", str(out)]
-    assert example.main(command) == 0
+    assert script.main(command) == 0
     said = capsys.readouterr().out
     assert "means nothing" in said and "sll_sle - sll" in said
     assert (out / "page.html").read_text().count("<img") == SIZES["test"]
@@ -68,11 +70,11 @@ def test_several_captions_are_set_side_by_side(worlds, tmp_path, capsys):
 def test_captions_that_stand_out_are_set_beside_others(
     worlds, tmp_path, capsys
 ):
-    example = load("distinctive_captions")
+    script = load("distinctive_captions")
     out = tmp_path / "run"
     command = ["--quick", "--root", worlds, "--out", str(out)]
     command += ["--rows", "tf,wtf_rl"]
-    assert example.main(command) == 0
+    assert script.main(command) == 0
     said = capsys.readouterr().out
     assert "means nothing" in said and "unseen retriever" in said
     assert (out / "page.html").read_text().count("<img") == SIZES["test"]
@@ -98,9 +100,9 @@ def test_files_need_a_folder(name, capsys):
 def test_a_folder_without_data_or_closed_is_told_in_a_sentence(
     name, capsys, tmp_path, monkeypatch
 ):
-    example, out = load(name), tmp_path / "out"
+    script, out = load(name), tmp_path / "out"
     command = ["--root", str(tmp_path), "--out", str(out)]
-    assert example.main([*command, "--data", "flickr8k"]) == 2
+    assert script.main([*command, "--data", "flickr8k"]) == 2
     said = capsys.readouterr().err
     assert "error: `root` must hold one file" in said
     assert str(tmp_path) in said and "Traceback" not in said
@@ -111,13 +113,14 @@ def test_a_folder_without_data_or_closed_is_told_in_a_sentence(
     # A folder that cannot be made, before data are read or drawn.
     (tmp_path / "file").touch()
     command[-1] = str(tmp_path / "file" / "out")
-    assert example.main([*command, "--data", "flickr8k"]) == 2
+    assert script.main([*command, "--data", "flickr8k"]) == 2
     said = capsys.readouterr().err
     assert "Not a directory" in said and "file" in said
 
     # Root may write everywhere.
-    monkeypatch.setattr(example, "caption_files", closed)
+    name = "reproduce.captioning.load_data.caption_files"
+    monkeypatch.setattr(name, closed)
     command[-1] = str(out)
-    assert example.main([*command, "--data", "flickr8k"]) == 2
+    assert script.main([*command, "--data", "flickr8k"]) == 2
     said = capsys.readouterr().err
     assert f"must be open to this user. Received: path='{out}'" in said

@@ -1,5 +1,6 @@
 import importlib.util
 import pathlib
+import re
 
 import pytest
 
@@ -7,7 +8,8 @@ FOLDER = pathlib.Path(__file__).parents[2] / "examples"
 NAMES = sorted(
     path.stem
     for path in FOLDER.glob("*.py")
-    if "launch_script" in path.read_text()
+    if {"launch_script", "run_example"}
+    & {*re.findall(r"\w+", path.read_text())}
 )
 
 

@@ -33,9 +33,9 @@ import keras  # noqa: E402
 import numpy as np  # noqa: E402
 import tensorflow as tf  # noqa: E402
 
-from reproduce.captioning import tradeoff_grid  # noqa: E402
-from reproduce.captioning import tradeoff_sweep  # noqa: E402
-from tests.reproduce.captioning import tiny_study  # noqa: E402
+from reproduce.paper_sweep import paper_sweep  # noqa: E402
+from reproduce.psst.paper import PSST  # noqa: E402
+from tests.reproduce.psst import tiny_study  # noqa: E402
 from tests.training import test_checkpoint  # noqa: E402
 from tfcap import evaluate  # noqa: E402
 from tfcap.data import Backbone  # noqa: E402
@@ -72,9 +72,9 @@ def sweep(folder):
     settings = tiny_study.dataclasses.replace(
         tiny_study.TINY, speaker_epochs=2, joint_epochs=2
     )
-    grid = tradeoff_grid(["speaker_mle", "psst_multinomial"], [1e-3])
-    data = tiny_study.data()
-    assert tradeoff_sweep(folder, data, settings, grid, verbose=0).work() == 0
+    rows = ["speaker_mle", "psst_multinomial"]
+    about = folder, tiny_study.data(), settings, PSST.grid(rows, lambda_=[1e-3])
+    assert paper_sweep(PSST, *about, verbose=0).work() == 0
 
 
 def evaluation(folder):

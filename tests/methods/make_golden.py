@@ -12,15 +12,15 @@ from types import SimpleNamespace
 
 import keras
 import numpy as np
-
-from reproduce.captioning import methods
 from reproduce.captioning.methods import METHODS
-from reproduce.captioning.phases import naturalness
 from reproduce.distinctive import task as distinctive
 from reproduce.distinctive.rows import ROWS
 from reproduce.sequence_level.exploration import EXPLORATION
 from reproduce.sequence_level.policy_gradient import POLICY_GRADIENT
 from reproduce.sequence_level.task import Task as SequenceTask
+
+from reproduce.captioning import methods
+from reproduce.captioning.phases import naturalness
 from tests.methods import stranger
 from tfcap.decoding import Greedy
 from tfcap.decoding import ScheduledSampling

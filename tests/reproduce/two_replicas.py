@@ -21,25 +21,28 @@ import numpy as np
 import tensorflow as tf
 from keras import ops
 
-from reproduce.captioning import METHODS
-from reproduce.distinctive import ROWS as DISTINCTIVE
-from reproduce.distinctive.retriever_training import NETWORKS
-from reproduce.sequence_level import ROWS as SEQUENCE_LEVEL
+from reproduce.psst.paper import PSST
+from reproduce.sle.paper import SLE
+from reproduce.spider.paper import SPIDER
 from reproduce.visdial import ROWS as VISDIAL
 from reproduce.visdial import rows as visdial_rows
-from tests.reproduce.captioning import tiny_study as captioning
-from tests.reproduce.distinctive import tiny_study as distinctive
-from tests.reproduce.sequence_level import tiny_study as sequence_level
+from reproduce.wtf_rl.paper import WTF_RL
+from reproduce.wtf_rl.retrievers import NETWORKS
+from tests.reproduce.psst import tiny_study as captioning
+from tests.reproduce.sle import tiny_study as sequence_level
 from tests.reproduce.visdial import tiny_study as visdial
+from tests.reproduce.wtf_rl import tiny_study as distinctive
 from tfcap.layers.word_channel import WordChannel
 from tfcap.models import DualEncoder
 from tfcap.training import ClippedAdam
 
 JAVA = ("meteor", "bcmr", "spice", "spider")
 ROWS = {
-    sequence_level: [r for r in SEQUENCE_LEVEL if not r.endswith(JAVA)],
-    distinctive: [*DISTINCTIVE],
-    captioning: [*METHODS],
+    sequence_level: [
+        row for row in (*SLE.rows, *SPIDER.rows) if not row.endswith(JAVA)
+    ],
+    distinctive: [*WTF_RL.rows],
+    captioning: [*PSST.rows],
     visdial: [*VISDIAL],
 }
 
@@ -87,12 +90,13 @@ def plain():
 
 def train(kind, rows, folder):
     for row in rows:
-        study = kind.study(folder)
         if kind is visdial:
-            study.networks(row)
+            kind.study(folder).networks(row)
             continue
-        point = (0.01,) if kind is captioning else ()
-        study.trained(row, *point)
+        options = {"paper": SPIDER} if row in SPIDER.rows else {}
+        study = kind.study(folder, **options)
+        point = {"lambda_": 0.01} if kind is captioning else {}
+        study.trained(row, **point)
 
 
 def networks(folder):

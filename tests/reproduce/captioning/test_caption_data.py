@@ -4,13 +4,13 @@ import json
 import numpy as np
 import pytest
 
-from reproduce.captioning import CaptioningSettings
 from reproduce.captioning import caption_files
 from reproduce.captioning import caption_videos
 from reproduce.captioning import caption_world
+from reproduce.psst.settings import PSSTSettings
 from reproduce.world import load_video_world
 from reproduce.world.scene_encoder import SceneEncoder
-from tests.reproduce.captioning.tiny_study import TINY
+from tests.reproduce.psst.tiny_study import TINY
 from tfcap.data import FeatureWriter
 from tfcap.data import coco_captions
 from tfcap.data import extract_video_features
@@ -81,7 +81,7 @@ def test_a_data_set_in_files_has_three_splits(root):
 
 
 def test_a_speaker_that_attends_has_all_positions(root):
-    settings = CaptioningSettings(speaker="att2in", max_length=6, min_count=1)
+    settings = PSSTSettings(speaker="att2in", max_length=6, min_count=1)
     data = caption_files(settings, root)
     assert data.train_features[np.arange(3)].shape == (3, 4, 3)
 
@@ -146,7 +146,7 @@ def test_videos_in_files_have_frames_for_positions(tmp_path):
     extract_video_features(
         colors, videos, world.root / "features.h5", frames=3, progress=False
     )
-    settings = CaptioningSettings(speaker="att2in", max_length=8, min_count=1)
+    settings = PSSTSettings(speaker="att2in", max_length=8, min_count=1)
     data = caption_files(settings, world.root)
     assert data.name == "tgif-v1"
     assert list(data.test.image_ids) == world.video_ids("test")

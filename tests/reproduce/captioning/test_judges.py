@@ -5,7 +5,7 @@ import tensorflow as tf
 from reproduce.captioning.judges import pretrained_discriminator
 from reproduce.captioning.judges import pretrained_grammar
 from reproduce.study import read_written
-from tests.reproduce.captioning.tiny_study import study
+from tests.reproduce.psst.tiny_study import study
 from tfcap.data import CORRUPTIONS
 from tfcap.decoding import BeamSearch
 

@@ -5,11 +5,12 @@ import json
 
 import numpy as np
 
-from reproduce.captioning import CaptioningStudy
 from reproduce.captioning import caption_files
+from reproduce.experiment import Experiment
+from reproduce.psst.paper import PSST
 from tests.data.tiny_captions import COUNTS
 from tests.data.tiny_captions import tiny_split
-from tests.reproduce.captioning.tiny_study import TINY
+from tests.reproduce.psst.tiny_study import TINY
 from tfcap.data import FeatureWriter
 
 #: Images of each split, most to learn from.
@@ -47,10 +48,11 @@ def write_files(folder, features=None, splits=SPLITS):
 
 
 def study(root, directory, seed=3, pretrained=None, **changes):
-    """A `CaptioningStudy` of such a folder."""
+    """An `Experiment` of such a folder."""
     changes = {"batch_size": 3, "speaker_rate": 0.05, **changes}
     settings = dataclasses.replace(TINY, **changes)
-    return CaptioningStudy(
+    return Experiment(
+        PSST,
         caption_files(settings, root),
         settings,
         directory,

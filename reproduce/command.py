@@ -1,0 +1,266 @@
+"""The one command of the laboratory: `python -m reproduce`."""
+
+import argparse
+import importlib
+import sys
+
+from tfcap.io import command
+from tfcap.io import make_folder
+
+#: Papers by their names on the command line, and the module of each.
+PAPERS = {
+    "psst": ("reproduce.psst.paper", "PSST", "a listener, trade-off curves"),
+    "sle": ("reproduce.sle.paper", "SLE", "CIDEr-D, and diverse captions"),
+    "spider": ("reproduce.spider.paper", "SPIDER", "metrics, word by word"),
+    "wtf_rl": ("reproduce.wtf_rl.paper", "WTF_RL", "a fixed retriever"),
+}
+#: What else can be run: a module with `main()`, and a line about it.
+COMMANDS = {
+    "visdial": (
+        "reproduce.visdial",
+        "train and rank the rows of visual dialog",
+    ),
+    "evaluate": (
+        "reproduce.evaluate",
+        "tell how natural and how informative a saved speaker's captions are",
+    ),
+    "caption": ("reproduce.caption", "caption photographs or a feature file"),
+    "tables": ("reproduce.tables", "print a paper's tables from its results"),
+    "curves": (
+        "reproduce.psst.curves",
+        "print tables of trade-off curves and draw their figure",
+    ),
+    "retriever": (
+        "reproduce.wtf_rl.retriever_command",
+        "train a retriever alone",
+    ),
+    "pages": ("reproduce.pages", "write the tables of results into the pages"),
+}
+#: Numbers that a sweep may move, by their names in records, and the option.
+AXES = {
+    "lambda": ("--lambdas", "weights of the listener against naturalness"),
+    "rho": ("--rhos", "probabilities of passing the whole distribution"),
+    "temperature": ("--temperatures", "temperatures of the Gumbel-softmax"),
+    "alpha": ("--alphas", "weights of the reward against what it is with"),
+    "rate": ("--rates", "learning rates of the speaker"),
+    "entropy_weight": ("--entropy-weights", "weights of the entropy bonus"),
+    "reward_shift": ("--shifts", "constants added to the reward"),
+}
+
+
+def main(arguments=None):
+    """Runs the command.
+
+    Args:
+        arguments: List of strings, optional. Defaults to those of the
+            process.
+
+    Returns:
+        Integer, the exit status: 0; 1 if a point failed; 2 if an option or the
+        data are not as they should be; 130 after Ctrl-C.
+    """
+    arguments = sys.argv[1:] if arguments is None else list(arguments)
+    if not arguments or arguments[0] in ("-h", "--help"):
+        print(_help())
+        return 0
+    name, *rest = arguments
+    if name in PAPERS:
+        return sweep_main(open_paper(name), rest)
+    if name in COMMANDS:
+        return importlib.import_module(COMMANDS[name][0]).main(rest)
+    known = ", ".join([*PAPERS, *COMMANDS])
+    print(f"error: {name!r} must be among {known}.", file=sys.stderr)
+    return 2
+
+
+def open_paper(name):
+    """A `reproduce.paper.Paper` by its name."""
+    module, constant, _ = PAPERS[name]
+    return getattr(importlib.import_module(module), constant)
+
+
+def _help():
+    lines = [
+        "usage: python -m reproduce PAPER|COMMAND [options]",
+        "",
+        "Trains and evaluates the rows of a paper's tables. Each point is",
+        "kept as soon as it is done; the same command does what is missing,",
+        "and several processes may run it at once.",
+        "",
+        "papers that train a speaker for:",
+        *(f"  {name:10} {about}" for name, (*_, about) in PAPERS.items()),
+        "",
+        "commands:",
+        *(f"  {name:10} {about}" for name, (_, about) in COMMANDS.items()),
+        "",
+        "`python -m reproduce NAME --help` tells the options of each.",
+    ]
+    return "\n".join(lines)
+
+
+def sweep_main(paper, arguments):
+    """Trains what is missing of a paper's points.
+
+    Args:
+        paper: `reproduce.paper.Paper`.
+        arguments: List of strings.
+
+    Returns:
+        Integer, the exit status.
+    """
+    parser = sweep_parser(paper)
+    return _sweep(paper, parser.parse_args(arguments))
+
+
+@command(ValueError)
+def _sweep(paper, options):
+    # TensorFlow takes a moment: not for `--help`.
+    from reproduce.captioning.load_data import load_data
+    from reproduce.paper_sweep import paper_sweep
+
+    settings = paper.settings[options.settings or options.data]
+    told = 0 if options.quiet else 2 if options.progress else 1
+    out = options.out or f"runs/{paper.name}_{options.data}"
+    try:
+        axes = {name: getattr(options, name) for name in paper.axes}
+        grid = paper.grid(options.methods, options.seeds, **axes)
+        data = load_data(
+            options.data,
+            settings,
+            options.root,
+            options.train_split,
+            lambda: make_folder(out),
+        )
+        if told:
+            _tell_data(data)
+        sweep = paper_sweep(
+            paper,
+            *(out, data, settings, grid),
+            verbose=told,
+            metrics=options.metrics,
+            split=options.split,
+            pretrained=options.pretrained,
+            evaluate_again=options.evaluate_again,
+        )
+        return sweep.work()
+    except KeyboardInterrupt:
+        print("\nStopped. What is done is kept; the same command goes on.")
+        return 130
+
+
+def _tell_data(data):
+    sizes = ", ".join(
+        f"{len(getattr(data, name)):,} images of {name}"
+        for name in ("train", "validation", "test")
+    )
+    print(f"{data.name}: {sizes}", flush=True)
+
+
+def sweep_parser(paper):
+    """A parser of the options of a paper.
+
+    Args:
+        paper: `reproduce.paper.Paper`.
+
+    Returns:
+        `argparse.ArgumentParser`.
+    """
+    parser = argparse.ArgumentParser(
+        prog=f"python -m reproduce {paper.name}",
+        description="Trains and evaluates rows of the paper's tables.",
+    )
+    add = parser.add_argument
+    add(
+        "--methods",
+        type=list_of(str),
+        default=list(paper.default),
+        metavar="NAME,NAME",
+        help=f"rows: any of {', '.join(paper.known())} (default "
+        f"{','.join(paper.default)})",
+    )
+    add(
+        "--data",
+        choices=("world", "clips", "flickr8k", "coco", "published"),
+        default="world",
+        help="drawn images or clips, or files in --root with the settings for "
+        "Flickr8k or the published ones",
+    )
+    add(
+        "--root",
+        help="folder of the data, one file of captions (Karpathy's "
+        "dataset_*.json, Flickr's token file, or TGIF's) and one of features; "
+        "or of built worlds",
+    )
+    add("--out", help="folder of the sweep (default runs/PAPER_DATA)")
+    _add_numbers(parser, paper)
+    _add_evaluation(parser, paper)
+    add("--progress", action="store_true", help="bars instead of lines")
+    add("--quiet", action="store_true", help="print nothing")
+    return parser
+
+
+def _add_numbers(parser, paper):
+    """Adds options of seeds, and of the numbers that move rows."""
+    add = parser.add_argument
+    add("--seeds", type=list_of(int), default=[0], metavar="0,1")
+    for name in paper.axes:
+        option, about = AXES[name]
+        usual = paper.usual.get(name, ())
+        told = ",".join(f"{x:g}" for x in usual) or "that of the settings"
+        add(
+            option,
+            dest=name,
+            type=list_of(float),
+            default=list(usual),
+            metavar="X,X",
+            help=f"{about} (default {told})",
+        )
+
+
+def _add_evaluation(parser, paper):
+    """Adds options of what is learned from, and evaluated."""
+    add = parser.add_argument
+    add(
+        "--train-split",
+        metavar="SPLIT",
+        help="what is learned from, such as train+restval (default train)",
+    )
+    add(
+        "--split",
+        choices=("test", "validation"),
+        default="test",
+        help="what is evaluated (default test)",
+    )
+    add(
+        "--pretrained",
+        metavar="FOLDER",
+        help="take the speaker of maximum likelihood from another sweep or "
+        "experiment with the same data, seeds and settings of the speaker",
+    )
+    add(
+        "--settings",
+        choices=[*paper.settings],
+        help="default: those of the data",
+    )
+    add(
+        "--metrics",
+        type=list_of(str),
+        default=[],
+        help="scores to add, such as meteor, spice",
+    )
+    add(
+        "--evaluate-again",
+        action="store_true",
+        help="add scores that were not known when a point was done, by the "
+        "captions and networks that are kept: nothing is trained for them",
+    )
+
+
+def list_of(kind):
+    """A list with commas."""
+
+    def read(text):
+        return [kind(part) for part in text.split(",")]
+
+    read.__name__ = f"{kind.__name__} list"
+    return read

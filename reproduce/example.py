@@ -1,0 +1,104 @@
+"""Options and steps that the examples of captioning share."""
+
+import argparse
+import pathlib
+import warnings
+
+import tensorflow as tf
+
+from reproduce.captioning.load_data import WORLDS
+from reproduce.captioning.load_data import load_data
+from tfcap.io import make_folder
+from tfcap.launch import launch_script
+from tfcap.training import is_chief
+from tfcap.training import open_strategy
+
+#: Sizes of the embedded world where they are not its own.
+SIZES = {"quick": {"train": 64, "val": 8, "test": 16, "encoder_epochs": 1}}
+
+
+def example_parser(description, folder):
+    """A parser of the options that all examples have.
+
+    Args:
+        description: String.
+        folder: String, in `runs`, of what it leaves.
+
+    Returns:
+        `argparse.ArgumentParser`.
+    """
+    parser = argparse.ArgumentParser(description=description)
+    add = parser.add_argument
+    add("--out", type=pathlib.Path, help=f"default: runs/{folder}[_quick]")
+    add("--quick", action="store_true", help="a smoke run: no real figures")
+    add("--workers", type=int, help="processes that train as one, here")
+    add("--trusted-network", action="store_true", help="for --workers")
+    names = (*WORLDS, "flickr8k", "coco", "published")
+    add("--data", choices=names, default="world")
+    add("--root", help="folder of captions and features, or of built worlds")
+    parser.set_defaults(folder=folder)
+    return parser
+
+
+def parse_example(parser, arguments):
+    """Options of an example; the folder of the run is among them."""
+    options = parser.parse_args(arguments)
+    if options.data not in WORLDS and options.root is None:
+        parser.error(f"--data {options.data} needs --root, a folder")
+    folder = f"{options.folder}_quick" if options.quick else options.folder
+    options.out = options.out or pathlib.Path("runs", folder)
+    return options
+
+
+def example_data(paper, options):
+    """Data and settings of an example.
+
+    Args:
+        paper: `reproduce.paper.Paper`.
+        options: What `parse_example()` returns.
+
+    Returns:
+        Pair of `reproduce.captioning.CaptionData` and settings.
+    """
+    # Before minutes of work that a folder has to take.
+    make_folder(options.out)
+    name = "quick" if options.quick else options.data
+    settings = paper.settings[name]
+    sizes = SIZES.get(name, {}) if options.data in WORLDS else {}
+    return load_data(options.data, settings, options.root, **sizes), settings
+
+
+def run_example(script, arguments, options, paper, work):
+    """Does the work of an example, by as many workers as are asked for.
+
+    Args:
+        script: String, the example's file.
+        arguments: List of strings, or `None` for those of the process.
+        options: What `parse_example()` returns.
+        paper: `reproduce.paper.Paper`.
+        work: Function of data and settings, called in the scope of a strategy.
+
+    Returns:
+        Pair of the exit status, `None` where all went well, and what `work`
+        returned, `None` for all but one of several workers.
+    """
+    trusted = options.trusted_network
+    status = launch_script(script, arguments, options.workers, trusted)
+    if status is not None:
+        return status, None
+    strategy = open_strategy()
+    tf.get_logger().setLevel("ERROR")
+    # Graphs that run a dozen times cost more to build than they save.
+    warnings.filterwarnings("ignore", message="Even though the `tf.config")
+    eager = options.quick and strategy.num_replicas_in_sync == 1
+    tf.config.run_functions_eagerly(eager)
+    try:
+        about = example_data(paper, options)
+        with strategy.scope():
+            found, chief = work(*about), is_chief()
+    except KeyboardInterrupt:
+        print("\nStopped. What is done is kept; the same command goes on.")
+        return 130, None
+    finally:
+        tf.config.run_functions_eagerly(False)
+    return None, found if chief else None

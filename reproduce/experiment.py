@@ -1,0 +1,392 @@
+"""One paper's rows on one data set, with one seed, in one folder."""
+
+import functools
+import os
+from dataclasses import asdict
+from dataclasses import fields
+from dataclasses import replace
+
+import keras
+
+from reproduce.captioning.caption_data import about_data
+from reproduce.captioning.caption_data import check_prepared
+from reproduce.captioning.caption_data import data_of_study
+from reproduce.captioning.pretrained import SPEAKER
+from reproduce.captioning.pretrained import check_pretrained
+from reproduce.captioning.pretrained import take_pretrained
+from reproduce.captioning.rates import rising
+from reproduce.score_names import fixed_scores
+from reproduce.score_names import human_scores
+from reproduce.score_names import named
+from reproduce.study import Study
+from reproduce.study import read_written
+from reproduce.study import write_json
+from tensorboard_plugin_tfcap.summary import TradeoffWriter
+from tfcap.data import CaptionBatches
+from tfcap.decoding import Greedy
+from tfcap.models import without_dropout
+from tfcap.text import TrainingCaptions
+from tfcap.training import EvaluationCallback
+from tfcap.training import Evaluator
+from tfcap.training import FallingScoreWarning
+from tfcap.training import Player
+from tfcap.training import SpeakerReport
+from tfcap.training import is_chief
+
+#: Settings that a point calls by another name.
+_RENAMED = {"rate": "reward_rate"}
+
+
+class Experiment(Study):
+    """Trains and evaluates the rows of a paper, and keeps all of it.
+
+    Under `directory`, each phase of pretraining and each row has a folder with
+    its networks, its scores (`result.json`), every caption of the split with
+    the rank of its image (`captions.json`) and its TensorBoard logs. What is
+    there is loaded; what was interrupted goes on where it stopped.
+
+    A point is a row and those numbers that are not the settings': `result()`,
+    `trained()` and `report()` take them by their names in records, `lambda_`
+    for lambda.
+
+    Args:
+        paper: `reproduce.paper.Paper`.
+        data: `reproduce.captioning.CaptionData`.
+        settings: Those of the paper.
+        directory: String or path.
+        seed: Integer, of initial weights, batches and samples.
+        split: String, `"test"` or `"validation"`: what is evaluated. Defaults
+            to `"test"`.
+        evaluate_every: Integer, epochs between evaluations of the validation
+            split while a row is trained; 0 for none. Defaults to `0`.
+        metrics: Names of further scores, such as `"meteor"` and `"bcmr"`.
+        verbose: As that of `reproduce.study.Study`.
+        pretrained: String or path of another experiment's folder, whose
+            speaker of maximum likelihood is taken where this one has none: of
+            the same data, seed and settings of the speaker. Defaults to
+            `None`, it is trained.
+        given: Dict of what the caller brings instead of what the experiment
+            would train, such as `"retriever"`; with the `"name"` that tells
+            it from others. Defaults to nothing.
+
+    Raises:
+        ValueError: If the directory holds an experiment of other settings,
+            data or seed.
+    """
+
+    def __init__(
+        self,
+        paper,
+        data,
+        settings,
+        directory,
+        seed=0,
+        split="test",
+        evaluate_every=0,
+        metrics=(),
+        verbose=1,
+        pretrained=None,
+        given=None,
+    ):
+        given = dict(given or {})
+        name = given.pop("name", None)
+        if given and name is None:
+            raise ValueError(
+                "`given` must have a name. Received: given="
+                f"{{{', '.join(given)}}}. What is kept in the folder is of "
+                "these networks alone: call them by what they are, such as "
+                "'clip_vit_b_32'."
+            )
+        about = {
+            "settings": asdict(settings),
+            "seed": seed,
+            **about_data(data),
+            **({} if split == "test" else {"split": split}),
+            **({"retriever": name} if name else {}),
+        }
+        super().__init__(directory, about, seed, verbose)
+        self.paper = paper
+        self.data = data_of_study(data, self.about)
+        for name in given.keys() - {"features"}:
+            check_prepared(given[name], self.data, name)
+        self._source = pretrained
+        if pretrained is not None:
+            check_pretrained(pretrained, self.about)
+        self.settings = settings
+        self.split = split
+        self.evaluate_every = evaluate_every
+        self.metrics = tuple(metrics)
+        self.given = given
+        self.unsaid = (data.vocabulary.unk,)
+        # One object, so that terms that ask for it share what it says.
+        self.greedy = Greedy(settings.max_length, suppress=self.unsaid)
+        if is_chief():
+            path = os.path.join(self.directory, "vocabulary.json")
+            data.vocabulary.save(path)
+
+    def networks(self, phase, fresh=False):
+        """Networks that a phase of pretraining left, by role.
+
+        Args:
+            phase: String, among the paper's phases.
+            fresh: Boolean, whether the networks will be changed.
+        """
+        phase = self.paper.left(self, phase)
+        keras.utils.set_random_seed(self.seed)
+        found = self.once(phase, lambda: self._pretrain(phase))
+        return self.load(phase) if fresh else found
+
+    def starting(self, phase, role, dropout=True):
+        """A fresh network, as it is before a row goes on to train it."""
+        network = self.networks(phase, fresh=True)[role]
+        return network if dropout else without_dropout(network)
+
+    def at(self, point):
+        """The settings of a point."""
+        names = {field.name for field in fields(self.settings)}
+        moved = {_RENAMED.get(k, k): v for k, v in point.items()}
+        return replace(
+            self.settings, **{k: v for k, v in moved.items() if k in names}
+        )
+
+    def batches(self, split="train", batch_size=None, **options):
+        """`tfcap.data.CaptionBatches` of a split."""
+        captions = getattr(self.data, split)
+        size = batch_size or self.settings.batch_size
+        features = self.given.get("features") or {}
+        return CaptionBatches(
+            captions,
+            getattr(self.data, f"{split}_features"),
+            min(size, len(captions)),
+            seed=self.seed,
+            **{"retriever_features": features.get(split), **options},
+        )
+
+    def optimizer(self, rate):
+        """Adam, at a rate that rises at first."""
+        steps = self.settings.warm_up_steps
+        return keras.optimizers.Adam(rising(rate, steps))
+
+    def player(self, network, objective, **turns):
+        """A network that learns."""
+        return Player(network, objective, self.settings.clipnorm, **turns)
+
+    @functools.cached_property
+    def training_captions(self):
+        """The captions that people say of the training images."""
+        texts = self.data.train.texts
+        return TrainingCaptions(text for several in texts for text in several)
+
+    @functools.cached_property
+    def decodings(self):
+        """Decoders by what stands before the names of their scores."""
+        return self.paper.decodings(self)
+
+    def result(self, row, **point):
+        """The record of a point, which is trained now if it was not.
+
+        Args:
+            row: String, among the paper's.
+            **point: Numbers that are not the settings', by their names.
+
+        Returns:
+            Dict of scores, as `tfcap.training.SpeakerReport.result()` names
+            them; those of other decodings after the decoding's name.
+        """
+        point = _plain(point)
+        name = self.paper.place(row, point)
+        path = self.path(name, "result.json")
+        if not self.has(path):
+            write_json(path, self._evaluate(name, row, point))
+        if row in self.paper.human:
+            return self._human_result(name, row)
+        self._bring_up_to_date(name, row, point)
+        return read_written(path)
+
+    def trained(self, row, **point):
+        """Networks of a point by role, trained now if they were not."""
+        if row in self.paper.starts:
+            return self.networks(self.paper.starts[row])
+        point = _plain(point)
+        name = self.paper.place(row, point)
+        keras.utils.set_random_seed(self.seed)
+        self.once(name, lambda: self._train(name, row, point))
+        return self.load(name)
+
+    def report(self, row, **point):
+        """The kept captions of a point, a `tfcap.training.SpeakerReport`."""
+        name = self.paper.place(row, _plain(point))
+        return SpeakerReport.load(self.path(name, "captions.json"))
+
+    def training(self, row, **point):
+        """A row as it is before its training, a `reproduce.paper.Training`."""
+        return self.paper.train(self, row, _plain(point))
+
+    def compiled(self, training):
+        """The model of a training, ready to be fitted."""
+        model, rates = training.model, training.rates
+        model.compile({name: self.optimizer(x) for name, x in rates.items()})
+        return model
+
+    def _pretrain(self, phase):
+        if phase == SPEAKER and self._source is not None:
+            self.say(f"{phase}: taken from {self._source}")
+            take_pretrained(self._source, self.path(phase))
+            return self.load(phase)
+        train = self.paper.phases[phase]
+        self.say(f"{phase}: {train.__doc__.splitlines()[0]}")
+        return train(self)
+
+    def _train(self, name, row, point):
+        training = self.training(row, **point)
+        self.say(f"{name}: training")
+        if training.prepare:
+            training.prepare()
+        return self.fit(
+            name,
+            self.compiled(training),
+            training.batches,
+            training.epochs,
+            [*training.callbacks, *self._watch(name, row, point, training)],
+            **training.networks,
+        )
+
+    def _watch(self, name, row, point, training):
+        """Evaluation of held-out images, and a word where it gets worse."""
+        if not self.evaluate_every:
+            return []
+        networks = training.networks
+        evaluator = self._evaluator(
+            networks["speaker"],
+            "validation",
+            listener=networks.get("listener"),
+            verbose=0,
+        )
+        writer = TradeoffWriter(
+            self.path(name, "tradeoff"),
+            *(row, point, self.seed),
+            split="validation",
+        )
+        every = self.evaluate_every
+        watch = EvaluationCallback(evaluator, every, writer=writer)
+        return [watch, *[FallingScoreWarning()] * self.paper.falling]
+
+    def _evaluate(self, name, row, point):
+        """Scores of a point, whose captions are kept."""
+        ask = self._asked(row, point)
+        self.say(f"{name}: evaluating the {self.split} split")
+        report = ask()()
+        if is_chief():
+            report.save(self.path(name, "captions.json"))
+        found = report.result()
+        if row in self.paper.human:
+            # What people say has a recall, and nothing to be compared with.
+            return human_scores(row, found)
+        if self.data.judge is not None and self.split == "test":
+            found |= self.data.judge(report.captions)
+        for kind in [*self.decodings][1:]:
+            found |= self._decoded(name, kind, ask)
+        if self.paper.more:
+            speaker = ask.args[0]
+            found |= self.paper.more(self, name, speaker, ())
+        return found
+
+    def _asked(self, row, point):
+        """A function that makes evaluators of a point's networks."""
+        speaker, listener, others = self.paper.heard(self, row, point)
+        return functools.partial(
+            self._evaluator,
+            speaker,
+            self.split,
+            listener=listener,
+            other_listeners=others,
+        )
+
+    def _evaluator(self, speaker, split, listener=None, **options):
+        return Evaluator(
+            speaker,
+            self.batches(split, shuffle=False),
+            listener,
+            training_captions=self.training_captions,
+            batch_size=self.settings.evaluation_batch_size,
+            **{
+                "decoder": self.decodings[""],
+                "verbose": self.bars,
+                **options,
+            },
+        )
+
+    def _decoded(self, name, kind, ask):
+        """Scores of a point under another decoding; captions are kept."""
+        self.say(f"{name}: evaluating the {self.split} split, {kind}")
+        report = ask(decoder=self.decodings[kind], human_captions=0)()
+        if is_chief():
+            report.save(self.path(name, f"captions_{kind}.json"))
+        return named(kind, report.result())
+
+    def _bring_up_to_date(self, name, row, point):
+        """Adds scores that were not known when a point was evaluated.
+
+        Those of captions need nothing but the captions, which are kept. For
+        those of another decoding its networks must be there.
+        """
+        path = self.path(name, "result.json")
+        found = read_written(path)
+        wanted = [*self.metrics, "lm_log_prob"]
+        for kind in self.decodings:
+            prefix = f"{kind}_" if kind else ""
+            lacking = [m for m in wanted if f"{prefix}{m}" not in found]
+            if not lacking:
+                continue
+            file = f"captions_{kind}.json" if kind else "captions.json"
+            if self.has(self.path(name, file)):
+                self.say(f"{name}: {prefix}{', '.join(lacking)}")
+                told = self._rescored(name, file, kind, lacking)
+            elif self._has_networks(row, name):
+                told = self._decoded(name, kind, self._asked(row, point))
+            else:
+                self.say(f"{name}: no networks, so no {kind} decoding.")
+                continue
+            found = told | found
+            write_json(path, found)
+
+    def _has_networks(self, row, name):
+        kept = name
+        if row in self.paper.starts:
+            kept = self.paper.left(self, self.paper.starts[row])
+        return self.has(self.path(kept, "networks.json"))
+
+    def _rescored(self, name, file, kind, lacking):
+        """Scores of kept captions, some of them new."""
+        kept = self.path(name, file)
+        report = SpeakerReport.load(kept).with_language(self.training_captions)
+        metrics = [name for name in lacking if name in self.metrics]
+        if metrics:
+            report = report.rescored(metrics)
+        if is_chief():
+            report.save(kept)
+        for absence in report.absent.values():
+            self.say(str(absence))
+        if kind:
+            return named(kind, report.result())
+        more = self.paper.more
+        return report.result() | (
+            more(self, name, None, metrics) if more else {}
+        )
+
+    def _human_result(self, name, row):
+        """The record of human captions, with all that is known today."""
+        path = self.path(name, "result.json")
+        found = read_written(path)
+        if "lm_log_prob" not in found:
+            kept = SpeakerReport.load(self.path(name, "captions.json"))
+            told = kept.with_language(self.training_captions).result()
+            found = human_scores(row, told) | fixed_scores(row, found) | found
+            write_json(path, found)
+        # What people say is not asked how natural it is, or how decoded.
+        return dict.fromkeys([*self.metrics, *self.paper.measures]) | found
+
+
+def _plain(point):
+    """Numbers of a point, by their names in records."""
+    return {k.rstrip("_"): v for k, v in point.items() if v is not None}

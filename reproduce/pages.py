@@ -1,0 +1,116 @@
+"""Writes tables into the papers' pages: `python -m reproduce pages`.
+
+A page, `reproduce/PAPER/README.md`, marks where a table stands:
+
+    <!-- table results/sequence_world | SPIDEr: greedy captions -->
+    ...
+    <!-- end of table -->
+
+What is between the marks is written anew from the records in the folder.
+"""
+
+import argparse
+import functools
+import os
+import pathlib
+import re
+import sys
+
+from reproduce.command import PAPERS
+from reproduce.command import open_paper
+from reproduce.tables import tables_of
+from tfcap.io import command
+from tfcap.io import whole_file
+
+ROOT = pathlib.Path(__file__).parents[1]
+_MARKED = re.compile(
+    r"<!-- table (?P<folder>\S+) \| (?P<title>.*?) -->\n.*?"
+    r"<!-- end of table -->",
+    re.DOTALL,
+)
+
+
+def page_path(name):
+    """Where the page of a paper is."""
+    return ROOT / "reproduce" / name / "README.md"
+
+
+def filled_page(name, text):
+    """A page with its tables as the records have them.
+
+    Args:
+        name: String, a paper's.
+        text: String, the page.
+
+    Returns:
+        String.
+
+    Raises:
+        ValueError: If the page marks a table that there is not.
+    """
+    paper = open_paper(name)
+
+    @functools.lru_cache
+    def tables(folder):
+        options = paper.results.get(folder, {})
+        made = tables_of(paper, [ROOT / folder], **options)
+        return {table.markdown().split("\n")[0]: table for table in made}
+
+    def table(match):
+        folder, title = match["folder"], match["title"]
+        found = tables(folder)
+        if title not in found:
+            raise ValueError(
+                f"`{os.path.relpath(page_path(name), ROOT)}` must mark tables "
+                f"that there are. Received: {title!r} of {folder}. Take one "
+                f"of {'; '.join(found)}."
+            )
+        shown = found[title].markdown()
+        return (
+            f"<!-- table {folder} | {title} -->\n{shown}\n<!-- end of table -->"
+        )
+
+    return _MARKED.sub(table, text)
+
+
+@command(ValueError)
+def main(arguments=None):
+    """Runs the command.
+
+    Args:
+        arguments: List of strings, optional. Defaults to those of the
+            process.
+
+    Returns:
+        Integer, the exit status: 1 if `--check` finds a page that differs.
+    """
+    parser = argparse.ArgumentParser(
+        prog="python -m reproduce pages",
+        description="Writes the tables of results into the papers' pages.",
+    )
+    parser.add_argument(
+        "papers",
+        nargs="*",
+        metavar="PAPER",
+        help=f"any of {', '.join(PAPERS)} (default: all)",
+    )
+    parser.add_argument(
+        "--check", action="store_true", help="write nothing, name what differs"
+    )
+    options = parser.parse_args(arguments)
+    wrong = 0
+    for name in options.papers or PAPERS:
+        path = page_path(name)
+        text = path.read_text(encoding="utf-8")
+        found = filled_page(name, text)
+        if found == text:
+            continue
+        wrong += 1
+        shown = os.path.relpath(path, ROOT)
+        if options.check:
+            print(f"{shown} is not as its records are.", file=sys.stderr)
+            continue
+        with whole_file(path, "w") as file:
+            file.write(found)
+        print(f"Written: {shown}")
+    return int(bool(options.check and wrong))

@@ -1,0 +1,149 @@
+"""The parts by which the experiments of one paper differ from another's."""
+
+import os
+from collections.abc import Callable
+from collections.abc import Mapping
+from dataclasses import dataclass
+from dataclasses import field
+from typing import Any
+from typing import NamedTuple
+
+
+class Training(NamedTuple):
+    """One row, ready to be trained.
+
+    Args:
+        model: `keras.Model`, not compiled.
+        rates: Dict of learning rates by the name of a player.
+        networks: Dict of networks to keep, by role.
+        batches: `tfcap.data.CaptionBatches`.
+        epochs: Integer.
+        callbacks: Sequence of `keras.callbacks.Callback`.
+        prepare: Function without arguments that is called before the fit, such
+            as one that loads a fitted baseline; or `None`.
+    """
+
+    model: Any
+    rates: Mapping
+    networks: Mapping
+    batches: Any
+    epochs: int
+    callbacks: Any = ()
+    prepare: Callable | None = None
+
+
+@dataclass(frozen=True)
+class Paper:
+    """A paper: its rows, and how each is trained and evaluated.
+
+    Args:
+        name: String, how commands call it.
+        settings: Dict of settings by the name of the data.
+        rows: Dict by the name of a row of its tables, as records name it.
+        starts: Dict of the phase of pretraining by the name of a row that is
+            evaluated as that phase leaves it.
+        phases: Dict of functions of an `Experiment` that pretrain, by the name
+            under which it keeps the networks they return.
+        train: Function of an `Experiment`, a row and a point that returns a
+            `Training`.
+        heard: Function of an `Experiment`, a row and a point that returns a
+            speaker, its listener or `None`, and a dict of other listeners.
+        decodings: Function of an `Experiment` that returns decoders by what
+            stands before the names of their scores, `""` first.
+        measures: Names of scores that tell a record of today from one of
+            before they were known.
+        axes: Dict of the rows that a number moves, by the name of the number.
+        default: Sequence of rows that the command trains unless told others.
+        usual: Dict of the values of an axis unless the command is told others.
+        results: Dict of options of `tables` by folder of a sweep whose tables
+            the paper's page shows.
+        folder: String, in which an experiment keeps its rows.
+        abbreviations: Dict of names of numbers as they are in that folder.
+        human: Dict of the row whose listener hears human captions, by the name
+            of a row that is of these.
+        more: Function of an `Experiment`, a folder's name, a speaker or `None`
+            and names of metrics that returns further scores of a point; with
+            `None`, of what is kept of it. Or `None`.
+        left: Function of an `Experiment` and a phase that returns the phase
+            whose networks it leaves, where settings may skip one.
+        tables: Function of records and what they were found on that returns
+            the paper's tables.
+        compare: Function of a folder that writes titles and published results
+            for the Trade-off tab of TensorBoard. Or `None`.
+        falling: Boolean, whether CIDEr-D that keeps falling is warned of.
+    """
+
+    name: str
+    settings: Mapping
+    rows: Mapping
+    starts: Mapping
+    phases: Mapping
+    train: Callable
+    heard: Callable
+    decodings: Callable
+    measures: tuple
+    axes: Mapping
+    default: tuple
+    usual: Mapping = field(default_factory=dict)
+    results: Mapping = field(default_factory=dict)
+    folder: str = "rows"
+    abbreviations: Mapping = field(default_factory=dict)
+    human: Mapping = field(default_factory=dict)
+    more: Callable | None = None
+    left: Callable = lambda experiment, phase: phase
+    tables: Callable | None = None
+    compare: Callable | None = None
+    falling: bool = True
+
+    def known(self):
+        """Names of all rows, in the order of tables."""
+        return list(dict.fromkeys([*self.starts, *self.rows, *self.human]))
+
+    def place(self, row, point):
+        """The folder of a point, within the experiment's."""
+        if row in self.phases:
+            return row
+        names = self.abbreviations
+        parts = [f"{names.get(k, k)}_{v:g}" for k, v in point.items()]
+        return os.path.join(self.folder, "_".join([row, *parts]))
+
+    def grid(self, rows, seeds=(0,), **axes):
+        """The grid of a sweep, seed by seed.
+
+        Args:
+            rows: Iterable of strings, among `known()`.
+            seeds: Iterable of integers.
+            **axes: Iterables of floats by the name of a number, `lambda_` for
+                lambda: rows that it
+                moves get a point for each, the others are as they are. None,
+                and the number is that of the settings. A row of human captions
+                has the first alone.
+
+        Returns:
+            List of dicts, as `reproduce.sweep.Sweep` takes.
+        """
+        rows, known = list(rows), self.known()
+        axes = {name.rstrip("_"): values for name, values in axes.items()}
+        for row in rows:
+            if row not in known:
+                raise ValueError(
+                    f"`methods` must be among {', '.join(known)}. Received: "
+                    f"{row!r}."
+                )
+        unknown = [name for name in axes if name not in self.axes]
+        if unknown:
+            raise ValueError(
+                f"`axes` must be among {', '.join(self.axes)}. Received: "
+                f"{unknown[0]!r}, which moves no row of {self.name}."
+            )
+        grid = []
+        for seed in seeds:
+            for row in rows:
+                first = 1 if row in self.human else None
+                moved = {
+                    name: list(axes[name])[:first]
+                    for name, movable in self.axes.items()
+                    if axes.get(name) and row in movable
+                }
+                grid.append({"method": row, "seed": seed, **moved})
+        return grid

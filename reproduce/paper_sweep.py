@@ -1,0 +1,123 @@
+"""Points of a paper: an experiment a seed, each point done once."""
+
+import functools
+import gc
+import os
+from dataclasses import asdict
+
+import keras
+import tensorflow as tf
+
+from reproduce.experiment import Experiment
+from reproduce.point_log import log_point
+from reproduce.sweep import Sweep
+from tfcap.training import is_chief
+
+#: The folder of a sweep that TensorBoard reads.
+LOGS = "tensorboard"
+#: Scores that are printed first when a point is done.
+_HEADLINE = ("cider_d", "bleu_4", "r@1", "r@5", "r@10", "fixed_r@10")
+
+
+def paper_sweep(
+    paper,
+    directory,
+    data,
+    settings,
+    grid,
+    verbose=1,
+    evaluate_again=False,
+    **options,
+):
+    """Trains and evaluates the points of a grid.
+
+    Args:
+        paper: `reproduce.paper.Paper`.
+        directory: String or path. Experiments of the seeds are kept in it,
+            too; and in `tensorboard`, each finished point for TensorBoard's
+            Trade-off tab.
+        data: `reproduce.captioning.CaptionData`.
+        settings: Those of the paper.
+        grid: List of dicts, such as `paper.grid()` returns.
+        verbose: 0 for silence; 1 for lines: points, what is trained, every
+            epoch; 2 for progress bars within points.
+        evaluate_again: Boolean, whether points of before the paper's
+            `measures` were known are evaluated again, by what is kept of them.
+            Defaults to `False`.
+        **options: Those of `Experiment`. As `pretrained` the folder of another
+            sweep may be given, too: each experiment takes that of its seed.
+
+    Returns:
+        `reproduce.sweep.Sweep`; its `work()` does what is missing, and its
+        `records()` are what tables are made of.
+    """
+
+    @functools.lru_cache(maxsize=1)
+    def experiment(seed):
+        folder = os.path.join(str(directory), f"seed_{seed}")
+        told = {0: 0, 1: 2}.get(verbose, 1)
+        more = {**options, "verbose": told}
+        if more.get("pretrained") is not None:
+            more["pretrained"] = _of_seed(more["pretrained"], seed)
+        return Experiment(paper, data, settings, folder, seed, **more)
+
+    def run(point, folder):
+        # Graphs of one point are of no use to the next, and large. The scope
+        # of a strategy would not outlive them: the next points would train on
+        # one device.
+        if not tf.distribute.has_strategy():
+            keras.utils.clear_session()
+        gc.collect()
+        numbers = dict(point)
+        row, seed = numbers.pop("method"), numbers.pop("seed")
+        made = experiment(seed)
+        found = made.result(row, **numbers)
+        if is_chief():
+            logs = os.path.join(str(directory), LOGS)
+            if paper.compare:
+                paper.compare(os.path.join(logs, "comparison"))
+            report = made.report(row, **numbers)
+            log_point(logs, point, found, report, data.test_images)
+        return found
+
+    # Not the defaults: settings that come later do not make another sweep.
+    usual = asdict(type(settings)())
+    changed = {k: v for k, v in asdict(settings).items() if v != usual[k]}
+    shared = {
+        "data": data.name,
+        "images": [len(data.train), len(data.test)],
+        "settings": changed,
+        "split": options.get("split", "test"),
+    }
+    measures = [*options.get("metrics", ())]
+    measures += paper.measures if evaluate_again else []
+    sweep = Sweep(
+        directory,
+        run,
+        grid,
+        shared,
+        measures,
+        verbose=verbose,
+        digest=data.digest,
+        headline=_HEADLINE,
+    )
+    if evaluate_again:
+        _check_kept(str(directory), sweep.records())
+    return sweep
+
+
+def _check_kept(directory, records):
+    """Refuses to train anew what is only to be evaluated again."""
+    for seed in sorted({record["seed"] for record in records}):
+        if not os.path.isdir(os.path.join(directory, f"seed_{seed}")):
+            raise ValueError(
+                "`evaluate_again` must be of points whose networks are kept. "
+                f"Received: directory={directory!r}, without seed_{seed}. "
+                "Sweep into a folder of its own."
+            )
+
+
+def _of_seed(folder, seed):
+    """The experiment of a seed in a sweep's folder; or the folder itself."""
+    inner = os.path.join(str(folder), f"seed_{seed}")
+    return inner if os.path.isdir(inner) else folder

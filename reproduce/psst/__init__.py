@@ -1,0 +1,1 @@
+"""Joint Optimization for Cooperative Image Captioning, ICCV 2019."""

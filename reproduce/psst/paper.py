@@ -1,0 +1,129 @@
+"""Joint Optimization for Cooperative Image Captioning: how rows are trained."""
+
+from reproduce.captioning.phases import PHASES
+from reproduce.paper import Paper
+from reproduce.paper import Training
+from reproduce.psst.methods import METHODS
+from reproduce.psst.methods import Task
+from reproduce.psst.settings import SETTINGS
+from reproduce.psst_figures import curve_tables
+from reproduce.psst_figures import write_psst_comparison
+from tfcap.decoding import BeamSearch
+from tfcap.models import without_dropout
+from tfcap.training import CollapseWarning
+
+#: The paper's lambdas.
+LAMBDAS = (5e-4, 1e-3, 1.6e-3, 2.5e-3, 5e-3, 1e-2)
+#: Rows of tables whose captions are human, and whose listener hears them.
+HUMAN = {
+    "listener_gt": "listener_gt",
+    "gt_on_psst_listener": "psst_multinomial",
+}
+#: Rows that no lambda moves.
+WITHOUT_LAMBDA = (*PHASES, "g_gan", "frozen_speaker_mle")
+#: Numbers by the rows that know them.
+AXES = {
+    "lambda": [r for r in (*METHODS, *HUMAN) if r not in WITHOUT_LAMBDA],
+    "rho": (
+        *("psst_multinomial", "psst_gumbel", "psst_speaker"),
+        "gt_on_psst_listener",
+    ),
+    "temperature": (
+        *("psst_gumbel", "psst_gumbel_code", "st_gumbel", "gumbel_speaker"),
+    ),
+}
+
+
+def train(experiment, row, point):
+    """A row as it is before joint training."""
+    settings = experiment.at(point)
+    speaker = experiment.networks("speaker_cider", fresh=True)["speaker"]
+    listener = experiment.networks("listener_gt", fresh=True)["listener"]
+    if not settings.joint_dropout:
+        speaker, listener = map(without_dropout, (speaker, listener))
+    task = Task(
+        experiment,
+        speaker,
+        listener,
+        point.get("lambda"),
+        settings.rho,
+        settings.temperature,
+    )
+    game, callbacks = METHODS[row](task)
+    options = {}
+    if row in ("sr_pl", "sr_pl_code"):
+        options["distractors"] = settings.batch_size
+        options["distractor_features"] = experiment.data.unlabeled_features
+    rates = dict.fromkeys(game.players, settings.joint_listener_rate)
+    return Training(
+        game,
+        {**rates, **{k: settings.joint_rate for k in rates if k == "speaker"}},
+        {"speaker": game.speaker, "listener": listener},
+        experiment.batches(**options),
+        settings.joint_epochs * game.period,
+        [*callbacks, CollapseWarning()],
+    )
+
+
+def left(experiment, phase):
+    """The phase whose networks a phase leaves."""
+    # Without epochs of its own, it is the speaker before.
+    none = phase == "speaker_cider" and not experiment.settings.cider_epochs
+    return "speaker_mle" if none else phase
+
+
+def heard(experiment, row, point):
+    """The networks of a point, and the listener that only ever read people."""
+    fixed = experiment.networks("listener_gt")["listener"]
+    row = HUMAN.get(row, row)
+    if row in PHASES:
+        phase = "speaker_mle" if row == "listener_gt" else row
+        speaker, listener = experiment.networks(phase)["speaker"], fixed
+    else:
+        found = experiment.trained(row, **point)
+        speaker, listener = found["speaker"], found["listener"]
+    return speaker, listener, {"fixed": fixed}
+
+
+def decodings(experiment):
+    """Greedy, and a beam search."""
+    settings = experiment.settings
+    beam = BeamSearch(
+        settings.beam_width,
+        settings.max_length,
+        suppress=experiment.unsaid,
+        no_repeat_ngram=settings.no_repeat_ngram,
+        num_samples=1,
+    )
+    return {"": experiment.greedy, "beam": beam}
+
+
+PSST = Paper(
+    "psst",
+    SETTINGS,
+    METHODS,
+    {"speaker_mle": "speaker_mle", "speaker_cider": "speaker_cider"},
+    PHASES,
+    train,
+    heard,
+    decodings,
+    measures=("lm_log_prob", "beam_lm_log_prob"),
+    axes=AXES,
+    default=("psst_multinomial",),
+    usual={"lambda": LAMBDAS},
+    results={
+        "results/tradeoff_world": {
+            "rho": 0.25,
+            "cider": 0.95,
+            "ablation_cider": 0.9,
+        },
+        "results/tradeoff_flickr8k": {},
+    },
+    tables=curve_tables,
+    compare=write_psst_comparison,
+    folder="points",
+    abbreviations={"temperature": "tau"},
+    human=HUMAN,
+    falling=False,
+    left=left,
+)

@@ -1,0 +1,168 @@
+"""Hyper-parameters of cooperative captioning."""
+
+from dataclasses import dataclass
+from dataclasses import replace
+
+from reproduce.captioning.settings import FLICKR8K_SPEAKER
+from reproduce.captioning.settings import QUICK_SPEAKER
+from reproduce.captioning.settings import WORLD_SPEAKER
+from reproduce.captioning.settings import SpeakerSettings
+
+#: By which a listener learns alone.
+LISTENER_LOSSES = ("hinge", "contrastive")
+
+
+@dataclass(frozen=True)
+class PSSTSettings(SpeakerSettings):
+    """Hyper-parameters of one captioning study; defaults as published.
+
+    A listener finds an image among those of a batch. What is not told here is
+    told in `SpeakerSettings`.
+
+    Args:
+        listener_units: Integer, size of the space in which images and texts
+            meet.
+        listener_embedding_units: Integer, size of the listener's words.
+        listener_dropout: Float, on images and words of the listener.
+        listener_pooling: String, how the states of the words become a vector:
+            `"last"`, `"mean"` or `"max"`.
+        listener_bag_of_words: Boolean, whether the mean of its words is added
+            to them.
+        margin: Float, of the hinge loss.
+        listener_epochs: Integer, passes over all human captions in which the
+            listener learns alone.
+        listener_loss: String, by which it does: `"hinge"`, or
+            `"contrastive"`, the symmetric InfoNCE. Not in the paper.
+        listener_temperature: Float, of the contrastive loss.
+        listener_warm_up: Integer, those of the passes with the hinge loss in
+            which negatives are summed, before the hardest alone count.
+        listener_rate: Float, as `speaker_rate`.
+        cider_epochs: Integer, passes over the images in which the speaker
+            then learns for CIDEr-D alone, before anybody listens. Not in the
+            paper, whose joint training is long enough without.
+        cider_rate: Float.
+        joint_epochs: Integer, passes over the images of joint training.
+        joint_dropout: Boolean, whether networks drop out in joint training.
+        joint_rate: Float, learning rate of the speaker.
+        joint_listener_rate: Float, learning rate of the listener.
+        joint_negatives: String, `"hardest"` or `"sum"`, of the hinge loss in
+            joint training.
+        naturalness_samples: Integer, captions drawn of an image for the
+            CIDEr-D term. One has the reward of the greedy caption for its
+            baseline, as in the paper; of several, each has the others' mean.
+        human_weight: Float, of the likelihood of a human caption beside the
+            CIDEr-D term. Not in the paper.
+        rho: Float, probability of passing the whole distribution.
+        temperature: Float, of the Gumbel-softmax.
+        annealing: Float, rate per step at which `st_gumbel_annealed` cools
+            from temperature 1 to 0.5.
+        cooling: Float, by how much faster than its default
+            `psst_soft_cooling` cools.
+        beam_width: Integer, of the beam search that evaluates beside greedy
+            decoding.
+        no_repeat_ngram: Integer, size of the n-grams that its captions say
+            once.
+        gan_evaluator_epochs: Integer, passes over all human captions in which
+            the evaluator of `g_gan` learns alone.
+        gan_continuations: Integer, sentences that `g_gan` ends at random to
+            judge the beginning of one. The paper has 16, the authors' code 64.
+    """
+
+    listener_units: int = 1024
+    listener_embedding_units: int = 512
+    listener_dropout: float = 0.0
+    listener_pooling: str = "last"
+    listener_bag_of_words: bool = False
+    margin: float = 0.2
+    listener_epochs: int = 30
+    listener_loss: str = "hinge"
+    listener_temperature: float = 0.07
+    listener_warm_up: int = 2
+    listener_rate: float = 5e-4
+    cider_epochs: int = 0
+    cider_rate: float = 1e-4
+    joint_epochs: int = 150
+    joint_dropout: bool = True
+    joint_rate: float = 1e-4
+    joint_listener_rate: float = 1e-4
+    joint_negatives: str = "hardest"
+    naturalness_samples: int = 1
+    human_weight: float = 0.0
+    rho: float = 0.25
+    temperature: float = 1.0
+    annealing: float = 3e-5
+    cooling: float = 1.0
+    beam_width: int = 5
+    no_repeat_ngram: int = 3
+    gan_evaluator_epochs: int = 5
+    gan_continuations: int = 3
+
+    def __post_init__(self):
+        if self.listener_loss not in LISTENER_LOSSES:
+            raise ValueError(
+                f"`listener_loss` must be among {', '.join(LISTENER_LOSSES)}. "
+                f"Received: listener_loss={self.listener_loss!r}."
+            )
+
+
+#: COCO with bottom-up features: the paper's and, where it is silent, the
+#: released code's settings.
+PUBLISHED = PSSTSettings()
+
+#: Flickr8k with pooled features, minutes a curve point on one core.
+FLICKR8K = PSSTSettings(
+    **FLICKR8K_SPEAKER,
+    listener_units=256,
+    listener_embedding_units=256,
+    listener_dropout=0.5,
+    listener_pooling="max",
+    listener_bag_of_words=True,
+    listener_epochs=8,
+    # On six thousand images a recurrence with hinges finds fewer images by
+    # human captions than a linear map of their words.
+    listener_loss="contrastive",
+    listener_rate=1e-3,
+    joint_epochs=4,
+    joint_dropout=False,
+    joint_rate=3e-4,
+    # One that learns as fast as the speaker forgets what people say faster
+    # than it learns what the speaker says.
+    joint_listener_rate=1e-4,
+    warm_up_steps=20,
+    naturalness_samples=3,
+    rho=0.5,
+    annealing=3e-3,
+)
+
+#: The embedded world, where hinges will do.
+WORLD = replace(
+    FLICKR8K,
+    **WORLD_SPEAKER,
+    listener_dropout=0.2,
+    listener_pooling="last",
+    listener_bag_of_words=False,
+    listener_loss="hinge",
+    listener_epochs=6,
+    listener_warm_up=6,
+)
+
+#: Seconds, to see it run.
+QUICK = replace(
+    WORLD,
+    **QUICK_SPEAKER,
+    listener_units=32,
+    listener_embedding_units=32,
+    listener_epochs=2,
+    listener_warm_up=1,
+    joint_epochs=1,
+    gan_evaluator_epochs=1,
+)
+
+SETTINGS = {
+    "published": PUBLISHED,
+    "coco": PUBLISHED,
+    "flickr8k": FLICKR8K,
+    "world": WORLD,
+    "clips": WORLD,
+    "quick": QUICK,
+}

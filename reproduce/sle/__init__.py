@@ -1,0 +1,1 @@
+"""Better Captioning with Sequence-Level Exploration, CVPR 2020."""

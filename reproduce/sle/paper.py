@@ -1,0 +1,196 @@
+"""Sequence-level learning, of two papers: how rows are trained."""
+
+import dataclasses
+import functools
+import os
+
+from reproduce.captioning.phases import SPEAKER_PHASES
+from reproduce.captioning.rewarded import compiled_plan
+from reproduce.captioning.rewarded import reward_batches
+from reproduce.captioning.rewarded import reward_speaker
+from reproduce.captioning.rewarded import speaker_alone_heard
+from reproduce.paper import Paper
+from reproduce.point_log import kept_file
+from reproduce.sle.rows import EXPLORATION
+from reproduce.sle.settings import SETTINGS
+from reproduce.sle.tables import sequence_tables
+from reproduce.sle.task import Task
+from reproduce.study import read_written
+from reproduce.study import write_json
+from tfcap.decoding import BeamSearch
+from tfcap.decoding import Sample
+from tfcap.io import is_there
+from tfcap.layers import Categorical
+from tfcap.training import Evaluator
+from tfcap.training import Game
+from tfcap.training import SpeakerReport
+
+
+def planned(rows, experiment, row, point):
+    """A task of a row, and the `Plan` that it makes of it."""
+    settings = experiment.at(point)
+    speaker = reward_speaker(experiment)
+    task = Task(experiment, speaker, settings)
+    return task, rows[row](task)
+
+
+def trained_by(rows):
+    """A function that makes the `Training` of one of these rows."""
+
+    def train(experiment, row, point):
+        task, plan = planned(rows, experiment, row, point)
+
+        def load_baseline():
+            network = plan.partners["baseline"].network
+            weights = fitted_baseline(rows, experiment, row, point)
+            network.set_weights(weights)
+
+        training = compiled_plan(experiment, task, plan)
+        fitted = load_baseline if plan.fit_first else None
+        return training._replace(prepare=fitted)
+
+    return train
+
+
+def fitted_baseline(rows, experiment, row, point):
+    """Weights of a baseline, fitted while the speaker stays as it is."""
+    name = os.path.join("baselines", row)
+
+    def fit():
+        experiment.say(f"{name}: what the speaker is worth as it is")
+        # Another plan than that of the speaker: a run that finds the
+        # baseline on disk draws the same samples as one that fits it.
+        task, plan = planned(rows, experiment, row, point)
+        partner = plan.partners["baseline"]
+        player = experiment.player(partner.network, partner.objective)
+        game = Game(task.speaker, {"baseline": player})
+        game.compile(experiment.optimizer(partner.rate))
+        return experiment.fit(
+            name,
+            game,
+            reward_batches(experiment),
+            experiment.settings.baseline_epochs,
+            baseline=partner.network,
+        )
+
+    return experiment.once(name, fit)["baseline"].get_weights()
+
+
+def decodings(experiment):
+    """Greedy alone: beams are among the several captions of an image."""
+    return {"": experiment.greedy}
+
+
+def several(experiment, name, speaker, metrics):
+    """Scores of several captions of every image, which are kept.
+
+    Args:
+        experiment: `reproduce.experiment.Experiment`.
+        name: String, the folder of a point.
+        speaker: `tfcap.decoding.Speaker`; `None` for those that are kept.
+        metrics: Names of metrics to add to those of beams.
+
+    Returns:
+        Dict of scores: after `"rs_"` and `"bs_"` those of captions that are
+        drawn and found by a beam search, as `tfcap.training.DiversityReport`
+        names them; after `"beam_"` those of the best of each beam.
+    """
+    found = {}
+    if speaker is not None:
+        found, metrics = _diversity(experiment, name, speaker), NATURALNESS
+    beams = read_written(experiment.path(name, "several.json"))["bs"]
+    greedy = SpeakerReport.load(experiment.path(name, "captions.json"))
+    best = [said[0] for said in beams]
+    report = dataclasses.replace(greedy, captions=best, scores={}, each={})
+    report = report.with_language(experiment.training_captions)
+    if metrics:
+        report = report.rescored(metrics)
+    return found | {
+        f"beam_{k}": score
+        for k, score in report.scores.items()
+        if not k.startswith("human_")
+    }
+
+
+def _diversity(experiment, name, speaker):
+    """Scores of several captions, drawn and found by a beam search."""
+    settings, unsaid = experiment.settings, experiment.unsaid
+    length, found, kept = settings.max_length, {}, {}
+    decoders = {
+        "rs": Sample(
+            Categorical(seed=experiment.seed),
+            settings.diversity_samples,
+            length,
+            suppress=unsaid,
+        ),
+        "bs": BeamSearch(settings.beam_width, length, suppress=unsaid),
+    }
+    batches = experiment.batches(experiment.split, shuffle=False)
+    size = settings.evaluation_batch_size
+    evaluate = Evaluator(speaker, batches, batch_size=size)
+    for key, decoder in decoders.items():
+        told = evaluate.diversity(decoder)
+        found |= {f"{key}_{k}": v for k, v in told.scores.items()}
+        kept[key] = told.captions
+    write_json(experiment.path(name, "several.json"), kept)
+    return found
+
+
+def kept_several(directory, rows, seed=0, decoder="rs"):
+    """The several captions of every image that a sweep keeps.
+
+    Args:
+        directory: String or path of the sweep.
+        rows: Iterable of strings; those that are not done are left out.
+        seed: Integer. Defaults to `0`.
+        decoder: `"rs"`, random samples, or `"bs"`, beams. Defaults to `"rs"`.
+
+    Returns:
+        Dict of lists of lists of strings by row.
+    """
+    found = {}
+    for row in rows:
+        point = {"method": row, "seed": seed}
+        path = kept_file(directory, SLE, point, "several.json")
+        if is_there(path):
+            found[row] = read_written(path)[decoder]
+    return found
+
+
+def tables_of_rows(*rows):
+    """A function that makes tables of these rows."""
+    return functools.partial(sequence_tables, rows=rows)
+
+
+#: Scores of naturalness that are always there.
+NATURALNESS = ("bleu", "rouge_l", "cider_d")
+#: Sweeps of both papers.
+RESULTS = {
+    "results/sequence_world": {},
+    "results/sequence_flickr8k": {},
+    "results/sequence_clips": {},
+}
+#: What both papers have in common.
+SHARED = {
+    "settings": SETTINGS,
+    "phases": SPEAKER_PHASES,
+    "heard": speaker_alone_heard,
+    "decodings": decodings,
+    "measures": ("lm_log_prob", "beam_lm_log_prob"),
+    "more": several,
+}
+SLE = Paper(
+    "sle",
+    rows=EXPLORATION,
+    starts={"xe": "speaker_mle"},
+    train=trained_by(EXPLORATION),
+    axes={
+        "alpha": ("sll_sle",),
+        "rate": tuple(EXPLORATION),
+        "entropy_weight": ("sll_me",),
+    },
+    default=("xe", "sll", "sll_sle"),
+    tables=tables_of_rows("xe", *EXPLORATION),
+    results=RESULTS,
+    **SHARED,
+)

@@ -1,0 +1,113 @@
+"""Hyper-parameters of sequence-level learning."""
+
+from dataclasses import dataclass
+from dataclasses import replace
+
+from reproduce.captioning.settings import FLICKR8K_SPEAKER
+from reproduce.captioning.settings import QUICK_SPEAKER
+from reproduce.captioning.settings import WORLD_SPEAKER
+from reproduce.captioning.settings import RewardSettings
+
+
+@dataclass(frozen=True)
+class SLESettings(RewardSettings):
+    """Hyper-parameters of one study; defaults as published.
+
+    What is not told here is told in `RewardSettings`. A beam search evaluates.
+
+    Args:
+        num_samples: Integer `S`, captions drawn of an image by the rows of
+            SLL-SLE; those of the policy gradient draw one.
+        alpha: Float in `[0, 1]`, weight of CIDEr-D, one minus that of
+            diversity.
+        code_alpha: Float, weight of diversity in `sll_sle_loo`, whose authors
+            turn it around.
+        entropy_weight: Float, of the entropy bonus of `sll_me`.
+        num_continuations: Integer `K`, Monte-Carlo continuations of a
+            beginning.
+        rollout_every: Integer, words from one beginning that is continued to
+            the next.
+        baseline_units: Tuple of integers, hidden layers of the learned
+            baseline. MIXER's is linear.
+        baseline_rate: Float, its learning rate.
+        baseline_epochs: Integer, passes over the images in which it is fitted
+            alone, before the speaker moves.
+        mixer_delta: Integer, words that the prefix of MIXER gets shorter at
+            a time.
+        mixer_last: Float, share of the epochs that follows on the stages in
+            which the prefix falls. The last of these has none, either.
+        mixer_weight: Float, of REINFORCE in MIXER; one minus that of the
+            likelihood.
+        diversity_samples: Integer, captions of an image that are drawn to
+            measure diversity.
+    """
+
+    num_samples: int = 5
+    code_alpha: float = 0.25
+    entropy_weight: float = 1e-2
+    num_continuations: int = 3
+    rollout_every: int = 1
+    baseline_units: tuple = (512,)
+    baseline_rate: float = 1e-3
+    baseline_epochs: int = 1
+    mixer_delta: int = 3
+    mixer_last: float = 0.5
+    mixer_weight: float = 0.5
+    diversity_samples: int = 5
+
+
+#: COCO with pooled features: the papers' settings, where they give them.
+PUBLISHED = SLESettings()
+
+#: Flickr8k with pooled features, minutes a row on one core.
+FLICKR8K = replace(
+    PUBLISHED,
+    **FLICKR8K_SPEAKER,
+    reward_epochs=8,
+    reward_batch_size=64,
+    reward_rate=5e-4,
+    reward_dropout=False,
+    warm_up_steps=20,
+    rollout_every=3,
+    baseline_units=(128,),
+)
+
+#: The embedded world.
+WORLD = replace(
+    FLICKR8K,
+    **WORLD_SPEAKER,
+    reward_epochs=6,
+    reward_batch_size=128,
+    reward_rate=3e-4,
+)
+
+#: Clips of the embedded world: a quarter of the images.
+CLIPS = replace(
+    WORLD,
+    batch_size=64,
+    speaker_epochs=10,
+    reward_batch_size=64,
+    reward_epochs=12,
+)
+
+#: Seconds, to see it run.
+QUICK = replace(
+    WORLD,
+    **QUICK_SPEAKER,
+    reward_batch_size=16,
+    reward_epochs=1,
+    num_samples=2,
+    diversity_samples=2,
+    beam_width=2,
+    num_continuations=1,
+    baseline_units=(8,),
+)
+
+SETTINGS = {
+    "published": PUBLISHED,
+    "coco": PUBLISHED,
+    "flickr8k": FLICKR8K,
+    "world": WORLD,
+    "clips": CLIPS,
+    "quick": QUICK,
+}

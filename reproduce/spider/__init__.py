@@ -1,0 +1,1 @@
+"""Improved Image Captioning via Policy Gradient of SPIDEr, ICCV 2017."""

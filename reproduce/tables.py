@@ -1,0 +1,71 @@
+"""Prints a paper's tables: `python -m reproduce tables PAPER`."""
+
+import argparse
+import os
+
+from reproduce.command import PAPERS
+from reproduce.command import open_paper
+from reproduce.sweep_records import load_records
+from tfcap.io import command
+
+#: Forms of a table, by the name of an option.
+FORMS = {
+    "markdown": lambda table: table.markdown(),
+    "text": str,
+    "latex": lambda table: table.latex(),
+}
+
+
+def tables_of(paper, folders, data=None, **options):
+    """A paper's tables from the records of sweeps.
+
+    Args:
+        paper: `reproduce.paper.Paper`.
+        folders: Strings or paths, of sweeps.
+        data: String, what they were found on. Defaults to the names of the
+            folders.
+        **options: Those of the paper's `tables`.
+
+    Returns:
+        List of tables.
+    """
+    records = [r for folder in folders for r in load_records(folder)]
+    names = ", ".join(os.path.basename(str(folder)) for folder in folders)
+    return paper.tables(records, data or names, **options)
+
+
+@command(ValueError)
+def main(arguments=None):
+    """Runs the command.
+
+    Args:
+        arguments: List of strings, optional. Defaults to those of the
+            process.
+
+    Returns:
+        Integer, the exit status.
+    """
+    parser = argparse.ArgumentParser(
+        prog="python -m reproduce tables",
+        description="Prints a paper's tables: means and 95 %% intervals over "
+        "seeds, and paired differences.",
+    )
+    add = parser.add_argument
+    add("paper", choices=[*PAPERS])
+    add(
+        "sweep",
+        nargs="*",
+        help="folders of sweeps (default: those of the paper in results/)",
+    )
+    add("--form", choices=FORMS, default="markdown")
+    add("--data", help="what the sweeps were made on")
+    options = parser.parse_args(arguments)
+    paper = open_paper(options.paper)
+    given = [options.sweep] if options.sweep else [[x] for x in paper.results]
+    texts = []
+    for folders in given:
+        more = paper.results.get(folders[0], {}) if len(folders) == 1 else {}
+        tables = tables_of(paper, folders, options.data, **more)
+        texts += map(FORMS[options.form], tables)
+    print("\n\n".join(texts))
+    return 0

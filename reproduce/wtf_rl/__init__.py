@@ -1,0 +1,1 @@
+"""Distinctive Image Captioning with ground truth captions, 2024."""

@@ -1,0 +1,206 @@
+"""A small dual encoder, trained on what people say of images."""
+
+import os
+from dataclasses import asdict
+from dataclasses import dataclass
+
+import keras
+import numpy as np
+
+from reproduce.captioning.caption_data import about_data
+from reproduce.captioning.caption_data import data_for
+from reproduce.captioning.caption_data import data_of_study
+from reproduce.study import Study
+from reproduce.wtf_rl.mining import mined_neighbors
+from tfcap.data import CaptionBatches
+from tfcap.losses import BidirectionalContrastiveLoss
+from tfcap.metrics import evaluate_retrieval
+from tfcap.models import DualEncoder
+from tfcap.models import RetrievalListener
+from tfcap.ops import sequence_mask
+from tfcap.training import is_chief
+
+NETWORKS = {"dual_encoder": DualEncoder, "listener": RetrievalListener}
+
+
+@dataclass(frozen=True)
+class RetrieverSettings:
+    """Hyper-parameters of a retriever's training.
+
+    Args:
+        network: String, key of `NETWORKS`.
+        units: Integer, size of the common space.
+        embedding_units: Integer, size of words.
+        image_dropout: Float.
+        word_dropout: Float.
+        temperature: Float, of the contrastive loss.
+        batch_size: Integer, images to tell apart.
+        epochs: Integer, passes over all human captions.
+        rate: Float, learning rate, which falls to a twentieth along a cosine.
+    """
+
+    network: str = "dual_encoder"
+    units: int = 256
+    embedding_units: int = 128
+    image_dropout: float = 0.2
+    word_dropout: float = 0.2
+    temperature: float = 0.07
+    batch_size: int = 128
+    epochs: int = 8
+    rate: float = 1e-3
+
+
+#: Settings by the name of the data.
+RETRIEVER_SETTINGS = {
+    "world": RetrieverSettings(),
+    "flickr8k": RetrieverSettings(),
+    "quick": RetrieverSettings(
+        units=32, embedding_units=32, batch_size=8, epochs=1
+    ),
+}
+
+
+def train_retriever(data, settings, directory, seed=0, verbose=1):
+    """A retriever of a data set, trained now unless it was.
+
+    Args:
+        data: `reproduce.captioning.CaptionData`.
+        settings: `RetrieverSettings`.
+        directory: String or path; what was interrupted goes on.
+        seed: Integer, of initial weights, batches and dropout.
+        verbose: 1 for progress, 0 for silence.
+
+    Returns:
+        `tfcap.models.DualEncoder` or `RetrievalListener`.
+
+    Raises:
+        ValueError: If the directory holds another retriever.
+    """
+    about = {"settings": asdict(settings), "seed": seed, **about_data(data)}
+    study = Study(directory, about, seed, verbose)
+    data = data_of_study(data, study.about)
+    path = os.path.join(study.directory, "vocabulary.json")
+    if is_chief():
+        data.vocabulary.save(path)
+    batches = _batches(data, "train", settings, seed)
+
+    def train():
+        keras.utils.set_random_seed(seed)
+        ready = data.image_preprocessing()
+        network = _network(settings, batches, seed, ready)
+        rate = keras.optimizers.schedules.CosineDecay(
+            settings.rate, settings.epochs * batches.steps_per_epoch, alpha=0.05
+        )
+        network.compile(
+            keras.optimizers.Adam(rate),
+            BidirectionalContrastiveLoss(settings.temperature, decoupled=False),
+        )
+        return study.fit(
+            "retriever", network, batches, settings.epochs, retriever=network
+        )
+
+    return study.once("retriever", train)["retriever"]
+
+
+def retriever(experiment, name="retriever"):
+    """A retriever of the experiment, trained now if it was not.
+
+    Args:
+        experiment: `reproduce.experiment.Experiment`.
+        name: `"retriever"`, the one that rewards, or `"unseen"`, which no row
+            is trained for.
+    """
+    given = experiment.given
+    if given.get(name) is None:
+        # Two that begin alike might err alike.
+        given[name] = train_retriever(
+            experiment.data,
+            getattr(experiment.settings, name),
+            os.path.join(experiment.directory, name),
+            2 * experiment.seed + (name == "unseen"),
+            experiment.verbose,
+        )
+    return given[name]
+
+
+def neighbors(experiment):
+    """Options of batches that hold images which look like each one."""
+    settings = experiment.settings
+    if not settings.neighbors:
+        return {}
+    rows = mined_neighbors(
+        retriever(experiment),
+        experiment.batches(shuffle=False),
+        os.path.join(experiment.directory, "neighbors.npz"),
+        settings.neighbors,
+    )
+    return {"neighbors": rows, "kept_neighbors": settings.kept_neighbors}
+
+
+def evaluate_retriever(
+    retriever, data, split="test", batch_size=250, features=None
+):
+    """How well a retriever finds images by human captions, and these by them.
+
+    Args:
+        retriever: Object with `embed_images(image, training)` and
+            `embed_texts(words, mask, training)`.
+        data: `reproduce.captioning.CaptionData`.
+        split: String. Defaults to `"test"`.
+        batch_size: Integer. Defaults to `250`.
+        features: What a retriever with an `image_key` sees of the images, as
+            the `retriever_features` of `tfcap.data.CaptionBatches`. Defaults
+            to `None`.
+
+    Returns:
+        `tfcap.metrics.RetrievalReport` of all images of the split and all of
+        their captions.
+    """
+    data, captions = data_for(retriever, data), getattr(data, split)
+    batches = CaptionBatches(
+        captions,
+        getattr(data, f"{split}_features"),
+        batch_size=1,
+        retriever_features=features,
+    )
+    key = getattr(retriever, "image_key", "image")
+    images, texts, owners = [], [], []
+    for inputs, rows in batches.evaluation(batch_size):
+        human = inputs["references"]
+        mask = sequence_mask(human, captions.vocabulary.eos)
+        images.append(retriever.embed_images(inputs[key], training=False))
+        heard = np.asarray(retriever.embed_texts(human, mask, training=False))
+        there = np.asarray(mask).any(-1)
+        texts.append(heard[there])
+        owners.append(np.asarray(rows)[np.nonzero(there)[0]])
+    return evaluate_retrieval(*map(np.concatenate, (images, texts, owners)))
+
+
+def _batches(data, split, settings, seed):
+    captions = getattr(data, split)
+    return CaptionBatches(
+        captions,
+        getattr(data, f"{split}_features"),
+        min(settings.batch_size, len(captions)),
+        seed=seed,
+        epoch="captions",
+    )
+
+
+def _network(settings, batches, seed, image_preprocessing=None):
+    """A built network."""
+    options = {}
+    if settings.network == "dual_encoder":
+        options["max_length"] = batches.captions.references.shape[-1]
+    network = NETWORKS[settings.network](
+        batches.captions.vocabulary.size,
+        units=settings.units,
+        embedding_units=settings.embedding_units,
+        image_dropout=settings.image_dropout,
+        word_dropout=settings.word_dropout,
+        seed=seed,
+        image_preprocessing=image_preprocessing,
+        **options,
+    )
+    network(batches.inputs(np.arange(1)))
+    return network

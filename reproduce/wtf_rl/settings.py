@@ -1,0 +1,112 @@
+"""Hyper-parameters of distinctive captioning."""
+
+from dataclasses import dataclass
+from dataclasses import replace
+
+from reproduce.captioning.settings import FLICKR8K_SPEAKER
+from reproduce.captioning.settings import QUICK_SPEAKER
+from reproduce.captioning.settings import WORLD_SPEAKER
+from reproduce.captioning.settings import RewardSettings
+from reproduce.wtf_rl.retrievers import RETRIEVER_SETTINGS
+from reproduce.wtf_rl.retrievers import RetrieverSettings
+
+
+@dataclass(frozen=True)
+class WTFSettings(RewardSettings):
+    """Hyper-parameters of one study; defaults as published, where they fit.
+
+    What is not told here is told in `RewardSettings`. The paper's rate, 1e-6,
+    is for a pretrained transformer. A beam search is reinforced, and
+    evaluates.
+
+    Args:
+        alpha: Float in `[0, 1]`, weight of similarity, one minus that of the
+            discriminator.
+        reward_shift: Float, added to every reward.
+        temperature: Float, of the contrast.
+        combine: `"mean"` or `"sum"`, of both directions of it.
+        neighbors: Integer, images that look like one, mined for each; 0 for
+            none.
+        kept_neighbors: Tuple of integers, which of them are rivals; or `None`
+            for all.
+        no_repeat_ngram: Integer, size of the n-grams that it says once.
+        retriever: `RetrieverSettings`, of the one that rewards.
+        unseen: `RetrieverSettings`, of the one that only judges in the end.
+        discriminator_units: Tuple of integers, its hidden layers.
+        discriminator_epochs: Integer, passes over all human captions before
+            the speaker moves.
+        discriminator_rate: Float.
+        grammar_units: Integer, size of the classifier of `scst_grammar`.
+        grammar_epochs: Integer, passes over all human captions.
+        grammar_rate: Float.
+        grammar_similarity: Float, weight of CLIPScore beside grammar.
+    """
+
+    reward_epochs: int = 5
+    reward_batch_size: int = 20
+    reward_rate: float = 1e-5
+    reward_dropout: bool = False
+    alpha: float = 0.94
+    reward_shift: float = 0.0
+    temperature: float = 0.01
+    combine: str = "mean"
+    neighbors: int = 5
+    kept_neighbors: tuple | None = None
+    no_repeat_ngram: int = 3
+    retriever: RetrieverSettings = RetrieverSettings()
+    unseen: RetrieverSettings = RetrieverSettings(network="listener")
+    discriminator_units: tuple = (512, 256)
+    discriminator_epochs: int = 1
+    discriminator_rate: float = 1e-3
+    grammar_units: int = 256
+    grammar_epochs: int = 1
+    grammar_rate: float = 1e-3
+    grammar_similarity: float = 2.0
+
+
+#: COCO with pooled features.
+PUBLISHED = WTFSettings()
+
+#: Flickr8k with pooled features, minutes a row on one core.
+FLICKR8K = replace(
+    PUBLISHED,
+    **FLICKR8K_SPEAKER,
+    clipnorm=5.0,
+    reward_epochs=3,
+    reward_rate=1e-4,
+    warm_up_steps=20,
+    kept_neighbors=(3, 4),
+)
+
+#: The embedded world.
+WORLD = replace(
+    FLICKR8K,
+    **WORLD_SPEAKER,
+    reward_epochs=2,
+    discriminator_units=(128, 64),
+    grammar_units=64,
+)
+
+#: Seconds, to see it run.
+QUICK = replace(
+    WORLD,
+    **QUICK_SPEAKER,
+    reward_batch_size=16,
+    reward_epochs=1,
+    beam_width=2,
+    neighbors=2,
+    kept_neighbors=None,
+    retriever=RETRIEVER_SETTINGS["quick"],
+    unseen=replace(RETRIEVER_SETTINGS["quick"], network="listener"),
+    discriminator_units=(8,),
+    grammar_units=8,
+)
+
+SETTINGS = {
+    "published": PUBLISHED,
+    "coco": PUBLISHED,
+    "flickr8k": FLICKR8K,
+    "world": WORLD,
+    "clips": WORLD,
+    "quick": QUICK,
+}

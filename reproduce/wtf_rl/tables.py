@@ -1,0 +1,81 @@
+"""Table 1 of distinctive captioning, as found in a sweep."""
+
+from reproduce.score_tables import LANGUAGE
+from reproduce.score_tables import by_row
+from reproduce.score_tables import difference_table
+from reproduce.score_tables import found_on
+from reproduce.score_tables import human_run
+from reproduce.score_tables import score_table
+from reproduce.wtf_rl.rows import ROWS
+
+_RECALL = {"r@1": ("R@1", 1), "r@5": ("R@5", 1), "r@10": ("R@10", 1)}
+_WRITING = {
+    "bleu_4": ("BLEU-4", 1),
+    "rouge_l": ("ROUGE-L", 1),
+    "cider_d": ("CIDEr-D", 1),
+    "meteor": ("METEOR", 1),
+    "spice": ("SPICE", 1),
+    "self_bleu": ("Self-BLEU", -1),
+    **LANGUAGE,
+}
+#: The paper's comparisons, and the scores that they are about.
+_CLAIMS = {
+    ("wtf", "tf"): (
+        *("unseen_r@10", "r@1", "r@10", "image_to_text_r@10"),
+        *("cider_d", "lm_log_prob"),
+    ),
+    ("wtf_rl", "tf"): ("unseen_r@10", "r@10", "cider_d", "lm_log_prob"),
+    ("wtf_rl", "wtf"): ("unseen_r@10", "r@1", "r@10", "image_to_text_r@10"),
+    ("wtf_rl", "rl"): (
+        *("cider_d", "bleu_4", "lm_log_prob", "self_bleu"),
+        *("unseen_r@10", "r@10"),
+    ),
+    ("rl", "rl_unidirectional"): ("unseen_r@10", "r@1", "r@10"),
+    ("scst_discriminator", "scst_grammar"): (
+        *("unseen_r@10", "r@1", "r@10", "self_bleu"),
+    ),
+    ("rl", "wtf_rl_code"): ("unseen_r@10", "r@10", "cider_d"),
+}
+#: Retrieval by what stands before names of scores, the unseen retriever first.
+_KINDS = {
+    "unseen_": "the image by its caption, unseen retriever",
+    "": "the image by its caption",
+    "unseen_image_to_text_": "the caption by its image, unseen retriever",
+    "image_to_text_": "the caption by its image",
+}
+#: Decodings: by beam search, as published, and greedily.
+_DECODINGS = {"": "", "greedy_": ", greedy"}
+
+
+def distinctive_tables(records, data):
+    """What the paper's Table 1 shows.
+
+    Args:
+        records: List of dicts, as `reproduce.load_records()` gives them.
+        data: String, what they were found on.
+
+    Returns:
+        List of `TradeoffTable`: retrieval both ways, under the retriever that
+        rewards and, first, under one that training never saw; writing, with
+        that of people; all of this for the beam search and, where records
+        have them, for greedy captions; and paired differences.
+    """
+    runs = by_row(records, ("tf", *ROWS))
+    plain = {k: v for k, v in runs.items() if not k.moved}
+    people, tables = human_run(runs), []
+    for kind, told in _DECODINGS.items():
+        tables += [
+            score_table("Table 1", title + told, runs, _RECALL, kind + prefix)
+            for prefix, title in _KINDS.items()
+        ]
+        written = runs | {
+            key: {s: _named(kind, found) for s, found in by_seed.items()}
+            for key, by_seed in people.items()
+        }
+        title = f"writing{told}"
+        tables.append(score_table("Table 1", title, written, _WRITING, kind))
+    return found_on([*tables, difference_table(plain, _CLAIMS)], data)
+
+
+def _named(kind, scores):
+    return {f"{kind}{name}": score for name, score in scores.items()}

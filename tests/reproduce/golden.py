@@ -1,0 +1,142 @@
+"""Numbers of a tiny training of every row, to compare with those kept.
+
+    PYTHONPATH=. python tests/reproduce/golden.py           # compares
+    PYTHONPATH=. python tests/reproduce/golden.py --write   # writes them anew
+
+`golden.json` was written before the rows became dicts over `tfcap.methods`;
+the comparison prints what differs and exits with 1 if something does. Rows
+whose metrics need Java are left out. All steps run eagerly on one machine:
+another one may differ in the last digits.
+"""
+
+import hashlib
+import json
+import math
+import pathlib
+import sys
+import tempfile
+
+import numpy as np
+import tensorflow as tf
+
+from reproduce.psst.paper import PSST
+from reproduce.sle.paper import SLE
+from reproduce.spider.paper import SPIDER
+from reproduce.wtf_rl.paper import WTF_RL
+from tests.reproduce.psst import tiny_study as psst
+from tests.reproduce.sle import tiny_study as sle
+from tests.reproduce.wtf_rl import tiny_study as wtf_rl
+
+PATH = pathlib.Path(__file__).with_name("golden.json")
+JAVA = ("meteor", "bcmr", "spice", "spider")
+OTHERS = {
+    "human_weight": 0.5,
+    "naturalness_samples": 1,
+    "listener_loss": "contrastive",
+    "clipnorm": 1.0,
+    "warm_up_steps": 2,
+    "scheduled_sampling": 0.25,
+}
+
+
+def weights(network):
+    values = network.get_weights()
+    data = b"".join(np.ascontiguousarray(v).tobytes() for v in values)
+    squares = sum(float((v.astype("float64") ** 2).sum()) for v in values)
+    digest = hashlib.sha256(data).hexdigest()
+    return {"sha256": digest, "norm": math.sqrt(squares)}
+
+
+def points(folder):
+    """Names of rows, and functions that train and evaluate them."""
+
+    def point(experiment, row, **numbers):
+        def found():
+            scores = experiment.result(row, **numbers)
+            if row in ("listener_gt", "speaker_mle"):
+                networks = experiment.networks(row)
+            elif row in experiment.paper.human:
+                networks = {}
+            else:
+                networks = experiment.trained(row, **numbers)
+            kept = {k: weights(network) for k, network in networks.items()}
+            return {"scores": scores, "weights": kept}
+
+        return found
+
+    def phase(experiment, name):
+        def found():
+            networks = experiment.networks(name)
+            kept = {k: weights(network) for k, network in networks.items()}
+            return {"scores": {}, "weights": kept}
+
+        return found
+
+    made = psst.study(folder / "psst")
+    yield "psst/speaker_mle", point(made, "speaker_mle")
+    yield "psst/listener_gt", point(made, "listener_gt")
+    for row in PSST.rows:
+        yield f"psst/{row}/0.01", point(made, row, lambda_=1e-2)
+    more = {"lambda_": 1e-2, "rho": 0.75}
+    yield (
+        "psst/psst_multinomial/0.01/0.75",
+        point(made, "psst_multinomial", **more),
+    )
+    more = {"lambda_": 1e-2, "rho": 0.5, "temperature": 0.7}
+    yield "psst/psst_gumbel/0.01/0.5/0.7", point(made, "psst_gumbel", **more)
+    row = "gt_on_psst_listener"
+    yield f"psst/{row}/0.01", point(made, row, lambda_=1e-2)
+    cider = psst.study(folder / "cider", cider_epochs=1)
+    yield "psst/speaker_cider", phase(cider, "speaker_cider")
+    others = psst.study(folder / "others", **OTHERS)
+    yield "psst/others", point(others, "psst_multinomial", lambda_=5e-3)
+    made = sle.study(folder / "sle", num_samples=2)
+    for row in ("xe", *SLE.rows):
+        yield f"sle/{row}", point(made, row)
+    yield "sle/sll_sle/alpha", point(made, "sll_sle", alpha=0.5)
+    made = sle.study(folder / "sle", paper=SPIDER, num_samples=2)
+    for row in SPIDER.rows:
+        if not row.endswith(JAVA):
+            yield f"sle/{row}", point(made, row)
+    made = wtf_rl.study(folder / "wtf_rl")
+    for row in ("tf", *WTF_RL.rows):
+        yield f"wtf_rl/{row}", point(made, row)
+    yield "wtf_rl/rl/alpha", point(made, "rl", alpha=1.0, rate=1e-3)
+
+
+def differences(kept, found):
+    """Names of numbers that differ, and by how much."""
+    for name, value in kept["scores"].items():
+        now = found["scores"].get(name)
+        if now != value:
+            yield f"{name}: {value!r}, now {now!r}"
+    for role, value in kept["weights"].items():
+        now = found["weights"].get(role, {})
+        if now != value:
+            yield f"{role}: norm {value['norm']!r}, now {now.get('norm')!r}"
+
+
+def main(names, write):
+    tf.config.run_functions_eagerly(True)
+    kept = {} if write else json.loads(PATH.read_text())
+    wrong = 0
+    with tempfile.TemporaryDirectory() as folder:
+        for name, find in points(pathlib.Path(folder)):
+            if names and name not in names:
+                continue
+            found = find()
+            if write:
+                kept[name] = found
+                continue
+            lines = list(differences(kept[name], found))
+            wrong += bool(lines)
+            print(f"{name}: {len(lines) or 'nothing'} differs", *lines[:4])
+    if write:
+        rows = (f"{json.dumps(k)}: {json.dumps(v)}" for k, v in kept.items())
+        PATH.write_text("{\n" + ",\n".join(rows) + "\n}\n")
+    return int(bool(wrong))
+
+
+if __name__ == "__main__":
+    named = [name for name in sys.argv[1:] if not name.startswith("-")]
+    raise SystemExit(main(named, "--write" in sys.argv))

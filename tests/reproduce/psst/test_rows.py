@@ -1,0 +1,51 @@
+import dataclasses
+
+import pytest
+
+from reproduce.captioning.phases import naturalness
+from tests.reproduce.psst.tiny_study import study
+from tfcap.objectives import Episode
+from tfcap.objectives import TeacherForcing
+
+
+@pytest.fixture
+def experiment(tmp_path):
+    return study(tmp_path)
+
+
+def test_the_cooling_rho_falls_with_every_epoch_and_not_within_one(experiment):
+    anneal = experiment.training("psst_soft_cooling", lambda_=1e-3).callbacks[0]
+    steps = experiment.batches().steps_per_epoch
+    first, last = anneal.schedule(0), anneal.schedule(steps - 1)
+    assert first == last == 1.0
+    assert anneal.schedule(steps) == pytest.approx(0.5**0.5)
+    assert anneal.schedule(3 * steps) == pytest.approx(0.5)
+
+
+def test_human_captions_may_anchor_the_naturalness_term(experiment):
+    inputs = experiment.batches().batch(0)
+    speaker = experiment.networks("speaker_mle")["speaker"]
+
+    def loss(objective):
+        return float(objective.loss(Episode(speaker, inputs))[0])
+
+    plain, likelihood = (
+        loss(naturalness(experiment)),
+        loss(TeacherForcing("token")),
+    )
+    experiment.settings = dataclasses.replace(
+        experiment.settings, human_weight=0.5
+    )
+    anchored = loss(naturalness(experiment))
+    assert anchored == pytest.approx(plain + 0.5 * likelihood, rel=1e-5)
+
+
+@pytest.mark.parametrize("method", ["reinforce_joint", "luo2018", "sr_pl"])
+def test_reinforce_credits_a_caption_as_a_negative_or_as_the_code(
+    experiment, method
+):
+    for name, credit in ((method, "batch"), (f"{method}_code", "own")):
+        game = experiment.training(name, lambda_=1e-3).model
+        term, _ = game.players["speaker"].objective.terms
+        assert term.estimator.reward.credit == credit
+        assert term.estimator.baseline.reward is term.estimator.reward

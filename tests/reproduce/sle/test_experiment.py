@@ -1,0 +1,207 @@
+import math
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from reproduce.captioning.rewarded import reward_batches
+from reproduce.sle.paper import SLE
+from reproduce.sle.paper import fitted_baseline
+from reproduce.sle.paper import planned
+from reproduce.spider.paper import SPIDER
+from reproduce.study import Study
+from reproduce.study import read_written
+from tests.reproduce.interruption import Interruption
+from tests.reproduce.sle.tiny_study import study
+from tfcap.objectives import DecoderBaseline
+from tfcap.text import JavaError
+
+#: Papers by their rows.
+ROWS = {row: paper for paper in (SLE, SPIDER) for row in paper.rows}
+#: Rows whose reward is no tensor's.
+WITH_JAVA = [
+    row for row in ROWS if row.endswith(("meteor", "bcmr", "spice", "spider"))
+]
+
+pytestmark = pytest.mark.filterwarnings("ignore:Even though the `tf.config")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def eagerly():
+    # A dozen steps cost less than the graphs that would run them.
+    tf.config.run_functions_eagerly(True)
+    yield
+    tf.config.run_functions_eagerly(False)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """A folder in which the speaker has learned from people."""
+    folder = tmp_path_factory.mktemp("study")
+    study(folder).result("xe")
+    return folder
+
+
+def moved(before, after):
+    return any((a != b).any() for a, b in zip(before, after))
+
+
+def forbid_training(monkeypatch):
+    def never(*args, **options):
+        raise RuntimeError("trained again")
+
+    # By its globals: collected for its doctests, a module is there twice.
+    monkeypatch.setitem(Study.fit.__globals__, "fit", never)
+
+
+@pytest.mark.parametrize("row", [row for row in ROWS if row not in WITH_JAVA])
+def test_every_row_trains_the_speaker(folder, row):
+    made = study(folder, paper=ROWS[row])
+    before = made.networks("speaker_mle")["speaker"].get_weights()
+    scores = made.result(row)
+    assert moved(before, made.trained(row)["speaker"].get_weights())
+    assert all(math.isfinite(score) for score in scores.values())
+    for name in ("cider_d", "beam_cider_d", "rs_div_1", "beam_lm_log_prob"):
+        assert name in scores
+
+
+@pytest.mark.parametrize("row", WITH_JAVA)
+def test_a_metric_that_is_not_there_is_refused_with_the_cure(
+    folder, row, monkeypatch
+):
+    monkeypatch.setenv("TFCAP_JAVA", "/no/java")
+    with pytest.raises(JavaError, match="/no/java"):
+        study(folder, paper=ROWS[row]).result(row)
+
+
+def test_what_is_there_is_not_trained_again(folder, monkeypatch):
+    scores = study(folder).result("sll")
+    forbid_training(monkeypatch)
+    assert study(folder).result("sll") == scores
+    spider = study(folder, paper=SPIDER)
+    assert spider.result("mle") == study(folder).result("xe")
+    with pytest.raises(RuntimeError):
+        study(folder).result("sll", rate=1e-3)
+
+
+def test_captions_are_kept_for_people_to_read(folder):
+    made = study(folder)
+    made.result("sll")
+    report = made.report("sll")
+    assert len(report.captions) == len(made.data.test)
+    several = read_written(made.path("rows/sll", "several.json"))
+    assert {k: np.shape(v) for k, v in several.items()} == {
+        "rs": (len(report.captions), 2),
+        "bs": (len(report.captions), 2),
+    }
+
+
+def test_scores_that_are_asked_for_later_are_added(folder, monkeypatch):
+    before = study(folder).result("sll")
+    forbid_training(monkeypatch)
+    after = study(folder, metrics=["cider_r"]).result("sll")
+    assert after.keys() - before.keys() == {"cider_r", "beam_cider_r"}
+    assert before.items() <= after.items()
+
+
+def test_a_baseline_is_fitted_alone_first_and_once(folder, monkeypatch):
+    made = study(folder, paper=SPIDER)
+    made.result("reinforce")
+    assert made.load("baselines/reinforce").keys() == {"baseline"}
+    trained = []
+    fit = Study.fit
+    monkeypatch.setattr(
+        Study,
+        "fit",
+        lambda *args, **told: trained.append(args[1]) or fit(*args, **told),
+    )
+    study(folder, paper=SPIDER).result("reinforce", rate=1e-3)
+    study(folder, paper=SPIDER).result("mixer_cider", rate=1e-3)
+    names = "reinforce_rate_0.001", "mixer_cider_rate_0.001"
+    assert trained == [f"rows/{name}" for name in names]
+
+
+def test_a_row_that_is_resumed_ends_as_one_that_is_not(tmp_path):
+    whole = study(tmp_path / "whole", paper=SPIDER).trained("reinforce")
+    first = study(tmp_path / "parts", paper=SPIDER)
+    first.networks("speaker_mle")
+    fitted_baseline(SPIDER.rows, first, "reinforce", {})
+    parts = study(tmp_path / "parts", paper=SPIDER).trained("reinforce")
+    whole, parts = (x["speaker"].get_weights() for x in (whole, parts))
+    for ours, theirs in zip(parts, whole):
+        np.testing.assert_array_equal(ours, theirs)
+
+
+def test_alpha_of_one_is_sequence_level_learning(tmp_path):
+    made = study(tmp_path)
+    plain = made.trained("sll")["speaker"].get_weights()
+    alone = made.trained("sll_sle", alpha=1.0)["speaker"].get_weights()
+    for ours, theirs in zip(alone, plain):
+        np.testing.assert_allclose(ours, theirs, rtol=1e-5, atol=1e-6)
+
+
+def test_a_row_that_breaks_off_goes_on_as_if_it_had_not(tmp_path):
+    made = {}
+    options = {"paper": SPIDER, "reward_epochs": 2, "max_length": 3}
+    for name in ("whole", "parts"):
+        made[name] = study(tmp_path / name, **options)
+    whole = made["whole"].trained("mixer_cider")["speaker"].get_weights()
+    made["parts"]._watch = lambda *_: [Interruption()]
+    with pytest.raises(KeyboardInterrupt):
+        made["parts"].trained("mixer_cider")
+    again = study(tmp_path / "parts", **options)
+    parts = again.trained("mixer_cider")["speaker"].get_weights()
+    for ours, theirs in zip(parts, whole):
+        np.testing.assert_array_equal(ours, theirs)
+
+
+def test_rows_are_what_the_paper_makes_of_them(folder):
+    made = study(folder, num_samples=2)
+    task, plan = planned(made.paper.rows, made, "sll_sle", {"alpha": 0.7})
+    (alpha, precision), (beta, diversity) = plan.objective.terms
+    # Equation 16: 2 (1 - alpha) / S times the sum over the others.
+    assert (alpha, beta) == (0.7, pytest.approx(2 * 0.3 * 1 / 2))
+    assert precision.decoder is diversity.decoder
+    assert isinstance(precision.baseline, DecoderBaseline)
+    assert precision.baseline.decoder is made.greedy
+    assert precision.baseline.reward is precision.reward
+    assert diversity.reward.distance == "bleu"
+    _, plan = planned(made.paper.rows, made, "sll_sle_loo", {})
+    (alpha, _), (beta, diversity) = plan.objective.terms
+    assert (alpha, beta) == (0.75, 0.125)
+    assert diversity.reward.distance == "self_bleu"
+    # Distance -0.5 of the code is 1 here: more alike than that all lose by it.
+    for distance, baseline in ((0.2, 1.0), (1.6, 1.6)):
+        rewards = np.full((1, 2), distance, "float32")
+        np.testing.assert_allclose(diversity.baseline(rewards, None), baseline)
+    _, plan = planned(made.paper.rows, made, "sll_me", {})
+    assert plan.objective.terms[1].weight == 1e-2
+    _, plan = planned(made.paper.rows, made, "sll_me", {"entropy_weight": 1e-3})
+    assert plan.objective.terms[1].weight == 1e-3
+    assert plan.objective.terms[1].estimator.reward.per_word
+    made = study(folder, paper=SPIDER)
+    _, plan = planned(made.paper.rows, made, "pg_cider", {})
+    (term,) = plan.objective.terms
+    assert term.estimator.credit.num_continuations == 1
+    assert term.estimator.baseline.network is plan.partners["baseline"].network
+    _, plan = planned(made.paper.rows, made, "mixer_bleu4", {})
+    assert [term.weight for term in plan.objective.terms] == [0.5, 0.5]
+
+
+def test_the_prefix_of_mixer_falls_to_nothing(tmp_path):
+    made = study(tmp_path, paper=SPIDER, reward_epochs=6)
+    _, plan = planned(made.paper.rows, made, "mixer_cider", {})
+    steps = 6 * reward_batches(made).steps_per_epoch
+    prefixes = [plan.callbacks[0].schedule(step) for step in range(steps)]
+    assert prefixes[0] == 3 and prefixes[-1] == 0
+    assert prefixes == sorted(prefixes, reverse=True)
+    assert np.mean(np.equal(prefixes, 0)) >= 0.5
+
+
+def test_a_score_that_is_watched_is_logged(tmp_path):
+    made = study(tmp_path, evaluate_every=1)
+    training = made.training("sll")
+    watch = made._watch("rows/sll", "sll", {}, training)
+    kinds = [type(c).__name__ for c in watch]
+    assert kinds == ["EvaluationCallback", "FallingScoreWarning"]
+    assert study(tmp_path)._watch("rows/sll", "sll", {}, training) == []

@@ -1,0 +1,178 @@
+"""The command `python -m reproduce caption`."""
+
+import json
+
+import keras
+import numpy as np
+import pytest
+from PIL import Image
+
+from reproduce import caption
+from tests.data.tiny_captions import tiny_captions
+from tfcap.data import FeatureWriter
+from tfcap.data import extract_features
+from tfcap.data import load_features
+from tfcap.data import load_results
+from tfcap.data.backbones import Backbone
+from tfcap.decoding import BeamSearch
+from tfcap.decoding import Greedy
+from tfcap.layers import ImageStandardization
+from tfcap.models import RetrievalListener
+from tfcap.models import ShowTellSpeaker
+from tfcap.text import Vocabulary
+
+IDS = [100 + i for i in range(11)]
+GRIDS = np.random.default_rng(0).normal(20, 3, size=(11, 4, 3))
+GRIDS = GRIDS.astype("float16")
+#: Colors of quarters of a picture.
+COLORS = Backbone(
+    "colors",
+    "mean",
+    (8, 8),
+    "raw",
+    lambda x: np.asarray(x).reshape(len(x), 2, 4, 2, 4, 3).mean((2, 4)),
+)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """A speaker, its vocabulary, and a feature file."""
+    folder = tmp_path_factory.mktemp("caption")
+    captions = tiny_captions()
+    captions.vocabulary.save(folder / "vocabulary.json")
+    layer = ImageStandardization([20.0] * 3, [3.0] * 3, pooled=True)
+    options = {"units": 8, "embeddings_initializer": "orthogonal"}
+    size = captions.vocabulary.size
+    batch = {"image": GRIDS, "caption": captions.references}
+    networks = {
+        "speaker": ShowTellSpeaker(size, image_preprocessing=layer, **options),
+        "older": ShowTellSpeaker(
+            size, image_preprocessing="outside", **options
+        ),
+        "listener": RetrievalListener(size, 4, 4),
+    }
+    for name, network in networks.items():
+        network(batch)
+        # As loud as they get when they are trained.
+        network.set_weights([4 * w for w in network.get_weights()])
+        network.save(folder / f"{name}.keras")
+    with FeatureWriter(folder / "features.h5", IDS, (2, 2), 3) as writer:
+        writer.write(np.arange(11), GRIDS)
+    return folder
+
+
+def run(folder, *more, speaker="speaker", images="features.h5"):
+    vocabulary = f"--vocabulary={folder / 'vocabulary.json'}"
+    arguments = [folder / f"{speaker}.keras", folder / images, vocabulary]
+    return caption.main([*map(str, [*arguments, "--max-length=5", *more])])
+
+
+def said(folder, image, decoder):
+    speaker = keras.saving.load_model(folder / "speaker.keras")
+    vocabulary = Vocabulary.load(folder / "vocabulary.json")
+    image = np.asarray(image, "float32")
+    found = decoder.decode(speaker, speaker.begin({"image": image}))
+    return vocabulary.decode_batch(found.tokens.numpy()[:, 0])
+
+
+def test_a_feature_file_is_captioned_in_cocos_format(folder, tmp_path, capsys):
+    out = tmp_path / "out.json"
+    assert run(folder, "--json", out, "--batch-size=4") == 0
+    wanted = said(folder, GRIDS, Greedy(5, suppress=(3,)))
+    assert len(set(wanted)) > 1
+    assert load_results(out, allow_empty=True) == dict(zip(IDS, wanted))
+    lines = [f"{i}\t{text}\n" for i, text in zip(IDS, wanted)]
+    assert capsys.readouterr().out == "".join(lines)
+
+
+def test_images_are_listed_and_searched_with_beams(folder, tmp_path):
+    listed, out = tmp_path / "list.txt", tmp_path / "out.json"
+    listed.write_text("105\n101\n")
+    assert run(folder, "--images", listed, "--beam=3", "--json", out) == 0
+    wanted = said(folder, GRIDS[[5, 1]], BeamSearch(3, 5, suppress=(3,)))
+    found = json.loads(out.read_text())
+    assert [row["image_id"] for row in found] == [105, 101]
+    assert [row["caption"] for row in found] == wanted
+
+
+def test_pictures_are_captioned_as_their_feature_file_is(
+    folder, tmp_path, monkeypatch, capsys
+):
+    rng = np.random.default_rng(1)
+    photos = tmp_path / "photos"
+    photos.mkdir()
+    names = ["COCO_val2014_000000000042.png", "000000000007.png", "dog.png"]
+    for name in names:
+        pixels = rng.integers(0, 255, size=(8, 8, 3)).astype("uint8")
+        Image.fromarray(pixels).save(photos / name)
+    (photos / "notes.txt").write_text("no picture")
+    monkeypatch.setattr(caption, "named_backbone", lambda *_: COLORS)
+    out, file = tmp_path / "out.json", tmp_path / "photos.h5"
+    more = ["--backbone=colors:none", "--json", out]
+    assert run(folder, *more, images=photos) == 0
+    pictures = [(7, photos / names[1]), (42, photos / names[0])]
+    pictures += [("dog", photos / names[2])]
+    extract_features(
+        COLORS, [(str(i), p) for i, p in pictures], file, progress=False
+    )
+    wanted = said(folder, load_features(file), Greedy(5, suppress=(3,)))
+    found = load_results(out, allow_empty=True)
+    assert found == dict(zip([7, 42, "dog"], wanted))
+    # A picture that cannot be read is named, and left out by choice.
+    capsys.readouterr()
+    (photos / "cut.png").write_bytes((photos / names[0]).read_bytes()[:40])
+    assert run(folder, *more, images=photos) == 2
+    assert "cut.png" in capsys.readouterr().err
+    more += ["--skip-unreadable", "--batch-size", "1"]
+    assert run(folder, *more, images=photos) == 0
+    assert "left out, since it cannot be read" in capsys.readouterr().err
+    assert load_results(out, allow_empty=True) == found
+    assert run(folder, *more, images=photos / "cut.png") == 2
+    assert "none of 1 pictures" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("more", "options", "told"),
+    [
+        ([], {"speaker": "listener"}, "SPEAKER must be a network that says"),
+        ([], {"speaker": "older"}, "`--standardize` must be given"),
+        ([], {"speaker": "no"}, "no.keras"),
+        ([], {"images": "no.h5"}, "no.h5"),
+        ([], {"images": "."}, "without a picture"),
+        ([], {"images": "speaker.keras"}, "`--backbone` must be given"),
+        (["--backbone=vgg19:no.h5"], {}, "no weight file 'no.h5'"),
+        (["--backbone=vgg19"], {}, "`--backbone` must be vgg19,"),
+        (["--json=/no/out.json"], {}, "`--json` must be a file"),
+        (["--several=3"], {}, "`--several` must be left out"),
+        (["--groups=2"], {}, "`--groups` must come with"),
+    ],
+)
+def test_bad_input_is_told_and_not_thrown(folder, capsys, more, options, told):
+    assert run(folder, *more, **options) == 2
+    error = capsys.readouterr().err
+    assert error.startswith("error: ") and told in error
+
+
+def test_an_older_speaker_may_have_learned_from_features_as_they_are(
+    folder, capsys
+):
+    assert run(folder, "--standardize=none", speaker="older") == 0
+    assert len(capsys.readouterr().out.splitlines()) == 11
+
+
+def test_features_and_vocabularies_of_another_kind_are_refused(
+    folder, tmp_path, capsys
+):
+    narrow = tmp_path / "narrow.h5"
+    with FeatureWriter(narrow, IDS, (2, 2), 2) as writer:
+        writer.write(np.arange(11), GRIDS[..., :2])
+    assert run(folder, images=narrow) == 2
+    error = capsys.readouterr().err
+    assert "must have 3 features" in error and "(4, 2)" in error
+    content = json.loads((folder / "vocabulary.json").read_text())
+    del content["sha256"]
+    content["words"].append("zeppelin")
+    other = tmp_path / "vocabulary.json"
+    other.write_text(json.dumps(content))
+    assert run(folder, f"--vocabulary={other}") == 2
+    assert "`--vocabulary` must be the speaker's" in capsys.readouterr().err

@@ -1,0 +1,195 @@
+import math
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from reproduce.captioning.rewarded import reward_batches
+from reproduce.study import Study
+from reproduce.wtf_rl.paper import WTF_RL
+from reproduce.wtf_rl.paper import planned
+from reproduce.wtf_rl.retrievers import neighbors
+from reproduce.wtf_rl.retrievers import retriever
+from tests.reproduce.interruption import Interruption
+from tests.reproduce.wtf_rl.tiny_study import study
+from tfcap.objectives import ScoreFunction
+
+pytestmark = pytest.mark.filterwarnings("ignore:Even though the `tf.config")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def eagerly():
+    # A dozen steps cost less than the graphs that would run them.
+    tf.config.run_functions_eagerly(True)
+    yield
+    tf.config.run_functions_eagerly(False)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """A folder in which speaker and retrievers have learned from people."""
+    folder = tmp_path_factory.mktemp("study")
+    study(folder).result("tf")
+    return folder
+
+
+def moved(before, after):
+    return any((a != b).any() for a, b in zip(before, after))
+
+
+def forbid_training(monkeypatch):
+    def never(*args, **options):
+        raise RuntimeError("trained again")
+
+    # By its globals: collected for its doctests, a module is there twice.
+    monkeypatch.setitem(Study.fit.__globals__, "fit", never)
+
+
+@pytest.mark.parametrize("row", WTF_RL.rows)
+def test_every_row_trains_the_speaker_and_no_retriever(folder, row):
+    made = study(folder)
+    before = made.trained("tf")["speaker"].get_weights()
+    judges = {k: retriever(made, k) for k in ("retriever", "unseen")}
+    weights = {k: judge.get_weights() for k, judge in judges.items()}
+    scores = made.result(row)
+    assert moved(before, made.trained(row)["speaker"].get_weights())
+    for name, judge in judges.items():
+        assert not moved(weights[name], judge.get_weights())
+    assert all(math.isfinite(score) for score in scores.values())
+    for name in ("r@1", "image_to_text_r@5", "unseen_r@10", "self_bleu"):
+        assert name in scores and f"greedy_{name}" in scores
+    assert {"lm_log_prob", "greedy_lm_log_prob"} <= scores.keys()
+
+
+def test_what_is_there_is_not_trained_again(folder, monkeypatch):
+    scores = study(folder).result("wtf_rl")
+    forbid_training(monkeypatch)
+    assert study(folder).result("wtf_rl") == scores
+    with pytest.raises(RuntimeError):
+        study(folder).result("wtf_rl", alpha=0.5)
+
+
+def test_the_two_retrievers_are_unlike(folder):
+    made = study(folder)
+    fixed, unseen = retriever(made), retriever(made, "unseen")
+    assert type(fixed) is not type(unseen)
+
+
+def test_the_released_code_is_reinforcement_at_twice_the_weight(folder):
+    made = study(folder)
+    plans = {row: planned(made, row, {})[1] for row in ("rl", "wtf_rl_code")}
+    (term,) = plans["rl"].objective.terms
+    (twice,) = plans["wtf_rl_code"].objective.terms
+    assert twice.weight == 2.0 * term.weight
+    assert type(twice.estimator.decoder) is type(term.estimator.decoder)
+
+
+def test_rivals_are_mined_once_and_may_be_done_without(folder, tmp_path):
+    made = study(folder)
+    batch = reward_batches(made, **neighbors(made)).batch(0)
+    assert batch["neighbor_image"].shape[:2] == (5, 2)
+    assert (folder / "neighbors.npz").exists()
+    alone = study(tmp_path, neighbors=0)
+    assert neighbors(alone) == {}
+
+
+def test_scores_that_are_asked_for_later_are_added(folder, monkeypatch):
+    before = study(folder).result("tf")
+    forbid_training(monkeypatch)
+    after = study(folder, metrics=["cider_r"]).result("tf")
+    assert after.keys() - before.keys() == {"cider_r", "greedy_cider_r"}
+    assert before.items() <= after.items()
+
+
+def test_a_retriever_of_ones_own_is_taken_as_it_is(folder, tmp_path):
+    own = retriever(study(folder))
+    with pytest.raises(ValueError, match="`given` must have a name"):
+        study(tmp_path, given={"retriever": own})
+    given = {"retriever": own, "unseen": own, "name": "own"}
+    made = study(tmp_path, given=given)
+    scores = made.result("tf")
+    assert scores["r@5"] == scores["unseen_r@5"]
+    assert not (tmp_path / "retriever").exists()
+    for name in (None, "another"):
+        given = {"retriever": own, "name": name} if name else None
+        with pytest.raises(ValueError, match="another study's retriever"):
+            study(tmp_path, given=given)
+
+
+def test_a_row_that_is_resumed_ends_as_one_that_is_not(folder, tmp_path):
+    own = {"given": {"retriever": retriever(study(folder)), "name": "own"}}
+    whole = (
+        study(tmp_path / "whole", **own).trained("rl")["speaker"].get_weights()
+    )
+    first = study(tmp_path / "parts", **own)
+    first.training("rl")
+    parts = (
+        study(tmp_path / "parts", **own).trained("rl")["speaker"].get_weights()
+    )
+    for ours, theirs in zip(parts, whole):
+        np.testing.assert_array_equal(ours, theirs)
+
+
+def terms(folder, row):
+    """Weight, decoder, baseline and reward of each term of a row."""
+    task, plan = planned(study(folder), row, {})
+    found = {}
+    for name, (weight, estimator) in plan.objective.named_terms().items():
+        assert isinstance(estimator, ScoreFunction)
+        found[name] = (weight, estimator)
+    return task, plan, found
+
+
+def test_rows_are_what_the_paper_makes_of_them(folder):
+    task, plan, found = terms(folder, "wtf_rl")
+    assert found["said"][1].decoder is task.beam
+    assert found["human"][1].decoder is task.human
+    reward = found["said"][1].reward
+    assert reward is found["human"][1].reward
+    (alpha, contrast), (rest, judge) = reward.weighted
+    assert (alpha, rest) == (0.94, pytest.approx(0.06))
+    assert contrast.texts == (task.beam, task.greedy, task.human)
+    assert contrast.directions == ("image", "text")
+    assert contrast.credit == "own"
+    assert judge.evaluator is plan.partners["discriminator"].network
+    for row, kept in (("wtf", "human"), ("rl", "said")):
+        assert list(terms(folder, row)[2]) == [kept]
+    _, _, found = terms(folder, "rl_unidirectional")
+    contrast = found["said"][1].reward.weighted[0][1]
+    assert contrast.directions == ("text",)
+
+
+def test_self_critical_rows_stand_above_the_greedy_caption(folder):
+    for row, decoder in (
+        ("scst_discriminator", "beam"),
+        ("scst_grammar", "sample"),
+    ):
+        task, plan, found = terms(folder, row)
+        ((_, term),) = found.values()
+        assert term.decoder is getattr(task, decoder)
+        assert term.baseline.decoder is task.greedy
+        assert term.baseline.reward is term.reward
+    assert not plan.partners
+    (twice, similarity), (once, _) = term.reward.weighted
+    assert (twice, once, similarity.weight) == (2.0, 1.0, 2.5)
+
+
+def test_a_row_that_breaks_off_goes_on_as_if_it_had_not(folder, tmp_path):
+    own = {"given": {"retriever": retriever(study(folder)), "name": "own"}}
+    own["reward_epochs"] = 2
+    whole = (
+        study(tmp_path / "whole", **own)
+        .trained("wtf_rl")["speaker"]
+        .get_weights()
+    )
+    broken = study(tmp_path / "parts", **own)
+    broken._watch = lambda *_: [Interruption()]
+    with pytest.raises(KeyboardInterrupt):
+        broken.trained("wtf_rl")
+    parts = (
+        study(tmp_path / "parts", **own)
+        .trained("wtf_rl")["speaker"]
+        .get_weights()
+    )
+    for ours, theirs in zip(parts, whole):
+        np.testing.assert_array_equal(ours, theirs)
