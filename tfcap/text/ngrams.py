@@ -249,7 +249,7 @@ class NgramTables:
     >>> tables = NgramTables(ids, positions, size=3, order=2)
     >>> [numbers.tolist() for numbers in tables.numbers(ids, positions)]
     [[1, 2, 1, 2], [-1, 0, 1, 0]]
-    >>> [numbers.tolist() for numbers in tables.numbers(ids[::-1], positions)][1]
+    >>> tables.numbers(ids[::-1], positions)[1].tolist()
     [-1, 1, 0, 1]
     """
 
