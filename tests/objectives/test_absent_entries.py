@@ -18,7 +18,7 @@ from tfcap.layers import WordChannel
 from tfcap.layers._fast.word_vectors import Words
 from tfcap.layers._fast.word_vectors import remember_words
 from tfcap.objectives import Episode
-from tfcap.objectives.reward_health import flat_groups
+from tfcap.objectives.score_function import equal_rewards
 from tfcap.ops import straight_through
 
 #: Two references an image; the last image has one.
@@ -318,7 +318,7 @@ def test_a_row_counts_if_any_of_its_sequences_is_there():
 def test_groups_are_flat_by_the_samples_that_are_there():
     worth = np.float32([[np.nan, 2, 2], [5, 2, 2], [1, np.nan, 1.5]])
     said = np.array([[0, 1, 1], [1, 1, 1], [1, 0, 1]], bool)
-    np.testing.assert_array_equal(flat_groups(worth, said)[:, 0], [1, 0, 0])
+    np.testing.assert_array_equal(equal_rewards(worth, said)[:, 0], [1, 0, 0])
 
 
 def test_a_caption_without_another_is_unlike_nobody():

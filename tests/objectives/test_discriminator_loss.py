@@ -63,7 +63,7 @@ def test_is_the_surprise_at_three_kinds_of_captions(weights):
     decoder = sample()
     objective = DiscriminatorLoss(evaluator, decoder, *weights)
     episode = Episode(speaker, inputs)
-    losses, _ = objective.values(episode)
+    losses, _, _ = objective.per_sample_loss(episode)
     wanted = oracle(evaluator, episode.rollout(decoder), human, *weights)
     np.testing.assert_allclose(losses, wanted, rtol=1e-4, atol=1e-6)
 
@@ -177,7 +177,7 @@ def test_pairs_that_a_retriever_reads_are_judged_in_inference_mode():
     )
     with tf.GradientTape() as tape:
         episode = Episode(speaker, INPUTS, training=True)
-        losses, _ = objective.values(episode)
+        losses, _, _ = objective.per_sample_loss(episode)
     said = episode.rollout(decoder)
     judge = discriminator, retriever
     made = pair_chances(*judge, said.tokens, said.mask)
@@ -243,7 +243,7 @@ def test_captions_of_the_same_image_are_not_those_of_another():
     same = np.array([7, 8, 7, -1, -1])
     episode = Episode(speaker, {**INPUTS, "row": same})
     objective = DiscriminatorLoss(evaluator, sample(), 0.0, same="row")
-    _, logs = objective.values(episode)
+    _, _, logs = objective.per_sample_loss(episode)
     theirs = chances(evaluator, HUMAN, HUMAN > 0)[..., 0]
     apart = ~np.eye(5, dtype=bool)
     apart[0, 2] = apart[2, 0] = False

@@ -107,7 +107,8 @@ def expected_gradient(speaker, told, p, reward=None, **options):
     """Of an estimator, over everything that can be said."""
     objective = ScoreFunction(reward or Worth(), told, **options)
     with tf.GradientTape() as tape:
-        losses, _ = objective.values(Episode(speaker, tiny.batch(len(p))))
+        episode = Episode(speaker, tiny.batch(len(p)))
+        losses, _, _ = objective.per_sample_loss(episode)
         expected = ops.sum(p * ops.mean(losses, axis=1))
     return tape.gradient(expected, speaker.table.value).numpy()
 
@@ -268,7 +269,7 @@ def test_all_continuations_are_scored_in_one_call_beside_their_batch():
 
     episode = Episode(tiny.TableSpeaker(), tiny.batch(2), training=True)
     objective = ScoreFunction(Curious(), sample(2, 4), credit=MonteCarlo(3))
-    objective.values(episode)
+    objective.per_sample_loss(episode)
     shapes, words, episodes = zip(*seen)
     assert shapes == ((2, 2, 4), (2, 2 * 3 * 3, 4))
     assert words[1] is None and episodes[1] is episode
@@ -279,7 +280,7 @@ def test_what_cannot_be_credited_is_refused():
         with pytest.raises(ValueError, match=f"`{name}`.*Received: {name}=0"):
             MonteCarlo(**{name: 0})
     episode = Episode(tiny.TableSpeaker(), tiny.batch(2))
-    with pytest.raises(TypeError, match="speak on.*decoder=Greedy"):
+    with pytest.raises(TypeError, match="any prefix.*decoder=Greedy"):
         ScoreFunction(Constant(), Greedy(max_length=2), credit=MonteCarlo())
     once = Sample(no_repeat_ngram=3)
     with pytest.raises(ValueError, match="`no_repeat_ngram` must be 0"):

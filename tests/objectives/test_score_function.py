@@ -171,7 +171,7 @@ def test_rows_of_equal_rewards_teach_nothing_when_standardized():
     episode = Episode(speaker, tiny.batch(2))
     for baseline in (None, lambda rewards, _: 0.5 * rewards[:, :1]):
         objective = ScoreFunction(Level(), samples, baseline, standardize=True)
-        losses, _ = objective.values(episode)
+        losses, _, _ = objective.per_sample_loss(episode)
         np.testing.assert_array_equal(losses[0], [0, 0])
         assert np.abs(losses[1]).min() > 0.1
 
@@ -188,7 +188,7 @@ def test_standardized_word_by_word_each_row_has_its_own_deviation():
 
     def losses(baseline):
         objective = ScoreFunction(Given(), samples, baseline, standardize=True)
-        return objective.values(episode)[0]
+        return objective.per_sample_loss(episode)[0]
 
     def word_by_word(rewards, episode):
         return ops.zeros_like(episode.rollout(samples).mask)

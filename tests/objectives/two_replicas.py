@@ -108,7 +108,10 @@ def health(strategy):
         whole = function(tf.constant(absent), tf.constant(SAID))
     graph = tf.function(lambda *x: strategy.run(function, args=x))
     found = graph(*(per_replica(strategy, x) for x in (absent, SAID)))
-    if "worth_flat_groups" not in whole or not whole["worth_std"] > 0.01:
+    if (
+        "worth_frac_reward_zero_std" not in whole
+        or not whole["worth_std"] > 0.01
+    ):
         raise SystemExit("health: little to compare")
     for key, wanted in whole.items():
         values = strategy.experimental_local_results(found[key])

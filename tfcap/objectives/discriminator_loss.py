@@ -2,9 +2,9 @@
 
 from keras import ops
 
-from tfcap.decoding import Decoder
 from tfcap.losses.retrieval_loss import other_images
 from tfcap.objectives.estimator import Estimator
+from tfcap.objectives.estimator import check_decoder
 from tfcap.ops import gather_across_replicas
 from tfcap.ops import masked_mean
 from tfcap.rewards.embeddings import check_vocabulary
@@ -79,14 +79,10 @@ class DiscriminatorLoss(Estimator):
         same=None,
     ):
         check_evaluator(evaluator, retriever)
-        if not isinstance(decoder, Decoder):
-            raise TypeError(
-                "`decoder` must be a `tfcap.decoding.Decoder`. Received: "
-                f"decoder={decoder!r}."
-            )
+        check_decoder(decoder)
         weights = {"generated": generated, "mismatched": mismatched}
         kinds = [kind for kind, weight in weights.items() if weight != 0]
-        super().__init__(name, ("human", *kinds))
+        super().__init__(name, ("human", *kinds), (decoder,))
         self.evaluator = evaluator
         self.decoder = decoder
         self.generated = generated
@@ -97,11 +93,7 @@ class DiscriminatorLoss(Estimator):
         )
         self.same = same
 
-    def parts(self):
-        channel = getattr(self.decoder, "channel", None)
-        return () if channel is None else (channel,)
-
-    def values(self, episode):
+    def per_sample_loss(self, episode):
         if self.retriever is None:
             check_vocabulary(self.evaluator, episode, "evaluator")
         else:
@@ -109,11 +101,11 @@ class DiscriminatorLoss(Estimator):
         judge, images = self.evaluator, self._images(episode)
         human, there = self._texts(episode.references, episode)
         logits = {"human": (judge.logits(images, human), there)}
-        if "generated" in self.parts_of_reward:
+        if "generated" in self.parts:
             said = episode.rollout(self.decoder).stop_gradient()
             texts, spoken = self._texts(said, episode)
             logits["generated"] = judge.logits(images, texts), spoken
-        if "mismatched" in self.parts_of_reward:
+        if "mismatched" in self.parts:
             others, apart = _of_others(human, there, self._numbers(episode))
             logits["mismatched"] = judge.logits(images, others), apart
         return self._loss(logits)
@@ -154,7 +146,7 @@ class DiscriminatorLoss(Estimator):
             loss = loss + weight * surprise[:, None]
             chance = masked_mean(ops.sigmoid(values), there, axis=-1)
             logs[kind] = chance[:, None]
-        return loss, {"": loss, **logs}
+        return loss, loss, logs
 
 
 def _of_others(texts, there, same):

@@ -1,9 +1,14 @@
 """Base class of the estimators."""
 
+from collections.abc import Sequence
+from typing import Any
+
 import keras
 from keras import ops
 
+from tfcap.decoding import Decoder
 from tfcap.objectives.objective import Objective
+from tfcap.objectives.objective import Term
 from tfcap.ops import mean_over_replicas
 from tfcap.ops import num_replicas
 from tfcap.ops import sum_over_replicas
@@ -21,66 +26,122 @@ def _total(values, mask):
 REDUCTIONS = {"mean": mean_over_replicas, "sum": _total}
 
 
+def check_decoder(decoder: Any) -> None:
+    """Refuses what is no decoder.
+
+    Raises:
+        TypeError: If it is none.
+    """
+    if not isinstance(decoder, Decoder):
+        raise TypeError(
+            "`decoder` must be a `tfcap.decoding.Decoder`. Received: "
+            f"decoder={decoder!r}."
+        )
+
+
 class Estimator(Objective):
     """Turns one reward of one decoder's words into a loss.
 
-    To write one, override `values()`. Only estimators negate.
+    To write one, override `per_sample_loss()`, and `rollout()` if the losses
+    are of sequences. Only estimators negate.
 
     Args:
         name: String, under which the reward is logged.
-        parts_of_reward: Tuple of strings, the keys of those of the values to
-            log whose standard deviation is logged as well, under `"_std"`.
+        parts: Strings, names of parts of the reward, whose mean and standard
+            deviation are logged under `name_part` and `name_part_std`.
+        decoders: `tfcap.decoding.Decoder`s that it asks the episode for.
+        statistics: Strings, further names to log. One that ends in `std`
+            is the standard deviation of the value named before it, of the
+            reward itself if there is none.
         reduction: `"mean"` over the sequences of the global batch, or their
             `"sum"`, for weights that a paper gives for sums over a batch.
             Means are logged in either case. Defaults to `"mean"`.
     """
 
-    def __init__(self, name, parts_of_reward=(), reduction="mean"):
+    def __init__(
+        self,
+        name: str,
+        parts: Sequence[str] = (),
+        decoders: Sequence[Any] = (),
+        statistics: Sequence[str] = (),
+        reduction: str = "mean",
+    ):
         if reduction not in REDUCTIONS:
             raise ValueError(
                 f"`reduction` must be one of {tuple(REDUCTIONS)}. Received: "
                 f"reduction={reduction!r}."
             )
         self.name = name
-        self.parts_of_reward = tuple(parts_of_reward)
+        self.parts = tuple(parts)
+        self.decoders = tuple(decoders)
         self.reduction = reduction
+        pairs = [(part, f"{part}_std") for part in self.parts]
+        self.statistics = (*(k for pair in pairs for k in pair), *statistics)
 
-    def log_keys(self):
-        """Keys under which `term()` logs the reward and its parts."""
-        names = [(key, f"{key}_std") for key in self.parts_of_reward]
-        return ("", *(name for pair in names for name in pair))
+    @property
+    def terms(self) -> tuple[Term, ...]:
+        return (Term(1.0, self),)
 
-    def deviating(self):
-        """Keys of the values whose standard deviation is logged as well."""
-        return self.parts_of_reward
+    def layers(self) -> list:
+        """Returns the Keras layers held: word channels, learned baselines."""
+        channels = [getattr(d, "channel", None) for d in self.decoders]
+        return [channel for channel in channels if channel is not None]
 
-    def parts(self):
-        """The Keras layers held: word channels, learned baselines."""
-        return ()
+    def rollout(self, episode: Any) -> Any:
+        """Returns the rollout of the losses, or `None` for losses of rows."""
+        return None
 
-    def values(self, episode):
-        """Loss of every row, and the reward to log.
+    def counted(self, rollout: Any) -> Any:
+        """Returns the mask `(B, S, T)` of the words that count."""
+        return rollout.mask
+
+    def per_sample_loss(self, episode: Any) -> tuple[Any, Any, dict]:
+        """Computes losses, rewards and statistics of a step.
 
         Args:
             episode: `tfcap.objectives.Episode`.
 
         Returns:
-            Float tensor of shape `(B, S)`, and a dict of float tensors of
-            shape `(B, S)`, or of a shape that `mask()` knows, to log their
-            means; the empty key logs under the estimator's own name.
+            Losses, a float tensor of shape `(B, S)`, or `(B, 1)` of rows; the
+            rewards to log, of shape `(B, S)` or `(B, S, T)`; and a dict of
+            such tensors by the names of parts and statistics, but the
+            standard deviations.
         """
         raise NotImplementedError
 
-    def sequences(self, episode):
-        """The rollout that the values are of, or `None`, values of rows."""
-        return None
+    def reduced_loss(self, episode: Any) -> tuple[Any, Any, dict]:
+        """Reduces a step's losses and rewards.
 
-    def counted(self, rollout):
-        """The words that count: `(B, S, T)`."""
-        return rollout.mask
+        Returns:
+            This replica's share of the reduced loss; the global mean of the
+            rewards; and a dict of scalars by the names of `statistics`.
+        """
+        losses, rewards, values = self.per_sample_loss(episode)
+        rows = ops.shape(losses)[0]
+        mean, std = self._mean(rewards, rows, "std", episode)
+        logs = dict(std)
+        for name, value in values.items():
+            logs[name], std = self._mean(value, rows, f"{name}_std", episode)
+            logs |= std
+        loss = REDUCTIONS[self.reduction](losses, self.mask(losses, episode))
+        return loss, mean, logs
 
-    def mask(self, values, episode):
-        """Mask of values: those of sequences and rows that are present.
+    def _mean(self, values, rows, std, episode):
+        """The global mean, and the standard deviation if it is logged."""
+        values = ops.stop_gradient(values)
+        if len(values.shape) == 2:
+            values = ops.broadcast_to(values, (rows, ops.shape(values)[1]))
+        mask = self.mask(values, episode)
+        share = mean_over_replicas(values, mask)
+        if std not in self.statistics:
+            return share * num_replicas(), {}
+        mean = sum_over_replicas(share)
+        squares = ops.square(ops.cast(values, mean.dtype) - mean)
+        variance = sum_over_replicas(mean_over_replicas(squares, mask))
+        return share * num_replicas(), {std: ops.sqrt(variance)}
+
+    def mask(self, values: Any, episode: Any) -> Any:
+        """Masks values of sequences, words and rows that are absent.
 
         Args:
             values: Float tensor of shape `(B, S)`, `(B, S, T)`, or `(B, 1)`
@@ -90,7 +151,7 @@ class Estimator(Objective):
         Returns:
             Float tensor of the shape of `values`.
         """
-        rollout, rank = self.sequences(episode), len(values.shape)
+        rollout, rank = self.rollout(episode), len(values.shape)
         if rollout is None:
             present = ops.reshape(episode.present, (-1, *[1] * (rank - 1)))
         elif rank == 3:
@@ -100,28 +161,3 @@ class Estimator(Objective):
             if values.shape[1] == 1:
                 present = ops.max(present, axis=1, keepdims=True)
         return ops.broadcast_to(present, ops.shape(values))
-
-    def term(self, episode):
-        """This replica's share of the reduced loss, and means to log."""
-        losses, logged = self.values(episode)
-        logs = {}
-        for key, value in logged.items():
-            value = ops.stop_gradient(value)
-            if len(value.shape) == 2:
-                shape = (ops.shape(losses)[0], ops.shape(value)[1])
-                value = ops.broadcast_to(value, shape)
-            mask = self.mask(value, episode)
-            share = mean_over_replicas(value, mask)
-            logs[key] = share * num_replicas()
-            if key in self.deviating():
-                name = f"{key}_std" if key else "std"
-                logs[name] = _deviation(value, share, mask)
-        reduce = REDUCTIONS[self.reduction]
-        return reduce(losses, self.mask(losses, episode)), logs
-
-
-def _deviation(values, share, mask):
-    """Standard deviation over the global batch, from this replica's share."""
-    mean = sum_over_replicas(share)
-    squares = ops.square(ops.cast(values, mean.dtype) - mean)
-    return ops.sqrt(sum_over_replicas(mean_over_replicas(squares, mask)))

@@ -1,14 +1,15 @@
-"""A network that expects what a speaker will be worth."""
+"""A value network as a baseline."""
 
 import keras
 from keras import ops
 
+from tfcap.objectives.baseline import Baseline
 from tfcap.ops import masked_mean
 from tfcap.ops.arguments import checked_integer
 
 
-class LearnedBaseline:
-    """What the speaker's state makes one expect, word by word.
+class LearnedBaseline(Baseline):
+    """A network that expects the reward of a state, word by word.
 
     ```
     baseline[t] = network(stop_gradient(state[t]))
@@ -86,11 +87,9 @@ class LearnedBaseline:
 
     @property
     def layers(self):
-        """The Keras layers that learn."""
         return (self.network,)
 
     def check(self, decoder, credit):
-        """Refuses the decoder of an estimator that it does not read."""
         if decoder is not self.decoder:
             raise ValueError(
                 "`decoder` of LearnedBaseline must be the estimator's. "
@@ -112,7 +111,7 @@ class LearnedBaseline:
         return ops.reshape(values, (-1, *states.shape[1:-1]))
 
     def losses(self, rewards, values, mask):
-        """What is to be added to the loss of every sequence.
+        """Squared errors, to be added to the loss of every sequence.
 
         Args:
             rewards: Float tensor of shape `(B, S)` or `(B, S, T)`.

@@ -1,7 +1,7 @@
 """Training of a listener on words that are constants."""
 
-from tfcap.decoding import Decoder
 from tfcap.objectives.estimator import Estimator
+from tfcap.objectives.estimator import check_decoder
 from tfcap.rewards import Reward
 
 
@@ -54,23 +54,15 @@ class ListenerLoss(Estimator):
                 f"reward={reward.name!r} with learning=False. Give it, or its "
                 "terms, `learning=True`."
             )
-        if not isinstance(decoder, Decoder):
-            raise TypeError(
-                "`decoder` must be a `tfcap.decoding.Decoder`. Received: "
-                f"decoder={decoder!r}."
-            )
-        super().__init__(name or reward.name, reward.terms)
+        check_decoder(decoder)
+        super().__init__(name or reward.name, reward.terms, (decoder,))
         self.reward = reward
         self.decoder = decoder
 
-    def parts(self):
-        channel = getattr(self.decoder, "channel", None)
-        return () if channel is None else (channel,)
-
-    def sequences(self, episode):
+    def rollout(self, episode):
         return episode.rollout(self.decoder)
 
-    def values(self, episode):
+    def per_sample_loss(self, episode):
         rollout = episode.rollout(self.decoder).stop_gradient()
-        rewards, terms = self.reward.measure(rollout, episode)
-        return -rewards, {"": rewards, **terms}
+        rewards, parts = self.reward.measure(rollout, episode)
+        return -rewards, rewards, parts

@@ -1,15 +1,18 @@
-"""Credit for every word, by speaking on."""
+"""Credit for every word by Monte-Carlo rollouts, and its baseline."""
 
 import keras
 import numpy as np
 from keras import ops
 
 from tfcap.decoding import Rollout
+from tfcap.objectives.baseline import Baseline
+from tfcap.objectives.baseline import Credit
+from tfcap.objectives.baseline import as_baseline
 from tfcap.ops.arguments import checked_integer
 
 
-class MonteCarlo:
-    """A reward for every word: what sentences that begin so are worth.
+class MonteCarlo(Credit):
+    """The mean reward of sentences that begin with a word's prefix.
 
     ```
     credit[t] = mean over K of reward(words[: t + 1], continuation k)
@@ -88,11 +91,11 @@ class MonteCarlo:
 
     @property
     def skips(self):
-        """Whether words may have the value of a longer beginning."""
+        """True if words may have the value of a longer prefix."""
         return self.rollout_every > 1 or self.max_rollouts is not None
 
     def prefixes(self, length):
-        """Places of the words up to which sentences are continued.
+        """Indices of the last words of the prefixes that are continued.
 
         Args:
             length: Integer `T`.
@@ -104,15 +107,9 @@ class MonteCarlo:
         return tuple(range(every - 1, length - 1, every))[: self.max_rollouts]
 
     def check(self, reward, decoder):
-        """Refuses what an estimator cannot continue, or score when continued.
-
-        Args:
-            reward: `tfcap.rewards.Reward`.
-            decoder: `tfcap.decoding.Decoder`.
-        """
         if not hasattr(decoder, "continuations"):
             raise TypeError(
-                "`decoder` must speak on from any beginning for MonteCarlo. "
+                "`decoder` must continue any prefix for MonteCarlo. "
                 f"Received: decoder={type(decoder).__name__}. Use Sample."
             )
         if hasattr(decoder, "logits_processors"):
@@ -147,7 +144,7 @@ class MonteCarlo:
             goes_on = ops.take(rollout.mask, after, axis=-1) > 0
             values = ops.where(goes_on, values, known)
             known = ops.concatenate([values, known], axis=-1)
-        # Of every word, the first beginning that it is in, or the whole.
+        # Of every word, the first prefix that it is in, or the whole.
         own = np.searchsorted(prefixes, np.arange(length))
         return ops.stop_gradient(ops.take(known, own, axis=-1))
 
@@ -170,3 +167,89 @@ class MonteCarlo:
             episode,
         )
         return ops.mean(ops.reshape(values, (-1, *table, count)), axis=-1)
+
+
+class PrefixBaseline(Baseline):
+    """The value of the prefix before a word, as its baseline.
+
+    ```
+    baseline[t] = credit[t - 1]
+    ```
+
+    of a credit that is an estimate of its own for every prefix, such as
+    `MonteCarlo`: the value of a prefix does not depend on the word that came
+    next, so the baseline leaves the expected gradient as it is, and costs
+    nothing to compute.
+
+    Where `MonteCarlo` does not continue every prefix, `credit[t - 1]` may be
+    the value of a longer prefix, which does depend on word `t`: the baseline
+    would take away what the word is worth. It is then the value of the last
+    prefix before the word that was continued, which `credit` knows.
+
+    Args:
+        first: The `Baseline` of the first word, which has nothing before it,
+            or a function of `(rewards, episode)`: values of shape `(B, S)`,
+            `(B, 1)` or `(B, S, 1)`, such as those of `DecoderBaseline`.
+            Defaults to `None`, 0.
+        credit: The `MonteCarlo` of the estimator; needed where it has
+            `rollout_every` or `max_rollouts`. Defaults to `None`, every
+            prefix has a value of its own.
+
+    Example:
+
+    >>> credit = np.array([[[1.0, 2.0, 6.0]]])
+    >>> print(tfcap.objectives.PrefixBaseline()(credit, None).numpy())
+    [[[0. 1. 2.]]]
+    """
+
+    def __init__(self, first=None, credit=None):
+        self.first = as_baseline(first)
+        self.credit = credit
+
+    @property
+    def layers(self):
+        return () if self.first is None else self.first.layers
+
+    def check(self, decoder, credit):
+        unknown = self.credit is None and credit is not None and credit.skips
+        if unknown or self.credit not in (None, credit):
+            raise ValueError(
+                "`credit` of PrefixBaseline must be the estimator's, which "
+                "does not continue every prefix. Received: "
+                f"credit={self.credit}, and {credit}. Give both the same "
+                "object."
+            )
+
+    def __call__(self, rewards, episode):
+        if len(rewards.shape) != 3:
+            raise ValueError(
+                "PrefixBaseline needs a reward for every word. Received: "
+                f"rewards of shape {tuple(rewards.shape)}. Give the estimator "
+                "a `credit`, such as MonteCarlo."
+            )
+        first = ops.zeros_like(rewards[..., :1])
+        if self.first is not None:
+            first = first + self._of_first(rewards, episode)
+        length = rewards.shape[-1]
+        ends = list(range(length - 1))
+        if self.credit is not None:
+            ends = list(self.credit.prefixes(length))
+        known = ops.concatenate(
+            [first, ops.take(rewards, np.array(ends, int), axis=-1)], axis=-1
+        )
+        # Of every word, the last prefix that it is not in.
+        return ops.take(known, np.searchsorted(ends, range(length)), axis=-1)
+
+    def _of_first(self, rewards, episode):
+        """The baseline of the first word, `(B, S, 1)` or broadcast to it."""
+        values = self.first(rewards, episode)
+        if len(values.shape) == 2:
+            return values[..., None]
+        if len(values.shape) != 3 or values.shape[-1] != 1:
+            raise ValueError(
+                "`first` must give one number a sequence. Received: "
+                f"first={type(self.first).__name__}, which gives values of "
+                f"shape {tuple(values.shape)}. Use DecoderBaseline or "
+                "RunningMeanBaseline."
+            )
+        return values

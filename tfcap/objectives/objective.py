@@ -1,22 +1,31 @@
 """Objectives: weighted sums of estimators."""
 
+from collections.abc import Iterable
+from typing import Any
 from typing import NamedTuple
 
 import keras
 from keras import ops
 
+from tfcap.rewards.linear import Linear
+
 
 class Term(NamedTuple):
     """One estimator with its weight, a number or a `keras.Variable`."""
 
-    weight: object
+    weight: Any
     estimator: "Objective"
 
 
-class Objective:
-    """What a speaker is trained for.
+class Objective(Linear):
+    """A weighted sum of estimators, for which networks are trained.
 
-    Objectives are added and scaled as the papers write them,
+    ```
+    objective = sum_i weight_i * Estimator_i(reward_i, decoder_i)
+    ```
+
+    Estimators are objectives of one term, added and scaled as the papers
+    write them:
 
     ```
     objective = 0.5 * TeacherForcing() + Pathwise(reward, decoder)
@@ -26,6 +35,9 @@ class Objective:
     training; it then stands on the right, `TeacherForcing() * weight`, since
     Keras claims what stands right of a variable of its own.
 
+    Args:
+        terms: Iterable of pairs `(weight, estimator)`.
+
     Example:
 
     >>> half = 0.5 * tfcap.objectives.TeacherForcing()
@@ -33,13 +45,23 @@ class Objective:
     [0.5, 1.0]
     """
 
-    @property
-    def terms(self):
-        """Tuple of `Term`."""
-        return (Term(1.0, self),)
+    def __init__(self, terms: Iterable[tuple[Any, "Objective"]]):
+        self._terms = tuple(Term(*term) for term in terms)
+        for _, estimator in self._terms:
+            if not isinstance(estimator, Objective):
+                raise TypeError(
+                    "`terms` must hold estimators. Received: "
+                    f"{estimator!r}. Make one of a reward, such as "
+                    "`ScoreFunction(reward, decoder)`."
+                )
 
-    def loss(self, episode):
-        """The loss of one step.
+    @property
+    def terms(self) -> tuple[Term, ...]:
+        """Tuple of `Term`."""
+        return self._terms
+
+    def loss(self, episode: Any) -> tuple[Any, dict]:
+        """Computes the loss of one step.
 
         Args:
             episode: `tfcap.objectives.Episode`.
@@ -51,8 +73,8 @@ class Objective:
         losses, logs = self.losses(episode)
         return sum(losses.values(), 0.0), logs
 
-    def losses(self, episode):
-        """The loss of one step, term by term.
+    def losses(self, episode: Any) -> tuple[dict, dict]:
+        """Computes the loss of one step, term by term.
 
         Args:
             episode: `tfcap.objectives.Episode`.
@@ -63,14 +85,13 @@ class Objective:
         """
         losses, logs = {}, {}
         for name, (weight, estimator) in self.named_terms().items():
-            value, term_logs = estimator.term(episode)
-            losses[name] = ops.cast(weight, "float32") * value
-            for key, logged in term_logs.items():
-                logs[f"{name}_{key}" if key else name] = logged
+            loss, logs[name], statistics = estimator.reduced_loss(episode)
+            losses[name] = ops.cast(weight, "float32") * loss
+            logs |= {f"{name}_{key}": x for key, x in statistics.items()}
         return losses, logs
 
-    def named_terms(self):
-        """Terms by a unique name, numbered where names repeat."""
+    def named_terms(self) -> dict[str, Term]:
+        """Returns the terms by a unique name, numbered where names repeat."""
         named = {}
         for term in self.terms:
             name, count = term.estimator.name, 1
@@ -80,75 +101,52 @@ class Objective:
             named[name] = term
         return named
 
-    def reward_names(self):
-        """Names under which the rewards are logged, and their parts alone."""
+    def reward_names(self) -> tuple[str, ...]:
+        """Returns the names under which rewards and their parts are logged."""
+        return self._names("parts")
+
+    def log_names(self) -> tuple[str, ...]:
+        """Returns the names of rewards, their parts and all statistics."""
+        return self._names("statistics")
+
+    def _names(self, attribute):
         return tuple(
-            f"{name}_{key}" if key else name
-            for name, term in self.named_terms().items()
-            for key in ("", *term.estimator.parts_of_reward)
+            logged
+            for name, (_, estimator) in self.named_terms().items()
+            for logged in (
+                name,
+                *(f"{name}_{key}" for key in getattr(estimator, attribute)),
+            )
         )
 
-    def log_names(self):
-        """Names under which the rewards are logged, and what is beside them."""
-        return tuple(
-            f"{name}_{key}" if key else name
-            for name, term in self.named_terms().items()
-            for key in term.estimator.log_keys()
-        )
-
-    def layers(self):
-        """The Keras layers that the terms hold, each once."""
-        found = []
+    def layers(self) -> list:
+        """Returns the Keras layers that the terms hold, each once."""
+        held = {}
         for _, estimator in self.terms:
-            for layer in estimator.parts():
-                if not any(layer is seen for seen in found):
-                    found.append(layer)
-        return found
+            held |= {id(layer): layer for layer in estimator.layers()}
+        return list(held.values())
 
-    def __add__(self, other):
-        if not isinstance(other, Objective):
-            return NotImplemented
-        return WeightedSum((*self.terms, *other.terms))
+    def _pairs(self):
+        return self.terms
 
-    def __radd__(self, other):
-        # `sum()` starts from 0.
-        return self if isinstance(other, int) and other == 0 else NotImplemented
-
-    def __sub__(self, other):
-        return self + -1.0 * other
+    def _sum(self, pairs):
+        return Objective(pairs)
 
     def __mul__(self, weight):
+        # A sum is flat: a weight is of one estimator, and one number or
+        # variable.
+        weights = [weight, *(own for own, _ in self.terms)]
+        variable = any(isinstance(x, keras.Variable) for x in weights)
+        if variable and any(
+            isinstance(own, keras.Variable) or own != 1.0
+            for own, _ in self.terms
+        ):
+            raise ValueError(
+                "A variable `weight` must scale a bare term. Received a sum "
+                "that is weighted already. Scale its terms one by one."
+            )
         if isinstance(weight, keras.Variable):
-            if any(own != 1.0 for own, _ in self.terms):
-                raise ValueError(
-                    "A variable `weight` must scale a bare term. Received a "
-                    "sum that is weighted already. Scale its terms one by one."
-                )
-            return WeightedSum(Term(weight, term) for _, term in self.terms)
-        return WeightedSum(
-            Term(own * float(weight), term) for own, term in self.terms
-        )
+            return self._sum([(weight, part) for _, part in self.terms])
+        return super().__mul__(weight)
 
     __rmul__ = __mul__
-
-
-class WeightedSum(Objective):
-    """Sum of weighted estimators; what `+` and `*` make.
-
-    Args:
-        terms: Iterable of `(weight, estimator)`.
-
-    Example:
-
-    >>> forcing = tfcap.objectives.TeacherForcing()
-    >>> objective = tfcap.objectives.WeightedSum([(0.5, forcing)])
-    >>> list(objective.named_terms())
-    ['teacher_forcing']
-    """
-
-    def __init__(self, terms):
-        self._terms = tuple(Term(*term) for term in terms)
-
-    @property
-    def terms(self):
-        return self._terms

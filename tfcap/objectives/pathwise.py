@@ -54,17 +54,16 @@ reward=Constant. Use ScoreFunction, which needs the reward's values only.
                 "a straight-through channel such as GumbelSoftmaxST, or "
                 "ScoreFunction."
             )
-        super().__init__(name or reward.name, reward.terms, reduction)
+        super().__init__(
+            name or reward.name, reward.terms, (decoder,), (), reduction
+        )
         self.reward = reward
         self.decoder = decoder
 
-    def parts(self):
-        return (self.decoder.channel,)
-
-    def sequences(self, episode):
+    def rollout(self, episode):
         return episode.rollout(self.decoder)
 
-    def values(self, episode):
+    def per_sample_loss(self, episode):
         rollout = episode.rollout(self.decoder)
-        rewards, terms = self.reward.measure(rollout, episode)
-        return -rewards, {"": rewards, **terms}
+        rewards, parts = self.reward.measure(rollout, episode)
+        return -rewards, rewards, parts

@@ -1,20 +1,27 @@
 """REINFORCE."""
 
+from collections.abc import Callable
+from typing import Any
+
 from keras import ops
 
+from tfcap.objectives.baseline import Baseline
+from tfcap.objectives.baseline import Credit
+from tfcap.objectives.baseline import as_baseline
+from tfcap.objectives.baseline import as_credit
+from tfcap.objectives.baselines import check_several
+from tfcap.objectives.baselines import from_first
 from tfcap.objectives.estimator import Estimator
-from tfcap.objectives.reward_health import FLAT
-from tfcap.objectives.reward_health import check_parts
-from tfcap.objectives.reward_health import flat_groups
-from tfcap.objectives.reward_health import health_keys
-from tfcap.objectives.reward_health import health_of_words
-from tfcap.objectives.several_samples import check_several
+from tfcap.objectives.estimator import check_decoder
 from tfcap.ops import masked_mean
 from tfcap.ops import mean_over_replicas
 from tfcap.ops import sum_over_replicas
+from tfcap.rewards import Reward
 from tfcap.rewards import as_reward
 
 NORMALIZATIONS = ("sequence", "token", "constant")
+#: Rewards that differ by less are equal but for float error.
+EQUAL = 1e-5
 
 
 class ScoreFunction(Estimator):
@@ -39,38 +46,41 @@ class ScoreFunction(Estimator):
     Beside the reward's mean over sequences, and that of its parts, are
     logged, under the estimator's name and
 
-    - `std`: deviation of the reward over sequences;
-    - `length`: words of a sequence, the end token included;
-    - `clipped`: share of sequences that reach `T` words without an end;
+    - `std`: standard deviation of the reward over sequences;
+    - `mean_length`: words of a sequence, the end token included;
+    - `clipped_ratio`: share of sequences that reach `T` words without an end;
     - `entropy`: mean of `-log p` of the words that were drawn, in nats; of
-      words that a decoder searches or is given, their surprise;
-    - `flat_groups`: share of rows whose samples have equal credit, from which
-      a baseline of these leaves nothing to learn. Where `num_samples` of the
-      decoder is 2 or more;
-    - `baseline`, `advantage` and `advantage_std`: means, and the deviation of
-      the advantages before `standardize`, over all words where they are of
-      words. Where there is a baseline.
+      words that a decoder searches or is given, their surprisal;
+    - `frac_reward_zero_std`: share of rows whose samples have equal credit,
+      from which a baseline of these leaves nothing to learn. Where
+      `num_samples` of the decoder is 2 or more;
+    - `baseline`, `advantage` and `advantage_std`: means, and the standard
+      deviation of the advantages before `standardize`, over all words where
+      they are of words. Where there is a baseline.
 
     Args:
-        reward: `tfcap.rewards.Reward`.
+        reward: `tfcap.rewards.Reward`, or a function of strings such as
+            `reward(captions, references)`, see `tfcap.rewards.TextReward`.
         decoder: `tfcap.decoding.Decoder` of discrete words.
-        baseline: Callable from `(rewards, episode)` to a tensor that broadcasts
-            to the rewards, such as `DecoderBaseline`; or `None`. One of shape
-            `(B, S)` or `(B, 1)` is that of all words of a sequence.
+        baseline: `Baseline`, such as `DecoderBaseline`, or function of
+            `(rewards, episode)` that returns a tensor which broadcasts to the
+            rewards; or `None`. One of shape `(B, S)` or `(B, 1)` is that of
+            all words of a sequence.
         normalize: `"sequence"`: log probabilities are summed over the words
             of a sequence and averaged over sequences, as the papers write it;
             `"token"`: averaged over all words of the batch, as several
             released codes have it; `"constant"`: summed and divided by `T`,
             of which no caption gets more for being short.
         standardize: Boolean, whether the advantages of a row's samples are
-            divided by the deviation of their rewards, so that rows whose
-            samples hardly differ weigh as much as others. Where they do not
-            differ, advantages are 0, whatever the baseline is. Defaults to
-            `False`; with it, the gradient is another than that of the mean
+            divided by the standard deviation of their rewards, so that rows
+            whose samples hardly differ weigh as much as others. Where they
+            do not differ, advantages are 0, whatever the baseline is. Defaults
+            to `False`; with it, the gradient is another than that of the mean
             reward.
         name: String. Defaults to the reward's name.
-        credit: `MonteCarlo`, or another callable from `(rewards, episode,
-            reward, decoder)` to rewards of shape `(B, S, T)`; or `None`.
+        credit: `Credit`, such as `MonteCarlo`, or function of `(rewards,
+            episode, reward, decoder)` that returns rewards of shape
+            `(B, S, T)`; or `None`.
         reduction: As that of `Estimator`.
 
     Example:
@@ -92,34 +102,31 @@ class ScoreFunction(Estimator):
 
     def __init__(
         self,
-        reward,
-        decoder,
-        baseline=None,
-        normalize="sequence",
-        name=None,
-        credit=None,
-        standardize=False,
-        reduction="mean",
+        reward: Reward | Callable,
+        decoder: Any,
+        baseline: Baseline | Callable | None = None,
+        normalize: str = "sequence",
+        name: str | None = None,
+        credit: Credit | Callable | None = None,
+        standardize: bool = False,
+        reduction: str = "mean",
     ):
-        if normalize not in NORMALIZATIONS:
-            raise ValueError(
-                f"`normalize` must be one of {NORMALIZATIONS}. Received: "
-                f"normalize={normalize!r}."
-            )
-        if normalize == "constant" and not hasattr(decoder, "max_length"):
-            raise ValueError(
-                '`normalize` must not be "constant" for references, whose '
-                "greatest length is that of a batch's padding. Received: "
-                f'decoder={type(decoder).__name__}. Use "sequence", and '
-                "divide the term by a length of your own: `term * (1 / T)`."
-            )
         reward = as_reward(reward)
-        super().__init__(name or reward.name, reward.terms, reduction)
-        self.health = health_keys(decoder, baseline)
-        check_parts(reward, self.health)
-        if hasattr(baseline, "check"):
+        check_decoder(decoder)
+        _check_normalize(normalize, decoder)
+        baseline, credit = as_baseline(baseline), as_credit(credit)
+        statistics = _statistics(decoder, baseline)
+        super().__init__(
+            name or reward.name,
+            reward.terms,
+            (decoder,),
+            statistics,
+            reduction,
+        )
+        _check_parts(reward, statistics)
+        if baseline is not None:
             baseline.check(decoder, credit)
-        if hasattr(credit, "check"):
+        if credit is not None:
             credit.check(reward, decoder)
         self.reward = reward
         self.decoder = decoder
@@ -128,21 +135,14 @@ class ScoreFunction(Estimator):
         self.credit = credit
         self.standardize = standardize
 
-    def parts(self):
-        channel = getattr(self.decoder, "channel", None)
-        learned = getattr(self.baseline, "layers", ())
-        return (*(() if channel is None else (channel,)), *learned)
+    def layers(self):
+        learned = () if self.baseline is None else self.baseline.layers
+        return [*super().layers(), *learned]
 
-    def log_keys(self):
-        return (*super().log_keys(), *self.health)
-
-    def deviating(self):
-        return ("", "advantage", *self.parts_of_reward)
-
-    def sequences(self, episode):
+    def rollout(self, episode):
         return episode.rollout(self.decoder)
 
-    def values(self, episode):
+    def per_sample_loss(self, episode):
         rollout = episode.rollout(self.decoder)
         if not rollout.discrete:
             raise ValueError(
@@ -152,37 +152,38 @@ class ScoreFunction(Estimator):
                 f"{type(self.decoder.channel).__name__}. Use Sample with "
                 "Categorical, or Pathwise with a differentiable reward."
             )
-        rewards, own, terms = self.reward.credited(
+        rewards, own, parts = self.reward.credited(
             rollout.stop_gradient(), episode
         )
-        rewards = ops.where(_beside(rollout.nonempty, rewards), rewards, 0)
+        rewards = ops.where(
+            _with_axes_of(rollout.nonempty, rewards), rewards, 0
+        )
         if self.decoder.inference:
             # Their log probabilities, if any, are of no gradient.
             rollout = rollout._replace(log_probs=None)
         log_probs = episode.log_probs(rollout)
-        logs = {"": own, **terms}
-        logs = {k: _per_sequence(x, rollout.mask) for k, x in logs.items()}
-        if "flat_groups" in self.health:
-            logs["flat_groups"] = flat_groups(
+        logs = _rollout_statistics(rollout, log_probs, episode.speaker.eos)
+        logs |= {k: _per_sequence(x, rollout.mask) for k, x in parts.items()}
+        if "frac_reward_zero_std" in self.statistics:
+            logs["frac_reward_zero_std"] = equal_rewards(
                 _per_sequence(rewards, rollout.mask), rollout.nonempty
             )
-        logs |= health_of_words(rollout, log_probs, episode.speaker.eos)
         if self.credit is not None:
             rewards = self.credit(rewards, episode, self.reward, self.decoder)
-        advantage, baseline = rewards, None
+        counted = self.counted(rollout)
+        # advantage = reward - baseline, (B, S) or (B, S, T)
+        advantage, losses = rewards, 0.0
         if self.baseline is not None:
-            baseline = self.baseline(rewards, episode.scoring(rollout))
-            advantage = _less(rewards, baseline)
-            logs["advantage"] = advantage
+            expected = self.baseline(rewards, episode.scoring(rollout))
+            advantage = _less(rewards, expected)
+            losses = self.baseline.losses(rewards, expected, counted)
             # As it applies: of every sequence, or every word.
             logs["baseline"] = _less(rewards, advantage)
+            logs["advantage"] = advantage
         if self.standardize:
             advantage = _standardized(advantage, rewards, rollout.nonempty)
-        counted = self.counted(rollout)
-        losses = -self._scores(advantage, log_probs, counted, episode)
-        if hasattr(self.baseline, "losses"):
-            losses = losses + self.baseline.losses(rewards, baseline, counted)
-        return losses, logs
+        scores = self._scores(advantage, log_probs, counted, episode)
+        return losses - scores, _per_sequence(own, rollout.mask), logs
 
     def _scores(self, advantage, log_probs, counted, episode):
         """Advantages times normalised log probabilities: `(B, S)`."""
@@ -224,21 +225,21 @@ def _less(rewards, baseline):
     return rewards - baseline
 
 
-def _beside(said, rewards):
-    """Which sequences are present, `(B, S)`, with the axes of rewards."""
+def _with_axes_of(said, rewards):
+    """The mask `(B, S)` of sequences, with the axes of rewards."""
     return said if len(rewards.shape) == 2 else said[..., None]
 
 
 def _standardized(advantage, rewards, said):
-    """Over the deviation of a row's rewards, and 0 where these are equal."""
+    """Over a row's standard deviation of rewards; 0 where these are equal."""
     check_several(rewards, "`standardize`")
-    said = _beside(said, rewards)
+    said = _with_axes_of(said, rewards)
     mean = ops.expand_dims(masked_mean(rewards, said, axis=1), 1)
     squares = ops.square(rewards - mean)
-    spread = ops.sqrt(ops.expand_dims(masked_mean(squares, said, axis=1), 1))
-    if len(spread.shape) < len(advantage.shape):
-        spread = spread[..., None]
-    return ops.where(spread > FLAT, advantage / ops.maximum(spread, FLAT), 0)
+    std = ops.sqrt(ops.expand_dims(masked_mean(squares, said, axis=1), 1))
+    if len(std.shape) < len(advantage.shape):
+        std = std[..., None]
+    return ops.where(std > EQUAL, advantage / ops.maximum(std, EQUAL), 0)
 
 
 def _per_sequence(rewards, mask):
@@ -246,3 +247,65 @@ def _per_sequence(rewards, mask):
     if len(rewards.shape) == 2:
         return rewards
     return masked_mean(rewards, mask, axis=-1)
+
+
+def _check_normalize(normalize, decoder):
+    if normalize not in NORMALIZATIONS:
+        raise ValueError(
+            f"`normalize` must be one of {NORMALIZATIONS}. Received: "
+            f"normalize={normalize!r}."
+        )
+    if normalize == "constant" and not hasattr(decoder, "max_length"):
+        raise ValueError(
+            '`normalize` must not be "constant" for references, whose '
+            "greatest length is that of a batch's padding. Received: "
+            f'decoder={type(decoder).__name__}. Use "sequence", and '
+            "divide the term by a length of your own: `term * (1 / T)`."
+        )
+
+
+def _statistics(decoder, baseline):
+    """Names of what is logged beside a reward, as far as it can be known."""
+    names = "std", "mean_length", "clipped_ratio", "entropy"
+    if getattr(decoder, "num_samples", 1) > 1:
+        names = (*names, "frac_reward_zero_std")
+    if baseline is not None:
+        names = (*names, "baseline", "advantage", "advantage_std")
+    return names
+
+
+def _check_parts(reward, names):
+    """Refuses a reward one of whose parts is named as what is logged."""
+    taken = [name for name in reward.terms if name in names]
+    if taken:
+        raise ValueError(
+            "`reward` must have parts with names of their own, since "
+            f"{', '.join(names)} are logged beside them. Received: a part "
+            f"named {taken[0]!r}. Give that reward another `name`."
+        )
+
+
+def _rollout_statistics(rollout, log_probs, eos):
+    """Lengths, clipped sequences and surprisal, `(B, S)` or `(B, S, T)`."""
+    # By the words, since references that are cut may be padded further.
+    ends = ops.equal(rollout.tokens, eos) & (rollout.mask > 0)
+    return {
+        "mean_length": ops.sum(rollout.mask, axis=-1),
+        "clipped_ratio": 1.0 - ops.cast(ops.any(ends, axis=-1), "float32"),
+        "entropy": -log_probs,
+    }
+
+
+def equal_rewards(rewards: Any, present: Any) -> Any:
+    """Marks rows whose samples have equal rewards.
+
+    Args:
+        rewards: Float tensor of shape `(B, S)`.
+        present: Boolean tensor of shape `(B, S)`, which samples count.
+
+    Returns:
+        Float tensor of shape `(B, 1)`, 1 for such rows.
+    """
+    _, above = from_first(rewards, present)
+    gap = ops.max(above, axis=1) - ops.min(above, axis=1)
+    return ops.cast(gap < EQUAL, "float32")[:, None]

@@ -23,17 +23,9 @@ class SupervisedLoss(Estimator):
     """
 
     def __init__(self, function, name, decoders=()):
-        super().__init__(name)
+        super().__init__(name, decoders=decoders)
         self.function = function
-        self.decoders = tuple(decoders)
 
-    def parts(self):
-        return tuple(
-            decoder.channel
-            for decoder in self.decoders
-            if hasattr(decoder, "channel")
-        )
-
-    def values(self, episode):
+    def per_sample_loss(self, episode):
         losses = self.function(episode)
-        return losses, {"": losses}
+        return losses, losses, {}

@@ -36,18 +36,13 @@ class TeacherForcing(ScoreFunction):
             normalize=normalize,
             name=name,
         )
-
-    def log_keys(self):
-        return ("",)
-
-    def deviating(self):
-        return ()
+        self.statistics = ()
 
     def counted(self, rollout):
         if rollout.given is None:
             return rollout.mask
         return rollout.mask * rollout.given
 
-    def values(self, episode):
-        losses, _ = super().values(episode)
-        return losses, {"": losses}
+    def per_sample_loss(self, episode):
+        losses, _, _ = super().per_sample_loss(episode)
+        return losses, losses, {}

@@ -59,10 +59,10 @@ def test_all_is_as_by_a_loop():
     wanted = {
         "worth": rewards.mean(),
         "std": rewards.std(),
-        "length": words / 9,
-        "clipped": 2 / 9,
+        "mean_length": words / 9,
+        "clipped_ratio": 2 / 9,
         "entropy": np.sum(surprise) / words,
-        "flat_groups": 1 / 3,
+        "frac_reward_zero_std": 1 / 3,
         "baseline": baseline.mean(),
         "advantage": 0.0,
         "advantage_std": (rewards - baseline).std(),
@@ -111,10 +111,10 @@ def test_what_cannot_be_known_is_not_logged():
     # are references, no groups are known.
     assert set(logged(_plain())) == {
         "worth",
-        *("std", "length", "clipped", "entropy"),
+        *("std", "mean_length", "clipped_ratio", "entropy"),
     }
     mixed = MixedPrefix(1, 3)
-    assert "flat_groups" not in logged(ScoreFunction(Worth(), mixed))
+    assert "frac_reward_zero_std" not in logged(ScoreFunction(Worth(), mixed))
     assert set(logged(TeacherForcing())) == {"teacher_forcing"}
 
 
@@ -131,7 +131,7 @@ def test_only_drawn_words_surprise():
     objective = ScoreFunction(Worth(), mixed)
     inputs = tiny.batch(1, human)
     _, logs = objective.loss(Episode(speaker, inputs))
-    assert logs["worth_entropy"] == 0.0 and logs["worth_length"] == 3.0
+    assert logs["worth_entropy"] == 0.0 and logs["worth_mean_length"] == 3.0
     mixed.prefix.assign(0)
     _, logs = objective.loss(Episode(speaker, inputs))
     assert logs["worth_entropy"] > 0.0
@@ -143,13 +143,13 @@ def test_training_tracks_all_of_it(capsys):
         Worth(), samples, PrefixBaseline(), credit=MonteCarlo(1)
     )
     names = set(objective.log_names())
-    assert {"worth_advantage", "worth_flat_groups"} < names
+    assert {"worth_advantage", "worth_frac_reward_zero_std"} < names
     model = ObjectiveModel(objective, speaker)
     model.compile(keras.optimizers.SGD(0.1))
     data = tiny.batch(8)
     history = model.fit(data, epochs=2, batch_size=4).history
     assert set(history) == {"loss", *names}
-    assert "worth_clipped" in capsys.readouterr().out
+    assert "worth_clipped_ratio" in capsys.readouterr().out
     game = Game(speaker, {"one": Player(speaker, objective)})
     game.compile(keras.optimizers.SGD(0.1))
     history = game.fit(data, batch_size=4).history
@@ -160,8 +160,8 @@ def test_training_tracks_all_of_it(capsys):
 
 def test_a_part_of_a_reward_may_not_be_named_as_what_is_logged():
     class Length(Constant):
-        name = "length"
+        name = "mean_length"
 
     ScoreFunction(Length(), decoder())
-    with pytest.raises(ValueError, match="`reward` must have parts.*'length'"):
+    with pytest.raises(ValueError, match="have parts.*'mean_length'"):
         ScoreFunction(Length() + Worth(), decoder())
