@@ -1,4 +1,4 @@
-"""The networks of the visual dialog rows, unbuilt parts put together."""
+"""The networks of the visual dialog rows."""
 
 import keras
 import numpy as np
@@ -21,28 +21,8 @@ ENCODERS = {
 }
 
 
-def _encoder(name, settings, return_state):
-    options = {}
-    if name in ("hrea", "hciae"):
-        options["query_initializer"] = keras.initializers.VarianceScaling(
-            settings.query_gain**2, "fan_avg", "uniform"
-        )
-    return ENCODERS[name](
-        settings.units,
-        output_units=settings.embedding_units,
-        dropout=settings.dropout,
-        return_state=return_state,
-        name=f"{name}_encoder",
-        **options,
-    )
-
-
-def _embeddings(settings):
-    return keras.initializers.RandomNormal(stddev=settings.embedding_stddev)
-
-
 def make_generator(encoder, settings, batches):
-    """A built generator.
+    """Builds a generator.
 
     Args:
         encoder: String, key of `ENCODERS`.
@@ -67,12 +47,10 @@ def make_generator(encoder, settings, batches):
 def make_discriminator(
     encoder, settings, batches, attention=True, penalty=True
 ):
-    """A built discriminator.
+    """Builds a discriminator.
 
     Args:
-        encoder: String, key of `ENCODERS`.
-        settings: `DialogSettings`.
-        batches: As in `make_generator()`.
+        encoder, settings, batches: As those of `make_generator()`.
         attention: Boolean, whether answers are read with self-attention.
         penalty: Boolean, whether embeddings' norms are penalized.
 
@@ -102,3 +80,23 @@ def copy_encoder(source, target):
     """Starts one network's words and encoder from another's."""
     target.embedding.set_weights(source.embedding.get_weights())
     target.encoder.set_weights(source.encoder.get_weights())
+
+
+def _encoder(name, settings, return_state):
+    options = {}
+    if name in ("hrea", "hciae"):
+        options["query_initializer"] = keras.initializers.VarianceScaling(
+            settings.query_gain**2, "fan_avg", "uniform"
+        )
+    return ENCODERS[name](
+        settings.units,
+        output_units=settings.embedding_units,
+        dropout=settings.dropout,
+        return_state=return_state,
+        name=f"{name}_encoder",
+        **options,
+    )
+
+
+def _embeddings(settings):
+    return keras.initializers.RandomNormal(stddev=settings.embedding_stddev)

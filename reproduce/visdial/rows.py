@@ -18,94 +18,70 @@ from tfcap.methods import n_pair
 from tfcap.training import ClippedAdam
 
 _BOTH = {"generator": "hciae_g_mle", "discriminator": "hciae_d_np_att"}
-_SOFTMAX = {
-    "method": n_pair,
-    "wrong": "softmax",
-    "attention": False,
-    "penalty": False,
-}
+
+
+def _mle(encoder, about):
+    return {"method": dialog_mle, "encoder": encoder, "about": about}
+
+
+def _softmax(encoder, about):
+    return {
+        **{"method": n_pair, "encoder": encoder, "about": about},
+        **{"wrong": "softmax", "attention": False, "penalty": False},
+    }
+
 
 #: Rows in the order of the paper's tables.
 ROWS = {
-    "lf_g": {
-        "about": "Late fusion, generative, maximum likelihood (Table 1).",
-        "method": dialog_mle,
-        "encoder": "lf",
-    },
-    "hrea_g": {
-        "about": "Hierarchical recurrent encoder with attention, generative "
-        "(Table 1).",
-        "method": dialog_mle,
-        "encoder": "hrea",
-    },
-    "mn_g": {
-        "about": "Memory network, generative (Table 1).",
-        "method": dialog_mle,
-        "encoder": "mn",
-    },
-    "hciae_g_mle": {
-        "about": "HCIAE, generative, maximum likelihood (Table 1).",
-        "method": dialog_mle,
-        "encoder": "hciae",
-    },
+    "lf_g": _mle(
+        "lf", "Late fusion, generative, maximum likelihood (Table 1)."
+    ),
+    "hrea_g": _mle(
+        "hrea",
+        "Hierarchical recurrent encoder with attention, generative (Table 1).",
+    ),
+    "mn_g": _mle("mn", "Memory network, generative (Table 1)."),
+    "hciae_g_mle": _mle(
+        "hciae", "HCIAE, generative, maximum likelihood (Table 1)."
+    ),
     # As many more updates of maximum likelihood as `hciae_g_dis` has, by the
     # same optimizer, tell what of the difference is the discriminator's.
     "hciae_g_mle_control": {
-        "about": "Not in the paper: `hciae_g_dis` without the discriminator.",
         "method": dialog_mle,
         "start": {"generator": "hciae_g_mle"},
+        "about": "Not in the paper: `hciae_g_dis` without the discriminator.",
     },
     "hciae_g_dis": {
-        "about": "HCIAE, trained through the discriminator's eyes (Tables 1, "
-        "3 and 4).",
         "method": gdis,
         "start": _BOTH,
+        "about": "HCIAE, trained through the discriminator's eyes (Tables 1, "
+        "3 and 4).",
     },
-    "lf_d": {
-        "about": "Late fusion, discriminative (Table 2).",
-        "encoder": "lf",
-        **_SOFTMAX,
-    },
-    "hrea_d": {
-        "about": "Hierarchical recurrent encoder, discriminative (Table 2).",
-        "encoder": "hrea",
-        **_SOFTMAX,
-    },
-    "mn_d": {
-        "about": "Memory network, discriminative (Table 2).",
-        "encoder": "mn",
-        **_SOFTMAX,
-    },
-    "hciae_d_mle": {
-        "about": "HCIAE, softmax over a question's own options (Table 2).",
-        "encoder": "hciae",
-        **_SOFTMAX,
-    },
+    "lf_d": _softmax("lf", "Late fusion, discriminative (Table 2)."),
+    "hrea_d": _softmax(
+        "hrea", "Hierarchical recurrent encoder, discriminative (Table 2)."
+    ),
+    "mn_d": _softmax("mn", "Memory network, discriminative (Table 2)."),
+    "hciae_d_mle": _softmax(
+        "hciae", "HCIAE, softmax over a question's own options (Table 2)."
+    ),
     "hciae_d_np": {
-        "about": "HCIAE, N-pair loss (Table 2).",
-        "method": n_pair,
-        "encoder": "hciae",
-        "wrong": "n_pair",
+        **{"method": n_pair, "encoder": "hciae", "wrong": "n_pair"},
         "attention": False,
+        "about": "HCIAE, N-pair loss (Table 2).",
     },
     "hciae_d_np_att": {
+        **{"method": n_pair, "encoder": "hciae", "wrong": "n_pair"},
         "about": "HCIAE, N-pair loss, self-attentive answers (Tables 2 and 4).",
-        "method": n_pair,
-        "encoder": "hciae",
-        "wrong": "n_pair",
     },
     "hciae_gan1": {
+        **{"method": gan1, "start": _BOTH, "wrong": "own"},
         "about": "Both players go on learning, the discriminator to undo G "
         "(Table 4).",
-        "method": gan1,
-        "start": _BOTH,
-        "wrong": "own",
     },
     "hciae_gan2": {
+        **{"method": gan2, "start": _BOTH, "wrong": "own"},
         "about": "Both go on learning, the discriminator to rank (Table 4).",
-        "method": gan2,
-        "start": _BOTH,
-        "wrong": "own",
     },
 }
 

@@ -6,80 +6,49 @@ from dataclasses import replace
 
 @dataclass(frozen=True)
 class DialogSettings:
-    """Hyper-parameters of one visual dialog study; defaults as published.
+    """Hyper-parameters of one visual dialog experiment; as published.
 
-    Args:
-        units: Integer, size of every LSTM's state.
-        embedding_units: Integer, size of word and answer embeddings.
-        embedding_stddev: Float, standard deviation of the embeddings at the
-            start.
-        query_gain: Float, factor on what projects the query of an additive
-            attention, at the start.
-        dropout: Float, rate within encoders and before the vocabulary head.
-        logit_scale: Float, factor on the generator's logits.
-        batch_size: Integer, dialogs in a batch, of ten questions each.
-        discriminator_batch_size: Integer, the same wherever a discriminator
-            takes part, or `None` for `batch_size`.
-        learning_rate: Float, of pretraining.
-        discriminator_learning_rate: Float, or `None` for `learning_rate`.
-        final_rate: Float, share of the learning rate that is left at the end
-            of a linear decay; 1 keeps it constant.
-        global_clipnorm: Float or `None`.
-        generator_epochs: Integer.
-        discriminator_epochs: Integer.
-        warm_discriminator: Boolean, whether a discriminator's encoder starts
-            from that of the generator of the same encoder.
-        softmax_negatives: Integer, wrong options of the softmax rows.
-        negatives: Integer, wrong options drawn from a question's own list.
-        in_batch_negatives: Integer, answers drawn from other questions.
-        corrupted_negatives: Integer, spoilt copies of the truth.
-        norm_penalty: Float, factor on the norms of embeddings.
-        norm_convention: `"frobenius"` as in the released code, or `"squared"`.
-        transfer_epochs: Integer, epochs of training through a discriminator.
-        transfer_learning_rate: Float.
-        transfer_beta_1: Float, Adam's first decay rate in these epochs.
-        temperature: Float, of the Gumbel-softmax.
-        mle_weight: Float, weight of teacher forcing beside it.
-        mle_normalize: `"sequence"` sums the log likelihood over an answer's
-            words, `"token"` averages it.
-        evaluation_batch_size: Integer, dialogs ranked at once.
+    Rates, epochs and batch sizes are of three stages: a generator and a
+    discriminator alone, and the transfer from one to the other.
     """
 
-    units: int = 512
-    embedding_units: int = 300
-    embedding_stddev: float = 0.05
-    query_gain: float = 1.0
-    dropout: float = 0.5
-    logit_scale: float = 3.0
-    batch_size: int = 10
+    units: int = 512  # of every LSTM
+    embedding_units: int = 300  # of words and answers
+    embedding_stddev: float = 0.05  # at the start
+    query_gain: float = 1.0  # on an additive attention's query, at the start
+    dropout: float = 0.5  # within encoders and before the vocabulary head
+    logit_scale: float = 3.0  # of the generator
+    batch_size: int = 10  # dialogs, of ten questions each
+    #: Wherever a discriminator takes part; `None` for `batch_size`.
     discriminator_batch_size: int | None = None
     learning_rate: float = 4e-4
-    discriminator_learning_rate: float | None = None
-    final_rate: float = 1.0
+    discriminator_learning_rate: float | None = None  # or `learning_rate`
+    final_rate: float = 1.0  # share that a linear decay leaves at the end
     global_clipnorm: float | None = None
     generator_epochs: int = 20
     discriminator_epochs: int = 30
+    #: Its encoder starts from that of the generator with the same encoder.
     warm_discriminator: bool = False
-    softmax_negatives: int = 99
-    negatives: int = 20
-    in_batch_negatives: int = 30
-    corrupted_negatives: int = 0
-    norm_penalty: float = 0.1
-    norm_convention: str = "frobenius"
+    softmax_negatives: int = 99  # wrong options of the softmax rows
+    negatives: int = 20  # wrong options, of a question's own list
+    in_batch_negatives: int = 30  # answers to other questions
+    corrupted_negatives: int = 0  # spoilt copies of the human answer
+    norm_penalty: float = 0.1  # on the norms of embeddings
+    norm_convention: str = "frobenius"  # as in the released code, or "squared"
     transfer_epochs: int = 20
     transfer_learning_rate: float = 5e-5
-    transfer_beta_1: float = 0.5
-    temperature: float = 0.5
-    mle_weight: float = 0.5
-    mle_normalize: str = "sequence"
-    evaluation_batch_size: int = 8
+    transfer_beta_1: float = 0.5  # Adam's first decay rate
+    temperature: float = 0.5  # of the Gumbel-softmax
+    mle_weight: float = 0.5  # of teacher forcing beside it
+    mle_normalize: str = "sequence"  # sum over an answer's words, or "token"
+    evaluation_batch_size: int = 8  # dialogs
 
 
 #: The paper's and, where it is silent, the released code's settings, for
 #: VisDial with VGG-19 features. The batch holds 100 questions.
 PUBLISHED = DialogSettings()
 
-#: Scaled down for the embedded world, as long as it takes to learn what is in
+#: Scaled down for the synthetic world, as long as it takes to learn what is in
 #: an image, for the figures in PAPERS.md: attention finds the things that are
 #: asked about after some seven epochs.
 WORLD_LONG = DialogSettings(

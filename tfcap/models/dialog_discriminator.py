@@ -1,4 +1,6 @@
-"""The ranking player of a visual dialog."""
+"""A discriminator that ranks answers in a visual dialog."""
+
+from typing import Any
 
 import keras
 from keras import ops
@@ -20,11 +22,10 @@ class DialogDiscriminator(keras.Model):
     score = e . f(answer)
     ```
 
-    with `e` an encoder's reading of question, history and image, and `f` an
-    answer encoder. Trains under
-    `compile(loss=tfcap.losses.NPairLoss())`. Answers may be tokens or word
-    distributions, so that a generator can be trained through it. Each distinct
-    answer of a batch is read once.
+    with `e` the encoding of question, history and image, and `f` of an answer.
+    Trains under `compile(loss=tfcap.losses.NPairLoss())`. Answers may be
+    tokens or word distributions, so that a generator can be trained through
+    it. Each distinct answer of a batch is read once.
 
     Args:
         vocabulary_size: Integer `V`, special tokens included.
@@ -74,14 +75,14 @@ class DialogDiscriminator(keras.Model):
 
     def __init__(
         self,
-        vocabulary_size,
-        encoder,
-        answer_encoder,
-        embedding_units=300,
-        norm_regularizer=None,
-        embeddings_initializer="uniform",
-        eos=2,
-        **kwargs,
+        vocabulary_size: int,
+        encoder: keras.layers.Layer,
+        answer_encoder: keras.layers.Layer,
+        embedding_units: int = 300,
+        norm_regularizer: Any = None,
+        embeddings_initializer: Any = "uniform",
+        eos: int = 2,
+        **kwargs: Any,
     ):
         super().__init__(**kwargs)
         # How many answers are distinct depends on the data, which XLA does
@@ -133,7 +134,9 @@ class DialogDiscriminator(keras.Model):
             self.add_loss(self.penalty(anchor, answers, options))
         return ops.reshape(scores, (-1, *options.shape[1:3]))
 
-    def score(self, anchor, options, training=False):
+    def score(
+        self, anchor: Any, options: Any, training: bool = False
+    ) -> tuple[Any, Any]:
         """Scores the options of questions that were read.
 
         Args:
@@ -160,7 +163,7 @@ class DialogDiscriminator(keras.Model):
         )
         return scores, answers
 
-    def penalty(self, anchor, answers, options):
+    def penalty(self, anchor: Any, answers: Any, options: Any) -> Any:
         """The norm penalty of embeddings; 0 without a regularizer.
 
         Options without a word are absent, and so are rounds without an
@@ -177,12 +180,13 @@ class DialogDiscriminator(keras.Model):
         """
         if self.norm_regularizer is None:
             return 0.0
-        there = ops.any(ops.not_equal(options, 0), axis=-1)
-        there = ops.reshape(there, (-1, options.shape[2]))
-        norm, rounds = self.norm_regularizer, ops.any(there, axis=-1)
-        parts = (anchor, rounds), (answers, there)
-        # What Keras does with an activity regularizer: its value is a sum
-        # over rows.
+        # (B, R, N) -> (B * R, N): options with a word; then their rounds.
+        present = ops.any(ops.not_equal(options, 0), axis=-1)
+        present = ops.reshape(present, (-1, options.shape[2]))
+        norm, rounds = self.norm_regularizer, ops.any(present, axis=-1)
+        parts = (anchor, rounds), (answers, present)
+        # As Keras treats an activity regularizer: its value is a sum over
+        # rows.
         if hasattr(norm, "masked"):
             rows = ops.cast(ops.shape(anchor)[0], "float32")
             return sum(norm.masked(*part) for part in parts) / rows
@@ -190,8 +194,8 @@ class DialogDiscriminator(keras.Model):
         rows = sum_over_replicas(ops.sum(ops.cast(rounds, "float32")))
         return sum_over_replicas(total) / ops.maximum(rows, 1)
 
-    def encode(self, inputs, training=False):
-        """Reads questions, histories and images: `e`, `(B * R, D)`."""
+    def encode(self, inputs: dict, training: bool = False) -> Any:
+        """Encodes questions, histories and images: `e`, `(B * R, D)`."""
         encoded = self.encoder(
             self.embedding(word_ids(inputs, "question")),
             self.embedding(word_ids(inputs, "history")),
@@ -200,8 +204,8 @@ class DialogDiscriminator(keras.Model):
         )
         return ops.reshape(encoded, (-1, encoded.shape[-1]))
 
-    def embed(self, answers, mask, training=False):
-        """Reads answers: `f`.
+    def embed(self, answers: Any, mask: Any, training: bool = False) -> Any:
+        """Embeds answers: `f`.
 
         Args:
             answers: Integer tensor of shape `(B, S, T)`, or distributions

@@ -1,4 +1,6 @@
-"""The answering player of a visual dialog."""
+"""A generator of answers in a visual dialog."""
+
+from typing import Any
 
 import keras
 from keras import ops
@@ -68,15 +70,15 @@ class DialogGenerator(WordByWord):
 
     def __init__(
         self,
-        vocabulary_size,
-        encoder,
-        embedding_units=300,
-        dropout=0.0,
-        logit_scale=1.0,
-        embeddings_initializer="uniform",
-        bos=1,
-        eos=2,
-        **kwargs,
+        vocabulary_size: int,
+        encoder: keras.layers.Layer,
+        embedding_units: int = 300,
+        dropout: float = 0.0,
+        logit_scale: float = 1.0,
+        embeddings_initializer: Any = "uniform",
+        bos: int = 1,
+        eos: int = 2,
+        **kwargs: Any,
     ):
         super().__init__(
             vocabulary_size,
@@ -123,12 +125,12 @@ class DialogGenerator(WordByWord):
         rounds, length = inputs["answer"].shape[1:]
         return ops.reshape(logits, (-1, rounds, length, self.vocabulary_size))
 
-    def references(self, inputs):
+    def references(self, inputs: dict) -> Any:
         """The human answers, one sample a row: `(B, 1, T)`."""
         answer = word_ids(inputs, "answer")
         return ops.reshape(answer, (-1, 1, answer.shape[-1]))
 
-    def begin(self, inputs, training=False):
+    def begin(self, inputs: dict, training: bool = False) -> list:
         """Reads questions, histories and images: the decoder's first state."""
         encoded, state = self.encoder(
             self.embedding(word_ids(inputs, "question")),
