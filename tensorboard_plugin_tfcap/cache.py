@@ -1,4 +1,4 @@
-"""What was read from a log, kept while the log is the same."""
+"""A cache of what was read from a log, valid while the log is the same."""
 
 import threading
 from collections import OrderedDict
@@ -26,7 +26,7 @@ class RevisionCache:
         self._lock = threading.Lock()
 
     def get(self, key, revision, make):
-        """What is kept for a key, or else what `make()` returns.
+        """Returns the cached value of a key, or else that of `make()`.
 
         Args:
             key: Hashable.

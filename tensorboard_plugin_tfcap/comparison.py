@@ -1,4 +1,4 @@
-"""How a comparison of methods is presented: titles, presets, references.
+"""Presentation of a comparison of methods: titles, presets, references.
 
 A log may hold it, as `summary.write_comparison()` writes it, and so may a file
 of JSON that a user names.

@@ -81,7 +81,7 @@ class Dataset:
         return self.metric(x or default[0]), self.metric(y or default[1], "y")
 
     def parameters(self):
-        """How many values each parameter has, the most natural order first."""
+        """Numbers of values by parameter, the most natural order first."""
         values = {}
         for point in self.points:
             for name, value in point.params.items():

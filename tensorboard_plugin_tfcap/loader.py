@@ -1,4 +1,4 @@
-"""Where TensorBoard enters.
+"""Entry point for TensorBoard.
 
 TensorBoard loads this module at each start, and does not start if that fails:
 nothing but Python and TensorBoard itself is imported here.

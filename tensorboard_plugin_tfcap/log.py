@@ -80,7 +80,7 @@ class Log:
 
 
 def revision(*listings):
-    """What changes when any time series does.
+    """A text that changes when any time series does.
 
     Args:
         *listings: Dicts of dicts of time series by tag, by run.

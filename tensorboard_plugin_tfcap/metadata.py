@@ -25,7 +25,7 @@ class RecordError(ValueError):
 
 @dataclass(frozen=True)
 class Content:
-    """What a summary says of all of its records.
+    """Metadata of a summary, which hold for all of its records.
 
     Args:
         kind: One of `KINDS`.

@@ -1,4 +1,4 @@
-"""What was left out, in few sentences."""
+"""Sentences that say what was left out."""
 
 #: Sentences of one kind.
 _MOST = 5

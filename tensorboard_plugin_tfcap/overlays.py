@@ -1,4 +1,4 @@
-"""What is drawn over a panel: published points, the front, a line, a path."""
+"""Marks over a panel: published points, the front, a line, a path."""
 
 import numpy as np
 

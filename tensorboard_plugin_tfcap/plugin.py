@@ -66,11 +66,11 @@ class TradeoffPlugin(base_plugin.TBPlugin):
         return {path: _application(route) for path, route in routes.items()}
 
     def is_active(self):
-        """Whether there are data: TensorBoard knows, by the plugin's name."""
+        """Check whether there are data: TensorBoard knows, by the name."""
         return False
 
     def frontend_metadata(self):
-        """Where the page is."""
+        """Path of the page."""
         return base_plugin.FrontendMetadata(
             es_module_path="/static/index.js", tab_name="Trade-off"
         )
@@ -153,7 +153,7 @@ class TradeoffPlugin(base_plugin.TBPlugin):
             return http_util.Respond(request, file.read(), kind, expires=_KEEP)
 
     def _asked(self, request):
-        """What is asked, and of which log."""
+        """The query of a request, and the sources of its log."""
         environ = request.environ
         log = Log(
             self._provider,

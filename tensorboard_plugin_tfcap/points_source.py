@@ -34,11 +34,11 @@ class PointsSource:
         return len(self._tensors)
 
     def revision(self):
-        """What changes when the log does."""
+        """A text that changes when the log does."""
         return revision(self._tensors, self._blobs)
 
     def about(self, query):
-        """What of a query makes another data set."""
+        """Parts of a query on which the data set depends."""
         return (query.at, query.by) if query.at == "best" else ()
 
     def dataset(self, query):

@@ -1,4 +1,4 @@
-"""What a page asks for."""
+"""Requests of a page."""
 
 import math
 from dataclasses import dataclass

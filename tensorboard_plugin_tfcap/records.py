@@ -65,7 +65,7 @@ def read_point(data, run, step, wall_time, samples=False):
 
 
 def read_samples(data):
-    """What a run said at one step.
+    """Reads the captions of a run at one step.
 
     Args:
         data: Bytes, JSON.

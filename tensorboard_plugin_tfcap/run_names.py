@@ -1,4 +1,4 @@
-"""Which runs of scalars belong together: by HParams, or by their names."""
+"""Groups of runs of scalars: by HParams, or by their names."""
 
 import re
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ _PARTS = ("train", "validation", "val", "test", "eval")
 
 @dataclass(frozen=True)
 class RunName:
-    """What a run's name or HParams tell of it.
+    """Method, seed and settings of a run, by its name or HParams.
 
     Args:
         whole: String, the run that this one is a part of, or is.
@@ -33,7 +33,7 @@ class RunName:
 
 
 def run_names(runs, group, hparams):
-    """What all runs are.
+    """Groups all runs.
 
     Args:
         runs: Iterable of strings.

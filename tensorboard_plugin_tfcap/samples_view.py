@@ -1,4 +1,4 @@
-"""What a run said, with its pictures."""
+"""Captions of a run, with their pictures."""
 
 from urllib.parse import urlencode
 
@@ -81,7 +81,7 @@ def read_picture(log, run, step, number):
 
 
 def _address(run, step, item, values):
-    """Where the picture of a sample is, if there is one."""
+    """Address of the picture of a sample, if there is one."""
     number = item["image"]
     if number is None or number + 1 >= len(values):
         return None

@@ -35,11 +35,11 @@ class ScalarsSource:
         return len(self._scalars)
 
     def revision(self):
-        """What changes when the log does."""
+        """A text that changes when the log does."""
         return revision(self._scalars)
 
     def about(self, query):
-        """What of a query makes another data set."""
+        """Parts of a query on which the data set depends."""
         curve = (query.curve, query.order) if query.curve else ()
         return query.group, query.at, query.by, *curve
 

@@ -1,4 +1,4 @@
-"""Where points come from: the plugin's own records, or anybody's scalars."""
+"""Sources of points: the plugin's own records, or anybody's scalars."""
 
 from tensorboard_plugin_tfcap.points_source import PointsSource
 from tensorboard_plugin_tfcap.scalars_source import ScalarsSource
@@ -34,7 +34,7 @@ class Sources:
         return self._source("points")
 
     def counts(self):
-        """How many runs each source has, by its name."""
+        """Numbers of runs by the name of a source."""
         return {name: len(self._source(name)) for name in _KINDS}
 
     def _source(self, name):

@@ -1,4 +1,4 @@
-"""What a page must know before it asks for a figure."""
+"""The state that a page needs before it asks for a figure."""
 
 from tensorboard_plugin_tfcap.dataset import default_axes
 from tensorboard_plugin_tfcap.metadata import VERSION

@@ -28,7 +28,7 @@ _MOST_PICTURES = 32
 
 @dataclass(frozen=True)
 class Sample:
-    """What was said of one image.
+    """A caption of one image, with its rank and human captions.
 
     Args:
         id: String or integer, which image it is: samples of two points are

@@ -226,7 +226,7 @@ def main(arguments=None):
 
 
 def _checked(parser, options):
-    """What to launch: a command, hosts, and which of them."""
+    """A command, the hosts, and which of them to launch it on."""
     command = options.command
     command = command[1:] if command[:1] == ["--"] else command
     if not command:

@@ -1,4 +1,4 @@
-"""What a sweep says of the paper's claims, and all of its points."""
+"""Tables of the paper's claims, and of all points of a sweep."""
 
 from reproduce.psst_figures.decodings import DECODINGS
 from reproduce.psst_figures.decodings import View

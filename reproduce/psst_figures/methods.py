@@ -138,7 +138,7 @@ def rho_curves(records, recall="r@10"):
 
 
 def measured(record, *names):
-    """Whether a record has a number under each of these names."""
+    """Check whether a record has a number under each of these names."""
     values = [record.get(name) for name in names]
     # NaN alone is not itself.
     return all(value is not None and value == value for value in values)

@@ -54,7 +54,7 @@ def group_points(points, order, titles=None):
 
 
 def order_places(points, order):
-    """Where values of a parameter are along a curve.
+    """Positions of the values of a parameter along a curve.
 
     Args:
         points: Iterable of `TradeoffPoint`.

@@ -1,4 +1,4 @@
-"""Where labels go, so that none lies on another."""
+"""Places of labels, so that none lies on another."""
 
 import numpy as np
 

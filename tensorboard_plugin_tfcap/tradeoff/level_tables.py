@@ -1,4 +1,4 @@
-"""What is read off at a line across the figure: the paper's Tables 1 and 2."""
+"""Tables of values that are read off at a line across the figure."""
 
 import math
 
@@ -107,7 +107,7 @@ def _best(found, columns, titles):
 
 
 def _beyond(found, groups, spans, fixed):
-    """Who does not go to the level, and how far they do go."""
+    """Notes of methods that do not go to the level."""
     for title in groups:
         points = [column[title] for column in found if title in column]
         if not points:

@@ -1,4 +1,4 @@
-"""What metrics are called, and which way they are better."""
+"""Titles of metrics, and the direction in which each is better."""
 
 import re
 from dataclasses import dataclass
@@ -136,7 +136,7 @@ def named_metric(name, title=None, better=None, role=None):
 
 
 def metric_order(metric):
-    """What metrics are sorted by: naturalness, recall, then others."""
+    """Sorting key of metrics: naturalness, recall, then others."""
     known = [*_NATURAL, *_RANKING]
     prefix, base = _split(metric.name)
     place = known.index(base) if base in known else len(known)
@@ -163,7 +163,7 @@ def is_other_listener(name):
 
 
 def metric_pool(name):
-    """What a metric is of, by the words before its name: `"human "`."""
+    """Pool of a metric, by the words before its name: `"human "`."""
     return _split(name)[0]
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Palette:
-    """What a figure is drawn on.
+    """Colors that a figure is drawn on.
 
     Args:
         paper: String, a color.

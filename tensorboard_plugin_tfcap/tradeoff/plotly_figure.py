@@ -23,7 +23,7 @@ _GAPS = (0.07, 0.16)
 
 @dataclass(frozen=True)
 class Cell:
-    """Where one panel is.
+    """Place of one panel.
 
     Args:
         axes: Dict of `xaxis` and `yaxis`, as traces name them.
@@ -42,7 +42,7 @@ class Cell:
 
 
 def panel_cells(count):
-    """Where `count` panels go: three in a row."""
+    """Places of `count` panels: three in a row."""
     columns, rows = min(count, 3), -(-count // 3)
     across, up = (_GAPS[0], _GAPS[1])
     width = (1 - across * (columns - 1)) / columns

@@ -14,7 +14,7 @@ SYMBOLS = {
 
 @dataclass(frozen=True)
 class TradeoffPoint:
-    """What one run measured at one step.
+    """Measurements of one run at one step.
 
     Args:
         run: String, the run's name.
@@ -73,5 +73,5 @@ def value_text(value):
 
 
 def is_number(value):
-    """Whether a value has a place among numbers."""
+    """Check whether a value has a place among numbers."""
     return isinstance(value, int | float) and not isinstance(value, bool)

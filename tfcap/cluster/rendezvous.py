@@ -223,7 +223,7 @@ class Rendezvous:
 
 
 def _read_line(connection):
-    """What one says until the end of the line, or as much as is expected."""
+    """Reads a line, or as much of it as is expected."""
     content = b""
     while not content.endswith(b"\n") and len(content) < _LONGEST_LINE:
         part = connection.recv(_LONGEST_LINE)

@@ -47,7 +47,7 @@ class WorkerGroup:
 
     @property
     def started(self):
-        """Whether there were workers."""
+        """Check whether there were workers."""
         return bool(self._processes)
 
     def wait(self, seconds):

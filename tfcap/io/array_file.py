@@ -180,7 +180,7 @@ def _array_size(archive, name):
 
 
 def _is_archive(file):
-    """Whether all parts of an archive have their checksums.
+    """Check whether all parts of an archive have their checksums.
 
     NumPy does not look, where it reads less than a part holds.
     """

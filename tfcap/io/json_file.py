@@ -85,7 +85,7 @@ def _packed(path):
 
 
 def _unpacked(path, content):
-    """What gzipped data stand for, a part at a time: they may be a bomb."""
+    """Unpacks gzipped data, a part at a time: they may be a bomb."""
     found = io.BytesIO()
     try:
         with gzip.GzipFile(fileobj=io.BytesIO(content)) as file:

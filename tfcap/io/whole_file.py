@@ -323,5 +323,5 @@ def told_if_full(path, kept="What was there before is as it was"):
 
 
 def is_full(error):
-    """Whether an error is that of a disk, a quota or a file that is full."""
+    """Check whether an error is that of a full disk, quota or file."""
     return system_code(error) in _FULL
