@@ -25,7 +25,7 @@ def append_record(path, record):
 
     The line is written by one call to the end of the file, where processes do
     not overwrite each other, and is on the disk on return. It holds a
-    checksum, see `tfcap.io.sealed_json`.
+    checksum, see `tfcap.io.json_file`.
 
     Args:
         path: String or path; the file is made if absent.

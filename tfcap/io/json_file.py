@@ -1,8 +1,15 @@
-"""Reading JSON files, with errors that say which file and what to do."""
+"""Reading JSON files, with errors that say which file and what to do.
+
+An object may hold its checksum: the value of `"sha256"` is the SHA-256, in
+hexadecimal, of the rest of the object as `json.dumps(rest, sort_keys=True)`
+gives it. Files without one are taken as they are.
+"""
 
 import contextlib
 import functools
+import gc
 import gzip
+import hashlib
 import io
 import json
 import os
@@ -18,7 +25,6 @@ from tfcap.io.file_limits import raise_limit
 from tfcap.io.file_limits import read_stream
 from tfcap.io.passing_errors import named
 from tfcap.io.passing_errors import tried_again
-from tfcap.io.paused_collection import paused_collection
 
 _AGAIN = (
     "Download or copy the file again; if it is compressed in another way than "
@@ -31,6 +37,7 @@ _HALF = re.compile(r"\\u[dD][89a-fA-F]")
 #: The beginning of a line of Flickr's captions.
 _TOKEN = re.compile(r"\S+#\d+\t")
 _GZIP, _BLOCK = b"\x1f\x8b", 1 << 20
+_KEY = "sha256"
 
 
 def malformed(path, where, problem, hint):
@@ -174,7 +181,7 @@ def read_json(path, object_hook=None, hint=_AGAIN, layout="", content=None):
         raise malformed(path, "", "there is nothing", hint)
     _check_characters(path, text)
     try:
-        with paused_collection():
+        with _paused_collection():
             return json.loads(text, object_pairs_hook=distinct)
     except _Repeated as error:
         (pairs,) = error.args
@@ -188,6 +195,73 @@ def read_json(path, object_hook=None, hint=_AGAIN, layout="", content=None):
         other = _other_format(text)
         if other:
             problem, hint = f"there are {other}, not JSON", layout or hint
+        raise malformed(path, "", problem, hint) from error
+
+
+def sealed(content):
+    """Adds its checksum to an object.
+
+    Args:
+        content: Dict that JSON can hold.
+
+    Returns:
+        Dict, as JSON gives it back, with the checksum last.
+
+    Example:
+
+    >>> from tfcap.io import sealed, unsealed
+    >>> kept = sealed({"r@10": 55.0})
+    >>> unsealed(kept)
+    {'r@10': 55.0}
+    >>> unsealed({**kept, "r@10": 95.0})
+    Traceback (most recent call last):
+    ValueError: its checksum is that of another content
+    """
+    content = json.loads(json.dumps(content))
+    content.pop(_KEY, None)
+    return {**content, _KEY: _checksum(content)}
+
+
+def unsealed(content):
+    """Takes the checksum off an object, if it is as it was written.
+
+    Args:
+        content: What JSON holds. Without a checksum it is returned as it is.
+
+    Returns:
+        The content without its checksum.
+
+    Raises:
+        ValueError: If the checksum is another. The message is a clause.
+    """
+    if not isinstance(content, dict) or _KEY not in content:
+        return content
+    content = dict(content)
+    if content.pop(_KEY) != _checksum(content):
+        raise ValueError("its checksum is that of another content")
+    return content
+
+
+def read_sealed(path, hint, layout=""):
+    """Reads a JSON file whose object may have a checksum.
+
+    Args:
+        path: String or path.
+        hint: String, a sentence that says what to do with a damaged file.
+        layout: String, see `read_json()`.
+
+    Returns:
+        The content, without its checksum.
+
+    Raises:
+        ValueError: If the file is damaged.
+        OSError: If there is no such file.
+    """
+    content = read_json(path, hint=hint, layout=layout)
+    try:
+        return unsealed(content)
+    except ValueError as error:
+        problem = f"there is something else than was written ({error})"
         raise malformed(path, "", problem, hint) from error
 
 
@@ -238,3 +312,24 @@ def _check_characters(path, text):
             where = f"line {line}, column {column}"
             raise malformed(path, where, problem, "Write it anew.")
         first = found if 0xD800 <= code < 0xDC00 else None
+
+
+def _checksum(content):
+    text = json.dumps(content, sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+@contextlib.contextmanager
+def _paused_collection():
+    """Pauses Python's cyclic garbage collector.
+
+    Parsing a large file makes millions of objects that stay and form no
+    cycles: the collector would visit all of them again and again.
+    """
+    paused = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if paused:
+            gc.enable()

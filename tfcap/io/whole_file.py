@@ -10,10 +10,10 @@ import stat
 import sys
 import tempfile
 
+from tfcap.io.durable import partial_path
+from tfcap.io.durable import remove_abandoned
 from tfcap.io.durable import rename
 from tfcap.io.durable import sync_file
-from tfcap.io.partial_files import partial_path
-from tfcap.io.partial_files import remove_abandoned
 from tfcap.io.passing_errors import named
 from tfcap.io.passing_errors import status
 from tfcap.io.passing_errors import system_code
