@@ -5,6 +5,7 @@ import dataclasses
 import importlib
 import inspect
 import pathlib
+import re
 import statistics
 import sys
 
@@ -109,13 +110,6 @@ NEED_DATA = {
         "scene_to_dict",
     },
     "tfcap.decoding": {"stepwise_log_probs"},
-    "tfcap.io": {
-        *("DiskError", "append_seal", "check_dense", "check_regular"),
-        *("has_ended", "is_full", "is_sealed", "is_there", "malformed"),
-        *("read_json", "read_lines", "read_sealed", "remove_abandoned"),
-        *("rename", "save_arrays", "status", "sync_folder", "sync_tree"),
-        *("this_machine", "told_if_full", "unsealed", "write_whole_path"),
-    },
     "tfcap.layers": {"ProbabilityChannel"},
     "tfcap.models": {"clip_retriever"},
     "tfcap.training": {
@@ -330,6 +324,10 @@ def test_exports_are_imported_one_by_one_from_where_they_are(package):
     assert ast.get_docstring(tree(path))
 
 
+#: Openings of clauses: a docstring begins with a noun or a verb.
+CLAUSES = re.compile(r"(What|Who|Whom|Whose|Whether|How|Where|When|Why)\b")
+
+
 @pytest.mark.parametrize("package", PACKAGES)
 def test_exports_are_documented(package):
     for name, value in exports(package).items():
@@ -340,6 +338,42 @@ def test_exports_are_documented(package):
         assert doc.strip(), f"{package}.{name} has no docstring"
         first = doc.strip().splitlines()[0]
         assert first.endswith("."), f"{package}.{name}: {first}"
+        assert not CLAUSES.match(first), f"{package}.{name}: {first}"
+
+
+#: Rooms whose functions tell the types of what they take and return.
+TYPED = ["tfcap.curves", "tfcap.io"]
+
+
+@pytest.mark.parametrize("package", TYPED)
+def test_signatures_are_typed(package):
+    lacking = []
+    for name, value in exports(package).items():
+        methods = vars(value) if inspect.isclass(value) else {"": value}
+        for key, method in methods.items():
+            if key[:1] == "_" and key != "__init__":
+                continue
+            if inspect.isfunction(method):
+                lacking += untyped(f"{name}.{key}", method)
+    assert not lacking
+
+
+def untyped(name, function):
+    """Names of what a signature does not tell the type of."""
+    signature = inspect.signature(function)
+    found = [
+        f"{name}({one.name})"
+        for one in signature.parameters.values()
+        if one.annotation is one.empty and one.name not in ("self", "cls")
+    ]
+    if signature.return_annotation is signature.empty:
+        found += [f"{name} ->"] if not name.endswith("__init__") else []
+    return found
+
+
+@pytest.mark.parametrize("name", ["tfcap", "tensorboard_plugin_tfcap"])
+def test_types_are_told_to_those_who_import(name):
+    assert (ROOT / name / "py.typed").is_file()
 
 
 def abstract(value):

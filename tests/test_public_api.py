@@ -22,6 +22,7 @@ ROOMS = [
     "layers",
     "losses",
     "methods",
+    "methods",
     "metrics",
     "models",
     "objectives",

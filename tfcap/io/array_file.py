@@ -10,8 +10,13 @@ import math
 import struct
 import zipfile
 import zlib
+from collections.abc import Iterable
+from collections.abc import Mapping
+from os import PathLike
+from typing import BinaryIO
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from tfcap.io.file_limits import check_unpacked
 from tfcap.io.file_limits import raise_limit
@@ -25,7 +30,11 @@ _BLOCK = 1 << 20
 _BAD_ARCHIVE = (zipfile.BadZipFile, zlib.error, EOFError, struct.error)
 
 
-def save_arrays(path, arrays, compressed=False):
+def save_arrays(
+    path: str | PathLike,
+    arrays: Mapping[str, ArrayLike],
+    compressed: bool = False,
+) -> None:
     """Writes arrays to a file, whole or not at all.
 
     Args:
@@ -35,6 +44,14 @@ def save_arrays(path, arrays, compressed=False):
 
     Raises:
         OSError: If the disk is full; see `whole_file()`.
+
+    Example:
+
+    >>> import pathlib, tempfile
+    >>> folder = pathlib.Path(tempfile.mkdtemp())
+    >>> tfcap.io.save_arrays(folder / "a.npz", {"rows": [1, 2]})
+    >>> tfcap.io.load_arrays(folder / "a.npz")["rows"]
+    array([1, 2])
     """
     save = np.savez_compressed if compressed else np.savez
 
@@ -50,18 +67,28 @@ def save_arrays(path, arrays, compressed=False):
     write_whole(path, write)
 
 
-def append_seal(file):
+def append_seal(file: BinaryIO) -> None:
     """Adds the SHA-256 of all bytes of a file to its end, in hexadecimal.
 
     Args:
         file: File, open in the mode `"w+b"`.
+
+    Example:
+
+    >>> import pathlib, tempfile
+    >>> folder = pathlib.Path(tempfile.mkdtemp())
+    >>> with open(folder / "a", "w+b") as file:
+    ...     _ = file.write(b"a dog")
+    ...     tfcap.io.append_seal(file)
+    ...     tfcap.io.is_sealed(file)
+    True
     """
     seal = _digest(file, file.seek(0, io.SEEK_END))
     file.seek(0, io.SEEK_END)
     file.write(seal)
 
 
-def is_sealed(file):
+def is_sealed(file: BinaryIO) -> bool:
     """Check whether the last bytes of a file are the SHA-256 of the others.
 
     Args:
@@ -69,12 +96,20 @@ def is_sealed(file):
 
     Returns:
         Boolean.
+
+    Example:
+
+    >>> import io
+    >>> tfcap.io.is_sealed(io.BytesIO(b"a dog"))
+    False
     """
     size = file.seek(0, io.SEEK_END) - _SEAL
     return size >= 0 and _digest(file, size) == file.read()
 
 
-def load_arrays(path, names=(), sealed=True):
+def load_arrays(
+    path: str | PathLike, names: Iterable[str] = (), sealed: bool = True
+) -> dict[str, np.ndarray]:
     """Reads what `save_arrays()` wrote, if it is as it was.
 
     Args:

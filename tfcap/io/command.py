@@ -3,6 +3,7 @@
 import errno
 import functools
 import sys
+from collections.abc import Callable
 
 #: What a path must be and what to do, by what the system says of it.
 _WANTED = {
@@ -22,7 +23,7 @@ _CLOSED = (
 )
 
 
-def command(*errors):
+def command(*errors: type[Exception]) -> Callable:
     """Decorator of the main function of a command.
 
     Where a file or a folder cannot be used, or an argument is refused, the

@@ -21,6 +21,7 @@ import shutil
 import stat
 import time
 import uuid
+from os import PathLike
 
 from tfcap.io.passing_errors import named
 from tfcap.io.passing_errors import status
@@ -57,7 +58,7 @@ def sync_file(path):
         os.close(file)
 
 
-def sync_folder(path):
+def sync_folder(path: str | PathLike) -> None:
     """Waits until the names in a folder are on the disk.
 
     Where the system cannot sync folders, as on Windows, the disk is left to
@@ -68,6 +69,11 @@ def sync_folder(path):
 
     Raises:
         OSError: If the disk fails.
+
+    Example:
+
+    >>> import tempfile
+    >>> tfcap.io.sync_folder(tempfile.mkdtemp())
     """
     if not hasattr(os, "O_DIRECTORY"):
         return
@@ -86,7 +92,7 @@ def sync_folder(path):
         os.close(folder)
 
 
-def sync_tree(path):
+def sync_tree(path: str | PathLike) -> None:
     """Waits until all files and names below a folder are on the disk.
 
     Args:
@@ -94,6 +100,11 @@ def sync_tree(path):
 
     Raises:
         OSError: If the disk is full, or fails.
+
+    Example:
+
+    >>> import tempfile
+    >>> tfcap.io.sync_tree(tempfile.mkdtemp())
     """
     for folder, _, names in os.walk(path, topdown=False):
         for name in names:
@@ -133,7 +144,7 @@ def replace(source, target):
     tried_again(target, move, "The former file is as it was.")
 
 
-def rename(source, target):
+def rename(source: str | PathLike, target: str | PathLike) -> None:
     """Gives a file or folder another name, which is on the disk on return.
 
     What had the name before is replaced. The content of `source` must be on
@@ -145,13 +156,22 @@ def rename(source, target):
 
     Raises:
         OSError: As of `os.replace()`.
+
+    Example:
+
+    >>> import pathlib, tempfile
+    >>> folder = pathlib.Path(tempfile.mkdtemp())
+    >>> tfcap.io.make_folder(folder / "half")
+    >>> tfcap.io.rename(folder / "half", folder / "whole")
+    >>> [path.name for path in folder.iterdir()]
+    ['whole']
     """
     replace(source, target)
     folder = os.path.dirname(os.path.abspath(target))
     tried_again(folder, lambda: sync_folder(folder))
 
 
-def make_folder(path):
+def make_folder(path: str | PathLike) -> None:
     """Makes a folder, and those above it, whose names are then on the disk.
 
     Args:
@@ -187,7 +207,7 @@ def make_folder(path):
     tried_again(path, make)
 
 
-def partial_path(path, ending=""):
+def partial_path(path: str | PathLike, ending: str = "") -> pathlib.Path:
     """A name for what will take another's place, in its folder.
 
     Args:
@@ -209,7 +229,7 @@ def partial_path(path, ending=""):
     return path.with_name(f".{path.name}.{mark}{ending}")
 
 
-def remove_abandoned(path, older=""):
+def remove_abandoned(path: str | PathLike, older: str = "") -> None:
     """Removes partial files and folders that killed processes left.
 
     Those of a path alone, and once a process: of processes of this machine
@@ -220,6 +240,10 @@ def remove_abandoned(path, older=""):
         path: String or path, what they were to become.
         older: String, regular expression of other names of theirs, as earlier
             versions wrote them. Defaults to `""`, none.
+
+    Example:
+
+    >>> tfcap.io.remove_abandoned("runs/words.txt")
     """
     path = pathlib.Path(path)
     if path in _looked_at:
@@ -232,7 +256,7 @@ def remove_abandoned(path, older=""):
                 _remove(entry)
 
 
-def this_machine():
+def this_machine() -> str:
     """This machine since it was started, and its space of process numbers.
 
     Machines may share a name, and containers a machine: a number that is not
@@ -240,6 +264,11 @@ def this_machine():
 
     Returns:
         String.
+
+    Example:
+
+    >>> tfcap.io.this_machine() == tfcap.io.this_machine()
+    True
     """
     try:
         with open("/proc/sys/kernel/random/boot_id") as file:
@@ -249,7 +278,7 @@ def this_machine():
         return platform.node()
 
 
-def has_ended(pid):
+def has_ended(pid: int) -> bool:
     """Check whether a process of this machine is no more.
 
     Args:
@@ -257,6 +286,12 @@ def has_ended(pid):
 
     Returns:
         Boolean; false where that cannot be told, as on Windows.
+
+    Example:
+
+    >>> import os
+    >>> tfcap.io.has_ended(os.getpid())
+    False
     """
     if os.name == "nt":
         # It has no signal 0.

@@ -9,6 +9,8 @@ import io
 import os
 import select
 import stat
+from os import PathLike
+from typing import BinaryIO
 
 #: Defaults of the limits, by the environment variables that replace them.
 LIMITS = {
@@ -32,7 +34,7 @@ _DEVICE_LIMIT = 16 << 20
 _BLOCK = 1 << 20
 
 
-def limit(name):
+def limit(name: str) -> int:
     """A limit, as the environment or its default sets it.
 
     Args:
@@ -93,7 +95,7 @@ def check_unpacked(packed, unpacked):
         raise ValueError(f"{packed:,} bytes unpack to more than {most:,}")
 
 
-def check_regular(path):
+def check_regular(path: str | PathLike) -> None:
     """Refuses what is no regular file, where one must be.
 
     Args:
@@ -103,13 +105,20 @@ def check_regular(path):
         ValueError: If a pipe, a socket or a device is there. The message is a
             clause.
         OSError: If nothing is there.
+
+    Example:
+
+    >>> import os
+    >>> tfcap.io.check_regular(os.devnull)
+    Traceback (most recent call last):
+    ValueError: it is a pipe or a device, which has no end
     """
     mode = os.stat(path).st_mode
     if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
         raise ValueError("it is a pipe or a device, which has no end")
 
 
-def check_dense(file, size=None):
+def check_dense(file: BinaryIO, size: int | None = None) -> None:
     """Refuses a file most of which takes no room on the disk.
 
     A few bytes of such a file stand for as many zeros as one likes.
@@ -121,6 +130,14 @@ def check_dense(file, size=None):
     Raises:
         ValueError: If a hundred times more than is on the disk will be read,
             and more than 64 MiB. The message is a clause.
+
+    Example:
+
+    >>> import pathlib, tempfile
+    >>> folder = pathlib.Path(tempfile.mkdtemp())
+    >>> _ = (folder / "a").write_bytes(b"a dog")
+    >>> with open(folder / "a", "rb") as file:
+    ...     tfcap.io.check_dense(file)
     """
     status = os.fstat(file.fileno())
     size = status.st_size if size is None else size

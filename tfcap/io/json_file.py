@@ -16,6 +16,10 @@ import os
 import re
 import stat
 import zlib
+from collections.abc import Callable
+from collections.abc import Mapping
+from os import PathLike
+from typing import Any
 
 from tfcap.io.file_limits import check_dense
 from tfcap.io.file_limits import check_unpacked
@@ -40,7 +44,9 @@ _GZIP, _BLOCK = b"\x1f\x8b", 1 << 20
 _KEY = "sha256"
 
 
-def malformed(path, where, problem, hint):
+def malformed(
+    path: str | PathLike, where: str, problem: str, hint: str
+) -> ValueError:
     """Makes the error for a data file that is not as it should be.
 
     Args:
@@ -51,6 +57,12 @@ def malformed(path, where, problem, hint):
 
     Returns:
         ValueError, to be raised by the caller.
+
+    Example:
+
+    >>> error = tfcap.io.malformed("a.json", "line 3", "is no id", "Add one.")
+    >>> str(error).endswith("in line 3 is no id. Add one.")
+    True
     """
     place = f" in {where}" if where else ""
     return ValueError(
@@ -142,7 +154,13 @@ def open_once(path):
         yield file
 
 
-def read_json(path, object_hook=None, hint=_AGAIN, layout="", content=None):
+def read_json(
+    path: str | PathLike,
+    object_hook: Callable | None = None,
+    hint: str = _AGAIN,
+    layout: str = "",
+    content: bytes | None = None,
+) -> Any:
     """Reads a JSON file, gzipped or not.
 
     Python takes the last of two values of one name, and half of a character
@@ -163,6 +181,14 @@ def read_json(path, object_hook=None, hint=_AGAIN, layout="", content=None):
     Raises:
         ValueError: If the file is cut off or is not JSON.
         OSError: If there is no such file.
+
+    Example:
+
+    >>> import pathlib, tempfile
+    >>> folder = pathlib.Path(tempfile.mkdtemp())
+    >>> _ = (folder / "a.json").write_text('{"r@10": 55.0}')
+    >>> tfcap.io.read_json(folder / "a.json")
+    {'r@10': 55.0}
     """
     finish = object_hook or (lambda found: found)
 
@@ -198,7 +224,7 @@ def read_json(path, object_hook=None, hint=_AGAIN, layout="", content=None):
         raise malformed(path, "", problem, hint) from error
 
 
-def sealed(content):
+def sealed(content: Mapping[str, Any]) -> dict[str, Any]:
     """Adds its checksum to an object.
 
     Args:
@@ -222,7 +248,7 @@ def sealed(content):
     return {**content, _KEY: _checksum(content)}
 
 
-def unsealed(content):
+def unsealed(content: Any) -> Any:
     """Takes the checksum off an object, if it is as it was written.
 
     Args:
@@ -233,6 +259,11 @@ def unsealed(content):
 
     Raises:
         ValueError: If the checksum is another. The message is a clause.
+
+    Example:
+
+    >>> tfcap.io.unsealed(tfcap.io.sealed({"r@10": 55.0}))
+    {'r@10': 55.0}
     """
     if not isinstance(content, dict) or _KEY not in content:
         return content
@@ -242,7 +273,7 @@ def unsealed(content):
     return content
 
 
-def read_sealed(path, hint, layout=""):
+def read_sealed(path: str | PathLike, hint: str, layout: str = "") -> Any:
     """Reads a JSON file whose object may have a checksum.
 
     Args:
@@ -256,6 +287,15 @@ def read_sealed(path, hint, layout=""):
     Raises:
         ValueError: If the file is damaged.
         OSError: If there is no such file.
+
+    Example:
+
+    >>> import pathlib, tempfile
+    >>> folder = pathlib.Path(tempfile.mkdtemp())
+    >>> with tfcap.io.whole_file(folder / "a.json", "w") as file:
+    ...     json.dump(tfcap.io.sealed({"r@10": 55.0}), file)
+    >>> tfcap.io.read_sealed(folder / "a.json", "Make it anew.")
+    {'r@10': 55.0}
     """
     content = read_json(path, hint=hint, layout=layout)
     try:

@@ -12,6 +12,10 @@ import re
 import stat
 import sys
 import time
+from collections.abc import Callable
+from collections.abc import Iterator
+from os import PathLike
+from typing import Any
 
 from tfcap.io.file_limits import limit
 
@@ -30,7 +34,13 @@ _FIRST, _LONGEST = 0.5, 30.0
 
 
 class DiskError(OSError):
-    """An error of a disk that has not passed."""
+    """An error of a disk that has not passed.
+
+    Example:
+
+    >>> issubclass(tfcap.io.DiskError, OSError)
+    True
+    """
 
 
 def passing_code(error):
@@ -82,7 +92,7 @@ def system_code(error):
 
 
 @contextlib.contextmanager
-def named(path):
+def named(path: str | PathLike) -> Iterator[None]:
     """Names a file in errors of the system that name none.
 
     Those of opening a file do, those of reading, writing and closing it not.
@@ -132,7 +142,9 @@ def raise_passing(error):
         raise OSError(code, os.strerror(code)) from error
 
 
-def tried_again(path, action, kept=""):
+def tried_again(
+    path: str | PathLike, action: Callable[[], Any], kept: str = ""
+) -> Any:
     """Does something with a file, again and again where errors may pass.
 
     Args:
@@ -180,7 +192,7 @@ def tried_again(path, action, kept=""):
             pause *= 2
 
 
-def is_there(path):
+def is_there(path: str | PathLike) -> bool:
     """Check whether something is at a path.
 
     `os.path.exists()` takes any error for absence.
@@ -193,11 +205,16 @@ def is_there(path):
 
     Raises:
         DiskError: If the disk does not tell.
+
+    Example:
+
+    >>> tfcap.io.is_there("no such file")
+    False
     """
     return status(path) is not None
 
 
-def status(path):
+def status(path: str | PathLike) -> os.stat_result | None:
     """Status of what a path leads to.
 
     Args:
@@ -208,6 +225,11 @@ def status(path):
 
     Raises:
         DiskError: If the disk does not tell.
+
+    Example:
+
+    >>> tfcap.io.status("no such file") is None
+    True
     """
     try:
         return tried_again(path, lambda: os.stat(path))

@@ -1,12 +1,13 @@
 """Reading text files line by line."""
 
 import warnings
+from os import PathLike
 
 from tfcap.io.json_file import malformed
 from tfcap.io.json_file import read_bytes
 
 
-def read_lines(path, content=None):
+def read_lines(path: str | PathLike, content: bytes | None = None) -> list[str]:
     """Reads the lines of a text file in UTF-8, gzipped or not.
 
     Args:
@@ -20,6 +21,14 @@ def read_lines(path, content=None):
     Raises:
         ValueError: If the file is cut off or is not UTF-8, or holds zeros.
         OSError: If there is no such file.
+
+    Example:
+
+    >>> import pathlib, tempfile
+    >>> folder = pathlib.Path(tempfile.mkdtemp())
+    >>> _ = (folder / "a.txt").write_text("a dog\\na cat")
+    >>> tfcap.io.read_lines(folder / "a.txt")
+    ['a dog', 'a cat']
     """
     content = read_bytes(path) if content is None else content
     try:

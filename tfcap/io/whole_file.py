@@ -9,6 +9,12 @@ import shutil
 import stat
 import sys
 import tempfile
+from collections.abc import Callable
+from collections.abc import Iterator
+from os import PathLike
+from typing import IO
+from typing import Any
+from typing import BinaryIO
 
 from tfcap.io.durable import partial_path
 from tfcap.io.durable import remove_abandoned
@@ -25,7 +31,7 @@ _CLOSED = (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOENT, errno.ENOTDIR)
 
 
 @contextlib.contextmanager
-def whole_file(path, mode="wb"):
+def whole_file(path: str | PathLike, mode: str = "wb") -> Iterator[IO]:
     """Opens a file that takes its place when it is whole.
 
     What was there before stays as it was until then, and stays for good if
@@ -74,7 +80,7 @@ def whole_file(path, mode="wb"):
     write_whole(path, lambda out: out.write(content.getbuffer()))
 
 
-def write_whole(path, write):
+def write_whole(path: str | PathLike, write: Callable[[BinaryIO], Any]) -> None:
     """Writes a file as `whole_file()` does, by a function.
 
     Nothing is kept in memory: where an error of the disk may pass, the
@@ -115,7 +121,9 @@ def write_whole(path, write):
     tried_again(path, replace, _KEPT)
 
 
-def write_whole_path(path, write):
+def write_whole_path(
+    path: str | PathLike, write: Callable[[pathlib.Path], Any]
+) -> None:
     """Writes a file as `whole_path()` does, by a function.
 
     Args:
@@ -125,6 +133,16 @@ def write_whole_path(path, write):
 
     Raises:
         OSError: As of `whole_file()`.
+
+    Example:
+
+    >>> import pathlib, tempfile
+    >>> folder = pathlib.Path(tempfile.mkdtemp())
+    >>> def write(partial):
+    ...     partial.write_text("a dog")
+    >>> tfcap.io.write_whole_path(folder / "a.txt", write)
+    >>> (folder / "a.txt").read_text()
+    'a dog'
     """
 
     def replace():
@@ -135,7 +153,7 @@ def write_whole_path(path, write):
 
 
 @contextlib.contextmanager
-def whole_path(path):
+def whole_path(path: str | PathLike) -> Iterator[pathlib.Path]:
     """Path of a file that takes its place when it is whole.
 
     `whole_file()` for what is written by a library that opens it itself, by
@@ -176,7 +194,7 @@ def whole_path(path):
         sync_file(partial)
 
 
-def can_write(path):
+def can_write(path: str | PathLike) -> bool:
     """Check whether `whole_file()` may write to a path, as far as is known.
 
     Args:
@@ -298,7 +316,9 @@ def _told_if_closed(path):
 
 
 @contextlib.contextmanager
-def told_if_full(path, kept="What was there before is as it was"):
+def told_if_full(
+    path: str | PathLike, kept: str = "What was there before is as it was"
+) -> Iterator[None]:
     """Says of a full disk which file found it full, and what to do.
 
     Args:
@@ -307,6 +327,14 @@ def told_if_full(path, kept="What was there before is as it was"):
 
     Raises:
         OSError: With the `errno` of the one that it stands for.
+
+    Example:
+
+    >>> import errno
+    >>> with tfcap.io.told_if_full("words.txt"):
+    ...     raise OSError(errno.ENOSPC, "")
+    Traceback (most recent call last):
+    OSError: [Errno 28] `path` must be on a disk with room. ...
     """
     try:
         yield
@@ -322,6 +350,13 @@ def told_if_full(path, kept="What was there before is as it was"):
         ) from error
 
 
-def is_full(error):
-    """Check whether an error is that of a full disk, quota or file."""
+def is_full(error: BaseException) -> bool:
+    """Check whether an error is that of a full disk, quota or file.
+
+    Example:
+
+    >>> import errno
+    >>> tfcap.io.is_full(OSError(errno.ENOSPC, ""))
+    True
+    """
     return system_code(error) in _FULL

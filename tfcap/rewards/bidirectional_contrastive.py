@@ -23,7 +23,7 @@ NAMES = {"image": "text_to_image", "text": "image_to_text"}
 
 
 class BidirectionalContrastive(Reward):
-    """How far a caption and its image stand out, both ways.
+    """Contrast of a caption and its image with others, in both directions.
 
     ```
     s(v, w) = dot(v, w) / temperature

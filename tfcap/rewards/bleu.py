@@ -11,7 +11,7 @@ from tfcap.text.scores.bleu import check_smoothing
 
 
 class BLEU(ReferenceReward):
-    """How many n-grams of a caption are in its references.
+    """Share of a caption's n-grams that are in its references.
 
     ```
     precision_n = clipped matches of order n / n-grams of order n

@@ -11,7 +11,7 @@ from tfcap.text.scores.cider import check_sigma
 
 
 class CIDErD(ReferenceReward):
-    """How much a caption says what people say of its image.
+    """Agreement of a caption with what people say of its image.
 
     ```
     idf = log(documents) - log(max(1, documents_with_n_gram))

@@ -9,7 +9,7 @@ from tfcap.rewards.reward import Reward
 
 
 class DialogScore(Reward):
-    """How close a generated answer comes to the human one, for a critic.
+    """Closeness of a generated answer to the human one, for a critic.
 
     ```
     reward = -log(1 + exp(e . f(truth) - e . f(answer)))

@@ -17,7 +17,7 @@ from tfcap.rewards.reward import check_credit
 
 
 class Retrieval(Reward):
-    """How surely a listener tells an image from others by its caption.
+    """Certainty of a listener that tells an image from others by its caption.
 
     ```
     reward = -(hinge of the other images given the caption

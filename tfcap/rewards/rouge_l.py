@@ -8,7 +8,7 @@ from tfcap.rewards.reference_reward import ReferenceReward
 
 
 class ROUGEL(ReferenceReward):
-    """How much of a caption follows the order of a reference.
+    """Longest common subsequence of a caption and a reference.
 
     With `lcs` the length of the longest common subsequence:
 

@@ -51,7 +51,7 @@ def open_strategy():
 
 
 def is_chief(model=None):
-    """Whether this process writes what all workers have found.
+    """Check whether this process writes what all workers have found.
 
     Args:
         model: `keras.Model` that the workers train. Defaults to `None`: the
@@ -70,7 +70,7 @@ def is_chief(model=None):
 
 
 def from_chief(value, model=None):
-    """What the chief says, for all workers.
+    """Broadcasts what the chief says to all workers.
 
     All workers must call it; each waits for the others.
 
