@@ -22,7 +22,6 @@ ROOMS = [
     "layers",
     "losses",
     "methods",
-    "methods",
     "metrics",
     "models",
     "objectives",

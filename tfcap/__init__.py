@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from tfcap import layers
     from tfcap import losses
     from tfcap import methods
-    from tfcap import methods
     from tfcap import metrics
     from tfcap import models
     from tfcap import objectives
