@@ -7,6 +7,8 @@ from tfcap.data import FeatureWriter
 from tfcap.data import load_features
 from tfcap.data.data_digest import feature_digest
 from tfcap.data.mapped_features import MappedFeatures
+from tfcap.data.mapped_features import check_features
+from tfcap.data.mapped_features import feature_rows
 from tfcap.data.mapped_features import length_scale
 from tfcap.data.mapped_features import mapped_features
 from tfcap.data.mapped_features import position_means
@@ -73,3 +75,25 @@ def test_zeros_have_no_length_and_lengths_are_positive():
     for bad in (0, -1.0, float("inf"), float("nan")):
         with pytest.raises(ValueError, match="`norm` must be a positive"):
             length_scale(bad)
+
+
+FEATURES = np.arange(24, dtype="float16").reshape(4, 2, 3)
+ROWS = np.array([3, 0, 3])
+
+
+def test_arrays_and_functions_give_the_same_rows():
+    wanted = FEATURES[ROWS]
+    for features in (FEATURES, lambda rows: FEATURES[rows]):
+        found = feature_rows(features, ROWS)
+        assert found.dtype == np.float32
+        np.testing.assert_array_equal(found, wanted)
+
+
+def test_features_have_a_row_for_each_thing():
+    check_features(FEATURES, 4, "captions")
+    check_features(lambda rows: FEATURES[rows], 9, "captions")
+    told = r"`features` must have shape \(5, P, D\).*captions.image_ids"
+    with pytest.raises(ValueError, match=told):
+        check_features(FEATURES, 5, "captions")
+    with pytest.raises(ValueError, match=r"`x` must .* x.shape=\(4, 3\)"):
+        check_features(FEATURES[:, 0], 4, "captions", name="x")

@@ -6,6 +6,9 @@ import pytest
 from tfcap.data import load_neighbors
 from tfcap.data import nearest_neighbors
 from tfcap.data import save_neighbors
+from tfcap.data.neighbors import corrupt
+from tfcap.data.neighbors import draw_in_batch
+from tfcap.data.neighbors import draw_wrong_options
 
 RNG = np.random.default_rng(0)
 EMBEDDINGS = RNG.normal(size=(57, 6)).astype("float32")
@@ -87,3 +90,81 @@ def test_what_makes_no_sense_is_refused(tmp_path):
     with pytest.raises(TypeError, match="`image_ids`"):
         save_neighbors(path, [1.5] * 57, ROWS)
     assert not path.exists()
+
+
+EOS = 2
+
+
+def rng(seed=0):
+    return np.random.default_rng(seed)
+
+
+def test_wrong_options_are_distinct_and_never_the_truth():
+    options = np.arange(50 * 20).reshape(50, 20)
+    gt = rng().integers(0, 20, 50)
+    drawn = draw_wrong_options(options, gt, 12, rng(1))
+    for row in range(50):
+        assert len(set(drawn[row])) == 12
+        assert set(drawn[row]) <= set(options[row]) - {options[row, gt[row]]}
+
+
+def test_all_wrong_options_can_be_drawn_and_are_equally_likely():
+    options = np.tile(np.arange(8), (20_000, 1))
+    drawn = draw_wrong_options(options, np.full(20_000, 3), 2, rng())
+    counts = np.bincount(drawn.reshape(-1), minlength=8)
+    assert counts[3] == 0
+    share = np.delete(counts, 3) / counts.sum()
+    np.testing.assert_allclose(share, 1 / 7, atol=0.005)
+    every = draw_wrong_options(options[:1], np.array([3]), 7, rng())
+    assert sorted(every[0]) == [0, 1, 2, 4, 5, 6, 7]
+
+
+def test_in_batch_negatives_come_from_other_present_questions():
+    wrong = np.arange(6 * 4).reshape(6, 4)
+    present = np.array([True, True, False, True, True, True])
+    drawn = draw_in_batch(wrong, present, 5_000, rng())
+    assert (drawn[2] == -1).all()
+    for row in np.flatnonzero(present):
+        others = np.flatnonzero(present & (np.arange(6) != row))
+        assert set(drawn[row]) == set(wrong[others].reshape(-1))
+        counts = np.bincount(drawn[row], minlength=24)[wrong[others]]
+        np.testing.assert_allclose(counts / 5_000, 1 / 16, atol=0.02)
+
+
+def test_a_lonely_question_has_no_in_batch_negatives():
+    drawn = draw_in_batch(
+        np.ones((2, 3), int), np.array([0, 1], bool), 4, rng()
+    )
+    assert (drawn == -1).all()
+
+
+def test_corrupted_copies_are_the_four_kinds_and_well_formed():
+    answer = np.array([[10, 11, 12, 13, EOS, 0, 0, 0]])
+    copies = corrupt(answer, np.array([50, 51]), 4_000, EOS, rng())[0]
+    seen = {"append": 0, "repeat": 0, "shuffle": 0, "cut": 0}
+    for row in copies.tolist():
+        end = row.index(EOS)
+        words, rest = row[:end], row[end + 1 :]
+        assert not any(rest) and 0 not in words
+        new = [word for word in words if word >= 50]
+        old = words[: len(words) - len(new)]
+        if sorted(words) == [10, 11, 12, 13]:
+            seen["shuffle"] += 1
+        elif not new:
+            assert set(words[4:]) == {13} and 5 <= len(words) <= 7
+            seen["repeat"] += 1
+        elif old == [10, 11, 12, 13]:
+            assert 1 <= len(new) <= 3
+            seen["append"] += 1
+        else:
+            assert old == [10, 11, 12, 13][: len(old)] and len(new) == 2
+            seen["cut"] += 1
+    for count in seen.values():
+        assert abs(count / 4_000 - 0.25) < 0.04
+
+
+def test_full_and_empty_answers_are_corrupted_within_the_width():
+    answers = np.array([[10, 11, 12, EOS], [EOS, 0, 0, 0]])
+    copies = corrupt(answers, np.array([50]), 200, EOS, rng())
+    assert copies.shape == (2, 200, 4)
+    assert ((copies == EOS).sum(-1) == 1).all()

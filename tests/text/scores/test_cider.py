@@ -1,3 +1,5 @@
+import math
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -41,3 +43,163 @@ def test_repeating_a_telling_word_pays_in_cider_but_not_in_cider_d():
     )
     assert plain[1] > defended[1]
     assert defended[1] < defended[0]
+
+
+def gaussian(candidate, reference, sigma=6.0):
+    bigrams = [max(len(words) - 1, 0) for words in (candidate, reference)]
+    return math.exp(-((bigrams[0] - bigrams[1]) ** 2) / (2 * sigma**2))
+
+
+def test_cider_d_gives_the_golden_values_of_pycocoevalcap():
+    golden = naive.GOLDEN["scores"]["cider_d"]
+    scores = tfcap.text.cider_d(naive.CANDIDATES, naive.REFERENCES)
+    assert scores.corpus == pytest.approx(golden["corpus"])
+    np.testing.assert_allclose(scores.each, golden["each"], atol=1e-11)
+
+
+def test_cider_d_gives_the_published_example_of_the_reference_formula():
+    references = [
+        naive.split(["a man rides a horse", "a man on a horse"]),
+        naive.split(["two dogs play", "dogs playing on grass"]),
+        naive.split(["a red bus on the street", "the bus is red"]),
+    ]
+    candidates = naive.split(
+        ["a man rides a horse", "dogs on the grass", "a bus"]
+    )
+    scores = tfcap.text.cider_d(candidates, references)
+    wanted = [6.68411278, 1.24425297, 1.07925500]
+    np.testing.assert_allclose(scores.each, wanted, atol=5e-9)
+    assert scores.corpus == pytest.approx(3.00254025, abs=5e-9)
+
+
+@given(naive.corpora(least=2))
+def test_cider_d_is_that_of_a_loop_over_dictionaries(corpus):
+    frequencies = naive.document_frequencies(corpus[1])
+    wanted = [
+        naive.cider(c, r, frequencies, len(corpus[0]), True, gaussian)
+        for c, r in zip(*corpus)
+    ]
+    scores = tfcap.text.cider_d(*corpus)
+    np.testing.assert_allclose(scores.each, wanted, atol=1e-12)
+
+
+@given(naive.corpora(least=2))
+def test_cider_d_lies_between_0_and_10(corpus):
+    scores = tfcap.text.cider_d(*corpus)
+    assert ((scores.each >= 0) & (scores.each <= 10 + 1e-9)).all()
+
+
+@given(naive.corpora(least=2))
+def test_the_order_of_captions_and_of_references_does_not_matter(corpus):
+    candidates, references = corpus
+    turned = [r[::-1] for r in references[::-1]]
+    forward = tfcap.text.cider_d(candidates, references)
+    backward = tfcap.text.cider_d(candidates[::-1], turned)
+    np.testing.assert_allclose(forward.each, backward.each[::-1], atol=1e-12)
+
+
+@given(naive.captions.filter(lambda words: len(words) > 3))
+def test_the_only_reference_itself_scores_10(words):
+    scores = tfcap.text.cider_d([words, ["z"]], [[words], [["y"]]])
+    np.testing.assert_allclose(scores.each, [10, 0], atol=1e-12)
+
+
+def test_a_shared_list_of_references_is_as_good_as_copies_of_it():
+    candidates = naive.CANDIDATES[:2] * 3
+    shared = naive.REFERENCES[:2] * 3
+    copied = [[list(words) for words in r] for r in shared]
+    np.testing.assert_allclose(
+        tfcap.text.cider_d(candidates, shared).each,
+        tfcap.text.cider_d(candidates, copied).each,
+        rtol=1e-12,
+    )
+
+
+def test_a_wider_sigma_forgives_another_length():
+    scores = [
+        tfcap.text.cider_d(naive.CANDIDATES, naive.REFERENCES, sigma=s).corpus
+        for s in (1.0, 6.0, 1e6)
+    ]
+    assert scores == sorted(scores)
+
+
+def test_references_of_one_image_alone_are_refused():
+    with pytest.raises(ValueError, match="at least 2 images"):
+        tfcap.text.cider_d([["a", "dog"]], [[["a", "dog"], ["dog"]]])
+
+
+def test_a_sigma_of_0_is_refused():
+    with pytest.raises(ValueError, match="`sigma` must be positive"):
+        tfcap.text.cider_d([["a"]] * 2, [[["a"]]] * 2, sigma=0)
+
+
+@pytest.fixture
+def vocabulary():
+    said = [*naive.CANDIDATES, *(c for r in naive.REFERENCES for c in r)]
+    words = {word for caption in said for word in caption}
+    return tfcap.text.Vocabulary(sorted(words))
+
+
+def table(vocabulary, **kwargs):
+    return tfcap.text.DocumentFrequencies.from_references(
+        naive.REFERENCES, vocabulary, **kwargs
+    )
+
+
+def test_document_frequencies_of_the_references_change_nothing(vocabulary):
+    frequencies = table(vocabulary, count_eos=False)
+    scores = tfcap.text.cider_d(
+        naive.CANDIDATES, naive.REFERENCES, frequencies, vocabulary
+    )
+    golden = naive.GOLDEN["scores"]["cider_d"]["each"]
+    np.testing.assert_allclose(scores.each, golden, atol=1e-11)
+
+
+def test_one_image_has_a_score_with_given_frequencies(vocabulary):
+    frequencies = table(vocabulary)
+    scores = tfcap.text.cider_d(
+        naive.CANDIDATES[:1], naive.REFERENCES[:1], frequencies, vocabulary
+    )
+    assert scores.corpus > 1
+
+
+def test_words_end_like_ids_with_eos_where_the_table_counts_it(vocabulary):
+    frequencies = table(vocabulary)
+    candidates = [vocabulary.encode(c, eos=True) for c in naive.CANDIDATES]
+    references = [
+        [vocabulary.encode(c, eos=True) for c in r] for r in naive.REFERENCES
+    ]
+    np.testing.assert_array_equal(
+        tfcap.text.cider_d(candidates, references, frequencies).each,
+        tfcap.text.cider_d(
+            naive.CANDIDATES, naive.REFERENCES, frequencies, vocabulary
+        ).each,
+    )
+
+
+def test_another_vocabulary_is_refused(vocabulary):
+    other = tfcap.text.Vocabulary(["a", "dog"])
+    with pytest.raises(ValueError, match="`vocabulary` must be the one"):
+        tfcap.text.cider_d(
+            naive.CANDIDATES, naive.REFERENCES, table(vocabulary), other
+        )
+
+
+def test_words_need_the_vocabulary_of_the_frequencies(vocabulary):
+    with pytest.raises(TypeError, match="`vocabulary` must be given"):
+        tfcap.text.cider_d(
+            naive.CANDIDATES, naive.REFERENCES, table(vocabulary)
+        )
+
+
+def test_a_vocabulary_without_frequencies_is_refused(vocabulary):
+    with pytest.raises(ValueError, match="come with `document_frequencies`"):
+        tfcap.text.cider_d(
+            naive.CANDIDATES, naive.REFERENCES, vocabulary=vocabulary
+        )
+
+
+def test_ids_of_another_vocabulary_are_refused(vocabulary):
+    ids = [[vocabulary.size - 1], [vocabulary.size]]
+    with pytest.raises(ValueError, match=f"from 0 to {vocabulary.size - 1}"):
+        tfcap.text.cider_d(ids, [[i] for i in ids], table(vocabulary))

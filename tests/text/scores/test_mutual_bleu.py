@@ -4,7 +4,7 @@ from hypothesis import given
 
 import tfcap
 from tests.text.scores import naive
-from tests.text.scores.test_distinct_n import SETS
+from tests.text.scores.test_caption_statistics import SETS
 
 
 def test_mbleu_gives_the_golden_values_of_the_reference_code():

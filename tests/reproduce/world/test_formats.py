@@ -6,8 +6,10 @@ import pytest
 from reproduce.world.candidates import build_options
 from reproduce.world.dialogs import make_dialog
 from reproduce.world.formats import write_dense_annotations
+from reproduce.world.formats import write_tgif
 from reproduce.world.formats import write_visdial
 from reproduce.world.sampler import sample_scene
+from tfcap.data import load_tgif_captions
 
 IDS = list(range(100, 130))
 
@@ -86,3 +88,26 @@ def test_dense_annotations_of_every_round_on_request(world, tmp_path):
 def test_image_ids_of_another_length_are_refused(world, tmp_path):
     with pytest.raises(ValueError, match="must be of one length.*29, 30"):
         write_visdial(tmp_path / "v.json", "val", IDS[1:], *world)
+
+
+SPLITS = {
+    "train": (["video_1", "video_2"], [["a ball grows", "it é"], ["a, b"]]),
+    "val": (["video_3"], [["a star, nothing moves"]]),
+}
+
+
+def test_what_is_written_is_read_again(tmp_path):
+    write_tgif(tmp_path, SPLITS)
+    for split, (names, captions) in SPLITS.items():
+        found = load_tgif_captions(tmp_path / "tgif-v1.0.tsv", split)
+        assert found.image_ids == names and found.splits[0] == split
+        assert found.captions == [[f"{c}." for c in row] for row in captions]
+
+
+def test_the_layout_is_that_of_the_release(tmp_path):
+    write_tgif(tmp_path, SPLITS)
+    lines = (tmp_path / "tgif-v1.0.tsv").read_text("utf-8").splitlines()
+    url = "https://tfcap.invalid/clips/video_1.gif"
+    assert lines[0] == f"{url}\ta ball grows." and len(lines) == 4
+    urls = (tmp_path / "splits" / "train.txt").read_text().splitlines()
+    assert urls[0] == url and len(urls) == 2
