@@ -263,7 +263,7 @@ def contrasts(
     images, texts, mask = checked_pairs(images, texts, mask)
     scale = 1 / ops.convert_to_tensor(temperature, dtype=images.dtype)
     truth = scale * ops.einsum("bd,bsd->bs", images, texts)
-    other = other_images(images, same, present)
+    other = other_images(images, same, present)  # (B, N)
     found = {}
     if "image" in directions:
         pool, keep = gather_across_replicas(images), other
@@ -368,7 +368,7 @@ def _contrast(scores, keep, truth, decoupled):
     Returns:
         Float tensor of shape `(B, S)`.
     """
-    margin = masked_logsumexp(scores, keep) - truth
+    margin = masked_logsumexp(scores, keep) - truth  # (B, S)
     if not decoupled:
         return ops.softplus(margin)
     return ops.where(ops.any(keep, axis=-1), margin, 0)

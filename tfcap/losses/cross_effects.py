@@ -13,7 +13,7 @@ from tfcap.losses.retrieval_loss import other_images
 from tfcap.ops import masked_logsumexp
 from tfcap.ops import rows_across_replicas
 from tfcap.ops import sum_over_replicas
-from tfcap.ops.masking import NOTHING
+from tfcap.ops.masking import LARGE_NEGATIVE
 
 
 def hinge_effects(
@@ -46,10 +46,10 @@ def hinge_effects(
         Float tensor of shape `(B, S)`, at least float32, 0 for absent texts.
     """
     images, texts, valid = checked_pairs(images, texts, mask)
-    truth = ops.einsum("bd,bsd->bs", images, texts)
+    truth = ops.einsum("bd,bsd->bs", images, texts)  # (B, S)
     other = other_images(images, same)
-    scores, keep = text_scores(images, texts, valid, other)
-    scores = ops.where(keep, scores, NOTHING)
+    scores, keep = text_scores(images, texts, valid, other)  # (B, N * S)
+    scores = ops.where(keep, scores, LARGE_NEGATIVE)
     counts = ops.cast(valid, truth.dtype)
     hardest, summed = blend(negatives, truth.dtype)
     effects = 0.0
@@ -105,7 +105,7 @@ def contrast_effects(
         images, texts, valid, other, siblings, rivals, rival_mask
     )
     scores = scale * ops.tensordot(images, pool, axes=[[1], [2]])
-    scores = ops.where(flat(keep), flat(scores[:, None]), NOTHING)
+    scores = ops.where(flat(keep), flat(scores[:, None]), LARGE_NEGATIVE)
     total, without = _left_out(scores, truth, decoupled)
     effects = ops.where(flat(keep), total - without, 0)
     effects = ops.where(valid[..., None], effects, 0)
@@ -126,9 +126,9 @@ def _left_out(scores, truth, decoupled):
     """
     best = ops.argmax(scores, axis=-1)[..., None]
     is_best = ops.equal(best, ops.arange(ops.shape(scores)[-1]))
-    total = ops.logsumexp(scores, axis=-1, keepdims=True)
+    total = ops.logsumexp(scores, axis=-1, keepdims=True)  # (B, S or 1, 1)
     others = masked_logsumexp(scores, ops.logical_not(is_best))[..., None]
-    lonely = others <= 0.5 * NOTHING
+    lonely = others <= 0.5 * LARGE_NEGATIVE
     if decoupled:
         contrast = total - truth
         # A contrast without negatives is 0.
@@ -147,7 +147,7 @@ def _left_out(scores, truth, decoupled):
 
 def _best_two(scores):
     """The two largest scores of every row: `(B, N)` to `(B, 1)` each."""
-    none = ops.full_like(scores[:, :1], NOTHING)
+    none = ops.full_like(scores[:, :1], LARGE_NEGATIVE)
     best, _ = ops.top_k(ops.concatenate([scores, none], axis=-1), 2)
     return best[:, :1], best[:, 1:]
 

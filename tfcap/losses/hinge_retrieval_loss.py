@@ -14,7 +14,7 @@ from tfcap.losses.retrieval_loss import other_images
 from tfcap.losses.retrieval_loss import rows_present
 from tfcap.losses.retrieval_loss import with_distractors
 from tfcap.ops import gather_across_replicas
-from tfcap.ops.masking import NOTHING
+from tfcap.ops.masking import LARGE_NEGATIVE
 
 NEGATIVES = ("hardest", "sum")
 
@@ -227,14 +227,14 @@ def hinges(
     check_hinge(margin, negatives, directions)
     present = rows_present(mask)
     images, texts, mask = checked_pairs(images, texts, mask)
-    truth = ops.einsum("bd,bsd->bs", images, texts)
-    other = other_images(images, same, present)
+    truth = ops.einsum("bd,bsd->bs", images, texts)  # s(v, w)
+    other = other_images(images, same, present)  # (B, N)
     parts = []
     if "image" in directions:
         rivals, keep = gather_across_replicas(images), other
         if distractors is not None:
             rivals, keep = with_distractors(rivals, keep, distractors)
-        scores = ops.tensordot(texts, rivals, axes=[[2], [1]])
+        scores = ops.tensordot(texts, rivals, axes=[[2], [1]])  # (B, S, N)
         parts.append(_hinge(scores, keep[:, None], truth, margin, negatives))
     if "text" in directions:
         scores, keep = (
@@ -259,7 +259,7 @@ def text_scores(images: Any, texts: Any, mask: Any, other: Any) -> Any:
         present and of another image.
     """
     pool, valid = map(gather_across_replicas, (texts, mask))
-    scores = ops.tensordot(images, pool, axes=[[1], [2]])
+    scores = ops.tensordot(images, pool, axes=[[1], [2]])  # (B, N, S)
     keep = ops.logical_and(other[..., None], valid)
     rows = ops.shape(images)[0]
     return tuple(ops.reshape(x, (rows, -1)) for x in (scores, keep))
@@ -279,8 +279,8 @@ def _hinge(scores, keep, truth, margin, negatives):
         Pair of float tensors, of shapes `(B, S)` and `(B, 1)`.
     """
     dtype = truth.dtype
-    scores = ops.where(keep, scores, NOTHING)
-    count = ops.sum(ops.cast(keep, dtype), axis=-1)
+    scores = ops.where(keep, scores, LARGE_NEGATIVE)
+    count = ops.sum(ops.cast(keep, dtype), axis=-1)  # negatives, (B, 1)
     hardest, summed = blend(negatives, dtype)
     losses = collapsed = 0.0
     if hardest is not None:

@@ -7,7 +7,7 @@ from keras import ops
 
 # Below every score; exp() of it is 0 in float32, and differences with it stay
 # finite.
-NOTHING = -1e30
+LARGE_NEGATIVE = -1e30
 
 
 def sequence_mask(tokens: Any, eos: int) -> Any:
@@ -95,11 +95,11 @@ def masked_logsumexp(scores: Any, mask: Any, axis=-1) -> Any:
     dtype = keras.backend.standardize_dtype(scores.dtype)
     scores = ops.cast(scores, keras.backend.result_type(dtype, "float32"))
     if mask is not None:
-        scores = ops.where(ops.cast(mask, "bool"), scores, NOTHING)
+        scores = ops.where(ops.cast(mask, "bool"), scores, LARGE_NEGATIVE)
     return ops.logsumexp(scores, axis=axis)
 
 
-def masked_mean(values: Any, mask: Any, axis: int | None = None) -> Any:
+def masked_mean(values: Any, mask: Any, axis=None) -> Any:
     """Mean over the unmasked entries; 0 where there are none.
 
     Args:

@@ -157,8 +157,8 @@ def _runs(matches, max_order, axis, move):
     """Matches of n-grams from matches of words, stacked before `axis`.
 
     An n-gram matches where its first `n - 1` words do, and its last word does
-    `n - 1` places further in both sentences: `move(later, n)` takes matches
-    of later words of the other sentence `n` places ahead.
+    `n - 1` words further in both sentences: `move(later, n)` takes matches
+    of later words of the other sentence `n` words ahead.
     """
     later = _append_zeros(matches, max_order - 1, axis)
     runs = [matches]
@@ -215,7 +215,7 @@ class NGramTable:
     def __init__(self, keys: NDArray, values: NDArray, default: float = 0.0):
         halves = np.ascontiguousarray(keys, "<i8").view("<i4").reshape(-1, 2)
         self.default = float(default)
-        self._multipliers, slots = _place(*halves.T)
+        self._multipliers, slots = _build_slots(*halves.T)
         rows = np.zeros((slots.size, 3), np.int32)
         taken = slots >= 0
         rows[taken, :2] = halves[slots[taken]]
@@ -293,7 +293,7 @@ def _slot(low, high, multipliers, bits):
     return (mixed >> (32 - bits)) & (2**bits - 1)
 
 
-def _place(low, high):
+def _build_slots(low, high):
     """Finds a slot for every key.
 
     Returns:
@@ -305,10 +305,10 @@ def _place(low, high):
     for attempt in range(1, 17):
         multipliers = [tuple(pair) for pair in _multipliers(rng)]
         target = [_slot(low, high, pair, bits) for pair in multipliers]
-        slots = _settle(np.array(target), 2**bits)
+        slots = _fill_slots(np.array(target), 2**bits)
         if slots is not None:
             return multipliers, slots
-        # Bad luck with the multipliers is cured by others, as a rule.
+        # Bad luck with the multipliers goes away with others, as a rule.
         bits += attempt % 4 == 0
     raise ValueError(
         "`keys` must be distinct. Received: keys that find no room in a table "
@@ -321,7 +321,7 @@ def _multipliers(rng):
     return random | np.int32(1)
 
 
-def _settle(target, size):
+def _fill_slots(target, size):
     """Moves keys between their slots until none shares one; else None."""
     slots = np.full(size, -1, np.int32)
     choice = np.zeros(target.shape[1], np.int8)
