@@ -19,6 +19,7 @@ import sys
 from reproduce.command import PAPERS
 from reproduce.command import open_paper
 from reproduce.tables import tables_of
+from reproduce.visdial.summary import filled_page as visdial_page
 from tfcap.io import command
 from tfcap.io import whole_file
 
@@ -48,6 +49,8 @@ def filled_page(name, text):
     Raises:
         ValueError: If the page marks a table that there is not.
     """
+    if name == "visdial":
+        return visdial_page(text, ROOT)
     paper = open_paper(name)
 
     @functools.lru_cache
@@ -92,14 +95,14 @@ def main(arguments=None):
         "papers",
         nargs="*",
         metavar="PAPER",
-        help=f"any of {', '.join(PAPERS)} (default: all)",
+        help=f"any of {', '.join(PAPERS)}, visdial (default: all)",
     )
     parser.add_argument(
         "--check", action="store_true", help="write nothing, name what differs"
     )
     options = parser.parse_args(arguments)
     wrong = 0
-    for name in options.papers or PAPERS:
+    for name in options.papers or [*PAPERS, "visdial"]:
         path = page_path(name)
         text = path.read_text(encoding="utf-8")
         found = filled_page(name, text)

@@ -49,7 +49,7 @@ class DialogSettings:
 PUBLISHED = DialogSettings()
 
 #: Scaled down for the synthetic world, as long as it takes to learn what is in
-#: an image, for the figures in PAPERS.md: attention finds the things that are
+#: an image, for the figures in README.md: attention finds the things that are
 #: asked about after some seven epochs.
 WORLD_LONG = DialogSettings(
     units=128,

@@ -11,6 +11,7 @@ import argparse
 import json
 import math
 import os
+import re
 
 from reproduce.visdial.tables import NO_NDCG
 from tensorboard_plugin_tfcap.tradeoff import markdown_table
@@ -52,6 +53,13 @@ COMPARISONS = (
     ("discriminative", "hciae_gan2", "hciae_d_np_att"),
     ("answers", "hciae_g_dis", "hciae_g_mle_control"),
     ("answers", "hciae_g_dis", "hciae_g_mle"),
+)
+
+
+_MARKED = re.compile(
+    r"(?P<begin><!-- tables (?P<file>\S+) -->\n).*?"
+    r"(?P<end>\n<!-- end of tables -->)",
+    re.DOTALL,
 )
 
 
@@ -210,6 +218,26 @@ def summary_tables(summary):
     if rows and not any("ndcg" in row for row in rows):
         blocks.append(NO_NDCG)
     return "\n\n".join(block for block in blocks if block)
+
+
+def filled_page(text, root):
+    """A page with the tables of the summaries that it marks.
+
+    Args:
+        text: String, with `<!-- tables FILE -->` before the tables of a file
+            that `--json` wrote, and `<!-- end of tables -->` after them.
+        root: Path of the folder that the files' names begin from.
+
+    Returns:
+        String.
+    """
+
+    def tables(match):
+        with open(os.path.join(root, match["file"])) as file:
+            shown = summary_tables(json.load(file))
+        return f"{match['begin']}{shown}{match['end']}"
+
+    return _MARKED.sub(tables, text)
 
 
 def _block(title, rows, sign):
