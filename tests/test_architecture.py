@@ -38,7 +38,7 @@ LAW = {
     "cluster": (),
     "layers": ("ops",),
     "losses": ("ops",),
-    "metrics": ("ops", "text"),
+    "metrics": ("ops", "text", "losses"),
     "data": ("io", "text"),
     "decoding": ("ops", "layers"),
     "models": ("io", "ops", "layers"),

@@ -10,8 +10,8 @@ from tfcap.decoding import Sample
 from tfcap.decoding import ScheduledSampling
 from tfcap.layers import Categorical
 from tfcap.losses import BidirectionalContrastiveLoss
-from tfcap.losses import CollapseRatio
 from tfcap.losses import HingeRetrievalLoss
+from tfcap.metrics import CollapseRatio
 from tfcap.objectives import DecoderBaseline
 from tfcap.objectives import LeaveOneOutBaseline
 from tfcap.objectives import ScoreFunction

@@ -9,7 +9,6 @@ import tensorflow as tf
 
 from tests.eager import run_eagerly
 from tfcap.losses import BidirectionalContrastiveLoss
-from tfcap.losses import CollapseRatio
 from tfcap.losses import HingeRetrievalLoss
 from tfcap.losses import NPairLoss
 from tfcap.losses import SequenceCrossentropy
@@ -18,6 +17,7 @@ from tfcap.losses.cross_effects import contrast_effects
 from tfcap.losses.cross_effects import hinge_effects
 from tfcap.losses.retrieval_loss import RetrievalLoss
 from tfcap.metrics import NDCG
+from tfcap.metrics import CollapseRatio
 from tfcap.metrics import MeanRank
 from tfcap.metrics import MeanReciprocalRank
 from tfcap.metrics import RecallAtK

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from tfcap.metrics.retrieval_tiles import lay_tiles
+from tfcap.metrics.retrieval_counts import lay_tiles
 
 RNG = np.random.default_rng(0)
 CASES = {

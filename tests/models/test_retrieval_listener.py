@@ -4,9 +4,9 @@ import pytest
 import tensorflow as tf
 
 import tests.testing as contract
-from tfcap.losses import CollapseRatio
 from tfcap.losses import HingeRetrievalLoss
 from tfcap.losses import hinge_retrieval_loss
+from tfcap.metrics import CollapseRatio
 from tfcap.models import RetrievalListener
 from tfcap.ops import sequence_mask
 from tfcap.training import Anneal

@@ -4,8 +4,8 @@ import keras
 import numpy as np
 import pytest
 
-from tfcap.losses import CollapseRatio
 from tfcap.losses import HingeRetrievalLoss
+from tfcap.metrics import CollapseRatio
 from tfcap.models import RetrievalListener
 from tfcap.training import CollapseWarning
 

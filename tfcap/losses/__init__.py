@@ -6,7 +6,6 @@ from tfcap.losses.bidirectional_contrastive_loss import (
 from tfcap.losses.bidirectional_contrastive_loss import (
     bidirectional_contrastive_loss,
 )
-from tfcap.losses.collapse_ratio import CollapseRatio
 from tfcap.losses.embedding_norm import EmbeddingNorm
 from tfcap.losses.embedding_norm import embedding_norm
 from tfcap.losses.hinge_retrieval_loss import HingeRetrievalLoss

@@ -7,9 +7,9 @@ from tfcap.metrics.pair_scores import given_scores
 from tfcap.metrics.pair_scores import pair_scores
 from tfcap.metrics.ranking import check_ties
 from tfcap.metrics.ranking import ndcg
+from tfcap.metrics.reports import RetrievalReport
 from tfcap.metrics.retrieval_counts import count_rivals
-from tfcap.metrics.retrieval_report import RetrievalReport
-from tfcap.metrics.retrieval_tiles import lay_tiles
+from tfcap.metrics.retrieval_counts import lay_tiles
 
 
 def evaluate_retrieval(

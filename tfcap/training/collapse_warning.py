@@ -10,7 +10,7 @@ class CollapseWarning(keras.callbacks.Callback):
 
     A listener that embeds everything in one point has a hinge loss of exactly
     `2 * margin * B`, and hardly ever leaves it. Reads what
-    `tfcap.losses.CollapseRatio` and `tfcap.rewards.Retrieval` log, and warns
+    `tfcap.metrics.CollapseRatio` and `tfcap.rewards.Retrieval` log, and warns
     once for each time that a ratio has been near 1 for some epochs in a row.
 
     Args:

@@ -5,8 +5,8 @@ import pytest
 import tests.testing as contract
 from tests.losses.test_hinge_retrieval_loss import embeddings
 from tests.losses.test_hinge_retrieval_loss import oracle
-from tfcap.losses import CollapseRatio
 from tfcap.losses import HingeRetrievalLoss
+from tfcap.metrics import CollapseRatio
 
 
 def predicted(**arguments):

@@ -3,7 +3,7 @@
 import keras
 from keras import ops
 
-from tfcap.losses.hinge_retrieval_loss import HingeRetrievalLoss
+from tfcap.losses import HingeRetrievalLoss
 
 
 @keras.saving.register_keras_serializable(package="tfcap")
@@ -33,7 +33,7 @@ class CollapseRatio(keras.metrics.Metric):
     Example:
 
     >>> loss = tfcap.losses.HingeRetrievalLoss(negatives="sum")
-    >>> metric = tfcap.losses.CollapseRatio(loss)
+    >>> metric = tfcap.metrics.CollapseRatio(loss)
     >>> metric.update_state(None, np.ones((5, 2, 1)))
     >>> print(metric.result().numpy().round(4))
     1.0
