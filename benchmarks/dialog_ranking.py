@@ -115,9 +115,16 @@ def of_torch(network, state, answers, options):
 def limit(answers, options):
     import tensorflow as tf
 
-    from tfcap.decoding.candidate_scores import build_trie
-
-    steps = build_trie(answers, options, eos=2).steps
+    # Nobody need read a prefix of two candidates of a question twice.
+    said = [[answers[i][answers[i] > 0] for i in row] for row in options]
+    steps = len(
+        {
+            (question, tuple(words[:length]))
+            for question, row in enumerate(said)
+            for words in row
+            for length in range(len(words))
+        }
+    )
     hidden = tf.random.normal((steps, UNITS))
     head = tf.random.normal((UNITS, VOCABULARY))
     joint = tf.random.normal((steps, UNITS + WIDTH))

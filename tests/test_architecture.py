@@ -70,7 +70,6 @@ PLUGIN_PUBLIC = {
 #: Files of `STRANGERS` that still import what a room does not export. To be
 #: emptied: a file that no longer does is taken off, and none is added.
 PRIVATE_IMPORTS = {
-    "benchmarks/dialog_ranking.py",
     "benchmarks/full_size.py",
     "benchmarks/host_scores.py",
     "reproduce/captioning/caption_data.py",
