@@ -9,11 +9,11 @@ from tensorboard_plugin_tfcap.table_view import area_table
 from tensorboard_plugin_tfcap.table_view import level_tables
 from tensorboard_plugin_tfcap.table_view import table_json
 from tensorboard_plugin_tfcap.tradeoff.curve_groups import order_places
-from tensorboard_plugin_tfcap.tradeoff.palette import on_paper
 from tensorboard_plugin_tfcap.tradeoff.panels import Panel
 from tensorboard_plugin_tfcap.tradeoff.panels import axes_panel
 from tensorboard_plugin_tfcap.tradeoff.plotly_figure import panels_figure
 from tensorboard_plugin_tfcap.tradeoff.point import parameter_title
+from tensorboard_plugin_tfcap.tradeoff.style import on_paper
 from tensorboard_plugin_tfcap.tradeoff.style import styles
 
 CONFIG = {

@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from tensorboard_plugin_tfcap.tradeoff.palette import DARK
-from tensorboard_plugin_tfcap.tradeoff.palette import LIGHT
-from tensorboard_plugin_tfcap.tradeoff.palette import on_paper
+from tensorboard_plugin_tfcap.tradeoff.style import DARK
+from tensorboard_plugin_tfcap.tradeoff.style import LIGHT
+from tensorboard_plugin_tfcap.tradeoff.style import on_paper
 from tensorboard_plugin_tfcap.tradeoff.style import style
 from tensorboard_plugin_tfcap.tradeoff.traces import plain
 from tfcap.curves import pareto_front

@@ -2,7 +2,7 @@
 
 import math
 
-from tensorboard_plugin_tfcap.tradeoff.palette import on_paper
+from tensorboard_plugin_tfcap.tradeoff.style import on_paper
 from tensorboard_plugin_tfcap.tradeoff.style import style
 
 

@@ -7,11 +7,11 @@ from dataclasses import replace
 from tensorboard_plugin_tfcap.dataset import Dataset
 from tensorboard_plugin_tfcap.dataset import QueryError
 from tensorboard_plugin_tfcap.dataset import all_metrics
-from tensorboard_plugin_tfcap.hparams import run_hparams
 from tensorboard_plugin_tfcap.log import ALL
 from tensorboard_plugin_tfcap.log import revision
 from tensorboard_plugin_tfcap.run_names import BY_HPARAMS
 from tensorboard_plugin_tfcap.run_names import BY_RUN
+from tensorboard_plugin_tfcap.run_names import run_hparams
 from tensorboard_plugin_tfcap.run_names import run_names
 from tensorboard_plugin_tfcap.tradeoff.metric_names import named_metric
 from tensorboard_plugin_tfcap.tradeoff.point import TradeoffPoint

@@ -3,13 +3,13 @@
 import math
 from dataclasses import replace
 
-from tensorboard_plugin_tfcap.tradeoff.cells import cell
-from tensorboard_plugin_tfcap.tradeoff.cells import number
 from tensorboard_plugin_tfcap.tradeoff.level_tables import level_table
 from tensorboard_plugin_tfcap.tradeoff.metric_names import metric_pool
 from tensorboard_plugin_tfcap.tradeoff.metric_names import own_pool
 from tensorboard_plugin_tfcap.tradeoff.metric_names import recall_at
 from tensorboard_plugin_tfcap.tradeoff.table import TradeoffTable
+from tensorboard_plugin_tfcap.tradeoff.table import cell
+from tensorboard_plugin_tfcap.tradeoff.table import number
 from tfcap.curves import Interval
 from tfcap.curves import curve_areas
 

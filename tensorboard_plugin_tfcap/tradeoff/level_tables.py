@@ -2,12 +2,12 @@
 
 import math
 
-from tensorboard_plugin_tfcap.tradeoff.cells import cell
-from tensorboard_plugin_tfcap.tradeoff.cells import found_cell
-from tensorboard_plugin_tfcap.tradeoff.cells import number
-from tensorboard_plugin_tfcap.tradeoff.cells import seeds_cell
 from tensorboard_plugin_tfcap.tradeoff.curve_groups import measured_curves
 from tensorboard_plugin_tfcap.tradeoff.table import TradeoffTable
+from tensorboard_plugin_tfcap.tradeoff.table import cell
+from tensorboard_plugin_tfcap.tradeoff.table import found_cell
+from tensorboard_plugin_tfcap.tradeoff.table import number
+from tensorboard_plugin_tfcap.tradeoff.table import seeds_cell
 from tfcap.curves import compare_curves
 
 #: More columns than these nobody compares.

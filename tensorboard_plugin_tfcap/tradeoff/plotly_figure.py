@@ -9,11 +9,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tensorboard_plugin_tfcap.tradeoff.label_places import label_places
-from tensorboard_plugin_tfcap.tradeoff.palette import DARK
-from tensorboard_plugin_tfcap.tradeoff.palette import LIGHT
-from tensorboard_plugin_tfcap.tradeoff.palette import on_paper
+from tensorboard_plugin_tfcap.tradeoff.style import DARK
+from tensorboard_plugin_tfcap.tradeoff.style import LIGHT
+from tensorboard_plugin_tfcap.tradeoff.style import on_paper
 from tensorboard_plugin_tfcap.tradeoff.style import styles
+from tensorboard_plugin_tfcap.tradeoff.traces import label_places
 from tensorboard_plugin_tfcap.tradeoff.traces import label_trace
 from tensorboard_plugin_tfcap.tradeoff.traces import line_traces
 

@@ -1,6 +1,6 @@
 import numpy as np
 
-from tensorboard_plugin_tfcap.tradeoff.label_places import label_places
+from tensorboard_plugin_tfcap.tradeoff.traces import label_places
 
 
 def test_labels_of_marks_that_are_apart_are_all_there():
