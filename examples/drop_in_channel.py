@@ -15,7 +15,6 @@ import numpy as np
 from tfcap.layers import GumbelSoftmaxST
 from tfcap.layers import PartialSamplingST
 from tfcap.layers import SoftEmbedding
-from tfcap.training import Anneal
 from tfcap.training import ExponentialTemperature
 
 THINGS, STEPS, VOCABULARY = 64, 2, 16
@@ -31,13 +30,13 @@ def game(channel):
     return keras.Model(thing, keras.layers.Dense(THINGS)(heard))
 
 
-def learn(channel, anneal, epochs):
+def learn(channel, epochs):
     keras.utils.set_random_seed(0)
     y = np.random.default_rng(0).integers(0, THINGS, 8000)
     model, path = game(channel), f"{tempfile.mkdtemp()}/game.keras"
     loss = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
     model.compile(keras.optimizers.Adam(3e-3), loss, metrics=["accuracy"])
-    model.fit(np.eye(THINGS)[y], y, 100, epochs, 2, [anneal])
+    model.fit(np.eye(THINGS)[y], y, 100, epochs, 2)
     model.save(path)
     heard = keras.saving.load_model(path).predict(np.eye(THINGS), verbose=0)
     return float(np.mean(heard.argmax(-1) == np.arange(THINGS)))
@@ -45,11 +44,11 @@ def learn(channel, anneal, epochs):
 
 def main(epochs=15):
     schedule = ExponentialTemperature(0.9, rate=0.002, minimum=0.1)
-    channels = PartialSamplingST(0.9, seed=0), GumbelSoftmaxST(0.9, seed=0)
-    told = {}
-    for channel, name in zip(channels, ("rho", "temperature")):
-        anneal = Anneal(getattr(channel, name), schedule, name)
-        told[channel.name] = learn(channel, anneal, epochs)
+    channels = (
+        PartialSamplingST(rho=schedule, seed=0),
+        GumbelSoftmaxST(temperature=schedule, seed=0),
+    )
+    told = {channel.name: learn(channel, epochs) for channel in channels}
     for name, share in told.items():
         print(f"{name}: {share:.0%} of the things told apart after loading")
     return told

@@ -17,7 +17,6 @@ from tfcap.objectives import LeaveOneOutBaseline
 from tfcap.objectives import ScoreFunction
 from tfcap.objectives import TeacherForcing
 from tfcap.rewards import CIDErD
-from tfcap.training import Anneal
 from tfcap.training import CollapseWarning
 from tfcap.training import ObjectiveModel
 
@@ -29,30 +28,26 @@ def listener_alone(study):
     ready = study.data.image_preprocessing()
     listener = make_listener(settings, batches, ready)
     # Hardest negatives from the start may keep it from ever learning.
-    hardest = keras.Variable(0.0, trainable=False, name="hardest")
-    hinge = HingeRetrievalLoss(settings.margin, hardest)
+    steps = batches.steps_per_epoch
+    warm = settings.listener_warm_up * steps
+    adam = _adam(settings.listener_rate, settings.listener_epochs * steps)
+    hinge = HingeRetrievalLoss(
+        settings.margin,
+        lambda step: keras.ops.cast(step >= warm, "float32"),
+        step=adam.iterations,
+    )
     loss = hinge
     if settings.listener_loss == "contrastive":
         loss = BidirectionalContrastiveLoss(
             settings.listener_temperature, decoupled=False
         )
-    steps = batches.steps_per_epoch
-    listener.compile(
-        _adam(settings.listener_rate, settings.listener_epochs * steps),
-        loss,
-        metrics=[CollapseRatio(hinge)],
-    )
-    warm = settings.listener_warm_up * steps
-    callbacks = [
-        Anneal(hardest, lambda step: float(step >= warm), name="hardest"),
-        CollapseWarning(),
-    ]
+    listener.compile(adam, loss, metrics=[CollapseRatio(hinge)])
     return study.fit(
         "listener_gt",
         listener,
         batches,
         settings.listener_epochs,
-        callbacks,
+        [CollapseWarning()],
         listener=listener,
     )
 
@@ -64,15 +59,11 @@ def speaker_alone(study):
     ready = study.data.image_preprocessing()
     speaker = make_speaker(settings, batches, ready)
     steps = settings.speaker_epochs * batches.steps_per_epoch
-    decoder, callbacks = None, []
+    decoder = None
     if settings.scheduled_sampling:
-        decoder = ScheduledSampling(0.0, seed=study.seed)
-        callbacks.append(
-            Anneal(
-                decoder.probability,
-                lambda step: settings.scheduled_sampling * step / steps,
-                name="scheduled_sampling",
-            )
+        decoder = ScheduledSampling(
+            lambda step: settings.scheduled_sampling * step / steps,
+            seed=study.seed,
         )
     model = ObjectiveModel(
         TeacherForcing("token", decoder=decoder), speaker, global_clipnorm=5.0
@@ -83,7 +74,6 @@ def speaker_alone(study):
         model,
         batches,
         settings.speaker_epochs,
-        callbacks,
         speaker=speaker,
     )
 

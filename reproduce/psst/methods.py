@@ -6,6 +6,8 @@ Each takes a `Task` and returns the game to be played, and callbacks.
 from typing import Any
 from typing import NamedTuple
 
+from keras import ops
+
 from reproduce.captioning.phases import naturalness
 from reproduce.psst.adversary import pretrained_evaluator
 from reproduce.psst.adversary import pretrained_generator
@@ -23,7 +25,6 @@ from tfcap.objectives import PrefixBaseline
 from tfcap.objectives import ScoreFunction
 from tfcap.rewards import MatchProbability
 from tfcap.rewards import Retrieval
-from tfcap.training import Anneal
 from tfcap.training import ExponentialTemperature
 from tfcap.training import Game
 
@@ -116,13 +117,13 @@ def psst_gumbel_code(task):
 def psst_soft_cooling(task):
     """Partial sampling whose rho falls with every epoch (code only)."""
     steps = task.study.batches().steps_per_epoch
-    channel = PartialSamplingST(1.0, seed=task.study.seed)
 
     def rho(step):
-        return min(1.0, (task.settings.cooling * (1 + step // steps)) ** -0.5)
+        epoch = ops.cast(step // steps, "float32")
+        return ops.minimum(1.0, (task.settings.cooling * (1 + epoch)) ** -0.5)
 
-    game, _ = _together(task, channel, "relaxed")
-    return game, [Anneal(channel.rho, rho, name="rho")]
+    channel = PartialSamplingST(rho, seed=task.study.seed)
+    return _together(task, channel, "relaxed")
 
 
 def st_multinomial(task):
@@ -138,10 +139,8 @@ def st_gumbel(task):
 
 def st_gumbel_annealed(task):
     """Straight-through Gumbel-softmax that cools (method 6)."""
-    channel = GumbelSoftmaxST(1.0, seed=task.study.seed)
     cool = ExponentialTemperature(1.0, rate=task.settings.annealing)
-    game, _ = _together(task, channel)
-    return game, [Anneal(channel.temperature, cool)]
+    return _together(task, GumbelSoftmaxST(cool, seed=task.study.seed))
 
 
 def dense(task):

@@ -25,7 +25,6 @@ from tfcap.rewards import METEOR
 from tfcap.rewards import ROUGEL
 from tfcap.rewards import SPICE
 from tfcap.rewards import SPIDEr
-from tfcap.training import Anneal
 
 
 def reward_for(task, metric):
@@ -61,8 +60,17 @@ def mixer(task, metric):
     """People's words first, and then fewer and fewer of them."""
     settings = task.settings
     length = settings.max_length
+    stages = math.ceil(length / settings.mixer_delta)
+    steps = reward_batches(task.study).steps_per_epoch * settings.reward_epochs
+    stage = max(steps * (1.0 - settings.mixer_last) / stages, 1.0)
+
+    def prefix(step):
+        # The first stage begins with fewer: all were given before.
+        passed = ops.floor(ops.cast(step, "float32") / stage)
+        return ops.maximum(length - settings.mixer_delta * (1 + passed), 0.0)
+
     mixed = MixedPrefix(
-        length,
+        prefix,
         length,
         task.study.seed,
         keep_states=True,
@@ -73,18 +81,8 @@ def mixer(task, metric):
     objective = settings.mixer_weight * term
     human = TeacherForcing(decoder=mixed)
     objective += (1.0 - settings.mixer_weight) * human
-    stages = math.ceil(length / settings.mixer_delta)
-    steps = reward_batches(task.study).steps_per_epoch * settings.reward_epochs
-    stage = max(steps * (1.0 - settings.mixer_last) / stages, 1.0)
-
-    def prefix(step):
-        # The first stage begins with fewer: all were given before.
-        shorter = settings.mixer_delta * (1 + int(step / stage))
-        return float(max(length - shorter, 0))
-
-    anneal = Anneal(mixed.prefix, prefix, name="prefix")
     # Its baseline has nothing to learn from before the prefix falls.
-    return _beside(task, objective, baseline, [anneal], fit_first=False)
+    return _beside(task, objective, baseline, fit_first=False)
 
 
 def _reinforced(task, metric, credit):

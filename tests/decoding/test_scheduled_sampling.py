@@ -11,7 +11,6 @@ from tfcap.decoding import ScheduledSampling
 from tfcap.decoding import stepwise_log_probs
 from tfcap.objectives import Episode
 from tfcap.objectives import TeacherForcing
-from tfcap.training import Anneal
 from tfcap.training import ObjectiveModel
 from tfcap.training.checkpoint import RunCheckpoint
 
@@ -133,20 +132,22 @@ def test_the_seed_decides_which_words_are_read():
     np.testing.assert_array_equal(*heard)
 
 
-def trained(directory, probability=0.5):
+def rising(step):
+    return keras.ops.minimum(0.5, step / 20)
+
+
+def trained(directory, probability=rising):
     keras.utils.set_random_seed(0)
     speaker = speakers.speaker("show_tell_every_step")
     decoder = ScheduledSampling(probability, seed=1)
     model = ObjectiveModel(TeacherForcing("token", decoder=decoder), speaker)
     model.compile(keras.optimizers.Adam(0.02))
-    schedule = Anneal(decoder.probability, lambda step: min(0.5, step / 20))
     data = tf.data.Dataset.from_tensors(speakers.batch()).repeat()
     history = model.fit(
         data,
         steps_per_epoch=15,
         epochs=2,
         shuffle=False,
-        callbacks=[schedule],
         verbose=0,
     )
     RunCheckpoint(directory).save(model, 2)
@@ -157,17 +158,18 @@ def test_training_lowers_the_loss_and_the_probability_is_annealed(tmp_path):
     model, decoder, history = trained(tmp_path)
     assert history["loss"][1] < history["loss"][0]
     np.testing.assert_allclose(
-        history["temperature"], [0.5, 0.5], rtol=1e-6, atol=1e-6
+        history["scheduled_sampling"], [0.5, 0.5], rtol=1e-6, atol=1e-6
     )
-    assert float(decoder.probability) == 0.5
+    assert int(decoder.channel.step) == 30
     # It is part of the run's state.
-    decoder.probability.assign(0.1)
+    decoder.channel.step.assign(2)
+    assert float(decoder.probability) == pytest.approx(0.1)
     RunCheckpoint(tmp_path).restore(model)
     assert float(decoder.probability) == 0.5
 
 
 def test_a_variable_of_the_users_own_is_read(tmp_path):
-    variable = keras.Variable(1.0, trainable=False)
+    variable = keras.Variable(0.5, trainable=False)
     assert ScheduledSampling(variable).probability is variable
     model, decoder, _ = trained(tmp_path, variable)
     assert any(own is variable for own in model.variables)

@@ -13,6 +13,7 @@ from tfcap import methods
 from tfcap.rewards import BLEU
 from tfcap.rewards import ROUGEL
 from tfcap.rewards import CIDErD
+from tfcap.training import ExponentialTemperature
 
 GOLDEN = json.loads((pathlib.Path(__file__).parent / "golden.json").read_text())
 SAID = {
@@ -32,7 +33,16 @@ def check(name, model, **networks):
     players = model.players if game else ["speaker"]
     optimizers = {name: keras.optimizers.SGD(0.2) for name in players}
     # In a graph, as the row was: its hinges are at a kink.
-    model.compile(optimizers, run_eagerly=name != "st_gumbel")
+    model.compile(optimizers, run_eagerly=not name.startswith("st_gumbel"))
+    annealed = []
+    for step in range(8):
+        for channel in model.scheduled():
+            channel.step.assign(step)
+        annealed += map(float, model.scheduled_values().values())
+    for channel in model.scheduled():
+        channel.step.assign(0)
+    (wanted,) = GOLDEN[name].get("annealed", [[]])
+    np.testing.assert_allclose(annealed, wanted, rtol=1e-6)
     found = stranger.told(model, networks)
     assert set(found) == set(GOLDEN[name]) - {"annealed"}
     for key, values in found.items():
@@ -72,6 +82,21 @@ COOPERATIVE = {
     "psst_speaker": option(methods.frozen_listener, estimator="psst"),
     "sr_pl": methods.sr_pl,
     "sr_pl_code": option(methods.sr_pl, credit="own"),
+}
+
+
+def cooled(step):
+    """Partial sampling whose rho falls every second step."""
+    return keras.ops.minimum(1.0, (1.0 + step // 2.0) ** -0.5)
+
+
+COOPERATIVE |= {
+    "psst_soft_cooling": option(methods.psst, rho=cooled),
+    "st_gumbel_annealed": option(
+        methods.straight_through,
+        channel="gumbel",
+        temperature=ExponentialTemperature(1.0, rate=0.1),
+    ),
 }
 
 
@@ -115,10 +140,16 @@ def test_speakers_alone(name):
     check(name, model, speaker=speaker)
 
 
-def test_mle():
+@pytest.mark.parametrize(
+    "name, probability",
+    [("mle", 0.0), ("mle_scheduled_sampling", lambda step: 0.25 * step)],
+)
+def test_maximum_likelihood(name, probability):
     speaker = stranger.speaker()
-    model = methods.mle(speaker, seed=7, global_clipnorm=5.0)
-    check("mle", model, speaker=speaker)
+    model = methods.mle(
+        speaker, scheduled_sampling=probability, seed=7, global_clipnorm=5.0
+    )
+    check(name, model, speaker=speaker)
 
 
 def bleu():
@@ -147,6 +178,17 @@ def test_policy_gradients(name):
         **STATES,
         **WORDS,
     )
+    baseline = stranger.fill(model.players["baseline"].network, 5)
+    check(name, model, speaker=speaker, baseline=baseline)
+
+
+@pytest.mark.parametrize("name", ["mixer_bleu4", "mixer_cider"])
+def test_mixers(name):
+    speaker = stranger.speaker()
+    reward = bleu() if name == "mixer_bleu4" else cider()
+    # Two stages in half of three epochs of two steps.
+    stages = {"stage_steps": 1.5, "delta": 2}
+    model = methods.mixer(speaker, reward, **stages, **STATES, **WORDS)
     baseline = stranger.fill(model.players["baseline"].network, 5)
     check(name, model, speaker=speaker, baseline=baseline)
 

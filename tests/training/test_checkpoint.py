@@ -24,7 +24,6 @@ from tfcap.objectives import SupervisedLoss
 from tfcap.objectives import TeacherForcing
 from tfcap.objectives import rank_with_fakes
 from tfcap.rewards import DialogScore
-from tfcap.training import Anneal
 from tfcap.training import ExponentialTemperature
 from tfcap.training import Game
 from tfcap.training import ObjectiveModel
@@ -36,21 +35,16 @@ EPOCHS = 3
 
 
 def perceptual(discriminator, **arguments):
-    channel = GumbelSoftmaxST(temperature=1.0)
-    sample = Sample(channel, max_length=3, feedback="relaxed")
     schedule = ExponentialTemperature(rate=0.2, minimum=0.1)
+    channel = GumbelSoftmaxST(temperature=schedule)
+    sample = Sample(channel, max_length=3, feedback="relaxed")
     score = DialogScore(discriminator, **arguments)
-    return (
-        Pathwise(score, sample),
-        sample,
-        Anneal(channel.temperature, schedule),
-    )
+    return Pathwise(score, sample), sample
 
 
 def in_a_graph():
     # Draws words, drops out, anneals and scales its loss, and traces fast.
-    decoder = ScheduledSampling(0.0, seed=1)
-    anneal = Anneal(decoder.probability, lambda step: 0.1 * step)
+    decoder = ScheduledSampling(lambda step: 0.1 * step, seed=1)
     captions = CaptionBatches(tiny_captions(), FEATURES, 5, seed=2)
     speaker = ShowTellSpeaker(
         captions.captions.vocabulary.size, units=4, dropout=0.5
@@ -62,14 +56,14 @@ def in_a_graph():
         keras.optimizers.Adam(0.01), initial_scale=8.0, dynamic_growth_steps=2
     )
     model.compile(optimizer)
-    return model, [speaker], captions, [anneal]
+    return model, [speaker], captions, []
 
 
 def one_objective():
     generator = dialogs.generator(settings=NOISY)
     discriminator = dialogs.discriminator(settings=NOISY)
     discriminator.trainable = False
-    term, _, anneal = perceptual(discriminator)
+    term, _ = perceptual(discriminator)
     model = ObjectiveModel(
         term + 0.5 * TeacherForcing(),
         generator,
@@ -78,13 +72,13 @@ def one_objective():
     )
     rate = keras.optimizers.schedules.PolynomialDecay(0.01, 6, 0.001)
     model.compile(keras.optimizers.Adam(rate))
-    return model, [generator], dialogs.batches(), [anneal]
+    return model, [generator], dialogs.batches(), []
 
 
 def two_players(every=1, offset=0):
     generator = dialogs.generator(settings=NOISY)
     discriminator = dialogs.discriminator(settings=NOISY)
-    term, sample, anneal = perceptual(discriminator)
+    term, sample = perceptual(discriminator)
     fakes = SupervisedLoss(
         rank_with_fakes(discriminator, sample), "n", (sample,)
     )
@@ -96,7 +90,7 @@ def two_players(every=1, offset=0):
     rates = {"g": 0.01, "d": 0.02}
     model.compile({k: keras.optimizers.Adam(r) for k, r in rates.items()})
     batches = dialogs.batches(negatives=3)
-    return model, [generator, discriminator], batches, [anneal]
+    return model, [generator, discriminator], batches, []
 
 
 def taking_turns():

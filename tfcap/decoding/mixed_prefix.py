@@ -10,6 +10,10 @@ from tfcap.decoding.logits_processors import suppress_tokens
 from tfcap.decoding.unroll import unroll
 from tfcap.layers import Categorical
 from tfcap.ops.arguments import checked_integer
+from tfcap.ops.schedules import is_schedule
+from tfcap.ops.schedules import schedules_held
+
+_WANTED = "a number of words, 0 or more"
 
 
 class MixedPrefix(Decoder):
@@ -28,8 +32,9 @@ class MixedPrefix(Decoder):
 
     Args:
         prefix: Integer, how many words are given, held in a variable,
-            `decoder.prefix`, that a callback may assign during training. In
-            MIXER it falls from the whole length to 0.
+            `decoder.prefix`, that may be assigned during training; or a
+            schedule, a callable of the training step. In MIXER it falls from
+            the whole length to 0.
         max_length: Integer `T`, number of words with the end token. References
             are cut, or go on as the speaker likes, where they are of another
             length.
@@ -40,10 +45,11 @@ class MixedPrefix(Decoder):
 
     Example:
 
-    >>> decoder = tfcap.decoding.MixedPrefix(prefix=16)
-    >>> callback = tfcap.training.Anneal(
-    ...     decoder.prefix, lambda step: 16 - 3 * (step // 1000), name="prefix"
+    >>> decoder = tfcap.decoding.MixedPrefix(
+    ...     prefix=lambda step: 16 - 3 * (step // 1000)
     ... )
+    >>> float(decoder.prefix)
+    16.0
 
     Reference:
 
@@ -59,9 +65,8 @@ class MixedPrefix(Decoder):
         keep_states=False,
         suppress=(),
     ):
-        prefix = checked_integer(
-            prefix, "prefix", "a number of words, 0 or more", least=0
-        )
+        if not is_schedule(prefix):
+            prefix = checked_integer(prefix, "prefix", _WANTED, least=0)
         self.max_length = checked_max_length(max_length)
         self.keep_states = keep_states
         self.suppress = checked_suppress(suppress)
@@ -69,8 +74,8 @@ class MixedPrefix(Decoder):
 
     @property
     def prefix(self):
-        """The variable that holds the current number of words."""
-        return self.channel.prefix
+        """The current number of words: a variable, or a schedule's value."""
+        return self.channel.value_of("prefix")
 
     def decode(self, speaker, state, references=None, training=False):
         _, samples, length = references.shape
@@ -89,7 +94,7 @@ class MixedPrefix(Decoder):
             told = ops.one_hot(rows[:, t], logits.shape[-1], dtype=words.dtype)
             return ops.where(given[:, t, None], told, words), ids
 
-        with self.channel.decoding(ops.shape(rows)[0]):
+        with schedules_held(), self.channel.decoding(ops.shape(rows)[0]):
             rollout = unroll(
                 speaker,
                 state,
@@ -101,6 +106,8 @@ class MixedPrefix(Decoder):
                 logits_processors=_OfDrawn(self.suppress, given),
                 keep_states=self.keep_states,
             )
+        if training:
+            self.channel.next_step()
         human = ops.reshape(rows, (-1, samples, self.max_length)) > 0
         given = ops.cast(ops.reshape(given, ops.shape(human)), "float32")
         given = given * rollout.mask
@@ -147,11 +154,6 @@ class _OwnWords(Categorical):
     def __init__(self, prefix, **kwargs):
         # Graphs refuse the name that Keras makes of a private class.
         super().__init__(name="mixed_prefix", **kwargs)
-        self.prefix = self.add_weight(
-            shape=(),
-            initializer=lambda shape, dtype: ops.cast(prefix, dtype),
-            dtype="float32",
-            trainable=False,
-            autocast=False,
-            name="prefix",
-        )
+        if not is_schedule(prefix):
+            prefix = float(prefix)
+        self.hold("prefix", prefix, _WANTED, lambda words: words >= 0)

@@ -14,6 +14,7 @@ from tfcap.decoding.unroll import unroll
 from tfcap.layers import Categorical
 from tfcap.layers import WordChannel
 from tfcap.ops.arguments import checked_integer
+from tfcap.ops.schedules import schedules_held
 
 
 class Sample(Decoder):
@@ -108,7 +109,7 @@ class Sample(Decoder):
         again = self.feedback == "relaxed" and self.pathwise
         again = again and self.channel.discrete
         draws = SameDraws(speaker) if again else None
-        with self.channel.decoding(rows):
+        with schedules_held(), self.channel.decoding(rows):
             rollout = unroll(
                 speaker,
                 state,
@@ -120,6 +121,8 @@ class Sample(Decoder):
                 logits_processors=self.logits_processors,
                 keep_states=self.keep_states,
             )
+        if training:
+            self.channel.next_step()
         rollout = rollout._replace(discrete=self.channel.discrete)
         if draws is None:
             return rollout
@@ -167,8 +170,8 @@ class Sample(Decoder):
         self.logits_processors.check_continuations()
         if prefixes is not None:
             _check_prefixes(prefixes, rollout.tokens.shape[-1])
-        return Rollout(
-            *continue_from(
+        with schedules_held():
+            said = continue_from(
                 speaker,
                 state,
                 rollout,
@@ -178,7 +181,7 @@ class Sample(Decoder):
                 logits_processors=self.logits_processors,
                 prefixes=prefixes,
             )
-        )
+        return Rollout(*said)
 
 
 def _check_prefixes(prefixes, length):

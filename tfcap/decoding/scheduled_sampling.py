@@ -1,6 +1,5 @@
 """The words that people said, after words that the speaker says."""
 
-import keras
 from keras import ops
 
 from tfcap.decoding.decoder import Decoder
@@ -13,7 +12,6 @@ from tfcap.layers import WordChannel
 from tfcap.layers.inverse_cdf import sample_words
 from tfcap.ops import repeat_samples
 from tfcap.ops import token_log_probs
-from tfcap.ops.arguments import checked_scalar
 
 
 class ScheduledSampling(Decoder):
@@ -34,20 +32,17 @@ class ScheduledSampling(Decoder):
 
     Args:
         probability: Float in `[0, 1]`, how often the speaker reads a word of
-            its own, held in a variable, `decoder.probability`, that a callback
-            may assign during training; or a `keras.Variable`. Usually annealed
-            from 0 to 0.25.
+            its own, held in a variable, `decoder.probability`, that may be
+            assigned during training; or a `keras.Variable`; or a schedule, a
+            callable of the training step. Usually annealed from 0 to 0.25.
         seed: Integer, optional seed of the coins and of the words.
 
     Example:
 
-    >>> decoder = tfcap.decoding.ScheduledSampling(0.25)
-    >>> objective = tfcap.objectives.TeacherForcing(decoder=decoder)
-    >>> callback = tfcap.training.Anneal(
-    ...     decoder.probability,
-    ...     lambda step: min(0.25, 0.05 * (step // 5000)),
-    ...     name="scheduled_sampling",
+    >>> decoder = tfcap.decoding.ScheduledSampling(
+    ...     lambda step: keras.ops.minimum(0.25, 0.05 * (step // 5000))
     ... )
+    >>> objective = tfcap.objectives.TeacherForcing(decoder=decoder)
 
     Reference:
 
@@ -61,8 +56,8 @@ class ScheduledSampling(Decoder):
 
     @property
     def probability(self):
-        """The variable that holds the current probability."""
-        return self.channel.probability
+        """The current probability: a variable, or a schedule's value."""
+        return self.channel.value_of("probability")
 
     def decode(self, speaker, state, references=None, training=False):
         rollout = GroundTruth().decode(speaker, state, references)
@@ -82,6 +77,7 @@ class ScheduledSampling(Decoder):
                 if t + 1 < length:
                     own = suppress_tokens(logits, special_tokens(speaker))
                     words = self.channel.replace(rows[:, t], own)
+        self.channel.next_step()
         scores = ops.reshape(ops.stack(scores, 1), (-1, samples, length))
         return rollout._replace(log_probs=scores * rollout.mask)
 
@@ -91,25 +87,18 @@ class _OwnWords(WordChannel):
 
     def __init__(self, probability, **kwargs):
         super().__init__(**kwargs)
-        probability = checked_scalar(
-            probability, "probability", "in [0, 1]", lambda x: 0 <= x <= 1
+        self.hold(
+            "probability",
+            probability,
+            "in [0, 1]",
+            lambda x: 0 <= x <= 1,
+            logged="scheduled_sampling",
         )
-        if not isinstance(probability, keras.Variable):
-            value = probability
-            probability = self.add_weight(
-                shape=(),
-                initializer=lambda shape, dtype: ops.cast(value, dtype),
-                dtype="float32",
-                trainable=False,
-                autocast=False,
-                name="probability",
-            )
-        self.probability = probability
 
     def replace(self, references, logits):
         """Words `(n,)`: each drawn from `(n, V)` logits, or the reference."""
         logits = ops.cast(ops.stop_gradient(logits), "float32")
         chances = self.uniform((2, *ops.shape(references)))
         drawn = sample_words(ops.softmax(logits, axis=-1), chances[0])
-        own = chances[1] < self.probability
+        own = chances[1] < self.value_of("probability")
         return ops.where(own, ops.cast(drawn, references.dtype), references)

@@ -4,8 +4,6 @@ import keras
 from keras import ops
 
 from tfcap.layers.word_channel import WordChannel
-from tfcap.ops.arguments import checked_scalar
-from tfcap.ops.arguments import initial_value
 
 
 @keras.saving.register_keras_serializable(package="tfcap")
@@ -20,10 +18,11 @@ class Categorical(WordChannel):
     ```
 
     Args:
-        temperature: Float, positive, or a `keras.Variable` that holds it and
-            is saved as the number that it is then. Other than 1 the words no
-            longer come from the distribution whose log probabilities an
-            estimator differentiates, which biases it. Defaults to `1.0`.
+        temperature: Float, positive, or a schedule, or a `keras.Variable` that
+            holds it and is saved as the number that it is then. Other than 1
+            the words no longer come from the distribution whose log
+            probabilities an estimator differentiates, which biases it.
+            Defaults to `1.0`.
         seed: Integer, optional seed of the sampling.
 
     Call arguments:
@@ -43,10 +42,15 @@ class Categorical(WordChannel):
 
     def __init__(self, temperature=1.0, seed=None, **kwargs):
         super().__init__(seed=seed, **kwargs)
-        # Whoever made a variable keeps it: it is no weight of the layer.
-        self.__dict__["temperature"] = checked_scalar(
-            temperature, "temperature", "positive", lambda x: x > 0
+        self.hold(
+            "temperature", temperature, "positive", lambda x: x > 0, held=False
         )
+
+    @property
+    def temperature(self):
+        """The current temperature: a number, a variable of the user's own, or
+        a schedule's value."""
+        return self.value_of("temperature")
 
     @property
     def differentiable(self):
@@ -59,5 +63,5 @@ class Categorical(WordChannel):
         return self.sample(soft, noise)
 
     def get_config(self):
-        temperature = initial_value(self.temperature)
+        temperature = self.config_of("temperature")
         return {**super().get_config(), "temperature": temperature}

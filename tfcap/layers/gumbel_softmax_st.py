@@ -4,9 +4,8 @@ import keras
 from keras import ops
 
 from tfcap.layers.partial_sampling import PartialSampling
+from tfcap.layers.partial_sampling import check_not_trained
 from tfcap.ops import likeliest_words
-from tfcap.ops.arguments import checked_scalar
-from tfcap.ops.arguments import initial_value
 
 
 @keras.saving.register_keras_serializable(package="tfcap")
@@ -29,9 +28,12 @@ class GumbelSoftmaxST(PartialSampling):
             close to words and gradients of high variance. Held in a variable:
             `channel.temperature.assign(0.7)` changes it during training, and
             it is saved with the model. Or that variable itself, made with
-            `trainable=False`. Defaults to `0.5`.
+            `trainable=False`; or a schedule, a callable of the training step,
+            such as `tfcap.training.ExponentialTemperature()`. Defaults to
+            `0.5`.
         rho: Float in `[0, 1]`, probability of passing the relaxed sample. If
-            positive, held in a variable as well. Defaults to `0.0`.
+            positive, held in a variable as well; or a schedule. Defaults to
+            `0.0`.
         granularity: String, what shares one draw of `rho`; see
             `PartialSamplingST`. Defaults to `"step_sample"`.
         seed: Integer, optional seed of the sampling.
@@ -70,16 +72,13 @@ class GumbelSoftmaxST(PartialSampling):
         **kwargs,
     ):
         super().__init__(rho=rho, granularity=granularity, seed=seed, **kwargs)
-        temperature = checked_scalar(
-            temperature, "temperature", "positive", lambda x: x > 0
-        )
-        self._initial_temperature = initial_value(temperature)
-        self._temperature = self.scalar("temperature", temperature)
+        check_not_trained(temperature, "temperature")
+        self.hold("temperature", temperature, "positive", lambda x: x > 0)
 
     @property
     def temperature(self):
-        """The variable that holds the current temperature."""
-        return self._temperature
+        """The current temperature: a variable, or a schedule's value."""
+        return self.value_of("temperature")
 
     def candidates(self, logits, noise=None):
         """See the base; `noise` is uniform, or a pair with the coins."""
@@ -98,7 +97,5 @@ class GumbelSoftmaxST(PartialSampling):
         return hard, soft, coins
 
     def get_config(self):
-        return {
-            **super().get_config(),
-            "temperature": self._initial_temperature,
-        }
+        temperature = self.config_of("temperature")
+        return {**super().get_config(), "temperature": temperature}

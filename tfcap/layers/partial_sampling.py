@@ -10,8 +10,8 @@ from tfcap.layers._fast.word_vectors import ids_of_words
 from tfcap.layers._fast.word_vectors import remember_words
 from tfcap.layers.word_channel import WordChannel
 from tfcap.ops import straight_through
-from tfcap.ops.arguments import checked_scalar
 from tfcap.ops.arguments import initial_value
+from tfcap.ops.schedules import is_schedule
 
 GRANULARITIES = ("step_sample", "step", "sample", "batch")
 
@@ -24,7 +24,8 @@ class PartialSampling(WordChannel):
     Args:
         rho: Float in `[0, 1]`, probability of passing the relaxed vector. If
             positive, it is held in a non-trainable variable, `layer.rho`,
-            that may be assigned during training; or that variable itself.
+            that may be assigned during training; or that variable itself; or
+            a schedule, a callable of the training step.
             `rho=0` is fixed: the channel is discrete for good.
         granularity: String, what shares one draw: `"step_sample"` nothing,
             `"step"` all sequences at one step, `"sample"` all steps of one
@@ -40,50 +41,35 @@ class PartialSampling(WordChannel):
         self, rho=0.25, granularity="step_sample", seed=None, **kwargs
     ):
         super().__init__(seed=seed, **kwargs)
-        rho = checked_scalar(rho, "rho", "in [0, 1]", lambda x: 0 <= x <= 1)
         if granularity not in GRANULARITIES:
             raise ValueError(
                 f"`granularity` must be one of {GRANULARITIES}. "
                 f"Received: granularity={granularity!r}."
             )
         self.granularity = granularity
-        self._initial_rho = initial_value(rho)
-        if isinstance(rho, keras.Variable) and not 0 < self._initial_rho <= 1:
-            raise ValueError(
-                "`rho` must be in (0, 1] when a variable of it is handed over: "
-                "a channel that is made with 0 is discrete for good. "
-                f"Received: rho={rho!r}. Assign 0 later."
-            )
-        self._rho = self.scalar("rho", rho) if self._initial_rho > 0 else 0.0
+        if isinstance(rho, keras.Variable):
+            check_not_trained(rho, "rho")
+            if not 0 < initial_value(rho) <= 1:
+                raise ValueError(
+                    "`rho` must be in (0, 1] when a variable of it is handed "
+                    "over: a channel that is made with 0 is discrete for good. "
+                    f"Received: rho={rho!r}. Assign 0 later."
+                )
+        # A number of 0 is fixed, and has no variable.
+        zero = not is_schedule(rho) and initial_value(rho) == 0
+        self.hold("rho", rho, "in [0, 1]", _in_unit, held=not zero)
+        self._discrete = zero
         self._coins = None
 
     @property
     def rho(self):
-        """The current probability: a variable, or `0.0` if built with 0."""
-        return self._rho
+        """The current probability: a variable, the value of a schedule at
+        this step, or `0.0` if built with 0."""
+        return self.value_of("rho")
 
     @property
     def discrete(self):
-        return self._initial_rho == 0
-
-    def scalar(self, name, value):
-        """A number that training may change and that is saved."""
-        if isinstance(value, keras.Variable):
-            if value.trainable:
-                raise ValueError(
-                    f"`{name}` must be a number, or a variable that is not "
-                    f"trained. Received: {name}={value!r}. Make it with "
-                    "`trainable=False`."
-                )
-            return value
-        return self.add_weight(
-            shape=(),
-            initializer=lambda shape, dtype: ops.cast(value, dtype),
-            dtype="float32",
-            trainable=False,
-            autocast=False,
-            name=name,
-        )
+        return self._discrete
 
     @contextlib.contextmanager
     def decoding(self, rows):
@@ -151,6 +137,19 @@ class PartialSampling(WordChannel):
     def get_config(self):
         return {
             **super().get_config(),
-            "rho": self._initial_rho,
+            "rho": self.config_of("rho"),
             "granularity": self.granularity,
         }
+
+
+def check_not_trained(variable, name):
+    """Refuses a variable that an optimizer would change."""
+    if getattr(variable, "trainable", False):
+        raise ValueError(
+            f"`{name}` must be a number, or a variable that is not trained. "
+            f"Received: {name}={variable!r}. Make it with `trainable=False`."
+        )
+
+
+def _in_unit(value):
+    return 0 <= value <= 1

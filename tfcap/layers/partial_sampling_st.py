@@ -26,8 +26,9 @@ class PartialSamplingST(PartialSampling):
             authors' code names the complement, the probability of sampling.
             If positive, it is held in a variable: `channel.rho.assign(0.5)`
             changes it during training, and it is saved with the model. With
-            `rho=0` the channel is discrete for good; to anneal from there,
-            build it with a positive `rho` and assign. Defaults to `0.25`.
+            `rho=0` the channel is discrete for good. Or a schedule, a callable
+            of the training step such as an object of
+            `keras.optimizers.schedules`. Defaults to `0.25`.
         granularity: String, what shares one draw between distribution and
             word: `"step_sample"` nothing, `"step"` all sequences at one step,
             `"sample"` all steps of one sequence, `"batch"` everything. The

@@ -12,7 +12,14 @@ from tfcap.layers._fast.word_vectors import remember_words
 from tfcap.layers.inverse_cdf import sample_words
 from tfcap.ops import SeedGenerator
 from tfcap.ops import likeliest_words
+from tfcap.ops.arguments import checked_scalar
 from tfcap.ops.arguments import checked_seed
+from tfcap.ops.arguments import initial_value
+from tfcap.ops.schedules import at_step
+from tfcap.ops.schedules import checked_schedule
+from tfcap.ops.schedules import is_held
+from tfcap.ops.schedules import is_schedule
+from tfcap.ops.schedules import schedule_config
 
 
 class WordChannel(keras.layers.Layer):
@@ -25,6 +32,13 @@ class WordChannel(keras.layers.Layer):
     Channels compute in float32 whatever the dtype policy, and return the
     policy's compute dtype: half precision holds neither the probabilities of
     a large vocabulary nor a sum over them.
+
+    A number of a channel, such as a temperature, may be a schedule: a callable
+    of the training step, such as an object of `keras.optimizers.schedules`.
+    The channel then counts the steps, in a variable that is saved. A call in
+    training is a step, and so is a decode of a whole sequence; in a
+    `tfcap.training.ObjectiveModel` or `Game` it is each training step, however
+    often and by whom the channel is used in it.
 
     To write a channel, override `emit()`; if it may pass anything but one-hot
     vectors forward, `discrete`; if it passes no gradient back,
@@ -48,6 +62,11 @@ class WordChannel(keras.layers.Layer):
         self.seed = checked_seed(seed)
         self.seed_generator = SeedGenerator(self.seed)
         self.supports_masking = True
+        self.step = None
+        # Untracked: a variable that is not held is its owner's.
+        self.__dict__["_numbers"] = {}
+        self.__dict__["_configs"] = {}
+        self.__dict__["_logged"] = {}
 
     @property
     def discrete(self):
@@ -80,6 +99,73 @@ class WordChannel(keras.layers.Layer):
         """
         raise NotImplementedError
 
+    def hold(self, name, value, wanted, fits, held=True, logged=None):
+        """Holds a number that may change in training: call it to read it.
+
+        Args:
+            name: String, the argument's name.
+            value: Float, `keras.Variable`, or schedule.
+            wanted: String, what it must be, for messages.
+            fits: Callable from a float to a boolean.
+            held: Boolean, whether a float is held in a variable that may be
+                assigned, and is saved. Defaults to `True`.
+            logged: String, under which a schedule's value is logged. Defaults
+                to `name`.
+        """
+        if is_schedule(value):
+            value = checked_schedule(value, name, wanted, fits)
+            self._logged[logged or name] = name
+            if self.step is None:
+                self.step = self.add_weight(
+                    shape=(),
+                    initializer="zeros",
+                    dtype="int32",
+                    trainable=False,
+                    autocast=False,
+                    aggregation="only_first_replica",
+                    name="step",
+                )
+        else:
+            value = checked_scalar(value, name, wanted, fits)
+        self._configs[name] = value
+        if held and isinstance(value, float):
+            number = value
+            value = self.add_weight(
+                shape=(),
+                initializer=lambda shape, dtype: ops.cast(number, dtype),
+                dtype="float32",
+                trainable=False,
+                autocast=False,
+                name=name,
+            )
+        elif held:
+            # Tracked: a variable of the user's own is saved with the layer.
+            setattr(self, f"_{name}", value)
+        self._numbers[name] = value
+
+    def value_of(self, name):
+        """A number that is held: a variable, or its value at this step."""
+        value = self._numbers[name]
+        if self.step is None or not callable(value):
+            return value
+        return at_step(value, self.step)
+
+    def config_of(self, name):
+        """A number that is held, for `get_config()`."""
+        value = self._configs[name]
+        if isinstance(value, keras.Variable):
+            return initial_value(value)
+        return schedule_config(value)
+
+    def scheduled_values(self):
+        """What follows a schedule, at this step, by the names to log."""
+        return {key: self.value_of(name) for key, name in self._logged.items()}
+
+    def next_step(self):
+        """Moves the schedules on by a training step, where none holds them."""
+        if self.step is not None and not is_held(self):
+            self.step.assign(self.step + 1)
+
     @contextlib.contextmanager
     def decoding(self, rows):
         """Context of one decode, in which the channel is called step by step.
@@ -97,6 +183,7 @@ class WordChannel(keras.layers.Layer):
         logits = ops.cast(logits, "float32")
         if training:
             words = self.emit(logits)
+            self.next_step()
         else:
             words = self.one_hot(likeliest_words(logits), logits)
         return cast_words(words, self.compute_dtype)

@@ -15,6 +15,9 @@ from tfcap.losses.retrieval_loss import rows_present
 from tfcap.losses.retrieval_loss import with_distractors
 from tfcap.ops import gather_across_replicas
 from tfcap.ops.masking import LARGE_NEGATIVE
+from tfcap.ops.schedules import at_step
+from tfcap.ops.schedules import checked_schedule
+from tfcap.ops.schedules import is_schedule
 
 NEGATIVES = ("hardest", "sum")
 
@@ -110,9 +113,11 @@ class HingeRetrievalLoss(RetrievalLoss):
         margin: Float. Defaults to `0.2`.
         negatives: `"hardest"`, `"sum"`, or a number or `keras.Variable` from
             0, the sum, to 1, the hardest; see `hinge_retrieval_loss()`. A
-            `tfcap.training.Anneal` of a variable is a warm-up. In the config
-            of a saved model stands the variable's value. Defaults to
-            `"hardest"`.
+            schedule, a callable of `step`, is a warm-up. In the config of a
+            saved model stands the value then. Defaults to `"hardest"`.
+        step: Integer `keras.Variable` that counts the steps of a schedule,
+            `optimizer.iterations`: a loss is not told when it trains.
+            Defaults to `None`.
         directions: Tuple of `"image"` and `"text"`. Defaults to both.
         name: String. Defaults to `"hinge_retrieval_loss"`.
         reduction: As in Keras: `"sum"` is what the papers minimize. Defaults
@@ -140,12 +145,13 @@ class HingeRetrievalLoss(RetrievalLoss):
 
     A warm-up of 200 steps with summed negatives:
 
-    >>> weight = keras.Variable(0.0, trainable=False)
-    >>> loss = tfcap.losses.HingeRetrievalLoss(negatives=weight)
+    >>> adam = keras.optimizers.Adam()
     >>> step_200 = keras.optimizers.schedules.PiecewiseConstantDecay(
     ...     [199], [0.0, 1.0]
     ... )
-    >>> callback = tfcap.training.Anneal(weight, step_200, name="negatives")
+    >>> loss = tfcap.losses.HingeRetrievalLoss(
+    ...     negatives=step_200, step=adam.iterations
+    ... )
 
     Reference:
 
@@ -160,12 +166,31 @@ class HingeRetrievalLoss(RetrievalLoss):
         name: str = "hinge_retrieval_loss",
         reduction="sum_over_batch_size",
         dtype: str | None = None,
+        step: Any = None,
     ):
         super().__init__(name=name, reduction=reduction, dtype=dtype)
-        check_hinge(margin, negatives, directions)
+        if is_schedule(negatives):
+            if not isinstance(step, keras.Variable):
+                raise ValueError(
+                    "`step` must be the variable that counts the steps of a "
+                    f"schedule. Received: step={step!r}, negatives="
+                    f"{negatives!r}. Give `step=optimizer.iterations`."
+                )
+            negatives = checked_schedule(
+                negatives, "negatives", "in [0, 1]", lambda x: 0 <= x <= 1
+            )
+        check_hinge(margin, 0.0 if step is not None else negatives, directions)
         self.margin = margin
-        self.negatives = negatives
+        self._negatives = negatives
+        self._step = step
         self.directions = tuple(directions)
+
+    @property
+    def negatives(self):
+        """The negatives that count, at this step."""
+        if self._step is None:
+            return self._negatives
+        return at_step(self._negatives, self._step)
 
     def hinges(self, y_true: Any, y_pred: Any):
         """Losses, what they were if collapsed, and presence of every text.
@@ -313,6 +338,7 @@ def check_hinge(margin, negatives, directions):
         negatives in NEGATIVES
         if isinstance(negatives, str)
         else isinstance(negatives, keras.Variable)
+        or ops.is_tensor(negatives)
         or (isinstance(negatives, int | float) and 0 <= negatives <= 1)
     )
     if not known:

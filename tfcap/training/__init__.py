@@ -1,6 +1,5 @@
 """Training: the two models with a train step, callbacks, checkpoints."""
 
-from tfcap.training.anneal import Anneal
 from tfcap.training.clipped_adam import ClippedAdam
 from tfcap.training.collapse_warning import CollapseWarning
 from tfcap.training.data_wait import DataWait

@@ -1,14 +1,18 @@
 """A temperature that cools."""
 
-import math
+import keras
+from keras import ops
 
 
-class ExponentialTemperature:
+@keras.saving.register_keras_serializable(package="tfcap")
+class ExponentialTemperature(keras.optimizers.schedules.LearningRateSchedule):
     """A temperature that cools to a floor.
 
     ```
     temperature = max(minimum, initial * exp(-rate * step))
     ```
+
+    Give it to what is to cool: `GumbelSoftmaxST(temperature=...)`.
 
     Args:
         initial: Float, temperature at step 0. Defaults to `1.0`.
@@ -19,8 +23,8 @@ class ExponentialTemperature:
     Example:
 
     >>> schedule = tfcap.training.ExponentialTemperature(rate=1e-3)
-    >>> schedule(0), round(schedule(100), 3), schedule(10_000)
-    (1.0, 0.905, 0.5)
+    >>> [round(float(schedule(step)), 3) for step in (0, 100, 10_000)]
+    [1.0, 0.905, 0.5]
 
     Reference:
 
@@ -40,5 +44,15 @@ class ExponentialTemperature:
         self.every = every
 
     def __call__(self, step):
-        step = step // self.every * self.every
-        return max(self.minimum, self.initial * math.exp(-self.rate * step))
+        step = ops.cast(step // self.every * self.every, "float32")
+        return ops.maximum(
+            self.minimum, self.initial * ops.exp(-self.rate * step)
+        )
+
+    def get_config(self):
+        return {
+            "initial": self.initial,
+            "rate": self.rate,
+            "minimum": self.minimum,
+            "every": self.every,
+        }

@@ -210,8 +210,7 @@ class Game(Scaffold):
         self.train_function = take_turn
         return self.train_function
 
-    def train_step(self, data):
-        inputs = self.inputs_of(data)
+    def learn(self, inputs):
         players = {name: self.players[name] for name in self._now}
         with tf.GradientTape(persistent=True) as tape:
             episode = Episode(self.speaker, inputs, training=True)

@@ -115,8 +115,7 @@ class ObjectiveModel(Scaffold):
     def stepping(self):
         return [self.optimizer]
 
-    def train_step(self, data):
-        inputs = self.inputs_of(data)
+    def learn(self, inputs):
         variables = self.trainable_variables
         with tf.GradientTape() as tape:
             episode = Episode(self.speaker, inputs, training=True)

@@ -4,7 +4,9 @@ import keras
 import numpy as np
 import tensorflow as tf
 
+from tfcap.layers import WordChannel
 from tfcap.ops import num_replicas
+from tfcap.ops.schedules import schedules_held
 from tfcap.training.nonfinite import apply_if_finite
 from tfcap.training.nonfinite import check_nonfinite
 from tfcap.training.nonfinite import explained
@@ -100,6 +102,48 @@ class Scaffold(keras.Model):
     def stepping(self):
         """List of the optimizers."""
         raise NotImplementedError
+
+    def train_step(self, data):
+        inputs = self.inputs_of(data)
+        annealed = self.scheduled_values()
+        with schedules_held() as used:
+            logs = self.learn(inputs)
+        # Once a step, whose turn it is or not.
+        parts = used | {id(part): part for part in self.scheduled()}
+        for part in parts.values():
+            part.next_step()
+        return {**logs, **annealed}
+
+    def learn(self, inputs):
+        """One training step.
+
+        Args:
+            inputs: Nest of tensors, what the speaker reads.
+
+        Returns:
+            Dict of scalar tensors, what is logged.
+        """
+        raise NotImplementedError
+
+    def scheduled(self):
+        """The word channels that follow a schedule."""
+        return [
+            layer
+            for layer in self.channels
+            if isinstance(layer, WordChannel) and layer.step is not None
+        ]
+
+    def scheduled_values(self):
+        """Values of all schedules at this step, by the names to log."""
+        found = {}
+        for channel in self.scheduled():
+            for name, value in channel.scheduled_values().items():
+                unique, count = name, 1
+                while unique in found:
+                    count += 1
+                    unique = f"{name}_{count}"
+                found[unique] = value
+        return found
 
     def take(self, steps, causes):
         """Takes steps as `nonfinite` says.

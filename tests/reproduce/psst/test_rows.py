@@ -14,12 +14,17 @@ def experiment(tmp_path):
 
 
 def test_the_cooling_rho_falls_with_every_epoch_and_not_within_one(experiment):
-    anneal = experiment.training("psst_soft_cooling", lambda_=1e-3).callbacks[0]
+    model = experiment.training("psst_soft_cooling", lambda_=1e-3).model
     steps = experiment.batches().steps_per_epoch
-    first, last = anneal.schedule(0), anneal.schedule(steps - 1)
-    assert first == last == 1.0
-    assert anneal.schedule(steps) == pytest.approx(0.5**0.5)
-    assert anneal.schedule(3 * steps) == pytest.approx(0.5)
+    (channel,) = model.scheduled()
+
+    def rho(step):
+        channel.step.assign(step)
+        return float(channel.rho)
+
+    assert rho(0) == rho(steps - 1) == 1.0
+    assert rho(steps) == pytest.approx(0.5**0.5)
+    assert rho(3 * steps) == pytest.approx(0.5)
 
 
 def test_human_captions_may_anchor_the_naturalness_term(experiment):

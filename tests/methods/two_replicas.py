@@ -1,0 +1,57 @@
+"""PSST on two replicas ends in the weights of one.
+
+Run by a test as a process of its own; exits with 0 if all is well.
+"""
+
+import keras
+import numpy as np
+import tensorflow as tf
+
+from tests.methods import stranger
+from tfcap import methods
+from tfcap.layers import WordChannel
+from tfcap.rewards import CIDErD
+
+# Draws are those of a replica: here all are the same.
+WordChannel.uniform = lambda self, shape, minval=0.0: keras.ops.full(shape, 0.5)
+
+
+def rho(step):
+    """Above a draw in the first steps, and below it in the last."""
+    return 1.0 / (1.0 + 0.4 * step)
+
+
+def train():
+    speaker, listener = stranger.speaker(), stranger.listener()
+    training = methods.psst(
+        speaker,
+        listener,
+        lambda_=0.5,
+        naturalness=CIDErD(stranger.frequencies(), jit_compile=False),
+        rho=rho,
+        max_length=stranger.LENGTH,
+        global_clipnorm=0.5,
+    )
+    training.compile({k: keras.optimizers.SGD(0.1) for k in training.players})
+    # The last batch is of two rows.
+    data = tf.data.Dataset.from_tensor_slices(stranger.batch(10)).batch(4)
+    history = training.fit(data, epochs=2, shuffle=False, verbose=0).history
+    (channel,) = training.scheduled()
+    told = [history["rho"], [int(keras.ops.convert_to_numpy(channel.step))]]
+    return [*speaker.get_weights(), *listener.get_weights(), *told]
+
+
+if __name__ == "__main__":
+    tf.config.set_logical_device_configuration(
+        tf.config.list_physical_devices("CPU")[0],
+        [tf.config.LogicalDeviceConfiguration()] * 2,
+    )
+    tf.config.run_functions_eagerly(True)
+    wanted = train()
+    tf.config.run_functions_eagerly(False)
+    with tf.distribute.MirroredStrategy(["CPU:0", "CPU:1"]).scope():
+        found = train()
+    for one, two in zip(wanted, found, strict=True):
+        np.testing.assert_allclose(two, one, rtol=1e-5, atol=2e-6)
+    np.testing.assert_allclose(found[-1], [6.0])
+    np.testing.assert_allclose(found[-2], [rho(2), rho(5)], rtol=1e-6)

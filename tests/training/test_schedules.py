@@ -1,0 +1,95 @@
+"""Schedules that parts of an objective hold: one step is one training step."""
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from tests import tiny
+from tests.training.test_game import judged_by
+from tfcap.decoding import Sample
+from tfcap.decoding import ScheduledSampling
+from tfcap.layers import Categorical
+from tfcap.objectives import DecoderBaseline
+from tfcap.objectives import ScoreFunction
+from tfcap.objectives import TeacherForcing
+from tfcap.rewards import Constant
+from tfcap.training import Game
+from tfcap.training import ObjectiveModel
+from tfcap.training import Player
+from tfcap.training.checkpoint import RunCheckpoint
+
+DATA = tiny.batch(4, [[[3, 4, 2]]] * 4)
+
+
+def rising(step):
+    return keras.ops.minimum(0.5, step / 10)
+
+
+def cooling():
+    return Categorical(lambda step: 1.0 / (1 + step), seed=0)
+
+
+def game(every):
+    speaker, other = tiny.TableSpeaker(), tiny.TableSpeaker(1)
+    sample = Sample(cooling(), 2, 3)
+    decoder = ScheduledSampling(rising)
+    players = {
+        "one": Player(speaker, TeacherForcing(decoder=decoder), None, every),
+        "two": Player(other, judged_by(other), None, every, every - 1),
+    }
+    players["one"] = players["one"]._replace(
+        objective=TeacherForcing(decoder=decoder)
+        + ScoreFunction(Constant(), sample)
+    )
+    model = Game(speaker, players)
+    return model, {"one": "sgd", "two": "sgd"}
+
+
+def alone():
+    # The same channel in two decoders, and one that is a baseline's alone.
+    channel, speaker = cooling(), tiny.TableSpeaker()
+    baseline = DecoderBaseline(Constant(), Sample(cooling(), 1, 2))
+    objective = ScoreFunction(Constant(), Sample(channel, 2, 3), baseline)
+    objective += ScoreFunction(Constant(), Sample(channel, 1, 3), name="more")
+    model = ObjectiveModel(objective, speaker)
+    model.baseline = baseline.decoder.channel
+    return model, "sgd"
+
+
+@pytest.mark.parametrize("eager", [False, True])
+@pytest.mark.parametrize("every", [1, 2])
+def test_every_step_of_a_game_moves_all_schedules(every, eager):
+    model, optimizers = game(every)
+    model.compile(optimizers, run_eagerly=eager)
+    data = tf.data.Dataset.from_tensors(DATA).repeat(4)
+    history = model.fit(data, epochs=2, shuffle=False, verbose=0).history
+    # The values of the last step of every epoch.
+    np.testing.assert_allclose(history["scheduled_sampling"], [0.3, 0.5])
+    np.testing.assert_allclose(history["temperature"], [1 / 4, 1 / 8])
+    assert [int(part.step) for part in model.scheduled()] == [8, 8]
+    model.evaluate(DATA, verbose=0)
+    assert [int(part.step) for part in model.scheduled()] == [8, 8]
+
+
+def test_a_part_that_is_used_twice_moves_once():
+    model, optimizer = alone()
+    model.compile(optimizer, run_eagerly=True)
+    for _ in range(3):
+        logs = model.train_on_batch(DATA, return_dict=True)
+    assert logs["temperature"] == pytest.approx(1 / 3)
+    assert int(model.scheduled()[0].step) == int(model.baseline.step) == 3
+
+
+def test_a_run_that_goes_on_finds_its_step(tmp_path):
+    model, optimizers = game(1)
+    model.compile(optimizers, run_eagerly=True)
+    for _ in range(3):
+        model.train_on_batch(DATA)
+    RunCheckpoint(tmp_path).save(model, 1)
+    again, optimizers = game(1)
+    again.compile(optimizers, run_eagerly=True)
+    RunCheckpoint(tmp_path).restore(again)
+    logs = again.train_on_batch(DATA, return_dict=True)
+    assert logs["scheduled_sampling"] == pytest.approx(0.3)
+    assert logs["temperature"] == pytest.approx(1 / 4)
