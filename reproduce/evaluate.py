@@ -43,8 +43,8 @@ from tfcap.data import read_image_ids
 from tfcap.data import standardize_features
 from tfcap.decoding import Speaker
 from tfcap.io import command
+from tfcap.text import METRICS
 from tfcap.text import Vocabulary
-from tfcap.text.evaluation import METRICS
 from tfcap.training import Evaluator
 
 _LISTENER = ("embed_images", "embed_texts")

@@ -75,12 +75,10 @@ PRIVATE_IMPORTS = {
     "reproduce/captioning/caption_data.py",
     "reproduce/captioning/judges.py",
     "reproduce/captioning/load_data.py",
-    "reproduce/evaluate.py",
     "reproduce/image_sources.py",
     "reproduce/saved_networks.py",
     "reproduce/study.py",
     "reproduce/sweep.py",
-    "reproduce/world/features.py",
 }
 #: Rooms that know tensors through `keras.ops` alone.
 ANY_BACKEND = ("ops", "layers", "losses", "rewards")

@@ -24,7 +24,7 @@ from tfcap.io import malformed
 from tfcap.io import tried_again
 from tfcap.io import write_whole
 from tfcap.io import write_whole_path
-from tfcap.training.network_file import load_network
+from tfcap.training import load_network
 
 #: A world's splits, in the order in which a data set holds them.
 SPLITS = ("train", "val", "test")

@@ -5,6 +5,8 @@ from tfcap.text.caption_tokenization import caption_tokenize
 from tfcap.text.caption_tokenization import caption_tokenize_batch
 from tfcap.text.caption_tokenization import word_tokenize
 from tfcap.text.document_frequencies import DocumentFrequencies
+from tfcap.text.evaluation import METRICS
+from tfcap.text.evaluation import caption_language
 from tfcap.text.evaluation import evaluate_captions
 from tfcap.text.java.meteor import METEOR
 from tfcap.text.java.meteor import meteor

@@ -47,6 +47,7 @@ _WITHOUT_JAVA = {
     "cider": cider,
     "cider_r": cider_r,
 }
+#: Names that `evaluate_captions(metrics=)` takes.
 METRICS = tuple(_PARTS)
 DEFAULT_METRICS = ("bleu", "rouge_l", "cider_d", "meteor", "spice")
 #: Captions that Self-BLEU is published of, the first of a split.
@@ -232,9 +233,9 @@ def caption_language(captions: list[str], training=None) -> dict:
 
     Example:
 
-    >>> from tfcap.text.evaluation import caption_language
-    >>> found = caption_language(["a dog and a dog", "a dog runs"])
-    >>> found["repeat_rate"].corpus, found["repeated_bigram_rate"].corpus
+    >>> captions = ["a dog and a dog", "a dog runs"]
+    >>> scores = tfcap.text.caption_language(captions)
+    >>> scores["repeat_rate"].corpus, scores["repeated_bigram_rate"].corpus
     (0.0, 0.5)
     """
     words = [caption.split() for caption in captions]

@@ -7,10 +7,10 @@ import math
 import numpy as np
 
 from tfcap.io import whole_file
+from tfcap.text import caption_language
 from tfcap.text import caption_tokenize_batch
 from tfcap.text import evaluate_captions
 from tfcap.text.caption_report import TITLES
-from tfcap.text.evaluation import caption_language
 from tfcap.training.report_file import FORMAT
 from tfcap.training.report_file import read_report
 
