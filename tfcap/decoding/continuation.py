@@ -34,22 +34,9 @@ def continue_from(
     one length, whatever a state holds. On TensorFlow, what has ended costs
     nothing; what was said is read no further than the last prefix.
 
-    Args:
-        speaker: `tfcap.decoding.Speaker`.
-        state: Nest of tensors with leading axis `B`.
-        rollout: `Rollout`, tokens of shape `(B, S, T)` with `T` of 2 or more.
-        draw: Callable from logits `(n, V)` to words `(n, V)` and ids `(n,)`.
-        num_continuations: Integer `K`, of each prefix.
-        training: Boolean, passed on to the speaker.
-        logits_processors: `LogitsProcessors` that do not read the prefix.
-        prefixes: Tuple of `N` integers from 0 to `T - 2`, ascending, the
-            indices of the last words of the prefixes. Defaults to `None`, all
-            of them.
-
-    Returns:
-        Tokens, int32, and mask, of shape `(B, S, N, K, T)`: along the third
-        axis, the sequences that begin with the words up to that one. All zeros
-        where the sequence had ended with it.
+    Arguments and result, as a pair of tokens and mask, are those of
+    `Sample.continuations()`; `draw` is a callable from logits `(n, V)` to words
+    `(n, V)` and ids `(n,)`.
     """
     _, samples, length = rollout.tokens.shape
     if prefixes is None:

@@ -17,7 +17,9 @@ _IMPOSSIBLE = -1e9
 class LogitsProcessors(NamedTuple):
     """The logits processors of a decoder, in the order of their application.
 
-    Log probabilities of a decoder are of the processed distribution.
+    A processed logit is float32, and -1e9 where a word is impossible; logits
+    that nothing processes stay as they are. Log probabilities of a decoder are
+    of the processed distribution.
 
     Args:
         suppress: Tuple of integers, see `suppress_tokens()`.
@@ -91,10 +93,6 @@ def suppress_tokens(logits: Any, suppress: tuple[int, ...]) -> Any:
         logits: Float tensor of shape `(..., V)`.
         suppress: Tuple of integers, ids of those words.
 
-    Returns:
-        Float32 tensor of shape `(..., V)`, -1e9 for these words; `logits` as
-        they are where there are none.
-
     Raises:
         ValueError: If an id is outside the vocabulary.
     """
@@ -130,15 +128,8 @@ def special_tokens(speaker: Any) -> tuple[int, ...]:
     A sequence is padded with 0 and begins after the start token: a word of
     either id would be scored as no word at all.
 
-    Args:
-        speaker: `tfcap.decoding.Speaker`.
-
-    Returns:
-        Tuple of integers, those of 0 and `bos` that its logits may not have
-        ruled out already.
-
-    Raises:
-        ValueError: If the end token has the id of padding.
+    Returns those of 0 and `speaker.bos` that its logits may not have ruled out
+    already, and refuses a speaker whose end token has the id of padding.
     """
     if speaker.eos == 0:
         raise ValueError(
@@ -157,9 +148,6 @@ def no_repeat_ngram(logits: Any, prefix: Any, size: int) -> Any:
         logits: Float tensor of shape `(n, V)`, of the next word.
         prefix: Integer tensor of shape `(n, t)`, the words so far, or `None`.
         size: Integer, words of an n-gram; 0 allows everything.
-
-    Returns:
-        Float tensor of shape `(n, V)`, -1e9 for these words.
 
     Reference:
 
@@ -196,10 +184,6 @@ def top_k_top_p(
         top_p: Float in `(0, 1]`: the fewest most likely words stay possible
             that have this probability together, after `top_k`; or `None`.
 
-    Returns:
-        Float32 tensor of shape `(n, V)`, -1e9 for the other words; `logits` as
-        they are where neither is given.
-
     Reference:
 
     - Fan et al., Hierarchical Neural Story Generation, ACL 2018 (top-k)
@@ -235,11 +219,6 @@ def check_logits(logits: Any, speaker: Any) -> None:
     Args:
         logits: Float tensor of shape `(n, V)`, from `speaker.step()`.
         speaker: `tfcap.decoding.Speaker`.
-
-    Raises:
-        ValueError: If `step()` returned anything else than logits of its
-            words; for probabilities, see
-            `tfcap.ops.arguments.check_values()`.
     """
     size = speaker.vocabulary_size
     check_shape(logits, "n V", "logits")

@@ -36,14 +36,12 @@ def unroll(
     than in a loop of the graph.
 
     Args:
-        speaker: `tfcap.decoding.Speaker`.
-        state: Nest of tensors with leading axis `B`.
+        speaker, state, training: As of `Decoder.decode()`.
         draw: Callable from logits `(n, V)` to words `(n, V)` and ids `(n,)`.
         num_samples: Integer `S`.
         max_length: Integer `T`.
         relaxed: Boolean, whether the speaker is fed the words themselves, so
             that gradients pass from word to word, rather than their ids.
-        training: Boolean, passed on to the speaker.
         logits_processors: `LogitsProcessors`.
         keep_states: Boolean, whether the rollout has `states`.
 

@@ -11,19 +11,11 @@ class MaskedGRU(MaskedRecurrence, keras.layers.GRU):
     """`keras.layers.GRU` that does not compute what the mask hides.
 
     Weights, arguments, results and gradients are those of
-    `keras.layers.GRU`; the way there is that of `tfcap.layers.MaskedLSTM`.
+    `keras.layers.GRU`; the algorithm is that of `tfcap.layers.MaskedLSTM`.
     It needs the default `reset_after=True`.
 
-    Call arguments:
-        sequences: Float tensor of shape `(B, T, D)`.
-        mask: Tensor of shape `(B, T)`, nonzero where there is a word.
-        initial_state: Tensor of shape `(B, units)`.
-        training: Boolean.
-
-    Returns:
-        As `keras.layers.GRU`: `(B, units)`, or `(B, T, units)` with
-        `return_sequences=True`, and the final state with `return_state=True`.
-        A row that is masked throughout gives zeros and its initial state.
+    Call arguments, Returns:
+        As of `tfcap.layers.MaskedLSTM`, with a state of one tensor.
 
     Example:
 

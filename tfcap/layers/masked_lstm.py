@@ -11,7 +11,7 @@ class MaskedLSTM(MaskedRecurrence, keras.layers.LSTM):
     """`keras.layers.LSTM` that does not compute what the mask hides.
 
     Weights, arguments, results and gradients are those of
-    `keras.layers.LSTM`; only the way there differs, with TensorFlow and a
+    `keras.layers.LSTM`; only the algorithm differs, with TensorFlow and a
     mask:
 
     - on CPU, up to 32 steps, step `t` runs on the sequences that have a

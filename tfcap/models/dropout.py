@@ -16,11 +16,7 @@ RATES = (
 def dropout_rates(layer: keras.layers.Layer) -> dict[str, float]:
     """Rates of dropout that a layer holds itself, by the attribute's name.
 
-    Args:
-        layer: `keras.layers.Layer`.
-
-    Returns:
-        Dict of floats; those of its sublayers are not in it.
+    Those of its sublayers are not in it.
     """
     values = {name: getattr(layer, name, None) for name in RATES}
     return {
@@ -58,12 +54,8 @@ def without_dropout(network: keras.layers.Layer) -> keras.layers.Layer:
 def uses_training(layer: keras.layers.Layer) -> bool:
     """Check whether a layer, sublayers apart, differs in training.
 
-    Args:
-        layer: `keras.layers.Layer`.
-
-    Returns:
-        Boolean: true of batch normalization, and of a layer that can draw
-        random numbers, unless all its rates of dropout are 0.
+    True of batch normalization, and of a layer that can draw random numbers,
+    unless all its rates of dropout are 0.
     """
     if isinstance(layer, keras.layers.BatchNormalization):
         return True

@@ -15,18 +15,7 @@ LONGEST_UNROLLED = 32
 
 
 class MaskedRecurrence:
-    """Mixin of Keras' recurrent layers: does not compute what is masked.
-
-    - On CPU, up to 32 steps, step `t` runs on the sequences that have a
-      `t`-th word (see `packed_recurrence()`), which saves what the padding
-      costs.
-    - Otherwise the words of each sequence are moved to its front and the
-      steps that no sequence reaches are dropped. Padding may then stand
-      anywhere and rows may be empty, which cuDNN by itself refuses.
-
-    On other backends, without a mask, and with dropout inside the cell, the
-    layer is Keras' own. To use it, override `packed_cell()`.
-    """
+    """Mixin of Keras' recurrent layers, see `MaskedLSTM`."""
 
     def __init__(self, units, **kwargs):
         units = checked_integer(units, "units")
