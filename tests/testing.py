@@ -71,7 +71,7 @@ def numpy(outputs):
 
 
 def check_symbolic_shapes(make, inputs):
-    """What `compute_output_shape` promises is what comes."""
+    """Output shapes are those of `compute_output_shape`."""
     model = functional(make(), inputs)
     shapes = [tuple(x.shape) for x in model.outputs]
     values = numpy(model(inputs))
@@ -166,7 +166,7 @@ def check_trains(make, inputs):
 
 
 def check_mask(make, inputs, masks):
-    """What stands under a mask changes nothing.
+    """Values under a mask change nothing.
 
     Args:
         make: Function that returns a new layer.
@@ -258,7 +258,7 @@ def check_reward(reward, rollout, episode, on_host=False):
 
 
 def _compilers(on_host):
-    """What compiles a function of tensors on this backend."""
+    """Returns the compiler of this backend."""
     if keras.backend.backend() == "jax":
         import jax
 

@@ -1,4 +1,4 @@
-"""Who speaks with dropout, and who never does."""
+"""Dropout in decoders: with `training`, or never."""
 
 import numpy as np
 import pytest
@@ -30,7 +30,7 @@ class Noted(tiny.MemorySpeaker):
 
 
 def trained(decode):
-    """Whether the steps of a decode were of training: all or none."""
+    """True if the steps of a decode were of training: all or none."""
     speaker = Noted()
     decode(speaker, speaker.begin(tiny.batch(2)))
     (found,) = set(speaker.trained)

@@ -1,4 +1,4 @@
-"""What all encoders of a dialog have in common."""
+"""Contract of every dialog encoder."""
 
 import keras
 import numpy as np

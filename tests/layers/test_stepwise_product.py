@@ -81,7 +81,7 @@ def test_a_tape_may_be_asked_twice():
 
 @pytest.fixture
 def calls(monkeypatch):
-    """What the products of a test were called with."""
+    """Arguments of the products of a test."""
     found, call = [], StepwiseProduct.__call__
 
     def counted(self, rows):

@@ -1,4 +1,4 @@
-"""What every caption speaker promises."""
+"""Contract of every caption speaker."""
 
 import inspect
 
