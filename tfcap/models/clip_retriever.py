@@ -113,12 +113,12 @@ def _cached_by_kaggle(handle):
     from kagglehub.config import get_cache_folder
 
     folder = os.path.join(get_cache_folder(), "models", *handle.split("/"))
-    found = glob.glob(os.path.join(glob.escape(folder), "*", "config.json"))
-    found = [os.path.dirname(path) for path in found]
-    found = [path for path in found if os.path.basename(path).isdigit()]
+    paths = glob.glob(os.path.join(glob.escape(folder), "*", "config.json"))
+    folders = [os.path.dirname(path) for path in paths]
+    folders = [path for path in folders if os.path.basename(path).isdigit()]
     if os.path.exists(os.path.join(folder, "config.json")):
         return folder
-    return max(found, key=lambda x: int(os.path.basename(x)), default=None)
+    return max(folders, key=lambda x: int(os.path.basename(x)), default=None)
 
 
 def _cached_by_hugging_face(handle):
@@ -144,8 +144,8 @@ def _strings(backbone, preprocessor):
         used = int(tokens.argmax(axis=1).max()) + 1
         # Without a graph of its own: one that is run from within another
         # waits for ever where TensorFlow has a single thread for both.
-        found = backbone.get_text_embeddings(tokens[:, :used])
-        return keras.ops.convert_to_numpy(found)
+        vectors = backbone.get_text_embeddings(tokens[:, :used])
+        return keras.ops.convert_to_numpy(vectors)
 
     return embed
 
@@ -157,7 +157,7 @@ def _pictures(backbone, converter):
         if converter is not None:
             images = [converter(np.asarray(x, "float32")) for x in images]
         images = [keras.ops.convert_to_numpy(x) for x in images]
-        found = backbone.get_vision_embeddings(np.stack(images))
-        return keras.ops.convert_to_numpy(found)
+        vectors = backbone.get_vision_embeddings(np.stack(images))
+        return keras.ops.convert_to_numpy(vectors)
 
     return embed
