@@ -12,6 +12,7 @@ from tfcap.models.inputs import word_ids
 from tfcap.ops import SeedGenerator
 from tfcap.ops import check_shape
 from tfcap.ops import sequence_mask
+from tfcap.ops.arguments import checked_rate
 from tfcap.ops.arguments import checked_seed
 
 
@@ -40,21 +41,13 @@ class JointEncoder(ImageNetwork):
         **kwargs,
     ):
         super().__init__(**kwargs)
-        for name, rate in (
-            ("image_dropout", image_dropout),
-            ("word_dropout", word_dropout),
-        ):
-            if not 0.0 <= rate < 1.0:
-                raise ValueError(
-                    f"`{name}` must be in [0, 1). Received: {name}={rate}."
-                )
         if embeddings_initializer is None:
             embeddings_initializer = keras.initializers.RandomUniform(-0.1, 0.1)
         self.vocabulary_size = vocabulary_size
         self.units = units
         self.embedding_units = embedding_units
-        self.image_dropout = image_dropout
-        self.word_dropout = word_dropout
+        self.image_dropout = checked_rate(image_dropout, "image_dropout")
+        self.word_dropout = checked_rate(word_dropout, "word_dropout")
         self.embeddings_initializer = keras.initializers.get(
             embeddings_initializer
         )
