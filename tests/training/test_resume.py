@@ -2,6 +2,8 @@
 
 import itertools
 import signal
+import subprocess
+import sys
 
 import keras
 import numpy as np
@@ -344,3 +346,289 @@ def test_a_run_whose_last_epoch_is_on_disk_ends_in_its_averages(make, tmp_path):
         weights.append(model.trainable_variables[0].numpy())
     assert weights[0].any()
     np.testing.assert_array_equal(*weights)
+
+
+# What a run meets beside its data ---------------------------------------------
+
+
+def learn(folder, callbacks=(), epochs=EPOCHS, model=None, **options):
+    """A program that evaluates."""
+    Resume._ended_with.clear()
+    model = model or network()
+    history = model.fit(
+        rows().take(STEPS),
+        epochs=epochs,
+        shuffle=False,
+        validation_data=rows().take(1),
+        callbacks=[Resume(folder), *callbacks],
+        verbose=0,
+        **options,
+    )
+    return [*model.get_weights()], history.history, history.epoch
+
+
+class Counting(keras.callbacks.Callback):
+    """Raises the learning rate by the steps that it has counted."""
+
+    def __init__(self):
+        super().__init__()
+        self.state = {"count": 0, "seen": [np.zeros(2)]}
+
+    def get_state(self):
+        return self.state
+
+    def set_state(self, state):
+        self.state = state
+
+    def on_train_batch_end(self, batch, logs=None):
+        self.state["count"] += 1
+        self.state["seen"].append(np.full(2, logs["loss"]))
+        rate = 0.01 * self.state["count"]
+        self.model.optimizer.learning_rate = rate + self.state["seen"][1][0]
+
+
+def stoppers(folder):
+    """Callbacks that change a run by what they remember."""
+    return [
+        keras.callbacks.ReduceLROnPlateau("val_loss", patience=1, min_delta=9),
+        keras.callbacks.EarlyStopping(
+            "val_loss", patience=4, min_delta=9, restore_best_weights=True
+        ),
+        keras.callbacks.ModelCheckpoint(
+            folder / "best.weights.h5",
+            monitor="val_loss",
+            save_best_only=True,
+            save_weights_only=True,
+        ),
+    ]
+
+
+def files(folder):
+    return {path.name for path in folder.rglob("*.weights.h5")}
+
+
+@pytest.mark.parametrize("place", [(2, 1), (3, STEPS)])
+def test_callbacks_of_keras_remember(place, tmp_path):
+    ends = []
+    for name, *stop in (("whole",), ("parts", Stop(*place))):
+        (tmp_path / name).mkdir()
+        if stop:
+            with pytest.raises(SystemExit):
+                learn(tmp_path / name, [*stoppers(tmp_path), *stop], 9)
+        ends.append(learn(tmp_path / name, stoppers(tmp_path), 9))
+    for one, other in zip(*(end[0] for end in ends), strict=True):
+        np.testing.assert_array_equal(one, other)
+    assert ends[0][1:] == ends[1][1:]
+    # Neither to its end nor with one learning rate.
+    assert len(ends[0][2]) == 5 and len(set(ends[0][1]["learning_rate"])) > 2
+    # It is over, and the process that is started again ends as the first.
+    again = learn(tmp_path / "whole", stoppers(tmp_path), 9)
+    for one, other in zip(ends[0][0], again[0], strict=True):
+        np.testing.assert_array_equal(one, other)
+    assert again[1:] == ends[0][1:]
+
+
+def test_callbacks_that_tell_their_state_remember(tmp_path, capsys):
+    whole = learn(tmp_path / "whole", [Counting()])
+    with pytest.raises(SystemExit):
+        learn(tmp_path / "parts", [Counting(), Stop(1, 1)])
+    found = learn(tmp_path / "parts", [Counting()])
+    for one, other in zip(whole[0], found[0], strict=True):
+        np.testing.assert_array_equal(one, other)
+    assert whole[1:] == found[1:] and not capsys.readouterr().out
+    with pytest.raises(SystemExit):
+        learn(tmp_path / "others", [Counting(), Stop(1, 1)])
+    learn(tmp_path / "others")
+    said = capsys.readouterr().out
+    assert "had the callbacks Counting to remember, and has none now" in said
+
+
+def test_steps_of_one_execution_go_on_together(tmp_path):
+    def make():
+        model = network(more=False)
+        model.compile("adam", "binary_crossentropy", steps_per_execution=2)
+        return model
+
+    whole = learn(tmp_path / "whole", model=make())
+    with pytest.raises(SystemExit):
+        learn(tmp_path / "parts", [Stop(1, 0)], model=make())
+    other = make()
+    other.steps_per_execution = 3
+    with pytest.raises(ValueError, match="`steps_per_execution` must divide"):
+        learn(tmp_path / "parts", model=other)
+    found = learn(tmp_path / "parts", model=make())
+    for one, other in zip(whole[0], found[0], strict=True):
+        np.testing.assert_array_equal(one, other)
+    assert whole[1:] == found[1:]
+
+
+def test_fewer_epochs_than_are_done_leave_nothing_to_do(tmp_path):
+    model = network()
+    whole = learn(tmp_path, model=model)
+    seen = Read()
+    found = learn(tmp_path, [seen], epochs=2)
+    for one, other in zip(whole[0], found[0], strict=True):
+        np.testing.assert_array_equal(one, other)
+    assert whole[1:] == found[1:] and not seen.seen
+
+
+def test_more_epochs_go_on_and_leave_the_model_as_it_was_for_others(tmp_path):
+    whole = learn(tmp_path / "whole")
+    model = network()
+    learn(tmp_path / "parts", epochs=1)
+    found = learn(tmp_path / "parts", model=model)
+    for one, other in zip(whole[0], found[0], strict=True):
+        np.testing.assert_array_equal(one, other)
+    assert whole[1:] == found[1:]
+    # Without the callback, `fit()` is as it was.
+    assert model.fit(rows().take(2), shuffle=False, verbose=0).epoch == [0]
+
+
+def test_fits_of_one_program_follow_each_other(tmp_path):
+    def program(folder, *stop):
+        Resume._ended_with.clear()
+        model, data = network(), rows().take(STEPS).shuffle(STEPS, seed=1)
+        for epochs, more in ((2, ()), (4, stop)):
+            history = model.fit(
+                data,
+                epochs=epochs,
+                shuffle=False,
+                callbacks=[Resume(folder), *more],
+                verbose=0,
+            )
+        return model.get_weights(), history.history
+
+    whole = program(tmp_path / "whole")
+    with pytest.raises(SystemExit):
+        program(tmp_path / "parts", Stop(3, 1))
+    found = program(tmp_path / "parts")
+    for one, other in zip(whole[0], found[0], strict=True):
+        np.testing.assert_array_equal(one, other)
+    assert whole[1] == found[1]
+
+
+def test_an_initial_epoch_counts_and_is_not_gone_beyond(tmp_path):
+    assert learn(tmp_path, initial_epoch=1)[2] == [1, 2]
+    assert RunCheckpoint(tmp_path).epoch == 3
+    assert learn(tmp_path, epochs=4, initial_epoch=1)[2] == [1, 2, 3]
+    match = "`initial_epoch` must not be after.*initial_epoch=5, and 4 epochs"
+    with pytest.raises(ValueError, match=match):
+        learn(tmp_path, epochs=9, initial_epoch=5)
+
+
+def test_two_of_them_in_one_fit_are_refused(tmp_path):
+    with pytest.raises(ValueError, match="`callbacks` must have one `Resume`"):
+        learn(tmp_path, [Resume(tmp_path / "other")])
+
+
+def test_a_loop_of_another_kind_is_refused(tmp_path):
+    model = network()
+    callbacks = keras.callbacks.CallbackList(
+        [Resume(tmp_path)], model=model, add_history=True
+    )
+    with pytest.raises(ValueError, match="a callback of `keras.Model.fit"):
+        callbacks.on_train_begin()
+    # Made by the user, it comes in time all the same.
+    history = model.fit(
+        rows().take(2), shuffle=False, callbacks=callbacks, verbose=0
+    )
+    assert RunCheckpoint(tmp_path).epoch == 1 and history.epoch == [0]
+
+
+TRAINING = """
+import sys, keras, numpy as np
+from tfcap.training import Resume
+class Tell(keras.callbacks.Callback):
+    def on_epoch_end(self, epoch, logs=None):
+        print("epoch", flush=True)
+        sys.stdin.readline()
+model = keras.Sequential([keras.Input((2,)), keras.layers.Dense(1)])
+model.compile("sgd", "mse", run_eagerly=True)
+x = np.ones((4, 2))
+model.fit(
+    x, x[:, :1], epochs=3, shuffle=False, verbose=0,
+    callbacks=[Tell(), Resume(sys.argv[1])],
+)
+"""
+
+
+@pytest.mark.slow
+def test_a_folder_is_of_one_run_at_a_time_and_free_after_a_kill(tmp_path):
+    process = subprocess.Popen(
+        [sys.executable, "-c", TRAINING, tmp_path],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    with process:
+        for _ in range(2):
+            assert process.stdout.readline() == "epoch\n"
+            with pytest.raises(ValueError, match="another process trains"):
+                learn(tmp_path)
+            process.stdin.write("\n")
+            process.stdin.flush()
+        process.kill()
+    assert RunCheckpoint(tmp_path).epoch > 0
+    model = keras.Sequential([keras.Input((2,)), keras.layers.Dense(1)])
+    model.compile("sgd", "mse", run_eagerly=True)
+    x = np.ones((4, 2))
+    again = [Resume(tmp_path)]
+    history = model.fit(
+        x, x[:, :1], epochs=3, shuffle=False, verbose=0, callbacks=again
+    )
+    assert history.epoch == [0, 1, 2]
+
+
+ROW = np.ones((4, 3), "float32"), np.ones((4, 1), "float32")
+SHUFFLED = {
+    "`shuffle\\(\\)` has no seed": lambda: dict(x=rows().shuffle(3)),
+    "Keras shuffles arrays": lambda: dict(x=np.ones((4, 3)), y=np.ones(4)),
+    "a Python iterable": lambda: dict(
+        x=iter(rows().take(2).as_numpy_iterator())
+    ),
+    "`deterministic` is off": lambda: dict(x=rows().with_options(unordered())),
+    "`map\\(num_parallel_calls=...\\)` draws": lambda: dict(
+        x=rows().map(
+            lambda x, y: (x + tf.random.normal(x.shape), y),
+            num_parallel_calls=2,
+        )
+    ),
+}
+
+
+def unordered():
+    options = tf.data.Options()
+    options.deterministic = False
+    return options
+
+
+@pytest.mark.parametrize("words", SHUFFLED)
+def test_an_order_that_nobody_can_have_again_is_told(words, tmp_path):
+    model = network()
+    tf.random.set_seed(None)
+    data = SHUFFLED[words]()
+    options = {} if "y" in data else {"shuffle": False}
+    match = f"cannot be gone on with exactly: {words}"
+    with pytest.warns(UserWarning, match=match):
+        model.fit(
+            **data,
+            **options,
+            steps_per_epoch=1,
+            callbacks=[Resume(tmp_path)],
+            verbose=0,
+        )
+
+
+def test_an_order_of_other_seeds_is_told(tmp_path, capsys):
+    def shuffled(seed, *stop):
+        data = rows().shuffle(9, seed=seed)
+        callbacks = [Resume(tmp_path), *stop]
+        network().fit(
+            data, epochs=2, shuffle=False, callbacks=callbacks, verbose=0
+        )
+
+    with pytest.raises(SystemExit):
+        shuffled(1, Stop(0, 2))
+    assert not capsys.readouterr().out
+    shuffled(2)
+    assert "the data are shuffled with the seeds" in capsys.readouterr().out

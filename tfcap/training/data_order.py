@@ -25,7 +25,7 @@ import tensorflow as tf
 from tfcap.training.random_state import set_random_arrays
 
 #: Transformations that hold or repeat what a shuffle before them drew.
-_HOLDING = ("_RepeatDataset", "_CacheDataset")
+_HOLDING = "Repeat", "Cache"
 _RANDOM = (random.Random, np.random.Generator, np.random.RandomState)
 _SHUFFLED = (
     "Data whose order is drawn anew by every process cannot be gone on with "
@@ -95,7 +95,9 @@ class DataOrder:
             state: Dict of arrays of the random generators as the first of
                 them began, or `None`.
         """
-        if self._sought:
+        made = self._nodes and self.seeds
+        if self._sought or not (made or self.read_again):
+            # What the epochs were leaves no trace in the next one.
             return
         if self.python and state:
             set_random_arrays(state)
@@ -145,20 +147,17 @@ class DataOrder:
         if iterator.steps_per_epoch or iterator.num_batches is None:
             return True
         if self._nodes:
-            kinds = {type(node).__name__ for node in self._nodes}
-            return bool(self.seeds) and not kinds.isdisjoint(_HOLDING)
+            kinds = "".join(type(node).__name__ for node in self._nodes)
+            return bool(self.seeds) and any(k in kinds for k in _HOLDING)
         if self._py_dataset is not None:
             return _remembers(self._py_dataset)
         return not self._arrays
 
     def _pass_epoch(self):
-        iterator, read = self.fit.iterator, self.read_again
-        first = True
-        with iterator.catch_stop_iteration():
+        read = self.read_again
+        with self.fit.iterator.catch_stop_iteration():
             for _, _, source in self.fit.steps():
-                whole = not (read or first) or self._read(source)
-                first = False
-                if not whole:
+                if read and not self._read(source):
                     raise StopIteration
 
     def _read(self, source):

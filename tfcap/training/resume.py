@@ -156,7 +156,7 @@ class Resume(keras.callbacks.Callback):
     def on_train_batch_end(self, batch, logs=None):
         if not isinstance(self.model, Scaffold):
             check_finite(logs, batch)
-        steps = self.params.get("steps")
+        steps = self._fit.num_steps
         # The last of several steps of an execution may not be there.
         step = min(batch + 1, steps or batch + 1)
         last = step == steps
@@ -170,7 +170,7 @@ class Resume(keras.callbacks.Callback):
 
     def on_epoch_end(self, epoch, logs=None):
         stopped = bool(self.model.stop_training)
-        ended = {"ended": self.params["epochs"]} if stopped else {}
+        ended = {"ended": self._fit.epochs} if stopped else {}
         self._save(epoch + 1, {}, **ended)
         self._reached = epoch + 1
         if self._agreed(False, True)[0]:
@@ -198,17 +198,19 @@ class Resume(keras.callbacks.Callback):
         about = checkpoint.find(model)
         checkpoint.note(model)
         done = about.get("step", 0)
-        check_place(about, self.params, fit, checkpoint.path)
+        check_place(about, fit, checkpoint.path)
         self._order = DataOrder(fit)
         self._going_on = bool(about)
         self._epoch_random = None
         start = self._start = about.get("epoch", fit.initial_epoch)
-        self._reached = min(start, self.params["epochs"])
+        self._reached = min(start, fit.epochs)
         self._began, self._fit_random = self._of_this_fit(about)
-        epochs = self.params["epochs"]
-        if about and (start >= epochs or about.get("ended", 0) >= epochs):
+        if about and max(start, about.get("ended", 0)) >= fit.epochs:
             # Nothing is left: the loop over the epochs is empty.
-            start, done = max(start, epochs), 0
+            start, done = max(start, fit.epochs), 0
+            if not self._order.read_again:
+                # A `fit()` that follows finds the data as this one left it.
+                self._order.pass_epochs(fit.epochs - fit.initial_epoch, None)
             if lacks_variables(model):
                 build_on(model, self._order.any_batch())
         else:

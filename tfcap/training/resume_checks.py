@@ -81,12 +81,11 @@ def check_size(fit):
         )
 
 
-def check_place(about, params, fit, path):
+def check_place(about, fit, path):
     """Refuses a place in an epoch that this `fit()` has not.
 
     Args:
         about: Dict that tells the state on disk, empty if there is none.
-        params: Dict, of the callback.
         fit: `tfcap.training.running_fit.RunningFit`.
         path: String, the checkpoint.
     """
@@ -99,7 +98,7 @@ def check_place(about, params, fit, path):
             f"{about['epoch']} epochs in {path}. Leave it out."
         )
     done, before = about.get("step", 0), about.get("steps")
-    steps, together = params.get("steps"), fit.iterator.steps_per_execution
+    steps, together = fit.num_steps, fit.iterator.steps_per_execution
     if done and before and steps and before != steps:
         raise ValueError(
             "The data must have as many steps per epoch as those that the run "

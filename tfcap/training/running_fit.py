@@ -24,18 +24,25 @@ class RunningFit:
         callbacks: `keras.callbacks.CallbackList`.
         iterator: Keras' iterator of epochs and their steps.
         initial_epoch: Integer, as of `fit()`.
+        epochs: Integer, likewise.
     """
 
     model: Any
     callbacks: Any
     iterator: Any
     initial_epoch: int
+    epochs: int
 
     @property
     def dataset(self):
         """The `tf.data.Dataset` given to `fit()`; `None` if none was."""
         found = getattr(self.iterator.data_adapter, "_dataset", None)
         return found if isinstance(found, tf.data.Dataset) else None
+
+    @property
+    def num_steps(self):
+        """Steps of an epoch; `None` as long as they are not known."""
+        return self.iterator.num_batches
 
     @property
     def batches(self):
@@ -105,6 +112,7 @@ def running_fit(model):
                 callbacks,
                 found["epoch_iterator"],
                 found["initial_epoch"],
+                found["epochs"],
             )
         frame = frame.f_back
     return None
