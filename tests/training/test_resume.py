@@ -583,9 +583,7 @@ ROW = np.ones((4, 3), "float32"), np.ones((4, 1), "float32")
 SHUFFLED = {
     "`shuffle\\(\\)` has no seed": lambda: dict(x=rows().shuffle(3)),
     "Keras shuffles arrays": lambda: dict(x=np.ones((4, 3)), y=np.ones(4)),
-    "a Python iterable": lambda: dict(
-        x=iter(rows().take(2).as_numpy_iterator())
-    ),
+    "a Python iterable": lambda: dict(x=(row for row in [ROW] * 3)),
     "`deterministic` is off": lambda: dict(x=rows().with_options(unordered())),
     "`map\\(num_parallel_calls=...\\)` draws": lambda: dict(
         x=rows().map(

@@ -178,8 +178,7 @@ class Resume(keras.callbacks.Callback):
 
     def on_train_end(self, logs=None):
         self.model._initial_epoch = None
-        path = self._checkpoint.directory
-        self._ended_with[path] = self._reached
+        self._ended_with[self._checkpoint.directory] = self._reached
         self._lock.release()
         self._fit = None
         self._termination.__exit__(None, None, None)
@@ -251,18 +250,16 @@ class Resume(keras.callbacks.Callback):
     def _find_data(self, start, done):
         steps = self._fit.iterator.steps_per_epoch or 0
         sought = self._order.seek(start * steps + done)
-        for callback in self._others():
-            if isinstance(callback, DataWait):
-                callback.watch(self._fit)
+        for wait in self._waits():
+            wait.watch(self._fit)
         if sought:
             return
         count = start - self._began
         if count and self._order.read_again and is_chief(self.model):
-            print(
-                f"{self._checkpoint.directory}: reading the data of {count} "
-                "epochs again, to find the place in them.",
-                flush=True,
+            told = (
+                f"reading the data of {count} epochs again, to find the place"
             )
+            print(f"{self._checkpoint.directory}: {told}.", flush=True)
         self._order.pass_epochs(count, self._fit_random)
 
     def _check_seeds(self, about):
@@ -296,9 +293,8 @@ class Resume(keras.callbacks.Callback):
         self._epoch_random = begun or random_arrays()
         steps = self._fit.steps()
         first = self._order.pass_steps(steps, done)
-        for callback in self._others():
-            if isinstance(callback, DataWait):
-                callback.leave_out(self._order.passed)
+        for wait in self._waits():
+            wait.leave_out(self._order.passed)
         if done:
             self._set_midst(about)
         if first is None:
@@ -336,6 +332,9 @@ class Resume(keras.callbacks.Callback):
     def _others(self):
         """The callbacks that remember by themselves."""
         return [c for c in self._fit.callbacks.callbacks if c is not self]
+
+    def _waits(self):
+        return [c for c in self._others() if isinstance(c, DataWait)]
 
     def _give_back(self, about):
         model, arrays = self.model, self._checkpoint.arrays
