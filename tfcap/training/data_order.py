@@ -68,6 +68,24 @@ class DataOrder:
         for problem, cure in self._problems():
             warnings.warn(_SHUFFLED.format(problem, cure), stacklevel=2)
 
+    def compare_seeds(self, before):
+        """Compares the seeds with those of the run so far.
+
+        Args:
+            before: List, `seeds` of then; `None` if they are not known.
+
+        Returns:
+            String, a sentence if they differ; empty otherwise.
+        """
+        if before in (None, self.seeds):
+            return ""
+        return (
+            f"the data are shuffled with the seeds {self.seeds} now, and were "
+            f"with {before}: the run goes on, with rows of this epoch in "
+            "another order. Call `keras.utils.set_random_seed()` with the seed "
+            "of before to go on exactly."
+        )
+
     def seek(self, step):
         """Goes to a global step, where the data set knows how.
 

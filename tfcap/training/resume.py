@@ -214,7 +214,7 @@ class Resume(keras.callbacks.Callback):
                 build_on(model, self._order.any_batch())
         else:
             self._order.warn()
-            self._check_seeds(about)
+            self._tell(self._order.compare_seeds(about.get("seeds")))
             self._find_data(start, done)
             if about and not done and lacks_variables(model):
                 build_on(model, self._order.any_batch())
@@ -255,25 +255,14 @@ class Resume(keras.callbacks.Callback):
         if sought:
             return
         count = start - self._began
-        if count and self._order.read_again and is_chief(self.model):
-            told = (
-                f"reading the data of {count} epochs again, to find the place"
-            )
-            print(f"{self._checkpoint.directory}: {told}.", flush=True)
+        if count and self._order.read_again:
+            self._tell(f"reading the data of {count} epochs again.")
         self._order.pass_epochs(count, self._fit_random)
 
-    def _check_seeds(self, about):
-        """Tells of data whose order is another one than before."""
-        before = about.get("seeds", self._order.seeds)
-        if before != self._order.seeds and is_chief(self.model):
-            print(
-                f"{self._checkpoint.directory}: the data are shuffled with "
-                f"the seeds {self._order.seeds} now, and were with {before}: "
-                "the run goes on, with rows of this epoch in another order. "
-                "Call `keras.utils.set_random_seed()` with the seed of before "
-                "to go on exactly.",
-                flush=True,
-            )
+    def _tell(self, sentence):
+        """Prints a sentence once, if there is any."""
+        if sentence and is_chief(self.model):
+            print(f"{self._checkpoint.directory}: {sentence}", flush=True)
 
     # How an epoch begins in its midst -----------------------------------------
 
@@ -349,8 +338,7 @@ class Resume(keras.callbacks.Callback):
             from_chief(kept[i] if kept else None, model) for i in range(count)
         ]
         told = give_back(self._others(), about.get("memory", []), kept)
-        if told and "memory" in about and is_chief(model):
-            print(f"{self._checkpoint.directory}: {told}", flush=True)
+        self._tell(told if "memory" in about else "")
 
     def _save_step(self, step, steps, logs):
         logs = {k: np.asarray(v).tolist() for k, v in (logs or {}).items()}
