@@ -22,6 +22,7 @@ from reproduce.world.videos import video_from_dict
 from reproduce.world.videos import video_to_dict
 
 # Raise it with every change that alters a file of a built world of videos.
+# Folders and files on disk keep their first name, clips.
 VIDEO_VERSION = 1
 
 
