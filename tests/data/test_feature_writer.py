@@ -142,7 +142,7 @@ def test_images_that_were_damaged_are_named_and_made_anew(tmp_path, capsys):
     with begin(path) as writer:
         assert writer.remaining.tolist() == [1]
         writer.write([1], FEATURES[1:2])
-    assert "of 1 images are damaged (1) and are made" in capsys.readouterr().out
+    assert "of 1 images are damaged (1) and are ext" in capsys.readouterr().out
     assert path.read_bytes() == data
 
 

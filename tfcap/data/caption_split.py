@@ -95,14 +95,14 @@ def find_rows(
     """
     known, image_ids = _rows_by_name(split), list(image_ids)
     rows = [known.get(name, ()) for name in image_ids]
-    found = Counter(row[0] for row in rows if len(row) == 1)
+    uses = Counter(row[0] for row in rows if len(row) == 1)
     wrong = {
         "are of no image": [n for n, row in zip(image_ids, rows) if not row],
         "are names of several images": [
             n for n, row in zip(image_ids, rows) if len(row) > 1
         ],
         "are of an image that is there already": [
-            split.image_ids[row] for row, n in found.items() if n > 1
+            split.image_ids[row] for row, n in uses.items() if n > 1
         ],
     }
     wrong_names = [

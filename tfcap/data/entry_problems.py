@@ -148,15 +148,15 @@ def warn_of_fewer(
     )
 
 
-def warn_of_splits(path: str | os.PathLike, counts: dict, wanted):
+def warn_of_splits(path: str | os.PathLike, counts: dict, chosen):
     """Warns of splits that are neither asked for nor usual, as misspelt ones.
 
     Args:
         counts: Dict of the name of each split to its number of images.
-        wanted: Collection of the names that are asked for.
+        chosen: Collection of the names that are asked for.
     """
     odd = {n: k for n, k in counts.items() if n not in USUAL_SPLITS}
-    odd = [f"{n!r}: {k:,}" for n, k in odd.items() if n not in wanted]
+    odd = [f"{n!r}: {k:,}" for n, k in odd.items() if n not in chosen]
     if odd and len(counts) > 1:
         _warn(
             path,
@@ -222,10 +222,10 @@ def warn_of_sentences(path: str | os.PathLike, images: list, ids: list):
         sentences = image["sentences"]
         own = image.get("imgid")
         listed_ids = image.get("sentids")
-        found = [sentence.get("sentid") for sentence in sentences]
+        sentence_ids = [sentence.get("sentid") for sentence in sentences]
         others = {s.get("imgid", own) for s in sentences if own is not None}
-        known = isinstance(listed_ids, list) and None not in found
-        if (known and listed_ids != found) or others - {own}:
+        known = isinstance(listed_ids, list) and None not in sentence_ids
+        if (known and listed_ids != sentence_ids) or others - {own}:
             wrong.append(f"image {image_id!r}")
     if wrong:
         _warn(

@@ -152,17 +152,17 @@ def _read_ahead(sources, todo, read, batch_size, skipped=None):
         ahead = begin(0)
         for start in range(batch_size, len(todo) + batch_size, batch_size):
             futures, ahead = ahead, begin(start)
-            found = {}
+            pixels = {}
             for row, future in futures:
                 try:
-                    found[row] = future.result()
+                    pixels[row] = future.result()
                 except (FileNotFoundError, ValueError) as error:
                     cause = fault(error)
                     if skipped is None or cause is None:
                         raise
                     skipped[row] = f"{str(sources[row]):.500} ({cause})"
-            if found:
-                yield np.array([*found]), np.stack([*found.values()])
+            if pixels:
+                yield np.array([*pixels]), np.stack([*pixels.values()])
 
 
 def fault(error):

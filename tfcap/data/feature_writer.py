@@ -100,11 +100,11 @@ class FeatureWriter:
             # Where a link leads, which stays one.
             self.path = os.path.realpath(self.path)
             tried_again(self.path, self._lay_out, "Nothing was begun.")
-        file, found = open_features(self.path)
+        file, known = open_features(self.path)
         with file:
-            self._check_same(file, found)
-            self.done, self._offsets = found["done"], found["offsets"]
-            self._sums = found["checksums"]
+            self._check_same(file, known)
+            self.done, self._offsets = known["done"], known["offsets"]
+            self._sums = known["checksums"]
             self._leave_out_damaged(file, self._sums)
         # Not by HDF5, which may change more than what is written.
         self._file = tried_again(self.path, self._open)
@@ -313,17 +313,21 @@ class FeatureWriter:
                 f"Received: path={self.path!r}, of version 1, without "
                 "checksums. Delete it, or write to another file."
             )
-        found, expected = {}, {**self.attributes, "shape": list(self.shape)}
+        existing, expected = {}, {**self.attributes, "shape": list(self.shape)}
         for name in self.attributes:
             value = known[name]
-            found[name] = value.tolist() if hasattr(value, "tolist") else value
-        found["shape"] = list(file["features"].shape)
-        different = [name for name in expected if found[name] != expected[name]]
+            existing[name] = (
+                value.tolist() if hasattr(value, "tolist") else value
+            )
+        existing["shape"] = list(file["features"].shape)
+        different = [
+            name for name in expected if existing[name] != expected[name]
+        ]
         for name in different:
             raise ValueError(
                 f"`{name}` must be that of the file to go on with. Received: "
                 f"{name}={expected[name]!r} for path={self.path!r}, which was "
-                f"begun with {found[name]!r}. Write to another file, or "
+                f"begun with {existing[name]!r}. Write to another file, or "
                 "delete this one."
             )
         if not np.array_equal(known["image_ids"], self.image_ids):

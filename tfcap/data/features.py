@@ -110,19 +110,21 @@ class _Features:
         # Each image is checked when it is first read.
         self._checked = np.zeros(len(known), bool)
 
-    def _find(self, known, wanted, skipped):
+    def _find(self, known, image_ids, skipped):
         row_of = {image: row for row, image in enumerate(known.tolist())}
         for image in skipped:
             del row_of[image]
-        wanted = np.asarray(wanted, object).tolist()
-        rows = np.array([row_of.get(image, -1) for image in wanted], np.int64)
-        missing = [image for image, row in zip(wanted, rows) if row < 0]
+        image_ids = np.asarray(image_ids, object).tolist()
+        rows = np.array(
+            [row_of.get(image, -1) for image in image_ids], np.int64
+        )
+        missing = [image for image, row in zip(image_ids, rows) if row < 0]
         if missing:
             first = listed(list(dict.fromkeys(missing)))
             raise ValueError(
                 "`image_ids` must be in the feature file. Received: "
                 f"path={self.path!r}, which lacks {len(missing)} of "
-                f"{len(wanted)} images ({first}). {_hint(missing, skipped)}"
+                f"{len(image_ids)} images ({first}). {_hint(missing, skipped)}"
             )
         return rows
 
@@ -151,8 +153,8 @@ class _Features:
         if np.array_equal(inverse.ravel(), np.arange(len(rows))):
             return self._rows_of(rows).reshape(shape)
         out = np.empty((inverse.size, *self.shape[1:]), self.dtype)
-        wanted = np.argsort(inverse, axis=None, kind="stable")
-        positions = inverse.ravel()[wanted]
+        order = np.argsort(inverse, axis=None, kind="stable")
+        positions = inverse.ravel()[order]
         # A part at a time: in another order than that of the file, all of it
         # would be in memory twice.
         size = max(1, _PART_BYTES // max(1, out[:1].nbytes))
@@ -162,7 +164,7 @@ class _Features:
             span = slice(
                 *np.searchsorted(positions, (start, start + len(part)))
             )
-            out[wanted[span]] = values[positions[span] - start]
+            out[order[span]] = values[positions[span] - start]
         return out.reshape(shape)
 
     def _rows_of(self, rows):

@@ -54,7 +54,7 @@ def take_splits(
         for name, path in split_files.items()
     }
     _check_disjoint(whole, rows, split_files)
-    counts = {name: len(found) for name, found in rows.items()}
+    counts = {name: len(numbers) for name, numbers in rows.items()}
     names = {
         row: name
         for name in choose_splits(split, counts, whole.source)
@@ -72,23 +72,23 @@ def _lists_beside(path, own_lists):
         name: os.path.join(folder, list_name)
         for name, list_name in own_lists.items()
     }
-    found = {name: path for name, path in lists.items() if is_there(path)}
-    if not found:
+    existing = {name: path for name, path in lists.items() if is_there(path)}
+    if not existing:
         raise ValueError(
             "`split_files` must be given where the data set's own lists do "
             f"not lie beside the captions. Received: path={path!r}, and no "
             f"{', '.join(own_lists.values())} in its folder. Pass a dict of "
             "split name to the path of a list of images."
         )
-    return found
+    return existing
 
 
 def _check_disjoint(whole, rows, split_files):
     """An image in two splits would be trained on and tested on."""
     split_of = {}
-    for name, found in rows.items():
+    for name, numbers in rows.items():
         problems = EntryProblems(split_files[name])
-        for row in found:
+        for row in numbers:
             other = split_of.setdefault(row, name)
             if other != name:
                 problem = f"an image is that of the split {other!r}, too,"

@@ -184,14 +184,14 @@ def read_frames(video, frames: int, size: tuple[int, int]) -> NDArray:
 
 def _read_animation(path, frames, size):
     with open_image(path) as opened:
-        wanted = even_frames(getattr(opened, "n_frames", 1), frames)
-        _check_length(opened, int(wanted[-1]) + 1)
-        found = {}
+        chosen = even_frames(getattr(opened, "n_frames", 1), frames)
+        _check_length(opened, int(chosen[-1]) + 1)
+        pictures = {}
         # Most frames hold but what changes: each is read on top of the last.
-        for number in np.unique(wanted).tolist():
+        for number in np.unique(chosen).tolist():
             opened.seek(number)
-            found[number] = fit_picture(opened, size)
-    return np.stack([found[number] for number in wanted.tolist()])
+            pictures[number] = fit_picture(opened, size)
+    return np.stack([pictures[number] for number in chosen.tolist()])
 
 
 def _check_length(opened, count):

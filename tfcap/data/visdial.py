@@ -302,9 +302,9 @@ def load_relevance(
         if not 1 <= round_id <= present.shape[1]:
             problem = f"`round_id` is not in 1..{present.shape[1]}"
             raise malformed(path, where, problem, _FETCH)
-        wanted = int(present[row, round_id - 1].sum())
-        if len(values) != wanted:
-            problem = f"there are {len(values)} relevances, not {wanted}"
+        expected = int(present[row, round_id - 1].sum())
+        if len(values) != expected:
+            problem = f"there are {len(values)} relevances, not {expected}"
             raise malformed(path, where, problem, _FETCH)
         if not all(map(_is_relevance, values)):
             problem = "a relevance is no number from 0 to 1"
@@ -312,7 +312,7 @@ def load_relevance(
         if not np.isnan(relevance[row, round_id - 1]).all():
             problem = "the round is annotated again"
             raise malformed(path, where, problem, "Keep one annotation of it.")
-        relevance[row, round_id - 1, :wanted] = values
+        relevance[row, round_id - 1, :expected] = values
     if entries and not matched:
         raise malformed(
             path,
@@ -333,12 +333,12 @@ def _fields(path, i, entry):
         raise malformed(path, f"annotation {i}", "is no object", _FETCH)
     values = entry.get("gt_relevance", entry.get("relevance"))
     image, round_id = entry.get("image_id"), entry.get("round_id")
-    wanted = [
+    expected = [
         ("image_id", image, int),
         ("round_id", round_id, int),
         ("gt_relevance", values, list),
     ]
-    for key, value, kind in wanted:
+    for key, value, kind in expected:
         if type(value) is not kind:
             where, problem = f"annotation {i}", f"`{key}` is missing or wrong"
             raise malformed(path, where, problem, _FETCH)
