@@ -120,7 +120,7 @@ def _card(data, index, names, answers):
             f"{int(test.image_ids[index])}</span>{html.escape(caption)}"
             "</figcaption>",
             '</figure><div class="scroll">'
-            + _table(["question", "human", *names], rows),
-            "</div></article>",
+            + _table(["question", "human", *names], rows)
+            + "</div></article>",
         ]
     )

@@ -9,12 +9,12 @@ import pytest
 import tensorflow as tf
 
 from reproduce.visdial import challenge_data
+from reproduce.visdial import main
 from reproduce.visdial import make_discriminator
 from reproduce.visdial import make_generator
 from reproduce.visdial import visdial_data
 from reproduce.visdial import write_ranks
 from reproduce.visdial.experiment import keep_inputs
-from reproduce.visdial.ranks import main
 from tests.dialogs import SETTINGS
 from tests.visdial_files import write_root
 from tfcap.data import DialogBatches
@@ -61,7 +61,7 @@ def run(tmp_path_factory):
 
 def command(run, row, *more):
     folders = [str(run["study"]), row, "--root", str(run["root"])]
-    return main([*folders, "--quiet", *more])
+    return main(["ranks", *folders, "--quiet", *more])
 
 
 @pytest.mark.parametrize(
@@ -141,7 +141,8 @@ def test_files_that_do_not_fit_are_told(run, tmp_path, spoil, message, capsys):
     root = tmp_path / "root"
     shutil.copytree(run["root"], root)
     spoil(run, root)
-    assert main([str(run["study"]), "lf_d", "--root", str(root)]) == 2
+    folders = [str(run["study"]), "lf_d", "--root", str(root)]
+    assert main(["ranks", *folders]) == 2
     told = capsys.readouterr().err
     assert told.startswith("error: ") and re.search(message, told)
 
@@ -156,5 +157,5 @@ def test_a_row_that_was_not_trained_is_told(run, capsys):
 
 def test_a_folder_of_no_study_is_told(run, tmp_path, capsys):
     command = [str(tmp_path), "lf_d", "--root", str(run["root"])]
-    assert main(command) == 2
+    assert main(["ranks", *command]) == 2
     assert "without inputs.json" in capsys.readouterr().err
