@@ -113,35 +113,37 @@ def needed(row, settings):
     return ()
 
 
-def train(study, row):
-    """Trains a row by its method and the settings of a study.
+def train(experiment, row):
+    """Trains a row by its method and the settings of an experiment.
 
     Args:
-        study: `DialogStudy`, which has trained the rows that are `needed()`.
+        experiment: `DialogExperiment`, which has trained the rows that are
+            `needed()`.
         row: String, key of `ROWS`.
 
     Returns:
         Dict of the networks that learned, by role.
     """
     method = ROWS[row]["method"]
-    batches = _batches(study, ROWS[row])
-    networks = _networks(study, row, batches)
-    model = method(*networks.values(), **_numbers(study, method))
+    batches = _batches(experiment, ROWS[row])
+    networks = _networks(experiment, row, batches)
+    model = method(*networks.values(), **_numbers(experiment, method))
     stage = "transfer" if "start" in ROWS[row] else _LEARNING[method][0]
-    epochs = getattr(study.settings, f"{stage}_epochs")
+    epochs = getattr(experiment.settings, f"{stage}_epochs")
+    steps = epochs * batches.steps_per_epoch
     optimizers = {
-        role: _adam(study.settings, stage, epochs * batches.steps_per_epoch)
+        role: _adam(experiment.settings, stage, steps)
         for role in _LEARNING[method]
     }
     if len(optimizers) == 1:
         (optimizers,) = optimizers.values()
     model.compile(optimizers)
     learned = {role: networks[role] for role in _LEARNING[method]}
-    return study.fit(row, model, batches, epochs, **learned)
+    return experiment.fit(row, model, batches, epochs, **learned)
 
 
-def _batches(study, config):
-    settings, size = study.settings, study.settings.batch_size
+def _batches(experiment, config):
+    settings, size = experiment.settings, experiment.settings.batch_size
     if "start" in config or config["method"] is n_pair:
         size = settings.discriminator_batch_size or size
     wrong = {
@@ -154,20 +156,20 @@ def _batches(study, config):
             "corrupted_negatives": settings.corrupted_negatives,
         },
     }[config.get("wrong")]
-    data = study.data
+    data = experiment.data
     return DialogBatches(
-        data.train, data.train_features, size, seed=study.seed, **wrong
+        data.train, data.train_features, size, seed=experiment.seed, **wrong
     )
 
 
-def _networks(study, row, batches):
+def _networks(experiment, row, batches):
     """Networks of a row by role, in the order of its method's arguments."""
-    config, settings = ROWS[row], study.settings
+    config, settings = ROWS[row], experiment.settings
     if "start" in config:
         # What does not learn is taken as it is, what does is a copy.
         learning = _LEARNING[config["method"]]
         return {
-            role: study.networks(other, fresh=role in learning)[role]
+            role: experiment.networks(other, fresh=role in learning)[role]
             for role, other in config["start"].items()
         }
     if config["method"] is dialog_mle:
@@ -181,13 +183,13 @@ def _networks(study, row, batches):
         penalty=config.get("penalty", True),
     )
     for other in needed(row, settings):
-        copy_encoder(study.networks(other)["generator"], discriminator)
+        copy_encoder(experiment.networks(other)["generator"], discriminator)
     return {"discriminator": discriminator}
 
 
-def _numbers(study, method):
-    """Numbers and options of a method, from a study's settings."""
-    settings = study.settings
+def _numbers(experiment, method):
+    """Numbers and options of a method, from an experiment's settings."""
+    settings = experiment.settings
     if method is n_pair:
         return {}
     numbers = {
@@ -200,8 +202,8 @@ def _numbers(study, method):
         **numbers,
         "temperature": settings.temperature,
         "mle_weight": settings.mle_weight,
-        "max_length": study.data.train.answers.shape[1],
-        "seed": study.seed,
+        "max_length": experiment.data.train.answers.shape[1],
+        "seed": experiment.seed,
     }
 
 
