@@ -5,6 +5,8 @@ import os
 from dataclasses import asdict
 from dataclasses import fields
 from dataclasses import replace
+from typing import Any
+from typing import NamedTuple
 
 import keras
 
@@ -15,9 +17,10 @@ from reproduce.captioning.pretrained import SPEAKER
 from reproduce.captioning.pretrained import check_pretrained
 from reproduce.captioning.pretrained import take_pretrained
 from reproduce.captioning.rates import rising
-from reproduce.score_names import fixed_scores
-from reproduce.score_names import human_scores
-from reproduce.score_names import named
+from reproduce.scores import bring_up_to_date
+from reproduce.scores import human_record
+from reproduce.scores import human_scores
+from reproduce.scores import named
 from reproduce.study import Study
 from reproduce.study import read_written
 from reproduce.study import write_json
@@ -29,12 +32,29 @@ from tfcap.text import TrainingCaptions
 from tfcap.training import EvaluationCallback
 from tfcap.training import Evaluator
 from tfcap.training import FallingScoreWarning
-from tfcap.training import Player
+from tfcap.training import Game
 from tfcap.training import SpeakerReport
 from tfcap.training import is_chief
 
 #: Settings that a point calls by another name.
 _RENAMED = {"rate": "reward_rate"}
+
+
+class Point(NamedTuple):
+    """A point of an experiment, by which a row sets its numbers.
+
+    Args:
+        experiment: `Experiment`.
+        settings: Those of the paper, with the numbers of the point.
+    """
+
+    experiment: Any
+    settings: Any
+
+    @property
+    def steps_per_epoch(self):
+        """Steps of an epoch over all images."""
+        return self.experiment.batches().steps_per_epoch
 
 
 class Experiment(Study):
@@ -141,13 +161,23 @@ class Experiment(Study):
         network = self.networks(phase, fresh=True)[role]
         return network if dropout else without_dropout(network)
 
-    def at(self, point):
-        """The settings of a point."""
+    def about_point(self, point):
+        """A `Point`, its settings those of the paper but for its numbers."""
         names = {field.name for field in fields(self.settings)}
         moved = {_RENAMED.get(k, k): v for k, v in point.items()}
-        return replace(
+        settings = replace(
             self.settings, **{k: v for k, v in moved.items() if k in names}
         )
+        return Point(self, settings)
+
+    def words(self):
+        """Arguments that all methods share: words, seed and clipping."""
+        return {
+            "max_length": self.settings.max_length,
+            "suppress": self.unsaid,
+            "seed": self.seed,
+            "global_clipnorm": self.settings.clipnorm,
+        }
 
     def batches(self, split="train", batch_size=None, **options):
         """`tfcap.data.CaptionBatches` of a split."""
@@ -166,10 +196,6 @@ class Experiment(Study):
         """Adam, at a rate that rises at first."""
         steps = self.settings.warm_up_steps
         return keras.optimizers.Adam(rising(rate, steps))
-
-    def player(self, network, objective, **turns):
-        """A network that learns."""
-        return Player(network, objective, self.settings.clipnorm, **turns)
 
     @functools.cached_property
     def training_captions(self):
@@ -199,8 +225,8 @@ class Experiment(Study):
         if not self.has(path):
             write_json(path, self._evaluate(name, row, point))
         if row in self.paper.human:
-            return self._human_result(name, row)
-        self._bring_up_to_date(name, row, point)
+            return human_record(self, name, row)
+        bring_up_to_date(self, name, row, point)
         return read_written(path)
 
     def trained(self, row, **point):
@@ -225,7 +251,10 @@ class Experiment(Study):
     def compiled(self, training):
         """The model of a training, ready to be fitted."""
         model, rates = training.model, training.rates
-        model.compile({name: self.optimizer(x) for name, x in rates.items()})
+        if isinstance(model, Game):
+            model.compile({k: self.optimizer(rates[k]) for k in model.players})
+        else:
+            model.compile(self.optimizer(rates["speaker"]))
         return model
 
     def _pretrain(self, phase):
@@ -273,7 +302,7 @@ class Experiment(Study):
 
     def _evaluate(self, name, row, point):
         """Scores of a point, whose captions are kept."""
-        ask = self._asked(row, point)
+        ask = self.asked(row, point)
         self.say(f"{name}: evaluating the {self.split} split")
         report = ask()()
         if is_chief():
@@ -285,13 +314,13 @@ class Experiment(Study):
         if self.data.judge is not None and self.split == "test":
             found |= self.data.judge(report.captions)
         for kind in [*self.decodings][1:]:
-            found |= self._decoded(name, kind, ask)
+            found |= self.decoded(name, kind, ask)
         if self.paper.more:
             speaker = ask.args[0]
             found |= self.paper.more(self, name, speaker, ())
         return found
 
-    def _asked(self, row, point):
+    def asked(self, row, point):
         """A function that makes evaluators of a point's networks."""
         speaker, listener, others = self.paper.heard(self, row, point)
         return functools.partial(
@@ -316,75 +345,13 @@ class Experiment(Study):
             },
         )
 
-    def _decoded(self, name, kind, ask):
+    def decoded(self, name, kind, ask):
         """Scores of a point under another decoding; captions are kept."""
         self.say(f"{name}: evaluating the {self.split} split, {kind}")
         report = ask(decoder=self.decodings[kind], human_captions=0)()
         if is_chief():
             report.save(self.path(name, f"captions_{kind}.json"))
         return named(kind, report.result())
-
-    def _bring_up_to_date(self, name, row, point):
-        """Adds scores that were not known when a point was evaluated.
-
-        Those of captions need nothing but the captions, which are kept. For
-        those of another decoding its networks must be there.
-        """
-        path = self.path(name, "result.json")
-        found = read_written(path)
-        wanted = [*self.metrics, "lm_log_prob"]
-        for kind in self.decodings:
-            prefix = f"{kind}_" if kind else ""
-            lacking = [m for m in wanted if f"{prefix}{m}" not in found]
-            if not lacking:
-                continue
-            file = f"captions_{kind}.json" if kind else "captions.json"
-            if self.has(self.path(name, file)):
-                self.say(f"{name}: {prefix}{', '.join(lacking)}")
-                told = self._rescored(name, file, kind, lacking)
-            elif self._has_networks(row, name):
-                told = self._decoded(name, kind, self._asked(row, point))
-            else:
-                self.say(f"{name}: no networks, so no {kind} decoding.")
-                continue
-            found = told | found
-            write_json(path, found)
-
-    def _has_networks(self, row, name):
-        kept = name
-        if row in self.paper.starts:
-            kept = self.paper.left(self, self.paper.starts[row])
-        return self.has(self.path(kept, "networks.json"))
-
-    def _rescored(self, name, file, kind, lacking):
-        """Scores of kept captions, some of them new."""
-        kept = self.path(name, file)
-        report = SpeakerReport.load(kept).with_language(self.training_captions)
-        metrics = [name for name in lacking if name in self.metrics]
-        if metrics:
-            report = report.rescored(metrics)
-        if is_chief():
-            report.save(kept)
-        for absence in report.absent.values():
-            self.say(str(absence))
-        if kind:
-            return named(kind, report.result())
-        more = self.paper.more
-        return report.result() | (
-            more(self, name, None, metrics) if more else {}
-        )
-
-    def _human_result(self, name, row):
-        """The record of human captions, with all that is known today."""
-        path = self.path(name, "result.json")
-        found = read_written(path)
-        if "lm_log_prob" not in found:
-            kept = SpeakerReport.load(self.path(name, "captions.json"))
-            told = kept.with_language(self.training_captions).result()
-            found = human_scores(row, told) | fixed_scores(row, found) | found
-            write_json(path, found)
-        # What people say is not asked how natural it is, or how decoded.
-        return dict.fromkeys([*self.metrics, *self.paper.measures]) | found
 
 
 def _plain(point):

@@ -1,7 +1,7 @@
 """How a speaker that has learned from people learns for a reward."""
 
 from reproduce.paper import Training
-from tfcap.training import Game
+from tfcap.rewards import CIDErD
 
 
 def reward_speaker(experiment):
@@ -16,22 +16,32 @@ def reward_batches(experiment, **options):
     return experiment.batches(batch_size=size, **options)
 
 
-def compiled_plan(experiment, task, plan, **options):
-    """A `Training` of what a row makes of a task."""
-    settings = task.settings
-    players = {"speaker": (task.speaker, plan.objective)}
-    players |= {k: p[:2] for k, p in plan.partners.items()}
-    rates = {k: partner.rate for k, partner in plan.partners.items()}
+def cider(experiment):
+    """CIDEr-D, with document frequencies of the training split."""
+    return CIDErD(experiment.data.train.document_frequencies())
+
+
+def reward_training(about, model, rates=None, prepare=None, **options):
+    """A `Training` of a row.
+
+    Args:
+        about: `reproduce.experiment.Point`.
+        model: `keras.Model`.
+        rates: Dict of learning rates of other players than the speaker.
+        prepare: As that of `Training`.
+        **options: Those of the batches.
+
+    Returns:
+        `Training`.
+    """
+    settings = about.settings
     return Training(
-        Game(
-            task.speaker,
-            {k: experiment.player(*who) for k, who in players.items()},
-        ),
-        {"speaker": settings.reward_rate, **rates},
-        {"speaker": task.speaker},
-        reward_batches(experiment, **options),
+        model,
+        {"speaker": settings.reward_rate, **(rates or {})},
+        {"speaker": model.speaker},
+        reward_batches(about.experiment, **options),
         settings.reward_epochs,
-        plan.callbacks,
+        prepare=prepare,
     )
 
 

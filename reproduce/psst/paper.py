@@ -1,15 +1,17 @@
 """Joint Optimization for Cooperative Image Captioning: how rows are trained."""
 
 from reproduce.captioning.phases import PHASES
+from reproduce.captioning.phases import naturalness
 from reproduce.paper import Paper
 from reproduce.paper import Training
-from reproduce.psst.methods import METHODS
-from reproduce.psst.methods import Task
+from reproduce.psst.adversary import pretrained_evaluator
+from reproduce.psst.adversary import pretrained_generator
+from reproduce.psst.settings import ROWS
 from reproduce.psst.settings import SETTINGS
 from reproduce.psst_figures import curve_tables
 from reproduce.psst_figures import write_psst_comparison
+from reproduce.rows import build
 from tfcap.decoding import BeamSearch
-from tfcap.models import without_dropout
 from tfcap.training import CollapseWarning
 
 #: The paper's lambdas.
@@ -23,7 +25,7 @@ HUMAN = {
 WITHOUT_LAMBDA = (*PHASES, "g_gan", "frozen_speaker_mle")
 #: Numbers by the rows that know them.
 AXES = {
-    "lambda": [r for r in (*METHODS, *HUMAN) if r not in WITHOUT_LAMBDA],
+    "lambda": [r for r in (*ROWS, *HUMAN) if r not in WITHOUT_LAMBDA],
     "rho": (
         *("psst_multinomial", "psst_gumbel", "psst_speaker"),
         "gt_on_psst_listener",
@@ -36,32 +38,47 @@ AXES = {
 
 def train(experiment, row, point):
     """A row as it is before joint training."""
-    settings = experiment.at(point)
-    speaker = experiment.networks("speaker_cider", fresh=True)["speaker"]
-    listener = experiment.networks("listener_gt", fresh=True)["listener"]
-    if not settings.joint_dropout:
-        speaker, listener = map(without_dropout, (speaker, listener))
-    task = Task(
-        experiment,
-        speaker,
-        listener,
-        point.get("lambda"),
-        settings.rho,
-        settings.temperature,
-    )
-    game, callbacks = METHODS[row](task)
+    about = experiment.about_point(point)
+    settings, told = about.settings, ROWS[row]
+    dropout = settings.joint_dropout
+    speaker = experiment.starting("speaker_cider", "speaker", dropout)
+    listener = experiment.starting("listener_gt", "listener", dropout)
+    others = [listener]
+    if row == "g_gan":
+        speaker = pretrained_generator(experiment)
+        others = [pretrained_evaluator(experiment)]
+    elif row == "frozen_speaker_luo":
+        found = experiment.trained("luo2018", lambda_=point["lambda"])
+        speaker = found["speaker"]
+    elif row == "frozen_speaker_mle":
+        speaker = experiment.networks("speaker_mle", fresh=True)["speaker"]
+    numbers = {
+        **experiment.words(),
+        "lambda_": point.get("lambda"),
+        "naturalness": naturalness(experiment),
+        "rho": settings.rho,
+        "temperature": settings.temperature,
+        "margin": settings.margin,
+        "negatives": settings.joint_negatives,
+        "num_continuations": settings.gan_continuations,
+    }
+    model = build(told, [speaker, *others], numbers, about)
     options = {}
-    if row in ("sr_pl", "sr_pl_code"):
+    if "distractors" in told:
         options["distractors"] = settings.batch_size
         options["distractor_features"] = experiment.data.unlabeled_features
-    rates = dict.fromkeys(game.players, settings.joint_listener_rate)
+    listens = settings.joint_listener_rate
     return Training(
-        game,
-        {**rates, **{k: settings.joint_rate for k in rates if k == "speaker"}},
-        {"speaker": game.speaker, "listener": listener},
+        model,
+        {
+            "speaker": settings.joint_rate,
+            "listener": listens,
+            "evaluator": listens,
+        },
+        {"speaker": speaker, "listener": listener},
         experiment.batches(**options),
-        settings.joint_epochs * game.period,
-        [*callbacks, CollapseWarning()],
+        settings.joint_epochs * getattr(model, "period", 1),
+        [CollapseWarning()],
     )
 
 
@@ -101,7 +118,7 @@ def decodings(experiment):
 PSST = Paper(
     "psst",
     SETTINGS,
-    METHODS,
+    ROWS,
     {"speaker_mle": "speaker_mle", "speaker_cider": "speaker_cider"},
     PHASES,
     train,

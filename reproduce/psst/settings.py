@@ -1,12 +1,21 @@
-"""Hyper-parameters of cooperative captioning."""
+"""Joint Optimization for Cooperative Image Captioning: rows and numbers."""
 
 from dataclasses import dataclass
 from dataclasses import replace
+
+from keras import ops
 
 from reproduce.captioning.settings import FLICKR8K_SPEAKER
 from reproduce.captioning.settings import QUICK_SPEAKER
 from reproduce.captioning.settings import WORLD_SPEAKER
 from reproduce.captioning.settings import SpeakerSettings
+from tfcap.methods import frozen_listener
+from tfcap.methods import frozen_speaker
+from tfcap.methods import g_gan
+from tfcap.methods import psst
+from tfcap.methods import reinforce
+from tfcap.methods import straight_through
+from tfcap.training import ExponentialTemperature
 
 #: By which a listener learns alone.
 LISTENER_LOSSES = ("hinge", "contrastive")
@@ -165,4 +174,63 @@ SETTINGS = {
     "world": WORLD,
     "clips": WORLD,
     "quick": QUICK,
+}
+
+
+def _code_rho(about):
+    """As the released code calls it: its 0.25 is the share of sampled words."""
+    return 1.0 - about.settings.rho
+
+
+def _cooling_rho(about):
+    """A rho that falls with every epoch."""
+    cooling, steps = about.settings.cooling, about.steps_per_epoch
+
+    def rho(step):
+        epoch = 1.0 + ops.floor(ops.cast(step, "float32") / steps)
+        return ops.minimum(1.0, (cooling * epoch) ** -0.5)
+
+    return rho
+
+
+def _annealed(about):
+    return ExponentialTemperature(1.0, rate=about.settings.annealing)
+
+
+_LUO = {"method": frozen_listener}
+_SR_PL = {**_LUO, "distractors": "distractor_image"}
+_ALONE = {"method": frozen_listener, "estimator": "straight_through"}
+#: Every row of section 6.2 that is trained, and those of the released code
+#: alone, by their names in records. `psst_speaker` is neither in the paper nor
+#: in its code: how much its listener's learning is worth.
+ROWS = {
+    "psst_multinomial": {"method": psst},
+    "psst_gumbel": {"method": psst, "channel": "gumbel"},
+    "psst_multinomial_code": {"method": psst, "rho": _code_rho},
+    "psst_gumbel_code": {
+        "method": psst,
+        "channel": "gumbel",
+        "rho": _code_rho,
+    },
+    "psst_soft_cooling": {"method": psst, "rho": _cooling_rho},
+    "st_multinomial": {"method": straight_through},
+    "st_gumbel": {"method": straight_through, "channel": "gumbel"},
+    "st_gumbel_annealed": {
+        "method": straight_through,
+        "channel": "gumbel",
+        "temperature": _annealed,
+    },
+    "dense": {"method": psst, "rho": 1.0},
+    "reinforce_joint": {"method": reinforce},
+    "reinforce_joint_code": {"method": reinforce, "credit": "own"},
+    "luo2018": _LUO,
+    "luo2018_code": {**_LUO, "credit": "own"},
+    "multinomial_speaker": _ALONE,
+    "gumbel_speaker": {**_ALONE, "channel": "gumbel"},
+    "psst_speaker": {**_ALONE, "estimator": "psst"},
+    "sr_pl": _SR_PL,
+    "sr_pl_code": {**_SR_PL, "credit": "own"},
+    "g_gan": {"method": g_gan},
+    "frozen_speaker_luo": {"method": frozen_speaker},
+    "frozen_speaker_mle": {"method": frozen_speaker},
 }

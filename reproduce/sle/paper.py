@@ -2,19 +2,18 @@
 
 import dataclasses
 import functools
-import os
 
 from reproduce.captioning.phases import SPEAKER_PHASES
-from reproduce.captioning.rewarded import compiled_plan
-from reproduce.captioning.rewarded import reward_batches
+from reproduce.captioning.rewarded import cider
 from reproduce.captioning.rewarded import reward_speaker
+from reproduce.captioning.rewarded import reward_training
 from reproduce.captioning.rewarded import speaker_alone_heard
 from reproduce.paper import Paper
 from reproduce.point_log import kept_file
-from reproduce.sle.rows import EXPLORATION
+from reproduce.rows import build
+from reproduce.sle.settings import ROWS
 from reproduce.sle.settings import SETTINGS
 from reproduce.sle.tables import sequence_tables
-from reproduce.sle.task import Task
 from reproduce.study import read_written
 from reproduce.study import write_json
 from tfcap.decoding import BeamSearch
@@ -22,58 +21,21 @@ from tfcap.decoding import Sample
 from tfcap.io import is_there
 from tfcap.layers import Categorical
 from tfcap.training import Evaluator
-from tfcap.training import Game
 from tfcap.training import SpeakerReport
 
 
-def planned(rows, experiment, row, point):
-    """A task of a row, and the `Plan` that it makes of it."""
-    settings = experiment.at(point)
-    speaker = reward_speaker(experiment)
-    task = Task(experiment, speaker, settings)
-    return task, rows[row](task)
-
-
-def trained_by(rows):
-    """A function that makes the `Training` of one of these rows."""
-
-    def train(experiment, row, point):
-        task, plan = planned(rows, experiment, row, point)
-
-        def load_baseline():
-            network = plan.partners["baseline"].network
-            weights = fitted_baseline(rows, experiment, row, point)
-            network.set_weights(weights)
-
-        training = compiled_plan(experiment, task, plan)
-        fitted = load_baseline if plan.fit_first else None
-        return training._replace(prepare=fitted)
-
-    return train
-
-
-def fitted_baseline(rows, experiment, row, point):
-    """Weights of a baseline, fitted while the speaker stays as it is."""
-    name = os.path.join("baselines", row)
-
-    def fit():
-        experiment.say(f"{name}: what the speaker is worth as it is")
-        # Another plan than that of the speaker: a run that finds the
-        # baseline on disk draws the same samples as one that fits it.
-        task, plan = planned(rows, experiment, row, point)
-        partner = plan.partners["baseline"]
-        player = experiment.player(partner.network, partner.objective)
-        game = Game(task.speaker, {"baseline": player})
-        game.compile(experiment.optimizer(partner.rate))
-        return experiment.fit(
-            name,
-            game,
-            reward_batches(experiment),
-            experiment.settings.baseline_epochs,
-            baseline=partner.network,
-        )
-
-    return experiment.once(name, fit)["baseline"].get_weights()
+def train(experiment, row, point):
+    """A row as it is before it learns for CIDEr-D, and diversity."""
+    about = experiment.about_point(point)
+    networks = [reward_speaker(experiment), cider(experiment)]
+    numbers = {
+        **experiment.words(),
+        "num_samples": about.settings.num_samples,
+        "alpha": about.settings.alpha,
+        "entropy_weight": about.settings.entropy_weight,
+    }
+    model = build(ROWS[row], networks, numbers, about)
+    return reward_training(about, model)
 
 
 def decodings(experiment):
@@ -181,16 +143,16 @@ SHARED = {
 }
 SLE = Paper(
     "sle",
-    rows=EXPLORATION,
+    rows=ROWS,
     starts={"xe": "speaker_mle"},
-    train=trained_by(EXPLORATION),
+    train=train,
     axes={
         "alpha": ("sll_sle",),
-        "rate": tuple(EXPLORATION),
+        "rate": tuple(ROWS),
         "entropy_weight": ("sll_me",),
     },
     default=("xe", "sll", "sll_sle"),
-    tables=tables_of_rows("xe", *EXPLORATION),
+    tables=tables_of_rows("xe", *ROWS),
     results=RESULTS,
     **SHARED,
 )

@@ -1,4 +1,4 @@
-"""Hyper-parameters of sequence-level learning."""
+"""Sequence-level exploration: rows and numbers, SPIDEr's, too."""
 
 from dataclasses import dataclass
 from dataclasses import replace
@@ -7,6 +7,9 @@ from reproduce.captioning.settings import FLICKR8K_SPEAKER
 from reproduce.captioning.settings import QUICK_SPEAKER
 from reproduce.captioning.settings import WORLD_SPEAKER
 from reproduce.captioning.settings import RewardSettings
+from tfcap.methods import sll
+from tfcap.methods import sll_me
+from tfcap.methods import sll_sle
 
 
 @dataclass(frozen=True)
@@ -110,4 +113,17 @@ SETTINGS = {
     "world": WORLD,
     "clips": CLIPS,
     "quick": QUICK,
+}
+
+#: Rows of Tables 1 to 4 that are trained for a reward. The last is as code of
+#: the first author: far from all other samples at once.
+ROWS = {
+    "sll": {"method": sll},
+    "sll_me": {"method": sll_me},
+    "sll_sle": {"method": sll_sle},
+    "sll_sle_loo": {
+        "method": sll_sle,
+        "variant": "code",
+        "alpha": lambda about: 1.0 - about.settings.code_alpha,
+    },
 }

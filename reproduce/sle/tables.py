@@ -10,8 +10,8 @@ from reproduce.score_tables import difference_table
 from reproduce.score_tables import found_on
 from reproduce.score_tables import human_run
 from reproduce.score_tables import score_table
-from reproduce.sle.rows import EXPLORATION
-from reproduce.spider.rows import POLICY_GRADIENT
+from reproduce.sle.settings import ROWS
+from reproduce.spider.settings import ROWS as POLICY_GRADIENT
 from tensorboard_plugin_tfcap.tradeoff import TradeoffTable
 
 _SEVERAL = {
@@ -77,7 +77,7 @@ def sequence_tables(records, data, rows=None):
     """
     if rows is not None:
         records = [record for record in records if record["method"] in rows]
-    order = (*_STARTS, *EXPLORATION, *POLICY_GRADIENT)
+    order = (*_STARTS, *ROWS, *POLICY_GRADIENT)
     runs = by_row(records, order)
     usual = {key: found for key, found in runs.items() if key.rate is None}
     ours = {k: v for k, v in usual.items() if k.method in _EXPLORATION}

@@ -1,20 +1,104 @@
-"""Policy gradient for SPIDEr, and its rival MIXER."""
+"""Policy gradient for SPIDEr, and its rival MIXER: how rows are trained."""
 
+import math
+import os
+
+from keras import ops
+
+from reproduce.captioning.rewarded import reward_batches
+from reproduce.captioning.rewarded import reward_speaker
+from reproduce.captioning.rewarded import reward_training
 from reproduce.paper import Paper
+from reproduce.rows import build
 from reproduce.sle.paper import RESULTS
 from reproduce.sle.paper import SHARED
 from reproduce.sle.paper import tables_of_rows
-from reproduce.sle.paper import trained_by
-from reproduce.spider.rows import POLICY_GRADIENT
+from reproduce.spider.settings import METRICS
+from reproduce.spider.settings import ROWS
+from reproduce.spider.settings import metric_of
+from tfcap.decoding import state_vector
+from tfcap.methods import mixer
+from tfcap.training import Game
+
+
+def train(experiment, row, point):
+    """A row as it is before it learns for a metric."""
+    about, model = model_of(experiment, row, point)
+
+    def load_baseline():
+        weights = fitted_baseline(experiment, row, point)
+        model.players["baseline"].network.set_weights(weights)
+
+    # MIXER's has nothing to learn from before the prefix falls.
+    fitted = None if ROWS[row]["method"] is mixer else load_baseline
+    rates = {"baseline": about.settings.baseline_rate}
+    return reward_training(about, model, rates, fitted)
+
+
+def model_of(experiment, row, point):
+    """A point, and its model, of a fresh speaker."""
+    about, speaker = experiment.about_point(point), reward_speaker(experiment)
+    settings, batches = about.settings, reward_batches(experiment)
+    numbers = {
+        **experiment.words(),
+        "state_units": state_units(speaker, batches),
+        "num_continuations": settings.num_continuations,
+        "rollout_every": settings.rollout_every,
+        "baseline_units": settings.baseline_units,
+        "delta": settings.mixer_delta,
+        "weight": settings.mixer_weight,
+        "stage_steps": stage_steps(settings, batches),
+    }
+    reward = METRICS[metric_of(row)](experiment)
+    return about, build(ROWS[row], [speaker, reward], numbers, about)
+
+
+def stage_steps(settings, batches):
+    """Steps of a stage of MIXER, of which the last share has no prefix."""
+    steps = batches.steps_per_epoch * settings.reward_epochs
+    stages = math.ceil(settings.max_length / settings.mixer_delta)
+    return max(steps * (1.0 - settings.mixer_last) / stages, 1.0)
+
+
+def state_units(speaker, batches):
+    """Size of a speaker's state as a vector."""
+    # Before its first word, a speaker may have no state of words.
+    start = ops.full((1,), speaker.bos, dtype="int32")
+    _, state = speaker.step(start, speaker.begin(batches.inputs([0])))
+    return state_vector(speaker, state).shape[-1]
+
+
+def fitted_baseline(experiment, row, point):
+    """Weights of a baseline, fitted while the speaker stays as it is."""
+    name = os.path.join("baselines", row)
+
+    def fit():
+        experiment.say(f"{name}: what the speaker is worth as it is")
+        # Another model than that of the speaker: a run that finds the
+        # baseline on disk draws the same samples as one that fits it.
+        about, model = model_of(experiment, row, point)
+        baseline = model.players["baseline"]
+        game = Game(model.speaker, {"baseline": baseline})
+        game.compile(experiment.optimizer(about.settings.baseline_rate))
+        return experiment.fit(
+            name,
+            game,
+            reward_batches(experiment),
+            experiment.settings.baseline_epochs,
+            baseline=baseline.network,
+        )
+
+    return experiment.once(name, fit)["baseline"].get_weights()
+
 
 SPIDER = Paper(
     "spider",
-    rows=POLICY_GRADIENT,
+    rows=ROWS,
     starts={"mle": "speaker_mle"},
-    train=trained_by(POLICY_GRADIENT),
-    axes={"rate": tuple(POLICY_GRADIENT)},
+    train=train,
+    axes={"rate": tuple(ROWS)},
     results={x: {} for x in [*RESULTS][:2]},
-    tables=tables_of_rows("mle", *POLICY_GRADIENT),
+    tables=tables_of_rows("mle", *ROWS),
     default=("mle", "reinforce", "pg_cider", "mixer_cider"),
     **SHARED,
 )

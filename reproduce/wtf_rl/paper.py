@@ -1,32 +1,78 @@
 """Distinctive captions under a fixed retriever: how rows are trained."""
 
+from reproduce.captioning.judges import pretrained_discriminator
+from reproduce.captioning.judges import pretrained_grammar
 from reproduce.captioning.phases import SPEAKER_PHASES
-from reproduce.captioning.rewarded import compiled_plan
 from reproduce.captioning.rewarded import reward_speaker
+from reproduce.captioning.rewarded import reward_training
 from reproduce.paper import Paper
+from reproduce.rows import build
 from reproduce.wtf_rl.retrievers import neighbors
 from reproduce.wtf_rl.retrievers import retriever
-from reproduce.wtf_rl.rows import ROWS
+from reproduce.wtf_rl.settings import ROWS
 from reproduce.wtf_rl.settings import SETTINGS
 from reproduce.wtf_rl.tables import distinctive_tables
-from reproduce.wtf_rl.task import Task
 from tfcap.decoding import BeamSearch
+from tfcap.methods import wtf_rl
+from tfcap.rewards import CLIPScore
+from tfcap.rewards import Grammar
 
 #: Rows that weigh similarity against a discriminator.
 _WEIGHED = tuple(row for row in ROWS if row != "scst_grammar")
 
 
-def planned(experiment, row, point):
-    """A task of a row, and the `Plan` that it makes of it."""
-    settings = experiment.at(point)
-    task = Task(experiment, reward_speaker(experiment), settings)
-    return task, ROWS[row](task)
-
-
 def train(experiment, row, point):
     """A row as it is before it learns for a reward."""
-    task, plan = planned(experiment, row, point)
-    return compiled_plan(experiment, task, plan, **neighbors(experiment))
+    about, told = experiment.about_point(point), ROWS[row]
+    settings = about.settings
+    networks = [reward_speaker(experiment), retriever(experiment)]
+    rivals = bool(settings.neighbors)
+    if told["method"] is wtf_rl:
+        networks.append(discriminator(experiment, settings))
+    else:
+        networks[1] = grammatical(experiment, settings)
+    numbers = {
+        **experiment.words(),
+        "alpha": settings.alpha,
+        "reward_shift": settings.reward_shift,
+        "temperature": settings.temperature,
+        "combine": settings.combine,
+        "neighbors": "neighbor_image" if rivals else None,
+        "same": "row" if rivals else None,
+        "neighbor_same": "neighbor_row" if rivals else None,
+        "beam_width": settings.beam_width,
+        "no_repeat_ngram": settings.no_repeat_ngram,
+    }
+    model = build(told, networks, numbers, about)
+    rates = {"discriminator": settings.discriminator_rate}
+    return reward_training(about, model, rates, **neighbors(experiment))
+
+
+def discriminator(experiment, settings):
+    """One that tells people from beam search, as it is before a row."""
+    return pretrained_discriminator(
+        experiment,
+        reward_speaker(experiment),
+        retriever(experiment),
+        experiment.decodings[""],
+        settings.discriminator_epochs,
+        settings.discriminator_rate,
+        settings.discriminator_units,
+    )
+
+
+def grammatical(experiment, settings):
+    """The reward of the grammar baseline: similarity and a classifier."""
+    classifier = pretrained_grammar(
+        experiment,
+        settings.grammar_epochs,
+        settings.grammar_rate,
+        settings.grammar_units,
+        settings.grammar_units,
+    )
+    # CLIPScore as its authors scale it, 2.5 times the cosine.
+    score = CLIPScore(retriever(experiment))
+    return settings.grammar_similarity * score + Grammar(classifier)
 
 
 def heard(experiment, row, point):

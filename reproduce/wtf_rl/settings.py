@@ -1,4 +1,4 @@
-"""Hyper-parameters of distinctive captioning."""
+"""Distinctive captions with human captions: rows and numbers."""
 
 from dataclasses import dataclass
 from dataclasses import replace
@@ -9,6 +9,8 @@ from reproduce.captioning.settings import WORLD_SPEAKER
 from reproduce.captioning.settings import RewardSettings
 from reproduce.wtf_rl.retrievers import RETRIEVER_SETTINGS
 from reproduce.wtf_rl.retrievers import RetrieverSettings
+from tfcap.methods import scst
+from tfcap.methods import wtf_rl
 
 
 @dataclass(frozen=True)
@@ -109,4 +111,18 @@ SETTINGS = {
     "world": WORLD,
     "clips": WORLD,
     "quick": QUICK,
+}
+
+_RL = {"method": wtf_rl, "human_weight": 0.0}
+#: Rows of Table 1 that are trained for a reward, by their names in records.
+ROWS = {
+    "wtf": {"method": wtf_rl, "beam_weight": 0.0},
+    "wtf_rl": {"method": wtf_rl},
+    "rl": _RL,
+    # Among other captions alone, not images.
+    "rl_unidirectional": {**_RL, "directions": ("text",)},
+    "scst_discriminator": {**_RL, "reward": "cosine"},
+    "scst_grammar": {"method": scst},
+    # As the released code runs: the beam twice, and no human caption.
+    "wtf_rl_code": {**_RL, "beam_weight": 2.0},
 }

@@ -6,7 +6,7 @@ from reproduce.score_tables import difference_table
 from reproduce.score_tables import found_on
 from reproduce.score_tables import human_run
 from reproduce.score_tables import score_table
-from reproduce.wtf_rl.rows import ROWS
+from reproduce.wtf_rl.settings import ROWS
 
 _RECALL = {"r@1": ("R@1", 1), "r@5": ("R@5", 1), "r@10": ("R@10", 1)}
 _WRITING = {

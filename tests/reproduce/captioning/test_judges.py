@@ -4,6 +4,7 @@ import tensorflow as tf
 
 from reproduce.captioning.judges import pretrained_discriminator
 from reproduce.captioning.judges import pretrained_grammar
+from reproduce.experiment import Experiment
 from reproduce.study import read_written
 from tests.reproduce.psst.tiny_study import study
 from tfcap.data import CORRUPTIONS
@@ -39,7 +40,7 @@ def test_a_discriminator_learns_alone_once(tmp_path, monkeypatch):
     for network, weights in zip((speaker, retriever), kept):
         for before, now in zip(weights, network.get_weights(), strict=True):
             np.testing.assert_array_equal(now, before)
-    monkeypatch.setattr("reproduce.study.fit", never)
+    monkeypatch.setattr(Experiment, "fit", never)
     again = pretrained_discriminator(study(tmp_path), *judges)
     assert first is not again and same(first, again)
     assert first.units == (4, 3)
@@ -50,6 +51,6 @@ def test_a_grammar_classifier_learns_alone_once(tmp_path, monkeypatch):
     first = pretrained_grammar(study(tmp_path), **options)
     accuracy = read_written(tmp_path / "grammar" / "accuracy.json")
     assert {"human", "mean"} < set(accuracy) <= {"human", "mean", *CORRUPTIONS}
-    monkeypatch.setattr("reproduce.study.fit", never)
+    monkeypatch.setattr(Experiment, "fit", never)
     again = pretrained_grammar(study(tmp_path))
     assert first is not again and same(first, again)

@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+from reproduce.experiment import Experiment
 from reproduce.psst.adversary import pretrained_evaluator
 from reproduce.psst.paper import PSST
 from tests.reproduce.psst.tiny_study import study
@@ -39,7 +40,7 @@ def test_the_evaluator_learns_alone_once(folder, monkeypatch):
     def never(*args, **options):
         raise RuntimeError("trained again")
 
-    monkeypatch.setattr("reproduce.study.fit", never)
+    monkeypatch.setattr(Experiment, "fit", never)
     first, again = (pretrained_evaluator(study(folder)) for _ in range(2))
     assert first is not again
     assert same(first.get_weights(), again.get_weights())

@@ -8,7 +8,6 @@ import tensorflow as tf
 from reproduce.experiment import Experiment
 from reproduce.psst.paper import HUMAN
 from reproduce.psst.paper import PSST
-from reproduce.study import Study
 from tests.reproduce.psst.tiny_study import study
 from tfcap.io import unsealed
 from tfcap.training import SpeakerReport
@@ -50,8 +49,7 @@ def forbid_training(monkeypatch):
     def never(*args, **options):
         raise RuntimeError("trained again")
 
-    # By its globals: collected for its doctests, a module is there twice.
-    monkeypatch.setitem(Study.fit.__globals__, "fit", never)
+    monkeypatch.setattr(Experiment, "fit", never)
 
 
 def moved(before, after):
@@ -101,7 +99,7 @@ def test_points_are_decoded_greedily_and_by_beam_search(folder):
     names = "cider_d", "r@10", "fixed_r@10", "lm_log_prob", "unfinished_rate"
     assert {*names, *(f"beam_{name}" for name in names)} <= found.keys()
     assert not [name for name in found if name.startswith("beam_human")]
-    evaluator = made._asked("speaker_mle", {})
+    evaluator = made.asked("speaker_mle", {})
     report = evaluator(decoder=made.decodings["beam"])()
     kept = SpeakerReport.load(folder / "speaker_mle" / "captions_beam.json")
     assert kept.captions == report.captions
@@ -139,7 +137,7 @@ def test_records_of_before_are_brought_up_to_date_untrained(
     assert people["lm_log_prob"] == human["lm_log_prob"]
     assert human["lm_log_prob"] == after["human_lm_log_prob"]
     # Of captions that are kept, no network is asked.
-    monkeypatch.setattr(Experiment, "_asked", None)
+    monkeypatch.setattr(Experiment, "asked", None)
     _, before = outdated(point)
     assert (
         study(folder).result("speaker_mle")["beam_lm_log_prob"]
@@ -177,7 +175,8 @@ def test_lambda_weighs_the_sum_over_a_batch(folder):
     made = study(folder)
     game = made.training("psst_multinomial", lambda_=0.01).model
     discriminative, natural = game.players["speaker"].objective.terms
-    assert discriminative.weight == pytest.approx(0.01 * 5)
+    assert discriminative.weight == pytest.approx(0.01)
+    assert discriminative.estimator.reduction == "sum"
     assert natural.weight == pytest.approx(0.99)
     players = game.players.values()
     assert len({id(player.objective) for player in players}) == 1

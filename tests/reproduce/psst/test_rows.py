@@ -6,6 +6,7 @@ from reproduce.captioning.phases import naturalness
 from tests.reproduce.psst.tiny_study import study
 from tfcap.objectives import Episode
 from tfcap.objectives import TeacherForcing
+from tfcap.training import Game
 
 
 @pytest.fixture
@@ -50,7 +51,9 @@ def test_reinforce_credits_a_caption_as_a_negative_or_as_the_code(
     experiment, method
 ):
     for name, credit in ((method, "batch"), (f"{method}_code", "own")):
-        game = experiment.training(name, lambda_=1e-3).model
-        term, _ = game.players["speaker"].objective.terms
+        model = experiment.training(name, lambda_=1e-3).model
+        if isinstance(model, Game):
+            model = model.players["speaker"]
+        term, _ = model.objective.terms
         assert term.estimator.reward.credit == credit
         assert term.estimator.baseline.reward is term.estimator.reward

@@ -5,14 +5,16 @@ import pytest
 import tensorflow as tf
 
 from reproduce.captioning.rewarded import reward_batches
+from reproduce.experiment import Experiment
 from reproduce.sle.paper import SLE
-from reproduce.sle.paper import fitted_baseline
-from reproduce.sle.paper import planned
 from reproduce.spider.paper import SPIDER
+from reproduce.spider.paper import fitted_baseline
+from reproduce.spider.paper import stage_steps
 from reproduce.study import Study
 from reproduce.study import read_written
 from tests.reproduce.interruption import Interruption
 from tests.reproduce.sle.tiny_study import study
+from tfcap.decoding import Greedy
 from tfcap.objectives import DecoderBaseline
 from tfcap.text import JavaError
 
@@ -50,8 +52,7 @@ def forbid_training(monkeypatch):
     def never(*args, **options):
         raise RuntimeError("trained again")
 
-    # By its globals: collected for its doctests, a module is there twice.
-    monkeypatch.setitem(Study.fit.__globals__, "fit", never)
+    monkeypatch.setattr(Experiment, "fit", never)
 
 
 @pytest.mark.parametrize("row", [row for row in ROWS if row not in WITH_JAVA])
@@ -125,7 +126,7 @@ def test_a_row_that_is_resumed_ends_as_one_that_is_not(tmp_path):
     whole = study(tmp_path / "whole", paper=SPIDER).trained("reinforce")
     first = study(tmp_path / "parts", paper=SPIDER)
     first.networks("speaker_mle")
-    fitted_baseline(SPIDER.rows, first, "reinforce", {})
+    fitted_baseline(first, "reinforce", {})
     parts = study(tmp_path / "parts", paper=SPIDER).trained("reinforce")
     whole, parts = (x["speaker"].get_weights() for x in (whole, parts))
     for ours, theirs in zip(parts, whole):
@@ -157,45 +158,43 @@ def test_a_row_that_breaks_off_goes_on_as_if_it_had_not(tmp_path):
 
 def test_rows_are_what_the_paper_makes_of_them(folder):
     made = study(folder, num_samples=2)
-    task, plan = planned(made.paper.rows, made, "sll_sle", {"alpha": 0.7})
-    (alpha, precision), (beta, diversity) = plan.objective.terms
+    terms = made.training("sll_sle", alpha=0.7).model.objective.terms
+    (alpha, precision), (beta, diversity) = terms
     # Equation 16: 2 (1 - alpha) / S times the sum over the others.
     assert (alpha, beta) == (0.7, pytest.approx(2 * 0.3 * 1 / 2))
     assert precision.decoder is diversity.decoder
     assert isinstance(precision.baseline, DecoderBaseline)
-    assert precision.baseline.decoder is made.greedy
+    assert isinstance(precision.baseline.decoder, Greedy)
     assert precision.baseline.reward is precision.reward
     assert diversity.reward.distance == "bleu"
-    _, plan = planned(made.paper.rows, made, "sll_sle_loo", {})
-    (alpha, _), (beta, diversity) = plan.objective.terms
+    terms = made.training("sll_sle_loo").model.objective.terms
+    (alpha, _), (beta, diversity) = terms
     assert (alpha, beta) == (0.75, 0.125)
     assert diversity.reward.distance == "self_bleu"
     # Distance -0.5 of the code is 1 here: more alike than that all lose by it.
     for distance, baseline in ((0.2, 1.0), (1.6, 1.6)):
         rewards = np.full((1, 2), distance, "float32")
         np.testing.assert_allclose(diversity.baseline(rewards, None), baseline)
-    _, plan = planned(made.paper.rows, made, "sll_me", {})
-    assert plan.objective.terms[1].weight == 1e-2
-    _, plan = planned(made.paper.rows, made, "sll_me", {"entropy_weight": 1e-3})
-    assert plan.objective.terms[1].weight == 1e-3
-    assert plan.objective.terms[1].estimator.reward.per_word
+    for weight, point in ((1e-2, {}), (1e-3, {"entropy_weight": 1e-3})):
+        _, bonus = made.training("sll_me", **point).model.objective.terms
+        assert bonus.weight == weight and bonus.estimator.reward.per_word
     made = study(folder, paper=SPIDER)
-    _, plan = planned(made.paper.rows, made, "pg_cider", {})
-    (term,) = plan.objective.terms
+    players = made.training("pg_cider").model.players
+    (term,) = players["speaker"].objective.terms
     assert term.estimator.credit.num_continuations == 1
-    assert term.estimator.baseline.network is plan.partners["baseline"].network
-    _, plan = planned(made.paper.rows, made, "mixer_bleu4", {})
-    assert [term.weight for term in plan.objective.terms] == [0.5, 0.5]
+    assert term.estimator.baseline.network is players["baseline"].network
+    training = made.training("mixer_bleu4")
+    terms = training.model.players["speaker"].objective.terms
+    assert [term.weight for term in terms] == [0.5, 0.5]
+    assert training.prepare is None
 
 
-def test_the_prefix_of_mixer_falls_to_nothing(tmp_path):
+def test_half_of_the_steps_of_mixer_are_without_a_prefix(tmp_path):
     made = study(tmp_path, paper=SPIDER, reward_epochs=6)
-    _, plan = planned(made.paper.rows, made, "mixer_cider", {})
     steps = 6 * reward_batches(made).steps_per_epoch
-    prefixes = [plan.callbacks[0].schedule(step) for step in range(steps)]
-    assert prefixes[0] == 3 and prefixes[-1] == 0
-    assert prefixes == sorted(prefixes, reverse=True)
-    assert np.mean(np.equal(prefixes, 0)) >= 0.5
+    stages = -(-made.settings.max_length // made.settings.mixer_delta)
+    found = stage_steps(made.settings, reward_batches(made))
+    assert stages * found == pytest.approx(steps / 2)
 
 
 def test_a_score_that_is_watched_is_logged(tmp_path):

@@ -5,14 +5,18 @@ import pytest
 import tensorflow as tf
 
 from reproduce.captioning.rewarded import reward_batches
-from reproduce.study import Study
+from reproduce.experiment import Experiment
 from reproduce.wtf_rl.paper import WTF_RL
-from reproduce.wtf_rl.paper import planned
 from reproduce.wtf_rl.retrievers import neighbors
 from reproduce.wtf_rl.retrievers import retriever
 from tests.reproduce.interruption import Interruption
 from tests.reproduce.wtf_rl.tiny_study import study
+from tfcap.decoding import BeamSearch
+from tfcap.decoding import Greedy
+from tfcap.decoding import GroundTruth
+from tfcap.decoding import Sample
 from tfcap.objectives import ScoreFunction
+from tfcap.training import Game
 
 pytestmark = pytest.mark.filterwarnings("ignore:Even though the `tf.config")
 
@@ -41,8 +45,7 @@ def forbid_training(monkeypatch):
     def never(*args, **options):
         raise RuntimeError("trained again")
 
-    # By its globals: collected for its doctests, a module is there twice.
-    monkeypatch.setitem(Study.fit.__globals__, "fit", never)
+    monkeypatch.setattr(Experiment, "fit", never)
 
 
 @pytest.mark.parametrize("row", WTF_RL.rows)
@@ -76,12 +79,10 @@ def test_the_two_retrievers_are_unlike(folder):
 
 
 def test_the_released_code_is_reinforcement_at_twice_the_weight(folder):
-    made = study(folder)
-    plans = {row: planned(made, row, {})[1] for row in ("rl", "wtf_rl_code")}
-    (term,) = plans["rl"].objective.terms
-    (twice,) = plans["wtf_rl_code"].objective.terms
-    assert twice.weight == 2.0 * term.weight
-    assert type(twice.estimator.decoder) is type(term.estimator.decoder)
+    found = [terms(folder, row)[1]["said"] for row in ("rl", "wtf_rl_code")]
+    (weight, term), (twice, same) = found
+    assert twice == 2.0 * weight
+    assert type(same.decoder) is type(term.decoder)
 
 
 def test_rivals_are_mined_once_and_may_be_done_without(folder, tmp_path):
@@ -131,45 +132,49 @@ def test_a_row_that_is_resumed_ends_as_one_that_is_not(folder, tmp_path):
 
 
 def terms(folder, row):
-    """Weight, decoder, baseline and reward of each term of a row."""
-    task, plan = planned(study(folder), row, {})
+    """The model of a row; weight and estimator of each term by its name."""
+    model = study(folder).training(row).model
+    game = isinstance(model, Game)
+    objective = (model.players["speaker"] if game else model).objective
     found = {}
-    for name, (weight, estimator) in plan.objective.named_terms().items():
+    for name, (weight, estimator) in objective.named_terms().items():
         assert isinstance(estimator, ScoreFunction)
         found[name] = (weight, estimator)
-    return task, plan, found
+    return model, found
 
 
 def test_rows_are_what_the_paper_makes_of_them(folder):
-    task, plan, found = terms(folder, "wtf_rl")
-    assert found["said"][1].decoder is task.beam
-    assert found["human"][1].decoder is task.human
-    reward = found["said"][1].reward
-    assert reward is found["human"][1].reward
-    (alpha, contrast), (rest, judge) = reward.weighted
+    model, found = terms(folder, "wtf_rl")
+    said, human = found["said"][1], found["human"][1]
+    assert isinstance(said.decoder, BeamSearch)
+    assert isinstance(human.decoder, GroundTruth)
+    assert said.reward is human.reward
+    (alpha, contrast), (rest, judge) = said.reward.weighted
     assert (alpha, rest) == (0.94, pytest.approx(0.06))
-    assert contrast.texts == (task.beam, task.greedy, task.human)
+    beam, greedy, people = contrast.texts
+    assert beam is said.decoder and people is human.decoder
+    assert isinstance(greedy, Greedy)
     assert contrast.directions == ("image", "text")
     assert contrast.credit == "own"
-    assert judge.evaluator is plan.partners["discriminator"].network
+    assert judge.evaluator is model.players["discriminator"].network
     for row, kept in (("wtf", "human"), ("rl", "said")):
-        assert list(terms(folder, row)[2]) == [kept]
-    _, _, found = terms(folder, "rl_unidirectional")
+        assert list(terms(folder, row)[1]) == [kept]
+    _, found = terms(folder, "rl_unidirectional")
     contrast = found["said"][1].reward.weighted[0][1]
     assert contrast.directions == ("text",)
 
 
 def test_self_critical_rows_stand_above_the_greedy_caption(folder):
     for row, decoder in (
-        ("scst_discriminator", "beam"),
-        ("scst_grammar", "sample"),
+        ("scst_discriminator", BeamSearch),
+        ("scst_grammar", Sample),
     ):
-        task, plan, found = terms(folder, row)
+        model, found = terms(folder, row)
         ((_, term),) = found.values()
-        assert term.decoder is getattr(task, decoder)
-        assert term.baseline.decoder is task.greedy
+        assert isinstance(term.decoder, decoder)
+        assert isinstance(term.baseline.decoder, Greedy)
         assert term.baseline.reward is term.reward
-    assert not plan.partners
+    assert not isinstance(model, Game)
     (twice, similarity), (once, _) = term.reward.weighted
     assert (twice, once, similarity.weight) == (2.0, 1.0, 2.5)
 

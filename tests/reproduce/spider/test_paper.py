@@ -3,11 +3,12 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from reproduce.spider import rows
+from reproduce.spider.paper import state_units
 from tests import speakers
 from tfcap.decoding import Sample
 from tfcap.layers import Categorical
 from tfcap.objectives import Episode
+from tfcap.objectives import LearnedBaseline
 from tfcap.objectives import ScoreFunction
 from tfcap.rewards import Constant
 
@@ -15,15 +16,14 @@ BATCH = speakers.batch(images=2)
 
 
 @pytest.mark.parametrize("kind", list(speakers.KINDS))
-def test_the_baseline_reads_the_states_of_every_speaker(kind, monkeypatch):
+def test_the_baseline_reads_the_states_of_every_speaker(kind):
     speaker = speakers.speaker(kind)
     batches = SimpleNamespace(
         inputs=lambda rows: {k: v[rows] for k, v in BATCH.items()}
     )
-    monkeypatch.setattr(rows, "reward_batches", lambda _: batches)
-    task = SimpleNamespace(speaker=speaker, study=None)
     samples = Sample(Categorical(seed=0), max_length=3, keep_states=True)
-    baseline = rows._baseline(task, samples, (4,))
+    units = state_units(speaker, batches)
+    baseline = LearnedBaseline(samples, units, (4,))
     objective = ScoreFunction(Constant(), samples, baseline)
     loss, _ = objective.loss(Episode(speaker, BATCH))
     assert np.isfinite(float(loss))

@@ -1,0 +1,39 @@
+"""Rows of published tables as dicts: a method, and its numbers."""
+
+import inspect
+
+
+def build(row, networks, numbers, about=None):
+    """The model of a row.
+
+    Args:
+        row: Dict with the `"method"`, a function of `tfcap.methods`, and what
+            sets the row apart: arguments by their names. One that depends on
+            the settings is a function of `about`.
+        networks: Sequence of what the method takes first: networks, or a
+            speaker and a reward.
+        numbers: Dict of arguments that all rows of a paper share. Those that
+            the method does not know are left out.
+        about: `reproduce.experiment.Point`.
+
+    Returns:
+        `tfcap.training.ObjectiveModel` or `tfcap.training.Game`.
+
+    Example:
+
+    >>> from reproduce.rows import build
+    >>> def method(speaker, *, rho=0.25, seed=None):
+    ...     return speaker, rho, seed
+    >>> row = {"method": method, "rho": lambda about: 1 - about}
+    >>> build(row, ["speaker"], {"seed": 3, "margin": 0.2}, about=0.25)
+    ('speaker', 0.75, 3)
+    """
+    method = row["method"]
+    known = inspect.signature(method).parameters
+    shared = {k: v for k, v in numbers.items() if k in known}
+    own = {
+        name: value(about) if callable(value) else value
+        for name, value in row.items()
+        if name != "method"
+    }
+    return method(*networks, **shared | own)

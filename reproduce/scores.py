@@ -1,0 +1,106 @@
+"""Records of points: names of scores, and those that came to be known."""
+
+from reproduce.study import read_written
+from reproduce.study import write_json
+from tfcap.training import SpeakerReport
+from tfcap.training import is_chief
+
+#: Scores of how a listener finds images.
+_RETRIEVAL = ("r@1", "r@5", "r@10", "median_rank", "mean_rank", "mrr")
+
+
+def named(kind, scores):
+    """Scores of another decoding, by their names in records."""
+    return {
+        f"{kind}_{name}": score
+        for name, score in scores.items()
+        if not name.startswith("human_")
+    }
+
+
+def human_scores(row, scores):
+    """Scores of human captions, under the names of a speaker's."""
+    prefix = "human_"
+    found = {
+        name.removeprefix(prefix): score
+        for name, score in scores.items()
+        if name.startswith(prefix)
+    }
+    return found | fixed_scores(row, found)
+
+
+def fixed_scores(row, scores):
+    """The listener that is trained on human captions is the fixed one."""
+    if row != "listener_gt":
+        return {}
+    return {f"fixed_{k}": scores[k] for k in _RETRIEVAL if k in scores}
+
+
+def bring_up_to_date(experiment, name, row, point):
+    """Adds scores that were not known when a point was evaluated.
+
+    Those of captions need nothing but the captions, which are kept. For
+    those of another decoding its networks must be there.
+    """
+    path = experiment.path(name, "result.json")
+    found = read_written(path)
+    wanted = [*experiment.metrics, "lm_log_prob"]
+    for kind in experiment.decodings:
+        prefix = f"{kind}_" if kind else ""
+        lacking = [m for m in wanted if f"{prefix}{m}" not in found]
+        if not lacking:
+            continue
+        file = f"captions_{kind}.json" if kind else "captions.json"
+        if experiment.has(experiment.path(name, file)):
+            experiment.say(f"{name}: {prefix}{', '.join(lacking)}")
+            told = _rescored(experiment, name, file, kind, lacking)
+        elif _has_networks(experiment, row, name):
+            told = experiment.decoded(name, kind, experiment.asked(row, point))
+        else:
+            experiment.say(f"{name}: no networks, so no {kind} decoding.")
+            continue
+        found = told | found
+        write_json(path, found)
+
+
+def _has_networks(experiment, row, name):
+    kept = name
+    if row in experiment.paper.starts:
+        kept = experiment.paper.left(experiment, experiment.paper.starts[row])
+    return experiment.has(experiment.path(kept, "networks.json"))
+
+
+def _rescored(experiment, name, file, kind, lacking):
+    """Scores of kept captions, some of them new."""
+    kept = experiment.path(name, file)
+    report = SpeakerReport.load(kept).with_language(
+        experiment.training_captions
+    )
+    metrics = [name for name in lacking if name in experiment.metrics]
+    if metrics:
+        report = report.rescored(metrics)
+    if is_chief():
+        report.save(kept)
+    for absence in report.absent.values():
+        experiment.say(str(absence))
+    if kind:
+        return named(kind, report.result())
+    more = experiment.paper.more
+    return report.result() | (
+        more(experiment, name, None, metrics) if more else {}
+    )
+
+
+def human_record(experiment, name, row):
+    """The record of human captions, with all that is known today."""
+    path = experiment.path(name, "result.json")
+    found = read_written(path)
+    if "lm_log_prob" not in found:
+        kept = SpeakerReport.load(experiment.path(name, "captions.json"))
+        told = kept.with_language(experiment.training_captions).result()
+        found = human_scores(row, told) | fixed_scores(row, found) | found
+        write_json(path, found)
+    # What people say is not asked how natural it is, or how decoded.
+    return (
+        dict.fromkeys([*experiment.metrics, *experiment.paper.measures]) | found
+    )
