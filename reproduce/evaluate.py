@@ -27,7 +27,6 @@ import sys
 import numpy as np
 import tensorflow as tf
 
-from reproduce.captioning.load_data import pooled_features
 from reproduce.decoder_options import add_decoder_options
 from reproduce.decoder_options import decoders
 from reproduce.saved_networks import AS_THEY_ARE
@@ -39,6 +38,7 @@ from tfcap.data import EncodedCaptions
 from tfcap.data import load_captions
 from tfcap.data import load_features
 from tfcap.data import load_flickr_captions
+from tfcap.data import pool_positions
 from tfcap.data import read_image_ids
 from tfcap.data import standardize_features
 from tfcap.decoding import Speaker
@@ -224,7 +224,7 @@ def _features(options, image_ids):
     features = load_features(options.features, image_ids, lazy=True)
     if not options.pooled:
         return features
-    return pooled_features(features)
+    return pool_positions(features)
 
 
 def _listener(path, vocabulary):

@@ -1,5 +1,6 @@
 """Images that a command is given: a feature file, or pictures."""
 
+import errno
 import os
 import re
 
@@ -8,11 +9,8 @@ import numpy as np
 from tfcap.data import keras_cv_backbone
 from tfcap.data import keras_hub_backbone
 from tfcap.data import load_features
+from tfcap.data import read_image
 from tfcap.data import vgg19_backbone
-from tfcap.data.entry_problems import listed
-from tfcap.data.extraction import fault
-from tfcap.data.extraction import read_image
-from tfcap.data.mapped_features import feature_rows
 from tfcap.io import is_there
 
 #: Backbones by the name that `--backbone NAME:WEIGHTS` gives them.
@@ -54,14 +52,15 @@ def open_images(paths, backbone=None, image_ids=None, skipped=None):
             )
         features = load_features(paths[0], image_ids, lazy=True)
         ids = features.about["image_ids"][features.rows].tolist()
-        return ids, lambda rows: (rows, feature_rows(features, rows))
+        return ids, lambda rows: (rows, np.asarray(features[rows], "f4"))
     found = _pictures(paths)
     if image_ids is not None:
         lacking = [i for i in image_ids if i not in found]
         if lacking:
+            shown = ", ".join(map(str, lacking[:5]))
             raise ValueError(
                 "`--images` must name pictures that are there. Received: "
-                f"{len(lacking)} that are not ({listed(lacking)})."
+                f"{len(lacking)} that are not ({shown})."
             )
         found = {i: found[i] for i in image_ids}
     if backbone is None:
@@ -94,8 +93,10 @@ def _pixels(pictures, rows, size, skipped):
         try:
             pixels[row] = read_image(file, size)
         except (FileNotFoundError, ValueError) as error:
-            cause = fault(error)
-            if skipped is None or cause is None:
+            # A disk that fails is no fault of the image.
+            cause = error.__cause__ or error
+            number = getattr(cause, "errno", None)
+            if skipped is None or number not in (None, errno.ENOENT):
                 raise
             skipped[image_id] = f"{file} ({cause})"
     return pixels

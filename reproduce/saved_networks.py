@@ -2,8 +2,8 @@
 
 import re
 
-from tfcap.models.inputs import OUTSIDE
-from tfcap.training.network_file import load_network
+from reproduce.captioning.caption_data import OUTSIDE
+from tfcap.training import load_network
 
 #: How Keras sets off what a layer said from what it was called with.
 _SAID = re.compile(r"\x1b\[1m(.*?)\x1b\[0m", re.DOTALL)

@@ -18,11 +18,11 @@ from tfcap.io import whole_file
 from tfcap.training import DataWait
 from tfcap.training import ProgressLines
 from tfcap.training import Resume
+from tfcap.training import check_shared
 from tfcap.training import from_chief
 from tfcap.training import is_chief
-from tfcap.training.network_file import load_network
-from tfcap.training.network_file import save_network
-from tfcap.training.workers import check_shared
+from tfcap.training import load_network
+from tfcap.training import save_network
 
 #: What folders tell since they tell a digest: older ones did not know it.
 SINCE_DIGESTS = ("digest", "image_preprocessing")

@@ -22,9 +22,9 @@ from tfcap.io import make_folder
 from tfcap.io import read_sealed
 from tfcap.io import sealed
 from tfcap.io import whole_file
-from tfcap.training.workers import from_chief
-from tfcap.training.workers import is_chief
-from tfcap.training.workers import several_workers
+from tfcap.training import from_chief
+from tfcap.training import is_chief
+from tfcap.training import several_workers
 
 
 class Sweep:

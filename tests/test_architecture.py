@@ -72,13 +72,6 @@ PLUGIN_PUBLIC = {
 PRIVATE_IMPORTS = {
     "benchmarks/full_size.py",
     "benchmarks/host_scores.py",
-    "reproduce/captioning/caption_data.py",
-    "reproduce/captioning/judges.py",
-    "reproduce/captioning/load_data.py",
-    "reproduce/image_sources.py",
-    "reproduce/saved_networks.py",
-    "reproduce/study.py",
-    "reproduce/sweep.py",
 }
 #: Rooms that know tensors through `keras.ops` alone.
 ANY_BACKEND = ("ops", "layers", "losses", "rewards")

@@ -9,10 +9,12 @@ import numpy as np
 
 from tfcap.data import EncodedCaptions
 from tfcap.data import StandardizedFeatures
-from tfcap.data.data_digest import data_digest
-from tfcap.data.data_digest import feature_digest
+from tfcap.data import data_digest
+from tfcap.data import feature_digest
 from tfcap.layers import ImageStandardization
-from tfcap.models.inputs import OUTSIDE
+
+#: How a network that prepares no features itself says so.
+OUTSIDE = "outside"
 
 _SPLITS = ("train", "validation", "test")
 

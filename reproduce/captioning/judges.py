@@ -9,8 +9,6 @@ from tfcap.data import GrammarBatches
 from tfcap.models import GrammarClassifier
 from tfcap.models import PairDiscriminator
 from tfcap.objectives import DiscriminatorLoss
-from tfcap.rewards.embeddings import embedded_images
-from tfcap.rewards.embeddings import image_key
 from tfcap.training import Game
 from tfcap.training import Player
 
@@ -72,13 +70,13 @@ def pretrained_discriminator(
     """
 
     def train():
-        key = image_key(retriever, image)
+        key = image or getattr(retriever, "image_key", "image")
         inputs = study.batches().inputs(np.arange(1))
         said = inputs["caption"]
         discriminator = PairDiscriminator(units)
         discriminator(
             {
-                "image": embedded_images(retriever, inputs[key]),
+                "image": _embedded(retriever, inputs[key]),
                 "text": retriever.embed_texts(said, said > 0),
             }
         )
@@ -139,3 +137,10 @@ def pretrained_grammar(
     keras.utils.set_random_seed(study.seed)
     study.once(GRAMMAR, train)
     return study.load(GRAMMAR)["classifier"]
+
+
+def _embedded(retriever, images):
+    """Embeddings `(B, D)` of images, which may be embeddings already."""
+    if len(images.shape) == 2:
+        return images
+    return retriever.embed_images(images, training=False)

@@ -15,16 +15,15 @@ from reproduce.world.features import video_world_with_features
 from reproduce.world.features import world_with_features
 from tfcap.data import EncodedCaptions
 from tfcap.data import build_caption_vocabulary
+from tfcap.data import feature_digest
 from tfcap.data import load_captions
 from tfcap.data import load_features
 from tfcap.data import load_flickr_captions
 from tfcap.data import load_tgif_captions
+from tfcap.data import pool_positions
+from tfcap.data import rows_with_features
 from tfcap.data import standardize_features
-from tfcap.data.caption_split import take_rows
-from tfcap.data.data_digest import feature_digest
-from tfcap.data.image_file import rows_with_features
-from tfcap.data.mapped_features import mapped_features
-from tfcap.data.mapped_features import position_means
+from tfcap.data import take_rows
 
 #: Speakers that see the image as a whole.
 POOLED = ("show_tell",)
@@ -162,18 +161,6 @@ def load_data(name, settings, root=None, train=None, before=None, **options):
     return caption_files(settings, root, train or "train")
 
 
-def pooled_features(features):
-    """Means over positions, those of a large file as they are needed.
-
-    Args:
-        features: Array of shape `(n, P, D)`, or what reads like one.
-
-    Returns:
-        Float32 array of shape `(n, 1, D)`, or what reads like one.
-    """
-    return mapped_features(features, position_means, "means over positions")
-
-
 def _encoded(splits, features, settings, **about):
     vocabulary = build_caption_vocabulary(splits[0], settings.min_count)
     encoded = [
@@ -183,7 +170,7 @@ def _encoded(splits, features, settings, **about):
     digests = tuple(map(feature_digest, features))
     positions, pooled = features[0].shape[1], settings.speaker in POOLED
     if pooled:
-        features = [pooled_features(x) for x in features]
+        features = [pool_positions(x) for x in features]
     (ready,) = standardize_features(features[0])
     return CaptionData(
         *encoded,

@@ -6,6 +6,7 @@ from tfcap.data.backbones import keras_hub_backbone
 from tfcap.data.backbones import vgg19_backbone
 from tfcap.data.caption_batches import CaptionBatches
 from tfcap.data.caption_split import CaptionSplit
+from tfcap.data.caption_split import take_rows
 from tfcap.data.coco_captions import load_captions
 from tfcap.data.data_digest import data_digest
 from tfcap.data.data_digest import feature_digest
@@ -17,6 +18,7 @@ from tfcap.data.encoded_captions import tokenize_captions
 from tfcap.data.encoded_dialogs import EncodedDialogs
 from tfcap.data.encoded_dialogs import build_vocabulary
 from tfcap.data.extraction import extract_features
+from tfcap.data.extraction import read_image
 from tfcap.data.feature_writer import FeatureWriter
 from tfcap.data.features import load_features
 from tfcap.data.flickr_captions import load_flickr_captions

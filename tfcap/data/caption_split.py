@@ -121,8 +121,15 @@ def find_rows(
     return [row for (row,) in rows]
 
 
-def take_rows(split, rows):
-    """The images of a `CaptionSplit` at some rows."""
+def take_rows(split: CaptionSplit, rows: Sequence[int]) -> CaptionSplit:
+    """The images of a `CaptionSplit` at some rows.
+
+    Example:
+
+    >>> split = tfcap.data.CaptionSplit([3, 5], [["a dog"], ["a cat"]])
+    >>> tfcap.data.take_rows(split, [1]).image_ids
+    [5]
+    """
     lists = {
         field.name: [getattr(split, field.name)[row] for row in rows]
         for field in dataclasses.fields(split)

@@ -189,6 +189,11 @@ def read_image(image, size: tuple[int, int]) -> NDArray:
 
     Returns:
         Float32 array of shape `(height, width, 3)`, values 0 to 255.
+
+    Example:
+
+    >>> tfcap.data.read_image(np.zeros((3, 4, 3), "uint8"), (2, 2)).shape
+    (2, 2, 3)
     """
     try:
         if isinstance(image, str | os.PathLike):

@@ -26,6 +26,8 @@ from tfcap.training.speaker_report import SpeakerReport
 from tfcap.training.tradeoff_logger import TradeoffLogger
 from tfcap.training.tradeoff_logger import report_samples
 from tfcap.training.tradeoff_logger import write_report
+from tfcap.training.workers import check_shared
 from tfcap.training.workers import from_chief
 from tfcap.training.workers import is_chief
 from tfcap.training.workers import open_strategy
+from tfcap.training.workers import several_workers

@@ -138,12 +138,25 @@ def worker_index(model=None):
     return 0 if strategy is None else strategy.cluster_resolver.task_id
 
 
-def several_workers(model=None):
-    """Whether the scope, or a model, is of a strategy of several workers."""
+def several_workers(model=None) -> bool:
+    """Check whether a strategy of several workers is in scope.
+
+    Args:
+        model: `keras.Model` whose strategy is asked for. Defaults to `None`,
+            that of the scope.
+
+    Returns:
+        Boolean.
+
+    Example:
+
+    >>> tfcap.training.several_workers()
+    False
+    """
     return _of_workers(model) is not None
 
 
-def check_shared(directory):
+def check_shared(directory: str | os.PathLike) -> None:
     """Refuses a folder that is not the same one for all workers.
 
     Args:
@@ -151,6 +164,11 @@ def check_shared(directory):
 
     Raises:
         ValueError: If a worker does not see what the chief writes.
+
+    Example:
+
+    >>> import tempfile
+    >>> tfcap.training.check_shared(tempfile.mkdtemp())
     """
     strategy = _of_workers()
     if strategy is None:

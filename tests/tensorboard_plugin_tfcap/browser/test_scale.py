@@ -6,6 +6,7 @@ import pytest
 
 from tensorboard_plugin_tfcap.summary import TradeoffWriter
 from tests.tensorboard_plugin_tfcap.browser import servers
+from tests.tensorboard_plugin_tfcap.comparison import present
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 RUNS, STEPS = 1000, 50
@@ -14,6 +15,7 @@ RUNS, STEPS = 1000, 50
 @pytest.fixture(scope="module")
 def large(browser, tmp_path_factory):
     folder = tmp_path_factory.mktemp("large")
+    present(folder)
     for number in range(RUNS):
         write_run(folder, number)
     with servers.serve(folder) as address:
