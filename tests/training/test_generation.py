@@ -33,3 +33,9 @@ def test_several_sequences_a_question_are_kept(speaker):
     decoder = BeamSearch(width=2, max_length=3)
     found = generate(speaker, decoder, dialogs.batches(), limit=2)
     assert found.shape == (6, 2, 3)
+
+
+def test_any_data_set_is_decoded(speaker):
+    batches, decoder = dialogs.batches(), Greedy(max_length=2)
+    found = generate(speaker, decoder, batches.inputs(np.arange(8)), 5)
+    np.testing.assert_array_equal(found, generate(speaker, decoder, batches))

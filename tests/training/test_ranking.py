@@ -131,5 +131,56 @@ def test_the_size_of_a_chunk_does_not_matter(batches):
     mask = sequence_mask(answers, 2)
     expected = network.embed(answers[:, None], mask[:, None])[:, 0]
     for rows in (5, 4096):
-        found = embed_answers(network, batches.dialogs, rows)
+        found = embed_answers(network, batches.dialogs.answers, rows)
         np.testing.assert_allclose(found, expected, atol=1e-6)
+
+
+def strangers(batches, one_hot):
+    """The same questions as any data set of Keras holds them."""
+    import tensorflow as tf
+
+    data = batches.dialogs
+    words = data.answers[data.options] * (data.options >= 0)[..., None]
+    inputs = {**batches.inputs(np.arange(8)), "candidates": words}
+    labels = data.gt_index
+    if one_hot:
+        labels = (np.arange(6) == labels[..., None]).astype("float32")
+    return tf.data.Dataset.from_tensor_slices((inputs, labels)).batch(3)
+
+
+@pytest.mark.parametrize("one_hot", [False, True])
+def test_any_data_set_of_candidates_is_ranked(batches, one_hot):
+    dataset, plain = strangers(batches, one_hot), dialogs.batches()
+    plain.dialogs = dataclasses.replace(batches.dialogs, relevance=None)
+    options = {"verbose": 0, "options": "candidates"}
+    for rank, scores, network in (
+        (generative_ranking, generative_scores, dialogs.generator("lf")),
+        (
+            discriminative_ranking,
+            discriminative_scores,
+            dialogs.discriminator("lf"),
+        ),
+    ):
+        wanted = rank(network, plain, 3, verbose=0).result()
+        found = rank(network, dataset, **options).result()
+        assert found == pytest.approx(wanted) and found["count"] > 0
+        inputs = dataset.map(lambda x, y: x)
+        np.testing.assert_allclose(
+            scores(network, inputs, **options),
+            scores(network, plain, 3, verbose=0),
+            rtol=1e-4,
+            atol=1e-5,
+        )
+
+
+def test_candidates_and_labels_are_asked_for_by_a_sentence(batches):
+    dataset, network = strangers(batches, False), dialogs.discriminator("lf")
+    with pytest.raises(ValueError, match="'options', candidate answers.*Name"):
+        discriminative_ranking(network, dataset, verbose=0)
+    named = {"verbose": 0, "options": "candidates"}
+    with pytest.raises(ValueError, match="pairs of inputs and labels"):
+        inputs = dataset.map(lambda x, y: x)
+        discriminative_ranking(network, inputs, **named)
+    with pytest.raises(ValueError, match=r"Received: labels of shape \(3,\)"):
+        short = dataset.map(lambda x, y: (x, y[:, 0]))
+        discriminative_ranking(network, short, **named)

@@ -34,8 +34,22 @@ def dataset_inputs(
     """
     if hasattr(dataset, "evaluation"):
         return (inputs for inputs, _ in dataset.evaluation(batch_size))
+    return (inputs for inputs, _ in dataset_pairs(dataset, batch_size))
+
+
+def dataset_pairs(
+    dataset: Any, batch_size: int | None = None
+) -> Iterator[tuple[Any, Any]]:
+    """Yields inputs and targets of every batch, `None` where there are none.
+
+    Args:
+        dataset, batch_size: As those of `dataset_inputs()`.
+
+    Yields:
+        Pairs of nests of tensors or arrays with leading axis `B`.
+    """
     if isinstance(dataset, dict):
-        return _slices(dataset, batch_size or 32)
+        return ((x, None) for x in _slices(dataset, batch_size or 32))
     if batch_size is not None:
         raise ValueError(
             "`batch_size` must be None for a data set that is in batches. "
@@ -43,7 +57,7 @@ def dataset_inputs(
             f"{type(dataset).__name__}. Batch the data set."
         )
     batches = _batches(dataset)
-    return (keras.utils.unpack_x_y_sample_weight(x)[0] for x in batches)
+    return (keras.utils.unpack_x_y_sample_weight(x)[:2] for x in batches)
 
 
 def _batches(dataset):

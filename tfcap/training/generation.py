@@ -1,19 +1,32 @@
-"""What a speaker says over a whole data set."""
+"""Decoding of a whole data set."""
+
+from typing import Any
 
 import keras
 import numpy as np
 import tensorflow as tf
 
+from tfcap.decoding import Decoder
+from tfcap.training.dataset_inputs import dataset_inputs
 
-def generate(speaker, decoder, batches, batch_size=32, limit=None, verbose=0):
+
+def generate(
+    speaker: Any,
+    decoder: Decoder,
+    dataset: Any,
+    batch_size: int | None = None,
+    limit: int | None = None,
+    verbose: int = 0,
+) -> np.ndarray:
     """Decodes every row of a data set.
 
     Args:
         speaker: `tfcap.decoding.Speaker`.
         decoder: `tfcap.decoding.Decoder`.
-        batches: `tfcap.data.DialogBatches` or `tfcap.data.CaptionBatches`.
-        batch_size: Integer, dialogs or images at once, or `None` for that of
-            the batches. Defaults to `32`.
+        dataset: As that of `tfcap.training.Evaluator`, such as
+            `tfcap.data.DialogBatches` or a `tf.data.Dataset`.
+        batch_size: Integer, for data that is not in batches yet. Defaults to
+            that of `tfcap.data`'s batches.
         limit: Integer or `None`, number of dialogs or images. Defaults to
             all.
         verbose: 1 for progress, 0 for silence.
@@ -26,15 +39,17 @@ def generate(speaker, decoder, batches, batch_size=32, limit=None, verbose=0):
     def decode(inputs):
         return decoder.decode(speaker, speaker.begin(inputs)).tokens
 
-    said, dialogs = [], 0
+    parts, rows = [], 0
     progress = keras.utils.Progbar(limit, verbose=verbose, unit_name="row")
-    for inputs, rows in batches.evaluation(batch_size):
-        said.append(decode(inputs).numpy())
-        dialogs += len(rows)
-        progress.add(len(rows))
-        if limit is not None and dialogs >= limit:
+    for inputs in dataset_inputs(dataset, batch_size):
+        inputs = keras.tree.map_structure(tf.convert_to_tensor, inputs)
+        parts.append(decode(inputs).numpy())
+        size = keras.tree.flatten(inputs)[0].shape[0]
+        rows += size
+        progress.add(size)
+        if limit is not None and rows >= limit:
             break
-    said = np.concatenate(said)
+    tokens = np.concatenate(parts)
     if limit is None:
-        return said
-    return said[: limit * (len(said) // dialogs)]
+        return tokens
+    return tokens[: limit * (len(tokens) // rows)]

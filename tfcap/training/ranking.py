@@ -1,5 +1,9 @@
 """Ranks the candidate answers of whole data sets."""
 
+from collections.abc import Callable
+from typing import Any
+from typing import NamedTuple
+
 import keras
 import numpy as np
 import tensorflow as tf
@@ -7,11 +11,18 @@ import tensorflow as tf
 from tfcap.decoding import score_candidates
 from tfcap.metrics import RankingReport
 from tfcap.ops import sequence_mask
+from tfcap.ops.arguments import batch_entry
+from tfcap.training.dataset_inputs import dataset_pairs
 
 
 def generative_ranking(
-    speaker, batches, batch_size=8, kind="loglik_sum", verbose=1
-):
+    speaker: Any,
+    dataset: Any,
+    batch_size: int | None = None,
+    kind: str = "loglik_sum",
+    verbose: int = 1,
+    options: str = "options",
+) -> RankingReport:
     """Ranks every question's candidates by the speaker's likelihood.
 
     Equal candidates, and candidates of a question that begin alike, share
@@ -19,139 +30,249 @@ def generative_ranking(
 
     Args:
         speaker: `tfcap.decoding.Speaker`.
-        batches: `tfcap.data.DialogBatches`.
-        batch_size: Integer, dialogs at once. Defaults to `8`.
+        dataset: `tfcap.data.DialogBatches`; or another data set that Keras
+            takes, of pairs `(inputs, labels)`: inputs with the candidates
+            under `options`, integers of shape `(..., N, T)`, zeros for an
+            absent one, and the index of the right one as labels `(...)`, -1
+            where there is none, or labels `(..., N)` of which it has a 1.
+        batch_size: Integer, for data that is not in batches yet. Defaults to
+            that of `tfcap.data`'s batches.
         kind: `"loglik_sum"`, the end token included, or `"loglik_mean"`.
         verbose: 1 for a progress bar, 0 for silence.
+        options: String, key of the candidates. Defaults to `"options"`.
 
     Returns:
         `tfcap.metrics.RankingReport`.
+
+    Raises:
+        ValueError: If the batches lack candidates or labels.
     """
-    score = _likelihood(speaker, batches.dialogs, kind)
-    return _rank(score, batches, batch_size, verbose)
+    score = _likelihood(speaker, kind)
+    return _rank(score, dataset, batch_size, verbose, options)
 
 
-def discriminative_ranking(discriminator, batches, batch_size=8, verbose=1):
+def discriminative_ranking(
+    discriminator: Any,
+    dataset: Any,
+    batch_size: int | None = None,
+    verbose: int = 1,
+    options: str = "options",
+) -> RankingReport:
     """Ranks every question's candidates by dot product.
 
-    Each distinct answer of the data set is read once.
+    Each distinct answer of a data set of dialogs is embedded once.
 
     Args:
         discriminator: Object with `encode(inputs)` and `embed(answers, mask)`,
             such as `tfcap.models.DialogDiscriminator`.
-        batches: `tfcap.data.DialogBatches`.
-        batch_size: Integer, dialogs at once. Defaults to `8`.
-        verbose: 1 for a progress bar, 0 for silence.
+        dataset, batch_size, verbose, options: As in `generative_ranking()`.
 
     Returns:
         `tfcap.metrics.RankingReport`.
     """
-    score = _dot_product(discriminator, batches.dialogs)
-    return _rank(score, batches, batch_size, verbose)
+    score = _dot_product(discriminator)
+    return _rank(score, dataset, batch_size, verbose, options)
 
 
 def generative_scores(
-    speaker, batches, batch_size=8, kind="loglik_sum", verbose=1
-):
+    speaker: Any,
+    dataset: Any,
+    batch_size: int | None = None,
+    kind: str = "loglik_sum",
+    verbose: int = 1,
+    options: str = "options",
+) -> np.ndarray:
     """Scores every candidate by the speaker's likelihood, truth or not.
 
     For a split whose answers are hidden, of which there is no report.
 
     Args:
-        speaker, batches, batch_size, kind, verbose: As in
-            `generative_ranking()`.
+        speaker, dataset, batch_size, kind, verbose, options: As in
+            `generative_ranking()`, but that labels are not needed.
 
     Returns:
         Float32 array of shape `(M, R, N)`, `-inf` for absent options.
     """
-    score = _likelihood(speaker, batches.dialogs, kind)
-    return _scores(score, batches, batch_size, verbose)
+    score = _likelihood(speaker, kind)
+    return _scores(score, dataset, batch_size, verbose, options)
 
 
-def discriminative_scores(discriminator, batches, batch_size=8, verbose=1):
+def discriminative_scores(
+    discriminator: Any,
+    dataset: Any,
+    batch_size: int | None = None,
+    verbose: int = 1,
+    options: str = "options",
+) -> np.ndarray:
     """Scores every candidate by dot product, truth or not.
 
     For a split whose answers are hidden, of which there is no report.
 
     Args:
-        discriminator, batches, batch_size, verbose: As in
-            `discriminative_ranking()`.
+        discriminator, dataset, batch_size, verbose, options: As in
+            `discriminative_ranking()`, but that labels are not needed.
 
     Returns:
         Float32 array of shape `(M, R, N)`, `-inf` for absent options.
     """
-    score = _dot_product(discriminator, batches.dialogs)
-    return _scores(score, batches, batch_size, verbose)
+    score = _dot_product(discriminator)
+    return _scores(score, dataset, batch_size, verbose, options)
 
 
-def embed_answers(discriminator, dialogs, rows=4096):
-    """Embeddings of all answers of a data set: `(A, D)`, a chunk at a time."""
+def embed_answers(
+    discriminator: Any, answers: np.ndarray, rows: int = 4096
+) -> np.ndarray:
+    """Embeds answers, a chunk at a time.
+
+    Args:
+        discriminator: As that of `discriminative_ranking()`; its `eos`, else
+            2, is the id of the end token.
+        answers: Integer array of shape `(A, T)`.
+        rows: Integer, answers of a chunk.
+
+    Returns:
+        Float32 array of shape `(A, D)`.
+    """
 
     @tf.function(reduce_retracing=True)
     def embed(tokens):
-        mask = sequence_mask(tokens, dialogs.vocabulary.eos)
+        mask = sequence_mask(tokens, getattr(discriminator, "eos", 2))
         return discriminator.embed(tokens[:, None], mask[:, None])[:, 0]
 
-    table = dialogs.answers
     chunks = [
-        np.asarray(embed(tf.constant(table[start : start + rows])), "float32")
-        for start in range(0, len(table), rows)
+        np.asarray(embed(tf.constant(answers[i : i + rows])), "float32")
+        for i in range(0, len(answers), rows)
     ]
     return np.concatenate(chunks)
 
 
-def _likelihood(speaker, dialogs, kind):
+class _Questions(NamedTuple):
+    """The questions of a batch, with their candidates.
+
+    Args:
+        inputs: Nest of tensors, what the network reads.
+        answers: Integer array `(A, T)`, distinct answers.
+        options: Integer array `(..., N)`, rows of `answers`; -1 if absent.
+        truth: Integer array `(...)`, -1 where there is none; or `None`.
+        relevance: Float array `(..., N)`, or `None`.
+    """
+
+    inputs: Any
+    answers: np.ndarray
+    options: np.ndarray
+    truth: np.ndarray | None
+    relevance: np.ndarray | None
+
+
+def _questions(dataset, batch_size, key):
+    """Yields the `_Questions` of every batch."""
+    if hasattr(dataset, "dialogs"):
+        dialogs = dataset.dialogs
+        for inputs, rows in dataset.evaluation(batch_size):
+            rows, known = rows.numpy(), dialogs.relevance
+            yield _Questions(
+                inputs,
+                dialogs.answers,
+                dialogs.options[rows],
+                dialogs.gt_index[rows],
+                None if known is None else known[rows],
+            )
+        return
+    what = "candidate answers, integers of shape (..., N, T)"
+    for inputs, labels in dataset_pairs(dataset, batch_size):
+        remedy = "Name their key in `options`."
+        tokens = np.asarray(batch_entry(inputs, key, what, remedy))
+        answers, options = np.unique(
+            tokens.reshape(-1, tokens.shape[-1]), axis=0, return_inverse=True
+        )
+        options = options.reshape(tokens.shape[:-1])
+        options = np.where(tokens.any(axis=-1), options, -1)
+        truth = None if labels is None else _truth(labels, options.shape)
+        inputs = keras.tree.map_structure(tf.convert_to_tensor, inputs)
+        yield _Questions(inputs, answers, options, truth, None)
+
+
+def _truth(labels, shape):
+    """Index of the right candidate, of labels of either form."""
+    labels = np.asarray(labels)
+    if labels.shape == shape:
+        right = labels == 1
+        return np.where(right.any(axis=-1), right.argmax(axis=-1), -1)
+    if labels.shape != shape[:-1]:
+        raise ValueError(
+            "`dataset` must hold labels of the shape of the candidates, "
+            f"{shape}, or indices of the right ones, {shape[:-1]}. Received: "
+            f"labels of shape {labels.shape}."
+        )
+    return labels.astype("int64")
+
+
+def _likelihood(speaker: Any, kind: str) -> Callable:
     begin = tf.function(speaker.begin, reduce_retracing=True)
 
-    def score(inputs, options):
+    def score(questions, options):
+        state = begin(questions.inputs)
         return score_candidates(
-            speaker, begin(inputs), dialogs.answers, options, kind=kind
+            speaker, state, questions.answers, options, kind=kind
         )
 
     return score
 
 
-def _dot_product(discriminator, dialogs):
-    answers = embed_answers(discriminator, dialogs)
+def _dot_product(discriminator: Any) -> Callable:
     encode = tf.function(discriminator.encode, reduce_retracing=True)
+    # The answers of all dialogs are those of every batch: embedded once.
+    last = [None, None]
 
-    def score(inputs, options):
-        anchor = np.asarray(encode(inputs), "float32")
-        scores = np.einsum("qd,qnd->qn", anchor, answers[options])
+    def score(questions, options):
+        if last[0] is not questions.answers:
+            embedded = embed_answers(discriminator, questions.answers)
+            last[:] = questions.answers, embedded
+        anchor = np.asarray(encode(questions.inputs), "float32")
+        scores = np.einsum("qd,qnd->qn", anchor, last[1][options])
         return np.where(options >= 0, scores, -np.inf)
 
     return score
 
 
-def _rank(score, batches, batch_size, verbose):
-    dialogs = batches.dialogs
+def _rank(score, dataset, batch_size, verbose, key):
     report = RankingReport()
-    for rows, scores in _scored(score, batches, batch_size, verbose):
-        truth = dialogs.gt_index[rows].reshape(-1)
+    for questions, scores in _scored(score, dataset, batch_size, verbose, key):
+        if questions.truth is None:
+            raise ValueError(
+                "`dataset` must hold pairs of inputs and labels. Received: "
+                "inputs alone. Score the candidates of a hidden split with "
+                "`generative_scores()` or `discriminative_scores()`."
+            )
+        truth = questions.truth.reshape(-1)
         ranked = truth >= 0
-        relevance = dialogs.relevance
+        relevance = questions.relevance
         if relevance is not None:
-            relevance = relevance[rows].reshape(scores.shape)[ranked]
+            relevance = relevance.reshape(scores.shape)[ranked]
         report.add(scores[ranked], truth[ranked], relevance)
     return report
 
 
-def _scores(score, batches, batch_size, verbose):
-    scores = np.empty(batches.dialogs.options.shape, "float32")
-    for rows, found in _scored(score, batches, batch_size, verbose):
-        scores[rows] = found.reshape(len(rows), *scores.shape[1:])
-    return scores
+def _scores(score, dataset, batch_size, verbose, key):
+    parts = [
+        scores.reshape(questions.options.shape)
+        for questions, scores in _scored(
+            score, dataset, batch_size, verbose, key
+        )
+    ]
+    return np.concatenate(parts).astype("float32")
 
 
-def _scored(score, batches, batch_size, verbose):
-    """Yields rows `(B,)` and the scores of their options, `(B * R, N)`."""
-    dialogs = batches.dialogs
+def _scored(score, dataset, batch_size, verbose, key):
+    """Yields the questions of batches, and scores `(Q, N)` of candidates."""
+    dialogs = getattr(dataset, "dialogs", None)
     progress = keras.utils.Progbar(
-        len(dialogs), verbose=verbose, unit_name="dialog"
+        None if dialogs is None else len(dialogs),
+        verbose=verbose,
+        unit_name="dialog",
     )
-    for inputs, rows in batches.evaluation(batch_size):
-        rows = rows.numpy()
-        options = dialogs.options[rows]
+    for questions in _questions(dataset, batch_size, key):
+        options = questions.options
         flat = options.reshape(-1, options.shape[-1])
-        yield rows, np.asarray(score(inputs, flat))
-        progress.add(len(rows))
+        yield questions, np.asarray(score(questions, flat))
+        progress.add(len(options))
