@@ -1,4 +1,4 @@
-"""How varied a set of generated answers is."""
+"""Variety of generated answers."""
 
 from collections.abc import Iterable
 from typing import Any

@@ -1,4 +1,4 @@
-"""What estimators ask of baselines and of credit."""
+"""Protocols of baselines and of credit."""
 
 from collections.abc import Callable
 from typing import Any

@@ -243,7 +243,7 @@ def _standardized(advantage, rewards, said):
 
 
 def _per_sequence(rewards, mask):
-    """What to log: the mean over the words of a sequence."""
+    """Means over the words of sequences, to be logged."""
     if len(rewards.shape) == 2:
         return rewards
     return masked_mean(rewards, mask, axis=-1)

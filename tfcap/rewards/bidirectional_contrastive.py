@@ -1,4 +1,4 @@
-"""Whether a caption and its image stand out from other texts and images."""
+"""Contrast of a caption and its image with others, as a reward."""
 
 from keras import ops
 
@@ -211,7 +211,7 @@ class BidirectionalContrastive(Reward):
         return images if self.learning else ops.stop_gradient(images)
 
     def _rivals(self, rollout, episode, training):
-        """What others say, as arguments of `contrasts()`."""
+        """Other captions, as arguments of `contrasts()`."""
         said = [episode.rollout(decoder) for decoder in self.texts]
         # Estimators hand on another rollout, of the same tokens.
         said = [each for each in said if each.tokens is not rollout.tokens]

@@ -1,4 +1,4 @@
-"""How near a caption is to its image."""
+"""CLIPScore as a reward."""
 
 from keras import ops
 

@@ -1,4 +1,4 @@
-"""What a dialog discriminator thinks of a generated answer."""
+"""The score of a dialog discriminator as a reward."""
 
 from keras import ops
 

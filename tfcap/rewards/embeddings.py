@@ -45,7 +45,7 @@ def check_vocabulary(network, episode, argument):
 
 
 def entry(episode, key, reader):
-    """What a batch holds under a key, or an error that names its reader."""
+    """Returns an entry of a batch, or raises an error that names its reader."""
     return batch_entry(episode.inputs, key, f"which {reader} reads")
 
 
@@ -102,5 +102,5 @@ def embedded_texts(embedder, rollout, training=False):
 
 
 def is_differentiable(embedder):
-    """Whether gradients pass an embedder: unless it says that they do not."""
+    """Returns true unless an embedder says that no gradient passes it."""
     return getattr(embedder, "differentiable", True)

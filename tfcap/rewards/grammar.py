@@ -1,4 +1,4 @@
-"""Whether a classifier takes words for a well-formed caption."""
+"""The probability that a caption is well formed, as a reward."""
 
 from keras import ops
 

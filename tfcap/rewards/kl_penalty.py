@@ -1,4 +1,4 @@
-"""How far a speaker has gone from where it came from."""
+"""Divergence of a speaker from a reference speaker, as a reward."""
 
 from keras import ops
 

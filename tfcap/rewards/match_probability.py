@@ -1,4 +1,4 @@
-"""Whether an evaluator takes a caption for a human one, of its image."""
+"""The probability that a caption is human, as a reward."""
 
 from keras import ops
 

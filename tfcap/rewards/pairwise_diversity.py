@@ -1,4 +1,4 @@
-"""How unlike each other the samples of an image are."""
+"""Distances between the samples of an image as a reward."""
 
 from keras import ops
 

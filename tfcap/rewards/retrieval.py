@@ -1,4 +1,4 @@
-"""Whether a listener finds the image by what is said of it."""
+"""Retrieval of the image by its caption, as a reward."""
 
 from keras import ops
 

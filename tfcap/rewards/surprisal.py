@@ -1,4 +1,4 @@
-"""How unexpected words are to their own speaker."""
+"""The surprisal of words under their own speaker, as a reward."""
 
 from keras import ops
 

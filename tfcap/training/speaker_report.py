@@ -1,4 +1,4 @@
-"""What a speaker said of a split, and how good it was."""
+"""Captions of a split, and their scores."""
 
 import dataclasses
 import json
@@ -223,7 +223,7 @@ class SpeakerReport:
         return self.table()
 
     def _prefixes(self):
-        """What stands before `r@1` in the names of scores."""
+        """Prefixes of `r@1` in the names of scores."""
         return [k[: -len("r@1")] for k in self.scores if k.endswith("r@1")]
 
     def _retrieval(self, prefix):
@@ -282,7 +282,7 @@ class SpeakerReport:
 
 
 def _title(prefix):
-    """What a row of the table is called; another listener's, with its name."""
+    """Title of a row of the table; another listener's, with its name."""
     if prefix in _DIRECTIONS:
         return _DIRECTIONS[prefix]
     turned = "image_to_text_"
