@@ -17,8 +17,10 @@ PACKAGES = ("tfcap", "tensorboard_plugin_tfcap")
 KEPT = (
     *PACKAGES,
     *("benchmarks", "docs", "examples", "reproduce", "results", "tests"),
-    *("README.md", "CONTRIBUTING.md", "LICENSE", "MANIFEST.in", "PAPERS.md"),
-    *("conftest.py", "pyproject.toml", "setup.cfg", ".ci/run"),
+    *(path.name for path in ROOT.glob("*.md")),
+    *(path.name for path in ROOT.glob("*.cff")),
+    *("LICENSE", "MANIFEST.in", "conftest.py", "pyproject.toml", "setup.cfg"),
+    ".ci/run",
 )
 _BUILD = (
     "from setuptools import build_meta as backend; "
