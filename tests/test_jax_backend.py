@@ -15,7 +15,7 @@ import pytest
 CHOSEN = (
     "config or every_weight or ((graph_agree or the_seed) and not Encoder)"
     " or values or logits"
-    " or (word_vectors and (looking or read or masked or gone))"
+    " or (word_vectors and (looking or read or masked or gone)) or stateless"
 )
 FILES = (
     "test_contract.py",
@@ -23,6 +23,7 @@ FILES = (
     "rewards/test_grammar.py",
     "models/test_pair_discriminator.py",
     "layers/test_word_vectors.py",
+    "layers/test_stateless_schedules.py",
 )
 TESTS = pathlib.Path(__file__).parent
 

@@ -23,7 +23,7 @@ def fill(network, seed):
 class Storyteller(keras.Model):
     """A GRU that begins from a picture."""
 
-    vocabulary_size = VOCABULARY.size
+    vocabulary, vocabulary_size = VOCABULARY, VOCABULARY.size
     bos, eos = VOCABULARY.bos, VOCABULARY.eos
 
     def __init__(self):

@@ -5,6 +5,7 @@ from typing import Any
 from tfcap.methods.parts import Words
 from tfcap.methods.parts import check_choice
 from tfcap.methods.parts import check_speaker
+from tfcap.methods.parts import embedder
 from tfcap.methods.parts import frozen
 from tfcap.methods.parts import trade_off
 from tfcap.methods.parts import word_channel
@@ -51,8 +52,9 @@ def frozen_listener(
 
     Args:
         listener: Object with `embed_images()` and `embed_texts()`, as that of
-            `tfcap.rewards.Retrieval`. The `trainable` of a `keras.Model` is
-            set to `False`.
+            `tfcap.rewards.Retrieval`, or a pair of such functions of
+            `(images)` and `(words, mask)`. The `trainable` of a `keras.Model`
+            is set to `False`.
         estimator: `"reinforce"`, the method of Luo et al.; or
             `"straight_through"` or `"psst"`, the methods of these names with
             a listener that stays.
@@ -96,7 +98,7 @@ def frozen_listener(
     """
     check_speaker(speaker)
     check_choice(estimator, "estimator", ESTIMATORS)
-    words = Words(max_length, suppress, seed)
+    words, listener = Words(max_length, suppress, seed), embedder(listener)
     judged = Retrieval(
         listener,
         margin,

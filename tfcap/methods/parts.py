@@ -17,6 +17,7 @@ from tfcap.objectives import Objective
 from tfcap.objectives import ScoreFunction
 from tfcap.ops.arguments import checked_integer
 from tfcap.ops.arguments import checked_number
+from tfcap.rewards import as_reward
 from tfcap.training import Game
 from tfcap.training import Player
 
@@ -68,9 +69,9 @@ def trade_off(lambda_, discriminability, naturalness, words):
     Args:
         lambda_: Float in `[0, 1]`.
         discriminability: `tfcap.objectives.Objective`, summed over a batch.
-        naturalness: `tfcap.rewards.Reward`, for which one sample is trained
-            self-critically, or `tfcap.objectives.Objective`; `None` where
-            `lambda_` is 1.
+        naturalness: `tfcap.rewards.Reward`, or a function of strings, for
+            which one sample is trained self-critically, or
+            `tfcap.objectives.Objective`; `None` where `lambda_` is 1.
         words: `Words`.
 
     Returns:
@@ -106,6 +107,8 @@ def self_critical_term(
     Returns:
         `tfcap.objectives.ScoreFunction`.
     """
+    # One object, for the samples and for what they are compared with.
+    reward = as_reward(reward)
     num_samples = checked_integer(num_samples, "num_samples")
     if baseline is None:
         baseline = "greedy" if num_samples == 1 else "leave_one_out"
@@ -136,6 +139,31 @@ def check_speaker(speaker: Any, name: str = "speaker") -> None:
         f"{type(speaker).__name__} without {', '.join(lacking)}. Add these, "
         "or wrap the network in an object that has them."
     )
+
+
+class Embedder:
+    """A pair of functions, as a retriever that nobody trains.
+
+    Args:
+        images: Callable from images `(B, P, D)` to embeddings `(B, D)`.
+        texts: Callable from tokens `(B, S, T)`, or words `(B, S, T, V)`, and
+            their mask to embeddings `(B, S, D)`.
+    """
+
+    def __init__(self, images: Any, texts: Any):
+        self.images, self.texts = images, texts
+
+    def embed_images(self, image, training=False):
+        return self.images(image)
+
+    def embed_texts(self, words, mask, training=False):
+        return self.texts(words, mask)
+
+
+def embedder(network: Any) -> Any:
+    """What embeds images and texts, also of a pair of functions."""
+    pair = isinstance(network, tuple) and len(network) == 2
+    return Embedder(*network) if pair else network
 
 
 def frozen(**networks: Any) -> dict:

@@ -14,6 +14,7 @@ from tfcap.objectives import ScoreFunction
 from tfcap.ops.arguments import checked_number
 from tfcap.rewards import PairwiseDiversity
 from tfcap.rewards import Surprisal
+from tfcap.rewards import as_reward
 from tfcap.training import ObjectiveModel
 
 VARIANTS = ("paper", "code")
@@ -212,6 +213,7 @@ def sll_sle(
 
 def _precision(reward, words, samples):
     """The metric of samples above that of the greedy caption."""
+    reward = as_reward(reward)
     baseline = DecoderBaseline(reward, words.greedy)
     return ScoreFunction(reward, samples, baseline)
 

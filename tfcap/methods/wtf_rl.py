@@ -7,6 +7,7 @@ from tfcap.decoding import GroundTruth
 from tfcap.methods.parts import Words
 from tfcap.methods.parts import check_choice
 from tfcap.methods.parts import check_speaker
+from tfcap.methods.parts import embedder
 from tfcap.methods.parts import frozen
 from tfcap.objectives import DecoderBaseline
 from tfcap.objectives import DiscriminatorLoss
@@ -62,7 +63,8 @@ def wtf_rl(
     Args:
         speaker: As that of `psst()`.
         retriever: Object with `embed_images()` and `embed_texts()`, as that of
-            `tfcap.rewards.BidirectionalContrastive`. The `trainable` of a
+            `tfcap.rewards.BidirectionalContrastive`, or a pair of such
+            functions of `(images)` and `(words, mask)`. The `trainable` of a
             `keras.Model` is set to `False`.
         discriminator: `keras.Model`, built, with `logits()` of embeddings, as
             `tfcap.models.PairDiscriminator`, best trained on the captions of
@@ -117,6 +119,7 @@ def wtf_rl(
     check_speaker(speaker)
     check_choice(reward, "reward", REWARDS)
     checked_number(alpha, "alpha", "in [0, 1]", lambda x: 0 <= x <= 1)
+    retriever = embedder(retriever)
     frozen(retriever=retriever)
     greedy, human = Words(max_length, suppress, None).greedy, GroundTruth()
     beam = BeamSearch(

@@ -1,0 +1,215 @@
+"""Methods with networks of somebody who read the protocol alone."""
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from tests.methods import stranger
+from tfcap import methods
+from tfcap.rewards import BLEU
+from tfcap.training import Game
+
+SHORT = {"max_length": stranger.LENGTH, "seed": 0}
+STATES = {"state_units": stranger.UNITS, "baseline_units": (3,)}
+
+
+def brevity(captions, references):
+    """A reward of somebody who has not heard of tensors."""
+    return [-len(caption.split()) for caption in captions]
+
+
+def bleu():
+    return BLEU(2, jit_compile=False)
+
+
+def trade():
+    return {"lambda_": 0.2, "naturalness": bleu(), **SHORT}
+
+
+def pair():
+    return stranger.speaker(), stranger.listener()
+
+
+#: Functions that make a model to train, by what trains it.
+METHODS = {
+    "mle": lambda: methods.mle(stranger.speaker()),
+    "scst": lambda: methods.scst(stranger.speaker(), brevity, **SHORT),
+    "psst": lambda: methods.psst(*pair(), **trade()),
+    "straight_through": lambda: methods.straight_through(*pair(), **trade()),
+    "reinforce": lambda: methods.reinforce(*pair(), **trade()),
+    "frozen_listener": lambda: methods.frozen_listener(*pair(), **trade()),
+    "sr_pl": lambda: methods.sr_pl(*pair(), **trade()),
+    "frozen_speaker": lambda: methods.frozen_speaker(*pair(), **SHORT),
+    "g_gan": lambda: methods.g_gan(*pair(), num_continuations=2, **SHORT),
+    "sll": lambda: methods.sll(stranger.speaker(), brevity, **SHORT),
+    "sll_me": lambda: methods.sll_me(stranger.speaker(), bleu(), **SHORT),
+    "sll_sle": lambda: methods.sll_sle(stranger.speaker(), bleu(), **SHORT),
+    "policy_gradient": lambda: methods.policy_gradient(
+        stranger.speaker(), brevity, num_continuations=2, **STATES, **SHORT
+    ),
+    "mixer": lambda: methods.mixer(
+        stranger.speaker(), bleu(), stage_steps=1, **STATES, **SHORT
+    ),
+    "wtf_rl": lambda: methods.wtf_rl(
+        *pair(), stranger.critic(), beam_width=2, max_length=stranger.LENGTH
+    ),
+    "wtf": lambda: methods.wtf(*pair(), alpha=1.0, beam_width=2, max_length=4),
+    "rl": lambda: methods.rl(*pair(), alpha=1.0, beam_width=2, max_length=4),
+}
+
+
+def padded():
+    """Batches whose sentences are as long as the longest of each."""
+    rows = stranger.batch(6)
+
+    def one(index):
+        row = {key: value[index] for key, value in rows.items()}
+        length = int((row["sentences"] > 0).sum(-1).max())
+        sentences = row["sentences"][:, :length]
+        return {**row, "sentences": sentences, "references": sentences}
+
+    signature = {
+        key: tf.TensorSpec(
+            (value.shape[1], None)
+            if key in ("sentences", "references")
+            else value.shape[1:],
+            value.dtype,
+        )
+        for key, value in rows.items()
+    }
+    data = tf.data.Dataset.from_generator(
+        lambda: map(one, range(6)), output_signature=signature
+    )
+    known = tf.data.experimental.assert_cardinality(2)
+    return data.padded_batch(3).apply(known)
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_a_method_trains_networks_of_strangers(name):
+    model = METHODS[name]()
+    game = isinstance(model, Game)
+    players = model.players if game else {"speaker": None}
+    learners = [
+        *([p.network for p in players.values()] if game else [model.speaker])
+    ]
+    before = [network.get_weights() for network in learners]
+    optimizers = {player: keras.optimizers.Adam(0.01) for player in players}
+    model.compile(optimizers, run_eagerly=True)
+    epochs = model.period if game else 1
+    history = model.fit(padded(), epochs=epochs, shuffle=False, verbose=0)
+    assert all(np.isfinite(x).all() for x in history.history.values())
+    for network, weights in zip(learners, before, strict=True):
+        changed = [
+            (a != b).any() for a, b in zip(weights, network.get_weights())
+        ]
+        assert any(changed)
+
+
+def test_a_graph_is_made_of_batches_of_unknown_length():
+    model = METHODS["psst"]()
+    model.compile({"speaker": "sgd", "listener": "sgd"})
+    history = model.fit(padded(), epochs=1, shuffle=False, verbose=0).history
+    assert np.isfinite(history["speaker_loss"]).all()
+
+
+def test_a_pair_of_functions_is_a_listener():
+    listener = stranger.listener()
+    functions = (
+        lambda image: listener.embed_images(image),
+        lambda words, mask: listener.embed_texts(words, mask),
+    )
+    told = []
+    for heard in (listener, functions):
+        inputs = {**stranger.batch(), "image": stranger.batch()["pixels"]}
+        model = methods.frozen_listener(stranger.speaker(), heard, **trade())
+        model.compile("sgd", run_eagerly=True)
+        told.append(model.train_on_batch(inputs, return_dict=True)["loss"])
+    assert told[0] == pytest.approx(told[1], rel=1e-5)
+
+
+def test_a_sum_weighs_as_the_paper_does_whatever_the_batch():
+    def loss(rows, lambda_):
+        speaker, listener = pair()
+        model = methods.psst(
+            speaker, listener, lambda_=lambda_, naturalness=bleu(), rho=1.0
+        )
+        model.compile({"speaker": "sgd", "listener": "sgd"}, run_eagerly=True)
+        logs = model.test_on_batch(stranger.batch(rows), return_dict=True)
+        return logs["speaker_loss"], logs["speaker_retrieval"]
+
+    for rows in (2, 6):
+        summed, mean = loss(rows, 1.0)
+        assert summed == pytest.approx(-rows * mean, rel=1e-5)
+
+
+class NoSpeaker(keras.Model):
+    vocabulary_size = 9
+
+
+@pytest.mark.parametrize(
+    "wrong, told",
+    [
+        ({"speaker": NoSpeaker()}, "`speaker` must satisfy.*without bos, eos"),
+        ({"listener": NoSpeaker()}, "`listener` must have.*embed_images"),
+        (
+            {"lambda_": 1.5},
+            "`lambda_` must be in .0, 1.. Received: lambda_=1.5",
+        ),
+        ({"lambda_": None}, "`lambda_` must be in"),
+        ({"naturalness": None}, "`naturalness` must be a reward.*CIDErD"),
+        ({"naturalness": "cider"}, "`reward` must be a.*Received: .*'cider'"),
+        ({"rho": -0.1}, "`rho` must be in .0, 1."),
+        ({"rho": "cosine"}, "`rho` must be in .0, 1."),
+        ({"rho": lambda step: min(1.0, step)}, "`rho` must be.*keras.ops.min"),
+        ({"rho": lambda step: 2.0 + step}, "`rho` must be.*2.0 at step 0"),
+        ({"channel": "softmax"}, "`channel` must be one of"),
+        (
+            {"channel": "gumbel", "temperature": 0.0},
+            "`temperature` must",
+        ),
+        ({"max_length": 0}, "`max_length` must be a positive integer"),
+        ({"margin": 0.0}, "`margin` must be positive"),
+    ],
+)
+def test_what_does_not_fit_is_refused_with_the_cure(wrong, told):
+    speaker, listener = pair()
+    given = {"speaker": speaker, "listener": listener, **trade(), **wrong}
+    with pytest.raises((TypeError, ValueError), match=told):
+        methods.psst(**given)
+
+
+@pytest.mark.parametrize(
+    "make, told",
+    [
+        (
+            lambda: methods.psst(stranger.Storyteller(), pair()[1], **trade()),
+            "Player `speaker` must be built",
+        ),
+        (
+            lambda: methods.frozen_listener(*pair(), estimator="st", **trade()),
+            "`estimator` must be one of",
+        ),
+        (
+            lambda: methods.sll_sle(pair()[0], bleu(), variant="mine"),
+            "`variant` must be one of",
+        ),
+        (
+            lambda: methods.mixer(pair()[0], bleu(), stage_steps=0, **STATES),
+            "`stage_steps` must be positive",
+        ),
+        (
+            lambda: methods.wtf_rl(
+                *pair(), alpha=1.0, beam_weight=0.0, human_weight=0.0
+            ),
+            "`beam_weight` or `human_weight` must be above 0",
+        ),
+        (
+            lambda: METHODS["psst"]().compile({"speaker": "adam"}),
+            "exactly the keys 'speaker', 'listener'",
+        ),
+    ],
+)
+def test_other_arguments_are_refused_too(make, told):
+    with pytest.raises((TypeError, ValueError), match=told):
+        make()
