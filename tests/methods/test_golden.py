@@ -1,4 +1,4 @@
-"""The methods do what the laboratory's rows did before: see make_golden.py."""
+"""The methods do what the laboratory's rows did before they called them."""
 
 import json
 import pathlib
