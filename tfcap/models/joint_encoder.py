@@ -119,7 +119,7 @@ class JointEncoder(ImageNetwork):
         check_shape(mask, "B S T", "mask")
         vectors = self.embedding(words)  # (B, S, T, E)
         vectors = self.drop(vectors, self.word_dropout, training)
-        samples, length = mask.shape[1:]
+        _, samples, length = ops.shape(mask)  # S and T may be unknown
         texts = self.encode_text(
             ops.reshape(vectors, (-1, length, self.embedding_units)),
             ops.reshape(ops.cast(mask, "bool"), (-1, length)),
