@@ -88,9 +88,7 @@ def main(arguments=None):
         resume = tfcap.training.Resume(f"{out}/{name}/checkpoints")
         callbacks = [resume] if loss else [evaluator, resume]
         model.fit(train, batch_size=50, epochs=epochs, callbacks=callbacks)
-        result = evaluator().result()
-        print(name, *(f"{score} {result[score]:.3g}" for score in SCORES))
-        return result
+        return evaluator().result()
 
     for name, network in {"listener": listener, "fixed": fixed}.items():
         fit(name, network, 3e-3, loss=tfcap.losses.HingeRetrievalLoss())
@@ -113,6 +111,8 @@ def main(arguments=None):
         listener.set_weights(learned[1])
         model = getattr(tfcap.methods, name)(*parts, **numbers)
         results[name] = fit(name, model, 1e-3, players)
+    for name, result in results.items():
+        print(name, *(f"{score} {result[score]:.3g}" for score in SCORES))
     return results
 
 
