@@ -99,7 +99,7 @@ def main(arguments=None):
     cider = tfcap.rewards.CIDErD(frequencies, references="caption")
     how = {"max_length": 6, "seed": 0}
     psst = {"lambda_": 0.01, "naturalness": cider, **how}
-    wtf_rl = {"alpha": 1.0, "temperature": 0.1, "max_length": 6}
+    wtf_rl = {"alpha": 1.0, "reward_shift": 1.0, "max_length": 6}
     trained = {
         "psst": ((speaker, listener), psst, ("speaker", "listener")),
         "scst": ((speaker, cider), how, ("speaker",)),
