@@ -20,7 +20,7 @@ def train_judge(study, name, speaker, objective, epochs, rate):
     """Trains an evaluator against a speaker that stays as it is.
 
     Args:
-        study: `SpeakerStudy`.
+        study: `reproduce.experiment.Experiment`.
         name: String, under which the study keeps the evaluator.
         speaker: `tfcap.models.CaptionSpeaker`, which is frozen.
         objective: `tfcap.objectives.DiscriminatorLoss`, with a built
@@ -55,7 +55,7 @@ def pretrained_discriminator(
     It is trained now if it was not.
 
     Args:
-        study: `SpeakerStudy`.
+        study: `reproduce.experiment.Experiment`.
         speaker: `tfcap.models.CaptionSpeaker`, which is frozen; best without
             dropout, as it will be heard.
         retriever: As that of `tfcap.rewards.MatchProbability`.
@@ -102,7 +102,7 @@ def pretrained_grammar(
     by kind of corruption, is then in its folder's `accuracy.json`.
 
     Args:
-        study: `SpeakerStudy`.
+        study: `reproduce.experiment.Experiment`.
         epochs: Integer, passes over all human captions. Defaults to `5`.
         rate: Float, learning rate. Defaults to `1e-3`.
         units: As those of `tfcap.models.GrammarClassifier`. Defaults to

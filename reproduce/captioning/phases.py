@@ -101,7 +101,7 @@ def naturalness(study):
     The settings may ask for the likelihood of human captions beside it.
 
     Args:
-        study: `CaptioningStudy`.
+        study: `reproduce.experiment.Experiment`.
 
     Returns:
         `tfcap.objectives.Objective`.

@@ -17,7 +17,7 @@ def pretrained_generator(study):
     """The speaker of maximum likelihood, as it enters the game.
 
     Args:
-        study: `CaptioningStudy`.
+        study: `reproduce.experiment.Experiment`.
 
     Returns:
         `tfcap.models.CaptionSpeaker`, a fresh one.
@@ -32,7 +32,7 @@ def pretrained_evaluator(study):
     It is trained now if it was not.
 
     Args:
-        study: `CaptioningStudy`.
+        study: `reproduce.experiment.Experiment`.
 
     Returns:
         `tfcap.models.CaptionEvaluator`, a fresh one.
