@@ -128,7 +128,7 @@ def _only_where(there, rollout, given):
 
 
 class _OfDrawn:
-    """What is not drawn; given words have the probability that they have."""
+    """Words that are not drawn; given words have their own probability."""
 
     no_repeat_ngram = 0
 

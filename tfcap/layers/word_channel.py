@@ -70,12 +70,12 @@ class WordChannel(keras.layers.Layer):
 
     @property
     def discrete(self):
-        """Whether every emitted vector is exactly one-hot in training."""
+        """Boolean: every emitted vector is exactly one-hot in training."""
         return True
 
     @property
     def differentiable(self):
-        """Whether gradients pass from what is emitted to the logits."""
+        """Boolean: gradients pass from what is emitted to the logits."""
         return True
 
     def build(self, input_shape):
@@ -87,7 +87,7 @@ class WordChannel(keras.layers.Layer):
         self.built = True
 
     def emit(self, logits, noise=None):
-        """What the channel passes on in training.
+        """Emits the vectors that are passed on in training.
 
         Args:
             logits: Float32 tensor of shape `(..., V)`.
@@ -158,7 +158,7 @@ class WordChannel(keras.layers.Layer):
         return schedule_config(value)
 
     def scheduled_values(self):
-        """What follows a schedule, at this step, by the names to log."""
+        """Values of the schedules at this step, by the names to log."""
         return {key: self.value_of(name) for key, name in self._logged.items()}
 
     def next_step(self):

@@ -161,7 +161,7 @@ class Embedder:
 
 
 def embedder(network: Any) -> Any:
-    """What embeds images and texts, also of a pair of functions."""
+    """An object that embeds images and texts, also of a pair of functions."""
     pair = isinstance(network, tuple) and len(network) == 2
     return Embedder(*network) if pair else network
 

@@ -283,7 +283,7 @@ def _losses(players, episode):
 
 
 def _causes(players, losses, penalties, logs, steps):
-    """What a step may be refused for, by what to call it; causes first."""
+    """Reasons to refuse a step, by what to call them; causes first."""
     rewards, terms, totals, slopes = {}, {}, {}, {}
     for name, player in players.items():
         own = what_was_computed(

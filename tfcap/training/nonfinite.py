@@ -1,4 +1,4 @@
-"""What becomes of a step that is not finite."""
+"""Steps that are not finite."""
 
 import functools
 

@@ -1,4 +1,4 @@
-"""What the training models share."""
+"""Base class of the training models."""
 
 import keras
 import numpy as np

@@ -11,7 +11,7 @@ from tfcap.ops import sum_over_replicas
 
 
 class Step(NamedTuple):
-    """What an optimizer is about to do.
+    """A step that an optimizer is about to take.
 
     Args:
         optimizer: `keras.optimizers.Optimizer`, built.
