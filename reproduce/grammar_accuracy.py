@@ -27,7 +27,8 @@ def grammar_accuracy(classifier, captions, seed=0, batch_size=500):
     >>> vocabulary = tfcap.data.build_caption_vocabulary(split, min_count=1)
     >>> captions = tfcap.data.EncodedCaptions.from_split(split, vocabulary, 9)
     >>> classifier = tfcap.models.GrammarClassifier(vocabulary.size, 4)
-    >>> found = reproduce.grammar_accuracy(classifier, captions)
+    >>> from reproduce.grammar_accuracy import grammar_accuracy
+    >>> found = grammar_accuracy(classifier, captions)
     >>> 0.0 <= found["mean"] <= 1.0
     True
     """

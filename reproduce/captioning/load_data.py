@@ -131,15 +131,17 @@ def caption_files(settings, root, train="train"):
 WORLDS = {"world": caption_world, "clips": caption_videos}
 
 
-def load_data(name, settings, root=None, train=None, before=None, **options):
+def load_data(
+    name, settings, root=None, train_split=None, before=None, **options
+):
     """The data that a command is asked for.
 
     Args:
         name: String, among `WORLDS`, or of files in `root`.
         settings: `SpeakerSettings`.
         root: String or path, see `caption_world()` and `caption_files()`.
-        train: String, the split of files that is learned from. Defaults to
-            `"train"`.
+        train_split: String, the split of files that is learned from.
+            Defaults to `"train"`.
         before: Function without arguments that is called before data are
             loaded, which may take minutes. Optional.
         **options: Sizes of a world.
@@ -149,16 +151,16 @@ def load_data(name, settings, root=None, train=None, before=None, **options):
     """
     if name not in WORLDS and root is None:
         raise ValueError(f"--data {name} needs --root, a folder.")
-    if name in WORLDS and train is not None:
+    if name in WORLDS and train_split is not None:
         raise ValueError(
             "`--train-split` must come with data in files. Received: "
-            f"--train-split {train} --data {name}."
+            f"--train-split {train_split} --data {name}."
         )
     if before:
         before()
     if name in WORLDS:
         return WORLDS[name](settings, root, **options)
-    return caption_files(settings, root, train or "train")
+    return caption_files(settings, root, train_split or "train")
 
 
 def _encoded(splits, features, settings, **about):

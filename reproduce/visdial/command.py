@@ -25,9 +25,9 @@ from reproduce.visdial.rows import ROWS
 from reproduce.visdial.settings import SETTINGS
 from reproduce.visdial.tables import dialog_tables
 from reproduce.visdial.tables import sample_table
+from tfcap import launch
 from tfcap.io import command
 from tfcap.io import make_folder
-from tfcap.launch import launch
 from tfcap.training import is_chief
 from tfcap.training import open_strategy
 
@@ -120,7 +120,7 @@ def _train(arguments, options, program):
     if options.workers and not os.environ.get("TF_CONFIG"):
         workers = [sys.executable, *program, *arguments]
         trusted = options.trusted_network
-        return launch(workers, options.workers, trusted_network=trusted)
+        return launch.launch(workers, options.workers, trusted_network=trusted)
     strategy = open_strategy()
     # Every row compiles graphs of its own, which TensorFlow remarks on.
     tf.get_logger().setLevel("ERROR")

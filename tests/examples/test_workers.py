@@ -8,7 +8,7 @@ FOLDER = pathlib.Path(__file__).parents[2] / "examples"
 NAMES = sorted(
     path.stem
     for path in FOLDER.glob("*.py")
-    if {"launch_script", "run_example"}
+    if {"launch_script", "program", "run_example"}
     & {*re.findall(r"\w+", path.read_text())}
 )
 
@@ -46,8 +46,10 @@ def test_workers_start_alone_or_on_a_network_that_is_trusted(
     monkeypatch.setattr("tfcap.launch.launch", launch)
     options = ["--workers", "2", "--trusted-network"]
     assert example.main(options) == 77
-    assert started == [([example.__file__, *options], 2, True)]
+    ((path, *given), workers, trusted) = started[0]
+    assert pathlib.Path(path).resolve() == pathlib.Path(example.__file__)
+    assert (given, workers, trusted, len(started)) == (options, 2, True, 1)
 
 
 def test_all_examples_that_train_for_long_are_tried():
-    assert len(NAMES) == 5
+    assert len(NAMES) == 5, NAMES

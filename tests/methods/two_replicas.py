@@ -12,9 +12,6 @@ from tfcap import methods
 from tfcap.layers import WordChannel
 from tfcap.rewards import CIDErD
 
-# Draws are those of a replica: here all are the same.
-WordChannel.uniform = lambda self, shape, minval=0.0: keras.ops.full(shape, 0.5)
-
 
 def rho(step):
     """Above a draw in the first steps, and below it in the last."""
@@ -42,6 +39,10 @@ def train():
 
 
 if __name__ == "__main__":
+    # Draws are those of a replica: here all are the same.
+    WordChannel.uniform = lambda self, shape, minval=0.0: keras.ops.full(
+        shape, 0.5
+    )
     tf.config.set_logical_device_configuration(
         tf.config.list_physical_devices("CPU")[0],
         [tf.config.LogicalDeviceConfiguration()] * 2,

@@ -44,10 +44,12 @@ def fail(settings, folder):
 
 
 def sweep_class(root):
-    for name in ("tfcap", "tfcap.training"):
-        package = types.ModuleType(name)
-        package.__path__ = [os.path.join(root, *name.split("."))]
-        sys.modules[name] = package
+    package = types.ModuleType("tfcap.training")
+    package.__path__ = [os.path.join(root, "tfcap", "training")]
+    sys.modules["tfcap.training"] = package
+    workers = importlib.import_module("tfcap.training.workers")
+    for name in ("from_chief", "is_chief", "several_workers"):
+        setattr(package, name, getattr(workers, name))
     return importlib.import_module("reproduce.sweep").Sweep
 
 

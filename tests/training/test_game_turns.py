@@ -19,10 +19,10 @@ class Counted(SupervisedLoss):
     """Counts how often it is computed."""
 
     def __init__(self, term):
-        super().__init__(term.values, term.name)
+        super().__init__(term.per_sample_loss, term.name)
         self.calls = 0
 
-    def values(self, episode):
+    def per_sample_loss(self, episode):
         self.calls += 1
         return self.function(episode)
 

@@ -126,7 +126,8 @@ def take_rows(split: CaptionSplit, rows: Sequence[int]) -> CaptionSplit:
 
     Example:
 
-    >>> split = tfcap.data.CaptionSplit([3, 5], [["a dog"], ["a cat"]])
+    >>> texts = [["a dog"], ["a cat"]]
+    >>> split = tfcap.data.CaptionSplit([3, 5], texts, ["", ""], ["", ""])
     >>> tfcap.data.take_rows(split, [1]).image_ids
     [5]
     """

@@ -110,4 +110,4 @@ def _prefix(max_length, delta, stage_steps):
     values = [float(max(max_length - words, 0)) for words in shorter]
     # The last steps of the stages, which need not be of whole steps.
     last = [math.ceil(n * stage_steps) - 1 for n in range(1, stages)]
-    return PiecewiseConstantDecay(last, values) if last else values[0]
+    return PiecewiseConstantDecay(last, values) if last else int(values[0])

@@ -168,7 +168,7 @@ def test_a_misspelt_split_is_told(tmp_path):
     content["data"]["dialogs"][0]["suggested_split"] = "trian"
     path = tmp_path / "visdial_1.0_val_tiny.json"
     path.write_text(json.dumps(content))
-    with pytest.warns(UserWarning, match=r"nobody uses \('trian': 1\)"):
+    with pytest.warns(UserWarning, match=r"unusual names \('trian': 1\)"):
         visdial_data(tmp_path)
 
 
