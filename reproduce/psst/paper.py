@@ -134,6 +134,7 @@ PSST = Paper(
             "cider": 0.95,
             "ablation_cider": 0.9,
         },
+        "results/tradeoff_world_unbiased": {"rho": 0.25, "cider": 0.9},
         "results/tradeoff_flickr8k": {},
     },
     tables=curve_tables,
