@@ -2,6 +2,7 @@ import importlib.util
 import io
 import json
 import pathlib
+from unittest import mock
 
 import pytest
 
@@ -21,13 +22,10 @@ def example():
     spec = importlib.util.spec_from_file_location("visdial_gdis", PATH)
     module = importlib.util.module_from_spec(spec)
     # The example adds a row of its own.
-    published = dict(ROWS)
-    spec.loader.exec_module(module)
-    usual, command.SIZES["quick"] = command.SIZES["quick"], SIZES
-    yield module
-    command.SIZES["quick"] = usual
-    ROWS.clear()
-    ROWS.update(published)
+    sizes = mock.patch.dict(command.SIZES, quick=SIZES)
+    with mock.patch.dict(ROWS), sizes:
+        spec.loader.exec_module(module)
+        yield module
 
 
 @pytest.fixture(scope="module")
