@@ -46,16 +46,8 @@ _GIVE_NUMBERS = (
 
 
 @command(ValueError, ImportError)
-def main(arguments=None):
-    """Runs the command.
-
-    Args:
-        arguments: List of strings, optional. Defaults to those of the
-            process.
-
-    Returns:
-        Integer, the exit status.
-    """
+def main(arguments: list[str] | None = None) -> int:
+    """Runs the command."""
     _run(_parser().parse_args(arguments))
     return 0
 

@@ -35,14 +35,13 @@ class Claims:
     Args:
         directory: String or path, made if absent. The lock lies beside it.
         heartbeat: Float, seconds between two touches. Defaults to `10.0`.
-        patience: Float, seconds. Defaults to `120.0`.
 
     Raises:
         ValueError: If `patience` is less than twice `heartbeat`, or
             `heartbeat` is not positive.
     """
 
-    def __init__(self, directory, heartbeat=10.0, patience=120.0):
+    def __init__(self, directory, heartbeat=10.0, patience: float = 120.0):
         if not 0 < 2 * heartbeat <= patience:
             raise ValueError(
                 "`patience` must be at least twice `heartbeat`, which must be "
@@ -55,11 +54,8 @@ class Claims:
         self._watched = {}
         make_folder(self.directory)
 
-    def take(self, name):
+    def take(self, name: str):
         """Takes a claim, if it is free or abandoned.
-
-        Args:
-            name: String, of a file.
 
         Returns:
             `Claim`, a context manager, or `None` where another has it.
@@ -91,7 +87,6 @@ class Claim:
     """The right to do one piece of work, kept alive while its block runs.
 
     Args:
-        path: String or path of its file.
         heartbeat: Float, seconds between two touches of the file.
     """
 
@@ -156,13 +151,8 @@ def made_once(path, load, make):
     """What one process makes and keeps in a file, and others wait for.
 
     Args:
-        path: `pathlib.Path` of the file. Claims are kept beside it.
-        load: Function of the path that reads it.
         make: Function without arguments that makes what `load` returns, and
             the file, which appears whole or not at all.
-
-    Returns:
-        What is in the file.
     """
     claims = None
     while not is_there(path):

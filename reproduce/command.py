@@ -48,12 +48,8 @@ AXES = {
 }
 
 
-def main(arguments=None):
+def main(arguments: list[str] | None = None):
     """Runs the command.
-
-    Args:
-        arguments: List of strings, optional. Defaults to those of the
-            process.
 
     Returns:
         Integer, the exit status: 0; 1 if a point failed; 2 if an option or the
@@ -98,16 +94,8 @@ def _help():
     return "\n".join(lines)
 
 
-def sweep_main(paper, arguments):
-    """Trains what is missing of a paper's points.
-
-    Args:
-        paper: `reproduce.paper.Paper`.
-        arguments: List of strings.
-
-    Returns:
-        Integer, the exit status.
-    """
+def sweep_main(paper, arguments: list[str]) -> int:
+    """Trains what is missing of a paper's points."""
     parser = sweep_parser(paper)
     return _sweep(paper, parser.parse_args(arguments))
 
@@ -157,14 +145,7 @@ def _tell_data(data):
 
 
 def sweep_parser(paper):
-    """A parser of the options of a paper.
-
-    Args:
-        paper: `reproduce.paper.Paper`.
-
-    Returns:
-        `argparse.ArgumentParser`.
-    """
+    """A parser of the options of a paper."""
     parser = argparse.ArgumentParser(
         prog=f"python -m reproduce {paper.name}",
         description="Trains and evaluates rows of the paper's tables.",

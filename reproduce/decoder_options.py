@@ -58,12 +58,8 @@ def add_decoder_options(parser):
     )
 
 
-def decoders(options, unknown):
+def decoders(options, unknown: int):
     """What says the captions that are asked for.
-
-    Args:
-        options: Namespace that a parser with `add_decoder_options()` made.
-        unknown: Integer, id of the unknown word.
 
     Returns:
         Pair of `tfcap.decoding.Decoder`s, of the caption of every image, and

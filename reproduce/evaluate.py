@@ -51,16 +51,8 @@ _LISTENER = ("embed_images", "embed_texts")
 
 
 @command(ValueError, ImportError)
-def main(arguments=None):
-    """Runs the command.
-
-    Args:
-        arguments: List of strings, optional. Defaults to those of the
-            process.
-
-    Returns:
-        Integer, the exit status.
-    """
+def main(arguments: list[str] | None = None) -> int:
+    """Runs the command."""
     # So that options may stand between the files, of which one is optional.
     return _run(_parser().parse_intermixed_args(arguments))
 

@@ -17,16 +17,8 @@ from tfcap.training import open_strategy
 SIZES = {"quick": {"train": 64, "val": 8, "test": 16, "encoder_epochs": 1}}
 
 
-def example_parser(description, folder):
-    """A parser of the options that all examples have.
-
-    Args:
-        description: String.
-        folder: String, in `runs`, of what it leaves.
-
-    Returns:
-        `argparse.ArgumentParser`.
-    """
+def example_parser(description: str, folder: str):
+    """A parser of the options that all examples have."""
     parser = argparse.ArgumentParser(description=description)
     add = parser.add_argument
     add("--out", type=pathlib.Path, help=f"default: runs/{folder}[_quick]")
@@ -51,15 +43,7 @@ def parse_example(parser, arguments):
 
 
 def example_data(paper, options):
-    """Data and settings of an example.
-
-    Args:
-        paper: `reproduce.paper.Paper`.
-        options: What `parse_example()` returns.
-
-    Returns:
-        Pair of `reproduce.captioning.CaptionData` and settings.
-    """
+    """Data and settings of an example."""
     # Before minutes of work that a folder has to take.
     make_folder(options.out)
     name = "quick" if options.quick else options.data
@@ -68,15 +52,8 @@ def example_data(paper, options):
     return load_data(options.data, settings, options.root, **sizes), settings
 
 
-def run_example(script, arguments, options, paper, work):
+def run_example(script: str, arguments, options, paper, work):
     """Does the work of an example, by as many workers as are asked for.
-
-    Args:
-        script: String, the example's file.
-        arguments: List of strings, or `None` for those of the process.
-        options: What `parse_example()` returns.
-        paper: `reproduce.paper.Paper`.
-        work: Function of data and settings, called in the scope of a strategy.
 
     Returns:
         Pair of the exit status, `None` where all went well, and what `work`

@@ -44,7 +44,6 @@ class Point(NamedTuple):
     """A point of an experiment, by which a row sets its numbers.
 
     Args:
-        experiment: `Experiment`.
         settings: Those of the paper, with the numbers of the point.
     """
 
@@ -70,10 +69,7 @@ class Experiment(Study):
     for lambda.
 
     Args:
-        paper: `reproduce.paper.Paper`.
-        data: `reproduce.captioning.CaptionData`.
         settings: Those of the paper.
-        directory: String or path.
         seed: Integer, of initial weights, batches and samples.
         split: String, `"test"` or `"validation"`: what is evaluated. Defaults
             to `"test"`.
@@ -144,13 +140,8 @@ class Experiment(Study):
             path = os.path.join(self.directory, "vocabulary.json")
             data.vocabulary.save(path)
 
-    def networks(self, phase, fresh=False):
-        """Networks that a phase of pretraining left, by role.
-
-        Args:
-            phase: String, among the paper's phases.
-            fresh: Boolean, whether the networks will be changed.
-        """
+    def networks(self, phase: str, fresh: bool = False):
+        """Networks that a phase of pretraining left, by role."""
         phase = self.paper.left(self, phase)
         keras.utils.set_random_seed(self.seed)
         found = self.once(phase, lambda: self._pretrain(phase))
@@ -208,17 +199,8 @@ class Experiment(Study):
         """Decoders by what stands before the names of their scores."""
         return self.paper.decodings(self)
 
-    def result(self, row, **point):
-        """The record of a point, which is trained now if it was not.
-
-        Args:
-            row: String, among the paper's.
-            **point: Numbers that are not the settings', by their names.
-
-        Returns:
-            Dict of scores, as `tfcap.training.SpeakerReport.result()` names
-            them; those of other decodings after the decoding's name.
-        """
+    def result(self, row: str, **point):
+        """The record of a point, which is trained now if it was not."""
         point = _plain(point)
         name = self.paper.place(row, point)
         path = self.path(name, "result.json")

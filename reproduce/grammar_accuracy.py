@@ -5,16 +5,14 @@ import numpy as np
 from tfcap.data import GrammarBatches
 
 
-def grammar_accuracy(classifier, captions, seed=0, batch_size=500):
+def grammar_accuracy(
+    classifier, captions, seed: int = 0, batch_size: int = 500
+):
     """Share of captions that a classifier takes for what they are, by kind.
 
     Args:
-        classifier: `tfcap.models.GrammarClassifier`, or another `keras.Model`
-            with its inputs and outputs.
         captions: `tfcap.data.EncodedCaptions`, best of images that were not
             trained on. Each caption is judged as it is and corrupted once.
-        seed: Integer, of the corruptions. Defaults to `0`.
-        batch_size: Integer. Defaults to `500`.
 
     Returns:
         Dict of floats in `[0, 1]`: `"human"`, each of

@@ -24,11 +24,6 @@ def open_images(paths, backbone=None, image_ids=None, skipped=None):
     """Finds images and how they are seen.
 
     Args:
-        paths: Strings: one feature file `*.h5`, or picture files and folders
-            of pictures.
-        backbone: `tfcap.data.Backbone` that sees pictures. Defaults to
-            `None`, for a feature file.
-        image_ids: Sequence of the images to take, optional.
         skipped: Dict, to which the ids of pictures that cannot be read are
             added, each with its file and the reason; or `None`, where such a
             picture is an error.
@@ -102,18 +97,13 @@ def _pixels(pictures, rows, size, skipped):
     return pixels
 
 
-def named_backbone(text, layer=None, input_size=None, preprocessing=None):
+def named_backbone(
+    text: str,
+    layer: str | None = None,
+    input_size=None,
+    preprocessing: str | None = None,
+):
     """A backbone by its name.
-
-    Args:
-        text: String `NAME:WEIGHTS`: `vgg19:imagenet`, `vgg19:PATH`, or a
-            preset, `keras_hub:PRESET`, `keras_cv:PRESET`.
-        layer: String, the layer that is read, for a preset.
-        input_size: Pair of integers, for a preset.
-        preprocessing: String, for a preset.
-
-    Returns:
-        `tfcap.data.Backbone`.
 
     Raises:
         ValueError: If there is no such backbone.

@@ -36,15 +36,8 @@ def page_path(name):
     return ROOT / "reproduce" / name / "README.md"
 
 
-def filled_page(name, text):
+def filled_page(name: str, text: str) -> str:
     """A page with its tables as the records have them.
-
-    Args:
-        name: String, a paper's.
-        text: String, the page.
-
-    Returns:
-        String.
 
     Raises:
         ValueError: If the page marks a table that there is not.
@@ -77,16 +70,8 @@ def filled_page(name, text):
 
 
 @command(ValueError)
-def main(arguments=None):
-    """Runs the command.
-
-    Args:
-        arguments: List of strings, optional. Defaults to those of the
-            process.
-
-    Returns:
-        Integer, the exit status: 1 if `--check` finds a page that differs.
-    """
+def main(arguments: list[str] | None = None) -> int:
+    """Runs the command."""
     parser = argparse.ArgumentParser(
         prog="python -m reproduce pages",
         description="Writes the tables of results into the papers' pages.",

@@ -13,12 +13,8 @@ class Training(NamedTuple):
     """One row, ready to be trained.
 
     Args:
-        model: `keras.Model`, not compiled.
         rates: Dict of learning rates by the name of a player.
         networks: Dict of networks to keep, by role.
-        batches: `tfcap.data.CaptionBatches`.
-        epochs: Integer.
-        callbacks: Sequence of `keras.callbacks.Callback`.
         prepare: Function without arguments that is called before the fit, such
             as one that loads a fitted baseline; or `None`.
     """
@@ -107,20 +103,15 @@ class Paper:
         parts = [f"{names.get(k, k)}_{v:g}" for k, v in point.items()]
         return os.path.join(self.folder, "_".join([row, *parts]))
 
-    def grid(self, rows, seeds=(0,), **axes):
+    def grid(self, rows, seeds=(0,), **axes) -> list[dict]:
         """The grid of a sweep, seed by seed.
 
         Args:
-            rows: Iterable of strings, among `known()`.
-            seeds: Iterable of integers.
             **axes: Iterables of floats by the name of a number, `lambda_` for
                 lambda: rows that it
                 moves get a point for each, the others are as they are. None,
                 and the number is that of the settings. A row of human captions
                 has the first alone.
-
-        Returns:
-            List of dicts, as `reproduce.sweep.Sweep` takes.
         """
         rows, known = list(rows), self.known()
         axes = {name.rstrip("_"): values for name, values in axes.items()}

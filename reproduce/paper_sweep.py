@@ -24,7 +24,7 @@ def paper_sweep(
     directory,
     data,
     settings,
-    grid,
+    grid: list[dict],
     verbose=1,
     evaluate_again=False,
     **options,
@@ -32,13 +32,9 @@ def paper_sweep(
     """Trains and evaluates the points of a grid.
 
     Args:
-        paper: `reproduce.paper.Paper`.
         directory: String or path. Experiments of the seeds are kept in it,
             too; and in `tensorboard`, each finished point for TensorBoard's
             Trade-off tab.
-        data: `reproduce.captioning.CaptionData`.
-        settings: Those of the paper.
-        grid: List of dicts, such as `paper.grid()` returns.
         verbose: 0 for silence; 1 for lines: points, what is trained, every
             epoch; 2 for progress bars within points.
         evaluate_again: Boolean, whether points of before the paper's
@@ -46,10 +42,6 @@ def paper_sweep(
             Defaults to `False`.
         **options: Those of `Experiment`. As `pretrained` the folder of another
             sweep may be given, too: each experiment takes that of its seed.
-
-    Returns:
-        `reproduce.sweep.Sweep`; its `work()` does what is missing, and its
-        `records()` are what tables are made of.
     """
 
     @functools.lru_cache(maxsize=1)

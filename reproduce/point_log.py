@@ -9,17 +9,14 @@ from tfcap.training import SpeakerReport
 from tfcap.training import report_samples
 
 
-def log_point(directory, settings, result, report=None, images=None):
+def log_point(
+    directory,
+    settings,
+    result,
+    report: SpeakerReport | None = None,
+    images=None,
+):
     """Writes a finished point.
-
-    Args:
-        directory: String or path, the log directory.
-        settings: Dict of `method`, `seed`, lambda and so on.
-        result: Dict of what was found.
-        report: `tfcap.training.SpeakerReport`, whose captions are shown.
-            Optional.
-        images: Function from an image's row in the report to its pixels or
-            `None`. Optional.
 
     Example:
 
@@ -53,13 +50,9 @@ def log_sweep(directory, paper, sweeps, images=None):
     """Writes the points of sweeps that were made before.
 
     Args:
-        directory: String or path, the log directory.
-        paper: `reproduce.paper.Paper` that the sweeps are of.
         sweeps: Dict of records by folder of a sweep, as of
             `reproduce.load_records()`; captions that are kept there are
             written, too.
-        images: Function from an image's row in those to its pixels or `None`.
-            Optional.
     """
     if paper.compare:
         paper.compare(os.path.join(str(directory), "comparison"))

@@ -10,14 +10,8 @@ def build(row, networks, numbers, about=None):
         row: Dict with the `"method"`, a function of `tfcap.methods`, and what
             sets the row apart: arguments by their names. One that depends on
             the settings is a function of `about`.
-        networks: Sequence of what the method takes first: networks, or a
-            speaker and a reward.
         numbers: Dict of arguments that all rows of a paper share. Those that
             the method does not know are left out.
-        about: `reproduce.experiment.Point`.
-
-    Returns:
-        `tfcap.training.ObjectiveModel` or `tfcap.training.Game`.
 
     Example:
 

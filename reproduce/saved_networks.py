@@ -16,15 +16,8 @@ TRAIN = (
 )
 
 
-def load_named(path, name):
+def load_named(path: str, name: str):
     """Loads a network that a command was given.
-
-    Args:
-        path: String.
-        name: String, what the command calls it.
-
-    Returns:
-        The network.
 
     Raises:
         ValueError: If Keras cannot load it; says which, and what to do.
@@ -40,14 +33,8 @@ def load_named(path, name):
         ) from error
 
 
-def check_preparation(networks, standardize, hint=TRAIN):
+def check_preparation(networks, standardize: str | None, hint: str = TRAIN):
     """Refuses features that a network would get as it never saw them.
-
-    Args:
-        networks: Dict of networks by their files.
-        standardize: String, a split, `"none"`, or `None` where the command was
-            told nothing.
-        hint: String, a sentence for a network that leaves it to others.
 
     Raises:
         ValueError: If a network prepares images and the features are to be
@@ -72,14 +59,7 @@ def check_preparation(networks, standardize, hint=TRAIN):
         )
 
 
-def reason_of(error):
-    """The sentence of an error, without what Keras writes around it.
-
-    Args:
-        error: Exception that a network raised.
-
-    Returns:
-        String, one line.
-    """
+def reason_of(error) -> str:
+    """The sentence of an error, without what Keras writes around it."""
     said = _SAID.findall(str(error)) or [str(error)]
     return said[-1].strip().splitlines()[-1]

@@ -32,16 +32,8 @@ class Row(NamedTuple):
         return ", ".join([self.method, *told])
 
 
-def by_row(records, order=()):
-    """Records by row, and then by seed.
-
-    Args:
-        records: List of dicts, as `reproduce.load_records()` gives them.
-        order: Iterable of strings, methods as tables show them. Others follow.
-
-    Returns:
-        Dict of dicts of records by `Row`.
-    """
+def by_row(records: list[dict], order=()):
+    """Records by row, and then by seed."""
     runs = {}
     for record in records:
         key = Row(*map(record.get, Row._fields))
@@ -72,14 +64,7 @@ HUMAN = "human captions"
 
 
 def human_run(runs):
-    """Scores of human captions by seed, as those of a row, or nothing.
-
-    Args:
-        runs: What `by_row()` returns.
-
-    Returns:
-        Dict of one entry, or an empty one.
-    """
+    """Scores of human captions by seed, as those of a row, or nothing."""
     found = {}
     for by_seed in runs.values():
         for seed, record in by_seed.items():
@@ -90,16 +75,12 @@ def human_run(runs):
     return {Row(HUMAN): found} if found else {}
 
 
-def score_table(name, title, runs, columns, prefix=""):
+def score_table(name: str, title: str, runs, columns, prefix: str = ""):
     """Rows by scores, the best of a column bold.
 
     Args:
-        name: String, `"Table 1"`.
-        title: String.
-        runs: What `by_row()` returns.
         columns: Dict of a title, and 1 if more is better, -1 if less is, 0 if
             neither, by the name of a score.
-        prefix: String before the names of scores in records.
 
     Returns:
         `TradeoffTable`, or `None` where no row has any of the scores.
@@ -130,13 +111,8 @@ def score_table(name, title, runs, columns, prefix=""):
     return TradeoffTable(name, title, head, rows, [], best)
 
 
-def difference_table(runs, claims, title="paired by seed"):
+def difference_table(runs, claims, title: str = "paired by seed"):
     """By how much one row is above another, seed by seed.
-
-    Args:
-        runs: What `by_row()` returns, of one key a method.
-        claims: Dict of names of scores by pairs of methods.
-        title: String. Defaults to `"paired by seed"`.
 
     Returns:
         `TradeoffTable`, or `None` where no pair is there.
@@ -181,19 +157,10 @@ def found_on(tables, data):
     return tables
 
 
-def tables_main(prog, description, make, argv=None):
-    """A command that prints the tables of sweeps.
-
-    Args:
-        prog: String, the command.
-        description: String.
-        make: Function from records and a string, what they were found on, to
-            a list of `TradeoffTable`.
-        argv: List of strings, optional.
-
-    Returns:
-        Integer, the exit status.
-    """
+def tables_main(
+    prog: str, description: str, make, argv: list[str] | None = None
+) -> int:
+    """A command that prints the tables of sweeps."""
     parser = argparse.ArgumentParser(prog=prog, description=description)
     parser.add_argument("sweep", nargs="+", help="folders of sweeps")
     parser.add_argument("--markdown", action="store_true")

@@ -53,15 +53,8 @@ def expand_grid(grid):
     return list(points.values())
 
 
-def settings_key(settings):
+def settings_key(settings: dict | None) -> str:
     """Settings as one string, the same for all ways to write them.
-
-    Args:
-        settings: Dict of strings, numbers, booleans or `None`.
-
-    Returns:
-        String, JSON with sorted names. `1`, `1.0` and `np.float64(1)` are one
-        number.
 
     Example:
 
@@ -73,14 +66,8 @@ def settings_key(settings):
     return json.dumps(plain, sort_keys=True, separators=(",", ":"))
 
 
-def settings_name(settings):
+def settings_name(settings: dict) -> str:
     """A name for files: readable, and of these settings alone.
-
-    Args:
-        settings: Dict, as in `settings_key()`.
-
-    Returns:
-        String of letters, digits and `=,.+-`.
 
     Example:
 

@@ -13,9 +13,6 @@ from reproduce.sweep_grid import settings_key
 def load_records(directory):
     """Everything that a sweep has found so far.
 
-    Args:
-        directory: String or path of a `Sweep`.
-
     Returns:
         List of dicts, a point's settings and findings in one, in the order in
         which they were done. Of what was found twice of a point, the first.
@@ -51,13 +48,6 @@ def merge_records(records, found=None):
     A later line of a point adds what the earlier ones have not found; what
     they have stands, since two processes may both have done a point.
 
-    Args:
-        records: Iterable of dicts.
-        found: Dict of what earlier lines hold, to be added to. Defaults to
-            `None`, an empty one.
-
-    Returns:
-        Dict of records by key, `found` where it is given.
     """
     found = {} if found is None else found
     for record in records:

@@ -16,35 +16,16 @@ FORMS = {
 }
 
 
-def tables_of(paper, folders, data=None, **options):
-    """A paper's tables from the records of sweeps.
-
-    Args:
-        paper: `reproduce.paper.Paper`.
-        folders: Strings or paths, of sweeps.
-        data: String, what they were found on. Defaults to the names of the
-            folders.
-        **options: Those of the paper's `tables`.
-
-    Returns:
-        List of tables.
-    """
+def tables_of(paper, folders, data: str | None = None, **options):
+    """A paper's tables from the records of sweeps."""
     records = [r for folder in folders for r in load_records(folder)]
     names = ", ".join(os.path.basename(str(folder)) for folder in folders)
     return paper.tables(records, data or names, **options)
 
 
 @command(ValueError)
-def main(arguments=None):
-    """Runs the command.
-
-    Args:
-        arguments: List of strings, optional. Defaults to those of the
-            process.
-
-    Returns:
-        Integer, the exit status.
-    """
+def main(arguments: list[str] | None = None) -> int:
+    """Runs the command."""
     parser = argparse.ArgumentParser(
         prog="python -m reproduce tables",
         description="Prints a paper's tables: means and 95 %% intervals over "

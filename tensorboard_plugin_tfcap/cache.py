@@ -26,16 +26,7 @@ class RevisionCache:
         self._lock = threading.Lock()
 
     def get(self, key, revision, make):
-        """Returns the cached value of a key, or else that of `make()`.
-
-        Args:
-            key: Hashable.
-            revision: String; another one makes it anew.
-            make: Callable.
-
-        Returns:
-            What `make()` returned.
-        """
+        """Returns the cached value of a key, or else that of `make()`."""
         with self._lock:
             kept = self._found.get(key)
             if kept is not None and kept[0] == revision:

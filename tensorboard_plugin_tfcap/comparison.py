@@ -28,12 +28,8 @@ class Preset:
     """A figure to ask for by name: a line across two axes, or several panels.
 
     Args:
-        id: String.
-        title: String.
         x: String, a metric. Optional; so are all below.
-        y: String, a metric.
         along: `"x"` or `"y"`, the axis of the line.
-        value: Float, its level.
         panels: Tuple of dicts: `title`, and `x`, a metric that `y` is drawn
             against; or `parameter`, against which `y` is drawn where the
             curves of `x` are at the greatest level that all reach. There,
@@ -88,15 +84,8 @@ class Comparison:
         )
 
 
-def load_comparison(path):
+def load_comparison(path) -> Comparison:
     """Reads a file of JSON that says how a log is presented.
-
-    Args:
-        path: String or path of a file with an object of `titles`, `presets`
-            and `references`, each as `write_comparison()` takes it.
-
-    Returns:
-        `Comparison`.
 
     Raises:
         ValueError: If it holds something else.
@@ -127,14 +116,8 @@ def load_comparison(path):
         ) from error
 
 
-def read_comparison(data):
+def read_comparison(data) -> Comparison:
     """Reads the record that `write_comparison()` wrote.
-
-    Args:
-        data: Bytes or string, JSON.
-
-    Returns:
-        `Comparison`.
 
     Raises:
         RecordError: If it cannot be read.
@@ -156,14 +139,8 @@ def read_comparison(data):
     )
 
 
-def read_reference(data):
+def read_reference(data: bytes) -> Reference:
     """Reads a published result.
-
-    Args:
-        data: Bytes, JSON.
-
-    Returns:
-        `Reference`.
 
     Raises:
         RecordError: If it cannot be read.

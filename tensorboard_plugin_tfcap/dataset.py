@@ -140,15 +140,8 @@ class Dataset:
         return [point for point in self.points if found.search(point.run)]
 
 
-def presented(dataset, path):
+def presented(dataset: Dataset, path):
     """A data set as a file says that it is presented.
-
-    Args:
-        dataset: `Dataset`.
-        path: String or path of a file of JSON; or none, `""` or `None`.
-
-    Returns:
-        `Dataset`. Where the log says something else, the file counts.
 
     Raises:
         ValueError: If the file holds something else.
@@ -161,15 +154,7 @@ def presented(dataset, path):
 
 
 def all_metrics(points, described):
-    """Metrics of points, sorted; what is not described is told by its name.
-
-    Args:
-        points: Iterable of `TradeoffPoint`.
-        described: Dict of `Metric` by name.
-
-    Returns:
-        Dict of `Metric` by name.
-    """
+    """Metrics of points, sorted; what is not described is told by its name."""
     names = {name for point in points for name in point.metrics}
     metrics = [described.get(n) or named_metric(n) for n in names]
     return {m.name: m for m in sorted(metrics, key=metric_order)}

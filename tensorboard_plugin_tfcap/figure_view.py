@@ -30,17 +30,8 @@ _LEGENDS = {
 }
 
 
-def figure_view(selection, path=()):
-    """Everything that a page shows for a query.
-
-    Args:
-        selection: `Selection`.
-        path: List of `TradeoffPoint`, the steps of the run whose way through
-            training is drawn, too. Defaults to none.
-
-    Returns:
-        Dict, of what JSON can hold.
-    """
+def figure_view(selection, path=()) -> dict:
+    """Everything that a page shows for a query."""
     query = selection.query
     preset = selection.preset()
     if preset is not None:
@@ -78,15 +69,8 @@ def figure_view(selection, path=()):
     return {**found, **tables_view(selection)}
 
 
-def tables_view(selection):
-    """The tables of a selection: what a line that is dragged asks for.
-
-    Args:
-        selection: `Selection`.
-
-    Returns:
-        Dict, of what JSON can hold.
-    """
+def tables_view(selection) -> dict:
+    """The tables of a selection: what a line that is dragged asks for."""
     notices, areas = list(selection.notices), []
     line = selection.line()
     if selection.x is not None and selection.curves:
@@ -102,15 +86,8 @@ def tables_view(selection):
     }
 
 
-def said_figure(text):
-    """A figure that only says why there is none.
-
-    Args:
-        text: String.
-
-    Returns:
-        Dict.
-    """
+def said_figure(text: str) -> dict:
+    """A figure that only says why there is none."""
     figure = panels_figure([Panel("", "", "", [], text)])
     figure["layout"]["meta"] = {"height": None, "label": text}
     return {**figure, "config": CONFIG}

@@ -44,16 +44,12 @@ mark { background: var(--mark); color: inherit; padding: .05rem .3rem;
 """
 
 
-def write_html(path, title, lines, body, style=""):
+def write_html(path, title: str, lines, body, style: str = ""):
     """Writes a page with the look of all pages.
 
     Args:
-        path: String or path of the file.
-        title: String.
-        lines: Iterable of strings to put under the title.
         body: Iterable of strings of HTML: escaped, and with what is shown
             within, since the file has to show everything by itself.
-        style: String, CSS that this page adds.
     """
     title = html.escape(title)
     parts = [
@@ -72,17 +68,13 @@ def write_html(path, title, lines, body, style=""):
         file.write("\n".join(parts) + "\n")
 
 
-def picture(image, text):
+def picture(image, text: str) -> str:
     """HTML of an image whose pixels are in the page itself.
 
     Args:
         image: Integer array of shape `(height, width, 3)` or
             `(height, width)`, or None, of which nothing is shown. Small images
             are drawn larger, crisply; large ones are made smaller.
-        text: String, what stands for the image where it cannot be seen.
-
-    Returns:
-        String.
     """
     if image is None:
         return ""

@@ -15,11 +15,7 @@ class TradeoffLoader(base_plugin.TBLoader):
     """Loads the trade-off plugin."""
 
     def define_flags(self, parser):
-        """Adds the plugin's flag to TensorBoard's.
-
-        Args:
-            parser: `argparse.ArgumentParser` of TensorBoard.
-        """
+        """Adds the plugin's flag to TensorBoard's."""
         parser.add_argument_group("Trade-off tab").add_argument(
             "--tfcap_comparison",
             metavar="FILE",
@@ -29,24 +25,13 @@ class TradeoffLoader(base_plugin.TBLoader):
         )
 
     def fix_flags(self, flags):
-        """Keeps more than ten records of a run, unless a user says otherwise.
-
-        Args:
-            flags: `argparse.Namespace` of TensorBoard.
-        """
+        """Keeps more than ten records of a run by default."""
         kept = dict(flags.samples_per_plugin or {})
         kept.setdefault(_NAME, SAMPLES)
         flags.samples_per_plugin = kept
 
     def load(self, context):
-        """Makes the plugin.
-
-        Args:
-            context: `base_plugin.TBContext`.
-
-        Returns:
-            `TradeoffPlugin`.
-        """
+        """Makes the plugin."""
         from tensorboard_plugin_tfcap.plugin import TradeoffPlugin
 
         path = getattr(context.flags, "tfcap_comparison", "")

@@ -13,13 +13,7 @@ ALL = 1000
 
 @dataclass(frozen=True)
 class Log:
-    """One experiment, in one request.
-
-    Args:
-        provider: TensorBoard's `DataProvider`.
-        context: `RequestContext`.
-        experiment: String.
-    """
+    """One experiment, in one request."""
 
     provider: object
     context: object
@@ -79,15 +73,8 @@ class Log:
         )
 
 
-def revision(*listings):
-    """A text that changes when any time series does.
-
-    Args:
-        *listings: Dicts of dicts of time series by tag, by run.
-
-    Returns:
-        String.
-    """
+def revision(*listings) -> str:
+    """A text that changes when any time series does."""
     digest = hashlib.sha256()
     for listing in listings:
         for run in sorted(listing):

@@ -28,7 +28,6 @@ class Content:
     """Metadata of a summary, which hold for all of its records.
 
     Args:
-        kind: One of `KINDS`.
         metrics: Dict of `Metric` by name.
     """
 
@@ -36,16 +35,8 @@ class Content:
     metrics: dict
 
 
-def encode_content(kind, metrics=()):
-    """The content of a summary's metadata, as bytes.
-
-    Args:
-        kind: One of `KINDS`.
-        metrics: Iterable of `Metric`.
-
-    Returns:
-        Bytes.
-    """
+def encode_content(kind, metrics=()) -> bytes:
+    """The content of a summary's metadata, as bytes."""
     described = {
         m.name: {"title": m.title, "better": m.better, "role": m.role}
         for m in metrics
@@ -54,14 +45,8 @@ def encode_content(kind, metrics=()):
     return json.dumps(content).encode()
 
 
-def decode_content(content):
+def decode_content(content: bytes) -> Content:
     """Reads what `encode_content()` wrote.
-
-    Args:
-        content: Bytes.
-
-    Returns:
-        `Content`.
 
     Raises:
         RecordError: If it is of a newer version, or something else.
@@ -83,14 +68,8 @@ def decode_content(content):
     return Content(kind, metrics)
 
 
-def load_object(data):
+def load_object(data) -> dict:
     """JSON of the version that is known, as a dict.
-
-    Args:
-        data: Bytes or string.
-
-    Returns:
-        Dict.
 
     Raises:
         RecordError: If it is anything else.

@@ -20,13 +20,8 @@ class Notices:
     def __init__(self):
         self._found = {}
 
-    def add(self, run, reason):
-        """A record of a run is left out.
-
-        Args:
-            run: String.
-            reason: String or error, which goes on after "it".
-        """
+    def add(self, run: str, reason):
+        """A record of a run is left out."""
         count, first = self._found.get(run, (0, str(reason)))
         self._found[run] = count + 1, first
 

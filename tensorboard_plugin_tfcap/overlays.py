@@ -12,22 +12,10 @@ from tfcap.curves import pareto_front
 _AXES = {"xaxis": "x", "yaxis": "y"}
 
 
-def reference_trace(references, x, y, dark, first_row, known=()):
-    """Published points, as hollow marks.
-
-    Args:
-        references: List of `Reference` that have both metrics, with the
-            titles that are shown.
-        x: `Metric`.
-        y: `Metric`.
-        dark: Boolean.
-        first_row: Integer, the number of the first one's row.
-        known: Titles of methods, whose places give their looks. Defaults to
-            none.
-
-    Returns:
-        Dict, a trace.
-    """
+def reference_trace(
+    references, x, y, dark: bool, first_row: int, known=()
+) -> dict:
+    """Published points, as hollow marks."""
     titles = [found.title for found in references]
     styles = [style(title, known) for title in titles]
     return {
@@ -55,18 +43,8 @@ def reference_trace(references, x, y, dark, first_row, known=()):
     }
 
 
-def front_trace(rows, x, y, dark):
-    """The front of all marks, and marks their rows.
-
-    Args:
-        rows: List of dicts, of one panel.
-        x: `Metric`.
-        y: `Metric`.
-        dark: Boolean.
-
-    Returns:
-        Dict, a trace.
-    """
+def front_trace(rows: list[dict], x, y, dark: bool) -> dict:
+    """The front of all marks, and marks their rows."""
     values = np.array([[row["x"], row["y"]] for row in rows])
     found = pareto_front(values[:, 0] * x.sign, values[:, 1] * y.sign)
     for place in found:
@@ -91,22 +69,10 @@ def front_trace(rows, x, y, dark):
     }
 
 
-def path_traces(points, x, y, title, step, dark, known=()):
-    """A run's way through training, and where it is at one step.
-
-    Args:
-        points: List of `TradeoffPoint` of one run, that have both metrics.
-        x: `Metric`.
-        y: `Metric`.
-        title: String, its method's.
-        step: Integer, or `None` for no ring.
-        dark: Boolean.
-        known: Titles of methods, whose places give their looks. Defaults to
-            none.
-
-    Returns:
-        List of dicts.
-    """
+def path_traces(
+    points, x, y, title: str, step, dark: bool, known=()
+) -> list[dict]:
+    """A run's way through training, and where it is at one step."""
     color = on_paper(style(title, known)[0], dark)
     usual = {"type": "scatter", "meta": {"kind": "trajectory"}, **_AXES}
     traces = [

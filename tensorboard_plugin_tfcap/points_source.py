@@ -17,11 +17,7 @@ from tensorboard_plugin_tfcap.records import read_point
 
 
 class PointsSource:
-    """Reads the points that a `TradeoffWriter` wrote.
-
-    Args:
-        log: `Log`.
-    """
+    """Reads the points that a `TradeoffWriter` wrote."""
 
     name = "points"
 
@@ -41,15 +37,8 @@ class PointsSource:
         """Parts of a query on which the data set depends."""
         return (query.at, query.by) if query.at == "best" else ()
 
-    def dataset(self, query):
-        """Every run's last or best point.
-
-        Args:
-            query: `Query`.
-
-        Returns:
-            `Dataset`.
-        """
+    def dataset(self, query) -> Dataset:
+        """Every run's last or best point."""
         notices, described, tags = Notices(), {}, {}
         for run, listed in self._tensors.items():
             for tag, series in listed.items():
@@ -91,16 +80,8 @@ class PointsSource:
             comparison,
         )
 
-    def history(self, run, query=None):
-        """All points of a run, as far as TensorBoard keeps them.
-
-        Args:
-            run: String, as points name it.
-            query: `Query`; nothing of it matters here.
-
-        Returns:
-            List of `TradeoffPoint` in the order of steps.
-        """
+    def history(self, run: str, query=None):
+        """All points of a run, as far as TensorBoard keeps them."""
         return self._histories([run]).get(run, [])
 
     def _histories(self, runs):

@@ -18,10 +18,6 @@ from tensorboard_plugin_tfcap.tradeoff.point import value_text
 def preset_panels(selection, preset):
     """Makes the panels of a preset.
 
-    Args:
-        selection: `Selection`.
-        preset: `Preset` with panels.
-
     Returns:
         List of `Panel`; a list of the runs of their marks, as of
         `place_members()`; and a list of pairs of their axes, each a `Metric`

@@ -25,24 +25,14 @@ class Query:
     Args:
         source: `"points"`, `"scalars"`, or `None` for the first that is there.
         x: String, a metric, or `None` for the default; so are all below.
-        y: String, a metric.
         order: String, the parameter along curves.
-        runs: String, a regular expression.
         at: `"last"` or `"best"`.
         by: String, the metric by which a step is the best.
-        seeds: One of `tfcap.curves.SPREADS`.
-        level: Float, of intervals.
-        preset: String.
         usual: String, which value of a parameter a preset's panels draw.
         refs: Boolean, whether published points are drawn.
         pareto: Boolean, whether the front is.
         along: `"x"` or `"y"`, what the line holds.
         value: Float, `"auto"`, or `None` for no line.
-        baseline: String, a method.
-        trajectory: String, a run.
-        step: Integer.
-        dark: Boolean.
-        labels: Boolean.
         group: String, how scalars are grouped.
         curve: Tuple of parameters that name a curve of scalars.
     """
@@ -86,14 +76,8 @@ class Query:
             )
 
 
-def parse_query(arguments):
+def parse_query(arguments) -> Query:
     """Reads the arguments of a request; those of other routes are let by.
-
-    Args:
-        arguments: Mapping of strings.
-
-    Returns:
-        `Query`.
 
     Raises:
         QueryError: If one is none of what it may be.

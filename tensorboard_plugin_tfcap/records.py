@@ -14,15 +14,10 @@ from tensorboard_plugin_tfcap.tradeoff.point import TradeoffPoint
 _MOST_SAMPLES, _MOST_HUMAN = 200, 10
 
 
-def read_point(data, run, step, wall_time, samples=False):
+def read_point(
+    data: bytes, run: str, step: int, wall_time: float, samples: bool = False
+):
     """One record of a run.
-
-    Args:
-        data: Bytes, JSON.
-        run: String.
-        step: Integer.
-        wall_time: Float.
-        samples: Boolean, whether the run has samples.
 
     Returns:
         `TradeoffPoint`, and the record's `best` as a `TradeoffPoint` and the
@@ -64,11 +59,8 @@ def read_point(data, run, step, wall_time, samples=False):
     return point, (best_point, short_text(best.get("by")))
 
 
-def read_samples(data):
+def read_samples(data: bytes):
     """Reads the captions of a run at one step.
-
-    Args:
-        data: Bytes, JSON.
 
     Returns:
         List of dicts: `id`, `caption`, `rank`, `human`, `human_rank`,

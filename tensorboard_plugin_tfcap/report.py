@@ -35,14 +35,8 @@ from tensorboard_plugin_tfcap.table_view import rows_table
 _AXES = 6
 
 
-def read_log(logdir):
+def read_log(logdir) -> Log:
     """A log directory, read at once and whole.
-
-    Args:
-        logdir: String or path.
-
-    Returns:
-        `Log`.
 
     Raises:
         ValueError: If there is no such folder.
@@ -71,13 +65,6 @@ def read_log(logdir):
 
 def write_report(path, logdir, comparison=None, **options):
     """Writes figures, tables and captions of a log as one page.
-
-    Args:
-        path: String or path of the file.
-        logdir: String or path, as TensorBoard takes it.
-        comparison: String or path of a file of JSON, which says how the log
-            is presented. See `load_comparison()`. Optional.
-        **options: As those of `show_tradeoff()`.
 
     Raises:
         ImportError: If Plotly is not installed.
@@ -111,15 +98,8 @@ def write_report(path, logdir, comparison=None, **options):
     write_html(path, "Trade-off", [runs, *selection.notices], body, STYLE)
 
 
-def main(argv=None):
-    """Runs the command `tfcap-report`.
-
-    Args:
-        argv: List of strings, optional. Defaults to those of the process.
-
-    Returns:
-        Integer, the exit status.
-    """
+def main(argv: list[str] | None = None) -> int:
+    """Runs the command `tfcap-report`."""
     parser = argparse.ArgumentParser(
         prog="tfcap-report",
         description="Trade-off curves of a log in one file, to look around in.",

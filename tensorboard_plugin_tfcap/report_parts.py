@@ -38,12 +38,6 @@ draw();
 def figures_html(figures):
     """Figures to choose from, and the library that draws them.
 
-    Args:
-        figures: Dict of figures by title, the first of which is shown.
-
-    Returns:
-        List of strings of HTML.
-
     Raises:
         ImportError: If Plotly is not installed.
     """
@@ -65,14 +59,8 @@ def figures_html(figures):
     ]
 
 
-def table_html(table):
+def table_html(table) -> str:
     """A `TradeoffTable` as HTML.
-
-    Args:
-        table: `TradeoffTable`.
-
-    Returns:
-        String.
 
     Example:
 
@@ -103,16 +91,8 @@ def table_html(table):
     )
 
 
-def samples_html(log, rows):
-    """Captions of runs, with their pictures.
-
-    Args:
-        log: `Log`.
-        rows: List of dicts, the points of a figure.
-
-    Returns:
-        List of strings of HTML.
-    """
+def samples_html(log, rows: list[dict]):
+    """Captions of runs, with their pictures."""
     runs = {
         run["run"]: row
         for row in rows

@@ -6,20 +6,12 @@ from tensorboard_plugin_tfcap.tradeoff.style import on_paper
 from tensorboard_plugin_tfcap.tradeoff.style import style
 
 
-def point_rows(panels, members, axes, query, known=()):
+def point_rows(panels, members, axes, query, known=()) -> list[dict]:
     """One row for each mark, numbered as the marks are.
 
     Args:
-        panels: List of `Panel`.
         members: List of dicts, by title, of dicts of lists of points by
             place, one a panel: the runs of each mark.
-        axes: List of pairs of `Metric`, one a panel, for the values of runs.
-        query: `Query`.
-        known: Titles of methods, whose places give their looks. Defaults to
-            none.
-
-    Returns:
-        List of dicts.
     """
     rows = []
     for number, panel in enumerate(panels):
@@ -39,18 +31,8 @@ def point_rows(panels, members, axes, query, known=()):
     return rows
 
 
-def reference_rows(references, x, y, panel=0):
-    """Rows of published points.
-
-    Args:
-        references: List of `Reference` that have both metrics.
-        x: `Metric`.
-        y: `Metric`.
-        panel: Integer. Defaults to `0`.
-
-    Returns:
-        List of dicts.
-    """
+def reference_rows(references, x, y, panel: int = 0) -> list[dict]:
+    """Rows of published points."""
     return [
         {
             "id": f"reference|{found.title}|{found.source}",
@@ -73,17 +55,8 @@ def reference_rows(references, x, y, panel=0):
     ]
 
 
-def place_members(groups, places, order):
-    """The points behind each mark of a panel.
-
-    Args:
-        groups: Dict of lists of points by title.
-        places: Dict of floats by value of the parameter.
-        order: String, the parameter along curves, or `None`.
-
-    Returns:
-        Dict, by title, of dicts of lists of points by place.
-    """
+def place_members(groups, places, order: str | None) -> dict:
+    """The points behind each mark of a panel."""
     found = {}
     for title, points in groups.items():
         for point in points:

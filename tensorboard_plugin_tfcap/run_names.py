@@ -12,14 +12,7 @@ from tensorboard_plugin_tfcap.metadata import plain_parameters
 
 
 def run_hparams(log):
-    """Settings by run.
-
-    Args:
-        log: `Log`.
-
-    Returns:
-        Dict of dicts of numbers and words by name, by run.
-    """
+    """Settings by run."""
     found = {}
     for run, tags in log.tensors(metadata.PLUGIN_NAME).items():
         series = tags.get(metadata.SESSION_START_INFO_TAG)
@@ -50,9 +43,6 @@ class RunName:
     Args:
         whole: String, the run that this one is a part of, or is.
         part: String, the rest of its name; may be empty.
-        method: String.
-        params: Dict of settings.
-        seed: String, number or `None`.
     """
 
     whole: str
@@ -66,13 +56,8 @@ def run_names(runs, group, hparams):
     """Groups all runs.
 
     Args:
-        runs: Iterable of strings.
         group: `"hparams"`, `"run"`, or a regular expression with named
             groups: `method`, `seed`, and any other for a parameter.
-        hparams: Dict of dicts of settings by run.
-
-    Returns:
-        Dict of `RunName` by run, of those that are known so.
 
     Raises:
         QueryError: If the expression is none.

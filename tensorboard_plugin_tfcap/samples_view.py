@@ -12,20 +12,8 @@ PAGE = 8
 _PICTURES = {b"\xff\xd8\xff": "image/jpeg", b"\x89PNG\r\n\x1a\n": "image/png"}
 
 
-def samples_view(log, run, step, page, about):
-    """One page of samples.
-
-    Args:
-        log: `Log`.
-        run: String.
-        step: Integer, or `None` for the last one; else the last one at or
-            before it.
-        page: Integer.
-        about: Dict of what else to say of the run.
-
-    Returns:
-        Dict, of what JSON can hold.
-    """
+def samples_view(log, run: str, step, page: int, about) -> dict:
+    """One page of samples."""
     sequences = {s.step: s for s in log.read_blobs(run, SAMPLES_TAG)}
     steps = sorted(sequences)
     before = [s for s in steps if step is None or s <= step]
@@ -59,14 +47,8 @@ def picture_type(data):
     return None
 
 
-def read_picture(log, run, step, number):
+def read_picture(log, run: str, step: int, number: int):
     """A picture of a run's samples.
-
-    Args:
-        log: `Log`.
-        run: String.
-        step: Integer.
-        number: Integer.
 
     Returns:
         Its bytes and their content type, or `None` where there is no picture.

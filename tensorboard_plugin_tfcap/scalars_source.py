@@ -19,11 +19,7 @@ from tensorboard_plugin_tfcap.tradeoff.point import parameter_text
 
 
 class ScalarsSource:
-    """Reads scalars of runs that may never have heard of tfcap.
-
-    Args:
-        log: `Log`.
-    """
+    """Reads scalars of runs that may never have heard of tfcap."""
 
     name = "scalars"
 
@@ -43,16 +39,8 @@ class ScalarsSource:
         curve = (query.curve, query.order) if query.curve else ()
         return query.group, query.at, query.by, *curve
 
-    def dataset(self, query):
-        """Every run's last or best values.
-
-        Args:
-            query: `Query`; its `group` says which runs belong together, and
-                its `curve` which settings name a curve.
-
-        Returns:
-            `Dataset`.
-        """
+    def dataset(self, query) -> Dataset:
+        """Every run's last or best values."""
         members, notices = self._members(query)
         if query.at == "best":
             points = self._best(members, query.by)
@@ -67,16 +55,8 @@ class ScalarsSource:
             self.name, self.revision(), points, metrics, notices=notices
         )
 
-    def history(self, run, query):
-        """All values of a run, step by step.
-
-        Args:
-            run: String, as points name it.
-            query: `Query`.
-
-        Returns:
-            List of `TradeoffPoint` in the order of steps.
-        """
+    def history(self, run: str, query):
+        """All values of a run, step by step."""
         members, _ = self._members(query)
         chosen = {run: members[run]} if run in members else {}
         return self._histories(chosen, ALL).get(run, [])

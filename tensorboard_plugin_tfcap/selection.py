@@ -17,14 +17,11 @@ class Selection:
     """The part of a data set that a query chose.
 
     Args:
-        dataset: `Dataset`.
         query: `Query`, in which a preset has filled what was not asked for.
         x: `Metric`, or `None` where there are no two metrics.
-        y: `Metric`, or `None`.
         order: String, the parameter along curves, or `None`.
         groups: Dict of lists of points by title.
         curves: Dict of dicts of `Curve` by seed, by title.
-        notices: List of sentences.
     """
 
     dataset: Dataset
@@ -73,15 +70,8 @@ class Selection:
         return {"along": along, "value": value, "low": low, "high": high}
 
 
-def select(dataset, query):
+def select(dataset: Dataset, query: Query) -> Selection:
     """Chooses what a query asks for.
-
-    Args:
-        dataset: `Dataset`.
-        query: `Query`.
-
-    Returns:
-        `Selection`.
 
     Raises:
         QueryError: If a metric, parameter or method is not there.
@@ -109,15 +99,8 @@ def select(dataset, query):
     return Selection(dataset, query, *axes, order, groups, curves, notices)
 
 
-def with_preset(query, presets):
+def with_preset(query: Query, presets) -> Query:
     """A query in which a preset has filled what was not asked for.
-
-    Args:
-        query: `Query`.
-        presets: Dict of `Preset` by id.
-
-    Returns:
-        `Query`.
 
     Raises:
         QueryError: If there is no such preset.

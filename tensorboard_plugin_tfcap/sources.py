@@ -7,25 +7,14 @@ _KINDS = {kind.name: kind for kind in (PointsSource, ScalarsSource)}
 
 
 class Sources:
-    """The sources of one log, each listed when it is asked for.
-
-    Args:
-        log: `Log`.
-    """
+    """The sources of one log, each listed when it is asked for."""
 
     def __init__(self, log):
         self.log = log
         self._listed = {}
 
     def chosen(self, name=None):
-        """A source.
-
-        Args:
-            name: String, or `None` for the first one that holds something.
-
-        Returns:
-            `PointsSource` or `ScalarsSource`.
-        """
+        """A source."""
         if name is not None:
             return self._source(name)
         for kind in _KINDS:

@@ -20,18 +20,8 @@ with TradeoffWriter(
 """
 
 
-def state_view(dataset, query, counts, plotly):
-    """The state of a log.
-
-    Args:
-        dataset: `Dataset`.
-        query: `Query`.
-        counts: Dict of numbers of runs by source.
-        plotly: String, the version of Plotly, or `None`.
-
-    Returns:
-        Dict, of what JSON can hold.
-    """
+def state_view(dataset, query, counts, plotly: str | None) -> dict:
+    """The state of a log."""
     metrics = dataset.metrics
     axes = default_axes(metrics) or (None, None)
     order = dataset.order()

@@ -15,11 +15,8 @@ TYPES = {
 }
 
 
-def static_path(name):
+def static_path(name: str):
     """The file that a page may have under a name.
-
-    Args:
-        name: String, a path below `static/`.
 
     Returns:
         The path and its content type, or `None` where there is no such file,

@@ -33,9 +33,7 @@ class Sample:
     Args:
         id: String or integer, which image it is: samples of two points are
             compared by it.
-        caption: String.
         rank: Number, of the image, as the listener finds it. Optional.
-        human: List of strings, what people say. Defaults to none.
         human_rank: Number, of the image by a human caption. Optional.
         image: Array of shape `(height, width, 3)` or `(height, width)` of
             bytes, or a path of a file. Optional.
@@ -64,10 +62,8 @@ class TradeoffWriter:
     Args:
         directory: String or path, a folder of the run's own below the log
             directory. Made if absent.
-        method: String, such as `"psst_multinomial"`.
         params: Dict of numbers and words by name, such as lambda. Defaults to
             none.
-        seed: Integer or string. Optional.
         metrics: Iterable of dicts of `name` and what of `title`, `better`
             (`"higher"` or `"lower"`) and `role` (`"naturalness"`, `"recall"`
             or `"other"`) the name does not tell. Defaults to none: the names
@@ -92,7 +88,7 @@ class TradeoffWriter:
     def __init__(
         self,
         directory,
-        method,
+        method: str,
         params=None,
         seed=None,
         metrics=(),
@@ -115,13 +111,8 @@ class TradeoffWriter:
         self._described = set()
         self._directory, self._file = os.fspath(directory), None
 
-    def point(self, step, metrics):
+    def point(self, step: int, metrics):
         """Writes what was measured at a step.
-
-        Args:
-            step: Integer.
-            metrics: Dict of numbers by name; one that is not finite is kept
-                as absent.
 
         Raises:
             ValueError: If there is no finite number.
@@ -141,13 +132,8 @@ class TradeoffWriter:
         known = [self._named.get(n) or named_metric(n) for n in numbers]
         self._write("point", POINT_TAG, step, _json(found), known)
 
-    def samples(self, step, samples):
-        """Writes what was said of some images at a step.
-
-        Args:
-            step: Integer.
-            samples: Iterable of `Sample`; those that matter most first.
-        """
+    def samples(self, step: int, samples):
+        """Writes what was said of some images at a step."""
         items, pictures = [], []
         for sample in samples:
             number = None
@@ -217,12 +203,6 @@ class TradeoffWriter:
 def write_references(directory, references):
     """Writes published results, to be drawn as hollow marks.
 
-    Args:
-        directory: String or path, a folder of their own below the log
-            directory.
-        references: Iterable of dicts of `title`, `metrics`, a dict of numbers
-            by name, and `source`, a string.
-
     Example:
 
     >>> import tempfile
@@ -245,7 +225,6 @@ def write_comparison(directory, titles=None, presets=(), references=()):
     A log may hold several, such as those of several sweeps.
 
     Args:
-        directory: String or path, a folder of its own below the log directory.
         titles: Dict of titles by method, in the order of the legend. Defaults
             to none: methods are shown by their names.
         presets: Iterable of dicts, figures to ask for by name. Each has `id`,

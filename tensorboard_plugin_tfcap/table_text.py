@@ -14,17 +14,12 @@ FORMATS = {
 TABLES = ("level", "other", "area", "points")
 
 
-def table_text(selection, form, name=None):
+def table_text(selection, form, name=None) -> str:
     """Tables of a selection as text.
 
     Args:
-        selection: `Selection`.
-        form: One of `FORMATS`.
         name: One of `TABLES`, or `None` for all of those that there are; of
             CSV, which holds one, the points.
-
-    Returns:
-        String.
 
     Raises:
         QueryError: If there is no such form or table.

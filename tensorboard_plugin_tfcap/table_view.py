@@ -14,12 +14,8 @@ from tfcap.curves import Interval
 from tfcap.curves import curve_areas
 
 
-def level_tables(selection, line):
+def level_tables(selection, line: dict | None):
     """The two tables that a line implies.
-
-    Args:
-        selection: `Selection`.
-        line: Dict, as of `Selection.line()`, or `None`.
 
     Returns:
         Dict of `TradeoffTable`: `"level"` of the metrics like that of the
@@ -61,14 +57,7 @@ def level_tables(selection, line):
 
 
 def area_table(selection):
-    """The area under each method's curves.
-
-    Args:
-        selection: `Selection`.
-
-    Returns:
-        `TradeoffTable`, and the list of dicts of `curve_areas()`.
-    """
+    """The area under each method's curves."""
     areas, notes = curve_areas(selection.curves, selection.query.level)
     rows = [
         [

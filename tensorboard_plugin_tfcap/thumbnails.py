@@ -9,16 +9,13 @@ import numpy as np
 SIZE = 96
 
 
-def thumbnail(image, size=SIZE):
+def thumbnail(image, size=SIZE) -> bytes:
     """An image as a small JPEG.
 
     Args:
         image: Array of shape `(height, width, 3)` or `(height, width)`,
             integers in `[0, 255]` or floats in `[0, 1]`; or a path of a file.
         size: Integer, pixels of the longer side at most. Defaults to `96`.
-
-    Returns:
-        Bytes.
 
     Raises:
         ImportError: If Pillow is not installed.

@@ -16,17 +16,8 @@ def measured_path(points, axes):
     return [p for p in points if x in p.metrics and y in p.metrics]
 
 
-def trajectory_view(run, points, dataset, query):
+def trajectory_view(run: str, points, dataset, query) -> dict:
     """All steps of a run, and their figure.
-
-    Args:
-        run: String.
-        points: List of `TradeoffPoint` of that run.
-        dataset: `Dataset`.
-        query: `Query`.
-
-    Returns:
-        Dict, of what JSON can hold.
 
     Raises:
         QueryError: If there is no such run.

@@ -20,12 +20,7 @@ _SAVED = re.compile(rb"register_keras_serializable.*\nclass (\w+)")
 
 
 class DeferredClass:
-    """A class of ours that is imported when an attribute is asked for.
-
-    Args:
-        module: String, such as `"layers.soft_embedding"`.
-        name: String, the class's name.
-    """
+    """A class of ours that is imported when an attribute is asked for."""
 
     def __init__(self, module: str, name: str):
         self._module, self._name = module, name

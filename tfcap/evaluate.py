@@ -29,16 +29,8 @@ from tfcap.text.java.runtime import JavaError
 
 
 @command(ValueError, JavaError)
-def main(arguments=None):
-    """Runs the command.
-
-    Args:
-        arguments: List of strings, optional. Defaults to those of the
-            process.
-
-    Returns:
-        Integer, the exit status.
-    """
+def main(arguments: list[str] | None = None) -> int:
+    """Runs the command."""
     return _run(_parser().parse_args(arguments))
 
 

@@ -46,22 +46,18 @@ _LAST_PORT = 32000
 
 
 def launch(
-    command,
+    command: list[str],
     hosts,
     indices=None,
     restarts=0,
     trusted_network=False,
     wait=WAIT,
-):
+) -> int:
     """Runs workers until all have ended.
 
     Args:
-        command: List of strings, the program and its arguments, the same for
-            all workers.
         hosts: Integer, number of workers of this machine; or a list of
             strings `host:port`, where every worker of the job listens.
-        indices: Iterable of integers, which of the hosts are started here.
-            Defaults to `None`, all.
         restarts: Integer, how many times to start the workers again after one
             has failed; what they keep on disk is for them to find. Defaults
             to `0`.
@@ -71,9 +67,6 @@ def launch(
             hosts is taken to be on a trusted network.
         wait: Float, seconds that the launchers of a list of hosts wait for
             each other; 0 to start without. Defaults to `600`.
-
-    Returns:
-        Integer, the exit status.
 
     Raises:
         ValueError: If there is no worker, a host is none, a port is taken, or
@@ -115,17 +108,10 @@ def launch(
     return status
 
 
-def launch_script(script, arguments, workers, trusted_network=False):
+def launch_script(
+    script, arguments, workers: int | None, trusted_network=False
+) -> int | None:
     """Starts a script as several workers, unless it is one of them.
-
-    Args:
-        script: String or path, the `__file__` of the script.
-        arguments: List of strings, or `None` for those of the process.
-        workers: Integer, on this machine, or `None` for none.
-        trusted_network: As that of `launch()`.
-
-    Returns:
-        Integer, the exit status; `None` where the work is this process's own.
 
     Raises:
         ValueError: As `launch()`.
@@ -185,16 +171,8 @@ def _addresses(hosts, namespace, attempt):
     return [f"127.0.0.1:{port}" for port in ports]
 
 
-def main(arguments=None):
-    """Runs the command.
-
-    Args:
-        arguments: List of strings, optional. Defaults to those of the
-            process.
-
-    Returns:
-        Integer, the exit status.
-    """
+def main(arguments: list[str] | None = None) -> int:
+    """Runs the command."""
     parser = argparse.ArgumentParser(
         prog="python -m tfcap.launch",
         description="Starts workers that train as one.",

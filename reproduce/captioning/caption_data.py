@@ -90,9 +90,6 @@ class CaptionData:
 
         Networks that were trained before they could hold mean and deviation
         read standardized features; a study of such goes on with them.
-
-        Returns:
-            `CaptionData`.
         """
         if self.standardization in (None, OUTSIDE):
             return self
@@ -122,15 +119,8 @@ class CaptionData:
         )
 
 
-def about_data(data):
-    """Identity of the data for a study's folder: name, sizes, digest.
-
-    Args:
-        data: `CaptionData`.
-
-    Returns:
-        Dict that JSON can hold.
-    """
+def about_data(data: CaptionData) -> dict:
+    """Identity of the data for a study's folder: name, sizes, digest."""
     layer = data.image_preprocessing()
     how = layer if layer in (None, OUTSIDE) else type(layer).__name__
     return {
@@ -140,42 +130,25 @@ def about_data(data):
     }
 
 
-def data_of_study(data, about):
+def data_of_study(data: CaptionData, about) -> CaptionData:
     """Data as the networks in a study's folder read them.
 
     Args:
-        data: `CaptionData`.
         about: Dict, what the folder tells, see `about_data()`. One that was
             made before networks could prepare images goes on with networks
             whose images are standardized outside of them.
-
-    Returns:
-        `CaptionData`.
     """
     known = "image_preprocessing" in about
     return data if known else data.prepared_outside()
 
 
-def data_for(network, data):
-    """Data as one network reads them, prepared if it does not do it itself.
-
-    Args:
-        network: A listener or retriever.
-        data: `CaptionData`.
-
-    Returns:
-        `CaptionData`.
-    """
+def data_for(network, data: CaptionData) -> CaptionData:
+    """Data as one network reads them, prepared if it does not do it itself."""
     return data.prepared_outside() if _preparation(network) == OUTSIDE else data
 
 
-def check_prepared(network, data, name):
+def check_prepared(network, data, name: str):
     """Refuses a network whose images a study would prepare never, or twice.
-
-    Args:
-        network: A listener or retriever.
-        data: `CaptionData` of the study, see `data_of_study()`.
-        name: String, the argument's name.
 
     Raises:
         ValueError: See above.

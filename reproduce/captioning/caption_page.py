@@ -40,12 +40,12 @@ def write_caption_page(
     path,
     reports,
     images=None,
-    filenames=None,
+    filenames: list[str] | None = None,
     rows=None,
     count=12,
-    seed=0,
-    title=None,
-    note="",
+    seed: int = 0,
+    title: str | None = None,
+    note: str = "",
 ):
     """Sets captions of the same images side by side, as Figure 4 does.
 
@@ -58,7 +58,6 @@ def write_caption_page(
     escaped. Signs and weight, and not colors alone, tell what differs.
 
     Args:
-        path: String or path of the file.
         reports: Dict of a method's name to its
             `tfcap.training.SpeakerReport`, all of the same images. Words that
             the first method does not say of an image are marked in the
@@ -66,14 +65,7 @@ def write_caption_page(
         images: Function from an image's row in the reports to a uint8 array
             of shape `(height, width, 3)` or to None, such as
             `CaptionData.test_images`. Defaults to `None`, no pictures.
-        filenames: List of strings, by row, to be shown beside the image's id.
-            Defaults to `None`.
-        rows: Integers, the rows to show, in this order. Defaults to `None`,
-            drawn by chance.
         count: Integer, at most how many images to draw. Defaults to `12`.
-        seed: Integer, of the draw. Defaults to `0`.
-        title: String. Defaults to one that names the methods.
-        note: String to put under the title, such as what the data are.
 
     Raises:
         ValueError: If there are no reports, or if they are of different

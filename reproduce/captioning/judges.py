@@ -16,21 +16,15 @@ from tfcap.training import Player
 DISCRIMINATOR, GRAMMAR = "discriminator", "grammar"
 
 
-def train_judge(study, name, speaker, objective, epochs, rate):
-    """Trains an evaluator against a speaker that stays as it is.
-
-    Args:
-        study: `reproduce.experiment.Experiment`.
-        name: String, under which the study keeps the evaluator.
-        speaker: `tfcap.models.CaptionSpeaker`, which is frozen.
-        objective: `tfcap.objectives.DiscriminatorLoss`, with a built
-            evaluator.
-        epochs: Integer, passes over all human captions.
-        rate: Float, learning rate.
-
-    Returns:
-        Dict with the `"evaluator"`.
-    """
+def train_judge(
+    study,
+    name: str,
+    speaker,
+    objective: DiscriminatorLoss,
+    epochs: int,
+    rate: float,
+):
+    """Trains an evaluator against a speaker that stays as it is."""
     speaker.trainable = False
     evaluator = objective.evaluator
     player = Player(evaluator, objective, study.settings.clipnorm)
@@ -45,28 +39,15 @@ def pretrained_discriminator(
     speaker,
     retriever,
     decoder,
-    epochs=1,
-    rate=1e-3,
+    epochs: int = 1,
+    rate: float = 1e-3,
     units=(512, 256),
     image=None,
-):
+) -> PairDiscriminator:
     """A discriminator of pairs that knows a speaker's captions.
 
     It is trained now if it was not.
 
-    Args:
-        study: `reproduce.experiment.Experiment`.
-        speaker: `tfcap.models.CaptionSpeaker`, which is frozen; best without
-            dropout, as it will be heard.
-        retriever: As that of `tfcap.rewards.MatchProbability`.
-        decoder: `tfcap.decoding.Decoder` of what the speaker says.
-        epochs: Integer, passes over all human captions. Defaults to `1`.
-        rate: Float, learning rate. Defaults to `1e-3`.
-        units: As those of `tfcap.models.PairDiscriminator`.
-        image: As that of `tfcap.rewards.MatchProbability`.
-
-    Returns:
-        `tfcap.models.PairDiscriminator`, a fresh one.
     """
 
     def train():
@@ -94,23 +75,13 @@ def pretrained_discriminator(
 
 
 def pretrained_grammar(
-    study, epochs=5, rate=1e-3, units=128, embedding_units=128
-):
+    study, epochs: int = 5, rate: float = 1e-3, units=128, embedding_units=128
+) -> GrammarClassifier:
     """A classifier that tells captions from corrupted ones.
 
     It is trained now if it was not. How well it does on validation captions,
     by kind of corruption, is then in its folder's `accuracy.json`.
 
-    Args:
-        study: `reproduce.experiment.Experiment`.
-        epochs: Integer, passes over all human captions. Defaults to `5`.
-        rate: Float, learning rate. Defaults to `1e-3`.
-        units: As those of `tfcap.models.GrammarClassifier`. Defaults to
-            `128`.
-        embedding_units: Likewise.
-
-    Returns:
-        `tfcap.models.GrammarClassifier`, a fresh one.
     """
 
     def train():

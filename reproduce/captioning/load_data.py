@@ -40,12 +40,6 @@ _LEMMAS = ".lemma."
 def caption_world(settings, root=None, **options):
     """The embedded world's captions, read through the files it writes.
 
-    Args:
-        settings: `SpeakerSettings`.
-        root: String or path that holds worlds. Defaults to `$TFCAP_CACHE`, or
-            `~/.cache/tfcap`.
-        **options: Those of `scene_features.world_with_features()`.
-
     Returns:
         `CaptionData`. Features are those of the file, for a speaker that sees
         the image as a whole their means over positions; its `standardization`
@@ -65,12 +59,6 @@ def caption_world(settings, root=None, **options):
 
 def caption_videos(settings, root=None, **options):
     """Videos of the embedded world, read through the files it writes.
-
-    Args:
-        settings: `SpeakerSettings`.
-        root: String or path that holds worlds. Defaults to `$TFCAP_CACHE`, or
-            `~/.cache/tfcap`.
-        **options: Those of `video_features.video_world_with_features()`.
 
     Returns:
         `CaptionData`; see `caption_world()`, with frames for positions. The
@@ -94,7 +82,6 @@ def caption_files(settings, root, train="train"):
     """Reads a data set as it was published, with a feature file.
 
     Args:
-        settings: `SpeakerSettings`.
         root: String or path of a folder with one file of captions and one
             feature file `*.h5`, as `tfcap.data.extract_features()` writes it.
             The captions are `dataset_*.json` in Karpathy's layout, such as
@@ -132,22 +119,18 @@ WORLDS = {"world": caption_world, "clips": caption_videos}
 
 
 def load_data(
-    name, settings, root=None, train_split=None, before=None, **options
-):
+    name: str,
+    settings,
+    root=None,
+    train_split: str | None = None,
+    before=None,
+    **options,
+) -> CaptionData:
     """The data that a command is asked for.
 
     Args:
-        name: String, among `WORLDS`, or of files in `root`.
-        settings: `SpeakerSettings`.
-        root: String or path, see `caption_world()` and `caption_files()`.
-        train_split: String, the split of files that is learned from.
-            Defaults to `"train"`.
         before: Function without arguments that is called before data are
             loaded, which may take minutes. Optional.
-        **options: Sizes of a world.
-
-    Returns:
-        `CaptionData`.
     """
     if name not in WORLDS and root is None:
         raise ValueError(f"--data {name} needs --root, a folder.")

@@ -21,13 +21,7 @@ def make_speaker(settings, batches, image_preprocessing=None):
     """A built speaker.
 
     Args:
-        settings: `SpeakerSettings`.
         batches: `tfcap.data.CaptionBatches`, for vocabulary and shapes.
-        image_preprocessing: What `CaptionData.image_preprocessing()` returns.
-            Defaults to `None`, images are taken as they are.
-
-    Returns:
-        `tfcap.models.CaptionSpeaker`.
     """
     options = {}
     if settings.speaker == "transformer":
@@ -45,16 +39,13 @@ def make_speaker(settings, batches, image_preprocessing=None):
     return speaker
 
 
-def make_listener(settings, batches, image_preprocessing=None):
+def make_listener(
+    settings, batches, image_preprocessing=None
+) -> RetrievalListener:
     """A built listener.
 
     Args:
-        settings: `CaptioningSettings`.
         batches: `tfcap.data.CaptionBatches`, for vocabulary and shapes.
-        image_preprocessing: As that of `make_speaker()`.
-
-    Returns:
-        `tfcap.models.RetrievalListener`.
     """
     listener = RetrievalListener(
         batches.captions.vocabulary.size,

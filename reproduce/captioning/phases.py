@@ -100,11 +100,6 @@ def naturalness(study):
 
     The settings may ask for the likelihood of human captions beside it.
 
-    Args:
-        study: `reproduce.experiment.Experiment`.
-
-    Returns:
-        `tfcap.objectives.Objective`.
     """
     settings = study.settings
     reward = CIDErD(study.data.train.document_frequencies())

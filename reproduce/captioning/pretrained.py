@@ -18,13 +18,8 @@ _LATER = ("warm_up_steps", "clipnorm", "evaluation_batch_size")
 _ABOUT = ("digest", "image_preprocessing", "seed")
 
 
-def check_pretrained(folder, about):
+def check_pretrained(folder, about: dict):
     """Refuses a study whose speaker is not the one that would be trained.
-
-    Args:
-        folder: String or path of the other study.
-        about: Dict, what this study's folder tells, see
-            `reproduce.study.Study`.
 
     Raises:
         ValueError: If it is of other data, another seed or other settings of
@@ -53,13 +48,8 @@ def check_pretrained(folder, about):
         raise _refusal(folder, f"which has no {SPEAKER} yet")
 
 
-def take_pretrained(folder, target):
-    """Copies the speaker of another study.
-
-    Args:
-        folder: String or path of the other study.
-        target: String, folder of the phase in this study.
-    """
+def take_pretrained(folder, target: str):
+    """Copies the speaker of another study."""
     roles = read_written(_networks(folder))
     if is_chief():
         for role in roles:

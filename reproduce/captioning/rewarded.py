@@ -21,19 +21,10 @@ def cider(experiment):
     return CIDErD(experiment.data.train.document_frequencies())
 
 
-def reward_training(about, model, rates=None, prepare=None, **options):
-    """A `Training` of a row.
-
-    Args:
-        about: `reproduce.experiment.Point`.
-        model: `keras.Model`.
-        rates: Dict of learning rates of other players than the speaker.
-        prepare: As that of `Training`.
-        **options: Those of the batches.
-
-    Returns:
-        `Training`.
-    """
+def reward_training(
+    about, model, rates=None, prepare=None, **options
+) -> Training:
+    """A `Training` of a row."""
     settings = about.settings
     return Training(
         model,

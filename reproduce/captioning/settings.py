@@ -8,11 +8,9 @@ class SpeakerSettings:
     """What all captioning studies set: the speaker, and how it begins.
 
     Args:
-        speaker: String, key of `reproduce.captioning.SPEAKERS`.
         units: Integer, size of the speaker's states, attention and words.
         dropout: Float, on what enters the speaker's vocabulary head.
         word_dropout: Float, on the words that it reads.
-        image_dropout: Float, on the image.
         max_length: Integer `T`, words of a caption with the end token.
         min_count: Integer, least occurrences of a word that is known.
         batch_size: Integer, images in a batch.
@@ -25,7 +23,6 @@ class SpeakerSettings:
         warm_up_steps: Integer, over which rates rise from 0 when the speaker
             goes on to learn from others.
         clipnorm: Float or `None`, norm that gradients are clipped to.
-        evaluation_batch_size: Integer.
     """
 
     speaker: str = "att2in"
@@ -59,7 +56,6 @@ class RewardSettings(SpeakerSettings):
         reward_dropout: Boolean, whether the speaker drops out then.
         alpha: Float in `[0, 1]`, weight of what is wanted of a caption, one
             minus that of what keeps it to the language, or diverse.
-        beam_width: Integer, of beam search.
     """
 
     speaker: str = "show_tell"

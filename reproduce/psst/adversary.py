@@ -14,28 +14,16 @@ NAME = "gan_evaluator"
 
 
 def pretrained_generator(study):
-    """The speaker of maximum likelihood, as it enters the game.
-
-    Args:
-        study: `reproduce.experiment.Experiment`.
-
-    Returns:
-        `tfcap.models.CaptionSpeaker`, a fresh one.
-    """
+    """The speaker of maximum likelihood, as it enters the game."""
     dropout = study.settings.joint_dropout
     return study.starting("speaker_mle", "speaker", dropout)
 
 
-def pretrained_evaluator(study):
+def pretrained_evaluator(study) -> CaptionEvaluator:
     """An evaluator that knows the captions of maximum likelihood.
 
     It is trained now if it was not.
 
-    Args:
-        study: `reproduce.experiment.Experiment`.
-
-    Returns:
-        `tfcap.models.CaptionEvaluator`, a fresh one.
     """
     study.networks("speaker_mle")
     keras.utils.set_random_seed(study.seed)

@@ -45,11 +45,9 @@ class PSSTSettings(SpeakerSettings):
         listener_temperature: Float, of the contrastive loss.
         listener_warm_up: Integer, those of the passes with the hinge loss in
             which negatives are summed, before the hardest alone count.
-        listener_rate: Float, as `speaker_rate`.
         cider_epochs: Integer, passes over the images in which the speaker
             then learns for CIDEr-D alone, before anybody listens. Not in the
             paper, whose joint training is long enough without.
-        cider_rate: Float.
         joint_epochs: Integer, passes over the images of joint training.
         joint_dropout: Boolean, whether networks drop out in joint training.
         joint_rate: Float, learning rate of the speaker.
@@ -62,7 +60,6 @@ class PSSTSettings(SpeakerSettings):
         human_weight: Float, of the likelihood of a human caption beside the
             CIDEr-D term. Not in the paper.
         rho: Float, probability of passing the whole distribution.
-        temperature: Float, of the Gumbel-softmax.
         annealing: Float, rate per step at which `st_gumbel_annealed` cools
             from temperature 1 to 0.5.
         cooling: Float, by how much faster than its default

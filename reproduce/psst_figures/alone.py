@@ -15,15 +15,10 @@ from tfcap.curves import mean_interval
 _BASE = ALONE["speaker_mle"]
 
 
-def alone_table(groups, view, data):
+def alone_table(groups, view, data: str):
     """Recall above that of the speaker alone, where it is as natural.
 
     Each seed's curve is read off at the naturalness of that seed's speaker.
-
-    Args:
-        groups: Dict of lists of records by title.
-        view: `View`.
-        data: String, what they were found on.
 
     Returns:
         `TradeoffTable`, or `None` where there is no speaker alone to compare

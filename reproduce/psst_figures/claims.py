@@ -55,17 +55,8 @@ _POINT_NOTES = {
 }
 
 
-def rho_table(records, cider, data):
-    """Recall at a fixed CIDEr-D against rho, as Figure 3f.
-
-    Args:
-        records: List of dicts.
-        cider: Float, or `None` where there is no such level.
-        data: String, what they were found on.
-
-    Returns:
-        `TradeoffTable`.
-    """
+def rho_table(records: list[dict], cider, data: str) -> TradeoffTable:
+    """Recall at a fixed CIDEr-D against rho, as Figure 3f."""
     heard = listeners(records)
     several = len(heard) > 1
     asked = {
@@ -100,18 +91,14 @@ def rho_table(records, cider, data):
     )
 
 
-def claim_table(groups, level, data, view=_PUBLISHED):
+def claim_table(
+    groups, level, data: str, view: View = _PUBLISHED
+) -> TradeoffTable:
     """Differences of the methods that the paper says to differ.
 
     Args:
-        groups: Dict of lists of records by title.
         level: Float, the naturalness at which they are compared, or `None`
             for the greatest that both of a pair reach.
-        data: String, what they were found on.
-        view: `View`. Defaults to the published one.
-
-    Returns:
-        `TradeoffTable`.
     """
     records = [record for found in groups.values() for record in found]
     heard = listeners(records, decoding=view.decoding)
@@ -161,18 +148,10 @@ def claim_table(groups, level, data, view=_PUBLISHED):
     )
 
 
-def point_table(records, data, decoding=""):
-    """Every point of a sweep, none left out.
-
-    Args:
-        records: List of dicts.
-        data: String, what they were found on.
-        decoding: String before the names of scores, key of `DECODINGS`.
-            Defaults to `""`.
-
-    Returns:
-        `TradeoffTable`, a row for each method, rho, temperature and lambda.
-    """
+def point_table(
+    records: list[dict], data: str, decoding: str = ""
+) -> TradeoffTable:
+    """Every point of a sweep, none left out."""
     groups = {}
     for record in records:
         key = [record.get(x) for x in ("rho", "temperature", "lambda")]

@@ -46,9 +46,6 @@ PRESETS = (
 def write_psst_comparison(directory):
     """Writes PSST's titles, presets and tables, unless they are there.
 
-    Args:
-        directory: String or path, a folder of its own below the log directory.
-
     Example:
 
     >>> import os, tempfile

@@ -16,7 +16,6 @@ class View(NamedTuple):
 
     Args:
         measure: String, what is held equal, as greedy records call it.
-        decoding: String, key of `DECODINGS`.
     """
 
     measure: str = "cider_d"
@@ -39,14 +38,8 @@ class View(NamedTuple):
         return ", ".join([name, *filter(None, told)])
 
 
-def views(records):
+def views(records: list[dict]):
     """Ways to compare that records allow, the published one first.
-
-    Args:
-        records: List of dicts.
-
-    Returns:
-        List of `View`.
 
     Example:
 

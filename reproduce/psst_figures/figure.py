@@ -19,19 +19,14 @@ from tensorboard_plugin_tfcap.tradeoff import write_picture
 LAYOUTS = ("listeners", "figure3")
 
 
-def figure_panels(records, layout=None, **options):
+def figure_panels(records: list[dict], layout=None, **options):
     """The panels of a figure.
 
     Args:
-        records: List of dicts, as of `reproduce.load_records()`.
         layout: `"listeners"`, recall by every listener against one measure of
             naturalness; or `"figure3"`, recall by the speaker's own against
             all of them. Defaults to `None`: the first where records have
             recall by a listener that never met the speaker, else the second.
-        **options: Those of `listener_panels()` or `curve_panels()`.
-
-    Returns:
-        List of `Panel`.
 
     Raises:
         ValueError: If `layout` is none of these.
@@ -58,19 +53,11 @@ def figure_panels(records, layout=None, **options):
     return listener_panels(records, **options)
 
 
-def curve_figure(records, title="", **options):
+def curve_figure(records: list[dict], title: str = "", **options):
     """Recall against naturalness, to look around in.
 
     Points tell their lambda and how many seeds they are the mean of; a click
     in the legend hides a method.
-
-    Args:
-        records: List of dicts, as of `reproduce.load_records()`.
-        title: String, such as what it was found on. Defaults to `""`.
-        **options: Those of `figure_panels()`.
-
-    Returns:
-        `plotly.graph_objects.Figure`.
 
     Raises:
         ImportError: If Plotly is not installed.
@@ -100,14 +87,12 @@ def curve_figure(records, title="", **options):
     return go.Figure(found)
 
 
-def write_curve_figure(path, records, title="", **options):
+def write_curve_figure(path, records: list[dict], title: str = "", **options):
     """Writes the figure as a page or a picture.
 
     Args:
         path: String or path, ending in `.html` for a page that needs nothing
             else, not even a network, or in `.png`, `.svg` or `.pdf`.
-        records: List of dicts, as of `reproduce.load_records()`.
-        title: String, such as what it was found on. Defaults to `""`.
         **options: Those of `figure_panels()`: `layout`, `recall`, `rho`;
             `naturalness` and `decoding` for `"listeners"`, `cider` for
             `"figure3"`.

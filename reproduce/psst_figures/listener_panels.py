@@ -13,9 +13,9 @@ from tensorboard_plugin_tfcap.tradeoff import NATURALNESS
 
 
 def listener_panels(
-    records,
-    recall="r@10",
-    rho=0.25,
+    records: list[dict],
+    recall: str = "r@10",
+    rho: float = 0.25,
     naturalness="cider_d",
     decoding="",
     spread="points",
@@ -26,20 +26,10 @@ def listener_panels(
     The fixed listener comes first, the speaker's own last, on one scale.
 
     Args:
-        records: List of dicts, as of `reproduce.load_records()`.
-        recall: String, what they call the own listener's. Defaults to
-            `"r@10"`.
-        rho: Float, which one is drawn where a method has several. Defaults to
-            `0.25`.
         naturalness: String, what records call the abscissa, such as
             `"lm_log_prob"`. Defaults to `"cider_d"`.
         decoding: String before the names of scores, `""` or `"beam_"`.
             Defaults to `""`.
-        spread: How seeds are shown, one of `tfcap.curves.SPREADS`. Defaults to
-            `"points"`, each by itself.
-
-    Returns:
-        List of `Panel`, one a listener.
 
     Raises:
         ValueError: If no record has such a recall and naturalness.

@@ -23,13 +23,10 @@ NOTE = (
 )
 
 
-def listeners(records, recall="r@10", decoding=""):
+def listeners(records: list[dict], recall: str = "r@10", decoding=""):
     """Listeners of a record, those that never met the speakers first.
 
     Args:
-        records: List of dicts.
-        recall: String, what records call the own listener's. Defaults to
-            `"r@10"`.
         decoding: String before the names of scores, such as `"beam_"`.
             Defaults to `""`.
 
@@ -64,11 +61,8 @@ def recall_head(recall, prefix, several):
     return f"{word} {recall.upper()}" if several else recall.upper()
 
 
-def with_fixed_listener(records):
+def with_fixed_listener(records: list[dict]):
     """Records in which the fixed listener's own row says that it is fixed.
-
-    Args:
-        records: List of dicts.
 
     Returns:
         List of dicts. Of human captions heard by the listener that learned

@@ -46,20 +46,12 @@ def method_title(method):
     return {**TITLES, **ALONE}.get(method, method)
 
 
-def by_method(records, rho=0.25):
+def by_method(records, rho: float = 0.25):
     """Records by method, in the order of the legend.
 
     A method that was trained with several rho or temperatures is several
     curves. Of the rho, the one that is asked for is taken; temperatures become
     methods of their own.
-
-    Args:
-        records: Iterable of dicts, as of `reproduce.load_records()`.
-        rho: Float, which one counts where a method has several. Defaults to
-            `0.25`, the paper's.
-
-    Returns:
-        Dict of lists of records by title.
 
     Raises:
         ValueError: If a method has several rho, and not that one.
@@ -81,13 +73,8 @@ def by_method(records, rho=0.25):
     return found
 
 
-def curves_of(groups, naturalness="cider_d", recall="r@10"):
+def curves_of(groups, naturalness: str = "cider_d", recall: str = "r@10"):
     """Curves by seed, by title, of the methods that can be measured so.
-
-    Args:
-        groups: Dict of lists of records by title.
-        naturalness: String, what the records call it.
-        recall: String.
 
     Returns:
         The curves, and a dict of how many points are without a value, of those
@@ -108,12 +95,8 @@ def curves_of(groups, naturalness="cider_d", recall="r@10"):
     return curves, lacking
 
 
-def rho_curves(records, recall="r@10"):
+def rho_curves(records: list[dict], recall: str = "r@10"):
     """Curves of the methods that were trained with several rho.
-
-    Args:
-        records: List of dicts.
-        recall: String, what the records call it.
 
     Returns:
         Dict of dicts of `Curve` by seed, by pairs of title and rho, ascending.

@@ -17,7 +17,13 @@ from tfcap.curves import mean_line
 LETTERS = dict(zip(NATURALNESS, zip("abcde", NATURALNESS.values())))
 
 
-def curve_panels(records, recall="r@10", rho=0.25, cider=None, spread="points"):
+def curve_panels(
+    records: list[dict],
+    recall: str = "r@10",
+    rho: float = 0.25,
+    cider=None,
+    spread="points",
+):
     """The panels of the paper's Figure 3.
 
     (a-e) recall against each measure of naturalness, a line for each method,
@@ -25,18 +31,8 @@ def curve_panels(records, recall="r@10", rho=0.25, cider=None, spread="points"):
     fixed CIDEr-D against rho, read off each seed's curve by itself.
 
     Args:
-        records: List of dicts, as of `reproduce.load_records()`, with
-            `method`, `lambda`, `seed`, and what was measured.
-        recall: String, what the records call it. Defaults to `"r@10"`.
-        rho: Float, which one is drawn in (a-e) where a method has several.
-            Defaults to `0.25`.
         cider: Float, the CIDEr-D of (f); by default the greatest that all its
             curves reach, as in the paper.
-        spread: How seeds are shown, one of `tfcap.curves.SPREADS`. Defaults to
-            `"points"`, each by itself.
-
-    Returns:
-        List of six `Panel`.
 
     Example:
 
@@ -77,18 +73,8 @@ def curve_panels(records, recall="r@10", rho=0.25, cider=None, spread="points"):
     return [*panels, last]
 
 
-def against(groups, naturalness, recall, spread="points"):
-    """A panel of recall against a measure of naturalness.
-
-    Args:
-        groups: Dict of lists of records by title.
-        naturalness: String, what records call it.
-        recall: String.
-        spread: One of `tfcap.curves.SPREADS`. Defaults to `"points"`.
-
-    Returns:
-        `Panel`, whose title is that of the measure.
-    """
+def against(groups, naturalness: str, recall: str, spread="points") -> Panel:
+    """A panel of recall against a measure of naturalness."""
     title = NATURALNESS.get(naturalness, naturalness)
     curves, lacking = curves_of(groups, naturalness, recall)
     count = sum(map(len, groups.values()))

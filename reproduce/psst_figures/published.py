@@ -71,9 +71,6 @@ CLAIMS = (
 def published_references():
     """The paper's tables as points: each has two operating points at most.
 
-    Returns:
-        List of `Reference`.
-
     Example:
 
     >>> from reproduce import psst_figures

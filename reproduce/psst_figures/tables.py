@@ -40,7 +40,12 @@ from tfcap.curves import operating_point
 
 
 def curve_tables(
-    records, data, recall=None, cider=None, ablation_cider=None, rho=0.25
+    records: list[dict],
+    data: str,
+    recall=None,
+    cider=None,
+    ablation_cider: float | None = None,
+    rho: float = 0.25,
 ):
     """The paper's tables beside what a sweep has found.
 
@@ -56,20 +61,11 @@ def curve_tables(
     they are stands beside it.
 
     Args:
-        records: List of dicts, as of `reproduce.load_records()`.
-        data: String, what they were found on.
         recall: Float in percent, the recall@5 of Table 1. By default the
             greatest that most methods reach.
         cider: Float, the CIDEr-D of Table 2, Figure 3f and the claims. By
             default the greatest that most methods reach; the claims then
             compare each pair at the greatest that both reach.
-        ablation_cider: Float, the CIDEr-D of Table 3. That of Table 2 by
-            default.
-        rho: Float, which one counts where a method has several. Defaults to
-            `0.25`.
-
-    Returns:
-        List of `TradeoffTable`.
 
     Example:
 

@@ -43,14 +43,8 @@ def decodings(experiment):
     return {"": experiment.greedy}
 
 
-def several(experiment, name, speaker, metrics):
+def several(experiment, name: str, speaker, metrics):
     """Scores of several captions of every image, which are kept.
-
-    Args:
-        experiment: `reproduce.experiment.Experiment`.
-        name: String, the folder of a point.
-        speaker: `tfcap.decoding.Speaker`; `None` for those that are kept.
-        metrics: Names of metrics to add to those of beams.
 
     Returns:
         Dict of scores: after `"rs_"` and `"bs_"` those of captions that are
@@ -98,17 +92,11 @@ def _diversity(experiment, name, speaker):
     return found
 
 
-def kept_several(directory, rows, seed=0, decoder="rs"):
+def kept_several(directory, rows, seed: int = 0, decoder="rs"):
     """The several captions of every image that a sweep keeps.
 
     Args:
-        directory: String or path of the sweep.
-        rows: Iterable of strings; those that are not done are left out.
-        seed: Integer. Defaults to `0`.
         decoder: `"rs"`, random samples, or `"bs"`, beams. Defaults to `"rs"`.
-
-    Returns:
-        Dict of lists of lists of strings by row.
     """
     found = {}
     for row in rows:

@@ -32,7 +32,6 @@ class SLESettings(RewardSettings):
             the next.
         baseline_units: Tuple of integers, hidden layers of the learned
             baseline. MIXER's is linear.
-        baseline_rate: Float, its learning rate.
         baseline_epochs: Integer, passes over the images in which it is fitted
             alone, before the speaker moves.
         mixer_delta: Integer, words that the prefix of MIXER gets shorter at

@@ -17,7 +17,14 @@ tr.human td { color: var(--quiet); }
 
 
 def write_several_page(
-    path, several, human, images=None, count=12, seed=0, title=None, note=""
+    path,
+    several,
+    human,
+    images=None,
+    count=12,
+    seed: int = 0,
+    title: str | None = None,
+    note: str = "",
 ):
     """Sets several captions of an image by several speakers side by side.
 
@@ -26,17 +33,12 @@ def write_several_page(
     example.
 
     Args:
-        path: String or path of the file, HTML that needs nothing else.
         several: Dict of a speaker's name to its captions, a list of M lists
             of strings, such as `tfcap.training.DiversityReport.captions`.
-        human: List of M lists of strings, what people say.
         images: Function from an image's row to a uint8 array of shape
             `(height, width, 3)` or to None, such as `CaptionData.test_images`.
             Defaults to `None`, no pictures.
         count: Integer, at most how many images to show. Defaults to `12`.
-        seed: Integer, of the draw. Defaults to `0`.
-        title: String. Defaults to one that names the speakers.
-        note: String to put under the title, such as what the data are.
 
     Raises:
         ValueError: If there is no speaker, or one is of other images.

@@ -61,13 +61,8 @@ _CLAIMS = {
 }
 
 
-def sequence_tables(records, data, rows=None):
+def sequence_tables(records: list[dict], data: str, rows=None):
     """What the papers' tables show.
-
-    Args:
-        records: List of dicts, as `reproduce.load_records()` gives them.
-        data: String, what they were found on.
-        rows: Iterable of strings, the rows to show. Defaults to all.
 
     Returns:
         List of `TradeoffTable`: diversity of samples and of beams, scores of

@@ -41,13 +41,8 @@ _COMMAND = ("-m", "reproduce", "visdial")
 _PUBLISHED = tuple(ROWS)
 
 
-def main(arguments=None, program=_COMMAND):
+def main(arguments: list[str] | None = None, program=_COMMAND):
     """Trains and ranks rows, or runs `ranks` or `summary`.
-
-    Args:
-        arguments: List of strings, optional. Defaults to those of the
-            process.
-        program: Sequence of strings, after `python` on the command line.
 
     Returns:
         Integer, the exit status: 0; 2 if an option or the data are not as they
@@ -172,15 +167,8 @@ def runs_of(options):
     return runs
 
 
-def run_rows(options, data, strategy, done):
-    """Trains and ranks the rows of one seed, and writes what there is to see.
-
-    Args:
-        options: As of `parse()`.
-        data: `DialogData`.
-        strategy: `tf.distribute.Strategy`.
-        done: List, to which the names of rows that are done are added.
-    """
+def run_rows(options, data, strategy: tf.distribute.Strategy, done: list):
+    """Trains and ranks the rows of one seed, and writes their figures."""
     settings = SETTINGS[options.settings]
     experiment = DialogExperiment(data, settings, options.out, options.seed)
     if options.talk is not None:

@@ -41,16 +41,14 @@ def answer_prior(train, test):
     return report
 
 
-def other_images(features, dialogs, seed=0):
+def other_images(features, dialogs, seed: int = 0):
     """Features in which every dialog has the image of another dialog.
 
     A network that looks at images ranks worse with these. Each image is used
     once, and none by its own dialog.
 
     Args:
-        features: As `tfcap.data.DialogBatches` takes them, of M dialogs.
         dialogs: Integer, M, at least 2.
-        seed: Integer. Defaults to `0`.
 
     Returns:
         Function from rows `(B,)` to features `(B, P, D)`.

@@ -42,7 +42,6 @@ class DialogData:
     """Encoded dialogs with the features of their images.
 
     Args:
-        train, validation, test: `tfcap.data.EncodedDialogs`.
         train_features, validation_features, test_features: Arrays of shape
             `(M, P, D)`, or what `tfcap.data.DialogBatches` takes instead.
         name: String, what the data is called in tables.
@@ -80,17 +79,8 @@ class DialogData:
         return data_digest(**parts)
 
 
-def world_data(root=None, **options):
-    """The synthetic world's dialogs, read through the files it writes.
-
-    Args:
-        root: String or path that holds worlds. Defaults to `$TFCAP_CACHE`, or
-            `~/.cache/tfcap`.
-        **options: Those of `reproduce.world.features.world_with_features()`.
-
-    Returns:
-        `DialogData`.
-    """
+def world_data(root=None, **options) -> DialogData:
+    """The synthetic world's dialogs, read through the files it writes."""
     world, images = world_with_features(root, **options)
     splits = [
         load_visdial(world.visdial_path(n), world.dense_path(n)) for n in SPLITS
@@ -165,13 +155,6 @@ def challenge_data(root, vocabulary, vgg19_weights=None, norm=None):
     the images, those of `VisualDialog_test2018`, the file it writes is
     `test_features.h5`.
 
-    Args:
-        root: String or path of the folder, which holds
-            `visdial_1.0_test.json`, plain or .gz.
-        vocabulary: `tfcap.text.Vocabulary` that the networks were trained
-            with.
-        vgg19_weights, norm: As of `visdial_data()`, and as there.
-
     Returns:
         `tfcap.data.EncodedDialogs` of M dialogs, each with options in its
         last round, and their features: an array of shape `(M, P, D)` or what
@@ -189,14 +172,8 @@ def challenge_data(root, vocabulary, vgg19_weights=None, norm=None):
     return encoded, _scaled(_reader(path, pooled)(split.image_ids), norm)
 
 
-def challenge_path(root):
+def challenge_path(root) -> str:
     """Path of the challenge's test split in a folder.
-
-    Args:
-        root: String or path of the folder.
-
-    Returns:
-        String.
 
     Raises:
         ValueError: If it is not there.

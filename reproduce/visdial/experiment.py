@@ -48,9 +48,6 @@ class DialogExperiment(Study):
     logs.
 
     Args:
-        data: `DialogData`.
-        settings: `DialogSettings`.
-        directory: String or path.
         seed: Integer, of initial weights, batches and samples.
         verbose: 1 for progress bars, 0 for silence.
         validation_dialogs: Integer, at most how many dialogs are ranked after
@@ -83,11 +80,10 @@ class DialogExperiment(Study):
         self.validation_dialogs = validation_dialogs
         self._kept = {}
 
-    def networks(self, row, fresh=False):
+    def networks(self, row: str, fresh=False):
         """The trained networks of a row by role, trained now if need be.
 
         Args:
-            row: String, key of `ROWS`.
             fresh: Boolean, whether to return copies that may be trained on.
         """
         if row not in ROWS:
@@ -141,9 +137,6 @@ class DialogExperiment(Study):
     def report(self, rows):
         """The figures of several rows, with all that they depend on.
 
-        Args:
-            rows: Iterable of strings.
-
         Returns:
             Dict that JSON can hold: `data` and `dialogs`, what they were found
             on, `settings`, `seed`, `versions`, and `rows`, the `result()` of
@@ -166,17 +159,10 @@ class DialogExperiment(Study):
             },
         }
 
-    def answers(self, row, decoder=None, limit=None):
-        """Answers of a row's generator to the test split.
-
-        Args:
-            row: String.
-            decoder: `tfcap.decoding.Decoder`. Defaults to `Greedy`.
-            limit: Integer or `None`, number of dialogs.
-
-        Returns:
-            List of strings, a question each, for the first sample.
-        """
+    def answers(
+        self, row: str, decoder=None, limit: int | None = None
+    ) -> list[str]:
+        """Answers of a row's generator to the test split."""
         path = self.path(row, "answers.json")
         if decoder is None and is_there(path):
             end = None if limit is None else limit * self.data.test.rounds
@@ -286,7 +272,6 @@ class Inputs(NamedTuple):
     a sign of it.
 
     Args:
-        vocabulary: `tfcap.text.Vocabulary`.
         norm: Float, length that features were scaled to, or `None`.
         image: Pair of integers, positions P and width D of an image.
     """
@@ -298,10 +283,6 @@ class Inputs(NamedTuple):
 
 def keep_inputs(data, directory):
     """Writes the inputs of an experiment; refuses a folder of others.
-
-    Args:
-        data: `DialogData`.
-        directory: String or path of the experiment's folder.
 
     Raises:
         ValueError: If the folder's networks were given something else.
@@ -326,14 +307,8 @@ def keep_inputs(data, directory):
             )
 
 
-def load_inputs(directory):
+def load_inputs(directory) -> Inputs:
     """Reads what `keep_inputs()` wrote.
-
-    Args:
-        directory: String or path of an experiment's folder.
-
-    Returns:
-        `Inputs`.
 
     Raises:
         ValueError: If the file is absent or damaged.

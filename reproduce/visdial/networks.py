@@ -21,16 +21,11 @@ ENCODERS = {
 }
 
 
-def make_generator(encoder, settings, batches):
+def make_generator(encoder: str, settings, batches) -> DialogGenerator:
     """Builds a generator.
 
     Args:
-        encoder: String, key of `ENCODERS`.
-        settings: `DialogSettings`.
         batches: `tfcap.data.DialogBatches`, for vocabulary and shapes.
-
-    Returns:
-        `tfcap.models.DialogGenerator`.
     """
     generator = DialogGenerator(
         batches.dialogs.vocabulary.size,
@@ -45,18 +40,9 @@ def make_generator(encoder, settings, batches):
 
 
 def make_discriminator(
-    encoder, settings, batches, attention=True, penalty=True
-):
-    """Builds a discriminator.
-
-    Args:
-        encoder, settings, batches: As those of `make_generator()`.
-        attention: Boolean, whether answers are read with self-attention.
-        penalty: Boolean, whether embeddings' norms are penalized.
-
-    Returns:
-        `tfcap.models.DialogDiscriminator`.
-    """
+    encoder, settings, batches, attention: bool = True, penalty: bool = True
+) -> DialogDiscriminator:
+    """Builds a discriminator."""
     norm = EmbeddingNorm(settings.norm_penalty, settings.norm_convention)
     discriminator = DialogDiscriminator(
         batches.dialogs.vocabulary.size,

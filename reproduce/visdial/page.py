@@ -22,7 +22,7 @@ def write_page(
     experiment,
     rows=("hciae_g_mle", "hciae_g_dis"),
     dialogs=12,
-    note="",
+    note: str = "",
     results=None,
 ):
     """Writes test images with their dialogs and what generators answer.
@@ -31,16 +31,12 @@ def write_page(
     escaped. Signs, and not colors alone, tell what differs.
 
     Args:
-        path: String or path of the file.
         experiment: `DialogExperiment` that has, or will train, the rows. Its
             data's `test_images` gives the pictures; where there are none, the
             page has none.
         rows: Strings, generators to set side by side; the others' answers are
             marked where they differ from the first one's.
         dialogs: Integer, at most how many dialogs. Defaults to `12`.
-        note: String to put under the title.
-        results: Dict of `DialogExperiment.result()` by row, to print the rows'
-            figures above the dialogs. Defaults to `None`, no figures.
     """
     data, test = experiment.data, experiment.data.test
     dialogs = min(dialogs, len(test))

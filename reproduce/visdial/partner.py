@@ -17,7 +17,6 @@ class DialogPartner:
     caption.
 
     Args:
-        generator: `tfcap.models.DialogGenerator`, trained.
         vocabulary: `tfcap.text.Vocabulary` that it was trained with.
         features: Float array of shape `(P, D)`, of the image.
         caption: String, or word ids of the vocabulary, padded with 0.
@@ -78,15 +77,8 @@ class DialogPartner:
 
         self._answer = tf.function(answer)
 
-    def ask(self, question):
-        """Answers a question, and remembers both.
-
-        Args:
-            question: String.
-
-        Returns:
-            String, the most likely answer.
-        """
+    def ask(self, question: str) -> str:
+        """Answers a question, and remembers both."""
         words = question_tokens(question)
         self.unknown = [
             word
@@ -125,17 +117,10 @@ class DialogPartner:
         return table
 
 
-def partner_of(experiment, index, row="hciae_g_dis"):
-    """A partner who sees an image of an experiment's test split.
-
-    Args:
-        experiment: `DialogExperiment`; it trains the row now if need be.
-        index: Integer, number of the test dialog whose image it is.
-        row: String, key of `ROWS` with a generator.
-
-    Returns:
-        `DialogPartner`.
-    """
+def partner_of(
+    experiment, index: int, row: str = "hciae_g_dis"
+) -> DialogPartner:
+    """A partner who sees an image of an experiment's test split."""
     test, features = experiment.data.test, experiment.data.test_features
     rows = np.array([index])
     image = features(rows) if callable(features) else features[rows]

@@ -32,22 +32,13 @@ _SCORES = {
 
 
 def write_ranks(
-    networks, dialogs, features, directory, batch_size=8, verbose=1
-):
+    networks, dialogs, features, directory, batch_size: int = 8, verbose=1
+) -> list[str]:
     """Writes a file of ranks for each network, by its role.
 
     Args:
         networks: Dict of a row's networks by role, `"generator"` and
             `"discriminator"`.
-        dialogs: `tfcap.data.EncodedDialogs` of M dialogs, their words encoded
-            with the vocabulary of the networks.
-        features: As `tfcap.data.DialogBatches` takes them.
-        directory: String or path of the folder for `ranks_ROLE.json`.
-        batch_size: Integer, dialogs at once. Defaults to `8`.
-        verbose: 1 for a progress bar, 0 for silence.
-
-    Returns:
-        List of strings, the files' paths.
 
     Raises:
         ValueError: If a dialog has no options to rank, or a score is NaN.
@@ -64,16 +55,8 @@ def write_ranks(
 
 
 @command(ValueError, ImportError)
-def main(arguments=None):
-    """Runs the command.
-
-    Args:
-        arguments: List of strings, optional. Defaults to those of the
-            process.
-
-    Returns:
-        Integer, the exit status.
-    """
+def main(arguments: list[str] | None = None) -> int:
+    """Runs the command."""
     parser = argparse.ArgumentParser(
         prog="python -m reproduce visdial ranks",
         description="Ranks the challenge's test split by saved networks, in "

@@ -95,16 +95,8 @@ _LEARNING = {
 }
 
 
-def needed(row, settings):
-    """Rows that a row starts from, to be trained before it.
-
-    Args:
-        row: String, key of `ROWS`.
-        settings: `DialogSettings`.
-
-    Returns:
-        Tuple of strings.
-    """
+def needed(row: str, settings) -> tuple[str, ...]:
+    """Rows that a row starts from, to be trained before it."""
     if "start" in ROWS[row]:
         return tuple(ROWS[row]["start"].values())
     if ROWS[row]["method"] is n_pair and settings.warm_discriminator:
@@ -113,17 +105,8 @@ def needed(row, settings):
     return ()
 
 
-def train(experiment, row):
-    """Trains a row by its method and the settings of an experiment.
-
-    Args:
-        experiment: `DialogExperiment`, which has trained the rows that are
-            `needed()`.
-        row: String, key of `ROWS`.
-
-    Returns:
-        Dict of the networks that learned, by role.
-    """
+def train(experiment, row: str):
+    """Trains a row by its method and the settings of an experiment."""
     method = ROWS[row]["method"]
     batches = _batches(experiment, ROWS[row])
     networks = _networks(experiment, row, batches)

@@ -63,14 +63,8 @@ _MARKED = re.compile(
 )
 
 
-def load_runs(directories):
+def load_runs(directories) -> list[dict]:
     """Reads the results of several seeds of one experiment.
-
-    Args:
-        directories: Strings or paths of folders with a `results.json`.
-
-    Returns:
-        List of dicts, as `DialogExperiment.report()` makes them.
 
     Raises:
         ValueError: If a file is missing or is no results file, if two runs
@@ -110,11 +104,8 @@ def _load(directory):
     return run
 
 
-def summarize(runs):
+def summarize(runs: list[dict]):
     """Means and paired differences over seeds.
-
-    Args:
-        runs: List of dicts, from `load_runs()`.
 
     Returns:
         Dict of `"rows"`, figures by group, row and metric; `"differences"`, a
@@ -183,15 +174,8 @@ def _figure(values):
     return {"mean": mean, "low": low, "high": high, "values": values}
 
 
-def summary_tables(summary):
-    """The summary as Markdown tables: `mean [low, high]`.
-
-    Args:
-        summary: Dict, from `summarize()`.
-
-    Returns:
-        String.
-    """
+def summary_tables(summary: dict) -> str:
+    """The summary as Markdown tables: `mean [low, high]`."""
     blocks = []
     for group, rows in summary["rows"].items():
         gaps = {
@@ -220,16 +204,12 @@ def summary_tables(summary):
     return "\n\n".join(block for block in blocks if block)
 
 
-def filled_page(text, root):
+def filled_page(text, root) -> str:
     """A page with the tables of the summaries that it marks.
 
     Args:
         text: String, with `<!-- tables FILE -->` before the tables of a file
             that `--json` wrote, and `<!-- end of tables -->` after them.
-        root: Path of the folder that the files' names begin from.
-
-    Returns:
-        String.
     """
 
     def tables(match):

@@ -90,17 +90,8 @@ TABLES = (
 )
 
 
-def dialog_tables(results, data):
-    """The paper's Tables 1, 2 and 4 beside what was found.
-
-    Args:
-        results: Dict of `DialogExperiment.result()` by row; rows that are
-            absent are shown without a figure.
-        data: String, what the figures were found on.
-
-    Returns:
-        String, in Markdown, its columns aligned.
-    """
+def dialog_tables(results, data: str) -> str:
+    """The paper's Tables 1, 2 and 4 beside what was found."""
     head = ["row", *TITLES, *MORE_TITLES]
     head += [f"published {title}" for title in TITLES]
     blocks = []
@@ -120,16 +111,8 @@ def dialog_tables(results, data):
     return "\n\n".join([*blocks, *_answers(results, data)])
 
 
-def figure_cells(found, names=COLUMNS + MORE_COLUMNS):
-    """Figures as the tables print them, a dash for each that is absent.
-
-    Args:
-        found: Dict of metrics, as `RankingReport.result()` gives it.
-        names: Strings, the metrics to print. Defaults to all columns.
-
-    Returns:
-        List of strings.
-    """
+def figure_cells(found, names: str = COLUMNS + MORE_COLUMNS) -> list[str]:
+    """Figures as the tables print them, a dash for each that is absent."""
     digits = {"mrr": 4, "ndcg": 4, "mrr_other_images": 4}
     return [
         f"{found[name]:.{digits.get(name, 2)}f}" if name in found else "-"
@@ -137,15 +120,8 @@ def figure_cells(found, names=COLUMNS + MORE_COLUMNS):
     ]
 
 
-def figure_notes(results):
-    """Sentences that figures need: what is absent, what the control is.
-
-    Args:
-        results: Dict of `DialogExperiment.result()` by row.
-
-    Returns:
-        List of strings.
-    """
+def figure_notes(results) -> list[str]:
+    """Sentences that figures need: what is absent, what the control is."""
     groups = [
         found
         for result in results.values()
@@ -160,7 +136,9 @@ def figure_notes(results):
     return notes
 
 
-def sample_table(experiment, seeds=(1, 2, 3), dialogs=3, rounds=2):
+def sample_table(
+    experiment, seeds=(1, 2, 3), dialogs=3, rounds: int = 2
+) -> str:
     """The paper's Table 3: answers of G-DIS for different Gumbel noise.
 
     Greedy answers of `hciae_g_mle` stand beside samples of `hciae_g_dis`, for
@@ -168,13 +146,7 @@ def sample_table(experiment, seeds=(1, 2, 3), dialogs=3, rounds=2):
     something.
 
     Args:
-        experiment: `DialogExperiment`.
-        seeds: Integers, one a sample: the noise `z`.
         dialogs: Integer, at most how many dialogs. Defaults to `3`.
-        rounds: Integer, how many questions of each. Defaults to `2`.
-
-    Returns:
-        String, in Markdown.
 
     Reference:
 

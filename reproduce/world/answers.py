@@ -60,9 +60,6 @@ class Annotator:
     def answer(self, question):
         """Says what `question.truth` holds, or hedges where it is `UNSURE`.
 
-        Args:
-            question: `Question`, its truth possibly that of a slip.
-
         Returns:
             String of at most `MAX_WORDS` words, commas counted.
         """

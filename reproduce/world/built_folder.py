@@ -38,17 +38,8 @@ def built_folder(
     harm.
 
     Args:
-        root: Directory that holds such folders. Defaults to `$TFCAP_CACHE`,
-            or `~/.cache/tfcap` without it.
-        kind: String, the first part of the folder's name.
         about: Dict of `version` and `seed`, integers, and `sizes`, a dict of
             the number of examples of each of the `SPLITS`.
-        write: Function of an empty directory and `about` that fills it.
-        progress: Boolean, whether to tell on the standard error that it is
-            built.
-
-    Returns:
-        Path of the folder.
     """
     root = pathlib.Path(root) if root is not None else _default_root()
     sizes = "_".join(str(about["sizes"][split]) for split in SPLITS)

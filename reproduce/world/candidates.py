@@ -52,14 +52,6 @@ def build_options(
     their answers are about something else. VisDial takes 50 of them, out of a
     far more open world; here 20 leave as many on topic.
 
-    Args:
-        dialogs: List of M `WorldDialog` with equally many rounds.
-        rng: `np.random.Generator`, advanced by the draws.
-        corpus: List of `WorldDialog`, the train split. Defaults to `dialogs`.
-        similar: Integer, answers to the nearest questions.
-        popular: Integer, most frequent answers.
-        total: Integer, candidates per question.
-
     Raises:
         ValueError: If the corpus has too few distinct answers.
     """

@@ -51,14 +51,6 @@ def describe(scene, rng: np.random.Generator, n: int = 5) -> list:
     the scene, but often of many others too: a caption that would single the
     scene out is rare.
 
-    Args:
-        scene: A `Scene`.
-        rng: `np.random.Generator`, advanced by the draw.
-        n: Integer, number of captions.
-
-    Returns:
-        List of `n` lower-case strings of 2 to 22 words without a final stop.
-
     Example:
 
     >>> from reproduce.world import Scene, Thing, describe
@@ -272,11 +264,6 @@ def describe_video(video, rng: np.random.Generator, n: int = 5) -> list:
 
     Each says what happens, and to what, with some of its attributes, and
     perhaps where, or past what. All of it is true of the video.
-
-    Args:
-        video: A `Video`.
-        rng: `np.random.Generator`, advanced by the draw.
-        n: Integer, number of captions.
 
     Returns:
         List of `n` lower-case strings of at most 22 words without a final

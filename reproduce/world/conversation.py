@@ -61,8 +61,6 @@ class Question(NamedTuple):
 
     Args:
         text: String, without a question mark, as VisDial stores them.
-        kind: String, see `KIND_ODDS`.
-        truth: `Truth`.
         target: Tuple of integers, the things that it asks about.
         pronoun: Boolean, whether only the history tells what is asked about.
         focus: `Entity` that the dialog turns to, or None.
@@ -84,7 +82,6 @@ class Conversation:
     rest.
 
     Args:
-        scene: `Scene`.
         caption: String, whose nouns are the first things in focus.
     """
 

@@ -37,7 +37,6 @@ class Round:
 
     Args:
         question: String, without a question mark.
-        answer: String.
         kind: String, a kind of question: `"color"`, `"existence"`, ...
         target: Tuple of integers, the things of the scene that are asked
             about.
@@ -59,7 +58,6 @@ class WorldDialog:
 
     Args:
         caption: String, all that the questioner has seen.
-        rounds: List of `Round`.
     """
 
     caption: str
@@ -72,10 +70,7 @@ def make_dialog(
     """Plays a dialog between one who sees a caption and one who sees a scene.
 
     Args:
-        scene: `Scene`.
         caption: String; the things it names may be asked about by pronoun.
-        rng: `np.random.Generator`, advanced by the dialog.
-        rounds: Integer, number of questions.
 
     Example:
 

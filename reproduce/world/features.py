@@ -39,14 +39,6 @@ def world_with_features(
 
     The world is drawn, and the encoder trained, when first asked for.
 
-    Args:
-        root: String or path that holds worlds. Defaults to `$TFCAP_CACHE`, or
-            `~/.cache/tfcap`.
-        seed: Integer, of the world.
-        verbose: 1 for progress, 0 for silence.
-        encoder_epochs: Integer, epochs that the encoder is trained for.
-        **sizes: Integers `train`, `val` and `test`, numbers of images.
-
     Returns:
         The `reproduce.world.World`, and a list of the features of its
         `SPLITS`, float16 arrays of shape `(n, P, D)`.
@@ -79,14 +71,8 @@ def pretrain_scene_encoder(
     caption, a dialog or an image outside the train split.
 
     Args:
-        world: A `reproduce.world.World`.
-        epochs: Integer, passes over the images and their mirror images.
-        seed: Integer, seed of weights and batches. Reseeds Keras' global
-            generator.
         cache: Boolean, whether to keep the trained encoder beside the world's
             files and to return it from there the next time.
-        filters: Integer, width of the encoder.
-        verbose: Integer, as in `keras.Model.fit()`.
     """
     name = f"scene_encoder_f{filters}_e{epochs}_b{batch_size}_s{seed}.keras"
     path = world.root / name
@@ -119,14 +105,10 @@ def scene_features(
     """Computes the features of a split once, and reads them from then on.
 
     Args:
-        world: A `reproduce.world.World`.
         split: String, `"train"`, `"val"` or `"test"`.
         path: Path of the `.npy` file to keep them in. Defaults to one beside
             the world's files when `encoder` is not given either, else to
             none.
-        encoder: A `SceneEncoder`. Defaults to what
-            `pretrain_scene_encoder(world)` returns.
-        batch_size: Integer, images at a time.
 
     Returns:
         Float16 array of shape `(B, P, D)`, in the order of the images.
@@ -150,15 +132,7 @@ def scene_features(
 
 
 def cached_array(path: str | os.PathLike | None, make: Callable) -> NDArray:
-    """An array that is made once, and read from a file from then on.
-
-    Args:
-        path: String or path of the `.npy` file, or None to keep nothing.
-        make: Function without arguments that returns the array.
-
-    Returns:
-        The array, mapped from disk if it is there.
-    """
+    """An array that is made once, and read from a file from then on."""
     if path is None:
         return make()
     path = pathlib.Path(path)
@@ -283,14 +257,7 @@ def video_world_with_features(
     a network that was trained on photographs.
 
     Args:
-        root: String or path that holds worlds. Defaults to `$TFCAP_CACHE`, or
-            `~/.cache/tfcap`.
-        seed: Integer, of the videos and of the still images.
-        verbose: 1 for progress, 0 for silence.
         encoder: `SceneEncoder` to take instead; its features are not kept.
-        encoder_epochs: Integer, epochs that the encoder is trained for.
-        motion: Boolean, see `pool_frames()`.
-        **sizes: Integers `train`, `val` and `test`, numbers of videos.
 
     Returns:
         The `reproduce.world.VideoWorld`, and a list of the features of its
@@ -326,8 +293,6 @@ def video_features(
 
     Args:
         frames: Uint8 array of shape `(n, F, 64, 64, 3)`.
-        motion: Boolean, see `pool_frames()`.
-        batch_size: Integer, videos at a time.
 
     Returns:
         Float16 array of shape `(n, F, D)`.
@@ -367,8 +332,6 @@ def pool_frames(cells: NDArray, motion: bool = True):
 
     Args:
         cells: Float array of shape `(n, F, P, D)`.
-        motion: Boolean. If false, `means` alone, which is the mean pooling of
-            the published models.
 
     Returns:
         Float array of shape `(n, F, 3 * D)`, or `(n, F, D)`.

@@ -19,7 +19,6 @@ def write_karpathy(path: str | os.PathLike, splits: dict):
     index among the images of its split.
 
     Args:
-        path: Path of the file to write.
         splits: Dict of split name to `(image_ids, captions)`, a sequence of
             integers and one list of strings for each.
 
@@ -73,11 +72,7 @@ def write_visdial(
     the real data set reads the file as it is.
 
     Args:
-        path: String or `pathlib.Path`, the JSON file to write.
         split: String, `"train"`, `"val"` or `"test"`.
-        image_ids: Sequence of M integers.
-        dialogs: List of M `WorldDialog`.
-        options: `Options` of the same dialogs.
 
     Raises:
         ValueError: If the lengths of the three differ.
@@ -126,9 +121,6 @@ def write_dense_annotations(
     """Writes the graded relevance of candidates, as VisDial does for NDCG.
 
     Args:
-        path: String or `pathlib.Path`, the JSON file to write.
-        image_ids: Sequence of M integers.
-        options: `Options`.
         every_round: Boolean, whether to list all rounds. Defaults to `False`:
             one round per image, as in VisDial, each number equally often.
     """
@@ -157,7 +149,6 @@ def write_tgif(folder: str | os.PathLike, splits: dict):
     """Writes `tgif-v1.0.tsv` and `splits/` as TGIF is laid out.
 
     Args:
-        folder: Path of the directory to write into.
         splits: Dict of split name to `(names, captions)`, a sequence of
             strings and one list of strings for each.
 

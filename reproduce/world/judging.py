@@ -74,9 +74,6 @@ def judge(dialog_round, answer: str):
     not tell either), wrong and off-topic ones 0. The annotator's own answer
     counts 1, even if it is a slip.
 
-    Args:
-        dialog_round: `Round` of a `WorldDialog`.
-
     Returns:
         Float in `[0, 1]`.
     """
@@ -126,7 +123,6 @@ def relevance(answers, truths) -> NDArray:
     """Grades answers by comparison of their claims with the truth.
 
     Args:
-        answers: Record array from `meaning_array()`.
         truths: Record array from `truth_array()`; the shapes of the two
             broadcast.
 
@@ -262,9 +258,6 @@ class Meaning(NamedTuple):
 @functools.lru_cache(maxsize=1 << 17)
 def parse_answer(answer: str) -> Meaning:
     """Reads an answer in the words of the world; other words are ignored.
-
-    Args:
-        answer: String, from a dialog of the world or from a model.
 
     Example:
 

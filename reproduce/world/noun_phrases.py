@@ -86,14 +86,7 @@ class NounPhrases:
         """Describes a thing with two or three details that are true of it.
 
         Args:
-            values: Set of strings, the object's attributes.
             budget: Integer, tokens that may be used.
-            asked: String, a slot that must be named, or None.
-            shape: Float, how often the object is called by its noun.
-            position: Float, how often its position is told.
-
-        Returns:
-            String; details that would not fit are left out, none is cut.
         """
         must = {asked} & {"size", "texture", "color"}
         slots = [s for s in ("color", "size", "texture") if s not in must]

@@ -63,11 +63,6 @@ def draw_topic(rng: np.random.Generator, presence: dict, present, wanted: bool):
 
     but for what two values of one scene do to each other.
 
-    Args:
-        presence: Dict, by value, of the share of scenes that hold it.
-        present: Set of the values that this scene holds.
-        wanted: Boolean, whether the answer is to be yes.
-
     Returns:
         A value, or `None` where the scene has no such one.
     """

@@ -49,7 +49,6 @@ def render(scenes, grounds=None) -> NDArray:
     background come from a checksum of its description.
 
     Args:
-        scenes: Sequence of `Scene`.
         grounds: Sequence of `Scene`, as long, whose descriptions count for
             grain and tint, where several pictures are to have one background.
             Defaults to `scenes`.
@@ -178,10 +177,6 @@ def _rows(colors):
 
 def backdrop(name: str, rng: np.random.Generator) -> NDArray:
     """Draws one background.
-
-    Args:
-        name: String, one of `reproduce.world.BACKGROUNDS`.
-        rng: `np.random.Generator` that decides on grain, tint and phase.
 
     Returns:
         Float32 array of shape `(64, 64, 3)`, RGB of about 0 to 255.

@@ -98,9 +98,6 @@ def sample_scene(rng: np.random.Generator) -> Scene:
     Shapes are distinct but for about three scenes in ten, where one comes
     twice or thrice, so that a shape alone does not always name a thing.
 
-    Args:
-        rng: `np.random.Generator`, advanced by the draw.
-
     Returns:
         A `Scene`. Centers lie in `[9, 55]` on both axes and more than 11.5
         pixels apart; at least 62 % of each thing is visible.
@@ -203,9 +200,6 @@ if set(_SHAPE_RANKS) != set(SHAPES) or set(COLOR_ODDS) != set(COLORS):
 
 def sample_video(rng: np.random.Generator) -> Video:
     """Draws a video: two to four things, and what happens to one of them.
-
-    Args:
-        rng: `np.random.Generator`, advanced by the draw.
 
     Returns:
         A `Video`. A thing that moves travels 18 to 44 pixels, all things can

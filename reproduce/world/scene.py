@@ -35,10 +35,6 @@ class Thing:
     """One object of a scene.
 
     Args:
-        shape: String, one of `SHAPES`.
-        color: String, one of `COLORS`.
-        size: String, one of `SIZES`.
-        texture: String, one of `TEXTURES`.
         x: Float, its center in pixels from the left, in `[0, 64]`.
         y: Float, its center in pixels from the top, in `[0, 64]`.
         radius: Float, half its extent in pixels.
@@ -72,7 +68,6 @@ class Scene:
     """The objects and the background of an image.
 
     Args:
-        background: String, one of `BACKGROUNDS`.
         things: Tuple of `Thing` in painter's order: later ones are in front.
 
     Example:
@@ -203,8 +198,6 @@ def signed_distance(shape: str, u: NDArray, v: NDArray) -> NDArray:
     up to a few per cent, which is all that anti-aliasing needs.
 
     Args:
-        shape: String, one of `reproduce.world.SHAPES`.
-        u: Float array, points' coordinates to the right.
         v: Float array of the same shape, points' coordinates downwards.
 
     Returns:

@@ -222,10 +222,6 @@ def cell_of(thing, grid: int = 6):
 
     The grid covers the image but for a rim of 8 pixels.
 
-    Args:
-        thing: A `Thing`.
-        grid: Integer, cells along each side.
-
     Returns:
         Integer in `[0, grid * grid)`.
     """
@@ -241,7 +237,6 @@ def dense_targets(scenes, grid: int = 6) -> dict:
     """Attributes of the thing in each cell, to train an image encoder on.
 
     Args:
-        scenes: Sequence of `Scene`.
         grid: Integer, cells along each side. With the default of `6` a cell
             holds at most one center; in coarser grids the front one counts.
 

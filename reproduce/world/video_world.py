@@ -77,18 +77,6 @@ def load_video_world(
     A build that was interrupted, or that runs twice at once, does no harm: see
     `built_folder()`.
 
-    Args:
-        root: Directory that holds worlds. Defaults to `$TFCAP_CACHE`, or
-            `~/.cache/tfcap` without it.
-        seed: Integer; the same seed and sizes give the same files.
-        train: Integer, number of videos to train on.
-        val: Integer, number of videos to validate on.
-        test: Integer, number of videos to test on.
-        progress: Boolean, whether to tell on the standard error what is done.
-
-    Returns:
-        A `VideoWorld`.
-
     Example:
 
     >>> import tempfile

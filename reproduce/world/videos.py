@@ -43,7 +43,6 @@ class Video:
     Args:
         scene: `Scene` of all things, as they are in the beginning or, for one
             that appears, when it does.
-        motion: String, one of `MOTIONS`.
         mover: Integer, the thing that it happens to.
         end: `Thing`, what becomes of it.
         when: Float, share of the video after which it turns, appears or
@@ -95,12 +94,8 @@ class Video:
         return self.scene.things[self.mover]
 
 
-def render_videos(videos: Sequence[Video], frames=8) -> NDArray:
+def render_videos(videos: Sequence[Video], frames: int = 8) -> NDArray:
     """Draws videos, frame by frame on one background.
-
-    Args:
-        videos: Sequence of `Video`.
-        frames: Integer `F`. Defaults to `8`.
 
     Returns:
         Uint8 array of shape `(B, F, 64, 64, 3)`, RGB.
@@ -158,13 +153,6 @@ _PATTERNS = {motion: _pattern(motion) for motion in VERBS}
 def motion_of(caption: str) -> str | None:
     """Find the motion that a caption names.
 
-    Args:
-        caption: String, from a person of the world or from a model.
-
-    Returns:
-        String, one of `reproduce.world.MOTIONS`, the first that is said; or
-        None where none is.
-
     Example:
 
     >>> from reproduce.world import motion_of
@@ -179,10 +167,6 @@ def motion_of(caption: str) -> str | None:
 
 def judge_video(video: Video, caption: str):
     """Grade the motion that a caption names against the video.
-
-    Args:
-        video: `Video`.
-        caption: String.
 
     Returns:
         Float: 1 where the right thing happens to a thing as it is described,
@@ -214,10 +198,6 @@ def judge_video(video: Video, caption: str):
 
 def motion_scores(videos: Sequence[Video], captions: Sequence[str]) -> dict:
     """Share of captions that name the right motion, over a data set.
-
-    Args:
-        videos: Sequence of `Video`.
-        captions: Sequence of strings, as long, one caption of each.
 
     Returns:
         Dict of floats, shares of the captions: `motion`, those that say the

@@ -91,16 +91,7 @@ def load_world(
     `built_folder()`.
 
     Args:
-        root: Directory that holds worlds. Defaults to `$TFCAP_CACHE`, or
-            `~/.cache/tfcap` without it.
-        seed: Integer; the same seed and sizes give the same files.
         train: Integer of at least 50, number of images to train on.
-        val: Integer, number of images to validate on.
-        test: Integer, number of images to test on.
-        progress: Boolean, whether to tell on the standard error what is done.
-
-    Returns:
-        A `World`.
 
     Example:
 

@@ -10,14 +10,8 @@ from tfcap.training import from_chief
 from tfcap.training import is_chief
 
 
-def mined_neighbors(retriever, batches, path, k=5):
+def mined_neighbors(retriever, batches, path, k: int = 5):
     """The k images nearest to each one, found now unless they were before.
-
-    Args:
-        retriever: Object with `embed_images(image, training)`.
-        batches: `tfcap.data.CaptionBatches` of the split.
-        path: String or path of a file `*.npz`, read if it is there.
-        k: Integer. Defaults to `5`.
 
     Returns:
         Int32 array of shape `(M, k)`, for the `neighbors` of

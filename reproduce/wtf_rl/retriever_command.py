@@ -29,16 +29,8 @@ from tfcap.io import command
 
 
 @command(ValueError)
-def main(arguments=None):
-    """Runs the command.
-
-    Args:
-        arguments: List of strings, optional. Defaults to those of the
-            process.
-
-    Returns:
-        Integer, the exit status.
-    """
+def main(arguments: list[str] | None = None) -> int:
+    """Runs the command."""
     options = _parser().parse_args(arguments)
     name = options.settings or options.data
     settings = replace(RETRIEVER_SETTINGS[name], network=options.network)

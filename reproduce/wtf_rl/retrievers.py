@@ -28,11 +28,7 @@ class RetrieverSettings:
     """Hyper-parameters of a retriever's training.
 
     Args:
-        network: String, key of `NETWORKS`.
         units: Integer, size of the common space.
-        embedding_units: Integer, size of words.
-        image_dropout: Float.
-        word_dropout: Float.
         temperature: Float, of the contrastive loss.
         batch_size: Integer, images to tell apart.
         epochs: Integer, passes over all human captions.
@@ -60,18 +56,10 @@ RETRIEVER_SETTINGS = {
 }
 
 
-def train_retriever(data, settings, directory, seed=0, verbose=1):
+def train_retriever(
+    data, settings: RetrieverSettings, directory, seed: int = 0, verbose=1
+):
     """A retriever of a data set, trained now unless it was.
-
-    Args:
-        data: `reproduce.captioning.CaptionData`.
-        settings: `RetrieverSettings`.
-        directory: String or path; what was interrupted goes on.
-        seed: Integer, of initial weights, batches and dropout.
-        verbose: 1 for progress, 0 for silence.
-
-    Returns:
-        `tfcap.models.DualEncoder` or `RetrievalListener`.
 
     Raises:
         ValueError: If the directory holds another retriever.
@@ -106,7 +94,6 @@ def retriever(experiment, name="retriever"):
     """A retriever of the experiment, trained now if it was not.
 
     Args:
-        experiment: `reproduce.experiment.Experiment`.
         name: `"retriever"`, the one that rewards, or `"unseen"`, which no row
             is trained for.
     """
@@ -138,24 +125,9 @@ def neighbors(experiment):
 
 
 def evaluate_retriever(
-    retriever, data, split="test", batch_size=250, features=None
+    retriever, data, split: str = "test", batch_size: int = 250, features=None
 ):
-    """How well a retriever finds images by human captions, and these by them.
-
-    Args:
-        retriever: Object with `embed_images(image, training)` and
-            `embed_texts(words, mask, training)`.
-        data: `reproduce.captioning.CaptionData`.
-        split: String. Defaults to `"test"`.
-        batch_size: Integer. Defaults to `250`.
-        features: What a retriever with an `image_key` sees of the images, as
-            the `retriever_features` of `tfcap.data.CaptionBatches`. Defaults
-            to `None`.
-
-    Returns:
-        `tfcap.metrics.RetrievalReport` of all images of the split and all of
-        their captions.
-    """
+    """Retrieval of images by human captions, and of captions by images."""
     data, captions = data_for(retriever, data), getattr(data, split)
     batches = CaptionBatches(
         captions,

@@ -25,7 +25,6 @@ class WTFSettings(RewardSettings):
         alpha: Float in `[0, 1]`, weight of similarity, one minus that of the
             discriminator.
         reward_shift: Float, added to every reward.
-        temperature: Float, of the contrast.
         combine: `"mean"` or `"sum"`, of both directions of it.
         neighbors: Integer, images that look like one, mined for each; 0 for
             none.
@@ -37,10 +36,8 @@ class WTFSettings(RewardSettings):
         discriminator_units: Tuple of integers, its hidden layers.
         discriminator_epochs: Integer, passes over all human captions before
             the speaker moves.
-        discriminator_rate: Float.
         grammar_units: Integer, size of the classifier of `scst_grammar`.
         grammar_epochs: Integer, passes over all human captions.
-        grammar_rate: Float.
         grammar_similarity: Float, weight of CLIPScore beside grammar.
     """
 

@@ -47,12 +47,8 @@ _KINDS = {
 _DECODINGS = {"": "", "greedy_": ", greedy"}
 
 
-def distinctive_tables(records, data):
+def distinctive_tables(records: list[dict], data: str):
     """What the paper's Table 1 shows.
-
-    Args:
-        records: List of dicts, as `reproduce.load_records()` gives them.
-        data: String, what they were found on.
 
     Returns:
         List of `TradeoffTable`: retrieval both ways, under the retriever that

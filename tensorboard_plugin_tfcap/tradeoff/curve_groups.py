@@ -8,7 +8,7 @@ from tensorboard_plugin_tfcap.tradeoff.point import value_text
 from tfcap.curves import Curve
 
 
-def group_points(points, order, titles=None):
+def group_points(points, order: str | None, titles=None):
     """Points by the curve that they are on.
 
     A method is a curve; where it was run with several values of another
@@ -16,8 +16,6 @@ def group_points(points, order, titles=None):
     is each folder, where runs would be the same point otherwise.
 
     Args:
-        points: Iterable of `TradeoffPoint`.
-        order: String, the parameter along a curve, or `None`.
         titles: Dict of titles by method, in the order of the legend. Methods
             without one come last, by their names. Defaults to none.
 
@@ -53,12 +51,8 @@ def group_points(points, order, titles=None):
     return found, notices
 
 
-def order_places(points, order):
+def order_places(points, order: str | None):
     """Positions of the values of a parameter along a curve.
-
-    Args:
-        points: Iterable of `TradeoffPoint`.
-        order: String, or `None`.
 
     Returns:
         Dict of floats by value, and one of texts such as `"\u03bb = 0.001"` by
@@ -74,14 +68,8 @@ def order_places(points, order):
     return places, texts
 
 
-def measured_curves(groups, x, y, order):
+def measured_curves(groups, x: str, y: str, order: str | None):
     """Curves of one metric against another.
-
-    Args:
-        groups: Dict of lists of points by title, as of `group_points()`.
-        x: String, a metric's name.
-        y: String.
-        order: String, the parameter along a curve, or `None`.
 
     Returns:
         Dict of dicts of `Curve` by seed, by title; and a list of notices of

@@ -16,25 +16,19 @@ _MOST = 8
 NONE = "\u2014"
 
 
-def level_table(name, groups, columns, fixed, at, **options):
+def level_table(
+    name: str, groups, columns, fixed, at: float, **options
+) -> TradeoffTable:
     """Metrics of every method where one metric is as asked.
 
     Each seed's curve is read off by itself, never beyond its points.
 
     Args:
-        name: String, the table's.
-        groups: Dict of lists of points by title, as of `group_points()`.
-        columns: List of `Metric`, to read off.
-        fixed: `Metric`, which is held.
-        at: Float, its level.
         **options: `order`, the parameter along a curve; `of`, `"recall"`
             where the level is one of the abscissa, `"naturalness"` where it
             is of the ordinate: which of several crossings counts hangs on
             it; `baseline`, a title, whose differences are added; and `level`
             of intervals.
-
-    Returns:
-        `TradeoffTable`, whose best cells are marked.
     """
     of, order = options["of"], options.get("order")
     baseline, level = options.get("baseline"), options.get("level", 0.95)

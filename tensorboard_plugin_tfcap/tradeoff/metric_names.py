@@ -66,7 +66,6 @@ class Metric:
 
     Args:
         name: String, what points call it.
-        title: String for people.
         better: `"higher"` or `"lower"`.
         role: `"naturalness"`, `"recall"` or `"other"`.
     """

@@ -9,9 +9,6 @@ class Palette:
     """Colors that a figure is drawn on.
 
     Args:
-        paper: String, a color.
-        ink: String.
-        grid: String.
         quiet: String, of what stands back.
     """
 
@@ -74,11 +71,6 @@ def style(title, known=()):
     Args:
         title: String, of a method. What follows a comma, or stands in
             parentheses at its end, tells apart curves of one method.
-        known: Titles, whose places give their colors and markers. Others
-            take theirs from their letters. Defaults to none.
-
-    Returns:
-        Color, and the names of its marker and dash in Matplotlib and Plotly.
     """
     known = list(known)
     base = title.split(", ")[0]
@@ -100,10 +92,6 @@ def styles(titles, known=()):
     Args:
         titles: Iterable of strings. Of curves that would look the same, all
             but the first have another marker and dash.
-        known: Titles, see `style()`.
-
-    Returns:
-        Dict of what `style()` returns, by title.
 
     Example:
 

@@ -28,7 +28,6 @@ def label_places(x, y, texts):
     Args:
         x: Float array of shape `(n,)`.
         y: Float array of shape `(n,)`.
-        texts: List of `n` strings.
 
     Returns:
         List of `n` names of sides, as Plotly calls them; `None` where no side
@@ -80,21 +79,15 @@ def _pixels(values, length):
     return (values - values.min()) / wide * length if wide else values * 0
 
 
-def line_traces(line, look, axes, dark=False, legend=True, first_row=None):
-    """Everything that is drawn of one method in one panel.
-
-    Args:
-        line: `Line`.
-        look: Color, marker and dash, as of `style()`.
-        axes: Dict of `xaxis` and `yaxis`.
-        dark: Boolean. Defaults to `False`.
-        legend: Boolean, whether the legend names it. Defaults to `True`.
-        first_row: Integer, the number of the row of the first point in the
-            table of points, optional.
-
-    Returns:
-        List of dicts.
-    """
+def line_traces(
+    line,
+    look,
+    axes,
+    dark: bool = False,
+    legend: bool = True,
+    first_row: int | None = None,
+) -> list[dict]:
+    """Everything that is drawn of one method in one panel."""
     color, (_, marker), (_, dash) = look
     color = on_paper(color, dark)
     usual = {"type": "scatter", "legendgroup": line.title, **axes}

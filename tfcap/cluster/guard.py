@@ -19,14 +19,8 @@ _PR_SET_PDEATHSIG = 1
 _DONE = b"."
 
 
-def start_guarded(command, namespace=None, **options):
+def start_guarded(command: list[str], namespace=None, **options):
     """Starts a program that ends with this process, however that ends.
-
-    Args:
-        command: List of strings.
-        namespace: `NetworkNamespace` to start it in. Defaults to `None`, that
-            of this process.
-        **options: Those of `subprocess.Popen`.
 
     Returns:
         Tuple of `subprocess.Popen`, whose process leads a session and group
@@ -59,12 +53,8 @@ def start_guarded(command, namespace=None, **options):
     return process, write
 
 
-def release(line):
-    """Sends the guard of a process that has ended away.
-
-    Args:
-        line: Integer, from `start_guarded()`.
-    """
+def release(line: int):
+    """Sends the guard of a process that has ended away."""
     with contextlib.suppress(BrokenPipeError):
         os.write(line, _DONE)
     os.close(line)

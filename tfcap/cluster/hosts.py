@@ -8,15 +8,8 @@ import socket
 _ADDRESS = re.compile(r"(\[[0-9A-Fa-f:.%\w]+\]|[^\s:/\[\]]+):([0-9]{1,5})")
 
 
-def read_hosts(text, port):
+def read_hosts(text: str, port: int):
     """Addresses of a list with commas.
-
-    Args:
-        text: String, hosts with or without a port.
-        port: Integer, of the hosts without one.
-
-    Returns:
-        List of strings `host:port`.
 
     Raises:
         ValueError: As `check_hosts()`.
@@ -37,13 +30,8 @@ def read_hosts(text, port):
     return hosts
 
 
-def check_hosts(hosts, name="hosts", received=None):
+def check_hosts(hosts, name: str = "hosts", received=None):
     """Refuses addresses at which no worker could ever be.
-
-    Args:
-        hosts: List of strings `host:port`.
-        name: String, the argument that they come from.
-        received: What was written there. Defaults to `hosts`.
 
     Raises:
         ValueError: If one is empty, is there twice, or is none.
@@ -74,14 +62,8 @@ def check_hosts(hosts, name="hosts", received=None):
             )
 
 
-def address(host):
+def address(host: str):
     """Name and port of a host, as sockets take them.
-
-    Args:
-        host: String `host:port`.
-
-    Returns:
-        Tuple of a string and an integer.
 
     Example:
 
@@ -93,14 +75,8 @@ def address(host):
     return name.strip("[]"), int(port)
 
 
-def listen(port):
+def listen(port: int):
     """Server on a port of all interfaces, as TensorFlow's.
-
-    Args:
-        port: Integer.
-
-    Returns:
-        `socket.socket`.
 
     Raises:
         ValueError: If another program listens there, or this user may not.
@@ -134,14 +110,8 @@ def listen(port):
         ) from error
 
 
-def free_ports(number):
+def free_ports(number: int) -> list[int]:
     """Ports of this machine on which nobody listens.
-
-    Args:
-        number: Integer, how many.
-
-    Returns:
-        List of integers.
 
     Example:
 

@@ -7,22 +7,13 @@ import threading
 _LINE = threading.Lock()
 
 
-def tell(text):
-    """Prints a sentence of the launcher.
-
-    Args:
-        text: String.
-    """
+def tell(text: str):
+    """Prints a sentence of the launcher."""
     _write(sys.stderr, f"tfcap.launch: {text}")
 
 
-def forward(index, stream):
-    """Prints what a worker prints, its number before every line.
-
-    Args:
-        index: Integer, of the worker.
-        stream: Binary file, read to its end.
-    """
+def forward(index: int, stream):
+    """Prints what a worker prints, its number before every line."""
     for line in stream:
         text = line.decode(errors="replace").rstrip("\n")
         _write(sys.stdout, f"[{index}] {text}")

@@ -69,18 +69,15 @@ class Rendezvous:
         ]:
             threading.Thread(target=target, args=rest, daemon=True).start()
 
-    def wait(self, seconds, stopped=lambda: False, tell=lambda text: None):
+    def wait(
+        self, seconds, stopped=lambda: False, tell=lambda text: None
+    ) -> bool:
         """Waits until all hosts have come. Then the port is free again.
 
         Args:
             seconds: Float, how long at most.
-            stopped: Function without arguments, asked again and again; true
-                ends the wait.
             tell: Function of a string, called every `TELL_EVERY` seconds with
                 a sentence that names who has not answered.
-
-        Returns:
-            Boolean, whether all have come.
         """
         begun = time.monotonic()
         told = begun
@@ -114,12 +111,8 @@ class Rendezvous:
         with self._lock:
             return sorted(self._ended)
 
-    def close(self, well):
-        """Leaves.
-
-        Args:
-            well: Boolean, whether this host's work is done.
-        """
+    def close(self, well: bool):
+        """Leaves."""
         self._closed.set()
         self._left.wait()
         for connection in self._held.values():

@@ -11,15 +11,8 @@ _FORM = (
 )
 
 
-def tf_config(hosts, index):
+def tf_config(hosts, index: int) -> str:
     """`TF_CONFIG` of a worker.
-
-    Args:
-        hosts: List of strings `host:port`.
-        index: Integer, which of them.
-
-    Returns:
-        String.
 
     Example:
 
@@ -35,15 +28,8 @@ def tf_config(hosts, index):
     )
 
 
-def check_tf_config(text):
+def check_tf_config(text: str) -> int | None:
     """Refuses a `TF_CONFIG` with which workers would never find each other.
-
-    Args:
-        text: String.
-
-    Returns:
-        Integer, the port on which the worker is to listen; `None` where no
-        cluster is named.
 
     Raises:
         ValueError: If it is no JSON, or a part of it is missing, is not of

@@ -28,13 +28,10 @@ class WorkerGroup:
     """Workers from their start to the end of the last.
 
     Args:
-        command: List of strings.
         hosts: List of strings `host:port`.
-        indices: Iterable of integers, or `None`.
-        namespace: `NetworkNamespace` or `None`.
     """
 
-    def __init__(self, command, hosts, indices, namespace):
+    def __init__(self, command: list[str], hosts, indices, namespace):
         self.command = command
         self.hosts = hosts
         self.indices = range(len(hosts)) if indices is None else indices
@@ -50,12 +47,8 @@ class WorkerGroup:
         """Check whether there were workers."""
         return bool(self._processes)
 
-    def wait(self, seconds):
-        """Starts them and waits for the end. Returns the exit status.
-
-        Args:
-            seconds: Float, how long to wait for other hosts before.
-        """
+    def wait(self, seconds: float):
+        """Starts them and waits for the end. Returns the exit status."""
         before = {number: signal.signal(number, self._stop) for number in STOPS}
         failed, readers = True, []
         try:

@@ -82,14 +82,6 @@ def find_rows(
 ) -> list:
     """Rows of a split at which the images of a list are.
 
-    Args:
-        image_ids: Sequence of image ids or file names, see
-            `CaptionSplit.select()`.
-        origin: String, what the list is called in messages.
-
-    Returns:
-        List of distinct row numbers, in the order of the list.
-
     Raises:
         ValueError: See `CaptionSplit.select()`.
     """
@@ -146,11 +138,7 @@ def keep_captions(
 
     Args:
         split: `CaptionSplit` in which captions may be empty or absent.
-        problems: `EntryProblems` of its file.
         skip_empty: Boolean, whether they are left out instead of refused.
-
-    Returns:
-        A `CaptionSplit` that says how many were left out.
 
     Raises:
         ValueError: If images without captions are not to be left out, or if

@@ -23,12 +23,6 @@ _FEW = 0.05
 def listed(items: list) -> str:
     """Names the first few of many things, and their number.
 
-    Args:
-        items: List of strings or numbers, not empty.
-
-    Returns:
-        String, such as `"1, 2, 3, 4, 5 and 37 more"`.
-
     Example:
 
     >>> from tfcap.data.entry_problems import listed
@@ -67,13 +61,7 @@ class EntryProblems:
         self._entries = {}
 
     def add(self, problem: str, where: str, hint: str):
-        """Notes a problem.
-
-        Args:
-            problem: String, a clause, the same for all entries that have it.
-            where: String, the entry.
-            hint: String, a sentence.
-        """
+        """Notes a problem."""
         self._entries.setdefault((problem, hint), []).append(where)
 
     def check(self):
@@ -113,12 +101,6 @@ def warn_of_fewer(
     Either no more than one of twenty have fewer than most do; or the last
     one alone has, where all others have as many.
 
-    Args:
-        names: Sequence of what the things are called.
-        counts: Sequence of integers, as long, the parts of each.
-        parts: String, such as `"captions"`.
-        things: String, such as `"images"`.
-
     Example:
 
     >>> import warnings
@@ -149,12 +131,7 @@ def warn_of_fewer(
 
 
 def warn_of_splits(path: str | os.PathLike, counts: dict, chosen):
-    """Warns of splits that are neither asked for nor usual, as misspelt ones.
-
-    Args:
-        counts: Dict of the name of each split to its number of images.
-        chosen: Collection of the names that are asked for.
-    """
+    """Warns of splits that are neither asked for nor usual."""
     odd = {n: k for n, k in counts.items() if n not in USUAL_SPLITS}
     odd = [f"{n!r}: {k:,}" for n, k in odd.items() if n not in chosen]
     if odd and len(counts) > 1:
@@ -171,7 +148,6 @@ def warn_of_repeated(path: str | os.PathLike, ids, things: str):
     Args:
         ids: Iterable of what was found in the place of an id; None where it
             is absent, which is no fault.
-        things: String, such as `"annotations"`.
     """
     known = [i for i in ids if isinstance(i, int | str)]
     twice = [i for i, count in Counter(known).items() if count > 1]
@@ -189,11 +165,6 @@ def warn_of_words(
     """Warns of tokens that are not those of their text.
 
     Compared are letters and digits alone, without case and accents.
-
-    Args:
-        ids: List of the ids of images.
-        texts: List, as long, of lists of strings.
-        tokens: List, as long, of lists of lists of words.
     """
     wrong = [
         f"image {image_id!r}, sentence {i}"
@@ -211,12 +182,7 @@ def warn_of_words(
 
 
 def warn_of_sentences(path: str | os.PathLike, images: list, ids: list):
-    """Warns where images of Karpathy's list other sentences than they have.
-
-    Args:
-        images: List of images as the file has them, with lists of objects.
-        ids: List, as long, of their ids.
-    """
+    """Warns where images of Karpathy's list other sentences than they have."""
     wrong = []
     for image_id, image in zip(ids, images):
         sentences = image["sentences"]

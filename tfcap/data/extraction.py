@@ -95,13 +95,9 @@ def write_features(
     """Writes the features of what is not done yet, a batch at a time.
 
     Args:
-        sources: List with a thing to read for each of its rows.
         read: Function of such a thing that returns an array of pixels; runs
             in threads while the last batch is seen.
         encode: Function of stacked pixels that returns features `(b, P, D)`.
-        batch_size: Integer, things in a batch.
-        unit_name: String, what the progress bar counts; or None, for none.
-        skip_unreadable: Boolean, see `extract_features()`.
     """
     import keras
 
@@ -167,9 +163,6 @@ def _read_ahead(sources, todo, read, batch_size, skipped=None):
 
 def fault(error):
     """The fault of an image; None if it is the disk that failed.
-
-    Args:
-        error: Exception of `read_image()`.
 
     Returns:
         Exception, or `None`.

@@ -289,7 +289,6 @@ def read_rows(file, rows: NDArray) -> NDArray:
     """Features of some images of an open file.
 
     Args:
-        file: `h5py.File`.
         rows: Integer array of shape `(b,)`, rising.
 
     Returns:

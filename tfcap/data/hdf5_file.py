@@ -42,10 +42,6 @@ _PART = 1 << 20
 def check_hdf5(file, size: int):
     """Refuses a file that reads others, or would fill the memory.
 
-    Args:
-        file: `h5py.File`.
-        size: Integer, its bytes.
-
     Raises:
         ValueError: If there is a soft or external link, a virtual dataset or
             one with external storage, or if datasets stand for much more than
@@ -75,9 +71,6 @@ def check_weights(path: str | os.PathLike):
 
     A file of another kind, or a damaged one, is left to its loader.
 
-    Args:
-        path: String or path of a `.keras` archive, or of a `.h5` file.
-
     Raises:
         ValueError: See `check_hdf5()`; names the file.
         OSError: If there is no such file.
@@ -106,15 +99,7 @@ def check_weights(path: str | os.PathLike):
 
 
 def dataset_offsets(file, names: Iterable[str]) -> dict:
-    """Offsets of the values of contiguous datasets in a file.
-
-    Args:
-        file: `h5py.File`.
-        names: Iterable of strings.
-
-    Returns:
-        Dict of the offset and the size in bytes of each that has any.
-    """
+    """Offsets of the values of contiguous datasets in a file."""
     return {
         name: [file[name].id.get_offset(), file[name].nbytes]
         for name in names
@@ -174,10 +159,6 @@ def write_checksum(path: str | os.PathLike, offsets: dict):
 
 def check_checksum(path: str | os.PathLike) -> dict | None:
     """Check a feature file by its checksum, and read its layout.
-
-    Returns:
-        Dict of pairs as `write_checksum()` takes it; None for an HDF5 file
-        without a checksum.
 
     Raises:
         ValueError: If it is damaged, or something else. The message is a

@@ -171,13 +171,7 @@ def load_skipped(path: str | os.PathLike) -> dict:
 
 
 def save_skipped(path: str | os.PathLike, skipped: dict):
-    """Writes the list of images that were left out, or removes it.
-
-    Args:
-        path: String or path of the feature file.
-        skipped: Dict of image id to a string, the reason; empty if there are
-            none.
-    """
+    """Writes the list of images that were left out, or removes it."""
     path = skipped_path(path)
     if not skipped:
         with contextlib.suppress(FileNotFoundError):
@@ -193,13 +187,7 @@ def skipped_path(path):
 
 
 def warn_of_skipped(path: str | os.PathLike, count: int, total: int):
-    """Warns of images that have no features since they were left out.
-
-    Args:
-        path: String or path of the feature file.
-        count: Integer, how many; if 0, nothing is said.
-        total: Integer, of how many.
-    """
+    """Warns of images that have no features since they were left out."""
     if count:
         warnings.warn(
             f"{path} lacks {count:,} of {total:,} images, which could not be "

@@ -37,15 +37,7 @@ def feature_rows(features, rows: NDArray) -> NDArray:
 
 
 def check_features(features, total: int, of: str, name: str = "features"):
-    """Raises a ValueError if features are not one row for each thing.
-
-    Args:
-        features: As in `feature_rows()`. A function is taken as it is.
-        total: Integer, M.
-        of: String, what has a row, and an attribute `image_ids`, in the
-            plural, such as `"dialogs"`.
-        name: String, name of the argument.
-    """
+    """Raises a ValueError if features are not one row for each thing."""
     shape = getattr(features, "shape", None)
     if shape is None or (len(shape) == 3 and shape[0] == total):
         return
@@ -57,16 +49,7 @@ def check_features(features, total: int, of: str, name: str = "features"):
 
 
 def stored_features(features):
-    """The reader of a feature file that features come from.
-
-    Args:
-        features: As in `feature_rows()`; what prepares others has them as its
-            `features`.
-
-    Returns:
-        What `load_features(lazy=True)` returned, which has `stored_rows`; or
-        None where there is no such file.
-    """
+    """The reader of a feature file that features come from."""
     while features is not None and not hasattr(features, "stored_rows"):
         features = getattr(features, "features", None)
     return features
@@ -74,10 +57,6 @@ def stored_features(features):
 
 def stored_positions(features, total: int) -> NDArray:
     """Index of each row in its file; the rows themselves without a file.
-
-    Args:
-        features: As in `feature_rows()`.
-        total: Integer, M.
 
     Returns:
         Integer array of shape `(M,)`.
@@ -154,9 +133,6 @@ class MappedFeatures:
 
 def mapped_features(features, prepare, about) -> NDArray:
     """Prepares features, those of a large file batch by batch.
-
-    Args:
-        features, prepare, about: As those of `MappedFeatures`.
 
     Returns:
         Float32 array of shape `(M, P', D')`; of images of a large file, however

@@ -180,7 +180,6 @@ def draw_wrong_options(
         options: Integer array of shape `(Q, N)`, the answer ids.
         gt_index: Integer array of shape `(Q,)`, index of the truth; -1 in
             questions without one.
-        size: Integer, how many to draw, less than N.
 
     Returns:
         Integer array of shape `(Q, size)` of answer ids.
@@ -199,7 +198,6 @@ def draw_in_batch(
     Args:
         wrong: Integer array of shape `(Q, W)`.
         present: Boolean array of shape `(Q,)`, which questions exist.
-        size: Integer, how many to draw, with replacement.
 
     Returns:
         Integer array of shape `(Q, size)` of answer ids; -1 where there is no
@@ -235,8 +233,6 @@ def corrupt(
             then 0.
         words: Integer array of shape `(n,)` that the random words are drawn
             from; frequent words are in it often.
-        size: Integer, copies of each answer.
-        eos: Integer, id of EOS.
 
     Returns:
         Integer array of shape `(Q, size, Ta)` like `answers`. A copy may

@@ -30,16 +30,8 @@ def take_splits(
     """The images of some splits, where each split is a list in a file.
 
     Args:
-        whole: `CaptionSplit` of all images of the file of captions.
-        split: String or list of strings, see `choose_splits()`; or None.
-        split_files: Dict of split name to the path of a list of its images;
-            or None.
         own_lists: Dict of split name to the path of the data set's own list,
             from the folder of the captions: what stands in for `split_files`.
-
-    Returns:
-        A `CaptionSplit` in the order of `whole`; `whole` if neither `split`
-        nor `split_files` is given.
 
     Raises:
         ValueError: If there is no such split or list, if a list names an
@@ -177,11 +169,6 @@ def choose_splits(
     Args:
         split: String, names joined by a plus (`"train+restval"`); list of
             names; or None, which does where there is one split only.
-        counts: Dict of the name of each split to its number of images.
-        path: String or path, for the messages.
-
-    Returns:
-        List of names.
 
     Raises:
         ValueError: If there is no such split, or if there are several and

@@ -14,7 +14,6 @@ def step_pipeline(make, steps, fixed=True):
         make: Function from a step, an integer, to a structure of NumPy arrays
             whose first axis is the batch. Names and shapes are taken from
             that of the first step, of 0 where there are no steps.
-        steps: A `range` of steps, each one more than that before.
         fixed: Boolean, whether all batches have the size of the first. If
             false, the size is not known beforehand.
 
@@ -60,14 +59,12 @@ def step_pipeline(make, steps, fixed=True):
     return dataset
 
 
-def row_pipeline(make, total, batch_size):
+def row_pipeline(make, total: int, batch_size):
     """A data set of all rows once, in their order.
 
     Args:
         make: Function from row numbers, an integer array of shape `(B,)`, to
             a structure of NumPy arrays.
-        total: Integer, number of rows.
-        batch_size: Integer; the last batch is smaller where it has to be.
 
     Returns:
         `tf.data.Dataset` of pairs: what `make` returns, and the row numbers,

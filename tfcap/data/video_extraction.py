@@ -137,10 +137,6 @@ def frame_differences(features: NDArray) -> NDArray:
 def even_frames(total: int, frames: int) -> NDArray:
     """Numbers of the frames to take: the middles of equal pieces of a video.
 
-    Args:
-        total: Integer, frames of the video.
-        frames: Integer, frames to take.
-
     Returns:
         Integer array of shape `(frames,)`, ascending.
 
@@ -159,8 +155,6 @@ def read_frames(video, frames: int, size: tuple[int, int]) -> NDArray:
     Args:
         video: Path of an animation, or array of shape `(F, height, width, 3)`
             with values 0 to 255.
-        frames: Integer, frames to take, see `even_frames()`.
-        size: Pair of integers, height and width.
 
     Returns:
         Float32 array of shape `(frames, height, width, 3)`, values 0 to 255.

@@ -40,7 +40,6 @@ class WindowReader:
         order: Function from an epoch to its order, an integer array, and an
             integer array with the number of batches up to the end of each
             window.
-        batch_size: Integer, B.
         rows_of: Function from a part of the order to the rows of `features`.
             Defaults to `None`, the order is one of rows.
 
@@ -77,9 +76,6 @@ class WindowReader:
     def batch(self, epoch: int, index: int) -> NDArray:
         """Features of one batch.
 
-        Args:
-            index: Integer, number of the batch in the epoch.
-
         Returns:
             Float32 array of shape `(B, P, D)`.
         """
@@ -92,10 +88,6 @@ class WindowReader:
         self, epoch, index, number: int, rng: np.random.Generator
     ) -> NDArray | None:
         """Features of images that are drawn from the window of a batch.
-
-        Args:
-            epoch, index: As those of `batch()`.
-            number: Integer, how many, all different.
 
         Returns:
             Float32 array of shape `(number, P, D)`; None if the window has
@@ -147,15 +139,7 @@ class WindowReader:
 def window_reader(
     features, window: int | None, order, batch_size, rows_of=None
 ) -> WindowReader | None:
-    """A `WindowReader`, where windows are shuffled and read from a file.
-
-    Args:
-        features, order, batch_size, rows_of: As those of `WindowReader`.
-        window: Integer, images in a window, or `None`.
-
-    Returns:
-        `WindowReader`, or `None`.
-    """
+    """A `WindowReader`, where windows are shuffled and read from a file."""
     if window is None or stored_features(features) is None:
         return None
     return WindowReader(features, order, batch_size, rows_of)
@@ -167,12 +151,7 @@ def window_size(window, features, batch_size: int, most: int = 1) -> int | None:
     Args:
         window: Integer, `None` for all images, or `"auto"`: all images, and of
             features in a file of more than 2 GiB as many as 256 MiB hold.
-        features: Image features, see `tfcap.data.CaptionBatches`.
-        batch_size: Integer, B.
         most: Integer, batches that a window must have at least. Defaults to 1.
-
-    Returns:
-        Integer, a multiple of B; or `None`.
 
     Raises:
         ValueError: If it is too small, or none of the above.
@@ -208,7 +187,6 @@ def draw_windows(
 
     Args:
         positions: Integer array of shape `(M,)`, where each image lies.
-        window: Integer, images in a window.
 
     Returns:
         List of integer arrays, the images of each window, shuffled. The last
@@ -234,11 +212,6 @@ def draw_windows(
 def order_images(windows: list, batch_size: int):
     """Images of an epoch in the order of its windows.
 
-    Args:
-        windows: List of integer arrays, see `draw_windows()`; all but the last
-            of whole batches.
-        batch_size: Integer, B.
-
     Returns:
         Integer array of images, and an integer array with the number of
         batches up to the end of each window.
@@ -255,9 +228,7 @@ def order_captions(
     over goes into the next one.
 
     Args:
-        windows: List of integer arrays of images.
         counts: Integer array of shape `(M,)`, captions of each image.
-        batch_size: Integer, B.
 
     Returns:
         Integer array of caption numbers, image after image in `counts`, and an
@@ -305,7 +276,6 @@ def spread_captions(
     Args:
         counts: Integer array of shape `(M,)`, captions of each image, each at
             most the number of batches.
-        batch_size: Integer, B.
 
     Returns:
         Integer array of shape `(sum(counts) // B, B)`: each row a batch of

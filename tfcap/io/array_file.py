@@ -167,9 +167,6 @@ def check_archive(file):
     By what its list of parts says, which the reading of a part goes by. What
     is no archive is left to whoever reads it.
 
-    Args:
-        file: File, open in binary mode, in which one can seek.
-
     Raises:
         ValueError: If compressed parts unpack to too much, or if an array is
             larger than its part. The message is a clause and a hint.

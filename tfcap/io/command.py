@@ -71,9 +71,6 @@ def command(*errors: type[Exception]) -> Callable:
 def sentence(error):
     """An error as the sentence to print of it.
 
-    Args:
-        error: An exception.
-
     Returns:
         String. An error of the system that names a file says what the file
         must be, and what to do.

@@ -40,11 +40,8 @@ _MARKS = re.compile(
 _looked_at = set()
 
 
-def sync_file(path):
+def sync_file(path: str | PathLike):
     """Waits until the content of a file is on the disk.
-
-    Args:
-        path: String or path of a regular file.
 
     Raises:
         OSError: If the disk is full, or fails.
@@ -112,15 +109,11 @@ def sync_tree(path: str | PathLike) -> None:
         sync_folder(folder)
 
 
-def replace(source, target):
+def replace(source: str | PathLike, target: str | PathLike):
     """Gives a file or folder another name, as `os.replace()`.
 
     It is tried again where errors may pass, of which one may come though the
     name has been given.
-
-    Args:
-        source: String or path.
-        target: String or path on the same disk.
 
     Raises:
         OSError: As of `os.replace()`.

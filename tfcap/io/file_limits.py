@@ -37,12 +37,6 @@ _BLOCK = 1 << 20
 def limit(name: str) -> int:
     """A limit, as the environment or its default sets it.
 
-    Args:
-        name: String, a key of `LIMITS`.
-
-    Returns:
-        Integer.
-
     Raises:
         ValueError: If the environment holds something else than a positive
             integer.
@@ -64,24 +58,13 @@ def limit(name: str) -> int:
     return int(text)
 
 
-def raise_limit(name):
-    """The sentence that says how a limit is raised.
-
-    Args:
-        name: String, a key of `LIMITS`.
-
-    Returns:
-        String.
-    """
+def raise_limit(name: str) -> str:
+    """The sentence that says how a limit is raised."""
     return f"Where that is right, raise the limit: set {name} to more."
 
 
-def check_unpacked(packed, unpacked):
+def check_unpacked(packed: int, unpacked: int):
     """Refuses data that would fill the memory when unpacked or padded.
-
-    Args:
-        packed: Integer, bytes of the data as they are.
-        unpacked: Integer, bytes that come of them, as far as is known.
 
     Raises:
         ValueError: If there are more than `TFCAP_MAX_BYTES`, or, where nobody
@@ -164,15 +147,8 @@ def _is_hole(file):
     return False
 
 
-def open_to_read(path):
-    """Opens a file; a pipe without waiting for its writer.
-
-    Args:
-        path: String or path.
-
-    Returns:
-        The file, open in binary mode, without a buffer if it is a pipe.
-    """
+def open_to_read(path: str | PathLike):
+    """Opens a file; a pipe without waiting for its writer."""
     # Whoever opens a pipe that nobody writes to waits for ever.
     flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0)
     flags |= getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
@@ -191,12 +167,8 @@ def read_stream(file, refuse):
     """Reads a pipe or a device to its end, which may never come.
 
     Args:
-        file: What `open_to_read()` gave.
         refuse: Function of a clause, what is wrong, and of a sentence, what
             to do, that returns the error to raise.
-
-    Returns:
-        `io.BytesIO`, at its beginning.
 
     Raises:
         ValueError: If a pipe gives more than `TFCAP_MAX_BYTES` or is silent

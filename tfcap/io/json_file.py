@@ -71,17 +71,11 @@ def malformed(
     )
 
 
-def read_bytes(path):
+def read_bytes(path) -> bytes:
     """Reads a file, gzipped or not.
 
     It is opened and read once, so that a pipe will do, such as `/dev/stdin`
     or what `<(zcat captions.json.gz)` stands for in a shell.
-
-    Args:
-        path: String or path. A gzipped file is recognized by its content.
-
-    Returns:
-        Bytes, unpacked.
 
     Raises:
         ValueError: If the compressed data are cut off, or if there are too
@@ -125,13 +119,10 @@ def _unpacked(path, content):
 
 
 @contextlib.contextmanager
-def open_once(path):
+def open_once(path: str | PathLike):
     """Opens a file to be read, in which one can seek, whatever it is.
 
     A pipe or a device is read into memory, since it can be read only once.
-
-    Args:
-        path: String or path.
 
     Yields:
         The file, open in binary mode.

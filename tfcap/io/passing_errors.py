@@ -46,9 +46,6 @@ class DiskError(OSError):
 def passing_code(error):
     """The code of an error that may pass.
 
-    Args:
-        error: An exception.
-
     Returns:
         Integer, as of `errno`, its own or that of one that has led to it;
         None for any other error.
@@ -69,14 +66,8 @@ def passing_code(error):
     return None
 
 
-def system_code(error):
+def system_code(error) -> int | None:
     """The code of an error of the system, which HDF5 tells in its text alone.
-
-    Args:
-        error: An exception.
-
-    Returns:
-        Integer, as of `errno`; None if it is of another kind.
 
     Example:
 
@@ -127,9 +118,6 @@ def raise_passing(error):
     """Raises an error that may pass as one of the system.
 
     For what takes other errors of a file for damage in it.
-
-    Args:
-        error: An exception.
 
     Raises:
         OSError: If it may pass, or has not passed.

@@ -54,13 +54,8 @@ def read_lines(path: str | PathLike, content: bytes | None = None) -> list[str]:
     return [line.removesuffix("\r") for line in text.split("\n")]
 
 
-def warn_if_cut(path, lines):
-    """Warns where a file ends within a line, as one that is cut off does.
-
-    Args:
-        path: String or path, for the message.
-        lines: List of strings, what `read_lines()` gave.
-    """
+def warn_if_cut(path: str | PathLike, lines: list[str]):
+    """Warns where a file ends within a line, as one that is cut off does."""
     if lines[-1].strip():
         warnings.warn(
             f"{path} ends within line {len(lines)}. If that is not whole, "

@@ -330,7 +330,7 @@ def text_pool(
     return pool, ops.logical_and(keep, valid)
 
 
-def _other_texts(other, images, texts, pool, siblings):
+def _other_texts(other, images, texts, pool, siblings: bool):
     """Mask of the texts of the pool other than the text or those of its image.
 
     Args:
@@ -338,7 +338,6 @@ def _other_texts(other, images, texts, pool, siblings):
         images: Float tensor of shape `(B, D)`.
         texts: Float tensor of shape `(B, S, D)`.
         pool: Float tensor of shape `(N, K, D)`, S texts and what is rival.
-        siblings: Boolean.
 
     Returns:
         Boolean tensor of shape `(B, S or 1, N, K or 1)`.
@@ -356,14 +355,13 @@ def flat(tensor):
     return ops.reshape(tensor, (*ops.shape(tensor)[:2], -1))
 
 
-def _contrast(scores, keep, truth, decoupled):
+def _contrast(scores, keep, truth, decoupled: bool):
     """Contrast of one direction.
 
     Args:
         scores: Float tensor of shape `(B, S or 1, N)`.
         keep: Boolean tensor of shape `(B, S or 1, N)`, which are others.
         truth: Float tensor of shape `(B, S)`.
-        decoupled: Boolean.
 
     Returns:
         Float tensor of shape `(B, S)`.

@@ -38,7 +38,6 @@ def hinge_effects(
     Args:
         images: Float tensor of shape `(B, D)`.
         texts: Float tensor of shape `(B, S, D)`.
-        negatives: As in `hinge_retrieval_loss()`.
         same: Integer tensor of shape `(B,)`, or `None`.
         mask: Tensor of shape `(B, S)`, or `None`.
 
@@ -88,7 +87,6 @@ def contrast_effects(
     Args:
         images: Float tensor of shape `(B, D)`.
         texts: Float tensor of shape `(B, S, D)`.
-        temperature: Float, scalar tensor or `keras.Variable`.
         rivals: Float tensor of shape `(B, R, D)`, or `None`.
         rival_mask: Tensor of shape `(B, R)`, or `None`.
         same: Integer tensor of shape `(B,)`, or `None`.
@@ -112,14 +110,13 @@ def contrast_effects(
     return _own(ops.sum(effects, axis=(0, 1)), texts, ops.shape(pool)[1])
 
 
-def _left_out(scores, truth, decoupled):
+def _left_out(scores, truth, decoupled: bool):
     """Contrasts of all negatives, and of all but one.
 
     Args:
         scores: Float tensor of shape `(B, S or 1, N)`, -1e30 for what is no
             negative.
         truth: Float tensor of shape `(B, S, 1)`.
-        decoupled: Boolean.
 
     Returns:
         Float tensors of shapes `(B, S, 1)` and `(B, S, N)`.
@@ -152,14 +149,13 @@ def _best_two(scores):
     return best[:, :1], best[:, 1:]
 
 
-def _own(effects, texts, count):
+def _own(effects, texts, count: int):
     """This replica's texts of those that all replicas found effects of.
 
     Args:
         effects: Float tensor of shape `(N * K,)`, of the texts of N rows of
             all replicas, on this replica's rows.
         texts: Float tensor of shape `(B, S, D)`, S the first of K.
-        count: Integer K.
 
     Returns:
         Float tensor of shape `(B, S)`.

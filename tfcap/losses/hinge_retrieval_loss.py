@@ -290,15 +290,13 @@ def text_scores(images: Any, texts: Any, mask: Any, other: Any) -> Any:
     return tuple(ops.reshape(x, (rows, -1)) for x in (scores, keep))
 
 
-def _hinge(scores, keep, truth, margin, negatives):
+def _hinge(scores, keep, truth, margin: float, negatives):
     """Losses of one direction, and what they would be at equal scores.
 
     Args:
         scores: Float tensor of shape `(B, S or 1, N)`.
         keep: Boolean tensor of shape `(B, 1, N)`, which are negatives.
         truth: Float tensor of shape `(B, S)`.
-        margin: Float.
-        negatives: As in `hinge_retrieval_loss()`.
 
     Returns:
         Pair of float tensors, of shapes `(B, S)` and `(B, 1)`.

@@ -73,10 +73,6 @@ def align(weights, rank: int, name: str):
 
     Args:
         weights: Tensor of at most `rank` axes, or one more of size 1.
-        name: String, the argument's name, for the message.
-
-    Returns:
-        Tensor of `rank` axes.
 
     Raises:
         ValueError: If there are more axes than that.
@@ -111,10 +107,6 @@ def reduce_loss(
     mean of the global batch, however absent entries fall on replicas.
 
     Args:
-        values: Float tensor.
-        present: Tensor that broadcasts to `values`, nonzero where a value
-            counts, or `None`.
-        weights: Float tensor that broadcasts to `values`, or `None`.
         reduction: `None`, `"none"`, `"sum"`, `"mean"`, its Keras synonym
             `"sum_over_batch_size"`, or `"mean_with_sample_weight"`.
 
@@ -150,14 +142,7 @@ def reduce_loss(
 
 
 def at_least_float32(tensor):
-    """Casts half precision and integers up; leaves float64 alone.
-
-    Args:
-        tensor: Tensor or array.
-
-    Returns:
-        Float32 or float64 tensor.
-    """
+    """Casts half precision and integers up; leaves float64 alone."""
     tensor = ops.convert_to_tensor(tensor)
     wide = keras.backend.result_type(tensor.dtype, "float32")
     return ops.cast(tensor, wide)

@@ -44,10 +44,6 @@ class RetrievalLoss(MaskedLoss):
     def embeddings(self, y_true, y_pred):
         """Takes labels and predictions apart.
 
-        Args:
-            y_true: As for the call.
-            y_pred: As for the call.
-
         Returns:
             Images `(B, D)`, texts `(B, S, D)`, the labels `(B,)` or `None`,
             and a boolean tensor `(B, S)`, which texts are present.
@@ -173,9 +169,6 @@ def with_distractors(
             image of the batch.
         distractor_mask: Tensor of shape `(M,)`, 0 for those that are absent,
             or `None`, all are there.
-
-    Returns:
-        Images and `keep` of all.
     """
     distractors = at_least_float32(distractors)
     check_shapes(images=(images, "K D"), distractors=(distractors, "N D"))

@@ -3,12 +3,10 @@
 import keras
 
 
-def check_discriminator(discriminator, methods=("encode", "embed")):
+def check_discriminator(
+    discriminator, methods: tuple[str, ...] = ("encode", "embed")
+):
     """Refuses a discriminator that lacks what a method calls.
-
-    Args:
-        discriminator: Anything.
-        methods: Tuple of strings, the names of the methods that are called.
 
     Raises:
         TypeError: If it is no `keras.Model` or lacks a method.

@@ -34,10 +34,9 @@ class Words:
     Args:
         max_length: Integer `T`, number of words with the end token.
         suppress: Tuple of integers, ids that are never said.
-        seed: Integer or `None`.
     """
 
-    def __init__(self, max_length, suppress, seed):
+    def __init__(self, max_length, suppress, seed: int | None):
         self.allowed = {"max_length": max_length, "suppress": tuple(suppress)}
         self.seed = seed
         #: One object: terms that are given it share its rollout.
@@ -92,20 +91,13 @@ def trade_off(lambda_, discriminability, naturalness, words):
 
 
 def self_critical_term(
-    reward, words, num_samples=1, baseline=None, normalize="token"
-):
+    reward, words: Words, num_samples: int = 1, baseline=None, normalize="token"
+) -> ScoreFunction:
     """REINFORCE above the greedy caption, or above the other samples.
 
     Args:
-        reward: `tfcap.rewards.Reward`.
-        words: `Words`.
-        num_samples: Integer `S`.
         baseline: `"greedy"` or `"leave_one_out"`. Defaults to the first for
             one sample, and the second for several.
-        normalize: As that of `tfcap.objectives.ScoreFunction`.
-
-    Returns:
-        `tfcap.objectives.ScoreFunction`.
     """
     # One object, for the samples and for what they are compared with.
     reward = as_reward(reward)
@@ -167,15 +159,7 @@ def embedder(network: Any) -> Any:
 
 
 def frozen(**networks: Any) -> dict:
-    """Networks that are read and left as they are.
-
-    Args:
-        **networks: By name; objects of other kinds are left out.
-
-    Returns:
-        Dict of those that are `keras.Model`s, for `ObjectiveModel`, whose
-        `trainable` is set to `False`.
-    """
+    """Networks that are read and left as they are."""
     found = {}
     for name, network in networks.items():
         if isinstance(network, keras.layers.Layer):
@@ -185,21 +169,14 @@ def frozen(**networks: Any) -> dict:
 
 
 def joint_players(
-    speaker, listener, objective, learns=None, global_clipnorm=None, turns=False
+    speaker: keras.Model,
+    listener: keras.Model,
+    objective,
+    learns=None,
+    global_clipnorm: float | None = None,
+    turns: bool = False,
 ):
-    """A speaker and a listener who both learn, together or in turns.
-
-    Args:
-        speaker: `keras.Model`.
-        listener: `keras.Model`.
-        objective: `tfcap.objectives.Objective` of the speaker.
-        learns: That of the listener. Defaults to the same.
-        global_clipnorm: Float or `None`.
-        turns: Boolean.
-
-    Returns:
-        Dict of `tfcap.training.Player`.
-    """
+    """A speaker and a listener who both learn, together or in turns."""
     every = 2 if turns else 1
     learns = learns or objective
     return {
@@ -208,19 +185,14 @@ def joint_players(
     }
 
 
-def with_baseline(speaker, baseline, objective, global_clipnorm, options):
-    """A speaker, and the baseline that learns to expect its rewards.
-
-    Args:
-        speaker: `keras.Model`.
-        baseline: `tfcap.objectives.LearnedBaseline`.
-        objective: `tfcap.objectives.Objective` of both.
-        global_clipnorm: Float or `None`.
-        options: Dict of further arguments of `tfcap.training.Game`.
-
-    Returns:
-        `tfcap.training.Game`.
-    """
+def with_baseline(
+    speaker: keras.Model,
+    baseline,
+    objective,
+    global_clipnorm: float | None,
+    options,
+) -> Game:
+    """A speaker, and the baseline that learns to expect its rewards."""
     networks = {"speaker": speaker, "baseline": baseline.network}
     players = {
         name: Player(network, objective, global_clipnorm)

@@ -123,13 +123,7 @@ def tied_rank(better, equal, ties, truths=1):
     first truth.
 
     Args:
-        better: Integer array, wrong candidates that score above the truths.
-        equal: Integer array, wrong candidates that score the same.
         ties: `"mean"`, `"best"` or `"worst"`.
-        truths: Integer array, truths that share the score. Defaults to `1`.
-
-    Returns:
-        Float64 array, 1 is best.
     """
     share = {"mean": 1 / (1 + np.asarray(truths)), "best": 0, "worst": 1}
     return 1.0 + better + share[ties] * equal

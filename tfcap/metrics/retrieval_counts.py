@@ -14,13 +14,9 @@ STRIP = 2**17
 
 
 class RetrievalCounts:
-    """Of each query: candidates above its best truth, and those that tie.
+    """Of each query: candidates above its best truth, and those that tie."""
 
-    Args:
-        queries: Integer.
-    """
-
-    def __init__(self, queries):
+    def __init__(self, queries: int):
         self.own = np.full(queries, -np.inf)
         self.truths = np.zeros(queries, "int64")
         self.best_truths = np.zeros(queries, "int64")
@@ -44,12 +40,8 @@ class RetrievalCounts:
         ranks = tied_rank(self.above, wrong, ties, self.best_truths)
         return np.where(self.truths > 0, ranks, np.nan)
 
-    def gains(self, depth=None):
-        """NDCG of each query if none has two truths, otherwise `None`.
-
-        Args:
-            depth: Integer, optional, ranks that gain.
-        """
+    def gains(self, depth: int | None = None):
+        """NDCG of each query if none has two truths, otherwise `None`."""
         if np.any(self.truths > 1):
             return None
         last = self.above + self.equal
@@ -69,11 +61,6 @@ def count_rivals(source, tiles, verbose=0):
     Args:
         source: Object with `shape` and `against(columns)`, see
             `pair_scores()`.
-        tiles: `RetrievalTiles`.
-        verbose: 1 for a progress bar.
-
-    Returns:
-        Pair of `RetrievalCounts`: of the images, and of the texts.
     """
     by_image, by_text = map(RetrievalCounts, source.shape)
     numbers = np.arange(source.shape[1])
@@ -212,7 +199,7 @@ class RetrievalTiles(NamedTuple):
         return columns if self.order is None else self.order[columns]
 
 
-def lay_tiles(ids, shape, block_size):
+def lay_tiles(ids, shape, block_size) -> RetrievalTiles:
     """Lays the tiles of a matrix.
 
     Args:
@@ -220,9 +207,6 @@ def lay_tiles(ids, shape, block_size):
         shape: `(B, M)`.
         block_size: Integer; a tile has at most its square of entries, or all
             the texts of one image.
-
-    Returns:
-        `RetrievalTiles`.
     """
     order = None
     if np.any(ids[1:] < ids[:-1]):

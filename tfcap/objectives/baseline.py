@@ -33,10 +33,6 @@ class Baseline(Protocol):
 
         Args:
             rewards: Float tensor of shape `(B, S)` or `(B, S, T)`.
-            episode: `tfcap.objectives.Episode`, of `scoring()`.
-
-        Returns:
-            Float tensor that broadcasts to the rewards.
         """
         raise NotImplementedError
 

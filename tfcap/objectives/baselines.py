@@ -236,7 +236,6 @@ def check_several(rewards: Any, name: str) -> None:
 
     Args:
         rewards: Float tensor of shape `(B, S)` or `(B, S, T)`.
-        name: String, what compares them.
 
     Raises:
         ValueError: If there is one sample a row.
@@ -254,8 +253,6 @@ def present_samples(rewards: Any, episode: Any) -> Any:
 
     Args:
         rewards: Float tensor of shape `(B, S)` or `(B, S, T)`.
-        episode: `tfcap.objectives.Episode`, of `scoring()`; or `None` where
-            all samples are present.
 
     Returns:
         Boolean tensor of shape `(B, S)` or `(B, S, 1)`.

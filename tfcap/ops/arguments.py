@@ -11,17 +11,8 @@ from keras import ops
 
 def checked_integer(
     value, name: str, expected: str = "a positive integer", least: int = 1
-):
+) -> int:
     """Checks an argument that counts something.
-
-    Args:
-        value: The argument.
-        name: String, its name, for the message.
-        expected: String, what it must be, for the message.
-        least: Integer, the smallest that is taken.
-
-    Returns:
-        Integer of Python's.
 
     Raises:
         ValueError: If it is no integer, Python's or NumPy's, or a smaller one.
@@ -44,17 +35,8 @@ def checked_seed(value):
     return checked_integer(value, "seed", "an integer, or None", -math.inf)
 
 
-def checked_number(value, name: str, expected: str, fits: Callable):
+def checked_number(value, name: str, expected: str, fits: Callable) -> float:
     """Checks an argument that is a number and stays it.
-
-    Args:
-        value: The argument.
-        name: String, its name, for the message.
-        expected: String, what it must be, for the message.
-        fits: Callable from a float to a boolean.
-
-    Returns:
-        Float of Python's.
 
     Raises:
         ValueError: If it is no finite number, or one that does not fit.
@@ -79,12 +61,6 @@ def checked_rate(value, name):
 
 def checked_scalar(value, name: str, expected: str, fits: Callable):
     """Checks an argument that is a number, or a variable that holds one.
-
-    Args:
-        value: The argument. What a variable will hold is not checked.
-        name: String, its name, for the message.
-        expected: String, what it must be, for the message.
-        fits: Callable from a float to a boolean.
 
     Returns:
         Float of Python's, or the `keras.Variable` of shape `()`.
@@ -172,8 +148,6 @@ def check_labels(labels: Any, scores: Any, name: str, scores_name: str):
     Args:
         labels: Tensor of shape `(..., N)`.
         scores: Tensor of shape `(..., N)`.
-        name: String, the argument that holds the labels, for the message.
-        scores_name: String, the argument that holds the scores.
 
     Raises:
         ValueError: If shapes differ.
@@ -245,10 +219,6 @@ def row_weights(weights: Any, values: Any, name: str = "sample_weight") -> Any:
         weights: Tensor of the shape of the values, of leading axes of it, or
             with one more axis of size 1.
         values: Float tensor of shape `(B, ...)`.
-        name: String, the argument's name, for the message.
-
-    Returns:
-        Tensor that broadcasts to the values, of their dtype and rank.
 
     Raises:
         ValueError: If there is not a weight for every row.
@@ -284,11 +254,6 @@ def batch_entry(inputs, key: str, what: str, remedy: str = ""):
 
     Args:
         inputs: Dict of tensors, or of their shapes.
-        what: String, what the entry is, for the message.
-        remedy: String, optional, what to do where it is missing.
-
-    Returns:
-        The entry.
 
     Raises:
         ValueError: If there is none.
@@ -311,9 +276,6 @@ def check_values(holds, message: str):
     tell is checked whenever it runs. TensorFlow alone can do that within a
     graph, and not within one that XLA compiles: there, and on other backends,
     nothing is checked.
-
-    Args:
-        holds: Boolean scalar tensor.
 
     Raises:
         ValueError: If it does not hold, where tensors have values. In a graph

@@ -40,14 +40,7 @@ def schedules_held():
 
 
 def is_held(part: Any) -> bool:
-    """Check whether a part must not move on, in `schedules_held()`.
-
-    Args:
-        part: Object with a schedule, which the context remembers.
-
-    Returns:
-        Boolean.
-    """
+    """Check whether a part must not move on, in `schedules_held()`."""
     used = _HELD.get()
     if used is not None:
         used[id(part)] = part
@@ -55,15 +48,7 @@ def is_held(part: Any) -> bool:
 
 
 def is_schedule(value: Any) -> bool:
-    """Check whether an argument is a schedule rather than a number.
-
-    Args:
-        value: Number, `keras.Variable`, callable, or a schedule's config as
-            `keras.saving` writes it.
-
-    Returns:
-        Boolean.
-    """
+    """Check whether an argument is a schedule rather than a number."""
     if isinstance(value, keras.Variable):
         return False
     return callable(value) or isinstance(value, dict)
@@ -73,16 +58,6 @@ def checked_schedule(
     value: Any, name: str, wanted: str, fits: Callable
 ) -> Callable:
     """Checks a schedule: a callable from the step to a number.
-
-    Args:
-        value: `keras.optimizers.schedules.LearningRateSchedule`, or another
-            callable from a float32 scalar tensor to a number, or a config.
-        name: String, the argument's name, for the message.
-        wanted: String, what its first value must be, for the message.
-        fits: Callable from a float to a boolean.
-
-    Returns:
-        The callable.
 
     Raises:
         TypeError: If it cannot be computed in a graph.
@@ -111,12 +86,7 @@ def checked_schedule(
 
 
 def at_step(schedule: Callable, step: Any) -> Any:
-    """The number of a schedule at a step: a float32 scalar tensor.
-
-    Args:
-        schedule: Callable.
-        step: Integer, or `keras.Variable` of one.
-    """
+    """The number of a schedule at a step: a float32 scalar tensor."""
     # As a float, since TensorFlow multiplies no integer with Python's floats.
     step = ops.cast(ops.convert_to_tensor(step), "float32")
     return ops.cast(schedule(step), "float32")

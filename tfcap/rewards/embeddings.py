@@ -4,14 +4,13 @@ from tfcap.ops import check_shape
 from tfcap.ops.arguments import batch_entry
 
 
-def check_embedder(embedder, argument):
+def check_embedder(embedder, argument: str):
     """Refuses what does not embed images and texts.
 
     Args:
         embedder: Object with `embed_images(image, training)`, from
             `(B, P, D)` to `(B, D)`, and `embed_texts(words, mask, training)`,
             from tokens `(B, S, T)` or words `(B, S, T, V)` to `(B, S, D)`.
-        argument: String, what it is called in the message.
     """
     for method in ("embed_images", "embed_texts"):
         if not hasattr(embedder, method):
@@ -21,14 +20,8 @@ def check_embedder(embedder, argument):
             )
 
 
-def check_vocabulary(network, episode, argument):
+def check_vocabulary(network, episode, argument: str):
     """Refuses a network that reads the words of another vocabulary.
-
-    Args:
-        network: Object that reads the speaker's words; its
-            `vocabulary_size` is looked at, if it has one.
-        episode: `tfcap.objectives.Episode`.
-        argument: String, what the network is called in the message.
 
     Raises:
         ValueError: If the sizes differ.
@@ -54,13 +47,12 @@ def image_key(embedder, image=None):
     return image or getattr(embedder, "image_key", "image")
 
 
-def check_one_space(images, texts, key):
+def check_one_space(images, texts, key: str):
     """Refuses embeddings of images that are no match for those of texts.
 
     Args:
         images: Float tensor of shape `(..., D)`.
         texts: Float tensor of shape `(B, S, D)`.
-        key: String, under which the batch holds the images.
     """
     if images.shape[-1] != texts.shape[-1]:
         raise ValueError(
@@ -70,15 +62,13 @@ def check_one_space(images, texts, key):
         )
 
 
-def embedded_images(embedder, image, training=False):
+def embedded_images(embedder, image, training: bool = False):
     """Embeddings `(B, D)` of images.
 
     Args:
-        embedder: As in `check_embedder()`.
         image: Float tensor of shape `(B, P, D)`, or `(B, D)`, which holds the
             embeddings, computed once and for all, as `embed_images()` would
             give them.
-        training: Boolean.
     """
     if len(image.shape) == 2:
         return image

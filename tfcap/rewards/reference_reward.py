@@ -79,13 +79,8 @@ class ReferenceReward(Reward):
         raise NotImplementedError
 
 
-def human_captions(episode, key, reward):
+def human_captions(episode, key: str, reward: str):
     """The references of a batch.
-
-    Args:
-        episode: `tfcap.objectives.Episode`.
-        key: String, under which the inputs hold them.
-        reward: String, name of the reward that needs them.
 
     Returns:
         Integer tensor of shape `(B, N, T)`.

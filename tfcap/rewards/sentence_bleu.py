@@ -11,7 +11,7 @@ _LONGEST = 4096.0
 
 
 def sentence_bleu(
-    own, counts, lengths, others, smoothing=None, effective_order=False
+    own, counts, lengths, others, smoothing=None, effective_order: bool = False
 ):
     """BLEU-1 to BLEU-K.
 
@@ -22,9 +22,6 @@ def sentence_bleu(
             the references.
         lengths: Float tensor of shape `(...)`, words of the sentence.
         others: Float tensor of shape `(...)`, words of the reference.
-        smoothing: One of `SMOOTHINGS`, see `tfcap.rewards.BLEU`.
-        effective_order: Boolean, whether the mean is over those orders only
-            for which the sentence is long enough.
 
     Returns:
         Float tensor of shape `(..., K)`.

@@ -174,10 +174,7 @@ class TextReward(Reward):
         """Scores captions on the host.
 
         Args:
-            read: Function from an array of ids to a string.
-            names: Names of the columns.
             words: Integer array of shape `(B, S, T)`, below 0 for no word.
-            *arrays: Columns, with a leading axis `B`.
 
         Returns:
             Float32 array of shape `(B, S)`.
@@ -252,17 +249,7 @@ class ScoreMemory:
         self._scores = OrderedDict()
 
     def scores(self, pairs: list, find: Callable) -> list:
-        """Scores of captions, asked for where they are not known.
-
-        Args:
-            pairs: List of pairs, a caption and a list of strings that it is
-                scored against.
-            find: Function from a list of indices of `pairs` to as many
-                scores.
-
-        Returns:
-            List of floats.
-        """
+        """Scores of captions, asked for where they are not known."""
         names = [_digest(caption, others) for caption, others in pairs]
         known = {n: self._scores[n] for n in names if n in self._scores}
         new = [i for i, name in enumerate(names) if name not in known]
@@ -277,11 +264,6 @@ class ScoreMemory:
 
 def checked_scores(scores: Any, captions: list[str], name: str) -> list[float]:
     """Returns a function's scores as floats; refuses all but finite numbers.
-
-    Args:
-        scores: Whatever the function returned.
-        captions: List of n strings that it scored.
-        name: String, the function's name, for the message.
 
     Raises:
         ValueError: If they are no n finite numbers.

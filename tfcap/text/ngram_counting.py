@@ -27,10 +27,6 @@ def count_documents(
     Args:
         references: Sequence of documents, each a sequence of captions, each a
             sequence of words or ids; or an integer array `(B, N, T)`.
-        vocabulary: `tfcap.text.Vocabulary`.
-        max_order: Integer, longest n-gram.
-        count_eos: Boolean, whether an end token follows every caption.
-        progress: Boolean, whether to report on the standard error.
 
     Returns:
         A pair `(keys, counts)` of int64 arrays of shape `(n,)`: packed
@@ -49,12 +45,7 @@ def count_documents(
 
 
 def _rows(documents, vocabulary, count_eos, start):
-    """Captions of some documents as ragged rows of ids.
-
-    Returns:
-        The ids of all captions, the length of each, and how many captions
-        each document has.
-    """
+    """Captions of some documents as ragged rows of ids."""
     for captions in documents:
         if isinstance(captions, str) or any(
             isinstance(caption, str) for caption in captions

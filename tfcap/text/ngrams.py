@@ -16,10 +16,6 @@ MAX_PACKED_ID = 2**WORD_BITS - 2
 def flatten_rows(sentences, dtype=np.int32):
     """Ragged rows of sentences of ids.
 
-    Args:
-        sentences: Sequence of sequences of integers.
-        dtype: NumPy dtype of the ids. Defaults to int32.
-
     Returns:
         A pair `(ids, lengths)` of integer arrays of shapes `(n,)`, all ids one
         after the other, and `(rows,)`.
@@ -73,7 +69,6 @@ def pack_ngrams(ids: NDArray, lengths: NDArray, max_order: int = MAX_ORDER):
         ids: Integer array of shape `(n,)`, the ids of all sentences, each
             from 0 to 65,534.
         lengths: Integer array of shape `(rows,)`, their lengths.
-        max_order: Integer, from 1 to 4.
 
     Returns:
         Integer array of shape `(max_order, n)`, dtype int64: at `[k - 1, i]`
@@ -117,7 +112,6 @@ def number_ngrams(ids: NDArray, lengths: NDArray, max_order: int = MAX_ORDER):
         ids: Integer array of shape `(n,)`, the ids of all sentences, not
             negative and below `2**31`.
         lengths: Integer array of shape `(rows,)`, their lengths.
-        max_order: Positive integer.
 
     Returns:
         A pair `(numbers, sizes)`: an integer array of shape `(max_order, n)`
@@ -211,9 +205,6 @@ def check_order(order, largest=None, name="max_order"):
 
 def word_positions(sentences: list):
     """Ids of all sentences one after the other, and positions within them.
-
-    Args:
-        sentences: List of lists of ids.
 
     Returns:
         A pair of int64 arrays of shape `(n,)`: the ids, and how many words of

@@ -23,8 +23,6 @@ def read_self_critical(source, words: dict, vocabulary):
     Args:
         source: Dict of that format, or the path of a JSON file that holds it,
             gzipped or not.
-        words: Dict from its ids to words.
-        vocabulary: `tfcap.text.Vocabulary` to translate to.
 
     Returns:
         A triple: int64 arrays `keys` and `counts` of shape `(n,)`, and the

@@ -24,18 +24,8 @@ class Agreement:
         self._asked = time.monotonic()
         self._steps, self._ask_at = 0, 1
 
-    def reached(self, stop, due, now):
-        """Whether all stop and save.
-
-        Args:
-            stop: Boolean, whether this worker is to stop.
-            due: Boolean, whether a checkpoint is due; by the clock of the
-                first worker alone.
-            now: Boolean, whether to ask at once.
-
-        Returns:
-            Pair of booleans, to stop and to save.
-        """
+    def reached(self, stop: bool, due: bool, now: bool) -> tuple[bool, bool]:
+        """Whether all stop and save."""
         if not several_workers(self._model):
             return stop, due
         self._steps += 1

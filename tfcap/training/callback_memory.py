@@ -18,10 +18,6 @@ _KEPT = {
 def memory_of(callbacks):
     """What callbacks remember.
 
-    Args:
-        callbacks: List of `keras.callbacks.Callback`. Those of `_KEPT`, and
-            those with `get_state()` and `set_state(state)`, are asked.
-
     Returns:
         Pair: a list that JSON can hold, one entry for each that was asked, and
         the list of arrays that the entries name by their number.
@@ -35,17 +31,8 @@ def memory_of(callbacks):
     return found, arrays
 
 
-def give_back(callbacks, memory, arrays):
-    """Sets callbacks to what they remembered.
-
-    Args:
-        callbacks: List of `keras.callbacks.Callback`.
-        memory: List, as `memory_of()` returned it.
-        arrays: List of arrays, likewise.
-
-    Returns:
-        String, a sentence if these are others than those; empty otherwise.
-    """
+def give_back(callbacks, memory: list, arrays) -> str:
+    """Sets callbacks to what they remembered."""
     asked = [c for c in callbacks if _state(c) is not None]
     names = [type(callback).__name__ for callback in asked]
     known = [name for name, _ in memory]
@@ -64,15 +51,8 @@ def give_back(callbacks, memory, arrays):
     return ""
 
 
-def history_of(history):
-    """The epochs and numbers of a history.
-
-    Args:
-        history: `keras.callbacks.History`, or `None`.
-
-    Returns:
-        Dict that JSON can hold, or `None`.
-    """
+def history_of(history: keras.callbacks.History | None) -> dict | None:
+    """The epochs and numbers of a history."""
     if history is None:
         return None
     logs = {
@@ -82,13 +62,8 @@ def history_of(history):
     return {"epoch": [int(e) for e in history.epoch], "logs": logs}
 
 
-def set_history(history, found):
-    """Sets a history to what `history_of()` returned.
-
-    Args:
-        history: `keras.callbacks.History`, or `None`.
-        found: Dict, or `None`.
-    """
+def set_history(history: keras.callbacks.History | None, found: dict | None):
+    """Sets a history to what `history_of()` returned."""
     if history is not None and found:
         history.epoch = list(found["epoch"])
         history.history.clear()

@@ -37,9 +37,6 @@ _SHUFFLED = (
 class DataOrder:
     """Finds the place in the data of a `fit()`.
 
-    Args:
-        fit: `tfcap.training.running_fit.RunningFit`.
-
     Attributes:
         seeds: List of lists of integers, what the order depends on that a
             program that is started again must have again.
@@ -68,15 +65,8 @@ class DataOrder:
         for problem, cure in self._problems():
             warnings.warn(_SHUFFLED.format(problem, cure), stacklevel=2)
 
-    def compare_seeds(self, before):
-        """Compares the seeds with those of the run so far.
-
-        Args:
-            before: List, `seeds` of then; `None` if they are not known.
-
-        Returns:
-            String, a sentence if they differ; empty otherwise.
-        """
+    def compare_seeds(self, before: list | None) -> str:
+        """Compares the seeds with those of the run so far."""
         if before in (None, self.seeds):
             return ""
         return (
@@ -86,15 +76,8 @@ class DataOrder:
             "of before to go on exactly."
         )
 
-    def seek(self, step):
-        """Goes to a global step, where the data set knows how.
-
-        Args:
-            step: Integer, steps of all epochs before.
-
-        Returns:
-            Boolean.
-        """
+    def seek(self, step: int) -> bool:
+        """Goes to a global step, where the data set knows how."""
         begin = getattr(self.fit.dataset, "from_step", None)
         self._sought = begin is not None and bool(
             self.fit.iterator.steps_per_epoch
@@ -105,14 +88,8 @@ class DataOrder:
             self.fit.feed(dataset)
         return self._sought
 
-    def pass_epochs(self, count, state):
-        """Passes over epochs that are done.
-
-        Args:
-            count: Integer.
-            state: Dict of arrays of the random generators as the first of
-                them began, or `None`.
-        """
+    def pass_epochs(self, count: int, state):
+        """Passes over epochs that are done."""
         made = self._nodes and self.seeds
         if self._sought or not (made or self.read_again):
             # What the epochs were leaves no trace in the next one.
@@ -125,12 +102,8 @@ class DataOrder:
                 warnings.simplefilter("ignore")
                 self._pass_epoch()
 
-    def pass_steps(self, steps, done):
+    def pass_steps(self, steps, done: int):
         """Passes over the steps that are done of an epoch.
-
-        Args:
-            steps: Generator of the epoch's steps.
-            done: Integer.
 
         Returns:
             The first step that is left, as the generator gave it; `None` if

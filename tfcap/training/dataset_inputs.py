@@ -42,9 +42,6 @@ def dataset_pairs(
 ) -> Iterator[tuple[Any, Any]]:
     """Yields inputs and targets of every batch, `None` where there are none.
 
-    Args:
-        dataset, batch_size: As those of `dataset_inputs()`.
-
     Yields:
         Pairs of nests of tensors or arrays with leading axis `B`.
     """

@@ -7,19 +7,13 @@ from tfcap.training.workers import from_chief
 from tfcap.training.workers import worker_index
 
 
-def metric_arrays(model):
+def metric_arrays(model) -> list[np.ndarray]:
     """What the metrics of a model have summed up so far, by replica.
 
     Every replica has sums of its own, and adds to them in its own order: the
     sum over replicas would not go on in the same last bits. All of several
     workers must call it.
 
-    Args:
-        model: `keras.Model`.
-
-    Returns:
-        List of NumPy arrays, the first axis of which are the replicas, in the
-        order of `model.metrics_variables`.
     """
     return [
         from_all(np.stack([part.numpy() for part in parts]), model)
@@ -32,10 +26,6 @@ def set_metric_arrays(model, arrays):
 
     With another number of replicas than then, the first one goes on with the
     sums of all. All of several workers must call it.
-
-    Args:
-        model: `keras.Model`, whose metrics are built.
-        arrays: List of NumPy arrays; that of the first worker counts.
 
     Raises:
         ValueError: If the model has other metrics.

@@ -16,15 +16,8 @@ import keras
 _KERAS = re.compile(r"_layers|_operations|_functional|_tracked|_self_")
 
 
-def optimizers_of(model):
-    """The optimizers of a model, those in its attributes and what they wrap.
-
-    Args:
-        model: `keras.Model`, compiled or not.
-
-    Returns:
-        List of `keras.optimizers.Optimizer`.
-    """
+def optimizers_of(model: keras.Model):
+    """The optimizers of a model, those in its attributes and what they wrap."""
     found = [*getattr(model, "optimizers", ())]
     own = getattr(model, "optimizer", None)
     found += [] if own is None else [own]
@@ -43,11 +36,8 @@ def optimizers_of(model):
     return found
 
 
-def describe_variables(model):
+def describe_variables(model: keras.Model):
     """A description of every variable of a model and of its optimizers.
-
-    Args:
-        model: `keras.Model`, built.
 
     Returns:
         Dict from `id` of a `keras.Variable` to a tuple of four strings: the
@@ -69,16 +59,8 @@ def describe_variables(model):
     return found
 
 
-def difference(saved, model):
-    """The first thing in which two lists of descriptions differ.
-
-    Args:
-        saved: List of sequences of four strings, of a checkpoint.
-        model: List of tuples of four strings, of a model.
-
-    Returns:
-        String, a clause; empty if there is none.
-    """
+def difference(saved, model) -> str:
+    """The first thing in which two lists of descriptions differ."""
     pairs = itertools.zip_longest(saved, model)
     for number, (one, other) in enumerate(pairs, 1):
         if one is None or other is None or not _same(one, other):
@@ -95,15 +77,8 @@ def difference(saved, model):
     return ""
 
 
-def told(description):
-    """A description in words.
-
-    Args:
-        description: Sequence of four strings, or None.
-
-    Returns:
-        String.
-    """
+def told(description) -> str:
+    """A description in words."""
     if description is None:
         return "absent"
     place, owner, name, own = description

@@ -19,17 +19,11 @@ _HINT = (
 )
 
 
-def variables_of(model):
+def variables_of(model: keras.Model):
     """Every variable of a model and of its optimizers, in a fixed order.
 
     The optimizer of `compile()` is built if it is not, so that all of several
     workers must call it.
-
-    Args:
-        model: `keras.Model`, built, compiled or not.
-
-    Returns:
-        List of `keras.Variable`.
 
     """
     own = getattr(model, "optimizer", None)
@@ -43,70 +37,37 @@ def variables_of(model):
     return list(unique.values())
 
 
-def lacks_variables(model):
+def lacks_variables(model: keras.Model) -> bool:
     """Check whether a model is not built, so that layers lack variables.
 
     One that trains its networks by their parts, as two that play against each
     other, need not be built itself.
 
-    Args:
-        model: `keras.Model`.
-
-    Returns:
-        Boolean.
     """
     parts = model._flatten_layers(include_self=False)
     return not model.built and not (parts and all(part.built for part in parts))
 
 
-def build_on(model, batch):
-    """Builds a model on a batch.
-
-    Args:
-        model: `keras.Model`.
-        batch: Nest of tensors, as a step of `fit()` takes it.
-    """
+def build_on(model: keras.Model, batch):
+    """Builds a model on a batch."""
     inputs, _, _ = keras.utils.unpack_x_y_sample_weight(batch)
     with model.distribute_strategy.scope():
         model(inputs)
 
 
-def array_of(variable):
-    """A variable's value in a dtype that a file can hold.
-
-    Args:
-        variable: `keras.Variable`.
-
-    Returns:
-        NumPy array.
-    """
+def array_of(variable: keras.Variable) -> np.ndarray:
+    """A variable's value in a dtype that a file can hold."""
     array = np.asarray(keras.ops.convert_to_numpy(variable))
     return array.astype(_file_dtype(array.dtype))
 
 
-def arrays_of(model):
-    """The values of all variables of a model.
-
-    Args:
-        model: `keras.Model`.
-
-    Returns:
-        List of NumPy arrays, in the order of `variables_of()`.
-    """
+def arrays_of(model: keras.Model) -> list[np.ndarray]:
+    """The values of all variables of a model."""
     return [array_of(variable) for variable in variables_of(model)]
 
 
-def describe(model, settings=None):
-    """What tells the state of one model from that of another.
-
-    Args:
-        model: `keras.Model`, built.
-        settings: List of dicts, with what settings its optimizers were made.
-            Defaults to those that they have.
-
-    Returns:
-        Dict that JSON can hold.
-    """
+def describe(model: keras.Model, settings: list[dict] | None = None) -> dict:
+    """What tells the state of one model from that of another."""
     described = describe_variables(model)
     return {
         "variables": [described[id(v)] for v in variables_of(model)],
@@ -115,12 +76,8 @@ def describe(model, settings=None):
     }
 
 
-def check_state(about, arrays):
+def check_state(about: dict, arrays: list[np.ndarray]):
     """Refuses what no training leaves, though a file holds it well.
-
-    Args:
-        about: Dict, what `describe()` should have returned.
-        arrays: List of NumPy arrays.
 
     Raises:
         ValueError: If something is not a number, or not described. The
@@ -145,19 +102,11 @@ def check_state(about, arrays):
             raise ValueError(f"{name} holds NaN")
 
 
-def set_state(model, about, arrays, where, settings):
+def set_state(model: keras.Model, about: dict, arrays, where: str, settings):
     """Sets a model to a state that `arrays_of()` and `describe()` gave.
 
     All of several workers must call it. A setting of an optimizer that
     differs from the one that it was made with before is kept, and told.
-
-    Args:
-        model: `keras.Model`, built.
-        about: Dict, as `describe()` returns it.
-        arrays: List of NumPy arrays; None for workers but the first.
-        where: String, the folder that holds the state.
-        settings: `Settings` of the model's optimizers, compared with those
-            that the state is described with.
 
     Raises:
         ValueError: If the state is of another model, or of one whose weights

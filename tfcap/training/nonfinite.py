@@ -13,15 +13,8 @@ _FOUND = "tfcap: not finite: "
 _END = " (end)"
 
 
-def check_nonfinite(nonfinite):
-    """Returns the argument `nonfinite` of a model, if it is one.
-
-    Args:
-        nonfinite: String.
-
-    Returns:
-        The same string.
-    """
+def check_nonfinite(nonfinite: str):
+    """Returns the argument `nonfinite` of a model, if it is one."""
     if nonfinite not in _CHOICES:
         raise ValueError(
             f"`nonfinite` must be one of {', '.join(map(repr, _CHOICES))}. "
@@ -36,13 +29,9 @@ def apply_if_finite(steps, causes, nonfinite):
     Every replica decides the same, from the sum of what they found.
 
     Args:
-        steps: List of `tfcap.training.update.Step`.
         causes: List of dicts of float scalar tensors, by what to call them.
             Of what is not finite, the first dict with any of it is named.
         nonfinite: String, `"raise"`, `"skip"` or `"ignore"`.
-
-    Returns:
-        Boolean scalar tensor, whether the steps were taken.
     """
 
     def apply(gradients):
@@ -102,15 +91,7 @@ def _either(finite, values, gradients, apply, refuse):
 
 
 def explained(train_function, optimizers):
-    """A train function that tells of a step that is not finite in one line.
-
-    Args:
-        train_function: Callable that runs `apply_if_finite()`.
-        optimizers: Iterable of the optimizers whose steps it takes.
-
-    Returns:
-        Callable, with the same arguments and results.
-    """
+    """A train function that tells of a step that is not finite in one line."""
 
     @functools.wraps(train_function)
     def run(*args):
@@ -135,18 +116,8 @@ def explained(train_function, optimizers):
     return run
 
 
-def what_was_computed(objective, losses, logs, player=""):
-    """Rewards and losses of an objective, by what to call them.
-
-    Args:
-        objective: `tfcap.objectives.Objective`.
-        losses: Dict of scalars, what its `losses()` gave.
-        logs: Dict of scalars, likewise.
-        player: String, what the player's name puts before those that it logs.
-
-    Returns:
-        Dict of scalars of the rewards, and another of the losses.
-    """
+def what_was_computed(objective, losses, logs, player: str = ""):
+    """Rewards and losses of an objective, by what to call them."""
     rewards = {
         f"`{player}{name}`": logs[name]
         for name in objective.reward_names()

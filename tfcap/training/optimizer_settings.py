@@ -17,7 +17,6 @@ class Settings:
     checkpoint tells with what settings the program had made the optimizers.
 
     Args:
-        model: `keras.Model`, built.
         made: List of dicts, what `now` was when the checkpoint was written;
             None where that is not known.
 
@@ -41,16 +40,8 @@ class Settings:
             for variable in _rates(optimizer) if _RATE in now else ():
                 self._made[id(variable)] = now, before.get(_RATE)
 
-    def keeps(self, variable, array):
-        """Check whether a variable keeps its value in spite of a checkpoint.
-
-        Args:
-            variable: `keras.Variable`.
-            array: NumPy array, the value in the checkpoint.
-
-        Returns:
-            Boolean, `True` for a learning rate that the program has changed.
-        """
+    def keeps(self, variable, array) -> bool:
+        """Check whether a variable keeps its value in spite of a checkpoint."""
         if id(variable) not in self._made:
             return False
         settings, made = self._made[id(variable)]

@@ -42,13 +42,8 @@ def random_arrays():
     }
 
 
-def set_random_arrays(arrays, host=True):
-    """Sets the global generators to what `random_arrays()` returned.
-
-    Args:
-        arrays: Dict of arrays.
-        host: Boolean, whether to set those of Python and NumPy.
-    """
+def set_random_arrays(arrays: dict, host: bool = True):
+    """Sets the global generators to what `random_arrays()` returned."""
     if len(arrays["keras"]):
         global_seed_generator().state.assign(arrays["keras"])
     if not host:
@@ -61,11 +56,8 @@ def set_random_arrays(arrays, host=True):
     np.random.set_state(("MT19937", *state, float(deviate) if held else 0.0))
 
 
-def check_random_arrays(arrays):
+def check_random_arrays(arrays: dict):
     """Refuses what is no state of generators.
-
-    Args:
-        arrays: Dict of arrays.
 
     Raises:
         ValueError: If it is none. The message is a clause.
@@ -78,29 +70,13 @@ def check_random_arrays(arrays):
         raise ValueError("its random states are none")
 
 
-def named(state, moment):
-    """A state under the names by which a checkpoint holds it.
-
-    Args:
-        state: Dict of arrays, or `None`.
-        moment: String, one of `MOMENTS`.
-
-    Returns:
-        Dict of arrays.
-    """
+def named(state: dict | None, moment: str) -> dict:
+    """A state under the names by which a checkpoint holds it."""
     return {f"random_{moment}_{k}": v for k, v in (state or {}).items()}
 
 
-def random_state_of(arrays, moment):
-    """The state of a moment, among the arrays of a checkpoint.
-
-    Args:
-        arrays: Dict of arrays.
-        moment: String, one of `MOMENTS`.
-
-    Returns:
-        Dict of arrays, empty if there is none.
-    """
+def random_state_of(arrays: dict, moment: str) -> dict:
+    """The state of a moment, among the arrays of a checkpoint."""
     begin = f"random_{moment}_"
     return {
         name.removeprefix(begin): array
@@ -109,15 +85,7 @@ def random_state_of(arrays, moment):
     }
 
 
-def arrays_from_chief(arrays, model):
-    """Arrays by name, as the first of several workers has them.
-
-    Args:
-        arrays: Dict of arrays.
-        model: `keras.Model`, of the workers.
-
-    Returns:
-        Dict of arrays.
-    """
+def arrays_from_chief(arrays: dict, model) -> dict:
+    """Arrays by name, as the first of several workers has them."""
     names = from_chief(sorted(arrays), model)
     return {name: from_chief(arrays.get(name), model) for name in names}

@@ -10,14 +10,8 @@ _OBJECTIVES = ("loss", "loss_weights", "metrics", "weighted_metrics")
 _CLIPPING = ("global_clipnorm", "clipnorm", "clipvalue")
 
 
-def check_compile(strategy, optimizers, options):
-    """Refuses what would fail, or differ, in the middle of a run.
-
-    Args:
-        strategy: `tf.distribute.Strategy` that the model trains under.
-        optimizers: Iterable of `keras.optimizers.Optimizer`.
-        options: Dict, further arguments of `compile()`.
-    """
+def check_compile(strategy, optimizers, options: dict):
+    """Refuses what would fail, or differ, in the middle of a run."""
     for name in _OBJECTIVES:
         if options.get(name):
             raise ValueError(

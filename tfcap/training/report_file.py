@@ -18,12 +18,6 @@ _WRITE = "Write one with `SpeakerReport.save()`."
 def read_report(path):
     """Reads a speaker's report.
 
-    Args:
-        path: String or path.
-
-    Returns:
-        Dict of the fields of `SpeakerReport`.
-
     Raises:
         ValueError: If the file is something else, or cut off.
     """

@@ -22,7 +22,6 @@ class RunLock:
     has no locks, nobody is kept.
 
     Args:
-        directory: String, which is there.
         model: `keras.Model`. Of several workers the first one has the lock.
 
     Raises:
@@ -32,7 +31,7 @@ class RunLock:
     #: Open folders of this process, which a `fit()` that failed leaves.
     _open = {}
 
-    def __init__(self, directory, model):
+    def __init__(self, directory: str, model):
         self.path = os.path.realpath(directory)
         taken = is_chief(model) and not self._take()
         if from_chief(taken, model):

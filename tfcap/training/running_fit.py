@@ -20,11 +20,7 @@ class RunningFit:
     """What a `fit()` of Keras works with.
 
     Args:
-        model: `keras.Model`.
-        callbacks: `keras.callbacks.CallbackList`.
         iterator: Keras' iterator of epochs and their steps.
-        initial_epoch: Integer, as of `fit()`.
-        epochs: Integer, likewise.
     """
 
     model: Any
@@ -49,12 +45,8 @@ class RunningFit:
         """The batches of an epoch, shared out to the replicas."""
         return self.iterator._distributed_dataset
 
-    def feed(self, dataset):
-        """Trains on another data set of the same elements.
-
-        Args:
-            dataset: `tf.data.Dataset`, of which no epoch has begun.
-        """
+    def feed(self, dataset: tf.data.Dataset):
+        """Trains on another data set of the same elements."""
         strategy = self.model.distribute_strategy
         shared = strategy.experimental_distribute_dataset(dataset)
         self.iterator._distributed_dataset = shared
@@ -64,20 +56,11 @@ class RunningFit:
         return type(self.iterator)._enumerate_iterator(self.iterator)
 
     def replace_steps(self, steps):
-        """Has every epoch take its steps from another generator.
-
-        Args:
-            steps: Function without arguments that returns a generator of
-                triples as `steps()`.
-        """
+        """Has every epoch take its steps from another generator."""
         self.iterator._enumerate_iterator = steps
 
     def runs_in(self):
-        """Returns a test of whether a frame is of this `fit()`.
-
-        Returns:
-            Function of a frame, which keeps nothing of the `fit()` alive.
-        """
+        """Returns a test of whether a frame is of this `fit()`."""
         own = weakref.ref(self.iterator)
 
         def runs(frame):
@@ -91,11 +74,8 @@ class RunningFit:
         return runs
 
 
-def running_fit(model):
+def running_fit(model: keras.Model):
     """Finds the `fit()` of Keras that calls the callback that asks.
-
-    Args:
-        model: `keras.Model`, the callback's.
 
     Returns:
         `RunningFit`, or `None` where no `fit()` of this model is running.

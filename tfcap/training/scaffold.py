@@ -16,7 +16,6 @@ class Scaffold(keras.Model):
     """A model that trains a speaker and logs means of scalars.
 
     Args:
-        speaker: `tfcap.decoding.Speaker`.
         nonfinite: What becomes of a step whose loss, rewards or gradients are
             not finite: `"raise"`, `"skip"` or `"ignore"`.
     """
@@ -76,12 +75,6 @@ class Scaffold(keras.Model):
     def inputs_of(self, data):
         """Inputs of the speaker, of a batch.
 
-        Args:
-            data: What `fit()` or `evaluate()` hands to a step.
-
-        Returns:
-            Nest of tensors.
-
         Raises:
             ValueError: If rows are weighted.
         """
@@ -115,14 +108,7 @@ class Scaffold(keras.Model):
         return {**logs, **annealed}
 
     def learn(self, inputs):
-        """One training step.
-
-        Args:
-            inputs: Nest of tensors, what the speaker reads.
-
-        Returns:
-            Dict of scalar tensors, what is logged.
-        """
+        """One training step."""
         raise NotImplementedError
 
     def scheduled(self):
@@ -146,15 +132,7 @@ class Scaffold(keras.Model):
         return found
 
     def take(self, steps, causes):
-        """Takes steps as `nonfinite` says.
-
-        Args:
-            steps: List of `tfcap.training.update.Step`.
-            causes: As of `tfcap.training.nonfinite.apply_if_finite()`.
-
-        Returns:
-            Boolean scalar tensor, whether the step counts in what is logged.
-        """
+        """Takes steps as `nonfinite` says."""
         finite = apply_if_finite(steps, causes, self.nonfinite)
         if self.nonfinite == "skip":
             skipped = 1.0 - tf.cast(finite, tf.float32)
@@ -165,15 +143,7 @@ class Scaffold(keras.Model):
         return finite
 
     def log(self, values, counts=None):
-        """Updates the means; returns them and all else that is logged.
-
-        Args:
-            values: Dict of float scalar tensors. What is not tracked is left.
-            counts: Boolean scalar tensor, whether the values count.
-
-        Returns:
-            Dict of scalar tensors.
-        """
+        """Updates the means; returns them and all else that is logged."""
         for name, value in values.items():
             tracker = self.trackers.get(name)
             if tracker is None:

@@ -24,8 +24,6 @@ class SpeakAndListen:
     too, as after `padded_batch()`, it is traced again for all sizes of it.
 
     Args:
-        speaker: `tfcap.decoding.Speaker`.
-        decoder: `tfcap.decoding.Decoder`.
         listeners: Dict of name to an object with `embed_images()` and
             `embed_texts()`; that named `""` also embeds human captions.
         image: Key of the images for listeners without `image_key`, or
@@ -117,12 +115,6 @@ class SpeakAndListen:
 
 def find_references(inputs: Any, references: Any, speaker: Any) -> Any:
     """Returns the human captions of a batch.
-
-    Args:
-        inputs: Nest of tensors, the batch.
-        references: Key, or function of the inputs. Defaults to `None`: the
-            entry `"references"`, else `speaker.references(inputs)`.
-        speaker: `tfcap.decoding.Speaker`.
 
     Returns:
         Integer tensor of shape `(B, N, T)`, padded with 0.

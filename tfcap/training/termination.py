@@ -51,11 +51,8 @@ class Termination:
         if self.requested and kind is None:
             signal.raise_signal(signal.SIGTERM)
 
-    def obey(self, sentence):
+    def obey(self, sentence: str):
         """Ends the process with status 143, as SIGTERM does.
-
-        Args:
-            sentence: String, printed to the standard error; `""` for none.
 
         Raises:
             SystemExit: Always, unless the program's own handler ends it.

@@ -14,7 +14,6 @@ class Step(NamedTuple):
     """A step that an optimizer is about to take.
 
     Args:
-        optimizer: `keras.optimizers.Optimizer`, built.
         gradients: List of tensors, to be summed over replicas.
         variables: List of `keras.Variable`, in the same order.
         sizes: List of float32 scalars, half the squared norm of each gradient,
@@ -77,15 +76,7 @@ def prepare(optimizer, gradients, variables, global_clipnorm=None):
 
 
 def weight_penalty(variables):
-    """This replica's share of the penalties that layers put on their weights.
-
-    Args:
-        variables: List of `keras.Variable`; what a layer was given as
-            `kernel_regularizer` and the like is their `regularizer`.
-
-    Returns:
-        Float scalar tensor, or 0.0 where there is none.
-    """
+    """This replica's share of the penalties on the weights of layers."""
     penalties = [
         tf.cast(variable.regularizer(variable.value), tf.float32)
         for variable in variables
@@ -99,9 +90,6 @@ def built(channels, speaker):
 
     Keras traces a model once more to build it as long as any layer of it is
     not built.
-
-    Returns:
-        List of the channels.
     """
     channels = list(channels)
     for channel in channels:
@@ -112,13 +100,6 @@ def built(channels, speaker):
 
 def optimizers_by_name(optimizer, names):
     """Optimizers of the networks that learn.
-
-    Args:
-        optimizer: Dict by name; or, for one name, an optimizer.
-        names: Iterable of strings.
-
-    Returns:
-        Dict of `keras.optimizers.Optimizer`, in the order of `names`.
 
     Raises:
         ValueError: If the names differ, or two share an optimizer.
@@ -148,13 +129,10 @@ def optimizers_by_name(optimizer, names):
     return found
 
 
-def build_optimizer(name, optimizer, network):
+def build_optimizer(
+    name: str, optimizer: keras.optimizers.Optimizer, network: keras.Model
+):
     """Builds an optimizer for a network, or checks that it was built for it.
-
-    Args:
-        name: String, of the player.
-        optimizer: `keras.optimizers.Optimizer`.
-        network: `keras.Model`, built.
 
     Raises:
         ValueError: If it was built for another network.

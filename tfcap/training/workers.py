@@ -97,18 +97,13 @@ def from_chief(value, model=None):
     return json.loads(str(array[0])) if array.dtype.kind == "U" else array
 
 
-def from_all(array, model=None):
+def from_all(array, model=None) -> np.ndarray:
     """Arrays of all workers, one after the other along their first axis.
 
     All workers must call it; each waits for the others.
 
     Args:
         array: NumPy array of numbers, of the same dtype and shape for all.
-        model: As that of `is_chief()`.
-
-    Returns:
-        NumPy array, in the order of the workers; `array` itself where there
-        are not several.
 
     Example:
 
@@ -125,15 +120,8 @@ def from_all(array, model=None):
     return np.frombuffer(shared, array.dtype).reshape(shape)
 
 
-def worker_index(model=None):
-    """Number of this worker among all, from 0, as `from_all()` counts them.
-
-    Args:
-        model: As that of `is_chief()`.
-
-    Returns:
-        Integer, 0 where there are not several workers.
-    """
+def worker_index(model=None) -> int:
+    """Number of this worker among all, from 0, as `from_all()` counts them."""
     strategy = _of_workers(model)
     return 0 if strategy is None else strategy.cluster_resolver.task_id
 

@@ -71,10 +71,6 @@ class JavaProcess:
         Args:
             lines: List of strings, each one line. What the program answers
                 to all but the last must fit into the buffer of a pipe.
-            answers: Integer, number of lines that it answers with.
-
-        Returns:
-            List of that many strings.
         """
         text = "".join(f"{line}\n" for line in lines).encode()
         timer = threading.Timer(self.timeout, self._expire)
@@ -109,14 +105,7 @@ class JavaProcess:
             raise self.failure(self._reason())
 
     def failure(self, reason: str):
-        """Closes the process and makes the error for it.
-
-        Args:
-            reason: String, a clause.
-
-        Returns:
-            JavaError, to be raised by the caller.
-        """
+        """Closes the process and makes the error for it."""
         messages = self._last_words()
         self.close()
         if messages:

@@ -21,29 +21,14 @@ LOCALE = (
 _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]+")
 
 
-def clean(text: str):
-    """Makes one line of a string, so that a caption remains one row.
-
-    Args:
-        text: String, any Unicode.
-
-    Returns:
-        String without control characters, line ends and lone surrogates.
-    """
+def clean(text: str) -> str:
+    """Makes one line of a string, so that a caption remains one row."""
     text = _CONTROL.sub(" ", text)
     return text.encode("utf-8", "replace").decode("utf-8")
 
 
 def find_java(name: str, java: str | os.PathLike | None = None) -> str:
     """Finds the Java runtime.
-
-    Args:
-        name: String, what it is for.
-        java: String or path of a `java`, optional. Defaults to `$TFCAP_JAVA`,
-            else the one on the PATH, else that of `$JAVA_HOME`.
-
-    Returns:
-        String, path of the executable.
 
     Raises:
         JavaError: If there is none.
@@ -73,13 +58,6 @@ def find_java(name: str, java: str | os.PathLike | None = None) -> str:
 def java_version(name: str, java: str) -> int:
     """Asks a Java runtime for its version.
 
-    Args:
-        name: String, what it is for.
-        java: String, path of the executable.
-
-    Returns:
-        Integer, such as 8 or 17.
-
     Raises:
         JavaError: If it prints no version.
     """
@@ -107,12 +85,6 @@ def java_version(name: str, java: str) -> int:
 def find_package(name: str):
     """Finds the folder of pycocoevalcap, without importing it.
 
-    Args:
-        name: String, what it is for.
-
-    Returns:
-        `pathlib.Path` of the folder.
-
     Raises:
         JavaError: If it is not installed.
     """
@@ -128,13 +100,6 @@ def find_package(name: str):
 
 def find_file(name: str, path: str | os.PathLike) -> str | os.PathLike:
     """Refuses a path that is no file.
-
-    Args:
-        name: String, what it is for.
-        path: Path.
-
-    Returns:
-        The path.
 
     Raises:
         JavaError: If there is no such file.

@@ -138,11 +138,6 @@ def spice_command(
 ) -> list[str]:
     """The command that scores a file of captions.
 
-    Args:
-        source: Path of the captions.
-        target: Path of the scores.
-        home, cache, java, heap: See `spice()`.
-
     Raises:
         JavaError: If something that it needs is missing.
     """
@@ -198,14 +193,6 @@ def _sentence(words):
 def find_jars(name: str, home: str | os.PathLike | None = None) -> list:
     """Finds all that SPICE runs on.
 
-    Args:
-        name: String, what it is for.
-        home: String or path of the folder with the models, optional. Defaults
-            to `$TFCAP_SPICE_HOME`, else the folder of pycocoevalcap.
-
-    Returns:
-        List of paths of jars.
-
     Raises:
         JavaError: If one is missing or damaged.
     """
@@ -222,12 +209,6 @@ def find_jars(name: str, home: str | os.PathLike | None = None) -> list:
 
 def find_nashorn(name, home=None) -> list:
     """Finds the JavaScript engine that later versions of Java lack.
-
-    Args:
-        name, home: See `find_jars()`.
-
-    Returns:
-        List of paths of jars, empty if it is not there.
 
     Raises:
         JavaError: If pycocoevalcap is not installed.
@@ -257,12 +238,6 @@ def default_cache():
 
 def make_cache(name: str, folder: str | os.PathLike):
     """Makes the folder for parsed captions.
-
-    Args:
-        name: String, what it is for.
-
-    Returns:
-        `pathlib.Path`, absolute.
 
     Raises:
         JavaError: If it cannot be made.

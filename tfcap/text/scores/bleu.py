@@ -228,15 +228,7 @@ class BLEUCounts(NamedTuple):
 
 
 def count_matches(comparison, max_order: int) -> BLEUCounts:
-    """Counts what BLEU needs for each caption of a comparison.
-
-    Args:
-        comparison: A `Comparison`.
-        max_order: Integer, longest n-gram.
-
-    Returns:
-        `BLEUCounts` of each of `comparison.left`.
-    """
+    """Counts what BLEU needs for each caption of a comparison."""
     lengths = comparison.lengths[comparison.left]
     ranks = earlier_occurrences(comparison, max_order, comparison.left)
     correct = np.zeros((max_order, len(lengths)), np.int64)
@@ -265,9 +257,6 @@ def _closest_lengths(comparison, lengths):
 
 def bleu_of(counts: BLEUCounts, smoothing=None) -> NDArray:
     """BLEU of orders 1 to K from their counts.
-
-    Args:
-        smoothing: One of `SMOOTHINGS`.
 
     Returns:
         Float array of shape `(K, m)`.

@@ -69,9 +69,6 @@ class Block(NamedTuple):
 def blocks(comparison) -> Iterator[Block]:
     """Cuts a comparison into blocks.
 
-    Args:
-        comparison: A `Comparison`.
-
     Yields:
         `Block`s that hold every one of `left` exactly once.
     """
@@ -111,7 +108,6 @@ def count_runs(equal: NDArray, max_order: int) -> NDArray:
 
     Args:
         equal: Boolean array of shape `(T, W, p)`, see `Block`.
-        max_order: Integer, longest n-gram.
 
     Returns:
         Integer array of shape `(max_order, T, p)`: at `[k - 1, t]` the number
@@ -162,8 +158,6 @@ def earlier_occurrences(
     the sum of `2 * rank + 1`.
 
     Args:
-        comparison: A `Comparison`.
-        max_order: Integer, longest n-gram.
         rows: Integer array, optional. The rows to look at. Defaults to all;
             the ranks of other rows are 0.
 
@@ -203,7 +197,6 @@ def count_long_runs(left: NDArray, right: NDArray, max_order: int) -> NDArray:
         left: Integer array of shape `(T, p)`, the words of p captions,
             negative where a caption has ended.
         right: Integer array of shape `(W, p)`, those of the others.
-        max_order: Integer, longest n-gram.
 
     Returns:
         Integer array of shape `(max_order, T, p)`, see
@@ -226,7 +219,6 @@ def rank_long_runs(left: NDArray, max_order: int) -> NDArray:
 
     Args:
         left: Integer array of shape `(T, p)`, see `count_long_runs()`.
-        max_order: Integer, longest n-gram.
 
     Returns:
         Integer array of shape `(max_order, T, p)`.

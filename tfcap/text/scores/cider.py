@@ -180,14 +180,8 @@ def consensus(
     """10 times the mean similarity of captions to their references.
 
     Args:
-        candidates, references, document_frequencies, vocabulary: See
-            `cider_d()`.
-        clipped: Boolean, see `similarities()`.
         penalty: Function from a `Comparison` to an array of shape `(pairs,)`,
             a factor for every pair. Defaults to 1.
-
-    Returns:
-        `Scores`; `corpus` is the mean of `each`.
     """
     comparison = compare_with_references(
         candidates, references, encoder_for(document_frequencies, vocabulary)
@@ -226,11 +220,6 @@ def inverse_document_frequencies(
     """log(documents / documents that hold the n-gram) at every word.
 
     An n-gram of no document counts as one of a single document.
-
-    Args:
-        comparison: A `Comparison`.
-        document_frequencies: A `tfcap.text.DocumentFrequencies`, optional.
-            Defaults to those of the documents of the comparison.
 
     Returns:
         Float array of shape `(4, n + 1)`, 0 where no n-gram starts.
@@ -283,7 +272,6 @@ def similarities(comparison, idf: NDArray, clipped: bool) -> NDArray:
     ```
 
     Args:
-        comparison: A `Comparison`.
         idf: Float array of shape `(4, n + 1)`.
         clipped: Boolean, whether a count of `left` above that of `right` is
             lowered to it in the product (not in the norm), so that saying a

@@ -44,14 +44,7 @@ def number_words(sentences):
 
 
 def vocabulary_ids(vocabulary, size: int, eos: bool = False) -> Callable:
-    """Function that gives ragged rows of the ids of a vocabulary.
-
-    Args:
-        vocabulary: A `tfcap.text.Vocabulary`, or None where the sentences are
-            sequences of its ids already.
-        size: Integer, the number of ids.
-        eos: Boolean, whether to end sentences of words with EOS.
-    """
+    """Function that gives ragged rows of the ids of a vocabulary."""
 
     def encode(sentences):
         if vocabulary is not None:
@@ -85,13 +78,8 @@ def compare_with_references(
     """Pairs every candidate with each of its references.
 
     Args:
-        candidates: List of tokenized captions.
         references: List of lists of tokenized captions, as long. A list that
             is given several times (the same object) is read only once.
-        encode: Function from sentences to ragged rows of ids.
-
-    Returns:
-        A `Comparison` whose first rows are the candidates.
     """
     check_aligned(candidates, references)
     distinct = {id(captions): captions for captions in references}
@@ -129,13 +117,6 @@ def compare_within(
 
     Args:
         sets: List of lists of tokenized captions, at least two in each.
-        itself: Boolean, whether to pair a caption with itself too.
-        references: List of lists of tokenized captions, documents that are
-            compared with nothing.
-        encode: Function from sentences to ragged rows of ids.
-
-    Returns:
-        A `Comparison` whose first rows are the captions of the sets.
     """
     set_sizes = np.fromiter(map(len, sets), np.int64, len(sets))
     group_sizes = np.fromiter(map(len, references), np.int64, len(references))

@@ -24,12 +24,7 @@ class Scores(NamedTuple):
 
 
 def check_captions(captions, name: str):
-    """Raises unless `captions` is a non-empty sequence of tokenized captions.
-
-    Args:
-        captions: What the caller passed.
-        name: String, the name of the argument, for the message.
-    """
+    """Refuses all but a non-empty sequence of tokenized captions."""
     _check_sequence(captions, name, "tokenized captions")
     if set(map(type, captions)) <= _LISTS:
         return
@@ -43,13 +38,7 @@ def check_captions(captions, name: str):
 
 
 def check_caption_sets(sets, name: str, least: int = 1):
-    """Raises unless `sets` holds sequences of tokenized captions.
-
-    Args:
-        sets: What the caller passed.
-        name: String, the name of the argument, for the message.
-        least: Integer, fewest captions of a set.
-    """
+    """Raises unless `sets` holds sequences of tokenized captions."""
     _check_sequence(sets, name, "lists of tokenized captions")
     if set(map(type, sets)) <= _LISTS and min(map(len, sets)) >= least:
         if set(map(type, itertools.chain.from_iterable(sets))) <= _LISTS:
@@ -82,10 +71,6 @@ def check_lengths(candidates: Sequence[Sequence], references: list):
 
     METEOR's time grows with more than the square of the words: of two
     captions of 2,000 it is ten seconds.
-
-    Args:
-        candidates: List of tokenized captions.
-        references: List, as long, of lists of tokenized captions.
     """
     most = limit("TFCAP_MAX_WORDS")
     for i, (caption, several) in enumerate(zip(candidates, references)):
