@@ -11,9 +11,11 @@ from tfcap.decoding.decoder import check_no_training
 from tfcap.decoding.decoder import checked_max_length
 from tfcap.decoding.logits_processors import LogitsProcessors
 from tfcap.decoding.logits_processors import check_logits
+from tfcap.decoding.logits_processors import end_tokens
 from tfcap.decoding.rollout import Rollout
+from tfcap.ops import is_end
+from tfcap.ops import reference_mask
 from tfcap.ops import repeat_samples
-from tfcap.ops import sequence_mask
 from tfcap.ops import take_rows
 from tfcap.ops.arguments import checked_integer
 from tfcap.ops.arguments import checked_number
@@ -112,6 +114,7 @@ class BeamSearch(Decoder):
         rows = ops.shape(keras.tree.flatten(state)[0])[0]
         beams = self._initial(rows // self.width)
         words = ops.full((rows,), speaker.bos, dtype="int32")
+        pad = getattr(speaker, "pad", 0)
         for t in range(self.max_length):
             logits, state = speaker.step(words, state, training=False)
             if t == 0:
@@ -119,20 +122,21 @@ class BeamSearch(Decoder):
             step = self._step_scores(logits, beams, speaker)
             beams, parents, ids = self._select(beams, step)
             beams, state = self._reorder(beams, state, parents)
-            ids = ops.where(beams.ended, 0, ids)
+            ids = ops.where(beams.ended, pad, ids)
             beams = beams._replace(
                 tokens=ops.concatenate([beams.tokens, ids[..., None]], -1),
-                ended=ops.logical_or(beams.ended, ops.equal(ids, speaker.eos)),
+                ended=ops.logical_or(beams.ended, is_end(ids, speaker.eos)),
             )
             words = ops.reshape(ids, (-1,))
-        return self._ranked(beams, speaker.eos)
+        return self._ranked(beams, speaker.eos, pad)
 
     def _check_width(self, speaker):
         """Refuses more beams of a group than there are sequences."""
         suppress = self.logits_processors.suppress
-        excluded = {0, speaker.bos, speaker.eos, *suppress}
+        ends = {*end_tokens(speaker)}
+        excluded = {getattr(speaker, "pad", 0), speaker.bos, *ends, *suppress}
         words = len(set(range(speaker.vocabulary_size)) - excluded)
-        ends = speaker.eos not in suppress
+        ends = len(ends - {*suppress})
         # Numbers of finished and of open sequences after each step.
         finished, open_, size = 0, 1, self.width // self.groups
         for _ in range(self.max_length):
@@ -168,7 +172,8 @@ class BeamSearch(Decoder):
         scores = ops.log_softmax(logits, axis=-1)
         size = speaker.vocabulary_size
         scores = ops.reshape(scores, (-1, self.width, size))
-        stay = ops.where(ops.arange(size) == 0, 0.0, _IMPOSSIBLE)
+        pad = getattr(speaker, "pad", 0)
+        stay = ops.where(ops.arange(size) == pad, 0.0, _IMPOSSIBLE)
         stay = ops.cast(stay, "float32")
         return ops.where(beams.ended[..., None], stay, scores)
 
@@ -206,14 +211,14 @@ class BeamSearch(Decoder):
             ended=ops.take_along_axis(beams.ended, parents, axis=1),
         ), take_rows(state, ops.reshape(rows, (-1,)))
 
-    def _ranked(self, beams, eos):
+    def _ranked(self, beams, eos, pad):
         """Rollout of the sequences, best first."""
         # A beam without any possible word has taken an impossible one.
         real = beams.total > _IMPOSSIBLE / 2
         beams = beams._replace(
-            tokens=ops.where(real[..., None], beams.tokens, 0)
+            tokens=ops.where(real[..., None], beams.tokens, pad)
         )
-        mask = sequence_mask(beams.tokens, eos)
+        mask = reference_mask(beams.tokens, eos, pad)
         length = ops.maximum(ops.sum(mask, axis=-1), 1.0)
         scores, order = ops.top_k(
             beams.total / length**self.length_penalty, self.num_samples

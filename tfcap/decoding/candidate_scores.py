@@ -42,7 +42,7 @@ def score_candidates(
             used.
         state: Nest of tensors with leading axis `Q`, from `speaker.begin()`.
         answers: Integer array of shape `(A, T)`, a table of answers: words,
-            the end token, padding of 0.
+            the end token, padding.
         options: Integer array of shape `(Q, N)`, rows of `answers`; -1 for an
             absent option.
         kind: `"loglik_sum"`, as the papers rank, or `"loglik_mean"`. Defaults
@@ -99,7 +99,8 @@ def score_candidates(
 
 
 def _score(speaker, state, answers, options, kind):
-    trie = build_trie(answers, options, speaker.eos)
+    pad = getattr(speaker, "pad", 0)
+    trie = build_trie(answers, options, speaker.eos, pad)
     if not trie.levels:
         return np.full(options.shape, -np.inf, "float32")
     step = _level_step(speaker)
@@ -206,7 +207,10 @@ class CandidateTrie(NamedTuple):
 
 
 def build_trie(
-    answers: np.ndarray, options: np.ndarray, eos: int
+    answers: np.ndarray,
+    options: np.ndarray,
+    eos: int | tuple[int, ...],
+    pad: int = 0,
 ) -> CandidateTrie:
     """Merges what the candidates of a question have in common.
 
@@ -218,7 +222,8 @@ def build_trie(
     Args:
         answers, options: As of `score_candidates()`. An answer without an end
             token is scored without one.
-        eos: Integer, the end token's id.
+        eos: Integer, the end token's id, or a tuple of several.
+        pad: Integer, the padding's id. Defaults to `0`.
 
     Raises:
         ValueError: If an option points outside `answers`, or at an empty one.
@@ -239,7 +244,7 @@ def build_trie(
             "`answers`. Received: values from "
             f"{options.min()} to {options.max()}."
         )
-    length = np.where(options >= 0, _lengths(answers, eos)[options], 0)
+    length = np.where(options >= 0, _lengths(answers, eos, pad)[options], 0)
     if (length[options >= 0] == 0).any():
         row = options[(options >= 0) & (length == 0)][0]
         raise ValueError(
@@ -282,10 +287,11 @@ def _level(parents, tokens, goes_on, questions_above):
     return level, position[node]
 
 
-def _lengths(answers, eos):
+def _lengths(answers, eos, pad):
     """Words up to the first end token or padding."""
-    stop = (answers == 0) | (answers == eos)
+    ended = np.isin(answers, eos)
+    stop = (answers == pad) | ended
     first = np.where(stop.any(-1), stop.argmax(-1), answers.shape[-1])
-    padded = np.pad(answers, [(0, 0), (0, 1)])
-    ends = np.take_along_axis(padded, first[:, None], -1)[:, 0] == eos
-    return first + ends
+    ended = np.pad(ended, [(0, 0), (0, 1)])
+    ends = np.take_along_axis(ended, first[:, None], -1)[:, 0]
+    return first + (ends & (answers[:, 0] != pad))

@@ -10,6 +10,7 @@ from keras import ops
 from tfcap.decoding.logits_processors import NONE
 from tfcap.decoding.logits_processors import LogitsProcessors
 from tfcap.decoding.rollout import Rollout
+from tfcap.ops import is_end
 from tfcap.ops import repeat_samples
 from tfcap.ops import sequence_mask
 from tfcap.ops import take_rows
@@ -70,7 +71,7 @@ def continue_from(
         size = table[0] * table[1] * table[2]
         columns.append(ops.scatter(branches[:, None], ids, (size,)))
         if t + 1 < length:
-            alive = _rows_where(ops.not_equal(ids, speaker.eos))
+            alive = _rows_where(ops.logical_not(is_end(ids, speaker.eos)))
             branches, last = ops.take(branches, alive), ops.take(ids, alive)
             on = _rows_where(ops.take(mask[:, t + 1], readers))
             on = on if t <= prefixes[-1] else on[:0]
@@ -78,7 +79,7 @@ def continue_from(
             rows = ops.concatenate([on, ops.take(rows, alive)])
             state = take_rows(state, rows)
     drawn = ops.reshape(ops.stack(columns, axis=-1), (*table, length - 1))
-    return _join(tokens, mask, drawn, prefixes, samples, speaker.eos)
+    return _join(tokens, mask, drawn, prefixes, samples, speaker)
 
 
 def _branch_off(readers, index, table):
@@ -90,16 +91,17 @@ def _branch_off(readers, index, table):
     return repeat_samples(reading, count), ops.reshape(flat, (-1,))
 
 
-def _join(tokens, mask, drawn, prefixes, samples, eos):
+def _join(tokens, mask, drawn, prefixes, samples, speaker):
     """Prefixes with what followed `(B, S, N, K, T)`, and their mask."""
     *_, count, length = drawn.shape
     given = np.tri(length, length + 1, dtype="int32")[list(prefixes)]
     tokens = tokens[:, None, None] * given[:, None]  # (B * S, N, 1, T)
     tokens = tokens + ops.pad(drawn, [(0, 0)] * 3 + [(1, 0)])
     valid = ops.take(mask, [last + 1 for last in prefixes], axis=1)
-    mask = sequence_mask(tokens, eos)
+    pad = getattr(speaker, "pad", 0)
+    mask = sequence_mask(tokens, speaker.eos, pad)
     mask = mask * ops.cast(valid[..., None, None], mask.dtype)
-    tokens = tokens * ops.cast(mask, "int32")
+    tokens = ops.where(mask > 0, tokens, pad)
     shape = (-1, samples, len(prefixes), count, length + 1)
     return ops.reshape(tokens, shape), ops.reshape(mask, shape)
 

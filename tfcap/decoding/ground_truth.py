@@ -3,7 +3,7 @@
 from tfcap.decoding.decoder import Decoder
 from tfcap.decoding.rollout import Rollout
 from tfcap.ops import check_shape
-from tfcap.ops import sequence_mask
+from tfcap.ops import reference_mask
 
 
 class GroundTruth(Decoder):
@@ -29,4 +29,5 @@ class GroundTruth(Decoder):
                 "Return them from the speaker's `references()`."
             )
         check_shape(references, "B S T", "references")
-        return Rollout(references, sequence_mask(references, speaker.eos))
+        pad = getattr(speaker, "pad", 0)
+        return Rollout(references, reference_mask(references, speaker.eos, pad))

@@ -125,20 +125,29 @@ def checked_suppress(suppress: Any) -> tuple[int, ...]:
 def special_tokens(speaker: Any) -> tuple[int, ...]:
     """Ids of padding and start, which no sequence may hold.
 
-    A sequence is padded with 0 and begins after the start token: a word of
-    either id would be scored as no word at all.
+    A sequence is filled with padding and begins after the start token: a word
+    of either id would be scored as no word at all.
 
-    Returns those of 0 and `speaker.bos` that its logits may not have ruled out
-    already, and refuses a speaker whose end token has the id of padding.
+    Returns those of `speaker.pad` and `speaker.bos` that end no sequence and
+    that its logits may not have ruled out already. Refuses a speaker whose end
+    token has the id of padding, unless it says so.
     """
-    if speaker.eos == 0:
+    ends = end_tokens(speaker)
+    if 0 in ends and not hasattr(speaker, "pad"):
         raise ValueError(
             "`speaker.eos` must not be 0, the id of padding. Received: "
-            f"speaker={speaker!r} with eos=0. Shift the ids of its words by "
-            "one."
+            f"speaker={speaker!r} with eos={speaker.eos}. Set `speaker.pad` to "
+            "the id that fills a sequence after its end; it may be `eos`."
         )
     ruled_out = getattr(speaker, "suppressed_ids", ())
-    return tuple(sorted({0, speaker.bos} - {*ruled_out, speaker.eos}))
+    special = {getattr(speaker, "pad", 0), speaker.bos}
+    return tuple(sorted(special - {*ruled_out, *ends}))
+
+
+def end_tokens(speaker: Any) -> tuple[int, ...]:
+    """Ids of which any ends a sequence of a speaker."""
+    eos = speaker.eos
+    return tuple(eos) if isinstance(eos, tuple | list) else (eos,)
 
 
 def no_repeat_ngram(logits: Any, prefix: Any, size: int) -> Any:

@@ -9,6 +9,7 @@ from tfcap.decoding.logits_processors import special_tokens
 from tfcap.decoding.logits_processors import suppress_tokens
 from tfcap.decoding.unroll import unroll
 from tfcap.layers import Categorical
+from tfcap.ops import reference_mask
 from tfcap.ops.arguments import checked_integer
 from tfcap.ops.schedules import is_schedule
 from tfcap.ops.schedules import schedules_held
@@ -81,10 +82,13 @@ class MixedPrefix(Decoder):
         _, samples, length = references.shape
         lack = max(self.max_length - length, 0)
         rows = ops.cast(ops.reshape(references, (-1, length)), "int32")
-        rows = ops.pad(rows, [(0, 0), (0, lack)])[:, : self.max_length]
+        pad = getattr(speaker, "pad", 0)
+        rows = ops.pad(rows, [(0, 0), (0, lack)], constant_values=pad)
+        rows = rows[:, : self.max_length]
+        human = reference_mask(rows, speaker.eos, pad) > 0
         places = ops.arange(self.max_length, dtype="float32")
         # Of a reference that goes no further, nothing can be given.
-        given = ops.logical_and(places < self.prefix, rows > 0)
+        given = ops.logical_and(places < self.prefix, human)
         place = iter(range(self.max_length))
 
         def draw(logits):
@@ -108,17 +112,18 @@ class MixedPrefix(Decoder):
             )
         if training:
             self.channel.next_step()
-        human = ops.reshape(rows, (-1, samples, self.max_length)) > 0
+        human = ops.reshape(human, (-1, samples, self.max_length))
         given = ops.cast(ops.reshape(given, ops.shape(human)), "float32")
         given = given * rollout.mask
-        return _only_where(ops.any(human, axis=-1), rollout, given)
+        return _only_where(ops.any(human, axis=-1), rollout, given, pad)
 
 
-def _only_where(there, rollout, given):
+def _only_where(there, rollout, given, pad):
     """Nothing is said where there is no reference."""
+    tokens = ops.where(there[..., None], rollout.tokens, pad)
     there = ops.cast(there, rollout.mask.dtype)[..., None]
     return rollout._replace(
-        tokens=rollout.tokens * ops.cast(there, rollout.tokens.dtype),
+        tokens=tokens,
         mask=rollout.mask * there,
         words=rollout.words * ops.cast(there, rollout.words.dtype)[..., None],
         log_probs=rollout.log_probs * there,

@@ -10,7 +10,8 @@ class Rollout(NamedTuple):
     """Words of a speaker, drawn or given.
 
     Args:
-        tokens: Integer tensor of shape `(B, S, T)`, padded with 0.
+        tokens: Integer tensor of shape `(B, S, T)`, filled with the speaker's
+            `pad` after the end.
         mask: Float tensor of shape `(B, S, T)`: 1 up to and including the end
             token.
         words: Float tensor of shape `(B, S, T, V)`, the words as vectors that
@@ -48,7 +49,7 @@ class Rollout(NamedTuple):
         """Boolean tensor of shape `(B, S)`, true for samples with words."""
         return ops.any(self.mask > 0, axis=-1)
 
-    def masked(self, present: Any) -> "Rollout":
+    def masked(self, present: Any, pad: int = 0) -> "Rollout":
         """Masks whole sequences.
 
         `words` stay as they are: a network that embeds them is given the mask,
@@ -57,6 +58,7 @@ class Rollout(NamedTuple):
         Args:
             present: Float tensor that broadcasts to `(B, S)`, 0 where a
                 sequence is absent.
+            pad: Integer, the speaker's padding. Defaults to `0`.
         """
         steps = present[..., None]
 
@@ -66,7 +68,7 @@ class Rollout(NamedTuple):
             return tensor * ops.cast(present, tensor.dtype)
 
         return self._replace(
-            tokens=kept(self.tokens, steps),
+            tokens=ops.where(ops.cast(steps, "bool"), self.tokens, pad),
             mask=kept(self.mask, steps),
             log_probs=kept(self.log_probs, steps),
             scores=kept(self.scores, present),

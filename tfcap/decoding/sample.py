@@ -160,8 +160,8 @@ class Sample(Decoder):
         Returns:
             `tfcap.decoding.Rollout` of tokens and mask of shape
             `(B, S, N, K, T)`: along the third axis, the words up to that one
-            and K ways to go on. All zeros for prefixes with which the
-            sequence ended.
+            and K ways to go on. Padding only, with a mask of zeros, for
+            prefixes with which the sequence ended.
 
         Raises:
             ValueError: If the decoder has `no_repeat_ngram`, which would read

@@ -28,21 +28,33 @@ class Speaker(Protocol):
     - `state_vector(state)`;
     - `begin_uses_training`, Boolean: false where `begin()` gives the same
       whether or not it trains, so that an `Episode` need not call it again for
-      what is decoded as at inference.
+      what is decoded as at inference;
+    - `pad`, integer id that fills a sequence after its end. Defaults to 0;
+      otherwise id 0 is a word like others. It may be one of `eos`, of which
+      the first then ends a sequence;
+    - `unroll`, Boolean: false for a speaker that decoders call in a loop of
+      the graph unless they are told otherwise, see `Sample`;
+    - `fixed_state(state, steps)`: the state of `begin()` with room for `steps`
+      words, which keeps its shapes from `step()` to `step()`, as a loop of the
+      graph needs. `step()` reads both kinds. A speaker whose state keeps its
+      shapes needs none;
+    - `logits(state, tokens, training=False)`: logits `(B, S, T, V)` before
+      each of the words `(B, S, T)`, in one pass, which gradients through words
+      need after such a loop; without it, `step()` is called word by word.
 
-    Id 0 is padding, and no word; decoders say neither it nor `bos`. A speaker
-    whose logits rule these out themselves may name them in an attribute
-    `suppressed_ids`, a tuple of ids.
+    Decoders say neither `pad` nor `bos`, but where it is an end token. A
+    speaker whose logits rule these out themselves may name them in an
+    attribute `suppressed_ids`, a tuple of ids.
 
     Attributes:
         vocabulary_size: Integer `V`.
         bos: Integer, id that a sequence starts from.
-        eos: Integer, id that ends a sequence, not 0.
+        eos: Integer, id that ends a sequence, or a tuple of such ids.
     """
 
     vocabulary_size: int
     bos: int
-    eos: int
+    eos: int | tuple[int, ...]
 
     def begin(self, inputs: Any, training: bool = False) -> Any:
         """Reads a batch: nest of tensors with leading axis `B`."""
@@ -148,7 +160,7 @@ def stepwise_log_probs(
     Args:
         speaker: `Speaker`.
         state: Nest of tensors with leading axis `B`, from `begin()`.
-        tokens: Integer tensor of shape `(B, S, T)`, padded with 0.
+        tokens: Integer tensor of shape `(B, S, T)`.
         training: Boolean.
         logits_processors: `LogitsProcessors` of a decoder: log probabilities
             are of the processed distribution. Defaults to none.
@@ -169,7 +181,8 @@ def stepwise_log_probs(
             logits = processors.apply(logits, rows[:, :t] if t else None)
             words = rows[:, t]
             scores.append(token_log_probs(logits, words))
-    scores = ops.stack(scores, axis=1) * sequence_mask(rows, speaker.eos)
+    mask = sequence_mask(rows, speaker.eos, getattr(speaker, "pad", 0))
+    scores = ops.stack(scores, axis=1) * mask
     return ops.reshape(scores, (-1, samples, length))
 
 

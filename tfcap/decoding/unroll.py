@@ -14,6 +14,7 @@ from tfcap.decoding.speaker import state_vector
 from tfcap.decoding.speaker import step_by_step
 from tfcap.layers._fast.word_vectors import mask_words
 from tfcap.layers._fast.word_vectors import stack_words
+from tfcap.ops import is_end
 from tfcap.ops import repeat_samples
 from tfcap.ops import token_log_probs
 
@@ -53,6 +54,7 @@ def unroll(
     rows = ops.shape(keras.tree.flatten(state)[0])[0]  # n = B * S
     words = ops.full((rows,), speaker.bos, dtype="int32")
     alive = ops.ones((rows,), dtype="float32")  # 0 after the end token
+    pad = getattr(speaker, "pad", 0)
     columns, states = [], []
     with step_by_step(speaker, rows, max_length):
         for t in range(max_length):
@@ -69,9 +71,10 @@ def unroll(
             log_probs = token_log_probs(logits, ids) * alive
             ids = ops.cast(ids, "int32")
             vectors = mask_words(vectors, alive)
-            tokens = ids * ops.cast(alive, "int32")
+            tokens = ops.where(alive > 0, ids, pad)
             columns.append((tokens, alive, vectors, log_probs))
-            alive = alive * ops.cast(ops.not_equal(ids, speaker.eos), "float32")
+            ended = is_end(ids, speaker.eos)
+            alive = alive * ops.cast(ops.logical_not(ended), "float32")
             words = vectors if relaxed else ids
     tokens, mask, vectors, log_probs = zip(*columns)
 

@@ -115,7 +115,8 @@ class Episode:
                 training=self.training and not decoder.inference,
             )
             if references is not None and not isinstance(decoder, GroundTruth):
-                rollout = rollout.masked(self.present[:, None])
+                pad = getattr(self.speaker, "pad", 0)
+                rollout = rollout.masked(self.present[:, None], pad)
             self._rollouts[id(decoder)] = (decoder, rollout)
         return self._rollouts[id(decoder)][1]
 

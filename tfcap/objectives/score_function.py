@@ -13,6 +13,7 @@ from tfcap.objectives.baselines import check_several
 from tfcap.objectives.baselines import from_first
 from tfcap.objectives.estimator import Estimator
 from tfcap.objectives.estimator import check_decoder
+from tfcap.ops import is_end
 from tfcap.ops import masked_mean
 from tfcap.ops import mean_over_replicas
 from tfcap.ops import sum_over_replicas
@@ -288,7 +289,7 @@ def _check_parts(reward, names):
 def _rollout_statistics(rollout, log_probs, eos):
     """Lengths, clipped sequences and surprisal, `(B, S)` or `(B, S, T)`."""
     # By the words, since references that are cut may be padded further.
-    ends = ops.equal(rollout.tokens, eos) & (rollout.mask > 0)
+    ends = is_end(rollout.tokens, eos) & (rollout.mask > 0)
     return {
         "mean_length": ops.sum(rollout.mask, axis=-1),
         "clipped_ratio": 1.0 - ops.cast(ops.any(ends, axis=-1), "float32"),

@@ -7,9 +7,11 @@ from tfcap.ops.compilation import Resident
 from tfcap.ops.compilation import compiled
 from tfcap.ops.host_calls import call_on_host
 from tfcap.ops.host_calls import captions_of
+from tfcap.ops.masking import is_end
 from tfcap.ops.masking import masked_logsumexp
 from tfcap.ops.masking import masked_mean
 from tfcap.ops.masking import masked_softmax
+from tfcap.ops.masking import reference_mask
 from tfcap.ops.masking import sequence_mask
 from tfcap.ops.ngrams import NGramTable
 from tfcap.ops.ngrams import ngram_counts

@@ -10,16 +10,40 @@ from keras import ops
 LARGE_NEGATIVE = -1e30
 
 
-def sequence_mask(tokens: Any, eos: int) -> Any:
+def is_end(tokens: Any, eos: int | tuple[int, ...]) -> Any:
+    """Marks end tokens.
+
+    Args:
+        tokens: Integer tensor of shape `(...)`.
+        eos: Integer, the end token's id, or a tuple of several.
+
+    Returns:
+        Boolean tensor of shape `(...)`.
+
+    Example:
+
+    >>> print(tfcap.ops.is_end(np.array([7, 2, 3]), eos=(2, 3)).numpy())
+    [False  True  True]
+    """
+    first, *others = eos if isinstance(eos, tuple | list) else (eos,)
+    ended = ops.equal(tokens, first)
+    for other in others:
+        ended = ops.logical_or(ended, ops.equal(tokens, other))
+    return ended
+
+
+def sequence_mask(tokens: Any, eos: int | tuple[int, ...], pad: int = 0) -> Any:
     """Marks the words of a sequence, the end token included.
 
     Args:
-        tokens: Integer tensor of shape `(..., T)`, padded with 0.
-        eos: Integer, the end token's id.
+        tokens: Integer tensor of shape `(..., T)`.
+        eos: Integer, the end token's id, or a tuple of several.
+        pad: Integer, the padding's id. Where it is one of `eos`, the first one
+            is the end. Defaults to `0`.
 
     Returns:
         Float32 tensor of shape `(..., T)`: 1 up to and including the first
-        end token, 0 after it and on padding.
+        end token and before the first padding, 0 elsewhere.
 
     Example:
 
@@ -28,11 +52,37 @@ def sequence_mask(tokens: Any, eos: int) -> Any:
     [[1. 1. 1. 0.]
      [1. 1. 1. 1.]]
     """
-    ended = ops.cast(ops.equal(tokens, eos), "float32")
-    open_ = ops.cast(
-        ops.equal(ops.cumsum(ended, axis=-1) - ended, 0), "float32"
-    )
-    return open_ * ops.cast(ops.not_equal(tokens, 0), "float32")
+    ended = is_end(tokens, eos)
+    padded = ops.equal(tokens, pad)
+    stops = ops.cast(ops.logical_or(ended, padded), "float32")
+    before = ops.equal(ops.cumsum(stops, axis=-1) - stops, 0)
+    words = ops.logical_or(ended, ops.logical_not(padded))
+    return ops.cast(ops.logical_and(before, words), "float32")
+
+
+def reference_mask(
+    tokens: Any, eos: int | tuple[int, ...], pad: int = 0
+) -> Any:
+    """Marks the words of sequences of which some may be absent.
+
+    A row that begins with padding is no sequence, also where `pad` is one of
+    `eos`.
+
+    Args:
+        tokens, eos, pad: As of `sequence_mask()`.
+
+    Returns:
+        Float32 tensor of shape `(..., T)`.
+
+    Example:
+
+    >>> tokens = np.array([[7, 2, 2], [2, 2, 2]])
+    >>> print(tfcap.ops.reference_mask(tokens, eos=2, pad=2).numpy())
+    [[1. 1. 0.]
+     [0. 0. 0.]]
+    """
+    present = ops.not_equal(tokens[..., :1], pad)
+    return sequence_mask(tokens, eos, pad) * ops.cast(present, "float32")
 
 
 def masked_softmax(logits: Any, mask: Any, axis: int = -1) -> Any:

@@ -5,6 +5,7 @@ from keras import ops
 from tfcap.ops import check_shape
 from tfcap.ops import compiled
 from tfcap.ops import edit_distance
+from tfcap.ops import is_end
 from tfcap.ops import ngram_counts
 from tfcap.ops import sentence_lengths
 from tfcap.ops import words_only
@@ -105,7 +106,7 @@ class PairwiseDiversity(Reward):
         words = words_only(rollout.tokens, rollout.mask)
         if not self.count_eos:
             eos = episode.speaker.eos
-            words = ops.where(ops.equal(words, eos), -1, words)
+            words = ops.where(is_end(words, eos), -1, words)
         return self._score(words, ops.cast(rollout.nonempty, "float32"))
 
     def score(self, words, said):

@@ -4,7 +4,8 @@ from keras import ops
 
 from tfcap.ops import check_shape
 from tfcap.ops import compiled
-from tfcap.ops import sequence_mask
+from tfcap.ops import is_end
+from tfcap.ops import reference_mask
 from tfcap.ops import words_only
 from tfcap.ops.arguments import batch_entry
 from tfcap.rewards.reward import Reward
@@ -15,8 +16,9 @@ class ReferenceReward(Reward):
 
     The references are part of the batch, `inputs["references"]`, integers of
     shape `(B, N, T)`: N captions of each image, ended by the end token and
-    padded with 0, of any length of their own; a row of zeros is no caption,
-    where images have unlike numbers of them. An image without any gives 0.
+    padded with the speaker's `pad`, of any length of their own; a row of
+    padding is no caption, where images have unlike numbers of them. An image
+    without any gives 0.
 
     To write one, override `score()`, a function of tensors alone.
 
@@ -52,11 +54,12 @@ class ReferenceReward(Reward):
         human = human_captions(episode, self.references, self.name)
         check_shape(rollout.tokens, "B S T", "rollout.tokens")
         words = words_only(rollout.tokens, rollout.mask)
-        references = words_only(human, sequence_mask(human, eos))
+        pad = getattr(episode.speaker, "pad", 0)
+        references = words_only(human, reference_mask(human, eos, pad))
         present = ops.cast(ops.greater_equal(references[..., 0], 0), "float32")
         if not self.count_eos:
-            words = ops.where(ops.equal(words, eos), -1, words)
-            references = ops.where(ops.equal(references, eos), -1, references)
+            words = ops.where(is_end(words, eos), -1, words)
+            references = ops.where(is_end(references, eos), -1, references)
         return self._score(words, references, present, *self.tensors())
 
     def tensors(self):

@@ -125,14 +125,14 @@ class TextReward(Reward):
     def call(self, rollout, episode):
         check_shape(rollout.tokens, "B S T", "rollout.tokens")
         columns = self._columns(episode)
-        read = functools.partial(_decoded, *self._reader(episode))
-        score = functools.partial(self._score, read, tuple(columns))
+        reader = self._reader(episode)
+        score = functools.partial(self._score, reader, tuple(columns))
         words = words_only(rollout.tokens, rollout.mask)
         arrays = words, *columns.values()
         return call_on_host(score, arrays, rollout.tokens.shape[:2])
 
     def _reader(self, episode):
-        """The vocabulary, and the id that ends a sentence."""
+        """The vocabulary, and the ids of end and padding."""
         speaker = getattr(episode, "speaker", None)
         vocabulary = self.vocabulary
         if vocabulary is None:
@@ -146,7 +146,8 @@ class TextReward(Reward):
                 "`speaker.vocabulary`."
             )
         own = getattr(vocabulary, "eos", None)
-        return vocabulary, getattr(speaker, "eos", own)
+        eos = getattr(speaker, "eos", own)
+        return vocabulary, eos, getattr(speaker, "pad", 0)
 
     def _columns(self, episode):
         """Entries of the batch that the function takes, by name."""
@@ -170,7 +171,7 @@ class TextReward(Reward):
             if name in known and hasattr(known[name], "shape")
         }
 
-    def _score(self, read, names, words, *arrays):
+    def _score(self, reader, names, words, *arrays):
         """Scores captions on the host.
 
         Args:
@@ -179,12 +180,13 @@ class TextReward(Reward):
         Returns:
             Float32 array of shape `(B, S)`.
         """
+        read = functools.partial(_decoded, *reader)
         samples, length = words.shape[1:]
         rows = words.reshape(-1, length)
         columns = dict(zip(names, map(list, map(np.asarray, arrays))))
         if "references" in columns:
             columns["references"] = [
-                [read(ids) for ids in human if ids.any()]
+                [read(ids) for ids in human if (ids != reader[-1]).any()]
                 for human in columns["references"]
             ]
         # By what a caption is known to be the same as another.
@@ -334,10 +336,11 @@ def _form(function):
     )
 
 
-def _decoded(vocabulary, eos, ids):
-    """A sentence as a string, of ids below 1 or that end it bereft."""
+def _decoded(vocabulary, eos, pad, ids):
+    """A sentence as a string, of padding, end and ids below 0 bereft."""
     ids = np.asarray(ids)
-    return vocabulary.decode(ids[(ids > 0) & (ids != eos)].tolist())
+    words = (ids >= 0) & (ids != pad) & ~np.isin(ids, eos)
+    return vocabulary.decode(ids[words].tolist())
 
 
 def _python(value):

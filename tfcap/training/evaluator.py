@@ -245,7 +245,7 @@ class Evaluator(EvaluationCallback):
         for name in self.listeners:
             if name:
                 scores |= _named(f"{name}_", by_name[name])
-        ended = (tokens == self.speaker.eos).any(axis=-1)
+        ended = np.isin(tokens, self.speaker.eos).any(axis=-1)
         scores["unfinished_rate"] = float(1 - ended.mean())
         report = SpeakerReport(
             scores=scores,
@@ -337,8 +337,8 @@ class Evaluator(EvaluationCallback):
 
     def _strings(self, tokens):
         """Sentences of rows of ids, without the end token and padding."""
-        ended = np.cumsum(tokens == self.speaker.eos, axis=-1) > 0
-        words = (tokens != 0) & ~ended
+        ended = np.cumsum(np.isin(tokens, self.speaker.eos), axis=-1) > 0
+        words = (tokens != getattr(self.speaker, "pad", 0)) & ~ended
         decode = self.vocabulary.decode
         return [decode(row[own].tolist()) for row, own in zip(tokens, words)]
 

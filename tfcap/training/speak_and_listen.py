@@ -7,7 +7,7 @@ import keras
 import numpy as np
 import tensorflow as tf
 
-from tfcap.ops import sequence_mask
+from tfcap.ops import reference_mask
 from tfcap.ops.arguments import batch_entry
 
 _REMEDY = (
@@ -93,9 +93,10 @@ class SpeakAndListen:
         found["references"] = references
         human = references[:, : self.human_captions]
         if "" in self.listeners and self.human_captions != 0:
-            mask = sequence_mask(human, speaker.eos)
+            pad = getattr(speaker, "pad", 0)
+            mask = reference_mask(human, speaker.eos, pad)
             found["human"] = _texts(self.listeners[""], human, mask)
-            found["present"] = tf.reduce_any(tf.not_equal(human, 0), axis=-1)
+            found["present"] = tf.reduce_any(mask > 0, axis=-1)
         return found
 
     def _images(self, listener, inputs):
