@@ -13,6 +13,7 @@ from tensorboard_plugin_tfcap.tradeoff.metric_names import metric_order
 from tensorboard_plugin_tfcap.tradeoff.metric_names import named_metric
 from tensorboard_plugin_tfcap.tradeoff.point import is_number
 from tensorboard_plugin_tfcap.tradeoff.point import parameter_text
+from tensorboard_plugin_tfcap.tradeoff.style import known_titles
 
 #: What axes are by default, where there are such metrics.
 _FIRST = {"naturalness": ("cider_d",), "recall": ("fixed_r@10", "r@10", "mrr")}
@@ -56,8 +57,10 @@ class Dataset:
 
     @property
     def known(self):
-        """Titles in the order that their looks follow."""
-        return tuple(self.comparison.titles.values())
+        """Titles in the order that their looks follow: others by name."""
+        titles = [self.title(point.method) for point in self.points]
+        titles += [reference.title for reference in self.references]
+        return known_titles(titles, self.comparison.titles.values())
 
     def metric(self, name, argument="x"):
         """A metric by name, which was asked for as an argument.

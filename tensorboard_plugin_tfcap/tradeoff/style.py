@@ -65,18 +65,21 @@ LEGEND = (
 _ADDITION = re.compile(r" \([^()]*\)$")
 
 
-def style(title, known=()):
+def style(title: str, known=()):
     """Look of a method, the same in every figure.
 
     Args:
-        title: String, of a method. What follows a comma, or stands in
-            parentheses at its end, tells apart curves of one method.
+        title: Of a method. What follows a comma, or stands in parentheses at
+            its end, tells apart curves of one method.
+        known: Titles, whose places give their colors and markers; another
+            title takes the place after them. See `known_titles()`.
+
+    Returns:
+        Color, and the names of its marker and dash in Matplotlib and Plotly.
     """
     known = list(known)
-    base = title.split(", ")[0]
-    names = (title, _ADDITION.sub("", title), base, _ADDITION.sub("", base))
-    base = next((name for name in names if name in known), None)
-    place = sum(map(ord, title)) if base is None else known.index(base)
+    base = _known_base(title, known)
+    place = len(known) if base is None else known.index(base)
     added = base is not None and _ADDITION.search(title.removeprefix(base))
     turn = place // len(COLORS) + bool(added)
     return (
@@ -86,29 +89,52 @@ def style(title, known=()):
     )
 
 
+def known_titles(titles, known=()) -> tuple[str, ...]:
+    """Titles with a place for every method: `known`, then others by name."""
+    known = tuple(known)
+    others = {_bases(t)[-1] for t in titles if _known_base(t, known) is None}
+    return *known, *sorted(others)
+
+
 def styles(titles, known=()):
     """Looks of the curves of one figure, no two of them alike.
 
     Args:
         titles: Iterable of strings. Of curves that would look the same, all
             but the first have another marker and dash.
+        known: Titles whose places come first, see `known_titles()`.
+
+    Returns:
+        Dict of what `style()` returns, by title.
 
     Example:
 
     >>> from tensorboard_plugin_tfcap.tradeoff.style import styles
-    >>> found = styles(["mine, k = 1", "mine, k = 2"], known=["mine"])
-    >>> for color, (marker, _), (dash, _) in found.values():
+    >>> looks = styles(["mine, k = 1", "mine, k = 2", "yours"])
+    >>> for color, (marker, _), (dash, _) in looks.values():
     ...     print(color, marker, dash)
     #0072B2 o -
     #0072B2 s --
+    #56B4E9 s -
     """
-    found = {}
-    for title in dict.fromkeys(titles):
+    looks, titles = {}, list(dict.fromkeys(titles))
+    known = known_titles(titles, known)
+    for title in titles:
         color, marker, dash = style(title, known)
         turn = 0
-        while (color, marker, dash) in found.values() and turn < 28:
+        while (color, marker, dash) in looks.values() and turn < 28:
             turn += 1
             marker = MARKERS[(MARKERS.index(marker) + 1) % len(MARKERS)]
             dash = DASHES[(DASHES.index(dash) + 1) % len(DASHES)]
-        found[title] = color, marker, dash
-    return found
+        looks[title] = color, marker, dash
+    return looks
+
+
+def _bases(title):
+    """A title, and what is left of it without additions and settings."""
+    base = title.split(", ")[0]
+    return title, _ADDITION.sub("", title), base, _ADDITION.sub("", base)
+
+
+def _known_base(title, known):
+    return next((name for name in _bases(title) if name in known), None)

@@ -18,8 +18,13 @@ def test_curves_of_one_method_have_its_color():
         assert (color, marker) == ours[:2] and dash != ours[2]
 
 
-def test_unknown_methods_take_their_looks_from_their_letters():
-    assert style("mine") == style("mine", KNOWN) != style("yours")
+def test_unknown_methods_follow_the_known_ones_in_the_order_of_their_names():
+    # Their letters have one sum: "ad", "bc".
+    unknown = ["bc, k = 2", "ad", *(f"method {n}" for n in range(20))]
+    looks = styles([*KNOWN, *unknown], KNOWN)
+    assert len({(c, marker) for c, marker, _ in looks.values()}) == len(looks)
+    assert looks == styles([*unknown[::-1], *KNOWN], KNOWN)
+    assert styles(["bc", "ad"])["ad"] == style("ad") == style("Ours", KNOWN)
 
 
 def test_several_curves_of_a_method_look_alike_but_not_the_same():
