@@ -47,7 +47,6 @@ def merge_records(records, found=None):
 
     A later line of a point adds what the earlier ones have not found; what
     they have stands, since two processes may both have done a point.
-
     """
     found = {} if found is None else found
     for record in records:

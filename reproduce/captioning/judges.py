@@ -47,7 +47,6 @@ def pretrained_discriminator(
     """A discriminator of pairs that knows a speaker's captions.
 
     It is trained now if it was not.
-
     """
 
     def train():
@@ -81,7 +80,6 @@ def pretrained_grammar(
 
     It is trained now if it was not. How well it does on validation captions,
     by kind of corruption, is then in its folder's `accuracy.json`.
-
     """
 
     def train():

@@ -99,7 +99,6 @@ def naturalness(study):
     """The naturalness term: REINFORCE for CIDEr-D of the training corpus.
 
     The settings may ask for the likelihood of human captions beside it.
-
     """
     settings = study.settings
     reward = CIDErD(study.data.train.document_frequencies())

@@ -23,7 +23,6 @@ def pretrained_evaluator(study) -> CaptionEvaluator:
     """An evaluator that knows the captions of maximum likelihood.
 
     It is trained now if it was not.
-
     """
     study.networks("speaker_mle")
     keras.utils.set_random_seed(study.seed)

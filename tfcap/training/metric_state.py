@@ -13,7 +13,6 @@ def metric_arrays(model) -> list[np.ndarray]:
     Every replica has sums of its own, and adds to them in its own order: the
     sum over replicas would not go on in the same last bits. All of several
     workers must call it.
-
     """
     return [
         from_all(np.stack([part.numpy() for part in parts]), model)

@@ -24,7 +24,6 @@ def variables_of(model: keras.Model):
 
     The optimizer of `compile()` is built if it is not, so that all of several
     workers must call it.
-
     """
     own = getattr(model, "optimizer", None)
     if own is not None and not own.built:
@@ -42,7 +41,6 @@ def lacks_variables(model: keras.Model) -> bool:
 
     One that trains its networks by their parts, as two that play against each
     other, need not be built itself.
-
     """
     parts = model._flatten_layers(include_self=False)
     return not model.built and not (parts and all(part.built for part in parts))
