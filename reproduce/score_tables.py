@@ -1,12 +1,8 @@
 """Tables of rows and scores over seeds, with intervals."""
 
-import argparse
 import math
-import os
-import sys
 from typing import NamedTuple
 
-from reproduce.sweep_records import load_records
 from tensorboard_plugin_tfcap.tradeoff import TradeoffTable
 from tfcap.curves import mean_interval
 
@@ -155,27 +151,6 @@ def found_on(tables, data):
         note = f"Found on: {data}; mean and 95 % interval over seeds."
         table.notes.append(note)
     return tables
-
-
-def tables_main(
-    prog: str, description: str, make, argv: list[str] | None = None
-) -> int:
-    """A command that prints the tables of sweeps."""
-    parser = argparse.ArgumentParser(prog=prog, description=description)
-    parser.add_argument("sweep", nargs="+", help="folders of sweeps")
-    parser.add_argument("--markdown", action="store_true")
-    parser.add_argument("--data", help="what the sweep was made on")
-    options = parser.parse_args(argv)
-    data = options.data or ", ".join(map(os.path.basename, options.sweep))
-    try:
-        found = [load_records(path) for path in options.sweep]
-    except (OSError, ValueError) as error:
-        print(f"tables: {error}", file=sys.stderr)
-        return 2
-    tables = make([record for each in found for record in each], data)
-    form = TradeoffTable.markdown if options.markdown else str
-    print("\n\n".join(map(form, tables)))
-    return 0
 
 
 def _values(found, name):

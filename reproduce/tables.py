@@ -6,6 +6,8 @@ import os
 from reproduce.command import PAPERS
 from reproduce.command import open_paper
 from reproduce.sweep_records import load_records
+from reproduce.visdial.summary import RESULTS
+from reproduce.visdial.summary import tables_of_runs
 from tfcap.io import command
 
 #: Forms of a table, by the name of an option.
@@ -32,15 +34,22 @@ def main(arguments: list[str] | None = None) -> int:
         "seeds, and paired differences.",
     )
     add = parser.add_argument
-    add("paper", choices=[*PAPERS])
+    add("paper", choices=[*PAPERS, "visdial"])
     add(
         "sweep",
         nargs="*",
-        help="folders of sweeps (default: those of the paper in results/)",
+        help="folders of sweeps, of visdial folders of runs or a summary "
+        "(default: those of the paper in results/)",
     )
     add("--form", choices=FORMS, default="markdown")
     add("--data", help="what the sweeps were made on")
     options = parser.parse_args(arguments)
+    if options.paper == "visdial":
+        if options.form != "markdown":
+            parser.error("--form: the tables of visdial are of Markdown.")
+        given = [options.sweep] if options.sweep else [[x] for x in RESULTS]
+        print("\n\n".join(map(tables_of_runs, given)))
+        return 0
     paper = open_paper(options.paper)
     given = [options.sweep] if options.sweep else [[x] for x in paper.results]
     texts = []

@@ -5,20 +5,13 @@ import keras
 from reproduce.captioning.networks import make_listener
 from reproduce.captioning.networks import make_speaker
 from reproduce.captioning.rates import falling
-from tfcap.decoding import Greedy
-from tfcap.decoding import Sample
-from tfcap.decoding import ScheduledSampling
-from tfcap.layers import Categorical
+from reproduce.captioning.rewarded import cider
 from tfcap.losses import BidirectionalContrastiveLoss
 from tfcap.losses import HingeRetrievalLoss
+from tfcap.methods import mle
+from tfcap.methods import scst
 from tfcap.metrics import CollapseRatio
-from tfcap.objectives import DecoderBaseline
-from tfcap.objectives import LeaveOneOutBaseline
-from tfcap.objectives import ScoreFunction
-from tfcap.objectives import TeacherForcing
-from tfcap.rewards import CIDErD
 from tfcap.training import CollapseWarning
-from tfcap.training import ObjectiveModel
 
 
 def listener_alone(study):
@@ -59,14 +52,12 @@ def speaker_alone(study):
     ready = study.data.image_preprocessing()
     speaker = make_speaker(settings, batches, ready)
     steps = settings.speaker_epochs * batches.steps_per_epoch
-    decoder = None
-    if settings.scheduled_sampling:
-        decoder = ScheduledSampling(
-            lambda step: settings.scheduled_sampling * step / steps,
-            seed=study.seed,
-        )
-    model = ObjectiveModel(
-        TeacherForcing("token", decoder=decoder), speaker, global_clipnorm=5.0
+    share = settings.scheduled_sampling
+    model = mle(
+        speaker,
+        scheduled_sampling=share and (lambda step: share * step / steps),
+        seed=study.seed,
+        global_clipnorm=5.0,
     )
     model.compile(_adam(settings.speaker_rate, steps))
     return study.fit(
@@ -85,9 +76,7 @@ def speaker_for_cider(study):
     if not settings.cider_epochs:
         return {"speaker": speaker}
     batches = study.batches()
-    model = ObjectiveModel(
-        naturalness(study), speaker, global_clipnorm=settings.clipnorm
-    )
+    model = self_critical(study, speaker)
     steps = settings.cider_epochs * batches.steps_per_epoch
     model.compile(_adam(settings.cider_rate, steps))
     return study.fit(
@@ -95,28 +84,15 @@ def speaker_for_cider(study):
     )
 
 
-def naturalness(study):
-    """The naturalness term: REINFORCE for CIDEr-D of the training corpus.
-
-    The settings may ask for the likelihood of human captions beside it.
-    """
-    settings = study.settings
-    reward = CIDErD(study.data.train.document_frequencies())
-    samples = Sample(
-        Categorical(seed=study.seed),
-        settings.naturalness_samples,
-        max_length=settings.max_length,
-        suppress=study.unsaid,
+def self_critical(study, speaker):
+    """A speaker trained for CIDEr-D; its objective is the naturalness term."""
+    return scst(
+        speaker,
+        cider(study),
+        num_samples=study.settings.naturalness_samples,
+        human_weight=study.settings.human_weight,
+        **study.words(),
     )
-    if settings.naturalness_samples > 1:
-        baseline = LeaveOneOutBaseline()
-    else:
-        greedy = Greedy(settings.max_length, suppress=study.unsaid)
-        baseline = DecoderBaseline(reward, greedy)
-    term = ScoreFunction(reward, samples, baseline, normalize="token")
-    if settings.human_weight:
-        term += settings.human_weight * TeacherForcing("token")
-    return term
 
 
 SPEAKER_PHASES = {"speaker_mle": speaker_alone}

@@ -1,7 +1,7 @@
 """Joint Optimization for Cooperative Image Captioning: how rows are trained."""
 
 from reproduce.captioning.phases import PHASES
-from reproduce.captioning.phases import naturalness
+from reproduce.captioning.phases import self_critical
 from reproduce.paper import Paper
 from reproduce.paper import Training
 from reproduce.psst.adversary import pretrained_evaluator
@@ -55,7 +55,7 @@ def train(experiment, row, point):
     numbers = {
         **experiment.words(),
         "lambda_": point.get("lambda"),
-        "naturalness": naturalness(experiment),
+        "naturalness": self_critical(experiment, speaker).objective,
         "rho": settings.rho,
         "temperature": settings.temperature,
         "margin": settings.margin,

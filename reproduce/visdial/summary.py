@@ -1,7 +1,7 @@
 """Several seeds of one experiment: means, intervals, paired differences.
 
     python -m reproduce visdial summary RUN [RUN ...] [--json FILE]
-    python -m reproduce visdial summary results/visdial_world.json
+    python -m reproduce tables visdial [FILE]
 
 The first reads the `results.json` of each run; the second prints the tables of
 figures that the first wrote.
@@ -55,6 +55,8 @@ COMPARISONS = (
     ("answers", "hciae_g_dis", "hciae_g_mle"),
 )
 
+#: What the figures of the paper's page were written to.
+RESULTS = ("results/visdial_world.json", "results/visdial_real.json")
 
 _MARKED = re.compile(
     r"(?P<begin><!-- tables (?P<file>\S+) -->\n).*?"
@@ -204,6 +206,14 @@ def summary_tables(summary: dict) -> str:
     return "\n\n".join(block for block in blocks if block)
 
 
+def tables_of_runs(paths) -> str:
+    """The tables of folders of runs, or of a file that `--json` wrote."""
+    if not str(paths[0]).endswith(".json"):
+        return summary_tables(summarize(load_runs(paths)))
+    with open(paths[0]) as file:
+        return summary_tables(json.load(file))
+
+
 def filled_page(text, root) -> str:
     """A page with the tables of the summaries that it marks.
 
@@ -213,8 +223,7 @@ def filled_page(text, root) -> str:
     """
 
     def tables(match):
-        with open(os.path.join(root, match["file"])) as file:
-            shown = summary_tables(json.load(file))
+        shown = tables_of_runs([os.path.join(root, match["file"])])
         return f"{match['begin']}{shown}{match['end']}"
 
     return _MARKED.sub(tables, text)
@@ -256,8 +265,7 @@ def main(arguments=None):
     add("--json", help="file to write the figures to")
     options = parser.parse_args(arguments)
     if options.runs[0].endswith(".json"):
-        with open(options.runs[0]) as file:
-            print(summary_tables(json.load(file)))
+        print(tables_of_runs(options.runs))
         return 0
     runs = load_runs(options.runs)
     summary = summarize(runs)

@@ -2,7 +2,7 @@ import dataclasses
 
 import pytest
 
-from reproduce.captioning.phases import naturalness
+from reproduce.captioning.phases import self_critical
 from tests.reproduce.psst.tiny_study import study
 from tfcap.objectives import Episode
 from tfcap.objectives import TeacherForcing
@@ -35,14 +35,12 @@ def test_human_captions_may_anchor_the_naturalness_term(experiment):
     def loss(objective):
         return float(objective.loss(Episode(speaker, inputs))[0])
 
-    plain, likelihood = (
-        loss(naturalness(experiment)),
-        loss(TeacherForcing("token")),
-    )
+    plain = loss(self_critical(experiment, speaker).objective)
+    likelihood = loss(TeacherForcing("token"))
     experiment.settings = dataclasses.replace(
         experiment.settings, human_weight=0.5
     )
-    anchored = loss(naturalness(experiment))
+    anchored = loss(self_critical(experiment, speaker).objective)
     assert anchored == pytest.approx(plain + 0.5 * likelihood, rel=1e-5)
 
 

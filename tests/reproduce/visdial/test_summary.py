@@ -4,6 +4,7 @@ import pathlib
 import numpy as np
 import pytest
 
+from reproduce.command import main as reproduce
 from reproduce.pages import filled_page
 from reproduce.pages import page_path
 from reproduce.visdial import ROWS
@@ -78,6 +79,11 @@ def test_tables_are_printed_and_figures_written(run, tmp_path, capsys):
     assert "Seeds: 0, 1" in said
     assert "hciae_g_dis - hciae_g_mle | +0.1500 [" in said
     assert json.loads(path.read_text())["rows"]["generative"]
+    for given in ([str(path)], runs):
+        assert reproduce(["tables", "visdial", *given]) == 0
+        assert capsys.readouterr().out.strip() in said
+    with pytest.raises(SystemExit):
+        reproduce(["tables", "visdial", str(path), "--form", "latex"])
 
 
 def test_one_seed_has_no_interval(run, tmp_path, capsys):
