@@ -1,0 +1,274 @@
+"""Causal language models of KerasHub, small and random, as speakers."""
+
+import keras
+import numpy as np
+import pytest
+from keras import ops
+
+from tfcap.decoding import Greedy
+from tfcap.models import CausalLMSpeaker
+
+hub = pytest.importorskip("keras_hub").models
+tf = pytest.importorskip("tensorflow")
+
+SIZE = {
+    "vocabulary_size": 23,
+    "num_layers": 2,
+    "hidden_dim": 16,
+    "intermediate_dim": 24,
+}
+HEADS = {"num_query_heads": 2, "num_key_value_heads": 1}
+GEMMA = {**SIZE, **HEADS, "head_dim": 8, "sliding_window_size": 4}
+SMOL = {
+    "num_attention_heads": 2,
+    "num_key_value_heads": 1,
+    "attention_bias": False,
+    "attention_dropout": 0.0,
+    "rope_layer_enabled_list": [True, False],
+    "layer_types": ["full_attention"] * 2,
+    "mlp_bias": False,
+    "layer_norm_epsilon": 1e-6,
+    "max_position_embeddings": 32,
+    "rope_theta": 1e4,
+    "partial_rotary_factor": 1.0,
+}
+TABLE = {"num_heads": 2, "dropout": 0.0, "max_sequence_length": 12}
+FAMILIES = {
+    "GPT2": {**SIZE, **TABLE},
+    "OPT": {**SIZE, **TABLE},
+    "Gemma": {
+        **GEMMA,
+        "use_sliding_window_attention": True,
+        "attention_logit_soft_cap": 5.0,
+        "final_logit_soft_cap": 3.0,
+    },
+    "Gemma3": {
+        **GEMMA,
+        "image_size": None,
+        "use_sliding_window_attention": True,
+    },
+    "Llama3": {**SIZE, **HEADS},
+    "Qwen3": GEMMA,
+    "SmolLM3": {**SIZE, **SMOL},
+    "Mistral": {**SIZE, **HEADS, "sliding_window": 4},
+}
+EOS, PAD = (2, 3), 22
+
+
+def causal_lm(family, seed=0, **options):
+    backbone = getattr(hub, family + "Backbone")
+    backbone = backbone(**{**FAMILIES[family], **options})
+    model = getattr(hub, family + "CausalLM")(
+        backbone=backbone, preprocessor=None
+    )
+    # Initial weights are nearly zero, and biases are.
+    random = np.random.default_rng(seed)
+    for weight in model.trainable_variables:
+        noise = random.normal(0, 0.3, weight.shape)
+        weight.assign(weight + noise.astype("float32"))
+    return model
+
+
+def speaker_of(model, **options):
+    return CausalLMSpeaker(
+        model, **{"bos": 1, "eos": EOS, "pad": PAD, **options}
+    )
+
+
+@pytest.fixture(scope="module", params=list(FAMILIES))
+def family(request):
+    return speaker_of(causal_lm(request.param))
+
+
+@pytest.fixture(scope="module")
+def gpt2():
+    return speaker_of(causal_lm("GPT2"))
+
+
+@pytest.fixture(scope="module")
+def batch():
+    random = np.random.default_rng(1)
+    prompt = random.integers(4, PAD, (2, 4))
+    prompt[1, 2:] = PAD
+    caption = random.integers(4, PAD, (2, 2, 4))
+    caption[0, 0, 0] = 0  # A word like others.
+    caption[0, 1, 2:] = EOS[1], PAD
+    caption[1, 0, 1:] = EOS[0], PAD, PAD
+    return {"prompt": prompt, "caption": caption}
+
+
+def plain_logits(speaker, prompt, caption):
+    """KerasHub's own forward pass of one sequence, before each word."""
+    ids = np.concatenate([prompt[prompt != PAD], caption])[None]
+    mask = np.ones_like(ids)
+    logits = speaker.causal_lm({"token_ids": ids, "padding_mask": mask})
+    return logits[0, -len(caption) - 1 : -1]
+
+
+def said(speaker):
+    ids = set(range(23)) - set(speaker.suppressed_ids)
+    return sorted(ids)
+
+
+def close(actual, expected, tolerance=1e-5):
+    actual, expected = np.asarray(actual), np.asarray(expected)
+    np.testing.assert_allclose(actual, expected, tolerance, tolerance)
+
+
+def test_ragged_prompts_give_the_logits_of_each_row_alone(family, batch):
+    ids = said(family)
+    state = family.begin(batch)
+    logits = np.asarray(family.logits(state, batch["caption"]))
+    for row in range(2):
+        for sample in range(2):
+            plain = plain_logits(
+                family, batch["prompt"][row], batch["caption"][row, sample]
+            )
+            close(logits[row, sample][:, ids], np.asarray(plain)[:, ids])
+    assert np.all(np.delete(logits, ids, axis=-1) < -1e8)
+    # Words with a cache, which grows or has room, against the same.
+    for start in (state, family.fixed_state(state, 4)):
+        state, words = start, np.full(2, family.bos)
+        shapes = keras.tree.map_structure(lambda x: x.shape, state)
+        for t in range(4):
+            step, state = family.step(words, state)
+            close(step, logits[:, 0, t])
+            words = batch["caption"][:, 0, t]
+    assert keras.tree.map_structure(lambda x: x.shape, state) == shapes
+
+
+def test_greedy_words_are_those_of_repeated_forward_passes(gpt2, batch):
+    rollout = Greedy(max_length=5).decode(gpt2, gpt2.begin(batch))
+    for row in range(2):
+        said = np.asarray(rollout.tokens)[row, 0]
+        for t in range(int(np.asarray(rollout.mask)[row].sum())):
+            logits = plain_logits(gpt2, batch["prompt"][row], said[: t + 1])
+            allowed = np.asarray(logits)[-1].copy()
+            allowed[[gpt2.bos, gpt2.pad]] = -np.inf
+            assert said[t] == allowed.argmax()
+
+
+def test_scores_and_their_gradients_are_those_of_plain_passes(gpt2, batch):
+    weights = gpt2.trainable_variables
+    with tf.GradientTape() as tape:
+        scores = gpt2.log_probs(gpt2.begin(batch, True), batch["caption"], True)
+        total = ops.sum(scores)
+    gradients = tape.gradient(total, weights)
+    floor = np.zeros(23)
+    floor[list(gpt2.suppressed_ids)] = -1e9
+    with tf.GradientTape() as tape:
+        plain = 0.0
+        for row in range(2):
+            for caption in batch["caption"][row]:
+                end = np.isin(caption, (*EOS, PAD)).argmax()
+                end = end + 1 if np.isin(caption, EOS).any() else 4
+                words = caption[:end]
+                logits = plain_logits(gpt2, batch["prompt"][row], words)
+                logits = ops.log_softmax(logits + floor)
+                plain += ops.sum(logits * ops.one_hot(words, 23))
+    close(total, plain)
+    assert np.asarray(scores)[1, 0, 2:].tolist() == [0, 0]
+    for mine, its in zip(gradients, tape.gradient(plain, weights)):
+        close(tf.convert_to_tensor(mine), tf.convert_to_tensor(its), 2e-5)
+
+
+def test_gradients_to_soft_words_are_those_of_a_plain_model(family, batch):
+    """Relaxed words, read through the cache, against blocks without one."""
+    random = np.random.default_rng(2)
+    soft = tf.constant(random.dirichlet(np.ones(23), (2, 3)), "float32")
+    weights = random.normal(size=(2, 23)).astype("float32")
+    weights[:, list(family.suppressed_ids)] = 0
+    decoder, blocks = family.decoder, family.causal_lm.backbone
+    prompt = batch["prompt"][:1, :3]
+
+    def by_steps(words):
+        state = family.begin({"prompt": np.repeat(prompt, 2, axis=0)})
+        _, state = family.step(np.full(2, 1), state)
+        for t in range(3):
+            logits, state = family.step(words[:, t], state)
+        return ops.sum(logits * weights)
+
+    def plainly(words):
+        table = blocks.token_embedding.embeddings
+        x = tf.concat([tf.repeat(tf.one_hot(prompt, 23), 2, 0), words], axis=1)
+        x = x @ table * decoder.scale
+        if decoder.learned_positions:
+            x = x + decoder._position_embedding().position_embeddings[:6]
+        mask = ops.ones((2, 6), "int32")
+        for block in blocks.transformer_layers:
+            x = block(x, **{decoder.arguments["mask"]: mask})
+        logits = blocks.token_embedding(decoder.norm(x), reverse=True)
+        return ops.sum(logits[:, -1] * weights)
+
+    wanted = [soft, *family.trainable_variables]
+    gradients = []
+    for function in (by_steps, plainly):
+        with tf.GradientTape() as tape:
+            tape.watch(soft)
+            value = function(soft)
+        gradients.append([value, *tape.gradient(value, wanted)])
+    for mine, its in zip(*gradients):
+        close(tf.convert_to_tensor(mine), tf.convert_to_tensor(its), 2e-5)
+
+
+def test_the_prompt_of_rows_without_one(gpt2, batch):
+    caption = {"caption": batch["caption"]}
+    start = {**caption, "prompt": np.full((2, 1), 1)}
+    close(gpt2(caption), gpt2(start))
+    # Empty prompts are one padding token, which GPT-2 starts from.
+    padded = {**caption, "prompt": np.full((2, 3), PAD)}
+    mask = {**padded, "prompt_mask": np.array([[0, 0, 1]] * 2)}
+    close(gpt2(padded), gpt2(mask))
+
+
+def test_features_in_front_of_the_prompt(batch):
+    model = causal_lm("GPT2")
+    speaker = speaker_of(model, prefix=keras.layers.Dense(16))
+    image = np.random.default_rng(3).normal(size=(2, 2, 5)).astype("float32")
+    batch = {**batch, "image": image}
+    with tf.GradientTape() as tape:
+        logits = speaker(batch)
+        loss = ops.sum(logits[..., 4] * logits[..., 5])
+    gradients = tape.gradient(loss, speaker.trainable_variables)
+    assert all(gradient is not None for gradient in gradients)
+    assert len(gradients) == len(model.trainable_variables) + 2
+    # What the mask hides changes nothing, and neither does its position.
+    masked = {**batch, "image_mask": np.array([[1, 0]] * 2)}
+    alone = {**batch, "image": image[:, :1]}
+    close(speaker(masked), speaker(alone))
+    assert np.abs(np.asarray(speaker(batch) - speaker(alone))).max() > 1e-3
+
+
+def test_it_is_saved_and_loaded(tmp_path, batch):
+    speaker = speaker_of(
+        causal_lm("GPT2"), prefix=keras.layers.Dense(16), prompt=(5, 6)
+    )
+    image = np.ones((2, 1, 3), "float32")
+    batch = {"caption": batch["caption"], "image": image}
+    wanted = speaker(batch)
+    speaker.save(tmp_path / "speaker.keras")
+    loaded = keras.models.load_model(tmp_path / "speaker.keras")
+    close(loaded(batch), wanted)
+    assert (loaded.eos, loaded.pad, loaded.prompt) == (EOS, PAD, (5, 6))
+
+
+def test_refusals(gpt2):
+    model = gpt2.causal_lm
+    with pytest.raises(ValueError, match="`eos` must be an id, or a tuple"):
+        CausalLMSpeaker(model)
+    with pytest.raises(ValueError, match="`suppress` must be of ids below"):
+        speaker_of(model, suppress=(23,))
+    with pytest.raises(ValueError, match="has no `transformer_layers`"):
+        speaker_of(keras.Sequential())
+    with pytest.raises(ValueError, match="must have a position for every word"):
+        gpt2.fixed_state(gpt2.begin({"caption": np.ones((1, 1, 1))}), 13)
+    silent = speaker_of(model, bos=None)
+    with pytest.raises(ValueError, match="`inputs` must hold `prompt`"):
+        silent.begin({"caption": np.ones((1, 1, 1))})
+    neox = hub.GPTNeoXBackbone(**SIZE, num_heads=2, dropout=0.0)
+    model = hub.GPTNeoXCausalLM(backbone=neox, preprocessor=None)
+    for weight in model.trainable_variables:
+        weight.assign(weight + keras.random.normal(weight.shape, seed=1))
+    # Its cache turns keys otherwise than its own forward pass.
+    with pytest.raises(ValueError, match="its logits differ by"):
+        speaker_of(model)

@@ -1,0 +1,394 @@
+"""Causal language models of KerasHub as speakers."""
+
+from typing import Any
+
+import keras
+from keras import ops
+
+from tfcap.layers._fast.scores import masked_word_scores
+from tfcap.models.causal_decoder import CausalDecoder
+from tfcap.models.dropout import uses_training
+from tfcap.models.inputs import entry
+from tfcap.models.inputs import word_ids
+from tfcap.ops import check_shape
+from tfcap.ops import repeat_samples
+
+
+@keras.saving.register_keras_serializable(package="tfcap")
+class CausalLMSpeaker(keras.Model):
+    """Makes a speaker of a causal language model of KerasHub.
+
+    ```
+    speaker = CausalLMSpeaker(
+        keras_hub.models.CausalLM.from_preset("gpt2_base_en"),
+        prefix=keras.layers.Dense(768),
+    )
+    ```
+
+    `begin()` reads a row's picture and prompt, once for all its samples, and
+    keeps their keys and values; `step()` reads a word; `log_probs()` and
+    `logits()` read all words in one pass. Prompts of a batch may differ in
+    length, which changes no result. A picture is read by the model's own
+    vision encoder, or, with `prefix`, as features in front of the prompt.
+
+    Words go in as ids or as distributions, which are embedded by the model's
+    own table, so that gradients pass to them. What is trained is what is
+    trainable in `causal_lm`: after `causal_lm.backbone.enable_lora(rank)` the
+    adapters, also of a model that `quantize("int8")` has quantized.
+
+    KerasHub's samplers are decoders: `GreedySampler()` is `Greedy()`,
+    `TopKSampler(k)` is `Sample(top_k=k)`, `TopPSampler(p, k)` is
+    `Sample(top_p=p, top_k=k)`, `BeamSampler(n)` is `BeamSearch(n)`, and their
+    `temperature` is that of `Categorical(temperature)`.
+
+    Args:
+        causal_lm: `keras_hub.models.CausalLM`, which is not copied.
+        prompt: Tuple of ids, or a string for the model's tokenizer: what is
+            read before the first word where a batch holds no `prompt`.
+            Defaults to the start token.
+        prefix: Keras layer from features `(B, P, D)` to `(B, P, hidden_dim)`,
+            optional.
+        bos: Integer, id of the start token. Defaults to the tokenizer's.
+        eos: Integer, or tuple of integers, ids that end a sequence. Defaults
+            to the tokenizer's.
+        pad: Integer, id of padding in captions and prompts. Defaults to the
+            tokenizer's if it is a token of its own, else to the end token.
+        suppress: Tuple of ids that are never said, beside padding and start.
+        image_key: String, key of the image in a batch. Defaults to `"image"`.
+        remat: Boolean, whether activations of blocks are computed again for
+            gradients rather than kept. Defaults to `False`.
+
+    Call arguments:
+        inputs: Dict of `caption`, `(B, S, T)` integers padded with `pad`;
+            `image` where pictures are read: `(B, P, D)` features for `prefix`,
+            else pixels `(B, H, W, 3)` as the model takes them; optionally
+            `prompt`, `(B, L)` integers, with a `prompt_mask`, `(B, L)`, 1
+            where there is a word: by default where `prompt` is not `pad`. An
+            empty prompt is read as one `pad`.
+        training: Boolean.
+
+    Returns:
+        Float tensor of shape `(B, S, T, V)`: logits of the words of `caption`.
+
+    Example:
+
+    >>> hub = __import__("keras_hub").models
+    >>> backbone = hub.GPT2Backbone(
+    ...     50, num_layers=1, num_heads=1, hidden_dim=4, intermediate_dim=4
+    ... )
+    >>> speaker = tfcap.models.CausalLMSpeaker(
+    ...     hub.GPT2CausalLM(backbone), bos=1, eos=2, pad=0
+    ... )
+    >>> speaker({"caption": np.array([[[5, 6, 2, 0]]])}).shape
+    TensorShape([1, 1, 4, 50])
+    """
+
+    #: A step costs a pass through all blocks: decoders do not unroll.
+    unroll = False
+
+    def __init__(
+        self,
+        causal_lm: Any,
+        prompt: Any = None,
+        prefix: Any = None,
+        bos: int | None = None,
+        eos: Any = None,
+        pad: int | None = None,
+        suppress: tuple[int, ...] = (),
+        image_key: str = "image",
+        remat: bool = False,
+        **kwargs,
+    ):
+        super().__init__(**kwargs)
+        self.supports_jit = keras.backend.backend() != "tensorflow"
+        self.decoder = CausalDecoder(causal_lm)
+        self.causal_lm = causal_lm
+        self.vocabulary_size = causal_lm.backbone.vocabulary_size
+        self.prefix = prefix
+        self.image_key = image_key
+        self.remat = remat
+        self._read_special_ids(bos, eos, pad)
+        self.suppress = self._checked_ids(suppress, "suppress")
+        ends = self.eos if isinstance(self.eos, tuple) else (self.eos,)
+        silent = {self.bos, self.pad, *self.suppress} - {*ends}
+        self.suppressed_ids = tuple(sorted(silent))
+        self.prompt = self._tokenized(prompt)
+        self.built = prefix is None
+
+    def _read_special_ids(self, bos, eos, pad):
+        tokenizer = self.tokenizer
+        if eos is None:
+            names = ("end_token_id", "end_token2_id")
+            eos = [getattr(tokenizer, name, None) for name in names]
+            eos = tuple(i for i in eos if i is not None)
+            # Gemma 3 ends its turn with a token that its tokenizer does not
+            # name; its `generate()` stops there, too.
+            if eos and type(self.causal_lm).__name__ == "Gemma3CausalLM":
+                eos = (*eos, tokenizer.token_to_id("<end_of_turn>"))
+        eos = eos if isinstance(eos, tuple | list) else (eos,)
+        if not eos:
+            raise ValueError(
+                "`eos` must be an id, or a tuple of ids, where `causal_lm` has "
+                "no tokenizer that names the end token. Received: eos=None. "
+                "Pass the id of the token that ends a caption."
+            )
+        eos = self._checked_ids(eos, "eos")
+        self.eos = eos[0] if len(eos) == 1 else eos
+        if pad is None and hasattr(tokenizer, "pad_token"):
+            pad = tokenizer.pad_token_id
+        (self.pad,) = self._checked_ids([eos[0] if pad is None else pad], "pad")
+        bos = getattr(tokenizer, "start_token_id", None) if bos is None else bos
+        self.has_start = bos is not None
+        # The id that decoders hand over first; the prompt is read instead.
+        self.bos = (
+            self.pad if bos is None else self._checked_ids([bos], "bos")[0]
+        )
+
+    def _checked_ids(self, ids, name):
+        size = self.vocabulary_size
+        try:
+            ids = tuple(int(i) for i in ids)
+        except (TypeError, ValueError):
+            ids = (-1,)
+        if all(0 <= i < size for i in ids):
+            return ids
+        raise ValueError(
+            f"`{name}` must be of ids below the size of the vocabulary, "
+            f"{size}. Received: {name}={ids}."
+        )
+
+    def _tokenized(self, prompt):
+        start = (self.bos,) if self.has_start else ()
+        if isinstance(prompt, str):
+            if self.tokenizer is None:
+                raise ValueError(
+                    "`prompt` must be a tuple of ids where `causal_lm` has no "
+                    f"tokenizer. Received: prompt={prompt!r}."
+                )
+            words = ops.convert_to_numpy(self.tokenizer([prompt])[0])
+            return (*start, *(int(i) for i in words))
+        return start if prompt is None else self._checked_ids(prompt, "prompt")
+
+    @property
+    def tokenizer(self) -> Any:
+        """The model's tokenizer, or `None`."""
+        preprocessor = getattr(self.causal_lm, "preprocessor", None)
+        return getattr(preprocessor, "tokenizer", None)
+
+    @property
+    def begin_uses_training(self) -> bool:
+        """True if `begin(training=True)` may differ from inference."""
+        return any(uses_training(layer) for layer in self._flatten_layers())
+
+    def build(self, input_shape):
+        if self.prefix is not None and not self.prefix.built:
+            self.prefix.build(
+                tuple(entry(input_shape, self.image_key, "B P D"))
+            )
+        self.built = True
+
+    def call(self, inputs, training=False):
+        state = self.begin(inputs, training=training)
+        return self.logits(state, self.references(inputs), training)
+
+    def references(self, inputs: dict) -> Any:
+        """Returns the human captions: `(B, S, T)`."""
+        return word_ids(inputs, "caption", "B S T")
+
+    def begin(self, inputs: dict, training: bool = False) -> dict:
+        """Reads pictures and prompts.
+
+        Returns:
+            Dict of `cache`, keys and values of `P` words; `mask`, `(B, P)`,
+            zeros and then ones; and `hidden`, `(B, D)`, of the last word.
+        """
+        x, mask = self._prompt(inputs)
+        if self.prefix is not None:
+            image = entry(inputs, self.image_key, "B P D")
+            image = ops.cast(self.prefix(image, training=training), x.dtype)
+            x = ops.concatenate([image, x], axis=1)
+            here = ops.ones_like(image[..., 0], dtype="int32")
+            if "image_mask" in inputs:
+                here = ops.cast(entry(inputs, "image_mask", "B P"), "bool")
+                here = ops.cast(here, "int32")
+            mask = ops.concatenate([here, mask], axis=1)
+        # Words to the end, in their order; padding before them.
+        length = ops.shape(mask)[1]
+        order = ops.argsort(mask * length + ops.arange(length), axis=1)
+        mask = ops.take_along_axis(mask, order, axis=1)
+        x = ops.take_along_axis(x, order[..., None], axis=1)
+        self._check_length(mask, 0)
+        hidden, cache = self.decoder(
+            x,
+            mask,
+            self.decoder.new_cache(mask),
+            remat=self.remat and training,
+            training=training,
+        )
+        return {"cache": cache, "mask": mask, "hidden": hidden[:, -1]}
+
+    def _prompt(self, inputs):
+        """Embedded prompts `(B, L, D)`, and their mask `(B, L)`."""
+        if "prompt" not in inputs:
+            if not self.prompt:
+                raise ValueError(
+                    "`inputs` must hold `prompt`, of shape (B, L), where the "
+                    "speaker has neither a start token nor a prompt of its "
+                    f"own. Received: inputs with {', '.join(sorted(inputs))}."
+                )
+            rows = ops.shape(keras.tree.flatten(inputs)[0])[0]
+            prompt = ops.convert_to_tensor(self.prompt, dtype="int32")[None]
+            prompt = ops.repeat(prompt, rows, axis=0)
+            return self.decoder.embed(prompt), ops.ones_like(prompt)
+        prompt = word_ids(inputs, "prompt", "B L")
+        if "prompt_mask" in inputs:
+            mask = ops.cast(entry(inputs, "prompt_mask", "B L"), "bool")
+        else:
+            mask = ops.not_equal(prompt, self.pad)
+        empty = ops.logical_not(ops.any(mask, axis=1, keepdims=True))
+        last = ops.equal(ops.arange(prompt.shape[1]), prompt.shape[1] - 1)
+        mask = ops.logical_or(mask, ops.logical_and(empty, last))
+        return self.decoder.embed(prompt), ops.cast(mask, "int32")
+
+    def _check_length(self, mask, words):
+        room, length = self.decoder.learned_positions, mask.shape[1]
+        if room is None or length is None or length + words <= room:
+            return
+        raise ValueError(
+            "`causal_lm` must have a position for every word. Received: "
+            f"{length} words of prompt and picture and {words} more for "
+            f"{room} positions. Shorten the prompt or `max_length`."
+        )
+
+    def fixed_state(self, state: dict, steps: int) -> dict:
+        """State of `begin()` that keeps its shapes, for as many steps."""
+        self._check_length(state["mask"], steps - 1)
+        cache = self.decoder.extended(state["cache"], steps)
+        # Calls of `step()`; the first one gets no word of the caption.
+        calls = ops.zeros_like(state["mask"][:, 0])
+        return {**state, "cache": cache, "calls": calls}
+
+    def step(
+        self, words: Any, state: dict, training: bool = False
+    ) -> tuple[Any, dict]:
+        """Reads one word: logits `(B, V)` of the next, and the next state.
+
+        In the first step, nothing: the prompt has been read.
+        """
+        cache, mask, prompt = state["cache"], state["mask"], state["hidden"]
+        if "calls" in state:
+            # All rows are of one step; of no rows there is none.
+            calls = ops.max(ops.pad(state["calls"], [(0, 1)]))
+            place = ops.shape(mask)[1] + ops.maximum(calls - 1, 0)
+        elif "started" in state:
+            place = self.decoder.slots(cache)
+            cache = self.decoder.extended(cache, 1)
+        else:
+            started = ops.ones_like(mask[:, 0])
+            return self.compute_logits(prompt), {**state, "started": started}
+        hidden, cache = self.decoder(
+            self.decoder.embed(words)[:, None],
+            mask,
+            cache,
+            index=place,
+            training=training,
+        )
+        hidden = hidden[:, 0]
+        if "calls" in state:
+            hidden = ops.where(ops.equal(calls, 0), prompt, hidden)
+            state = {**state, "calls": state["calls"] + 1}
+        state = {**state, "cache": cache, "hidden": hidden}
+        return self.compute_logits(hidden), state
+
+    def compute_logits(self, hidden: Any) -> Any:
+        """Computes logits `(..., V)` from hidden states `(..., D)`."""
+        logits = self.decoder.compute_logits(hidden)
+        if not self.suppressed_ids:
+            return logits
+        ids = ops.convert_to_tensor(self.suppressed_ids, dtype="int32")
+        size = self.vocabulary_size
+        floor = ops.sum(ops.one_hot(ids, size, dtype="float32"), axis=0)
+        return ops.cast(logits, "float32") - 1e9 * floor
+
+    def state_vector(self, state: dict) -> Any:
+        """Returns the last word's hidden state: `(n, D)`."""
+        return state["hidden"]
+
+    def _teacher_forced(self, state, tokens, training):
+        """Rows `(B * S, T)`, and hidden states before each of their words."""
+        check_shape(tokens, "B S T", "tokens")
+        shape = ops.shape(tokens)
+        rows = ops.cast(ops.reshape(tokens, (-1, shape[2])), "int32")
+        state = repeat_samples(state, shape[1])
+        hidden = state["hidden"][:, None]
+        if tokens.shape[2] == 1:
+            return rows, hidden
+        self._check_length(state["mask"], (tokens.shape[2] or 2) - 1)
+        words, _ = self.decoder(
+            self.decoder.embed(rows[:, :-1]),
+            state["mask"],
+            self.decoder.extended(state["cache"], shape[2] - 1),
+            index=ops.shape(state["mask"])[1],
+            remat=self.remat and training,
+            training=training,
+        )
+        return rows, ops.concatenate([hidden, words], axis=1)
+
+    def logits(self, state: dict, tokens: Any, training: bool = False) -> Any:
+        """Computes logits before given words in one pass.
+
+        Args:
+            state: Dict, from `begin()`.
+            tokens: Integer tensor of shape `(B, S, T)`.
+            training: Boolean.
+
+        Returns:
+            Float tensor of shape `(B, S, T, V)`.
+        """
+        _, hidden = self._teacher_forced(state, tokens, training)
+        shape = (*ops.shape(tokens), self.vocabulary_size)
+        return ops.reshape(self.compute_logits(hidden), shape)
+
+    def log_probs(
+        self, state: dict, tokens: Any, training: bool = False
+    ) -> Any:
+        """Scores given words in one pass: `(B, S, T)` to `(B, S, T)`."""
+        rows, hidden = self._teacher_forced(state, tokens, training)
+        mask = self._word_mask(rows)
+        scores = masked_word_scores(self.compute_logits, hidden, rows, mask)
+        return ops.reshape(scores, ops.shape(tokens))
+
+    def _word_mask(self, rows):
+        ends = self.eos if isinstance(self.eos, tuple) else (self.eos,)
+        ended = ops.any(rows[..., None] == ops.convert_to_tensor(ends), axis=-1)
+        stops = ops.logical_or(ended, rows == self.pad)
+        stops = ops.cast(stops, "int32")
+        before = ops.equal(ops.cumsum(stops, axis=-1) - stops, 0)
+        words = ops.logical_or(ended, rows != self.pad)
+        return ops.cast(ops.logical_and(before, words), "float32")
+
+    def get_config(self):
+        serialize = keras.saving.serialize_keras_object
+        causal_lm = serialize(self.causal_lm)
+        # Its own optimizer trains nothing here.
+        causal_lm.pop("compile_config", None)
+        return {
+            **super().get_config(),
+            "causal_lm": causal_lm,
+            "prompt": self.prompt,
+            "prefix": None if self.prefix is None else serialize(self.prefix),
+            "bos": self.bos if self.has_start else None,
+            "eos": self.eos,
+            "pad": self.pad,
+            "suppress": self.suppress,
+            "image_key": self.image_key,
+            "remat": self.remat,
+        }
+
+    @classmethod
+    def from_config(cls, config):
+        parts = {
+            name: keras.saving.deserialize_keras_object(config[name])
+            for name in ("causal_lm", "prefix")
+        }
+        return cls(**{**config, **parts})
