@@ -64,8 +64,10 @@ def causal_lm(family, seed=0, **options):
     # Initial weights are nearly zero, and biases are.
     random = np.random.default_rng(seed)
     for weight in model.trainable_variables:
-        noise = random.normal(0, 0.3, weight.shape)
-        weight.assign(weight + noise.astype("float32"))
+        scale = (
+            1.0 if "norm" in weight.path and "beta" not in weight.path else 0
+        )
+        weight.assign(scale + random.normal(0, 0.3, weight.shape))
     return model
 
 
@@ -112,7 +114,9 @@ def said(speaker):
 
 def close(actual, expected, tolerance=1e-5):
     actual, expected = np.asarray(actual), np.asarray(expected)
-    np.testing.assert_allclose(actual, expected, tolerance, tolerance)
+    # Against the largest entry: sums of many terms cancel.
+    size = tolerance * max(1.0, np.abs(expected).max())
+    np.testing.assert_allclose(actual, expected, tolerance, size)
 
 
 def test_ragged_prompts_give_the_logits_of_each_row_alone(family, batch):
@@ -169,7 +173,7 @@ def test_scores_and_their_gradients_are_those_of_plain_passes(gpt2, batch):
     close(total, plain)
     assert np.asarray(scores)[1, 0, 2:].tolist() == [0, 0]
     for mine, its in zip(gradients, tape.gradient(plain, weights)):
-        close(tf.convert_to_tensor(mine), tf.convert_to_tensor(its), 2e-5)
+        close(tf.convert_to_tensor(mine), tf.convert_to_tensor(its))
 
 
 def test_gradients_to_soft_words_are_those_of_a_plain_model(family, batch):
@@ -208,7 +212,7 @@ def test_gradients_to_soft_words_are_those_of_a_plain_model(family, batch):
             value = function(soft)
         gradients.append([value, *tape.gradient(value, wanted)])
     for mine, its in zip(*gradients):
-        close(tf.convert_to_tensor(mine), tf.convert_to_tensor(its), 2e-5)
+        close(tf.convert_to_tensor(mine), tf.convert_to_tensor(its))
 
 
 def test_the_prompt_of_rows_without_one(gpt2, batch):

@@ -12,6 +12,7 @@ from tfcap.models.inputs import entry
 from tfcap.models.inputs import word_ids
 from tfcap.ops import check_shape
 from tfcap.ops import repeat_samples
+from tfcap.ops import sequence_mask
 
 
 @keras.saving.register_keras_serializable(package="tfcap")
@@ -212,6 +213,10 @@ class CausalLMSpeaker(keras.Model):
                 here = ops.cast(entry(inputs, "image_mask", "B P"), "bool")
                 here = ops.cast(here, "int32")
             mask = ops.concatenate([here, mask], axis=1)
+        if mask.shape[1] == 1:
+            # Keras warns of a softmax over a single word.
+            x, mask = (ops.repeat(part, 2, axis=1) for part in (x, mask))
+            mask = mask * ops.arange(2)
         # Words to the end, in their order; padding before them.
         length = ops.shape(mask)[1]
         order = ops.argsort(mask * length + ops.arange(length), axis=1)
@@ -354,18 +359,9 @@ class CausalLMSpeaker(keras.Model):
     ) -> Any:
         """Scores given words in one pass: `(B, S, T)` to `(B, S, T)`."""
         rows, hidden = self._teacher_forced(state, tokens, training)
-        mask = self._word_mask(rows)
+        mask = sequence_mask(rows, self.eos, self.pad)
         scores = masked_word_scores(self.compute_logits, hidden, rows, mask)
         return ops.reshape(scores, ops.shape(tokens))
-
-    def _word_mask(self, rows):
-        ends = self.eos if isinstance(self.eos, tuple) else (self.eos,)
-        ended = ops.any(rows[..., None] == ops.convert_to_tensor(ends), axis=-1)
-        stops = ops.logical_or(ended, rows == self.pad)
-        stops = ops.cast(stops, "int32")
-        before = ops.equal(ops.cumsum(stops, axis=-1) - stops, 0)
-        words = ops.logical_or(ended, rows != self.pad)
-        return ops.cast(ops.logical_and(before, words), "float32")
 
     def get_config(self):
         serialize = keras.saving.serialize_keras_object
