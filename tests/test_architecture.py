@@ -41,7 +41,7 @@ LAW = {
     "metrics": ("ops", "text", "losses"),
     "data": ("io", "text"),
     "decoding": ("ops", "layers"),
-    "models": ("io", "ops", "layers"),
+    "models": ("io", "ops", "text", "layers"),
     "rewards": ("ops", "text", "losses", "metrics", "decoding.rollout"),
 }
 LAW["objectives"] = (*LAW["rewards"], "layers", "data", "decoding", "rewards")

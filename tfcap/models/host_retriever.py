@@ -14,6 +14,7 @@ from tfcap.ops import call_on_host
 from tfcap.ops import captions_of
 from tfcap.ops import check_shape
 from tfcap.ops import words_only
+from tfcap.text import as_vocabulary
 
 
 class HostRetriever:
@@ -31,8 +32,8 @@ class HostRetriever:
     Args:
         embed_strings: Callable from a list of strings to a float array of
             shape `(n, D)`.
-        vocabulary: Object with `decode(ids)` from a list of ids to a string,
-            such as `tfcap.text.Vocabulary`.
+        vocabulary: `tfcap.text.Vocabulary` or tokenizer of the speaker, or an
+            object with `decode(ids)` from a list of ids to a string.
         units: Integer `D`.
         embed_pictures: Callable from a list of images, arrays of shape
             `(height, width, 3)`, to a float array of shape `(n, D)`. Defaults
@@ -87,7 +88,7 @@ class HostRetriever:
                 f"Received: batch_size={batch_size}, cache_size={cache_size}."
             )
         self.embed_strings = embed_strings
-        self.vocabulary = vocabulary
+        self.vocabulary = as_vocabulary(vocabulary)
         self.units = units
         self.embed_pictures = embed_pictures
         self.batch_size = batch_size

@@ -8,7 +8,7 @@ from keras import ops
 from numpy.typing import NDArray
 
 
-def call_on_host(function: Callable, tensors, shape):
+def call_on_host(function: Callable, tensors, shape, dtype: str = "float32"):
     """Calls a Python function of arrays, also from within a graph.
 
     No gradient passes through it.
@@ -18,9 +18,10 @@ def call_on_host(function: Callable, tensors, shape):
         tensors: Tuple of tensors.
         shape: Shape of what it returns; `None` for an axis that is not known
             yet.
+        dtype: String, `"float32"` or `"int32"`. Defaults to `"float32"`.
 
     Returns:
-        Float32 tensor of that shape.
+        Tensor of that shape and type.
 
     Raises:
         Error of the backend, if `function` returns another shape.
@@ -36,7 +37,7 @@ def call_on_host(function: Callable, tensors, shape):
     """
 
     def found(*arrays):
-        return np.asarray(function(*map(np.asarray, arrays)), "float32")
+        return np.asarray(function(*map(np.asarray, arrays)), dtype)
 
     backend = keras.backend.backend()
     if backend == "tensorflow":
@@ -44,13 +45,11 @@ def call_on_host(function: Callable, tensors, shape):
 
         if tf.executing_eagerly():
             return tf.ensure_shape(found(*tensors), shape)
-        return tf.ensure_shape(
-            tf.numpy_function(found, tensors, tf.float32), shape
-        )
+        return tf.ensure_shape(tf.numpy_function(found, tensors, dtype), shape)
     if backend == "jax":
         import jax
 
-        result = jax.ShapeDtypeStruct(shape, "float32")
+        result = jax.ShapeDtypeStruct(shape, dtype)
         return jax.pure_callback(found, result, *tensors)
     return ops.convert_to_tensor(found(*map(ops.convert_to_numpy, tensors)))
 

@@ -67,7 +67,11 @@ class BCMR(WeightedSum):
         **options,
     ):
         document_frequencies.check_vocabulary(vocabulary)
-        shared = {"references": references, "jit_compile": jit_compile}
+        shared = {
+            "references": references,
+            "jit_compile": jit_compile,
+            "vocabulary": vocabulary,
+        }
         eos = {"count_eos": document_frequencies.count_eos}
         bleu = BLEU(
             smoothing=smoothing,

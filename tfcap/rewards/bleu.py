@@ -45,6 +45,8 @@ class BLEU(ReferenceReward):
             to `"references"`.
         jit_compile: Boolean, see `tfcap.rewards.ReferenceReward`. Defaults to
             `True`.
+        vocabulary: As that of `tfcap.rewards.ReferenceReward`. Defaults to
+            the speaker's.
         name: String. Defaults to `"bleu_"` and the order, or `"bleu"` for
             several.
 
@@ -77,6 +79,7 @@ class BLEU(ReferenceReward):
         references="references",
         jit_compile=True,
         name=None,
+        vocabulary=None,
     ):
         if max_order < 1 or int(max_order) != max_order:
             raise ValueError(
@@ -98,7 +101,7 @@ class BLEU(ReferenceReward):
             self.order_weights = tuple(float(x) for x in order_weights)
         alone = order_weights is None
         name = name or (f"bleu_{max_order}" if alone else "bleu")
-        super().__init__(name, count_eos, references, jit_compile)
+        super().__init__(name, count_eos, references, jit_compile, vocabulary)
 
     def score(self, words, references, present):
         own = ngram_counts(words, words, self.max_order)

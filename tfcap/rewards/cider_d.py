@@ -1,8 +1,10 @@
 """CIDEr-D on token ids, with the weights of the training corpus."""
 
+import numpy as np
 from keras import ops
 
 from tfcap.ops import NGramTable
+from tfcap.ops import Resident
 from tfcap.ops import ngram_counts
 from tfcap.ops import sentence_lengths
 from tfcap.rewards.reference_reward import ReferenceReward
@@ -24,17 +26,20 @@ class CIDErD(ReferenceReward):
     ```
 
     Everything is computed inside the graph, on ids; no word is looked up on
-    the host.
+    the host, unless ids are pieces of words.
 
     Args:
         document_frequencies: `tfcap.text.DocumentFrequencies` of the training
-            corpus. Whether the end token counts is decided there.
+            corpus; of words in strings, where the speaker's ids are pieces of
+            words. Whether the end token counts is decided there.
         sigma: Float, difference in length that costs a factor `exp(-1/2)`.
             Defaults to `6.0`.
         references: String, the key of the references in the batch. Defaults
             to `"references"`.
         jit_compile: Boolean, see `tfcap.rewards.ReferenceReward`. Defaults to
             `True`.
+        vocabulary: As that of `tfcap.rewards.ReferenceReward`. Defaults to
+            the speaker's.
         name: String. Defaults to `"cider_d"`.
 
     Raises:
@@ -68,6 +73,7 @@ class CIDErD(ReferenceReward):
         references="references",
         jit_compile=True,
         name="cider_d",
+        vocabulary=None,
     ):
         check_sigma(sigma)
         if document_frequencies.max_order < 4:
@@ -78,19 +84,45 @@ class CIDErD(ReferenceReward):
             )
         self.document_frequencies = document_frequencies
         self.sigma = sigma
+        self.words = document_frequencies.words
+        codes = document_frequencies.codes()
+        # As floating point, since integers stay on the host beside a GPU.
+        self._codes = None if codes is None else Resident(codes.view("f4"))
         self.table = NGramTable(
             document_frequencies.keys,
             document_frequencies.weights(document_frequencies.keys),
             default=document_frequencies.largest_weight,
         )
         super().__init__(
-            name, document_frequencies.count_eos, references, jit_compile
+            name,
+            document_frequencies.count_eos,
+            references,
+            jit_compile,
+            vocabulary,
         )
 
-    def call(self, rollout, episode):
+    def reader(self, episode):
+        reader = super().reader(episode)
         counted, speaker = self.document_frequencies, episode.speaker
+        if self.words is not None:
+            if reader is None:
+                raise ValueError(
+                    f"`vocabulary` must be known to the reward {self.name!r}, "
+                    "whose document frequencies are those of words of strings. "
+                    "Received: None, and a speaker without the attribute "
+                    "`vocabulary`. Pass the tokenizer of the speaker."
+                )
+            return reader
+        if reader is not None:
+            raise ValueError(
+                "`document_frequencies` must be those of words, where the "
+                "speaker's ids are pieces of words. Received: counts of ids. "
+                "Count `DocumentFrequencies.from_references(captions)` of "
+                "strings."
+            )
+        eos = int(np.ravel(speaker.eos)[0])
         wanted = counted.vocabulary_size, counted.eos
-        if (speaker.vocabulary_size, speaker.eos) != wanted:
+        if (speaker.vocabulary_size, eos) != wanted:
             raise ValueError(
                 "`document_frequencies` must be those of the speaker's "
                 f"vocabulary. Received: counts over {wanted[0]} ids with end "
@@ -99,14 +131,15 @@ class CIDErD(ReferenceReward):
                 "Count the references with the vocabulary that the speaker "
                 "was built for."
             )
-        return super().call(rollout, episode)
+        return None
 
     def tensors(self):
-        return (self.table.rows(),)
+        codes = () if self._codes is None else (self._codes.tensor(),)
+        return (self.table.rows(), *codes)
 
-    def score(self, words, references, present, rows):
-        own, weights, norms = self._vectors(words, rows)
-        _, _, their_norms = self._vectors(references, rows)
+    def score(self, words, references, present, *tables):
+        own, weights, norms = self._vectors(words, *tables)
+        _, _, their_norms = self._vectors(references, *tables)
         counts = ngram_counts(words[:, :, None], references[:, None])
         own, weights = own[:, :, None], weights[:, :, None]
         # The sum over distinct n-grams, as one over words: an n-gram that is
@@ -119,9 +152,12 @@ class CIDErD(ReferenceReward):
         pairs = pairs * self.penalty(words, references, own, counts)
         return 10.0 * mean_over_references(pairs, present)
 
-    def _vectors(self, words, rows):
+    def _vectors(self, words, rows, codes=None):
         """Counts in the sentence itself, squared weights, and norms."""
         own = ngram_counts(words, words)
+        if codes is not None:
+            found = ops.take(codes, ops.maximum(words, 0), axis=0)
+            words = ops.where(words < 0, -1, ops.view(found, "int32"))
         weights = ops.square(self.table.lookup(words, rows=rows))
         return own, weights, ops.sqrt(ops.sum(own * weights, axis=-1))
 

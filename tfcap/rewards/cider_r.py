@@ -35,6 +35,8 @@ class CIDErR(CIDErD):
             to `"references"`.
         jit_compile: Boolean, see `tfcap.rewards.ReferenceReward`. Defaults to
             `True`.
+        vocabulary: As that of `tfcap.rewards.ReferenceReward`. Defaults to
+            the speaker's.
         name: String. Defaults to `"cider_r"`.
 
     Example:
@@ -63,6 +65,7 @@ class CIDErR(CIDErD):
         references="references",
         jit_compile=True,
         name="cider_r",
+        vocabulary=None,
     ):
         self.repetition_weight = repetition_weight
         self.length_weight = length_weight
@@ -71,6 +74,7 @@ class CIDErR(CIDErD):
             references=references,
             jit_compile=jit_compile,
             name=name,
+            vocabulary=vocabulary,
         )
 
     def penalty(self, words, references, own, counts):

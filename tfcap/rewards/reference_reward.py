@@ -8,7 +8,9 @@ from tfcap.ops import is_end
 from tfcap.ops import reference_mask
 from tfcap.ops import words_only
 from tfcap.ops.arguments import batch_entry
+from tfcap.rewards.host_words import HostWords
 from tfcap.rewards.reward import Reward
+from tfcap.text import as_vocabulary
 
 
 class ReferenceReward(Reward):
@@ -19,6 +21,9 @@ class ReferenceReward(Reward):
     padded with the speaker's `pad`, of any length of their own; a row of
     padding is no caption, where images have unlike numbers of them. An image
     without any gives 0.
+
+    Where the ids of the speaker's vocabulary are pieces of words, captions and
+    references are decoded on the host, and their words are compared.
 
     To write one, override `score()`, a function of tensors alone.
 
@@ -34,7 +39,13 @@ class ReferenceReward(Reward):
             TensorFlow, where it then costs a fraction; the rest of the step
             is left as it is. Defaults to `True`. Every new shape of captions
             or references is compiled once: pad them to fixed lengths.
+        vocabulary: Vocabulary or tokenizer of the ids, which tells whether
+            they are words, see `tfcap.text.as_vocabulary()`. Defaults to the
+            attribute `vocabulary` of the speaker; without one, ids are words.
     """
+
+    #: Words that have ids of their own, where strings are compared.
+    words = None
 
     def __init__(
         self,
@@ -42,12 +53,17 @@ class ReferenceReward(Reward):
         count_eos=True,
         references="references",
         jit_compile=True,
+        vocabulary=None,
     ):
         self.name = name
         self.count_eos = count_eos
         self.references = references
         self.jit_compile = jit_compile
+        self.vocabulary = vocabulary
+        if vocabulary is not None:
+            self.vocabulary = as_vocabulary(vocabulary)
         self._score = compiled(self.score) if jit_compile else self.score
+        self._readers = {}
 
     def call(self, rollout, episode):
         eos = episode.speaker.eos
@@ -57,10 +73,30 @@ class ReferenceReward(Reward):
         pad = getattr(episode.speaker, "pad", 0)
         references = words_only(human, reference_mask(human, eos, pad))
         present = ops.cast(ops.greater_equal(references[..., 0], 0), "float32")
-        if not self.count_eos:
+        reader = self.reader(episode)
+        if reader is not None:
+            words, references = reader(words, references, eos)
+        elif not self.count_eos:
             words = ops.where(is_end(words, eos), -1, words)
             references = ops.where(is_end(references, eos), -1, references)
         return self._score(words, references, present, *self.tensors())
+
+    def reader(self, episode):
+        """`HostWords` where ids are no words to the score, else `None`."""
+        vocabulary = self.vocabulary
+        if vocabulary is None:
+            vocabulary = getattr(episode.speaker, "vocabulary", None)
+            if vocabulary is None:
+                return None
+            vocabulary = as_vocabulary(vocabulary)
+        if self.words is None and getattr(vocabulary, "is_words", True):
+            return None
+        source = getattr(vocabulary, "tokenizer", vocabulary)
+        if id(source) not in self._readers:
+            words = () if self.words is None else self.words
+            reader = HostWords(vocabulary, words, self.count_eos)
+            self._readers[id(source)] = reader
+        return self._readers[id(source)]
 
     def tensors(self):
         """Further arguments of `score()`: constants such as a table."""

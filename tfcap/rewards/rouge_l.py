@@ -30,6 +30,8 @@ class ROUGEL(ReferenceReward):
             to `"references"`.
         jit_compile: Boolean, see `tfcap.rewards.ReferenceReward`. Defaults to
             `True`.
+        vocabulary: As that of `tfcap.rewards.ReferenceReward`. Defaults to
+            the speaker's.
         name: String. Defaults to `"rouge_l"`.
 
     Example:
@@ -56,11 +58,12 @@ class ROUGEL(ReferenceReward):
         references="references",
         jit_compile=True,
         name="rouge_l",
+        vocabulary=None,
     ):
         if not beta > 0:
             raise ValueError(f"`beta` must be positive. Received: beta={beta}.")
         self.beta = beta
-        super().__init__(name, count_eos, references, jit_compile)
+        super().__init__(name, count_eos, references, jit_compile, vocabulary)
 
     def score(self, words, references, present):
         common = common_subsequence(words[:, :, None], references[:, None])

@@ -63,6 +63,7 @@ class SPIDEr(WeightedSum):
                 document_frequencies,
                 references=references,
                 jit_compile=jit_compile,
+                vocabulary=vocabulary,
             ),
             "spice": SPICE(vocabulary, references, **options),
         }

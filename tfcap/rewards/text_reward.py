@@ -18,6 +18,7 @@ from tfcap.ops import words_only
 from tfcap.ops.arguments import batch_entry
 from tfcap.rewards.reference_reward import human_captions
 from tfcap.rewards.reward import Reward
+from tfcap.text import as_vocabulary
 
 FORMS = (
     "`reward(captions, references)` or `reward(captions)`, from a list of "
@@ -53,10 +54,11 @@ class TextReward(Reward):
 
     Args:
         function: Callable of one of the forms.
-        vocabulary: Object with `decode(ids)` from a list of ids to a string,
-            such as `tfcap.text.Vocabulary`; ids come without the end token,
-            which is its `eos`, or the speaker's. Defaults to the attribute
-            `vocabulary` of the speaker.
+        vocabulary: `tfcap.text.Vocabulary`, a tokenizer that
+            `tfcap.text.as_vocabulary()` reads, or another object with
+            `decode(ids)` from a list of ids to a string; ids come without the
+            end token, which is its `eos`, or the speaker's. Defaults to the
+            attribute `vocabulary` of the speaker.
         references: String, the key of the references in the batch, integers
             of shape `(B, N, T)`. Defaults to `"references"`.
         num_threads: Integer. The captions are shared out to that many calls
@@ -108,11 +110,8 @@ class TextReward(Reward):
                 "`remember` must be 0 for a function of columns, whose score "
                 f"may depend on any of them. Received: remember={remember}."
             )
-        if vocabulary is not None and not hasattr(vocabulary, "decode"):
-            raise TypeError(
-                "`vocabulary` must have `decode(ids)`. Received: "
-                f"vocabulary={vocabulary!r}."
-            )
+        if vocabulary is not None:
+            vocabulary = as_vocabulary(vocabulary)
         self.function = function
         self.vocabulary = vocabulary
         self.references = references
@@ -145,6 +144,7 @@ class TextReward(Reward):
                 "`tfcap.rewards.TextReward(function, vocabulary)`, or set "
                 "`speaker.vocabulary`."
             )
+        vocabulary = as_vocabulary(vocabulary)
         own = getattr(vocabulary, "eos", None)
         eos = getattr(speaker, "eos", own)
         return vocabulary, eos, getattr(speaker, "pad", 0)

@@ -1,5 +1,6 @@
 """Words, vocabularies and scores on the host: NumPy, no TensorFlow."""
 
+from tfcap.text.as_vocabulary import as_vocabulary
 from tfcap.text.caption_report import CaptionReport
 from tfcap.text.caption_tokenization import caption_tokenize
 from tfcap.text.caption_tokenization import caption_tokenize_batch

@@ -8,14 +8,21 @@ from numpy.typing import NDArray
 
 from tfcap.io import load_arrays
 from tfcap.io import save_arrays
+from tfcap.text.as_vocabulary import as_vocabulary
 from tfcap.text.ngram_counting import count_documents
+from tfcap.text.ngram_counting import frequent_ids
+from tfcap.text.ngram_counting import words_of
 from tfcap.text.ngrams import MAX_PACKED_ID
 from tfcap.text.ngrams import check_order
+from tfcap.text.ngrams import pack_ngrams
 from tfcap.text.self_critical import read_self_critical
+from tfcap.text.vocabulary import SPECIAL
+from tfcap.text.vocabulary import Vocabulary
 
 _FORMAT = "tfcap-document-frequencies"
 _FIELDS = ("keys", "counts", "num_documents", "max_order", "count_eos")
 _ABOUT = ("fingerprint", "vocabulary_size", "eos")
+_OPTIONAL = ("ids", "words")
 
 
 class DocumentFrequencies:
@@ -31,25 +38,35 @@ class DocumentFrequencies:
     each. One of a single document weighs as much as one never seen, since
     `log(1) = 0`: it is left out, which changes no weight and saves memory.
 
+    A key has room for four words of 65,534. Of a larger vocabulary, the ids
+    that several documents hold are numbered anew (`ids`); of strings, and of
+    tokenizers whose ids are pieces of words, words are counted (`words`), as
+    an evaluation splits them.
+
     Args:
         keys: Integer array of shape `(n,)`, packed n-grams, distinct.
         counts: Integer array of shape `(n,)`, the documents that hold each,
             from 1 to `num_documents`.
         num_documents: Integer, at least 2.
-        vocabulary: `tfcap.text.Vocabulary` whose ids the keys are made of.
+        vocabulary: `tfcap.text.Vocabulary`, or a tokenizer, whose ids the keys
+            are made of.
         max_order: Integer, longest n-gram that was counted. Defaults to `4`.
         count_eos: Boolean, whether the end token counts as a word of a
             caption. Defaults to `True`: where it does not, a third of the
             captions that are trained for CIDEr-D end badly.
 
     Attributes:
+        ids: Integer array, ascending: id `ids[i]` has the code i in keys; or
+            `None`, where ids are codes.
+        words: Tuple of the words that were counted in strings, with the ids of
+            `tfcap.text.Vocabulary(words)`; or `None`, where ids were.
         fingerprint: String, a digest of the vocabulary.
         vocabulary_size: Integer, number of ids of the vocabulary.
         eos: Integer, id of the end token.
 
     Raises:
         ValueError: If there are fewer than two documents: all weights would
-            be 0, or the vocabulary has more than 65,534 ids.
+            be 0, or more than 65,534 ids are to be told apart.
 
     Example:
 
@@ -80,6 +97,7 @@ class DocumentFrequencies:
         vocabulary,
         max_order: int = 4,
         count_eos: bool = True,
+        ids: NDArray | None = None,
     ):
         check_order(max_order, 4)
         if num_documents < 2:
@@ -89,26 +107,30 @@ class DocumentFrequencies:
                 f"num_documents={num_documents}. Count the references of the "
                 "whole training corpus."
             )
-        if vocabulary.size > MAX_PACKED_ID:
+        vocabulary = as_vocabulary(vocabulary)
+        size = vocabulary.size if ids is None else len(ids)
+        if size > MAX_PACKED_ID:
             raise ValueError(
-                f"`vocabulary` must have at most {MAX_PACKED_ID} ids, because "
-                "four of them are packed into 64 bits. Received: "
-                f"{vocabulary.size} ids. Keep fewer words (a larger "
+                f"`references` must hold at most {MAX_PACKED_ID} ids in "
+                "`min_count` documents, because four of them are packed into "
+                f"64 bits. Received: {size} ids. Keep fewer of them (a larger "
                 "`min_count`)."
             )
+        self.ids = None if ids is None else np.asarray(ids, np.int64)
+        self.words = None
         self.keys, self.counts = _sorted(keys, counts, num_documents)
         self.num_documents = int(num_documents)
         self.max_order = int(max_order)
         self.count_eos = bool(count_eos)
         self.fingerprint = fingerprint(vocabulary)
         self.vocabulary_size = int(vocabulary.size)
-        self.eos = int(vocabulary.eos)
+        self.eos = int(np.ravel(vocabulary.eos)[0])
 
     @classmethod
     def from_references(
         cls,
         references,
-        vocabulary,
+        vocabulary=None,
         max_order: int = 4,
         count_eos: bool = True,
         min_count: int = 2,
@@ -120,8 +142,11 @@ class DocumentFrequencies:
             references: Iterable of documents: for each image a sequence of
                 captions, each a sequence of words, or of ids of `vocabulary`;
                 also an integer array of shape `(B, N, T)`. Of ids, everything
-                from the first end token or padding on is dropped.
-            vocabulary: `tfcap.text.Vocabulary`.
+                from the first end token or padding on is dropped. Without a
+                vocabulary of words, captions may be strings.
+            vocabulary: `tfcap.text.Vocabulary` or a tokenizer, whose ids are
+                counted. Where they are pieces of words, and by default, words
+                are counted as strings.
             max_order: Integer, longest n-gram, from 1 to 4. Defaults to `4`.
             count_eos: Boolean, whether an end token is counted after every
                 caption. Defaults to `True`.
@@ -136,18 +161,34 @@ class DocumentFrequencies:
         check_order(min_count, name="min_count")
         if not hasattr(references, "__len__"):
             references = list(references)
-        keys, counts = count_documents(
-            references, vocabulary, max_order, count_eos, progress
+        ids, words = None, None
+        if vocabulary is not None:
+            vocabulary = as_vocabulary(vocabulary)
+        if not getattr(vocabulary, "is_words", vocabulary is not None):
+            references, held = words_of(references, vocabulary)
+            for token in SPECIAL:
+                del held[token]
+            vocabulary = Vocabulary.from_counts(held, min_count)
+            words = vocabulary.words
+        elif vocabulary.size > MAX_PACKED_ID:
+            ids = frequent_ids(references, vocabulary, count_eos, min_count)
+        table = cls(
+            [], [], len(references), vocabulary, max_order, count_eos, ids
         )
-        kept = counts >= min_count
-        return cls(
-            keys[kept],
-            counts[kept],
-            len(references),
+        table.words = words
+        keys, counts = count_documents(
+            references,
             vocabulary,
             max_order,
             count_eos,
+            progress,
+            lambda x: table._codes(x, vocabulary.unk),
         )
+        kept = counts >= min_count
+        table.keys, table.counts = _sorted(
+            keys[kept], counts[kept], len(references)
+        )
+        return table
 
     @classmethod
     def from_self_critical(
@@ -175,6 +216,32 @@ class DocumentFrequencies:
         )
         kept = counts >= min_count
         return cls(keys[kept], counts[kept], num_documents, vocabulary)
+
+    def pack(self, ids: NDArray, lengths: NDArray, max_order: int = 4):
+        """Packs n-grams of ids as those of the table are.
+
+        See `tfcap.text.ngrams.pack_ngrams()`; ids of any size.
+        """
+        return pack_ngrams(self._codes(ids), lengths, max_order)
+
+    def codes(self) -> NDArray | None:
+        """Code of every id, int32 of shape `(V,)`; `None` if they are equal.
+
+        That of an id that no key has is 65,534.
+        """
+        if self.ids is None:
+            return None
+        codes = np.full(self.vocabulary_size, MAX_PACKED_ID, np.int32)
+        codes[self.ids] = np.arange(len(self.ids))
+        return codes
+
+    def _codes(self, ids, unknown=None):
+        """Codes of ids; those of words that strings lack are `unknown`."""
+        if self.words is not None:
+            known = (ids < self.vocabulary_size) & (ids != unknown)
+            return np.where(known, ids, MAX_PACKED_ID)
+        codes = self.codes()
+        return ids if codes is None else codes[ids]
 
     def lookup(self, keys: NDArray) -> NDArray:
         """Documents that hold each of some n-grams; 0 for one not kept.
@@ -218,8 +285,12 @@ class DocumentFrequencies:
         return float(np.log(self.num_documents))
 
     def check_vocabulary(self, vocabulary):
-        """Raises a ValueError unless `vocabulary` is the one of the table."""
-        if fingerprint(vocabulary) != self.fingerprint:
+        """Raises a ValueError unless `vocabulary` is the one of the table.
+
+        A table of words of strings is for any vocabulary.
+        """
+        vocabulary = as_vocabulary(vocabulary)
+        if self.words is None and fingerprint(vocabulary) != self.fingerprint:
             raise ValueError(
                 "`vocabulary` must be the one that the document frequencies "
                 f"were counted with, of {self.vocabulary_size} ids and "
@@ -231,24 +302,33 @@ class DocumentFrequencies:
     def save(self, path):
         """Writes the table to a `.npz` file that holds no pickle."""
         fields = {name: getattr(self, name) for name in _FIELDS + _ABOUT}
+        optional = {name: getattr(self, name) for name in _OPTIONAL}
+        fields |= {k: np.array(v) for k, v in optional.items() if v is not None}
         save_arrays(path, {"format": _FORMAT, **fields}, compressed=True)
 
     @classmethod
-    def load(cls, path: str | os.PathLike, vocabulary):
+    def load(cls, path: str | os.PathLike, vocabulary=None):
         """Reads a table that `save()` wrote.
 
         Args:
             path: Path of the file.
-            vocabulary: `tfcap.text.Vocabulary`, which must be the one that the
-                table was counted with.
+            vocabulary: `tfcap.text.Vocabulary` or tokenizer, which must be the
+                one that the table was counted with. Not needed for a table of
+                strings.
 
         Raises:
             ValueError: If the file is something else, or was made with
                 another vocabulary.
         """
         fields = _read(path)
-        table = cls(vocabulary=vocabulary, **{k: fields[k] for k in _FIELDS})
+        words = fields.get("words")
+        if words is not None:
+            vocabulary = Vocabulary(np.ravel(words).tolist())
+        vocabulary = as_vocabulary(vocabulary)
+        options = {k: fields[k] for k in _FIELDS}
+        table = cls(vocabulary=vocabulary, ids=fields.get("ids"), **options)
         vars(table).update((name, fields[name]) for name in _ABOUT)
+        table.words = None if words is None else vocabulary.words
         table.check_vocabulary(vocabulary)
         return table
 

@@ -6,12 +6,17 @@ together, each is kept once, and one more sort counts what is left. Nothing is
 hashed and no n-gram becomes a Python object.
 """
 
+import collections
 import itertools
 import sys
 
 import numpy as np
 
+from tfcap.text.caption_tokenization import caption_tokenize
+from tfcap.text.ngrams import MAX_PACKED_ID
+from tfcap.text.ngrams import WORD_BITS
 from tfcap.text.ngrams import check_order
+from tfcap.text.ngrams import distinct_pairs
 from tfcap.text.ngrams import pack_ngrams
 from tfcap.text.ngrams import row_of_word
 
@@ -20,13 +25,15 @@ _CHUNK = 8192
 
 
 def count_documents(
-    references, vocabulary, max_order: int, count_eos: bool, progress: bool
+    references, vocabulary, max_order: int, count_eos: bool, progress, codes
 ):
     """Counts the documents that hold each n-gram.
 
     Args:
         references: Sequence of documents, each a sequence of captions, each a
             sequence of words or ids; or an integer array `(B, N, T)`.
+        codes: Function from ids to the codes that keys are made of. N-grams
+            of a word of code `MAX_PACKED_ID` are left out.
 
     Returns:
         A pair `(keys, counts)` of int64 arrays of shape `(n,)`: packed
@@ -36,12 +43,69 @@ def count_documents(
     found = []
     for start in range(0, len(references), _CHUNK):
         documents = references[start : start + _CHUNK]
-        rows = _rows(documents, vocabulary, count_eos, start)
-        found.append(_count(*rows, max_order))
+        ids, lengths, sizes = _rows(documents, vocabulary, count_eos, start)
+        found.append(_count(codes(ids), lengths, sizes, max_order))
         done = start + len(documents)
         _tell(progress, f"{done:,} of {len(references):,} documents")
     _tell(progress and found, "done\n")
     return _merge(found)
+
+
+def frequent_ids(references, vocabulary, count_eos: bool, min_count: int):
+    """Ids of the words that some documents hold, ascending.
+
+    See `count_documents()`; `min_count` is the least number of documents.
+    """
+    counts = np.zeros(vocabulary.size, np.int64)
+    for start in range(0, len(references), _CHUNK):
+        documents = references[start : start + _CHUNK]
+        ids, lengths, sizes = _rows(documents, vocabulary, count_eos, start)
+        owners = np.repeat(np.arange(len(sizes)), sizes)
+        held, _ = distinct_pairs(
+            ids.astype(np.int64), owners[row_of_word(lengths)]
+        )
+        counts += np.bincount(held, minlength=len(counts))
+    return np.flatnonzero(counts >= min_count)
+
+
+def words_of(references, vocabulary):
+    """Captions as words, and the number of documents that hold each word.
+
+    Args:
+        references: As those of `count_documents()`, or with strings as
+            captions, which are split as an evaluation splits them.
+        vocabulary: Object that decodes captions of ids, or `None`.
+
+    Returns:
+        A list of documents, lists of captions, lists of words; and a counter.
+    """
+
+    def words(caption):
+        if not isinstance(caption, str):
+            if not len(caption) or isinstance(caption[0], str):
+                return list(caption)
+            if vocabulary is None:
+                raise TypeError(
+                    "`vocabulary` must be given where captions are ids. "
+                    f"Received: vocabulary=None for {caption!r:.80}."
+                )
+            if caption[0] == getattr(vocabulary, "pad", 0):
+                return None  # No caption.
+            caption = vocabulary.decode(caption)
+        return caption_tokenize(caption)
+
+    documents = []
+    for number, captions in enumerate(references):
+        if isinstance(captions, str):
+            raise TypeError(
+                "`references` must hold a list of captions for every document. "
+                f"Received: {captions!r:.80} in references[{number}]. Put the "
+                "captions of an image into a list."
+            )
+        read = map(words, captions)
+        documents.append([caption for caption in read if caption is not None])
+    held = (set(itertools.chain(*captions)) for captions in documents)
+    return documents, collections.Counter(itertools.chain.from_iterable(held))
 
 
 def _rows(documents, vocabulary, count_eos, start):
@@ -67,7 +131,8 @@ def _rows(documents, vocabulary, count_eos, start):
         ids, lengths = _cut(captions, vocabulary, any(spelled))
         owners, lengths = owners[lengths >= 0], lengths[lengths >= 0]
         if count_eos:
-            ids = np.insert(ids, np.cumsum(lengths), vocabulary.eos)
+            end = np.ravel(vocabulary.eos)[0]
+            ids = np.insert(ids, np.cumsum(lengths), end)
             lengths = lengths + 1
     sizes = np.bincount(owners, minlength=len(documents))
     if not sizes.all():
@@ -99,11 +164,13 @@ def _cut(captions, vocabulary, mixed):
     positions = np.arange(len(flat)) - np.repeat(
         np.cumsum(lengths) - lengths, lengths
     )
-    stops = np.flatnonzero((flat == vocabulary.eos) | (flat == 0))[::-1]
+    pad = getattr(vocabulary, "pad", 0)
+    ends = np.isin(flat, vocabulary.eos) | (flat == pad)
+    stops = np.flatnonzero(ends)[::-1]
     # From the last to the first, so that the first is what remains.
     lengths[rows[stops]] = positions[stops]
     ids = flat[positions < lengths[rows]].astype(np.int32)
-    padding = np.flatnonzero((positions == 0) & (flat == 0))
+    padding = np.flatnonzero((positions == 0) & (flat == pad))
     lengths[rows[padding]] = -1
     return ids, lengths
 
@@ -115,7 +182,10 @@ def _count(ids, lengths, sizes, max_order):
     filled = np.arange(words.max(initial=0)) < words[:, None]
     table = np.zeros(filled.shape, np.int64)
     kept = []
+    unknown = np.any(ids == MAX_PACKED_ID)
     for keys in pack_ngrams(ids, lengths, max_order):
+        if unknown:
+            keys[_holds_unknown(keys)] = 0
         table[:] = 0
         table[filled] = keys
         table.sort(axis=1)
@@ -126,6 +196,13 @@ def _count(ids, lengths, sizes, max_order):
     keys.sort()
     starts = _run_starts(keys)
     return keys[starts], np.diff(starts, append=len(keys))
+
+
+def _holds_unknown(keys):
+    """Check whether a word of each key has the code `MAX_PACKED_ID`."""
+    field = 2**WORD_BITS - 1
+    words = [keys >> shift & field for shift in range(0, 64, WORD_BITS)]
+    return np.any(np.equal(words, field), axis=0)
 
 
 def _merge(found):

@@ -15,7 +15,7 @@ from tfcap.io import whole_file
 _FORMAT = "tfcap-vocabulary"
 _ROWS = (list, tuple, np.ndarray)
 _WRITE = "Write one with `Vocabulary.save()`."
-_SPECIAL = ("<pad>", "<bos>", "<eos>", "<unk>")
+SPECIAL = ("<pad>", "<bos>", "<eos>", "<unk>")
 
 
 class Vocabulary:
@@ -43,6 +43,7 @@ class Vocabulary:
         words: Tuple of the words, the special tokens not included.
         tokens: Tuple of the special tokens and the words: token i has id i.
         size: Integer, number of ids, special tokens included.
+        is_words: Boolean, whether an id is a word: `True`.
 
     Raises:
         ValueError: If a word is empty, repeated or a special token.
@@ -60,22 +61,23 @@ class Vocabulary:
     """
 
     pad, bos, eos, unk = range(4)
+    is_words = True
 
     def __init__(self, words):
         self.words = tuple(words)
-        self.tokens = _SPECIAL + self.words
+        self.tokens = SPECIAL + self.words
         for word in self.words:
-            if not isinstance(word, str) or not word or word in _SPECIAL:
+            if not isinstance(word, str) or not word or word in SPECIAL:
                 raise ValueError(
                     "`words` must be non-empty strings other than the special "
-                    f"tokens {', '.join(_SPECIAL)}. Received: {word!r} among "
+                    f"tokens {', '.join(SPECIAL)}. Received: {word!r} among "
                     "them. Leave it out: the special tokens are always there."
                 )
-        self._ids = {word: i for i, word in enumerate(self.tokens)}
-        if len(self._ids) != len(self.tokens):
+        self.ids = {word: i for i, word in enumerate(self.tokens)}
+        if len(self.ids) != len(self.tokens):
             raise ValueError(
                 "`words` must be distinct. Received: "
-                f"{len(self.tokens) - len(self._ids)} repetitions among "
+                f"{len(self.tokens) - len(self.ids)} repetitions among "
                 f"{len(self.words)} words. Pass `dict.fromkeys(words)`."
             )
 
@@ -117,7 +119,7 @@ class Vocabulary:
             List of integers.
         """
         _check_tokens(tokens)
-        get, unk = self._ids.get, self.unk
+        get, unk = self.ids.get, self.unk
         ids = [get(word, unk) for word in tokens[:max_length]]
         return ids + [self.eos] if eos else ids
 
@@ -145,7 +147,7 @@ class Vocabulary:
             width = int(lengths.max(initial=bool(eos)))
         else:
             width = max_length + bool(eos)
-        ids = np.zeros((len(sentences), width), np.int32)
+        ids = np.full((len(sentences), width), self.pad, np.int32)
         ids[np.arange(width) < lengths[:, None]] = values
         return ids
 
@@ -160,7 +162,7 @@ class Vocabulary:
             them: sentence i is `ids[splits[i] : splits[i + 1]]`.
         """
         _check_sentences(sentences)
-        get, unk = self._ids.get, self.unk
+        get, unk = self.ids.get, self.unk
         end = (self.eos,) if eos else ()
         rows = (
             itertools.chain((get(w, unk) for w in words[:max_length]), end)
@@ -187,24 +189,27 @@ class Vocabulary:
             ValueError: If an id before the first EOS is out of range.
             TypeError: If it is no integer.
         """
-        words = []
+        ends = self.eos if isinstance(self.eos, tuple) else (self.eos,)
+        size, kept = self.size, []
         for i in _host(ids):
-            if i == self.eos:
+            if i in ends:
                 break
             if not hasattr(i, "__index__"):
                 raise TypeError(
                     f"`ids` must be integers. Received: {i!r} at index "
-                    f"{len(words)}. Take the argmax of scores; cast floats."
+                    f"{len(kept)}. Take the argmax of scores; cast floats."
                 )
-            if not 0 <= i < self.size:
+            if not 0 <= i < size:
                 raise ValueError(
-                    f"`ids` must lie in [0, {self.size}), the ids of this "
-                    f"vocabulary. Received: {i} at index {len(words)}. Decode "
+                    f"`ids` must lie in [0, {size}), the ids of this "
+                    f"vocabulary. Received: {i} at index {len(kept)}. Decode "
                     "with the vocabulary that encoded."
                 )
-            words.append(self.tokens[i])
-        skipped = _SPECIAL[self.pad], _SPECIAL[self.bos]
-        return " ".join(word for word in words if word not in skipped)
+            kept.append(int(i))
+        return self._joined([i for i in kept if i not in (self.pad, self.bos)])
+
+    def _joined(self, ids):
+        return " ".join([self.tokens[i] for i in ids])
 
     def decode_batch(self, ids) -> list:
         """Sentences of many rows of ids.
@@ -270,7 +275,7 @@ class Vocabulary:
         return self.size
 
     def __contains__(self, word):
-        return word in self._ids
+        return word in self.ids
 
     def __eq__(self, other):
         if not isinstance(other, Vocabulary):

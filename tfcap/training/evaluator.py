@@ -12,6 +12,7 @@ import numpy as np
 from tfcap.decoding import Greedy
 from tfcap.metrics import evaluate_retrieval
 from tfcap.text import TrainingCaptions
+from tfcap.text import as_vocabulary
 from tfcap.training.dataset_inputs import dataset_inputs
 from tfcap.training.diversity_report import DiversityReport
 from tfcap.training.evaluation_callback import EvaluationCallback
@@ -68,8 +69,7 @@ class Evaluator(EvaluationCallback):
             written. Defaults to those of `dataset.captions`; else to the
             words of the references, in which a word that the vocabulary lacks
             is the unknown word.
-        vocabulary: Object with `decode(ids)` from a list of ids to a string,
-            such as `tfcap.text.Vocabulary`. Defaults to that of
+        vocabulary: `tfcap.text.Vocabulary` or tokenizer. Defaults to that of
             `dataset.captions`, or of the speaker.
         image_ids: List of M integers or strings; or their key in a batch.
             Defaults to those of `dataset.captions`, else to row numbers.
@@ -165,8 +165,9 @@ class Evaluator(EvaluationCallback):
         self.references = references
         self.image = image
         self.texts = _either(texts, captions, "texts")
-        vocabulary = _either(vocabulary, captions, "vocabulary")
-        self.vocabulary = _either(vocabulary, speaker, "vocabulary")
+        known = _either(vocabulary, captions, "vocabulary")
+        known = _either(known, speaker, "vocabulary")
+        self.vocabulary = None if known is None else as_vocabulary(known)
         self.image_ids = _either(image_ids, captions, "image_ids")
         self.decoders = dict(decoders or {})
         self.samples = dict(samples or {})
@@ -355,12 +356,11 @@ class Evaluator(EvaluationCallback):
                     "`other_listeners` must have names that are no other "
                     f"scores'. Received: {name!r}. Call it fixed_{name}."
                 )
-        if not hasattr(self.vocabulary, "decode"):
+        if self.vocabulary is None:
             raise ValueError(
-                "`vocabulary` must be given, with `decode(ids)` from a list "
-                "of ids to a string, where neither the data set nor the "
-                f"speaker has one. Received: vocabulary={self.vocabulary!r}. "
-                "Pass the `tfcap.text.Vocabulary` of the captions."
+                "`vocabulary` must be given where neither the data set nor the "
+                "speaker has one. Received: vocabulary=None. Pass the "
+                "`tfcap.text.Vocabulary` or the tokenizer of the captions."
             )
         size = getattr(self.vocabulary, "size", None)
         wanted = self.speaker.vocabulary_size

@@ -1,21 +1,24 @@
 """CIDEr and CIDEr-D: TF-IDF weighted n-gram similarity to the references."""
 
+import functools
 from collections.abc import Callable
 from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tfcap.text.as_vocabulary import as_vocabulary
 from tfcap.text.ngrams import distinct_pairs
 from tfcap.text.ngrams import number_ngrams
-from tfcap.text.ngrams import pack_ngrams
 from tfcap.text.ngrams import row_of_word
 from tfcap.text.scores.blocks import blocks
 from tfcap.text.scores.blocks import earlier_occurrences
 from tfcap.text.scores.comparison import compare_with_references
 from tfcap.text.scores.comparison import number_words
 from tfcap.text.scores.comparison import vocabulary_ids
+from tfcap.text.scores.comparison import word_ids
 from tfcap.text.scores.scores import Scores
+from tfcap.text.vocabulary import Vocabulary
 
 #: CIDEr counts n-grams of one to four words.
 ORDERS = 4
@@ -110,7 +113,8 @@ def cider_d(
             those of `candidates[i]`. A list shared by several candidates (the
             same object) is read only once.
         document_frequencies: A `tfcap.text.DocumentFrequencies`, optional.
-            Captions are then words, with `vocabulary`, or lists of ids.
+            Captions are then words, with `vocabulary` unless words were
+            counted in strings, or lists of ids.
             Defaults to those of `references`, each list being one document.
         vocabulary: The `Vocabulary` of the document frequencies, for captions
             given as words. Words that it lacks are all one word, UNK. Where
@@ -205,7 +209,12 @@ def encoder_for(document_frequencies, vocabulary):
                 "compared as they are."
             )
         return number_words
+    if document_frequencies.words is not None:
+        table = Vocabulary(document_frequencies.words)
+        end = table.eos if document_frequencies.count_eos else None
+        return functools.partial(word_ids, table, end)
     if vocabulary is not None:
+        vocabulary = as_vocabulary(vocabulary)
         document_frequencies.check_vocabulary(vocabulary)
     return vocabulary_ids(
         vocabulary,
@@ -232,7 +241,7 @@ def inverse_document_frequencies(
     if document_frequencies is None:
         starts, counts, documents = _count_documents(comparison)
     else:
-        keys = pack_ngrams(ids, lengths, ORDERS)
+        keys = document_frequencies.pack(ids, lengths, ORDERS)
         starts = keys != 0
         counts = document_frequencies.lookup(keys[starts])
         documents = document_frequencies.num_documents

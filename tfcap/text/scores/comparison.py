@@ -70,6 +70,23 @@ def vocabulary_ids(vocabulary, size: int, eos: bool = False) -> Callable:
     return encode
 
 
+def word_ids(vocabulary, end: int | None, sentences):
+    """Ragged rows of sentences of words, unknown ones numbered beyond.
+
+    Args:
+        vocabulary: A `tfcap.text.Vocabulary`.
+        end: Integer, the id that ends every sentence, or `None`.
+        sentences: Sequence of sequences of words.
+    """
+    beyond = itertools.count(vocabulary.size)
+    numbers = collections.defaultdict(beyond.__next__)
+    numbers |= vocabulary.ids
+    last = () if end is None else (end,)
+    return flatten_rows(
+        [[*map(numbers.__getitem__, words), *last] for words in sentences]
+    )
+
+
 def compare_with_references(
     candidates: Sequence[Sequence],
     references: Sequence[Sequence[Sequence]],

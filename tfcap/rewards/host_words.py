@@ -1,0 +1,121 @@
+"""Words of captions that are said in pieces of words."""
+
+import itertools
+import threading
+from collections import OrderedDict
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from keras import ops
+from numpy.typing import NDArray
+
+from tfcap.ops import call_on_host
+from tfcap.text import Vocabulary
+from tfcap.text import caption_tokenize
+
+
+class HostWords:
+    """Numbers the words of captions, which it reads as strings.
+
+    The ids of a tokenizer are pieces of words, and a score of n-grams is one
+    of words: captions and references are decoded on the host, split as an
+    evaluation splits them, and their words numbered. The score itself stays
+    in the graph. Captions that were read before are remembered.
+
+    Of a caption of T ids the first `T + T // 2` words count, and its end.
+
+    Args:
+        vocabulary: Object that decodes the ids, see
+            `tfcap.text.as_vocabulary()`.
+        words: Sequence of words, which get the ids of
+            `tfcap.text.Vocabulary(words)`; others get ids beyond. Defaults to
+            none.
+        count_eos: Boolean, whether the end token is a word. Defaults to
+            `True`.
+        remember: Integer, captions that are remembered. Defaults to `50000`.
+    """
+
+    def __init__(
+        self,
+        vocabulary: Any,
+        words: Sequence[str] = (),
+        count_eos: bool = True,
+        remember: int = 50_000,
+    ):
+        self.vocabulary = vocabulary
+        self.words = Vocabulary(words)
+        self.count_eos = count_eos
+        self.remember = remember
+        self._known = OrderedDict()
+        self._lock = threading.Lock()
+
+    def __call__(self, words: Any, references: Any, eos: Any) -> tuple:
+        """Translates captions and their references.
+
+        Args:
+            words: Integer tensor of shape `(B, S, T)`, -1 for no word.
+            references: Integer tensor of shape `(B, N, U)`, as `words`.
+            eos: Integer or tuple of integers, the end tokens.
+
+        Returns:
+            Int32 tensors of shapes `(B, S, W)` and `(B, N, W)`, as these.
+        """
+        samples = words.shape[1]
+        lengths = words.shape[2], references.shape[2]
+        width = None if None in lengths else _width(max(lengths))
+        rows = references.shape[1]
+        count = None if None in (samples, rows) else samples + rows
+
+        def read(words, references):
+            return self.read(words, references, np.ravel(eos))
+
+        found = call_on_host(
+            read, (words, references), (words.shape[0], count, width), "int32"
+        )
+        samples = ops.shape(words)[1]
+        return found[:, :samples], found[:, samples:]
+
+    def read(self, words: NDArray, references: NDArray, eos: NDArray):
+        """Translates on the host: `(B, S, T)`, `(B, N, U)` to one array."""
+        width = _width(max(words.shape[2], references.shape[2]))
+        shape = len(words), words.shape[1] + references.shape[1], width
+        found = np.full(shape, -1, np.int32)
+        ids, beyond = self.words.ids, {}
+        numbers = itertools.count(self.words.size)
+        for image, rows in enumerate(zip(words, references)):
+            for place, row in enumerate(itertools.chain(*rows)):
+                said, ended = self._read(row, eos)
+                own = [
+                    i
+                    if (i := ids.get(x)) is not None
+                    # Unknown ones are told apart within this batch.
+                    else beyond.get(x) or beyond.setdefault(x, next(numbers))
+                    for x in said[: width - 1]
+                ]
+                if ended and self.count_eos:
+                    own.append(self.words.eos)
+                found[image, place, : len(own)] = own
+        return found
+
+    def _read(self, row, eos):
+        """Words of a caption, and whether it ends."""
+        row = row[row >= 0]
+        key = row.tobytes()
+        with self._lock:
+            if key in self._known:
+                self._known.move_to_end(key)
+                return self._known[key]
+        ends = np.isin(row, eos)
+        text = self.vocabulary.decode(row[~ends].tolist())
+        value = tuple(caption_tokenize(text)), bool(ends.any())
+        with self._lock:
+            self._known[key] = value
+            if len(self._known) > self.remember:
+                self._known.popitem(last=False)
+        return value
+
+
+def _width(length):
+    """Words and end of a caption of some ids, of which some are two words."""
+    return length + length // 2 + 1

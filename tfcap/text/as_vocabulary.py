@@ -1,0 +1,291 @@
+"""Tokenizers of other libraries as vocabularies."""
+
+import operator
+from typing import Any
+
+import numpy as np
+
+from tfcap.text.tokenizer_vocabulary import Tokenizer
+from tfcap.text.tokenizer_vocabulary import TokenizerVocabulary
+from tfcap.text.vocabulary import Vocabulary
+
+#: Special tokens by the names that they commonly have, for tokenizers that do
+#: not tell; the first that is there counts.
+NAMES = {
+    "pad": ("<pad>", "[PAD]", "<|pad|>", "[pad]"),
+    "bos": (
+        *("<bos>", "<s>", "<start>", "[start]", "[START]", "[BOS]", "<sos>"),
+        *("startseq", "<|startoftext|>", "<|begin_of_text|>", "[CLS]"),
+        "<|endoftext|>",
+    ),
+    "eos": (
+        *("<eos>", "</s>", "<end>", "[end]", "[END]", "[EOS]", "endseq"),
+        *("<|endoftext|>", "<|end_of_text|>", "[SEP]"),
+    ),
+    "unk": ("<unk>", "[UNK]", "<|unk|>"),
+}
+
+
+def as_vocabulary(
+    tokenizer: Any,
+    pad: int | str | None = None,
+    bos: int | str | None = None,
+    eos: int | str | tuple | None = None,
+    unk: int | str | None = None,
+    size: int | None = None,
+) -> Vocabulary:
+    """Reads a tokenizer of another library as a vocabulary.
+
+    Whatever takes `vocabulary=` in this package calls it. Known are, by their
+    methods and without importing them, `keras.layers.TextVectorization` and
+    `StringLookup`, the tokenizers of KerasHub, `SentencePieceProcessor`,
+    `tokenizers.Tokenizer` and the tokenizers of `transformers`.
+
+    Special ids are those that the tokenizer tells, else those of the usual
+    names, such as `[start]` and `<eos>`. Without a padding of its own, a
+    sequence is padded with its (first) end token, as GPT-2's are.
+
+    Args:
+        tokenizer: One of these; a `Vocabulary`, or another object with
+            `decode(ids)`, is returned as it is.
+        pad, bos, eos, unk: Integer id, or string, the piece; `eos` may be a
+            tuple of them, where several tokens end a sentence. Default to what
+            the tokenizer tells.
+        size: Integer, number of ids of the model, where it has more than its
+            tokenizer. Defaults to the size of the tokenizer.
+
+    Returns:
+        Object with `size, pad, bos, eos, unk, tokens, words, encode(),
+        encode_batch(), decode(), decode_batch()` of a `Vocabulary`, which also
+        encodes strings; `is_words`, false where ids are pieces of words; and
+        `tokenizer`. `bos` and `unk` are `None` where there are none.
+
+    Raises:
+        TypeError: If it is no tokenizer that is known.
+        ValueError: If no end token is known, or one that is named is not there.
+
+    Example:
+
+    >>> layer = keras.layers.TextVectorization(
+    ...     standardize=None, vocabulary=["<start>", "<end>", "red", "bus"]
+    ... )
+    >>> vocabulary = tfcap.text.as_vocabulary(layer)
+    >>> vocabulary.pad, vocabulary.bos, vocabulary.eos, vocabulary.unk
+    (0, 2, 3, 1)
+    >>> vocabulary.decode([2, 4, 5, 3, 0])
+    'red bus'
+    """
+    asked = {"pad": pad, "bos": bos, "eos": eos, "unk": unk}
+    given = {k: v for k, v in asked.items() if v is not None}
+    read = None if isinstance(tokenizer, Vocabulary) else _read(tokenizer)
+    if read is None:
+        return _as_it_is(tokenizer, given, size)
+    if size is not None and size < read.size:
+        raise ValueError(
+            f"`size` must be at least {read.size}, that of the tokenizer. "
+            f"Received: size={size}."
+        )
+    size = read.size if size is None else operator.index(size)
+    found = _named(read) if None in (*map(read.special.get, NAMES),) else {}
+    told = {k: v for k, v in read.special.items() if v is not None}
+    found |= told | {k: _id(read, k, v, size) for k, v in given.items()}
+    if found.get("eos") is None:
+        raise ValueError(
+            "`eos` must be known, the token that ends a sentence. Received: "
+            f"a {type(tokenizer).__name__} that tells of none. Pass its id, or "
+            "the token as a string."
+        )
+    first = found["eos"][0] if isinstance(found["eos"], tuple) else found["eos"]
+    return TokenizerVocabulary(
+        tokenizer,
+        read,
+        size,
+        found.get("pad", first),
+        found.get("bos"),
+        found["eos"],
+        found.get("unk"),
+    )
+
+
+def _as_it_is(vocabulary, given, size):
+    if not hasattr(vocabulary, "decode"):
+        raise TypeError(
+            "`vocabulary` must have `decode(ids)`, or be a tokenizer of Keras, "
+            "KerasHub, SentencePiece or Hugging Face. Received: "
+            f"vocabulary={vocabulary!r}."
+        )
+    if size is not None:
+        given = {**given, "size": size}
+    if given:
+        raise ValueError(
+            "Special ids and `size` must be left to a vocabulary that has "
+            f"them. Received: {', '.join(given)} with {vocabulary!r}. Leave "
+            "them out."
+        )
+    return vocabulary
+
+
+def _id(read, name, value, size):
+    """The id of a special token that is given by its id or its piece."""
+    if isinstance(value, tuple | list) and name == "eos" and len(value):
+        return tuple(_id(read, name, x, size) for x in value)
+    pieces = read.pieces() if isinstance(value, str) else ()
+    if isinstance(value, str) and value in pieces:
+        return list(pieces).index(value)
+    if isinstance(value, int | np.integer) and 0 <= value < size:
+        return int(value)
+    raise ValueError(
+        f"`{name}` must be an id in [0, {size}) or a piece of the tokenizer. "
+        f"Received: {name}={value!r}."
+    )
+
+
+def _named(read):
+    """Special ids by the usual names."""
+    # From the last to the first, so that the first id of a piece remains.
+    pieces = list(read.pieces())
+    ids = {pieces[i]: i for i in reversed(range(len(pieces)))}
+    found = {
+        kind: next((ids[x] for x in names if x in ids), None)
+        for kind, names in NAMES.items()
+    }
+    return {kind: i for kind, i in found.items() if i is not None}
+
+
+def _read(tokenizer):
+    """What there is to read of a tokenizer; None if it is of no known kind."""
+    kinds = {
+        _transformers: ("convert_ids_to_tokens", "eos_token_id"),
+        _tokenizers: ("get_vocab_size", "id_to_token", "token_to_id"),
+        _sentencepiece: ("id_to_piece", "get_piece_size", "pad_id"),
+        _keras_hub: ("detokenize", "get_vocabulary", "vocabulary_size"),
+        _keras: ("get_vocabulary", "adapt"),
+    }
+    for read, methods in kinds.items():
+        if all(hasattr(tokenizer, x) for x in methods):
+            return read(tokenizer)
+    return None
+
+
+def _transformers(tokenizer):
+    size = len(tokenizer)
+    return Tokenizer(
+        size,
+        lambda: tokenizer.convert_ids_to_tokens(list(range(size))),
+        lambda texts: [
+            tokenizer.encode(text, add_special_tokens=False) for text in texts
+        ],
+        lambda ids: tokenizer.decode(ids, skip_special_tokens=True),
+        {x: getattr(tokenizer, f"{x}_token_id", None) for x in NAMES},
+    )
+
+
+def _tokenizers(tokenizer):
+    size = tokenizer.get_vocab_size()
+    padding = tokenizer.padding or {}
+
+    def encode(texts):
+        rows = tokenizer.encode_batch(texts, add_special_tokens=False)
+        # What it pads with has no attention.
+        return [
+            [i for i, own in zip(row.ids, row.attention_mask) if own]
+            for row in rows
+        ]
+
+    return Tokenizer(
+        size,
+        lambda: [tokenizer.id_to_token(i) or "" for i in range(size)],
+        encode,
+        lambda ids: tokenizer.decode(ids, skip_special_tokens=True),
+        {"pad": padding.get("pad_id")},
+        type(tokenizer.model).__name__ == "WordLevel",
+    )
+
+
+def _sentencepiece(tokenizer):
+    size = tokenizer.get_piece_size()
+    special = {x: getattr(tokenizer, f"{x}_id")() for x in NAMES}
+    return Tokenizer(
+        size,
+        lambda: [tokenizer.id_to_piece(i) for i in range(size)],
+        lambda texts: tokenizer.encode(texts, out_type=int),
+        tokenizer.decode,
+        {x: i for x, i in special.items() if i >= 0},
+    )
+
+
+def _keras_hub(tokenizer):
+    size = tokenizer.vocabulary_size()
+
+    def token(*names):
+        ids = [getattr(tokenizer, f"{x}_token_id", None) for x in names]
+        return next((i for i in ids if i is not None), None)
+
+    def pieces():
+        known = tokenizer.get_vocabulary()
+        mapping = getattr(tokenizer, "vocabulary", None)
+        if not isinstance(mapping, dict):
+            return list(known)
+        # Some pieces may share no order with their ids.
+        found = [""] * size
+        for piece, i in mapping.items():
+            found[i] = piece
+        return found
+
+    def encode(texts):
+        rows = tokenizer.tokenize(texts)
+        rows = rows.to_list() if hasattr(rows, "to_list") else rows
+        return [np.asarray(row).tolist() for row in rows]
+
+    def decode(ids):
+        text = tokenizer.detokenize(ids)
+        text = text.numpy() if hasattr(text, "numpy") else text
+        return text.decode() if isinstance(text, bytes) else str(text)
+
+    ends = token("end"), getattr(tokenizer, "end_token2_id", None)
+    ends = tuple(i for i in ends if i is not None)
+    return Tokenizer(
+        size,
+        pieces,
+        encode,
+        decode,
+        {
+            "pad": token("pad"),
+            "bos": token("start"),
+            "eos": ends if len(ends) > 1 else token("end"),
+            "unk": token("unk", "unknown"),
+        },
+    )
+
+
+def _keras(layer):
+    """`TextVectorization` and `StringLookup`."""
+    pieces = [str(x) for x in layer.get_vocabulary()]
+    ids = {piece: i for i, piece in enumerate(pieces)}
+    config = layer.get_config()
+    split = config.get("split", "whitespace")
+    mode = config.get("output_mode", "int")
+    if mode != "int":
+        raise ValueError(
+            '`vocabulary` must be a layer of `output_mode="int"`, which gives '
+            f"ids. Received: output_mode={mode!r}."
+        )
+
+    def encode(texts):
+        if "split" not in config:
+            unknown = ids.get("[UNK]")
+            return [[ids.get(x, unknown) for x in t.split()] for t in texts]
+        rows = layer(texts)
+        rows = rows.to_list() if hasattr(rows, "to_list") else np.asarray(rows)
+        return [[i for i in row if i != ids.get("")] for row in rows]
+
+    special = {"pad": ids.get(""), "unk": ids.get("[UNK]")}
+    between = "" if split == "character" else " "
+    return Tokenizer(
+        len(pieces),
+        lambda: pieces,
+        encode,
+        lambda row: between.join(pieces[i] for i in row),
+        special,
+        split != "character" and not config.get("ngrams"),
+    )
