@@ -1,6 +1,5 @@
 """Words, vocabularies and scores on the host: NumPy, no TensorFlow."""
 
-from tfcap.text.as_vocabulary import as_vocabulary
 from tfcap.text.caption_report import CaptionReport
 from tfcap.text.caption_tokenization import caption_tokenize
 from tfcap.text.caption_tokenization import caption_tokenize_batch
@@ -35,5 +34,6 @@ from tfcap.text.scores.mixtures import spider
 from tfcap.text.scores.rouge_l import rouge_l
 from tfcap.text.scores.scores import Scores
 from tfcap.text.scores.self_cider import self_cider
+from tfcap.text.tokenizers import as_vocabulary
 from tfcap.text.training_captions import TrainingCaptions
 from tfcap.text.vocabulary import Vocabulary

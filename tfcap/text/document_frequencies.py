@@ -8,7 +8,6 @@ from numpy.typing import NDArray
 
 from tfcap.io import load_arrays
 from tfcap.io import save_arrays
-from tfcap.text.as_vocabulary import as_vocabulary
 from tfcap.text.ngram_counting import count_documents
 from tfcap.text.ngram_counting import frequent_ids
 from tfcap.text.ngram_counting import words_of
@@ -16,6 +15,7 @@ from tfcap.text.ngrams import MAX_PACKED_ID
 from tfcap.text.ngrams import check_order
 from tfcap.text.ngrams import pack_ngrams
 from tfcap.text.self_critical import read_self_critical
+from tfcap.text.tokenizers import as_vocabulary
 from tfcap.text.vocabulary import SPECIAL
 from tfcap.text.vocabulary import Vocabulary
 

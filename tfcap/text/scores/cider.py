@@ -7,7 +7,6 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from tfcap.text.as_vocabulary import as_vocabulary
 from tfcap.text.ngrams import distinct_pairs
 from tfcap.text.ngrams import number_ngrams
 from tfcap.text.ngrams import row_of_word
@@ -18,6 +17,7 @@ from tfcap.text.scores.comparison import number_words
 from tfcap.text.scores.comparison import vocabulary_ids
 from tfcap.text.scores.comparison import word_ids
 from tfcap.text.scores.scores import Scores
+from tfcap.text.tokenizers import as_vocabulary
 from tfcap.text.vocabulary import Vocabulary
 
 #: CIDEr counts n-grams of one to four words.
