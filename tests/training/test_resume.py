@@ -507,6 +507,46 @@ def test_fits_of_one_program_follow_each_other(tmp_path):
     assert whole[1] == found[1]
 
 
+def test_fits_of_one_program_share_a_generator_and_no_shuffled_data(tmp_path):
+    """A data set that is repeated goes on from what fits before have read."""
+
+    class Noise(keras.layers.Dense):
+        def call(self, inputs):
+            draw = tf.random.get_global_generator().normal([1])
+            return super().call(inputs) + draw
+
+    def program(folder, *stop, **shuffle):
+        Resume._ended_with.clear()
+        tf.random.set_global_generator(tf.random.Generator.from_seed(5))
+        keras.utils.set_random_seed(1)
+        model = keras.Sequential([keras.Input((3,)), Noise(1)])
+        model.compile(keras.optimizers.SGD(0.01), "mse", run_eagerly=True)
+        data = rows().shuffle(2, seed=1) if shuffle else rows()
+        data = data.repeat()
+        for epochs in (1, 2, 3):
+            model.fit(
+                data,
+                epochs=epochs,
+                steps_per_epoch=2,
+                shuffle=False,
+                callbacks=[Resume(folder), *stop],
+                verbose=0,
+            )
+        return model.get_weights()
+
+    with pytest.raises(SystemExit):
+        program(tmp_path / "parts", Stop(1, 1))
+    found = program(tmp_path / "parts")
+    whole = program(tmp_path / "whole")
+    np.testing.assert_array_equal(whole[0], found[0])
+    with pytest.raises(SystemExit):
+        program(tmp_path / "shuffled", Stop(1, 0), shuffle=True)
+    with pytest.warns(
+        UserWarning, match="a `fit\\(\\)` before, .* has not read"
+    ):
+        program(tmp_path / "shuffled", shuffle=True)
+
+
 def test_an_initial_epoch_counts_and_is_not_gone_beyond(tmp_path):
     assert learn(tmp_path, initial_epoch=1)[2] == [1, 2]
     assert RunCheckpoint(tmp_path).epoch == 3

@@ -18,6 +18,7 @@ only where its reading counts; then the steps that are done of the next.
 
 import random
 import warnings
+import weakref
 
 import numpy as np
 import tensorflow as tf
@@ -32,6 +33,8 @@ _SHUFFLED = (
     "exactly: {}. Rows of an epoch that is interrupted may be seen twice or "
     "not at all. {}"
 )
+#: Data of a `fit()` that had nothing left to do, and would have read them.
+_UNREAD = weakref.WeakSet()
 
 
 class DataOrder:
@@ -87,6 +90,19 @@ class DataOrder:
             self.fit.iterator.data_adapter._dataset = dataset
             self.fit.feed(dataset)
         return self._sought
+
+    def leave_unread(self):
+        """Notes that a `fit()` with nothing left has not read its data."""
+        if self.seeds or self.python:
+            _UNREAD.add(self._source)
+
+    @property
+    def _source(self):
+        """The data as they were given to `fit()`, if they are an object."""
+        for data in (self._py_dataset, self.fit.dataset):
+            if data is not None:
+                return data
+        return self
 
     def pass_epochs(self, count: int, state):
         """Passes over epochs that are done."""
@@ -176,6 +192,14 @@ class DataOrder:
                 f"a Python iterable ({kind}) may give others when it is made "
                 "again",
                 "Use a `tf.data.Dataset`, a `keras.utils.PyDataset`, or "
+                "`tfcap.data.DatasetBatches`.",
+            )
+        if self._source in _UNREAD:
+            # What it draws next depends on the iterators that are alive, too.
+            yield (
+                "a `fit()` before, with nothing left to do, has not read the "
+                "same data",
+                "Make the data set anew for each `fit()`, or use "
                 "`tfcap.data.DatasetBatches`.",
             )
         for node in self._nodes:

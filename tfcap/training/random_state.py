@@ -1,14 +1,17 @@
 """State of the global random generators of a process, as arrays.
 
 Layers of Keras hold their own `SeedGenerator`s, which are variables of a
-model. What draws without one draws from Python, NumPy or Keras' global one.
+model. What draws without one draws from Python, NumPy or Keras' global one, or
+from TensorFlow's. `tf.random.normal()` and its kind have no state to save.
 """
 
 import random
 
 import numpy as np
+import tensorflow as tf
 from keras.src.backend.common.global_state import get_global_attribute
 from keras.src.random.seed_generator import global_seed_generator
+from tensorflow.python.ops import stateful_random_ops
 
 from tfcap.training.workers import from_chief
 
@@ -20,17 +23,23 @@ _WORDS, _PLACED = 624, 625
 
 
 def random_arrays():
-    """The state of Python's, NumPy's and Keras' global generators.
+    """The state of the global generators.
 
     Returns:
         Dict of arrays by name: `words`, uint32 of shape `(2, 625)`, of Python
         and NumPy, `normals`, float64 of shape `(2,)`, the normal deviates that
-        they hold back, NaN for none, and `keras`, uint32 of shape `(2,)` or,
-        where nothing has drawn from that one, `(0,)`.
+        they hold back, NaN for none, and `keras`, uint32 of shape `(2,)`, and
+        `tensorflow`, int64 of shape `(3,)`, or, where nothing has drawn from
+        one of these, `(0,)`.
     """
     _, words, normal = random.getstate()
     _, keys, place, held, deviate = np.random.get_state()
     generator = get_global_attribute("global_seed_generator")
+    # `tf.random.get_global_generator()` would make one, and by chance.
+    other = stateful_random_ops.global_generator
+    if hasattr(getattr(other, "state", None), "values"):
+        # Made in the scope of a strategy: a stream for every replica.
+        other = None
     return {
         "words": np.array([words, [*keys, place]], np.uint32),
         "normals": np.array(
@@ -39,6 +48,7 @@ def random_arrays():
         "keras": np.array(
             [] if generator is None else generator.state, np.uint32
         ),
+        "tensorflow": np.array([] if other is None else other.state, np.int64),
     }
 
 
@@ -46,6 +56,11 @@ def set_random_arrays(arrays: dict, host: bool = True):
     """Sets the global generators to what `random_arrays()` returned."""
     if len(arrays["keras"]):
         global_seed_generator().state.assign(arrays["keras"])
+    state = arrays.get("tensorflow", ())
+    if len(state):
+        if stateful_random_ops.global_generator is None:
+            tf.random.set_global_generator(tf.random.Generator.from_seed(0))
+        tf.random.get_global_generator().reset(state)
     if not host:
         return
     (python, numpy), (normal, deviate) = arrays["words"], arrays["normals"]
@@ -64,8 +79,11 @@ def check_random_arrays(arrays: dict):
     """
     found = {name: (a.shape, a.dtype.kind) for name, a in arrays.items()}
     drawn = found.pop("keras", None)
+    # Older checkpoints do not know it.
+    other = found.pop("tensorflow", ((0,), "i"))
     wanted = {"words": ((2, _PLACED), "u"), "normals": ((2,), "f")}
     fits = found == wanted and drawn in (((0,), "u"), ((2,), "u"))
+    fits = fits and other in (((0,), "i"), ((3,), "i"))
     if not fits or (arrays["words"][:, _WORDS] > _WORDS).any():
         raise ValueError("its random states are none")
 

@@ -62,10 +62,10 @@ class Resume(keras.callbacks.Callback):
     `save_every` seconds, and at SIGTERM, by which schedulers say that they
     take a machine away; then the process ends with status 143 and a sentence.
     Saved is every variable of model and optimizer, the metrics and logs of
-    the epoch, the history, the global random generators of Python, NumPy and
-    Keras, and the memory of `EarlyStopping`, `ReduceLROnPlateau`,
-    `ModelCheckpoint` and of callbacks with `get_state()` and
-    `set_state(state)`; what others remember by themselves begins anew.
+    the epoch, the history, the global random generators of Python, NumPy,
+    Keras and `tf.random`, and the memory of `EarlyStopping`,
+    `ReduceLROnPlateau`, `ModelCheckpoint` and of callbacks with `get_state()`
+    and `set_state(state)`; what others remember by themselves begins anew.
     Callbacks see an epoch that is gone on with begin, and of its steps those
     that are left. It is called as the last of the callbacks, wherever it
     stands among them.
@@ -207,7 +207,9 @@ class Resume(keras.callbacks.Callback):
         if about and max(start, about.get("ended", 0)) >= fit.epochs:
             # Nothing is left: the loop over the epochs is empty.
             start, done = max(start, fit.epochs), 0
-            if not self._order.read_again:
+            if self._order.read_again:
+                self._order.leave_unread()
+            else:
                 # A `fit()` that follows finds the data as this one left it.
                 self._order.pass_epochs(fit.epochs - fit.initial_epoch, None)
             if lacks_variables(model):
