@@ -8,6 +8,7 @@ from PIL import Image
 
 from tfcap.data import Backbone
 from tfcap.data import extract_features
+from tfcap.data import extraction
 from tfcap.data import load_features
 from tfcap.data import load_skipped
 from tfcap.data.extraction import read_image
@@ -82,6 +83,19 @@ def test_a_damaged_image_is_named_and_what_is_done_is_kept(images, tmp_path):
         extract_features(backbone(Average()), images, path, 2, progress=False)
     with pytest.raises(ValueError, match="4 of 6"):
         load_features(path)
+
+
+def test_an_image_that_tells_of_more_than_the_memory_is_named(
+    tmp_path, monkeypatch
+):
+    def fail(*_):
+        raise MemoryError
+
+    path = tmp_path / "lies.png"
+    Image.fromarray(np.zeros((4, 4), np.uint8)).save(path)
+    monkeypatch.setattr(extraction, "fit_picture", fail)
+    with pytest.raises(ValueError, match="lies.png' .MemoryError"):
+        read_image(path, (4, 6))
 
 
 def test_gray_and_larger_images_become_rgb_of_the_size():

@@ -30,6 +30,15 @@ def test_features_come_in_the_asked_order_with_repetitions(path, lazy):
     np.testing.assert_array_equal(asked[np.arange(3)], VALUES[[3, 1, 1]])
 
 
+def test_a_file_that_cannot_be_opened_is_not_called_damaged(path, monkeypatch):
+    def fail(*_, **__):
+        raise OSError("unable to open file (errno = 24, ...)")
+
+    monkeypatch.setattr(h5py, "File", fail)
+    with pytest.raises(OSError, match=r"Too many open files: '.*vgg.h5'"):
+        load_features(path)
+
+
 def test_without_ids_the_whole_file_is_read_in_its_order(path):
     np.testing.assert_array_equal(load_features(path), VALUES)
 

@@ -81,6 +81,13 @@ def test_a_batch_must_have_captions_that_there_are(size):
         make(size)
 
 
+def test_a_split_without_captions_is_told_of():
+    captions = tiny_captions()
+    captions.references[:] = captions.vocabulary.pad
+    with pytest.raises(ValueError, match="with 0 captions. Look at the split"):
+        GrammarBatches(captions, 4)
+
+
 EOS, T = 2, 12
 #: Of the captions, and others that do not stand in them.
 OWN, OTHERS = np.arange(4, 12), np.arange(50, 60)

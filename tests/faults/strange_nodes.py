@@ -346,7 +346,7 @@ ODD = (
 TEXT = (deep, digits, not_a_number, wide, many_names, nested_gzip, scraps)
 TEXT += (many_gzips,)
 #: Readers that take a line for what it says.
-LINES = ("image_list", "split_list", "points")
+LINES = ("image_list", "image_list_json", "split_list", "points")
 
 
 def trial(rng, folder):

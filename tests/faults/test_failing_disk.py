@@ -22,12 +22,15 @@ from tfcap.data import load_features
 from tfcap.io import load_arrays
 from tfcap.io import read_json
 from tfcap.io import save_arrays
+from tfcap.io import sync_folder
+from tfcap.io import sync_tree
 from tfcap.io import whole_file
 from tfcap.training.checkpoint import RunCheckpoint
 
 NAMES = (
     *("open", "stat", "lstat", "fstat", "fsync", "replace", "unlink", "mkdir"),
     *("listdir", "scandir", "write", "read", "lseek", "access", "chmod"),
+    "close",
 )
 
 
@@ -108,6 +111,21 @@ def checkpoints(folder):
     model.set_weights([np.zeros((2, 1)), np.zeros(1)])
     epoch = RunCheckpoint(folder / "run").restore(model)
     return epoch, model.get_weights()[0].tolist()
+
+
+@pytest.mark.parametrize("code", [errno.ENOSPC, errno.EDQUOT, errno.EPERM])
+def test_a_file_whose_closing_fails_is_named(tmp_path, monkeypatch, code):
+    def close(descriptor):
+        whole(descriptor)
+        raise OSError(code, os.strerror(code))
+
+    whole = os.close
+    monkeypatch.setattr(os, "close", close)
+    (tmp_path / "a.txt").write_text("a dog")
+    for write in (records, sync_folder, sync_tree):
+        with pytest.raises(OSError, match=str(tmp_path)) as caught:
+            write(tmp_path)
+        assert caught.value.errno == code
 
 
 def sweep(folder):

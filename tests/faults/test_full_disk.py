@@ -154,18 +154,27 @@ def test_logs_of_training_that_have_no_room_stop_it(disk, tmp_path):
     assert RunCheckpoint(tmp_path / "run").epoch > 0
 
 
-@pytest.mark.parametrize("code", [errno.EDQUOT, errno.ESTALE, errno.EROFS])
-def test_logs_on_a_disk_that_fails_are_told(tmp_path, code):
+@pytest.mark.parametrize(
+    "code, hook",
+    [
+        (errno.EDQUOT, "on_epoch_end"),
+        (errno.ESTALE, "on_epoch_end"),
+        (errno.EROFS, "on_epoch_end"),
+        (errno.EPERM, "on_train_begin"),
+    ],
+)
+def test_logs_on_a_disk_that_fails_are_told(tmp_path, code, hook):
     text = f"{{{{node}}}} {tmp_path}/train; {os.strerror(code)} [Op:Writer]"
 
-    class Log(keras.callbacks.Callback):
-        def on_epoch_end(self, epoch, logs=None):
-            raise tf.errors.AbortedError(None, None, text)
+    def fail(*_):
+        raise tf.errors.AbortedError(None, None, text)
 
+    log = keras.callbacks.Callback()
+    setattr(log, hook, fail)
     model = keras.Sequential([keras.Input((100,)), keras.layers.Dense(300)])
     model.compile(keras.optimizers.SGD(0.1), loss="mse", run_eagerly=True)
     with pytest.raises(OSError, match="Logs must be.*same command") as caught:
-        fit(model, Batches(), 1, tmp_path, [Log()], verbose=0)
+        fit(model, Batches(), 1, tmp_path, [log], verbose=0)
     assert caught.value.errno == code and str(tmp_path) in str(caught.value)
 
 

@@ -35,6 +35,7 @@ def ended(capsys, error, *errors):
         (NotADirectoryError(errno.ENOTDIR, "Not", "a/b"), "not in a file"),
         (FileNotFoundError(errno.ENOENT, "No such file", "a"), "must be there"),
         (OSError(errno.ENOSPC, "No space left", "a"), "Make room"),
+        (OSError(errno.EMFILE, "Too many", "a"), "as a process.*ulimit -n"),
         (OSError(errno.EIO, "Input/output error", "a"), "[Errno 5] Input"),
         (OSError(errno.EACCES, "`path` must be x."), "`path` must be x."),
         (OSError("the disk is gone"), "the disk is gone"),

@@ -126,6 +126,8 @@ def test_what_hdf5_tells_of_is_known(clock):
             raise_passing(kind(told))
         assert found.value.errno == errno.EIO
     raise_passing(KeyError("read failed: errno = 2, error message"))
+    with pytest.raises(PermissionError, match="'a.h5'"):
+        raise_passing(OSError("unable to open file: errno = 13, ..."), "a.h5")
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs pipes")

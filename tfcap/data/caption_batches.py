@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from tfcap.data.mapped_features import check_features
 from tfcap.data.mapped_features import feature_rows
 from tfcap.data.mapped_features import stored_positions
+from tfcap.data.step_pipeline import check_batch_size
 from tfcap.data.step_pipeline import row_pipeline
 from tfcap.data.step_pipeline import step_pipeline
 from tfcap.data.window_reader import draw_windows
@@ -309,13 +310,7 @@ class CaptionBatches:
                 f"`epoch` must be one of {_EPOCHS}. Received: "
                 f"epoch={self.epoch!r}."
             )
-        size, total = self.batch_size, self._size
-        if not 0 < size <= total:
-            raise ValueError(
-                f"`batch_size` must be in 1..number of {self.epoch}. Received:"
-                f" batch_size={size} with {total} {self.epoch}. Choose a "
-                "smaller one."
-            )
+        check_batch_size(self.batch_size, self._size, self.epoch)
         if self.epoch == "captions":
             self._check_captions()
         if self.captions_per_image < 1:
@@ -336,7 +331,7 @@ class CaptionBatches:
         by_caption = self.epoch == "captions"
         most = int(self.captions.counts.max()) if by_caption else 1
         window = self.shuffle_window if self.shuffle else None
-        self._window = window_size(window, self.features, size, most)
+        self._window = window_size(window, self.features, self.batch_size, most)
 
     def _check_captions(self):
         if self.captions_per_image != 1:

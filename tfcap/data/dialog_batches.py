@@ -11,6 +11,7 @@ from tfcap.data.mapped_features import stored_positions
 from tfcap.data.neighbors import corrupt
 from tfcap.data.neighbors import draw_in_batch
 from tfcap.data.neighbors import draw_wrong_options
+from tfcap.data.step_pipeline import check_batch_size
 from tfcap.data.step_pipeline import row_pipeline
 from tfcap.data.step_pipeline import step_pipeline
 from tfcap.data.window_reader import draw_windows
@@ -228,12 +229,7 @@ class DialogBatches:
 
     def _check(self):
         size, total = self.batch_size, len(self.dialogs)
-        if not 0 < size <= total:
-            raise ValueError(
-                "`batch_size` must be in 1..number of dialogs. Received: "
-                f"batch_size={size} with {total} dialogs. Choose a smaller "
-                "one."
-            )
+        check_batch_size(size, total, "dialogs")
         check_features(self.features, total, "dialogs")
         window = self.shuffle_window if self.shuffle else None
         self._window = window_size(window, self.features, size)

@@ -14,6 +14,7 @@ from tfcap.data.image_file import UNREADABLE
 from tfcap.data.image_file import open_image
 from tfcap.data.image_file import save_skipped
 from tfcap.data.image_file import skipped_path
+from tfcap.data.step_pipeline import check_batch_size
 
 #: How to do without images that cannot be read, after another hint.
 SKIP = (
@@ -101,6 +102,7 @@ def write_features(
     """
     import keras
 
+    check_batch_size(batch_size)
     todo = writer.remaining
     bar = keras.utils.Progbar(
         len(sources), verbose=int(unit_name is not None), unit_name=unit_name
@@ -199,8 +201,8 @@ def read_image(image, size: tuple[int, int]) -> NDArray:
         what = image if isinstance(image, str | os.PathLike) else type(image)
         raise ValueError(
             "`images` must be readable image files or arrays (height, width, "
-            f"3). Received: {str(what)!r} ({error}). Download the image "
-            f"again, or {SKIP}."
+            f"3). Received: {str(what)!r} ({str(error) or repr(error)}). "
+            f"Download the image again, or {SKIP}."
         ) from error
 
 

@@ -255,7 +255,7 @@ def _opened(path):
         if file is not None:
             with contextlib.suppress(*_DAMAGE):
                 file.close()
-        raise_passing(error)
+        raise_passing(error, path)
         raise ValueError(
             "`path` must name a feature file. Received: "
             f"path={str(path)!r}, which is cut off, damaged or of another kind "
@@ -311,7 +311,7 @@ def read_rows(file, rows: NDArray) -> NDArray:
                     rows[start:stop] - first
                 ]
     except _DAMAGE as error:
-        raise_passing(error)
+        raise_passing(error, path)
         raise ValueError(
             "`path` must name a feature file. Received: "
             f"path={path!r}, which cannot be read ({error}). {_HINT}"

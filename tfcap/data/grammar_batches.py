@@ -6,6 +6,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from tfcap.data.step_pipeline import check_batch_size
 from tfcap.data.step_pipeline import step_pipeline
 
 #: Most words of a phrase that is repeated or removed, most repetitions of it,
@@ -224,11 +225,7 @@ class GrammarBatches:
         self.batch_size = batch_size
         self.seed = seed
         self.kinds = tuple(kinds)
-        if not 0 < batch_size <= len(self.captions):
-            raise ValueError(
-                "`batch_size` must be in 1..number of captions. Received: "
-                f"batch_size={batch_size} with {len(self.captions)} captions."
-            )
+        check_batch_size(batch_size, len(self.captions), "captions")
         # One order serves an epoch; steps may be made out of order.
         self._order = functools.lru_cache(maxsize=2)(self._draw_order)
 

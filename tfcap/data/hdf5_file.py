@@ -89,7 +89,7 @@ def check_weights(path: str | os.PathLike):
     except FileNotFoundError:
         raise
     except _DAMAGE as error:
-        raise_passing(error)
+        raise_passing(error, path)
         return
     except ValueError as error:
         raise ValueError(

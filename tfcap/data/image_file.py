@@ -19,9 +19,9 @@ from tfcap.io.file_limits import raise_limit
 from tfcap.io.json_file import open_once
 
 #: Errors of Pillow at a file that is cut off or damaged, which depend on
-#: where it is.
+#: where it is; a length in it may be more than there is memory.
 UNREADABLE = (
-    *(ArithmeticError, AttributeError, EOFError, LookupError),
+    *(ArithmeticError, AttributeError, EOFError, LookupError, MemoryError),
     *(OSError, RuntimeError, SyntaxError, TypeError, ValueError),
     *(struct.error, zlib.error),
 )

@@ -59,6 +59,29 @@ def step_pipeline(make, steps, fixed=True):
     return dataset
 
 
+def check_batch_size(size: int, total: int | None = None, of: str = ""):
+    """Refuses a size that makes no batch.
+
+    Args:
+        size: B.
+        total: Number of things that batches are full of; None where the last
+            batch may be smaller.
+        of: The things, in the plural.
+    """
+    if size >= 1 and (total is None or size <= total):
+        return
+    wanted, there, cure = "at least 1", "", "Choose another one."
+    if total is not None:
+        wanted, there = f"in 1..number of {of}", f" with {total} {of}"
+        cure = "Choose a smaller one." if size > 0 else cure
+    if total == 0:
+        cure = f"Look at the split, and at what {of} were selected by."
+    raise ValueError(
+        f"`batch_size` must be {wanted}. Received: batch_size={size}{there}. "
+        f"{cure}"
+    )
+
+
 def row_pipeline(make, total: int, batch_size):
     """A data set of all rows once, in their order.
 
@@ -77,6 +100,7 @@ def row_pipeline(make, total: int, batch_size):
     >>> list(dataset.as_numpy_iterator())[-1]
     (array([20]), array([2], dtype=int32))
     """
+    check_batch_size(batch_size)
 
     def batch(step):
         start = step * batch_size

@@ -15,6 +15,11 @@ _WANTED = {
         "on a disk with room",
         "Make room, and run the same command again: what is done is kept.",
     ),
+    errno.EMFILE: (
+        "one of as many as a process may have open",
+        "Raise their number, as by `ulimit -n 4096`, and run the same command "
+        "again: what is done is kept.",
+    ),
 }
 _WANTED[errno.EDQUOT] = _WANTED[errno.ENOSPC]
 _CLOSED = (

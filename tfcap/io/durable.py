@@ -47,12 +47,13 @@ def sync_file(path: str | PathLike):
         OSError: If the disk is full, or fails.
     """
     # Windows syncs only what is open for writing.
-    file = os.open(path, os.O_RDWR if os.name == "nt" else os.O_RDONLY)
-    try:
-        with named(path):
+    flags = os.O_RDWR if os.name == "nt" else os.O_RDONLY
+    with named(path):
+        file = os.open(path, flags)
+        try:
             os.fsync(file)
-    finally:
-        os.close(file)
+        finally:
+            os.close(file)
 
 
 def sync_folder(path: str | PathLike) -> None:
@@ -79,14 +80,14 @@ def sync_folder(path: str | PathLike) -> None:
     except PermissionError:
         # One that may be written to, and not be read.
         return
-    try:
-        with named(path):
+    with named(path):
+        try:
             os.fsync(folder)
-    except OSError as error:
-        if error.errno not in _NO_FOLDERS:
-            raise
-    finally:
-        os.close(folder)
+        except OSError as error:
+            if error.errno not in _NO_FOLDERS:
+                raise
+        finally:
+            os.close(folder)
 
 
 def sync_tree(path: str | PathLike) -> None:

@@ -25,6 +25,8 @@ _NAMES = (
 )
 #: Not every system has all.
 _CODES = {getattr(errno, name) for name in _NAMES if hasattr(errno, name)}
+#: Those of a process that may not open a file, whatever is in it.
+_REFUSED = {errno.EACCES, errno.EPERM, errno.EMFILE, errno.ENFILE, errno.EAGAIN}
 #: As HDF5 tells of an error of the system.
 _HDF5 = re.compile(r"\berrno = (\d+)")
 #: What HDF5, and archives of Python, raise of one.
@@ -114,20 +116,22 @@ def named(path: str | PathLike) -> Iterator[None]:
         raise OSError(error.errno, error.strerror, str(path)) from error
 
 
-def raise_passing(error):
-    """Raises an error that may pass as one of the system.
+def raise_passing(error, path=None):
+    """Raises an error that tells of no damage as one of the system.
 
     For what takes other errors of a file for damage in it.
 
     Raises:
-        OSError: If it may pass, or has not passed.
+        OSError: If it may pass, or has not passed, or if the file may not be
+            opened.
     """
     for one in _chain(error):
         if isinstance(one, DiskError):
             raise one
-    code = passing_code(error)
-    if code is not None:
-        raise OSError(code, os.strerror(code)) from error
+        code = system_code(one)
+        if code in _CODES | _REFUSED:
+            told = [code, os.strerror(code)]
+            raise OSError(*told, *([str(path)] if path else [])) from error
 
 
 def tried_again(

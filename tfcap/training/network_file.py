@@ -1,7 +1,10 @@
 """Networks in files: one of several workers saves, and bad files are told."""
 
+import contextlib
+import math
 import os
 import tempfile
+import threading
 import zipfile
 import zlib
 
@@ -12,6 +15,7 @@ from tfcap.data.hdf5_file import check_weights
 from tfcap.io import DiskError
 from tfcap.io import tried_again
 from tfcap.io import write_whole_path
+from tfcap.io.passing_errors import raise_passing
 from tfcap.training.workers import is_chief
 
 #: What Keras and the libraries below it raise where a file is damaged.
@@ -20,6 +24,9 @@ _DAMAGE = (
     *(OSError, RecursionError, RuntimeError, SyntaxError, TypeError),
     *(ValueError, zipfile.BadZipFile, zlib.error, tf.errors.OpError),
 )
+#: Weights that any network may have, whatever its file holds.
+_FEW = 1 << 24
+_loading = threading.RLock()
 
 
 def save_network(network, path):
@@ -57,7 +64,8 @@ def load_network(path, compile=True, hint="Make it anew."):
     """Loads a network that `save_network()` wrote, never anything that runs.
 
     The archive's checksums are compared first, so that Keras and HDF5 meet no
-    damage; `safe_mode` stays on, which refuses code in the file.
+    damage; `safe_mode` stays on, which refuses code in the file. A layer of
+    more weights than the file can hold is refused before it has them.
 
     Args:
         path: String or path of a file `*.keras`.
@@ -85,6 +93,7 @@ def load_network(path, compile=True, hint="Make it anew."):
     except (FileNotFoundError, DiskError):
         raise
     except _DAMAGE as error:
+        raise_passing(error, path)
         reason = f"{type(error).__name__}: {error!s:.500}"
         raise ValueError(
             "`path` must name a network that Keras can load. Received: "
@@ -98,4 +107,32 @@ def _loaded(path, compile):
     with zipfile.ZipFile(path) as archive:
         if damaged := archive.testzip():
             raise ValueError(f"{damaged} in it is damaged.")
-    return keras.saving.load_model(path, compile=compile, safe_mode=True)
+        size = sum(part.file_size for part in archive.infolist())
+    with _at_most(max(size, _FEW), size):
+        return keras.saving.load_model(path, compile=compile, safe_mode=True)
+
+
+@contextlib.contextmanager
+def _at_most(count, size):
+    """Refuses layers of this thread that make more weights in all."""
+    thread = threading.get_ident()
+
+    def add_weight(layer, *args, **options):
+        nonlocal count
+        shape = options.get("shape", args[0] if args else None)
+        if thread == threading.get_ident() and isinstance(shape, list | tuple):
+            count -= math.prod(shape)
+            if count < 0:
+                raise ValueError(
+                    f"Its layer {layer.name!r} asks for weights of shape "
+                    f"{shape}, more than its {size:,} bytes can hold."
+                )
+        return make(layer, *args, **options)
+
+    with _loading:
+        make = keras.layers.Layer.add_weight
+        keras.layers.Layer.add_weight = add_weight
+        try:
+            yield
+        finally:
+            keras.layers.Layer.add_weight = make

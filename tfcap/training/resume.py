@@ -38,8 +38,9 @@ from tfcap.training.workers import is_chief
 _WORTH = 60.0
 #: Hooks of callbacks that write logs.
 _WRITING = (
-    *("on_epoch_begin", "on_epoch_end", "on_train_batch_begin"),
-    *("on_train_batch_end", "on_test_end", "on_train_end"),
+    *("on_train_begin", "on_epoch_begin", "on_train_batch_begin"),
+    *("on_train_batch_end", "on_test_begin", "on_test_end"),
+    *("on_epoch_end", "on_train_end"),
 )
 
 

@@ -3,6 +3,7 @@
 import errno
 import os
 
+from tfcap.io import named
 from tfcap.training.workers import from_chief
 from tfcap.training.workers import is_chief
 
@@ -44,7 +45,8 @@ class RunLock:
     def release(self):
         """Gives the lock up."""
         if self.path in self._open:
-            os.close(self._open.pop(self.path))
+            with named(self.path):
+                os.close(self._open.pop(self.path))
 
     def _take(self):
         if fcntl is None:
