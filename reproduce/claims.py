@@ -10,6 +10,7 @@ import uuid
 from tfcap.io import has_ended
 from tfcap.io import is_there
 from tfcap.io import make_folder
+from tfcap.io import named
 from tfcap.io import this_machine
 from tfcap.io import tried_again
 
@@ -64,7 +65,7 @@ class Claims:
         return tried_again(claim.path, lambda: self._take(claim))
 
     def _take(self, claim):
-        with _alone(claim.path):
+        with named(claim.path), _alone(claim.path):
             if self._abandoned(claim.path):
                 _unlink(claim.path)
             return claim if claim.make() else None
@@ -125,7 +126,7 @@ class Claim:
         tried_again(self.path, self._give_back)
 
     def _give_back(self):
-        with _alone(self.path):
+        with named(self.path), _alone(self.path):
             if self._ours():
                 _unlink(self.path)
 

@@ -10,6 +10,7 @@ import warnings
 from tfcap.io import check_dense
 from tfcap.io import check_regular
 from tfcap.io import malformed
+from tfcap.io import named
 from tfcap.io import sealed
 from tfcap.io import status
 from tfcap.io import sync_folder
@@ -53,18 +54,19 @@ def append_record(path, record):
 def _append(path, line):
     """Adds a line to the end of a file by one call."""
     flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | getattr(os, "O_BINARY", 0)
-    file = os.open(path, flags, 0o666)
-    try:
-        # A writer that died may have left half a line; ours must not join it.
-        if os.lseek(file, 0, os.SEEK_END):
-            os.lseek(file, -1, os.SEEK_END)
-            if os.read(file, 1) != b"\n":
-                line = b"\n" + line
-        with told_if_full(path, _KEPT):
+    with told_if_full(path, _KEPT), named(path):
+        file = os.open(path, flags, 0o666)
+        try:
+            # A writer that died may have left half a line; ours must not join
+            # it.
+            if os.lseek(file, 0, os.SEEK_END):
+                os.lseek(file, -1, os.SEEK_END)
+                if os.read(file, 1) != b"\n":
+                    line = b"\n" + line
             written = os.write(file, line)
             os.fsync(file)
-    finally:
-        os.close(file)
+        finally:
+            os.close(file)
     if written != len(line):
         raise OSError(
             errno.ENOSPC,

@@ -14,6 +14,8 @@ from tfcap.io import make_folder
 from tfcap.io import malformed
 from tfcap.io import read_sealed
 from tfcap.io import sealed
+from tfcap.io import sync_folder
+from tfcap.io import tried_again
 from tfcap.io import whole_file
 from tfcap.training import DataWait
 from tfcap.training import ProgressLines
@@ -97,6 +99,8 @@ class Study:
             with claim or contextlib.nullcontext():
                 networks = self.load(name)
                 return networks or train()
+        # A run may have ended before it had removed them.
+        self._drop_checkpoints(name)
         return networks
 
     def fit(self, name, model, batches, epochs, callbacks=(), **networks):
@@ -124,14 +128,13 @@ class Study:
             ]
         if self.verbose > 1:
             callbacks.append(ProgressLines(name))
-        checkpoints = self.path(name, "checkpoints")
         model.fit(
             batches.dataset(epochs),
             epochs=epochs,
             steps_per_epoch=batches.steps_per_epoch,
             # The data set is in its order already.
             shuffle=False,
-            callbacks=[*callbacks, Resume(checkpoints)],
+            callbacks=[*callbacks, Resume(self.path(name, "checkpoints"))],
             verbose=self.bars,
         )
         for role, network in networks.items():
@@ -140,7 +143,7 @@ class Study:
         # After them, so that it tells that all are there, whole and on the
         # disk; and only what is on the disk can do without checkpoints.
         write_json(self.path(name, "networks.json"), list(networks))
-        shutil.rmtree(checkpoints, ignore_errors=True)
+        self._drop_checkpoints(name)
         return networks
 
     def load(self, name):
@@ -168,6 +171,14 @@ class Study:
         """Prints a line, if the study is not silent."""
         if self.verbose:
             print(text, flush=True)
+
+    def _drop_checkpoints(self, name):
+        """Removes what networks that are kept need no more, for good."""
+        folder = os.path.join(self.directory, name)
+        checkpoints = os.path.join(folder, "checkpoints")
+        if is_chief() and is_there(checkpoints):
+            shutil.rmtree(checkpoints, ignore_errors=True)
+            tried_again(folder, lambda: sync_folder(folder))
 
     def _own(self, about):
         """Writes down what the folder is for; refuses another study's."""

@@ -101,6 +101,17 @@ def test_a_power_failure_leaves_the_networks_of_a_recorded_point(tmp_path):
     assert set(never_less(found)) == set(range(EPOCHS + 3))
 
 
+def test_checkpoints_of_a_kept_network_do_not_stay(tmp_path):
+    train(tmp_path)
+    checkpoints = tmp_path / "model" / "checkpoints"
+    assert not checkpoints.exists()
+    # The power has failed before they were removed.
+    checkpoints.mkdir()
+    (checkpoints / "checkpoint.npz").write_bytes(b"")
+    Study(tmp_path, {"settings": {}}, verbose=0).once("model", None)
+    assert not checkpoints.exists()
+
+
 def test_the_record_finds_what_is_not_synced(tmp_path):
     root = tmp_path / "run"
     root.mkdir()
