@@ -156,6 +156,37 @@ def test_statistics_of_a_large_file_are_found_once(read, counted, capsys):
     np.testing.assert_allclose(again.deviation, plain.deviation, rtol=1e-6)
 
 
+def spread(values):
+    """Mean and deviation by the plain formula, in 80 bits."""
+    values = values.reshape(-1, values.shape[-1]).astype("longdouble")
+    return values.mean(0), np.sqrt(((values - values.mean(0)) ** 2).mean(0))
+
+
+def test_large_files_of_half_precision_are_counted_exactly(read, monkeypatch):
+    monkeypatch.setattr(standardized_features, "_READ_BYTES", 7 * 2 * 3 * 2)
+    rng = np.random.default_rng(1)
+    bits = rng.integers(0, 2**16, GRIDS.shape, "uint16").view("f2")
+    anything = np.where(np.isfinite(bits), bits, 0)
+    # No exponent in float32 unless it is counted anew; and hardly varying.
+    tiny, same = GRIDS * np.float16(2e-6), GRIDS * 0 + np.float16(1000)
+    same[3, 1] += np.float16(0.5)
+    for values in (GRIDS, np.maximum(GRIDS, 0), anything, tiny, same):
+        mean, deviation = standardized_features._statistics(read(values))
+        wanted = spread(values)
+        bound = np.abs(values).max() * 1e-15
+        np.testing.assert_allclose(mean, wanted[0].astype("f8"), 1e-14, bound)
+        np.testing.assert_allclose(deviation, wanted[1].astype("f8"), 1e-13)
+
+
+@pytest.mark.parametrize("bad", [np.nan, -np.inf])
+def test_numbers_of_large_files_are_finite(bad):
+    values = GRIDS.copy().reshape(-1, 3)
+    values[4, 1] = bad
+    with np.errstate(invalid="ignore"):
+        _, about = standardized_features._HalfMoments()(values)
+    np.testing.assert_array_equal(np.isfinite(about), [True, False, True])
+
+
 def test_other_rows_other_files_and_pooled_ones_have_their_own(read, counted):
     standardize_features(read())
     pooled = MappedFeatures(read(), position_means, "means")

@@ -130,6 +130,13 @@ def test_what_hdf5_tells_of_is_known(clock):
         raise_passing(OSError("unable to open file: errno = 13, ..."), "a.h5")
 
 
+def test_an_error_of_another_file_does_not_count(clock):
+    try:
+        tried_again("one.txt", failing(99))
+    except DiskError:
+        assert tried_again("two.txt", failing(2)) == "done"
+
+
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs pipes")
 def test_a_pipe_is_not_read_twice(clock, tmp_path):
     os.mkfifo(tmp_path / "pipe")

@@ -24,6 +24,9 @@ _CHUNK = 1024
 #: Of large features, bytes that are read at a time, and numbers that a
 #: processor's cache holds while they are counted with.
 _READ_BYTES, _CACHED = 2**24, 2**18
+#: Bits of float32 that those of float16 are moved to, and what the value is
+#: then short of, as exponents are counted from 127 and from 15.
+_FIELDS, _REBIAS = np.int32(-(2**31) | 0x0FFFE000), 2.0**112
 
 
 class StandardizedFeatures:
@@ -131,17 +134,18 @@ def _statistics(features):
         )
     count, mean, squares, differ = 0, 0.0, 0.0, False
     one = np.asarray(features[np.arange(1)], np.float64)
+    # Records hold digests of what small files gave: those stay as they were.
+    half = is_large(features) and features.dtype == np.dtype("=f2")
+    moments = _HalfMoments() if half else _moments
     for some in _parts(features):
-        values = np.asarray(some, np.float64)
-        differ = differ or bool((values != one).any())
-        values = values.reshape(-1, shape[2])
+        differ = differ or bool((some != one).any())
+        values = some.reshape(-1, shape[2])
         with np.errstate(invalid="ignore"):  # told below
-            part = values.mean(0)
+            part, about = moments(values)
             difference, added = part - mean, count + len(values)
             # Sums of squares about the mean add up like this; about 0 they
             # would lose what is small beside the mean.
-            squares += ((values - part) ** 2).sum(0)
-            squares += difference**2 * (count * len(values) / added)
+            squares += about + difference**2 * (count * len(values) / added)
             mean, count = mean + difference * (len(values) / added), added
     deviation = np.sqrt(squares / count)
     if not np.isfinite(deviation).all():
@@ -158,6 +162,51 @@ def _statistics(features):
             " and extract the features again."
         )
     return mean, np.where(varies, deviation, 1.0)
+
+
+def _moments(values):
+    """Means of `(B, D)`, and sums of squares about them, float64 `(D,)`."""
+    values = np.asarray(values, np.float64)
+    mean = values.mean(0)
+    return mean, ((values - mean) ** 2).sum(0)
+
+
+class _HalfMoments:
+    """What `_moments()` gives, of finite float16, in a tenth of its time.
+
+    NumPy converts float16 by branches, here two shifts do. A square has 22
+    bits, so that sums of a part are exact in float64 unless numbers of a
+    feature differ by more than 2^12; then the mean is no longer large beside
+    the deviation, and nothing is lost by sums about 0.
+    """
+
+    def __init__(self):
+        self._bits = np.empty((0, 0), np.int32)
+        self._wide = np.empty((0, 0))
+        tiny = np.full(1, 1, np.int32).view(np.float32)
+        # Threads of TensorFlow take what float32 has no exponent for as 0.
+        self._exact = bool(tiny.astype(np.float64)[0])
+
+    def __call__(self, values):
+        if not self._exact:
+            return _moments(values)
+        if self._bits.shape != values.shape:
+            self._bits = np.empty(values.shape, np.int32)
+            self._wide = np.empty(values.shape)
+        # Sign, exponent and fraction to their places in float32; what the
+        # sign's extension left between is cleared.
+        bits, wide = self._bits, self._wide
+        np.copyto(bits, values.view(np.int16))
+        np.left_shift(bits, 13, out=bits)
+        np.bitwise_and(bits, _FIELDS, out=bits)
+        np.copyto(wide, bits.view(np.float32))
+        sums = wide.sum(0) * _REBIAS
+        squares = np.einsum("ij,ij->j", wide, wide) * _REBIAS**2
+        # Infinite or undefined numbers have become some of 2^16 and more.
+        if squares.max() >= 2.0**32:
+            return _moments(values)
+        about = squares * len(wide) - sums**2
+        return sums / len(wide), np.maximum(about, 0.0) / len(wide)
 
 
 def _parts(features):

@@ -45,8 +45,10 @@ class DiskError(OSError):
     """
 
 
-def passing_code(error):
+def passing_code(error, before=None):
     """The code of an error that may pass.
+
+    What had led to `before`, which was being handled already, does not count.
 
     Returns:
         Integer, as of `errno`, its own or that of one that has led to it;
@@ -61,7 +63,7 @@ def passing_code(error):
     >>> passing_code(FileNotFoundError(errno.ENOENT, "")) is None
     True
     """
-    for one in _chain(error):
+    for one in _chain(error, before):
         code = system_code(one)
         if code in _CODES:
             return code
@@ -159,13 +161,14 @@ def tried_again(
     >>> tried_again("words.txt", lambda: "a dog")
     'a dog'
     """
-    begun, pause = None, _FIRST
+    begun, pause, before = None, _FIRST, sys.exc_info()[1]
     while True:
         try:
             return action()
         except _RAISED as error:
-            code = passing_code(error)
-            waited = any(isinstance(one, DiskError) for one in _chain(error))
+            code = passing_code(error, before)
+            chain = _chain(error, before)
+            waited = any(isinstance(one, DiskError) for one in chain)
             if code is None or waited or _once(path):
                 raise
             now = time.monotonic()
@@ -229,12 +232,12 @@ def status(path: str | PathLike) -> os.stat_result | None:
         return None
 
 
-def _chain(error):
-    """An error, and those in whose handling it was raised.
+def _chain(error, before=None):
+    """An error, and those in whose handling it was raised, to one `before`.
 
     `zipfile` takes an error of the system for an archive that is none.
     """
-    while error is not None:
+    while error is not None and error is not before:
         yield error
         error = error.__cause__ or error.__context__
 
