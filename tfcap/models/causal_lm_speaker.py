@@ -7,6 +7,7 @@ from keras import ops
 
 from tfcap.layers._fast.scores import masked_word_scores
 from tfcap.models.causal_decoder import CausalDecoder
+from tfcap.models.causal_prompt import embedded_prompts
 from tfcap.models.dropout import uses_training
 from tfcap.models.inputs import entry
 from tfcap.models.inputs import word_ids
@@ -56,13 +57,17 @@ class CausalLMSpeaker(keras.Model):
             tokenizer's if it is a token of its own, else to the end token.
         suppress: Tuple of ids that are never said, beside padding and start.
         image_key: String, key of the image in a batch. Defaults to `"image"`.
+        image_token: Integer, id in prompts that stands for a vector of an
+            image, for models that read images amid the prompt, as Gemma 3
+            does. Defaults to the tokenizer's.
         remat: Boolean, whether activations of blocks are computed again for
             gradients rather than kept. Defaults to `False`.
 
     Call arguments:
         inputs: Dict of `caption`, `(B, S, T)` integers padded with `pad`;
             `image` where pictures are read: `(B, P, D)` features for `prefix`,
-            else pixels `(B, H, W, 3)` as the model takes them; optionally
+            else pixels `(B, H, W, 3)`, or `(B, M, H, W, 3)` of several, as
+            the model takes them; optionally
             `prompt`, `(B, L)` integers, with a `prompt_mask`, `(B, L)`, 1
             where there is a word: by default where `prompt` is not `pad`. An
             empty prompt is read as one `pad`.
@@ -97,6 +102,7 @@ class CausalLMSpeaker(keras.Model):
         pad: int | None = None,
         suppress: tuple[int, ...] = (),
         image_key: str = "image",
+        image_token: int | None = None,
         remat: bool = False,
         **kwargs,
     ):
@@ -107,6 +113,12 @@ class CausalLMSpeaker(keras.Model):
         self.vocabulary_size = causal_lm.backbone.vocabulary_size
         self.prefix = prefix
         self.image_key = image_key
+        self.image_token = image_token
+        if getattr(causal_lm.backbone, "vision_encoder", None) is None:
+            self.image_token = None
+        elif image_token is None:
+            name = "image_placeholder_token_id"
+            self.image_token = getattr(self.tokenizer, name, None)
         self.remat = remat
         self._read_special_ids(bos, eos, pad)
         self.suppress = self._checked_ids(suppress, "suppress")
@@ -203,57 +215,17 @@ class CausalLMSpeaker(keras.Model):
             Dict of `cache`, keys and values of `P` words; `mask`, `(B, P)`,
             zeros and then ones; and `hidden`, `(B, D)`, of the last word.
         """
-        x, mask = self._prompt(inputs)
-        if self.prefix is not None:
-            image = entry(inputs, self.image_key, "B P D")
-            image = ops.cast(self.prefix(image, training=training), x.dtype)
-            x = ops.concatenate([image, x], axis=1)
-            here = ops.ones_like(image[..., 0], dtype="int32")
-            if "image_mask" in inputs:
-                here = ops.cast(entry(inputs, "image_mask", "B P"), "bool")
-                here = ops.cast(here, "int32")
-            mask = ops.concatenate([here, mask], axis=1)
-        if mask.shape[1] == 1:
-            # Keras warns of a softmax over a single word.
-            x, mask = (ops.repeat(part, 2, axis=1) for part in (x, mask))
-            mask = mask * ops.arange(2)
-        # Words to the end, in their order; padding before them.
-        length = ops.shape(mask)[1]
-        order = ops.argsort(mask * length + ops.arange(length), axis=1)
-        mask = ops.take_along_axis(mask, order, axis=1)
-        x = ops.take_along_axis(x, order[..., None], axis=1)
+        x, mask, vision = embedded_prompts(self, inputs, training)
         self._check_length(mask, 0)
         hidden, cache = self.decoder(
             x,
             mask,
             self.decoder.new_cache(mask),
+            vision=vision,
             remat=self.remat and training,
             training=training,
         )
         return {"cache": cache, "mask": mask, "hidden": hidden[:, -1]}
-
-    def _prompt(self, inputs):
-        """Embedded prompts `(B, L, D)`, and their mask `(B, L)`."""
-        if "prompt" not in inputs:
-            if not self.prompt:
-                raise ValueError(
-                    "`inputs` must hold `prompt`, of shape (B, L), where the "
-                    "speaker has neither a start token nor a prompt of its "
-                    f"own. Received: inputs with {', '.join(sorted(inputs))}."
-                )
-            rows = ops.shape(keras.tree.flatten(inputs)[0])[0]
-            prompt = ops.convert_to_tensor(self.prompt, dtype="int32")[None]
-            prompt = ops.repeat(prompt, rows, axis=0)
-            return self.decoder.embed(prompt), ops.ones_like(prompt)
-        prompt = word_ids(inputs, "prompt", "B L")
-        if "prompt_mask" in inputs:
-            mask = ops.cast(entry(inputs, "prompt_mask", "B L"), "bool")
-        else:
-            mask = ops.not_equal(prompt, self.pad)
-        empty = ops.logical_not(ops.any(mask, axis=1, keepdims=True))
-        last = ops.equal(ops.arange(prompt.shape[1]), prompt.shape[1] - 1)
-        mask = ops.logical_or(mask, ops.logical_and(empty, last))
-        return self.decoder.embed(prompt), ops.cast(mask, "int32")
 
     def _check_length(self, mask, words):
         room, length = self.decoder.learned_positions, mask.shape[1]
@@ -378,6 +350,7 @@ class CausalLMSpeaker(keras.Model):
             "pad": self.pad,
             "suppress": self.suppress,
             "image_key": self.image_key,
+            "image_token": self.image_token,
             "remat": self.remat,
         }
 

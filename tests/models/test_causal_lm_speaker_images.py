@@ -1,0 +1,136 @@
+"""Image-text models of KerasHub, small and random, as speakers."""
+
+import keras
+import numpy as np
+import pytest
+from keras import ops
+
+from tfcap.models import CausalLMSpeaker
+
+hub = pytest.importorskip("keras_hub").models
+tf = pytest.importorskip("tensorflow")
+
+SIZE = {
+    "vocabulary_size": 23,
+    "image_size": 8,
+    "num_layers": 2,
+    "num_query_heads": 2,
+    "num_key_value_heads": 1,
+    "hidden_dim": 16,
+    "intermediate_dim": 24,
+    "head_dim": 8,
+}
+EOS, PAD, IMAGE = 2, 0, 21
+
+
+def pali_gemma():
+    return hub.PaliGemmaCausalLM(
+        backbone=hub.PaliGemmaBackbone(
+            **SIZE,
+            vit_patch_size=4,
+            vit_num_heads=2,
+            vit_hidden_dim=8,
+            vit_num_layers=1,
+            vit_intermediate_dim=8,
+        ),
+        preprocessor=None,
+    )
+
+
+def gemma3():
+    encoder = __import__(
+        "keras_hub.src.models.gemma3.gemma3_vision_encoder", fromlist=["x"]
+    ).Gemma3VisionEncoder(8, 2, 2, 8, 1, 8, 16, pool_size=2)
+    return hub.Gemma3CausalLM(
+        backbone=hub.Gemma3Backbone(
+            **SIZE,
+            vision_encoder=encoder,
+            use_sliding_window_attention=True,
+            sliding_window_size=4,
+        ),
+        preprocessor=None,
+    )
+
+
+@pytest.fixture(scope="module", params=[pali_gemma, gemma3])
+def speaker(request):
+    model = request.param()
+    random = np.random.default_rng(0)
+    for weight in model.trainable_variables:
+        scale = (
+            1.0 if "norm" in weight.path and "beta" not in weight.path else 0
+        )
+        weight.assign(scale + random.normal(0, 0.3, weight.shape))
+    return CausalLMSpeaker(model, bos=1, eos=EOS, pad=PAD, image_token=IMAGE)
+
+
+@pytest.fixture(scope="module")
+def batch(speaker):
+    random = np.random.default_rng(1)
+    prompt = [1, 5, *[IMAGE] * 4, 6, 7], [1, *[IMAGE] * 4, 8, PAD, PAD]
+    if speaker.image_token is None:
+        prompt = [1, 5, 6, 7], [1, 8, PAD, PAD]
+    return {
+        "prompt": np.array(prompt),
+        "image": random.normal(size=(2, 8, 8, 3)).astype("float32"),
+        "caption": random.integers(3, 20, (2, 2, 4)),
+    }
+
+
+def plain_logits(speaker, prompt, image, caption):
+    """KerasHub's own forward pass of one sequence, before each word."""
+    prompt = prompt[prompt != PAD]
+    ids = np.concatenate([prompt, caption])[None]
+    inputs = {"token_ids": ids, "padding_mask": np.ones_like(ids)}
+    inputs["images"] = image[None]
+    if speaker.image_token is None:
+        inputs["response_mask"] = (np.arange(ids.size) >= prompt.size)[None]
+    else:
+        inputs["images"] = image[None, None]
+        inputs["vision_mask"] = (ids == IMAGE).astype("int32")
+        inputs["vision_indices"] = np.flatnonzero(ids == IMAGE)[None]
+    return speaker.causal_lm(inputs)[0, -len(caption) - 1 : -1]
+
+
+def close(actual, expected):
+    actual, expected = np.asarray(actual), np.asarray(expected)
+    size = 1e-5 * max(1.0, np.abs(expected).max())
+    np.testing.assert_allclose(actual, expected, 1e-5, size)
+
+
+def test_words_after_pictures_and_prompts_of_different_lengths(speaker, batch):
+    state = speaker.begin(batch)
+    logits = np.asarray(speaker.logits(state, batch["caption"]))
+    for row in range(2):
+        parts = (batch[name][row] for name in ("prompt", "image"))
+        plain = plain_logits(speaker, *parts, batch["caption"][row, 1])
+        close(logits[row, 1][:, 2:], np.asarray(plain)[:, 2:])
+    state, words = speaker.fixed_state(state, 4), np.full(2, speaker.bos)
+    for t in range(4):
+        step, state = speaker.step(words, state)
+        close(step, logits[:, 0, t])
+        words = batch["caption"][:, 0, t]
+
+
+def test_every_weight_learns_from_the_scores(speaker, batch):
+    weights = speaker.trainable_variables
+    with tf.GradientTape() as tape:
+        scores = speaker.log_probs(
+            speaker.begin(batch, True), batch["caption"], True
+        )
+        loss = ops.sum(scores * scores)
+    for weight, gradient in zip(weights, tape.gradient(loss, weights)):
+        assert gradient is not None, weight.path
+        assert np.abs(tf.convert_to_tensor(gradient)).max() > 0, weight.path
+
+
+def test_a_picture_for_every_prompt(speaker, batch):
+    if speaker.image_token is None:
+        with pytest.raises(ValueError, match="`inputs` must hold 'image'"):
+            speaker.begin({"prompt": batch["prompt"]})
+        return
+    with pytest.raises(ValueError, match="`prompt` must hold the placeholder"):
+        speaker.begin({**batch, "prompt": batch["prompt"][:, :4]})
+    # Gemma 3 also speaks of nothing but words.
+    words = {"prompt": batch["prompt"][:, :1], "caption": batch["caption"]}
+    assert keras.ops.shape(speaker(words)) == (2, 2, 4, 23)
