@@ -1,5 +1,8 @@
 """Networks: speakers, listeners and image encoders, without losses."""
 
+from tfcap.models.adapters import WithoutAdapters
+from tfcap.models.adapters import load_adapters
+from tfcap.models.adapters import save_adapters
 from tfcap.models.att2in_speaker import Att2inSpeaker
 from tfcap.models.caption_evaluator import CaptionEvaluator
 from tfcap.models.caption_speaker import CaptionSpeaker

@@ -120,6 +120,13 @@ class CausalLMSpeaker(keras.Model):
             name = "image_placeholder_token_id"
             self.image_token = getattr(self.tokenizer, name, None)
         self.remat = remat
+        if remat and self.begin_uses_training:
+            raise ValueError(
+                "`remat` must be False where `causal_lm` uses dropout, which "
+                "would draw other numbers when a block is computed again. "
+                "Received: remat=True. Call "
+                "`tfcap.models.without_dropout(causal_lm)` first."
+            )
         self._read_special_ids(bos, eos, pad)
         self.suppress = self._checked_ids(suppress, "suppress")
         ends = self.eos if isinstance(self.eos, tuple) else (self.eos,)

@@ -1,0 +1,172 @@
+"""Adapters, quantized and half-precise bases of causal language models."""
+
+import warnings
+
+import keras
+import numpy as np
+import pytest
+from keras import ops
+
+from tfcap.decoding import Sample
+from tfcap.models import CausalLMSpeaker
+from tfcap.models import WithoutAdapters
+from tfcap.models import load_adapters
+from tfcap.models import save_adapters
+from tfcap.objectives import LeaveOneOutBaseline
+from tfcap.objectives import ScoreFunction
+from tfcap.rewards import KLPenalty
+from tfcap.training import ObjectiveModel
+
+hub = pytest.importorskip("keras_hub").models
+tf = pytest.importorskip("tensorflow")
+
+
+def speaker_of(rank=2, quantize=None, dtype="float32", remat=False, tie=True):
+    backbone = hub.Llama3Backbone(
+        vocabulary_size=23,
+        num_layers=2,
+        num_query_heads=2,
+        num_key_value_heads=1,
+        hidden_dim=16,
+        intermediate_dim=24,
+        dtype=dtype,
+        tie_word_embeddings=tie,
+    )
+    model = hub.Llama3CausalLM(backbone=backbone, preprocessor=None)
+    random = np.random.default_rng(0)
+    for weight in model.trainable_variables:
+        scale = 1.0 if "norm" in weight.path else 0.0
+        weight.assign(scale + random.normal(0, 0.3, weight.shape))
+    if quantize:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # It names what it leaves.
+            model.quantize(quantize)
+    if rank:
+        backbone.enable_lora(rank)
+        for weight in backbone.trainable_variables:
+            weight.assign(random.normal(0, 0.3, weight.shape))
+    return CausalLMSpeaker(model, bos=1, eos=2, pad=22, remat=remat)
+
+
+@pytest.fixture(scope="module")
+def batch():
+    caption = np.random.default_rng(1).integers(4, 22, (2, 2, 4))
+    return {"prompt": np.array([[1, 5, 6], [1, 22, 22]]), "caption": caption}
+
+
+@pytest.fixture(scope="module")
+def adapted():
+    return speaker_of()
+
+
+def scores_and_gradients(speaker, batch):
+    weights = speaker.trainable_variables
+    with tf.GradientTape() as tape:
+        state = speaker.begin(batch, training=True)
+        scores = speaker.log_probs(state, batch["caption"], training=True)
+        loss = ops.sum(scores * scores)
+    gradients = tape.gradient(loss, weights)
+    return np.asarray(scores), [tf.convert_to_tensor(x) for x in gradients]
+
+
+def test_without_adapters_it_is_the_base(adapted, batch):
+    reference = WithoutAdapters(adapted)
+    base = speaker_of(rank=0)
+    tokens = batch["caption"]
+    scores = reference.log_probs(reference.begin(batch), tokens)
+    np.testing.assert_allclose(
+        scores, base.log_probs(base.begin(batch), tokens), 1e-5, 1e-5
+    )
+    _, state = reference.step(np.array([1, 1]), reference.begin(batch))
+    logits, _ = reference.step(tokens[:, 0, 0], state)
+    wanted = base.logits(base.begin(batch), tokens)[:, 0, 1]
+    np.testing.assert_allclose(logits, wanted, 1e-5, 1e-5)
+    # And goes on with them.
+    after = np.asarray(adapted.log_probs(adapted.begin(batch), tokens))
+    assert np.abs(after - scores).max() > 0.01
+
+
+def test_adapters_alone_are_trained_saved_and_loaded(tmp_path, batch):
+    speaker = speaker_of()
+    frozen = [np.asarray(weight) for weight in speaker.non_trainable_weights]
+    training = ObjectiveModel(
+        ScoreFunction(
+            KLPenalty(WithoutAdapters(speaker)),
+            Sample(num_samples=2, max_length=3),
+            LeaveOneOutBaseline(),
+        ),
+        speaker,
+    )
+    training.compile(keras.optimizers.Adam(0.1), run_eagerly=True)
+    before = [np.asarray(weight) for weight in speaker.trainable_weights]
+    training.train_on_batch(batch)
+    assert len(before) == 2 * 2 * 2  # Layers, query and value, A and B.
+    for weight, value in zip(speaker.trainable_weights, before):
+        assert np.abs(np.asarray(weight) - value).max() > 0
+    for weight, value in zip(speaker.non_trainable_weights, frozen):
+        np.testing.assert_array_equal(weight, value)
+    save_adapters(speaker, tmp_path / "adapters.npz")
+    assert (tmp_path / "adapters.npz").stat().st_size < 20_000
+    other = speaker_of()
+    load_adapters(other, tmp_path / "adapters.npz")
+    np.testing.assert_array_equal(other(batch), speaker(batch))
+    with pytest.raises(ValueError, match="Enable adapters of the same layers"):
+        load_adapters(speaker_of(rank=1), tmp_path / "adapters.npz")
+    (tmp_path / "adapters.npz").write_bytes(b"no")
+    with pytest.raises(ValueError, match="`path` must name a file of adapters"):
+        load_adapters(other, tmp_path / "adapters.npz")
+
+
+@pytest.mark.parametrize("tie", [True, False])
+def test_a_quantized_base_does_not_cut_the_gradient(tie, batch):
+    speaker = speaker_of(quantize="int8", tie=tie)
+    ids = np.array([[1, 5, 6, *batch["caption"][0, 0]]])
+    plain = speaker.causal_lm(
+        {"token_ids": ids, "padding_mask": np.ones_like(ids)}
+    )
+    logits = speaker.logits(speaker.begin(batch), batch["caption"])
+    np.testing.assert_allclose(
+        logits[0, 0, :, 2:22], plain[0, 2:6, 2:22], 1e-5, 1e-5
+    )
+    # The same adapters on the base before it was quantized.
+    exact = speaker_of(tie=tie)
+    for weight, value in zip(
+        exact.trainable_weights, speaker.trainable_weights
+    ):
+        weight.assign(value)
+    scores, gradients = scores_and_gradients(speaker, batch)
+    wanted_scores, wanted = scores_and_gradients(exact, batch)
+    np.testing.assert_allclose(scores, wanted_scores, 0.1, 0.1)
+    for gradient, value in zip(gradients, wanted):
+        size = np.linalg.norm(value)
+        assert np.linalg.norm(gradient - value) < 0.3 * size
+
+
+def test_activations_computed_again_change_no_gradient(adapted, batch):
+    scores, gradients = scores_and_gradients(adapted, batch)
+    again_scores, again = scores_and_gradients(speaker_of(remat=True), batch)
+    np.testing.assert_allclose(again_scores, scores, 1e-5, 1e-5)
+    for gradient, value in zip(again, gradients):
+        np.testing.assert_allclose(gradient, value, 1e-4, 1e-5)
+    backbone = hub.GPT2Backbone(23, 1, 1, 4, 4, dropout=0.1)
+    with pytest.raises(ValueError, match="`remat` must be False where"):
+        CausalLMSpeaker(
+            hub.GPT2CausalLM(backbone=backbone, preprocessor=None),
+            eos=2,
+            remat=True,
+        )
+
+
+def test_half_precision(adapted, batch):
+    speaker = speaker_of(dtype="mixed_bfloat16")
+    scores, gradients = scores_and_gradients(speaker, batch)
+    wanted_scores, wanted = scores_and_gradients(adapted, batch)
+    assert scores.dtype == "float32"
+    np.testing.assert_allclose(scores, wanted_scores, 0.1, 0.1)
+    for gradient, value in zip(gradients, wanted):
+        assert np.linalg.norm(gradient - value) < 0.2 * np.linalg.norm(value)
+    # The cache is in half precision, the logits that are said are not.
+    state = speaker.fixed_state(speaker.begin(batch), 2)
+    assert {"bfloat16"} == {x.dtype.name for x in state["cache"]}
+    logits, _ = speaker.step(np.array([1, 1]), state)
+    assert logits.dtype == "float32"

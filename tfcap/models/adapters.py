@@ -1,0 +1,167 @@
+"""Adapters of a pretrained network: switched off, saved and loaded alone."""
+
+import contextlib
+from os import PathLike
+from typing import Any
+
+import keras
+import numpy as np
+from keras import ops
+
+from tfcap.io import load_arrays
+from tfcap.io import save_arrays
+
+
+class WithoutAdapters:
+    """A speaker as it speaks without its adapters, of the same weights.
+
+    The reference of `tfcap.rewards.KLPenalty` for a speaker that is trained by
+    LoRA: what it was before training, as long as nothing but adapters is
+    trained, and no second copy in memory. An adapter is a layer's, enabled by
+    Keras' `layer.enable_lora()` or KerasHub's `backbone.enable_lora()`.
+
+    Args:
+        speaker: `tfcap.decoding.Speaker`, a Keras layer.
+
+    Raises:
+        ValueError: If it has no adapters.
+
+    Example:
+
+    >>> speaker = tfcap.models.ShowTellSpeaker(50, units=8)
+    >>> tfcap.models.WithoutAdapters(speaker)
+    Traceback (most recent call last):
+    ValueError: `speaker` must have adapters. Received: ...
+    """
+
+    def __init__(self, speaker: Any):
+        if not _adapted(speaker):
+            raise ValueError(
+                "`speaker` must have adapters. Received: "
+                f"speaker={speaker!r} without any. Call `enable_lora(rank)` of "
+                "its backbone or of its layers first."
+            )
+        self.speaker = speaker
+
+    def __getattr__(self, name):
+        if name == "speaker":
+            raise AttributeError(name)
+        return getattr(self.speaker, name)
+
+    def begin(self, inputs: Any, training: bool = False) -> Any:
+        """Reads a batch."""
+        with _adapters_off(self.speaker):
+            return self.speaker.begin(inputs, training=training)
+
+    def step(
+        self, words: Any, state: Any, training: bool = False
+    ) -> tuple[Any, Any]:
+        """Says one word more."""
+        with _adapters_off(self.speaker):
+            return self.speaker.step(words, state, training=training)
+
+    def log_probs(self, state: Any, tokens: Any, training: bool = False) -> Any:
+        """Scores given words: `(B, S, T)` to float32 `(B, S, T)`."""
+        with _adapters_off(self.speaker):
+            return self.speaker.log_probs(state, tokens, training=training)
+
+    def logits(self, state: Any, tokens: Any, training: bool = False) -> Any:
+        """Computes logits before given words."""
+        with _adapters_off(self.speaker):
+            return self.speaker.logits(state, tokens, training=training)
+
+
+def _adapted(network):
+    layers = getattr(network, "_flatten_layers", lambda: ())()
+    return [x for x in layers if getattr(x, "lora_enabled", False)]
+
+
+@contextlib.contextmanager
+def _adapters_off(network):
+    """Context in which layers compute, or trace, without their adapters."""
+    layers = _adapted(network)
+    for layer in layers:
+        layer.lora_enabled = False
+    try:
+        yield
+    finally:
+        for layer in layers:
+            layer.lora_enabled = True
+
+
+def save_adapters(network: keras.layers.Layer, path: str | PathLike) -> None:
+    """Writes the trainable weights of a network, and nothing else, to a file.
+
+    Of a network whose base is frozen, as KerasHub's `enable_lora()` leaves it,
+    these are the adapters and the layers in front of it. `network.save()`
+    writes all, and, as Keras does, adapters merged into the weights.
+
+    Args:
+        network: Keras layer, such as a speaker.
+        path: String or path of a file `*.npz`.
+
+    Raises:
+        OSError: If the disk is full.
+
+    Example:
+
+    >>> import os, tempfile
+    >>> path = os.path.join(tempfile.mkdtemp(), "adapters.npz")
+    >>> layer = keras.layers.Dense(2)
+    >>> _ = layer(np.ones((1, 3)))
+    >>> layer.enable_lora(1)
+    >>> tfcap.models.save_adapters(layer, path)
+    >>> tfcap.models.load_adapters(layer, path)
+    """
+    save_arrays(
+        path,
+        {
+            name: ops.convert_to_numpy(ops.cast(weight, "float32"))
+            for name, weight in _named(network).items()
+        },
+    )
+
+
+def load_adapters(network: keras.layers.Layer, path: str | PathLike) -> None:
+    """Reads what `save_adapters()` wrote into a network of the same form.
+
+    Args:
+        network: Keras layer, built, with adapters enabled of the same rank.
+        path: String or path.
+
+    Raises:
+        ValueError: If the file is damaged, or of another network.
+    """
+    weights = _named(network)
+    try:
+        arrays = load_arrays(path)
+    except ValueError as error:
+        raise ValueError(
+            "`path` must name a file of adapters. Received: "
+            f"path={str(path)!r}: {error}."
+        ) from error
+
+    def shapes(named):
+        return {name: tuple(value.shape) for name, value in named.items()}
+
+    differing = dict(set(shapes(arrays).items()) ^ set(shapes(weights).items()))
+    if differing:
+        raise ValueError(
+            "`path` must name the adapters of this network. Received: "
+            f"path={str(path)!r}, whose weights differ in "
+            f"{', '.join(sorted(differing)[:5])}. Enable adapters of the same "
+            "layers and rank first."
+        )
+    for name, weight in weights.items():
+        weight.assign(np.asarray(arrays[name]))
+
+
+def _named(network):
+    """Trainable weights by their place and own name.
+
+    Keras numbers networks of a process, so that paths differ between two.
+    """
+    weights = network.trainable_weights
+    return {
+        f"{i:05d} {weight.name}": weight for i, weight in enumerate(weights)
+    }
