@@ -108,10 +108,11 @@ def save_adapters(network: keras.layers.Layer, path: str | PathLike) -> None:
     >>> import os, tempfile
     >>> path = os.path.join(tempfile.mkdtemp(), "adapters.npz")
     >>> layer = keras.layers.Dense(2)
-    >>> _ = layer(np.ones((1, 3)))
+    >>> layer.build((None, 3))
     >>> layer.enable_lora(1)
     >>> tfcap.models.save_adapters(layer, path)
-    >>> tfcap.models.load_adapters(layer, path)
+    >>> sorted(tfcap.io.load_arrays(path))
+    ['00000 bias', '00001 lora_kernel_a', '00002 lora_kernel_b']
     """
     save_arrays(
         path,
@@ -131,6 +132,15 @@ def load_adapters(network: keras.layers.Layer, path: str | PathLike) -> None:
 
     Raises:
         ValueError: If the file is damaged, or of another network.
+
+    Example:
+
+    >>> import os, tempfile
+    >>> path = os.path.join(tempfile.mkdtemp(), "adapters.npz")
+    >>> layer = keras.layers.Dense(2)
+    >>> layer.build((None, 3))
+    >>> tfcap.models.save_adapters(layer, path)
+    >>> tfcap.models.load_adapters(layer, path)
     """
     weights = _named(network)
     try:
