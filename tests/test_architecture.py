@@ -101,7 +101,7 @@ NEED_DATA = {
     },
     "tfcap.decoding": {"stepwise_log_probs"},
     "tfcap.layers": {"ProbabilityChannel"},
-    "tfcap.models": {"clip_retriever"},
+    "tfcap.models": {"CLIPListener", "clip_retriever"},
     "tfcap.training": {
         "discriminative_ranking",
         "discriminative_scores",

@@ -25,6 +25,7 @@ class SoftEmbedding(Stepwise, keras.layers.Layer):
 
     On one-hot vectors the two agree to the bit. Vectors of a word channel are
     looked up, see `embed_words()`; what is computed from them is multiplied.
+    `from_embedding()` ties it to the table of a network that somebody has.
 
     Args:
         vocabulary_size: Integer `V`.
@@ -70,17 +71,76 @@ class SoftEmbedding(Stepwise, keras.layers.Layer):
         )
         self.mask_zero = mask_zero
         self.supports_masking = True
+        self.tied = None
+        self._own = None
+
+    @classmethod
+    def from_embedding(
+        cls, layer: keras.layers.Embedding, **kwargs
+    ) -> "SoftEmbedding":
+        """Ties soft words to the table of an embedding layer, without a copy.
+
+        What either learns the other has learned. With `enable_lora()` the
+        table is the sum of the frozen one and its adapter, and the adapter
+        learns.
+
+        Args:
+            layer: `keras.layers.Embedding`, or a kind of it such as
+                `ReversibleEmbedding`.
+            **kwargs: Of `keras.layers.Layer`, and `mask_zero`, by default that
+                of the layer.
+
+        Raises:
+            TypeError: If `layer` is none.
+            ValueError: If its table is quantized: integers have no gradient.
+
+        Example:
+
+        >>> layer = keras.layers.Embedding(5, 3)
+        >>> soft = tfcap.layers.SoftEmbedding.from_embedding(layer)
+        >>> bool(np.all(soft(np.eye(5)[[4, 1]]) == layer(np.array([4, 1]))))
+        True
+        """
+        if not isinstance(layer, keras.layers.Embedding):
+            raise TypeError(
+                "`layer` must be a `keras.layers.Embedding`. Received: "
+                f"layer={layer!r}. Pass the layer that holds the table, such "
+                "as `backbone.token_embedding`."
+            )
+        options = {
+            "embeddings_initializer": layer.embeddings_initializer,
+            "mask_zero": layer.mask_zero,
+            "dtype": layer.dtype_policy,
+            "trainable": layer.trainable,
+        }
+        _check_floats(layer)
+        soft = cls(layer.input_dim, layer.output_dim, **{**options, **kwargs})
+        soft.tied = layer
+        return soft
 
     def build(self, input_shape):
-        self.embeddings = self.add_weight(
-            shape=(self.vocabulary_size, self.units),
-            initializer=self.embeddings_initializer,
-            name="embeddings",
-        )
+        if self.tied is None:
+            self._own = self.add_weight(
+                shape=(self.vocabulary_size, self.units),
+                initializer=self.embeddings_initializer,
+                name="embeddings",
+            )
+        elif not self.tied.built:
+            self.tied.build()
         self.built = True
+
+    @property
+    def embeddings(self):
+        """The table `(V, units)`."""
+        if self.tied is None:
+            return self._own
+        _check_floats(self.tied)
+        return self.tied.embeddings
 
     def call(self, inputs):
         if _holds_ids(inputs):
+            if self.tied is not None:
+                return self.tied(inputs)
             # Cast after the lookup: the table itself may be large.
             rows = ops.take(self.embeddings, inputs, axis=0)
             return ops.cast(rows, self.compute_dtype)
@@ -120,7 +180,26 @@ class SoftEmbedding(Stepwise, keras.layers.Layer):
                 self.embeddings_initializer
             ),
             "mask_zero": self.mask_zero,
+            "tied": keras.saving.serialize_keras_object(self.tied),
         }
+
+    @classmethod
+    def from_config(cls, config):
+        tied = config.pop("tied", None)
+        layer = cls(**config)
+        layer.tied = keras.saving.deserialize_keras_object(tied)
+        return layer
+
+
+def _check_floats(layer):
+    """Refuses a table of integers."""
+    if layer.quantization_mode is not None:
+        raise ValueError(
+            "`layer` must have a table of floats, through which a gradient "
+            "passes to soft words. Received: a table quantized to "
+            f"{layer.quantization_mode}. Quantize all other layers, by "
+            "`quantize(..., filters=...)`, or leave this one out."
+        )
 
 
 def _holds_ids(inputs):

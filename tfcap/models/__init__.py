@@ -7,6 +7,7 @@ from tfcap.models.att2in_speaker import Att2inSpeaker
 from tfcap.models.caption_evaluator import CaptionEvaluator
 from tfcap.models.caption_speaker import CaptionSpeaker
 from tfcap.models.causal_lm_speaker import CausalLMSpeaker
+from tfcap.models.clip_listener import CLIPListener
 from tfcap.models.clip_retriever import clip_retriever
 from tfcap.models.dialog_discriminator import DialogDiscriminator
 from tfcap.models.dialog_generator import DialogGenerator

@@ -1,6 +1,5 @@
 """Images and texts in one space, as rewards ask networks for them."""
 
-from tfcap.ops import check_shape
 from tfcap.ops.arguments import batch_entry
 
 
@@ -66,13 +65,12 @@ def embedded_images(embedder, image, training: bool = False):
     """Embeddings `(B, D)` of images.
 
     Args:
-        image: Float tensor of shape `(B, P, D)`, or `(B, D)`, which holds the
-            embeddings, computed once and for all, as `embed_images()` would
-            give them.
+        image: Float tensor of shape `(B, P, D)`, or as the embedder reads
+            images; or `(B, D)`, which holds the embeddings, computed once and
+            for all, as `embed_images()` would give them.
     """
     if len(image.shape) == 2:
         return image
-    check_shape(image, "B P D", "image")
     return embedder.embed_images(image, training=training)
 
 

@@ -37,3 +37,4 @@ from tfcap.text.scores.self_cider import self_cider
 from tfcap.text.tokenizers import as_vocabulary
 from tfcap.text.training_captions import TrainingCaptions
 from tfcap.text.vocabulary import Vocabulary
+from tfcap.text.word_pieces import word_pieces
