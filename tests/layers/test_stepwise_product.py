@@ -105,7 +105,8 @@ def test_a_speaker_has_the_gradients_of_its_steps(
 
     def slopes():
         channel = GumbelSoftmaxST(seed=0)
-        sample = Sample(channel, 2, max_length=4, feedback=feedback)
+        options = {"feedback": feedback, "unroll": True}
+        sample = Sample(channel, 2, max_length=4, **options)
         with tf.GradientTape() as tape:
             said = sample.decode(speaker, speaker.begin(batch), training=True)
             likely = tf.reduce_sum(said.log_probs)

@@ -61,3 +61,13 @@ def checked_max_length(max_length: int) -> int:
         "max_length",
         "a positive integer, the number of words with the end token",
     )
+
+
+def checked_unroll(unroll: bool | None) -> bool | None:
+    """Returns how a decoder is to loop; refuses what is no choice."""
+    if unroll not in (None, True, False):
+        raise ValueError(
+            "`unroll` must be True, False, or None to choose by the speaker. "
+            f"Received: unroll={unroll!r}."
+        )
+    return unroll

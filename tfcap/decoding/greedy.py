@@ -5,7 +5,11 @@ from keras import ops
 from tfcap.decoding.decoder import Decoder
 from tfcap.decoding.decoder import check_no_training
 from tfcap.decoding.decoder import checked_max_length
+from tfcap.decoding.decoder import checked_unroll
 from tfcap.decoding.logits_processors import LogitsProcessors
+from tfcap.decoding.loop import speak_in_loop
+from tfcap.decoding.loop import unrolls
+from tfcap.decoding.rollout import Rollout
 from tfcap.decoding.unroll import unroll
 from tfcap.ops import likeliest_words
 
@@ -23,6 +27,7 @@ class Greedy(Decoder):
             over the other words. Defaults to none.
         no_repeat_ngram: Integer, size of the n-grams of which none is said
             twice, such as 3. Defaults to `0`, none.
+        unroll: Boolean or `None`, see `Sample`. Defaults to `None`.
 
     Example:
 
@@ -37,13 +42,20 @@ class Greedy(Decoder):
         max_length: int = 16,
         suppress: tuple[int, ...] = (),
         no_repeat_ngram: int = 0,
+        unroll: bool | None = None,
     ):
+        self.unroll = checked_unroll(unroll)
         self.max_length = checked_max_length(max_length)
         processors = LogitsProcessors(suppress, no_repeat_ngram)
         self.logits_processors = processors.checked()
 
     def decode(self, speaker, state, references=None, training=False):
         check_no_training(self, training)
+        loops = self.unroll is False
+        if self.unroll is None:
+            loops = not unrolls(speaker, state, self.max_length, False)
+        if loops:
+            return self._decode_in_loop(speaker, state)
 
         def draw(logits):
             ids = likeliest_words(logits)
@@ -59,3 +71,19 @@ class Greedy(Decoder):
             training=False,
             logits_processors=self.logits_processors,
         ).stop_gradient()
+
+    def _decode_in_loop(self, speaker, state):
+        tokens, mask, log_probs = speak_in_loop(
+            speaker,
+            state,
+            lambda logits, step: likeliest_words(logits),
+            num_samples=1,
+            max_length=self.max_length,
+            logits_processors=self.logits_processors.for_speaker(speaker),
+        )
+        return Rollout(
+            tokens[:, None],
+            mask[:, None],
+            log_probs=log_probs[:, None],
+            scores=ops.sum(log_probs, axis=-1)[:, None],
+        )

@@ -57,6 +57,11 @@ class LogitsProcessors(NamedTuple):
         suppress = (*self.suppress, *special_tokens(speaker))
         return self._replace(suppress=suppress)
 
+    @property
+    def in_use(self) -> bool:
+        """True if any logit may be changed."""
+        return self != NONE
+
     def check_continuations(self) -> None:
         """Refuses processors that read the prefix, for continuations."""
         if self.no_repeat_ngram:
@@ -79,6 +84,27 @@ class LogitsProcessors(NamedTuple):
         """
         logits = suppress_tokens(logits, self.suppress)
         logits = no_repeat_ngram(logits, prefix, self.no_repeat_ngram)
+        return top_k_top_p(logits, self.top_k, self.top_p)
+
+    def apply_at(self, logits: Any, tokens: Any, places: Any) -> Any:
+        """Processes the logits of words at given places of sequences.
+
+        Args:
+            logits: Float tensor of shape `(n, P, V)`.
+            tokens: Integer tensor of shape `(n, T)`, of which at every place
+                the words before it are read.
+            places: Integer tensor of shape `(P,)`.
+
+        Returns:
+            Float tensor of shape `(n, P, V)`.
+        """
+        logits = suppress_tokens(logits, self.suppress)
+        if 0 < self.no_repeat_ngram <= tokens.shape[-1]:
+            banned = _ngram_ends(
+                tokens, places, self.no_repeat_ngram, logits.shape[-1]
+            )
+            logits = ops.cast(logits, "float32")
+            logits = ops.where(banned, _IMPOSSIBLE, logits)
         return top_k_top_p(logits, self.top_k, self.top_p)
 
 
@@ -178,6 +204,24 @@ def no_repeat_ngram(logits: Any, prefix: Any, size: int) -> Any:
     ends = ops.where(same, prefix[:, size - 1 :], -1)
     banned = ops.max(ops.one_hot(ends, logits.shape[-1], dtype="int32"), axis=1)
     return ops.where(banned > 0, _IMPOSSIBLE, ops.cast(logits, "float32"))
+
+
+def _ngram_ends(tokens, places, size, vocabulary_size):
+    """Words that `no_repeat_ngram()` bans at each place: `(n, P, V)`."""
+    count = tokens.shape[1] - size + 1  # n-grams of a sequence
+    starts = ops.arange(count, dtype="int32")
+    same = starts + size - 1 < places[:, None]  # (P, count): before the place
+    same = ops.broadcast_to(same, (ops.shape(tokens)[0], *ops.shape(same)))
+    for offset in range(size - 1):
+        # The last size - 1 words, against those of each n-gram.
+        last = ops.maximum(places - (size - 1) + offset, 0)
+        last = ops.take(tokens, last, axis=1)[..., None]  # (n, P, 1)
+        others = tokens[:, None, offset : offset + count]
+        same = ops.logical_and(same, ops.equal(others, last))
+    ends = ops.where(same, tokens[:, None, size - 1 :], -1)
+    # One-hot of -1 is no word at all.
+    banned = ops.one_hot(ends, vocabulary_size, dtype="int32")
+    return ops.max(banned, axis=2) > 0
 
 
 def top_k_top_p(

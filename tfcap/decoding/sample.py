@@ -6,13 +6,22 @@ from keras import ops
 from tfcap.decoding.continuation import continue_from
 from tfcap.decoding.decoder import Decoder
 from tfcap.decoding.decoder import checked_max_length
+from tfcap.decoding.decoder import checked_unroll
 from tfcap.decoding.logits_processors import LogitsProcessors
+from tfcap.decoding.loop import StepSeeds
+from tfcap.decoding.loop import logits_of_words
+from tfcap.decoding.loop import speak_in_loop
+from tfcap.decoding.loop import unrolls
 from tfcap.decoding.rollout import Rollout
 from tfcap.decoding.speaker import SameDraws
 from tfcap.decoding.speaker import stepwise_log_probs
 from tfcap.decoding.unroll import unroll
 from tfcap.layers import Categorical
 from tfcap.layers import WordChannel
+from tfcap.layers._fast.word_vectors import by_sample
+from tfcap.layers._fast.word_vectors import cast_words
+from tfcap.layers._fast.word_vectors import mask_words
+from tfcap.ops import token_log_probs
 from tfcap.ops.arguments import checked_integer
 from tfcap.ops.schedules import schedules_held
 
@@ -49,6 +58,16 @@ class Sample(Decoder):
         keep_states: Boolean, whether rollouts hold the speaker's `states`,
             which `tfcap.objectives.LearnedBaseline` reads. Defaults to
             `False`.
+        unroll: `True`: every step is a part of the graph, with a gradient of
+            its own; for relaxed feedback, and for recurrences of few words.
+            `False`: words are drawn without gradient in a loop of the graph,
+            which is traced once and stops when all sequences have ended, and
+            are then read again in one pass, which gives log probabilities and
+            what a listener reads, with gradient: equal words and gradients,
+            but that the loop has no dropout, and the pass masks of its own,
+            after a `begin()` that they share. `None`: the speaker's attribute
+            `unroll`; else `False` for more than 32 words of a speaker that
+            scores them in one pass, `True` for fewer. Defaults to `None`.
 
     Example:
 
@@ -77,6 +96,7 @@ class Sample(Decoder):
         top_k=None,
         top_p=None,
         keep_states=False,
+        unroll=None,
     ):
         channel = Categorical() if channel is None else channel
         if not isinstance(channel, WordChannel):
@@ -90,6 +110,15 @@ class Sample(Decoder):
                 '`feedback` must be "index" or "relaxed". Received: '
                 f"feedback={feedback!r}."
             )
+        self.unroll = checked_unroll(unroll)
+        refusals = {
+            'of `feedback="relaxed"`': feedback == "relaxed",
+            "with `keep_states`": bool(keep_states),
+            f"with {type(channel).__name__}": not channel.replays,
+        }
+        if any(refusals.values()):
+            _check_unrolled(unroll, refusals)
+            self.unroll = True
         self.channel = channel
         self.num_samples = checked_integer(num_samples, "num_samples")
         self.max_length = checked_max_length(max_length)
@@ -108,6 +137,8 @@ class Sample(Decoder):
         # Gradients of log probabilities must not pass to the words before.
         again = self.feedback == "relaxed" and self.pathwise
         again = again and self.channel.discrete
+        if self._loops(speaker, state):
+            return self._decode_in_loop(speaker, state, rows, training)
         draws = SameDraws(speaker) if again else None
         with schedules_held(), self.channel.decoding(rows):
             rollout = unroll(
@@ -133,6 +164,66 @@ class Sample(Decoder):
         return rollout._replace(
             log_probs=log_probs, scores=ops.sum(log_probs, axis=-1)
         )
+
+    def _loops(self, speaker, state):
+        if self.unroll is not None:
+            return not self.unroll
+        processors = self.logits_processors.for_speaker(speaker)
+        reads = self.pathwise or processors.in_use
+        return not unrolls(speaker, state, self.max_length, reads)
+
+    def _decode_in_loop(self, speaker, state, rows, training):
+        """Draws without gradient, and then reads all words at once."""
+        processors = self.logits_processors.for_speaker(speaker)
+        shape = (rows, speaker.vocabulary_size)
+        with schedules_held(), self.channel.decoding(rows):
+            seeds = StepSeeds(self.channel, shape)
+            tokens, mask, _ = speak_in_loop(
+                speaker,
+                state,
+                seeds.draw,
+                num_samples=self.num_samples,
+                max_length=self.max_length,
+                logits_processors=processors,
+            )
+            words, log_probs = self._read_again(
+                speaker, state, tokens, mask, processors, seeds, training
+            )
+            seeds.skip(self.max_length)
+        if training:
+            self.channel.next_step()
+        return Rollout(
+            self._by_sample(tokens),
+            self._by_sample(mask),
+            by_sample(mask_words(words, mask), self.num_samples),
+            log_probs,
+            ops.sum(log_probs, axis=-1),
+            discrete=self.channel.discrete,
+        )
+
+    def _read_again(
+        self, speaker, state, rows, mask, processors, seeds, training
+    ):
+        """Vectors `(n, T, V)` and log probabilities `(B, S, T)` of words."""
+        tokens, channel = self._by_sample(rows), self.channel
+        if not (self.pathwise or processors.in_use):
+            log_probs = speaker.log_probs(state, tokens, training=training)
+            like = ops.zeros((speaker.vocabulary_size,), channel.compute_dtype)
+            return channel.one_hot(rows, like), log_probs
+        logits = logits_of_words(speaker, state, tokens, training)
+        logits = ops.reshape(logits, (-1, *ops.shape(logits)[2:]))
+        places = ops.arange(self.max_length, dtype="int32")
+        logits = processors.apply_at(logits, rows, places)  # (n, T, V)
+        log_probs = token_log_probs(logits, rows)
+        log_probs = self._by_sample(ops.where(mask > 0, log_probs, 0.0))
+        logits = ops.cast(logits, "float32")
+        noise = seeds.noise(self.max_length) if self.pathwise else ()
+        words = channel.emit_words(logits, rows, noise)
+        return cast_words(words, channel.compute_dtype), log_probs
+
+    def _by_sample(self, tensor):
+        shape = (-1, self.num_samples, self.max_length)
+        return ops.reshape(tensor, shape)
 
     def continuations(
         self,
@@ -182,6 +273,17 @@ class Sample(Decoder):
                 prefixes=prefixes,
             )
         return Rollout(*said)
+
+
+def _check_unrolled(unroll, refusals):
+    if unroll is False:
+        reason = next(reason for reason, holds in refusals.items() if holds)
+        raise ValueError(
+            f"`unroll` must not be False {reason}: in a loop no gradient "
+            "passes from word to word, states are not kept, and the channel "
+            "must give its vectors again (`replays`). Received: unroll=False. "
+            "Use `unroll=True`."
+        )
 
 
 def _check_prefixes(prefixes, length):

@@ -86,15 +86,25 @@ class GumbelSoftmaxST(PartialSampling):
         if isinstance(noise, tuple):
             noise, coins = noise
         if noise is None:
-            # A uniform number of exactly 0 would make the noise infinite.
-            noise = self.uniform(ops.shape(logits), minval=1e-20)
-        gumbel = -ops.log(-ops.log(noise))
-        # Of normalized logits, the words and the relaxed sample are the same.
-        scores = logits + gumbel
-        temperature = ops.cast(self.temperature, scores.dtype)
-        soft = ops.softmax(scores / temperature, axis=-1)
+            noise = self.word_noise(ops.shape(logits))
+        scores = self._perturbed(logits, noise)
         hard = self.one_hot(likeliest_words(scores), logits)
-        return hard, soft, coins
+        return hard, self._soft(scores), coins
+
+    def word_noise(self, shape):
+        # A uniform number of exactly 0 would make the noise infinite.
+        return self.uniform(shape, minval=1e-20)
+
+    def relaxed(self, logits, noise):
+        return self._soft(self._perturbed(logits, noise))
+
+    def _perturbed(self, logits, noise):
+        # Of normalized logits, the words and the relaxed sample are the same.
+        return logits - ops.log(-ops.log(noise))
+
+    def _soft(self, scores):
+        temperature = ops.cast(self.temperature, scores.dtype)
+        return ops.softmax(scores / temperature, axis=-1)
 
     def get_config(self):
         temperature = self.config_of("temperature")

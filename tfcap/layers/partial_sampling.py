@@ -19,7 +19,8 @@ GRANULARITIES = ("step_sample", "step", "sample", "batch")
 class PartialSampling(WordChannel):
     """Passes a relaxed vector with probability `rho`, a word otherwise.
 
-    Subclasses compute the word and the relaxed vector in `candidates()`.
+    Subclasses compute the word and the relaxed vector in `candidates()`, and
+    the latter alone, of the noise of `word_noise()`, in `relaxed()`.
 
     Args:
         rho: Float in `[0, 1]`, probability of passing the relaxed vector. If
@@ -92,6 +93,30 @@ class PartialSampling(WordChannel):
             `(hard, soft, coins)`, the arguments of `mix()`.
         """
         raise NotImplementedError
+
+    def word_noise(self, shape):
+        """Draws the random numbers of `candidates()`, of logits `(n, V)`."""
+        return self.uniform(shape[:-1])
+
+    def relaxed(self, logits, noise):
+        """The relaxed vectors `(..., V)` alone, of noise as of a word."""
+        raise NotImplementedError
+
+    @property
+    def replays(self):
+        own = type(self)
+        known = own.emit is PartialSampling.emit
+        return known and own.relaxed is not PartialSampling.relaxed
+
+    def noise(self, shape):
+        words = self.word_noise(shape)
+        return (words,) if self.discrete else (words, self.coins(shape[:-1]))
+
+    def emit_words(self, logits, ids, noise):
+        # From (T, n, ...), or (T, 1), to (n, T, ...).
+        words, *coins = (ops.swapaxes(x, 0, 1) for x in noise)
+        soft = self.relaxed(logits, words)
+        return self.mix(self.one_hot(ids, logits), soft, *coins)
 
     def emit(self, logits, noise=None):
         return self.mix(*self.candidates(logits, noise))

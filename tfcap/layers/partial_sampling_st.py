@@ -64,5 +64,8 @@ class PartialSamplingST(PartialSampling):
     def candidates(self, logits, noise=None):
         """See the base; `noise` is a pair `(words, coins)`, both uniform."""
         words, coins = (None, None) if noise is None else noise
-        soft = ops.softmax(logits, axis=-1)
+        soft = self.relaxed(logits, words)
         return self.sample(soft, words), soft, coins
+
+    def relaxed(self, logits, noise):
+        return ops.softmax(logits, axis=-1)

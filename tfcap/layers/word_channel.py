@@ -99,6 +99,40 @@ class WordChannel(keras.layers.Layer):
         """
         raise NotImplementedError
 
+    @property
+    def replays(self):
+        """Boolean: `emit_words()` gives what `emit()` gave, for known words.
+
+        So it does of itself for a channel that emits words and passes no
+        gradient. A loop of the graph asks for it, see `tfcap.decoding.Sample`.
+        """
+        return self.discrete and not self.differentiable
+
+    def noise(self, shape):
+        """Draws the random numbers of `emit()`, from the same seeds.
+
+        Args:
+            shape: Shape `(n, V)` of the logits of a step.
+
+        Returns:
+            Nest of tensors.
+        """
+        return ()
+
+    def emit_words(self, logits, ids, noise):
+        """Emits what `emit()` did at every step, of words that are known.
+
+        Args:
+            logits: Float32 tensor of shape `(n, T, V)`.
+            ids: Integer tensor of shape `(n, T)`, the words that were drawn.
+            noise: Nest of tensors with leading axis `T`, the `noise()` of all
+                steps.
+
+        Returns:
+            Float32 tensor of shape `(n, T, V)`.
+        """
+        return self.one_hot(ids, logits)
+
     def hold(self, name, value, wanted, fits, held=True, logged=None):
         """Holds a number that may change in training: call it to read it.
 

@@ -30,10 +30,14 @@ class TransformerBlock(keras.layers.Layer):
             before, or `None`.
         visible: Tensor that broadcasts to `(B, Q, M + Q)`, nonzero where an
             entry may look, or `None` where it may look everywhere.
+        place: Integer tensor of shape `(B,)`, where in `past`, which has room
+            for them, keys and values are put rather than after it, for
+            `Q = 1`; `visible` is then of `(B, 1, M)`. Defaults to `None`.
         training: Boolean.
 
     Returns:
-        Float tensor of shape `(B, Q, D)`, and the keys and values of `inputs`.
+        Float tensor of shape `(B, Q, D)`, and the keys and values of `inputs`,
+        or the past with them in their place.
     """
 
     def __init__(
@@ -72,19 +76,25 @@ class TransformerBlock(keras.layers.Layer):
         self.shrink.build((None, None, self.expand.units))
         self.built = True
 
-    def call(self, inputs, past=None, visible=None, training=False):
+    def call(self, inputs, past=None, visible=None, place=None, training=False):
         query, keys, values = ops.split(
             self.project(self.norms[0](inputs)), 3, axis=-1
         )
-        memory = [keys, values]
-        if past is not None:
+        memory = own = [keys, values]
+        if place is not None:
+            entries = ops.arange(ops.shape(past[0])[1], dtype="int32")
+            here = ops.equal(entries, place[:, None])[..., None]  # (B, M, 1)
+            memory = own = [
+                ops.where(here, new, old) for old, new in zip(past, memory)
+            ]
+        elif past is not None:
             memory = [
                 ops.concatenate(pair, axis=1) for pair in zip(past, memory)
             ]
         attended = self.merge(self._attend(query, *memory, visible))
         stream = inputs + self.drop(attended, training)
         fed = self.shrink(self.expand(self.norms[1](stream)))
-        return stream + self.drop(fed, training), [keys, values]
+        return stream + self.drop(fed, training), own
 
     def drop(self, tensor, training):
         """Dropout, while training."""

@@ -18,7 +18,9 @@ class TransformerSpeaker(CaptionSpeaker):
 
     Image positions see one another; a word sees all of them, and the words
     before it. The state holds the keys and values of what was read, so that a
-    step costs one word; given words are read all at once.
+    step costs one word; given words are read all at once. Decoders therefore
+    draw words in a loop and then read them at once, see
+    `tfcap.decoding.Sample`.
 
     Args:
         vocabulary_size: Integer `V`, special tokens included.
@@ -56,6 +58,8 @@ class TransformerSpeaker(CaptionSpeaker):
     - Radford et al., Language Models are Unsupervised Multitask Learners,
       2019, section 2.3: normalized before each layer and at the end
     """
+
+    unroll = False
 
     def __init__(
         self,
@@ -115,7 +119,52 @@ class TransformerSpeaker(CaptionSpeaker):
         state = {"image": memory, "words": []}
         return state if mask is None else {**state, "mask": mask}
 
+    def fixed_state(self, state: dict, steps: int) -> dict:
+        """Returns a state of `begin()` with room for `steps` words."""
+        self._check_length(steps)
+
+        def with_room(tensor):
+            return ops.pad(tensor, [(0, 0), (0, steps), (0, 0)])
+
+        first = state["image"][0][0]
+        zeros = ops.zeros_like(first[:, 0, 0], dtype="int32")
+        fixed = {
+            "memory": keras.tree.map_structure(with_room, state["image"]),
+            "position": zeros,
+            "place": zeros + ops.shape(first)[1],
+        }
+        if "mask" in state:
+            mask = ops.cast(ops.cast(state["mask"], "bool"), "float32")
+            room = [(0, 0), (0, steps)]
+            fixed["mask"] = ops.pad(mask, room, constant_values=1.0)
+        return fixed
+
+    def _fixed_step(self, inputs, state, training):
+        """Reads one word into a state that keeps its shapes."""
+        place, memory = state["place"], []
+        entries = ops.arange(ops.shape(state["memory"][0][0])[1], dtype="int32")
+        visible = ops.cast(entries <= place[:, None], "float32")
+        visible = visible * state["mask"] if "mask" in state else visible
+        stream = (inputs + self.positions(state["position"]))[:, None]
+        for block, past in zip(self.blocks, state["memory"]):
+            stream, pair = block(
+                stream,
+                past=past,
+                visible=visible[:, None],
+                place=place,
+                training=training,
+            )
+            memory.append(pair)
+        return self.norm(stream)[:, 0], {
+            **state,
+            "memory": memory,
+            "position": state["position"] + 1,
+            "place": place + 1,
+        }
+
     def cell_step(self, inputs, state, training=False):
+        if "memory" in state:
+            return self._fixed_step(inputs, state, training)
         stream, words = self._blocks(inputs[:, None], state, training)
         if state["words"]:
             words = [
@@ -126,6 +175,10 @@ class TransformerSpeaker(CaptionSpeaker):
 
     def state_vector(self, state: dict) -> Any:
         """Returns the last word's values in the last block: `(n, units)`."""
+        if "memory" in state:
+            last = state["place"][:, None, None] - 1
+            values = state["memory"][-1][1]
+            return ops.take_along_axis(values, last, axis=1)[:, 0]
         if not state["words"]:
             raise ValueError(
                 "`state` must be that of `step()`: before the first word there "
@@ -150,12 +203,7 @@ class TransformerSpeaker(CaptionSpeaker):
         """Runs words through all blocks; also returns their keys and values."""
         past_length = state["words"][0][0].shape[1] if state["words"] else 0
         length = stream.shape[1]
-        if past_length + length > self.max_length:
-            raise ValueError(
-                "`max_length` of the speaker must be at least the number of "
-                "words that it is asked for. Received: "
-                f"max_length={self.max_length}, {past_length + length} words."
-            )
+        self._check_length(past_length + length)
         stream = stream + self.positions(
             ops.arange(past_length, past_length + length)
         )
@@ -172,6 +220,14 @@ class TransformerSpeaker(CaptionSpeaker):
             )
             memory.append(pair)
         return self.norm(stream), memory
+
+    def _check_length(self, words):
+        if words > self.max_length:
+            raise ValueError(
+                "`max_length` of the speaker must be at least the number of "
+                "words that it is asked for. Received: "
+                f"max_length={self.max_length}, {words} words."
+            )
 
     def _visible(self, state, past_length, length):
         """Attention mask: `(1 or B, T, P + past_length + T)`, or `None`."""

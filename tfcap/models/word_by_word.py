@@ -169,6 +169,16 @@ class WordByWord(keras.Model):
         )
         return ops.reshape(scores, (-1, samples, length))
 
+    def logits(self, state: Any, tokens: Any, training: bool = False) -> Any:
+        """Logits `(B, S, T, V)` before each of the words `(B, S, T)`."""
+        samples, length = ops.shape(tokens)[1:]
+        hidden = self.teacher_forced(
+            repeat_samples(state, samples), word_rows(tokens), training
+        )
+        logits = self.compute_logits(hidden, training)
+        shape = (-1, samples, length, self.vocabulary_size)
+        return ops.reshape(logits, shape)
+
     def score(
         self, state: Any, rows: Any, mask: Any, training: bool = False
     ) -> Any:

@@ -5,10 +5,17 @@ mean by the number of replicas, once: `mean_over_replicas()`. On other backends,
 and outside a strategy, everything here is the identity.
 """
 
+import contextlib
+import contextvars
+from collections.abc import Callable
+from collections.abc import Iterator
 from typing import Any
 
 import keras
 from keras import ops
+
+# By the `id` of a generator, what gives its seeds instead of its state.
+_REPLAYED = contextvars.ContextVar("tfcap_replayed_seeds", default=None)
 
 
 def _context():
@@ -175,9 +182,45 @@ class SeedGenerator(keras.random.SeedGenerator):
     """
 
     def next(self, ordered=True):
-        seed = super().next(ordered)
+        replayed = (_REPLAYED.get() or {}).get(id(self))
+        seed = super().next(ordered) if replayed is None else replayed()
         context = _context()
         if context is None:
             return seed
         replica = ops.cast(context.replica_id_in_sync_group, seed.dtype)
         return seed + ops.stack([replica * 1_000_003, replica * 0])
+
+    @contextlib.contextmanager
+    def replayed(self, state: Any, first: Any) -> Iterator[Callable]:
+        """Context in which seeds are those of later calls, or of earlier ones.
+
+        A loop of a graph draws at step `t` what the calls from `t * calls` on
+        would have drawn, and may draw the same again afterwards. `state` stays
+        as it is: `skip()` moves it on.
+
+        Args:
+            state: Integer tensor of shape `(2,)`, a copy of `self.state`.
+            first: Integer or scalar tensor, how many calls after that state.
+
+        Yields:
+            Callable that gives the number of seeds drawn in the context.
+        """
+        calls = 0
+
+        def replay():
+            nonlocal calls
+            count = ops.cast(first + calls, state.dtype)
+            calls += 1
+            return state + ops.stack([0 * count, count])
+
+        others = _REPLAYED.get() or {}
+        token = _REPLAYED.set({**others, id(self): replay})
+        try:
+            yield lambda: calls
+        finally:
+            _REPLAYED.reset(token)
+
+    def skip(self, count: int) -> None:
+        """Moves on as `count` calls of `next()` would."""
+        count = ops.convert_to_tensor([0, count], dtype=self.state.dtype)
+        self.state.assign(ops.add(self.state, count))

@@ -102,6 +102,19 @@ def stack_words(columns: list, num_samples: int) -> Any:
     return remember_words(stack(columns), words)
 
 
+def by_sample(vectors: Any, num_samples: int) -> Any:
+    """Reshapes the vectors of sequences `(B * S, T, V)` to `(B, S, T, V)`."""
+
+    def reshape(tensor):
+        shape = (-1, num_samples, *ops.shape(tensor)[1:])
+        return ops.reshape(tensor, shape)
+
+    words = remembered_words(vectors)
+    if words is not None:
+        words = Words(*(x if x is None else reshape(x) for x in words))
+    return remember_words(reshape(vectors), words)
+
+
 def embed_words(vectors: Any, table: Any) -> Any:
     """Multiplies vectors over the vocabulary with a table of embeddings.
 

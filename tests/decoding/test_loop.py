@@ -1,0 +1,261 @@
+"""Words drawn in a loop and read in one pass, against the unrolled decode."""
+
+import itertools
+
+import numpy as np
+import pytest
+import tensorflow as tf
+from keras import ops
+
+from tests import dialogs
+from tests import speakers
+from tests import tiny
+from tfcap.decoding import Greedy
+from tfcap.decoding import Sample
+from tfcap.layers import Categorical
+from tfcap.layers import GumbelSoftmaxST
+from tfcap.layers import PartialSamplingST
+from tfcap.layers import ProbabilityChannel
+
+CHANNELS = {
+    "categorical": lambda: Categorical(seed=3),
+    "gumbel": lambda: GumbelSoftmaxST(0.7, seed=3),
+    "gumbel_rho": lambda: GumbelSoftmaxST(0.7, 0.5, "sample", seed=3),
+    "partial": lambda: PartialSamplingST(0.5, seed=3),
+    "partial_batch": lambda: PartialSamplingST(0.5, "batch", seed=3),
+    "partial_step": lambda: PartialSamplingST(0.5, "step", seed=3),
+    "multinomial": lambda: PartialSamplingST(0.0, seed=3),
+    "probability": lambda: ProbabilityChannel(
+        "RelaxedOneHotCategorical", {"temperature": 0.5}, seed=3
+    ),
+}
+
+
+def decoded(speaker, inputs, decoder, training=True):
+    """Rollout, and gradients of sums of log probabilities and of words."""
+    rng = np.random.default_rng(0)
+    with tf.GradientTape(persistent=True) as tape:
+        state = speaker.begin(inputs, training=training)
+        rollout = decoder.decode(speaker, state, training=training)
+        weights = rng.normal(size=rollout.log_probs.shape)
+        scores = ops.sum(rollout.log_probs * weights.astype("float32"))
+        heard = ops.zeros(())
+        if rollout.words is not None:
+            weights = rng.normal(size=rollout.words.shape)
+            heard = ops.sum(rollout.words * weights.astype("float32"))
+    variables = [v.value for v in speaker.trainable_variables]
+    zero = tf.UnconnectedGradients.ZERO
+    return rollout, [
+        tf.convert_to_tensor(g)
+        for of in (scores, heard)
+        for g in tape.gradient(of, variables, unconnected_gradients=zero)
+    ]
+
+
+def assert_alike(make, speaker, inputs):
+    """The two ways give the same, twice, from the same seeds."""
+    ways = [make(unroll) for unroll in (True, False)]
+    for _ in range(2):
+        found, grads = zip(*(decoded(speaker, inputs, x) for x in ways))
+        for name in ("tokens", "mask", "words", "log_probs", "scores"):
+            one, other = (getattr(rollout, name) for rollout in found)
+            assert (one is None) == (other is None)
+            if one is not None:
+                np.testing.assert_allclose(one, other, atol=2e-5, err_msg=name)
+        assert found[0].discrete == found[1].discrete
+        for one, other in zip(*grads):
+            np.testing.assert_allclose(one, other, rtol=1e-4, atol=5e-5)
+    return found[1]
+
+
+@pytest.mark.parametrize("name", CHANNELS)
+def test_every_channel_gives_what_it_gives_step_by_step(name):
+    def make(unroll):
+        return Sample(CHANNELS[name](), 3, max_length=4, unroll=unroll)
+
+    speaker = tiny.MemorySpeaker(seed=1)
+    assert_alike(make, speaker, tiny.batch(4))
+
+
+PROCESSORS = {
+    "no_repeat": {"no_repeat_ngram": 1},
+    "no_repeat_pairs": {"no_repeat_ngram": 2, "suppress": (2,)},
+    "top": {"top_k": 2, "top_p": 0.8},
+}
+
+
+@pytest.mark.parametrize("name", PROCESSORS)
+def test_logits_are_processed_in_loop_and_pass(name):
+    def make(unroll):
+        return Sample(
+            Categorical(seed=1), 3, 6, unroll=unroll, **PROCESSORS[name]
+        )
+
+    assert_alike(make, tiny.MemorySpeaker(seed=2), tiny.batch(4))
+
+
+@pytest.fixture(scope="module")
+def networks():
+    """Speakers with batches, by their names."""
+    batch = speakers.batch(images=2, positions=3)
+    made = {kind: (speakers.speaker(kind), batch) for kind in speakers.KINDS}
+    inputs = dialogs.batches().inputs(np.arange(2))
+    return {**made, "dialog": (dialogs.generator(), inputs)}
+
+
+@pytest.mark.parametrize(
+    "kind, channel",
+    [
+        *((kind, "gumbel_rho") for kind in [*speakers.KINDS, "dialog"]),
+        ("show_tell_start", "categorical"),
+        ("transformer", "categorical"),
+    ],
+)
+def test_every_speaker_gives_what_it_gives_step_by_step(
+    networks, kind, channel
+):
+    def make(unroll):
+        return Sample(CHANNELS[channel](), 2, max_length=4, unroll=unroll)
+
+    assert_alike(make, *networks[kind])
+
+
+@pytest.mark.parametrize("kind", ["up_down", "transformer"])
+def test_greedy_says_the_same_in_a_loop(networks, kind):
+    speaker, inputs = networks[kind]
+    state = speaker.begin(inputs)
+    options = {"max_length": 6, "no_repeat_ngram": 2, "suppress": (5,)}
+    one, other = (
+        Greedy(unroll=unroll, **options).decode(speaker, state)
+        for unroll in (True, False)
+    )
+    for name in ("tokens", "mask", "log_probs", "scores"):
+        np.testing.assert_allclose(
+            getattr(one, name), getattr(other, name), atol=1e-5
+        )
+
+
+def test_a_step_is_traced_once_whatever_the_batch():
+    speaker = speakers.speaker("transformer", layers=1)
+    image = speakers.batch(images=2, positions=3)["image"]
+    calls = []
+
+    class Counting:
+        vocabulary_size, bos, eos = speaker.vocabulary_size, 1, 2
+        suppressed_ids = speaker.suppressed_ids
+
+        def __getattr__(self, name):
+            return getattr(speaker, name)
+
+        def step(self, words, state, training=False):
+            calls.append(words.shape)
+            return speaker.step(words, state, training=training)
+
+    def decode(image, unroll):
+        channel = GumbelSoftmaxST(0.7, seed=3)
+        decoder = Sample(channel, 2, max_length=5, unroll=unroll)
+        variables = [v.value for v in speaker.trainable_variables]
+
+        def call(image):
+            with tf.GradientTape() as tape:
+                state = speaker.begin({"image": image}, training=True)
+                said = decoder.decode(Counting(), state, training=True)
+                loss = ops.sum(said.log_probs) + ops.sum(said.words[..., 5])
+            return said.tokens, tape.gradient(loss, variables)
+
+        return call, channel
+
+    unknown = tf.TensorSpec((None, *image.shape[1:]), "float32")
+    looped, channel = decode(image, None)
+    channel.build((None, speaker.vocabulary_size))
+    found = tf.function(looped, input_signature=[unknown])(image)
+    assert len(calls) == 1
+    expected = decode(image, True)[0](image)
+    np.testing.assert_array_equal(found[0], expected[0])
+    for one, other in zip(found[1], expected[1]):
+        if one is not None:
+            one, other = map(tf.convert_to_tensor, (one, other))
+            np.testing.assert_allclose(one, other, rtol=1e-3, atol=1e-4)
+
+
+def test_the_score_function_is_unbiased_through_the_loop():
+    """Mean of gradients, against that over everything that can be said."""
+    speaker = tiny.TableSpeaker(seed=3)
+    table = speaker.table.numpy()
+    values = np.array([0.0, 0.0, 1.0, -2.0, 0.5], "float32")
+
+    def expected_value(table):
+        return sum(
+            tiny.probability(table, caption) * values[caption].sum()
+            for caption in tiny.captions(2)
+        )
+
+    exact = np.zeros_like(table)
+    for index in itertools.product((1, 3, 4), tiny.WORDS):
+        step = np.zeros_like(table)
+        step[index] = 1e-3
+        rise = expected_value(table + step) - expected_value(table - step)
+        exact[index] = rise / 2e-3
+    decoder = Sample(Categorical(seed=0), 40_000, max_length=2, unroll=False)
+    inputs = tiny.batch(1)
+    with tf.GradientTape() as tape:
+        said = decoder.decode(speaker, speaker.begin(inputs), training=True)
+        reward = np.sum(values[said.tokens.numpy()] * said.mask, axis=-1)
+        loss = ops.mean((reward - reward.mean()) * said.scores)
+    found = tape.gradient(loss, speaker.table.value)
+    np.testing.assert_allclose(found, exact, atol=0.02)
+    assert np.abs(exact).max() > 0.2
+
+
+class Growing(tiny.TableSpeaker):
+    """Its state holds all words so far."""
+
+    def step(self, words, state, training=False):
+        logits, _ = super().step(words, state)
+        column = ops.cast(words[:, None], "float32")
+        return logits, [ops.concatenate([state[0], column], axis=1)]
+
+
+def test_a_state_that_grows_is_refused_or_unrolled():
+    speaker = Growing()
+    state = speaker.begin(tiny.batch(2))
+    with pytest.raises(ValueError, match="shapes and types.*fixed_state"):
+        Greedy(3, unroll=False).decode(speaker, state)
+    assert Greedy(40).decode(speaker, state).tokens.shape == (2, 1, 40)
+
+
+@pytest.mark.parametrize(
+    "own, length, steps", [(None, 9, 9), (False, 9, 1), (None, 40, 2)]
+)
+def test_short_sequences_are_unrolled_unless_a_speaker_says_so(
+    own, length, steps
+):
+    calls = []
+
+    class Brief(tiny.TableSpeaker):
+        """Ends after one word."""
+
+        def step(self, words, state, training=False):
+            calls.append(words)
+            logits = np.array([-1e9, -1e9, 9.0, 0.0, 0.0], "float32")
+            return ops.tile(logits[None], (ops.shape(words)[0], 1)), state
+
+    if own is not None:
+        Brief.unroll = own
+    speaker = Brief()
+    Greedy(length).decode(speaker, speaker.begin(tiny.batch(1)))
+    assert len(calls) == steps
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        {"feedback": "relaxed"},
+        {"keep_states": True},
+        {"unroll": "never"},
+    ],
+)
+def test_what_a_loop_cannot_do_is_refused(arguments):
+    channel = GumbelSoftmaxST(seed=0)
+    with pytest.raises(ValueError, match="`unroll` must"):
+        Sample(channel, **{"unroll": False, **arguments})
