@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from tfcap.data import FeatureWriter
+from tfcap.data import feature_writer
 from tfcap.data import load_features
 from tfcap.io import DiskError
 
@@ -20,6 +21,13 @@ FEATURES = np.arange(60.0).reshape(3, 4, 5)
 
 def begin(path, ids=IDS, grid=(2, 2), size=5, **attributes):
     return FeatureWriter(path, ids, grid, size, **attributes)
+
+
+def test_values_are_written_when_they_are_given(tmp_path):
+    """Errors of writing at the closing of a dataset are lost in h5py."""
+    with feature_writer._new_file(tmp_path / "x.h5") as file:
+        access = file.id.get_access_plist()
+        assert access.get_sieve_buf_size() == 0
 
 
 def test_the_file_is_as_documented(tmp_path):

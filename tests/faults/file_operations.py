@@ -139,7 +139,7 @@ def attempt(
         folder: `pathlib.Path`, whose operations are counted.
         disturbance: `Disturbance`, or None.
         record: Path of a file for all operations, or None.
-        seconds: Integer, that it may take.
+        seconds: Integer, that it may work; it may take five times as long.
         memory: Integer, bytes that it may take more than this process has.
 
     Returns:
@@ -171,7 +171,9 @@ def attempt(
 def _limit(seconds, memory):
     os.setpgid(0, 0)
     signal.signal(signal.SIGALRM, signal.SIG_DFL)
-    signal.alarm(seconds)
+    # On a busy machine work takes its time; what waits for ever does none.
+    signal.alarm(5 * seconds)
+    resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 1))
     pages = int(pathlib.Path("/proc/self/statm").read_text().split()[0])
     most = pages * resource.getpagesize() + memory
     resource.setrlimit(resource.RLIMIT_AS, (most, most))

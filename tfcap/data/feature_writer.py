@@ -266,7 +266,6 @@ class FeatureWriter:
 
     def _lay_out(self):
         """Makes the file under another name, then moves it into place."""
-        import h5py
 
         name = re.escape(os.path.basename(self.path))
         remove_abandoned(self.path, rf"{name}\.\d+\.part")
@@ -274,7 +273,7 @@ class FeatureWriter:
         count = self.shape[0]
         try:
             with told_if_full(self.path, "Nothing was begun"):
-                with h5py.File(begun, "w", userblock_size=BLOCK) as file:
+                with _new_file(begun) as file:
                     _allocate(file, "features", self.shape)
                     file["image_ids"] = self.image_ids
                     file["done"] = np.zeros(count, bool)
@@ -359,6 +358,22 @@ def _id_array(image_ids):
             f"{texts} strings among {len(ids)} ids. Pass ids of one kind."
         )
     return ids.astype(h5py.string_dtype())
+
+
+def _new_file(path):
+    """Makes an HDF5 file whose values are written when they are given.
+
+    Left to the closing of a dataset, an error of the disk is lost.
+    """
+    import h5py
+
+    layout = h5py.h5p.create(h5py.h5p.FILE_CREATE)
+    layout.set_userblock(BLOCK)
+    access = h5py.h5p.create(h5py.h5p.FILE_ACCESS)
+    access.set_sieve_buf_size(0)
+    access.set_fclose_degree(h5py.h5f.CLOSE_STRONG)
+    created = (os.fsencode(path), h5py.h5f.ACC_TRUNC, layout, access)
+    return h5py.File(h5py.h5f.create(*created))
 
 
 def _allocate(file, name, shape):
