@@ -109,7 +109,7 @@ def _parser():
         metavar="MODULE",
         help="Python module of own networks",
     )
-    add("--java", help="path of the java for METEOR and SPICE")
+    add("--java", help="path of the java for SPICE and meteor_java")
     add("--spice-home", help="folder with the models of SPICE")
     add("--quiet", action="store_true", help="no progress bar")
     return parser

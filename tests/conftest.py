@@ -1,3 +1,5 @@
+import gzip
+import importlib.util
 import os
 import pathlib
 import sys
@@ -9,6 +11,7 @@ import hypothesis
 import pytest
 
 from tfcap.text.java.spice import MODELS as SPICE_MODELS
+from tfcap.text.scores.meteor_resources import meteor_resources
 
 # A busy machine is no failure.
 hypothesis.settings.register_profile("unhurried", deadline=None)
@@ -65,6 +68,43 @@ def fake_package(tmp_path, monkeypatch):
     monkeypatch.delitem(sys.modules, "pycocoevalcap", raising=False)
     monkeypatch.syspath_prepend(str(folder.parent))
     return folder
+
+
+@pytest.fixture
+def few_words(fake_package, tmp_path, monkeypatch):
+    """A pycocoevalcap in which METEOR knows a few words."""
+    folder = fake_package / "meteor"
+    tables = {
+        "function/english.words": "a\nthe\nof\n",
+        "nonbreaking/english.prefixes": "# titles\nMr\nNo #NUMERIC_ONLY#\n",
+        "synonym/english.synsets": "dog\n01 02\nhound\n02\ntalk\n03\n"
+        "speak\n03\nman\n04\nmale\n04\ncup\n05\nglassful\n05\nglass\n06\n",
+        "synonym/english.exceptions": "speak\nspoke spoken\n",
+    }
+    with zipfile.ZipFile(folder / "meteor-1.5.jar", "w") as jar:
+        for name, content in tables.items():
+            jar.writestr(name, content)
+    rows = [("a lot of", "many"), ("a lot of", "much"), ("big", "very large")]
+    lines = [f"0.5\n{phrase}\n{other}\n" for phrase, other in rows]
+    with gzip.open(folder / "data" / "paraphrase-en.gz", "wt") as file:
+        file.write("".join(lines))
+    monkeypatch.setenv("TFCAP_CACHE", str(tmp_path / "cache"))
+    meteor_resources.cache_clear()
+    yield folder
+    meteor_resources.cache_clear()
+
+
+@pytest.fixture
+def no_meteor(monkeypatch):
+    """A Python without METEOR's tables."""
+
+    def find_spec(name, package=None, find=importlib.util.find_spec):
+        return None if name == "pycocoevalcap" else find(name, package)
+
+    monkeypatch.setattr("importlib.util.find_spec", find_spec)
+    meteor_resources.cache_clear()
+    yield
+    meteor_resources.cache_clear()
 
 
 @pytest.fixture

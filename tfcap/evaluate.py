@@ -25,10 +25,10 @@ from tfcap.text.evaluation import DEFAULT_METRICS
 from tfcap.text.evaluation import METRICS
 from tfcap.text.evaluation import evaluate_captions
 from tfcap.text.java.ptb_tokenizer import ptb_tokenize
-from tfcap.text.java.runtime import JavaError
+from tfcap.text.missing_score import MissingScoreError
 
 
-@command(ValueError, JavaError)
+@command(ValueError, MissingScoreError)
 def main(arguments: list[str] | None = None) -> int:
     """Runs the command."""
     return _run(_parser().parse_args(arguments))
@@ -75,7 +75,7 @@ def _parser():
         default="tfcap",
         help="java: the one of pycocoevalcap, for comparison",
     )
-    add("--java", help="path of the java for METEOR and SPICE")
+    add("--java", help="path of the java for SPICE and meteor_java")
     add("--spice-home", help="folder with the models of SPICE")
     add("--quiet", action="store_true", help="no progress on standard error")
     return parser

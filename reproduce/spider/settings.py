@@ -20,7 +20,8 @@ def _corpus(data):
 
 
 #: Rewards of an experiment, by the name of a metric. METEOR, SPICE and what is
-#: made of them raise `tfcap.text.JavaError` where Java is not there.
+#: made of them raise `tfcap.text.MissingScoreError` where its programs or
+#: tables are not there.
 METRICS = {
     # Few samples share a 4-gram with a human caption; MIXER's code adds 1.
     "bleu4": lambda made: BLEU(4, smoothing="add_one"),

@@ -255,8 +255,8 @@ def test_images_may_be_listed_and_captions_be_those_of_flickr(
 
 
 def test_a_metric_that_is_asked_for_and_absent_is_a_failure(run, capsys):
-    assert run("--split=test", "--metrics=meteor") == 1
-    assert "METEOR is absent: there is no Java" in capsys.readouterr().out
+    assert run("--split=test", "--metrics=spice") == 1
+    assert "SPICE is absent: there is no Java" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,6 @@ import pytest
 
 import tests.testing as contract
 from tests import captions
-from tests.java_programs import METEOR as WORKING
 from tfcap import text
 from tfcap.rewards import BCMR
 from tfcap.rewards import METEOR
@@ -16,9 +15,7 @@ def episode(rows=None):
     return captions.episode(BATCH.human[slice(rows)])
 
 
-def test_values_are_the_score_of_the_same_captions(fake_java, fake_package):
-    # What the program itself says is in `test_meteor.py`.
-    fake_java(WORKING)
+def test_values_are_the_score_of_the_same_captions(few_words):
     table = captions.frequencies(count_eos=False)
     said, human = BATCH.aligned(eos=False)
     words = captions.VOCABULARY.tokens
@@ -32,7 +29,7 @@ def test_values_are_the_score_of_the_same_captions(fake_java, fake_package):
     ).each
     rollout, reward = (
         captions.rollout(BATCH.tokens),
-        BCMR(table, captions.VOCABULARY, timeout=60.0, **PLAIN),
+        BCMR(table, captions.VOCABULARY, **PLAIN),
     )
     found, terms = reward.measure(rollout, episode())
     np.testing.assert_allclose(np.ravel(found), wanted, rtol=1e-5, atol=1e-6)
@@ -41,10 +38,7 @@ def test_values_are_the_score_of_the_same_captions(fake_java, fake_package):
     np.testing.assert_array_equal(terms["meteor"], alone)
 
 
-def test_the_end_token_counts_where_the_table_counts_it(
-    fake_java, fake_package
-):
-    fake_java(WORKING)
+def test_the_end_token_counts_where_the_table_counts_it(few_words):
     for count_eos in (True, False):
         table = captions.frequencies(count_eos=count_eos)
         reward = BCMR(table, captions.VOCABULARY, **PLAIN)
@@ -52,8 +46,7 @@ def test_the_end_token_counts_where_the_table_counts_it(
             assert getattr(part, "count_eos", count_eos) == count_eos
 
 
-def test_it_is_a_reward_like_any_other(fake_java, fake_package):
-    fake_java(WORKING)
+def test_it_is_a_reward_like_any_other(few_words):
     reward = BCMR(
         captions.frequencies(),
         captions.VOCABULARY,
@@ -69,11 +62,11 @@ def test_it_is_a_reward_like_any_other(fake_java, fake_package):
     assert reward.name == "bcmr" and not reward.differentiable
 
 
-def test_without_meteor_there_is_none():
-    with pytest.raises(text.JavaError, match="METEOR is absent.*Install"):
-        BCMR(captions.frequencies(), captions.VOCABULARY, java="/no/java")
+def test_without_meteor_there_is_none(no_meteor):
+    with pytest.raises(text.MissingScoreError, match="METEOR is absent"):
+        BCMR(captions.frequencies(), captions.VOCABULARY)
 
 
 def test_another_vocabulary_is_refused():
     with pytest.raises(ValueError, match="`vocabulary` must be"):
-        BCMR(captions.frequencies(), text.Vocabulary(["a"]), java="/no/java")
+        BCMR(captions.frequencies(), text.Vocabulary(["a"]))

@@ -145,10 +145,10 @@ def test_naturalness_is_that_of_the_captions_and_the_raw_references(evaluate):
 
 
 def test_what_is_asked_for_and_absent_is_named(evaluate):
-    report = evaluate(metrics=["meteor"], java="/no/java")
-    assert {*report.absent} == {"meteor"}
-    assert "cider_d" in report.result() and "meteor" not in report.result()
-    assert "METEOR is absent: there is no Java" in report.table()
+    report = evaluate(metrics=["spice"], java="/no/java")
+    assert {*report.absent} == {"spice"}
+    assert "cider_d" in report.result() and "spice" not in report.result()
+    assert "SPICE is absent: there is no Java" in report.table()
 
 
 def test_variety_and_signs_of_drift_are_counted(evaluate):

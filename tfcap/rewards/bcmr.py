@@ -31,11 +31,10 @@ class BCMR(WeightedSum):
         jit_compile: Boolean, see `tfcap.rewards.ReferenceReward`. Defaults to
             `True`.
         name: String. Defaults to `"bcmr"`.
-        **options: `java`, `heap` and `timeout` of `tfcap.rewards.METEOR`.
 
     Raises:
-        tfcap.text.JavaError: If METEOR cannot be had: no other score takes
-            its place.
+        tfcap.text.MissingScoreError: If METEOR cannot be had: no other
+            score takes its place.
 
     Example:
 
@@ -45,10 +44,10 @@ class BCMR(WeightedSum):
     ...     corpus, vocabulary
     ... )
     >>> try:
-    ...     tfcap.rewards.BCMR(table, vocabulary, java="/no/java")
-    ... except tfcap.text.JavaError as error:
-    ...     print(error)
-    METEOR is absent: there is no Java at '/no/java'. Install a Java ...
+    ...     reward = tfcap.rewards.BCMR(table, vocabulary)
+    ...     assert reward.name == "bcmr"
+    ... except tfcap.text.MissingScoreError as error:
+    ...     assert "tfcap[coco]" in str(error)
 
     Reference:
 
@@ -64,7 +63,6 @@ class BCMR(WeightedSum):
         smoothing=None,
         jit_compile=True,
         name="bcmr",
-        **options,
     ):
         document_frequencies.check_vocabulary(vocabulary)
         shared = {
@@ -81,7 +79,7 @@ class BCMR(WeightedSum):
         )
         parts = {
             "cider_d": CIDErD(document_frequencies, **shared),
-            "meteor": METEOR(vocabulary, references, **options),
+            "meteor": METEOR(vocabulary, references),
             "rouge_l": ROUGEL(**eos, **shared),
         }
         weighted = [(BCMR_WEIGHTS[part], parts[part]) for part in parts]

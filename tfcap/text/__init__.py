@@ -8,12 +8,12 @@ from tfcap.text.document_frequencies import DocumentFrequencies
 from tfcap.text.evaluation import METRICS
 from tfcap.text.evaluation import caption_language
 from tfcap.text.evaluation import evaluate_captions
-from tfcap.text.java.meteor import METEOR
-from tfcap.text.java.meteor import meteor
+from tfcap.text.java.meteor import meteor_java
 from tfcap.text.java.ptb_tokenizer import ptb_tokenize
 from tfcap.text.java.runtime import JavaError
 from tfcap.text.java.spice import spice
 from tfcap.text.missing_score import MissingScore
+from tfcap.text.missing_score import MissingScoreError
 from tfcap.text.ngram_language_model import NgramLanguageModel
 from tfcap.text.scores.bleu import bleu
 from tfcap.text.scores.bleu import mutual_bleu
@@ -29,6 +29,7 @@ from tfcap.text.scores.caption_statistics import vocabulary_size
 from tfcap.text.scores.cider import cider
 from tfcap.text.scores.cider import cider_d
 from tfcap.text.scores.cider_r import cider_r
+from tfcap.text.scores.meteor import meteor
 from tfcap.text.scores.mixtures import bcmr
 from tfcap.text.scores.mixtures import spider
 from tfcap.text.scores.rouge_l import rouge_l

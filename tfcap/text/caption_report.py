@@ -16,6 +16,7 @@ TITLES = {
     "cider": "CIDEr",
     "cider_r": "CIDEr-R",
     "meteor": "METEOR",
+    "meteor_java": "METEOR (Java)",
     "spice": "SPICE",
     "spider": "SPIDEr",
     "bcmr": "BCMR",

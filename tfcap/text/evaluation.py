@@ -10,10 +10,10 @@ import numpy as np
 from tfcap.text.caption_report import TITLES
 from tfcap.text.caption_report import CaptionReport
 from tfcap.text.caption_tokenization import caption_tokenize_batch
-from tfcap.text.java.meteor import METEOR
-from tfcap.text.java.runtime import JavaError
+from tfcap.text.java.meteor import meteor_java
 from tfcap.text.java.spice import spice
 from tfcap.text.missing_score import MissingScore
+from tfcap.text.missing_score import MissingScoreError
 from tfcap.text.scores.bleu import bleu
 from tfcap.text.scores.bleu import self_bleu
 from tfcap.text.scores.caption_statistics import bad_ending_rate
@@ -22,6 +22,7 @@ from tfcap.text.scores.caption_statistics import vocabulary_size
 from tfcap.text.scores.cider import cider
 from tfcap.text.scores.cider import cider_d
 from tfcap.text.scores.cider_r import cider_r
+from tfcap.text.scores.meteor import meteor
 from tfcap.text.scores.mixtures import bcmr
 from tfcap.text.scores.mixtures import spider
 from tfcap.text.scores.rouge_l import rouge_l
@@ -36,11 +37,12 @@ _PARTS = {
     "cider": (),
     "cider_r": (),
     "meteor": (),
+    "meteor_java": (),
     "spice": (),
     "spider": ("cider_d", "spice"),
     "bcmr": ("bleu", "cider_d", "meteor", "rouge_l"),
 }
-_WITHOUT_JAVA = {
+_FUNCTIONS = {
     "bleu": bleu,
     "rouge_l": rouge_l,
     "cider_d": cider_d,
@@ -65,23 +67,24 @@ def evaluate_captions(
 ) -> CaptionReport:
     """Scores captions as papers report them.
 
-    METEOR and SPICE are programs for Java, with models that are not always
-    there. What cannot be had is absent from the report by name, with the
-    reason, and what to do; it takes nothing else with it, and nothing takes its
-    place.
+    METEOR needs the tables of pycocoevalcap, and SPICE is a program for Java,
+    with models that are not always there. What cannot be had is absent from
+    the report by name, with the reason, and what to do; it takes nothing else
+    with it, and nothing takes its place.
 
     Args:
         captions: List of strings, one for each image.
         references: List, as long, of lists of strings.
         metrics: List of names: `"bleu"` (BLEU-1 to BLEU-4), `"rouge_l"`,
-            `"cider_d"`, `"cider"`, `"cider_r"`, `"meteor"`, `"spice"`,
-            `"spider"`, `"bcmr"`. The last two bring their parts with them.
+            `"cider_d"`, `"cider"`, `"cider_r"`, `"meteor"`,
+            `"meteor_java"`, its authors' program, `"spice"`, `"spider"`,
+            `"bcmr"`. The last two bring their parts with them.
             What papers report as CIDEr is `"cider_d"`; `"cider"` is the plain
             one, which is higher. Defaults to the first three, METEOR and
             SPICE.
         tokenize: Function from a list of strings to a list of lists of words,
             optional. Defaults to `caption_tokenize_batch()`.
-        java: String or path of a `java`, optional, see `meteor()`.
+        java: String or path of a `java`, optional, see `meteor_java()`.
         spice_home: String or path, optional, see `spice()`.
         progress: Function of the name of what is at work, the number of
             captions done and their number, optional.
@@ -118,30 +121,33 @@ def evaluate_captions(
     split = tokenize or caption_tokenize_batch
     candidates, grouped = _split(captions, references, split, progress)
     check_lengths(candidates, grouped)
-    with METEOR(java) as scorer:
-        scores, absent = {}, {}
-        functions = {
-            **_WITHOUT_JAVA,
-            "meteor": functools.partial(
-                scorer.score,
-                progress=functools.partial(progress, "meteor"),
-            ),
-            "spice": functools.partial(spice, home=spice_home, java=java),
-        }
-        for name in names:
-            progress(name, 0, len(captions))
-            missing_score = _hindrance(name, len(captions), absent)
-            if missing_score is not None:
-                absent[name] = missing_score
-            elif _PARTS[name]:
-                parts = {part: scores[part] for part in _PARTS[name]}
-                scores[name] = {"spider": spider, "bcmr": bcmr}[name](**parts)
-            else:
-                try:
-                    scores[name] = functions[name](candidates, grouped)
-                except JavaError as error:
-                    absent[name] = error.missing_score
-            progress(name, len(captions), len(captions))
+    scores, absent = {}, {}
+    functions = {
+        **_FUNCTIONS,
+        "meteor": functools.partial(
+            meteor, progress=functools.partial(progress, "meteor")
+        ),
+        "meteor_java": functools.partial(
+            meteor_java,
+            java=java,
+            progress=functools.partial(progress, "meteor_java"),
+        ),
+        "spice": functools.partial(spice, home=spice_home, java=java),
+    }
+    for name in names:
+        progress(name, 0, len(captions))
+        missing_score = _hindrance(name, len(captions), absent)
+        if missing_score is not None:
+            absent[name] = missing_score
+        elif _PARTS[name]:
+            parts = {part: scores[part] for part in _PARTS[name]}
+            scores[name] = {"spider": spider, "bcmr": bcmr}[name](**parts)
+        else:
+            try:
+                scores[name] = functions[name](candidates, grouped)
+            except MissingScoreError as error:
+                absent[name] = error.missing_score
+        progress(name, len(captions), len(captions))
     count = sum(map(len, references))
     return CaptionReport(_flat(scores), absent, len(captions), count)
 

@@ -6,9 +6,9 @@ import tempfile
 from tfcap.text.java.java_process import JavaProcess
 from tfcap.text.java.runtime import LOCALE
 from tfcap.text.java.runtime import clean
-from tfcap.text.java.runtime import find_file
 from tfcap.text.java.runtime import find_java
-from tfcap.text.java.runtime import find_package
+from tfcap.text.missing_score import find_file
+from tfcap.text.missing_score import find_package
 
 NAME = "PTBTokenizer"
 

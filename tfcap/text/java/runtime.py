@@ -1,13 +1,11 @@
-"""Finding Java and the programs of pycocoevalcap."""
+"""Finding Java."""
 
-import importlib.util
 import os
-import pathlib
 import re
 import shutil
 import subprocess
 
-from tfcap.text.missing_score import MissingScore
+from tfcap.text.missing_score import MissingScoreError
 
 #: Numbers are printed and words are lower-cased as in English whatever the
 #: machine speaks, and text is UTF-8.
@@ -82,60 +80,15 @@ def java_version(name: str, java: str) -> int:
     return int(found[1])
 
 
-def find_package(name: str):
-    """Finds the folder of pycocoevalcap, without importing it.
-
-    Raises:
-        JavaError: If it is not installed.
-    """
-    spec = importlib.util.find_spec("pycocoevalcap")
-    for candidate in spec.submodule_search_locations or () if spec else ():
-        return pathlib.Path(candidate)
-    raise JavaError(
-        name,
-        "the package pycocoevalcap, which holds its program, is not installed",
-        "Install it: pip install pycocoevalcap, or pip install 'tfcap[coco]'.",
-    )
-
-
-def find_file(name: str, path: str | os.PathLike) -> str | os.PathLike:
-    """Refuses a path that is no file.
-
-    Raises:
-        JavaError: If there is no such file.
-    """
-    if not path.is_file():
-        raise JavaError(
-            name,
-            f"{str(path)!r} is missing",
-            "Install pycocoevalcap again: pip install --force-reinstall "
-            "pycocoevalcap.",
-        )
-    return path
-
-
-class JavaError(RuntimeError):
+class JavaError(MissingScoreError):
     """A score or tokenizer that could not be had from its Java program.
 
     Raised where something is missing, and where the program died, hung or
-    answered nonsense. A report keeps the parts, to name what is absent.
-
-    Args:
-        name: String, what is absent, such as `"METEOR"`.
-        reason: String, a clause that says why.
-        hint: String, a sentence that says what to do.
+    answered nonsense.
 
     Example:
 
-    >>> error = tfcap.text.JavaError("METEOR", "there is no Java", "Get it.")
+    >>> error = tfcap.text.JavaError("SPICE", "there is no Java", "Get it.")
     >>> print(error)
-    METEOR is absent: there is no Java. Get it.
+    SPICE is absent: there is no Java. Get it.
     """
-
-    def __init__(self, name: str, reason: str, hint: str):
-        super().__init__(name, reason, hint)
-        self.missing_score = MissingScore(name, reason, hint)
-        self.name, self.reason, self.hint = self.missing_score
-
-    def __str__(self):
-        return str(self.missing_score)

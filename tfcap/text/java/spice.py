@@ -15,10 +15,11 @@ from tfcap.text.java.java_process import JavaProcess
 from tfcap.text.java.runtime import LOCALE
 from tfcap.text.java.runtime import JavaError
 from tfcap.text.java.runtime import clean
-from tfcap.text.java.runtime import find_file
 from tfcap.text.java.runtime import find_java
-from tfcap.text.java.runtime import find_package
 from tfcap.text.java.runtime import java_version
+from tfcap.text.missing_score import cache_folder
+from tfcap.text.missing_score import find_file
+from tfcap.text.missing_score import find_package
 from tfcap.text.scores.scores import Scores
 from tfcap.text.scores.scores import check_aligned
 from tfcap.text.scores.scores import check_lengths
@@ -232,8 +233,7 @@ def default_cache():
     """Folder for parsed captions, None where the library cannot run."""
     if platform.machine().lower() not in ("x86_64", "amd64"):
         return None
-    root = os.environ.get("TFCAP_CACHE") or "~/.cache/tfcap"
-    return pathlib.Path(root).expanduser() / "spice"
+    return cache_folder("spice")
 
 
 def make_cache(name: str, folder: str | os.PathLike):

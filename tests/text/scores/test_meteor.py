@@ -1,0 +1,274 @@
+"""METEOR, against values of its program and on tables of a few words."""
+
+import gzip
+import importlib.util
+import json
+import sys
+import types
+import zipfile
+
+import numpy as np
+import pytest
+
+from tfcap.text import MissingScoreError
+from tfcap.text import meteor
+from tfcap.text import ptb_tokenize
+from tfcap.text.scores.meteor import ALPHA
+from tfcap.text.scores.meteor import BETA
+from tfcap.text.scores.meteor import DELTA
+from tfcap.text.scores.meteor import GAMMA
+from tfcap.text.scores.meteor_alignment import align
+from tfcap.text.scores.meteor_normalization import ALWAYS
+from tfcap.text.scores.meteor_normalization import BEFORE_NUMBERS
+from tfcap.text.scores.meteor_normalization import normalize
+from tfcap.text.scores.meteor_resources import meteor_resources
+
+#: Captions, references and what METEOR 1.5's own program gives.
+GOLDEN = [
+    (
+        "a man rides a horse",
+        ["a man is riding a horse", "someone on a horse"],
+        0.41388921016683433,
+    ),
+    (
+        "two dogs are running quickly on the beach",
+        ["a pair of dogs run along the shore", "dogs play near the sea"],
+        0.2227324013649208,
+    ),
+    (
+        "the children , who 're happy , eat 1,000.50 apples ...",
+        ["happy kids eat apples ; U.S. apples", "the child eats an apple"],
+        0.20751531853673452,
+    ),
+    (
+        "a red-haired woman 's bag",
+        ["the bag of a red haired woman", "women with bags"],
+        0.4337389988176927,
+    ),
+    (
+        "a large number of people in front of a building",
+        ["many people before a building", "a lot of men and women"],
+        0.4133811402135334,
+    ),
+    (
+        "Mr. Smith reads No. 5 . etc. And",
+        ["mr smith reads number 5 and so on", "No. 5 is alive"],
+        0.30799834369816204,
+    ),
+    (
+        "he is at the top of the hill , at the end",
+        ["at the end he is on top of a hill", "at the hill"],
+        0.41026842136886854,
+    ),
+    (
+        "a a a the the of of a the",
+        ["the a of the a of the a of a", "of the a"],
+        0.36548223350253806,
+    ),
+    (
+        "rock 'n' roll – the 90's “best” A&B",
+        ["the best rock and roll of the nineties", "rock"],
+        0.2979114497147777,
+    ),
+    (
+        "wishful thinking is the biggest of boxes and glasses",
+        ["the bigger boxes and a glass of wish", "hopes"],
+        0.3575794389612049,
+    ),
+    (
+        "café Äpfel 日本語 😀 x--y",
+        ["Café äpfel 日本語 x-y", "😀"],
+        0.5217963252426691,
+    ),
+    ("the same words", ["the same words", "other words"], 1.0),
+    ("nothing shared here", ["completely different sentence"], 0.0),
+    (
+        "a man a plan a canal a man in a boat in a canal in a city",
+        [
+            "a canal in a city a man in a plan a boat in a man in a canal",
+            "a city",
+        ],
+        0.49913159280282293,
+    ),
+]
+GOLDEN_CORPUS = 0.35836949592354495
+
+
+@pytest.fixture(scope="module")
+def tables(tmp_path_factory):
+    """METEOR's own tables, prepared once."""
+    if importlib.util.find_spec("pycocoevalcap") is None:
+        pytest.skip("needs pycocoevalcap")
+    with pytest.MonkeyPatch.context() as patch:
+        folder = tmp_path_factory.mktemp("cache")
+        patch.setenv("TFCAP_CACHE", str(folder))
+        meteor_resources.cache_clear()
+        yield folder
+    meteor_resources.cache_clear()
+
+
+def test_values_are_those_of_its_program(tables):
+    captions, references, wanted = zip(*GOLDEN)
+    scores = meteor(
+        [text.split(" ") for text in captions],
+        [[text.split(" ") for text in row] for row in references],
+    )
+    np.testing.assert_allclose(scores.each, wanted, rtol=0, atol=1e-14)
+    assert scores.corpus == pytest.approx(GOLDEN_CORPUS, abs=1e-14)
+    assert not [*tables.rglob("*.partial*")]
+
+
+@pytest.mark.slow
+def test_values_are_those_published_of_the_official_example(
+    tables, shared_data
+):
+    def read(name):
+        with gzip.open(shared_data / "coco_example" / name) as file:
+            return json.load(file)
+
+    results = {
+        row["image_id"]: row["caption"] for row in read("results.json.gz")
+    }
+    published = read("published_per_image.json.gz")[:200]
+    results = {row["image_id"]: results[row["image_id"]] for row in published}
+    spec = importlib.util.find_spec("pycocoevalcap")
+    folder = spec.submodule_search_locations[0]
+    with zipfile.ZipFile(f"{folder}/spice/spice-1.0.jar") as jar:
+        name = "coco/annotations/captions_val2014.json"
+        rows = json.loads(jar.read(name))["annotations"]
+    references = {i: [] for i in results}
+    for row in rows:
+        if row["image_id"] in references:
+            references[row["image_id"]].append(row["caption"])
+    texts = [
+        *results.values(),
+        *(t for row in references.values() for t in row),
+    ]
+    try:
+        words = iter(ptb_tokenize(texts))
+    except RuntimeError as error:
+        pytest.skip(str(error))
+    captions = [next(words) for _ in results]
+    several = [[next(words) for _ in row] for row in references.values()]
+    wanted = [row["METEOR"] for row in published]
+    np.testing.assert_allclose(
+        meteor(captions, several).each, wanted, rtol=0, atol=1e-12
+    )
+
+
+def score(caption, *references):
+    return meteor([caption.split()], [[r.split() for r in references]]).corpus
+
+
+def by_hand(matched, lengths, chunks, words):
+    """The formula of section 3 of the paper."""
+    precision, recall = (m / n for m, n in zip(matched, lengths))
+    mean = precision * recall / (ALPHA * precision + (1 - ALPHA) * recall)
+    return mean * (1 - GAMMA * (chunks / words) ** BETA)
+
+
+def test_scores_are_those_of_the_formula(few_words):
+    content, function = DELTA, 1 - DELTA
+    # The hound (synonym of dog), and "the" in another chunk.
+    length = 2 * content + function
+    wanted = by_hand([0.8 * content + function] * 2, [length, length], 2, 2)
+    assert score("the brown hound", "dog the x") == pytest.approx(wanted)
+    # A phrase for a word, and its neighbor by its stem: one chunk.
+    wanted = by_hand(
+        [
+            0.6 * (content + 2 * function) + 0.6 * content,
+            0.6 * content + 0.6 * content,
+        ],
+        [2 * content + 2 * function, 3 * content],
+        1,
+        (4 + 2) / 2,
+    )
+    assert score("a lot of walking", "x many walks") == pytest.approx(wanted)
+    assert score("the dog", "a cat", "the dog") == 1
+    assert score("dog", "cat") == 0
+
+
+@pytest.mark.parametrize(
+    ("caption", "reference", "matched"),
+    [
+        ("spoke", "talks", 1),  # irregular, and by its ending
+        ("men", "male", 1),
+        ("cupful", "glass", 0),
+        ("cups", "glassful", 1),
+        ("is", "us", 0),
+        ("very large", "big", 1),  # a paraphrase either way
+        ("big", "very large", 1),
+        ("many", "much", 0),
+    ],
+)
+def test_words_that_match(few_words, caption, reference, matched):
+    matches = align(
+        tuple(caption.split()), tuple(reference.split()), meteor_resources()
+    )
+    assert len(matches) == matched
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("Mr. X., i.e. Y. ends.", "mr. x. , ie y. ends ."),
+        ("No. 5 No. six", "no. 5 no. six"),
+        ("No. Six", "no . six"),
+        ("a... .. b.", "a ... .. b ."),
+        ("1,000 a,b 2,c it's 90's '", "1,000 a , b 2 , c it 's 90 's '"),
+        ("x--y a-b a - b", "x y a b a - b"),
+        ("a\u3000b\xa0c", "a b c"),
+        ("  ", ""),
+    ],
+)
+def test_lines_are_split_as_its_program_splits_them(line, words):
+    abbreviations = {"Mr": ALWAYS, "X": ALWAYS, "No": BEFORE_NUMBERS}
+    assert normalize(line, abbreviations) == words.split()
+
+
+def test_progress_is_shown(few_words):
+    seen = []
+    meteor([["a"]] * 70, [[["a"]]] * 70, lambda *count: seen.append(count))
+    assert seen == [(64, 70), (70, 70)]
+
+
+def test_a_damaged_table_is_prepared_again(few_words, tmp_path):
+    assert score("a lot of", "many") > 0
+    (prepared,) = (tmp_path / "cache" / "meteor").iterdir()
+    prepared.write_bytes(prepared.read_bytes()[:-1])
+    meteor_resources.cache_clear()
+    assert score("a lot of", "many") > 0
+    # Another table is another file.
+    with gzip.open(few_words / "data" / "paraphrase-en.gz", "wt") as file:
+        file.write("0.5\nmany\nlots\n")
+    meteor_resources.cache_clear()
+    assert score("a lot of", "many") == 0
+
+
+def test_what_is_missing_is_named(few_words, monkeypatch):
+    def refused(told):
+        meteor_resources.cache_clear()
+        with pytest.raises(MissingScoreError, match=told):
+            score("a", "a")
+
+    newer = types.SimpleNamespace(stemWord=lambda word: word[:5])
+    package = types.SimpleNamespace(stemmer=lambda language: newer)
+    with monkeypatch.context() as patch:
+        patch.setitem(sys.modules, "snowballstemmer", package)
+        patch.setattr("importlib.util.find_spec", importlib.util.find_spec)
+        package.__spec__ = importlib.util.find_spec("json")
+        refused(r"other stems.*pip install 'snowballstemmer<3'")
+    (few_words / "meteor-1.5.jar").unlink()
+    refused("meteor-1.5.jar' is missing")
+
+
+def test_without_the_package_it_is_absent(no_meteor):
+    with pytest.raises(MissingScoreError, match=r"pip install 'tfcap\[coco\]'"):
+        score("a", "a")
+
+
+def test_captions_must_be_aligned_and_split():
+    with pytest.raises(ValueError, match="same length"):
+        meteor([["a"], ["b"]], [[["a"]]])
+    with pytest.raises(TypeError, match="lists of words"):
+        meteor(["a cat"], [[["a"]]])

@@ -1,0 +1,139 @@
+"""METEOR 1.5 of English captions."""
+
+from collections.abc import Callable
+from collections.abc import Sequence
+
+import numpy as np
+
+from tfcap.text.scores.meteor_alignment import WEIGHTS
+from tfcap.text.scores.meteor_alignment import align
+from tfcap.text.scores.meteor_alignment import count_chunks
+from tfcap.text.scores.meteor_resources import meteor_resources
+from tfcap.text.scores.scores import Scores
+from tfcap.text.scores.scores import check_aligned
+from tfcap.text.scores.scores import check_lengths
+
+#: Parameters for English of the ranking task, the program's default.
+ALPHA, BETA, GAMMA, DELTA = 0.85, 0.2, 0.6, 0.75
+_WEIGHTS = np.array(WEIGHTS)
+_KINDS = np.array([DELTA, 1 - DELTA] * 2)
+_FEW = 64
+
+
+def meteor(
+    candidates: Sequence[Sequence],
+    references: Sequence[Sequence[Sequence]],
+    progress: Callable | None = None,
+) -> Scores:
+    """METEOR: words that match a reference exactly, by stem or by meaning.
+
+    Words are aligned with those of a reference: equal ones, those of one
+    stem, synonyms, and phrases with a known paraphrase. With `m` the matched
+    words of a caption and of a reference, weighted by the matcher (1, .6, .8,
+    .6) and by `delta` for content and `1 - delta` for function words, like
+    the lengths:
+
+    ```python
+    P, R = m_caption / len(caption), m_reference / len(reference)
+    F = 1 / ((1 - alpha) / P + alpha / R)
+    METEOR = F * (1 - gamma * (chunks / mean_matched_words)**beta)
+    ```
+
+    The best reference counts. The score of the corpus is the formula of the
+    summed counts, not the mean.
+
+    Args:
+        candidates: List of tokenized captions.
+        references: List of lists of tokenized captions: `references[i]` are
+            those of `candidates[i]`.
+        progress: Function of the number of captions done and of their number,
+            optional, called now and then.
+
+    Returns:
+        `Scores`, in `[0, 1]`.
+
+    Raises:
+        ValueError: If lists are empty or of different lengths, or a caption
+            has more than `TFCAP_MAX_WORDS` words.
+        TypeError: If captions are not tokenized.
+        MissingScoreError: If its tables are missing, which are in the package
+            pycocoevalcap, or the package snowballstemmer.
+
+    Example:
+
+    >>> try:
+    ...     scores = tfcap.text.meteor([["two", "cats"]], [[["two", "dogs"]]])
+    ...     assert 0 < scores.corpus < 1
+    ... except tfcap.text.MissingScoreError as error:
+    ...     assert "tfcap[coco]" in str(error)
+
+    Reference:
+
+    - Denkowski and Lavie, Meteor Universal, WMT 2014; version 1.5 for
+      English, with normalization, as in the COCO caption evaluation. Equal
+      to its program, see `tfcap.text.meteor_java`, also in how ties between
+      alignments end.
+    """
+    check_aligned(candidates, references)
+    check_lengths(candidates, references)
+    resources = meteor_resources()
+    rows = []
+    for i, (candidate, several) in enumerate(zip(candidates, references)):
+        rows.append(_best_counts(candidate, several, resources))
+        if progress is not None and (i + 1) % _FEW == 0:
+            progress(i + 1, len(candidates))
+    if progress is not None:
+        progress(len(candidates), len(candidates))
+    each = np.array([_score(counts) for counts in rows])
+    return Scores(_score(np.sum(rows, axis=0)), each)
+
+
+def _best_counts(candidate, references, resources):
+    """Counts of the first reference with the highest score."""
+    caption = resources.words(" ".join(candidate))
+    counts = [
+        _counts(caption, resources.words(" ".join(words)), resources)
+        for words in references
+    ]
+    return max(counts, key=_score)
+
+
+def _counts(caption, reference, resources):
+    """What the score is a formula of.
+
+    Returns:
+        Float array of shape `(6, 4)`. Columns: content and function words of
+        the caption, the same of the reference. First row: how many there are;
+        the next four: how many of them each matcher matched; the last one
+        begins with the number of chunks, 0 where all words are in one.
+    """
+    counts = np.zeros((6, 4))
+    matches = align(caption, reference, resources)
+    parts = [(0, caption, reference)]
+    for matcher, start, length, caption_start, caption_length in matches:
+        matched = caption[caption_start : caption_start + caption_length]
+        parts.append((1 + matcher, matched, reference[start : start + length]))
+    for row, *sides in parts:
+        for column, words in zip((0, 2), sides):
+            for word in words:
+                kind = word in resources.function_words
+                counts[row, column + kind] += 1
+    chunks = count_chunks(matches)
+    if chunks > 1 or (counts[0] != counts[1:5].sum(axis=0)).any():
+        counts[5, 0] = chunks
+    return counts
+
+
+def _score(counts):
+    lengths, matched, chunks = counts[0], counts[1:5], counts[5, 0]
+    words = matched.sum()  # of the caption and of the reference
+    weighted = _WEIGHTS @ matched * _KINDS
+    lengths = lengths * _KINDS
+    of_caption, of_reference = weighted[:2].sum(), weighted[2:].sum()
+    if not of_caption or not of_reference:
+        return 0.0
+    precision = of_caption / lengths[:2].sum()
+    recall = of_reference / lengths[2:].sum()
+    mean = 1 / ((1 - ALPHA) / precision + ALPHA / recall)
+    penalty = GAMMA * (chunks / (words / 2)) ** BETA
+    return float(max(mean * (1 - penalty), 0.0))

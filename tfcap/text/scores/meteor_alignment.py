@@ -1,0 +1,224 @@
+"""METEOR's alignment of a caption with a reference."""
+
+import itertools
+from typing import Any
+from typing import NamedTuple
+
+#: Weights of the matchers: exact, stem, synonym, paraphrase.
+WEIGHTS = (1.0, 0.6, 0.8, 0.6)
+EXACT, STEM, SYNONYM, PARAPHRASE = range(4)
+_BEAM = 40
+_LONGEST_PHRASE = 7  # words, of METEOR's table
+
+
+class Match(NamedTuple):
+    """Words of the caption that stand for words of the reference."""
+
+    matcher: int
+    start: int  # in the reference
+    length: int
+    caption_start: int
+    caption_length: int
+
+
+def align(
+    caption: tuple[str, ...], reference: tuple[str, ...], resources: Any
+) -> list[Match]:
+    """Aligns two rows of words.
+
+    No word is in two matches. Among the alignments it looks for those that
+    cover most words, each match weighted by its matcher and the sums rounded
+    down; then for fewest chunks, then for least distance, by a beam search
+    from the reference's first word to its last. Matches that compete with no
+    other are taken from the start.
+
+    Args:
+        caption: Tuple of words.
+        reference: Tuple of words.
+        resources: `MeteorResources`.
+
+    Returns:
+        List of `Match`, ascending by `start`.
+    """
+    matches = _find_matches(caption, reference, resources)
+    beam = [_first_path(matches, len(caption))]
+    for position, found in enumerate(matches):
+        beam.sort(key=_Path.rank)
+        extended = [path.extended(position, found) for path in beam[:_BEAM]]
+        beam = [*itertools.chain.from_iterable(extended)] or beam[:1]
+    # METEOR 1.5 cuts the beam before it counts the last chunk.
+    beam = sorted(beam, key=_Path.rank)[:_BEAM]
+    for path in beam:
+        path.end_chunk()
+    best = min(beam, key=_Path.rank)
+    return [match for match in best.matches if match is not None]
+
+
+def count_chunks(matches: list[Match]) -> int:
+    """Counts runs of matches that are adjacent in caption and reference."""
+    ends = [(0, -1)]
+    ends += [
+        (m.start + m.length, m.caption_start + m.caption_length)
+        for m in matches
+    ]
+    return sum(
+        end != (match.start, match.caption_start)
+        for end, match in zip(ends, matches)
+    )
+
+
+class _Path:
+    """An alignment of the words up to a position of the reference."""
+
+    def __init__(self, matches, used, used_of_caption):
+        self.matches = matches  # by position of the reference
+        self.used = used
+        self.used_of_caption = used_of_caption
+        self.covered = self.covered_of_caption = 0
+        self.chunks = self.distance = 0
+        self.next = 0  # position after the last match
+        self.caption_next = None  # the same in the caption, within a chunk
+
+    def rank(self):
+        covered = self.covered + self.covered_of_caption
+        return -covered, self.chunks, self.distance
+
+    def extended(self, position, found):
+        """Yields the paths that this one becomes at a position."""
+        if self.used[position]:
+            if position < self.next:
+                yield self  # inside a match
+            elif (match := self.matches[self.next]) is not None:
+                self._count(match)
+                self.distance += abs(match.start - match.caption_start)
+                yield self
+            return
+        for match in found:
+            if self._is_free(match):
+                yield self._with(match)
+                # METEOR 1.5 adds it to the path without the match, and so to
+                # the paths of later matches of this word.
+                self.distance += abs(match.start - match.caption_start)
+        self.end_chunk()
+        self.next += 1
+        yield self
+
+    def end_chunk(self):
+        if self.caption_next is not None:
+            self.chunks += 1
+            self.caption_next = None
+
+    def use(self, match):
+        """Marks the words of a match as used."""
+        self.matches[match.start] = match
+        _, start, length, caption_start, caption_length = match
+        self.used[start : start + length] = [True] * length
+        end = caption_start + caption_length
+        self.used_of_caption[caption_start:end] = [True] * caption_length
+
+    def _is_free(self, match):
+        _, start, length, caption_start, caption_length = match
+        return not (
+            any(self.used[start : start + length])
+            or any(
+                self.used_of_caption[
+                    caption_start : caption_start + caption_length
+                ]
+            )
+        )
+
+    def _with(self, match):
+        path = _Path(
+            list(self.matches), list(self.used), list(self.used_of_caption)
+        )
+        path.covered = self.covered
+        path.covered_of_caption = self.covered_of_caption
+        path.chunks, path.distance = self.chunks, self.distance
+        path.caption_next = self.caption_next
+        path.use(match)
+        path._count(match)
+        return path
+
+    def _count(self, match):
+        matcher, start, length, caption_start, caption_length = match
+        weight = WEIGHTS[matcher]
+        self.covered = int(self.covered + length * weight)
+        self.covered_of_caption = int(
+            self.covered_of_caption + caption_length * weight
+        )
+        if self.caption_next not in (None, caption_start):
+            self.chunks += 1
+        self.next = start + length
+        self.caption_next = caption_start + caption_length
+
+
+def _first_path(matches, caption_length):
+    """The path of the matches that compete with no other."""
+    claims, caption_claims = [0] * len(matches), [0] * caption_length
+    for match in (match for found in matches for match in found):
+        for k in range(match.length):
+            claims[match.start + k] += 1
+        for k in range(match.caption_length):
+            caption_claims[match.caption_start + k] += 1
+    path = _Path(
+        [None] * len(matches), [False] * len(matches), [False] * caption_length
+    )
+    for found in matches:
+        if len(found) == 1:
+            _, start, length, caption_start, caption_length = found[0]
+            claimed = claims[start : start + length]
+            end = caption_start + caption_length
+            claimed += caption_claims[caption_start:end]
+            if max(claimed) == 1:
+                path.use(found[0])
+    return path
+
+
+def _find_matches(caption, reference, resources):
+    """All matches, listed by the position in the reference."""
+    matches = [[] for _ in reference]
+    pairs = [
+        (i, word, j, other)
+        for i, word in enumerate(caption)
+        for j, other in enumerate(reference)
+    ]
+    for i, word, j, other in pairs:
+        if word == other:
+            matches[j].append(Match(EXACT, j, 1, i, 1))
+    if caption == reference:
+        return matches
+    stem, synsets = resources.stem, resources.synsets
+    for matcher, equal in (
+        (STEM, lambda word, other: stem(word) == stem(other)),
+        (SYNONYM, lambda a, b: not synsets(a).isdisjoint(synsets(b))),
+    ):
+        for i, word, j, other in pairs:
+            if word != other and equal(word, other):
+                matches[j].append(Match(matcher, j, 1, i, 1))
+    for j, length, i, caption_length in _paraphrased(
+        reference, caption, resources.paraphrases
+    ):
+        matches[j].append(Match(PARAPHRASE, j, length, i, caption_length))
+    for i, caption_length, j, length in _paraphrased(
+        caption, reference, resources.paraphrases
+    ):
+        matches[j].append(Match(PARAPHRASE, j, length, i, caption_length))
+    return matches
+
+
+def _paraphrased(words, others, paraphrases):
+    """Yields start and length of phrases, and of their paraphrases."""
+    phrases = {}
+    for start, length, phrase in _phrases(others):
+        phrases.setdefault(phrase, []).append((start, length))
+    for start, length, phrase in _phrases(words):
+        ranks = paraphrases(phrase)
+        for text in sorted(phrases.keys() & ranks.keys(), key=ranks.get):
+            for place in phrases[text]:
+                yield start, length, *place
+
+
+def _phrases(words):
+    for start in range(len(words)):
+        for end in range(start + 1, len(words) + 1)[:_LONGEST_PHRASE]:
+            yield start, end - start, " ".join(words[start:end])

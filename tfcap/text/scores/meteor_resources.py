@@ -1,0 +1,189 @@
+"""What METEOR knows of English: its tables, read from pycocoevalcap."""
+
+import functools
+import gzip
+import importlib.util
+import os
+import zipfile
+
+import numpy as np
+
+from tfcap.io import load_arrays
+from tfcap.io import make_folder
+from tfcap.io import save_arrays
+from tfcap.text.missing_score import MissingScoreError
+from tfcap.text.missing_score import cache_folder
+from tfcap.text.missing_score import find_file
+from tfcap.text.missing_score import find_package
+from tfcap.text.scores.meteor_normalization import ALWAYS
+from tfcap.text.scores.meteor_normalization import BEFORE_NUMBERS
+from tfcap.text.scores.meteor_normalization import normalize
+
+NAME = "METEOR"
+
+#: Endings of inflected English words and of their base forms, nouns, verbs
+#: and adjectives, as WordNet's `morphy` tries them.
+_ENDINGS = (
+    *(("s", ""), ("ses", "s"), ("xes", "x"), ("zes", "z"), ("ches", "ch")),
+    *(("shes", "sh"), ("men", "man"), ("ies", "y")),
+    *(("s", ""), ("ies", "y"), ("es", "e"), ("es", ""), ("ed", "e")),
+    *(("ed", ""), ("ing", "e"), ("ing", "")),
+    *(("er", ""), ("est", ""), ("er", "e"), ("est", "e")),
+)
+
+
+class MeteorResources:
+    """METEOR's abbreviations, function words, stems, synonyms, paraphrases.
+
+    They are those of its program in the package pycocoevalcap; the stems are
+    of snowballstemmer. The table of paraphrases, 5.3 million pairs, is
+    prepared once, in some ten seconds, as a file of arrays in the cache
+    folder (`$TFCAP_CACHE`, else `~/.cache/tfcap`).
+
+    Raises:
+        MissingScoreError: If the package is missing, with what to do.
+    """
+
+    def __init__(self):
+        folder = find_package(NAME) / "meteor"
+        program = find_file(NAME, folder / "meteor-1.5.jar")
+        paraphrases = find_file(NAME, folder / "data" / "paraphrase-en.gz")
+        self._stemmer = _stemmer()
+        with zipfile.ZipFile(program) as archive:
+            lines = functools.partial(_lines, archive)
+            self.function_words = frozenset(lines("function/english.words"))
+            self._abbreviations = dict(
+                map(_abbreviation, lines("nonbreaking/english.prefixes"))
+            )
+            rows = lines("synonym/english.synsets")
+            self._synsets = dict(zip(rows[::2], rows[1::2]))
+            rows = lines("synonym/english.exceptions")
+        self._bases = {}
+        for base, forms in zip(rows[::2], rows[1::2]):
+            for form in forms.split():
+                self._bases.setdefault(form, []).append(base)
+        self._sources, self._text, self._starts = _load(paraphrases)
+
+        # Words of captions come again and again.
+        remember = functools.lru_cache(1 << 17)
+        self.words = remember(self.words)
+        self.stem = remember(self.stem)
+        self.synsets = remember(self.synsets)
+        self.paraphrases = remember(self.paraphrases)
+
+    def words(self, line: str) -> tuple[str, ...]:
+        """Returns the words of a line."""
+        return tuple(normalize(line, self._abbreviations))
+
+    def stem(self, word: str) -> str:
+        """Returns the stem of a word."""
+        return self._stemmer.stemWord(word)
+
+    def synsets(self, word: str) -> frozenset[str]:
+        """Returns the sets of synonyms that a word or its base form is in."""
+        bases = self._bases.get(word) or [self._base(word)]
+        rows = [self._synsets.get(form, "") for form in (word, *bases)]
+        return frozenset(number for row in rows for number in row.split())
+
+    def paraphrases(self, phrase: str) -> dict[str, int]:
+        """Returns the paraphrases of a phrase, and their order."""
+        row = self._sources.get(phrase.encode())
+        if row is None:
+            return {}
+        start, end = self._starts[row : row + 2]
+        texts = self._text[start : end - 1].tobytes().decode().split("\n")
+        return {text: rank for rank, text in reversed([*enumerate(texts)])}
+
+    def _base(self, word):
+        """The first base form in the dictionary, the word's ending removed."""
+        ending = ""
+        if word.endswith("ful"):
+            word, ending = word[:-3], "ful"
+        if word.endswith("ss") or len(word) <= 2:
+            return ""
+        for inflected, base in _ENDINGS:
+            form = word[: len(word) - len(inflected)] + base
+            if word.endswith(inflected) and form in self._synsets:
+                return form + ending
+        return ""
+
+
+@functools.cache
+def meteor_resources() -> MeteorResources:
+    """Returns the resources, read at the first call."""
+    return MeteorResources()
+
+
+def _lines(archive, name):
+    return archive.read(name).decode().splitlines()
+
+
+def _abbreviation(line):
+    word, *number = line.split() or [""]
+    return word, BEFORE_NUMBERS if number else ALWAYS
+
+
+def _stemmer():
+    """The stemmer of English; of 3.0 on it gives other stems."""
+    hint = "Install it: pip install 'snowballstemmer<3', or 'tfcap[coco]'."
+    if importlib.util.find_spec("snowballstemmer") is None:
+        reason = "the package snowballstemmer is not installed"
+        raise MissingScoreError(NAME, reason, hint)
+    import snowballstemmer
+
+    stemmer = snowballstemmer.stemmer("english")
+    if stemmer.stemWord("biologist") != "biologist":
+        reason = "snowballstemmer 3 gives other stems than METEOR 1.5"
+        raise MissingScoreError(NAME, reason, hint)
+    return stemmer
+
+
+def _load(path):
+    """The table of paraphrases: rows of phrases, text, starts of rows."""
+    with open(path, "rb") as file:
+        # A gzip file ends with the checksum and the size of its content.
+        file.seek(-8, os.SEEK_END)
+        name = f"paraphrases-{file.read(8).hex()}.npz"
+    prepared = cache_folder("meteor") / name
+    try:
+        arrays = load_arrays(prepared, ("phrases", "text", "starts"))
+    except (FileNotFoundError, ValueError):  # not there, or damaged
+        arrays = _prepare(path)
+        make_folder(prepared.parent)
+        save_arrays(prepared, arrays)
+    phrases = arrays["phrases"].tobytes().split(b"\n")
+    rows = {phrase: row for row, phrase in enumerate(phrases)}
+    return rows, arrays["text"], arrays["starts"].tolist()
+
+
+def _prepare(path):
+    """Groups the table, lines of probability, phrase and paraphrase.
+
+    Returns:
+        Dict of arrays: `phrases`, the bytes of the distinct ones with line
+        ends between; `text`, the bytes of all paraphrases, each with a line
+        end; `starts`, where in it those of a phrase start.
+    """
+    with gzip.open(path) as file:
+        content = file.read()
+    ends = np.flatnonzero(np.frombuffer(content, np.uint8) == ord("\n"))
+    first, second, third = ends[0::3] + 1, ends[1::3], ends[2::3] + 1
+    phrases, rows, text, starts, total = [], [], [], [0], 0
+    previous = None
+    for a, b, c in zip(first.tolist(), second.tolist(), third.tolist()):
+        phrase = content[a:b]
+        if phrase != previous:
+            if previous is not None:
+                text.append(b"".join(rows))
+                total += len(text[-1])
+                starts.append(total)
+            phrases.append(phrase)
+            previous, rows = phrase, []
+        rows.append(content[b + 1 : c])
+    text.append(b"".join(rows))
+    starts.append(total + len(text[-1]))
+    return {
+        "phrases": np.frombuffer(b"\n".join(phrases), np.uint8),
+        "text": np.frombuffer(b"".join(text), np.uint8),
+        "starts": np.array(starts, np.int64),
+    }
