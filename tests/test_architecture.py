@@ -49,7 +49,11 @@ LAW["training"] = (*LAW["objectives"], "io", "objectives", "cluster", "models")
 LAW["methods"] = (*LAW["training"], "training")
 #: Modules beside the rooms, run as `python -m tfcap.evaluate`, and which rooms
 #: they may enter.
-COMMANDS = {"evaluate": ("data", "io", "text"), "launch": ("cluster", "io")}
+COMMANDS = {
+    "evaluate": ("data", "io", "text"),
+    "extract": ("data", "io"),
+    "launch": ("cluster", "io"),
+}
 #: Parts of the plugin that a room may enter: it writes logs.
 PLUGIN_LAW = {"training": ("summary",)}
 #: Imports of the plugin when it is loaded, beside itself and Python.
@@ -83,6 +87,7 @@ NEED_DATA = {
         "DialogBatches",
         "build_vocabulary",
         "extract_features",
+        "keras_applications_backbone",
         "keras_cv_backbone",
         "keras_hub_backbone",
         "load_features",

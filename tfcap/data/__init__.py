@@ -1,6 +1,7 @@
 """Loaders of data sets, image features and batches."""
 
 from tfcap.data.backbones import Backbone
+from tfcap.data.backbones import keras_applications_backbone
 from tfcap.data.backbones import keras_cv_backbone
 from tfcap.data.backbones import keras_hub_backbone
 from tfcap.data.backbones import vgg19_backbone

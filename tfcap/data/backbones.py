@@ -3,6 +3,7 @@
 import dataclasses
 import importlib
 import math
+import operator
 from collections.abc import Callable
 
 from tfcap.data.hdf5_file import check_weights
@@ -142,6 +143,57 @@ def vgg19_backbone(weights=None) -> Backbone:
     )
 
 
+def keras_applications_backbone(
+    name: str,
+    weights: str | None = None,
+    layer: str | None = None,
+    input_size: tuple[int, int] = (224, 224),
+) -> Backbone:
+    """A network of `keras.applications`, with its own preprocessing.
+
+    Args:
+        name: String, such as `"ResNet50"` or `"EfficientNetV2B0"`.
+        weights: `"imagenet"` (downloaded by Keras), the path of a weight
+            file, or None for random weights. Defaults to None.
+        layer: String, name of a layer. Defaults to the last grid.
+        input_size: Pair of integers, height and width. Defaults to
+            `(224, 224)`.
+
+    Returns:
+        A `Backbone`.
+    """
+    import keras
+
+    modules = [
+        module
+        for module in vars(keras.applications).values()
+        if hasattr(module, name) and hasattr(module, "preprocess_input")
+    ]
+    if not modules:
+        known = sorted(x for x in dir(keras.applications) if x[0].isupper())
+        raise ValueError(
+            "`name` must be a network of `keras.applications`, or one of "
+            "another package, `keras_hub:PRESET` or `keras_cv:PRESET` on the "
+            f"command line. Received: name={name!r}. There are "
+            f"{', '.join(known)}."
+        )
+    if weights not in (None, "imagenet"):
+        check_weights(weights)
+    model = getattr(modules[0], name)(
+        include_top=False, weights=weights, input_shape=(*input_size, 3)
+    )
+    output = model.output if layer is None else _layer_output(model, layer)
+    predict = _predictor(keras.Model(model.inputs[0], output))
+    prepare = modules[0].preprocess_input
+    return Backbone(
+        name=f"keras.applications.{name}[{weights}]",
+        layer=layer or "output",
+        input_size=tuple(input_size),
+        preprocessing="raw",
+        network=lambda images: predict(prepare(images.copy())),
+    )
+
+
 def keras_cv_backbone(
     backbone,
     layer: str | None = None,
@@ -179,42 +231,75 @@ def keras_hub_backbone(
     backbone,
     layer: str | None = None,
     input_size: tuple[int, int] = (224, 224),
-    preprocessing: str = "raw",
+    preprocessing: str | None = None,
     register_tokens: int | None = None,
 ) -> Backbone:
     """A backbone of KerasHub, keras-cv's successor.
 
     Args:
-        backbone: A backbone object of `keras_hub.models` that takes images
-            only, or the name of a preset, whose weights KerasHub then
-            downloads.
+        backbone: A backbone object of `keras_hub.models` that takes images,
+            or one with a `vision_encoder`, such as CLIP's and SigLIP's; or the
+            name of a preset, whose weights KerasHub then downloads, or its
+            folder.
         layer: String: a pyramid level (`"P5"`) or the name of a layer.
-            Defaults to the backbone's output.
+            Defaults to the backbone's output, or to that before the pooling of
+            SigLIP.
         input_size: Pair of integers, height and width; the backbone's own
             where it was built for one size. Defaults to `(224, 224)`.
-        preprocessing: String, see `Backbone`. Defaults to `"raw"`; look at
-            the preset's image converter for what it wants.
+        preprocessing: String, see `Backbone`. Defaults to the scaling by the
+            preset's image converter, where there is one, else to `"raw"`.
         register_tokens: Integer, see `Backbone`. Defaults to the number that
             the backbone says it has, as DINOv2 and DINOv3 do.
 
     Returns:
         A `Backbone`.
     """
+    convert = None
     if isinstance(backbone, str):
-        models = _need("keras_hub", "keras_hub_backbone").models
-        backbone = models.Backbone.from_preset(backbone)
+        hub = _need("keras_hub", "keras_hub_backbone")
+        convert = _converter(hub, backbone) if preprocessing is None else None
+        backbone = hub.models.Backbone.from_preset(backbone)
+    backbone = getattr(backbone, "vision_encoder", backbone)
     levels = getattr(backbone, "pyramid_outputs", None) or {}
     output = backbone.output
     if layer in levels:
         output = levels[layer]
     elif layer is not None:
         output = _layer_output(backbone, layer)
+    elif len(output.shape) == 2 and hasattr(backbone, "post_layer_norm"):
+        output = backbone.post_layer_norm.output
     if register_tokens is None:
         register_tokens = getattr(backbone, "num_register_tokens", None)
     adapted = _adapt(
-        "keras_hub", backbone, output, layer, input_size, preprocessing
+        "keras_hub", backbone, output, layer, input_size, preprocessing or "raw"
     )
-    return dataclasses.replace(adapted, register_tokens=register_tokens)
+    return dataclasses.replace(
+        adapted,
+        name=f"{adapted.name}{', scaled' if convert else ''}",
+        register_tokens=register_tokens,
+        network=lambda images: adapted.network(
+            convert(images) if convert else images
+        ),
+    )
+
+
+def _converter(hub, preset):
+    """Function that scales images as a preset does, or `None`."""
+    import keras
+
+    try:
+        layer = hub.layers.ImageConverter.from_preset(preset)
+    except ValueError:  # The preset has none.
+        return None
+
+    def convert(images):
+        for number, combine in ((layer.scale, "mul"), (layer.offset, "add")):
+            if number is not None:
+                number = keras.ops.convert_to_numpy(number)
+                images = getattr(operator, combine)(images, number)
+        return images.astype("float32")
+
+    return convert
 
 
 def _need(package, user):

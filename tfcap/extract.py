@@ -1,0 +1,141 @@
+"""Writes the features of images: `python -m tfcap.extract`.
+
+    python -m tfcap.extract IMAGES -o features.h5 --backbone NAME
+
+IMAGES is a folder, whose images are known by their file names, or the ids of
+`--captions CAPTIONS.json`, a file of COCO's annotations or one of Karpathy's.
+NAME is a network of `keras.applications` (ResNet50), or `keras_hub:PRESET` or
+`keras_cv:PRESET`, a preset or its folder; naming a preset downloads it. A
+command that was stopped goes on where it is run again. Exit status: 0, or 2
+if something is not as it should be.
+"""
+
+import argparse
+import os
+import sys
+from collections import Counter
+
+from tfcap.data.backbones import keras_applications_backbone
+from tfcap.data.backbones import keras_cv_backbone
+from tfcap.data.backbones import keras_hub_backbone
+from tfcap.data.coco_captions import load_captions
+from tfcap.data.entry_problems import listed
+from tfcap.data.extraction import extract_features
+from tfcap.io import command
+
+ENDINGS = (".jpg", ".jpeg", ".png", ".webp", ".bmp", ".gif", ".tif", ".tiff")
+_PACKAGES = {"keras_hub": keras_hub_backbone, "keras_cv": keras_cv_backbone}
+
+
+@command(ValueError, ImportError)
+def main(arguments: list[str] | None = None) -> int:
+    """Runs the command."""
+    options = _parser().parse_args(arguments)
+    images = _images(options.images, options.captions, options.split)
+    extract_features(
+        _backbone(options),
+        images,
+        options.output,
+        options.batch_size,
+        not options.quiet,
+        options.skip_unreadable,
+    )
+    return 0
+
+
+def _parser():
+    parser = argparse.ArgumentParser(
+        prog="python -m tfcap.extract",
+        description="Writes the features of images to an HDF5 file.",
+    )
+    add = parser.add_argument
+    add("images", help="folder of images")
+    add("-o", "--output", required=True, help="file to write, such as a.h5")
+    add(
+        "--backbone",
+        required=True,
+        metavar="NAME",
+        help="network of keras.applications, keras_hub:PRESET or "
+        "keras_cv:PRESET",
+    )
+    add(
+        "--weights",
+        default="imagenet",
+        help="of keras.applications: imagenet (which is downloaded), random, "
+        "or a file; default: imagenet",
+    )
+    add("--layer", help="layer or pyramid level; default: the last grid")
+    add("--size", type=int, default=224, help="side of images; default: 224")
+    add("--batch-size", type=int, default=32, help="default: 32")
+    add("--captions", help="file of captions, whose image ids are taken")
+    add("--split", help="its splits to take, such as train+val+test")
+    add(
+        "--skip-unreadable",
+        action="store_true",
+        help="leave out and list images that cannot be read",
+    )
+    add("--quiet", action="store_true", help="no progress")
+    return parser
+
+
+def _images(folder, captions, split):
+    """Pairs of an image id and a path."""
+    if not os.path.isdir(folder):
+        raise ValueError(
+            f"`IMAGES` must be a folder. Received: {folder!r}. Name the folder "
+            "in which the images lie, perhaps in folders of their own."
+        )
+    paths = sorted(
+        os.path.join(root, name)
+        for root, _, names in os.walk(folder)
+        for name in names
+        if name.lower().endswith(ENDINGS)
+    )
+    names = [
+        os.path.relpath(path, folder).replace(os.sep, "/") for path in paths
+    ]
+    if not names:
+        raise ValueError(
+            f"`IMAGES` must hold images. Received: {folder!r} without a file "
+            f"that ends in {', '.join(ENDINGS)}."
+        )
+    if captions is None:
+        return list(zip(names, paths))
+    return _captioned(folder, dict(zip(names, paths)), captions, split)
+
+
+def _captioned(folder, paths, captions, split):
+    """Pairs by a file of captions: by whole path, else by the name alone."""
+    found = load_captions(captions, split, skip_empty=True)
+    bare = Counter(map(os.path.basename, paths))
+    alone = {os.path.basename(x): paths[x] for x in paths}
+    absent, images = [], []
+    for image_id, name in zip(found.image_ids, found.filenames):
+        last = os.path.basename(name)
+        path = paths.get(name, alone.get(last) if bare[last] == 1 else None)
+        if path is None:
+            absent.append(name or image_id)
+        images.append((image_id, path))
+    if absent:
+        raise ValueError(
+            f"`--captions` must name images of {folder!r}. Received: "
+            f"{len(absent):,} of {len(images):,} that are not there, or there "
+            f"several times: {listed(absent)}. Choose the splits that are "
+            "there by --split, or name the folder above."
+        )
+    return images
+
+
+def _backbone(options):
+    package, _, preset = options.backbone.partition(":")
+    size = (options.size, options.size)
+    if preset and package in _PACKAGES:
+        return _PACKAGES[package](preset, options.layer, size)
+    weights = None if options.weights == "random" else options.weights
+    return keras_applications_backbone(
+        options.backbone, weights, options.layer, size
+    )
+
+
+if __name__ == "__main__":
+    sys.exit(main())
