@@ -110,7 +110,8 @@ def _complete(path, about):
     """
     try:
         found = read_about(path)
-    except (OSError, ValueError):
+    except (FileNotFoundError, NotADirectoryError, ValueError):
+        # What may not be read at the moment is not built again.
         return False
     files, sums = found.pop("files", {}), found.pop("checksums", {})
     whole = found == about and all(

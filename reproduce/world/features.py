@@ -17,7 +17,6 @@ from reproduce.world import load_world
 from reproduce.world.scene_encoder import GRID
 from reproduce.world.scene_encoder import SceneEncoder
 from tfcap.data import frame_differences
-from tfcap.io import DiskError
 from tfcap.io import append_seal
 from tfcap.io import is_sealed
 from tfcap.io import malformed
@@ -153,9 +152,10 @@ def cached_array(path: str | os.PathLike | None, make: Callable) -> NDArray:
 def _read_array(path):
     try:
         return tried_again(path, lambda: _loaded_array(path))
-    except DiskError:
-        raise
     except (EOFError, OSError, ValueError) as error:
+        if getattr(error, "errno", None) is not None:
+            # The system's, not of what is in the file.
+            raise
         problem = f"is no array ({error})"
         hint = "Remove it: it is made again."
         raise malformed(path, "", problem, hint) from error

@@ -55,5 +55,7 @@ def test_features_that_are_kept_carry_a_checksum(tmp_path):
         path.write_bytes(damaged)
         with pytest.raises(ValueError, match="Remove it: it is made again"):
             cached_array(path, None)
+    with pytest.raises(IsADirectoryError):
+        cached_array(tmp_path, None)
     np.save(path, made)
     np.testing.assert_array_equal(cached_array(path, None), made)

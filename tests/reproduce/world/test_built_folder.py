@@ -43,6 +43,17 @@ def test_it_is_built_once_under_a_name_that_tells_what_it_is(tmp_path):
     assert listed == ABOUT
 
 
+def test_what_cannot_be_read_is_kept(tmp_path, monkeypatch):
+    def fail(_):
+        raise OSError(errno.EMFILE, "Too many open files", str(folder))
+
+    folder = build(tmp_path)
+    monkeypatch.setattr("reproduce.world.built_folder.read_about", fail)
+    with pytest.raises(OSError, match="Too many open files"):
+        build(tmp_path)
+    assert (folder / "values.json.gz").exists()
+
+
 @pytest.mark.parametrize(
     "damage", ["no list", "lost", "short", "other", "other about"]
 )
