@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from tfcap.data import FeatureWriter
-from tfcap.data import feature_writer
+from tfcap.data import hdf5_file
 from tfcap.data import load_features
 from tfcap.io import DiskError
 
@@ -25,7 +25,7 @@ def begin(path, ids=IDS, grid=(2, 2), size=5, **attributes):
 
 def test_values_are_written_when_they_are_given(tmp_path):
     """Errors of writing at the closing of a dataset are lost in h5py."""
-    with feature_writer._new_file(tmp_path / "x.h5") as file:
+    with hdf5_file.new_file(tmp_path / "x.h5") as file:
         access = file.id.get_access_plist()
         assert access.get_sieve_buf_size() == 0
 

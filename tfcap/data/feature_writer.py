@@ -17,8 +17,9 @@ from tfcap.data.features import all_same
 from tfcap.data.features import checksums
 from tfcap.data.features import open_features
 from tfcap.data.features import read_rows
-from tfcap.data.hdf5_file import BLOCK
+from tfcap.data.hdf5_file import allocate
 from tfcap.data.hdf5_file import dataset_offsets
+from tfcap.data.hdf5_file import new_file
 from tfcap.data.hdf5_file import write_checksum
 from tfcap.io import is_there
 from tfcap.io import named
@@ -273,8 +274,8 @@ class FeatureWriter:
         count = self.shape[0]
         try:
             with told_if_full(self.path, "Nothing was begun"):
-                with _new_file(begun) as file:
-                    _allocate(file, "features", self.shape)
+                with new_file(begun) as file:
+                    allocate(file, "features", self.shape)
                     file["image_ids"] = self.image_ids
                     file["done"] = np.zeros(count, bool)
                     file["checksums"] = np.zeros(count, "<u4")
@@ -358,42 +359,6 @@ def _id_array(image_ids):
             f"{texts} strings among {len(ids)} ids. Pass ids of one kind."
         )
     return ids.astype(h5py.string_dtype())
-
-
-def _new_file(path):
-    """Makes an HDF5 file whose values are written when they are given.
-
-    Left to the closing of a dataset, an error of the disk is lost.
-    """
-    import h5py
-
-    layout = h5py.h5p.create(h5py.h5p.FILE_CREATE)
-    layout.set_userblock(BLOCK)
-    access = h5py.h5p.create(h5py.h5p.FILE_ACCESS)
-    access.set_sieve_buf_size(0)
-    access.set_fclose_degree(h5py.h5f.CLOSE_STRONG)
-    created = (os.fsencode(path), h5py.h5f.ACC_TRUNC, layout, access)
-    return h5py.File(h5py.h5f.create(*created))
-
-
-def _allocate(file, name, shape):
-    """Makes a contiguous dataset whose space is set aside at once.
-
-    Writing to it then changes no more than the values, so that a killed
-    process cannot leave the file's own structure half changed.
-    """
-    import h5py
-
-    if not shape[0]:
-        file.create_dataset(name, shape, "<f2")
-        return
-    layout = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
-    layout.set_layout(h5py.h5d.CONTIGUOUS)
-    layout.set_alloc_time(h5py.h5d.ALLOC_TIME_EARLY)
-    layout.set_fill_time(h5py.h5d.FILL_TIME_NEVER)
-    space = h5py.h5s.create_simple(shape)
-    kind = h5py.h5t.py_create(np.dtype("<f2"))
-    h5py.h5d.create(file.id, name.encode(), kind, space, layout)
 
 
 def _take_room(path):

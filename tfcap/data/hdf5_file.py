@@ -98,6 +98,42 @@ def check_weights(path: str | os.PathLike):
         ) from error
 
 
+def new_file(path: str | os.PathLike):
+    """Makes an HDF5 file whose values are written when they are given.
+
+    Left to the closing of a dataset, an error of the disk is lost.
+    """
+    import h5py
+
+    layout = h5py.h5p.create(h5py.h5p.FILE_CREATE)
+    layout.set_userblock(BLOCK)
+    access = h5py.h5p.create(h5py.h5p.FILE_ACCESS)
+    access.set_sieve_buf_size(0)
+    access.set_fclose_degree(h5py.h5f.CLOSE_STRONG)
+    created = (os.fsencode(path), h5py.h5f.ACC_TRUNC, layout, access)
+    return h5py.File(h5py.h5f.create(*created))
+
+
+def allocate(file, name, shape):
+    """Makes a contiguous dataset whose space is set aside at once.
+
+    Writing to it then changes no more than the values, so that a killed
+    process cannot leave the file's own structure half changed.
+    """
+    import h5py
+
+    if not shape[0]:
+        file.create_dataset(name, shape, "<f2")
+        return
+    layout = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
+    layout.set_layout(h5py.h5d.CONTIGUOUS)
+    layout.set_alloc_time(h5py.h5d.ALLOC_TIME_EARLY)
+    layout.set_fill_time(h5py.h5d.FILL_TIME_NEVER)
+    space = h5py.h5s.create_simple(shape)
+    kind = h5py.h5t.IEEE_F16LE
+    h5py.h5d.create(file.id, name.encode(), kind, space, layout)
+
+
 def dataset_offsets(file, names: Iterable[str]) -> dict:
     """Offsets of the values of contiguous datasets in a file."""
     return {
