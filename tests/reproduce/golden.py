@@ -28,8 +28,12 @@ from tests.reproduce.sle import tiny_study as sle
 from tests.reproduce.wtf_rl import tiny_study as wtf_rl
 
 PATH = pathlib.Path(__file__).with_name("golden.json")
+#: The sizes of the kept numbers.
+SIZES = {"max_length": 6}
+MIXED = {**SIZES, "mixer_delta": 3, "num_samples": 2}
 JAVA = ("meteor", "bcmr", "spice", "spider")
 OTHERS = {
+    **SIZES,
     "human_weight": 0.5,
     "naturalness_samples": 1,
     "listener_loss": "contrastive",
@@ -72,7 +76,7 @@ def points(folder):
 
         return found
 
-    made = psst.study(folder / "psst")
+    made = psst.study(folder / "psst", **SIZES)
     yield "psst/speaker_mle", point(made, "speaker_mle")
     yield "psst/listener_gt", point(made, "listener_gt")
     for row in PSST.rows:
@@ -86,19 +90,19 @@ def points(folder):
     yield "psst/psst_gumbel/0.01/0.5/0.7", point(made, "psst_gumbel", **more)
     row = "gt_on_psst_listener"
     yield f"psst/{row}/0.01", point(made, row, lambda_=1e-2)
-    cider = psst.study(folder / "cider", cider_epochs=1)
+    cider = psst.study(folder / "cider", cider_epochs=1, **SIZES)
     yield "psst/speaker_cider", phase(cider, "speaker_cider")
     others = psst.study(folder / "others", **OTHERS)
     yield "psst/others", point(others, "psst_multinomial", lambda_=5e-3)
-    made = sle.study(folder / "sle", num_samples=2)
+    made = sle.study(folder / "sle", **MIXED)
     for row in ("xe", *SLE.rows):
         yield f"sle/{row}", point(made, row)
     yield "sle/sll_sle/alpha", point(made, "sll_sle", alpha=0.5)
-    made = sle.study(folder / "sle", paper=SPIDER, num_samples=2)
+    made = sle.study(folder / "sle", paper=SPIDER, **MIXED)
     for row in SPIDER.rows:
         if not row.endswith(JAVA):
             yield f"sle/{row}", point(made, row)
-    made = wtf_rl.study(folder / "wtf_rl")
+    made = wtf_rl.study(folder / "wtf_rl", **SIZES)
     for row in ("tf", *WTF_RL.rows):
         yield f"wtf_rl/{row}", point(made, row)
     yield "wtf_rl/rl/alpha", point(made, "rl", alpha=1.0, rate=1e-3)

@@ -49,7 +49,8 @@ def write_files(folder, features=None, splits=SPLITS):
 
 def study(root, directory, seed=3, pretrained=None, **changes):
     """An `Experiment` of such a folder."""
-    changes = {"batch_size": 3, "speaker_rate": 0.05, **changes}
+    usual = {"batch_size": 3, "speaker_rate": 0.05, "max_length": 6}
+    changes = {**usual, **changes}
     settings = dataclasses.replace(TINY, **changes)
     return Experiment(
         PSST,

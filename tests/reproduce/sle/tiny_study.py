@@ -12,9 +12,10 @@ TINY = dataclasses.replace(
     units=6,
     batch_size=5,
     reward_batch_size=5,
-    max_length=6,
+    max_length=3,
     speaker_epochs=1,
     baseline_units=(4,),
+    mixer_delta=1,
 )
 
 

@@ -16,7 +16,7 @@ TINY = dataclasses.replace(
     units=6,
     batch_size=5,
     reward_batch_size=5,
-    max_length=6,
+    max_length=3,
     speaker_epochs=1,
     retriever=RETRIEVER,
     unseen=dataclasses.replace(RETRIEVER, network="listener"),
