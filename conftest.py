@@ -1,3 +1,4 @@
+import gc
 import os
 import pathlib
 
@@ -15,12 +16,20 @@ if ROOT not in os.environ.get("PYTHONPATH", "").split(os.pathsep):
     )
 
 
+def pytest_collection_finish():
+    # All that was imported stays: no later garbage collection visits it.
+    gc.collect()
+    gc.freeze()
+
+
 @pytest.fixture(autouse=True)
 def doctest_names(request, doctest_namespace):
     # Tests of the light parts run without Keras.
     if not isinstance(request.node, DoctestItem):
+        yield
         return
     import keras
+    import tensorflow as tf
 
     import reproduce
     import tfcap
@@ -28,3 +37,7 @@ def doctest_names(request, doctest_namespace):
     doctest_namespace.update(
         tfcap=tfcap, reproduce=reproduce, np=np, keras=keras
     )
+    # A trace takes longer than the steps of an example.
+    tf.config.run_functions_eagerly(True)
+    yield
+    tf.config.run_functions_eagerly(False)

@@ -10,7 +10,7 @@ from tests.training.test_checkpoint import NOISY
 from tests.training.test_checkpoint import train
 from tfcap import methods
 
-EPOCHS = 3
+EPOCHS = 2
 
 
 def ranking():

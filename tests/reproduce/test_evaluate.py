@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from reproduce import evaluate
+from tests.eager import run_eagerly
 from tfcap.data import CaptionBatches
 from tfcap.data import EncodedCaptions
 from tfcap.data import FeatureWriter
@@ -27,6 +28,12 @@ LENGTH = 5
 WORDS = "a the dog cat runs sits red on in mat".split()
 #: Where a word must have a value.
 FEATURES = 4
+
+
+@pytest.fixture(scope="module", autouse=True)
+def eagerly():
+    with run_eagerly():
+        yield
 
 
 @pytest.fixture(autouse=True)
