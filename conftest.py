@@ -1,6 +1,7 @@
 import gc
 import os
 import pathlib
+import re
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
 
@@ -37,7 +38,8 @@ def doctest_names(request, doctest_namespace):
     doctest_namespace.update(
         tfcap=tfcap, reproduce=reproduce, np=np, keras=keras
     )
-    # A trace takes longer than the steps of an example.
-    tf.config.run_functions_eagerly(True)
+    # A trace takes longer than the steps of an example that trains.
+    code = "".join(example.source for example in request.node.dtest.examples)
+    tf.config.run_functions_eagerly(bool(re.search(r"fit\(|train_on", code)))
     yield
     tf.config.run_functions_eagerly(False)

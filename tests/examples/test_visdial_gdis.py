@@ -14,7 +14,7 @@ from tests.visdial_files import write_root
 from tfcap.training import ObjectiveModel
 
 PATH = pathlib.Path(__file__).parents[2] / "examples" / "visdial_gdis.py"
-SIZES = {"train": 20, "val": 4, "test": 6, "encoder_epochs": 1}
+SIZES = {"train": 50, "val": 4, "test": 6, "encoder_epochs": 1}
 
 
 @pytest.fixture(scope="module")
@@ -64,8 +64,8 @@ def test_an_interrupted_run_goes_on(
 
     def stopped(model, data):
         steps.append(1)
-        # In the midst of the second row: an epoch has 2 steps.
-        if len(steps) == 4:
+        # In the midst of the second row: an epoch has 5 steps.
+        if len(steps) == 8:
             raise KeyboardInterrupt
         return whole(model, data)
 
@@ -76,7 +76,7 @@ def test_an_interrupted_run_goes_on(
     assert "visdial_gdis.py --quick" in said
     assert example.main(arguments) == 0
     # The first row was not trained again.
-    assert len(steps) == 4 + 2
+    assert len(steps) == 8 + 5
     found = json.loads((tmp_path / "run" / "results.json").read_text())
     assert list(found["rows"]) == ["answer_prior", "lf_g", "hciae_g_mle"]
     assert set(found["versions"]) == {"tfcap", "keras", "tensorflow"}
