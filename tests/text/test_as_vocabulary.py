@@ -6,6 +6,8 @@ import keras
 import numpy as np
 import pytest
 
+from tfcap.data import CaptionSplit
+from tfcap.data import EncodedCaptions
 from tfcap.text import Vocabulary
 from tfcap.text import as_vocabulary
 
@@ -135,6 +137,20 @@ def test_the_duck_types_of_transformers_and_of_characters():
     vocabulary = as_vocabulary(characters(), bos="^", eos="$")
     assert not vocabulary.is_words and vocabulary.eos == 3
     assert vocabulary.decode(vocabulary.encode("a bus", eos=True)) == "a bus"
+
+
+def test_captions_are_encoded_by_a_tokenizer_as_they_are_written():
+    vocabulary = as_vocabulary(characters(), bos="^", eos="$", pad="$")
+    texts = [["A bus", "a bus"], ["red dogs"]]
+    split = CaptionSplit([7, 9], texts, ["", ""], ["", ""])
+    captions = EncodedCaptions.from_split(split, vocabulary, max_length=7)
+    assert captions.counts.tolist() == [2, 1]
+    assert captions.references.shape == (2, 2, 7)
+    assert (captions.references[1, 1] == vocabulary.pad).all()
+    found = vocabulary.decode_batch(captions.references)
+    assert found == [["[UNK] bus", "a bus"], ["red do", ""]]
+    # Words are counted, of which no two images share one.
+    assert captions.document_frequencies().words == ()
 
 
 def test_special_ids_can_be_given():

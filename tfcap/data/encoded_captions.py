@@ -17,6 +17,7 @@ from tfcap.io.file_limits import check_unpacked
 from tfcap.io.file_limits import raise_limit
 from tfcap.text import DocumentFrequencies
 from tfcap.text import Vocabulary
+from tfcap.text import as_vocabulary
 from tfcap.text import caption_tokenize_batch
 from tfcap.text.caption_rules import DROPPED
 from tfcap.text.caption_rules import RESTORED
@@ -63,9 +64,10 @@ class EncodedCaptions:
     Attributes:
         image_ids: Array of shape `(M,)`: int64, or object where an id is
             text.
-        references: Int32 array of shape `(M, N, T)`: words, then EOS, then 0.
-            Where an image has fewer captions, the last rows are all 0; a
-            caption without any words (of punctuation alone) is an EOS.
+        references: Int32 array of shape `(M, N, T)`: words, then EOS, then
+            padding (0, or that of a tokenizer). Where an image has fewer
+            captions, the last rows are all padding; a caption without any
+            words (of punctuation alone) is an EOS.
         texts: List of M lists of strings, the captions as people wrote them:
             what scores on the host compare with.
         vocabulary: The `tfcap.text.Vocabulary` of the ids.
@@ -89,13 +91,14 @@ class EncodedCaptions:
 
     @classmethod
     def from_split(
-        cls, split, vocabulary: Vocabulary, max_length: int = 16
+        cls, split, vocabulary: Any, max_length: int = 16
     ) -> "EncodedCaptions":
         """Encodes the captions of a split.
 
         Args:
             split: `CaptionSplit`.
-            vocabulary: `tfcap.text.Vocabulary`.
+            vocabulary: `tfcap.text.Vocabulary`, or a tokenizer that
+                `tfcap.text.as_vocabulary()` reads.
             max_length: Integer, T, at least 2. Captions are cut to
                 `max_length - 1` words, so that each has its end token, even
                 in the middle of a phrase: a length that cuts few is better.
@@ -112,13 +115,15 @@ class EncodedCaptions:
                 "`max_length` must be at least 2, a word and its end token. "
                 f"Received: max_length={max_length}."
             )
-        words = _words(split)
+        vocabulary = as_vocabulary(vocabulary)
+        # A tokenizer of pieces reads captions as they are written.
+        words = _words(split) if vocabulary.is_words else split.captions
         _check_some(split, words)
         sentences = list(itertools.chain.from_iterable(words))
         counts = np.fromiter(map(len, words), np.int64, len(words))
         shape = len(counts), int(counts.max(initial=0)), max_length
         _check_padded(split, counts, shape)
-        references = np.zeros(shape, np.int32)
+        references = np.full(shape, vocabulary.pad, np.int32)
         present = np.arange(shape[1]) < counts[:, None]
         references[present] = vocabulary.encode_batch(
             sentences, max_length - 1, eos=True
@@ -139,7 +144,8 @@ class EncodedCaptions:
     @functools.cached_property
     def counts(self):
         """Number of captions of each image, of shape `(M,)`."""
-        return np.count_nonzero(self.references[..., 0], axis=-1)
+        first = self.references[..., 0]
+        return np.count_nonzero(first != self.vocabulary.pad, axis=-1)
 
     def select(self, rows: NDArray) -> "EncodedCaptions":
         """The images at some rows.

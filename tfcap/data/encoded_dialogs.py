@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tfcap.text import Vocabulary
+from tfcap.text import as_vocabulary
 from tfcap.text import word_tokenize
 
 
@@ -104,6 +105,7 @@ class EncodedDialogs:
         Returns:
             An `EncodedDialogs`. The defaults are the paper's.
         """
+        vocabulary = as_vocabulary(vocabulary)
         if tables:
             words = map(word_tokenize, split.captions)
             captions = _table(vocabulary, words, caption_length)
