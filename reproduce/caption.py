@@ -120,23 +120,23 @@ def _run(options):
     wanted = read_image_ids(options.images) if options.images else None
     skipped = {} if options.skip_unreadable else None
     ids, see = open_images(options.paths, backbone, wanted, skipped)
-    found = []
+    written = []
     for row, caption in _captions(
         speaker, decoder, see, len(ids), options, vocabulary
     ):
-        found.append({"image_id": ids[row], "caption": caption})
+        written.append({"image_id": ids[row], "caption": caption})
         print(f"{ids[row]}\t{caption}", flush=True)
-    _tell_skipped(skipped, found)
+    _tell_skipped(skipped, written)
     if options.json:
         with whole_file(options.json, "w") as file:
-            json.dump(found, file, ensure_ascii=False, indent=1)
+            json.dump(written, file, ensure_ascii=False, indent=1)
 
 
-def _tell_skipped(skipped, found):
+def _tell_skipped(skipped, captions):
     """Names the pictures that are left out; refuses to leave out all."""
     for reason in (skipped or {}).values():
         print(f"left out, since it cannot be read: {reason}", file=sys.stderr)
-    if not found:
+    if not captions:
         raise ValueError(
             "IMAGES must be readable. Received: none of "
             f"{len(skipped):,} pictures that is. See that they are pictures."

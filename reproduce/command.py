@@ -107,7 +107,7 @@ def _sweep(paper, options):
     from reproduce.paper_sweep import paper_sweep
 
     settings = paper.settings[options.settings or options.data]
-    told = 0 if options.quiet else 2 if options.progress else 1
+    verbose = 0 if options.quiet else 2 if options.progress else 1
     out = options.out or f"runs/{paper.name}_{options.data}"
     try:
         axes = {name: getattr(options, name) for name in paper.axes}
@@ -119,12 +119,12 @@ def _sweep(paper, options):
             options.train_split,
             lambda: make_folder(out),
         )
-        if told:
+        if verbose:
             _tell_data(data)
         sweep = paper_sweep(
             paper,
             *(out, data, settings, grid),
-            verbose=told,
+            verbose=verbose,
             metrics=options.metrics,
             split=options.split,
             pretrained=options.pretrained,
@@ -187,14 +187,14 @@ def _add_numbers(parser, paper):
     for name in paper.axes:
         option, about = AXES[name]
         usual = paper.usual.get(name, ())
-        told = ",".join(f"{x:g}" for x in usual) or "that of the settings"
+        default = ",".join(f"{x:g}" for x in usual) or "that of the settings"
         add(
             option,
             dest=name,
             type=list_of(float),
             default=list(usual),
             metavar="X,X",
-            help=f"{about} (default {told})",
+            help=f"{about} (default {default})",
         )
 
 

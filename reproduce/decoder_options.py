@@ -91,8 +91,8 @@ def decoders(options, unknown: int):
 
 
 def _given(options, names):
-    found = {name: getattr(options, name) for name in names}
-    return {name: x for name, x in found.items() if x is not None}
+    values = {name: getattr(options, name) for name in names}
+    return {name: x for name, x in values.items() if x is not None}
 
 
 def _check(options):

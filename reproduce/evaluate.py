@@ -154,7 +154,7 @@ def _run(options):
     if options.listener is not None:
         named = {"": options.listener, **named}
     listeners = {k: _listener(path, vocabulary) for k, path in named.items()}
-    networks = {named[name]: found for name, found in listeners.items()}
+    networks = {named[name]: network for name, network in listeners.items()}
     networks = {options.speaker: speaker, **networks}
     check_preparation(networks, options.standardize)
     batches = _batches(options, vocabulary)
@@ -180,10 +180,10 @@ def _run(options):
     report = evaluate()
     print(report.table())
     if several is not None:
-        found = evaluate.diversity(several)
+        diverse = evaluate.diversity(several)
         kind = "random captions" if options.beam is None else "beams"
-        print(f"\n{options.several} {kind} of every image\n{found.table()}")
-        scores = {**report.scores, **found.scores}
+        print(f"\n{options.several} {kind} of every image\n{diverse.table()}")
+        scores = {**report.scores, **diverse.scores}
         report = dataclasses.replace(report, scores=scores)
     if options.json:
         report.save(options.json)

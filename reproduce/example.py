@@ -72,10 +72,10 @@ def run_example(script: str, arguments, options, paper, work):
     try:
         about = example_data(paper, options)
         with strategy.scope():
-            found, chief = work(*about), is_chief()
+            result, chief = work(*about), is_chief()
     except KeyboardInterrupt:
         print("\nStopped. What is done is kept; the same command goes on.")
         return 130, None
     finally:
         tf.config.run_functions_eagerly(False)
-    return None, found if chief else None
+    return None, result if chief else None

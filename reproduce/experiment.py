@@ -144,8 +144,8 @@ class Experiment(Study):
         """Networks that a phase of pretraining left, by role."""
         phase = self.paper.left(self, phase)
         keras.utils.set_random_seed(self.seed)
-        found = self.once(phase, lambda: self._pretrain(phase))
-        return self.load(phase) if fresh else found
+        networks = self.once(phase, lambda: self._pretrain(phase))
+        return self.load(phase) if fresh else networks
 
     def starting(self, phase, role, dropout=True):
         """A fresh network, as it is before a row goes on to train it."""
@@ -289,18 +289,18 @@ class Experiment(Study):
         report = ask()()
         if is_chief():
             report.save(self.path(name, "captions.json"))
-        found = report.result()
+        scores = report.result()
         if row in self.paper.human:
             # What people say has a recall, and nothing to be compared with.
-            return human_scores(row, found)
+            return human_scores(row, scores)
         if self.data.judge is not None and self.split == "test":
-            found |= self.data.judge(report.captions)
+            scores |= self.data.judge(report.captions)
         for kind in [*self.decodings][1:]:
-            found |= self.decoded(name, kind, ask)
+            scores |= self.decoded(name, kind, ask)
         if self.paper.more:
             speaker = ask.args[0]
-            found |= self.paper.more(self, name, speaker, ())
-        return found
+            scores |= self.paper.more(self, name, speaker, ())
+        return scores
 
     def asked(self, row, point):
         """A function that makes evaluators of a point's networks."""

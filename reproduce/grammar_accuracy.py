@@ -36,9 +36,9 @@ def grammar_accuracy(
     pairs = {"caption": np.stack([human, corrupted], axis=1)}
     logits = classifier.predict(pairs, batch_size=batch_size, verbose=0)
     right, wrong = logits[:, 0] > 0, logits[:, 1] <= 0
-    found = {"human": right.mean()}
+    accuracy = {"human": right.mean()}
     for kind in batches.kinds:
         if np.any(kinds == kind):
-            found[kind] = wrong[kinds == kind].mean()
-    found["mean"] = (right.mean() + wrong.mean()) / 2
-    return {name: float(value) for name, value in found.items()}
+            accuracy[kind] = wrong[kinds == kind].mean()
+    accuracy["mean"] = (right.mean() + wrong.mean()) / 2
+    return {name: float(value) for name, value in accuracy.items()}

@@ -48,16 +48,16 @@ def open_images(paths, backbone=None, image_ids=None, skipped=None):
         features = load_features(paths[0], image_ids, lazy=True)
         ids = features.about["image_ids"][features.rows].tolist()
         return ids, lambda rows: (rows, np.asarray(features[rows], "f4"))
-    found = _pictures(paths)
+    pictures_by_id = _pictures(paths)
     if image_ids is not None:
-        lacking = [i for i in image_ids if i not in found]
+        lacking = [i for i in image_ids if i not in pictures_by_id]
         if lacking:
             shown = ", ".join(map(str, lacking[:5]))
             raise ValueError(
                 "`--images` must name pictures that are there. Received: "
                 f"{len(lacking)} that are not ({shown})."
             )
-        found = {i: found[i] for i in image_ids}
+        pictures_by_id = {i: pictures_by_id[i] for i in image_ids}
     if backbone is None:
         raise ValueError(
             "`--backbone` must be given for pictures, the one whose features "
@@ -65,7 +65,7 @@ def open_images(paths, backbone=None, image_ids=None, skipped=None):
             f"--backbone. Name {', '.join(BACKBONES)} and its weights, such "
             "as vgg19:imagenet, or give a feature file."
         )
-    pictures = list(found.items())
+    pictures = list(pictures_by_id.items())
 
     def see(rows):
         pixels = _pixels(pictures, rows, backbone.input_size, skipped)
@@ -77,7 +77,7 @@ def open_images(paths, backbone=None, image_ids=None, skipped=None):
         # As a feature file would keep them.
         return rows, seen.astype("float16").astype("float32")
 
-    return list(found), see
+    return list(pictures_by_id), see
 
 
 def _pixels(pictures, rows, size, skipped):
@@ -151,16 +151,16 @@ def _pictures(paths):
             "IMAGES must be a feature file, pictures or folders of pictures. "
             f"Received: {', '.join(map(repr, paths))}, without a picture."
         )
-    found = {}
+    pictures = {}
     for file in files:
         image_id = _image_id(file)
-        if image_id in found:
+        if image_id in pictures:
             raise ValueError(
                 "IMAGES must have distinct names. Received: "
-                f"{found[image_id]!r} and {file!r}. Rename one."
+                f"{pictures[image_id]!r} and {file!r}. Rename one."
             )
-        found[image_id] = file
-    return found
+        pictures[image_id] = file
+    return pictures
 
 
 def _image_id(path):

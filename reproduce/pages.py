@@ -54,14 +54,14 @@ def filled_page(name: str, text: str) -> str:
 
     def table(match):
         folder, title = match["folder"], match["title"]
-        found = tables(folder)
-        if title not in found:
+        by_title = tables(folder)
+        if title not in by_title:
             raise ValueError(
                 f"`{os.path.relpath(page_path(name), ROOT)}` must mark tables "
                 f"that there are. Received: {title!r} of {folder}. Take one "
-                f"of {'; '.join(found)}."
+                f"of {'; '.join(by_title)}."
             )
-        shown = found[title].markdown()
+        shown = by_title[title].markdown()
         return (
             f"<!-- table {folder} | {title} -->\n{shown}\n<!-- end of table -->"
         )
@@ -90,8 +90,8 @@ def main(arguments: list[str] | None = None) -> int:
     for name in options.papers or [*PAPERS, "visdial"]:
         path = page_path(name)
         text = path.read_text(encoding="utf-8")
-        found = filled_page(name, text)
-        if found == text:
+        filled = filled_page(name, text)
+        if filled == text:
             continue
         wrong += 1
         shown = os.path.relpath(path, ROOT)
@@ -99,6 +99,6 @@ def main(arguments: list[str] | None = None) -> int:
             print(f"{shown} is not as its records are.", file=sys.stderr)
             continue
         with whole_file(path, "w") as file:
-            file.write(found)
+            file.write(filled)
         print(f"Written: {shown}")
     return int(bool(options.check and wrong))

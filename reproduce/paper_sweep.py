@@ -47,8 +47,8 @@ def paper_sweep(
     @functools.lru_cache(maxsize=1)
     def experiment(seed):
         folder = os.path.join(str(directory), f"seed_{seed}")
-        told = {0: 0, 1: 2}.get(verbose, 1)
-        more = {**options, "verbose": told}
+        progress = {0: 0, 1: 2}.get(verbose, 1)
+        more = {**options, "verbose": progress}
         if more.get("pretrained") is not None:
             more["pretrained"] = _of_seed(more["pretrained"], seed)
         return Experiment(paper, data, settings, folder, seed, **more)
@@ -63,14 +63,14 @@ def paper_sweep(
         numbers = dict(point)
         row, seed = numbers.pop("method"), numbers.pop("seed")
         made = experiment(seed)
-        found = made.result(row, **numbers)
+        result = made.result(row, **numbers)
         if is_chief():
             logs = os.path.join(str(directory), LOGS)
             if paper.compare:
                 paper.compare(os.path.join(logs, "comparison"))
             report = made.report(row, **numbers)
-            log_point(logs, point, found, report, data.test_images)
-        return found
+            log_point(logs, point, result, report, data.test_images)
+        return result
 
     # Not the defaults: settings that come later do not make another sweep.
     usual = asdict(type(settings)())

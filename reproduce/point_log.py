@@ -60,9 +60,9 @@ def log_sweep(directory, paper, sweeps, images=None):
     for folder, records in sweeps.items():
         for record in records:
             settings = {k: record[k] for k in names if k in record}
-            found = {k: v for k, v in record.items() if k not in settings}
+            scores = {k: v for k, v in record.items() if k not in settings}
             report = kept_report(folder, paper, settings)
-            log_point(directory, settings, found, report, images)
+            log_point(directory, settings, scores, report, images)
 
 
 def kept_report(directory, paper, settings):

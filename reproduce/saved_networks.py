@@ -61,5 +61,5 @@ def check_preparation(networks, standardize: str | None, hint: str = TRAIN):
 
 def reason_of(error) -> str:
     """The sentence of an error, without what Keras writes around it."""
-    said = _SAID.findall(str(error)) or [str(error)]
-    return said[-1].strip().splitlines()[-1]
+    messages = _SAID.findall(str(error)) or [str(error)]
+    return messages[-1].strip().splitlines()[-1]

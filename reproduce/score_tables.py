@@ -24,8 +24,10 @@ class Row(NamedTuple):
         return {k: v for k, v in settings.items() if v is not None}
 
     def __str__(self):
-        told = [f"{k.replace('_', ' ')} {v:g}" for k, v in self.moved.items()]
-        return ", ".join([self.method, *told])
+        settings = [
+            f"{k.replace('_', ' ')} {v:g}" for k, v in self.moved.items()
+        ]
+        return ", ".join([self.method, *settings])
 
 
 def by_row(records: list[dict], order=()):
@@ -61,14 +63,14 @@ HUMAN = "human captions"
 
 def human_run(runs):
     """Scores of human captions by seed, as those of a row, or nothing."""
-    found = {}
+    run = {}
     for by_seed in runs.values():
         for seed, record in by_seed.items():
-            told = {k: record.get(f"human_{k}") for k in LANGUAGE}
-            told = {k: v for k, v in told.items() if v is not None}
-            if told:
-                found.setdefault(seed, told)
-    return {Row(HUMAN): found} if found else {}
+            scores = {k: record.get(f"human_{k}") for k in LANGUAGE}
+            scores = {k: v for k, v in scores.items() if v is not None}
+            if scores:
+                run.setdefault(seed, scores)
+    return {Row(HUMAN): run} if run else {}
 
 
 def score_table(name: str, title: str, runs, columns, prefix: str = ""):
@@ -82,9 +84,9 @@ def score_table(name: str, title: str, runs, columns, prefix: str = ""):
         `TradeoffTable`, or `None` where no row has any of the scores.
     """
     columns = {
-        prefix + key: told
-        for key, told in columns.items()
-        if any(_values(found, prefix + key) for found in runs.values())
+        prefix + key: column
+        for key, column in columns.items()
+        if any(_values(by_seed, prefix + key) for by_seed in runs.values())
     }
     if not columns:
         return None
@@ -113,7 +115,7 @@ def difference_table(runs, claims, title: str = "paired by seed"):
     Returns:
         `TradeoffTable`, or `None` where no pair is there.
     """
-    runs = {key[0]: found for key, found in runs.items()}
+    runs = {key[0]: by_seed for key, by_seed in runs.items()}
     rows = []
     for (row, against), names in claims.items():
         ours, theirs = runs.get(row, {}), runs.get(against, {})
@@ -124,8 +126,8 @@ def difference_table(runs, claims, title: str = "paired by seed"):
                 if name in ours[seed] and name in theirs[seed]
             ]
             if gaps:
-                told = [name, cell(gaps, "+"), str(len(gaps))]
-                rows.append([f"{row} - {against}", *told])
+                cells = [name, cell(gaps, "+"), str(len(gaps))]
+                rows.append([f"{row} - {against}", *cells])
     head = ["", "score", "difference", "seeds"]
     if not rows:
         return None
@@ -153,8 +155,8 @@ def found_on(tables, data):
     return tables
 
 
-def _values(found, name):
-    scores = [found[seed].get(name) for seed in sorted(found)]
+def _values(by_seed, name):
+    scores = [by_seed[seed].get(name) for seed in sorted(by_seed)]
     return [score for score in scores if score is not None]
 
 

@@ -21,12 +21,12 @@ def named(kind, scores):
 def human_scores(row, scores):
     """Scores of human captions, under the names of a speaker's."""
     prefix = "human_"
-    found = {
+    own = {
         name.removeprefix(prefix): score
         for name, score in scores.items()
         if name.startswith(prefix)
     }
-    return found | fixed_scores(row, found)
+    return own | fixed_scores(row, own)
 
 
 def fixed_scores(row, scores):
@@ -43,24 +43,26 @@ def bring_up_to_date(experiment, name, row, point):
     those of another decoding its networks must be there.
     """
     path = experiment.path(name, "result.json")
-    found = read_written(path)
+    record = read_written(path)
     wanted = [*experiment.metrics, "lm_log_prob"]
     for kind in experiment.decodings:
         prefix = f"{kind}_" if kind else ""
-        lacking = [m for m in wanted if f"{prefix}{m}" not in found]
+        lacking = [m for m in wanted if f"{prefix}{m}" not in record]
         if not lacking:
             continue
         file = f"captions_{kind}.json" if kind else "captions.json"
         if experiment.has(experiment.path(name, file)):
             experiment.say(f"{name}: {prefix}{', '.join(lacking)}")
-            told = _rescored(experiment, name, file, kind, lacking)
+            scores = _rescored(experiment, name, file, kind, lacking)
         elif _has_networks(experiment, row, name):
-            told = experiment.decoded(name, kind, experiment.asked(row, point))
+            scores = experiment.decoded(
+                name, kind, experiment.asked(row, point)
+            )
         else:
             experiment.say(f"{name}: no networks, so no {kind} decoding.")
             continue
-        found = told | found
-        write_json(path, found)
+        record = scores | record
+        write_json(path, record)
 
 
 def _has_networks(experiment, row, name):
@@ -94,13 +96,14 @@ def _rescored(experiment, name, file, kind, lacking):
 def human_record(experiment, name, row):
     """The record of human captions, with all that is known today."""
     path = experiment.path(name, "result.json")
-    found = read_written(path)
-    if "lm_log_prob" not in found:
+    record = read_written(path)
+    if "lm_log_prob" not in record:
         kept = SpeakerReport.load(experiment.path(name, "captions.json"))
-        told = kept.with_language(experiment.training_captions).result()
-        found = human_scores(row, told) | fixed_scores(row, found) | found
-        write_json(path, found)
+        scores = kept.with_language(experiment.training_captions).result()
+        record = human_scores(row, scores) | fixed_scores(row, record) | record
+        write_json(path, record)
     # What people say is not asked how natural it is, or how decoded.
     return (
-        dict.fromkeys([*experiment.metrics, *experiment.paper.measures]) | found
+        dict.fromkeys([*experiment.metrics, *experiment.paper.measures])
+        | record
     )

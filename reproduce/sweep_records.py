@@ -32,23 +32,23 @@ def load_records(directory):
     [{'seed': 0, 'r@10': 55.0}]
     """
     path = os.path.join(str(directory), "points.jsonl")
-    found = merge_records(read_records(path))
-    if not found:
+    records = merge_records(read_records(path))
+    if not records:
         raise ValueError(
             "`directory` must be of a sweep with a point. Received: "
             f"directory={str(directory)!r}, without a record in points.jsonl. "
             "Run the sweep first."
         )
-    return [flat_record(record) for record in found.values()]
+    return [flat_record(record) for record in records.values()]
 
 
-def merge_records(records, found=None):
+def merge_records(records, merged=None):
     """Records by their point's key.
 
     A later line of a point adds what the earlier ones have not found; what
     they have stands, since two processes may both have done a point.
     """
-    found = {} if found is None else found
+    merged = {} if merged is None else merged
     for record in records:
         if not all(
             isinstance(record.get(name), dict)
@@ -60,10 +60,10 @@ def merge_records(records, found=None):
                 "again."
             )
         key = settings_key(record["settings"])
-        before = found.get(key, {"result": {}})
+        before = merged.get(key, {"result": {}})
         result = {**before["result"], **_absent_from(before, record)}
-        found[key] = {**record, **before, "result": result}
-    return found
+        merged[key] = {**record, **before, "result": result}
+    return merged
 
 
 def _absent_from(before, record):

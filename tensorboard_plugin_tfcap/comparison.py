@@ -104,10 +104,10 @@ def load_comparison(path) -> Comparison:
     with open(path, "rb") as file:
         content = file.read(LARGEST + 1)
     try:
-        found = json.loads(content)
-        if isinstance(found, dict):
-            found.setdefault("version", VERSION)
-        return read_comparison(json.dumps(found))
+        loaded = json.loads(content)
+        if isinstance(loaded, dict):
+            loaded.setdefault("version", VERSION)
+        return read_comparison(json.dumps(loaded))
     except (ValueError, RecursionError) as error:
         raise ValueError(
             "`path` must name a JSON file of titles, presets and references. "
@@ -122,8 +122,8 @@ def read_comparison(data) -> Comparison:
     Raises:
         RecordError: If it cannot be read.
     """
-    found = load_object(data)
-    titles = found.get("titles", {})
+    content = load_object(data)
+    titles = content.get("titles", {})
     if not isinstance(titles, dict):
         raise RecordError("has titles that are no object")
     titles = {
@@ -131,11 +131,11 @@ def read_comparison(data) -> Comparison:
         for method, title in list(titles.items())[:MOST]
         if short_text(title)
     }
-    presets = map(_preset, _objects(found, "presets"))
+    presets = map(_preset, _objects(content, "presets"))
     return Comparison(
         titles,
         {preset.id: preset for preset in presets},
-        list(map(_reference, _objects(found, "references"))),
+        list(map(_reference, _objects(content, "references"))),
     )
 
 
@@ -148,9 +148,9 @@ def read_reference(data: bytes) -> Reference:
     return _reference(load_object(data))
 
 
-def _objects(found, name):
+def _objects(content, name):
     """The objects of a list, which may be absent."""
-    items = found.get(name, [])
+    items = content.get(name, [])
     if not isinstance(items, list):
         raise RecordError(f"has {name} that are no list")
     if not all(isinstance(item, dict) for item in items):
@@ -158,35 +158,35 @@ def _objects(found, name):
     return items[:MOST]
 
 
-def _reference(found):
-    metrics, _ = finite_numbers(found.get("metrics"))
-    title = short_text(found.get("title"))
+def _reference(content):
+    metrics, _ = finite_numbers(content.get("metrics"))
+    title = short_text(content.get("title"))
     if not title or not metrics:
         raise RecordError("has no title, or no metric")
-    return Reference(title, metrics, short_text(found.get("source")))
+    return Reference(title, metrics, short_text(content.get("source")))
 
 
-def _preset(found):
-    texts = {n: short_text(found.get(n)) for n in ("id", "title", "x", "y")}
-    panels = tuple(map(_panel, _objects(found, "panels")[:_MOST_PANELS]))
+def _preset(content):
+    texts = {n: short_text(content.get(n)) for n in ("id", "title", "x", "y")}
+    panels = tuple(map(_panel, _objects(content, "panels")[:_MOST_PANELS]))
     if not (texts["id"] and texts["title"] and texts["y"]):
         raise RecordError("has a preset without an id, a title or `y`")
     if not (panels or texts["x"]):
         raise RecordError("has a preset with neither `x` nor panels")
-    along = short_text(found.get("along")) or None
+    along = short_text(content.get("along")) or None
     if along not in (None, "x", "y"):
         raise RecordError("has a preset along neither 'x' nor 'y'")
-    value = finite_numbers({"value": found.get("value")})[0].get("value")
-    usual = plain_parameters(found.get("usual", {}))
+    value = finite_numbers({"value": content.get("value")})[0].get("value")
+    usual = plain_parameters(content.get("usual", {}))
     texts = {name: text or None for name, text in texts.items()}
     return Preset(**texts, along=along, value=value, panels=panels, usual=usual)
 
 
-def _panel(found):
-    texts = {n: short_text(found.get(n)) for n in ("title", "x", "parameter")}
+def _panel(content):
+    texts = {n: short_text(content.get(n)) for n in ("title", "x", "parameter")}
     if not texts["x"]:
         raise RecordError("has a panel without `x`")
-    ends = found.get("ends", {})
+    ends = content.get("ends", {})
     ends = {
         short_text(method): finite_numbers(values)[0]
         for method, values in (ends if isinstance(ends, dict) else {}).items()

@@ -134,13 +134,13 @@ class Dataset:
             with warnings.catch_warnings():
                 # Of what a later Python may read otherwise: this one does not.
                 warnings.simplefilter("ignore", FutureWarning)
-                found = re.compile(pattern)
+                regex = re.compile(pattern)
         except re.error as error:
             raise QueryError(
                 f"`runs` must be a regular expression. Received: "
                 f"runs={pattern!r}: {error}."
             ) from error
-        return [point for point in self.points if found.search(point.run)]
+        return [point for point in self.points if regex.search(point.run)]
 
 
 def presented(dataset: Dataset, path):
@@ -165,7 +165,7 @@ def all_metrics(points, described):
 
 def default_axes(metrics):
     """Names of the axes, or `None` where there are no two metrics."""
-    found = []
+    chosen = []
     for role, preferred in _FIRST.items():
         names = [m.name for m in metrics.values() if m.role == role]
         if role == "recall":
@@ -174,6 +174,6 @@ def default_axes(metrics):
             others = [n for n in others if n.endswith("r@10")]
             preferred = (preferred[0], *others, *preferred[1:])
         names.sort(key=[*preferred, *names].index)
-        found += [name for name in names if name not in found][:1]
-    found += [name for name in metrics if name not in found]
-    return tuple(found[:2]) if len(found) > 1 else None
+        chosen += [name for name in names if name not in chosen][:1]
+    chosen += [name for name in metrics if name not in chosen]
+    return tuple(chosen[:2]) if len(chosen) > 1 else None

@@ -54,8 +54,8 @@ def figure_view(selection, path=()) -> dict:
     axes = (selection.x, selection.y)
     known = selection.dataset.known
     rows = point_rows(panels, [members], [axes], query, known)
-    found = _whole(selection, panels, rows, [axes])
-    figure = found["figure"]
+    view = _whole(selection, panels, rows, [axes])
+    figure = view["figure"]
     if rows:
         if query.pareto:
             figure["data"].append(overlays.front_trace(rows, *axes, query.dark))
@@ -66,7 +66,7 @@ def figure_view(selection, path=()) -> dict:
     if line is not None:
         shape = overlays.line_shape(line["along"], line["value"], query.dark)
         figure["layout"]["shapes"].append(shape)
-    return {**found, **tables_view(selection)}
+    return {**view, **tables_view(selection)}
 
 
 def tables_view(selection) -> dict:
@@ -182,21 +182,21 @@ def _limit(layout, rows, path, axes):
 
 
 def _methods(panels, rows, dark, known):
-    runs, found = {}, {}
+    runs, legend = {}, {}
     for row in rows:
         names = runs.setdefault(row["method"], set())
         names.update(run["run"] for run in row["runs"])
     titles = [line.title for panel in panels for line in panel.lines]
     looks = styles(titles, known)
     for title, (color, (_, symbol), (_, dash)) in looks.items():
-        found[title] = {
+        legend[title] = {
             "method": title,
             "color": on_paper(color, dark),
             "symbol": symbol,
             "dash": dash,
             "runs": len(runs.get(title, ())),
         }
-    return list(found.values())
+    return list(legend.values())
 
 
 def _head(selection, panels):

@@ -49,14 +49,14 @@ class Log:
 
     def read_blobs(self, run, tag):
         """Blob sequences of one run, a list of data."""
-        found = self.provider.read_blob_sequences(
+        sequences = self.provider.read_blob_sequences(
             self.context,
             experiment_id=self.experiment,
             plugin_name=PLUGIN_NAME,
             downsample=ALL,
             run_tag_filter=RunTagFilter(runs=[run], tags=[tag]),
         )
-        return found.get(run, {}).get(tag, [])
+        return sequences.get(run, {}).get(tag, [])
 
     def read_blob(self, key):
         """The bytes of one blob."""

@@ -57,11 +57,11 @@ def decode_content(content: bytes) -> Content:
     >>> metadata.decode_content(metadata.encode_content("point")).kind
     'point'
     """
-    found = load_object(content)
-    kind = found.get("kind")
+    fields = load_object(content)
+    kind = fields.get("kind")
     if kind not in KINDS:
         raise RecordError(f"is of a kind that is not known ({kind!r:.40})")
-    described = found.get("metrics")
+    described = fields.get("metrics")
     metrics = {}
     for name, about in (described if _is_dict(described) else {}).items():
         metrics[name] = _metric(name, about if _is_dict(about) else {})
@@ -79,17 +79,17 @@ def load_object(data) -> dict:
     if len(data) > LARGEST:
         raise RecordError(f"is larger than {LARGEST} bytes")
     try:
-        found = json.loads(data)
+        loaded = json.loads(data)
     except (ValueError, RecursionError) as error:
         raise RecordError("is no JSON") from error
-    if not _is_dict(found):
+    if not _is_dict(loaded):
         raise RecordError("is no JSON object")
-    version = found.get("version")
+    version = loaded.get("version")
     if version != VERSION:
         newer = isinstance(version, int) and version > VERSION
         word = "a newer" if newer else "an unknown"
         raise RecordError(f"is of {word} version ({version!r:.20})")
-    return found
+    return loaded
 
 
 def finite_numbers(values):

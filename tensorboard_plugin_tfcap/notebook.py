@@ -45,7 +45,7 @@ def show_tradeoff(logdir, comparison=None, **options):
     query = Query(**options)
     source = Sources(read_log(logdir)).chosen(query.source)
     dataset = presented(source.dataset(query), comparison)
-    found = figure_view(select(dataset, query))["figure"]
-    height = found["layout"]["meta"]["height"]
-    layout = {**found["layout"], **({"height": height} if height else {})}
-    return go.Figure({"data": found["data"], "layout": layout})
+    figure = figure_view(select(dataset, query))["figure"]
+    height = figure["layout"]["meta"]["height"]
+    layout = {**figure["layout"], **({"height": height} if height else {})}
+    return go.Figure({"data": figure["data"], "layout": layout})

@@ -27,15 +27,15 @@ class Notices:
 
     def sentences(self):
         """Returns a list of strings."""
-        found = []
+        sentences = []
         for run, (count, reason) in list(self._found.items())[:_MOST]:
             name = f"run {run!r:.120}"
             if count > 1:
                 text = f"{count} records of {name} are left out: the first one"
             else:
                 text = f"A record of {name} is left out: it"
-            found.append(f"{text} {reason}.")
+            sentences.append(f"{text} {reason}.")
         if len(self._found) > _MOST:
             more = len(self._found) - _MOST
-            found.append(f"So are records of {more} other runs.")
-        return found
+            sentences.append(f"So are records of {more} other runs.")
+        return sentences

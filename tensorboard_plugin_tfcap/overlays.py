@@ -16,14 +16,14 @@ def reference_trace(
     references, x, y, dark: bool, first_row: int, known=()
 ) -> dict:
     """Published points, as hollow marks."""
-    titles = [found.title for found in references]
+    titles = [reference.title for reference in references]
     styles = [style(title, known) for title in titles]
     return {
         "type": "scatter",
         "mode": "markers",
         "name": "published",
-        "x": plain([found.metrics[x.name] for found in references]),
-        "y": plain([found.metrics[y.name] for found in references]),
+        "x": plain([reference.metrics[x.name] for reference in references]),
+        "y": plain([reference.metrics[y.name] for reference in references]),
         "marker": {
             "symbol": [f"{marker}-open" for _, (_, marker), _ in styles],
             "color": [on_paper(color, dark) for color, _, _ in styles],
@@ -31,8 +31,8 @@ def reference_trace(
             "line": {"width": 2},
         },
         "text": [
-            f"{title}<br>{found.source}"
-            for title, found in zip(titles, references)
+            f"{title}<br>{reference.source}"
+            for title, reference in zip(titles, references)
         ],
         "customdata": list(range(first_row, first_row + len(references))),
         "hovertemplate": "%{text}<br>%{x:.4g}, %{y:.4g}"
@@ -46,10 +46,10 @@ def reference_trace(
 def front_trace(rows: list[dict], x, y, dark: bool) -> dict:
     """The front of all marks, and marks their rows."""
     values = np.array([[row["x"], row["y"]] for row in rows])
-    found = pareto_front(values[:, 0] * x.sign, values[:, 1] * y.sign)
-    for place in found:
+    front = pareto_front(values[:, 0] * x.sign, values[:, 1] * y.sign)
+    for place in front:
         rows[place]["pareto"] = True
-    across = values[found][np.argsort(values[found][:, 0], kind="stable")]
+    across = values[front][np.argsort(values[front][:, 0], kind="stable")]
     return {
         "type": "scatter",
         "mode": "lines",

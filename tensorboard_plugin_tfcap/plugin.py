@@ -82,8 +82,8 @@ class TradeoffPlugin(base_plugin.TBPlugin):
             return _json(request, {"unchanged": True, "rev": source.revision()})
         dataset = self._dataset(sources, query)
         version = static_files.plotly_version()
-        found = state_view(dataset, query, sources.counts(), version)
-        return _json(request, found)
+        view = state_view(dataset, query, sources.counts(), version)
+        return _json(request, view)
 
     def _figure(self, request):
         query, sources = self._asked(request)
@@ -118,26 +118,26 @@ class TradeoffPlugin(base_plugin.TBPlugin):
         run = request.args.get("run", "")
         page = whole_number("page", request.args.get("page", "0"))
         dataset = self._dataset(sources, query)
-        found = samples_view(
+        view = samples_view(
             sources.log, run, query.step, page, dataset.about(run)
         )
-        return _json(request, found)
+        return _json(request, view)
 
     def _blob(self, request):
         query, sources = self._asked(request)
         number = whole_number("number", request.args.get("number", "0"))
         run = request.args.get("run", "")
-        found = read_picture(sources.log, run, query.step, number)
-        if found is None:
+        picture = read_picture(sources.log, run, query.step, number)
+        if picture is None:
             raise errors.NotFoundError("This is no picture.")
-        return http_util.Respond(request, *found)
+        return http_util.Respond(request, *picture)
 
     def _static(self, request):
         name = request.path.partition("/static/")[2]
-        found = static_files.static_path(name)
-        if found is None:
+        file_path = static_files.static_path(name)
+        if file_path is None:
             raise errors.NotFoundError("There is no such file.")
-        path, kind = found
+        path, kind = file_path
         with open(path, "rb") as file:
             return http_util.Respond(request, file.read(), kind)
 
@@ -167,9 +167,9 @@ class TradeoffPlugin(base_plugin.TBPlugin):
         key = (sources.log.experiment, source.name, *source.about(query))
 
         def read():
-            found = source.dataset(query)
+            dataset = source.dataset(query)
             try:
-                return presented(found, self._comparison)
+                return presented(dataset, self._comparison)
             except (OSError, ValueError) as error:
                 raise QueryError(f"--tfcap_comparison: {error}") from error
 

@@ -56,11 +56,11 @@ class PointsSource:
             for datum in last.get(run, {}).get(tag, [])[-1:]:
                 try:
                     if kind == "reference":
-                        found = read_reference(_text(datum))
-                        references.append(found)
+                        record = read_reference(_text(datum))
+                        references.append(record)
                     elif kind == "comparison":
-                        found = read_comparison(_text(datum))
-                        comparison = comparison.joined(found)
+                        record = read_comparison(_text(datum))
+                        comparison = comparison.joined(record)
                     elif kind == "point":
                         point, best = self._point(run, tag, datum)
                         points.append(point)
@@ -93,7 +93,7 @@ class PointsSource:
         # All at once: each question is a round trip of its own.
         folders, tags = (sorted(set(names)) for names in zip(*places))
         data = self._log.read_tensors(ALL, folders, tags)
-        found = {}
+        histories = {}
         for (folder, tag), run in places.items():
             points = {}
             for datum in data.get(folder, {}).get(tag, []):
@@ -103,8 +103,8 @@ class PointsSource:
                     # `dataset()` tells of such records.
                     continue
                 points[datum.step] = point
-            found[run] = [points[step] for step in sorted(points)]
-        return found
+            histories[run] = [points[step] for step in sorted(points)]
+        return histories
 
     def _best(self, points, bests, metrics, by):
         """The best step of each run, which the last record may know."""

@@ -71,17 +71,17 @@ def _usual(points, usual, asked):
         for point in points:
             by_method.setdefault(point.method, []).append(point)
         points = []
-        for method, found in by_method.items():
-            several = {p.params.get(name) for p in found}
+        for method, members in by_method.items():
+            several = {p.params.get(name) for p in members}
             if len(several) > 1:
-                found = [p for p in found if p.params.get(name) == value]
-            if not found:
+                members = [p for p in members if p.params.get(name) == value]
+            if not members:
                 raise QueryError(
                     f"`usual` must be a {name} that {method!r} was run with. "
                     f"Received: usual={value!r}, of "
                     f"{', '.join(sorted(map(value_text, several)))}."
                 )
-            points += found
+            points += members
     return points
 
 

@@ -26,17 +26,17 @@ def read_point(
     Raises:
         RecordError: If it cannot be read.
     """
-    found = load_object(data)
-    method = short_text(found.get("method"))
+    record = load_object(data)
+    method = short_text(record.get("method"))
     if not method:
         raise RecordError("has no method")
-    seed = found.get("seed")
+    seed = record.get("seed")
     if seed is not None and not isinstance(seed, str | int | float):
         raise RecordError("has a seed that is no number and no word")
     if isinstance(seed, float) and not math.isfinite(seed):
         raise RecordError("has a seed that is not finite")
-    params = plain_parameters(found.get("params", {}))
-    if split := short_text(found.get("split")):
+    params = plain_parameters(record.get("params", {}))
+    if split := short_text(record.get("split")):
         params.setdefault("split", split)
     about = {
         "run": run,
@@ -45,13 +45,13 @@ def read_point(
         "seed": short_text(seed) if isinstance(seed, str) else seed,
         "wall_time": wall_time,
         "samples": samples,
-        "title": short_text(found.get("title")),
+        "title": short_text(record.get("title")),
     }
-    metrics, _ = finite_numbers(found.get("metrics"))
+    metrics, _ = finite_numbers(record.get("metrics"))
     if not metrics:
         raise RecordError("has no metric that is a finite number")
     point = TradeoffPoint(step=step, metrics=metrics, **about)
-    best = found.get("best")
+    best = record.get("best")
     if not isinstance(best, dict) or not isinstance(best.get("step"), int):
         return point, None
     metrics, _ = finite_numbers(best.get("metrics"))
@@ -72,7 +72,7 @@ def read_samples(data: bytes):
     items = load_object(data).get("items")
     if not isinstance(items, list):
         raise RecordError("has no list of items")
-    found = []
+    samples = []
     for item in items[:_MOST_SAMPLES]:
         if not isinstance(item, dict):
             raise RecordError("has an item that is no object")
@@ -83,7 +83,7 @@ def read_samples(data: bytes):
         human = human if isinstance(human, list) else []
         image = item.get("image")
         whole = isinstance(image, int) and not isinstance(image, bool)
-        found.append(
+        samples.append(
             {
                 "id": short_text(str(item.get("id", ""))),
                 "caption": short_text(item.get("caption"), LONGEST_TEXT),
@@ -97,4 +97,4 @@ def read_samples(data: bytes):
                 "image": image if whole and image >= 0 else None,
             }
         )
-    return found
+    return samples

@@ -132,23 +132,25 @@ def _figures(dataset, query):
     metrics = dataset.metrics
     across = _alike(metrics, first[0])
     up = _alike(metrics, first[1])
-    found = {}
+    figures = {}
     for y in up:
         for x in across:
             if x == y:
                 continue
             asked = replace(query, x=x, y=y, value=None, preset=None)
             title = f"{metrics[y].title} against {metrics[x].title}"
-            found[title] = figure_view(select(dataset, asked))["figure"]
+            figures[title] = figure_view(select(dataset, asked))["figure"]
     for preset in dataset.comparison.presets.values():
         if not (preset.panels and preset.is_drawn_of(metrics)):
             continue
         asked = replace(query, preset=preset.id, x=None, y=None, value=None)
         try:
-            found[preset.title] = figure_view(select(dataset, asked))["figure"]
+            figures[preset.title] = figure_view(select(dataset, asked))[
+                "figure"
+            ]
         except QueryError as error:
-            found[preset.title] = said_figure(str(error))
-    return found
+            figures[preset.title] = said_figure(str(error))
+    return figures
 
 
 def _alike(metrics, name):

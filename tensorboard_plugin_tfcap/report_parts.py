@@ -120,11 +120,11 @@ def _card(log, run, step, item):
     shown = ""
     if item["image"]:
         number = int(item["image"].rpartition("=")[2])
-        found = read_picture(log, run, step, number)
-        if found is not None:
-            data = base64.b64encode(found[0]).decode("ascii")
+        image = read_picture(log, run, step, number)
+        if image is not None:
+            data = base64.b64encode(image[0]).decode("ascii")
             text = html.escape(item["id"])
-            shown = f'<img src="data:{found[1]};base64,{data}" alt="{text}">'
+            shown = f'<img src="data:{image[1]};base64,{data}" alt="{text}">'
     rank = "" if item["rank"] is None else f" (rank {item['rank']:g})"
     human = "".join(
         f'<span class="number">{html.escape(text)}</span>'

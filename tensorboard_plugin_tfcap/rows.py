@@ -17,7 +17,7 @@ def point_rows(panels, members, axes, query, known=()) -> list[dict]:
     for number, panel in enumerate(panels):
         for line in panel.lines:
             by_place = members[number].get(line.title, {})
-            seeds = {p.seed for found in by_place.values() for p in found}
+            seeds = {p.seed for row in by_place.values() for p in row}
             about = {
                 "panel": number,
                 "method": line.title,
@@ -26,8 +26,8 @@ def point_rows(panels, members, axes, query, known=()) -> list[dict]:
             }
             for place in range(len(line.x)):
                 points = by_place.get(float(line.places[place]), [])
-                found = _row(line, place, points, axes[number])
-                rows.append({**found, **about})
+                row = _row(line, place, points, axes[number])
+                rows.append({**row, **about})
     return rows
 
 
@@ -35,13 +35,13 @@ def reference_rows(references, x, y, panel: int = 0) -> list[dict]:
     """Rows of published points."""
     return [
         {
-            "id": f"reference|{found.title}|{found.source}",
+            "id": f"reference|{reference.title}|{reference.source}",
             "panel": panel,
-            "method": found.title,
-            "label": found.source,
+            "method": reference.title,
+            "label": reference.source,
             "params": {},
-            "x": found.metrics[x.name],
-            "y": found.metrics[y.name],
+            "x": reference.metrics[x.name],
+            "y": reference.metrics[y.name],
             "x_interval": None,
             "y_interval": None,
             "seeds": None,
@@ -51,18 +51,18 @@ def reference_rows(references, x, y, panel: int = 0) -> list[dict]:
             "runs": [],
             "color": None,
         }
-        for found in references
+        for reference in references
     ]
 
 
 def place_members(groups, places, order: str | None) -> dict:
     """The points behind each mark of a panel."""
-    found = {}
+    members = {}
     for title, points in groups.items():
         for point in points:
             place = places.get(point.params.get(order), 0.0)
-            found.setdefault(title, {}).setdefault(place, []).append(point)
-    return found
+            members.setdefault(title, {}).setdefault(place, []).append(point)
+    return members
 
 
 def _row(line, place, points, axes):

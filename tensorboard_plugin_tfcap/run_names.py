@@ -13,7 +13,7 @@ from tensorboard_plugin_tfcap.metadata import plain_parameters
 
 def run_hparams(log):
     """Settings by run."""
-    found = {}
+    hparams = {}
     for run, tags in log.tensors(metadata.PLUGIN_NAME).items():
         series = tags.get(metadata.SESSION_START_INFO_TAG)
         if series is None:
@@ -25,8 +25,8 @@ def run_hparams(log):
             name: json_format.MessageToDict(value)
             for name, value in started.hparams.items()
         }
-        found[run] = plain_parameters(values)
-    return found
+        hparams[run] = plain_parameters(values)
+    return hparams
 
 
 BY_HPARAMS, BY_RUN = "hparams", "run"
@@ -73,9 +73,9 @@ def run_names(runs, group, hparams):
     ('st', {'k': 3}, 'validation')
     """
     if group == BY_HPARAMS:
-        found = {run: _by_hparams(run, hparams) for run in runs}
+        names = {run: _by_hparams(run, hparams) for run in runs}
     elif group == BY_RUN:
-        found = {run: _by_run(run) for run in runs}
+        names = {run: _by_run(run) for run in runs}
     else:
         try:
             pattern = re.compile(group)
@@ -84,8 +84,8 @@ def run_names(runs, group, hparams):
                 "`group` must be 'hparams', 'run' or a regular expression. "
                 f"Received: group={group!r:.80}: {error}."
             ) from error
-        found = {run: _by_pattern(run, pattern) for run in runs}
-    return {run: name for run, name in found.items() if name is not None}
+        names = {run: _by_pattern(run, pattern) for run in runs}
+    return {run: name for run, name in names.items() if name is not None}
 
 
 def _by_hparams(run, hparams):
@@ -106,17 +106,17 @@ def _by_run(run):
 
 
 def _by_pattern(run, pattern):
-    found = pattern.search(run)
-    if found is None:
+    match = pattern.search(run)
+    if match is None:
         return None
     settings = {
         name: plain_value(text)
-        for name, text in found.groupdict().items()
+        for name, text in match.groupdict().items()
         if text is not None
     }
-    usual = run[: found.end()]
-    method = found.group(0) if not settings else "runs"
-    return _named(usual, run[found.end() :].strip("/"), settings, method)
+    usual = run[: match.end()]
+    method = match.group(0) if not settings else "runs"
+    return _named(usual, run[match.end() :].strip("/"), settings, method)
 
 
 def _named(whole, part, settings, method):

@@ -17,9 +17,9 @@ def samples_view(log, run: str, step, page: int, about) -> dict:
     sequences = {s.step: s for s in log.read_blobs(run, SAMPLES_TAG)}
     steps = sorted(sequences)
     before = [s for s in steps if step is None or s <= step]
-    found = {"run": run, "steps": steps, "page": page, **about}
+    view = {"run": run, "steps": steps, "page": page, **about}
     if not before:
-        return {**found, "step": None, "pages": 0, "items": [], "notices": []}
+        return {**view, "step": None, "pages": 0, "items": [], "notices": []}
     at = before[-1]
     values = sequences[at].values
     notices, items = [], []
@@ -31,7 +31,7 @@ def samples_view(log, run: str, step, page: int, about) -> dict:
         notices.append(f"The samples of step {at} {error}.")
     shown = items[page * PAGE : (page + 1) * PAGE]
     return {
-        **found,
+        **view,
         "step": at,
         "pages": -(-len(items) // PAGE),
         "items": [{**i, "image": _address(run, at, i, values)} for i in shown],

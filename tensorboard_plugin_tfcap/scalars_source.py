@@ -46,8 +46,8 @@ class ScalarsSource:
             points = self._best(members, query.by)
         else:
             points = [
-                _merged(found)
-                for found in self._histories(members, downsample=1).values()
+                _merged(history)
+                for history in self._histories(members, downsample=1).values()
             ]
         points = _repeated(points, query)
         metrics = all_metrics(points, {})
@@ -79,7 +79,7 @@ class ScalarsSource:
         """Lists of points in the order of steps, by run."""
         runs = [run for parts in members.values() for run, _ in parts]
         data = self._log.read_scalars(downsample, runs) if runs else {}
-        found = {}
+        histories = {}
         for whole, parts in members.items():
             steps, times = defaultdict(dict), {}
             for run, name in parts:
@@ -99,8 +99,8 @@ class ScalarsSource:
                 for step in sorted(steps)
             ]
             if points:
-                found[whole] = points
-        return found
+                histories[whole] = points
+        return histories
 
     def _best(self, members, by):
         """The step of each run at which one metric is the best."""
@@ -132,7 +132,7 @@ def _merged(points):
 
 def _repeated(points, query):
     """Names curves as asked, and numbers runs that would be the same point."""
-    found, counts = [], defaultdict(int)
+    repeated, counts = [], defaultdict(int)
     for point in points:
         params, method = dict(point.params), point.method
         if query.curve:
@@ -147,5 +147,5 @@ def _repeated(points, query):
         seed = point.seed
         if number or query.curve:
             seed = number if seed is None else f"{seed} #{number}"
-        found.append(replace(point, method=method, params=params, seed=seed))
-    return found
+        repeated.append(replace(point, method=method, params=params, seed=seed))
+    return repeated

@@ -39,15 +39,19 @@ class Selection:
             return []
         dataset = self.dataset
         return [
-            replace(found, title=dataset.title(found.title))
-            for found in (*dataset.references, *dataset.comparison.references)
-            if self.x.name in found.metrics and self.y.name in found.metrics
+            replace(reference, title=dataset.title(reference.title))
+            for reference in (
+                *dataset.references,
+                *dataset.comparison.references,
+            )
+            if self.x.name in reference.metrics
+            and self.y.name in reference.metrics
         ]
 
     def preset(self):
         """The preset whose panels were asked for, or `None`."""
-        found = self.dataset.comparison.presets.get(self.query.preset)
-        return found if found is not None and found.panels else None
+        preset = self.dataset.comparison.presets.get(self.query.preset)
+        return preset if preset is not None and preset.panels else None
 
     def line(self):
         """The line that was asked for, as a dict, or `None`."""
@@ -85,10 +89,10 @@ def select(dataset: Dataset, query: Query) -> Selection:
     axes = dataset.axes(query.x, query.y)
     if axes is None:
         return Selection(dataset, query, None, None, order, {}, {}, notices)
-    groups, said = group_points(points, order, dataset.titles)
-    notices += said
-    curves, said = measured_curves(groups, *(a.name for a in axes), order)
-    notices += said
+    groups, sentences = group_points(points, order, dataset.titles)
+    notices += sentences
+    curves, sentences = measured_curves(groups, *(a.name for a in axes), order)
+    notices += sentences
     if query.baseline and query.baseline not in groups:
         if points:
             raise QueryError(

@@ -44,8 +44,8 @@ def plotly_path():
 
     The package itself is not loaded, which would take a second.
     """
-    found = importlib.util.find_spec("plotly")
-    for folder in (found.submodule_search_locations or ()) if found else ():
+    spec = importlib.util.find_spec("plotly")
+    for folder in (spec.submodule_search_locations or ()) if spec else ():
         path = os.path.join(folder, "package_data", "plotly.min.js")
         if os.path.isfile(path):
             return path

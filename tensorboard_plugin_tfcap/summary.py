@@ -127,10 +127,10 @@ class TradeoffWriter:
                 "`metrics` must have a finite number. Received: "
                 f"metrics={metrics}."
             )
-        found = {**self._about, "metrics": numbers}
-        found["best"] = self._so_far(int(step), numbers)
+        record = {**self._about, "metrics": numbers}
+        record["best"] = self._so_far(int(step), numbers)
         known = [self._named.get(n) or named_metric(n) for n in numbers]
-        self._write("point", POINT_TAG, step, _json(found), known)
+        self._write("point", POINT_TAG, step, _json(record), known)
 
     def samples(self, step: int, samples):
         """Writes what was said of some images at a step."""

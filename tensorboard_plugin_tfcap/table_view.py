@@ -40,7 +40,7 @@ def level_tables(selection, line: dict | None):
         for title, points in selection.groups.items()
         if title in selection.curves
     }
-    found = {}
+    tables = {}
     for name, metrics in columns.items():
         metrics = [m for m in metrics if m.name != held.name]
         if name == "other":
@@ -52,8 +52,8 @@ def level_tables(selection, line: dict | None):
             )
             role = metrics[0].role
             title = "what is read off" if role == "other" else role
-            found[name] = replace(table, title=f"{title} {table.title}")
-    return found
+            tables[name] = replace(table, title=f"{title} {table.title}")
+    return tables
 
 
 def area_table(selection):
@@ -132,19 +132,19 @@ def _alike(selection, metric, first):
         for m in selection.dataset.metrics.values()
         if m.role == metric.role and own_pool(m.name) == own
     ]
-    found = [m for m in known if recall_at(m.name)]
-    found += [
+    alike = [m for m in known if recall_at(m.name)]
+    alike += [
         m
         for m in known
         if metric_pool(m.name) == pool and not recall_at(m.name)
     ]
     if metric.role == "other":
         return [metric] if metric.name != first.name else []
-    return found
+    return alike
 
 
-def _count(found, of):
-    return str(of) if found == of else f"{found}/{of}"
+def _count(count, of):
+    return str(of) if count == of else f"{count}/{of}"
 
 
 def _mean_cell(area):

@@ -191,13 +191,13 @@ def _card(reports, row, shown, names):
 
 
 def _line(name, text, rank, kind=""):
-    found = "-" if np.isnan(rank) else f"{rank:,.6g}"
+    shown = "-" if np.isnan(rank) else f"{rank:,.6g}"
     if rank == 1:
-        found = f'<span title="comes first">\u2713</span>&nbsp;{found}'
+        shown = f'<span title="comes first">\u2713</span>&nbsp;{shown}'
     kind = f' class="{kind}"' if kind else ""
     return (
         f"<tr{kind}><td>{html.escape(name)}</td><td>{text or _SILENCE}</td>"
-        f'<td class="rank">{found}</td></tr>'
+        f'<td class="rank">{shown}</td></tr>'
     )
 
 
@@ -217,8 +217,8 @@ def _more(captions):
     if not captions:
         return ""
     items = "".join(f"<li>{html.escape(text)}</li>" for text in captions)
-    said = "1 more" if len(captions) == 1 else f"{len(captions)} more"
+    summary = "1 more" if len(captions) == 1 else f"{len(captions)} more"
     return (
-        f"<details><summary>{said} by people</summary>"
+        f"<details><summary>{summary} by people</summary>"
         f"<ul>{items}</ul></details>"
     )

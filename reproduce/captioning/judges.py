@@ -52,12 +52,12 @@ def pretrained_discriminator(
     def train():
         key = image or getattr(retriever, "image_key", "image")
         inputs = study.batches().inputs(np.arange(1))
-        said = inputs["caption"]
+        human = inputs["caption"]
         discriminator = PairDiscriminator(units)
         discriminator(
             {
                 "image": _embedded(retriever, inputs[key]),
-                "text": retriever.embed_texts(said, said > 0),
+                "text": retriever.embed_texts(human, human > 0),
             }
         )
         objective = DiscriminatorLoss(
@@ -95,13 +95,13 @@ def pretrained_grammar(
             keras.losses.BinaryCrossentropy(from_logits=True),
             metrics=[keras.metrics.BinaryAccuracy(threshold=0.0)],
         )
-        found = study.fit(
+        networks = study.fit(
             GRAMMAR, classifier, batches, epochs, classifier=classifier
         )
         accuracy = grammar_accuracy(classifier, study.data.validation)
         study.say(", ".join(f"{k} {v:.1%}" for k, v in accuracy.items()))
         write_json(study.path(GRAMMAR, "accuracy.json"), accuracy)
-        return found
+        return networks
 
     keras.utils.set_random_seed(study.seed)
     study.once(GRAMMAR, train)

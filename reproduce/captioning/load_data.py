@@ -184,16 +184,16 @@ def _read_once(load, path, names):
 
 def _only(root, *patterns):
     """The one file of a folder whose name is like one of these."""
-    found = sorted(
+    paths = sorted(
         path
         for pattern in patterns
         for path in glob.glob(os.path.join(str(root), pattern))
         if _LEMMAS not in os.path.basename(path)
     )
-    if len(found) != 1:
-        names = ", ".join(map(os.path.basename, found)) or "none"
+    if len(paths) != 1:
+        names = ", ".join(map(os.path.basename, paths)) or "none"
         raise ValueError(
             f"`root` must hold one file {' or '.join(patterns)}. Received: "
             f"root={str(root)!r}, which holds {names}."
         )
-    return found[0]
+    return paths[0]

@@ -63,7 +63,7 @@ def main(argv=None):
     data = options.data or ", ".join(map(os.path.basename, options.sweep))
     try:
         sweeps = {path: load_records(path) for path in options.sweep}
-        records = [r for found in sweeps.values() for r in found]
+        records = [r for sweep in sweeps.values() for r in sweep]
         tables = curve_tables(
             records,
             data,

@@ -39,7 +39,7 @@ AXES = {
 def train(experiment, row, point):
     """A row as it is before joint training."""
     about = experiment.about_point(point)
-    settings, told = about.settings, ROWS[row]
+    settings, method = about.settings, ROWS[row]
     dropout = settings.joint_dropout
     speaker = experiment.starting("speaker_cider", "speaker", dropout)
     listener = experiment.starting("listener_gt", "listener", dropout)
@@ -48,8 +48,8 @@ def train(experiment, row, point):
         speaker = pretrained_generator(experiment)
         others = [pretrained_evaluator(experiment)]
     elif row == "frozen_speaker_luo":
-        found = experiment.trained("luo2018", lambda_=point["lambda"])
-        speaker = found["speaker"]
+        networks = experiment.trained("luo2018", lambda_=point["lambda"])
+        speaker = networks["speaker"]
     elif row == "frozen_speaker_mle":
         speaker = experiment.networks("speaker_mle", fresh=True)["speaker"]
     numbers = {
@@ -62,9 +62,9 @@ def train(experiment, row, point):
         "negatives": settings.joint_negatives,
         "num_continuations": settings.gan_continuations,
     }
-    model = build(told, [speaker, *others], numbers, about)
+    model = build(method, [speaker, *others], numbers, about)
     options = {}
-    if "distractors" in told:
+    if "distractors" in method:
         options["distractors"] = settings.batch_size
         options["distractor_features"] = experiment.data.unlabeled_features
     listens = settings.joint_listener_rate
@@ -97,8 +97,8 @@ def heard(experiment, row, point):
         phase = "speaker_mle" if row == "listener_gt" else row
         speaker, listener = experiment.networks(phase)["speaker"], fixed
     else:
-        found = experiment.trained(row, **point)
-        speaker, listener = found["speaker"], found["listener"]
+        networks = experiment.trained(row, **point)
+        speaker, listener = networks["speaker"], networks["listener"]
     return speaker, listener, {"fixed": fixed}
 
 

@@ -24,7 +24,7 @@ def alone_table(groups, view, data: str):
         `TradeoffTable`, or `None` where there is no speaker alone to compare
         with, or nobody to listen.
     """
-    records = [record for found in groups.values() for record in found]
+    records = [record for points in groups.values() for record in points]
     heard = listeners(records, decoding=view.decoding)
     if _BASE not in groups or not heard:
         return None
@@ -38,9 +38,9 @@ def alone_table(groups, view, data: str):
     titles = [t for t in groups if any(column.get(t) for column in columns)]
     rows = []
     for title in titles:
-        found = [column.get(title, []) for column in columns]
-        cells = [cell(mean_interval(v), 1, "+") if v else "-" for v in found]
-        counts = {len(values) for values in found if values}
+        points = [column.get(title, []) for column in columns]
+        cells = [cell(mean_interval(v), 1, "+") if v else "-" for v in points]
+        counts = {len(values) for values in points if values}
         rows.append([title, *cells, ", ".join(map(str, sorted(counts)))])
     notes = [
         f"{title}: {out} seeds do not go there."
@@ -57,7 +57,7 @@ def alone_table(groups, view, data: str):
 
 def _gains(curves, beyond):
     """Differences by title, a number for each seed that goes there."""
-    base, found = curves.get(_BASE, {}), {}
+    base, seeds = curves.get(_BASE, {}), {}
     for title, by_seed in curves.items():
         if title == _BASE:
             continue
@@ -72,7 +72,7 @@ def _gains(curves, beyond):
                 gains.append(gap)
             else:
                 out += 1
-        found[title] = gains
+        seeds[title] = gains
         if out:
             beyond[title] = out
-    return found
+    return seeds

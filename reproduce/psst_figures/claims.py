@@ -100,7 +100,7 @@ def claim_table(
         level: Float, the naturalness at which they are compared, or `None`
             for the greatest that both of a pair reach.
     """
-    records = [record for found in groups.values() for record in found]
+    records = [record for group in groups.values() for record in group]
     heard = listeners(records, decoding=view.decoding)
     several = len(heard) > 1
     curves = {
@@ -114,9 +114,9 @@ def claim_table(
         titles = [method_title(method) for method in claim]
         name = " - ".join(titles)
         pairs = [
-            {title: found[title] for title in titles}
-            for found in curves.values()
-            if all(title in found for title in titles)
+            {title: by_title[title] for title in titles}
+            for by_title in curves.values()
+            if all(title in by_title for title in titles)
         ]
         if len(pairs) < len(curves):
             continue
@@ -164,15 +164,15 @@ def point_table(
     gap = {FIXED + "r@10", "r@10"} <= set(names)
     rows = []
     for (method, *settings), points in sorted(groups.items(), key=_order):
-        found = {
+        scores = {
             name: [p.get(decoding + name) for p in points] for name in names
         }
         cells = {
             name: _point_cell(values, POINT_COLUMNS[name][1])
-            for name, values in found.items()
+            for name, values in scores.items()
         }
         if gap:
-            pairs = zip(found["r@10"], found[FIXED + "r@10"])
+            pairs = zip(scores["r@10"], scores[FIXED + "r@10"])
             cells["gap"] = _point_cell(
                 [None if None in pair else pair[0] - pair[1] for pair in pairs],
                 *(1, "+"),
@@ -184,14 +184,14 @@ def point_table(
     if gap:
         titles = [f"own {t}" if t.startswith("R@") else t for t in titles]
         titles.append("own - fixed R@10")
-    told = [text for name, text in _POINT_NOTES.items() if name in names]
+    notes = [text for name, text in _POINT_NOTES.items() if name in names]
     kind = DECODINGS[decoding]
     return TradeoffTable(
         ", ".join(["Points", *([kind] if kind else [])]),
         "all that was trained, at each \u03bb",
         ["", "\u03c1", "\u03c4", "\u03bb", *titles, "seeds"],
         rows,
-        [found_on(data), *([NOTE] if gap else []), *told],
+        [found_on(data), *([NOTE] if gap else []), *notes],
     )
 
 
@@ -200,21 +200,21 @@ def _point_cell(values, digits, sign=""):
     there = [v for v in values if v is not None and v == v]
     if not there:
         return "-"
-    found = cell(mean_interval(there), digits, sign)
-    return found if len(there) == len(values) else f"{found} ({len(there)})"
+    text = cell(mean_interval(there), digits, sign)
+    return text if len(there) == len(values) else f"{text} ({len(there)})"
 
 
 def _differences(pairs, at):
     """Differences by listener, and of how many seeds they are."""
-    found = [_difference(pair, at) for pair in pairs]
-    counts = sorted({count for _, count in found})
-    return [*(text for text, _ in found), ", ".join(counts)]
+    gaps = [_difference(pair, at) for pair in pairs]
+    counts = sorted({count for _, count in gaps})
+    return [*(text for text, _ in gaps), ", ".join(counts)]
 
 
 def _difference(pair, at):
     ours, theirs = pair
-    found = compare_curves(pair, at, baseline=theirs)[ours]
-    return cell(found.difference, 1, "+"), str(found.pairs)
+    gap = compare_curves(pair, at, baseline=theirs)[ours]
+    return cell(gap.difference, 1, "+"), str(gap.pairs)
 
 
 def _order(item):

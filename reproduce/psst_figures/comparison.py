@@ -61,5 +61,5 @@ def write_psst_comparison(directory):
     # The code's settings of a method follow the paper's, which set the looks.
     titles = {**TITLES, **ALONE}
     titles |= {f"{m}_code": method_title(f"{m}_code") for m in TITLES}
-    references = [vars(found) for found in published_references()]
+    references = [vars(reference) for reference in published_references()]
     write_comparison(directory, titles, PRESETS, references)

@@ -33,9 +33,9 @@ class View(NamedTuple):
 
     def named(self, name):
         """A table's name, told apart from that of the published view."""
-        told = [DECODINGS[self.decoding]]
-        told += [] if self.measure == "cider_d" else [self.title]
-        return ", ".join([name, *filter(None, told)])
+        parts = [DECODINGS[self.decoding]]
+        parts += [] if self.measure == "cider_d" else [self.title]
+        return ", ".join([name, *filter(None, parts)])
 
 
 def views(records: list[dict]):

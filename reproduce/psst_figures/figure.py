@@ -83,8 +83,8 @@ def curve_figure(records: list[dict], title: str = "", **options):
     import plotly.graph_objects as go
 
     panels = figure_panels(records, **options)
-    found = panels_figure(panels, title, LEGEND, known=TITLES.values())
-    return go.Figure(found)
+    figure = panels_figure(panels, title, LEGEND, known=TITLES.values())
+    return go.Figure(figure)
 
 
 def write_curve_figure(path, records: list[dict], title: str = "", **options):

@@ -54,11 +54,11 @@ def listener_panels(
         )
     groups = by_method(records, rho)
     title = {**NATURALNESS, **COMPARED}.get(naturalness, naturalness)
-    told = f", {DECODINGS[decoding]}" if decoding else ""
+    suffix = f", {DECODINGS[decoding]}" if decoding else ""
     return [
         replace(
             against(groups, name, f"{decoding}{prefix}{recall}", spread),
-            title=_title(prefix) + told,
+            title=_title(prefix) + suffix,
             x=title,
             y=f"recall@{recall.removeprefix('r@')} (%)",
         )

@@ -41,8 +41,10 @@ def listeners(records: list[dict], recall: str = "r@10", decoding=""):
     ['fixed_', '']
     """
     names = {name for r in records for name in r if measured(r, name)}
-    found = re.compile(rf"{re.escape(decoding)}((?:\w+_)?){re.escape(recall)}$")
-    prefixes = {m[1] for name in names if (m := found.match(name))}
+    pattern = re.compile(
+        rf"{re.escape(decoding)}((?:\w+_)?){re.escape(recall)}$"
+    )
+    prefixes = {m[1] for name in names if (m := pattern.match(name))}
     others = sorted(
         p for p in prefixes if p and not any(x in p for x in _NO_LISTENER)
     )
@@ -70,10 +72,10 @@ def with_fixed_listener(records: list[dict]):
     """
     if FIXED not in listeners(records):
         return list(records)
-    found = []
+    rescored = []
     for record in records:
         if record["method"] == _ITSELF:
             own = {f"{FIXED}{k}": record[k] for k in RECALLS if k in record}
             record = {**own, **record}
-        found.append(record)
-    return found
+        rescored.append(record)
+    return rescored

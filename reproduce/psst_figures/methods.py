@@ -61,7 +61,7 @@ def by_method(records, rho: float = 0.25):
         groups.setdefault(record["method"], []).append(record)
     names = [name for name in TITLES if name in groups]
     names += [name for name in groups if name not in names]
-    found = {}
+    members = {}
     for name in names:
         chosen = _of_rho(name, groups[name], rho)
         heats = {record.get("temperature") for record in chosen}
@@ -69,8 +69,8 @@ def by_method(records, rho: float = 0.25):
             title = method_title(name)
             if len(heats) > 1:
                 title += f", \u03c4 = {record.get('temperature')}"
-            found.setdefault(title, []).append(record)
-    return found
+            members.setdefault(title, []).append(record)
+    return members
 
 
 def curves_of(groups, naturalness: str = "cider_d", recall: str = "r@10"):
@@ -103,7 +103,7 @@ def rho_curves(records: list[dict], recall: str = "r@10"):
         Those of `RHO_ENDS` stand for rho 0 and 1 where the method itself was
         not trained with them.
     """
-    found = {}
+    curves = {}
     for method, ends in RHO_ENDS.items():
         family = {}
         for record in records:
@@ -116,8 +116,8 @@ def rho_curves(records: list[dict], recall: str = "r@10"):
         if len(family) > 1:
             title = method_title(method)
             groups = {(title, rho): family[rho] for rho in sorted(family)}
-            found.update(curves_of(groups, "cider_d", recall)[0])
-    return found
+            curves.update(curves_of(groups, "cider_d", recall)[0])
+    return curves
 
 
 def measured(record, *names):

@@ -78,16 +78,16 @@ def published_references():
     >>> references[0].title, references[0].metrics["r@10"]
     ('psst_multinomial', 86.3)
     """
-    recalls, found = ("r@1", "r@5", "r@10"), []
+    recalls, references = ("r@1", "r@5", "r@10"), []
     cider = {"sr_pl": 1.17, "g_gan": 0.795}
     for method, values in AT_CIDER.items():
         metrics = {**dict(zip(recalls, values))}
         metrics["cider_d"] = cider.get(method, 1.2)
-        found.append(Reference(method, metrics, f"{PAPER}, Table 2"))
+        references.append(Reference(method, metrics, f"{PAPER}, Table 2"))
     for method, values in AT_RECALL.items():
         metrics = {**dict(zip(AT_RECALL_OF, values)), "r@5": 80.0}
-        found.append(Reference(method, metrics, f"{PAPER}, Table 1"))
+        references.append(Reference(method, metrics, f"{PAPER}, Table 1"))
     for method, values in ABLATION.items():
         metrics = {**dict(zip(recalls, values)), "cider_d": 1.13}
-        found.append(Reference(method, metrics, f"{PAPER}, Table 3"))
-    return found
+        references.append(Reference(method, metrics, f"{PAPER}, Table 3"))
+    return references

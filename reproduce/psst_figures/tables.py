@@ -91,7 +91,7 @@ def curve_tables(
     at = operating_point(curves, "naturalness") if cider is None else cider
     published_on = f"on COCO at CIDEr = 1.2. {AT_CIDER_NOTE}"
     first, *others = views(speakers)
-    found = [
+    tables = [
         *_at_recalls(groups, recall, data),
         _at_cider(first, "", groups, at, (AT_CIDER, published_on), data),
         _ablation(records, groups, at, ablation_cider, data),
@@ -103,15 +103,15 @@ def curve_tables(
         name = f"{view.decoding}r@10"
         curves, _ = curves_of(groups, view.naturalness, name)
         level = operating_point(curves, "naturalness")
-        found += [
+        tables += [
             _at_cider(view, "", groups, level, None, data),
             claim_table(groups, None, data, view),
             alone_table(groups, view, data),
         ]
     # Sweeps of before have one decoding alone.
     kinds = [k for k in DECODINGS if not k or k in {v.decoding for v in others}]
-    found += [point_table(records, data, kind) for kind in kinds]
-    return [table for table in found if table is not None]
+    tables += [point_table(records, data, kind) for kind in kinds]
+    return [table for table in tables if table is not None]
 
 
 #: Scores beside those of Table 1, where records have them.
@@ -125,7 +125,7 @@ _BESIDE = {
 
 def _at_recalls(groups, recall, data):
     """Table 1 by the own listener, and by others."""
-    records = [record for found in groups.values() for record in found]
+    records = [record for members in groups.values() for record in members]
     heard = listeners(records, "r@5")
     for prefix in [p for p in heard if p] + [""]:
         level = recall if not prefix else None
@@ -138,7 +138,7 @@ def _at_recall(groups, prefix, recall, data, several):
     if recall is None:
         recall = operating_point(curves, "recall")
     named = {name: NATURALNESS[name] for name in AT_RECALL_OF}
-    records = [record for found in groups.values() for record in found]
+    records = [record for members in groups.values() for record in members]
     named |= {
         name: title
         for name, title in _BESIDE.items()
@@ -146,8 +146,8 @@ def _at_recall(groups, prefix, recall, data, several):
     }
     columns, notes = [], []
     for name, title in named.items():
-        found, lacking = curves_of(groups, name, heard)
-        columns.append(_compared(found, recall, "naturalness"))
+        shown, lacking = curves_of(groups, name, heard)
+        columns.append(_compared(shown, recall, "naturalness"))
         notes += absences(groups, lacking, title)
     who = prefix.removesuffix("_").replace("_", " ") or "own"
     level = f"{who} recall@5" if several else "recall@5"
@@ -165,15 +165,15 @@ def _at_recall(groups, prefix, recall, data, several):
 
 
 def _at_cider(view, title, groups, level, published, data, name="Table 2"):
-    records = [record for found in groups.values() for record in found]
+    records = [record for members in groups.values() for record in members]
     heard = listeners(records, decoding=view.decoding) or [""]
     several = len(heard) > 1
     columns, heads, notes = [], [], []
     for prefix in heard:
         for recall in RECALLS:
             asked = f"{view.decoding}{prefix}{recall}"
-            found, lacking = curves_of(groups, view.naturalness, asked)
-            columns.append(_compared(found, level, "recall"))
+            shown, lacking = curves_of(groups, view.naturalness, asked)
+            columns.append(_compared(shown, level, "recall"))
             heads.append(recall_head(recall, prefix, several))
             notes += absences(groups, lacking, f"{view.title} or {heads[-1]}")
     curves, _ = curves_of(
@@ -211,11 +211,11 @@ def _ablation(records, groups, at, cider, data):
     several = f"fixed {RECALLS[0].upper()}" in table.head
     for method, published in HUMAN_CAPTIONS.items():
         rows = [r for r in records if r["method"] == method]
-        found = _human(rows, [FIXED, ""] if several else [""])
-        lacking = len(table.head) - 1 - len(published) - len(found)
+        human = _human(rows, [FIXED, ""] if several else [""])
+        lacking = len(table.head) - 1 - len(published) - len(human)
         quoted = [f"{value:.1f}" for value in published]
         table.rows.append(
-            [method_title(method), *["-"] * lacking, *found, *quoted]
+            [method_title(method), *["-"] * lacking, *human, *quoted]
         )
     return table
 
@@ -225,18 +225,20 @@ def _human(records, heard):
     cells, count = [], 0
     for prefix in heard:
         names = [prefix + recall for recall in RECALLS]
-        found = [record for record in records if measured(record, *names)]
-        count = max(count, len(found))
+        counted = [record for record in records if measured(record, *names)]
+        count = max(count, len(counted))
         cells += [
-            cell(mean_interval([r[name] for r in found]), 1) if found else "-"
+            cell(mean_interval([r[name] for r in counted]), 1)
+            if counted
+            else "-"
             for name in names
         ]
     return [*cells, str(count) if count else "-"]
 
 
-def _table(titles, groups, found, published, notes):
+def _table(titles, groups, column_group, published, notes):
     """Rows of all methods that were found or published, side by side."""
-    head, columns, digits = found
+    head, columns, digits = column_group
     figures, published_on = published or ({}, "")
     names = {method_title(name): name for name in figures}
     known = [method_title(name) for name in TITLES]
@@ -255,12 +257,12 @@ def _table(titles, groups, found, published, notes):
             quotes = [f"{x:.{digits}f}" for x in figures[names[row]]]
         lines.append([row, *cells, seeds, *quotes])
     data, *notes = notes
-    told = f" Published: {published_on}" if published_on else ""
+    note = f" Published: {published_on}" if published_on else ""
     return TradeoffTable(
         *titles,
         ["", *head, "seeds", *(f"published {name}" for name in shown)],
         lines,
-        [f"{found_on(data)}{told}", *notes],
+        [f"{found_on(data)}{note}", *notes],
     )
 
 

@@ -51,17 +51,17 @@ def several(experiment, name: str, speaker, metrics):
         drawn and found by a beam search, as `tfcap.training.DiversityReport`
         names them; after `"beam_"` those of the best of each beam.
     """
-    found = {}
+    scores = {}
     if speaker is not None:
-        found, metrics = _diversity(experiment, name, speaker), NATURALNESS
+        scores, metrics = _diversity(experiment, name, speaker), NATURALNESS
     beams = read_written(experiment.path(name, "several.json"))["bs"]
     greedy = SpeakerReport.load(experiment.path(name, "captions.json"))
-    best = [said[0] for said in beams]
+    best = [captions[0] for captions in beams]
     report = dataclasses.replace(greedy, captions=best, scores={}, each={})
     report = report.with_language(experiment.training_captions)
     if metrics:
         report = report.rescored(metrics)
-    return found | {
+    return scores | {
         f"beam_{k}": score
         for k, score in report.scores.items()
         if not k.startswith("human_")
@@ -71,7 +71,7 @@ def several(experiment, name: str, speaker, metrics):
 def _diversity(experiment, name, speaker):
     """Scores of several captions, drawn and found by a beam search."""
     settings, unsaid = experiment.settings, experiment.unsaid
-    length, found, kept = settings.max_length, {}, {}
+    length, scores, kept = settings.max_length, {}, {}
     decoders = {
         "rs": Sample(
             Categorical(seed=experiment.seed),
@@ -85,11 +85,11 @@ def _diversity(experiment, name, speaker):
     size = settings.evaluation_batch_size
     evaluate = Evaluator(speaker, batches, batch_size=size)
     for key, decoder in decoders.items():
-        told = evaluate.diversity(decoder)
-        found |= {f"{key}_{k}": v for k, v in told.scores.items()}
-        kept[key] = told.captions
+        report = evaluate.diversity(decoder)
+        scores |= {f"{key}_{k}": v for k, v in report.scores.items()}
+        kept[key] = report.captions
     write_json(experiment.path(name, "several.json"), kept)
-    return found
+    return scores
 
 
 def kept_several(directory, rows, seed: int = 0, decoder="rs"):
@@ -98,13 +98,13 @@ def kept_several(directory, rows, seed: int = 0, decoder="rs"):
     Args:
         decoder: `"rs"`, random samples, or `"bs"`, beams. Defaults to `"rs"`.
     """
-    found = {}
+    captions = {}
     for row in rows:
         point = {"method": row, "seed": seed}
         path = kept_file(directory, SLE, point, "several.json")
         if is_there(path):
-            found[row] = read_written(path)[decoder]
-    return found
+            captions[row] = read_written(path)[decoder]
+    return captions
 
 
 def tables_of_rows(*rows):

@@ -64,8 +64,8 @@ def write_several_page(
     cards = []
     for row in map(int, np.sort(rows)):
         shown = picture(images(row) if images else None, f"image {row}")
-        said = {name: captions[row] for name, captions in several.items()}
-        cards.append(_card(row, shown, human[row], said))
+        by_method = {name: captions[row] for name, captions in several.items()}
+        cards.append(_card(row, shown, human[row], by_method))
     title = title or f"Several captions of {', '.join(several)}"
     write_html(path, title, [note] if note else [], cards, _STYLE)
 
@@ -85,9 +85,9 @@ def _check(several, human):
             )
 
 
-def _card(row, shown, human, said):
+def _card(row, shown, human, by_method):
     lines = [_line("human", human, "human")]
-    lines += [_line(name, captions) for name, captions in said.items()]
+    lines += [_line(name, captions) for name, captions in by_method.items()]
     return "\n".join(
         [
             f"<article><figure>{shown}<figcaption>",

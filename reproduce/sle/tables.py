@@ -74,7 +74,7 @@ def sequence_tables(records: list[dict], data: str, rows=None):
         records = [record for record in records if record["method"] in rows]
     order = (*_STARTS, *ROWS, *POLICY_GRADIENT)
     runs = by_row(records, order)
-    usual = {key: found for key, found in runs.items() if key.rate is None}
+    usual = {key: by_seed for key, by_seed in runs.items() if key.rate is None}
     ours = {k: v for k, v in usual.items() if k.method in _EXPLORATION}
     others = {k: v for k, v in runs.items() if k.method not in _EXPLORATION}
     tables = [
@@ -96,8 +96,8 @@ def _written(name, runs):
     people = human_run(runs)
     beams = {
         key: {
-            seed: {f"beam_{k}": v for k, v in found.items()}
-            for seed, found in by_seed.items()
+            seed: {f"beam_{k}": v for k, v in record.items()}
+            for seed, record in by_seed.items()
         }
         for key, by_seed in people.items()
     }
@@ -114,7 +114,7 @@ def _rates_of(runs):
 
 def _differences(runs, rate):
     """Differences of rows at one learning rate."""
-    found = {
+    plain_runs = {
         key: by_seed
         for key, by_seed in runs.items()
         if key == Row(key.method, rate=rate)
@@ -122,7 +122,7 @@ def _differences(runs, rate):
         and key.method in _STARTS
     }
     title = "paired by seed" + ("" if rate is None else f", rate {rate:g}")
-    return difference_table(found, _CLAIMS, title)
+    return difference_table(plain_runs, _CLAIMS, title)
 
 
 def _rates(runs):
@@ -133,8 +133,8 @@ def _rates(runs):
         return None
     rows = []
     for row in tried:
-        found = [runs.get(Row(row, rate=rate), {}) for rate in rates]
-        scores = [{k: v["cider_d"] for k, v in f.items()} for f in found]
+        by_rate = [runs.get(Row(row, rate=rate), {}) for rate in rates]
+        scores = [{k: v["cider_d"] for k, v in f.items()} for f in by_rate]
         seeds = sorted(set.intersection(*map(set, scores)))
         each = [[by_seed[seed] for by_seed in scores] for seed in seeds]
         spans = [max(values) - min(values) for values in each]

@@ -191,10 +191,10 @@ def run_rows(options, data, strategy: tf.distribute.Strategy, done: list):
 
 def report(experiment, options):
     """Writes and prints tables, figures and a page."""
-    out, found = options.out, experiment.report(options.rows)
-    (out / "results.json").write_text(json.dumps(found, indent=1))
+    out, figures = options.out, experiment.report(options.rows)
+    (out / "results.json").write_text(json.dumps(figures, indent=1))
     note = "A quick run: what is found means nothing." if options.quick else ""
-    texts = [note, dialog_tables(found["rows"], found["data"])]
+    texts = [note, dialog_tables(figures["rows"], figures["data"])]
     shown = [r for r in ("hciae_g_mle", "hciae_g_dis") if r in options.rows]
     if "hciae_g_dis" in shown:
         texts.append(sample_table(experiment))
@@ -202,7 +202,7 @@ def report(experiment, options):
     (out / "tables.md").write_text(text + "\n")
     print(f"\n{text}\n")
     if shown:
-        path, results = out / "page.html", found["rows"]
+        path, results = out / "page.html", figures["rows"]
         write_page(path, experiment, shown, note=note, results=results)
         print(f"Pictures and answers: {out / 'page.html'}")
     print(f"Figures: {out / 'results.json'}, {out / 'tables.md'}")

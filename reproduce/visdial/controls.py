@@ -75,7 +75,7 @@ def other_images(features, dialogs, seed: int = 0):
 
     def others(rows):
         rows = other[np.asarray(rows)]
-        found = features(rows) if callable(features) else features[rows]
-        return np.asarray(found, "float32")
+        chosen = features(rows) if callable(features) else features[rows]
+        return np.asarray(chosen, "float32")
 
     return others

@@ -139,7 +139,7 @@ def visdial_data(root, vgg19_weights=None, norm=None, skip_unreadable=False):
     images, test = [read(s.image_ids) for s in splits], splits[-1]
     return DialogData(
         *_encoded(splits, vocabulary),
-        *[_scaled(found, norm) for found in images],
+        *[_scaled(table, norm) for table in images],
         name=name,
         test_images=lambda row: _picture(root, test.image_ids[row]),
         norm=norm,
@@ -342,9 +342,9 @@ def pooled_reader(paths):
 
     def features(image_ids):
         index = np.searchsorted(known[order], image_ids)
-        found = known[order][np.minimum(index, len(known) - 1)]
-        if (found != image_ids).any():
-            missing = np.asarray(image_ids)[found != image_ids]
+        nearest = known[order][np.minimum(index, len(known) - 1)]
+        if (nearest != image_ids).any():
+            missing = np.asarray(image_ids)[nearest != image_ids]
             raise ValueError(
                 "`paths` must hold the features of every image. Received: "
                 f"{names}, without {len(missing)} images, such as "
@@ -360,10 +360,10 @@ def _read_pooled(path):
     problem = "are no `image_ids` and `features`"
     hint = "Give an `.npz` file of both, `(n,)` and `(n, D)`."
     try:
-        found = load_arrays(path, ("image_ids", "features"), sealed=False)
+        arrays = load_arrays(path, ("image_ids", "features"), sealed=False)
     except ValueError as error:
         raise malformed(path, "", f"{problem}: {error}", hint) from error
-    ids, table = found["image_ids"], found["features"]
+    ids, table = arrays["image_ids"], arrays["features"]
     whole = ids.ndim == 1 and table.ndim == 2 and len(ids) == len(table)
     if not whole or not ids.size:
         shapes = f"they have shapes {ids.shape} and {table.shape}"

@@ -92,15 +92,15 @@ class DialogExperiment(Study):
                 f"row={row!r}."
             )
         if row not in self._kept:
-            found = self.load(row)
-            if not found:
+            networks = self.load(row)
+            if not networks:
                 for other in needed(row, self.settings):
                     self.networks(other)
                 self.say(f"{row}: {ROWS[row]['about']}")
                 # Here, so that a row is the same after rows trained or loaded.
                 keras.utils.set_random_seed(self.seed)
-                found = train(self, row)
-            self._kept[row] = found
+                networks = train(self, row)
+            self._kept[row] = networks
         return self.load(row) if fresh else self._kept[row]
 
     def result(self, row):
@@ -122,9 +122,9 @@ class DialogExperiment(Study):
         if "generator" in networks:
             generator = networks["generator"]
             result["generative"] = self._figures("generator", generator)
-            said = self._said(generator)
-            result["answers"] = self._statistics(said)
-            write_json(self.path(row, "answers.json"), said)
+            answers = self._said(generator)
+            result["answers"] = self._statistics(answers)
+            write_json(self.path(row, "answers.json"), answers)
         if "discriminator" in networks:
             result["discriminative"] = self._figures(
                 "discriminator", networks["discriminator"]
@@ -235,7 +235,7 @@ class DialogExperiment(Study):
         decode = self.data.train.vocabulary.decode
         return [decode(row) for row in tokens[:, 0]]
 
-    def _statistics(self, said):
+    def _statistics(self, answers):
         dialogs = self.data.train
         used = np.unique(dialogs.answer_index[dialogs.answer_index >= 0])
         corpus = {
@@ -243,7 +243,8 @@ class DialogExperiment(Study):
         }
         asked = self.data.test.question_index.reshape(-1) >= 0
         return answer_statistics(
-            [answer for answer, present in zip(said, asked) if present], corpus
+            [answer for answer, present in zip(answers, asked) if present],
+            corpus,
         )
 
     def _write(self, row, result):
@@ -297,8 +298,8 @@ def keep_inputs(data, directory):
         content = {"norm": inputs.norm, "image": list(image), "words": words}
         write_json(path, content)
         return
-    found = load_inputs(directory)
-    for name, known, given in zip(Inputs._fields, found, inputs):
+    kept_inputs = load_inputs(directory)
+    for name, known, given in zip(Inputs._fields, kept_inputs, inputs):
         if known != given:
             raise ValueError(
                 f"`data` must have the `{name}` that the experiment in "

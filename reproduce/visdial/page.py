@@ -40,13 +40,13 @@ def write_page(
     """
     data, test = experiment.data, experiment.data.test
     dialogs = min(dialogs, len(test))
-    said = [experiment.answers(row, limit=dialogs) for row in rows]
+    answers = [experiment.answers(row, limit=dialogs) for row in rows]
     # As the paper prints them, less the encoder: `hciae_g_dis` is G-DIS.
     names = [r.removeprefix("hciae_").replace("_", "-").upper() for r in rows]
     cards = _figures(rows, names, results or {})
     for index in range(dialogs):
         own = slice(index * test.rounds, (index + 1) * test.rounds)
-        cards.append(_card(data, index, names, [x[own] for x in said]))
+        cards.append(_card(data, index, names, [x[own] for x in answers]))
     signs = "\u2713 reads like the human answer."
     if len(names) > 1:
         signs += f" \u2260 on a tinted ground: differs from {names[0]}'s."
@@ -76,17 +76,17 @@ def _table(head, rows, kind=""):
 
 def _figures(rows, names, results):
     """A table of the rows' generative figures, in a list, if there are."""
-    found = {row: results.get(row, {}) for row in rows}
-    if not any("generative" in result for result in found.values()):
+    by_row = {row: results.get(row, {}) for row in rows}
+    if not any("generative" in result for result in by_row.values()):
         return []
     cells = [
-        [html.escape(name), *figure_cells(found[row].get("generative", {}))]
+        [html.escape(name), *figure_cells(by_row[row].get("generative", {}))]
         for row, name in zip(rows, names)
     ]
     head = ["row", *TITLES, *MORE_TITLES]
     return [
         '<section class="scroll">' + _table(head, cells, ' class="figures"'),
-        *(f"<p>{html.escape(text)}</p>" for text in figure_notes(found)),
+        *(f"<p>{html.escape(text)}</p>" for text in figure_notes(by_row)),
         "</section>",
     ]
 

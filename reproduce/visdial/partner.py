@@ -100,7 +100,10 @@ class DialogPartner:
     def _inputs(self, exchanges, question):
         """A batch of one dialog; the rounds to come are absent."""
         questions = [*(asked for asked, _ in exchanges), question]
-        history = [self._caption, *(asked + said for asked, said in exchanges)]
+        history = [
+            self._caption,
+            *(asked + answer for asked, answer in exchanges),
+        ]
         width = max(
             self.caption_length, self.question_length + self.answer_length
         )

@@ -117,21 +117,23 @@ def summarize(runs: list[dict]):
         `mean`, `low`, `high`, the 95 percent interval, and `values`, one for
         each seed that has it. Bounds of one value are `None`.
     """
-    found = {"generative": {}, "discriminative": {}, "answers": {}}
+    by_group = {"generative": {}, "discriminative": {}, "answers": {}}
     for run in runs:
         for row, groups in run["rows"].items():
             for group, values in groups.items():
-                found[group].setdefault(row, {})[run["seed"]] = values
+                by_group[group].setdefault(row, {})[run["seed"]] = values
     differences = []
     for group, row, against in COMPARISONS:
-        ours, theirs = (found[group].get(name, {}) for name in (row, against))
+        ours, theirs = (
+            by_group[group].get(name, {}) for name in (row, against)
+        )
         gaps = [_gaps(ours[s], theirs[s]) for s in ours if s in theirs]
         if gaps:
             metrics = _figures(group, gaps)
             between = {"group": group, "row": row, "against": against}
             differences.append({**between, "metrics": metrics})
     images = {}
-    for group, rows in found.items():
+    for group, rows in by_group.items():
         for row, seeds in rows.items():
             gains = _figures(group, map(_image_gains, seeds.values()))
             if gains:
@@ -139,7 +141,7 @@ def summarize(runs: list[dict]):
     return {
         "rows": {
             group: {row: _figures(group, v.values()) for row, v in rows.items()}
-            for group, rows in found.items()
+            for group, rows in by_group.items()
         },
         "differences": differences,
         "images": images,
@@ -158,14 +160,14 @@ def _image_gains(values):
     return {name: values[name] - values[name + OTHER] for name in names}
 
 
-def _figures(group, found):
+def _figures(group, by_seed):
     """Means and intervals of several seeds' metrics."""
-    names, found = ANSWERS if group == "answers" else RANKING, list(found)
+    names, by_seed = ANSWERS if group == "answers" else RANKING, list(by_seed)
     names = (*names, *(name + OTHER for name in CONTROLLED))
     return {
-        name: _figure([values[name] for values in found if name in values])
+        name: _figure([values[name] for values in by_seed if name in values])
         for name in names
-        if any(name in values for values in found)
+        if any(name in values for values in by_seed)
     }
 
 

@@ -98,10 +98,10 @@ def dialog_tables(results, data: str) -> str:
     for title, player, rows in TABLES:
         lines = []
         for row in rows:
-            found = results.get(row, {}).get(player, {})
+            figures = results.get(row, {}).get(player, {})
             published = PUBLISHED_FIGURES[player].get(row, ())
             published = dict(zip(COLUMNS, published))
-            cells = figure_cells(found) + figure_cells(published, COLUMNS)
+            cells = figure_cells(figures) + figure_cells(published, COLUMNS)
             lines.append([row, *cells])
         blocks.append(
             f"{title}. Found on: {data}. Published: on VisDial v0.9, the "
@@ -111,11 +111,11 @@ def dialog_tables(results, data: str) -> str:
     return "\n\n".join([*blocks, *_answers(results, data)])
 
 
-def figure_cells(found, names: str = COLUMNS + MORE_COLUMNS) -> list[str]:
+def figure_cells(figures, names: str = COLUMNS + MORE_COLUMNS) -> list[str]:
     """Figures as the tables print them, a dash for each that is absent."""
     digits = {"mrr": 4, "ndcg": 4, "mrr_other_images": 4}
     return [
-        f"{found[name]:.{digits.get(name, 2)}f}" if name in found else "-"
+        f"{figures[name]:.{digits.get(name, 2)}f}" if name in figures else "-"
         for name in names
     ]
 
@@ -123,15 +123,15 @@ def figure_cells(found, names: str = COLUMNS + MORE_COLUMNS) -> list[str]:
 def figure_notes(results) -> list[str]:
     """Sentences that figures need: what is absent, what the control is."""
     groups = [
-        found
+        figures
         for result in results.values()
-        for player, found in result.items()
+        for player, figures in result.items()
         if player != "answers"
     ]
     notes = []
-    if groups and not any("ndcg" in found for found in groups):
+    if groups and not any("ndcg" in figures for figures in groups):
         notes.append(NO_NDCG)
-    if any("mrr_other_images" in found for found in groups):
+    if any("mrr_other_images" in figures for figures in groups):
         notes.append(OTHER_IMAGES)
     return notes
 
@@ -154,10 +154,10 @@ def sample_table(
     """
     test, temperature = experiment.data.test, experiment.settings.temperature
     dialogs, length = min(dialogs, len(test)), test.answers.shape[1]
-    said = {"G-MLE": experiment.answers("hciae_g_mle", limit=dialogs)}
+    by_row = {"G-MLE": experiment.answers("hciae_g_mle", limit=dialogs)}
     for seed in seeds:
         noise = GumbelSoftmaxST(temperature, seed=seed)
-        said[f"G-DIS (z{seed})"] = experiment.answers(
+        by_row[f"G-DIS (z{seed})"] = experiment.answers(
             "hciae_g_dis", Sample(noise, max_length=length), dialogs
         )
     decode, index = test.vocabulary.decode, np.arange(dialogs)
@@ -166,9 +166,11 @@ def sample_table(
     for d in index:
         for r in np.flatnonzero(questions[d].any(axis=-1))[-rounds:]:
             words = [decode(questions[d, r]), decode(truths[d, r])]
-            words += [answers[d * test.rounds + r] for answers in said.values()]
+            words += [
+                answers[d * test.rounds + r] for answers in by_row.values()
+            ]
             lines.append([word.replace("|", "/") or "-" for word in words])
-    table = markdown_table(["question", "human", *said], lines, numbers=False)
+    table = markdown_table(["question", "human", *by_row], lines, numbers=False)
     title = "Table 3: answers sampled with different Gumbel noise z"
     return f"{title}. Found on: {experiment.data.name}.\n\n{table}"
 

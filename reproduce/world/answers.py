@@ -272,21 +272,21 @@ class OpenAnswers:
     def attribute(self, truth, manner):
         """Says what has been asked of a thing, or of several."""
         several = len(truth.objects) > 1
-        said = self.values(truth, brief=manner == 0)
+        value_words = self.values(truth, brief=manner == 0)
         if manner == 0:
-            return said
+            return value_words
         if manner == 1 or several:
             frames = _FRAMES
             if several:
-                alike = " and " not in said
+                alike = " and " not in value_words
                 frames = _SEVERAL if alike else _SEVERAL[:1]
-            text = zipf(self.rng, frames, 0.8).format(said)
+            text = zipf(self.rng, frames, 0.8).format(value_words)
             fits = length(text) <= MAX_WORDS
-            return text if fits else said
+            return text if fits else value_words
         phrase = self._phrases.phrase
         if self.rng.random() < 0.35:
             position = self._phrases.position(truth.objects[0])
-            return f"{said}{self._comma} {position}"
+            return f"{value_words}{self._comma} {position}"
         lead = zipf(self.rng, ("", "it is ", "it's "))
         budget = MAX_WORDS - length(lead)
         return lead + phrase(truth.objects[0], budget, truth.slot)

@@ -23,11 +23,11 @@ _WEIGHED = tuple(row for row in ROWS if row != "scst_grammar")
 
 def train(experiment, row, point):
     """A row as it is before it learns for a reward."""
-    about, told = experiment.about_point(point), ROWS[row]
+    about, method = experiment.about_point(point), ROWS[row]
     settings = about.settings
     networks = [reward_speaker(experiment), retriever(experiment)]
     rivals = bool(settings.neighbors)
-    if told["method"] is wtf_rl:
+    if method["method"] is wtf_rl:
         networks.append(discriminator(experiment, settings))
     else:
         networks[1] = grammatical(experiment, settings)
@@ -43,7 +43,7 @@ def train(experiment, row, point):
         "beam_width": settings.beam_width,
         "no_repeat_ngram": settings.no_repeat_ngram,
     }
-    model = build(told, networks, numbers, about)
+    model = build(method, networks, numbers, about)
     rates = {"discriminator": settings.discriminator_rate}
     return reward_training(about, model, rates, **neighbors(experiment))
 

@@ -59,16 +59,19 @@ def distinctive_tables(records: list[dict], data: str):
     runs = by_row(records, ("tf", *ROWS))
     plain = {k: v for k, v in runs.items() if not k.moved}
     people, tables = human_run(runs), []
-    for kind, told in _DECODINGS.items():
+    for kind, suffix in _DECODINGS.items():
         tables += [
-            score_table("Table 1", title + told, runs, _RECALL, kind + prefix)
+            score_table("Table 1", title + suffix, runs, _RECALL, kind + prefix)
             for prefix, title in _KINDS.items()
         ]
         written = runs | {
-            key: {s: _named(kind, found) for s, found in by_seed.items()}
+            key: {
+                s: _named(kind, runs_by_row)
+                for s, runs_by_row in by_seed.items()
+            }
             for key, by_seed in people.items()
         }
-        title = f"writing{told}"
+        title = f"writing{suffix}"
         tables.append(score_table("Table 1", title, written, _WRITING, kind))
     return found_on([*tables, difference_table(plain, _CLAIMS)], data)
 

@@ -40,15 +40,15 @@ def group_points(points, order: str | None, titles=None):
         methods.setdefault(point.method, []).append(point)
     names = [name for name in titles if name in methods]
     names += sorted(set(methods) - set(names))
-    found, notices = {}, []
+    groups, notices = {}, []
     for name in names:
         for settings, members in _split(methods[name], order).items():
             title = ", ".join([titles.get(name, name), *settings])
             for folder, same in _folders(members, order).items():
                 whole = f"{title} ({folder})" if folder else title
-                found[whole], said = _latest(whole, same, order)
-                notices += said
-    return found, notices
+                groups[whole], notice = _latest(whole, same, order)
+                notices += notice
+    return groups, notices
 
 
 def order_places(points, order: str | None):
@@ -96,7 +96,7 @@ def measured_curves(groups, x: str, y: str, order: str | None):
         # A method that has no such parameter is a point.
         for point in ordered or there:
             by_seed.setdefault(point.seed, []).append(point)
-        found = {
+        seed_curves = {
             seed: Curve(
                 [p.metrics[x] for p in members],
                 [p.metrics[y] for p in members],
@@ -104,8 +104,8 @@ def measured_curves(groups, x: str, y: str, order: str | None):
             )
             for seed, members in by_seed.items()
         }
-        if found:
-            curves[title] = found
+        if seed_curves:
+            curves[title] = seed_curves
     return curves, notices
 
 
@@ -116,10 +116,12 @@ def _split(points, order):
         for name, value in point.params.items():
             if name != order:
                 values.setdefault(name, set()).add(value)
-    for name, found in values.items():
+    for name, distinct in values.items():
         if any(name not in point.params for point in points):
-            found.add(None)
-    vary = sorted(name for name, found in values.items() if len(found) > 1)
+            distinct.add(None)
+    vary = sorted(
+        name for name, distinct in values.items() if len(distinct) > 1
+    )
     groups = {}
     for point in sorted(points, key=lambda p: _key(p, vary)):
         key = tuple(

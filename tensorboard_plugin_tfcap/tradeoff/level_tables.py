@@ -33,12 +33,12 @@ def level_table(
     of, order = options["of"], options.get("order")
     baseline, level = options.get("baseline"), options.get("level", 0.95)
     columns = columns[:_MOST]
-    found, spans = [], {}
+    by_title, spans = [], {}
     for column in columns:
         pair = (fixed, column) if of == "recall" else (column, fixed)
         curves, _ = measured_curves(groups, *(m.name for m in pair), order)
         base = baseline if baseline in curves else None
-        found.append(compare_curves(curves, at, of, base, level))
+        by_title.append(compare_curves(curves, at, of, base, level))
         along = "naturalness" if of == "recall" else "recall"
         for title, by_seed in curves.items():
             spans.setdefault(title, []).extend(
@@ -49,9 +49,9 @@ def level_table(
     rows = [
         [
             title,
-            *(found_cell(c, title, _digits(c), NONE) for c in found),
-            *_gaps(found, title, baseline),
-            seeds_cell([c.get(title) for c in found]),
+            *(found_cell(c, title, _digits(c), NONE) for c in by_title),
+            *_gaps(by_title, title, baseline),
+            seeds_cell([c.get(title) for c in by_title]),
         ]
         for title in groups
     ]
@@ -64,16 +64,16 @@ def level_table(
         title,
         [*head, "seeds"],
         rows,
-        list(_beyond(found, groups, spans, fixed)),
-        _best(found, columns, list(groups)),
+        list(_beyond(by_title, groups, spans, fixed)),
+        _best(by_title, columns, list(groups)),
     )
 
 
-def _gaps(found, title, baseline):
+def _gaps(by_title, title, baseline):
     if baseline is None:
         return []
     cells = []
-    for column in found:
+    for column in by_title:
         point = column.get(title)
         gap = point and point.difference
         lacks = gap is None or title == baseline or math.isnan(gap.mean)
@@ -81,10 +81,10 @@ def _gaps(found, title, baseline):
     return cells
 
 
-def _best(found, columns, titles):
+def _best(by_title, columns, titles):
     """Cells of the best mean of each column."""
     best = []
-    for place, (column, metric) in enumerate(zip(found, columns)):
+    for place, (column, metric) in enumerate(zip(by_title, columns)):
         means = {
             title: metric.sign * point.interval.mean
             for title, point in column.items()
@@ -100,10 +100,10 @@ def _best(found, columns, titles):
     return best
 
 
-def _beyond(found, groups, spans, fixed):
+def _beyond(by_title, groups, spans, fixed):
     """Notes of methods that do not go to the level."""
     for title in groups:
-        points = [column[title] for column in found if title in column]
+        points = [column[title] for column in by_title if title in column]
         if not points:
             yield f"{title}: no point has what is asked."
             continue

@@ -119,8 +119,8 @@ def named_metric(name, title=None, better=None, role=None):
         known = _NATURAL[base], "naturalness"
     elif base in _RANKING:
         known = _RANKING[base], "recall"
-    elif found := _RECALL.match(base):
-        known = f"recall@{found[1]}", "recall"
+    elif match := _RECALL.match(base):
+        known = f"recall@{match[1]}", "recall"
     elif base in _LANGUAGE:
         known = _LANGUAGE[base], "other"
     else:
@@ -139,9 +139,9 @@ def metric_order(metric):
     known = [*_NATURAL, *_RANKING]
     prefix, base = _split(metric.name)
     place = known.index(base) if base in known else len(known)
-    found = _RECALL.match(base)
-    if found:
-        place = len(_NATURAL) - 1 / (1 + int(found[1]))
+    match = _RECALL.match(base)
+    if match:
+        place = len(_NATURAL) - 1 / (1 + int(match[1]))
     listener = metric.role == "recall" and is_other_listener(metric.name)
     pool = (not listener, prefix != "fixed ", prefix != "", prefix)
     return ROLES.index(metric.role), pool, place, metric.name
@@ -190,10 +190,10 @@ def _split(name):
     while prefix := next((p for p in _PREFIXES if base.startswith(p)), None):
         base = base.removeprefix(prefix)
         words += prefix.replace("_", " ")
-    if found := _LISTENER.match(base):
-        turned, base = found[2].startswith("image"), found[2]
+    if match := _LISTENER.match(base):
+        turned, base = match[2].startswith("image"), match[2]
         base = base.removeprefix("image_to_text_")
-        words += f"{found[1]} " + ("image to text " if turned else "")
+        words += f"{match[1]} " + ("image to text " if turned else "")
     return words, base
 
 
@@ -213,5 +213,5 @@ def _told(words):
 def _without_listener(words):
     """The words before a name that are those of no listener."""
     known = [p.replace("_", " ") for p in _PREFIXES if p not in _LISTENERS]
-    found = [word for word in known if word in words]
-    return "".join(sorted(found, key=words.index))
+    matches = [word for word in known if word in words]
+    return "".join(sorted(matches, key=words.index))

@@ -115,15 +115,15 @@ def parameter_panel(curves, parameter, x, y, at=None, title=""):
             why = f"absent: the curves have no {x} in common"
             return Panel(empty.title, symbol, y, [], why)
         at = overlap[1]
-    found = compare_curves(curves, at=at)
+    comparison = compare_curves(curves, at=at)
     lines = [
         line
         for name in dict.fromkeys(name for name, _ in curves)
-        if (line := _parameter_line(name, parameter, found)) is not None
+        if (line := _parameter_line(name, parameter, comparison)) is not None
     ]
     beyond = [
         f"{name}, {parameter_text(parameter, value)}"
-        for (name, value), point in found.items()
+        for (name, value), point in comparison.items()
         if not point.values
     ]
     note = f"not reached by {'; '.join(beyond)}" if beyond else ""
@@ -140,10 +140,10 @@ def _named(texts):
     return lambda place: texts.get(float(place), "")
 
 
-def _parameter_line(title, parameter, found):
+def _parameter_line(title, parameter, comparison):
     points = {
         value: point
-        for (name, value), point in found.items()
+        for (name, value), point in comparison.items()
         if name == title and point.values
     }
     if not points:

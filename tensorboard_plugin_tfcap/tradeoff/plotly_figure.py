@@ -122,7 +122,7 @@ def _match(layout, cells):
 def frame(title, legend, dark):
     """The layout, without its panels."""
     palette = DARK if dark else LIGHT
-    found = {
+    layout = {
         "paper_bgcolor": palette.paper,
         "plot_bgcolor": palette.paper,
         "font": {"color": palette.ink, "size": 13},
@@ -141,8 +141,8 @@ def frame(title, legend, dark):
         "shapes": [],
     }
     if title:
-        found["title"] = {"text": title}
-    return found
+        layout["title"] = {"text": title}
+    return layout
 
 
 def axis(span, text, dark, axes, name):

@@ -42,7 +42,7 @@ def label_places(x, y, texts):
     x, y = _pixels(x, _PLOT[0]), _pixels(y, _PLOT[1])
     marks = np.stack([x - 3, y - 3, x + 3, y + 3], axis=-1)
     taken = np.empty((0, 4))
-    found = []
+    positions = []
     for place, text in enumerate(texts):
         side, box = None, None
         if text and len(taken) < _MOST:
@@ -52,8 +52,8 @@ def label_places(x, y, texts):
             )
         if side is not None:
             taken = np.concatenate([taken, [box]])
-        found.append(side)
-    return found
+        positions.append(side)
+    return positions
 
 
 def _free(x, y, text, boxes):

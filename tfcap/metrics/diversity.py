@@ -43,16 +43,18 @@ def answer_statistics(
     - Lu et al., Best of Both Worlds, NIPS 2017, section 5.1 and table 3,
       compare answers of generators by their variety and length
     """
-    said = [tuple(word_tokenize(answer)) for answer in answers]
-    if not said:
+    tokenized = [tuple(word_tokenize(answer)) for answer in answers]
+    if not tokenized:
         raise ValueError("`answers` must not be empty. Received: answers=[].")
     known = {tuple(word_tokenize(answer)) for answer in corpus}
-    distinct = len(set(said))
+    distinct = len(set(tokenized))
     return {
-        "count": len(said),
+        "count": len(tokenized),
         "distinct": distinct,
-        "distinct_share": distinct / len(said),
-        "corpus_share": sum(words in known for words in said) / len(said),
-        "mean_length": sum(map(len, said)) / len(said),
-        "yes_no_share": sum(words in YES_NO for words in said) / len(said),
+        "distinct_share": distinct / len(tokenized),
+        "corpus_share": sum(words in known for words in tokenized)
+        / len(tokenized),
+        "mean_length": sum(map(len, tokenized)) / len(tokenized),
+        "yes_no_share": sum(words in YES_NO for words in tokenized)
+        / len(tokenized),
     }

@@ -212,16 +212,18 @@ class BidirectionalContrastive(Reward):
 
     def _rivals(self, rollout, episode, training):
         """Other captions, as arguments of `contrasts()`."""
-        said = [episode.rollout(decoder) for decoder in self.texts]
+        rollouts = [episode.rollout(decoder) for decoder in self.texts]
         # Estimators hand on another rollout, of the same tokens.
-        said = [each for each in said if each.tokens is not rollout.tokens]
-        if not said:
+        rollouts = [
+            each for each in rollouts if each.tokens is not rollout.tokens
+        ]
+        if not rollouts:
             return {}
         embedded = [
             embedded_texts(self.retriever, each.stop_gradient(), training)
-            for each in said
+            for each in rollouts
         ]
-        masks = [each.nonempty for each in said]
+        masks = [each.nonempty for each in rollouts]
         return {
             "rivals": ops.concatenate(embedded, axis=1),
             "rival_mask": ops.concatenate(masks, axis=1),
@@ -229,22 +231,22 @@ class BidirectionalContrastive(Reward):
 
     def _neighbors(self, episode, rollout, texts, training):
         """Images and their numbers, as arguments of `contrasts()`."""
-        found = {}
+        neighbors = {}
         if self.same is not None:
-            found["same"] = self._numbers(episode, self.same)
+            neighbors["same"] = self._numbers(episode, self.same)
         if self.neighbors is not None:
             images = self._images(episode, self.neighbors, training)
             check_one_space(images, texts, self.neighbors)
-            found["distractors"] = images
+            neighbors["distractors"] = images
             rows = ops.any(rollout.nonempty, axis=1)[:, None]
             shape = ops.shape(self._entry(episode, self.neighbors))[:2]
             rows = ops.broadcast_to(rows, shape)
-            found["distractor_mask"] = ops.reshape(rows, (-1,))
+            neighbors["distractor_mask"] = ops.reshape(rows, (-1,))
         if self.neighbor_same is not None:
-            found["distractor_same"] = self._numbers(
+            neighbors["distractor_same"] = self._numbers(
                 episode, self.neighbor_same
             )
-        return found
+        return neighbors
 
     def _numbers(self, episode, key):
         numbers = ops.cast(self._entry(episode, key), "int32")

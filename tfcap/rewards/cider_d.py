@@ -156,8 +156,8 @@ class CIDErD(ReferenceReward):
         """Counts in the sentence itself, squared weights, and norms."""
         own = ngram_counts(words, words)
         if codes is not None:
-            found = ops.take(codes, ops.maximum(words, 0), axis=0)
-            words = ops.where(words < 0, -1, ops.view(found, "int32"))
+            known_codes = ops.take(codes, ops.maximum(words, 0), axis=0)
+            words = ops.where(words < 0, -1, ops.view(known_codes, "int32"))
         weights = ops.square(self.table.lookup(words, rows=rows))
         return own, weights, ops.sqrt(ops.sum(own * weights, axis=-1))
 

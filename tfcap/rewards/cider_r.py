@@ -81,10 +81,12 @@ class CIDErR(CIDErD):
         ours = ops.maximum(sentence_lengths(words), 1.0)[:, :, None]
         theirs = ops.maximum(sentence_lengths(references), 1.0)[:, None]
         length = -ops.square((ours - theirs) / theirs)
-        said, counts = own[..., 0, :], counts[..., 0, :]
-        excess = ops.where(counts > 0, ops.absolute(counts - said), said - 1.0)
+        times, counts = own[..., 0, :], counts[..., 0, :]
+        excess = ops.where(
+            counts > 0, ops.absolute(counts - times), times - 1.0
+        )
         # A word that is said twice comes up twice, each time with half.
-        shares = ops.cast(said > 0, "float32") / ops.maximum(said, 1.0)
+        shares = ops.cast(times > 0, "float32") / ops.maximum(times, 1.0)
         logs = ops.sum(shares * ops.log1p(ops.maximum(excess, 0.0)), axis=-1)
         distinct = ops.maximum(ops.sum(shares, axis=-1), 1.0)
         return ops.exp(

@@ -26,12 +26,12 @@ def check_vocabulary(network, episode, argument: str):
         ValueError: If the sizes differ.
     """
     known = getattr(network, "vocabulary_size", None)
-    said = getattr(episode.speaker, "vocabulary_size", None)
-    if None not in (known, said) and known != said:
+    size = getattr(episode.speaker, "vocabulary_size", None)
+    if None not in (known, size) and known != size:
         raise ValueError(
             f"`{argument}` must read the speaker's vocabulary. Received: "
             f"{argument}.vocabulary_size={known} for a speaker with "
-            f"vocabulary_size={said}. Train both on one "
+            f"vocabulary_size={size}. Train both on one "
             "`tfcap.text.Vocabulary`."
         )
 

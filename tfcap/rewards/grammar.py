@@ -49,5 +49,5 @@ class Grammar(Reward):
 
     def call(self, rollout, episode):
         logits = self.classifier.logits(rollout.listener_inputs, rollout.mask)
-        said = ops.cast(rollout.nonempty, logits.dtype)
-        return ops.sigmoid(logits) * said
+        nonempty = ops.cast(rollout.nonempty, logits.dtype)
+        return ops.sigmoid(logits) * nonempty

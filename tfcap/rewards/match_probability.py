@@ -79,8 +79,8 @@ class MatchProbability(Reward):
         images = ops.stop_gradient(embedded_images(self._reader, image))
         texts = embedded_texts(self._reader, rollout)
         logits = self.evaluator.logits(images, texts)
-        said = ops.cast(rollout.nonempty, logits.dtype)
-        return ops.sigmoid(logits) * said
+        nonempty = ops.cast(rollout.nonempty, logits.dtype)
+        return ops.sigmoid(logits) * nonempty
 
 
 def check_evaluator(evaluator, retriever):

@@ -109,7 +109,7 @@ class PairwiseDiversity(Reward):
             words = ops.where(is_end(words, eos), -1, words)
         return self._score(words, ops.cast(rollout.nonempty, "float32"))
 
-    def score(self, words, said):
+    def score(self, words, nonempty):
         """Scores samples.
 
         Args:
@@ -121,7 +121,7 @@ class PairwiseDiversity(Reward):
         """
         samples = ops.arange(ops.shape(words)[1])
         apart = ops.not_equal(samples[:, None], samples)
-        others = ops.cast(apart, "float32") * said[:, None]
+        others = ops.cast(apart, "float32") * nonempty[:, None]
         return _DISTANCES[self.distance](words, others)
 
 

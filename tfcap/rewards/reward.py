@@ -174,8 +174,8 @@ class WeightedSum(Reward):
         return self._total(values), dict(zip(self.terms, values))
 
     def credited(self, rollout, episode):
-        found = [r.credited(rollout, episode) for _, r in self.weighted]
-        credits_, values, _ = zip(*found)
+        credited = [r.credited(rollout, episode) for _, r in self.weighted]
+        credits_, values, _ = zip(*credited)
         terms = dict(zip(self.terms, values))
         return self._total(credits_), self._total(values), terms
 
@@ -206,14 +206,14 @@ def _check(weight, reward):
 
 
 def _distinct(names):
-    found = []
+    distinct = []
     for name in names:
         numbered, count = name, 1
-        while numbered in found:
+        while numbered in distinct:
             count += 1
             numbered = f"{name}_{count}"
-        found.append(numbered)
-    return tuple(found)
+        distinct.append(numbered)
+    return tuple(distinct)
 
 
 def check_credit(credit):

@@ -201,10 +201,10 @@ class TextReward(Reward):
             keys.setdefault(key, (caption, image, []))[2].append(row)
         with self._lock:
             scores = self._known([key[:2] for key in keys.values()], columns)
-        found = np.zeros(len(rows), "float32")
+        values = np.zeros(len(rows), "float32")
         for (_, _, same), score in zip(keys.values(), scores):
-            found[same] = score
-        return found.reshape(-1, samples)
+            values[same] = score
+        return values.reshape(-1, samples)
 
     def _known(self, asked, columns):
         """Scores of captions with their images, remembered ones unasked."""
@@ -271,15 +271,15 @@ def checked_scores(scores: Any, captions: list[str], name: str) -> list[float]:
         ValueError: If they are no n finite numbers.
     """
     try:
-        found = np.asarray(scores, np.float64)
-        received = f"an array of shape {found.shape}"
+        values = np.asarray(scores, np.float64)
+        received = f"an array of shape {values.shape}"
     except (TypeError, ValueError):
-        found, received = np.zeros(()), f"{scores!r:.200}"
-    if found.shape == (len(captions),):
-        if np.isfinite(found).all():
-            return found.tolist()
-        worst = int(np.flatnonzero(~np.isfinite(found))[0])
-        received = f"{found[worst]} for {captions[worst]!r}"
+        values, received = np.zeros(()), f"{scores!r:.200}"
+    if values.shape == (len(captions),):
+        if np.isfinite(values).all():
+            return values.tolist()
+        worst = int(np.flatnonzero(~np.isfinite(values))[0])
+        received = f"{values[worst]} for {captions[worst]!r}"
     raise ValueError(
         f"`function` of the reward {name!r} must return a finite number for "
         f"each of {len(captions)} captions. Received: {received}."

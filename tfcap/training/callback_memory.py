@@ -23,12 +23,12 @@ def memory_of(callbacks):
         the list of arrays that the entries name by their number.
     """
     arrays = []
-    found = [
+    memory = [
         [type(callback).__name__, _packed(state, arrays)]
         for callback in callbacks
         if (state := _state(callback)) is not None
     ]
-    return found, arrays
+    return memory, arrays
 
 
 def give_back(callbacks, memory: list, arrays) -> str:
@@ -62,12 +62,12 @@ def history_of(history: keras.callbacks.History | None) -> dict | None:
     return {"epoch": [int(e) for e in history.epoch], "logs": logs}
 
 
-def set_history(history: keras.callbacks.History | None, found: dict | None):
+def set_history(history: keras.callbacks.History | None, saved: dict | None):
     """Sets a history to what `history_of()` returned."""
-    if history is not None and found:
-        history.epoch = list(found["epoch"])
+    if history is not None and saved:
+        history.epoch = list(saved["epoch"])
         history.history.clear()
-        history.history.update(found["logs"])
+        history.history.update(saved["logs"])
 
 
 def _state(callback):

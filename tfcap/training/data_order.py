@@ -218,10 +218,10 @@ class DataOrder:
 
 def _nodes(dataset):
     """A data set and all that it is made of."""
-    found = [dataset]
+    nodes = [dataset]
     for part in dataset._inputs():
-        found += _nodes(part)
-    return found
+        nodes += _nodes(part)
+    return nodes
 
 
 def _seeds(nodes):

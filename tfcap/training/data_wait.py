@@ -122,11 +122,11 @@ class DataWait(keras.callbacks.Callback):
         last = (self._read - 1) % known
         # The last execution of an epoch may have fewer steps.
         there = [number for number in list(self._arrived) if number <= last]
-        found = self._arrived[max(there)]
+        arrival = self._arrived[max(there)]
         for number in there:
             if number < max(there):
                 del self._arrived[number]
-        return found
+        return arrival
 
     def on_epoch_end(self, epoch, logs=None):
         # Tracing would hide what the others wait for.

@@ -219,29 +219,29 @@ class Evaluator(EvaluationCallback):
         - Chen and Jin, Better Captioning with Sequence-Level Exploration,
           CVPR 2020, section 5.1: five random samples or five beams
         """
-        found = self._read(decoder, {})
-        if found["tokens"].shape[1] < 2:
+        outputs = self._read(decoder, {})
+        if outputs["tokens"].shape[1] < 2:
             raise ValueError(
                 "`decoder` must say two captions of an image or more. "
                 f"Received: {type(decoder).__name__} with one. Set "
                 "`num_samples` or `width`."
             )
-        captions = [self._strings(rows) for rows in found["tokens"]]
-        return DiversityReport.from_captions(captions, found["texts"])
+        captions = [self._strings(rows) for rows in outputs["tokens"]]
+        return DiversityReport.from_captions(captions, outputs["texts"])
 
     def _report(self, decoder):
-        found = self._read(decoder, self.listeners)
-        tokens = found["tokens"][:, 0]
+        outputs = self._read(decoder, self.listeners)
+        tokens = outputs["tokens"][:, 0]
         by_name = {
             name: evaluate_retrieval(*pair)
-            for name, pair in found["pairs"].items()
+            for name, pair in outputs["pairs"].items()
         }
         scores, ranks = {}, np.full(len(tokens), np.nan)
         if "" in by_name:
             scores, ranks = _named("", by_name[""]), by_name[""].text_ranks
         human_ranks = np.full(len(tokens), np.nan)
-        if "human" in found:
-            human_ranks, human_scores = _human(found)
+        if "human" in outputs:
+            human_ranks, human_scores = _human(outputs)
             scores |= human_scores
         for name in self.listeners:
             if name:
@@ -250,9 +250,9 @@ class Evaluator(EvaluationCallback):
         scores["unfinished_rate"] = float(1 - ended.mean())
         report = SpeakerReport(
             scores=scores,
-            image_ids=found["image_ids"],
+            image_ids=outputs["image_ids"],
             captions=self._strings(tokens),
-            references=found["texts"],
+            references=outputs["texts"],
             ranks=ranks,
             human_ranks=human_ranks,
             each={},
@@ -278,9 +278,9 @@ class Evaluator(EvaluationCallback):
             raise ValueError(
                 "`dataset` must hold at least one image. Received: none."
             )
-        found = keras.tree.map_structure(joined, *parts)
-        found["texts"] = texts = self._texts(found)
-        images = len(found["tokens"])
+        outputs = keras.tree.map_structure(joined, *parts)
+        outputs["texts"] = texts = self._texts(outputs)
+        images = len(outputs["tokens"])
         if images != len(texts):
             raise ValueError(
                 "`texts` must hold a list of captions for each image of "
@@ -290,7 +290,7 @@ class Evaluator(EvaluationCallback):
         if not isinstance(self.image_ids, str):
             ids = range(images) if self.image_ids is None else self.image_ids
         named = [x.decode() if isinstance(x, bytes) else x for x in ids]
-        return {**found, "image_ids": named}
+        return {**outputs, "image_ids": named}
 
     def _pass(self, decoder, listeners):
         """The graph of a decoder; that of the same decoder is kept."""
@@ -327,13 +327,13 @@ class Evaluator(EvaluationCallback):
             suppress=() if unknown is None else (unknown,),
         )
 
-    def _texts(self, found):
+    def _texts(self, outputs):
         """Human captions as strings."""
         if self.texts is not None:
             return list(self.texts)
         return [
             self._strings(rows[rows.any(axis=-1)])
-            for rows in found["references"]
+            for rows in outputs["references"]
         ]
 
     def _strings(self, tokens):
@@ -376,17 +376,17 @@ def _either(value, holder, name):
     return getattr(holder, name, None) if value is None else value
 
 
-def _human(found):
+def _human(read):
     """Ranks by the first human captions, and scores of human captions."""
-    images, present = found["pairs"][""][0], found["present"]
+    images, present = read["pairs"][""][0], read["present"]
     owners = np.nonzero(present)[0]
-    every = evaluate_retrieval(images, found["human"][present], owners)
+    every = evaluate_retrieval(images, read["human"][present], owners)
     scores = _named("human_", every)
     ranks = np.full(len(images), np.nan)
     # Of the rows of an image, the first comes first.
     captioned, first = np.unique(owners, return_index=True)
     ranks[captioned] = every.text_ranks[first]
-    row = evaluate_retrieval(images, found["human"][present][first], captioned)
+    row = evaluate_retrieval(images, read["human"][present][first], captioned)
     return ranks, scores | _named("human_first_", row, both=False)
 
 

@@ -89,12 +89,12 @@ class FallingScoreWarning(keras.callbacks.Callback):
         last = self._scores[-self.patience - 1 :]
         fell = all(after < before for before, after in zip(last, last[1:]))
         what = "falling" if fell else "falling, or below what it began with,"
-        told = ", ".join(f"{score:.4g}" for score in last)
+        values = ", ".join(f"{score:.4g}" for score in last)
         if self.start is not None:
-            told += f"; {self.start:.4g} before training"
+            values += f"; {self.start:.4g} before training"
         warnings.warn(
             f"`{self.monitor}` has been {what} for {self.patience} "
-            f"evaluations ({told}): the speaker seems to lose what it had "
+            f"evaluations ({values}): the speaker seems to lose what it had "
             "learned. Train it longer by maximum likelihood first, lower the "
             "learning rate, enlarge the batch or draw more samples, or hold it "
             "with a term of TeacherForcing or a reward of KLPenalty.",

@@ -138,17 +138,17 @@ class Game(Scaffold):
                 player; if there is a loss or a metric, which are the
                 players'.
         """
-        found = optimizers_by_name(optimizer, self.players)
+        optimizers = optimizers_by_name(optimizer, self.players)
         if self.period > 1 and kwargs.get("steps_per_execution", 1) != 1:
             raise ValueError(
                 "`steps_per_execution` must be 1 where players take turns. "
                 f"Received: {kwargs['steps_per_execution']}."
             )
-        check_compile(self.distribute_strategy, found.values(), kwargs)
+        check_compile(self.distribute_strategy, optimizers.values(), kwargs)
         for name, player in self.players.items():
             # Built here: an optimizer that is built inside a replica fails.
-            build_optimizer(name, found[name], player.network)
-        self.optimizers = list(found.values())
+            build_optimizer(name, optimizers[name], player.network)
+        self.optimizers = list(optimizers.values())
         super().compile(optimizer=None, **kwargs)
 
     def fit(self, *args, **kwargs):
@@ -272,12 +272,12 @@ def _total(losses):
 
 def _losses(players, episode):
     """Losses of terms, weight penalties and logs of players, by name."""
-    found, losses, penalties, logs = {}, {}, {}, {}
+    computed, losses, penalties, logs = {}, {}, {}, {}
     for name, player in players.items():
         objective = player.objective
-        if id(objective) not in found:
-            found[id(objective)] = objective.losses(episode)
-        losses[name], logs[name] = found[id(objective)]
+        if id(objective) not in computed:
+            computed[id(objective)] = objective.losses(episode)
+        losses[name], logs[name] = computed[id(objective)]
         penalties[name] = weight_penalty(player.network.trainable_variables)
     return losses, penalties, logs
 

@@ -18,22 +18,24 @@ _KERAS = re.compile(r"_layers|_operations|_functional|_tracked|_self_")
 
 def optimizers_of(model: keras.Model):
     """The optimizers of a model, those in its attributes and what they wrap."""
-    found = [*getattr(model, "optimizers", ())]
+    optimizers = [*getattr(model, "optimizers", ())]
     own = getattr(model, "optimizer", None)
-    found += [] if own is None else [own]
+    optimizers += [] if own is None else [own]
     for name, value in vars(model).items():
         if not _KERAS.match(name):
-            found += [
+            optimizers += [
                 leaf
                 for leaf in _flat(value)
                 if isinstance(leaf, keras.optimizers.Optimizer)
             ]
-    found = list({id(optimizer): optimizer for optimizer in found}.values())
-    for optimizer in found:
+    optimizers = list(
+        {id(optimizer): optimizer for optimizer in optimizers}.values()
+    )
+    for optimizer in optimizers:
         inner = getattr(optimizer, "inner_optimizer", None)
         if inner is not None:
-            found.append(inner)
-    return found
+            optimizers.append(inner)
+    return optimizers
 
 
 def describe_variables(model: keras.Model):
@@ -44,19 +46,19 @@ def describe_variables(model: keras.Model):
         attributes that lead to its owner, the owner's class and name, and its
         own name.
     """
-    found = {}
-    _describe_layer(model, "", found)
+    descriptions = {}
+    _describe_layer(model, "", descriptions)
     # As an optimizer names what it keeps of a variable.
     roots = {
-        variable.path.replace("/", "_") + "_": found[id(variable)]
+        variable.path.replace("/", "_") + "_": descriptions[id(variable)]
         for variable in reversed(model.variables)
     }
     for index, optimizer in enumerate(optimizers_of(model)):
         own = f"optimizer {index}", type(optimizer).__name__, ""
         for variable in optimizer.variables:
             # Those of an optimizer inside another are described as its own.
-            found[id(variable)] = *own, _slot(variable.name, roots)
-    return found
+            descriptions[id(variable)] = *own, _slot(variable.name, roots)
+    return descriptions
 
 
 def difference(saved, model) -> str:
@@ -86,16 +88,16 @@ def told(description) -> str:
     return f"`{own}` of {owner}{named}" + (f" at `{place}`" if place else "")
 
 
-def _describe_layer(layer, place, found):
+def _describe_layer(layer, place, descriptions):
     """Describes what a layer and those in it own, the innermost first."""
     labels = _attributes(layer)
     for index, part in enumerate(_parts(layer)):
         label = labels.get(id(part), f"[{index}]")
-        _describe_layer(part, f"{place}.{label}".lstrip("."), found)
+        _describe_layer(part, f"{place}.{label}".lstrip("."), descriptions)
     for variable in layer.variables:
         own = _unnumbered(variable.name, type(variable).__name__)
         description = place, type(layer).__name__, layer.name, own
-        found.setdefault(id(variable), description)
+        descriptions.setdefault(id(variable), description)
 
 
 def _parts(layer):
@@ -105,7 +107,7 @@ def _parts(layer):
 
 def _attributes(layer):
     """The attributes of a layer that hold others, by `id` of these."""
-    found = {}
+    attributes = {}
     for name, value in vars(layer).items():
         if _KERAS.match(name):
             continue
@@ -118,8 +120,8 @@ def _attributes(layer):
         for label, entry in entries:
             for leaf in _flat(entry):
                 if isinstance(leaf, keras.Layer):
-                    found.setdefault(id(leaf), label)
-    return found
+                    attributes.setdefault(id(leaf), label)
+    return attributes
 
 
 def _flat(entry):

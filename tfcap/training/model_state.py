@@ -174,14 +174,14 @@ def _build_optimizers(model, built_for):
 def _problem(model, variables, about, arrays):
     """What a state has that the model has not; empty if nothing."""
     described = describe_variables(model)
-    found = [described[id(variable)] for variable in variables]
+    descriptions = [described[id(variable)] for variable in variables]
     if "variables" in about:
-        problem = difference(about["variables"], found)
+        problem = difference(about["variables"], descriptions)
     else:
-        problem = _old_difference(about["paths"], variables, found)
+        problem = _old_difference(about["paths"], variables, descriptions)
     if problem:
         return problem
-    for variable, array, one in zip(variables, arrays, found):
+    for variable, array, one in zip(variables, arrays, descriptions):
         dtype = _file_dtype(variable.dtype)
         if (tuple(variable.shape), dtype) != (array.shape, array.dtype):
             return (
@@ -193,14 +193,14 @@ def _problem(model, variables, about, arrays):
     return ""
 
 
-def _old_difference(paths, variables, found):
+def _old_difference(paths, variables, descriptions):
     """The difference from a checkpoint that names its variables by paths.
 
     What stands before a name depends on how a layer was built.
     """
     if len(paths) != len(variables):
         return f"are {len(paths)} variables, and {len(variables)} in the model"
-    for path, variable, (place, *_) in zip(paths, variables, found):
+    for path, variable, (place, *_) in zip(paths, variables, descriptions):
         # An optimizer's variables are named after all that they belong to.
         part = -2 if place.startswith("optimizer ") else -1
         names = [

@@ -64,9 +64,9 @@ def _names(values, names, ranks):
     """String tensor that tells which values are not finite."""
     bad = tf.logical_not(tf.math.is_finite(values))
     first = tf.reduce_min(tf.boolean_mask(ranks, bad))
-    told = tf.strings.join([names, tf.strings.as_string(values)], " is ")
+    texts = tf.strings.join([names, tf.strings.as_string(values)], " is ")
     shown = tf.logical_and(bad, tf.equal(ranks, first))
-    return tf.strings.reduce_join(tf.boolean_mask(told, shown), separator=", ")
+    return tf.strings.reduce_join(tf.boolean_mask(texts, shown), separator=", ")
 
 
 def _either(finite, values, gradients, apply, refuse):
@@ -98,17 +98,17 @@ def explained(train_function, optimizers):
         try:
             return train_function(*args)
         except tf.errors.InvalidArgumentError as error:
-            _, found, rest = error.message.partition(_FOUND)
-            if not found:
+            _, marker, rest = error.message.partition(_FOUND)
+            if not marker:
                 raise
-        told = rest.partition(_END)[0]
+        message = rest.partition(_END)[0]
         done = max(
             int(keras.ops.convert_to_numpy(o.iterations)) for o in optimizers
         )
         raise FloatingPointError(
             "Losses, rewards and gradients must be finite. Received: "
-            f"{told}, after {done} updates. The weights are those of the last "
-            "update. See what is named, lower the learning rate, clip the "
+            f"{message}, after {done} updates. The weights are those of the "
+            "last update. See what is named, lower the learning rate, clip the "
             'gradient with `global_clipnorm`, or give `nonfinite="skip"`, '
             "which leaves such steps out and counts them."
         )

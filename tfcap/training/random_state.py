@@ -77,12 +77,12 @@ def check_random_arrays(arrays: dict):
     Raises:
         ValueError: If it is none. The message is a clause.
     """
-    found = {name: (a.shape, a.dtype.kind) for name, a in arrays.items()}
-    drawn = found.pop("keras", None)
+    layouts = {name: (a.shape, a.dtype.kind) for name, a in arrays.items()}
+    drawn = layouts.pop("keras", None)
     # Older checkpoints do not know it.
-    other = found.pop("tensorflow", ((0,), "i"))
+    other = layouts.pop("tensorflow", ((0,), "i"))
     wanted = {"words": ((2, _PLACED), "u"), "normals": ((2,), "f")}
-    fits = found == wanted and drawn in (((0,), "u"), ((2,), "u"))
+    fits = layouts == wanted and drawn in (((0,), "u"), ((2,), "u"))
     fits = fits and other in (((0,), "i"), ((3,), "i"))
     if not fits or (arrays["words"][:, _WORDS] > _WORDS).any():
         raise ValueError("its random states are none")

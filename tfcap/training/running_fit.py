@@ -32,8 +32,8 @@ class RunningFit:
     @property
     def dataset(self):
         """The `tf.data.Dataset` given to `fit()`; `None` if none was."""
-        found = getattr(self.iterator.data_adapter, "_dataset", None)
-        return found if isinstance(found, tf.data.Dataset) else None
+        dataset = getattr(self.iterator.data_adapter, "_dataset", None)
+        return dataset if isinstance(dataset, tf.data.Dataset) else None
 
     @property
     def num_steps(self):
@@ -64,9 +64,9 @@ class RunningFit:
         own = weakref.ref(self.iterator)
 
         def runs(frame):
-            found = own()
-            while found is not None and frame is not None:
-                if frame.f_locals.get("epoch_iterator") is found:
+            iterator = own()
+            while iterator is not None and frame is not None:
+                if frame.f_locals.get("epoch_iterator") is iterator:
                     return True
                 frame = frame.f_back
             return False
@@ -82,17 +82,17 @@ def running_fit(model: keras.Model):
     """
     frame, callbacks = sys._getframe(1), None
     while frame is not None:
-        found = frame.f_locals
-        own = found.get("self")
+        names = frame.f_locals
+        own = names.get("self")
         if callbacks is None and isinstance(own, keras.callbacks.CallbackList):
             callbacks = own
-        if own is model and "epoch_iterator" in found and "epochs" in found:
+        if own is model and "epoch_iterator" in names and "epochs" in names:
             return RunningFit(
                 model,
                 callbacks,
-                found["epoch_iterator"],
-                found["initial_epoch"],
-                found["epochs"],
+                names["epoch_iterator"],
+                names["initial_epoch"],
+                names["epochs"],
             )
         frame = frame.f_back
     return None

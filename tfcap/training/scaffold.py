@@ -121,15 +121,15 @@ class Scaffold(keras.Model):
 
     def scheduled_values(self):
         """Values of all schedules at this step, by the names to log."""
-        found = {}
+        values = {}
         for channel in self.scheduled():
             for name, value in channel.scheduled_values().items():
                 unique, count = name, 1
-                while unique in found:
+                while unique in values:
                     count += 1
                     unique = f"{name}_{count}"
-                found[unique] = value
-        return found
+                values[unique] = value
+        return values
 
     def take(self, steps, causes):
         """Takes steps as `nonfinite` says."""

@@ -76,9 +76,9 @@ class SpeakAndListen:
     def _run(self, inputs):
         speaker = self.speaker
         state = speaker.begin(inputs, training=False)
-        said = self.decoder.decode(speaker, state, training=False)
+        rollout = self.decoder.decode(speaker, state, training=False)
         # Searches put the best first.
-        tokens, mask = said.tokens[:, :1], said.mask[:, :1]
+        tokens, mask = rollout.tokens[:, :1], rollout.mask[:, :1]
         pairs = {
             name: (
                 self._images(listener, inputs),
@@ -86,18 +86,18 @@ class SpeakAndListen:
             )
             for name, listener in self.listeners.items()
         }
-        found = {"tokens": said.tokens, "pairs": pairs}
+        outputs = {"tokens": rollout.tokens, "pairs": pairs}
         if self.references is None:
-            return found
+            return outputs
         references = self.references(inputs)
-        found["references"] = references
+        outputs["references"] = references
         human = references[:, : self.human_captions]
         if "" in self.listeners and self.human_captions != 0:
             pad = getattr(speaker, "pad", 0)
             mask = reference_mask(human, speaker.eos, pad)
-            found["human"] = _texts(self.listeners[""], human, mask)
-            found["present"] = tf.reduce_any(mask > 0, axis=-1)
-        return found
+            outputs["human"] = _texts(self.listeners[""], human, mask)
+            outputs["present"] = tf.reduce_any(mask > 0, axis=-1)
+        return outputs
 
     def _images(self, listener, inputs):
         image = getattr(listener, "image_key", self.image)
@@ -110,8 +110,8 @@ class SpeakAndListen:
                 f"the images that {type(listener).__name__} embeds",
                 "Name their key in `image`, or pass a function of the inputs.",
             )
-        found = listener.embed_images(image, training=False)
-        return tf.cast(found, "float32")
+        embeddings = listener.embed_images(image, training=False)
+        return tf.cast(embeddings, "float32")
 
 
 def find_references(inputs: Any, references: Any, speaker: Any) -> Any:
@@ -126,32 +126,32 @@ def find_references(inputs: Any, references: Any, speaker: Any) -> Any:
     """
     what = "the human captions of every image, integers of shape (B, N, T)"
     named = isinstance(inputs, dict) and "references" in inputs
-    found = None
+    human = None
     if callable(references):
-        found = references(inputs)
+        human = references(inputs)
     elif references is not None or named:
-        found = batch_entry(inputs, references or "references", what, _REMEDY)
+        human = batch_entry(inputs, references or "references", what, _REMEDY)
     elif hasattr(speaker, "references"):
         try:
-            found = speaker.references(inputs)
+            human = speaker.references(inputs)
         except (KeyError, ValueError) as error:
             raise ValueError(
                 f"`dataset` must hold {what}. Received: batches in which the "
                 f"speaker finds none ({error}). {_REMEDY}"
             ) from error
-    if found is None:
+    if human is None:
         raise ValueError(
             f"`dataset` must hold {what}. Received: batches without, and a "
             f"speaker that names none. {_REMEDY}"
         )
-    found = keras.ops.convert_to_tensor(found)
-    if "int" not in str(found.dtype) or len(found.shape) not in (2, 3):
+    human = keras.ops.convert_to_tensor(human)
+    if "int" not in str(human.dtype) or len(human.shape) not in (2, 3):
         raise TypeError(
             f"`references` must be {what}. Received: shape "
-            f"{tuple(found.shape)} and type {found.dtype}. Pass strings in "
+            f"{tuple(human.shape)} and type {human.dtype}. Pass strings in "
             "`texts`."
         )
-    return found[:, None] if len(found.shape) == 2 else found
+    return human[:, None] if len(human.shape) == 2 else human
 
 
 def _spec(tensor):
@@ -167,8 +167,8 @@ def _relaxed(spec, tensor):
 
 
 def _texts(listener, tokens, mask):
-    found = listener.embed_texts(tokens, mask, training=False)
-    return tf.cast(found, "float32")
+    embeddings = listener.embed_texts(tokens, mask, training=False)
+    return tf.cast(embeddings, "float32")
 
 
 def joined(*parts: np.ndarray) -> np.ndarray:

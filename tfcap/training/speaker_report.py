@@ -143,11 +143,13 @@ class SpeakerReport:
         >>> report.with_language().scores["repeated_bigram_rate"]
         1.0
         """
-        told = caption_language(self.captions, training)
-        scores = {k: float(getattr(s, "corpus", s)) for k, s in told.items()}
+        language = caption_language(self.captions, training)
+        scores = {
+            k: float(getattr(s, "corpus", s)) for k, s in language.items()
+        }
         each = dict(self.each)
         if training is not None:
-            each["lm_log_prob"] = told["lm_log_prob"].each
+            each["lm_log_prob"] = language["lm_log_prob"].each
             human = [text for texts in self.references for text in texts]
             words = map(" ".join, caption_tokenize_batch(human))
             people = caption_language(list(words), training)
@@ -182,22 +184,22 @@ class SpeakerReport:
         >>> sorted(report.rescored(["rouge_l"]).scores)
         ['r@1', 'rouge_l']
         """
-        told = evaluate_captions(
+        report = evaluate_captions(
             self.captions,
             self.references,
             metrics,
             java=java,
             spice_home=spice_home,
         )
-        scores = {name: float(s.corpus) for name, s in told.scores.items()}
-        each = {name: np.asarray(s.each) for name, s in told.scores.items()}
+        scores = {name: float(s.corpus) for name, s in report.scores.items()}
+        each = {name: np.asarray(s.each) for name, s in report.scores.items()}
         before = {k: a for k, a in self.absent.items() if k not in scores}
         others = {k: v for k, v in self.scores.items() if k not in scores}
         return dataclasses.replace(
             self,
             scores={**scores, **others},
             each={**self.each, **each},
-            absent={**before, **told.absent},
+            absent={**before, **report.absent},
         )
 
     def table(self):
@@ -207,17 +209,17 @@ class SpeakerReport:
         titles = {k: t for k, t in TITLES.items() if k in self.scores}
         cells = [format(self.scores[name], ".4f") for name in titles]
         lines += _aligned([["", *titles.values()], ["naturalness", *cells]])
-        if found := list(map(self._retrieval, self._prefixes())):
+        if rows := list(map(self._retrieval, self._prefixes())):
             head = [title for title, _ in RETRIEVAL.values()]
-            lines += ["", *_aligned([["", *head], *found])]
+            lines += ["", *_aligned([["", *head], *rows])]
         lines.append("")
         lines += _aligned(
             [title, style.format(self.scores[name])]
             for name, (title, style) in _LANGUAGE.items()
             if name in self.scores
         )
-        told = [str(missing_score) for missing_score in self.absent.values()]
-        return "\n".join([*lines, *([""] if told else []), *told])
+        absent = [str(missing_score) for missing_score in self.absent.values()]
+        return "\n".join([*lines, *([""] if absent else []), *absent])
 
     def __str__(self):
         return self.table()

@@ -68,11 +68,11 @@ class TradeoffLogger(keras.callbacks.Callback):
         if (epoch + 1) % self.every:
             return
         # All workers evaluate, since that may take all of them.
-        found = (
+        scores = (
             self.evaluate() if self.evaluate else _unfiled(logs, self.prefix)
         )
         if is_chief(self.model):
-            write_report(self.writer, epoch + 1, found)
+            write_report(self.writer, epoch + 1, scores)
 
     def on_train_end(self, logs=None):
         self.writer.close()

@@ -51,26 +51,28 @@ def prepare(optimizer, gradients, variables, global_clipnorm=None):
             "decoder and reward connect the loss with the network, and that "
             "the network is not frozen."
         )
-    found = [tf.convert_to_tensor(gradients[i]) for i in reached]
+    shares = [tf.convert_to_tensor(gradients[i]) for i in reached]
     scales = hasattr(optimizer, "dynamic_scale")
     scale = tf.cast(optimizer.dynamic_scale if scales else 1.0, tf.float32)
     # All replicas must see the same gradient, to clip it or to decide that
     # the loss was scaled too much.
     whole = num_replicas() > 1 and (scales or global_clipnorm is not None)
     if whole:
-        found = [sum_over_replicas(gradient) for gradient in found]
-    halves = [tf.nn.l2_loss(tf.cast(g, tf.float32)) for g in found]
+        shares = [sum_over_replicas(gradient) for gradient in shares]
+    halves = [tf.nn.l2_loss(tf.cast(g, tf.float32)) for g in shares]
     if global_clipnorm is not None:
         # A loss-scaled gradient is clipped at a norm scaled alike.
         norm = tf.sqrt(2.0 * tf.add_n(halves))
-        found, _ = tf.clip_by_global_norm(found, global_clipnorm * scale, norm)
+        shares, _ = tf.clip_by_global_norm(
+            shares, global_clipnorm * scale, norm
+        )
     if whole:
-        found = [gradient / num_replicas() for gradient in found]
+        shares = [gradient / num_replicas() for gradient in shares]
     if scales:
         halves = [tf.where(scale > 1.0, 0.0, half) for half in halves]
     every = [tf.zeros(v.shape, v.dtype) for v in variables]
     sizes = [tf.constant(0.0)] * len(variables)
-    for i, gradient, half in zip(reached, found, halves):
+    for i, gradient, half in zip(reached, shares, halves):
         every[i], sizes[i] = gradient, half
     return Step(optimizer, every, list(variables), sizes)
 
@@ -120,13 +122,13 @@ def optimizers_by_name(optimizer, names):
             f"that learn. Received: the keys {', '.join(map(repr, optimizer))}."
             " Add what is missing, and leave out what does not learn."
         )
-    found = {name: keras.optimizers.get(optimizer[name]) for name in names}
-    if len({id(own) for own in found.values()}) < len(names):
+    optimizers = {name: keras.optimizers.get(optimizer[name]) for name in names}
+    if len({id(own) for own in optimizers.values()}) < len(names):
         raise ValueError(
             "`optimizer` must be one of its own for every network that "
             f"learns. Received: the same for two of {wanted}."
         )
-    return found
+    return optimizers
 
 
 def build_optimizer(

@@ -186,8 +186,8 @@ def _strategy(model=None):
         return None
     import tensorflow as tf
 
-    found = getattr(model, "distribute_strategy", None)
-    return found or tf.distribute.get_strategy()
+    strategy = getattr(model, "distribute_strategy", None)
+    return strategy or tf.distribute.get_strategy()
 
 
 def _of_workers(model=None):
