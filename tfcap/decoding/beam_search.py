@@ -9,9 +9,14 @@ from keras import ops
 from tfcap.decoding.decoder import Decoder
 from tfcap.decoding.decoder import check_no_training
 from tfcap.decoding.decoder import checked_max_length
+from tfcap.decoding.decoder import checked_unroll
 from tfcap.decoding.logits_processors import LogitsProcessors
-from tfcap.decoding.logits_processors import check_logits
 from tfcap.decoding.logits_processors import end_tokens
+from tfcap.decoding.loop import check_first
+from tfcap.decoding.loop import keep_shapes
+from tfcap.decoding.loop import like
+from tfcap.decoding.loop import state_of_loop
+from tfcap.decoding.loop import unrolls
 from tfcap.decoding.rollout import Rollout
 from tfcap.ops import is_end
 from tfcap.ops import reference_mask
@@ -56,6 +61,7 @@ class BeamSearch(Decoder):
             it. Defaults to `0.5`.
         num_samples: Integer `S` of `width` at most, how many of the sequences
             are returned. Defaults to `None`, all.
+        unroll: Boolean or `None`, see `Sample`. Defaults to `None`.
 
     Example:
 
@@ -80,7 +86,9 @@ class BeamSearch(Decoder):
         groups: int = 1,
         diversity: float = 0.5,
         num_samples: int | None = None,
+        unroll: bool | None = None,
     ):
+        self.unroll = checked_unroll(unroll)
         self.max_length = checked_max_length(max_length)
         self.width = checked_integer(width, "width")
         divisor = "a positive integer by which `width` is divisible"
@@ -110,25 +118,55 @@ class BeamSearch(Decoder):
     def decode(self, speaker, state, references=None, training=False):
         check_no_training(self, training)
         self._check_width(speaker)
-        state = repeat_samples(state, self.width)
+        unrolled = self.unroll
+        if unrolled is None:
+            unrolled = unrolls(speaker, state, self.max_length, False)
+        beams = self._search(speaker, state, unrolled)
+        return self._ranked(beams, speaker.eos, getattr(speaker, "pad", 0))
+
+    def _search(self, speaker, state, unrolled):
+        """Beams after the last word."""
         rows = ops.shape(keras.tree.flatten(state)[0])[0]
-        beams = self._initial(rows // self.width)
-        words = ops.full((rows,), speaker.bos, dtype="int32")
-        pad = getattr(speaker, "pad", 0)
-        for t in range(self.max_length):
-            logits, state = speaker.step(words, state, training=False)
-            if t == 0:
-                check_logits(logits, speaker)
-            step = self._step_scores(logits, beams, speaker)
-            beams, parents, ids = self._select(beams, step)
-            beams, state = self._reorder(beams, state, parents)
-            ids = ops.where(beams.ended, pad, ids)
-            beams = beams._replace(
-                tokens=ops.concatenate([beams.tokens, ids[..., None]], -1),
-                ended=ops.logical_or(beams.ended, is_end(ids, speaker.eos)),
-            )
-            words = ops.reshape(ids, (-1,))
-        return self._ranked(beams, speaker.eos, pad)
+        beams = self._initial(rows, getattr(speaker, "pad", 0))
+        words = ops.full((rows * self.width,), speaker.bos, dtype="int32")
+        if unrolled:
+            state = repeat_samples(state, self.width)
+            for t in range(self.max_length):
+                words, beams, state = self._advance(
+                    speaker, words, beams, state, t
+                )
+            return beams
+        state = state_of_loop(speaker, state, self.max_length, self.width)
+        start = ops.zeros((), "int32"), words, beams
+
+        def body(t, words, beams, leaves):
+            before = keras.tree.pack_sequence_as(state, leaves)
+            *after, following = self._advance(speaker, words, beams, before, t)
+            after = keras.tree.map_structure(like, after, [words, beams])
+            following = keep_shapes(speaker, before, following)
+            return t + 1, *after, tuple(keras.tree.flatten(following))
+
+        return ops.while_loop(
+            lambda t, words, beams, *_: ops.logical_not(ops.all(beams.ended)),
+            body,
+            (*start, tuple(keras.tree.flatten(state))),
+            maximum_iterations=self.max_length,
+        )[2]
+
+    def _advance(self, speaker, words, beams, state, t):
+        """Adds a word: the words, beams and state of the next step."""
+        logits, state = speaker.step(words, state, training=False)
+        check_first(logits, speaker, t)
+        step = self._step_scores(logits, beams, speaker, t)
+        beams, parents, ids = self._select(beams, step)
+        beams, state = self._reorder(beams, state, parents)
+        ids = ops.where(beams.ended, getattr(speaker, "pad", 0), ids)
+        here = ops.equal(ops.arange(self.max_length, dtype="int32"), t)
+        beams = beams._replace(
+            tokens=ops.where(here, ids[..., None], beams.tokens),
+            ended=ops.logical_or(beams.ended, is_end(ids, speaker.eos)),
+        )
+        return ops.reshape(ids, (-1,)), beams, state
 
     def _check_width(self, speaker):
         """Refuses more beams of a group than there are sequences."""
@@ -150,7 +188,7 @@ class BeamSearch(Decoder):
             "beam."
         )
 
-    def _initial(self, batch):
+    def _initial(self, batch, pad):
         """Beams before the first word."""
         # All beams of a group start equal: only the first may branch.
         first = ops.arange(self.width) % (self.width // self.groups) == 0
@@ -159,16 +197,17 @@ class BeamSearch(Decoder):
         return _Beams(
             total,
             total,
-            ops.zeros((batch, self.width, 0), "int32"),
+            ops.full((batch, self.width, self.max_length), pad, dtype="int32"),
             ops.zeros((batch, self.width), "bool"),
         )
 
-    def _step_scores(self, logits, beams, speaker):
+    def _step_scores(self, logits, beams, speaker, t):
         """Log probabilities `(B, W, V)`; an ended beam can only stay, free."""
-        prefix = ops.reshape(beams.tokens, (-1, beams.tokens.shape[-1]))
-        logits = ops.cast(logits, "float32")
+        tokens = ops.reshape(beams.tokens, (-1, self.max_length))
+        logits = ops.cast(logits, "float32")[:, None]
         processors = self.logits_processors.for_speaker(speaker)
-        logits = processors.apply(logits, prefix)
+        place = ops.reshape(ops.cast(t, "int32"), (1,))
+        logits = processors.apply_at(logits, tokens, place)
         scores = ops.log_softmax(logits, axis=-1)
         size = speaker.vocabulary_size
         scores = ops.reshape(scores, (-1, self.width, size))
@@ -232,7 +271,7 @@ class BeamSearch(Decoder):
 
 
 class _Beams(NamedTuple):
-    """Beams of every row, `(B, W)` and tokens `(B, W, t)`."""
+    """Beams of every row, `(B, W)` and tokens `(B, W, T)`."""
 
     #: Log probability so far.
     total: Any

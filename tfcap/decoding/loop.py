@@ -48,6 +48,32 @@ def unrolls(speaker: Any, state: Any, length: int, reads_logits: bool) -> bool:
     return not _alike(state, speaker.step(words, state, training=False)[1])
 
 
+def state_of_loop(
+    speaker: Any, state: Any, steps: int, num_samples: int
+) -> Any:
+    """Returns the first state of a loop, for every sample."""
+    state = keras.tree.map_structure(ops.stop_gradient, state)
+    if hasattr(speaker, "fixed_state"):
+        state = speaker.fixed_state(state, steps)
+    state = repeat_samples(state, num_samples)
+    return keras.tree.map_structure(ops.convert_to_tensor, state)
+
+
+def keep_shapes(speaker: Any, before: Any, after: Any) -> Any:
+    """Returns the state after a step with the static shapes of that before.
+
+    Raises:
+        ValueError: If it has others.
+    """
+    if not _alike(before, after):
+        raise ValueError(
+            "`speaker.step()` must return a state of the shapes and types that "
+            f"it was given, for `unroll=False`. Received: speaker={speaker!r}. "
+            f"{_REMEDY}"
+        )
+    return keras.tree.map_structure(like, after, before)
+
+
 def speak_in_loop(
     speaker: Any,
     state: Any,
@@ -69,38 +95,28 @@ def speak_in_loop(
     Returns:
         Tokens of shape `(n, T)`, their mask, and their log probabilities.
     """
-    state = keras.tree.map_structure(ops.stop_gradient, state)
-    if hasattr(speaker, "fixed_state"):
-        state = speaker.fixed_state(state, max_length)
-    state = repeat_samples(state, num_samples)
-    state = keras.tree.map_structure(ops.convert_to_tensor, state)
+    state = state_of_loop(speaker, state, max_length, num_samples)
     rows, pad = _rows(state), getattr(speaker, "pad", 0)
     places = ops.arange(max_length, dtype="int32")
 
     def body(t, words, alive, length, tokens, scores, leaves):
         before = keras.tree.pack_sequence_as(state, leaves)
         logits, after = speaker.step(words, before, training=False)
-        _check_first(logits, speaker, t)
-        if not _alike(before, after):
-            raise ValueError(
-                "`speaker.step()` must return a state of the shapes and types "
-                "that it was given, for `unroll=False`. Received: "
-                f"speaker={speaker!r}. {_REMEDY}"
-            )
+        check_first(logits, speaker, t)
+        after = keep_shapes(speaker, before, after)
         logits = logits_processors.apply_at(logits[:, None], tokens, t[None])
         ids = ops.cast(draw(logits[:, 0], t), "int32")
         here = ops.logical_and(ops.equal(places, t), alive[:, None])
         log_probs = token_log_probs(logits[:, 0], ids)[:, None]
-        after = map(_like, keras.tree.flatten(after), leaves)
         ended = ops.logical_or(ops.logical_not(alive), is_end(ids, speaker.eos))
         return (
             t + 1,
-            _like(ids, words),
-            _like(ops.logical_not(ended), alive),
+            like(ids, words),
+            like(ops.logical_not(ended), alive),
             length + ops.cast(alive, "int32"),
             ops.where(here, ids[:, None], tokens),
             ops.where(here, log_probs, scores),
-            tuple(after),
+            tuple(keras.tree.flatten(after)),
         )
 
     start = (
@@ -207,7 +223,7 @@ def _alike(before, after):
     )
 
 
-def _like(tensor, other):
+def like(tensor: Any, other: Any) -> Any:
     """The same, with the static shape of another, which may tell more."""
     if keras.backend.backend() != "tensorflow":
         return tensor
@@ -216,8 +232,10 @@ def _like(tensor, other):
     return tf.ensure_shape(tensor, other.shape)
 
 
-def _check_first(logits, speaker, step):
+def check_first(logits: Any, speaker: Any, step: Any) -> None:
     """Checks what a speaker returns, by value in the first step alone."""
+    if isinstance(step, int):
+        return check_logits(logits, speaker) if step == 0 else None
     if keras.backend.backend() != "tensorflow":
         return
 
