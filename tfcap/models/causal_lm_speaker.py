@@ -14,6 +14,7 @@ from tfcap.models.inputs import word_ids
 from tfcap.ops import check_shape
 from tfcap.ops import repeat_samples
 from tfcap.ops import sequence_mask
+from tfcap.text import as_vocabulary
 
 
 @keras.saving.register_keras_serializable(package="tfcap")
@@ -194,6 +195,11 @@ class CausalLMSpeaker(keras.Model):
         """The model's tokenizer, or `None`."""
         preprocessor = getattr(self.causal_lm, "preprocessor", None)
         return getattr(preprocessor, "tokenizer", None)
+
+    @property
+    def vocabulary(self) -> Any:
+        """The tokenizer as a vocabulary, or `None`."""
+        return None if self.tokenizer is None else as_vocabulary(self.tokenizer)
 
     @property
     def begin_uses_training(self) -> bool:

@@ -1,0 +1,156 @@
+"""Fine-tune a vision-language model of KerasHub through its own words.
+
+    python examples/finetune_vlm.py                  # a tiny one, random
+    python examples/finetune_vlm.py --preset pali_gemma_3b_mix_224
+
+PaliGemma describes pictures of coloured squares: it learns by teacher forcing,
+then by LoRA alone: SCST with CIDEr-D, held to what it was without its adapters
+by a KL penalty, and PSST against a CLIP that reads its soft words. A preset is
+adapted from the beginning, and is loaded by KerasHub.
+"""
+
+import argparse
+import itertools
+
+import keras
+import numpy as np
+
+import tfcap
+
+COLORS = {"red": (1, 0, 0), "green": (0, 1, 0), "blue": (0, 0, 1)}
+ROWS, COLUMNS = ("top", "bottom"), ("left", "right")
+HIDDEN = {"hidden_dim": 32, "num_layers": 2, "intermediate_dim": 64}
+
+
+def scenes(size):
+    """Pictures (48, size, size, 3), and two captions of each."""
+    images, captions = [], []
+    for (color, rgb), back, (i, row), (j, column) in itertools.product(
+        COLORS.items(), (0.0, 0.2, 0.4, 0.6), *map(enumerate, (ROWS, COLUMNS))
+    ):
+        image, half = np.full((size, size, 3), back), size // 2
+        image[i * half :, j * half :][:half, :half] = rgb
+        images.append(2 * image - 1)
+        place = f"{row} {column}"
+        captions.append([f"a {color} square {place}", f"{place} is {color}"])
+    return np.array(images, "float32"), captions
+
+
+def tiny_pali_gemma(vocabulary, size):
+    hub = __import__("keras_hub").models
+    backbone = hub.PaliGemmaBackbone(
+        vocabulary.size,
+        size,
+        num_query_heads=2,
+        num_key_value_heads=1,
+        head_dim=16,
+        vit_patch_size=size // 2,
+        vit_num_heads=2,
+        vit_hidden_dim=32,
+        vit_num_layers=1,
+        vit_intermediate_dim=64,
+        **HIDDEN,
+    )
+    model = hub.PaliGemmaCausalLM(backbone=backbone, preprocessor=None)
+    special = {"bos": vocabulary.bos, "eos": vocabulary.eos}
+    return tfcap.models.CausalLMSpeaker(model, pad=vocabulary.pad, **special)
+
+
+def tiny_clip(vocabulary, size):
+    """CLIP whose pieces are the speaker's words."""
+    hub = __import__("keras_hub").models
+    vision = hub.CLIPVisionEncoder(
+        patch_size=size // 2,
+        num_heads=2,
+        image_shape=(size, size, 3),
+        **HIDDEN,
+    )
+    text = hub.CLIPTextEncoder(
+        vocabulary.size, 32, num_heads=2, max_sequence_length=16, **HIDDEN
+    )
+    clip = hub.CLIPBackbone(vision, text, projection_dim=32)
+    clip.get_layer("clip_head").trainable = False
+    return tfcap.models.CLIPListener(clip, vocabulary)
+
+
+def main(arguments=None):
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--preset", help="of a PaliGemma of KerasHub")
+    parser.add_argument("--epochs", type=int, default=40)
+    parser.add_argument("--rank", type=int, default=4)
+    options = parser.parse_args(arguments)
+    keras.utils.set_random_seed(0)
+    if options.preset:
+        lm = __import__("keras_hub").models.CausalLM.from_preset(options.preset)
+        speaker = tfcap.models.CausalLMSpeaker(lm, prompt="caption en\n")
+        vocabulary = tfcap.text.as_vocabulary(speaker.tokenizer)
+        images, captions = scenes(lm.backbone.image_size)
+        listener = tfcap.models.RetrievalListener(vocabulary.size, 64, 64)
+    else:
+        images, captions = scenes(size=8)
+        words = {
+            word: None for rows in captions for x in rows for word in x.split()
+        }
+        vocabulary = tfcap.text.Vocabulary(list(words))
+        speaker = tiny_pali_gemma(vocabulary, 8)
+        listener = tiny_clip(vocabulary, 8)
+    texts = sum(captions, [])
+    if not options.preset:
+        texts = [text.split() for text in texts]
+    ids, splits = vocabulary.encode_ragged(texts, eos=True)
+    length = int(np.diff(splits).max())
+    tokens = np.full((len(texts), length), speaker.pad)
+    for row, (start, end) in enumerate(itertools.pairwise(splits)):
+        tokens[row, : end - start] = ids[start:end]
+    batch = {"image": images, "caption": tokens.reshape(len(images), 2, -1)}
+    return train(options, speaker, listener, vocabulary, batch)
+
+
+def train(options, speaker, listener, vocabulary, batch):
+    lora = speaker.causal_lm.backbone.enable_lora
+
+    def fit(name, model, rate):
+        model.compile(keras.optimizers.Adam(rate))
+        logs = model.fit(batch, batch_size=16, epochs=options.epochs, verbose=0)
+        logs = {
+            key: f"{values[-1]:.3g}" for key, values in logs.history.items()
+        }
+        greedy = tfcap.decoding.Greedy(batch["caption"].shape[-1])
+        shown = {key: rows[::9] for key, rows in batch.items()}
+        said = greedy.decode(speaker, speaker.begin(shown)).tokens
+        said = vocabulary.decode_batch(np.asarray(said)[:, 0])
+        print(f"\n{name}: {logs}\n  " + "\n  ".join(said), flush=True)
+        return said
+
+    if options.preset:
+        lora(options.rank)
+    print("listener", listener(batch).shape)
+    loss = tfcap.losses.BidirectionalContrastiveLoss()
+    listener.compile(keras.optimizers.Adam(3e-3), loss=loss)
+    listener.fit(batch, batch_size=16, epochs=options.epochs, verbose=0)
+    said = {"mle": fit("mle", tfcap.methods.mle(speaker), 3e-3)}
+    if not options.preset:
+        lora(options.rank)
+    count = tfcap.text.DocumentFrequencies.from_references
+    cider = tfcap.rewards.CIDErD(
+        count(batch["caption"], vocabulary), references="caption"
+    )
+    reference = tfcap.models.WithoutAdapters(speaker)
+    reward = cider + 0.05 * tfcap.rewards.KLPenalty(reference)
+    how = {"max_length": batch["caption"].shape[-1], "seed": 0}
+    scst = tfcap.methods.scst(speaker, reward, num_samples=4, **how)
+    said["scst"] = fit("scst", scst, 1e-3)
+    psst = tfcap.methods.frozen_listener(
+        speaker,
+        listener,
+        lambda_=0.5,
+        naturalness=cider,
+        estimator="psst",
+        **how,
+    )
+    said["psst"] = fit("psst", psst, 1e-3)
+    return said
+
+
+if __name__ == "__main__":
+    main()
