@@ -67,3 +67,15 @@ def test_a_layer_keeps_the_stream_among_its_variables():
 
     layer = Noisy()
     assert [id(v) for v in layer.variables] == [id(layer.seeds.state)]
+
+
+def test_seeds_of_later_calls_are_drawn_before_and_again():
+    seeds, plain = SeedGenerator(3), keras.random.SeedGenerator(3)
+    expected = [plain.next().numpy().tolist() for _ in range(6)]
+    state = keras.ops.copy(seeds.state)
+    for _ in range(2):
+        with seeds.replayed(state, 4) as calls:
+            found = [seeds.next().numpy().tolist() for _ in range(2)]
+        assert found == expected[4:] and calls() == 2
+    seeds.skip(5)
+    assert seeds.next().numpy().tolist() == expected[5]
