@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 from keras import ops
 
+from tfcap.decoding import BeamSearch
 from tfcap.decoding import Greedy
 from tfcap.models import CausalLMSpeaker
 
@@ -100,10 +101,14 @@ def batch():
 
 
 def plain_logits(speaker, prompt, caption):
-    """KerasHub's own forward pass of one sequence, before each word."""
+    """KerasHub's own scores of one sequence, before each word."""
     ids = np.concatenate([prompt[prompt != PAD], caption])[None]
     mask = np.ones_like(ids)
-    logits = speaker.causal_lm({"token_ids": ids, "padding_mask": mask})
+    inputs = {"token_ids": ids, "padding_mask": mask}
+    if hasattr(speaker.causal_lm, "score"):
+        logits = speaker.causal_lm.score(**inputs)
+    else:
+        logits = speaker.causal_lm(inputs)
     return logits[0, -len(caption) - 1 : -1]
 
 
@@ -213,6 +218,23 @@ def test_gradients_to_soft_words_are_those_of_a_plain_model(family, batch):
         gradients.append([value, *tape.gradient(value, wanted)])
     for mine, its in zip(*gradients):
         close(tf.convert_to_tensor(mine), tf.convert_to_tensor(its))
+
+
+def test_sizes_that_are_unknown_while_traced_and_beams(gpt2, batch):
+    unknown = {
+        name: tf.TensorSpec([None] * value.ndim, tf.int64)
+        for name, value in batch.items()
+    }
+
+    @tf.function(input_signature=[unknown])
+    def scores(batch):
+        return gpt2.log_probs(gpt2.begin(batch, True), batch["caption"], True)
+
+    state = gpt2.begin(batch)
+    close(scores(batch), gpt2.log_probs(state, batch["caption"]))
+    beams = BeamSearch(2, max_length=3).decode(gpt2, state)
+    again = ops.sum(gpt2.log_probs(state, beams.tokens), axis=-1)
+    close(again, beams.scores)
 
 
 def test_the_prompt_of_rows_without_one(gpt2, batch):
