@@ -106,11 +106,11 @@ def _images(folder, captions, split):
 
 def _captioned(folder, paths, captions, split):
     """Pairs by a file of captions: by whole path, else by the name alone."""
-    found = load_captions(captions, split, skip_empty=True)
+    listing = load_captions(captions, split, skip_empty=True)
     bare = Counter(map(os.path.basename, paths))
     alone = {os.path.basename(x): paths[x] for x in paths}
     absent, images = [], []
-    for image_id, name in zip(found.image_ids, found.filenames):
+    for image_id, name in zip(listing.image_ids, listing.filenames):
         last = os.path.basename(name)
         path = paths.get(name, alone.get(last) if bare[last] == 1 else None)
         if path is None:

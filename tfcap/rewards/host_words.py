@@ -1,4 +1,4 @@
-"""Words of captions that are said in pieces of words."""
+"""Words of captions that are spoken in pieces of words."""
 
 import itertools
 import threading
@@ -71,33 +71,33 @@ class HostWords:
         def read(words, references):
             return self.read(words, references, np.ravel(eos))
 
-        found = call_on_host(
+        numbered = call_on_host(
             read, (words, references), (words.shape[0], count, width), "int32"
         )
         samples = ops.shape(words)[1]
-        return found[:, :samples], found[:, samples:]
+        return numbered[:, :samples], numbered[:, samples:]
 
     def read(self, words: NDArray, references: NDArray, eos: NDArray):
         """Translates on the host: `(B, S, T)`, `(B, N, U)` to one array."""
         width = _width(max(words.shape[2], references.shape[2]))
         shape = len(words), words.shape[1] + references.shape[1], width
-        found = np.full(shape, -1, np.int32)
+        numbered = np.full(shape, -1, np.int32)
         ids, beyond = self.words.ids, {}
         numbers = itertools.count(self.words.size)
         for image, rows in enumerate(zip(words, references)):
             for place, row in enumerate(itertools.chain(*rows)):
-                said, ended = self._read(row, eos)
+                spoken, ended = self._read(row, eos)
                 own = [
                     i
                     if (i := ids.get(x)) is not None
                     # Unknown ones are told apart within this batch.
                     else beyond.get(x) or beyond.setdefault(x, next(numbers))
-                    for x in said[: width - 1]
+                    for x in spoken[: width - 1]
                 ]
                 if ended and self.count_eos:
                     own.append(self.words.eos)
-                found[image, place, : len(own)] = own
-        return found
+                numbered[image, place, : len(own)] = own
+        return numbered
 
     def _read(self, row, eos):
         """Words of a caption, and whether it ends."""

@@ -86,24 +86,24 @@ def as_vocabulary(
             f"Received: size={size}."
         )
     size = read.size if size is None else operator.index(size)
-    found = _named(read) if None in (*map(read.special.get, NAMES),) else {}
-    told = {k: v for k, v in read.special.items() if v is not None}
-    found |= told | {k: _id(read, k, v, size) for k, v in given.items()}
-    if found.get("eos") is None:
+    known = _named(read) if None in [*map(read.special.get, NAMES)] else {}
+    own = {k: v for k, v in read.special.items() if v is not None}
+    known |= own | {k: _id(read, k, v, size) for k, v in given.items()}
+    if known.get("eos") is None:
         raise ValueError(
             "`eos` must be known, the token that ends a sentence. Received: "
             f"a {type(tokenizer).__name__} that tells of none. Pass its id, or "
             "the token as a string."
         )
-    first = found["eos"][0] if isinstance(found["eos"], tuple) else found["eos"]
+    first = known["eos"][0] if isinstance(known["eos"], tuple) else known["eos"]
     return TokenizerVocabulary(
         tokenizer,
         read,
         size,
-        found.get("pad", first),
-        found.get("bos"),
-        found["eos"],
-        found.get("unk"),
+        known.get("pad", first),
+        known.get("bos"),
+        known["eos"],
+        known.get("unk"),
     )
 
 
@@ -145,11 +145,11 @@ def _named(read):
     # From the last to the first, so that the first id of a piece remains.
     pieces = list(read.pieces())
     ids = {pieces[i]: i for i in reversed(range(len(pieces)))}
-    found = {
+    known = {
         kind: next((ids[x] for x in names if x in ids), None)
         for kind, names in NAMES.items()
     }
-    return {kind: i for kind, i in found.items() if i is not None}
+    return {kind: i for kind, i in known.items() if i is not None}
 
 
 def _read(tokenizer):
@@ -227,10 +227,10 @@ def _keras_hub(tokenizer):
         if not isinstance(mapping, dict):
             return list(known)
         # Some pieces may share no order with their ids.
-        found = [""] * size
+        ordered = [""] * size
         for piece, i in mapping.items():
-            found[i] = piece
-        return found
+            ordered[i] = piece
+        return ordered
 
     def encode(texts):
         rows = tokenizer.tokenize(texts)
