@@ -86,6 +86,17 @@ def test_without_adapters_it_is_the_base(adapted, batch):
     assert np.abs(after - scores).max() > 0.01
 
 
+def test_a_reference_does_not_move_with_biases():
+    backbone = hub.GPT2Backbone(23, 1, 1, 4, 4, dropout=0.0)
+    model = hub.GPT2CausalLM(backbone=backbone, preprocessor=None)
+    speaker = CausalLMSpeaker(model, bos=1, eos=2)
+    backbone.enable_lora(1)
+    assert "bias" in {x.name for x in speaker.trainable_weights}
+    WithoutAdapters(speaker)
+    left = {x.name for x in speaker.trainable_weights}
+    assert left == {"lora_kernel_a", "lora_kernel_b"}
+
+
 def test_adapters_alone_are_trained_saved_and_loaded(tmp_path, batch):
     speaker = speaker_of()
     frozen = [np.asarray(weight) for weight in speaker.non_trainable_weights]

@@ -17,8 +17,10 @@ class WithoutAdapters:
 
     The reference of `tfcap.rewards.KLPenalty` for a speaker that is trained by
     LoRA: what it was before training, as long as nothing but adapters is
-    trained, and no second copy in memory. An adapter is a layer's, enabled by
-    Keras' `layer.enable_lora()` or KerasHub's `backbone.enable_lora()`.
+    trained, and no second copy in memory. Biases of the adapted layers, which
+    KerasHub leaves trainable, are therefore frozen here. An adapter is a
+    layer's, enabled by Keras' `layer.enable_lora()` or KerasHub's
+    `backbone.enable_lora()`.
 
     Args:
         speaker: `tfcap.decoding.Speaker`, a Keras layer.
@@ -41,6 +43,9 @@ class WithoutAdapters:
                 f"speaker={speaker!r} without any. Call `enable_lora(rank)` of "
                 "its backbone or of its layers first."
             )
+        for layer in _adapted(speaker):
+            if getattr(layer, "bias", None) is not None:
+                layer.bias.trainable = False
         self.speaker = speaker
 
     def __getattr__(self, name):
