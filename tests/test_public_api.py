@@ -102,22 +102,21 @@ def test_light_parts_load_numpy_alone(source):
     assert loaded_by(source) == []
 
 
-def test_keras_knows_all_our_classes_before_a_room_is_imported():
-    source = """
-import sys
-{}
-names = keras.saving.get_custom_objects()
-print(*[name for name in names if name.startswith("tfcap>")])
-assert "tfcap.layers" not in sys.modules
-"""
-    wanted = {
-        name
-        for name, value in keras.saving.get_custom_objects().items()
-        if getattr(value, "__module__", "").startswith("tfcap.")
-    }
-    assert len(wanted) > len(serializable())
-    for order in ("import tfcap, keras", "import keras, tfcap"):
-        assert wanted == set(in_a_new_process(source.format(order)))
+@pytest.fixture(scope="module")
+def saved(tmp_path_factory):
+    """Folder of a model with our parts, and its inputs and logits."""
+    folder = tmp_path_factory.mktemp("saved")
+    words = keras.Input((4,), dtype="int32")
+    embedded = layers.SoftEmbedding(7, 5)(words)
+    encoded = layers.AnswerEncoder(6)(embedded)
+    logits = keras.layers.Dense(7)(encoded)
+    said = layers.PartialSamplingST(0.5, seed=0)(logits)
+    model = keras.Model(words, [said, logits])
+    model.compile("adam", loss=[None, losses.NPairLoss()])
+    model.save(folder / "model.keras")
+    inputs = np.array([[3, 2, 0, 0], [4, 5, 6, 2]], "int32")
+    np.save(folder / "inputs.npy", inputs)
+    return folder, model(inputs)[1]
 
 
 @pytest.mark.parametrize(
@@ -130,29 +129,29 @@ assert "tfcap.layers" not in sys.modules
     ],
 )
 @pytest.mark.slow
-def test_a_model_with_our_layers_loads_in_any_order(order, tmp_path):
-    words = keras.Input((4,), dtype="int32")
-    embedded = layers.SoftEmbedding(7, 5)(words)
-    encoded = layers.AnswerEncoder(6)(embedded)
-    logits = keras.layers.Dense(7)(encoded)
-    said = layers.PartialSamplingST(0.5, seed=0)(logits)
-    model = keras.Model(words, [said, logits])
-    model.compile("adam", loss=[None, losses.NPairLoss()])
-    path = str(tmp_path / "model.keras")
-    model.save(path)
-    inputs = np.array([[3, 2, 0, 0], [4, 5, 6, 2]], "int32")
-    np.save(tmp_path / "inputs.npy", inputs)
-    source = """
-import sys, numpy as np
-{}
-model = keras.models.load_model(sys.argv[1])
-said, logits = model(np.load(sys.argv[2]))
-np.save(sys.argv[3], logits)
+def test_keras_knows_our_classes_and_loads_a_model_in_any_order(order, saved):
+    folder, logits = saved
+    source = f"""
+import sys
+{order}
+names = keras.saving.get_custom_objects()
+print(*[name for name in names if name.startswith("tfcap>")])
+assert "tfcap.layers" not in sys.modules or "tfcap.layers" in {order!r}
+import numpy as np
+model = keras.models.load_model(sys.argv[1] + "/model.keras")
+said, logits = model(np.load(sys.argv[1] + "/inputs.npy"))
+np.save(sys.argv[1] + "/logits.npy", logits)
 print(type(model.loss[1]).__name__)
 """
-    paths = [str(tmp_path / name) for name in ("inputs.npy", "logits.npy")]
-    assert in_a_new_process(source.format(order), path, *paths) == ["NPairLoss"]
-    np.testing.assert_array_equal(np.load(paths[1]), model(inputs)[1])
+    wanted = {
+        name
+        for name, value in keras.saving.get_custom_objects().items()
+        if getattr(value, "__module__", "").startswith("tfcap.")
+    }
+    assert len(wanted) > len(serializable())
+    *names, loss = in_a_new_process(source, str(folder))
+    assert wanted == set(names) and loss == "NPairLoss"
+    np.testing.assert_array_equal(np.load(folder / "logits.npy"), logits)
 
 
 def absent(*names):

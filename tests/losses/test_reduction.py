@@ -1,8 +1,3 @@
-import os
-import pathlib
-import subprocess
-import sys
-
 import numpy as np
 import pytest
 
@@ -23,16 +18,3 @@ def test_absent_values_may_be_infinite():
 def test_an_unknown_reduction_is_refused():
     with pytest.raises(ValueError, match="`reduction` must be one of"):
         reduce_loss(VALUES, reduction="median")
-
-
-@pytest.mark.slow
-def test_two_replicas_give_what_one_gives():
-    # A process of its own: devices are split before TensorFlow starts.
-    script = pathlib.Path(__file__).parent / "two_replicas.py"
-    done = subprocess.run(
-        [sys.executable, str(script)],
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
-        capture_output=True,
-        text=True,
-    )
-    assert done.returncode == 0, done.stderr[-2000:]

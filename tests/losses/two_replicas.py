@@ -1,6 +1,6 @@
 """Losses and metrics on two replicas, absent rows spread unevenly.
 
-Run by tests as a process of its own; exits with 0 if all is well.
+Run by `tests/two_replicas.py`.
 """
 
 import keras
@@ -33,43 +33,64 @@ SCORES = RNG.normal(size=(6, 3)).astype("float32")
 LOGITS = RNG.normal(size=(6, 3, 6)).astype("float32")
 
 
-def metrics(loss):
-    if isinstance(loss, NPairLoss):
-        return [MeanReciprocalRank(), RecallAtK(1), MeanRank(), NDCG()]
-    if isinstance(loss, HingeRetrievalLoss):
-        return [CollapseRatio(loss)]
-    return None
+def sets():
+    """Name to loss, inputs, labels and metrics."""
+    sums = HingeRetrievalLoss(negatives="sum", reduction="sum")
+    hardest = HingeRetrievalLoss(negatives="hardest")
+    contrast = BidirectionalContrastiveLoss(0.5, siblings=True, reduction="sum")
+    return {
+        "pairs": (
+            *(NPairLoss(), SCORES, LABELS),
+            [MeanReciprocalRank(), RecallAtK(1), MeanRank(), NDCG()],
+        ),
+        "sequences": (SequenceCrossentropy("sequence"), LOGITS, TOKENS, []),
+        "tokens": (SequenceCrossentropy("token"), LOGITS, TOKENS, []),
+        "sums": (sums, LOGITS, SAME, [CollapseRatio(sums)]),
+        "hardest": (hardest, LOGITS, SAME, [CollapseRatio(hardest)]),
+        "contrast": (contrast, LOGITS, SAME, []),
+    }
 
 
-def fitted(loss, labels, inputs):
-    """Trains for three steps; returns weights, and what evaluation says."""
-    model = keras.Sequential(
-        [
-            keras.Input(inputs.shape[1:]),
-            keras.layers.Dense(inputs.shape[-1], kernel_initializer="identity"),
+def fitted():
+    """Trains for three steps; returns weights, and what evaluation says.
+
+    Every loss has an input and weights of its own, in one graph.
+    """
+    made, inputs, outputs = sets(), {}, {}
+    for name, (loss, array, *_) in made.items():
+        inputs[name] = keras.Input(array.shape[1:], name=name)
+        dense = keras.layers.Dense(
+            array.shape[-1], kernel_initializer="identity"
+        )
+        outputs[name] = dense(inputs[name])
+        if isinstance(loss, RetrievalLoss):
             # Losses of longer vectors run away.
-            keras.layers.UnitNormalization()
-            if isinstance(loss, RetrievalLoss)
-            else keras.layers.Identity(),
-        ]
-    )
+            outputs[name] = keras.layers.UnitNormalization()(outputs[name])
+    model = keras.Model(inputs, outputs)
     model.compile(
         keras.optimizers.SGD(0.5),
-        loss=loss,
-        metrics=metrics(loss),
+        loss={name: parts[0] for name, parts in made.items()},
+        metrics={name: parts[3] for name, parts in made.items()},
     )
-    data = tf.data.Dataset.from_tensor_slices((inputs, labels)).batch(6)
-    history = model.fit(data, epochs=3, verbose=0).history
+    arrays = [
+        {name: parts[place] for name, parts in made.items()} for place in (1, 2)
+    ]
+    data = tf.data.Dataset.from_tensor_slices(tuple(arrays)).batch(6)
+    history = model.fit(data, epochs=3, shuffle=False, verbose=0).history
     said = model.evaluate(data, verbose=0, return_dict=True)
     return model.get_weights(), history, said
 
 
-def check(strategy, loss, labels, inputs):
+def check(strategy):
     with strategy.scope():
-        two = fitted(loss, labels, inputs)
+        two = fitted()
     with run_eagerly():
-        one = fitted(loss, labels, inputs)
-    for a, b in zip(keras.tree.flatten(two), keras.tree.flatten(one)):
+        one = fitted()
+    keys = set(one[2])
+    assert {f"{name}_loss" for name in sets()} < keys and len(keys) == 13, keys
+    for a, b in zip(
+        keras.tree.flatten(two), keras.tree.flatten(one), strict=True
+    ):
         np.testing.assert_allclose(a, b, rtol=1e-6, atol=1e-6)
 
 
@@ -132,27 +153,10 @@ def check_config(strategy, kind, name):
         assert kind(**{name: value}).get_config()[name] == 0.25
 
 
-if __name__ == "__main__":
-    tf.config.set_logical_device_configuration(
-        tf.config.list_physical_devices("CPU")[0],
-        [tf.config.LogicalDeviceConfiguration()] * 2,
-    )
-    both = tf.distribute.MirroredStrategy(["/cpu:0", "/cpu:1"])
-    check(both, NPairLoss(), LABELS, SCORES)
-    for reduction, negatives in (
-        ("sum", "sum"),
-        ("sum_over_batch_size", "hardest"),
-    ):
-        loss = HingeRetrievalLoss(negatives=negatives, reduction=reduction)
-        check(both, loss, SAME, LOGITS)
-        loss = BidirectionalContrastiveLoss(
-            0.5, siblings=reduction == "sum", reduction=reduction
-        )
-        check(both, loss, SAME, LOGITS)
-    check(both, SequenceCrossentropy("sequence"), TOKENS, LOGITS)
-    check(both, SequenceCrossentropy("token"), TOKENS, LOGITS)
-    check_norm(both, "squared")
-    check_norm(both, "frobenius")
-    check_effects(both)
-    check_config(both, HingeRetrievalLoss, "negatives")
-    check_config(both, BidirectionalContrastiveLoss, "temperature")
+def check_all(strategy):
+    check(strategy)
+    check_norm(strategy, "squared")
+    check_norm(strategy, "frobenius")
+    check_effects(strategy)
+    check_config(strategy, HingeRetrievalLoss, "negatives")
+    check_config(strategy, BidirectionalContrastiveLoss, "temperature")

@@ -1,11 +1,5 @@
-import os
-import pathlib
-import subprocess
-import sys
-
 import keras
 import numpy as np
-import pytest
 import tensorflow as tf
 
 from tfcap.ops import SeedGenerator
@@ -16,19 +10,6 @@ from tfcap.ops import rows_across_replicas
 from tfcap.ops import sum_over_replicas
 
 VALUES = tf.constant([[1.0, 2.0], [4.0, 9.0]])
-
-
-@pytest.mark.slow
-def test_two_replicas():
-    # A process of its own: devices are split before TensorFlow starts.
-    script = pathlib.Path(__file__).parent / "two_replicas.py"
-    done = subprocess.run(
-        [sys.executable, str(script)],
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
-        capture_output=True,
-        text=True,
-    )
-    assert done.returncode == 0, done.stdout + done.stderr[-3000:]
 
 
 def test_one_replica_is_left_alone():

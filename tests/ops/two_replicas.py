@@ -1,6 +1,6 @@
 """The replica operations on two replicas, rows and masks spread unevenly.
 
-Run by a test as a process of its own; exits with 0 if all is well.
+Run by `tests/two_replicas.py`.
 """
 
 import keras
@@ -139,13 +139,7 @@ def assert_(truth, message):
         raise SystemExit(message)
 
 
-if __name__ == "__main__":
-    tf.config.set_logical_device_configuration(
-        tf.config.list_physical_devices("CPU")[0],
-        [tf.config.LogicalDeviceConfiguration()] * 2,
-    )
-    # One strategy a process: the collectives of two would mix.
-    strategy = tf.distribute.MirroredStrategy(["CPU:0", "CPU:1"])
+def check_all(strategy):
     assert_(num_replicas() == 1, "replicas outside a strategy")
     count = run(strategy, lambda x: x[0, 0] * 0 + num_replicas(), VALUES)
     assert_([*map(int, count)] == [2, 2], f"replicas in a strategy: {count}")

@@ -1,6 +1,6 @@
 """Rewards on two replicas; their logs are those of the global batch.
 
-Run by a test as a process of its own; exits with 0 if all is well.
+Run by `tests/two_replicas.py`.
 """
 
 import keras
@@ -153,12 +153,7 @@ def logs(strategy):
         np.testing.assert_allclose(value, wanted, rtol=1e-5, atol=1e-6)
 
 
-if __name__ == "__main__":
-    tf.config.set_logical_device_configuration(
-        tf.config.list_physical_devices("CPU")[0],
-        [tf.config.LogicalDeviceConfiguration()] * 2,
-    )
-    strategy = tf.distribute.MirroredStrategy(["CPU:0", "CPU:1"])
+def check_all(strategy):
     for reward in rewards():
         values(strategy, reward)
         print(reward.name)

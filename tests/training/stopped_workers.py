@@ -1,8 +1,8 @@
 """Two workers of which a scheduler takes one away in the midst of an epoch.
 
-Run by a test as two processes, twice: the first time they train a whole run
-and a part of another, and end with 143; the second time they go on, and what
-both have left must be the same.
+Run by a test as two processes, which train a whole run and a part of another,
+and end with 143; those of `two_workers.py` go on, and what both have left must
+be the same.
 """
 
 import json
@@ -66,22 +66,24 @@ def train(folder, *callbacks, seed=1):
     return model.get_weights(), {k: v[-2:] for k, v in history.items()}
 
 
-if __name__ == "__main__":
-    strategy = open_strategy()
-    task = json.loads(os.environ["TF_CONFIG"])["task"]["index"]
-    root = pathlib.Path(sys.argv[1])
-    kept = root / f"whole{task}.npz"
-    with strategy.scope():
-        if not kept.exists():
-            weights, history = train(root / "whole")
-            np.savez(kept, *weights, **history)
-            # All must stop, at one step.
-            train(root / "parts", Stop(hears=task == 1))
-            raise SystemExit("WRONG: not stopped")
-        weights, history = train(root / "parts", seed=99)
-    with np.load(kept) as whole:
+def go_on(root, task):
+    """What the first run has left half done ends as what it did whole."""
+    weights, history = train(root / "parts", seed=99)
+    with np.load(root / f"whole{task}.npz") as whole:
         for number, array in enumerate(weights):
             np.testing.assert_array_equal(whole[f"arr_{number}"], array)
         for name, values in history.items():
             np.testing.assert_array_equal(whole[name], values, name)
     print("THE SAME", flush=True)
+
+
+if __name__ == "__main__":
+    strategy = open_strategy()
+    task = json.loads(os.environ["TF_CONFIG"])["task"]["index"]
+    root = pathlib.Path(sys.argv[1])
+    with strategy.scope():
+        weights, history = train(root / "whole")
+        np.savez(root / f"whole{task}.npz", *weights, **history)
+        # All must stop, at one step.
+        train(root / "parts", Stop(hears=task == 1))
+    raise SystemExit("WRONG: not stopped")

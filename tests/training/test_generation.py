@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 
 from tests import dialogs
+from tests.eager import run_eagerly
 from tfcap.decoding import BeamSearch
 from tfcap.decoding import Greedy
 from tfcap.training import generate
@@ -21,12 +22,14 @@ def test_every_question_is_answered_in_order(speaker):
     np.testing.assert_array_equal(found, expected)
 
 
+@pytest.mark.filterwarnings("ignore:Even though the `tf.config")
 def test_the_limit_counts_dialogs(speaker):
     batches, decoder = dialogs.batches(), Greedy(max_length=1)
-    every = generate(speaker, decoder, batches, batch_size=3)
-    for limit in (1, 7, 99):
-        found = generate(speaker, decoder, batches, batch_size=3, limit=limit)
-        np.testing.assert_array_equal(found, every[: 3 * limit])
+    with run_eagerly():
+        every = generate(speaker, decoder, batches, batch_size=3)
+        for limit in (1, 7, 99):
+            found = generate(speaker, decoder, batches, 3, limit=limit)
+            np.testing.assert_array_equal(found, every[: 3 * limit])
 
 
 def test_several_sequences_a_question_are_kept(speaker):

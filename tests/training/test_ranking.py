@@ -1,4 +1,5 @@
 import dataclasses
+import functools
 
 import keras
 import numpy as np
@@ -6,6 +7,7 @@ import pytest
 
 import tfcap.training.ranking as ranking
 from tests import dialogs
+from tests.eager import run_eagerly
 from tfcap.metrics import RankingReport
 from tfcap.ops import sequence_mask
 from tfcap.training import discriminative_ranking
@@ -89,15 +91,28 @@ def check_scores(scores, batches, expected):
     assert (scores[data.options < 0] == -np.inf).all()
 
 
-@pytest.mark.parametrize("kind", ["loglik_sum", "loglik_mean"])
-def test_a_generator_ranks_as_answer_by_answer(batches, reports, kind):
+@pytest.fixture(scope="module")
+def likelihoods(batches):
+    """A generator, and a function of it that scores one answer, by a loop."""
     generator = dialogs.generator("lf")
     state = generator.begin(batches.inputs(np.arange(8)))
 
-    def score(dialog, turn, answer):
-        row = dialog * 3 + turn
+    @functools.cache
+    def score(row, answer):
         here = keras.tree.map_structure(lambda x: x[row : row + 1], state)
-        found = np.sum(generator.log_probs(here, answer[None, None]))
+        return np.sum(generator.log_probs(here, np.array([[answer]])))
+
+    return generator, score
+
+
+@pytest.mark.parametrize("kind", ["loglik_sum", "loglik_mean"])
+def test_a_generator_ranks_as_answer_by_answer(
+    batches, likelihoods, reports, kind
+):
+    generator, likelihood = likelihoods
+
+    def score(dialog, turn, answer):
+        found = likelihood(dialog * 3 + turn, tuple(answer))
         return found / (1 if kind == "loglik_sum" else (answer > 0).sum())
 
     expected = one_by_one(batches, score)
@@ -148,23 +163,29 @@ def strangers(batches, one_hot):
     return tf.data.Dataset.from_tensor_slices((inputs, labels)).batch(3)
 
 
-@pytest.mark.parametrize("one_hot", [False, True])
-def test_any_data_set_of_candidates_is_ranked(batches, one_hot):
+# Eagerly, for graphs take longer to trace; labels and networks do not meet.
+@pytest.mark.filterwarnings("ignore:Even though the `tf.config")
+@pytest.mark.parametrize(
+    "one_hot, rank, scores, make",
+    [
+        (False, generative_ranking, generative_scores, dialogs.generator),
+        (
+            *(True, discriminative_ranking, discriminative_scores),
+            dialogs.discriminator,
+        ),
+    ],
+)
+def test_any_data_set_of_candidates_is_ranked(
+    batches, one_hot, rank, scores, make
+):
     dataset, plain = strangers(batches, one_hot), dialogs.batches()
     plain.dialogs = dataclasses.replace(batches.dialogs, relevance=None)
-    options = {"verbose": 0, "options": "candidates"}
-    for rank, scores, network in (
-        (generative_ranking, generative_scores, dialogs.generator("lf")),
-        (
-            discriminative_ranking,
-            discriminative_scores,
-            dialogs.discriminator("lf"),
-        ),
-    ):
+    options, network = {"verbose": 0, "options": "candidates"}, make("lf")
+    inputs = dataset.map(lambda x, y: x)
+    with run_eagerly():
         wanted = rank(network, plain, 3, verbose=0).result()
         found = rank(network, dataset, **options).result()
         assert found == pytest.approx(wanted) and found["count"] > 0
-        inputs = dataset.map(lambda x, y: x)
         np.testing.assert_allclose(
             scores(network, inputs, **options),
             scores(network, plain, 3, verbose=0),

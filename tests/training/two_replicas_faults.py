@@ -1,6 +1,6 @@
 """Two replicas stop at, or skip, the steps that one would.
 
-Run by a test as a process of its own; exits with 0 if all is well.
+Run by `tests/two_replicas.py`.
 """
 
 import pathlib
@@ -8,9 +8,9 @@ import tempfile
 
 import keras
 import numpy as np
-import tensorflow as tf
 
 from tests import tiny
+from tests.eager import run_eagerly
 from tests.training import stopped_workers
 from tests.training.test_nonfinite import batches
 from tests.training.test_nonfinite import fit
@@ -50,9 +50,10 @@ def close(one, other):
     return all(np.abs(a - b).max() < 1e-6 for a, b in pairs)
 
 
-def stops(make):
+def stops(strategy, make):
     expected = make("raise")
-    fit(expected, without(DATA, 2, 3))
+    with run_eagerly():
+        fit(expected, without(DATA, 2, 3))
     with strategy.scope():
         model = make("raise")
     try:
@@ -64,9 +65,10 @@ def stops(make):
     check(close(model, expected), f"{make.__name__}: weights where it stops")
 
 
-def skips(make):
+def skips(strategy, make):
     expected = make("skip")
-    wanted = fit(expected, DATA)
+    with run_eagerly():
+        wanted = fit(expected, DATA)
     with strategy.scope():
         model = make("skip")
     found = fit(model, DATA)
@@ -76,7 +78,7 @@ def skips(make):
     check(close(model, expected), f"{make.__name__}: weights after a skip")
 
 
-def scales():
+def scales(strategy):
     """A scaled gradient that overflows on one replica moves neither."""
     with strategy.scope():
         inner = keras.optimizers.SGD(1e-9)
@@ -93,7 +95,7 @@ def scales():
     )
 
 
-def refuses(name, options=None, **settings):
+def refuses(strategy, name, options=None, **settings):
     with strategy.scope():
         speaker = tiny.TableSpeaker()
         optimizer = keras.optimizers.SGD(**settings)
@@ -111,7 +113,7 @@ def refuses(name, options=None, **settings):
         check(told.startswith(f"`{name}`"), f"{name}: {told}")
 
 
-def goes_on(folder):
+def goes_on(strategy, folder):
     """Metrics, too: each replica has its own sums in the midst of an epoch."""
     with strategy.scope():
         weights, history = stopped_workers.train(folder / "whole")
@@ -127,19 +129,16 @@ def goes_on(folder):
     check(history == again, f"logs after SIGTERM: {again}, {history}")
 
 
-if __name__ == "__main__":
-    tf.config.set_logical_device_configuration(
-        tf.config.list_physical_devices("CPU")[0],
-        [tf.config.LogicalDeviceConfiguration()] * 2,
-    )
-    strategy = tf.distribute.MirroredStrategy(["CPU:0", "CPU:1"])
+def check_all(strategy):
     for make in (one_objective, game):
-        stops(make)
-        skips(make)
-    scales()
-    refuses("jit_compile", {"jit_compile": True})
-    refuses("steps_per_execution", {"steps_per_execution": 2})
-    refuses("gradient_accumulation_steps", gradient_accumulation_steps=2)
-    refuses("clipnorm", clipnorm=1.0)
+        stops(strategy, make)
+        skips(strategy, make)
+    scales(strategy)
+    refuses(strategy, "jit_compile", {"jit_compile": True})
+    refuses(strategy, "steps_per_execution", {"steps_per_execution": 2})
+    refuses(
+        strategy, "gradient_accumulation_steps", gradient_accumulation_steps=2
+    )
+    refuses(strategy, "clipnorm", clipnorm=1.0)
     with tempfile.TemporaryDirectory() as folder:
-        goes_on(pathlib.Path(folder))
+        goes_on(strategy, pathlib.Path(folder))
