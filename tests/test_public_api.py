@@ -134,7 +134,8 @@ def test_keras_knows_our_classes_and_loads_a_model_in_any_order(order, saved):
     source = f"""
 import sys
 {order}
-names = keras.saving.get_custom_objects()
+from keras.saving import get_custom_objects
+names = get_custom_objects()
 print(*[name for name in names if name.startswith("tfcap>")])
 assert "tfcap.layers" not in sys.modules or "tfcap.layers" in {order!r}
 import numpy as np

@@ -67,7 +67,8 @@ def spreads():
 
 
 def refuses(folder):
-    other = tf.data.Dataset.range(4).shuffle(4).batch(2)
+    # Of so many, no two orders are the same by chance.
+    other = tf.data.Dataset.range(40).shuffle(40).batch(20)
     for call, words in (
         (
             lambda: strategy.experimental_distribute_dataset(other),
@@ -198,12 +199,12 @@ if __name__ == "__main__":
     own = pathlib.Path(sys.argv[1], str(task))
     own.mkdir(exist_ok=True)
     with strategy.scope():
-        stopped_workers.go_on(pathlib.Path(sys.argv[1]), task)
         decides()
         refuses(own)
         check_shared(own.parent)
         sweeps(own.parent / "sweep")
         resumes(own)
+        stopped_workers.go_on(pathlib.Path(sys.argv[1]), task)
     spreads()
     trials = [stock, two_replicas.alternating]
     if "all" in sys.argv:
