@@ -9,7 +9,6 @@ CHECKS = (
     "ops.two_replicas",
     "losses.two_replicas",
     "rewards.two_replicas",
-    "objectives.two_replicas",
     "models.two_replicas",
     "training.two_replicas",
     "training.two_replicas_faults",
