@@ -153,5 +153,5 @@ def test_unfit_arguments_are_named(encoder):
     with pytest.raises(ValueError, match="`image_dropout`"):
         small(image_dropout=1.0)
     long = np.full((1, 1, 10), 5)
-    with pytest.raises(ValueError, match="max_length=9, texts of 10 words"):
+    with pytest.raises(ValueError, match="max_length=9, 10 words"):
         encoder.embed_texts(long, long > 0)

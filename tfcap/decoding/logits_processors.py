@@ -62,11 +62,11 @@ class LogitsProcessors(NamedTuple):
         """True if any logit may be changed."""
         return self != NONE
 
-    def check_continuations(self) -> None:
-        """Refuses processors that read the prefix, for continuations."""
+    def check_no_prefix(self, what: str = "continuations") -> None:
+        """Refuses processors that read the prefix, for some words."""
         if self.no_repeat_ngram:
             raise ValueError(
-                "`no_repeat_ngram` must be 0 for continuations. Received: "
+                f"`no_repeat_ngram` must be 0 for {what}. Received: "
                 f"no_repeat_ngram={self.no_repeat_ngram}. Train without it, "
                 "and use it to evaluate."
             )

@@ -79,11 +79,12 @@ class MixedPrefix(Decoder):
         return self.channel.value_of("prefix")
 
     def decode(self, speaker, state, references=None, training=False):
-        _, samples, length = references.shape
-        lack = max(self.max_length - length, 0)
+        _, samples, length = ops.shape(references)  # S and T may be unknown
         rows = ops.cast(ops.reshape(references, (-1, length)), "int32")
         pad = getattr(speaker, "pad", 0)
-        rows = ops.pad(rows, [(0, 0), (0, lack)], constant_values=pad)
+        rows = ops.pad(
+            rows, [(0, 0), (0, self.max_length)], constant_values=pad
+        )
         rows = rows[:, : self.max_length]
         human = reference_mask(rows, speaker.eos, pad) > 0
         places = ops.arange(self.max_length, dtype="float32")

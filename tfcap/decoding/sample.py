@@ -258,7 +258,7 @@ class Sample(Decoder):
             ValueError: If the decoder has `no_repeat_ngram`, which would read
                 the prefix; or if there are no such prefixes.
         """
-        self.logits_processors.check_continuations()
+        self.logits_processors.check_no_prefix()
         if prefixes is not None:
             _check_prefixes(prefixes, rollout.tokens.shape[-1])
         with schedules_held():

@@ -12,6 +12,7 @@ from tfcap.layers import WordChannel
 from tfcap.layers.inverse_cdf import sample_words
 from tfcap.ops import repeat_samples
 from tfcap.ops import token_log_probs
+from tfcap.ops.loops import scan_words
 
 
 class ScheduledSampling(Decoder):
@@ -63,10 +64,21 @@ class ScheduledSampling(Decoder):
         rollout = GroundTruth().decode(speaker, state, references)
         if not training:
             return rollout
-        _, samples, length = references.shape
+        _, samples, length = ops.shape(references)  # S and T may be unknown
         state = repeat_samples(state, samples)
         rows = ops.cast(ops.reshape(references, (-1, length)), "int32")
         words = ops.full_like(rows[:, 0], speaker.bos)
+        if references.shape[-1] is None:
+
+            def step(reference, carried):
+                logits, state = speaker.step(*carried, training=training)
+                check_logits(logits, speaker)
+                own = suppress_tokens(logits, special_tokens(speaker))
+                words = self.channel.replace(reference, own)
+                return token_log_probs(logits, reference), (words, state)
+
+            scores = scan_words(step, (words, state), rows)
+            return self._scored(rollout, scores)
         scores = []
         with step_by_step(speaker, ops.shape(rows)[0], length):
             for t in range(length):
@@ -77,8 +89,11 @@ class ScheduledSampling(Decoder):
                 if t + 1 < length:
                     own = suppress_tokens(logits, special_tokens(speaker))
                     words = self.channel.replace(rows[:, t], own)
+        return self._scored(rollout, ops.stack(scores, 1))
+
+    def _scored(self, rollout, scores):
         self.channel.next_step()
-        scores = ops.reshape(ops.stack(scores, 1), (-1, samples, length))
+        scores = ops.reshape(scores, ops.shape(rollout.mask))
         return rollout._replace(log_probs=scores * rollout.mask)
 
 

@@ -14,6 +14,7 @@ from tfcap.decoding.logits_processors import check_logits
 from tfcap.ops import repeat_samples
 from tfcap.ops import sequence_mask
 from tfcap.ops import token_log_probs
+from tfcap.ops.loops import scan_words
 
 
 @runtime_checkable
@@ -168,11 +169,24 @@ def stepwise_log_probs(
     Returns:
         Float32 tensor of shape `(B, S, T)`, 0 after the end token.
     """
-    _, samples, length = tokens.shape
+    _, samples, length = ops.shape(tokens)  # S and T may be unknown
     state = repeat_samples(state, samples)
     rows = ops.reshape(tokens, (-1, length))
     words = ops.full_like(rows[:, 0], speaker.bos)
+    mask = sequence_mask(rows, speaker.eos, getattr(speaker, "pad", 0))
     processors, scores = logits_processors.for_speaker(speaker), []
+    if tokens.shape[-1] is None:
+        processors.check_no_prefix("words whose number is not known")
+        before = ops.concatenate([words[:, None], rows[:, :-1]], axis=1)
+
+        def score(pair, state):
+            logits, state = speaker.step(pair[:, 0], state, training=training)
+            check_logits(logits, speaker)
+            return token_log_probs(processors.apply(logits), pair[:, 1]), state
+
+        pairs = ops.stack([before, rows], axis=-1)  # (n, T, 2)
+        scores = mask * scan_words(score, state, pairs)
+        return ops.reshape(scores, (-1, samples, length))
     with step_by_step(speaker, ops.shape(rows)[0], length):
         for t in range(length):
             logits, state = speaker.step(words, state, training=training)
@@ -181,7 +195,6 @@ def stepwise_log_probs(
             logits = processors.apply(logits, rows[:, :t] if t else None)
             words = rows[:, t]
             scores.append(token_log_probs(logits, words))
-    mask = sequence_mask(rows, speaker.eos, getattr(speaker, "pad", 0))
     scores = ops.stack(scores, axis=1) * mask
     return ops.reshape(scores, (-1, samples, length))
 

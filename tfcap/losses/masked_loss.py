@@ -7,6 +7,7 @@ from keras import ops
 
 from tfcap.ops import sum_over_replicas
 from tfcap.ops.arguments import row_weights
+from tfcap.ops.loops import dense
 
 MEANS = ("mean", "sum_over_batch_size")
 REDUCTIONS = (None, "none", "sum", *MEANS, "mean_with_sample_weight")
@@ -54,7 +55,7 @@ class MaskedLoss(keras.losses.Loss):
 
     def __call__(self, y_true, y_pred, sample_weight=None):
         mask = getattr(y_pred, "_keras_mask", None)
-        y_true = ops.convert_to_tensor(y_true, dtype=self.dtype)
+        y_true = ops.convert_to_tensor(dense(y_true), dtype=self.dtype)
         y_pred = ops.convert_to_tensor(y_pred, dtype=self.dtype)
         if mask is not None:
             y_true = self.hide(y_true, ops.cast(mask, "bool"))

@@ -122,7 +122,7 @@ class CaptionSpeaker(ImageNetwork, WordByWord):
 
     def call(self, inputs, training=False):
         tokens = self.references(inputs)
-        _, samples, length = tokens.shape
+        _, samples, length = ops.shape(tokens)  # S and T may be unknown
         state = self.begin(inputs, training=training)
         hidden = self.teacher_forced(
             repeat_samples(state, samples), word_rows(tokens), training

@@ -132,7 +132,7 @@ class DialogDiscriminator(keras.Model):
         scores, answers = self.score(anchor, options, training)
         if training and self.norm_regularizer is not None:
             self.add_loss(self.penalty(anchor, answers, options))
-        return ops.reshape(scores, (-1, *options.shape[1:3]))
+        return ops.reshape(scores, (-1, *ops.shape(options)[1:3]))
 
     def score(
         self, anchor: Any, options: Any, training: bool = False
@@ -148,7 +148,7 @@ class DialogDiscriminator(keras.Model):
             Scores, float32 of shape `(B * R, N)`, and the options'
             embeddings, of shape `(B * R, N, D)`.
         """
-        candidates, length = options.shape[2:]
+        _, _, candidates, length = ops.shape(options)
         answers = map_distinct(
             lambda rows: self.embed(
                 rows[:, None], sequence_mask(rows, self.eos)[:, None], training
@@ -182,7 +182,7 @@ class DialogDiscriminator(keras.Model):
             return 0.0
         # (B, R, N) -> (B * R, N): options with a word; then their rounds.
         present = ops.any(ops.not_equal(options, 0), axis=-1)
-        present = ops.reshape(present, (-1, options.shape[2]))
+        present = ops.reshape(present, (-1, ops.shape(options)[2]))
         norm, rounds = self.norm_regularizer, ops.any(present, axis=-1)
         parts = (anchor, rounds), (answers, present)
         # As Keras treats an activity regularizer: its value is a sum over

@@ -122,13 +122,13 @@ class DialogGenerator(WordByWord):
         tokens = self.references(inputs)[:, 0]
         hidden = self.teacher_forced(state, tokens, training)
         logits = self.compute_logits(hidden, training)
-        rounds, length = inputs["answer"].shape[1:]
+        rounds, length = ops.shape(inputs["answer"])[1:]
         return ops.reshape(logits, (-1, rounds, length, self.vocabulary_size))
 
     def references(self, inputs: dict) -> Any:
         """The human answers, one sample a row: `(B, 1, T)`."""
         answer = word_ids(inputs, "answer")
-        return ops.reshape(answer, (-1, 1, answer.shape[-1]))
+        return ops.reshape(answer, (-1, 1, ops.shape(answer)[-1]))
 
     def begin(self, inputs: dict, training: bool = False) -> list:
         """Reads questions, histories and images: the decoder's first state."""

@@ -7,6 +7,7 @@ from tfcap.models.inputs import image_features
 from tfcap.models.joint_encoder import JointEncoder
 from tfcap.models.transformer_block import TransformerBlock
 from tfcap.ops import masked_mean
+from tfcap.ops.arguments import check_length
 
 
 @keras.saving.register_keras_serializable(package="tfcap")
@@ -141,13 +142,8 @@ class DualEncoder(JointEncoder):
         return self.project(masked_mean(hidden, None, axis=1))
 
     def encode_text(self, vectors, mask, training=False):
-        length = vectors.shape[1]
-        if length > self.max_length:
-            raise ValueError(
-                "`max_length` of the encoder must be at least the length of "
-                f"texts. Received: max_length={self.max_length}, texts of "
-                f"{length} words."
-            )
+        length = ops.shape(vectors)[1]
+        check_length(length, self.max_length, "encoder")
         # What is masked may be infinite, and attention would multiply it by 0.
         vectors = ops.where(mask[..., None], vectors, 0)
         stream = vectors + self.places(ops.arange(length))

@@ -8,6 +8,7 @@ from keras import ops
 from tfcap.layers._fast.scores import masked_word_scores
 from tfcap.models.caption_speaker import CaptionSpeaker
 from tfcap.models.transformer_block import TransformerBlock
+from tfcap.ops.arguments import check_length
 from tfcap.ops.arguments import checked_integer
 from tfcap.ops.arguments import checked_rate
 
@@ -202,7 +203,7 @@ class TransformerSpeaker(CaptionSpeaker):
     def _blocks(self, stream, state, training):
         """Runs words through all blocks; also returns their keys and values."""
         past_length = state["words"][0][0].shape[1] if state["words"] else 0
-        length = stream.shape[1]
+        length = ops.shape(stream)[1]
         self._check_length(past_length + length)
         stream = stream + self.positions(
             ops.arange(past_length, past_length + length)
@@ -222,17 +223,12 @@ class TransformerSpeaker(CaptionSpeaker):
         return self.norm(stream), memory
 
     def _check_length(self, words):
-        if words > self.max_length:
-            raise ValueError(
-                "`max_length` of the speaker must be at least the number of "
-                "words that it is asked for. Received: "
-                f"max_length={self.max_length}, {words} words."
-            )
+        check_length(words, self.max_length, "speaker")
 
     def _visible(self, state, past_length, length):
         """Attention mask: `(1 or B, T, P + past_length + T)`, or `None`."""
         image = state.get("mask")
-        if image is None and length == 1:
+        if image is None and isinstance(length, int) and length == 1:
             return None
         if image is None:
             positions = ops.shape(state["image"][0][0])[1]

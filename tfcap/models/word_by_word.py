@@ -16,6 +16,7 @@ from tfcap.ops import check_shape
 from tfcap.ops import repeat_samples
 from tfcap.ops import sequence_mask
 from tfcap.ops.arguments import checked_integer
+from tfcap.ops.loops import scan_words
 
 
 class WordByWord(keras.Model):
@@ -142,6 +143,13 @@ class WordByWord(keras.Model):
     def run_rnn(self, embedded: Any, state: Any, training: bool = False) -> Any:
         """Reads given words: `(n, T, embedding_units)` to `(n, T, units)`."""
         inputs, outputs = self.project_inputs(embedded), []
+        if embedded.shape[1] is None:
+            return scan_words(
+                lambda *args: self.cell_step(*args, training=training),
+                state,
+                inputs,
+                self.compute_dtype,
+            )
         for word in ops.unstack(inputs, embedded.shape[1], axis=1):
             output, state = self.cell_step(word, state, training=training)
             outputs.append(output)
@@ -159,7 +167,7 @@ class WordByWord(keras.Model):
     def log_probs(self, state: Any, tokens: Any, training: bool = False) -> Any:
         """Scores given words in one pass: `(B, S, T)` to `(B, S, T)`."""
         check_shape(tokens, "B S T", "tokens")
-        _, samples, length = tokens.shape
+        _, samples, length = ops.shape(tokens)  # S and T may be unknown
         rows = word_rows(tokens)
         scores = self.score(
             repeat_samples(state, samples),
@@ -212,7 +220,7 @@ class WordByWord(keras.Model):
 
 def word_rows(tokens: Any) -> Any:
     """Reshapes words `(B, S, T)` to rows `(B * S, T)`, int32."""
-    return ops.cast(ops.reshape(tokens, (-1, tokens.shape[-1])), "int32")
+    return ops.cast(ops.reshape(tokens, (-1, ops.shape(tokens)[-1])), "int32")
 
 
 def lstm_step(gates: Any, carry: Any) -> tuple[Any, Any]:

@@ -160,7 +160,7 @@ def _of_others(texts, there, same):
     Returns:
         Float tensor of shape `(n, D)`, and a boolean tensor `(B, n)`.
     """
-    samples, units = texts.shape[1:]
+    _, samples, units = ops.shape(texts)
     apart = ops.repeat(other_images(texts[:, 0], same), samples, axis=1)
     texts = gather_across_replicas(texts)
     there = ops.reshape(gather_across_replicas(there), (1, -1))

@@ -149,4 +149,4 @@ class Episode:
     def repeated(self, tensor, num_samples):
         """Rows for every sample: `(B, ...)` to `(B, S, ...)`."""
         rows = repeat_samples(tensor, num_samples)
-        return ops.reshape(rows, (-1, num_samples, *tensor.shape[1:]))
+        return ops.reshape(rows, (-1, num_samples, *ops.shape(tensor)[1:]))

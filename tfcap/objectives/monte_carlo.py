@@ -113,7 +113,7 @@ class MonteCarlo(Credit):
                 f"Received: decoder={type(decoder).__name__}. Use Sample."
             )
         if hasattr(decoder, "logits_processors"):
-            decoder.logits_processors.check_continuations()
+            decoder.logits_processors.check_no_prefix()
         refused = {
             "compare samples": reward.compares_samples,
             "read log probabilities": reward.reads_log_probs,

@@ -24,8 +24,8 @@ def common_subsequence(words: Any, others: Any) -> Any:
     Args:
         words: Integer tensor of shape `(..., T)`, below 0 where there is no
             word, T known.
-        others: Integer tensor of shape `(..., U)`, as `words`, U known.
-            Leading axes broadcast.
+        others: Integer tensor of shape `(..., U)`, as `words`. Leading axes
+            broadcast.
 
     Returns:
         Float32 tensor of shape `(...)`.
@@ -41,7 +41,6 @@ def common_subsequence(words: Any, others: Any) -> Any:
     - Hyyro, Bit-Parallel LCS-length Computation Revisited, 2004
     """
     steps = _length(words, "words")
-    _length(others, "others")
     if not fits_bits(others):
         return _common_by_rows(words, others, steps)
     matches = match_bits(words, others)
@@ -165,8 +164,12 @@ def _after(value, tensor):
 
 def _running_max(tensor):
     """Largest entry so far along the last axis, by doubling."""
-    reach = 1
-    while reach < tensor.shape[-1]:
+    reach, width = 1, tensor.shape[-1]
+    if width is None:
+        places = ops.arange(ops.shape(tensor)[-1])
+        earlier = places <= places[:, None]
+        return ops.max(ops.where(earlier, tensor[..., None, :], -1.0), axis=-1)
+    while reach < width:
         earlier = tensor[..., :-reach]
         rest = ops.maximum(tensor[..., reach:], earlier)
         tensor = ops.concatenate([tensor[..., :reach], rest], axis=-1)

@@ -8,6 +8,8 @@ import keras
 import numpy as np
 from keras import ops
 
+from tfcap.ops.loops import dense
+
 
 def checked_integer(
     value, name: str, expected: str = "a positive integer", least: int = 1
@@ -259,7 +261,7 @@ def batch_entry(inputs, key: str, what: str, remedy: str = ""):
         ValueError: If there is none.
     """
     if isinstance(inputs, dict) and key in inputs:
-        return inputs[key]
+        return dense(inputs[key])
     received = type(inputs).__name__
     if isinstance(inputs, dict):
         received = f"inputs with {', '.join(sorted(inputs))}"
@@ -267,6 +269,27 @@ def batch_entry(inputs, key: str, what: str, remedy: str = ""):
         f"`inputs` must hold {key!r}, {what}. Received: {received}. {remedy}"
     )
     raise ValueError(message.rstrip())
+
+
+def check_length(length: Any, max_length: int, network: str):
+    """Refuses texts of more words than a network has positions for.
+
+    Args:
+        length: Integer, or a scalar tensor where it is not known.
+        max_length: Integer.
+        network: String, what the network is called in the message.
+
+    Raises:
+        ValueError: If there are more, as of `check_values()`.
+    """
+    message = (
+        f"`max_length` of the {network} must be at least the number of words "
+        f"that it is given. Received: max_length={max_length}, "
+    )
+    if not isinstance(length, int):
+        check_values(length <= max_length, f"{message}more words.")
+    elif length > max_length:
+        raise ValueError(f"{message}{length} words.")
 
 
 def check_values(holds, message: str):

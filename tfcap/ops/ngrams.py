@@ -250,9 +250,9 @@ class NGramTable:
         values = self.default
         for multipliers in self._multipliers:
             slots = ops.take(rows, self._slot(low, high, multipliers), axis=0)
-            match = ops.equal(ops.view(slots[..., 0], "int32"), low)
+            match = ops.equal(as_integers(slots[..., 0]), low)
             match = ops.logical_and(
-                match, ops.equal(ops.view(slots[..., 1], "int32"), high)
+                match, ops.equal(as_integers(slots[..., 1]), high)
             )
             values = ops.where(match, slots[..., 2], values)
         return values
@@ -262,6 +262,16 @@ class NGramTable:
         first, second = (int(x) for x in multipliers)
         mixed = ops.right_shift(low * first + high * second, 32 - self._bits)
         return ops.bitwise_and(mixed, 2**self._bits - 1)
+
+
+def as_integers(floats: Any) -> Any:
+    """Int32 tensor of the bits of a float32 tensor."""
+    if keras.backend.backend() != "tensorflow":
+        return ops.view(floats, "int32")
+    import tensorflow as tf
+
+    # Keras' needs the size of the last axis.
+    return tf.bitcast(floats, tf.int32)
 
 
 def _keys(words, max_order):

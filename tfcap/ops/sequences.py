@@ -106,7 +106,7 @@ def repeat_samples(tree, num_samples):
 
     Args:
         tree: Nest of tensors of shape `(B, ...)`.
-        num_samples: Integer `S`.
+        num_samples: Integer `S`, or a scalar tensor of it.
 
     Returns:
         Nest of tensors; the copies of one row stand side by side.
@@ -116,11 +116,20 @@ def repeat_samples(tree, num_samples):
     >>> print(tfcap.ops.repeat_samples(np.array([1, 2]), 2).numpy())
     [1 1 2 2]
     """
-    if num_samples == 1:
-        return tree
-    return keras.tree.map_structure(
-        lambda x: ops.repeat(x, num_samples, axis=0), tree
-    )
+    if isinstance(num_samples, int):
+        if num_samples == 1:
+            return tree
+        return keras.tree.map_structure(
+            lambda x: ops.repeat(x, num_samples, axis=0), tree
+        )
+
+    def repeat(x):
+        # Unlike `repeat()`, this keeps the sizes of the other axes.
+        rows, *sizes = ops.shape(x)
+        x = ops.broadcast_to(x[:, None], (rows, num_samples, *sizes))
+        return ops.reshape(x, (-1, *sizes))
+
+    return keras.tree.map_structure(repeat, tree)
 
 
 def take_rows(tree, rows: Any):

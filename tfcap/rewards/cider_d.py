@@ -7,6 +7,7 @@ from tfcap.ops import NGramTable
 from tfcap.ops import Resident
 from tfcap.ops import ngram_counts
 from tfcap.ops import sentence_lengths
+from tfcap.ops.ngrams import as_integers
 from tfcap.rewards.reference_reward import ReferenceReward
 from tfcap.rewards.reference_reward import mean_over_references
 from tfcap.text.scores.cider import check_sigma
@@ -157,7 +158,7 @@ class CIDErD(ReferenceReward):
         own = ngram_counts(words, words)
         if codes is not None:
             known_codes = ops.take(codes, ops.maximum(words, 0), axis=0)
-            words = ops.where(words < 0, -1, ops.view(known_codes, "int32"))
+            words = ops.where(words < 0, -1, as_integers(known_codes))
         weights = ops.square(self.table.lookup(words, rows=rows))
         return own, weights, ops.sqrt(ops.sum(own * weights, axis=-1))
 

@@ -8,6 +8,8 @@ import keras
 import numpy as np
 import tensorflow as tf
 
+from tfcap.ops.loops import dense
+
 
 def dataset_inputs(
     dataset: Any, batch_size: int | None = None
@@ -54,6 +56,7 @@ def dataset_pairs(
             f"{type(dataset).__name__}. Batch the data set."
         )
     batches = _batches(dataset)
+    batches = (keras.tree.map_structure(dense, x) for x in batches)
     return (keras.utils.unpack_x_y_sample_weight(x)[:2] for x in batches)
 
 

@@ -6,6 +6,7 @@ import tensorflow as tf
 
 from tfcap.layers import WordChannel
 from tfcap.ops import num_replicas
+from tfcap.ops.loops import dense
 from tfcap.ops.schedules import schedules_held
 from tfcap.training.nonfinite import apply_if_finite
 from tfcap.training.nonfinite import check_nonfinite
@@ -80,7 +81,8 @@ class Scaffold(keras.Model):
         """
         inputs, _, weights = keras.utils.unpack_x_y_sample_weight(data)
         _refuse_weights(weights)
-        return inputs
+        pad = getattr(self.speaker, "pad", 0)
+        return keras.tree.map_structure(lambda x: dense(x, pad), inputs)
 
     def call(self, inputs, training=False):
         return self.speaker.begin(inputs, training=training)

@@ -20,7 +20,8 @@ def packed_scores(
 
     Captions are sorted by length, and step `t` runs on those that have a
     `t`-th word; the inputs' projections, and the vocabulary head, run once on
-    all words. Elsewhere than on TensorFlow, the plain form
+    all words. Elsewhere than on TensorFlow, and where `T` is not known while
+    the graph is traced, the plain form
 
     ```
     token_log_probs(compute_logits(run_rnn(words before)), words) * mask
@@ -28,10 +29,13 @@ def packed_scores(
 
     Arguments and result are those of `WordByWord.score()`.
     """
-    if keras.backend.backend() != "tensorflow":
+    if keras.backend.backend() != "tensorflow" or mask.shape[1] is None:
         hidden = speaker.teacher_forced(state, tokens, training)
-        logits = speaker.compute_logits(hidden, training)
-        return token_log_probs(logits, tokens) * mask
+
+        def compute_logits(hidden):
+            return speaker.compute_logits(hidden, training)
+
+        return masked_word_scores(compute_logits, hidden, tokens, mask)
     import tensorflow as tf
 
     index, order, alive = _plan(tf.cast(mask, tf.bool))

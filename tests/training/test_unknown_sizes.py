@@ -1,0 +1,164 @@
+"""Sizes that no graph knows: `padded_batch()` and `ragged_batch()`."""
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from tfcap import decoding
+from tfcap import layers
+from tfcap import losses
+from tfcap import models
+from tfcap import objectives
+from tfcap import rewards
+from tfcap.text import DocumentFrequencies
+from tfcap.text import Vocabulary
+from tfcap.training import ObjectiveModel
+
+WORDS = [[[5, 6, 2], [7, 2]], [[8, 6, 5, 2], [6, 2]], [[5, 2], [9, 9, 2]]]
+RAGGED = tf.ragged.constant(WORDS, dtype="int32")
+CAPTION = RAGGED.to_tensor().numpy()
+BATCH = {
+    "image": np.random.default_rng(0).normal(size=(3, 2, 3)).astype("float32"),
+    "caption": CAPTION,
+    "references": CAPTION,
+}
+VOCABULARY = Vocabulary(list("abcdefgh"))
+SPEC = {
+    "image": tf.TensorSpec([None, None, 3]),
+    "caption": tf.TensorSpec([None] * 3, tf.int32),
+    "references": tf.TensorSpec([None] * 3, tf.int32),
+}
+
+
+@pytest.fixture(scope="module")
+def networks():
+    keras.utils.set_random_seed(0)
+    options = {"vocabulary_size": VOCABULARY.size, "units": 4}
+    made = {
+        "lstm": models.ShowTellSpeaker(**options),
+        "transformer": models.TransformerSpeaker(
+            layers=1, heads=2, max_length=5, block_dropout=0.0, **options
+        ),
+        "listener": models.RetrievalListener(embedding_units=4, **options),
+    }
+    for network in made.values():
+        network(BATCH)
+    return made
+
+
+def slopes(function, variables):
+    with tf.GradientTape() as tape:
+        value = function()
+        total = tf.reduce_sum(tf.cast(value, tf.float32))
+    return value, [
+        tf.convert_to_tensor(g) for g in tape.gradient(total, variables)
+    ]
+
+
+def check_equal(function, variables):
+    """Values and gradients of a graph that knows no size, and of eager."""
+    known = slopes(lambda: function(BATCH), variables)
+    graph = tf.function(
+        lambda x: slopes(lambda: function(x), variables), input_signature=[SPEC]
+    )
+    pairs = zip(keras.tree.flatten(graph(BATCH)), keras.tree.flatten(known))
+    for a, b in pairs:
+        np.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("kind", ["lstm", "transformer"])
+def test_given_words_have_the_scores_of_known_sizes(networks, kind):
+    speaker = networks[kind]
+
+    def scores(inputs):
+        state, tokens = speaker.begin(inputs), inputs["caption"]
+        loss = losses.SequenceCrossentropy(reduction=None)
+        given = speaker.log_probs(state, tokens)
+        given = tf.reduce_sum(given, -1) - 2 * loss(tokens, speaker(inputs))
+        if kind == "transformer":  # whose state grows
+            return given
+        steps = decoding.stepwise_log_probs(speaker, state, tokens)
+        return given + 3 * tf.reduce_sum(steps, -1)
+
+    check_equal(scores, speaker.trainable_variables)
+
+
+def objective(listener):
+    frequencies = DocumentFrequencies.from_references(WORDS, VOCABULARY)
+    options, human = {"max_length": 3}, decoding.GroundTruth()
+    cider = rewards.CIDErD(frequencies, jit_compile=False)
+    cider = cider + rewards.ROUGEL(jit_compile=False)
+    distance = rewards.PairwiseDiversity(jit_compile=False)
+    samples = decoding.Sample(layers.Categorical(seed=1), 2, **options)
+    greedy = decoding.Greedy(**options)
+    contrast = rewards.BidirectionalContrastive(listener, (human, greedy))
+    above = objectives.DecoderBaseline(cider, greedy)
+    score = objectives.ScoreFunction
+    teacher = objectives.TeacherForcing
+    return (
+        score(cider, samples, above)
+        + score(distance, samples)
+        + score(contrast, human)
+        + teacher(decoder=decoding.ScheduledSampling(0.5, seed=3))
+        + teacher(decoder=decoding.MixedPrefix(2, seed=4, **options))
+    )
+
+
+def test_objectives_and_listeners_of_unknown_sizes(networks):
+    speaker, listener = networks["lstm"], networks["listener"]
+    hinge = losses.HingeRetrievalLoss()
+
+    def made():
+        own = objective(listener)  # Of the same seeds: the same words.
+
+        def losses_of(inputs):
+            episode = objectives.Episode(speaker, inputs, training=True)
+            return own.losses(episode), hinge(np.arange(3), listener(inputs))
+
+        return losses_of
+
+    graph = tf.function(made(), input_signature=[SPEC])
+    pairs = map(keras.tree.flatten, (graph(BATCH), made()(BATCH)))
+    for a, b in zip(*pairs, strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-5)
+
+
+def test_ragged_batches_are_padded(networks):
+    speaker = networks["lstm"]
+    model = ObjectiveModel(objectives.TeacherForcing(), speaker)
+    model.compile("sgd", run_eagerly=True)
+    padded = model.test_on_batch(BATCH, return_dict=True)
+    ragged = {**BATCH, "caption": RAGGED, "references": RAGGED}
+    assert model.test_on_batch(ragged, return_dict=True) == padded
+    loss = losses.SequenceCrossentropy()
+    logits = speaker(ragged)
+    np.testing.assert_array_equal(logits, speaker(BATCH))
+    assert float(loss(RAGGED, logits)) == float(loss(CAPTION, logits))
+    images = tf.ragged.constant([[[1.0]], [[1.0], [2.0]]])
+    with pytest.raises(TypeError, match="must not hold ragged floats"):
+        speaker({**BATCH, "image": images})
+
+
+def test_what_must_be_known_is_named(networks):
+    speaker = networks["transformer"]
+    state = speaker.begin(BATCH)
+
+    def trace(function):
+        spec = tf.TensorSpec([None] * 3, tf.int32)
+        tf.function(function, input_signature=[spec]).get_concrete_function()
+
+    with pytest.raises(ValueError, match="whose state grows with every word"):
+        trace(lambda x: decoding.stepwise_log_probs(speaker, state, x))
+    processors = decoding.logits_processors.LogitsProcessors(no_repeat_ngram=2)
+    with pytest.raises(ValueError, match="number is not known"):
+        trace(
+            lambda x: decoding.stepwise_log_probs(
+                speaker, state, x, logits_processors=processors
+            )
+        )
+    long = np.full((3, 1, 6), 5, "int32")
+    spec = {**SPEC, "image": tf.TensorSpec([3, 2, 3])}
+    graph = tf.function(speaker, input_signature=[spec])
+    with pytest.raises(tf.errors.InvalidArgumentError, match="max_length=5"):
+        graph({**BATCH, "caption": long})
