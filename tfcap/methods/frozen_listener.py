@@ -7,6 +7,7 @@ from tfcap.methods.parts import check_choice
 from tfcap.methods.parts import check_speaker
 from tfcap.methods.parts import embedder
 from tfcap.methods.parts import frozen
+from tfcap.methods.parts import relaxed_feedback
 from tfcap.methods.parts import trade_off
 from tfcap.methods.parts import word_channel
 from tfcap.objectives import DecoderBaseline
@@ -120,7 +121,7 @@ def frozen_listener(
         partial = estimator == "psst"
         samples = words.sample(
             word_channel(channel, seed, rho if partial else 0.0, temperature),
-            feedback="relaxed" if partial else "index",
+            feedback=relaxed_feedback(speaker) if partial else "index",
         )
         term = Pathwise(judged, samples, reduction="sum")
     return ObjectiveModel(

@@ -58,6 +58,11 @@ def word_channel(
     return GumbelSoftmaxST(temperature, rho=rho, seed=seed)
 
 
+def relaxed_feedback(speaker: Any) -> str:
+    """The feedback of partial sampling: of speakers that read ids, these."""
+    return "index" if getattr(speaker, "reads_ids", False) else "relaxed"
+
+
 def trade_off(lambda_, discriminability, naturalness, words):
     """Equation 1 of PSST: what a listener makes of captions, and people.
 

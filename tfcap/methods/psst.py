@@ -5,6 +5,7 @@ from typing import Any
 from tfcap.methods.parts import Words
 from tfcap.methods.parts import check_speaker
 from tfcap.methods.parts import joint_players
+from tfcap.methods.parts import relaxed_feedback
 from tfcap.methods.parts import trade_off
 from tfcap.methods.parts import word_channel
 from tfcap.objectives import Pathwise
@@ -40,7 +41,8 @@ def psst(
     ```
 
     Speaker and listener learn from one loss, whose gradient passes through the
-    words. The speaker reads the words as the listener does. A listener learns
+    words. The speaker reads the words as the listener does, or their ids where
+    it says `reads_ids`. A listener learns
     from what it reads alone: train it on human captions first, and the
     speaker, too.
 
@@ -114,7 +116,8 @@ def psst(
     check_speaker(speaker)
     words = Words(max_length, suppress, seed)
     samples = words.sample(
-        word_channel(channel, seed, rho, temperature), feedback="relaxed"
+        word_channel(channel, seed, rho, temperature),
+        feedback=relaxed_feedback(speaker),
     )
     judged = Retrieval(listener, margin, negatives, same=same)
     term = Pathwise(judged, samples, reduction="sum")

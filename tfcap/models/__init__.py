@@ -18,5 +18,7 @@ from tfcap.models.host_retriever import HostRetriever
 from tfcap.models.pair_discriminator import PairDiscriminator
 from tfcap.models.retrieval_listener import RetrievalListener
 from tfcap.models.show_tell_speaker import ShowTellSpeaker
+from tfcap.models.stepwise_speaker import StepwiseSpeaker
+from tfcap.models.teacher_forced_speaker import TeacherForcedSpeaker
 from tfcap.models.transformer_speaker import TransformerSpeaker
 from tfcap.models.up_down_speaker import UpDownSpeaker

@@ -1,0 +1,300 @@
+"""Captioners in the forms in which others publish them, as speakers."""
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+from keras import layers
+from keras import ops
+
+from tfcap import decoding
+from tfcap import objectives
+from tfcap import rewards
+from tfcap.layers import GumbelSoftmaxST
+from tfcap.layers import PartialSamplingST
+from tfcap.losses import SequenceCrossentropy
+from tfcap.methods import psst
+from tfcap.models import RetrievalListener
+from tfcap.models import StepwiseSpeaker
+from tfcap.models import TeacherForcedSpeaker
+from tfcap.text import DocumentFrequencies
+from tfcap.text import Vocabulary
+from tfcap.training import ObjectiveModel
+
+WORDS = [[[5, 6, 2], [7, 2]], [[8, 5, 2], [6, 2]]]
+CAPTION = tf.ragged.constant(WORDS, dtype="int32").to_tensor().numpy()
+VOCABULARY = Vocabulary(list("abcde"))
+V, D = VOCABULARY.size, 4
+RNG = np.random.default_rng(0)
+BATCH = {
+    "image": RNG.normal(size=(2, 3, D)).astype("float32"),
+    "question": np.array([[4, 5], [6, 0]], "int32"),
+    "caption": CAPTION,
+    "references": CAPTION,
+}
+
+
+@keras.saving.register_keras_serializable("tests")
+class Places(layers.Layer):
+    """Embeds words and their positions."""
+
+    def __init__(self, **kwargs):
+        super().__init__(**kwargs)
+        self.words, self.places = layers.Embedding(V, D), layers.Embedding(9, D)
+
+    def call(self, words):
+        places = ops.arange(ops.shape(words)[-1])
+        return self.words(words) + self.places(places)
+
+
+class Decoder(layers.Layer):
+    """keras.io's captioner: a block that ends with the words' softmax."""
+
+    def __init__(self, **kwargs):
+        super().__init__(**kwargs)
+        self.embed, self.norm = Places(), layers.LayerNormalization()
+        self.own = layers.MultiHeadAttention(1, D)
+        self.cross = layers.MultiHeadAttention(1, D)
+        self.out = layers.Dense(V, activation="softmax")
+
+    def call(self, inputs, encoder_outputs, training, mask=None):
+        x = self.embed(inputs)
+        x = self.norm(x + self.own(x, x, use_causal_mask=True))
+        return self.out(x + self.cross(x, encoder_outputs, training=training))
+
+
+class ImageCaptioningModel(keras.Model):
+    """Parts and a train step, and no `call()`."""
+
+    def __init__(self, cnn_model, encoder, decoder):
+        super().__init__()
+        self.cnn_model, self.encoder = cnn_model, encoder
+        self.decoder = decoder
+
+
+class Captioner(keras.Model):
+    """TensorFlow's tutorial: reads images and words."""
+
+    def __init__(self):
+        super().__init__()
+        self.embed, self.cross = Places(), layers.MultiHeadAttention(1, D)
+        self.gru = layers.GRU(D, return_sequences=True)
+        self.output_layer = layers.Dense(V)
+
+    def call(self, inputs):
+        image, words = inputs
+        x = self.gru(self.embed(words))
+        return self.output_layer(x + self.cross(x, image))
+
+
+def image_captioning():
+    model = ImageCaptioningModel(
+        layers.Dense(D), layers.Dense(D, "relu"), Decoder()
+    )
+    # As a user writes it:
+    return TeacherForcedSpeaker(
+        model.decoder,
+        inputs=["caption", "encoded"],
+        positional=True,
+        encoder=keras.Sequential([model.cnn_model, model.encoder]),
+        from_logits=False,
+        vocabulary=VOCABULARY,
+    )
+
+
+def visual_attention():
+    return TeacherForcedSpeaker(
+        Captioner(),
+        inputs=("image", "caption"),
+        from_logits=True,
+        vocabulary=VOCABULARY,
+    )
+
+
+def miniature_gpt():
+    words = keras.Input((5,), dtype="int32")
+    x = Places()(words)
+    x = x + layers.MultiHeadAttention(1, D)(x, x, use_causal_mask=True)
+    gpt = keras.Model(words, [layers.Dense(V)(x), x])
+    # As a user writes it:
+    return TeacherForcedSpeaker(
+        keras.Model(gpt.inputs, gpt.outputs[0]),
+        inputs="caption",
+        length=5,
+        from_logits=True,
+        vocabulary=VOCABULARY,
+    )
+
+
+def seq2seq_transformer():
+    read = keras.Input((None,), dtype="int32", name="encoder_inputs")
+    said = keras.Input((None,), dtype="int32", name="decoder_inputs")
+    y = layers.Dense(D)(Places()(read))
+    x = Places()(said)
+    x = x + layers.MultiHeadAttention(1, D)(x, x, use_causal_mask=True)
+    x = x + layers.MultiHeadAttention(1, D)(x, y)
+    out = layers.Dense(V, activation="softmax")(x)
+    model = keras.Model({"encoder_inputs": read, "decoder_inputs": said}, out)
+    # As a user writes it:
+    return TeacherForcedSpeaker(
+        model,
+        inputs={"encoder_inputs": "question", "decoder_inputs": "caption"},
+        from_logits=False,
+        vocabulary=VOCABULARY,
+    )
+
+
+@keras.saving.register_keras_serializable("tests")
+class Cell(layers.Layer):
+    def __init__(self, **kwargs):
+        super().__init__(**kwargs)
+        self.words, self.gru = layers.Embedding(V, D), layers.GRUCell(D)
+        self.head = layers.Dense(V)
+
+    def call(self, words, state):
+        hidden, state = self.gru(self.words(words), state)
+        return self.head(hidden), state
+
+
+def cell():
+    encoder = keras.Sequential([layers.GlobalAveragePooling1D()])
+    return StepwiseSpeaker(
+        Cell(), encoder, from_logits=True, vocabulary=VOCABULARY
+    )
+
+
+@pytest.fixture(scope="module")
+def listener():
+    keras.utils.set_random_seed(0)
+    network = RetrievalListener(V, units=D, embedding_units=D)
+    network(BATCH)
+    return network
+
+
+MADE = [
+    image_captioning,
+    visual_attention,
+    miniature_gpt,
+    seq2seq_transformer,
+    cell,
+]
+
+
+@pytest.mark.parametrize("make", MADE)
+def test_trains_by_all_methods(make, listener):
+    keras.utils.set_random_seed(0)
+    speaker = make()
+    logits = speaker(BATCH)
+    assert isinstance(speaker, decoding.Speaker)
+    state = speaker.begin(BATCH)
+    scores = speaker.log_probs(state, CAPTION)
+    # One pass, steps, and steps of a state that keeps its shapes.
+    steps = decoding.stepwise_log_probs(speaker, state, CAPTION)
+    np.testing.assert_allclose(scores, steps, atol=1e-5)
+    if hasattr(speaker, "fixed_state"):
+        fixed = speaker.fixed_state(state, 3)
+        steps = decoding.stepwise_log_probs(speaker, fixed, CAPTION)
+        np.testing.assert_allclose(scores, steps, atol=1e-5)
+    loss = SequenceCrossentropy(reduction=None)(CAPTION, logits)
+    np.testing.assert_allclose(loss, -ops.sum(scores, -1), atol=1e-5)
+    cider = rewards.CIDErD(
+        DocumentFrequencies.from_references(WORDS, VOCABULARY),
+        jit_compile=False,
+    )
+    drawn, partial = (
+        decoding.Sample(channel, max_length=3)
+        for channel in (
+            GumbelSoftmaxST(seed=2),
+            PartialSamplingST(0.5, seed=1),
+        )
+    )
+    judged = rewards.Retrieval(listener)
+    objective = (
+        objectives.ScoreFunction(cider, drawn)
+        + objectives.Pathwise(judged, drawn)
+        + objectives.Pathwise(judged, partial)
+    )
+    model = ObjectiveModel(objective, speaker)
+    model.compile("sgd", run_eagerly=True)
+    before = [np.array(v) for v in speaker.trainable_variables]
+    logs = model.train_on_batch(BATCH, return_dict=True)
+    assert all(map(np.isfinite, logs.values()))
+    after = speaker.trainable_variables
+    moved = [np.any(a != b) for a, b in zip(before, after)]
+    # Of an attention's keys, a bias has no gradient.
+    still = [v.path for v, m in zip(after, moved) if not m]
+    assert all("key" in p or "query" in p for p in still), still
+
+
+@pytest.mark.parametrize("make", [seq2seq_transformer, cell])
+def test_saves_and_loads(make, tmp_path):
+    speaker = make()
+    logits = speaker(BATCH)
+    speaker.save(tmp_path / "speaker.keras")
+    again = keras.saving.load_model(tmp_path / "speaker.keras")
+    np.testing.assert_array_equal(again(BATCH), logits)
+    assert again.eos == speaker.eos and again.pad == 0
+
+
+def test_shifted_models_and_captions_with_a_start(listener):
+    class Shifted(Captioner):
+        def call(self, inputs):
+            image, words = inputs
+            start = ops.full_like(words[:, :1], VOCABULARY.bos)
+            words = ops.concatenate([start, words[:, :-1]], axis=1)
+            return super().call((image, words))
+
+    speaker, shifted = visual_attention(), Shifted()
+    expected = speaker(BATCH)
+    shifted((BATCH["image"], CAPTION[:, 0]))
+    shifted.set_weights(speaker.model.get_weights())
+    other = TeacherForcedSpeaker(
+        shifted,
+        inputs=("image", "caption"),
+        from_logits=True,
+        vocabulary=VOCABULARY,
+        shifts=True,
+        has_start=True,
+    )
+    start = np.full_like(CAPTION[:, :, :1], VOCABULARY.bos)
+    begun = {**BATCH, "caption": np.concatenate([start, CAPTION], axis=2)}
+    np.testing.assert_allclose(other(begun), expected, atol=1e-6)
+    greedy = decoding.Greedy(max_length=3)
+    said = [greedy.decode(x, x.begin(BATCH)).tokens for x in (speaker, other)]
+    np.testing.assert_array_equal(*said)
+
+
+def test_refusals(listener):
+    options = {"vocabulary": VOCABULARY, "inputs": "caption"}
+    words = keras.Input((None,), dtype="int32")
+    linear = keras.Model(words, layers.Dense(V)(Places()(words)))
+    with pytest.raises(ValueError, match="from_logits=True."):
+        TeacherForcedSpeaker(linear, from_logits=False, **options)
+    softmax = keras.Sequential([linear, layers.Softmax()])
+    softmax.build((None, 3))
+    with pytest.raises(ValueError, match="from_logits=False."):
+        TeacherForcedSpeaker(softmax, from_logits=True, **options)
+    with pytest.raises(TypeError, match="must have a method `call"):
+        model = ImageCaptioningModel(linear, linear, linear)
+        TeacherForcedSpeaker(model, from_logits=True, **options)
+    with pytest.raises(ValueError, match="`bos` must be given"):
+        TeacherForcedSpeaker(
+            linear, "caption", from_logits=True, vocabulary_size=V
+        )
+    with pytest.raises(ValueError, match="`inputs` must hold 'caption'"):
+        TeacherForcedSpeaker(
+            linear, "image", from_logits=True, vocabulary=VOCABULARY
+        )
+    # What a model of one's own returns is known by its values.
+    hidden = keras.layers.Lambda(lambda x: ops.one_hot(x, V) * 3.0 - 1.0)
+    speaker = TeacherForcedSpeaker(hidden, from_logits=False, **options)
+    with pytest.raises(ValueError, match="outputs are no probabilities"):
+        speaker(BATCH)
+    speaker = cell()
+    speaker(BATCH)
+    relaxed = decoding.Sample(GumbelSoftmaxST(), 1, 2, feedback="relaxed")
+    with pytest.raises(ValueError, match='`feedback="index"`'):
+        relaxed.decode(speaker, speaker.begin(BATCH))
+    training = psst(speaker, listener, lambda_=1.0, max_length=2)
+    training.compile("sgd", run_eagerly=True)
+    assert np.isfinite(training.train_on_batch(BATCH))
