@@ -52,8 +52,10 @@ def tiny_pali_gemma(vocabulary, size):
         **HIDDEN,
     )
     model = hub.PaliGemmaCausalLM(backbone=backbone, preprocessor=None)
-    special = {"bos": vocabulary.bos, "eos": vocabulary.eos}
-    return tfcap.models.CausalLMSpeaker(model, pad=vocabulary.pad, **special)
+    special = {
+        name: getattr(vocabulary, name) for name in ("pad", "bos", "eos")
+    }
+    return tfcap.models.CausalLMSpeaker(model, image_key="pixels", **special)
 
 
 def tiny_clip(vocabulary, size):
@@ -70,7 +72,7 @@ def tiny_clip(vocabulary, size):
     )
     clip = hub.CLIPBackbone(vision, text, projection_dim=32)
     clip.get_layer("clip_head").trainable = False
-    return tfcap.models.CLIPListener(clip, vocabulary)
+    return tfcap.models.CLIPListener(clip, vocabulary, image_key="pixels")
 
 
 def main(arguments=None):
@@ -82,7 +84,9 @@ def main(arguments=None):
     keras.utils.set_random_seed(0)
     if options.preset:
         lm = __import__("keras_hub").models.CausalLM.from_preset(options.preset)
-        speaker = tfcap.models.CausalLMSpeaker(lm, prompt="caption en\n")
+        speaker = tfcap.models.CausalLMSpeaker(
+            lm, prompt="caption en\n", image_key="pixels"
+        )
         vocabulary = tfcap.text.as_vocabulary(speaker.tokenizer)
         images, captions = scenes(lm.backbone.image_size)
         listener = tfcap.models.RetrievalListener(vocabulary.size, 64, 64)
@@ -102,7 +106,13 @@ def main(arguments=None):
     tokens = np.full((len(texts), length), speaker.pad)
     for row, (start, end) in enumerate(itertools.pairwise(splits)):
         tokens[row, : end - start] = ids[start:end]
-    batch = {"image": images, "caption": tokens.reshape(len(images), 2, -1)}
+    count, side = len(images), images.shape[1] // 4
+    grid = images.reshape(count, 4, side, 4, side, 3).mean(axis=(2, 4))
+    batch = {
+        "pixels": images,
+        "image": grid.reshape(count, 16, 3),  # for a listener from scratch
+        "caption": tokens.reshape(count, 2, -1),
+    }
     return train(options, speaker, listener, vocabulary, batch)
 
 

@@ -23,7 +23,7 @@ from tfcap.training.checkpoint import RunCheckpoint
 from tfcap.training.network_file import load_network
 from tfcap.training.network_file import save_network
 
-SIZE = 400_000
+SIZE = 440_000
 
 
 @pytest.fixture

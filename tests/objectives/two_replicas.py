@@ -30,7 +30,7 @@ HUMAN = np.array(
     ],
     "int32",
 )
-SAID = HUMAN[::-1, :, ::-1].copy()
+SAID = HUMAN[::-1].copy()
 IMAGE = RNG.normal(size=(4, 2, 3)).astype("float32")
 
 
