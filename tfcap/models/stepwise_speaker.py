@@ -124,8 +124,9 @@ class StepwiseSpeaker(WrappedSpeaker):
         return ops.where(mask > 0, scores, 0.0)
 
     def get_config(self):
-        config = {**super().get_config(), "reads_ids": self.reads_ids}
-        return {**config, "cell": config.pop("model")}
+        config = super().get_config()
+        cell = config.pop("model")
+        return {**config, "cell": cell, "reads_ids": self.reads_ids}
 
     @classmethod
     def from_config(cls, config):

@@ -180,9 +180,12 @@ class WrappedSpeaker(keras.Model):
 
 def entries(inputs: dict, keys: Any) -> Any:
     """A nest of entries of a batch, of a nest of their keys."""
-    return keras.tree.map_structure(
-        lambda key: batch_entry(inputs, key, "which the speaker reads"), keys
-    )
+
+    def entry(key):
+        value = batch_entry(inputs, key, "which the speaker reads")
+        return ops.convert_to_tensor(value)
+
+    return keras.tree.map_structure(entry, keys)
 
 
 def called(network: Callable, arguments: list, training: bool) -> Any:
