@@ -5,6 +5,7 @@ import pathlib
 import pytest
 
 from reproduce import example
+from tests.eager import run_eagerly
 
 FOLDER = pathlib.Path(__file__).parents[2] / "examples"
 SIZES = {"train": 50, "val": 4, "test": 8, "encoder_epochs": 1}
@@ -16,6 +17,12 @@ def load(name):
     spec.loader.exec_module(module)
     example.SIZES["quick"] = SIZES
     return module
+
+
+@pytest.fixture(scope="module", autouse=True)
+def eagerly():
+    with run_eagerly():
+        yield
 
 
 @pytest.fixture(scope="module")
