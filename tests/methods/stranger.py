@@ -149,7 +149,7 @@ def critic(seed=3):
     return fill(made, seed)
 
 
-def told(model, networks, steps=3):
+def told(model, networks, steps=2):
     """What some steps log, and what becomes of the weights.
 
     Args:
