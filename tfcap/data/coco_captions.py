@@ -14,6 +14,7 @@ from tfcap.data.entry_problems import warn_of_splits
 from tfcap.data.entry_problems import warn_of_words
 from tfcap.data.split_lists import choose_splits
 from tfcap.io import malformed
+from tfcap.io import paused_collection
 from tfcap.io import read_json
 
 #: Keys of an image's id in Karpathy's files, the first that is there.
@@ -25,6 +26,7 @@ _LAYOUTS = (
 )
 
 
+@paused_collection()
 def load_captions(
     path: str | os.PathLike,
     split: str | list[str] | None = None,

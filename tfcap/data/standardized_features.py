@@ -3,6 +3,7 @@
 import math
 import os
 import pathlib
+import threading
 import warnings
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -137,16 +138,16 @@ def _statistics(features):
     # Records hold digests of what small files gave: those stay as they were.
     half = is_large(features) and features.dtype == np.dtype("=f2")
     moments = _HalfMoments() if half else _moments
-    for some in _parts(features):
-        differ = differ or bool((some != one).any())
-        values = some.reshape(-1, shape[2])
+    # In the order of the parts, so that sums hang on no thread.
+    for values, (part, about) in _counted(features, moments):
+        differ = differ or bool((values != one).any())
         with np.errstate(invalid="ignore"):  # told below
-            part, about = moments(values)
-            difference, added = part - mean, count + len(values)
+            more = len(values) * shape[1]
+            difference, added = part - mean, count + more
             # Sums of squares about the mean add up like this; about 0 they
             # would lose what is small beside the mean.
-            squares += about + difference**2 * (count * len(values) / added)
-            mean, count = mean + difference * (len(values) / added), added
+            squares += about + difference**2 * (count * more / added)
+            mean, count = mean + difference * (more / added), added
     deviation = np.sqrt(squares / count)
     if not np.isfinite(deviation).all():
         raise ValueError(
@@ -167,17 +168,19 @@ def _statistics(features):
 def _moments(values):
     """Means of `(B, D)`, and sums of squares about them, float64 `(D,)`."""
     values = np.asarray(values, np.float64)
-    mean = values.mean(0)
-    return mean, ((values - mean) ** 2).sum(0)
+    with np.errstate(invalid="ignore"):  # said of all features
+        mean = values.mean(0)
+        return mean, ((values - mean) ** 2).sum(0)
 
 
-class _HalfMoments:
+class _HalfMoments(threading.local):
     """What `_moments()` gives, of finite float16, in a tenth of its time.
 
     NumPy converts float16 by branches, here two shifts do. A square has 22
     bits, so that sums of a part are exact in float64 unless numbers of a
     feature differ by more than 2^12; then the mean is no longer large beside
-    the deviation, and nothing is lost by sums about 0.
+    the deviation, and nothing is lost by sums about 0. Every thread has room
+    of its own.
     """
 
     def __init__(self):
@@ -209,22 +212,25 @@ class _HalfMoments:
         return sums / len(wide), np.maximum(about, 0.0) / len(wide)
 
 
-def _parts(features):
-    """Features of some images after others, read while they are counted."""
-    total, *shape = features.shape
+def _counted(features, moments):
+    """Features of some images after others, and their moments."""
+    (total, *shape), large = features.shape, is_large(features)
     read = part = _CHUNK
-    if is_large(features):
+    if large:
         read = max(1, _READ_BYTES // stored_bytes(features))
         part = max(1, _CACHED // math.prod(shape))
     chunks = np.split(np.arange(total), range(read, total, read))
-    with ThreadPoolExecutor(1) as pool:
-        ahead = pool.submit(features.__getitem__, chunks[0])
+    # One thread reads, the others count.
+    counters = ThreadPoolExecutor(os.cpu_count())
+    with ThreadPoolExecutor(1) as reader, counters as pool:
+        ahead = reader.submit(features.__getitem__, chunks[0])
         for rows in [*chunks[1:], None]:
             values = ahead.result()
             if rows is not None:
-                ahead = pool.submit(features.__getitem__, rows)
-            for start in range(0, len(values), part):
-                yield values[start : start + part]
+                ahead = reader.submit(features.__getitem__, rows)
+            parts = np.split(values, range(part, len(values), part))
+            flat = [some.reshape(-1, shape[-1]) for some in parts]
+            yield from zip(parts, pool.map(moments, flat))
 
 
 def cached_statistics(features, count: Callable):

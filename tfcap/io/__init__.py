@@ -19,6 +19,7 @@ from tfcap.io.durable import this_machine
 from tfcap.io.file_limits import check_dense
 from tfcap.io.file_limits import check_regular
 from tfcap.io.json_file import malformed
+from tfcap.io.json_file import paused_collection
 from tfcap.io.json_file import read_json
 from tfcap.io.json_file import read_sealed
 from tfcap.io.json_file import sealed

@@ -17,6 +17,7 @@ import re
 import stat
 import zlib
 from collections.abc import Callable
+from collections.abc import Iterator
 from collections.abc import Mapping
 from os import PathLike
 from typing import Any
@@ -198,7 +199,7 @@ def read_json(
         raise malformed(path, "", "there is nothing", hint)
     _check_characters(path, text)
     try:
-        with _paused_collection():
+        with paused_collection():
             return json.loads(text, object_pairs_hook=distinct)
     except _Repeated as error:
         (pairs,) = error.args
@@ -351,11 +352,17 @@ def _checksum(content):
 
 
 @contextlib.contextmanager
-def _paused_collection():
+def paused_collection() -> Iterator[None]:
     """Pauses Python's cyclic garbage collector.
 
     Parsing a large file makes millions of objects that stay and form no
     cycles: the collector would visit all of them again and again.
+
+    Example:
+
+    >>> from tfcap.io import paused_collection
+    >>> with paused_collection():
+    ...     rows = [[str(i)] for i in range(3)]
     """
     paused = gc.isenabled()
     gc.disable()
