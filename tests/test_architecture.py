@@ -71,6 +71,8 @@ PLUGIN_PUBLIC = {
         *("write_comparison", "write_references"),
     ),
 }
+#: Rooms within rooms whose exports others import, too.
+PUBLIC_WITHIN = ("text.rewards",)
 #: Files of `STRANGERS` that still import what a room does not export. To be
 #: emptied: a file that no longer does is taken off, and none is added.
 PRIVATE_IMPORTS = {
@@ -241,7 +243,8 @@ def private_imports(path):
         package, _, rest = node.module.partition(".")
         if package in ("tfcap", PLUGIN_NAME) and rest:
             known = PLUGIN_PUBLIC.get(node.module, ())
-            if rest == "tradeoff" or package == "tfcap" and "." not in rest:
+            open_to_all = "." not in rest or rest in PUBLIC_WITHIN
+            if rest == "tradeoff" or package == "tfcap" and open_to_all:
                 known = exports(node.module)
             yield from (
                 f"{node.module}.{alias.name}"

@@ -69,7 +69,10 @@ def tokenized():
     return caption_tokenize_batch(captions), texts
 
 
-def test_the_table_and_the_file_hold_the_scores(files, tmp_path, capsys):
+def test_the_table_and_the_file_hold_the_scores(
+    files, tmp_path, capsys, monkeypatch
+):
+    monkeypatch.setattr("tfcap.text.progress_bar.PATIENCE", 0.0)
     out = tmp_path / "out.json"
     assert run(files["results"], files["coco"], *PYTHON, "--json", out) == 0
     told = capsys.readouterr()
@@ -135,7 +138,8 @@ def test_what_is_absent_is_named_and_takes_nothing_with_it(
         assert f"{title} is absent: " in told
     assert "SPICE is absent: there is no Java at '/no/java'" in told
     absent = json.loads(out.read_text())["absent"]
-    assert {*absent} == {"meteor", "spice"}
+    assert {"meteor", "spice", "bcmr", "chair"} <= {*absent}
+    assert "data/synonyms.txt of https://" in absent["chair"]["hint"]
     assert "'tfcap[coco]'" in absent["meteor"]["hint"]
 
 
@@ -342,3 +346,113 @@ def test_the_command_does_without_tensors(files):
 def test_what_is_no_text_is_refused(captions, references, name):
     with pytest.raises(TypeError, match=name):
         evaluate_captions(captions, references, ["bleu"])
+
+
+def test_odd_files_of_results_have_the_scores_of_plain_ones(
+    files, tmp_path, capsys
+):
+    outs = []
+    captions = dict(CAPTIONS)
+    for odd in (False, True):
+        entries = [
+            {
+                "image_id": i,
+                "caption": text.replace(" ", " \u2028\U0001f600\t") * odd
+                or text,
+                **{"id": i, "score": [None, {"a": 1e999}], "": ""},
+            }
+            for i, text in reversed(captions.items())
+        ]
+        content = json.dumps(entries, ensure_ascii=False)
+        content = content.replace("Infinity", "1e999").encode("utf-8-sig")
+        path, out = tmp_path / f"odd{odd}.gz", tmp_path / f"out{odd}.json"
+        path.write_bytes(gzip.compress(content) if odd else content)
+        more = [*PYTHON, "--json", out]
+        assert run(path, files["coco"], *more) == 0
+        outs.append(json.loads(out.read_text()))
+    plain, strange = outs
+    assert strange["corpus"] == plain["corpus"] and not strange["wordless"]
+    assert [row["image_id"] for row in strange["each"]] == list(REFERENCES)
+    assert "\u2028" in strange["each"][0]["caption"]
+    assert "no words" not in capsys.readouterr().out
+
+
+def test_captions_of_emoji_and_of_thousands_of_words_are_named(
+    files, tmp_path, capsys, monkeypatch
+):
+    entries = json.loads(files["results"].read_text())
+    entries[1]["caption"] = "\U0001f600\u2028"
+    files["results"].write_text(json.dumps(entries))
+    out, paths = tmp_path / "out.json", (files["results"], files["coco"])
+    assert run(*paths, *PYTHON, "--json", out) == 0
+    assert "1 captions have no words and are scored as empty" in (
+        capsys.readouterr().out
+    )
+    content = json.loads(out.read_text())
+    assert content["wordless"] == [9]
+    assert content["each"][0]["cider_d"] == 0.0
+    entries[2]["caption"] = "word " * 10_000
+    files["results"].write_text(json.dumps(entries))
+    assert run(*paths, *PYTHON) == 2
+    wanted = "`caption` has more than 1,000 words in 1 place (entry 2, image 2)"
+    assert wanted in capsys.readouterr().err
+    monkeypatch.setenv("TFCAP_MAX_WORDS", "10000")
+    assert run(*paths, *PYTHON) == 0
+
+
+def test_two_files_are_compared(files, tmp_path, capsys):
+    other, out = tmp_path / "other.json", tmp_path / "out.json"
+    entries = [{"image_id": i, "caption": "a bus"} for i in CAPTIONS]
+    other.write_text(json.dumps(entries))
+    paths = files["results"], files["coco"]
+    more = [*PYTHON, "--against", other, "--json", out]
+    assert run(*paths, *more) == 0
+    table = capsys.readouterr().out
+    assert f"Minus {other}, paired bootstrap over 3 images" in table
+    found = json.loads(out.read_text())["against"]
+    assert run(other, files["coco"], *PYTHON, "--json", out) == 0
+    alone = json.loads(out.read_text())["corpus"]
+    assert found["corpus"] == alone and {*found["differences"]} == {*alone}
+    wanted = cider_d(*tokenized()).corpus - alone["cider_d"]
+    difference = found["differences"]["cider_d"]
+    assert difference["difference"] == pytest.approx(wanted)
+    assert difference["low"] <= wanted <= difference["high"]
+    assert f"CIDEr-D   {wanted:+10.4f}" in table
+    capsys.readouterr()
+    other.write_text(json.dumps(entries[:2]))
+    assert run(*paths, *more) == 2
+    assert "1 of 3 images have none (2)" in capsys.readouterr().err
+    assert run(*paths, *more, "--subset") == 0
+    assert "2 images, 4 references" in capsys.readouterr().out
+    files["results"].write_text(json.dumps([{**entries[2], "caption": "a"}]))
+    assert run(*paths, *more, "--subset") == 2
+    assert "`--against` must name results of images" in capsys.readouterr().err
+
+
+def test_objects_that_are_not_there_are_counted(files, tmp_path, capsys):
+    paths = files["results"], files["coco"], "--metrics", "chair"
+    synonyms, instances = tmp_path / "list.txt", tmp_path / "instances.json"
+    synonyms.write_text("cat\ndog\nmat\nbus\n")
+    content = {
+        "images": [{"id": i} for i in REFERENCES],
+        "annotations": [],
+        "categories": [{"id": 1, "name": "cat"}],
+    }
+    instances.write_text(json.dumps(content))
+    entries = [{"image_id": i, "caption": "a cat"} for i in CAPTIONS]
+    files["results"].write_text(json.dumps(entries))
+    assert run(*paths) == 1
+    assert "CHAIR is absent: no list of objects" in capsys.readouterr().out
+    assert run(*paths, "--instances", instances) == 2
+    assert "`--instances` must come with a list" in capsys.readouterr().err
+    paths += "--objects", synonyms
+    assert run(*paths) == 0
+    assert "CHAIR-s     0.6667" in capsys.readouterr().out
+    content["annotations"] = [{"image_id": 4, "category_id": 1}]
+    instances.write_text(json.dumps(content))
+    assert run(*paths, "--instances", instances) == 0
+    assert "CHAIR-s     0.3333" in capsys.readouterr().out
+    content["images"] = [{"id": 4}]
+    instances.write_text(json.dumps(content))
+    assert run(*paths, "--instances", instances) == 2
+    assert "2 of 3 are missing (9, 2)" in capsys.readouterr().err

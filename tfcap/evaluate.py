@@ -4,28 +4,37 @@
 
 RESULTS.json holds a list of `{"image_id": 42, "caption": "a cat"}`.
 REFERENCES.json is an annotation file of COCO, or one of Karpathy's files with
-`--split test`. Prints a table; `--json OUT.json` writes the scores of the
-corpus and of each image. Exit status: 0; 1 if a metric that was asked for by
-name is absent; 2 if a file is not as it should be.
+`--split test`. Prints a table of all scores that the installed extras allow,
+and what is absent, with the cure; `--json OUT.json` writes the scores of the
+corpus and of each image, and `--against OTHER.json` compares two files of
+results. Exit status: 0; 1 if a metric that was asked for by name is absent; 2
+if a file is not as it should be.
 """
 
 import argparse
 import json
+import math
 import sys
-import time
 
 from tfcap.data.coco_captions import load_captions
+from tfcap.data.coco_instances import load_instances
 from tfcap.data.entry_problems import listed
 from tfcap.data.result_files import load_results
 from tfcap.data.result_files import match_results
 from tfcap.io import can_write
 from tfcap.io import command
 from tfcap.io import whole_file
-from tfcap.text.evaluation import DEFAULT_METRICS
 from tfcap.text.evaluation import METRICS
 from tfcap.text.evaluation import evaluate_captions
 from tfcap.text.java.ptb_tokenizer import ptb_tokenize
 from tfcap.text.missing_score import MissingScoreError
+from tfcap.text.progress_bar import ProgressBar
+from tfcap.text.score_differences import differences_table
+from tfcap.text.score_differences import score_differences
+from tfcap.text.scores.object_synonyms import ObjectSynonyms
+
+#: All that is not there to check another one.
+_DEFAULT = tuple(name for name in METRICS if name != "meteor_java")
 
 
 @command(ValueError, MissingScoreError)
@@ -47,11 +56,27 @@ def _parser():
         type=_metrics,
         metavar="NAME,NAME",
         help=f"any of {', '.join(METRICS)}, with commas between, or all; "
-        f"default: {', '.join(DEFAULT_METRICS)}. What papers and leaderboards "
+        "default: all but meteor_java. What papers and leaderboards "
         "call CIDEr is cider_d; cider is the plain one, which is higher",
     )
     add("--split", help="split of Karpathy's file, such as test")
     add("--json", metavar="OUT", help="file to write all scores to")
+    add(
+        "--against",
+        metavar="OTHER",
+        help="other results of the same images: print the differences of all "
+        "scores with 95 percent intervals, by paired bootstrap",
+    )
+    add("--java", help="path of the java for SPICE and meteor_java")
+    add("--spice-home", help="folder with the models of SPICE")
+    add("--objects", help="list of objects and synonyms for CHAIR, a line each")
+    add("--instances", help="COCO's annotated objects, truth of CHAIR as well")
+    add("--quiet", action="store_true", help="no progress on standard error")
+    _add_input_options(add)
+    return parser
+
+
+def _add_input_options(add):
     add(
         "--subset",
         action="store_true",
@@ -75,10 +100,6 @@ def _parser():
         default="tfcap",
         help="java: the one of pycocoevalcap, for comparison",
     )
-    add("--java", help="path of the java for SPICE and meteor_java")
-    add("--spice-home", help="folder with the models of SPICE")
-    add("--quiet", action="store_true", help="no progress on standard error")
-    return parser
 
 
 def _metrics(text):
@@ -96,42 +117,123 @@ def _metrics(text):
 def _run(options):
     if options.json:
         _check_writable(options.json)
-    results = load_results(options.results, options.allow_empty)
     split = load_captions(options.references, options.split, options.skip_empty)
-    ids, captions, texts = match_results(
-        results,
-        split.references(),
-        options.subset,
-        options.results,
-        split.skipped_images,
-    )
-    asked = options.metrics or []
-    report = evaluate_captions(
-        captions,
-        texts,
-        metrics=METRICS if "all" in asked else asked or DEFAULT_METRICS,
-        tokenize=ptb_tokenize if options.tokenizer == "java" else None,
-        java=options.java,
-        spice_home=options.spice_home,
-        progress=None if options.quiet else _Progress(),
-    )
+    paths = [options.results]
+    if options.against:
+        paths.append(options.against)
+    ids, captions, texts = _matched(paths, split, options)
+    settings = _score_options(options, ids)
+    reports = [_evaluate(said, texts, options, settings) for said in captions]
+    report = reports[0]
     print(report.table())
     skipped = {
         "references": split.skipped_captions,
         "images": list(split.skipped_images),
     }
     if any(skipped.values()):
-        print(f"\n{_told(skipped)}")
+        print(f"\n{_note(skipped)}")
+    kept = ("results", "references", "split", "subset", "tokenizer")
+    content = {
+        **report.to_dict(ids, captions[0]),
+        "settings": {name: getattr(options, name) for name in kept},
+        "skipped": skipped,
+    }
+    if options.against:
+        content["against"] = _compare(report, reports[1], options.against)
     if options.json:
-        kept = ("results", "references", "split", "subset", "tokenizer")
-        settings = {name: getattr(options, name) for name in kept}
-        content = {**report.to_dict(ids, captions), "settings": settings}
-        content["skipped"] = skipped
         _write_json(options.json, content)
-    return int(any(name in report.absent for name in asked))
+    return int(any(name in report.absent for name in options.metrics or []))
 
 
-def _told(skipped):
+def _matched(paths, split, options):
+    """Ids of images, their captions in every file, and their references."""
+    found = []
+    for path in paths:
+        results = load_results(path, options.allow_empty)
+        found.append(
+            match_results(
+                results,
+                split.references(),
+                options.subset,
+                path,
+                split.skipped_images,
+            )
+        )
+    shared = set.intersection(*(set(ids) for ids, _, _ in found))
+    if not shared:
+        raise ValueError(
+            "`--against` must name results of images that have results in the "
+            f"other file, too. Received: {options.against!r}, of none of them."
+        )
+    known = [dict(zip(ids, said)) for ids, said, _ in found]
+    ids, _, texts = found[0]
+    rows = [i for i, image in enumerate(ids) if image in shared]
+    ids = [ids[i] for i in rows]
+    captions = [[said[image] for image in ids] for said in known]
+    return ids, captions, [texts[i] for i in rows]
+
+
+def _score_options(options, ids):
+    """What CHAIR takes: the list of objects, and those of the images."""
+    if not options.objects:
+        if options.instances:
+            raise ValueError(
+                "`--instances` must come with a list of objects. Received: "
+                f"--instances {options.instances!r} alone. Name the list: "
+                "--objects FILE."
+            )
+        return {}
+    found = {"objects": ObjectSynonyms.load(options.objects)}
+    if options.instances:
+        instances = load_instances(options.instances)
+        absent = [image for image in ids if image not in instances]
+        if absent:
+            raise ValueError(
+                "`--instances` must hold all images of the results. Received: "
+                f"{options.instances!r}, where {len(absent):,} of {len(ids):,} "
+                f"are missing ({listed(absent)}). Name the file of the same "
+                "split."
+            )
+        found["annotated"] = [instances[image] for image in ids]
+    return found
+
+
+def _evaluate(captions, texts, options, settings):
+    asked = options.metrics or []
+    with ProgressBar(quiet=options.quiet) as progress:
+        return evaluate_captions(
+            captions,
+            texts,
+            metrics=METRICS if "all" in asked else asked or _DEFAULT,
+            tokenize=ptb_tokenize if options.tokenizer == "java" else None,
+            java=options.java,
+            spice_home=options.spice_home,
+            progress=progress,
+            **settings,
+        )
+
+
+def _compare(report, other, path):
+    """Prints the differences of two reports, and returns them for JSON."""
+    differences = score_differences(report.scores, other.scores)
+    print(
+        f"\nMinus {path}, paired bootstrap over {report.images:,} images:\n\n"
+        f"{differences_table(differences)}"
+    )
+    return {
+        "results": path,
+        "corpus": other.to_dict([], [])["corpus"],
+        "differences": {
+            name: {
+                key: value if math.isfinite(value) else None
+                for key, value in found._asdict().items()
+            }
+            for name, found in differences.items()
+        },
+    }
+
+
+def _note(skipped):
     """Counts of references that were left out."""
     images = skipped["images"]
     named = f" ({listed(images)})" if images else ""
@@ -139,28 +241,6 @@ def _told(skipped):
         f"Left out: {skipped['references']:,} references without words, "
         f"{len(images):,} images without references{named}."
     )
-
-
-class _Progress:
-    """Says on standard error what is at work, and for how long it was."""
-
-    def __init__(self):
-        self._name = None
-        self._since = 0.0
-        self._live = sys.stderr.isatty()
-
-    def __call__(self, name, done, total):
-        if not done:
-            self._name, self._since = name, time.monotonic()
-        ended = done >= total
-        if name == self._name and (ended or self._live):
-            spent = time.monotonic() - self._since
-            text = f"{name:10}  {done:>9,}/{total:,}  {spent:6.1f} s"
-            end = "\n" if ended else ""
-            start = "\r" if self._live else ""
-            print(f"{start}{text}", end=end, file=sys.stderr, flush=True)
-        if ended:
-            self._name = None
 
 
 def _check_writable(path):

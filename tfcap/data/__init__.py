@@ -9,6 +9,7 @@ from tfcap.data.caption_batches import CaptionBatches
 from tfcap.data.caption_split import CaptionSplit
 from tfcap.data.caption_split import take_rows
 from tfcap.data.coco_captions import load_captions
+from tfcap.data.coco_instances import load_instances
 from tfcap.data.data_digest import data_digest
 from tfcap.data.data_digest import feature_digest
 from tfcap.data.dataset_batches import DatasetBatches

@@ -12,6 +12,8 @@ from tfcap.data.entry_problems import listed
 from tfcap.io import malformed
 from tfcap.io import read_json
 from tfcap.io import whole_file
+from tfcap.io.file_limits import limit
+from tfcap.io.file_limits import raise_limit
 
 _LAYOUT = 'Give a list of {"image_id": ..., "caption": ...}.'
 _ONE = "Keep one caption for each image."
@@ -54,7 +56,7 @@ def load_results(path: str | os.PathLike, allow_empty: bool = False) -> dict:
     if not entries:
         raise malformed(path, "", "the list is empty", _LAYOUT)
     problems = EntryProblems(path)
-    results = {}
+    results, most = {}, limit("TFCAP_MAX_WORDS")
     for i, entry in enumerate(entries):
         where = f"entry {i}"
         if not isinstance(entry, dict):
@@ -81,6 +83,9 @@ def load_results(path: str | os.PathLike, allow_empty: bool = False) -> dict:
                 "(--allow-empty) to have them scored as no words."
             )
             problems.add("`caption` is empty", where, hint)
+        elif len(caption) > most and len(caption.split()) > most:
+            problem = f"`caption` has more than {most:,} words"
+            problems.add(problem, where, raise_limit("TFCAP_MAX_WORDS"))
         results[image_id] = caption
     problems.check()
     return results

@@ -4,6 +4,7 @@ from tfcap.text.caption_report import CaptionReport
 from tfcap.text.caption_tokenization import caption_tokenize
 from tfcap.text.caption_tokenization import caption_tokenize_batch
 from tfcap.text.caption_tokenization import word_tokenize
+from tfcap.text.coco_frequencies import coco_document_frequencies
 from tfcap.text.document_frequencies import DocumentFrequencies
 from tfcap.text.evaluation import METRICS
 from tfcap.text.evaluation import caption_language
@@ -15,6 +16,9 @@ from tfcap.text.java.spice import spice
 from tfcap.text.missing_score import MissingScore
 from tfcap.text.missing_score import MissingScoreError
 from tfcap.text.ngram_language_model import NgramLanguageModel
+from tfcap.text.rewards.caption_reward import CaptionReward
+from tfcap.text.score_differences import ScoreDifference
+from tfcap.text.score_differences import score_differences
 from tfcap.text.scores.bleu import bleu
 from tfcap.text.scores.bleu import mutual_bleu
 from tfcap.text.scores.bleu import self_bleu
@@ -26,12 +30,15 @@ from tfcap.text.scores.caption_statistics import length_statistics
 from tfcap.text.scores.caption_statistics import novelty
 from tfcap.text.scores.caption_statistics import repeated_ngrams
 from tfcap.text.scores.caption_statistics import vocabulary_size
+from tfcap.text.scores.chair import chair
 from tfcap.text.scores.cider import cider
 from tfcap.text.scores.cider import cider_d
 from tfcap.text.scores.cider_r import cider_r
 from tfcap.text.scores.meteor import meteor
 from tfcap.text.scores.mixtures import bcmr
 from tfcap.text.scores.mixtures import spider
+from tfcap.text.scores.mixtures import spider_max
+from tfcap.text.scores.object_synonyms import ObjectSynonyms
 from tfcap.text.scores.rouge_l import rouge_l
 from tfcap.text.scores.scores import Scores
 from tfcap.text.scores.self_cider import self_cider

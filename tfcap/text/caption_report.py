@@ -20,11 +20,15 @@ TITLES = {
     "spice": "SPICE",
     "spider": "SPIDEr",
     "bcmr": "BCMR",
+    "chair": "CHAIR",
+    "chair_i": "CHAIR-i",
+    "chair_s": "CHAIR-s",
 }
 _PLAIN_CIDER = (
     "CIDEr is the plain one of equation 3, without clipping and length "
     "penalty, and higher: what papers and leaderboards call CIDEr is CIDEr-D."
 )
+_LESS = "Of CHAIR-i and CHAIR-s less is better."
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -36,12 +40,15 @@ class CaptionReport:
         absent: Dict of name to the `MissingScore` that says why.
         images: Integer, number of captions that were scored.
         references: Integer, number of references they were scored against.
+        wordless: Tuple of the indices of captions in which the tokenizer finds
+            no word, such as those of emoji alone; they are scored as empty.
     """
 
     scores: dict
     absent: dict
     images: int
     references: int
+    wordless: tuple = ()
 
     def table(self):
         """The scores as text.
@@ -65,6 +72,12 @@ class CaptionReport:
             elif name in self.absent:
                 lines.append(f"{title:8}    absent")
         notes = [_PLAIN_CIDER] * ("cider" in self.scores)
+        notes += [_LESS] * ("chair_i" in self.scores)
+        if self.wordless:
+            notes.append(
+                f"{len(self.wordless):,} captions have no words and are scored "
+                f"as empty, the first being number {self.wordless[0] + 1:,}."
+            )
         notes += [str(missing_score) for missing_score in self.absent.values()]
         return "\n".join([*lines, *([""] if notes else []), *notes])
 
@@ -77,7 +90,8 @@ class CaptionReport:
 
         Returns:
             Dict of `"images"` and `"references"` (counts), `"corpus"` (dict of
-            name to score), `"absent"` (dict of name to reason and hint), and
+            name to score), `"absent"` (dict of name to reason and hint),
+            `"wordless"` (ids of images whose captions have no words), and
             `"each"` (list of dicts with image id, caption and scores). A
             score that is not a number is None.
         """
@@ -99,6 +113,7 @@ class CaptionReport:
                 name: {"reason": why.reason, "hint": why.hint}
                 for name, why in self.absent.items()
             },
+            "wordless": [image_ids[i] for i in self.wordless],
             "each": rows,
         }
 

@@ -1,5 +1,6 @@
 """Document frequencies of the n-grams of a corpus."""
 
+import functools
 import hashlib
 import os
 
@@ -331,6 +332,11 @@ class DocumentFrequencies:
         table.words = None if words is None else vocabulary.words
         table.check_vocabulary(vocabulary)
         return table
+
+    @functools.cached_property
+    def vocabulary(self) -> Vocabulary:
+        """The vocabulary of a table of words."""
+        return Vocabulary(self.words)
 
     def __len__(self):
         return len(self.keys)

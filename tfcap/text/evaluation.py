@@ -4,6 +4,8 @@ import functools
 import itertools
 import os
 from collections.abc import Callable
+from collections.abc import Iterable
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -19,12 +21,14 @@ from tfcap.text.scores.bleu import self_bleu
 from tfcap.text.scores.caption_statistics import bad_ending_rate
 from tfcap.text.scores.caption_statistics import repeated_ngrams
 from tfcap.text.scores.caption_statistics import vocabulary_size
+from tfcap.text.scores.chair import chair
 from tfcap.text.scores.cider import cider
 from tfcap.text.scores.cider import cider_d
 from tfcap.text.scores.cider_r import cider_r
 from tfcap.text.scores.meteor import meteor
 from tfcap.text.scores.mixtures import bcmr
 from tfcap.text.scores.mixtures import spider
+from tfcap.text.scores.object_synonyms import ObjectSynonyms
 from tfcap.text.scores.rouge_l import rouge_l
 from tfcap.text.scores.scores import Scores
 from tfcap.text.scores.scores import check_lengths
@@ -41,6 +45,7 @@ _PARTS = {
     "spice": (),
     "spider": ("cider_d", "spice"),
     "bcmr": ("bleu", "cider_d", "meteor", "rouge_l"),
+    "chair": (),
 }
 _FUNCTIONS = {
     "bleu": bleu,
@@ -64,6 +69,8 @@ def evaluate_captions(
     java: str | os.PathLike | None = None,
     spice_home: str | os.PathLike | None = None,
     progress: Callable | None = None,
+    objects: ObjectSynonyms | None = None,
+    annotated: Sequence[Iterable[str]] | None = None,
 ) -> CaptionReport:
     """Scores captions as papers report them.
 
@@ -78,7 +85,7 @@ def evaluate_captions(
         metrics: List of names: `"bleu"` (BLEU-1 to BLEU-4), `"rouge_l"`,
             `"cider_d"`, `"cider"`, `"cider_r"`, `"meteor"`,
             `"meteor_java"`, its authors' program, `"spice"`, `"spider"`,
-            `"bcmr"`. The last two bring their parts with them.
+            `"bcmr"`, `"chair"`. SPIDEr and BCMR bring their parts with them.
             What papers report as CIDEr is `"cider_d"`; `"cider"` is the plain
             one, which is higher. Defaults to the first three, METEOR and
             SPICE.
@@ -88,6 +95,9 @@ def evaluate_captions(
         spice_home: String or path, optional, see `spice()`.
         progress: Function of the name of what is at work, the number of
             captions done and their number, optional.
+        objects: `tfcap.text.ObjectSynonyms` for `"chair"`, optional.
+        annotated: List, as long, of the objects of each image, optional, see
+            `chair()`.
 
     Returns:
         A `CaptionReport`.
@@ -133,6 +143,9 @@ def evaluate_captions(
             progress=functools.partial(progress, "meteor_java"),
         ),
         "spice": functools.partial(spice, home=spice_home, java=java),
+        "chair": functools.partial(
+            _chair, objects=objects, annotated=annotated
+        ),
     }
     for name in names:
         progress(name, 0, len(captions))
@@ -149,7 +162,22 @@ def evaluate_captions(
                 absent[name] = error.missing_score
         progress(name, len(captions), len(captions))
     count = sum(map(len, references))
-    return CaptionReport(_flat(scores), absent, len(captions), count)
+    wordless = tuple(i for i, words in enumerate(candidates) if not words)
+    return CaptionReport(_flat(scores), absent, len(captions), count, wordless)
+
+
+def _chair(candidates, references, objects, annotated):
+    """CHAIR-i and CHAIR-s by name."""
+    if objects is None:
+        raise MissingScoreError(
+            TITLES["chair"],
+            "no list of objects and their synonyms is given",
+            "Pass objects=ObjectSynonyms.load(path) (--objects FILE); the "
+            "published list is data/synonyms.txt of "
+            "https://github.com/LisaAnne/Hallucination (BSD 2-Clause).",
+        )
+    scores = chair(candidates, references, objects, annotated)
+    return dict(zip(("chair_i", "chair_s"), scores))
 
 
 def _check_texts(captions, references):
@@ -217,6 +245,8 @@ def _flat(scores):
     for name, score in scores.items():
         if name == "bleu":
             flat |= {f"bleu_{k}": part for k, part in enumerate(score, 1)}
+        elif name == "chair":
+            flat |= score
         else:
             flat[name] = score
     return flat

@@ -1,5 +1,6 @@
 """BLEU against references, and among the captions of an image."""
 
+import functools
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -11,6 +12,7 @@ from tfcap.text.scores.blocks import blocks
 from tfcap.text.scores.blocks import earlier_occurrences
 from tfcap.text.scores.comparison import compare_with_references
 from tfcap.text.scores.comparison import compare_within
+from tfcap.text.scores.scores import ResampledScores
 from tfcap.text.scores.scores import Scores
 from tfcap.text.scores.scores import check_caption_sets
 
@@ -96,7 +98,20 @@ def bleu_scores(counts, smoothing=None):
     """`Scores` of every order, from the counts of every caption."""
     each = bleu_of(counts, smoothing)
     corpus = bleu_of(counts.total(), smoothing)[:, 0]
-    return [Scores(float(c), e) for c, e in zip(corpus, each)]
+    return [
+        ResampledScores(
+            float(corpus[k]),
+            each[k],
+            functools.partial(_resample, counts, smoothing, k),
+        )
+        for k in range(len(each))
+    ]
+
+
+def _resample(counts, smoothing, k, weights):
+    """BLEU of order k + 1 of drawn corpora; see `Scores.resampled()`."""
+    drawn = BLEUCounts(*(x @ weights.T for x in counts))
+    return bleu_of(drawn, smoothing)[k]
 
 
 def mutual_bleu(sets: list, max_order: int = 4, smoothing=None) -> list[Scores]:

@@ -18,7 +18,6 @@ from tfcap.text.scores.comparison import vocabulary_ids
 from tfcap.text.scores.comparison import word_ids
 from tfcap.text.scores.scores import Scores
 from tfcap.text.tokenizers import as_vocabulary
-from tfcap.text.vocabulary import Vocabulary
 
 #: CIDEr counts n-grams of one to four words.
 ORDERS = 4
@@ -210,7 +209,7 @@ def encoder_for(document_frequencies, vocabulary):
             )
         return number_words
     if document_frequencies.words is not None:
-        table = Vocabulary(document_frequencies.words)
+        table = document_frequencies.vocabulary
         end = table.eos if document_frequencies.count_eos else None
         return functools.partial(word_ids, table, end)
     if vocabulary is not None:

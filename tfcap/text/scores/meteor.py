@@ -1,5 +1,6 @@
 """METEOR 1.5 of English captions."""
 
+import functools
 from collections.abc import Callable
 from collections.abc import Sequence
 
@@ -9,6 +10,7 @@ from tfcap.text.scores.meteor_alignment import WEIGHTS
 from tfcap.text.scores.meteor_alignment import align
 from tfcap.text.scores.meteor_alignment import count_chunks
 from tfcap.text.scores.meteor_resources import meteor_resources
+from tfcap.text.scores.scores import ResampledScores
 from tfcap.text.scores.scores import Scores
 from tfcap.text.scores.scores import check_aligned
 from tfcap.text.scores.scores import check_lengths
@@ -84,8 +86,16 @@ def meteor(
             progress(i + 1, len(candidates))
     if progress is not None:
         progress(len(candidates), len(candidates))
+    rows = np.array(rows)
     each = np.array([_score(counts) for counts in rows])
-    return Scores(_score(np.sum(rows, axis=0)), each)
+    resample = functools.partial(_resample, rows)
+    return ResampledScores(_score(rows.sum(axis=0)), each, resample)
+
+
+def _resample(rows, weights):
+    """METEOR of drawn corpora; see `Scores.resampled()`."""
+    sums = np.tensordot(weights, rows, 1)
+    return np.array([_score(counts) for counts in sums])
 
 
 def _best_counts(candidate, references, resources):

@@ -1,6 +1,7 @@
 """The result of a score function, and checks of its arguments."""
 
 import itertools
+from collections.abc import Callable
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -21,6 +22,34 @@ class Scores(NamedTuple):
     #: Array of shape `(n,)`, dtype float64: score of each caption, or of each
     #: set of captions, in the order in which they were given.
     each: np.ndarray
+
+    def resampled(self, weights: np.ndarray) -> np.ndarray:
+        """Returns the scores of corpora drawn from this one.
+
+        Args:
+            weights: Array of shape `(draws, n)`, how often each of n captions
+                was drawn.
+
+        Returns:
+            Float array of shape `(draws,)`.
+        """
+        return weights @ self.each / weights.sum(axis=1)
+
+
+class ResampledScores(Scores):
+    """Scores whose corpus score is not the mean of its captions'.
+
+    Args:
+        resample: Callable that `resampled()` calls.
+    """
+
+    def __new__(cls, corpus: float, each: np.ndarray, resample: Callable):
+        scores = super().__new__(cls, corpus, each)
+        scores.resampled = resample
+        return scores
+
+    def __getnewargs__(self):
+        return (*self, self.resampled)
 
 
 def check_captions(captions, name: str):

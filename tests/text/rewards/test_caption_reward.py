@@ -1,0 +1,247 @@
+"""Rewards with TRL's signature, without tensors."""
+
+import functools
+import json
+import pickle
+import signal
+import zipfile
+
+import numpy as np
+import pytest
+
+from tfcap.text import DocumentFrequencies
+from tfcap.text import MissingScoreError
+from tfcap.text import ObjectSynonyms
+from tfcap.text import Scores
+from tfcap.text import Vocabulary
+from tfcap.text import bleu
+from tfcap.text import caption_tokenize
+from tfcap.text import caption_tokenize_batch
+from tfcap.text import cider_d
+from tfcap.text import cider_r
+from tfcap.text import coco_document_frequencies
+from tfcap.text import rouge_l
+from tfcap.text.rewards import CaptionReward
+from tfcap.text.rewards import bleu_reward
+from tfcap.text.rewards import chair_reward
+from tfcap.text.rewards import cider_d_reward
+from tfcap.text.rewards import cider_r_reward
+from tfcap.text.rewards import meteor_reward
+from tfcap.text.rewards import rouge_l_reward
+
+CORPUS = [
+    ["Two dogs play.", "Some dogs are running!"],
+    ["A red bus", "The bus is red."],
+    ["A cat on a mat"],
+]
+COMPLETIONS = ["Two dogs run.", "A red bus.", "a cat", "A red bus."]
+COLUMN = [CORPUS[0], CORPUS[1], CORPUS[2][0], np.array(CORPUS[1])]
+LISTS = [CORPUS[0], CORPUS[1], CORPUS[2], CORPUS[1]]
+
+
+def expected(score, **options):
+    """The scores of the completions as an evaluation has them."""
+    return score(
+        caption_tokenize_batch(COMPLETIONS),
+        [caption_tokenize_batch(texts) for texts in LISTS],
+        **options,
+    ).each
+
+
+def called(reward, **columns):
+    """What a reward returns to a trainer that passes all it has."""
+    return reward(
+        prompts=["Describe."] * len(COMPLETIONS),
+        completions=COMPLETIONS,
+        completion_ids=[[5]] * len(COMPLETIONS),
+        **(columns or {"references": COLUMN}),
+        trainer_state=None,
+    )
+
+
+def test_scores_are_those_of_an_evaluation(tmp_path):
+    table = DocumentFrequencies.from_references(CORPUS)
+    table.save(tmp_path / "table.npz")
+    wanted = expected(cider_d, document_frequencies=table)
+    assert wanted[1] > wanted[2] > 0
+    for source in (CORPUS, table, tmp_path / "table.npz", iter(CORPUS)):
+        reward = cider_d_reward(source)
+        np.testing.assert_allclose(called(reward), wanted)
+    wanted = expected(cider_r, document_frequencies=table)
+    np.testing.assert_allclose(called(cider_r_reward(table)), wanted)
+    np.testing.assert_allclose(called(rouge_l_reward()), expected(rouge_l))
+    wanted = expected(lambda *x: bleu(*x, max_order=2, smoothing="floor")[1])
+    reward = bleu_reward(max_order=2, smoothing="floor")
+    np.testing.assert_allclose(called(reward), wanted)
+    assert reward.__name__ == "bleu_2" and all(
+        type(x) is float for x in called(reward)
+    )
+
+
+def test_the_end_of_a_caption_counts():
+    corpus = [["a dog on a mat"], ["a cat on a mat"], ["a dog"], ["a cat"]]
+    references = [["a dog on a mat"]] * 2
+    cut, whole = cider_d_reward(corpus)(
+        ["a dog on a", "a dog on mat"], references=references
+    )
+    table = DocumentFrequencies.from_references(corpus, count_eos=False)
+    cut_unseen, whole_unseen = cider_d_reward(table)(
+        ["a dog on a", "a dog on mat"], references=references
+    )
+    assert cut - whole < cut_unseen - whole_unseen
+
+
+def test_metrics_of_objects_and_meanings(few_words, tmp_path):
+    (tmp_path / "objects.txt").write_text("dog, hound\nbus\n")
+    reward = chair_reward(tmp_path / "objects.txt")
+    assert called(reward) == [0.0, 0.0, 0.0, 0.0]
+    said = ["a bus and two hounds", "buses"]
+    assert reward(said, references=["dogs", "dogs"]) == [-0.5, -1.0]
+    assert repr(ObjectSynonyms([["dog"]])) == (
+        "<ObjectSynonyms: 1 names of 1 objects>"
+    )
+    assert meteor_reward()(["hound"], references=["dog"])[0] > 0
+
+
+def test_meteor_is_refused_where_it_is_made(no_meteor):
+    with pytest.raises(MissingScoreError, match="tfcap\\[coco\\]"):
+        meteor_reward()
+
+
+def message(content, role="assistant"):
+    return {"role": role, "content": content}
+
+
+@pytest.mark.parametrize(
+    "completion",
+    [
+        [message("A red bus.")],
+        [message("I ask"), message("a dog", "tool"), message("A red bus.")],
+        [message([{"type": "text", "text": "A red bus."}, {"type": "image"}])],
+        message("A red bus."),
+        ({"content": "A red bus."},),
+    ],
+)
+def test_conversations_are_read(completion):
+    reward = rouge_l_reward()
+    assert reward([completion], references=["a red bus"]) == [1.0]
+
+
+def test_nothing_is_worth_nothing_and_without_truth_there_is_no_reward():
+    reward = rouge_l_reward("truth")
+    said = ["", [], [message(None)], "...\u2028\U0001f600", "a dog", "a dog"]
+    said += ["a dog " * 501]
+    truth = [["a dog"]] * 4 + [[], None, ["a dog"]]
+    assert reward(said, truth=truth) == [0.0] * 4 + [None, None, 0.0]
+    assert reward([], truth=[]) == []
+
+
+def test_what_is_the_same_is_scored_once():
+    asked = []
+
+    def score(candidates, references):
+        asked.append((candidates, references))
+        return Scores(0.0, np.arange(len(candidates)) + 1.0)
+
+    reward = CaptionReward(score, "numbers", extract=lambda text: text[4:])
+    said = ["so: a bus", "so: a dog", "so: a bus", "so: a bus"]
+    found = reward(said, references=["A bus", "A dog", "A bus", "Buses"])
+    assert found == [1.0, 2.0, 1.0, 3.0]
+    ((candidates, references),) = asked
+    assert candidates == [["a", "bus"], ["a", "dog"], ["a", "bus"]]
+    assert references == [[["a", "bus"]], [["a", "dog"]], [["buses"]]]
+
+
+@pytest.mark.parametrize(
+    ("completions", "columns", "error", "match"),
+    [
+        (["a"], {"refs": ["a"]}, ValueError, "Received: none, and .*'refs'"),
+        (["a"], {"references": []}, ValueError, "Received: 0 entries"),
+        ([5], {"references": ["a"]}, TypeError, "`completions` must be str"),
+        ([[5]], {"references": ["a"]}, TypeError, "Received: \\[5\\]"),
+        ([[message(5)]], {"references": ["a"]}, TypeError, "`content` of a"),
+        (["a"], {"references": [5]}, TypeError, "`references` must hold a"),
+        (["a"], {"references": [["a", 5]]}, TypeError, "'a', 5"),
+    ],
+)
+def test_what_is_no_text_is_refused(completions, columns, error, match):
+    with pytest.raises(error, match=match):
+        rouge_l_reward()(completions, **columns)
+
+
+def test_bad_options_are_refused(tmp_path):
+    ids = DocumentFrequencies.from_references(
+        [[["a"]], [["b"]]], Vocabulary(["a", "b"])
+    )
+    short = DocumentFrequencies.from_references(CORPUS, max_order=2)
+    for table, match in ((ids, "in ids up to 4"), (short, "strings up to 2")):
+        with pytest.raises(ValueError, match=match):
+            cider_d_reward(table)
+    with pytest.raises(FileNotFoundError):
+        cider_d_reward(tmp_path / "none.npz")
+    with pytest.raises(ValueError, match="`sigma` must be positive"):
+        cider_d_reward(CORPUS, sigma=0)
+    with pytest.raises(ValueError, match="`smoothing` must be one of"):
+        bleu_reward(smoothing="some")
+    with pytest.raises(ValueError, match="`num_workers` must be at least 0"):
+        rouge_l_reward(num_workers=-1)
+    with pytest.raises(TypeError, match="must be a function of a module"):
+        CaptionReward(lambda c, r: None, "mine", num_workers=1)
+    with pytest.raises(TypeError, match="`extract` must return a string"):
+        rouge_l_reward(extract=len)(["a"], references=["a"])
+
+
+def failing(candidates, references):
+    raise MissingScoreError("SPICE", "it is not here", "Get it.")
+
+
+def test_processes_score_alike_and_tell_what_went_wrong():
+    reward = cider_d_reward(CORPUS, num_workers=2)
+    wanted = called(cider_d_reward(CORPUS))
+    again = pickle.loads(pickle.dumps(reward))
+    assert again.__name__ == "cider_d"
+    assert called(reward) == wanted == called(reward)
+    workers = reward._workers
+    workers._processes[0].send_signal(signal.SIGKILL)
+    workers._processes[0].wait()
+    with pytest.raises(RuntimeError, match="exit statuses \\[-9, None\\]"):
+        called(reward)
+    assert called(reward) == wanted
+    workers.close()
+    reward = CaptionReward(failing, "failing", num_workers=1)
+    with pytest.raises(MissingScoreError, match="SPICE is absent: it is not"):
+        called(reward)
+    reward._workers.close()
+
+
+def test_frequencies_of_coco_are_counted_once(
+    fake_package, tmp_path, monkeypatch
+):
+    monkeypatch.setenv("TFCAP_CACHE", str(tmp_path / "cache"))
+    pairs = [(i, text) for i, texts in enumerate(CORPUS) for text in texts]
+    content = {
+        "images": [{"id": i} for i in range(len(CORPUS))],
+        "annotations": [{"image_id": i, "caption": x} for i, x in pairs],
+    }
+    path = fake_package / "spice" / "spice-1.0.jar"
+    with zipfile.ZipFile(path, "w") as jar:
+        name = "coco/annotations/captions_train2014.json"
+        jar.writestr(name, json.dumps(content))
+    wanted = called(cider_d_reward(CORPUS))
+    assert called(cider_d_reward("coco")) == wanted
+    (kept,) = (tmp_path / "cache" / "coco").iterdir()
+    monkeypatch.setattr("json.loads", None)
+    assert called(cider_d_reward("coco")) == wanted
+    monkeypatch.undo()
+    monkeypatch.setenv("TFCAP_CACHE", str(tmp_path / "cache"))
+    monkeypatch.syspath_prepend(str(fake_package.parent))
+    kept.write_bytes(kept.read_bytes()[:-9])
+    assert called(cider_d_reward("coco")) == wanted
+    counted = coco_document_frequencies(count_eos=False)
+    assert not counted.count_eos and len({*kept.parent.iterdir()}) == 2
+
+
+def test_partials_of_scores_are_sent_to_processes():
+    score = functools.partial(rouge_l, beta=2.0)
+    assert pickle.loads(pickle.dumps(CaptionReward(score, "r", num_workers=1)))
+    assert caption_tokenize("A bus.") == ["a", "bus"]

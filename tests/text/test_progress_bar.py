@@ -1,0 +1,60 @@
+import io
+
+import pytest
+
+from tfcap.text import progress_bar
+from tfcap.text.progress_bar import ProgressBar
+
+
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    """A clock that shows the seconds that are in it."""
+    seconds = [0.0]
+    monkeypatch.setattr(progress_bar.time, "monotonic", lambda: seconds[0])
+    return seconds
+
+
+def written(file, clock, **options):
+    """What is written while two parts take one and four seconds."""
+    with ProgressBar(file, **options) as progress:
+        for seconds, arguments in (
+            (0.0, ("bleu", 0, 8)),
+            (1.0, ("bleu", 8, 8)),
+            (1.0, ("meteor", 0, 1000)),
+            (3.0, ("meteor", 500, 1000)),
+            (5.0, ("meteor", 1000, 1000)),
+        ):
+            clock[0] = seconds
+            progress(*arguments)
+    return file.getvalue()
+
+
+def test_a_line_is_left_by_what_took_two_seconds(clock):
+    text = written(io.StringIO(), clock)
+    assert text == "meteor          1,000/1,000    4.0 s\n"
+    assert written(io.StringIO(), clock, quiet=True) == ""
+
+
+def test_a_terminal_has_a_bar_after_two_seconds(clock):
+    text = written(Terminal(), clock)
+    assert "bleu" not in text and "500/1,000 2.0 s" in text
+    assert f"[{'#' * 12}{' ' * 12}]" in text and text.endswith("\r\x1b[K")
+    assert written(Terminal(), clock, quiet=True) == ""
+
+
+def test_the_bar_moves_on_by_itself(clock, monkeypatch):
+    monkeypatch.setattr(progress_bar, "_PERIOD", 0.001)
+    file = Terminal()
+    with ProgressBar(file) as progress:
+        progress("spice", 0, 10)
+        clock[0] = 7.0
+        for _ in range(1000):
+            if "0/10 7.0 s" in file.getvalue():
+                break
+            progress._ended.wait(0.005)
+    assert "0/10 7.0 s" in file.getvalue()

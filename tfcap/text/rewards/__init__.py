@@ -1,0 +1,14 @@
+"""Caption scores as reward functions of other people's trainers.
+
+NumPy alone: nothing here imports TensorFlow, Keras or PyTorch. What is made
+here has the signature of TRL's reward functions, which ms-swift and verl call
+through a few lines; see docs/rewards_for_other_trainers.md.
+"""
+
+from tfcap.text.rewards.caption_reward import CaptionReward
+from tfcap.text.rewards.score_rewards import bleu_reward
+from tfcap.text.rewards.score_rewards import chair_reward
+from tfcap.text.rewards.score_rewards import cider_d_reward
+from tfcap.text.rewards.score_rewards import cider_r_reward
+from tfcap.text.rewards.score_rewards import meteor_reward
+from tfcap.text.rewards.score_rewards import rouge_l_reward

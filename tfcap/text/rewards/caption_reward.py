@@ -1,0 +1,190 @@
+"""A caption score as a reward function of TRL."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from tfcap.text.rewards.score_texts import score_texts
+from tfcap.text.rewards.score_workers import ScoreWorkers
+
+_SEVERAL = (list, tuple, np.ndarray)
+
+
+class CaptionReward:
+    """A score of captions as a reward function with TRL's signature.
+
+    ```
+    reward(completions, **columns) -> list of floats
+    ```
+
+    `completions` are strings or conversations (lists of messages, of which the
+    last one of the assistant counts), and `columns` the other columns of the
+    data set, one of which holds the references: for each completion a list of
+    strings, or one string. Identical completions of one prompt are scored
+    once. A completion without references gets None, which TRL and ms-swift
+    leave out; one without words, or of more than `TFCAP_MAX_WORDS`, gets 0.
+
+    It can be pickled, so that a trainer may send it to other processes.
+
+    Args:
+        score: Callable from a list of tokenized captions and a list, as long,
+            of lists of tokenized captions to `tfcap.text.Scores`, such as
+            `tfcap.text.rouge_l`.
+        name: String, by which trainers log it.
+        references: String, the column of the references. Defaults to
+            `"references"`.
+        extract: Callable, optional, from the text of a completion to the
+            caption in it, such as what follows `"</think>"`.
+        num_workers: Integer, processes among which completions are shared
+            out, for scores that take long (METEOR); `score` must then be a
+            function of a module, or a partial of one. Defaults to `0`: the
+            caller's own.
+
+    Attributes:
+        __name__: String, `name`.
+
+    Raises:
+        ValueError: If `num_workers` is negative; when called, if there is no
+            such column, or it is not as long as `completions`.
+        TypeError: When called, if completions or references are no text.
+
+    Example:
+
+    >>> reward = tfcap.text.rewards.CaptionReward(tfcap.text.rouge_l, "rouge")
+    >>> said = [{"role": "assistant", "content": "A red bus."}]
+    >>> reward(["A cat.", said], references=[["a cat"], ["the red bus"]])
+    [1.0, 0.6666666666666667]
+
+    Reference:
+
+    - TRL's GRPOTrainer, https://huggingface.co/docs/trl/grpo_trainer, section
+      Using a custom reward function
+    """
+
+    def __init__(
+        self,
+        score: Callable,
+        name: str,
+        references: str = "references",
+        extract: Callable | None = None,
+        num_workers: int = 0,
+    ):
+        if num_workers < 0:
+            raise ValueError(
+                "`num_workers` must be at least 0. Received: "
+                f"num_workers={num_workers}."
+            )
+        self.score = score
+        self.references = references
+        self.extract = extract
+        self.num_workers = num_workers
+        self.__name__ = name
+        self._workers = (
+            ScoreWorkers(score, num_workers) if num_workers else None
+        )
+
+    def __call__(self, completions: list, **columns: Any) -> list:
+        """Scores completions.
+
+        Args:
+            completions: List of n strings or conversations.
+            **columns: List of n entries by the name of each column, and what
+                else a trainer passes.
+
+        Returns:
+            List of n floats, None where there are no references.
+        """
+        several = columns.get(self.references)
+        if several is None or len(several) != len(completions):
+            entries = "none" if several is None else f"{len(several)} entries"
+            raise ValueError(
+                f"`{self.references}` must be a column of the data set, with "
+                f"an entry for each of {len(completions)} completions. "
+                f"Received: {entries}, and the columns {sorted(columns)}. Name "
+                'the column of the references: references="...".'
+            )
+        rows = [
+            (self._caption(completion), _references(texts, self.references))
+            for completion, texts in zip(completions, several)
+        ]
+        asked = [row for row in dict.fromkeys(rows) if row[1]]
+        known = dict(zip(asked, self._scores(asked))) if asked else {}
+        return [known.get(row) for row in rows]
+
+    def _caption(self, completion):
+        text = _text(completion)
+        if self.extract is None:
+            return text
+        caption = self.extract(text)
+        if not isinstance(caption, str):
+            raise TypeError(
+                "`extract` must return a string. Received: "
+                f"{caption!r:.80} of {text!r:.80}."
+            )
+        return caption
+
+    def _scores(self, rows):
+        captions, references = map(list, zip(*rows))
+        if self._workers is not None:
+            return self._workers.scores(captions, references)
+        return score_texts(self.score, captions, references).tolist()
+
+    def __getstate__(self):
+        return {**vars(self), "_workers": None}
+
+    def __setstate__(self, state):
+        vars(self).update(state)
+        if self.num_workers:
+            self._workers = ScoreWorkers(self.score, self.num_workers)
+
+    def __repr__(self):
+        return f"<CaptionReward {self.__name__}>"
+
+
+def _text(completion):
+    """The text of a completion, which may be a conversation."""
+    if isinstance(completion, str):
+        return completion
+    if isinstance(completion, dict):
+        completion = [completion]
+    if isinstance(completion, _SEVERAL) and all(
+        isinstance(message, dict) for message in completion
+    ):
+        said = [x for x in completion if x.get("role") in (None, "assistant")]
+        return _content(said[-1].get("content")) if len(said) else ""
+    raise TypeError(
+        "`completions` must be strings, or lists of messages with `role` and "
+        f"`content`. Received: {completion!r:.80} among them."
+    )
+
+
+def _content(content):
+    """The text of a message, whose content may be a list of parts."""
+    if content is None:
+        return ""
+    if isinstance(content, str):
+        return content
+    if isinstance(content, _SEVERAL) and all(
+        isinstance(part, dict) for part in content
+    ):
+        return " ".join(x["text"] for x in content if x.get("text"))
+    raise TypeError(
+        "`content` of a message must be a string, or a list of parts with "
+        f"`type` and `text`. Received: {content!r:.80}."
+    )
+
+
+def _references(texts, column):
+    """References of a completion as a tuple; empty if there are none."""
+    if texts is None:
+        return ()
+    found = (texts,) if isinstance(texts, str) else texts
+    if isinstance(found, _SEVERAL) and all(
+        isinstance(text, str) for text in found
+    ):
+        return tuple(found)
+    raise TypeError(
+        f"`{column}` must hold a list of strings, or one string, for each "
+        f"completion. Received: {texts!r:.80} among them."
+    )

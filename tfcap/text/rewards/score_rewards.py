@@ -1,0 +1,266 @@
+"""Reward functions of the scores that papers report."""
+
+import functools
+import os
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from tfcap.text.coco_frequencies import coco_document_frequencies
+from tfcap.text.document_frequencies import DocumentFrequencies
+from tfcap.text.rewards.caption_reward import CaptionReward
+from tfcap.text.scores.bleu import bleu
+from tfcap.text.scores.bleu import check_smoothing
+from tfcap.text.scores.chair import chair
+from tfcap.text.scores.cider import ORDERS
+from tfcap.text.scores.cider import check_sigma
+from tfcap.text.scores.cider import cider_d
+from tfcap.text.scores.cider_r import cider_r
+from tfcap.text.scores.meteor import meteor
+from tfcap.text.scores.meteor_resources import meteor_resources
+from tfcap.text.scores.object_synonyms import ObjectSynonyms
+from tfcap.text.scores.rouge_l import rouge_l
+from tfcap.text.scores.scores import Scores
+
+
+def cider_d_reward(
+    document_frequencies: Any,
+    sigma: float = 6.0,
+    references: str = "references",
+    extract: Callable | None = None,
+    num_workers: int = 0,
+) -> CaptionReward:
+    """CIDEr-D as a reward function, in `[0, 10]`.
+
+    What self-critical training of captions maximizes. How rare an n-gram is
+    must be known of a whole corpus, never of a batch.
+
+    Args:
+        document_frequencies: One of
+
+            - captions of the training corpus, for each image a list of
+              strings: they are counted here, with the end of a caption as a
+              word, without which a third of the captions end badly,
+            - `"coco"`: those of COCO train2014, which `tfcap[coco]` brings,
+            - a path, of a file that `DocumentFrequencies.save()` wrote,
+            - a `tfcap.text.DocumentFrequencies` of strings.
+
+        sigma: Float, see `tfcap.text.cider_d()`. Defaults to `6.0`.
+        references, extract, num_workers: See `CaptionReward`.
+
+    Returns:
+        A `CaptionReward`.
+
+    Raises:
+        ValueError: If the document frequencies are not those of strings.
+
+    Example:
+
+    >>> corpus = [["two dogs play", "dogs run"], ["a red bus"], ["a cat"]]
+    >>> reward = tfcap.text.rewards.cider_d_reward(corpus)
+    >>> said = ["Two dogs play.", "a bus", "a red bus"]
+    >>> truth = [corpus[0], corpus[1], corpus[1]]
+    >>> print(np.round(reward(completions=said, references=truth), 2))
+    [5.87 3.16 10.  ]
+
+    Reference:
+
+    - Vedantam et al., CIDEr, CVPR 2015, equation 12; Rennie et al.,
+      Self-critical Sequence Training for Image Captioning, CVPR 2017
+    """
+    check_sigma(sigma)
+    table = _frequencies(document_frequencies)
+    score = functools.partial(cider_d, document_frequencies=table, sigma=sigma)
+    return CaptionReward(score, "cider_d", references, extract, num_workers)
+
+
+def cider_r_reward(
+    document_frequencies: Any,
+    references: str = "references",
+    extract: Callable | None = None,
+    num_workers: int = 0,
+) -> CaptionReward:
+    """CIDEr-R as a reward function, in `[0, 10]`: for long captions.
+
+    Args:
+        document_frequencies: See `cider_d_reward()`.
+        references, extract, num_workers: See `CaptionReward`.
+
+    Returns:
+        A `CaptionReward`.
+
+    Example:
+
+    >>> corpus = [["two dogs play"], ["a red bus"]]
+    >>> reward = tfcap.text.rewards.cider_r_reward(corpus)
+    >>> print(np.round(reward(["a bus"], references=[corpus[1]]), 2))
+    [3.07]
+
+    Reference:
+
+    - Dos Santos et al., CIDEr-R, W-NUT 2021
+    """
+    table = _frequencies(document_frequencies)
+    score = functools.partial(cider_r, document_frequencies=table)
+    return CaptionReward(score, "cider_r", references, extract, num_workers)
+
+
+def bleu_reward(
+    max_order: int = 4,
+    smoothing: str | None = "exponential",
+    references: str = "references",
+    extract: Callable | None = None,
+    num_workers: int = 0,
+) -> CaptionReward:
+    """BLEU of single captions as a reward function, in `[0, 1]`.
+
+    Args:
+        max_order: Integer, longest n-gram. Defaults to `4`.
+        smoothing: See `tfcap.text.bleu()`. Defaults to `"exponential"`: without
+            any, all captions that share no 4-gram are worth the same nothing.
+        references, extract, num_workers: See `CaptionReward`.
+
+    Returns:
+        A `CaptionReward`.
+
+    Example:
+
+    >>> reward = tfcap.text.rewards.bleu_reward(max_order=2)
+    >>> print(np.round(reward(["a red bus"], references=["the red bus"]), 2))
+    [0.58]
+
+    Reference:
+
+    - Papineni et al., BLEU, ACL 2002
+    """
+    check_smoothing(smoothing)
+    score = functools.partial(
+        _longest_bleu, max_order=max_order, smoothing=smoothing
+    )
+    name = f"bleu_{max_order}"
+    return CaptionReward(score, name, references, extract, num_workers)
+
+
+def rouge_l_reward(
+    references: str = "references",
+    extract: Callable | None = None,
+    num_workers: int = 0,
+) -> CaptionReward:
+    """ROUGE-L as a reward function, in `[0, 1]`.
+
+    Args:
+        references, extract, num_workers: See `CaptionReward`.
+
+    Returns:
+        A `CaptionReward`.
+
+    Example:
+
+    >>> reward = tfcap.text.rewards.rouge_l_reward(references="answer")
+    >>> reward(["a red bus"], answer=["A red bus."])
+    [1.0]
+
+    Reference:
+
+    - Lin, ROUGE, 2004
+    """
+    return CaptionReward(rouge_l, "rouge_l", references, extract, num_workers)
+
+
+def meteor_reward(
+    references: str = "references",
+    extract: Callable | None = None,
+    num_workers: int = 0,
+) -> CaptionReward:
+    """METEOR 1.5 as a reward function, in `[0, 1]`, without Java.
+
+    Args:
+        references, extract, num_workers: See `CaptionReward`.
+
+    Returns:
+        A `CaptionReward`.
+
+    Raises:
+        tfcap.text.MissingScoreError: If its tables are missing, which
+            `tfcap[coco]` brings.
+
+    Example:
+
+    >>> try:
+    ...     reward = tfcap.text.rewards.meteor_reward()
+    ...     assert reward(["a bus"], references=["a bus"])[0] > 0.9
+    ... except tfcap.text.MissingScoreError as error:
+    ...     assert "tfcap[coco]" in str(error)
+
+    Reference:
+
+    - Denkowski and Lavie, Meteor Universal, WMT 2014
+    """
+    meteor_resources()  # raises here what the first step would
+    return CaptionReward(meteor, "meteor", references, extract, num_workers)
+
+
+def chair_reward(
+    objects: Any,
+    references: str = "references",
+    extract: Callable | None = None,
+    num_workers: int = 0,
+) -> CaptionReward:
+    """Share of hallucinated objects, negated, as a reward in `[-1, 0]`.
+
+    CHAIR-i of each caption, with what its references mention as the truth: a
+    penalty to be added to a reward that asks for content, since who mentions
+    nothing is never wrong.
+
+    Args:
+        objects: A `tfcap.text.ObjectSynonyms`, or the path of a file of them.
+        references, extract, num_workers: See `CaptionReward`.
+
+    Returns:
+        A `CaptionReward`.
+
+    Example:
+
+    >>> objects = tfcap.text.ObjectSynonyms([["dog", "puppy"], ["frisbee"]])
+    >>> reward = tfcap.text.rewards.chair_reward(objects)
+    >>> reward(["a dog and a frisbee"], references=[["the puppy runs"]])
+    [-0.5]
+
+    Reference:
+
+    - Rohrbach et al., Object Hallucination in Image Captioning, EMNLP 2018
+    """
+    if isinstance(objects, str | os.PathLike):
+        objects = ObjectSynonyms.load(objects)
+    score = functools.partial(_negative_chair, objects=objects)
+    return CaptionReward(score, "chair", references, extract, num_workers)
+
+
+def _longest_bleu(candidates, references, max_order, smoothing):
+    return bleu(candidates, references, max_order, smoothing)[-1]
+
+
+def _negative_chair(candidates, references, objects):
+    scores, _ = chair(candidates, references, objects)
+    return Scores(-scores.corpus, 0.0 - np.asarray(scores.each))
+
+
+def _frequencies(source):
+    """Document frequencies of words, from what a user has."""
+    if isinstance(source, str) and source == "coco":
+        return coco_document_frequencies()
+    if isinstance(source, str | os.PathLike):
+        source = DocumentFrequencies.load(source)
+    if not isinstance(source, DocumentFrequencies):
+        source = DocumentFrequencies.from_references(source)
+    if source.words is None or source.max_order < ORDERS:
+        raise ValueError(
+            "`document_frequencies` must be those of words of strings, of "
+            f"n-grams of up to {ORDERS}. Received: {source!r}, counted in "
+            f"{'ids' if source.words is None else 'strings'} up to "
+            f"{source.max_order}. Count them with "
+            "`DocumentFrequencies.from_references(captions)`, of lists of "
+            "strings and without a vocabulary."
+        )
+    return source

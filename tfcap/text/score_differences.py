@@ -1,0 +1,138 @@
+"""Differences of the scores of two sets of captions, with intervals."""
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import numpy as np
+
+from tfcap.text.caption_report import TITLES
+from tfcap.text.scores.scores import Scores
+
+#: Entries of the weights of one block of draws.
+_CELLS = 2**22
+
+
+class ScoreDifference(NamedTuple):
+    """A difference of two corpus scores and the bounds of its interval."""
+
+    difference: float
+    low: float
+    high: float
+
+
+def score_differences(
+    ours: Mapping[str, Scores],
+    theirs: Mapping[str, Scores],
+    level: float = 0.95,
+    samples: int = 1000,
+    seed: int = 0,
+) -> dict[str, ScoreDifference]:
+    """Compares two sets of captions of the same images, by paired bootstrap.
+
+    Images are drawn with replacement, the same ones for both, and each score
+    of the drawn corpus is computed as that of a corpus is: BLEU, METEOR and
+    CHAIR-i from summed counts, others as means. Document frequencies remain
+    those of all images.
+
+    Args:
+        ours: Dict of name to `Scores`, such as `CaptionReport.scores`.
+        theirs: Dict of name to `Scores` of other captions of the images.
+        level: Float in `(0, 1)`. Defaults to `0.95`.
+        samples: Integer, number of draws. Defaults to `1000`.
+        seed: Integer. Defaults to `0`.
+
+    Returns:
+        Dict of the names that both have to `ScoreDifference`, ours minus
+        theirs, bounded by percentiles. The sets differ at this level where 0
+        lies outside. Scores whose corpus cannot be drawn anew, which are those
+        of `meteor_java()`, are left out.
+
+    Raises:
+        ValueError: If the scores are of different numbers of captions, or
+            `level` is outside `(0, 1)`.
+
+    Example:
+
+    >>> references = [["A dog runs."], ["Two cats."], ["A red bus."]]
+    >>> first, second = (
+    ...     tfcap.text.evaluate_captions(said, references, ["rouge_l"]).scores
+    ...     for said in (["A dog runs.", "Two cats.", "A bus."], ["A"] * 3)
+    ... )
+    >>> found = tfcap.text.score_differences(first, second)["rouge_l"]
+    >>> print(np.round(found, 2))
+    [0.58 0.16 0.93]
+
+    Reference:
+
+    - Koehn, Statistical Significance Tests for Machine Translation
+      Evaluation, EMNLP 2004
+    """
+    if not 0.0 < level < 1.0:
+        raise ValueError(
+            f"`level` must be in (0, 1). Received: level={level!r}."
+        )
+    names = [name for name in ours if name in theirs]
+    sizes = {len(x[name].each) for name in names for x in (ours, theirs)}
+    if len(sizes) > 1:
+        raise ValueError(
+            "`ours` and `theirs` must be scores of the same images. Received: "
+            f"scores of {sorted(sizes)} captions."
+        )
+    pairs = {name: (ours[name], theirs[name]) for name in names}
+    pairs = {k: v for k, v in pairs.items() if all(map(_can_be_drawn, v))}
+    if not pairs:
+        return {}
+    drawn = {name: [] for name in pairs}
+    for weights in _draws(*sizes, samples, np.random.default_rng(seed)):
+        for name, (first, second) in pairs.items():
+            drawn[name].append(
+                first.resampled(weights) - second.resampled(weights)
+            )
+    bounds = [0.5 - level / 2, 0.5 + level / 2]
+    return {
+        name: ScoreDifference(
+            float(first.corpus - second.corpus),
+            *map(float, np.quantile(np.concatenate(drawn[name]), bounds)),
+        )
+        for name, (first, second) in pairs.items()
+    }
+
+
+def differences_table(differences: Mapping[str, ScoreDifference]) -> str:
+    """Writes differences as text, a line for each score.
+
+    Example:
+
+    >>> from tfcap.text.score_differences import differences_table
+    >>> some = {"cider_d": tfcap.text.ScoreDifference(0.02, -0.01, 0.05)}
+    >>> print(differences_table(some))
+              difference     95 % interval
+    CIDEr-D      +0.0200   -0.0100  +0.0500
+    """
+    lines = [f"{'':8}  {'difference':>10}     95 % interval"]
+    for name, title in TITLES.items():
+        if name in differences:
+            difference, low, high = differences[name]
+            lines.append(
+                f"{title:8}  {difference:+10.4f}  {low:+8.4f} {high:+8.4f}"
+            )
+    return "\n".join(lines)
+
+
+def _can_be_drawn(scores):
+    """Check whether all images, drawn once each, have the corpus score."""
+    everything = np.ones((1, len(scores.each)))
+    again = scores.resampled(everything)[0]
+    return np.isclose(again, scores.corpus, rtol=1e-9, equal_nan=True)
+
+
+def _draws(images, samples, rng):
+    """Yields arrays `(d, images)`, how often each image is drawn."""
+    step = max(1, _CELLS // images)
+    for start in range(0, samples, step):
+        count = min(step, samples - start)
+        weights = np.empty((count, images))
+        for row in weights:
+            drawn = rng.integers(images, size=images)
+            row[:] = np.bincount(drawn, minlength=images)
+        yield weights
