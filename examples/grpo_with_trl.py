@@ -112,7 +112,6 @@ def main(arguments=None):
                 report_to="none",
                 use_cpu=True,
                 bf16=False,
-                gradient_checkpointing=False,
                 disable_tqdm=True,
             ),
         )

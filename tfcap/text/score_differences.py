@@ -60,7 +60,7 @@ def score_differences(
     ... )
     >>> found = tfcap.text.score_differences(first, second)["rouge_l"]
     >>> print(np.round(found, 2))
-    [0.58 0.16 0.93]
+    [0.62 0.31 1.  ]
 
     Reference:
 

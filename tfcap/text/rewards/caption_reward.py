@@ -54,7 +54,7 @@ class CaptionReward:
     >>> reward = tfcap.text.rewards.CaptionReward(tfcap.text.rouge_l, "rouge")
     >>> said = [{"role": "assistant", "content": "A red bus."}]
     >>> reward(["A cat.", said], references=[["a cat"], ["the red bus"]])
-    [1.0, 0.6666666666666667]
+    [1.0, 0.6666666666666666]
 
     Reference:
 

@@ -62,7 +62,7 @@ def cider_d_reward(
     >>> said = ["Two dogs play.", "a bus", "a red bus"]
     >>> truth = [corpus[0], corpus[1], corpus[1]]
     >>> print(np.round(reward(completions=said, references=truth), 2))
-    [5.87 3.16 10.  ]
+    [ 5.5  2.8 10. ]
 
     Reference:
 
@@ -95,7 +95,7 @@ def cider_r_reward(
     >>> corpus = [["two dogs play"], ["a red bus"]]
     >>> reward = tfcap.text.rewards.cider_r_reward(corpus)
     >>> print(np.round(reward(["a bus"], references=[corpus[1]]), 2))
-    [3.07]
+    [3.02]
 
     Reference:
 
