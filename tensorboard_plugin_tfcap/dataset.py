@@ -1,13 +1,14 @@
 """The content of a log, before anybody asks for axes."""
 
-import re
-import warnings
 from dataclasses import dataclass
 from dataclasses import field
 from dataclasses import replace
 
 from tensorboard_plugin_tfcap.comparison import Comparison
 from tensorboard_plugin_tfcap.comparison import load_comparison
+from tensorboard_plugin_tfcap.matching import search
+from tensorboard_plugin_tfcap.query_error import QueryError
+from tensorboard_plugin_tfcap.tradeoff.curve_groups import is_categorical
 from tensorboard_plugin_tfcap.tradeoff.metric_names import is_other_listener
 from tensorboard_plugin_tfcap.tradeoff.metric_names import metric_order
 from tensorboard_plugin_tfcap.tradeoff.metric_names import named_metric
@@ -17,10 +18,6 @@ from tensorboard_plugin_tfcap.tradeoff.style import known_titles
 
 #: What axes are by default, where there are such metrics.
 _FIRST = {"naturalness": ("cider_d",), "recall": ("fixed_r@10", "r@10", "mrr")}
-
-
-class QueryError(ValueError):
-    """A question that the data cannot answer; its text is for people."""
 
 
 @dataclass(frozen=True)
@@ -35,6 +32,8 @@ class Dataset:
         references: List of `Reference` that were logged.
         notices: List of sentences: what was left out, and why.
         comparison: `Comparison`, how the log is presented.
+        histories: Dict of lists of points in the order of steps, by run,
+            where earlier steps are asked for.
     """
 
     source: str
@@ -44,6 +43,7 @@ class Dataset:
     references: list = field(default_factory=list)
     notices: list = field(default_factory=list)
     comparison: Comparison = field(default_factory=Comparison)
+    histories: dict = field(default_factory=dict)
 
     @property
     def titles(self):
@@ -102,7 +102,7 @@ class Dataset:
         return {name: len(values[name]) for name in sorted(values, key=rank)}
 
     def order(self, name=None):
-        """The parameter along curves.
+        """The parameter along curves: by default, one of numbers.
 
         Raises:
             QueryError: If no run has it.
@@ -113,7 +113,8 @@ class Dataset:
                 f"`order` must be a parameter of the runs. Received: "
                 f"order={name!r}, of {', '.join(known) or 'none'}."
             )
-        return name or next(iter(known), None)
+        numbers = (n for n in known if not is_categorical(self.points, n))
+        return name or next(numbers, None)
 
     def about(self, run):
         """A run's method and its settings, in words."""
@@ -130,17 +131,13 @@ class Dataset:
         """Points whose run has a match of a regular expression."""
         if not pattern:
             return self.points
-        try:
-            with warnings.catch_warnings():
-                # Of what a later Python may read otherwise: this one does not.
-                warnings.simplefilter("ignore", FutureWarning)
-                regex = re.compile(pattern)
-        except re.error as error:
-            raise QueryError(
-                f"`runs` must be a regular expression. Received: "
-                f"runs={pattern!r}: {error}."
-            ) from error
-        return [point for point in self.points if regex.search(point.run)]
+        found = search("runs", pattern, [point.run for point in self.points])
+        return [point for point in self.points if point.run in found]
+
+    def directed(self, query):
+        """The data set with the directions of metrics that a query gives."""
+        metrics = directed(self.metrics, query)
+        return self if metrics is None else replace(self, metrics=metrics)
 
 
 def presented(dataset: Dataset, path):
@@ -158,9 +155,49 @@ def presented(dataset: Dataset, path):
 
 def all_metrics(points, described):
     """Metrics of points, sorted; what is not described is told by its name."""
-    names = {name for point in points for name in point.metrics}
+    names = {n for point in points for n in (*point.metrics, *point.diverged)}
     metrics = [described.get(n) or named_metric(n) for n in names]
     return {m.name: m for m in sorted(metrics, key=metric_order)}
+
+
+def directed(metrics, query):
+    """Metrics with the directions that a query gives, `None` without any."""
+    if not (query.higher or query.lower):
+        return None
+    given = dict.fromkeys(query.higher, "higher")
+    given |= dict.fromkeys(query.lower, "lower")
+    return {
+        name: replace(metric, better=given.get(name, metric.better))
+        for name, metric in metrics.items()
+    }
+
+
+def best_metric(metrics, query):
+    """The metric by which a step is the best.
+
+    Raises:
+        QueryError: If there is none of that name, or nobody knows which way
+            it is better.
+    """
+    metrics = directed(metrics, query) or metrics
+    if query.by:
+        known = [query.by]
+    else:
+        first = [*(default_axes(metrics) or ()), *metrics]
+        known = [name for name in first if metrics[name].sign] or first
+    if not known or known[0] not in metrics:
+        raise QueryError(
+            f"`by` must be a metric of the log. Received: by={query.by!r:.80}, "
+            f"of {', '.join(list(metrics)[:20])}."
+        )
+    metric = metrics[known[0]]
+    if not metric.sign:
+        raise QueryError(
+            "`by` must be a metric of which it is known which way it is "
+            f"better. Received: by={metric.name!r:.80}. Name it in `higher` "
+            "or `lower`, or choose so in the page."
+        )
+    return metric
 
 
 def default_axes(metrics):

@@ -45,7 +45,7 @@ def figure_view(selection, path=()) -> dict:
         panel, _ = axes_panel(
             selection.groups,
             *(selection.x, selection.y, selection.order),
-            *(query.seeds, query.level),
+            *(query.seeds, query.level, query.at),
         )
         panels = [panel]
     points = [p for group in selection.groups.values() for p in group]
@@ -57,7 +57,7 @@ def figure_view(selection, path=()) -> dict:
     view = _whole(selection, panels, rows, [axes])
     figure = view["figure"]
     if rows:
-        if query.pareto:
+        if query.pareto and all(metric.sign for metric in axes):
             figure["data"].append(overlays.front_trace(rows, *axes, query.dark))
         _add_references(selection, figure, rows)
         _add_path(selection, figure, path)
@@ -71,17 +71,18 @@ def figure_view(selection, path=()) -> dict:
 
 def tables_view(selection) -> dict:
     """The tables of a selection: what a line that is dragged asks for."""
-    notices, areas = list(selection.notices), []
+    notices, area = list(selection.notices), None
     line = selection.line()
-    if selection.x is not None and selection.curves:
-        table, areas = area_table(selection)
-        notices += table.notes
+    if selection.curves and selection.joined:
+        table = area_table(selection)
+        area = table_json(table) if table.rows else None
+        notices += () if area else table.notes
     tables = level_tables(selection, line)
     return {
         "rev": selection.dataset.rev,
         "line": line,
         "tables": [table_json(table) for table in tables.values()],
-        "area": areas,
+        "area": area,
         "notices": notices,
     }
 
@@ -110,6 +111,9 @@ def _whole(selection, panels, rows, axes):
         known=selection.dataset.known,
     )
     x, y = ([metric and metric.name for metric in pair] for pair in zip(*axes))
+    for trace in figure["data"]:
+        if trace.get("legendgroup") in query.hide:
+            trace["visible"] = "legendonly"
     layout = figure["layout"]
     layout["uirevision"] = f"{query.source} {query.preset} {x} {y}"
     layout["datarevision"] = selection.dataset.rev
@@ -142,7 +146,7 @@ def _whole(selection, panels, rows, axes):
         "methods": _methods(panels, rows, query.dark, selection.dataset.known),
         "line": None,
         "tables": [],
-        "area": [],
+        "area": None,
         "notices": list(selection.notices),
     }
 
@@ -174,8 +178,9 @@ def _add_path(selection, figure, path):
 def _limit(layout, rows, path, axes):
     """Axes as wide as the marks: intervals of two seeds would hide them."""
     for name, metric in zip("xy", axes):
-        values = [row[name] for row in rows]
-        values += [run[name] for row in rows for run in row["runs"]]
+        shown = [row for row in rows if not row["hidden"]] or rows
+        values = [row[name] for row in shown]
+        values += [run[name] for row in shown for run in row["runs"]]
         values += [point.metrics[metric.name] for point in path]
         layout[f"{name}axis"]["range"] = overlays.padded_range(values)
         layout[f"{name}axis"]["autorange"] = False
@@ -210,12 +215,14 @@ def _head(selection, panels):
         "x": x,
         "y": y,
         "seeds": "seeds",
+        "step": "step",
     }
     return [{"id": name, "title": title} for name, title in head.items()]
 
 
 def _spoken(panels, rows):
     """The figure in a sentence, for those who hear it."""
+    rows = [row for row in rows if not row["hidden"]]
     if not rows:
         return "An empty figure."
     methods = len({row["method"] for row in rows})

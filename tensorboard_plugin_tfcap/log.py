@@ -2,22 +2,35 @@
 
 import hashlib
 from dataclasses import dataclass
+from dataclasses import field
 
 from tensorboard.data.provider import RunTagFilter
 
 from tensorboard_plugin_tfcap.metadata import PLUGIN_NAME
 
-#: Records of a run that are asked for; what TensorBoard keeps at most.
-ALL = 1000
+#: Records of a run that a path shows, and as many as there are.
+ALL, WHOLE = 1000, 10**7
+#: Records of a tag that TensorBoard keeps of scalars unless told otherwise.
+_KEPT = 1000
 
 
 @dataclass(frozen=True)
 class Log:
-    """One experiment, in one request."""
+    """One experiment, in one request.
+
+    Args:
+        kept: Dict of numbers of records of a tag that TensorBoard keeps, by
+            plugin; 0 is all. Defaults to none: its own defaults.
+    """
 
     provider: object
     context: object
     experiment: str
+    kept: dict = field(default_factory=dict)
+
+    def is_sampled(self, count: int, plugin: str = PLUGIN_NAME) -> bool:
+        """Check whether so many records may be a sample of what was logged."""
+        return 0 < self.kept.get(plugin, _KEPT) <= count
 
     def tensors(self, plugin=PLUGIN_NAME):
         """Dict of dicts of time series by tag, by run."""

@@ -38,7 +38,8 @@ class Content:
 def encode_content(kind, metrics=()) -> bytes:
     """The content of a summary's metadata, as bytes."""
     described = {
-        m.name: {"title": m.title, "better": m.better, "role": m.role}
+        m.name: {"title": m.title, "role": m.role}
+        | ({"better": m.better} if m.sign else {})
         for m in metrics
     }
     content = {"version": VERSION, "kind": kind, "metrics": described}

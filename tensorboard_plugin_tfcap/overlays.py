@@ -45,7 +45,8 @@ def reference_trace(
 
 def front_trace(rows: list[dict], x, y, dark: bool) -> dict:
     """The front of all marks, and marks their rows."""
-    values = np.array([[row["x"], row["y"]] for row in rows])
+    rows = [row for row in rows if not row["hidden"]]
+    values = np.array([[row["x"], row["y"]] for row in rows]).reshape(-1, 2)
     front = pareto_front(values[:, 0] * x.sign, values[:, 1] * y.sign)
     for place in front:
         rows[place]["pareto"] = True

@@ -10,7 +10,6 @@ from werkzeug import wrappers
 
 from tensorboard_plugin_tfcap import static_files
 from tensorboard_plugin_tfcap.cache import RevisionCache
-from tensorboard_plugin_tfcap.dataset import QueryError
 from tensorboard_plugin_tfcap.dataset import presented
 from tensorboard_plugin_tfcap.figure_view import figure_view
 from tensorboard_plugin_tfcap.figure_view import tables_view
@@ -18,6 +17,7 @@ from tensorboard_plugin_tfcap.log import Log
 from tensorboard_plugin_tfcap.metadata import PLUGIN_NAME
 from tensorboard_plugin_tfcap.query import parse_query
 from tensorboard_plugin_tfcap.query import whole_number
+from tensorboard_plugin_tfcap.query_error import QueryError
 from tensorboard_plugin_tfcap.samples_view import read_picture
 from tensorboard_plugin_tfcap.samples_view import samples_view
 from tensorboard_plugin_tfcap.selection import select
@@ -48,6 +48,8 @@ class TradeoffPlugin(base_plugin.TBPlugin):
     def __init__(self, context, comparison=""):
         self._provider = context.data_provider
         self._comparison = comparison
+        flags = getattr(context, "flags", None)
+        self._kept = dict(getattr(flags, "samples_per_plugin", None) or {})
         self._cache = RevisionCache()
 
     def get_plugin_apps(self):
@@ -159,6 +161,7 @@ class TradeoffPlugin(base_plugin.TBPlugin):
             self._provider,
             plugin_util.context(environ),
             plugin_util.experiment_id(environ),
+            self._kept,
         )
         return parse_query(request.args), Sources(log)
 
@@ -173,7 +176,8 @@ class TradeoffPlugin(base_plugin.TBPlugin):
             except (OSError, ValueError) as error:
                 raise QueryError(f"--tfcap_comparison: {error}") from error
 
-        return self._cache.get(key, source.revision(), read)
+        dataset = self._cache.get(key, source.revision(), read)
+        return dataset.directed(query)
 
     def _history(self, sources, run, query):
         source = sources.chosen(query.source)
@@ -192,6 +196,9 @@ def _application(route):
         try:
             if request.method not in ("GET", "HEAD"):
                 return _json(request, {"error": "Only GET is answered."}, 405)
+            if _is_foreign(request):
+                text = "Pages of other sites are not answered."
+                return _json(request, {"error": text}, 403)
             return route(request)
         except (QueryError, errors.InvalidArgumentError) as error:
             return _json(request, {"error": str(error)}, 400)
@@ -200,6 +207,16 @@ def _application(route):
             return _json(request, {"error": text}, 404)
 
     return application
+
+
+def _is_foreign(request) -> bool:
+    """Check whether a page of another site asks, as browsers tell.
+
+    Whatever costs no more than reading a file is answered nevertheless.
+    """
+    site = request.headers.get("Sec-Fetch-Site", "none")
+    cheap = request.path.endswith("/plotly.js") or "/static/" in request.path
+    return site not in ("same-origin", "none") and not cheap
 
 
 def _json(request, content, code=200):

@@ -1,14 +1,17 @@
 """The plugin's own points, out of a log."""
 
+from tensorboard_plugin_tfcap.checkpoints import harm_notices
+from tensorboard_plugin_tfcap.checkpoints import sampled_notices
 from tensorboard_plugin_tfcap.comparison import Comparison
 from tensorboard_plugin_tfcap.comparison import read_comparison
 from tensorboard_plugin_tfcap.comparison import read_reference
 from tensorboard_plugin_tfcap.dataset import Dataset
-from tensorboard_plugin_tfcap.dataset import QueryError
 from tensorboard_plugin_tfcap.dataset import all_metrics
-from tensorboard_plugin_tfcap.dataset import default_axes
+from tensorboard_plugin_tfcap.dataset import best_metric
 from tensorboard_plugin_tfcap.log import ALL
+from tensorboard_plugin_tfcap.log import WHOLE
 from tensorboard_plugin_tfcap.log import revision
+from tensorboard_plugin_tfcap.metadata import PLUGIN_NAME
 from tensorboard_plugin_tfcap.metadata import POINT_TAG
 from tensorboard_plugin_tfcap.metadata import RecordError
 from tensorboard_plugin_tfcap.metadata import decode_content
@@ -35,10 +38,12 @@ class PointsSource:
 
     def about(self, query):
         """Parts of a query on which the data set depends."""
-        return (query.at, query.by) if query.at == "best" else ()
+        if query.at == "best":
+            return query.at, query.by, query.higher, query.lower
+        return (query.at,) if query.at == "common" else ()
 
     def dataset(self, query) -> Dataset:
-        """Every run's last or best point."""
+        """Every run's last or best point, and the others where asked for."""
         notices, described, tags = Notices(), {}, {}
         for run, listed in self._tensors.items():
             for tag, series in listed.items():
@@ -50,7 +55,7 @@ class PointsSource:
                 tags[run, tag] = content.kind
                 described |= content.metrics
         last = self._log.read_tensors(downsample=1) if tags else {}
-        points, bests, references = [], {}, []
+        points, references = [], []
         comparison = Comparison()
         for (run, tag), kind in sorted(tags.items()):
             for datum in last.get(run, {}).get(tag, [])[-1:]:
@@ -62,74 +67,76 @@ class PointsSource:
                         record = read_comparison(_text(datum))
                         comparison = comparison.joined(record)
                     elif kind == "point":
-                        point, best = self._point(run, tag, datum)
-                        points.append(point)
-                        bests[point.run] = best
+                        points.append(self._point(run, tag, datum)[0])
                 except RecordError as error:
                     notices.add(run, error)
         metrics = all_metrics(points, described)
-        if query.at == "best":
-            points = self._best(points, bests, metrics, query.by)
+        sentences = [*notices.sentences(), *harm_notices(points)]
+        histories = {}
+        if query.at in ("best", "common"):
+            histories = self._histories([point.run for point in points])
+        if query.at == "best" and points:
+            by = best_metric(metrics, query)
+            points, sampled = self._best(points, histories, by)
+            sentences += sampled
         return Dataset(
             self.name,
             self.revision(),
             points,
             metrics,
             references,
-            notices.sentences(),
+            sentences,
             comparison,
+            histories if query.at == "common" else {},
         )
 
     def history(self, run: str, query=None):
         """All points of a run, as far as TensorBoard keeps them."""
-        return self._histories([run]).get(run, [])
+        return self._histories([run], ALL).get(run, [])
 
-    def _histories(self, runs):
-        """Lists of points in the order of steps, by run."""
+    def _histories(self, runs, downsample=WHOLE):
+        """Lists of points in the order of steps, by run.
+
+        Of the best ones that records carry, those of steps that TensorBoard
+        has left out are among them.
+        """
         places = {self._place(run): run for run in runs}
         places = {k: run for k, run in places.items() if k is not None}
         if not places:
             return {}
         # All at once: each question is a round trip of its own.
         folders, tags = (sorted(set(names)) for names in zip(*places))
-        data = self._log.read_tensors(ALL, folders, tags)
+        data = self._log.read_tensors(downsample, folders, tags)
         histories = {}
         for (folder, tag), run in places.items():
-            points = {}
+            points, best = {}, {}
             for datum in data.get(folder, {}).get(tag, []):
                 try:
-                    point, _ = self._point(folder, tag, datum)
+                    point, known = self._point(folder, tag, datum)
                 except RecordError:
                     # `dataset()` tells of such records.
                     continue
                 points[datum.step] = point
+                if known is not None and downsample == WHOLE:
+                    best[known[0].step] = known[0]
+            points = {**best, **points}
             histories[run] = [points[step] for step in sorted(points)]
         return histories
 
-    def _best(self, points, bests, metrics, by):
-        """The best step of each run, which the last record may know."""
-        if not points:
-            return []
-        by = by or (default_axes(metrics) or tuple(metrics))[0]
-        if by not in metrics:
-            raise QueryError(
-                f"`by` must be a metric of the log. Received: by={by!r:.80}, "
-                f"of {', '.join(list(metrics)[:20])}."
-            )
-        sign, chosen = metrics[by].sign, []
-        known = {
-            run: best[0]
-            for run, best in bests.items()
-            if best is not None and best[1] == by
-        }
-        histories = self._histories(
-            [point.run for point in points if point.run not in known]
-        )
+    def _best(self, points, histories, by):
+        """The best step of each run, and notices of what was not looked at."""
+        chosen, sampled = [], []
         for point in points:
-            steps = [p for p in histories.get(point.run, ()) if by in p.metrics]
-            best = max(steps, key=lambda p: sign * p.metrics[by], default=point)
-            chosen.append(known.get(point.run, best))
-        return chosen
+            steps = histories.get(point.run, [])
+            known = [p for p in steps if by.name in p.metrics]
+            chosen.append(
+                max(known, key=lambda p: by.sign * p.metrics[by.name])
+                if known
+                else point
+            )
+            if self._log.is_sampled(len(steps)):
+                sampled.append(point.run)
+        return chosen, sampled_notices(sampled, by, PLUGIN_NAME)
 
     def _point(self, run, tag, datum):
         name = run if tag == POINT_TAG else f"{run}:{tag}"

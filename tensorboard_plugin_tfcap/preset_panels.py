@@ -3,7 +3,7 @@
 from collections import Counter
 from dataclasses import replace
 
-from tensorboard_plugin_tfcap.dataset import QueryError
+from tensorboard_plugin_tfcap.query_error import QueryError
 from tensorboard_plugin_tfcap.rows import place_members
 from tensorboard_plugin_tfcap.tradeoff.curve_groups import group_points
 from tensorboard_plugin_tfcap.tradeoff.curve_groups import measured_curves
@@ -45,7 +45,7 @@ def preset_panels(selection, preset):
             axes.append((named_metric(parameter), y))
         else:
             panel, notices = axes_panel(
-                groups, x, y, order, query.seeds, query.level
+                groups, x, y, order, query.seeds, query.level, query.at
             )
             note = panel.note or " ".join(notices)
             panel = replace(panel, title=title or x.title, note=note)

@@ -4,18 +4,20 @@ import math
 from dataclasses import dataclass
 from dataclasses import fields
 
-from tensorboard_plugin_tfcap.dataset import QueryError
+from tensorboard_plugin_tfcap.query_error import QueryError
 from tfcap.curves import SPREADS
 
+#: Steps at which runs are compared.
+CHECKPOINTS = ("last", "best", "common", "finished")
 #: What some arguments may be.
 _CHOICES = {
     "source": (None, "points", "scalars"),
-    "at": ("last", "best"),
+    "at": CHECKPOINTS,
     "seeds": SPREADS,
     "along": (None, "x", "y"),
 }
-#: Letters of an argument.
-_LONGEST = 500
+#: Letters of an argument, and of one that is a list of names.
+_LONGEST, _LONGEST_LIST = 500, 20_000
 
 
 @dataclass(frozen=True)
@@ -26,7 +28,9 @@ class Query:
         source: `"points"`, `"scalars"`, or `None` for the first that is there.
         x: String, a metric, or `None` for the default; so are all below.
         order: String, the parameter along curves.
-        at: `"last"` or `"best"`.
+        at: `"last"`; `"best"`; `"common"`, the last step that all runs have
+            reached; or `"finished"`, of each method the runs that have gone
+            as far as any.
         by: String, the metric by which a step is the best.
         usual: String, which value of a parameter a preset's panels draw.
         refs: Boolean, whether published points are drawn.
@@ -35,6 +39,10 @@ class Query:
         value: Float, `"auto"`, or `None` for no line.
         group: String, how scalars are grouped.
         curve: Tuple of parameters that name a curve of scalars.
+        higher: Tuple of metrics of which more is better, whatever their names
+            or writers say.
+        lower: Tuple of those of which less is.
+        hide: Tuple of titles of methods that are not shown, and count nowhere.
     """
 
     source: str | None = None
@@ -59,6 +67,9 @@ class Query:
     labels: bool = True
     group: str | None = None
     curve: tuple = ()
+    higher: tuple = ()
+    lower: tuple = ()
+    hide: tuple = ()
 
     def __post_init__(self):
         for name, options in _CHOICES.items():
@@ -116,6 +127,12 @@ def _word(name, text):
     return text
 
 
+def _names(name, text):
+    if len(text) > _LONGEST_LIST:
+        raise QueryError(f"`{name}` must have at most {_LONGEST_LIST} letters.")
+    return tuple(filter(None, text.split("\n")))
+
+
 def _number(name, text):
     try:
         value = float(text)
@@ -153,5 +170,8 @@ _READ = {
     "step": _whole,
     "dark": _flag,
     "labels": _flag,
+    "higher": _names,
+    "lower": _names,
+    "hide": _names,
     "curve": lambda n, t: tuple(filter(None, _word(n, t).split(","))),
 }

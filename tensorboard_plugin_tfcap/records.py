@@ -3,6 +3,7 @@
 import math
 
 from tensorboard_plugin_tfcap.metadata import LONGEST_TEXT
+from tensorboard_plugin_tfcap.metadata import MOST
 from tensorboard_plugin_tfcap.metadata import RecordError
 from tensorboard_plugin_tfcap.metadata import finite_numbers
 from tensorboard_plugin_tfcap.metadata import load_object
@@ -48,9 +49,12 @@ def read_point(
         "title": short_text(record.get("title")),
     }
     metrics, _ = finite_numbers(record.get("metrics"))
-    if not metrics:
+    bad = record.get("diverged", [])
+    bad = [n for n in bad if short_text(n)] if isinstance(bad, list) else []
+    if not metrics and not bad:
         raise RecordError("has no metric that is a finite number")
-    point = TradeoffPoint(step=step, metrics=metrics, **about)
+    bad = tuple(sorted({short_text(name) for name in bad[:MOST]}))
+    point = TradeoffPoint(step=step, metrics=metrics, diverged=bad, **about)
     best = record.get("best")
     if not isinstance(best, dict) or not isinstance(best.get("step"), int):
         return point, None

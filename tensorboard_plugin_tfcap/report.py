@@ -12,7 +12,6 @@ from dataclasses import replace
 
 from tensorboard.context import RequestContext
 
-from tensorboard_plugin_tfcap.dataset import QueryError
 from tensorboard_plugin_tfcap.dataset import default_axes
 from tensorboard_plugin_tfcap.dataset import presented
 from tensorboard_plugin_tfcap.figure_view import figure_view
@@ -20,7 +19,10 @@ from tensorboard_plugin_tfcap.figure_view import said_figure
 from tensorboard_plugin_tfcap.html_page import write_html
 from tensorboard_plugin_tfcap.log import ALL
 from tensorboard_plugin_tfcap.log import Log
+from tensorboard_plugin_tfcap.metadata import PLUGIN_NAME
+from tensorboard_plugin_tfcap.query import CHECKPOINTS
 from tensorboard_plugin_tfcap.query import Query
+from tensorboard_plugin_tfcap.query_error import QueryError
 from tensorboard_plugin_tfcap.report_parts import STYLE
 from tensorboard_plugin_tfcap.report_parts import figures_html
 from tensorboard_plugin_tfcap.report_parts import samples_html
@@ -50,17 +52,16 @@ def read_log(logdir) -> Log:
         raise ValueError(
             f"`logdir` must be a folder. Received: logdir={path!r}."
         )
-    guidance = dict.fromkeys(
-        ("tensors", "scalars", "images", "audio", "histograms"), ALL
-    )
+    guidance = dict.fromkeys(("tensors", "images", "audio", "histograms"), ALL)
+    # Of what is drawn, all: 0 is no limit.
+    kept = {PLUGIN_NAME: 0, "scalars": 0}
     multiplexer = plugin_event_multiplexer.EventMultiplexer(
-        tensor_size_guidance={"tfcap_tradeoff": ALL, "scalars": ALL},
-        size_guidance=guidance,
+        tensor_size_guidance=kept, size_guidance={**guidance, "scalars": 0}
     )
     multiplexer.AddRunsFromDirectory(path)
     multiplexer.Reload()
     provider = data_provider.MultiplexerDataProvider(multiplexer, path)
-    return Log(provider, RequestContext(), "")
+    return Log(provider, RequestContext(), "", kept)
 
 
 def write_report(path, logdir, comparison=None, **options):
@@ -83,16 +84,16 @@ def write_report(path, logdir, comparison=None, **options):
             "source."
         )
     figures = _figures(dataset, query)
-    rows = figure_view(selection)["rows"]
+    view = figure_view(selection)
     tables = [
         *level_tables(selection, selection.line()).values(),
-        area_table(selection)[0],
-        rows_table(rows, selection),
+        *[area_table(selection)] * selection.joined,
+        rows_table(view, selection),
     ]
     body = [
         *figures_html(figures),
         *map(table_html, tables),
-        *samples_html(log, rows),
+        *samples_html(log, view["rows"]),
     ]
     runs = f"{len(dataset.points)} runs of {os.fspath(logdir)}"
     write_html(path, "Trade-off", [runs, *selection.notices], body, STYLE)
@@ -108,7 +109,15 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("-o", "--out", default="report.html", metavar="FILE")
     for name in ("x", "y", "order", "runs", "by", "source", "group"):
         parser.add_argument(f"--{name}", help="as in TensorBoard")
-    parser.add_argument("--at", choices=("last", "best"))
+    parser.add_argument("--at", choices=CHECKPOINTS)
+    for name in ("higher", "lower", "hide"):
+        parser.add_argument(
+            f"--{name}",
+            nargs="+",
+            type=str,
+            metavar="METHOD" if name == "hide" else "METRIC",
+            help="not shown" if name == "hide" else f"{name} is better",
+        )
     parser.add_argument(
         "--comparison", metavar="FILE", help="titles, presets and references"
     )
@@ -116,6 +125,8 @@ def main(argv: list[str] | None = None) -> int:
     path, logdir = options.pop("out"), options.pop("logdir")
     try:
         given = {k: v for k, v in options.items() if v is not None}
+        for name in ("higher", "lower", "hide"):
+            given[name] = tuple(given.get(name, ()))
         write_report(path, logdir, **given)
     except (ImportError, OSError, ValueError) as error:
         print(f"tfcap-report: {error}", file=sys.stderr)

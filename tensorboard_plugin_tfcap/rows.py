@@ -22,6 +22,7 @@ def point_rows(panels, members, axes, query, known=()) -> list[dict]:
                 "panel": number,
                 "method": line.title,
                 "of": len(seeds) or None,
+                "hidden": line.title in query.hide,
                 "color": on_paper(style(line.title, known)[0], query.dark),
             }
             for place in range(len(line.x)):
@@ -48,6 +49,8 @@ def reference_rows(references, x, y, panel: int = 0) -> list[dict]:
             "of": None,
             "pareto": False,
             "reference": True,
+            "hidden": False,
+            "step": "",
             "runs": [],
             "color": None,
         }
@@ -80,6 +83,7 @@ def _row(line, place, points, axes):
         for point in there
     ]
     label = line.names[place]
+    steps = sorted({point.step for point in there})
     return {
         "id": "|".join([line.title, label or f"{line.places[place]:.6g}"]),
         "label": label,
@@ -89,6 +93,7 @@ def _row(line, place, points, axes):
         "x_interval": _bounds(line.left, line.right, place),
         "y_interval": _bounds(line.low, line.high, place),
         "seeds": len(there) or None,
+        "step": " to ".join(map(str, dict.fromkeys((*steps[:1], *steps[-1:])))),
         "pareto": False,
         "reference": False,
         "runs": runs,

@@ -1,13 +1,12 @@
 """Groups of runs of scalars: by HParams, or by their names."""
 
-import re
 from dataclasses import dataclass
 from dataclasses import field
 
 from google.protobuf import json_format
 from tensorboard.plugins.hparams import metadata
 
-from tensorboard_plugin_tfcap.dataset import QueryError
+from tensorboard_plugin_tfcap.matching import search
 from tensorboard_plugin_tfcap.metadata import plain_parameters
 
 
@@ -77,14 +76,8 @@ def run_names(runs, group, hparams):
     elif group == BY_RUN:
         names = {run: _by_run(run) for run in runs}
     else:
-        try:
-            pattern = re.compile(group)
-        except re.error as error:
-            raise QueryError(
-                "`group` must be 'hparams', 'run' or a regular expression. "
-                f"Received: group={group!r:.80}: {error}."
-            ) from error
-        names = {run: _by_pattern(run, pattern) for run in runs}
+        found = search("group", group, sorted(runs))
+        names = {run: _by_match(run, match) for run, match in found.items()}
     return {run: name for run, name in names.items() if name is not None}
 
 
@@ -105,18 +98,15 @@ def _by_run(run):
     return RunName(run, "", run)
 
 
-def _by_pattern(run, pattern):
-    match = pattern.search(run)
-    if match is None:
-        return None
+def _by_match(run, match):
     settings = {
         name: plain_value(text)
-        for name, text in match.groupdict().items()
+        for name, text in match.groups.items()
         if text is not None
     }
-    usual = run[: match.end()]
-    method = match.group(0) if not settings else "runs"
-    return _named(usual, run[match.end() :].strip("/"), settings, method)
+    usual = run[: match.end]
+    method = match.text if not settings else "runs"
+    return _named(usual, run[match.end :].strip("/"), settings, method)
 
 
 def _named(whole, part, settings, method):

@@ -4,16 +4,19 @@ import math
 from collections import defaultdict
 from dataclasses import replace
 
+from tensorboard_plugin_tfcap.checkpoints import harm_notices
+from tensorboard_plugin_tfcap.checkpoints import merged
+from tensorboard_plugin_tfcap.checkpoints import sampled_notices
 from tensorboard_plugin_tfcap.dataset import Dataset
-from tensorboard_plugin_tfcap.dataset import QueryError
 from tensorboard_plugin_tfcap.dataset import all_metrics
+from tensorboard_plugin_tfcap.dataset import best_metric
 from tensorboard_plugin_tfcap.log import ALL
+from tensorboard_plugin_tfcap.log import WHOLE
 from tensorboard_plugin_tfcap.log import revision
 from tensorboard_plugin_tfcap.run_names import BY_HPARAMS
 from tensorboard_plugin_tfcap.run_names import BY_RUN
 from tensorboard_plugin_tfcap.run_names import run_hparams
 from tensorboard_plugin_tfcap.run_names import run_names
-from tensorboard_plugin_tfcap.tradeoff.metric_names import named_metric
 from tensorboard_plugin_tfcap.tradeoff.point import TradeoffPoint
 from tensorboard_plugin_tfcap.tradeoff.point import parameter_text
 
@@ -37,22 +40,31 @@ class ScalarsSource:
     def about(self, query):
         """Parts of a query on which the data set depends."""
         curve = (query.curve, query.order) if query.curve else ()
-        return query.group, query.at, query.by, *curve
+        best = (query.by, query.higher, query.lower)
+        at = query.at if query.at in ("best", "common") else "last"
+        return query.group, at, *(best if at == "best" else ()), *curve
 
     def dataset(self, query) -> Dataset:
         """Every run's last or best values."""
         members, notices = self._members(query)
-        if query.at == "best":
-            points = self._best(members, query.by)
+        if query.at in ("best", "common"):
+            histories = self._histories(members, WHOLE)
         else:
-            points = [
-                _merged(history)
-                for history in self._histories(members, downsample=1).values()
-            ]
-        points = _repeated(points, query)
-        metrics = all_metrics(points, {})
+            histories = self._histories(members, downsample=1)
+        last = [merged(points) for points in histories.values()]
+        metrics, points = all_metrics(last, {}), last
+        notices += harm_notices(last)
+        if query.at == "best" and metrics:
+            by = best_metric(metrics, query)
+            points, sampled = self._best(histories, by)
+            notices += sampled
         return Dataset(
-            self.name, self.revision(), points, metrics, notices=notices
+            self.name,
+            self.revision(),
+            _repeated(points, query),
+            metrics,
+            notices=notices,
+            histories=histories if query.at == "common" else {},
         )
 
     def history(self, run: str, query):
@@ -81,53 +93,51 @@ class ScalarsSource:
         data = self._log.read_scalars(downsample, runs) if runs else {}
         histories = {}
         for whole, parts in members.items():
-            steps, times = defaultdict(dict), {}
+            steps, times, bad = defaultdict(dict), {}, defaultdict(set)
             for run, name in parts:
                 for tag, series in data.get(run, {}).items():
                     metric = f"{name.part}/{tag}" if name.part else tag
                     for datum in series:
+                        times[datum.step] = datum.wall_time
                         if math.isfinite(datum.value):
                             steps[datum.step][metric] = float(datum.value)
-                            times[datum.step] = datum.wall_time
+                        else:
+                            bad[datum.step].add(metric)
             about = parts[0][1]
             points = [
                 TradeoffPoint(
                     whole,
                     *(about.method, about.params, about.seed),
                     *(step, steps[step], times[step]),
+                    diverged=tuple(sorted(bad[step])),
                 )
-                for step in sorted(steps)
+                for step in sorted(times)
             ]
             if points:
                 histories[whole] = points
         return histories
 
-    def _best(self, members, by):
-        """The step of each run at which one metric is the best."""
-        histories = self._histories(members, ALL)
-        every = (p for points in histories.values() for p in points)
-        names = {name for point in every for name in point.metrics}
-        if names and by not in names:
-            raise QueryError(
-                f"`by` must be a scalar of the log. Received: by={by!r:.80}."
-            )
-        sign, chosen = named_metric(by or "").sign, []
-        for points in histories.values():
-            known = [p for p in points if by in p.metrics]
-            chosen.append(
-                max(known, key=lambda p: sign * p.metrics[by])
-                if known
-                else points[-1]
-            )
-        return chosen
+    def _best(self, histories, by):
+        """The best step of each run, and notices of what was not looked at.
 
-
-def _merged(points):
-    """The last value of everything that a run has measured."""
-    metrics = {}
-    for point in points:
-        metrics |= point.metrics
-    return replace(points[-1], metrics=metrics)
+        A metric that was not logged at that step has its last value before.
+        """
+        chosen, sampled = [], []
+        for run, points in histories.items():
+            known = [
+                place
+                for place, point in enumerate(points)
+                if by.name in point.metrics
+            ]
+            best = max(
+                known,
+                key=lambda place: by.sign * points[place].metrics[by.name],
+                default=len(points) - 1,
+            )
+            chosen.append(merged(points[: best + 1]))
+            if self._log.is_sampled(len(known), "scalars"):
+                sampled.append(run)
+        return chosen, sampled_notices(sampled, by, "scalars")
 
 
 def _repeated(points, query):

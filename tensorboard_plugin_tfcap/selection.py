@@ -3,10 +3,12 @@
 from dataclasses import dataclass
 from dataclasses import replace
 
+from tensorboard_plugin_tfcap.checkpoints import at_checkpoint
 from tensorboard_plugin_tfcap.dataset import Dataset
-from tensorboard_plugin_tfcap.dataset import QueryError
 from tensorboard_plugin_tfcap.query import Query
+from tensorboard_plugin_tfcap.query_error import QueryError
 from tensorboard_plugin_tfcap.tradeoff.curve_groups import group_points
+from tensorboard_plugin_tfcap.tradeoff.curve_groups import is_categorical
 from tensorboard_plugin_tfcap.tradeoff.curve_groups import measured_curves
 from tensorboard_plugin_tfcap.tradeoff.metric_names import Metric
 from tfcap.curves import operating_point
@@ -21,7 +23,10 @@ class Selection:
         x: `Metric`, or `None` where there are no two metrics.
         order: String, the parameter along curves, or `None`.
         groups: Dict of lists of points by title.
-        curves: Dict of dicts of `Curve` by seed, by title.
+        curves: Dict of dicts of `Curve` by seed, by title; hidden methods
+            have none, and count nowhere.
+        joined: Boolean, whether there are curves between points: not where
+            the parameter is a word.
     """
 
     dataset: Dataset
@@ -32,6 +37,7 @@ class Selection:
     groups: dict
     curves: dict
     notices: list
+    joined: bool = True
 
     def references(self):
         """Published points that have both metrics, with their titles."""
@@ -56,10 +62,13 @@ class Selection:
     def line(self):
         """The line that was asked for, as a dict, or `None`."""
         query = self.query
-        if query.value is None or not self.curves:
+        if query.value is None or not self.curves or not self.joined:
             return None
         along = query.along or "x"
-        of = "naturalness" if along == "x" else "recall"
+        held, of = {
+            "x": (self.x, "naturalness"),
+            "y": (self.y, "recall"),
+        }[along]
         values = [
             value
             for by_seed in self.curves.values()
@@ -69,7 +78,7 @@ class Selection:
         low, high = float(min(values)), float(max(values))
         value = query.value
         if value == "auto":
-            value = operating_point(self.curves, of)
+            value = operating_point(self.curves, of, less=held.sign < 0)
             value = (low + high) / 2 if value is None else value
         return {"along": along, "value": value, "low": low, "high": high}
 
@@ -81,18 +90,37 @@ def select(dataset: Dataset, query: Query) -> Selection:
         QueryError: If a metric, parameter or method is not there.
     """
     query = with_preset(query, dataset.comparison.presets)
+    dataset = dataset.directed(query)
     points = dataset.of_runs(query.runs)
     notices = list(dataset.notices)
     if dataset.points and not points:
         notices.append(f"No run matches {query.runs!r}.")
+    points, sentences = at_checkpoint(points, query.at, dataset.histories)
+    notices += sentences
     order = dataset.order(query.order)
     axes = dataset.axes(query.x, query.y)
     if axes is None:
         return Selection(dataset, query, None, None, order, {}, {}, notices)
+    unknown = [metric.title for metric in axes if not metric.sign]
+    if unknown:
+        notices.append(
+            f"Which way {' and '.join(unknown)} is better is not known: no "
+            "value is bold, and there is no Pareto front. Choose it beside "
+            "the axis."
+        )
     groups, sentences = group_points(points, order, dataset.titles)
     notices += sentences
-    curves, sentences = measured_curves(groups, *(a.name for a in axes), order)
+    shown = {t: group for t, group in groups.items() if t not in query.hide}
+    curves, sentences = measured_curves(shown, *(a.name for a in axes), order)
     notices += sentences
+    if query.at != "best":
+        notices += _uneven(shown, order)
+    joined = not is_categorical(points, order)
+    if not joined:
+        notices.append(
+            f"{order} has words as values: nothing is between two of them, so "
+            "points are not joined, and no table reads values off."
+        )
     if query.baseline and query.baseline not in groups:
         if points:
             raise QueryError(
@@ -100,7 +128,26 @@ def select(dataset: Dataset, query: Query) -> Selection:
                 f"baseline={query.baseline!r:.80}."
             )
         query = replace(query, baseline=None)
-    return Selection(dataset, query, *axes, order, groups, curves, notices)
+    return Selection(
+        *(dataset, query, *axes, order, groups, curves, notices, joined)
+    )
+
+
+def _uneven(groups, order):
+    """Notices of points whose seeds are at different steps."""
+    for title, points in groups.items():
+        steps = {}
+        for point in points:
+            steps.setdefault(point.params.get(order), []).append(point.step)
+        uneven = [s for s in steps.values() if len(set(s)) > 1]
+        if uneven:
+            low, high = min(map(min, uneven)), max(map(max, uneven))
+            yield (
+                f"{title}: {len(uneven)} of {len(steps)} points are means of "
+                f"seeds at different steps, {low} to {high}, and are hollow. "
+                'The checkpoints "Common" and "Finished" compare like with '
+                "like."
+            )
 
 
 def with_preset(query: Query, presets) -> Query:

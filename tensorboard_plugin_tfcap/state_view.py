@@ -1,7 +1,10 @@
 """The state that a page needs before it asks for a figure."""
 
+from tensorboard_plugin_tfcap.dataset import best_metric
 from tensorboard_plugin_tfcap.dataset import default_axes
 from tensorboard_plugin_tfcap.metadata import VERSION
+from tensorboard_plugin_tfcap.query import Query
+from tensorboard_plugin_tfcap.query_error import QueryError
 from tensorboard_plugin_tfcap.rows import rounded
 from tensorboard_plugin_tfcap.tradeoff.curve_groups import group_points
 from tensorboard_plugin_tfcap.tradeoff.point import is_number
@@ -56,7 +59,7 @@ def state_view(dataset, query, counts, plotly: str | None) -> dict:
             "y": axes[1],
             "order": order,
             "at": "last",
-            "by": axes[0],
+            "by": _by(dataset),
             "seeds": "interval",
             "group": query.group or "",
             # One's own references are of one's own data.
@@ -67,6 +70,15 @@ def state_view(dataset, query, counts, plotly: str | None) -> dict:
         "notices": dataset.notices,
         "snippet": SNIPPET,
     }
+
+
+def _by(dataset):
+    """The metric by which a step is the best by default, or `None`."""
+    try:
+        return best_metric(dataset.metrics, Query()).name
+    except QueryError:
+        # Of this one, a person can say which way it is better.
+        return (default_axes(dataset.metrics) or [None])[0]
 
 
 def _run(point, dataset):

@@ -67,10 +67,10 @@ class TradeoffWriter:
         metrics: Iterable of dicts of `name` and what of `title`, `better`
             (`"higher"` or `"lower"`) and `role` (`"naturalness"`, `"recall"`
             or `"other"`) the name does not tell. Defaults to none: the names
-            that this package uses are known.
-        best_by: String, a metric: each point carries the best one so far, so
-            that it is known even where TensorBoard leaves out points. Not for
-            a run that is resumed: its best starts anew. Optional.
+            that this package uses are known, and those of usual measures.
+        best_by: String, a metric whose direction is known: each point carries
+            the best one since the writer was made, so that it is known even
+            where TensorBoard leaves out points. Optional.
         split: String, what is measured on: points of several splits are on
             curves of their own. Optional.
         title: String, the method as people know it. Defaults to `None`: its
@@ -108,28 +108,35 @@ class TradeoffWriter:
         }
         self._named = {m["name"]: named_metric(**m) for m in metrics}
         self._best_by, self._best = best_by, None
+        if best_by is not None and not self._metric(best_by).sign:
+            raise ValueError(
+                "`best_by` must be a metric of which it is known which way it "
+                f"is better. Received: best_by={best_by!r}. Say so: "
+                f"metrics=[{{'name': {best_by!r}, 'better': 'lower'}}]."
+            )
         self._described = set()
         self._directory, self._file = os.fspath(directory), None
 
     def point(self, step: int, metrics):
         """Writes what was measured at a step.
 
+        What is NaN or infinite is logged as that: a run that diverges is seen
+        to, and goes on.
+
         Raises:
-            ValueError: If there is no finite number.
+            ValueError: If there is no number.
         """
-        numbers = {
-            name: float(value)
-            for name, value in metrics.items()
-            if _is_finite(value)
-        }
-        if not numbers:
+        values = {n: float(v) for n, v in metrics.items() if _is_number(v)}
+        if not values:
             raise ValueError(
-                "`metrics` must have a finite number. Received: "
-                f"metrics={metrics}."
+                f"`metrics` must have a number. Received: metrics={metrics}."
             )
+        numbers = {n: v for n, v in values.items() if math.isfinite(v)}
         record = {**self._about, "metrics": numbers}
+        if len(numbers) < len(values):
+            record["diverged"] = [n for n in values if n not in numbers]
         record["best"] = self._so_far(int(step), numbers)
-        known = [self._named.get(n) or named_metric(n) for n in numbers]
+        known = [self._metric(name) for name in values]
         self._write("point", POINT_TAG, step, _json(record), known)
 
     def samples(self, step: int, samples):
@@ -166,11 +173,14 @@ class TradeoffWriter:
     def __exit__(self, *_):
         self.close()
 
+    def _metric(self, name):
+        return self._named.get(name) or named_metric(name)
+
     def _so_far(self, step, numbers):
         by = self._best_by
         if by is None or by not in numbers:
             return self._best
-        sign = (self._named.get(by) or named_metric(by)).sign
+        sign = self._metric(by).sign
         old = self._best
         if old is None or sign * numbers[by] > sign * old["metrics"][by]:
             self._best = {"by": by, "step": step, "metrics": numbers}
@@ -334,10 +344,12 @@ def _setting(name, value):
     return value
 
 
+def _is_number(value):
+    return value is not None and not isinstance(value, bool | str)
+
+
 def _is_finite(value):
-    if isinstance(value, bool) or value is None or isinstance(value, str):
-        return False
-    return math.isfinite(float(value))
+    return _is_number(value) and math.isfinite(float(value))
 
 
 def _plain(value):

@@ -1,7 +1,7 @@
 """Tables as text to paste: Markdown, LaTeX, CSV."""
 
-from tensorboard_plugin_tfcap.dataset import QueryError
 from tensorboard_plugin_tfcap.figure_view import figure_view
+from tensorboard_plugin_tfcap.query_error import QueryError
 from tensorboard_plugin_tfcap.table_view import area_table
 from tensorboard_plugin_tfcap.table_view import level_tables
 from tensorboard_plugin_tfcap.table_view import rows_table
@@ -33,12 +33,11 @@ def table_text(selection, form, name=None) -> str:
     if form == "csv" and name is None:
         name = "points"
     tables = {}
-    if selection.curves and selection.x is not None:
+    if selection.curves and selection.joined:
         tables = level_tables(selection, selection.line())
-        tables["area"] = area_table(selection)[0]
+        tables["area"] = area_table(selection)
     if name == "points":
-        rows = figure_view(selection)["rows"]
-        tables["points"] = rows_table(rows, selection)
+        tables["points"] = rows_table(figure_view(selection), selection)
     chosen = [t for key, t in tables.items() if name in (None, key)]
     if not chosen:
         raise QueryError(

@@ -3,6 +3,9 @@
 import math
 from dataclasses import replace
 
+from tensorboard_plugin_tfcap.tradeoff.level_tables import brackets_note
+from tensorboard_plugin_tfcap.tradeoff.level_tables import crossing_of
+from tensorboard_plugin_tfcap.tradeoff.level_tables import directions_note
 from tensorboard_plugin_tfcap.tradeoff.level_tables import level_table
 from tensorboard_plugin_tfcap.tradeoff.metric_names import metric_pool
 from tensorboard_plugin_tfcap.tradeoff.metric_names import own_pool
@@ -12,6 +15,7 @@ from tensorboard_plugin_tfcap.tradeoff.table import cell
 from tensorboard_plugin_tfcap.tradeoff.table import number
 from tfcap.curves import Interval
 from tfcap.curves import curve_areas
+from tfcap.curves import mean_interval
 
 
 def level_tables(selection, line: dict | None):
@@ -21,13 +25,12 @@ def level_tables(selection, line: dict | None):
         Dict of `TradeoffTable`: `"level"` of the metrics like that of the
         other axis, and `"other"` of those like that of the line itself.
     """
-    if line is None:
+    if line is None or not selection.joined:
         return {}
     x, y = selection.x, selection.y
     held, read = (x, y) if line["along"] == "x" else (y, x)
     options = {
         "order": selection.order,
-        "of": "recall" if line["along"] == "x" else "naturalness",
         "baseline": selection.query.baseline,
         "level": selection.query.level,
     }
@@ -58,7 +61,9 @@ def level_tables(selection, line: dict | None):
 
 def area_table(selection):
     """The area under each method's curves."""
-    areas, notes = curve_areas(selection.curves, selection.query.level)
+    held, metric = selection.x, selection.y
+    level, crossing = selection.query.level, crossing_of(selection.x)
+    areas, notes = curve_areas(selection.curves, level, crossing)
     rows = [
         [
             a["method"],
@@ -73,21 +78,48 @@ def area_table(selection):
     span = ""
     if areas:
         span = f", from {number(areas[0]['low'])} to {number(areas[0]['high'])}"
-    x, y = selection.x.title, selection.y.title
+        notes = [
+            brackets_note(level),
+            directions_note([metric]),
+            f"The mean is that of {metric.title} over this range; where a "
+            f"curve crosses a value several times, the {crossing} crossing "
+            "counts.",
+            *notes,
+        ]
     best = []
-    if len(areas) > 1:
-        means = [selection.y.sign * a["mean"] for a in areas]
+    if len(areas) > 1 and metric.sign:
+        means = [metric.sign * a["mean"] for a in areas]
         best = [[i, 1] for i, m in enumerate(means) if m == max(means)]
         best += [[i, 2] for i, _ in best]
-    table = TradeoffTable(
+    return TradeoffTable(
         "area",
-        f"area under {y} over {x}{span}",
-        ["", "area", f"mean {y}", "seeds"],
+        f"area under {metric.title} over {held.title}{span}",
+        ["", "area", f"mean {metric.title}", "seeds"],
         rows,
         notes,
         best,
+        [_area_record(a, held, metric, level, crossing) for a in areas],
     )
-    return table, areas
+
+
+def _area_record(area, held, metric, level, crossing):
+    low, high = area["interval"]
+    return {
+        "method": area["method"],
+        "metric": metric.name,
+        "better": metric.better,
+        "over_metric": held.name,
+        "from": area["low"],
+        "to": area["high"],
+        "crossing": crossing,
+        "area": area["area"],
+        "mean": area["mean"],
+        "low": low,
+        "high": high,
+        "level": level,
+        "n": area["seeds"],
+        "seeds": area["of"],
+    }
 
 
 def table_json(table):
@@ -102,23 +134,79 @@ def table_json(table):
     }
 
 
-def rows_table(rows, selection):
-    """The points of the figure as a table."""
-    head = ["method", "parameter"]
-    head += [m.title if m else "" for m in (selection.x, selection.y)]
-    lines = [
-        [
-            row["method"],
-            row["label"],
-            *(f"{row[axis]:.6g}" for axis in "xy"),
-            "" if row["seeds"] is None else str(row["seeds"]),
-            " ".join(run["run"] for run in row["runs"]),
-        ]
-        for row in rows
-    ]
+def rows_table(view, selection):
+    """The points of a figure as a table; hidden methods are not in it."""
+    rows = [row for row in view["rows"] if not row["hidden"]]
+    panels, level = view["panels"], selection.query.level
+    lines = [[*_row_cells(row, panels), *_row_runs(row)] for row in rows]
+    head = ["method", "parameter", panels[0]["x_title"], panels[0]["y_title"]]
+    if len(panels) > 1:
+        # Each panel measures something else.
+        head[2:] = ["panel", "across", "x", "up", "y"]
+    metrics = selection.dataset.metrics
+    names = {panel[axis] for panel in panels for axis in "xy"}
+    known = [metrics[name] for name in metrics if name in names]
     return TradeoffTable(
-        "points", "all points", [*head, "seeds", "runs"], lines, []
+        "points",
+        "all points",
+        [*head, "seeds", "steps", "runs"],
+        lines,
+        [brackets_note(level), directions_note(known)] if known else [],
+        records=[
+            record
+            for row in rows
+            for record in _point_records(row, panels, metrics, level)
+        ],
     )
+
+
+def _row_cells(row, panels):
+    texts = [_value_cell(row, axis) for axis in "xy"]
+    if len(panels) > 1:
+        panel = panels[row["panel"]]
+        x, y = panel["x_title"], panel["y_title"]
+        texts = [panel["title"], x, texts[0], y, texts[1]]
+    return [row["method"], row["label"], *texts]
+
+
+def _row_runs(row):
+    seeds = "" if row["seeds"] is None else str(row["seeds"])
+    return seeds, row["step"], " ".join(run["run"] for run in row["runs"])
+
+
+def _value_cell(row, axis):
+    text, interval = f"{row[axis]:.6g}", row[f"{axis}_interval"]
+    if interval is None:
+        return text
+    return f"{text} [{', '.join(f'{bound:.6g}' for bound in interval)}]"
+
+
+def _point_records(row, panels, metrics, level):
+    """A mark as records, one a run; as one where no run is known."""
+    panel = panels[row["panel"]]
+    about = {
+        "panel": panel["title"],
+        "method": row["method"],
+        "parameter": row["label"],
+        "published": int(row["reference"]),
+    }
+    whole = {"level": level, "n": len(row["runs"]), "seeds": row["of"]}
+    for axis in "xy":
+        values = [run[axis] for run in row["runs"]]
+        whole[f"{axis}_mean"] = row[axis]
+        bounds = row[f"{axis}_interval"] or (None, None)
+        if values:
+            _, *bounds = mean_interval(values, level)
+        whole[f"{axis}_low"], whole[f"{axis}_high"] = bounds
+    for run in row["runs"] or [{"x": row["x"], "y": row["y"]}]:
+        mine = {name: run.get(name) for name in ("seed", "step", "run")}
+        for axis in "xy":
+            name = panel[axis] or ""
+            mine[f"{axis}_metric"] = name
+            better = metrics[name].better if name in metrics else None
+            mine[f"{axis}_better"] = better
+            mine[axis] = run[axis]
+        yield {**about, **mine, **whole}
 
 
 def _alike(selection, metric, first):
@@ -141,10 +229,6 @@ def _alike(selection, metric, first):
     if metric.role == "other":
         return [metric] if metric.name != first.name else []
     return alike
-
-
-def _count(count, of):
-    return str(of) if count == of else f"{count}/{of}"
 
 
 def _mean_cell(area):

@@ -1,9 +1,11 @@
 """A run's way through training."""
 
-from tensorboard_plugin_tfcap.dataset import QueryError
+from dataclasses import replace
+
 from tensorboard_plugin_tfcap.figure_view import CONFIG
 from tensorboard_plugin_tfcap.overlays import padded_range
 from tensorboard_plugin_tfcap.overlays import path_traces
+from tensorboard_plugin_tfcap.query_error import QueryError
 from tensorboard_plugin_tfcap.rows import rounded
 from tensorboard_plugin_tfcap.tradeoff.panels import Panel
 from tensorboard_plugin_tfcap.tradeoff.panels import axis_title
@@ -11,9 +13,22 @@ from tensorboard_plugin_tfcap.tradeoff.plotly_figure import panels_figure
 
 
 def measured_path(points, axes):
-    """Those points of a run that have both metrics."""
-    x, y = (metric.name for metric in axes)
-    return [p for p in points if x in p.metrics and y in p.metrics]
+    """Those points of a run that have both metrics.
+
+    Where no step has both, such as where training and validation are logged
+    at steps of their own, each is the last value so far.
+    """
+    names = {metric.name for metric in axes}
+    whole = [p for p in points if names <= set(p.metrics)]
+    if whole:
+        return whole
+    path, seen = [], {}
+    for point in points:
+        new = names & set(point.metrics)
+        seen |= {name: point.metrics[name] for name in new}
+        if new and len(seen) == len(names):
+            path.append(replace(point, metrics=dict(seen)))
+    return path
 
 
 def trajectory_view(run: str, points, dataset, query) -> dict:

@@ -3,6 +3,12 @@
 import { debounce, el, fill, icon } from "./dom.js";
 import { glyph } from "./glyph.js";
 
+const CHECKPOINTS = [
+  ["last", "Last"],
+  ["best", "Best"],
+  ["common", "Common"],
+  ["finished", "Finished"],
+];
 const SEEDS = [
   ["interval", "Interval"],
   ["band", "Band"],
@@ -71,10 +77,12 @@ export class Controls {
     this.x = select((value) => state.set({ x: value, ...this.single() }));
     this.order = select(set("order"));
     this.presets = el("div", { class: "presets" });
-    this.at = segments("Checkpoint", [["last", "Last"], ["best", "Best"]],
-      set("at"));
+    this.at = segments("Checkpoint", CHECKPOINTS, set("at"));
     this.by = select(set("by"));
-    this.byField = field("Best by", this.by);
+    [this.xBetter, this.yBetter, this.byBetter] = ["x", "y", "by"].map((key) =>
+      select((better) => this.direct(this.shown[key], better)));
+    this.byField = el("div", {}, field("Best by", this.by),
+      field("Better, best by", this.byBetter));
     this.seeds = segments("Seeds", SEEDS, set("seeds"));
     this.labels = check("Labels at points", this.flag("labels", true));
     this.pareto = check("Pareto front", this.flag("pareto", false));
@@ -94,6 +102,16 @@ export class Controls {
     return this.state.get("preset") ? { preset: "" } : {};
   }
 
+  /** Says which way a metric is better, whatever its name says. */
+  direct(metric, better) {
+    this.state.set(Object.fromEntries(["higher", "lower"].map((key) => {
+      const names = this.state.names(key);
+      names.delete(metric);
+      if (key === better) names.add(metric);
+      return [key, [...names].join("\n")];
+    })));
+  }
+
   flag(key, usual) {
     return (on) =>
       this.state.set({ [key]: on === usual ? "" : String(Number(on)) });
@@ -101,13 +119,17 @@ export class Controls {
 
   axisControls() {
     const swap = el("button", { class: "plain", type: "button",
+      // What is held stays held: no value changes.
       onclick: () => this.state.set({ x: this.shown.y, y: this.shown.x,
-        along: "", value: "", ...this.single() }) },
+        along: this.state.usual("along") === "x" ? "y" : "x",
+        ...this.single() }) },
     icon("M5 13V3M5 3 2.5 5.5M5 3l2.5 2.5M11 3v10m0 0 2.5-2.5M11 13l-2.5-2.5"),
     "Swap axes");
     this.swap = swap;
     return [
-      group("Axes", field("Vertical", this.y), field("Across", this.x),
+      group("Axes", field("Vertical", this.y),
+        field("Better, vertical", this.yBetter), field("Across", this.x),
+        field("Better, across", this.xBetter),
         el("div", { class: "swap" }, swap), field("Joined by", this.order),
         this.usualField = field("Value", this.usual = select((value) =>
           this.state.set({ usual: value })))),
@@ -142,18 +164,24 @@ export class Controls {
   sync(info, answer, failure) {
     const { state } = this;
     const value = (key) => state.get(key) || info.defaults?.[key] || "";
-    const metrics = info.metrics.map((m) => [m.id,
-      `${m.title} ${m.better === "lower" ? "↓" : "↑"}`]);
+    const metrics = info.metrics.map((m) => [m.id, m.title +
+      ({ lower: " ↓", higher: " ↑" }[m.better] ?? "")]);
     const invalid = state.filter().text && /`runs`/.test(failure?.message ?? "");
     this.filter.setAttribute("aria-invalid", String(Boolean(invalid)));
     const preset = info.presets?.find((one) => one.panels &&
       one.id === state.get("preset"));
-    this.shown = { x: answer?.x ?? value("x"), y: answer?.y ?? value("y") };
+    this.shown = { x: answer?.x ?? value("x"), y: answer?.y ?? value("y"),
+      by: value("by") };
+    for (const key of ["x", "y", "by"]) {
+      this.syncBetter(this[`${key}Better`],
+        info.metrics.find((m) => m.id === this.shown[key]));
+    }
     this.x.sync(preset ? [["", "Each in its panel"], ...metrics] : metrics,
       preset ? "" : state.get("x") || this.shown.x);
     this.y.sync(metrics, state.get("y") || this.shown.y);
     this.swap.disabled = Boolean(preset);
-    this.order.sync(info.parameters.map((p) => [p.id, p.title]),
+    this.order.sync([...info.defaults?.order ? [] : [["", "Nothing"]],
+      ...info.parameters.map((p) => [p.id, p.title])],
       state.get("order") || answer?.order || value("order"));
     this.syncUsual(info, preset);
     this.at.sync(value("at") || "last");
@@ -170,6 +198,13 @@ export class Controls {
     this.syncPresets(info);
     this.syncRuns(info, answer);
     this.syncMethods(answer?.methods ?? []);
+  }
+
+  syncBetter(box, metric) {
+    const known = metric && metric.better !== "unknown";
+    box.disabled = !metric;
+    box.sync([...known ? [] : [["unknown", "Not known: choose"]],
+      ["higher", "Higher"], ["lower", "Lower"]], metric?.better ?? "unknown");
   }
 
   syncUsual(info, preset) {
@@ -208,8 +243,8 @@ export class Controls {
     if (document.activeElement !== this.filter) this.filter.value = text;
     const all = info.runs.length;
     const shown = answer?.rows
-      ? new Set(answer.rows.flatMap((row) => row.runs.map((run) => run.run)))
-        .size
+      ? new Set(answer.rows.filter((row) => !row.hidden)
+        .flatMap((row) => row.runs.map((run) => run.run))).size
       : all;
     this.filterHint.textContent = `${shown} of ${all} runs shown` +
       (borrowed ? ", by TensorBoard’s own filter" : "");

@@ -72,11 +72,9 @@ function link() {
 /** Always on white: it goes into papers and slides. */
 async function picture(page, format) {
   const answer = await getJson("figure", page.state.query({ dark: 0 }));
-  const hidden = page.state.hidden();
   const { data, layout } = answer.figure;
   const figure = {
-    data: data.map((trace) => hidden.has(trace.legendgroup)
-      ? { ...trace, visible: false } : trace),
+    data: data.filter((trace) => trace.visible !== "legendonly"),
     layout: { ...layout, ...zoom(page.figure, answer.figure), paper_bgcolor:
       "#fff", plot_bgcolor: "#fff" },
   };

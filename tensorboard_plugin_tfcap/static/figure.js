@@ -42,7 +42,7 @@ export class Figure {
     stage.addEventListener("blur", () => this.leave());
   }
 
-  async draw(answer, hidden) {
+  async draw(answer) {
     const { data, layout } = answer.figure;
     this.answer = answer;
     this.rows = answer.rows;
@@ -51,8 +51,7 @@ export class Figure {
     this.stage.setAttribute("aria-label",
       `${layout.meta?.label ?? "Figure"}. Arrow keys walk from point to point.`);
     const color = getComputedStyle(document.body).getPropertyValue("--card");
-    await window.Plotly.react(this.plot, data.map((trace) =>
-      shown(trace, hidden)), {
+    await window.Plotly.react(this.plot, data.map(shown), {
       ...layout,
       margin: { ...layout.margin, t: answer.panels.length > 1 ? 36 : 20 },
       legend: { ...layout.legend, ...LEGEND },
@@ -128,7 +127,7 @@ export class Figure {
 
   /** Where a row's mark is, in pixels of the stage; `null` if out of view. */
   place(row) {
-    return place(this.plot, this.answer, row);
+    return row.hidden ? null : place(this.plot, this.answer, row);
   }
 
   axis(panel, along) {
@@ -207,7 +206,7 @@ export class Figure {
 }
 
 /** A trace as the page shows it: our own card tells of a mark. */
-function shown(trace, hidden) {
+function shown(trace) {
   const marks = Array.isArray(trace.customdata);
   // A label beside nothing would begin in the middle of its mark.
   const beside = trace.meta?.kind === "label"
@@ -217,7 +216,6 @@ function shown(trace, hidden) {
     ...beside,
     hovertemplate: null,
     hoverinfo: marks ? "none" : "skip",
-    visible: hidden.has(trace.legendgroup) ? "legendonly" : trace.visible,
   };
 }
 

@@ -15,7 +15,7 @@ import { Pins } from "./pins.js";
 import { Samples } from "./samples.js";
 import { State } from "./state.js";
 import { emptyState, errorState, noMatchState, notice } from "./states.js";
-import { areaTable, copyButtons, fillTables, pointTable, signsOf, table } from "./tables.js";
+import { copyButtons, fillTables, pointTable, signsOf, table } from "./tables.js";
 import { Tip } from "./tip.js";
 import { Trajectory } from "./trajectory.js";
 
@@ -129,7 +129,7 @@ export class Page {
 
   stateQuery(more = {}) {
     const query = new URLSearchParams(more);
-    for (const key of ["source", "group", "curve", "order"]) {
+    for (const key of ["source", "group", "curve", "order", "higher", "lower"]) {
       if (this.state.get(key)) query.set(key, this.state.get(key));
     }
     return query;
@@ -145,15 +145,12 @@ export class Page {
 
   changed({ keys, ours }) {
     if (!this.info) return;
-    if (keys.some((key) => ["source", "group", "curve"].includes(key))) {
-      return this.load();
-    }
+    const all = ["source", "group", "curve", "higher", "lower"];
+    if (keys.some((key) => all.includes(key))) return this.load();
     if (!ours) return this.refresh();
     this.controls.sync(this.info, this.answer);
     if (keys.includes("live")) this.live.sync();
-    if (!this.answer?.rows.length) return null;
-    if (keys.includes("hide")) return this.draw();
-    return this.syncParts();
+    return this.answer?.rows.length ? this.syncParts() : null;
   }
 
   /** The figure of what is chosen now. */
@@ -198,7 +195,7 @@ export class Page {
       this.points.open = true;
       return;
     }
-    await this.figure.draw(this.answer, this.state.hidden());
+    await this.figure.draw(this.answer);
     this.guide.sync(this.answer);
     performance.mark("tradeoff-drawn");
     document.documentElement.dataset.drawn = this.answer.rev;
@@ -254,13 +251,13 @@ export class Page {
   }
 
   syncArea() {
-    const { area = [] } = this.answer;
-    this.area.hidden = !area.length;
-    if (!area.length) return;
-    const one = areaTable(area);
-    fill(this.area, el("header", {}, el("h2", {}, one.title),
+    const { area } = this.answer;
+    this.area.hidden = !area;
+    if (!area) return;
+    const title = area.title[0].toUpperCase() + area.title.slice(1);
+    fill(this.area, el("header", {}, el("h2", {}, title),
       copyButtons("area", (more) => this.state.query(more))),
-    ...table(one, signsOf(this.answer)).filter(Boolean));
+    ...table(area, signsOf(this.answer)).filter(Boolean));
   }
 
   syncPoints() {
@@ -285,7 +282,8 @@ export class Page {
   /** Another source has other metrics, runs and parameters. */
   choose(source) {
     const gone = ["x", "y", "order", "by", "value", "along", "preset", "hide",
-      "trajectory", "step", "a", "arun", "b", "brun", "baseline", "curve"];
+      "trajectory", "step", "a", "arun", "b", "brun", "baseline", "curve",
+      "higher", "lower"];
     this.state.set({ ...Object.fromEntries(gone.map((key) => [key, ""])),
       source });
   }

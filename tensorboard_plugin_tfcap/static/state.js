@@ -11,10 +11,10 @@ import * as host from "./host.js";
 const ASKED = [
   "source", "x", "y", "order", "runs", "at", "by", "seeds", "level", "preset",
   "usual", "refs", "pareto", "along", "value", "baseline", "trajectory", "step",
-  "labels", "group", "curve",
+  "labels", "group", "curve", "higher", "lower", "hide",
 ];
-/** What the page alone needs: pins, their runs and page; legend; live. */
-const OWN = ["a", "arun", "b", "brun", "page", "hide", "live", "table"];
+/** What the page alone needs: pins, their runs and page; live. */
+const OWN = ["a", "arun", "b", "brun", "page", "live", "table"];
 
 /** What this page shows unless a person wants otherwise. */
 const USUAL = { along: "x", seeds: "points" };
@@ -80,7 +80,12 @@ export class State extends EventTarget {
 
   /** The methods that are not shown. */
   hidden() {
-    return new Set(this.get("hide").split("\n").filter(Boolean));
+    return this.names("hide");
+  }
+
+  /** The names of a list. */
+  names(key) {
+    return new Set(this.get(key).split("\n").filter(Boolean));
   }
 
   /** The query of the figure, and of all that belongs to it. */

@@ -72,22 +72,6 @@ export function signsOf(answer) {
   return new Map((answer.methods ?? []).map((about) => [about.method, about]));
 }
 
-/** The areas of an answer as one of its tables. */
-export function areaTable(area) {
-  const [first] = area;
-  const range = first ? `${number(first.low)} to ${number(first.high)}` : "";
-  const top = Math.max(...area.map((one) => one.mean ?? -Infinity));
-  return {
-    title: `Area under the trade-off, from ${range}`,
-    head: ["", "area", "mean height", "95 % interval", "seeds"],
-    rows: area.map((one) => [one.method, number(one.area), number(one.mean),
-      one.interval && !one.interval.includes(null)
-        ? `${number(one.interval[0])} to ${number(one.interval[1])}` : "—",
-      one.seeds === one.of ? `${one.seeds}` : `${one.seeds}/${one.of}`]),
-    best: area.flatMap((one, row) => (one.mean === top ? [[row, 2]] : [])),
-  };
-}
-
 /** The figure as a table: its rows, each with a button that pins it. */
 export function pointTable(answer, pins, onpin) {
   const head = answer.head.map(({ title }) => title);
@@ -96,7 +80,8 @@ export function pointTable(answer, pins, onpin) {
     const value = row[id] ?? row.params?.[id];
     return id === "seeds" && row.of ? `${row.seeds} of ${row.of}` : number(value);
   };
-  const shown = answer.rows.slice(0, 500);
+  const all = answer.rows.filter((row) => !row.hidden);
+  const shown = all.slice(0, 500);
   const rows = shown.map((row) => el("tr",
     { class: pins.includes(row.id) ? "current" : null },
     answer.head.map(({ id }, place) => place ? el("td", {}, cell(row, id))
@@ -111,9 +96,9 @@ export function pointTable(answer, pins, onpin) {
       many ? el("th", { scope: "col" }, "panel") : null,
       el("th", { scope: "col" }, el("span", { class: "offstage" }, "pin")))),
     el("tbody", {}, rows)),
-  answer.rows.length > shown.length
+  all.length > shown.length
     ? el("p", { class: "notes" }, `The first ${shown.length} of ` +
-      `${answer.rows.length} points; the CSV file has all.`) : null);
+      `${all.length} points; the CSV file has all.`) : null);
 }
 
 function pinButton(row, pins, onpin) {

@@ -61,6 +61,7 @@ function facts(row, answer) {
     [panel.y_title, withInterval(row.y, row.y_interval)],
   ];
   if (row.of) lines.push(["seeds", `${row.seeds} of ${row.of}`]);
+  if (row.step) lines.push([row.step.includes(" ") ? "steps" : "step", row.step]);
   const marks = [row.label, row.reference && "published",
     row.pareto && "on the Pareto front"].filter(Boolean);
   return [

@@ -68,6 +68,12 @@ def order_places(points, order: str | None):
     return places, texts
 
 
+def is_categorical(points, order: str | None) -> bool:
+    """Check whether a parameter has words as values: nothing is between."""
+    values = [p.params[order] for p in points if order in p.params]
+    return not all(map(is_number, values))
+
+
 def measured_curves(groups, x: str, y: str, order: str | None):
     """Curves of one metric against another.
 
@@ -80,6 +86,14 @@ def measured_curves(groups, x: str, y: str, order: str | None):
     for title, points in groups.items():
         there = [p for p in points if x in p.metrics and y in p.metrics]
         lost = len(points) - len(there)
+        bad = [p for p in points if {x, y} & set(p.diverged)]
+        if bad:
+            names = sorted({x, y} & {n for p in bad for n in p.diverged})
+            notices.append(
+                f"{title}: {len(bad)} of {len(points)} points are NaN or "
+                f"infinite in {' and '.join(names)}, and are left out."
+            )
+        lost -= len(bad)
         if lost:
             lacks = " and ".join(dict.fromkeys((x, y)))
             notices.append(

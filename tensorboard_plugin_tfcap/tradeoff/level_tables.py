@@ -3,6 +3,7 @@
 import math
 
 from tensorboard_plugin_tfcap.tradeoff.curve_groups import measured_curves
+from tensorboard_plugin_tfcap.tradeoff.point import parameter_title
 from tensorboard_plugin_tfcap.tradeoff.table import TradeoffTable
 from tensorboard_plugin_tfcap.tradeoff.table import cell
 from tensorboard_plugin_tfcap.tradeoff.table import found_cell
@@ -16,35 +17,63 @@ _MOST = 8
 NONE = "\u2014"
 
 
+def crossing_of(held) -> str:
+    """Which of several crossings of a level is read off.
+
+    It hangs on the metric that is held and on nothing else, so that no value
+    changes where axes are swapped: the weakest setting with which a recall is
+    reached, and the strongest at which anything else is still as asked.
+    """
+    return "first" if held.role == "recall" else "last"
+
+
+def brackets_note(level: float) -> str:
+    """The meaning of brackets, for every table."""
+    return (
+        f"Means over seeds; in brackets, the {100 * level:g} % interval of the "
+        "mean by Student's t, which may go beyond a metric's range; without "
+        "brackets, one seed. Units are those that were logged."
+    )
+
+
+def directions_note(metrics) -> str:
+    """The direction in which each metric is better."""
+    texts = [
+        f"{m.title} {m.better if m.sign else 'not known'}" for m in metrics
+    ]
+    return f"Better: {', '.join(texts)}."
+
+
 def level_table(
-    name: str, groups, columns, fixed, at: float, **options
+    name: str, groups, columns, held, at: float, **options
 ) -> TradeoffTable:
     """Metrics of every method where one metric is as asked.
 
-    Each seed's curve is read off by itself, never beyond its points.
+    Each seed's curve is read off by itself, never beyond its points, where
+    `crossing_of()` says.
 
     Args:
-        **options: `order`, the parameter along a curve; `of`, `"recall"`
-            where the level is one of the abscissa, `"naturalness"` where it
-            is of the ordinate: which of several crossings counts hangs on
-            it; `baseline`, a title, whose differences are added; and `level`
-            of intervals.
+        **options: `order`, the parameter along a curve; `baseline`, a title,
+            whose differences are added; and `level` of intervals.
     """
-    of, order = options["of"], options.get("order")
+    order = options.get("order")
     baseline, level = options.get("baseline"), options.get("level", 0.95)
     columns = columns[:_MOST]
     by_title, spans = [], {}
     for column in columns:
-        pair = (fixed, column) if of == "recall" else (column, fixed)
-        curves, _ = measured_curves(groups, *(m.name for m in pair), order)
+        pair = (held.name, column.name)
+        curves, _ = measured_curves(groups, *pair, order)
         base = baseline if baseline in curves else None
-        by_title.append(compare_curves(curves, at, of, base, level))
-        along = "naturalness" if of == "recall" else "recall"
+        by_title.append(
+            compare_curves(
+                *(curves, at, "recall", base, level, crossing_of(held))
+            )
+        )
         for title, by_seed in curves.items():
             spans.setdefault(title, []).extend(
                 value
                 for curve in by_seed.values()
-                for value in getattr(curve, along)
+                for value in curve.naturalness
             )
     rows = [
         [
@@ -58,15 +87,88 @@ def level_table(
     head = ["", *(column.title for column in columns)]
     if baseline is not None:
         head += [f"\u0394 {column.title}" for column in columns]
-    title = f"at {fixed.title} = {number(at)}"
     return TradeoffTable(
         name,
-        title,
+        f"at {held.title} = {number(at)}",
         [*head, "seeds"],
         rows,
-        list(_beyond(by_title, groups, spans, fixed)),
+        [
+            brackets_note(level),
+            directions_note(columns),
+            _rule(held, at, order),
+            *_several(by_title, groups),
+            *_beyond(by_title, groups, spans, held),
+        ],
         _best(by_title, columns, list(groups)),
+        _records(by_title, columns, groups, held, at, baseline, level),
     )
+
+
+def _rule(held, at, order):
+    along = parameter_title(order) if order else "the points"
+    which = crossing_of(held)
+    return (
+        f"Each seed's curve is read off where {held.title} is {number(at)}, "
+        f"between neighbors in {along}, never beyond its points; where it "
+        f"crosses several times, at the {which} crossing along {along}."
+    )
+
+
+def _several(by_title, groups):
+    """Notices of curves that cross the level more than once."""
+    for title in groups:
+        counts = {}
+        for column in by_title:
+            if title in column:
+                counts |= column[title].crossings
+        most = max(counts.values(), default=0)
+        if most > 1:
+            several = sum(count > 1 for count in counts.values())
+            yield (
+                f"{title}: {several} of {len(counts)} seeds cross it more "
+                f"than once, up to {most} times."
+            )
+
+
+def _records(by_title, columns, groups, held, at, baseline, level):
+    """The table as records, one a seed and metric."""
+    records = []
+    for title in groups:
+        for column, metric in zip(by_title, columns):
+            point = column.get(title)
+            if point is None:
+                continue
+            gap = point.difference
+            about = {
+                "method": title,
+                "metric": metric.name,
+                "better": metric.better,
+                "held_metric": held.name,
+                "held_at": at,
+                "crossing": crossing_of(held),
+            }
+            whole = {
+                **dict(zip(("mean", "low", "high"), point.interval)),
+                "level": level,
+                "n": len(point.values),
+                "seeds": point.seeds,
+                "baseline": baseline,
+                **dict(
+                    zip(
+                        ("difference", "difference_low", "difference_high"),
+                        gap if gap is not None else (None,) * 3,
+                    )
+                ),
+                "pairs": point.pairs,
+            }
+            for seed in point.values or (None,):
+                mine = {
+                    "crossings": point.crossings.get(seed),
+                    "seed": seed,
+                    "value": point.values.get(seed),
+                }
+                records.append({**about, **mine, **whole})
+    return records
 
 
 def _gaps(by_title, title, baseline):
@@ -82,7 +184,7 @@ def _gaps(by_title, title, baseline):
 
 
 def _best(by_title, columns, titles):
-    """Cells of the best mean of each column."""
+    """Cells of the best mean of each column, where its direction is known."""
     best = []
     for place, (column, metric) in enumerate(zip(by_title, columns)):
         means = {
@@ -90,7 +192,7 @@ def _best(by_title, columns, titles):
             for title, point in column.items()
             if not math.isnan(point.interval.mean)
         }
-        if len(means) > 1:
+        if len(means) > 1 and metric.sign:
             most = max(means.values())
             best += [
                 [titles.index(title), place + 1]
@@ -100,8 +202,8 @@ def _best(by_title, columns, titles):
     return best
 
 
-def _beyond(by_title, groups, spans, fixed):
-    """Notes of methods that do not go to the level."""
+def _beyond(by_title, groups, spans, held):
+    """Notices of methods that do not go to the level."""
     for title in groups:
         points = [column[title] for column in by_title if title in column]
         if not points:
@@ -115,7 +217,7 @@ def _beyond(by_title, groups, spans, fixed):
                 span += f" to {number(high)}"
             yield (
                 f"{title}: {out} of {points[0].seeds} seeds do not go there; "
-                f"{fixed.title} is {span}."
+                f"{held.title} is {span}."
             )
 
 

@@ -3,6 +3,8 @@
 import re
 from dataclasses import dataclass
 
+from tensorboard_plugin_tfcap.tradeoff.directions import direction
+
 #: What a metric is of.
 ROLES = ("naturalness", "recall", "other")
 DIRECTIONS = ("higher", "lower")
@@ -50,14 +52,17 @@ _AFTER = {
     "beam ": "beam search",
     "greedy ": "greedy",
 }
-_RECALL = re.compile(r"(?:r|recall)[@_](\d+)$")
+#: Other spellings of their names.
+_SPELLINGS = {
+    "ciderd": "cider_d",
+    "rougel": "rouge_l",
+    **{f"bleu{order}": f"bleu_{order}" for order in (1, 2, 3, 4)},
+}
+_RECALL = re.compile(r"(?:r|recall)(?:@|_|_at_)(\d+)$")
 #: Recall by a listener of any name.
 _LISTENER = re.compile(r"(\w+?)_((?:image_to_text_)?r@\d+)$")
-#: Words in the names of what should be small.
-_LOWER = re.compile(
-    r"(^|[_/ ])(rank|loss|perplexity|error|rate|unfinished|repeated|novel"
-    r"|self_bleu)([_/ ]|$)"
-)
+#: Those of which less is better.
+_LOWER = ("mean_rank", "median_rank", *_LANGUAGE)
 
 
 @dataclass(frozen=True)
@@ -66,23 +71,26 @@ class Metric:
 
     Args:
         name: String, what points call it.
-        better: `"higher"` or `"lower"`.
+        better: `"higher"`, `"lower"` or `"unknown"`.
         role: `"naturalness"`, `"recall"` or `"other"`.
     """
 
     name: str
     title: str
-    better: str = "higher"
+    better: str = "unknown"
     role: str = "other"
 
     @property
     def sign(self):
-        """1 where more is better, -1 where less is."""
-        return 1 if self.better == "higher" else -1
+        """1 where more is better, -1 where less is, 0 where nobody knows."""
+        return {"higher": 1, "lower": -1}.get(self.better, 0)
 
 
 def named_metric(name, title=None, better=None, role=None):
     """A metric, of which what is not said is told by its name.
+
+    Measures that papers print are known by their names, in any case and below
+    any folder; the direction of others, by the words of their names.
 
     Args:
         name: String.
@@ -125,7 +133,10 @@ def named_metric(name, title=None, better=None, role=None):
         known = _LANGUAGE[base], "other"
     else:
         known, prefix, after = (name, "other"), "", ""
-    usual = "lower" if _LOWER.search(base) else "higher"
+    if known[0] == name:
+        usual = direction(name)
+    else:
+        usual = "lower" if base in _LOWER else "higher"
     return Metric(
         name,
         title or prefix + known[0] + after,
@@ -185,8 +196,9 @@ def recall_at(name):
 
 
 def _split(name):
-    """A name's prefixes, as words, and its end."""
-    base, words = name, ""
+    """A name's folder and prefixes, as words, and its end."""
+    folder, slash, base = name.rpartition("/")
+    base, words = re.sub("[- ]", "_", base.lower()), folder + slash
     while prefix := next((p for p in _PREFIXES if base.startswith(p)), None):
         base = base.removeprefix(prefix)
         words += prefix.replace("_", " ")
@@ -194,12 +206,13 @@ def _split(name):
         turned, base = match[2].startswith("image"), match[2]
         base = base.removeprefix("image_to_text_")
         words += f"{match[1]} " + ("image to text " if turned else "")
-    return words, base
+    return words, _SPELLINGS.get(base, base)
 
 
 def _told(words):
     """Texts before and after a metric's name."""
-    before, after = words, ""
+    folder, slash, before = words.rpartition("/")
+    after = ""
     for word, text in _AFTER.items():
         if word in before:
             before, after = before.replace(word, ""), f"{after}, {text}"
@@ -207,11 +220,12 @@ def _told(words):
     if own:
         before = before.replace(own, "")
         after = f", {own.strip()} listener{after}"
-    return before, after
+    return folder + slash + before, after
 
 
 def _without_listener(words):
-    """The words before a name that are those of no listener."""
+    """The folder and words before a name that are those of no listener."""
+    folder, slash, words = words.rpartition("/")
     known = [p.replace("_", " ") for p in _PREFIXES if p not in _LISTENERS]
     matches = [word for word in known if word in words]
-    return "".join(sorted(matches, key=words.index))
+    return folder + slash + "".join(sorted(matches, key=words.index))

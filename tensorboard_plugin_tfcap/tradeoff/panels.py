@@ -2,9 +2,11 @@
 
 import math
 from dataclasses import dataclass
+from dataclasses import replace
 
 import numpy as np
 
+from tensorboard_plugin_tfcap.tradeoff.curve_groups import is_categorical
 from tensorboard_plugin_tfcap.tradeoff.curve_groups import measured_curves
 from tensorboard_plugin_tfcap.tradeoff.curve_groups import order_places
 from tensorboard_plugin_tfcap.tradeoff.point import parameter_text
@@ -14,7 +16,7 @@ from tfcap.curves import compare_curves
 from tfcap.curves import curve_overlap
 from tfcap.curves import mean_line
 
-ARROWS = {"higher": "\u2191", "lower": "\u2193"}
+ARROWS = {"higher": " \u2191", "lower": " \u2193", "unknown": ""}
 
 
 @dataclass(frozen=True)
@@ -37,7 +39,7 @@ class Panel:
     note: str = ""
 
 
-def axes_panel(groups, x, y, order, spread="interval", level=0.95):
+def axes_panel(groups, x, y, order, spread="interval", level=0.95, at="last"):
     """Makes a panel of any two metrics.
 
     Args:
@@ -48,6 +50,9 @@ def axes_panel(groups, x, y, order, spread="interval", level=0.95):
         spread: How seeds are shown, one of `tfcap.curves.SPREADS`. Defaults
             to `"interval"`.
         level: Float in `(0, 1)`, of intervals. Defaults to `0.95`.
+        at: String, the checkpoint of the points: where it is not `"best"`,
+            marks of seeds at different steps are hollow. Defaults to
+            `"last"`.
 
     Returns:
         `Panel`, and a list of notices of what is left out.
@@ -64,12 +69,17 @@ def axes_panel(groups, x, y, order, spread="interval", level=0.95):
     ('CIDEr-D \u2191', array([60.]))
     """
     curves, notices = measured_curves(groups, x.name, y.name, order)
-    _, texts = order_places([p for g in groups.values() for p in g], order)
-    lines = []
+    points = [p for group in groups.values() for p in group]
+    places, texts = order_places(points, order)
+    lines, joined = [], not is_categorical(points, order)
     for title, by_seed in curves.items():
         ordered = any(order in point.params for point in groups[title])
         named = _named(texts if ordered else {})
-        lines.append(mean_line(title, by_seed, named, spread, level))
+        line = mean_line(title, by_seed, named, spread, level)
+        if not joined:
+            line = replace(line, joined=False, seeds=[], band=None)
+        steps = _steps(groups[title], places, order, (x.name, y.name))
+        lines.append(line if at == "best" else _stepped(line, steps))
     note = "" if lines else f"No point has {x.title} and {y.title}."
     panel = Panel("", axis_title(x), axis_title(y), lines, note)
     return panel, notices
@@ -133,7 +143,28 @@ def parameter_panel(curves, parameter, x, y, at=None, title=""):
 
 def axis_title(metric):
     """A metric's title, with an arrow to where it is better."""
-    return f"{metric.title} {ARROWS[metric.better]}"
+    return f"{metric.title}{ARROWS[metric.better]}"
+
+
+def _steps(points, places, order, axes):
+    """Sets of steps by place, of the points that have both metrics."""
+    steps = {}
+    for point in points:
+        if all(name in point.metrics for name in axes):
+            place = places.get(point.params.get(order), 0.0)
+            steps.setdefault(place, set()).add(point.step)
+    return steps
+
+
+def _stepped(line, steps):
+    """A line whose marks of seeds at different steps are not whole."""
+    here = [steps.get(float(place), ()) for place in line.places]
+    labels = [
+        f"{label}, steps {min(s)} to {max(s)}" if len(s) > 1 else label
+        for label, s in zip(line.labels, here)
+    ]
+    even = np.array([len(s) < 2 for s in here], bool)
+    return replace(line, labels=labels, whole=line.whole & even)
 
 
 def _named(texts):

@@ -27,6 +27,7 @@ class TradeoffPoint:
         samples: Boolean, whether there are captions to look at. Defaults to
             `False`.
         title: String, the method's. Defaults to `""`: that of its name.
+        diverged: Tuple of names of metrics that were NaN or infinite.
     """
 
     run: str
@@ -38,6 +39,7 @@ class TradeoffPoint:
     wall_time: float = 0.0
     samples: bool = False
     title: str = ""
+    diverged: tuple = ()
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,7 @@
 import csv
 import io
 import math
+import re
 from collections.abc import Iterable
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -162,7 +163,21 @@ def not_reached(
     return notes
 
 
+_GREEK = (
+    "alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi "
+    "o pi rho varsigma sigma tau upsilon phi chi psi omega"
+).split()
 _LATEX = {
+    # Of capitals, the others look like Latin ones.
+    **{
+        chr(0x391 + place): rf"$\{name.title()}$"
+        for place, name in enumerate(_GREEK)
+        if name in "gamma delta theta lambda xi pi sigma phi psi omega".split()
+    },
+    **{
+        chr(0x3B1 + place): rf"$\{name}$" if name != "o" else "o"
+        for place, name in enumerate(_GREEK)
+    },
     "\\": r"\textbackslash{}",
     "&": r"\&",
     "%": r"\%",
@@ -173,10 +188,35 @@ _LATEX = {
     "}": r"\}",
     "~": r"\textasciitilde{}",
     "^": r"\textasciicircum{}",
-    "\u03bb": r"$\lambda$",
-    "\u03c1": r"$\rho$",
-    "\u03c4": r"$\tau$",
+    "<": "$<$",
+    ">": "$>$",
+    "|": "$|$",
+    "\u2013": "--",
+    "\u2014": "---",
+    "\u2018": "`",
+    "\u2019": "'",
+    "\u201c": "``",
+    "\u201d": "''",
+    "\u2026": "...",
+    "\u2190": r"$\leftarrow$",
+    "\u2191": r"$\uparrow$",
+    "\u2192": r"$\rightarrow$",
+    "\u2193": r"$\downarrow$",
+    "\u2212": "$-$",
+    "\u2264": r"$\leq$",
+    "\u2265": r"$\geq$",
+    "\xb0": r"$^\circ$",
+    "\xb1": r"$\pm$",
+    "\xb5": r"$\mu$",
+    "\xd7": r"$\times$",
 }
+#: Letters that every LaTeX prints as they are.
+_PRINTED = {chr(code) for code in (*range(32, 127), *range(0xC0, 0x100))}
+_PRINTED -= set("\xd0\xde\xf0\xf7\xfe")
+#: A minus before a number.
+_MINUS = re.compile(r"(?<![\w.)}-])-(?=\.?\d)")
+#: Columns from which on a table is set small.
+_WIDE = 8
 
 
 @dataclass(frozen=True)
@@ -191,6 +231,8 @@ class TradeoffTable:
         notes: List of sentences that go below.
         best: List of pairs of a row and a column, of cells to set bold.
             Defaults to none.
+        records: List of dicts of the same keys, the table as CSV has it: one
+            record a measurement. Defaults to none: CSV has the rows.
 
     Example:
 
@@ -212,6 +254,7 @@ class TradeoffTable:
     rows: list
     notes: list
     best: list = field(default_factory=list)
+    records: list = field(default_factory=list)
 
     def __str__(self):
         lines = [self.head, *self.rows]
@@ -245,6 +288,8 @@ class TradeoffTable:
             [
                 r"\begin{table}",
                 r"\centering",
+                *[r"\scriptsize\setlength{\tabcolsep}{3pt}"]
+                * (len(self.head) > _WIDE),
                 rf"\caption{{{_escape(caption)}}}",
                 rf"\begin{{tabular}}{{l{'r' * (len(self.head) - 1)}}}",
                 r"\toprule",
@@ -258,9 +303,18 @@ class TradeoffTable:
         )
 
     def csv(self):
-        """The table as comma-separated values, without its notes."""
+        """The table as comma-separated values, without its notes.
+
+        Numbers are numbers, and no text is a formula to a spreadsheet.
+        """
+        lines = [self.head, *self.rows]
+        if self.records:
+            keys = list(self.records[0])
+            lines = [keys, *([r[key] for key in keys] for r in self.records)]
         file = io.StringIO()
-        csv.writer(file, lineterminator="\n").writerows([self.head, *self.rows])
+        csv.writer(file, lineterminator="\n").writerows(
+            [list(map(_csv_value, line)) for line in lines]
+        )
         return file.getvalue()
 
     def _bold(self, bold, escape=str):
@@ -310,7 +364,32 @@ def markdown_table(head, rows, numbers=True):
 
 
 def _escape(text):
-    return "".join(_LATEX.get(letter, letter) for letter in text)
+    """A text as LaTeX prints it; of other letters, their numbers."""
+    text = "".join(
+        _LATEX.get(letter)
+        or (letter if letter in _PRINTED else f"[U+{ord(letter):04X}]")
+        for letter in text
+    )
+    return _MINUS.sub("$-$", text)
+
+
+def _csv_value(value):
+    """A value as a spreadsheet takes it: what is not finite is empty."""
+    if isinstance(value, str):
+        begins = value.startswith(("=", "+", "-", "@", "\t", "\r"))
+        plain = value == "-" or not begins or _is_number(value)
+        return value if plain else f"'{value}"
+    if isinstance(value, float):
+        return float(f"{value:.6g}") if math.isfinite(value) else ""
+    return "" if value is None else value
+
+
+def _is_number(text):
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
 
 
 def _unpiped(text):

@@ -125,7 +125,7 @@ def line_traces(
         **usual,
         "x": plain(line.x),
         "y": plain(line.y),
-        "mode": "lines+markers",
+        "mode": "lines+markers" if line.joined else "markers",
         "name": line.title,
         "showlegend": legend,
         "line": {"color": color, "width": 2, "dash": dash},

@@ -207,3 +207,16 @@ def test_a_single_point_does_not_count():
     }
     assert [found["method"] for found in curve_areas(curves)[0]] == ["a"]
     assert "no method has a curve" in curve_areas({"b": curves["b"]})[1][0]
+
+
+def test_the_crossing_may_be_chosen_and_is_counted():
+    curve = Curve([0.8, 1.2, 0.8, 1.2], [40.0, 50.0, 60.0, 70.0])
+    found = {
+        crossing: compare_curves({"a": {0: curve}}, 1.0, crossing=crossing)["a"]
+        for crossing in ("first", "last")
+    }
+    assert {c: p.values[0] for c, p in found.items()} == pytest.approx(
+        {"first": 45.0, "last": 65.0}
+    )
+    assert found["last"].crossings == {0: 3}
+    assert curve.area(0.9, 1.1, "first") == pytest.approx(0.2 * 45.0)

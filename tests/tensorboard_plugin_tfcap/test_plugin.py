@@ -1,3 +1,6 @@
+import csv
+import io
+
 import pytest
 
 from tensorboard_plugin_tfcap.dataset import all_metrics
@@ -144,9 +147,40 @@ def test_tables_come_as_text(server, form, sign):
 
 def test_all_points_come_as_text(server):
     text = server.get("table", format="csv").get_data(as_text=True)
-    head, *lines = text.splitlines()
-    assert head == "method,parameter,CIDEr-D,recall@10,seeds,runs"
-    assert len(lines) == 4
+    lines = list(csv.DictReader(io.StringIO(text)))
+    assert len(lines) == 8
+    first = lines[0]
+    assert (first["method"], first["seed"]) == ("PSST Multinomial", "0")
+    assert (first["x_metric"], first["x"], first["x_mean"]) == (
+        *("cider_d", "1.28", "1.29"),
+    )
+    assert (first["step"], first["n"], first["level"]) == ("2", "2", "0.95")
+    assert float(first["y_low"]) < 62 < float(first["y_high"])
+
+
+def test_points_of_several_panels_say_which(server):
+    lines = csv.DictReader(
+        io.StringIO(
+            server.get("table", format="csv", preset="fig3").get_data(True)
+        )
+    )
+    found = {(line["panel"][:3], line["x_metric"]) for line in lines}
+    assert found == {("(a)", "bleu_4"), ("(b)", "cider_d")}
+    asked = {"table": "points", "format": "markdown", "preset": "fig3"}
+    text = server.get("table", **asked).get_data(True)
+    assert "(a) BLEU-4 |" in text and "interval of the mean" in text
+
+
+def test_pages_of_other_sites_are_refused(server):
+    def status(route, site):
+        headers = {"Sec-Fetch-Site": site}
+        path = f"/data/plugin/tfcap_tradeoff/{route}"
+        return server.client.get(path, headers=headers).status_code
+
+    assert status("figure", "cross-site") == 403
+    assert status("state", "same-site") == 403
+    assert status("figure", "same-origin") == 200
+    assert status("static/index.js", "cross-site") == 200
 
 
 def test_the_published_points_are_hollow_marks(server):

@@ -1,10 +1,10 @@
 import pytest
 
 from tensorboard_plugin_tfcap.comparison import Preset
-from tensorboard_plugin_tfcap.dataset import QueryError
 from tensorboard_plugin_tfcap.query import Query
 from tensorboard_plugin_tfcap.query import parse_query
 from tensorboard_plugin_tfcap.query import whole_number
+from tensorboard_plugin_tfcap.query_error import QueryError
 from tensorboard_plugin_tfcap.selection import with_preset
 
 

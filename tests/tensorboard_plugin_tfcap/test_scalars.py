@@ -1,13 +1,21 @@
 """Any two scalars of runs that never heard of tfcap."""
 
+from dataclasses import replace
+
 import pytest
 from tensorboard.compat.proto.event_pb2 import Event
 from tensorboard.compat.proto.summary_pb2 import Summary
 from tensorboard.plugins.hparams import summary_v2
 from tensorboard.summary.writer.event_file_writer import EventFileWriter
 
-from tensorboard_plugin_tfcap.dataset import QueryError
+from tensorboard_plugin_tfcap.query import Query
+from tensorboard_plugin_tfcap.query_error import QueryError
+from tensorboard_plugin_tfcap.report import read_log
 from tensorboard_plugin_tfcap.run_names import run_names
+from tensorboard_plugin_tfcap.scalars_source import ScalarsSource
+from tensorboard_plugin_tfcap.sources import Sources
+from tensorboard_plugin_tfcap.tradeoff.metric_names import named_metric
+from tensorboard_plugin_tfcap.trajectory_view import measured_path
 from tests.tensorboard_plugin_tfcap.serving import serving
 
 PATTERN = r"(?P<method>\w+)_k=(?P<k>[\d.]+)_s(?P<seed>\d)"
@@ -36,12 +44,62 @@ def logdir(tmp_path_factory):
                 run / "validation",
                 {
                     "accuracy": [0.5, 0.6 + 0.1 * k, 0.55 + 0.1 * k],
-                    "size_rate": [9.0, 8.0 - k, 7.0 - k + seed],
+                    "size_error": [9.0, 8.0 - k, 7.0 - k + seed],
                 },
             )
             write_run(run, {}, {"k": k, "seed": seed, "method": "net"})
-    write_run(logs / "alone", {"accuracy": [0.1], "size_rate": [1.0]})
+    write_run(logs / "alone", {"accuracy": [0.1], "size_error": [1.0]})
     return logs
+
+
+def dataset(folder, **options):
+    return Sources(read_log(folder)).chosen("scalars").dataset(Query(**options))
+
+
+def test_best_needs_no_metric_and_looks_at_every_step(tmp_path):
+    loss = [0.5] * 1500
+    loss[700] = 0.1
+    write_run(tmp_path / "a", {"note": [1.0], "val_loss": loss})
+    (best,) = dataset(tmp_path, at="best").points
+    # What was logged before that step has its last value there.
+    assert best.step == 700 and best.metrics["note"] == 1.0
+    with pytest.raises(QueryError, match="which way it is better"):
+        dataset(tmp_path, at="best", by="note")
+    turned = dataset(tmp_path, at="best", by="note", higher=("note",))
+    assert turned.points[0].step == 0
+
+
+def test_what_is_looked_at_is_said_where_it_is_a_sample(tmp_path):
+    write_run(tmp_path / "a", {"val_loss": [0.5] * 8, "speed": [1.0] * 8})
+    log = replace(read_log(tmp_path), kept={"scalars": 8})
+    found = ScalarsSource(log).dataset(Query(at="best"))
+    assert "is that of a sample" in found.notices[0]
+    assert "--samples_per_plugin scalars=0" in found.notices[0]
+    assert dataset(tmp_path, at="best").notices == []
+
+
+def test_runs_that_diverge_are_counted_and_named(tmp_path):
+    nan, inf = float("nan"), float("inf")
+    for name, loss in (("a", [2.0, 1.0]), ("b", [1.0, inf]), ("c", [nan] * 2)):
+        write_run(tmp_path / name, {"loss": loss})
+    found = dataset(tmp_path)
+    assert [p.run for p in found.points] == ["a", "b", "c"]
+    said = "2 of 3 runs end in NaN or infinity: b (loss), c (loss)."
+    assert said in found.notices
+    assert said in dataset(tmp_path, at="best", by="loss").notices
+
+
+def test_training_and_validation_at_other_steps_have_a_path(tmp_path):
+    folder = tmp_path / "a"
+    write_run(folder, {"val_loss": [3.0, 2.0]})
+    writer = EventFileWriter(str(folder), filename_suffix=".b")
+    one = Summary.Value(tag="train_loss", simple_value=5.0)
+    writer.add_event(Event(step=7, summary=Summary(value=[one])))
+    writer.close()
+    points = Sources(read_log(tmp_path)).chosen("scalars").history("a", Query())
+    axes = [named_metric("val_loss"), named_metric("train_loss")]
+    path = measured_path(points, axes)
+    assert [(p.step, *p.metrics.values()) for p in path] == [(7, 2.0, 5.0)]
 
 
 @pytest.fixture(scope="module", params=[True, False], ids=["fast", "slow"])
@@ -56,7 +114,7 @@ def test_runs_are_grouped_by_their_hparams(server):
     assert state["source"] == "scalars" and state["methods"] == ["net"]
     assert "1 runs have no HParams" in state["notices"][0]
     assert state["parameters"][0] == {"id": "k", "title": "k", "values": 2}
-    x, y = "validation/size_rate", "validation/accuracy"
+    x, y = "validation/size_error", "validation/accuracy"
     view = server.json("figure", x=x, y=y)
     rows = view["rows"]
     assert [row["label"] for row in rows] == ["k = 1", "k = 2"]
@@ -69,7 +127,7 @@ def test_runs_are_grouped_by_their_hparams(server):
 def test_the_best_step_of_one_scalar_gives_the_other(server):
     view = server.json(
         "figure",
-        x="validation/size_rate",
+        x="validation/size_error",
         y="validation/accuracy",
         at="best",
         by="validation/accuracy",
@@ -83,7 +141,7 @@ def test_runs_are_grouped_by_a_pattern(server):
         "figure",
         group=PATTERN,
         source="scalars",
-        x="validation/size_rate",
+        x="validation/size_error",
         y="validation/accuracy",
     )
     assert [row["label"] for row in view["rows"]] == ["k = 1", "k = 2"]
@@ -109,7 +167,7 @@ def test_a_run_has_its_steps(server):
     view = server.json(
         "trajectory",
         run="net_k=1_s0",
-        x="validation/size_rate",
+        x="validation/size_error",
         y="validation/accuracy",
     )
     assert [p["step"] for p in view["points"]] == [0, 1, 2]

@@ -5,6 +5,7 @@ import pytest
 
 from tensorboard_plugin_tfcap.query import Query
 from tensorboard_plugin_tfcap.report import read_log
+from tensorboard_plugin_tfcap.selection import select
 from tensorboard_plugin_tfcap.sources import Sources
 from tensorboard_plugin_tfcap.summary import Sample
 from tensorboard_plugin_tfcap.summary import TradeoffWriter
@@ -84,8 +85,33 @@ def test_what_cannot_be_kept_is_refused(tmp_path, options, error):
 
 def test_a_point_without_a_number_is_refused(tmp_path):
     writer = TradeoffWriter(tmp_path, "mine")
-    with pytest.raises(ValueError, match="must have a finite number"):
-        writer.point(0, {"r@10": float("nan"), "x": None, "y": True})
+    with pytest.raises(ValueError, match="must have a number"):
+        writer.point(0, {"x": None, "y": True})
+
+
+def test_a_run_that_diverges_goes_on_and_is_named(tmp_path):
+    for run, last in (("good", 60.0), ("bad", float("nan"))):
+        with TradeoffWriter(tmp_path / run, "mine", seed=run) as writer:
+            writer.point(0, {"cider_d": 1.0, "r@10": 50.0})
+            writer.point(1, {"cider_d": last, "r@10": last})
+    found = dataset(tmp_path)
+    assert [p.diverged for p in found.points] == [("cider_d", "r@10"), ()]
+    said = "1 of 2 run ends in NaN or infinity: bad (cider_d, r@10)."
+    assert found.notices == dataset(tmp_path, at="best").notices == [said]
+    notices = select(found, Query()).notices
+    assert any("mine: 1 of 2 points are NaN or infinite" in n for n in notices)
+
+
+def test_the_best_of_a_resumed_run_is_that_of_all_its_steps(tmp_path):
+    for step, rank in enumerate([2.0, 5.0, 4.0]):
+        with TradeoffWriter(tmp_path, "mine", best_by="mean_rank") as writer:
+            writer.point(step, {"mean_rank": rank, "r@10": 50.0})
+    (best,) = dataset(tmp_path, at="best", by="mean_rank").points
+    assert best.step == 0
+    other = {"at": "best", "by": "mean_rank", "higher": ("mean_rank",)}
+    assert dataset(tmp_path, **other).points[0].step == 1
+    with pytest.raises(ValueError, match="known which way it is better"):
+        TradeoffWriter(tmp_path, "mine", best_by="novelty")
 
 
 def test_pictures_are_small(tmp_path):

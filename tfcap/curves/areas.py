@@ -12,13 +12,17 @@ from tfcap.curves.curve import Curve
 
 
 def curve_areas(
-    curves: Mapping[str, Mapping[Any, Curve]], level: float = 0.95
+    curves: Mapping[str, Mapping[Any, Curve]],
+    level: float = 0.95,
+    crossing: str = "last",
 ) -> tuple[list[dict[str, Any]], list[str]]:
     """The area under each method's curves, over one range.
 
     Args:
         curves: Dict of dicts of `Curve` by seed, by title.
         level: Float in `(0, 1)`, of intervals. Defaults to `0.95`.
+        crossing: String, which of several crossings counts. Defaults to
+            `"last"`.
 
     Returns:
         List of dicts, of `method`, `area`, its `mean` height, the `interval`
@@ -45,7 +49,7 @@ def curve_areas(
         text = "There is no range that all curves cover, so no area is given."
         return [], [text]
     low, high = span
-    compared = compare_curves(long, span, level=level)
+    compared = compare_curves(long, span, level=level, crossing=crossing)
     found = [
         {
             "method": title,
@@ -110,17 +114,18 @@ def common_range(
 
 
 def operating_point(
-    curves: Mapping[str, Mapping[Any, Curve]], of: str
+    curves: Mapping[str, Mapping[Any, Curve]], of: str, less: bool = False
 ) -> float | None:
-    """The greatest level that most methods reach with all their seeds.
+    """The best level that most methods reach with all their seeds.
 
-    Where there is one that all reach, this is the greatest of those, which is
+    Where there is one that all reach, this is the best of those, which is
     where the paper compares them. A method of one point reaches its own level
     alone, and does not count.
 
     Args:
         curves: Dict of dicts of `Curve` by seed, by method.
         of: `"naturalness"` or `"recall"`, the axis of the level.
+        less: Boolean, whether less is better there. Defaults to `False`.
 
     Returns:
         Float, or `None` where there is no curve.
@@ -145,6 +150,7 @@ def operating_point(
         return None
 
     def reached(level):
-        return sum(low <= level <= high for low, high in ranges), level
+        count = sum(low <= level <= high for low, high in ranges)
+        return count, -level if less else level
 
-    return max((high for _, high in ranges), key=reached)
+    return max((both[not less] for both in ranges), key=reached)

@@ -4,6 +4,7 @@ import math
 from collections.abc import Iterable
 from collections.abc import Mapping
 from dataclasses import dataclass
+from dataclasses import field
 from typing import Any
 
 from tfcap.curves.curve import Curve
@@ -25,6 +26,8 @@ class ComparedCurve:
         difference: `Interval` of the mean difference to the baseline, seed by
             seed; NaN where no seed has both, `None` without a baseline.
         pairs: Integer, how many seeds the difference is of.
+        crossings: Dict of integers by seed, how often its curve crosses the
+            level: one of them is read off. Empty for a range.
     """
 
     values: dict[Any, float]
@@ -32,6 +35,7 @@ class ComparedCurve:
     interval: Interval
     difference: Interval | None = None
     pairs: int = 0
+    crossings: dict[Any, int] = field(default_factory=dict)
 
 
 def compare_curves(
@@ -40,6 +44,7 @@ def compare_curves(
     of: str = "recall",
     baseline: Any = None,
     level: float = 0.95,
+    crossing: str | None = None,
 ) -> dict[Any, ComparedCurve]:
     """Compares methods at one operating point, over seeds.
 
@@ -56,6 +61,8 @@ def compare_curves(
             recall. Defaults to `"recall"`.
         baseline: One of the methods, or `None` for no differences.
         level: Float in `(0, 1)`, of the intervals. Defaults to `0.95`.
+        crossing: String, which of several crossings is read off. Defaults to
+            `None`: `"last"` for recall, `"first"` for naturalness.
 
     Returns:
         Dict of `ComparedCurve` by method.
@@ -93,8 +100,10 @@ def compare_curves(
             f"`baseline` must be one of {', '.join(map(str, curves))}. "
             f"Received: baseline={baseline!r}."
         )
+    crossing = crossing or {"recall": "last", "naturalness": "first"}[of]
     values = {
-        method: _read(by_seed, at, of) for method, by_seed in curves.items()
+        method: _read(by_seed, at, of, crossing)
+        for method, by_seed in curves.items()
     }
     found = {}
     for method, ours in values.items():
@@ -111,6 +120,10 @@ def compare_curves(
             interval=_interval(ours.values(), level),
             difference=difference,
             pairs=len(gaps),
+            crossings={
+                seed: len(curves[method][seed].crossings(**{ALONG[of]: at}))
+                for seed in (() if pair else ours)
+            },
         )
     return found
 
@@ -246,7 +259,7 @@ def _about(record):
     return ", ".join(f"{k}={record[k]!r}" for k in names if k in record)
 
 
-def _read(by_seed, at, of):
+def _read(by_seed, at, of, crossing):
     """Values by seed, of the curves that go there."""
     low, high = at if isinstance(at, tuple | list) else (at, at)
     found = {}
@@ -255,9 +268,9 @@ def _read(by_seed, at, of):
         if not along.min() <= low <= high <= along.max():
             continue
         if low < high:
-            found[seed] = curve.area(low, high) / (high - low)
+            found[seed] = curve.area(low, high, crossing) / (high - low)
         else:
-            found[seed] = getattr(curve, f"{of}_at")(low)
+            found[seed] = getattr(curve, f"{of}_at")(low, crossing)
     return found
 
 

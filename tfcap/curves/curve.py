@@ -175,7 +175,10 @@ class Curve:
         return pareto_front(self.naturalness, self.recall)
 
     def area(
-        self, low: float | None = None, high: float | None = None
+        self,
+        low: float | None = None,
+        high: float | None = None,
+        crossing: str = "last",
     ) -> float:
         """Area under the recall between two values of naturalness.
 
@@ -189,6 +192,7 @@ class Curve:
         Args:
             low: Float, the least naturalness of the curve by default.
             high: Float, the greatest by default.
+            crossing: String, as of `recall_at()`. Defaults to `"last"`.
 
         Returns:
             Float, in units of recall times naturalness; NaN with a warning
@@ -220,7 +224,10 @@ class Curve:
         # Between two edges, recall is linear: its middle is its mean.
         middles, widths = (edges[1:] + edges[:-1]) / 2, np.diff(edges)
         return float(
-            sum(w * self.recall_at(m) for m, w in zip(middles, widths))
+            sum(
+                width * self.recall_at(middle, crossing)
+                for middle, width in zip(middles, widths)
+            )
         )
 
     def __len__(self) -> int:

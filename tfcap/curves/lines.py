@@ -35,6 +35,8 @@ class Line:
         band: Float array of shape `(m, 2)`, an outline, or `None`.
         places: Float array of shape `(n,)`, values of the parameter.
         names: List of `n` short strings to write beside the points.
+        joined: Boolean, whether there is a curve between the points: not
+            where the parameter is a word. Defaults to `True`.
     """
 
     title: str
@@ -50,6 +52,7 @@ class Line:
     band: np.ndarray | None = None
     places: np.ndarray | None = None
     names: list = field(default_factory=list)
+    joined: bool = True
 
 
 def mean_line(

@@ -1,3 +1,7 @@
+import csv
+import io
+from dataclasses import replace
+
 import pytest
 
 from tensorboard_plugin_tfcap.tradeoff.curve_groups import group_points
@@ -8,10 +12,10 @@ from tests.tensorboard_plugin_tfcap.tradeoff.points import line
 NATURAL, RECALL, RANK = map(named_metric, ("cider_d", "r@10", "mean_rank"))
 
 
-def table(points, columns, fixed, at, of="recall", **options):
+def table(points, columns, fixed, at, **options):
     groups, _ = group_points(points, "lambda")
     return level_table(
-        "level", groups, columns, fixed, at, order="lambda", of=of, **options
+        "level", groups, columns, fixed, at, order="lambda", **options
     )
 
 
@@ -32,7 +36,7 @@ def test_the_best_is_the_least_where_less_is_better():
 
 
 def test_naturalness_is_read_off_at_a_recall():
-    found = table(line("a"), [NATURAL], RECALL, 55.0, of="naturalness")
+    found = table(line("a"), [NATURAL], RECALL, 55.0)
     assert found.rows[0][1].startswith("1.600 [")
     assert found.title == "at recall@10 = 55" and found.best == []
 
@@ -40,9 +44,42 @@ def test_naturalness_is_read_off_at_a_recall():
 def test_who_does_not_go_there_has_no_value():
     found = table(line("a"), [RECALL], NATURAL, 3.0)
     assert found.rows == [["a", "\u2014", "0/2"]]
-    assert found.notes == [
+    assert found.notes[3:] == [
         "a: 2 of 2 seeds do not go there; CIDEr-D is 1 to 2."
     ]
+
+
+def test_every_table_says_what_it_reads_and_in_what_brackets():
+    points = line("a")
+    # There and back, and there again.
+    more = [
+        replace(p, params={"lambda": p.params["lambda"] + 0.2}) for p in points
+    ]
+    found = table([*points, *more], [RECALL], NATURAL, 1.5, level=0.9)
+    assert "90 % interval of the mean by Student's t" in found.notes[0]
+    assert found.notes[1] == "Better: recall@10 higher."
+    assert "at the last crossing along \u03bb" in found.notes[2]
+    assert found.notes[3] == (
+        "a: 2 of 2 seeds cross it more than once, up to 3 times."
+    )
+    assert found.notes[2] in found.markdown()
+    other = table(points, [NATURAL], RECALL, 55.0)
+    assert "at the first crossing along \u03bb" in other.notes[2]
+
+
+def test_csv_has_a_number_of_each_seed():
+    found = table(line("=a"), [RECALL], NATURAL, 1.5, baseline="=a")
+    one, two = csv.DictReader(io.StringIO(found.csv()))
+    assert (one["seed"], one["value"], two["value"]) == ("0", "55.0", "57.0")
+    assert one["method"] == "'=a" and one["metric"] == "r@10"
+    assert (one["mean"], one["level"], one["n"]) == ("56.0", "0.95", "2")
+    assert (one["crossing"], one["crossings"]) == ("last", "1")
+
+
+def test_nothing_is_bold_where_nobody_knows_what_is_better():
+    unknown = replace(RANK, better="unknown")
+    found = table([*line("a"), *line("b", 4.0)], [unknown], NATURAL, 1.5)
+    assert found.best == [] and "mean rank not known" in found.notes[1]
 
 
 def test_differences_are_of_the_same_seeds():

@@ -28,21 +28,49 @@ from tensorboard_plugin_tfcap.tradeoff.metric_names import named_metric
             "image to text recall@10, my_clip listener",
             *("higher", "recall"),
         ),
-        ("lr_10", "lr_10", "higher", "other"),
+        ("lr_10", "lr_10", "unknown", "other"),
         ("repeat_rate", "a word twice in a row", "lower", "other"),
         ("novel_trigrams", "new trigrams", "lower", "other"),
-        ("novelty", "novelty", "higher", "other"),
+        ("novelty", "novelty", "unknown", "other"),
         ("repeated_bigrams", "repeated_bigrams", "lower", "other"),
         ("self_bleu", "self_bleu", "lower", "other"),
         ("validation/epoch_loss", "validation/epoch_loss", "lower", "other"),
         ("accuracy", "accuracy", "higher", "other"),
-        ("narrative", "narrative", "higher", "other"),
+        ("narrative", "narrative", "unknown", "other"),
+        ("eval/cider", "eval/CIDEr", "higher", "naturalness"),
+        ("val/recall@10", "val/recall@10", "higher", "recall"),
+        ("CIDEr-D", "CIDEr-D", "higher", "naturalness"),
+        ("val/fixed_r@1", "val/recall@1, fixed listener", "higher", "recall"),
     ],
 )
 def test_a_name_tells_what_a_metric_is(name, title, better, role):
     found = named_metric(name)
     assert found.title == title
     assert better in ("", found.better) and role in ("", found.role)
+
+
+@pytest.mark.parametrize(
+    "better, names",
+    [
+        (
+            "lower",
+            "Loss/train FID val/ppl wer cer mae rmse val/mse nll kl latency "
+            "top1_err rs_mutual_bleu_4 self_bleu negative_log_likelihood "
+            "valLoss reward_loss kl_div false_negative_rate train/epoch_loss",
+        ),
+        (
+            "higher",
+            "success_rate win_rate hit_rate accuracy_rate val/Acc mAP F1Score "
+            "rs_div_1 rs_mean_cider_d log_likelihood loss/accuracy rougeL "
+            "neg_mean_squared_error top5_accuracy",
+        ),
+        ("unknown", "rate epoch_learning_rate hp_metric blossom lora_rank"),
+    ],
+)
+def test_words_tell_a_direction(better, names):
+    names = names.split()
+    found = {name: named_metric(name).better for name in names}
+    assert found == dict.fromkeys(names, better)
 
 
 def test_what_is_said_counts_more_than_the_name():

@@ -1,3 +1,8 @@
+import shutil
+import subprocess
+
+import pytest
+
 from tensorboard_plugin_tfcap.tradeoff import TradeoffTable
 from tensorboard_plugin_tfcap.tradeoff import markdown_table
 
@@ -57,6 +62,29 @@ def test_letters_that_latex_does_not_take_are_escaped():
         r"\caption{\textbackslash{} \{x\} \textasciitilde{}"
         r"\textasciicircum{} \#1 \$2.}"
     ) in table.latex()
+
+
+def test_latex_has_no_letter_that_it_does_not_know():
+    row = ["\u0394 \u4e2d <b> caf\xe9", "-0.5 [-1.0, 1e-05]", "-"]
+    table = TradeoffTable("T", "t \u2191", ["a", "b", "c"] * 3, [row * 3], [])
+    text = table.latex()
+    cells = "$\\Delta$ [U+4E2D] $<$b$>$ caf\xe9 & $-$0.5 [$-$1.0, 1e-05]"
+    assert cells in text
+    assert r"\caption{T $\uparrow$.}" in text and r"\scriptsize" in text
+    assert max(text) <= "\xff"
+
+
+@pytest.mark.skipif(not shutil.which("pdflatex"), reason="needs pdflatex")
+def test_latex_compiles(tmp_path):
+    letters = "".join(map(chr, (*range(32, 127), *range(0xA0, 0x460))))
+    table = TradeoffTable(
+        "T", letters, ["", "\u0394"], [["\U0001f600", "1"]], []
+    )
+    head = r"\documentclass{article}\usepackage{booktabs}\begin{document}"
+    source = f"{head}\n{table.latex()}\n\\end{{document}}\n"
+    (tmp_path / "a.tex").write_text(source, encoding="utf-8")
+    command = ["pdflatex", "-halt-on-error", "a.tex"]
+    subprocess.run(command, cwd=tmp_path, check=True, capture_output=True)
 
 
 def test_columns_are_aligned():

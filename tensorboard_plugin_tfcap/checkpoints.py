@@ -1,0 +1,118 @@
+"""Steps at which runs are compared, and which runs have come to harm."""
+
+from dataclasses import replace
+
+#: Runs that a sentence names.
+_MOST = 5
+
+
+def merged(points):
+    """A run's last point, with the last value of all that it has measured.
+
+    What was NaN or infinite the last time has no value.
+    """
+    metrics, diverged = {}, set()
+    for point in points:
+        metrics |= point.metrics
+        diverged = (diverged - set(point.metrics)) | set(point.diverged)
+    return replace(
+        points[-1],
+        metrics={n: v for n, v in metrics.items() if n not in diverged},
+        diverged=tuple(sorted(diverged)),
+    )
+
+
+def at_checkpoint(points, at: str, histories):
+    """Points of a checkpoint that hangs on several runs.
+
+    Args:
+        points: List of `TradeoffPoint`, the last or best one of each run.
+        at: String, as of `Query`.
+        histories: Dict of lists of points by run, for `"common"`.
+
+    Returns:
+        List of points and list of notices.
+
+    Example:
+
+    >>> from tensorboard_plugin_tfcap.checkpoints import at_checkpoint
+    >>> from tensorboard_plugin_tfcap.tradeoff import TradeoffPoint
+    >>> points = [TradeoffPoint(run, "mine", step=9) for run in "ab"]
+    >>> points.append(TradeoffPoint("c", "mine", step=4))
+    >>> at_checkpoint(points, "finished", {})[1]
+    ['Finished runs alone: left out are 1 of 3, behind others of their method:
+    c.']
+    """
+    if not points or at not in ("finished", "common"):
+        return points, []
+    if at == "finished":
+        most = {}
+        for point in points:
+            most[point.method] = max(most.get(point.method, 0), point.step)
+        kept = [p for p in points if p.step == most[p.method]]
+        late = [p.run for p in points if p.step < most[p.method]]
+        if not late:
+            return points, []
+        return kept, [
+            f"Finished runs alone: left out are {len(late)} of {len(points)}, "
+            f"behind others of their method: {run_names(late)}."
+        ]
+    step = min(point.step for point in points)
+    kept, late = [], []
+    for point in points:
+        before = [p for p in histories.get(point.run, ()) if p.step <= step]
+        if before:
+            last = merged(before)
+            kept.append(
+                replace(
+                    point,
+                    step=last.step,
+                    metrics=last.metrics,
+                    diverged=last.diverged,
+                    wall_time=last.wall_time,
+                )
+            )
+        else:
+            late.append(point.run)
+    notices = [
+        f"All runs at step {step}, the last that each of {len(points)} has "
+        "reached, or at their last one before it."
+    ]
+    if late:
+        notices.append(f"No record before that step: {run_names(late)}.")
+    return kept, notices
+
+
+def harm_notices(points) -> list[str]:
+    """Notices of runs whose last values are NaN or infinite.
+
+    Args:
+        points: List of `TradeoffPoint`, the last one of each run.
+    """
+    bad = [point for point in points if point.diverged]
+    if not bad:
+        return []
+    texts = [f"{p.run} ({', '.join(p.diverged[:3])})" for p in bad]
+    verb = "run ends" if len(bad) == 1 else "runs end"
+    return [
+        f"{len(bad)} of {len(points)} {verb} in NaN or infinity: "
+        f"{run_names(texts)}."
+    ]
+
+
+def sampled_notices(runs, by, plugin: str) -> list[str]:
+    """Notices of runs of which TensorBoard has kept a sample alone."""
+    if not runs:
+        return []
+    return [
+        f"Best by {by.title} is that of a sample: TensorBoard keeps some of "
+        f"the steps of {run_names(runs)}. Start it with --samples_per_plugin "
+        f"{plugin}=0, and it keeps all."
+    ]
+
+
+def run_names(runs) -> str:
+    """The first names of a list, and how many more there are."""
+    more = len(runs) - _MOST
+    text = ", ".join(f"{run:.120}" for run in runs[:_MOST])
+    return f"{text} and {more} more" if more > 0 else text

@@ -1,0 +1,175 @@
+"""What counts in tables and figures: at which step, of whom, which way."""
+
+from dataclasses import replace
+
+import pytest
+
+from tensorboard_plugin_tfcap.dataset import Dataset
+from tensorboard_plugin_tfcap.dataset import all_metrics
+from tensorboard_plugin_tfcap.figure_view import figure_view
+from tensorboard_plugin_tfcap.query import Query
+from tensorboard_plugin_tfcap.query import parse_query
+from tensorboard_plugin_tfcap.selection import select
+from tensorboard_plugin_tfcap.table_view import area_table
+from tensorboard_plugin_tfcap.table_view import level_tables
+from tensorboard_plugin_tfcap.table_view import rows_table
+from tensorboard_plugin_tfcap.tradeoff.point import TradeoffPoint
+from tests.tensorboard_plugin_tfcap.tradeoff.points import line
+
+#: A curve that bends back: CIDEr-D is 1 at three places.
+BENT = [(0.8, 40.0), (1.2, 50.0), (0.8, 60.0), (1.2, 70.0)]
+
+
+def selected(points, histories=None, **asked):
+    metrics = all_metrics(points, {})
+    dataset = Dataset("points", "1", points, metrics, histories=histories or {})
+    return select(dataset, Query(**asked))
+
+
+def bent():
+    return [
+        TradeoffPoint(
+            f"r{place}",
+            "mine",
+            {"lambda": place / 10},
+            metrics={"cider_d": cider, "r@10": recall},
+        )
+        for place, (cider, recall) in enumerate(BENT)
+    ]
+
+
+def test_swapped_axes_have_the_same_tables():
+    one = {"x": "cider_d", "y": "r@10", "along": "x", "value": 1.0}
+    two = {"x": "r@10", "y": "cider_d", "along": "y", "value": 1.0}
+    found = []
+    for asked in (one, two):
+        selection = selected(bent(), **asked)
+        found.append(level_tables(selection, selection.line()))
+    assert found[0] == found[1]
+    # The strongest weight at which captions are still so natural.
+    assert found[0]["level"].rows == [["mine", "65.0", "1"]]
+    assert "cross it more than once, up to 3" in found[0]["level"].notes[-1]
+
+
+def test_a_direction_that_is_given_counts_everywhere():
+    points = [
+        replace(point, metrics={**point.metrics, "novelty": value})
+        for point, value in zip([*line("a"), *line("b", 4.0)], range(8))
+    ]
+    asked = {"x": "cider_d", "y": "novelty", "value": 1.5, "pareto": True}
+    unknown = selected(points, **asked)
+    kinds = [t["meta"]["kind"] for t in figure_view(unknown)["figure"]["data"]]
+    assert "pareto" not in kinds and area_table(unknown).best == []
+    assert "Which way novelty is better is not known" in unknown.notices[0]
+    for way, row in (("higher", 1), ("lower", 0)):
+        selection = selected(points, **asked, **{way: ("novelty",)})
+        tables = level_tables(selection, selection.line())
+        assert tables["level"].best == [[row, 1]]
+        assert area_table(selection).best[0] == [row, 1]
+        assert f"novelty {way}" in tables["level"].markdown()
+        view = figure_view(selection)
+        assert view["panels"][0]["y_title"][-1] in "\u2191\u2193"
+        assert any(mark["pareto"] for mark in view["rows"])
+
+
+def test_an_address_holds_directions_and_hidden_methods():
+    found = parse_query({"lower": "a\nb,c", "hide": "x " * 400})
+    assert found.lower == ("a", "b,c") and len(found.hide[0]) == 800
+
+
+def test_the_worst_level_is_not_the_automatic_one():
+    points = [*line("a"), *line("b", 4.0)]
+    asked = {"x": "cider_d", "y": "mean_rank", "value": "auto"}
+    assert selected(points, **asked, along="x").line()["value"] == 2.0
+    # Ranks of a are 9 to 10, of b 5 to 6.
+    assert selected(points, **asked, along="y").line()["value"] == 5.0
+
+
+def test_less_is_bold_in_areas_where_less_is_better():
+    selection = selected(
+        [*line("a"), *line("b", 4.0)], x="cider_d", y="mean_rank", level=0.8
+    )
+    table = area_table(selection)
+    assert table.best == [[1, 1], [1, 2]]
+    assert "80 % interval" in table.notes[0] and "**6" not in table.markdown()
+
+
+def test_hidden_methods_count_nowhere():
+    points = [*line("a"), *line("b", 4.0, weights=(0.1, 0.2, 0.3))]
+    asked = {"value": "auto", "pareto": True, "x": "cider_d", "y": "r@10"}
+    selection = selected(points, **asked, hide=("b",))
+    alone = selected(line("a"), **asked)
+    assert selection.line() == alone.line()
+    tables = level_tables(selection, selection.line())
+    assert tables == level_tables(alone, alone.line())
+    assert area_table(selection) == area_table(alone)
+    view = figure_view(selection)
+    assert {r["method"] for r in view["rows"] if r["pareto"]} == {"a"}
+    assert [m["method"] for m in view["methods"]] == ["a", "b"]
+    shown = {
+        trace["name"]
+        for trace in view["figure"]["data"]
+        if trace["meta"]["kind"] == "curve" and trace.get("visible") is None
+    }
+    assert shown == {"a"}
+    assert {row[0] for row in rows_table(view, selection).rows} == {"a"}
+
+
+def test_nothing_is_read_off_between_words():
+    points = [
+        TradeoffPoint(
+            f"r{name}",
+            "mine",
+            {"optimizer": name},
+            metrics={"cider_d": cider, "r@10": 50.0},
+        )
+        for name, cider in (("adam", 1.0), ("sgd", 2.0))
+    ]
+    selection = selected(points, order="optimizer", value=1.5)
+    view = figure_view(selection)
+    assert view["tables"] == [] and view["area"] is None
+    assert view["line"] is None and "words as values" in view["notices"][-1]
+    (curve,) = view["figure"]["data"][:1]
+    assert curve["mode"] == "markers"
+    # By default, each is a method of its own.
+    assert len(selected(points).groups) == 2
+
+
+def uneven():
+    """Three seeds of one point: one has come to step 1, two to step 10."""
+    return {
+        f"r{seed}": [
+            TradeoffPoint(
+                f"r{seed}",
+                "mine",
+                {"lambda": 0.1},
+                seed,
+                step,
+                {"cider_d": 0.05 * step, "r@10": 50.0},
+            )
+            for step in steps
+        ]
+        for seed, steps in enumerate([(1,), (1, 10), (1, 10)])
+    }
+
+
+@pytest.mark.parametrize(
+    "at, x, step, said",
+    [
+        ("last", 0.35, "1 to 10", "1 of 1 points are means of seeds at diff"),
+        ("common", 0.05, "1", "All runs at step 1, the last that each of 3"),
+        ("finished", 0.5, "10", "left out are 1 of 3, behind"),
+    ],
+)
+def test_seeds_are_compared_at_steps_that_are_told(at, x, step, said):
+    histories = uneven()
+    last = [points[-1] for points in histories.values()]
+    view = figure_view(selected(last, histories, at=at))
+    (row,) = view["rows"]
+    assert row["x"] == x and row["step"] == step
+    assert any(said in notice for notice in view["notices"])
+    curve = next(
+        t for t in view["figure"]["data"] if t["meta"]["kind"] == "curve"
+    )
+    (symbol,) = curve["marker"]["symbol"]
+    assert symbol.endswith("-open") == (at == "last")
