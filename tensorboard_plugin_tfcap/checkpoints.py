@@ -93,9 +93,9 @@ def harm_notices(points) -> list[str]:
     if not bad:
         return []
     texts = [f"{p.run} ({', '.join(p.diverged[:3])})" for p in bad]
-    verb = "run ends" if len(bad) == 1 else "runs end"
+    verb = "ends" if len(bad) == 1 else "end"
     return [
-        f"{len(bad)} of {len(points)} {verb} in NaN or infinity: "
+        f"{len(bad)} of {len(points)} runs {verb} in NaN or infinity: "
         f"{run_names(texts)}."
     ]
 

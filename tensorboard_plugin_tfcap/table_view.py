@@ -185,9 +185,9 @@ def _point_records(row, panels, metrics, level):
     """A mark as records, one a run; as one where no run is known."""
     panel = panels[row["panel"]]
     about = {
-        "panel": panel["title"],
         "method": row["method"],
         "parameter": row["label"],
+        "panel": panel["title"],
         "published": int(row["reference"]),
     }
     whole = {"level": level, "n": len(row["runs"]), "seeds": row["of"]}

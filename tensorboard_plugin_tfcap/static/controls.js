@@ -82,7 +82,7 @@ export class Controls {
     [this.xBetter, this.yBetter, this.byBetter] = ["x", "y", "by"].map((key) =>
       select((better) => this.direct(this.shown[key], better)));
     this.byField = el("div", {}, field("Best by", this.by),
-      field("Better, best by", this.byBetter));
+      field("Best is", this.byBetter));
     this.seeds = segments("Seeds", SEEDS, set("seeds"));
     this.labels = check("Labels at points", this.flag("labels", true));
     this.pareto = check("Pareto front", this.flag("pareto", false));
@@ -128,8 +128,8 @@ export class Controls {
     this.swap = swap;
     return [
       group("Axes", field("Vertical", this.y),
-        field("Better, vertical", this.yBetter), field("Across", this.x),
-        field("Better, across", this.xBetter),
+        field("y is better", this.yBetter), field("Across", this.x),
+        field("x is better", this.xBetter),
         el("div", { class: "swap" }, swap), field("Joined by", this.order),
         this.usualField = field("Value", this.usual = select((value) =>
           this.state.set({ usual: value })))),

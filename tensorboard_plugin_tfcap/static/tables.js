@@ -112,7 +112,11 @@ function pinButton(row, pins, onpin) {
 /** Fills a place with tables side by side. */
 export function fillTables(node, answer, query) {
   const signs = signsOf(answer);
-  fill(node, (answer.tables ?? []).map((one) => el("section", {},
+  const [first, ...others] = answer.tables ?? [];
+  // What holds for both is said once.
+  const rest = others.map((one) => ({ ...one, notes: one.notes.filter((note) =>
+    !first.notes.includes(note)) }));
+  fill(node, [first, ...rest].filter(Boolean).map((one) => el("section", {},
     el("header", { class: "table-head" }, el("h3", {}, one.title),
       copyButtons(one.id, query)),
     ...table(one, signs))));

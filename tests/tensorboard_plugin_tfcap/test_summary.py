@@ -96,7 +96,7 @@ def test_a_run_that_diverges_goes_on_and_is_named(tmp_path):
             writer.point(1, {"cider_d": last, "r@10": last})
     found = dataset(tmp_path)
     assert [p.diverged for p in found.points] == [("cider_d", "r@10"), ()]
-    said = "1 of 2 run ends in NaN or infinity: bad (cider_d, r@10)."
+    said = "1 of 2 runs ends in NaN or infinity: bad (cider_d, r@10)."
     assert found.notices == dataset(tmp_path, at="best").notices == [said]
     notices = select(found, Query()).notices
     assert any("mine: 1 of 2 points are NaN or infinite" in n for n in notices)

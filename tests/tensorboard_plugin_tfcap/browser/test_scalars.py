@@ -59,3 +59,21 @@ def test_runs_are_grouped_by_a_pattern_in_their_names(view, scalars):
     view.page.reload()
     view.enter()
     assert [mark["name"] for mark in view.marks()] == ["adam", "sgd"]
+
+
+def test_a_direction_is_chosen_where_the_name_tells_none(view, scalars):
+    view.open(scalars, source="scalars", x="speed", y="loss", group="run")
+    box = view.frame.get_by_label("x is better")
+    assert box.input_value() == "higher"
+    box.select_option("lower")
+    view.wait(
+        "() => document.querySelector('.plot').layout.xaxis.title.text"
+        " === 'speed \u2193'"
+    )
+    assert "p.tfcap_tradeoff.lower=speed" in view.page.url
+    view.frame.get_by_role("radiogroup", name="Checkpoint").locator(
+        "label", has_text="Best"
+    ).click()
+    view.wait("() => parent.location.hash.includes('at=best')")
+    view.frame.wait_for_selector("label:text-is('Best is')")
+    assert view.count(".notice.bad") == 0
