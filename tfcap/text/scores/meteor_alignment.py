@@ -237,12 +237,13 @@ def _sentence(words, resources):
         synsets = resources.synsets(word)
         if synsets:
             found.synsets.append((i, synsets))
-        for end in range(i + 1, len(words) + 1)[:_LONGEST_PHRASE]:
-            phrase = " ".join(words[i:end])
-            found.places.setdefault(phrase, []).append((i, end - i))
-            ranks = resources.paraphrases(phrase)
-            if ranks:
-                found.phrases.append((i, end - i, ranks))
+        phrase = ""
+        for length, following in enumerate(words[i : i + _LONGEST_PHRASE], 1):
+            phrase = f"{phrase} {following}" if phrase else following
+            found.places.setdefault(phrase, []).append((i, length))
+            if phrase in resources.sources:
+                ranks = resources.paraphrases(phrase)
+                found.phrases.append((i, length, ranks))
     return found
 
 
