@@ -10,10 +10,12 @@ A training step: samples, a reward of strings, advantages over the samples of a
 prompt, gradient, clipping, Adam. Ours is `train_on_batch()`; the peer TRL's
 `GRPOTrainer` in the environment of `--torch-python` (`python -m venv VENV;
 VENV/bin/pip install torch trl transformers datasets peft accelerate`), see
-`trl_steps.py`. Two processes take turns, in an order that changes, each with
-an untimed step before a timed one. Counted are the words that were sampled,
-as far as the end token. Memory is the most that a process has had, and how
-much of it the steps have added.
+`trl_steps.py`. Two processes of one thread take turns, in an order that
+changes, each with an untimed step before a timed one: of several threads,
+those of PyTorch wait for each other busily, and what they burn on a machine
+that others use says nothing of their work. Counted are the words that were
+sampled, as far as the end token. Memory is the most that a process has had,
+and how much of it the steps have added.
 
 Sampling: `Sample.decode()` beside KerasHub's `generate()`, the same model in
 the same process, as many prompts as above there are samples.
@@ -32,6 +34,7 @@ import subprocess
 import sys
 
 import lm_task
+from paired import THREADS
 from paired import measure
 
 FOLDER = os.path.dirname(os.path.abspath(__file__))
@@ -79,7 +82,11 @@ def compared(sizes, torch_python, rounds):
     steps = turns(commands, rounds)
     command = our_command(sizes, "sampling") + ["--rounds", str(rounds)]
     done = subprocess.run(
-        command, check=True, stdout=subprocess.PIPE, text=True
+        command,
+        env={**os.environ, **dict.fromkeys(THREADS, "1")},
+        check=True,
+        stdout=subprocess.PIPE,
+        text=True,
     )
     sampling = json.loads(done.stdout.splitlines()[-1])
     return {
@@ -130,9 +137,10 @@ class Worker:
 
     def __init__(self, command):
         path = os.pathsep.join([FOLDER, os.environ.get("PYTHONPATH", "")])
+        threads = dict.fromkeys(THREADS, "1")
         self.process = subprocess.Popen(
             command,
-            env={**os.environ, "PYTHONPATH": path},
+            env={**os.environ, **threads, "PYTHONPATH": path},
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
@@ -164,17 +172,16 @@ def with_ratios(costs, peer):
 
     if peer not in costs:
         return costs
+    ratios = {}
     for clock in "wall", "cpu":
         speeds = {
             name: [n / max(s, 1e-9) for n, s in zip(row["words"], row[clock])]
             for name, row in costs.items()
         }
-        logs = [
-            math.log(a / b) for a, b in zip(speeds["ours"], speeds[peer])
-        ]
+        logs = [math.log(a / b) for a, b in zip(speeds["ours"], speeds[peer])]
         ratio = [math.exp(x) for x in mean_interval(logs)]
-        costs[f"{clock}_ratio"] = ratio
-    return costs
+        ratios[f"{clock}_ratio"] = ratio
+    return costs | ratios
 
 
 def table(found):

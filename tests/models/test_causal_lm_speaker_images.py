@@ -133,6 +133,9 @@ def test_a_picture_for_every_prompt(speaker, batch):
         return
     with pytest.raises(ValueError, match="`prompt` must hold the placeholder"):
         speaker.begin({**batch, "prompt": batch["prompt"][:, :4]})
+    blind = CausalLMSpeaker(speaker.causal_lm, bos=1, eos=EOS, pad=PAD)
+    with pytest.raises(ValueError, match="`image_token` must be the id"):
+        blind.begin(batch)
     # Gemma 3 also speaks of nothing but words.
     words = {"prompt": batch["prompt"][:, :1], "caption": batch["caption"]}
     assert keras.ops.shape(speaker(words)) == (2, 2, 4, 23)
@@ -165,8 +168,7 @@ def pieces():
 
 @pytest.mark.parametrize("make", [pali_gemma, gemma3])
 def test_a_preset_reads_strings_and_pictures(make, pieces, tmp_path):
-    name = make().name.split("_causal")[0]
-    family = {"pali_gemma": "PaliGemma", "gemma3": "Gemma3"}[name]
+    family = {pali_gemma: "PaliGemma", gemma3: "Gemma3"}[make]
     preprocessor = getattr(hub, family + "CausalLMPreprocessor")(
         getattr(hub, family + "Tokenizer")(pieces),
         __import__("keras_hub").layers.ImageConverter(image_size=(8, 8)),
@@ -182,8 +184,8 @@ def test_a_preset_reads_strings_and_pictures(make, pieces, tmp_path):
         {"prompts": [prompt], "images": image.astype("float32")}
     )
     read = np.asarray(inputs["padding_mask"])[0]
-    assert list(speaker.prompt) == np.asarray(inputs["token_ids"])[0][read].tolist()
+    ids = np.asarray(inputs["token_ids"])[0][read]
+    assert speaker.prompt == tuple(ids.tolist())
     plain = model(inputs)[0, read.sum() - 1]
-    _, state = None, speaker.begin({"image": image})
-    logits, _ = speaker.step(np.array([1]), state)
+    logits, _ = speaker.step(np.array([1]), speaker.begin({"image": image}))
     close(logits[0, 3:], plain[3:])

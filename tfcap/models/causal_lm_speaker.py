@@ -120,7 +120,7 @@ class CausalLMSpeaker(keras.Model):
         if getattr(causal_lm.backbone, "vision_encoder", None) is None:
             self.image_token = None
         elif image_token is None:
-            name = "image_placeholder_token_id"
+            name = "image_placeholder_id"
             self.image_token = getattr(self.tokenizer, name, None)
         self.remat = remat
         if remat and self.begin_uses_training:

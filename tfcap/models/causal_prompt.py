@@ -67,7 +67,7 @@ def embedded_prompts(
         pixels = batch_entry(inputs, speaker.image_key, "pixels of the image")
         image = encoder(pixels, training=training)
         x, mask = _after_image(image, x, mask, None)
-    elif speaker.image_token is not None and speaker.image_key in inputs:
+    elif _has_pictures(speaker, inputs):
         x, vision = _interleaved(speaker, prompt, x, inputs, training)
     parts = (x, mask) if vision is None else (x, mask, vision)
     if mask.shape[1] == 1:
@@ -110,6 +110,21 @@ def _after_image(image, x, mask, image_mask):
         here = ops.cast(ops.cast(image_mask, "bool"), "int32")
     x = ops.concatenate([ops.cast(image, x.dtype), x], axis=1)
     return x, ops.concatenate([here, mask], axis=1)
+
+
+def _has_pictures(speaker, inputs):
+    """Check whether pictures stand amid the prompts."""
+    encoder = getattr(speaker.causal_lm.backbone, "vision_encoder", None)
+    if encoder is None or speaker.image_key not in inputs:
+        return False
+    if speaker.image_token is None:
+        raise ValueError(
+            "`image_token` must be the id that stands for an image's vectors "
+            "in prompts, where a batch holds an image and `causal_lm` has no "
+            "tokenizer that names it. Received: image_token=None. Pass it, or "
+            "another `image_key` if the image is not for this model."
+        )
+    return True
 
 
 def _interleaved(speaker, prompt, x, inputs, training):
