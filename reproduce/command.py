@@ -4,6 +4,10 @@ import argparse
 import importlib
 import sys
 
+from reproduce.own_data import EPOCHS_HELP
+from reproduce.own_data import MIN_COUNT_HELP
+from reproduce.own_data import adapted
+from reproduce.own_data import epoch_numbers
 from tfcap.io import command
 from tfcap.io import make_folder
 
@@ -106,10 +110,14 @@ def _sweep(paper, options):
     from reproduce.captioning.load_data import load_data
     from reproduce.paper_sweep import paper_sweep
 
-    settings = paper.settings[options.settings or options.data]
     verbose = 0 if options.quiet else 2 if options.progress else 1
     out = options.out or f"runs/{paper.name}_{options.data}"
     try:
+        settings = adapted(
+            paper.settings[options.settings or options.data],
+            options.epochs,
+            options.min_count,
+        )
         axes = {name: getattr(options, name) for name in paper.axes}
         grid = paper.grid(options.methods, options.seeds, **axes)
         data = load_data(
@@ -118,6 +126,7 @@ def _sweep(paper, options):
             options.root,
             options.train_split,
             lambda: make_folder(out),
+            options.images,
         )
         if verbose:
             _tell_data(data)
@@ -172,6 +181,9 @@ def sweep_parser(paper):
         "dataset_*.json, Flickr's token file, or TGIF's) and one of features; "
         "or of built worlds",
     )
+    add("--images", help="folder of the photographs, to show them")
+    add("--epochs", type=epoch_numbers, metavar="N", help=EPOCHS_HELP)
+    add("--min-count", type=int, metavar="N", help=MIN_COUNT_HELP)
     add("--out", help="folder of the sweep (default runs/PAPER_DATA)")
     _add_numbers(parser, paper)
     _add_evaluation(parser, paper)

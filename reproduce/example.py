@@ -8,6 +8,10 @@ import tensorflow as tf
 
 from reproduce.captioning.load_data import WORLDS
 from reproduce.captioning.load_data import load_data
+from reproduce.own_data import EPOCHS_HELP
+from reproduce.own_data import MIN_COUNT_HELP
+from reproduce.own_data import adapted
+from reproduce.own_data import epoch_numbers
 from tfcap.io import make_folder
 from tfcap.launch import launch_script
 from tfcap.training import is_chief
@@ -28,6 +32,9 @@ def example_parser(description: str, folder: str):
     names = (*WORLDS, "flickr8k", "coco", "published")
     add("--data", choices=names, default="world")
     add("--root", help="folder of captions and features, or of built worlds")
+    add("--images", help="folder of the photographs, to show them")
+    add("--epochs", type=epoch_numbers, metavar="N", help=EPOCHS_HELP)
+    add("--min-count", type=int, metavar="N", help=MIN_COUNT_HELP)
     parser.set_defaults(folder=folder)
     return parser
 
@@ -47,9 +54,10 @@ def example_data(paper, options):
     # Before minutes of work that a folder has to take.
     make_folder(options.out)
     name = "quick" if options.quick else options.data
-    settings = paper.settings[name]
-    sizes = SIZES.get(name, {}) if options.data in WORLDS else {}
-    return load_data(options.data, settings, options.root, **sizes), settings
+    settings = adapted(paper.settings[name], options.epochs, options.min_count)
+    more = SIZES.get(name, {}) if options.data in WORLDS else {}
+    more = {"images": options.images, **more}
+    return load_data(options.data, settings, options.root, **more), settings
 
 
 def run_example(script: str, arguments, options, paper, work):

@@ -74,7 +74,7 @@ def picture(image, text: str) -> str:
     Args:
         image: Integer array of shape `(height, width, 3)` or
             `(height, width)`, or None, of which nothing is shown. Small images
-            are drawn larger, crisply; large ones are made smaller.
+            are drawn larger, crisply; large ones are made smaller, as JPEG.
     """
     if image is None:
         return ""
@@ -82,10 +82,11 @@ def picture(image, text: str) -> str:
     from PIL import Image
 
     drawn = Image.fromarray(np.asarray(image, "uint8"))
-    small = ' class="small"' if drawn.width < _WIDEST // 2 else ""
+    small = drawn.width < _WIDEST // 2
     drawn.thumbnail((_WIDEST, _WIDEST))
-    file = io.BytesIO()
-    drawn.save(file, "PNG")
+    file, kind = io.BytesIO(), "png" if small else "jpeg"
+    drawn.save(file, kind, **({} if small else {"quality": 85}))
     data = base64.b64encode(file.getvalue()).decode("ascii")
-    source = f"data:image/png;base64,{data}"
+    source = f"data:image/{kind};base64,{data}"
+    small = ' class="small"' if small else ""
     return f'<img{small} src="{source}" alt="{html.escape(text)}">'

@@ -67,7 +67,7 @@ def read_samples(data: bytes):
     """Reads the captions of a run at one step.
 
     Returns:
-        List of dicts: `id`, `caption`, `rank`, `human`, `human_rank`,
+        List of dicts: `id`, `name`, `caption`, `rank`, `human`, `human_rank`,
         `scores`, and `image`, the number of its picture or `None`.
 
     Raises:
@@ -90,6 +90,7 @@ def read_samples(data: bytes):
         samples.append(
             {
                 "id": short_text(str(item.get("id", ""))),
+                "name": short_text(item.get("name")),
                 "caption": short_text(item.get("caption"), LONGEST_TEXT),
                 "rank": numbers.get("rank"),
                 "human": [

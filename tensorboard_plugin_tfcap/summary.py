@@ -38,6 +38,8 @@ class Sample:
         image: Array of shape `(height, width, 3)` or `(height, width)` of
             bytes, or a path of a file. Optional.
         scores: Dict of floats by name. Defaults to none.
+        name: String, such as a file name, which is shown beside the id.
+            Defaults to `""`.
     """
 
     id: str | int
@@ -47,6 +49,7 @@ class Sample:
     human_rank: float | None = None
     image: object = None
     scores: dict = field(default_factory=dict)
+    name: str = ""
 
 
 class TradeoffWriter:
@@ -150,6 +153,7 @@ class TradeoffWriter:
             items.append(
                 {
                     "id": str(sample.id),
+                    "name": sample.name,
                     "caption": sample.caption,
                     "rank": _plain(sample.rank),
                     "human": list(sample.human),

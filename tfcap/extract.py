@@ -11,9 +11,7 @@ if something is not as it should be.
 """
 
 import argparse
-import os
 import sys
-from collections import Counter
 
 from tfcap.data.backbones import keras_applications_backbone
 from tfcap.data.backbones import keras_cv_backbone
@@ -21,9 +19,10 @@ from tfcap.data.backbones import keras_hub_backbone
 from tfcap.data.coco_captions import load_captions
 from tfcap.data.entry_problems import listed
 from tfcap.data.extraction import extract_features
+from tfcap.data.photographs import find_images
+from tfcap.data.photographs import image_files
 from tfcap.io import command
 
-ENDINGS = (".jpg", ".jpeg", ".png", ".webp", ".bmp", ".gif", ".tif", ".tiff")
 _PACKAGES = {"keras_hub": keras_hub_backbone, "keras_cv": keras_cv_backbone}
 
 
@@ -61,8 +60,8 @@ def _parser():
     add(
         "--weights",
         default="imagenet",
-        help="of keras.applications: imagenet (which is downloaded), random, "
-        "or a file; default: imagenet",
+        help="of keras.applications: imagenet (which is downloaded), random "
+        "(the same ones at each call), or a file; default: imagenet",
     )
     add("--layer", help="layer or pyramid level; default: the last grid")
     add("--size", type=int, default=224, help="side of images; default: 224")
@@ -80,42 +79,17 @@ def _parser():
 
 def _images(folder, captions, split):
     """Pairs of an image id and a path."""
-    if not os.path.isdir(folder):
-        raise ValueError(
-            f"`IMAGES` must be a folder. Received: {folder!r}. Name the folder "
-            "in which the images lie, perhaps in folders of their own."
-        )
-    paths = sorted(
-        os.path.join(root, name)
-        for root, _, names in os.walk(folder)
-        for name in names
-        if name.lower().endswith(ENDINGS)
-    )
-    names = [
-        os.path.relpath(path, folder).replace(os.sep, "/") for path in paths
-    ]
-    if not names:
-        raise ValueError(
-            f"`IMAGES` must hold images. Received: {folder!r} without a file "
-            f"that ends in {', '.join(ENDINGS)}."
-        )
+    files = image_files(folder, "IMAGES")
     if captions is None:
-        return list(zip(names, paths))
-    return _captioned(folder, dict(zip(names, paths)), captions, split)
-
-
-def _captioned(folder, paths, captions, split):
-    """Pairs by a file of captions: by whole path, else by the name alone."""
+        return list(files.items())
     listing = load_captions(captions, split, skip_empty=True)
-    bare = Counter(map(os.path.basename, paths))
-    alone = {os.path.basename(x): paths[x] for x in paths}
-    absent, images = [], []
-    for image_id, name in zip(listing.image_ids, listing.filenames):
-        last = os.path.basename(name)
-        path = paths.get(name, alone.get(last) if bare[last] == 1 else None)
-        if path is None:
-            absent.append(name or image_id)
-        images.append((image_id, path))
+    paths = find_images(files, listing.filenames)
+    images = list(zip(listing.image_ids, paths))
+    absent = [
+        name or image_id
+        for name, (image_id, path) in zip(listing.filenames, images)
+        if path is None
+    ]
     if absent:
         raise ValueError(
             f"`--captions` must name images of {folder!r}. Received: "
@@ -132,6 +106,11 @@ def _backbone(options):
     if preset and package in _PACKAGES:
         return _PACKAGES[package](preset, options.layer, size)
     weights = None if options.weights == "random" else options.weights
+    if weights is None:
+        import keras
+
+        # Called again, it is the same network.
+        keras.utils.set_random_seed(0)
     return keras_applications_backbone(
         options.backbone, weights, options.layer, size
     )

@@ -31,7 +31,8 @@ class CaptionData:
         unlabeled_features: Images of which no caption is read, as the other
             features, an array.
         test_images: Callable from a row of the test split to a uint8 image
-            `(height, width, 3)`, or to None where pixels are not at hand.
+            `(height, width, 3)`, or to None where pixels are not at hand;
+            with `filenames`, where these are shown.
         judge: Callable from captions of the test split, a list of strings, to
             a dict of scores, where the data know what is true; or `None`.
         standardization: Dict of arguments of

@@ -65,6 +65,8 @@ def write_caption_page(
         images: Function from an image's row in the reports to a uint8 array
             of shape `(height, width, 3)` or to None, such as
             `CaptionData.test_images`. Defaults to `None`, no pictures.
+        filenames: List of strings, names of the images by row. Defaults to
+            those of `images`, as `tfcap.data.Photographs` has them.
         count: Integer, at most how many images to draw. Defaults to `12`.
 
     Raises:
@@ -102,6 +104,8 @@ def write_caption_page(
         rng = np.random.default_rng(seed)
         rows = np.sort(rng.choice(size, min(count, size), replace=False))
     cards = []
+    if filenames is None:
+        filenames = getattr(images, "filenames", None)
     for row in rows:
         names = [f"image {first.image_ids[row]}"]
         if filenames is not None and filenames[row]:

@@ -14,6 +14,7 @@ from reproduce.world.features import SPLITS
 from reproduce.world.features import video_world_with_features
 from reproduce.world.features import world_with_features
 from tfcap.data import EncodedCaptions
+from tfcap.data import Photographs
 from tfcap.data import build_caption_vocabulary
 from tfcap.data import feature_digest
 from tfcap.data import load_captions
@@ -78,7 +79,7 @@ def caption_videos(settings, root=None, **options):
     )
 
 
-def caption_files(settings, root, train="train"):
+def caption_files(settings, root, train="train", images=None):
     """Reads a data set as it was published, with a feature file.
 
     Args:
@@ -91,6 +92,9 @@ def caption_files(settings, root, train="train"):
             `tfcap.data.extract_video_features()` writes them.
         train: String, what is learned from, such as `"train+restval"` on COCO.
             Defaults to `"train"`. Evaluated are `"val"` and `"test"`.
+        images: String or path of the folder of the photographs, which are
+            shown; see `tfcap.data.Photographs`. Defaults to `None`: their
+            names alone.
 
     Returns:
         `CaptionData`; see `caption_world()`. Images that were left out when
@@ -109,9 +113,8 @@ def caption_files(settings, root, train="train"):
         take_rows(s, rows_with_features(s.image_ids, file)) for s in splits
     ]
     features = [load_features(file, s.image_ids, lazy=True) for s in splits]
-    return _encoded(
-        splits, features, settings, name=name, test_images=lambda row: None
-    )
+    shown = Photographs(images, splits[2].filenames)
+    return _encoded(splits, features, settings, name=name, test_images=shown)
 
 
 #: How data are loaded that are not read from files, by their names.
@@ -124,26 +127,29 @@ def load_data(
     root=None,
     train_split: str | None = None,
     before=None,
+    images=None,
     **options,
 ) -> CaptionData:
     """The data that a command is asked for.
 
     Args:
+        images: String or path of the folder of the photographs. Optional.
         before: Function without arguments that is called before data are
             loaded, which may take minutes. Optional.
     """
     if name not in WORLDS and root is None:
         raise ValueError(f"--data {name} needs --root, a folder.")
-    if name in WORLDS and train_split is not None:
-        raise ValueError(
-            "`--train-split` must come with data in files. Received: "
-            f"--train-split {train_split} --data {name}."
-        )
+    for option, value in (("train-split", train_split), ("images", images)):
+        if name in WORLDS and value is not None:
+            raise ValueError(
+                f"`--{option}` must come with data in files. Received: "
+                f"--{option} {value} --data {name}."
+            )
     if before:
         before()
     if name in WORLDS:
         return WORLDS[name](settings, root, **options)
-    return caption_files(settings, root, train_split or "train")
+    return caption_files(settings, root, train_split or "train", images)
 
 
 def _encoded(splits, features, settings, **about):

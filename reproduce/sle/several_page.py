@@ -37,7 +37,8 @@ def write_several_page(
             of strings, such as `tfcap.training.DiversityReport.captions`.
         images: Function from an image's row to a uint8 array of shape
             `(height, width, 3)` or to None, such as `CaptionData.test_images`.
-            Defaults to `None`, no pictures.
+            With `filenames`, these are shown, too. Defaults to `None`, no
+            pictures.
         count: Integer, at most how many images to show. Defaults to `12`.
 
     Raises:
@@ -65,7 +66,9 @@ def write_several_page(
     for row in map(int, np.sort(rows)):
         shown = picture(images(row) if images else None, f"image {row}")
         by_method = {name: captions[row] for name, captions in several.items()}
-        cards.append(_card(row, shown, human[row], by_method))
+        names = getattr(images, "filenames", None)
+        named = names[row] if names else ""
+        cards.append(_card(row, shown, named, human[row], by_method))
     title = title or f"Several captions of {', '.join(several)}"
     write_html(path, title, [note] if note else [], cards, _STYLE)
 
@@ -85,13 +88,14 @@ def _check(several, human):
             )
 
 
-def _card(row, shown, human, by_method):
+def _card(row, shown, named, human, by_method):
     lines = [_line("human", human, "human")]
     lines += [_line(name, captions) for name, captions in by_method.items()]
     return "\n".join(
         [
             f"<article><figure>{shown}<figcaption>",
-            f'<span class="number">image {row}</span></figcaption></figure>',
+            f'<span class="number">image {row}</span>{html.escape(named)}',
+            "</figcaption></figure>",
             '<div class="scroll"><table><thead>',
             "<tr><th>speaker</th><th>captions</th></tr></thead><tbody>",
             *lines,

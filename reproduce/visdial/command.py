@@ -12,6 +12,9 @@ import warnings
 import keras
 import tensorflow as tf
 
+from reproduce.own_data import EPOCHS_HELP
+from reproduce.own_data import adapted
+from reproduce.own_data import epoch_numbers
 from reproduce.visdial import ranks
 from reproduce.visdial import summary
 from reproduce.visdial.data import challenge_data
@@ -87,6 +90,7 @@ def parse(arguments):
         help="with commas; default: the paper's",
     )
     add("--settings", choices=SETTINGS, help="default: world, or published")
+    add("--epochs", type=epoch_numbers, metavar="N", help=EPOCHS_HELP)
     add("--ranks", action="store_true", help="of the challenge's test split")
     add("--talk", nargs="?", type=int, const=0, metavar="N", help="on image N")
     options = parser.parse_args(arguments)
@@ -169,7 +173,7 @@ def runs_of(options):
 
 def run_rows(options, data, strategy: tf.distribute.Strategy, done: list):
     """Trains and ranks the rows of one seed, and writes their figures."""
-    settings = SETTINGS[options.settings]
+    settings = adapted(SETTINGS[options.settings], options.epochs)
     experiment = DialogExperiment(data, settings, options.out, options.seed)
     if options.talk is not None:
         talk(experiment, options)

@@ -148,8 +148,9 @@ export class Samples {
     const pictured = items.find((item) => item?.image) ?? first;
     const human = first.human ?? [];
     return el("li", {},
-      el("figure", {}, thumbnail(pictured, `Image ${id}`),
-        el("figcaption", {}, id)),
+      el("figure", {}, thumbnail(pictured, `Image ${first.name || id}`),
+        el("figcaption", {}, id,
+          first.name && first.name !== id ? [el("br"), first.name] : null)),
       el("div", { class: pins.length > 1 ? "said two" : "said" },
         items.map((item, i) =>
           saying(item, pins[i], pins.length > 1, this.scores)),

@@ -12,7 +12,9 @@ from tensorboard_plugin_tfcap.html_page import write_html
 
 def pixels(tag):
     """The image that a tag holds."""
-    data = re.search(r'src="data:image/png;base64,([^"]+)"', tag).group(1)
+    data = re.search(
+        r'src="data:image/(?:png|jpeg);base64,([^"]+)"', tag
+    ).group(1)
     return np.array(Image.open(io.BytesIO(base64.b64decode(data))))
 
 

@@ -91,6 +91,7 @@ def test_captions_of_a_speaker_are_samples(tmp_path):
     def picture(row):
         return np.full((9, 9, 3), row, "uint8")
 
+    picture.filenames = ["dog.jpg", "cats/1.jpg"]
     fit(
         EvaluationCallback(evaluator, every=2, writer=writer, images=picture),
     )
@@ -102,6 +103,7 @@ def test_captions_of_a_speaker_are_samples(tmp_path):
     assert [item["caption"] for item in page["items"]] == ["a dog", "a cat"]
     assert page["items"][1]["human"] == ["The cat.", "a cat"]
     assert all(item["image"] for item in page["items"])
+    assert [item["name"] for item in page["items"]] == picture.filenames
 
 
 def test_ranks_of_a_dialog_model_are_points(tmp_path):

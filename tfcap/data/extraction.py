@@ -14,6 +14,7 @@ from tfcap.data.image_file import UNREADABLE
 from tfcap.data.image_file import open_image
 from tfcap.data.image_file import save_skipped
 from tfcap.data.image_file import skipped_path
+from tfcap.data.image_file import upright
 from tfcap.data.step_pipeline import check_batch_size
 
 #: How to do without images that cannot be read, after another hint.
@@ -178,8 +179,9 @@ def read_image(image, size: tuple[int, int]) -> NDArray:
     """Reads an image as RGB and stretches it to a size.
 
     Args:
-        image: Path of a file, or array of shape `(height, width, 3)` or
-            `(height, width)` with values 0 to 255.
+        image: Path of a file, which is turned as its camera noted, or array
+            of shape `(height, width, 3)` or `(height, width)` with values 0 to
+            255.
         size: Pair of integers, height and width.
 
     Returns:
@@ -193,7 +195,7 @@ def read_image(image, size: tuple[int, int]) -> NDArray:
     try:
         if isinstance(image, str | os.PathLike):
             with open_image(image) as opened:
-                return fit_picture(opened, size)
+                return fit_picture(upright(opened), size)
         return fit_picture(as_picture(image), size)
     except FileNotFoundError:
         raise

@@ -79,6 +79,30 @@ def open_image(path: str | os.PathLike):
             raise ValueError(_too_many("too many")) from None
 
 
+def upright(picture):
+    """A picture as its camera was held, by what the camera noted of it.
+
+    Args:
+        picture: `PIL.Image.Image`; one whose note is damaged stays as it is.
+    """
+    from PIL import Image
+
+    # Before the note is read: what is wrong with the pixels is to be raised.
+    picture.load()
+    try:
+        note = picture.getexif().get(0x0112)
+    except UNREADABLE:
+        note = None
+    names = (
+        *("FLIP_LEFT_RIGHT", "ROTATE_180", "FLIP_TOP_BOTTOM", "TRANSPOSE"),
+        *("ROTATE_270", "TRANSVERSE", "ROTATE_90"),
+    )
+    turns = dict(enumerate(names, start=2))
+    if note not in turns:
+        return picture
+    return picture.transpose(Image.Transpose[turns[note]])
+
+
 def _too_many(pixels):
     return (
         f"it has {pixels} pixels, and {limit(_LIMIT):,} are read. "

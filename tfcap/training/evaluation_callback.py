@@ -36,7 +36,7 @@ class EvaluationCallback(keras.callbacks.Callback):
             Trade-off tab of TensorBoard; the step is the number of epochs.
             Defaults to `None`.
         images: Function from an image's row in the report to its pixels, to
-            be shown there. Optional.
+            be shown there, such as `tfcap.data.Photographs`. Optional.
 
     Attributes:
         report: The last report, or `None`.

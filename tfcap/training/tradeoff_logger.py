@@ -108,7 +108,8 @@ def report_samples(report, images=None, count=SAMPLES):
     Args:
         report: `SpeakerReport`.
         images: Function from an image's row in the report to its pixels or
-            `None`. Optional.
+            `None`, such as `tfcap.data.Photographs`, whose file names are
+            shown, too. Optional.
         count: Integer, how many at most. Defaults to `16`.
 
     Returns:
@@ -122,6 +123,7 @@ def report_samples(report, images=None, count=SAMPLES):
     >>> tfcap.training.report_samples(report)[0].caption
     'a dog'
     """
+    names = getattr(images, "filenames", None)
     return [
         Sample(
             id=report.image_ids[row],
@@ -130,6 +132,7 @@ def report_samples(report, images=None, count=SAMPLES):
             human=report.references[row],
             human_rank=report.human_ranks[row],
             image=images(row) if images else None,
+            name=names[row] if names else "",
             scores={name: v[row] for name, v in report.each.items()},
         )
         for row in range(min(count, len(report)))

@@ -3,10 +3,12 @@ import json
 
 import numpy as np
 import pytest
+from PIL import Image
 
 from reproduce.captioning import caption_files
 from reproduce.captioning import caption_videos
 from reproduce.captioning import caption_world
+from reproduce.captioning.load_data import load_data
 from reproduce.psst.settings import PSSTSettings
 from reproduce.world import load_video_world
 from reproduce.world.scene_encoder import SceneEncoder
@@ -124,6 +126,17 @@ def test_large_grids_are_pooled_by_batch(root, monkeypatch, tmp_path, speaker):
     found = again.train_features[rows]
     np.testing.assert_array_equal(found, at_once.train_features[rows])
     assert found.shape == (2, 1 if speaker == "show_tell" else 4, 3)
+
+
+def test_photographs_of_a_folder_are_shown_by_their_names(root):
+    assert caption_files(TINY, root).test_images.filenames == ["4.jpg"]
+    (root / "photographs").mkdir()
+    Image.new("RGB", (600, 300)).save(root / "photographs" / "4.jpg")
+    options = {"images": root / "photographs"}
+    data = load_data("flickr8k", TINY, root, **options)
+    assert data.test_images(0).shape == (240, 480, 3)
+    with pytest.raises(ValueError, match="`--images` must come with data in"):
+        load_data("world", TINY, root, **options)
 
 
 def test_two_feature_files_are_one_too_many(root):

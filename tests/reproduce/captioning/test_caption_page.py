@@ -95,6 +95,8 @@ def test_pictures_and_names_are_those_of_the_rows(page):
     assert text.count("<img") == 1 and 'alt="image 108"' in text
     assert "photo-2&lt;.jpg" in text and "photo-8&lt;.jpg" in text
     assert "<img" not in page({"a": report()}, rows=[2, 8])
+    images.filenames = names
+    assert page({"a": report()}, images=images, rows=[2, 8]) == text
 
 
 def test_scores_of_all_images_stand_above(page):

@@ -32,9 +32,13 @@ def test_what_people_and_speakers_say_is_escaped(page):
 
 
 def test_images_are_shown_where_there_are_pixels(page):
-    pixels = np.zeros((4, 4, 3), "uint8")
+    def images(row):
+        return np.zeros((4, 4, 3), "uint8")
+
     several = {"sll": [["a", "b"]] * 5}
-    assert page(several, images=lambda row: pixels).count("<img") == 5
+    assert page(several, images=images).count("<img") == 5
+    images.filenames = [f"{row}&.jpg" for row in range(5)]
+    assert "image 3</span>3&amp;.jpg" in page(several, images=images)
     assert page(several, images=lambda row: None).count("<img") == 0
     assert page(several, seed=1, count=2) == page(several, seed=1, count=2)
 

@@ -1,0 +1,78 @@
+import os
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from tfcap.data import Photographs
+from tfcap.data import read_image
+
+RED, BLUE = (250, 10, 10), (10, 10, 250)
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """Two photographs, of which one lies in a folder within."""
+    folder = tmp_path / "photographs"
+    (folder / "inner").mkdir(parents=True)
+    Image.new("RGB", (900, 300), RED).save(folder / "a b.jpg")
+    Image.new("L", (8, 4), 60).save(folder / "inner" / "small.png")
+    return folder
+
+
+def test_photographs_are_found_by_names_and_made_small(folder):
+    images = Photographs(folder, ["a b.jpg", "val/small.png"], size=90)
+    assert images.filenames == ["a b.jpg", "val/small.png"]
+    assert images.missing == []
+    first, small = images(0), images(1)
+    assert first.shape == (30, 90, 3) and first.dtype == np.uint8
+    np.testing.assert_allclose(first[15, 40], RED, atol=6)
+    assert small.shape == (4, 8, 3) and (small == 60).all()
+
+
+def test_what_is_missing_or_damaged_is_named(folder):
+    (folder / "inner" / "a b.jpg").touch()
+    (folder / "bad.jpg").write_bytes(b"\xff\xd8\xff damaged")
+    names = ["a b.jpg", "other/a b.jpg", "gone.jpg", "", "bad.jpg"]
+    with pytest.warns(UserWarning, match="lacks 3 of 5 .*gone.jpg, row 3"):
+        images = Photographs(folder, names)
+    # One by its whole path; of the last part there are two.
+    assert images.missing == ["other/a b.jpg", "gone.jpg", "row 3"]
+    assert images(0) is not None and images(2) is None
+    with pytest.warns(UserWarning, match="bad.jpg' cannot be read"):
+        assert images(4) is None
+    assert Photographs(None, names)(0) is None
+    with pytest.raises(ValueError, match="has none of 1 .gone.jpg"):
+        Photographs(folder, ["gone.jpg"])
+    with pytest.raises(ValueError, match="`folder` must be a folder"):
+        Photographs(folder / "none", names)
+
+
+def test_no_name_and_no_link_leads_out_of_the_folder(folder):
+    secret = folder.parent / "secret.jpg"
+    Image.new("RGB", (4, 4), BLUE).save(secret)
+    os.symlink(secret, folder / "linked.jpg")
+    os.symlink(folder / "a b.jpg", folder / "own.jpg")
+    os.symlink(folder.parent, folder / "above")
+    names = [
+        *("../secret.jpg", str(secret), "above/secret.jpg"),
+        *("inner/../../secret.jpg", "linked.jpg", "own.jpg"),
+    ]
+    with pytest.warns(UserWarning, match="lacks 5 of 6"):
+        images = Photographs(folder, names)
+    shown = [images(row) is not None for row in range(6)]
+    assert shown == [False] * 5 + [True]
+
+
+def test_photographs_stand_upright(tmp_path):
+    held = Image.new("RGB", (40, 20), RED)
+    held.paste(BLUE, (0, 0, 20, 20))
+    note = held.getexif()
+    note[0x0112] = 6  # Turned by a quarter: the left is the top.
+    held.save(tmp_path / "a.jpg", exif=note)
+    shown = Photographs(tmp_path, ["a.jpg"])(0)
+    read = read_image(tmp_path / "a.jpg", (40, 20))
+    for pixels in (shown, read):
+        assert pixels.shape == (40, 20, 3)
+        np.testing.assert_allclose(pixels[5, 10], BLUE, atol=20)
+        np.testing.assert_allclose(pixels[35, 10], RED, atol=20)

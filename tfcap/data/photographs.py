@@ -1,0 +1,164 @@
+"""Photographs of a folder, by their file names."""
+
+import os
+import warnings
+from collections import Counter
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tfcap.data.entry_problems import listed
+from tfcap.data.image_file import UNREADABLE
+from tfcap.data.image_file import open_image
+from tfcap.data.image_file import upright
+
+#: How names of image files end.
+ENDINGS = (".jpg", ".jpeg", ".png", ".webp", ".bmp", ".gif", ".tif", ".tiff")
+
+
+class Photographs:
+    """Pixels of photographs by row, for pages and the Trade-off tab.
+
+    Goes wherever `images` is asked for; file names are shown beside pictures.
+    Names are those of a file of captions, which may be anybody's: they are
+    only compared with the files of the folder, and links that lead out of it
+    are left out.
+
+    Args:
+        folder: String or path; photographs may lie in folders within. `None`
+            shows names alone.
+        filenames: Sequence of strings, one a row, as
+            `CaptionSplit.filenames`: a path within `folder`, or the last part
+            of one where a single file has that name.
+        size: Integer, pixels of the longer side at most. Defaults to `480`.
+
+    Attributes:
+        missing: List of strings, the names that are not in the folder.
+
+    Call arguments:
+        row: Integer.
+
+    Returns:
+        Called, a uint8 array of shape `(height, width, 3)`, upright; `None`
+        for a photograph that is missing, or damaged, which is warned of.
+
+    Raises:
+        ValueError: If `folder` is no folder, or has none of the photographs.
+
+    Example:
+
+    >>> import os, tempfile
+    >>> from PIL import Image
+    >>> folder = tempfile.mkdtemp()
+    >>> Image.new("RGB", (40, 30)).save(os.path.join(folder, "cat.jpg"))
+    >>> images = tfcap.data.Photographs(folder, ["cat.jpg"], size=20)
+    >>> images(0).shape
+    (15, 20, 3)
+    """
+
+    def __init__(
+        self,
+        folder: str | os.PathLike | None,
+        filenames: Sequence[str],
+        size: int = 480,
+    ):
+        self.filenames = list(filenames)
+        self.size = size
+        self.missing = []
+        self._paths = [None] * len(self.filenames)
+        if folder is None:
+            return
+        root = os.path.join(os.path.realpath(folder), "")
+        files = {
+            name: path
+            for name, path in image_files(folder, "folder").items()
+            if os.path.realpath(path).startswith(root)
+        }
+        self._paths = find_images(files, self.filenames)
+        self.missing = [
+            name or f"row {row}"
+            for row, name in enumerate(self.filenames)
+            if self._paths[row] is None
+        ]
+        if len(self.missing) == len(self.filenames):
+            raise ValueError(
+                "`folder` must hold the photographs. Received: folder="
+                f"{str(folder)!r}, which has none of {len(self.missing):,} "
+                f"({listed(self.missing)}). Name the folder in which they lie; "
+                "links that lead out of it are not followed."
+            )
+        if self.missing:
+            warnings.warn(
+                f"{str(folder)!r} lacks {len(self.missing):,} of "
+                f"{len(self.filenames):,} photographs, which are shown by "
+                f"their names alone: {listed(self.missing)}.",
+                stacklevel=2,
+            )
+
+    def __call__(self, row: int) -> NDArray | None:
+        path = self._paths[row]
+        if path is None:
+            return None
+        try:
+            with open_image(path) as opened:
+                # A twelfth of the work, of a photograph of today.
+                opened.draft("RGB", (self.size, self.size))
+                picture = upright(opened).convert("RGB")
+        except UNREADABLE as error:
+            warnings.warn(
+                f"{path!r} cannot be read, and is shown by its name alone "
+                f"({error}).",
+                stacklevel=2,
+            )
+            return None
+        picture.thumbnail((self.size, self.size))
+        return np.asarray(picture, np.uint8)
+
+
+def image_files(folder: str | os.PathLike, argument: str) -> dict[str, str]:
+    """Paths of the images in a folder and those within, by name.
+
+    Args:
+        argument: String, what the folder is called in errors.
+
+    Returns:
+        Dict of paths by path below the folder, with slashes.
+
+    Raises:
+        ValueError: If there is no such folder, or no image in it.
+    """
+    if not os.path.isdir(folder):
+        raise ValueError(
+            f"`{argument}` must be a folder. Received: {str(folder)!r}. Name "
+            "the folder in which the images lie, perhaps in folders of their "
+            "own."
+        )
+    paths = sorted(
+        os.path.join(root, name)
+        for root, _, names in os.walk(folder)
+        for name in names
+        if name.lower().endswith(ENDINGS)
+    )
+    if not paths:
+        raise ValueError(
+            f"`{argument}` must hold images. Received: {str(folder)!r} without "
+            f"a file that ends in {', '.join(ENDINGS)}."
+        )
+    return {
+        os.path.relpath(path, folder).replace(os.sep, "/"): path
+        for path in paths
+    }
+
+
+def find_images(
+    files: dict[str, str], filenames: Sequence[str]
+) -> list[str | None]:
+    """Paths of images by whole name, else by a last part that one file has."""
+    last = {os.path.basename(name): path for name, path in files.items()}
+    count = Counter(map(os.path.basename, files))
+    unique = {name: path for name, path in last.items() if count[name] == 1}
+    return [
+        files.get(name, unique.get(os.path.basename(name)))
+        for name in filenames
+    ]
