@@ -15,6 +15,7 @@ from tests.scribe import encode
 from tfcap.decoding import BeamSearch
 from tfcap.decoding import Greedy
 from tfcap.decoding import Rollout
+from tfcap.models import RetrievalListener
 from tfcap.text import TrainingCaptions
 from tfcap.text import Vocabulary
 from tfcap.text import caption_tokenize
@@ -332,6 +333,9 @@ def test_arguments_that_do_not_fit_together_are_refused(evaluate, batches):
         evaluate(texts=HUMAN[:4])
     with pytest.raises(ValueError, match="of 5 ids for a speaker of 14"):
         evaluate(vocabulary=Vocabulary(["a"]))
+    deaf = RetrievalListener(3, units=2, embedding_units=2)
+    with pytest.raises(ValueError, match="`listener` must read the speaker's"):
+        evaluate(other_listeners={"fixed": deaf})
     with pytest.raises(ValueError, match="'human_too'"):
         evaluate(other_listeners={"human_too": BagListener()})
     with pytest.raises(TypeError, match="`listener` must have the methods"):

@@ -177,6 +177,14 @@ def test_what_is_not_built_is_refused_by_name():
     with pytest.raises(ValueError, match="`judge` must be built"):
         ObjectiveModel(TeacherForcing(), speaker, {"judge": unbuilt})
 
+    class Parts(keras.Model):
+        """Has methods and no `call()`."""
+
+    with pytest.raises(ValueError, match="no `call.*set `speaker.built = True"):
+        ObjectiveModel(TeacherForcing(), Parts())
+    with pytest.raises(ValueError, match="Derive its class from `keras.Model`"):
+        ObjectiveModel(TeacherForcing(), object())
+
 
 def test_an_objective_that_reaches_nothing_is_refused():
     model = trained(

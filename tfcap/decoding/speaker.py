@@ -33,6 +33,8 @@ class Speaker(Protocol):
     - `pad`, integer id that fills a sequence after its end. Defaults to 0;
       otherwise id 0 is a word like others. It may be one of `eos`, of which
       the first then ends a sequence;
+    - `reads_ids`, Boolean: true where `step()` reads ids only, so that methods
+      which would feed distributions back feed ids;
     - `unroll`, Boolean: false for a speaker that decoders call in a loop of
       the graph unless they are told otherwise, see `Sample`;
     - `fixed_state(state, steps)`: the state of `begin()` with room for `steps`

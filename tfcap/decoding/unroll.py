@@ -56,9 +56,10 @@ def unroll(
     alive = ops.ones((rows,), dtype="float32")  # 0 after the end token
     pad = getattr(speaker, "pad", 0)
     columns, states = [], []
+    step = _reading_distributions(speaker) if relaxed else speaker.step
     with step_by_step(speaker, rows, max_length):
         for t in range(max_length):
-            logits, state = speaker.step(words, state, training=training)
+            logits, state = step(words, state, training=training)
             if t == 0:
                 check_logits(logits, speaker)
             if keep_states:
@@ -91,3 +92,26 @@ def unroll(
         ops.sum(log_probs, axis=-1),
         states=by_sample(states) if states else None,
     )
+
+
+def _reading_distributions(speaker):
+    """A speaker's `step()`; names the cause where it reads ids only."""
+    if hasattr(speaker, "reads_ids"):
+        return speaker.step
+
+    def step(words, state, training):
+        try:
+            return speaker.step(words, state, training=training)
+        except Exception as error:
+            if len(words.shape) == 1:
+                raise
+            raise ValueError(
+                '`feedback` must be "index" for a speaker that reads ids only. '
+                'Received: feedback="relaxed", by which `step()` of '
+                f"{type(speaker).__name__} is given distributions of shape "
+                f"{tuple(words.shape)}, and fails: {error}. Embed words by "
+                "`tfcap.layers.SoftEmbedding`, or give the speaker an "
+                "attribute `reads_ids = True`, which methods obey."
+            ) from error
+
+    return step

@@ -11,6 +11,7 @@ import numpy as np
 
 from tfcap.decoding import Greedy
 from tfcap.metrics import evaluate_retrieval
+from tfcap.rewards.embeddings import check_vocabulary
 from tfcap.text import TrainingCaptions
 from tfcap.text import as_vocabulary
 from tfcap.training.dataset_inputs import dataset_inputs
@@ -155,11 +156,10 @@ class Evaluator(EvaluationCallback):
     ):
         super().__init__(self, **callback)
         captions = getattr(dataset, "captions", None)
-        self.speaker = speaker
+        self.speaker, self.pad = speaker, getattr(speaker, "pad", 0)
         self.dataset = dataset
-        self.listeners = dict(other_listeners or {})
-        if listener is not None:
-            self.listeners = {"": listener, **self.listeners}
+        own = {} if listener is None else {"": listener}
+        self.listeners = {**own, **(other_listeners or {})}
         self.metrics = tuple(dict.fromkeys([*NATURALNESS, *metrics]))
         self.decoder = decoder
         self.references = references
@@ -243,9 +243,8 @@ class Evaluator(EvaluationCallback):
         if "human" in outputs:
             human_ranks, human_scores = _human(outputs)
             scores |= human_scores
-        for name in self.listeners:
-            if name:
-                scores |= _named(f"{name}_", by_name[name])
+        for name in filter(None, self.listeners):
+            scores |= _named(f"{name}_", by_name[name])
         ended = np.isin(tokens, self.speaker.eos).any(axis=-1)
         scores["unfinished_rate"] = float(1 - ended.mean())
         report = SpeakerReport(
@@ -278,7 +277,7 @@ class Evaluator(EvaluationCallback):
             raise ValueError(
                 "`dataset` must hold at least one image. Received: none."
             )
-        outputs = keras.tree.map_structure(joined, *parts)
+        outputs = joined(parts, self.pad)
         outputs["texts"] = texts = self._texts(outputs)
         images = len(outputs["tokens"])
         if images != len(texts):
@@ -332,14 +331,14 @@ class Evaluator(EvaluationCallback):
         if self.texts is not None:
             return list(self.texts)
         return [
-            self._strings(rows[rows.any(axis=-1)])
+            self._strings(rows[(rows != self.pad).any(axis=-1)])
             for rows in outputs["references"]
         ]
 
     def _strings(self, tokens):
         """Sentences of rows of ids, without the end token and padding."""
         ended = np.cumsum(np.isin(tokens, self.speaker.eos), axis=-1) > 0
-        words = (tokens != getattr(self.speaker, "pad", 0)) & ~ended
+        words = (tokens != self.pad) & ~ended
         decode = self.vocabulary.decode
         return [decode(row[own].tolist()) for row, own in zip(tokens, words)]
 
@@ -351,6 +350,7 @@ class Evaluator(EvaluationCallback):
                     "`listener` must have the methods `embed_images()` and "
                     f"`embed_texts()`. Received: listener={listener!r}."
                 )
+            check_vocabulary(listener, self, "listener")
             if name.startswith(_TAKEN):
                 raise ValueError(
                     "`other_listeners` must have names that are no other "

@@ -10,6 +10,7 @@ import tensorflow as tf
 from tfcap.objectives import Episode
 from tfcap.ops import num_replicas
 from tfcap.training.nonfinite import what_was_computed
+from tfcap.training.refusals import check_built
 from tfcap.training.refusals import check_compile
 from tfcap.training.scaffold import Scaffold
 from tfcap.training.update import build_optimizer
@@ -297,11 +298,7 @@ def _causes(players, losses, penalties, logs, steps):
 
 
 def _check(name, player):
-    if not player.network.built:
-        raise ValueError(
-            f"Player `{name}` must be built. Received: a network without "
-            "weights. Call it on a batch first."
-        )
+    check_built(player.network, f"Player `{name}`")
     whole = isinstance(player.every, int) and isinstance(player.offset, int)
     if not whole or player.every < 1 or not 0 <= player.offset < player.every:
         raise ValueError(

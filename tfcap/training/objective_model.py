@@ -5,6 +5,7 @@ import tensorflow as tf
 from tfcap.objectives import Episode
 from tfcap.ops import num_replicas
 from tfcap.training.nonfinite import what_was_computed
+from tfcap.training.refusals import check_built
 from tfcap.training.refusals import check_compile
 from tfcap.training.scaffold import Scaffold
 from tfcap.training.update import built
@@ -84,11 +85,7 @@ class ObjectiveModel(Scaffold):
     ):
         super().__init__(speaker, nonfinite, **kwargs)
         for name, player in {"speaker": speaker, **(players or {})}.items():
-            if not getattr(player, "built", False):
-                raise ValueError(
-                    f"`{name}` must be built. Received: {player!r} without "
-                    "weights. Call it on a batch, or `build()` it, first."
-                )
+            check_built(player, f"`{name}`")
         self.objective = objective
         self.players = dict(players or {})
         self.global_clipnorm = global_clipnorm

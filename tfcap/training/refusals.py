@@ -1,5 +1,8 @@
 """What training cannot do, refused before it begins."""
 
+from typing import Any
+
+import keras
 import tensorflow as tf
 
 from tfcap.training.multi_worker_strategy import MultiWorkerStrategy
@@ -8,6 +11,24 @@ from tfcap.training.multi_worker_strategy import MultiWorkerStrategy
 _OBJECTIVES = ("loss", "loss_weights", "metrics", "weighted_metrics")
 #: Of an optimizer, applied to every replica's gradient before they are summed.
 _CLIPPING = ("global_clipnorm", "clipnorm", "clipvalue")
+
+
+def check_built(network: Any, name: str):
+    """Refuses a network without weights; says how this one gets them."""
+    if getattr(network, "built", False):
+        return
+    remedy = "Call it on a batch, or `build()` it, first."
+    if not isinstance(network, keras.layers.Layer):
+        remedy = "Derive its class from `keras.Model`, which knows its weights."
+    elif type(network).call in (keras.Model.call, keras.layers.Layer.call):
+        remedy = (
+            "It has no `call()`: let it read a batch once, as by "
+            "`speaker.log_probs(speaker.begin(batch), "
+            "speaker.references(batch))`, and set `speaker.built = True`."
+        )
+    raise ValueError(
+        f"{name} must be built. Received: {network!r} without weights. {remedy}"
+    )
 
 
 def check_compile(strategy, optimizers, options: dict):

@@ -1,5 +1,6 @@
 """One graph that captions a batch and embeds images and captions."""
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -118,7 +119,7 @@ def find_references(inputs: Any, references: Any, speaker: Any) -> Any:
     """Returns the human captions of a batch.
 
     Returns:
-        Integer tensor of shape `(B, N, T)`, padded with 0.
+        Integer tensor of shape `(B, N, T)`, padded.
 
     Raises:
         ValueError: If the batch has none.
@@ -171,11 +172,31 @@ def _texts(listener, tokens, mask):
     return tf.cast(embeddings, "float32")
 
 
-def joined(*parts: np.ndarray) -> np.ndarray:
-    """Concatenates batches, padded with 0 where they differ in other axes."""
+def joined(parts: list[dict], pad: int) -> dict:
+    """Concatenates batches, padded where they differ in other axes.
+
+    Args:
+        parts: List of what `SpeakAndListen` returned.
+        pad: Integer, padding of words; all else is padded with 0.
+    """
+    outputs = {}
+    for name in parts[0]:
+        fill = pad if name in ("tokens", "references") else 0
+        outputs[name] = keras.tree.map_structure(
+            functools.partial(_concatenated, fill),
+            *(part[name] for part in parts),
+        )
+    return outputs
+
+
+def _concatenated(fill, *parts):
     sizes = np.max([part.shape[1:] for part in parts], axis=0, initial=0)
     padded = [
-        np.pad(part, [(0, 0), *((0, w - n) for w, n in zip(sizes, more))])
+        np.pad(
+            part,
+            [(0, 0), *((0, w - n) for w, n in zip(sizes, more))],
+            constant_values=fill,
+        )
         if (more := part.shape[1:]) != tuple(sizes)
         else part
         for part in parts

@@ -1,0 +1,93 @@
+"""Speakers of models that exist are evaluated, and shown in the tab."""
+
+from types import SimpleNamespace
+
+import keras
+import numpy as np
+import pytest
+
+from tensorboard_plugin_tfcap.report import read_log
+from tensorboard_plugin_tfcap.samples_view import samples_view
+from tensorboard_plugin_tfcap.sources import Sources
+from tensorboard_plugin_tfcap.summary import TradeoffWriter
+from tests.eager import run_eagerly
+from tests.models.test_wrapped_speakers import MADE
+from tests.models.test_wrapped_speakers import VOCABULARY
+from tests.models.test_wrapped_speakers import D
+from tfcap.decoding import Greedy
+from tfcap.models import CausalLMSpeaker
+from tfcap.models import RetrievalListener
+from tfcap.text import evaluate_captions
+from tfcap.training import Evaluator
+from tfcap.training import write_report
+
+#: Two batches, padded to lengths of their own.
+CAPTIONS = [[[[5, 6, 2], [7, 2, -1]]], [[[8, 2], [-1, -1]], [[6, 2], [5, 2]]]]
+HUMAN = [[[5, 6], [7]], [[8]], [[6], [5]]]
+
+
+def pretrained():
+    """GPT-2, of which id 0 is a word and the last one pads."""
+    hub = pytest.importorskip("keras_hub").models
+    backbone = hub.GPT2Backbone(
+        VOCABULARY.size + 1,
+        num_layers=1,
+        num_heads=1,
+        hidden_dim=D,
+        intermediate_dim=D,
+    )
+    # Of a sure model, whose words differ.
+    for weight in backbone.trainable_variables:
+        weight.assign(keras.random.normal(weight.shape, stddev=2.0, seed=3))
+    return CausalLMSpeaker(
+        hub.GPT2CausalLM(backbone),
+        prefix=keras.layers.Dense(D),
+        bos=1,
+        eos=2,
+        pad=VOCABULARY.size,
+    )
+
+
+@pytest.mark.parametrize("make", [*MADE, pretrained])
+def test_scores_and_captions_are_a_point_of_the_tab(make, tmp_path):
+    keras.utils.set_random_seed(0)
+    speaker = make()
+    vocabulary = SimpleNamespace(
+        size=speaker.vocabulary_size,
+        decode=lambda ids: " ".join(f"w{i}" for i in ids),
+    )
+    listener = RetrievalListener(vocabulary.size, units=D, embedding_units=D)
+    batches = []
+    for captions in CAPTIONS:
+        captions = np.array(captions, "int32")
+        captions[captions < 0] = speaker.pad
+        rows = len(captions)
+        batches.append(
+            {
+                "image": np.random.normal(size=(rows, 3, D)).astype("float32"),
+                "question": np.full((rows, 2), 4, "int32"),
+                "caption": captions,
+            }
+        )
+    with run_eagerly():
+        report = Evaluator(speaker, batches, listener, vocabulary=vocabulary)()
+        greedy = Greedy(max_length=3)
+        said = []
+        for batch in batches:
+            tokens = greedy.decode(speaker, speaker.begin(batch)).tokens
+            said += [row[: [*row, 2].index(2)] for row in tokens.numpy()[:, 0]]
+    assert report.captions == [vocabulary.decode(row) for row in said]
+    human = [[vocabulary.decode(row) for row in rows] for rows in HUMAN]
+    assert report.references == human
+    scores = report.result()
+    alone = evaluate_captions(report.captions, human, ["rouge_l"])
+    assert scores["rouge_l"] == alone.scores["rouge_l"].corpus
+    assert 1 <= scores["mean_rank"] <= 3 and scores["r@5"] == 100.0
+    with TradeoffWriter(tmp_path / "run", make.__name__, seed=0) as writer:
+        write_report(writer, 4, report)
+    log = read_log(tmp_path)
+    (point,) = Sources(log).chosen().history("run")
+    assert point.step == 4 and point.metrics["cider_d"] == scores["cider_d"]
+    items = samples_view(log, "run", None, 0, {})["items"]
+    assert [item["caption"] for item in items] == report.captions
+    assert [item["rank"] for item in items] == report.ranks.tolist()
