@@ -8,14 +8,17 @@ import pytest
 from keras import ops
 
 from tfcap.decoding import Sample
+from tfcap.io import load_arrays
 from tfcap.models import CausalLMSpeaker
 from tfcap.models import WithoutAdapters
 from tfcap.models import load_adapters
 from tfcap.models import save_adapters
 from tfcap.objectives import LeaveOneOutBaseline
 from tfcap.objectives import ScoreFunction
+from tfcap.objectives import TeacherForcing
 from tfcap.rewards import KLPenalty
 from tfcap.training import ObjectiveModel
+from tfcap.training.checkpoint import RunCheckpoint
 
 hub = pytest.importorskip("keras_hub").models
 tf = pytest.importorskip("tensorflow")
@@ -86,6 +89,23 @@ def test_without_adapters_it_is_the_base(adapted, batch):
     assert np.abs(after - scores).max() > 0.01
 
 
+@pytest.mark.parametrize("quantize", [None, "int8"])
+def test_a_checkpoint_leaves_the_base_out(quantize, tmp_path):
+    speaker = speaker_of(quantize=quantize)
+    training = ObjectiveModel(TeacherForcing(), speaker)
+    training.compile(keras.optimizers.SGD(0.1))
+    RunCheckpoint(tmp_path).save(training, 1)
+    held = load_arrays(tmp_path / "checkpoint.npz")
+    numbers = sum(x.size for name, x in held.items() if name.isdigit())
+    adapters = sum(int(np.prod(x.shape)) for x in speaker.trainable_variables)
+    # Beside them the optimizer's count and rate, and random generators.
+    assert adapters < numbers < adapters + 20
+    assert speaker.count_params() > 3 * adapters
+    again = ObjectiveModel(TeacherForcing(), speaker_of(quantize=quantize))
+    again.compile(keras.optimizers.SGD(0.1))
+    assert RunCheckpoint(tmp_path).restore(again) == 1
+
+
 def test_a_reference_does_not_move_with_biases():
     backbone = hub.GPT2Backbone(23, 1, 1, 4, 4, dropout=0.0)
     model = hub.GPT2CausalLM(backbone=backbone, preprocessor=None)
@@ -152,38 +172,21 @@ def test_a_quantized_base_does_not_cut_the_gradient(batch):
         assert np.linalg.norm(gradient - value) < 0.3 * size
 
 
-def test_four_bits_do_not_cut_the_gradient(batch):
-    """Weights alone are rounded, so that differences tell the slope."""
-    speaker = speaker_of(quantize="int4")
-    _, gradients = scores_and_gradients(speaker, batch)
-    random, values = np.random.default_rng(3), []
-    weights = speaker.trainable_weights
-    way = [random.normal(size=w.shape).astype("float32") for w in weights]
-    for size in (1e-3, -2e-3):
-        for weight, step in zip(weights, way):
-            weight.assign_add(size * step)
-        scores = speaker.log_probs(speaker.begin(batch), batch["caption"])
-        values.append(np.sum(np.asarray(scores, "float64") ** 2))
-    slope = sum(np.sum(g * step) for g, step in zip(gradients, way))
-    np.testing.assert_allclose(slope, (values[0] - values[1]) / 2e-3, 0.01)
-
-
-@pytest.mark.parametrize("mode, error", [("int8", 0.01), ("int4", 0.1)])
-def test_a_quantized_head_of_its_own(mode, error):
+def test_a_quantized_head_of_its_own(batch):
     """Its gradient is the product with what the integers stand for."""
     head = speaker_of(rank=0, tie=False)
     table = head.causal_lm.backbone.token_embedding
     kernel = np.asarray(table.reverse_embeddings)
-    table.quantize(mode)
+    table.quantize("int8")
     hidden = tf.constant(
         np.random.default_rng(2).normal(size=(1, 16)), "float32"
     )
     with tf.GradientTape() as tape:
         tape.watch(hidden)
         logits = head.compute_logits(hidden)[0, 5]
-    gradient = tape.gradient(logits, hidden)[0]
-    np.testing.assert_allclose(gradient, kernel[:, 5], 0, error)
-    assert np.abs(kernel[:, 5]).max() > 3 * error
+    np.testing.assert_allclose(
+        tape.gradient(logits, hidden)[0], kernel[:, 5], 0, 0.01
+    )
 
 
 def test_activations_computed_again_change_no_gradient(adapted, batch):

@@ -10,7 +10,9 @@ from tfcap.io import make_folder
 from tfcap.io import rename
 from tfcap.io import save_arrays
 from tfcap.io.durable import replace
-from tfcap.training.model_state import arrays_of
+from tfcap.training.frozen_weights import frozen_digests
+from tfcap.training.frozen_weights import in_order
+from tfcap.training.model_state import array_of
 from tfcap.training.model_state import check_state
 from tfcap.training.model_state import describe
 from tfcap.training.model_state import lacks_variables
@@ -28,7 +30,9 @@ class RunCheckpoint:
     """Keeps the whole state of a training model on disk.
 
     Weights, optimizer moments, iteration counts, random streams: every
-    variable, and in the midst of an epoch its metrics. A file is written
+    variable, and in the midst of an epoch its metrics. Of what is frozen in a
+    pretrained network it keeps digests, by which it knows the network, and
+    the values only where something has changed them. A file is written
     beside the last one and renamed into its place; the one before is kept, and
     used, with a word about it, if the last is not as it was written, which its
     checksum tells. Nothing in it is pickled.
@@ -58,6 +62,7 @@ class RunCheckpoint:
         self._next = os.path.join(self.directory, "checkpoint.next.npz")
         self.restored, self.arrays = {}, {}
         self._variables = self._path = self._settings = self._noted = None
+        self._frozen = {}
 
     @property
     def epoch(self):
@@ -83,22 +88,31 @@ class RunCheckpoint:
         Raises:
             OSError: If the disk is full. The last checkpoint is as it was.
         """
-        arrays = {
-            f"{index:05d}": array
-            for index, array in enumerate(arrays_of(model))
-        }
-        arrays |= more or {}
         if self._noted is None or self._noted() is not model:
             self.note(model)
-        described = describe(model, self._settings.now)
+        arrays, frozen = self._split(model)
+        arrays |= more or {}
+        described = describe(model, self._settings.now) | {"frozen": frozen}
         meta = json.dumps({"epoch": epoch, **about, **described})
         save_arrays(self._next, {"meta": meta, **arrays})
         if is_there(self.path):
             replace(self.path, self.previous)
         rename(self._next, self.path)
 
+    def _split(self, model):
+        """Arrays of variables, and digests of what is as it was, by number."""
+        arrays, frozen = {}, {}
+        digests = frozen_digests(model)
+        for index, variable in enumerate(variables_of(model)):
+            own = digests.get(id(variable))
+            if own is not None and own == self._frozen.get(id(variable)):
+                frozen[f"{index:05d}"] = own
+            else:
+                arrays[f"{index:05d}"] = array_of(variable)
+        return arrays, frozen
+
     def note(self, model):
-        """Notes with what settings the program made a model's optimizers.
+        """Notes how the program made a model's optimizers and frozen weights.
 
         Call it before a callback changes a learning rate, and after `find()`.
 
@@ -107,6 +121,7 @@ class RunCheckpoint:
         """
         self._settings = Settings(model, self.restored.get("optimizers"))
         self._noted = weakref.ref(model)
+        self._frozen = frozen_digests(model)
 
     def find(self, model):
         """Looks for the state on disk.
@@ -125,7 +140,8 @@ class RunCheckpoint:
         """
         about, found, self._path = self._found_by_chief(model)
         found = found or {}
-        self._variables = [found[k] for k in sorted(found) if k.isdigit()]
+        # Workers that have not read the file are told all.
+        self._variables = in_order(found, about) if found else []
         self.arrays = {k: v for k, v in found.items() if not k.isdigit()}
         self.restored = about or {}
         return self.restored
@@ -220,7 +236,11 @@ def _read(path):
         raise ValueError(f"its number of epochs is {epoch!r:.40}")
     if "step" in about and not _is_place(about):
         raise ValueError("the step that it is of is none of an epoch")
-    check_state(about, [found[k] for k in sorted(found) if k.isdigit()])
+    frozen = about.get("frozen", {})
+    texts = frozen.values() if isinstance(frozen, dict) else [None]
+    if not all(isinstance(text, str) for text in texts):
+        raise ValueError("its frozen weights are not described")
+    check_state(about, in_order(found, about))
     for moment in MOMENTS:
         if state := random_state_of(found, moment):
             check_random_arrays(state)

@@ -5,6 +5,7 @@ import re
 import keras
 import numpy as np
 
+from tfcap.training.frozen_weights import digest
 from tfcap.training.model_description import describe_variables
 from tfcap.training.model_description import difference
 from tfcap.training.model_description import optimizers_of
@@ -59,11 +60,6 @@ def array_of(variable: keras.Variable) -> np.ndarray:
     return array.astype(_file_dtype(array.dtype))
 
 
-def arrays_of(model: keras.Model) -> list[np.ndarray]:
-    """The values of all variables of a model."""
-    return [array_of(variable) for variable in variables_of(model)]
-
-
 def describe(model: keras.Model, settings: list[dict] | None = None) -> dict:
     """What tells the state of one model from that of another."""
     described = describe_variables(model)
@@ -94,6 +90,8 @@ def check_state(about: dict, arrays: list[np.ndarray]):
     if len(names) != len(arrays):
         raise ValueError(f"it holds {len(arrays)} of {len(names)} arrays")
     for name, array in zip(names, arrays):
+        if array is None:
+            continue
         if array.dtype.kind not in "biuf":
             raise ValueError(f"{name} holds no numbers but {array.dtype}")
         if array.dtype.kind == "f" and np.isnan(array).any():
@@ -101,7 +99,7 @@ def check_state(about: dict, arrays: list[np.ndarray]):
 
 
 def set_state(model: keras.Model, about: dict, arrays, where: str, settings):
-    """Sets a model to a state that `arrays_of()` and `describe()` gave.
+    """Sets a model to a state that `describe()` and `array_of()` gave.
 
     All of several workers must call it. A setting of an optimizer that
     differs from the one that it was made with before is kept, and told.
@@ -123,7 +121,7 @@ def set_state(model: keras.Model, about: dict, arrays, where: str, settings):
     for index, variable in enumerate(variables):
         own = arrays[index] if arrays else None
         array = from_chief(own, model)
-        if not settings.keeps(variable, array):
+        if array is not None and not settings.keeps(variable, array):
             variable.assign(array)
     if is_chief(model):
         for line in settings.changes:
@@ -181,7 +179,15 @@ def _problem(model, variables, about, arrays):
         problem = _old_difference(about["paths"], variables, descriptions)
     if problem:
         return problem
+    frozen = iter(sorted(about.get("frozen", {}).items()))
     for variable, array, one in zip(variables, arrays, descriptions):
+        if array is None:
+            if digest(variable) != next(frozen)[1]:
+                return (
+                    f"{told(one)} is frozen and had other values, which are "
+                    "not saved: load the weights that the run began with"
+                )
+            continue
         dtype = _file_dtype(variable.dtype)
         if (tuple(variable.shape), dtype) != (array.shape, array.dtype):
             return (

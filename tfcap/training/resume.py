@@ -71,6 +71,12 @@ class Resume(keras.callbacks.Callback):
     that are left. It is called as the last of the callbacks, wherever it
     stands among them.
 
+    Weights that are frozen in a pretrained network, one whose attribute
+    `pretrained` is true as `tfcap.models.CausalLMSpeaker`'s is, are not saved:
+    with LoRA, a checkpoint holds adapters and the state of their optimizer.
+    The program loads the network again; a run does not go on with another
+    one, which digests of the weights tell.
+
     The data may be arrays, a `keras.utils.PyDataset` or a `tf.data.Dataset`,
     with `steps_per_epoch` or without, in an order that the same program makes
     again: shuffled with a seed, or after `keras.utils.set_random_seed()`.
