@@ -180,7 +180,6 @@ export class Controls {
       preset ? "" : state.get("x") || this.shown.x);
     this.y.sync(metrics, state.get("y") || this.shown.y);
     this.swap.disabled = Boolean(preset);
-    this.xBetter.disabled ||= Boolean(preset);
     this.order.sync([...info.defaults?.order ? [] : [["", "Nothing"]],
       ...info.parameters.map((p) => [p.id, p.title])],
       state.get("order") || answer?.order || value("order"));
@@ -204,7 +203,7 @@ export class Controls {
   syncBetter(box, metric) {
     const known = metric && metric.better !== "unknown";
     box.disabled = !metric;
-    box.sync([...known ? [] : [["unknown", "Not known"]],
+    box.sync([...known ? [] : [["unknown", "Not known: choose"]],
       ["higher", "Higher"], ["lower", "Lower"]], metric?.better ?? "unknown");
   }
 

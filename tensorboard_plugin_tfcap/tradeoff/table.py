@@ -279,11 +279,8 @@ class TradeoffTable:
         """The table in LaTeX; it needs the package `booktabs`."""
         marked = self._bold(r"\textbf{{{}}}".format, _escape)
         head, *rows = [
-            # A bracket or a star would be an option of the line before.
-            ("{}" if line[0][:1] in ("[", "*") else "")
-            + " & ".join(line)
-            + r" \\"
-            for line in (list(map(_escape, self.head)), *marked)
+            " & ".join(line) + r" \\"
+            for line in (map(_escape, self.head), *marked)
         ]
         title = self.title[:1].upper() + self.title[1:]
         caption = " ".join([f"{title}.", *self.notes])

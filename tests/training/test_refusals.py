@@ -58,19 +58,27 @@ def test_several_steps_in_one_graph_are_refused_on_several_devices():
     check_compile(TWO, [], {"steps_per_execution": 1, "run_eagerly": True})
 
 
-@pytest.mark.parametrize("scaled", [False, True])
-@pytest.mark.parametrize(
-    "name", ["gradient_accumulation_steps", "global_clipnorm", "clipvalue"]
-)
-def test_optimizers_are_refused_on_several_devices(name, scaled):
-    optimizer = keras.optimizers.SGD(**{name: 4})
-    if scaled:
-        optimizer = keras.optimizers.LossScaleOptimizer(optimizer)
-    plain = keras.optimizers.Adam()
-    match = f"`{name}` of an optimizer must be None on 2 devices.*{name}=4"
+@pytest.mark.parametrize("name", ["gradient_accumulation_steps", "clipvalue"])
+def test_settings_inside_a_scaling_optimizer_are_refused(name):
+    plain = keras.optimizers.SGD(**{name: 4})
+    scaling = keras.optimizers.LossScaleOptimizer(plain)
+    match = f"`{name}` of an optim.* must be None on 2 devices.*{name}=4"
     with pytest.raises(ValueError, match=match):
-        check_compile(TWO, [plain, optimizer], {})
+        check_compile(TWO, [keras.optimizers.Adam(), scaling], {})
     check_compile(TWO, [plain], {})
+
+
+def test_a_norm_is_refused_to_which_keras_would_clip_each_of_several_batches():
+    speaker = tiny.TableSpeaker()
+    inner = keras.optimizers.SGD(gradient_accumulation_steps=2)
+    scaling = keras.optimizers.LossScaleOptimizer(inner)
+    player = Player(speaker, TeacherForcing(), global_clipnorm=0.5)
+    for model in (
+        ObjectiveModel(TeacherForcing(), speaker, global_clipnorm=0.5),
+        Game(speaker, {"speaker": player}),
+    ):
+        with pytest.raises(ValueError, match="None where `global_clipnorm` of"):
+            model.compile(scaling)
 
 
 def test_strategies_under_which_keras_fails_are_refused():

@@ -142,6 +142,31 @@ def cooperative(optimizer=keras.optimizers.SGD, alone=False, turns=()):
     return after
 
 
+def accumulated():
+    """Two batches of half the size are one, in what Keras clips, too."""
+    parts = tf.distribute.get_strategy().num_replicas_in_sync
+    steps, weights = (parts if parts > 1 else None), []
+    for limit in ({"global_clipnorm": 0.3}, {"clipnorm": 0.2}, {}):
+        speaker, size = Seeing(0), 4 // parts
+        model = ObjectiveModel(TeacherForcing(), speaker)
+        if "clipnorm" in limit:
+            player = Player(speaker, TeacherForcing(), 0.3)
+            model = Game(speaker, {"speaker": player})
+        elif not limit:
+            size, half = 4, (2 if parts > 1 else None)
+            model = ObjectiveModel(
+                *(TeacherForcing("token"), speaker), minibatch_size=half
+            )
+        optimizer = keras.optimizers.Adam(
+            1.0, epsilon=1.0, gradient_accumulation_steps=steps, **limit
+        )
+        model.compile(optimizer)
+        data = captions().unbatch().batch(size)
+        model.fit(data, shuffle=False, verbose=0)
+        weights += speaker.get_weights()
+    return weights
+
+
 def alternating():
     return cooperative(turns=("speaker", "listener"))
 
@@ -180,6 +205,7 @@ def check_all(strategy):
     for train in (one_objective, supervised, game):
         compare(train, strategy, run_eagerly)
     compare(cooperative, strategy)
+    compare(accumulated, strategy)
     # Half precision rounds the sums of two parts and of one differently.
     for train, tolerance in (
         (mixed_float16, 1e-3),

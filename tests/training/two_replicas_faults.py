@@ -95,10 +95,9 @@ def scales(strategy):
     )
 
 
-def refuses(strategy, name, options=None, **settings):
+def refuses(strategy, name, options):
     with strategy.scope():
         speaker = tiny.TableSpeaker()
-        optimizer = keras.optimizers.SGD(**settings)
         player = Player(speaker, TeacherForcing())
         models = (
             ObjectiveModel(TeacherForcing(), speaker),
@@ -106,7 +105,7 @@ def refuses(strategy, name, options=None, **settings):
         )
     for model in models:
         try:
-            model.compile(optimizer, **(options or {}))
+            model.compile("sgd", **options)
             told = "nothing"
         except ValueError as error:
             told = str(error)
@@ -136,9 +135,5 @@ def check_all(strategy):
     scales(strategy)
     refuses(strategy, "jit_compile", {"jit_compile": True})
     refuses(strategy, "steps_per_execution", {"steps_per_execution": 2})
-    refuses(
-        strategy, "gradient_accumulation_steps", gradient_accumulation_steps=2
-    )
-    refuses(strategy, "clipnorm", clipnorm=1.0)
     with tempfile.TemporaryDirectory() as folder:
         goes_on(strategy, pathlib.Path(folder))

@@ -11,6 +11,7 @@ from tfcap.objectives import Episode
 from tfcap.ops import num_replicas
 from tfcap.training.nonfinite import what_was_computed
 from tfcap.training.refusals import check_built
+from tfcap.training.refusals import check_clipnorm
 from tfcap.training.refusals import check_compile
 from tfcap.training.scaffold import Scaffold
 from tfcap.training.update import build_optimizer
@@ -54,6 +55,9 @@ class Game(Scaffold):
     objective is not computed. `turn` counts the steps, and is among the
     variables, so that a run that is resumed from a checkpoint goes on with
     whose turn it was.
+
+    An optimizer with `gradient_accumulation_steps=k` steps once in k turns of
+    its player, see `tfcap.training.ObjectiveModel`.
 
     What an objective holds that learns, such as a
     `tfcap.objectives.LearnedBaseline`, must be a player's or have `trainable`
@@ -147,6 +151,7 @@ class Game(Scaffold):
             )
         check_compile(self.distribute_strategy, optimizers.values(), kwargs)
         for name, player in self.players.items():
+            check_clipnorm(optimizers[name], player.global_clipnorm)
             # Built here: an optimizer that is built inside a replica fails.
             build_optimizer(name, optimizers[name], player.network)
         self.optimizers = list(optimizers.values())

@@ -7,6 +7,7 @@ import tensorflow as tf
 
 from tfcap.ops import num_replicas
 from tfcap.ops import sum_over_replicas
+from tfcap.training.accumulation import advance
 
 _CHOICES = ("raise", "skip", "ignore")
 _FOUND = "tfcap: not finite: "
@@ -34,14 +35,15 @@ def apply_if_finite(steps, causes, nonfinite):
         nonfinite: String, `"raise"`, `"skip"` or `"ignore"`.
     """
 
-    def apply(gradients):
+    def apply(strategy, gradients):
         for step, own in zip(steps, gradients):
-            step.optimizer.apply(own, step.variables)
+            advance(strategy, step, own)
+        return tf.constant(True)
 
     gradients = [step.gradients for step in steps]
     if nonfinite == "ignore":
-        apply(gradients)
-        return tf.constant(True)
+        context = tf.distribute.get_replica_context()
+        return context.merge_call(apply, args=(gradients,))
     names = [name for cause in causes for name in cause]
     ranks = [i for i, cause in enumerate(causes) for _ in cause]
     values = tf.stack(
@@ -77,11 +79,11 @@ def _either(finite, values, gradients, apply, refuse):
             strategy.experimental_local_results(x)[0] for x in (finite, values)
         )
 
-        def applied():
-            strategy.extended.call_for_each_replica(apply, args=(gradients,))
-            return tf.constant(True)
-
-        tf.cond(finite, applied, lambda: refuse(finite, values))
+        tf.cond(
+            finite,
+            lambda: apply(strategy, gradients),
+            lambda: refuse(finite, values),
+        )
 
     # A condition inside a replica could not hold an optimizer's step, which
     # is taken by all replicas together.

@@ -1,13 +1,21 @@
 """The training model of one objective."""
 
+import functools
+
 import tensorflow as tf
 
 from tfcap.objectives import Episode
 from tfcap.ops import num_replicas
+from tfcap.training import minibatches
+from tfcap.training.accumulation import accumulation_steps
+from tfcap.training.minibatches import checked_minibatch_size
+from tfcap.training.nonfinite import explained
 from tfcap.training.nonfinite import what_was_computed
 from tfcap.training.refusals import check_built
+from tfcap.training.refusals import check_clipnorm
 from tfcap.training.refusals import check_compile
 from tfcap.training.scaffold import Scaffold
+from tfcap.training.update import build_optimizer
 from tfcap.training.update import built
 from tfcap.training.update import optimizers_by_name
 from tfcap.training.update import prepare
@@ -21,6 +29,13 @@ class ObjectiveModel(Scaffold):
     `compile()` and `fit()` with callbacks, `tf.data`, mixed precision and
     `tf.distribute`, and is not itself saved. Save `speaker` instead.
 
+    An optimizer with `gradient_accumulation_steps=k` steps once in k batches,
+    as one batch of all their rows would have it: by the mean of their
+    gradients, clipped afterwards. Each of the batches counts alike, and what
+    a loss compares or averages over is one of them; `minibatch_size` divides
+    one batch instead. A schedule of the learning rate counts batches, as in
+    Keras.
+
     A network with `trainable = False` is used and left as it is. Penalties
     that layers put on their weights are part of the loss; what a layer adds
     to the loss in its call is not, since an objective calls networks by their
@@ -33,8 +48,8 @@ class ObjectiveModel(Scaffold):
         players: Dict of further `keras.Model`s that learn from the objective
             or are read by it, built.
         global_clipnorm: Float or `None`, norm to clip the gradient of the
-            global batch to. Prefer it to the optimizer's own argument, which
-            clips on each replica.
+            global batch to. The optimizer's own clipping, which follows, is
+            of the global batch, too.
         nonfinite: What becomes of a step whose loss, rewards or gradients are
             NaN or infinite. No weight moves in it, but with `"ignore"`, which
             does not look. Defaults to `"raise"`, a `FloatingPointError` that
@@ -45,6 +60,18 @@ class ObjectiveModel(Scaffold):
             is not held back. A gradient that overflows because a
             `keras.optimizers.LossScaleOptimizer` scales the loss by more than
             1 is that optimizer's affair.
+        minibatch_size: Integer or `None`, rows of the global batch of which a
+            step is taken. Words are drawn, rewarded and compared for the whole
+            batch, and nothing of that is kept for a gradient; then the speaker
+            scores them again, part by part, once each, with dropout of its
+            own. A part's gradient is its share in that of the whole batch,
+            times the number of parts. With an optimizer whose
+            `gradient_accumulation_steps` is that number, a batch is one step,
+            equal to that of all rows at once, whatever its losses are means
+            over; leave a smaller last batch out. Otherwise each part is a
+            step, and words of later parts were drawn a few steps ago, which no
+            importance weight corrects. For terms that score words:
+            `ScoreFunction` and `TeacherForcing`. Defaults to `None`, no parts.
 
     Call arguments:
         inputs: Nest of tensors, what the speaker reads.
@@ -81,6 +108,7 @@ class ObjectiveModel(Scaffold):
         players=None,
         global_clipnorm=None,
         nonfinite="raise",
+        minibatch_size=None,
         **kwargs,
     ):
         super().__init__(speaker, nonfinite, **kwargs)
@@ -89,6 +117,7 @@ class ObjectiveModel(Scaffold):
         self.objective = objective
         self.players = dict(players or {})
         self.global_clipnorm = global_clipnorm
+        self.minibatch_size = checked_minibatch_size(minibatch_size, objective)
         self.channels = built(objective.layers(), speaker)
         self.track(("loss", *objective.log_names()))
         self.built = True
@@ -107,10 +136,40 @@ class ObjectiveModel(Scaffold):
         """
         optimizer = optimizers_by_name(optimizer, ["speaker"])["speaker"]
         check_compile(self.distribute_strategy, [optimizer], kwargs)
+        steps = kwargs.get("steps_per_execution", 1)
+        if self.minibatch_size and steps != 1:
+            raise ValueError(
+                "`steps_per_execution` must be 1 with `minibatch_size`. "
+                f"Received: steps_per_execution={steps}."
+            )
         super().compile(optimizer, **kwargs)
+        check_clipnorm(self.optimizer, self.global_clipnorm)
+        if accumulation_steps(self.optimizer) > 1:
+            # Its sums are variables, which no replica makes alone.
+            with self.distribute_strategy.scope():
+                build_optimizer("speaker", self.optimizer, self)
 
     def stepping(self):
         return [self.optimizer]
+
+    def make_train_function(self, force=False):
+        if self.minibatch_size is None:
+            return super().make_train_function(force)
+        if self.train_function is None or force:
+            train = minibatches.train_function(self)
+            self.train_function = explained(train, self.stepping())
+        return self.train_function
+
+    def draw_step(self, data):
+        """Draws the words of a batch, for `update_step()`."""
+        draw = functools.partial(minibatches.draw, self)
+        drawn, annealed = self.on_schedule(draw, data)
+        return {**drawn, "annealed": annealed}
+
+    def update_step(self, drawn, index, count):
+        """Steps on one of several parts of a batch."""
+        logs = minibatches.update(self, drawn, index, count)
+        return {**logs, **drawn["annealed"]}
 
     def learn(self, inputs):
         variables = self.trainable_variables
@@ -126,17 +185,17 @@ class ObjectiveModel(Scaffold):
         causes = (
             *what_was_computed(self.objective, losses, logs),
             {"the loss": loss},
-            self._slopes(step),
+            self.slopes(step),
         )
-        return self._log(loss, logs, self.take([step], causes))
+        return self.log_step(loss, logs, self.take([step], causes))
 
     def test_step(self, data):
         inputs = self.inputs_of(data)
         loss, logs = self.objective.loss(Episode(self.speaker, inputs))
         loss = loss + weight_penalty(self.trainable_variables)
-        return self._log(loss, logs)
+        return self.log_step(loss, logs)
 
-    def _slopes(self, step):
+    def slopes(self, step):
         """Sizes of the gradient of every network, by what to call it."""
         networks = {**self.players, "speaker": self.speaker}
         owners = {
@@ -150,6 +209,7 @@ class ObjectiveModel(Scaffold):
             sizes.setdefault(f"the gradient of `{name}`", []).append(size)
         return {name: tf.add_n(parts) for name, parts in sizes.items()}
 
-    def _log(self, loss, logs, counts=None):
+    def log_step(self, loss, logs, counts=None):
+        """Logs a step's loss and statistics, with the counts of `take()`."""
         # The loss is a share, summed over replicas; a metric averages.
         return self.log({"loss": loss * num_replicas(), **logs}, counts)

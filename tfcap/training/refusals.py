@@ -9,8 +9,11 @@ from tfcap.training.multi_worker_strategy import MultiWorkerStrategy
 
 #: Of `compile()`: the objective is the loss, and logs its own means.
 _OBJECTIVES = ("loss", "loss_weights", "metrics", "weighted_metrics")
-#: Of an optimizer, applied to every replica's gradient before they are summed.
-_CLIPPING = ("global_clipnorm", "clipnorm", "clipvalue")
+#: Of an optimizer, what concerns the gradient of the global batch.
+_OWN = (
+    *("gradient_accumulation_steps", "global_clipnorm"),
+    *("clipnorm", "clipvalue"),
+)
 
 
 def check_built(network: Any, name: str):
@@ -61,7 +64,7 @@ def check_compile(strategy, optimizers, options: dict):
             "on one device."
         )
     for optimizer in optimizers:
-        _check_optimizer(optimizer, replicas)
+        _check_scaled(optimizer, f"on {replicas} devices")
 
 
 def _check_strategy(strategy):
@@ -79,25 +82,24 @@ def _check_strategy(strategy):
         )
 
 
-def _check_optimizer(optimizer, replicas):
-    # One that scales the loss wraps the one with these settings.
-    optimizer = getattr(optimizer, "inner_optimizer", optimizer)
-    steps = optimizer.gradient_accumulation_steps
-    if steps:
-        raise ValueError(
-            "`gradient_accumulation_steps` of an optimizer must be None on "
-            f"{replicas} devices. Received: {optimizer.name!r} with "
-            f"gradient_accumulation_steps={steps}. Keras cannot update under "
-            "a condition on several devices. Leave it out and enlarge the "
-            "batch, or train on one device."
-        )
-    for name in _CLIPPING:
-        limit = getattr(optimizer, name)
-        if limit is not None:
+def check_clipnorm(optimizer, global_clipnorm: float | None):
+    """Refuses a norm to which Keras would clip each of several batches."""
+    if global_clipnorm is not None:
+        place = f"where `global_clipnorm` of the model is {global_clipnorm}"
+        _check_scaled(optimizer, place, ["gradient_accumulation_steps"])
+
+
+def _check_scaled(optimizer, place, names=_OWN):
+    """Refuses settings of an optimizer inside of one that scales the loss.
+
+    Keras obeys them on each device, after it has looked for overflow there.
+    """
+    inner = getattr(optimizer, "inner_optimizer", None)
+    for name in names if inner is not None else ():
+        value = getattr(inner, name)
+        if value is not None:
             raise ValueError(
-                f"`{name}` of an optimizer must be None on {replicas} "
-                f"devices. Received: {optimizer.name!r} with {name}={limit}. "
-                "Keras clips the gradient of each device, which is another "
-                "step than that of one device. Give `global_clipnorm` to "
-                "`ObjectiveModel` or `Player`, which clip that of all."
+                f"`{name}` of an optimizer that scales the loss must be None "
+                f"{place}. Received: {inner.name!r} with {name}={value}. Train "
+                "in bfloat16, which needs no scaling, or leave it out."
             )

@@ -99,15 +99,20 @@ class Scaffold(keras.Model):
         raise NotImplementedError
 
     def train_step(self, data):
+        logs, annealed = self.on_schedule(self.learn, data)
+        return {**logs, **annealed}
+
+    def on_schedule(self, learn, data):
+        """One step of all schedules; what it computes, and their values."""
         inputs = self.inputs_of(data)
         annealed = self.scheduled_values()
         with schedules_held() as used:
-            logs = self.learn(inputs)
+            result = learn(inputs)
         # Once a step, whose turn it is or not.
         parts = used | {id(part): part for part in self.scheduled()}
         for part in parts.values():
             part.next_step()
-        return {**logs, **annealed}
+        return result, annealed
 
     def learn(self, inputs):
         """One training step."""

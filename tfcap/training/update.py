@@ -8,6 +8,8 @@ import tensorflow as tf
 
 from tfcap.ops import num_replicas
 from tfcap.ops import sum_over_replicas
+from tfcap.training.accumulation import accumulation_steps
+from tfcap.training.accumulation import clips
 
 
 class Step(NamedTuple):
@@ -19,19 +21,23 @@ class Step(NamedTuple):
         sizes: List of float32 scalars, half the squared norm of each gradient,
             not finite where it is not. 0 where that only tells an optimizer
             to scale the loss by less.
+        global_clipnorm: Float or `None`, norm to clip the mean of several
+            batches' gradients to; those of one batch are clipped already.
     """
 
     optimizer: Any
     gradients: list
     variables: list
     sizes: list
+    global_clipnorm: float | None = None
 
 
 def prepare(optimizer, gradients, variables, global_clipnorm=None):
     """An optimizer's step, right on one replica and on several.
 
     Keras clips every replica's gradient before they are summed, which is
-    another update than that of one device; here the sum is clipped.
+    another update than that of one device; here the sum is clipped. Where the
+    optimizer accumulates, `advance()` clips the mean of the sums.
 
     Args:
         optimizer: `keras.optimizers.Optimizer`, built.
@@ -52,29 +58,52 @@ def prepare(optimizer, gradients, variables, global_clipnorm=None):
             "the network is not frozen."
         )
     shares = [tf.convert_to_tensor(gradients[i]) for i in reached]
-    scales = hasattr(optimizer, "dynamic_scale")
-    scale = tf.cast(optimizer.dynamic_scale if scales else 1.0, tf.float32)
-    # All replicas must see the same gradient, to clip it or to decide that
-    # the loss was scaled too much.
-    whole = num_replicas() > 1 and (scales or global_clipnorm is not None)
+    scales, scale = _scale(optimizer)
+    accumulates = accumulation_steps(optimizer) > 1
+    clipping = global_clipnorm is not None or clips(optimizer)
+    # All replicas must see the same gradient, to clip it, to keep it or to
+    # decide that the loss was scaled too much.
+    whole = num_replicas() > 1 and (scales or accumulates or clipping)
     if whole:
         shares = [sum_over_replicas(gradient) for gradient in shares]
     halves = [tf.nn.l2_loss(tf.cast(g, tf.float32)) for g in shares]
-    if global_clipnorm is not None:
+    if accumulates:
+        shares = _divided(shares, scale)
+    elif global_clipnorm is not None:
         # A loss-scaled gradient is clipped at a norm scaled alike.
         norm = tf.sqrt(2.0 * tf.add_n(halves))
         shares, _ = tf.clip_by_global_norm(
             shares, global_clipnorm * scale, norm
         )
-    if whole:
-        shares = [gradient / num_replicas() for gradient in shares]
+    if whole and not accumulates:
+        shares = _shared(optimizer, shares, scale)
     if scales:
         halves = [tf.where(scale > 1.0, 0.0, half) for half in halves]
     every = [tf.zeros(v.shape, v.dtype) for v in variables]
     sizes = [tf.constant(0.0)] * len(variables)
     for i, gradient, half in zip(reached, shares, halves):
         every[i], sizes[i] = gradient, half
-    return Step(optimizer, every, list(variables), sizes)
+    return Step(optimizer, every, list(variables), sizes, global_clipnorm)
+
+
+def _scale(optimizer):
+    """Check whether an optimizer looks for a scale of the loss; the scale."""
+    if hasattr(optimizer, "dynamic_scale"):
+        return True, tf.cast(optimizer.dynamic_scale, tf.float32)
+    return False, tf.constant(optimizer.loss_scale_factor or 1.0, tf.float32)
+
+
+def _shared(optimizer, gradients, scale):
+    """A replica's share in gradients that all have, clipped as by Keras."""
+    if clips(optimizer):
+        # Keras clips the shares again, which are too small for it.
+        gradients = optimizer._clip_gradients(_divided(gradients, scale))
+        gradients = _divided(gradients, 1.0 / scale)
+    return _divided(gradients, num_replicas())
+
+
+def _divided(gradients, number):
+    return [g / tf.cast(number, g.dtype) for g in gradients]
 
 
 def weight_penalty(variables):

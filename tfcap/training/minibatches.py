@@ -1,0 +1,189 @@
+"""Training on the words of a whole batch, a few rows at a time."""
+
+from collections.abc import Callable
+from typing import Any
+
+import keras
+import tensorflow as tf
+
+from tfcap.decoding import Sample
+from tfcap.decoding.logits_processors import NONE
+from tfcap.decoding.loop import logits_of_words
+from tfcap.objectives import Episode
+from tfcap.objectives import Objective
+from tfcap.objectives import ScoreFunction
+from tfcap.ops import sum_over_replicas
+from tfcap.ops import token_log_probs
+from tfcap.ops.arguments import checked_integer
+from tfcap.training.nonfinite import what_was_computed
+from tfcap.training.update import prepare
+from tfcap.training.update import weight_penalty
+
+
+def checked_minibatch_size(size: int | None, objective: Objective):
+    """Returns `minibatch_size`; refuses it for what it cannot divide.
+
+    Raises:
+        ValueError: If a gradient passes elsewhere than through the scores of
+            words, which are all that a part of a batch computes again.
+    """
+    if size is None:
+        return None
+    for _, estimator in objective.terms:
+        layers = getattr(getattr(estimator, "baseline", None), "layers", ())
+        learned = any(x.trainable_variables or not x.built for x in layers)
+        if learned or not isinstance(estimator, ScoreFunction):
+            raise ValueError(
+                "`minibatch_size` must be None where a term is no "
+                "ScoreFunction or TeacherForcing, or its baseline learns. "
+                f"Received: minibatch_size={size}, and the term "
+                f"{estimator.name!r}. Use an optimizer with "
+                "`gradient_accumulation_steps`, on smaller batches."
+            )
+    return checked_integer(size, "minibatch_size")
+
+
+class _Scored(Episode):
+    """An episode in which the scores of words are what is differentiated."""
+
+    def __init__(self, speaker, inputs, tape):
+        super().__init__(speaker, inputs, training=True)
+        self._tape, self._scores = tape, {}
+
+    def log_probs(self, rollout):
+        # Kept beside its rollout: an id may be reused as soon as it is gone.
+        key = id(rollout.tokens), rollout.log_probs is None
+        if key not in self._scores:
+            scores = tf.identity(super().log_probs(rollout))
+            self._tape.watch(scores)
+            self._scores[key] = rollout, scores
+        return self._scores[key][1]
+
+    def gradients(self, loss) -> tuple[list, list]:
+        """Tokens `(B, S, T)` with gradients by their scores; processors."""
+        rollouts, scores = zip(*self._scores.values())
+        slopes = self._tape.gradient(loss, scores)
+        pairs = [pair for pair in zip(rollouts, slopes) if pair[1] is not None]
+        processors = [self._processors_of(rollout) for rollout, _ in pairs]
+        return [(rollout.tokens, slope) for rollout, slope in pairs], processors
+
+    def _processors_of(self, rollout):
+        """Logits processors of the decoder that scored words itself."""
+        if rollout.log_probs is None:
+            return NONE
+        decoder = next(
+            decoder
+            for decoder, own in self._rollouts.values()
+            if own.tokens is rollout.tokens
+        )
+        if not isinstance(decoder, Sample):
+            raise ValueError(
+                "`minibatch_size` must be None for decoders whose words have "
+                "other scores than the speaker gives them. Received: "
+                f"decoder={type(decoder).__name__}. Use Sample, BeamSearch or "
+                "GroundTruth."
+            )
+        return decoder.logits_processors.for_speaker(self.speaker)
+
+
+def draw(model: keras.Model, inputs: Any) -> dict:
+    """Draws and rewards the words of a batch, and differentiates by scores.
+
+    Returns:
+        Dict: `inputs`; `scored`, pairs of tokens and the gradient of the loss
+        by their log probabilities, both `(B, S, T)`; `losses` and `logs` of
+        the objective; and `rows`, those of the global batch.
+    """
+    # Weights are not watched: nothing of the pass over all rows is kept.
+    with tf.GradientTape(watch_accessed_variables=False) as tape:
+        episode = _Scored(model.speaker, inputs, tape)
+        losses, logs = model.objective.losses(episode)
+        loss = sum(losses.values(), 0.0)
+    scored, model.processors = episode.gradients(loss)
+    rows = tf.cast(tf.shape(scored[0][0])[0], tf.float32)
+    return {
+        "inputs": inputs,
+        "scored": scored,
+        "losses": losses,
+        "logs": logs,
+        "rows": sum_over_replicas(rows),
+    }
+
+
+def update(model: keras.Model, drawn: dict, index: Any, count: Any) -> dict:
+    """Steps on a part of what `draw()` returned.
+
+    Its gradient is this part of the batch's, times the number of parts: the
+    mean over them is the batch's.
+    """
+
+    def part(tensor):
+        if not tensor.shape.rank:
+            return tensor
+        rows = tf.shape(tensor)[0]
+        return tensor[index * rows // count : (index + 1) * rows // count]
+
+    speaker, variables = model.speaker, model.trainable_variables
+    inputs, scored = keras.tree.map_structure(
+        part, (drawn["inputs"], drawn["scored"])
+    )
+    losses, logs = drawn["losses"], drawn["logs"]
+    with tf.GradientTape() as tape:
+        state = speaker.begin(inputs, training=True)
+        penalty = weight_penalty(variables)
+        scores = [
+            tf.reduce_sum(tf.where(slopes != 0, slopes * log_probs, 0.0))
+            for processors, (tokens, slopes) in zip(model.processors, scored)
+            for log_probs in [_log_probs(speaker, state, tokens, processors)]
+        ]
+        loss = tf.cast(count, tf.float32) * tf.add_n(scores) + penalty
+        scaled = model.optimizer.scale_loss(loss)
+    gradients = tape.gradient(scaled, variables)
+    step = prepare(model.optimizer, gradients, variables, model.global_clipnorm)
+    whole = sum(losses.values(), 0.0) + penalty
+    causes = (
+        *what_was_computed(model.objective, losses, logs),
+        {"the loss": whole},
+        model.slopes(step),
+    )
+    return model.log_step(whole, logs, model.take([step], causes))
+
+
+def _log_probs(speaker, state, tokens, processors):
+    """Log probabilities `(B, S, T)` of words, as their decoder scored them."""
+    if not processors.in_use:
+        return speaker.log_probs(state, tokens, training=True)
+    logits = logits_of_words(speaker, state, tokens, True)
+    shape, length = tf.shape(logits), tokens.shape[-1]
+    rows = tf.reshape(tokens, (-1, length))
+    logits = tf.reshape(logits, (-1, length, logits.shape[-1]))
+    logits = processors.apply_at(logits, rows, tf.range(length))
+    return tf.reshape(token_log_probs(logits, rows), shape[:3])
+
+
+def train_function(model: keras.Model) -> Callable:
+    """A train function of Keras that draws once and updates part by part."""
+    strategy = model.distribute_strategy
+
+    def draw_all(data):
+        return strategy.run(model.draw_step, args=(data,))
+
+    def update_part(drawn, index, count):
+        logs = strategy.run(model.update_step, args=(drawn, index, count))
+        return {k: strategy.reduce("MEAN", v, None) for k, v in logs.items()}
+
+    if not model.run_eagerly:
+        draw_all = tf.function(draw_all, reduce_retracing=True)
+        update_part = tf.function(update_part, reduce_retracing=True)
+    draw_all = model._autoconvert_optionals(draw_all)
+
+    def train(iterator):
+        drawn = draw_all(next(iterator))
+        rows = strategy.experimental_local_results(drawn["rows"])[0]
+        count = -(-int(rows) // model.minibatch_size)
+        for index in range(count):
+            place = tf.constant(index), tf.constant(count)
+            logs = update_part(drawn, *place)
+        return logs
+
+    return train
