@@ -141,7 +141,7 @@ def test_results_of_other_images_are_refused(subset):
         match_results(results, REFERENCES, subset, path="r.json")
     assert "r.json" in str(caught.value)
     with pytest.raises(ValueError, match="integers in the one file and text"):
-        match_results({"5": "a"}, REFERENCES, subset)
+        match_results({1: "b", "5": "a"}, REFERENCES, subset)
 
 
 @pytest.fixture

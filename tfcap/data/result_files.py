@@ -131,8 +131,7 @@ def match_results(
             "See that the references are those of these images, and that the "
             "split is the right one."
         )
-        kinds = {type(next(iter(d))).__name__ for d in (results, references)}
-        if len(kinds) > 1:
+        if not {*map(str, unknown)}.isdisjoint(map(str, references)):
             hint = (
                 "Image ids are integers in the one file and text in the other:"
                 " write them the same way."

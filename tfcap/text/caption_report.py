@@ -75,8 +75,9 @@ class CaptionReport:
         notes += [_LESS] * ("chair_i" in self.scores)
         if self.wordless:
             notes.append(
-                f"{len(self.wordless):,} captions have no words and are scored "
-                f"as empty, the first being number {self.wordless[0] + 1:,}."
+                f"Captions without words, scored as empty: "
+                f"{len(self.wordless):,}, the first is number "
+                f"{self.wordless[0] + 1:,}."
             )
         notes += [str(missing_score) for missing_score in self.absent.values()]
         return "\n".join([*lines, *([""] if notes else []), *notes])

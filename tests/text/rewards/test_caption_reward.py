@@ -1,9 +1,13 @@
 """Rewards with TRL's signature, without tensors."""
 
-import functools
+import ast
 import json
+import pathlib
 import pickle
+import re
 import signal
+import sys
+import types
 import zipfile
 
 import numpy as np
@@ -15,7 +19,6 @@ from tfcap.text import ObjectSynonyms
 from tfcap.text import Scores
 from tfcap.text import Vocabulary
 from tfcap.text import bleu
-from tfcap.text import caption_tokenize
 from tfcap.text import caption_tokenize_batch
 from tfcap.text import cider_d
 from tfcap.text import cider_r
@@ -29,6 +32,7 @@ from tfcap.text.rewards import cider_r_reward
 from tfcap.text.rewards import meteor_reward
 from tfcap.text.rewards import rouge_l_reward
 
+DOCS = pathlib.Path(__file__).parents[3] / "docs"
 CORPUS = [
     ["Two dogs play.", "Some dogs are running!"],
     ["A red bus", "The bus is red."],
@@ -241,7 +245,35 @@ def test_frequencies_of_coco_are_counted_once(
     assert not counted.count_eos and len({*kept.parent.iterdir()}) == 2
 
 
-def test_partials_of_scores_are_sent_to_processes():
-    score = functools.partial(rouge_l, beta=2.0)
-    assert pickle.loads(pickle.dumps(CaptionReward(score, "r", num_workers=1)))
-    assert caption_tokenize("A bus.") == ["a", "bus"]
+def test_the_lines_for_other_trainers_run(monkeypatch, capsys):
+    """The blocks of docs/rewards_for_other_trainers.md, but TRL's."""
+    frequencies = DocumentFrequencies.from_references(CORPUS)
+    module = "tfcap.text.rewards.score_rewards"
+    monkeypatch.setattr(
+        f"{module}.coco_document_frequencies", lambda: frequencies
+    )
+
+    class ORM:
+        def __init__(self, args=None, **kwargs):
+            self.args = args
+
+    swift = types.SimpleNamespace(ORM=ORM, orms={})
+    monkeypatch.setitem(sys.modules, "swift", types.ModuleType("swift"))
+    monkeypatch.setitem(sys.modules, "swift.rewards", swift)
+    text = (DOCS / "rewards_for_other_trainers.md").read_text()
+    blocks = re.findall(r"```python\n(.*?)```", text, flags=re.S)
+    lines = [block for block in blocks if "GRPOTrainer" not in block]
+    spaces = [{} for _ in lines]
+    for block, names in zip(lines, spaces):
+        exec(block, names)
+    first, last = map(ast.literal_eval, capsys.readouterr().out.split("\n")[:2])
+    assert 0 < first[0] < 10 and 0 < last[0] < 1
+    wanted = called(cider_d_reward(CORPUS))
+    reward = swift.orms["cider_d"](args=None)
+    assert called(reward, solution=COLUMN) == wanted
+    scores = [
+        spaces[2]["compute_score"]("coco", text, true, extra_info={})
+        for text, true in zip(COMPLETIONS, COLUMN)
+    ]
+    assert scores == pytest.approx(wanted)
+    assert len(blocks) == 5

@@ -124,4 +124,4 @@ def test_captions_without_any_object_have_no_share(objects):
     content = report.to_dict([7, 8], ["grass", "\U0001f600"])
     assert content["corpus"] == {"chair_i": None, "chair_s": 0.0}
     assert content["wordless"] == [8]
-    assert "1 captions have no words" in report.table()
+    assert "Captions without words, scored as empty: 1" in report.table()
