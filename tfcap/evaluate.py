@@ -14,6 +14,7 @@ if a file is not as it should be.
 import argparse
 import json
 import math
+import os
 import sys
 
 from tfcap.data.coco_captions import load_captions
@@ -71,6 +72,12 @@ def _parser():
     add("--spice-home", help="folder with the models of SPICE")
     add("--objects", help="list of objects and synonyms for CHAIR, a line each")
     add("--instances", help="COCO's annotated objects, truth of CHAIR as well")
+    add(
+        "--workers",
+        type=int,
+        help="processes for METEOR; default: one a core, up to 8, where there "
+        "are thousands of captions",
+    )
     add("--quiet", action="store_true", help="no progress on standard error")
     _add_input_options(add)
     return parser
@@ -198,6 +205,17 @@ def _score_options(options, ids):
     return found
 
 
+def _workers(asked, captions):
+    """Number of processes; 0 where others would not pay."""
+    if asked is not None:
+        return asked
+    cores = os.cpu_count() or 1
+    if hasattr(os, "sched_getaffinity"):
+        cores = len(os.sched_getaffinity(0))
+    number = min(8, cores, captions // 1000)
+    return number if number > 1 else 0
+
+
 def _evaluate(captions, texts, options, settings):
     asked = options.metrics or []
     with ProgressBar(quiet=options.quiet) as progress:
@@ -209,6 +227,7 @@ def _evaluate(captions, texts, options, settings):
             java=options.java,
             spice_home=options.spice_home,
             progress=progress,
+            num_workers=_workers(options.workers, len(captions)),
             **settings,
         )
 

@@ -71,6 +71,7 @@ def evaluate_captions(
     progress: Callable | None = None,
     objects: ObjectSynonyms | None = None,
     annotated: Sequence[Iterable[str]] | None = None,
+    num_workers: int = 0,
 ) -> CaptionReport:
     """Scores captions as papers report them.
 
@@ -98,6 +99,8 @@ def evaluate_captions(
         objects: `tfcap.text.ObjectSynonyms` for `"chair"`, optional.
         annotated: List, as long, of the objects of each image, optional, see
             `chair()`.
+        num_workers: Integer, processes for METEOR, see `meteor()`. Defaults
+            to `0`.
 
     Returns:
         A `CaptionReport`.
@@ -135,7 +138,9 @@ def evaluate_captions(
     functions = {
         **_FUNCTIONS,
         "meteor": functools.partial(
-            meteor, progress=functools.partial(progress, "meteor")
+            meteor,
+            progress=functools.partial(progress, "meteor"),
+            num_workers=num_workers,
         ),
         "meteor_java": functools.partial(
             meteor_java,

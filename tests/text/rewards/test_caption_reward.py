@@ -189,7 +189,7 @@ def test_bad_options_are_refused(tmp_path):
         bleu_reward(smoothing="some")
     with pytest.raises(ValueError, match="`num_workers` must be at least 0"):
         rouge_l_reward(num_workers=-1)
-    with pytest.raises(TypeError, match="must be a function of a module"):
+    with pytest.raises(TypeError, match="must be that of a module"):
         CaptionReward(lambda c, r: None, "mine", num_workers=1)
     with pytest.raises(TypeError, match="`extract` must return a string"):
         rouge_l_reward(extract=len)(["a"], references=["a"])

@@ -226,6 +226,14 @@ def test_lines_are_split_as_its_program_splits_them(line, words):
     assert normalize(line, abbreviations) == words.split()
 
 
+def test_processes_count_alike(few_words):
+    captions, references = [["dog", "talks"], ["a"]] * 40, [[["hound"]]] * 80
+    wanted = meteor(captions, references)
+    found = meteor(captions, references, num_workers=1)
+    assert found.corpus == wanted.corpus and 0 < wanted.corpus < 1
+    np.testing.assert_array_equal(found.each, wanted.each)
+
+
 def test_progress_is_shown(few_words):
     seen = []
     meteor([["a"]] * 70, [[["a"]]] * 70, lambda *count: seen.append(count))

@@ -1,12 +1,13 @@
 """A caption score as a reward function of TRL."""
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from tfcap.text.rewards.score_texts import score_texts
-from tfcap.text.rewards.score_workers import ScoreWorkers
+from tfcap.text.worker_processes import WorkerProcesses
 
 _SEVERAL = (list, tuple, np.ndarray)
 
@@ -80,9 +81,7 @@ class CaptionReward:
         self.extract = extract
         self.num_workers = num_workers
         self.__name__ = name
-        self._workers = (
-            ScoreWorkers(score, num_workers) if num_workers else None
-        )
+        self._workers = self._pool()
 
     def __call__(self, completions: list, **columns: Any) -> list:
         """Scores completions.
@@ -126,17 +125,28 @@ class CaptionReward:
 
     def _scores(self, rows):
         captions, references = map(list, zip(*rows))
-        if self._workers is not None:
-            return self._workers.scores(captions, references)
-        return score_texts(self.score, captions, references).tolist()
+        if self._workers is None:
+            return score_texts(self.score, captions, references).tolist()
+        size = -(-len(rows) // self._workers.number)
+        parts = [
+            (captions[i : i + size], references[i : i + size])
+            for i in range(0, len(rows), size)
+        ]
+        return np.concatenate(self._workers.map(parts)).tolist()
+
+    def _pool(self):
+        """The processes, which start when they are first asked."""
+        if not self.num_workers:
+            return None
+        function = functools.partial(score_texts, self.score)
+        return WorkerProcesses(function, self.num_workers)
 
     def __getstate__(self):
         return {**vars(self), "_workers": None}
 
     def __setstate__(self, state):
         vars(self).update(state)
-        if self.num_workers:
-            self._workers = ScoreWorkers(self.score, self.num_workers)
+        self._workers = self._pool()
 
     def __repr__(self):
         return f"<CaptionReward {self.__name__}>"

@@ -14,6 +14,7 @@ from tfcap.text.scores.scores import ResampledScores
 from tfcap.text.scores.scores import Scores
 from tfcap.text.scores.scores import check_aligned
 from tfcap.text.scores.scores import check_lengths
+from tfcap.text.worker_processes import WorkerProcesses
 
 #: Parameters for English of the ranking task, the program's default.
 ALPHA, BETA, GAMMA, DELTA = 0.85, 0.2, 0.6, 0.75
@@ -26,6 +27,7 @@ def meteor(
     candidates: Sequence[Sequence],
     references: Sequence[Sequence[Sequence]],
     progress: Callable | None = None,
+    num_workers: int = 0,
 ) -> Scores:
     """METEOR: words that match a reference exactly, by stem or by meaning.
 
@@ -50,6 +52,8 @@ def meteor(
             those of `candidates[i]`.
         progress: Function of the number of captions done and of their number,
             optional, called now and then.
+        num_workers: Integer, processes among which the captions are shared
+            out, each of 250 MB. Defaults to `0`: the caller's own.
 
     Returns:
         `Scores`, in `[0, 1]`.
@@ -78,18 +82,39 @@ def meteor(
     """
     check_aligned(candidates, references)
     check_lengths(candidates, references)
-    resources = meteor_resources()
-    rows = []
-    for i, (candidate, several) in enumerate(zip(candidates, references)):
-        rows.append(_best_counts(candidate, several, resources))
-        if progress is not None and (i + 1) % _FEW == 0:
-            progress(i + 1, len(candidates))
-    if progress is not None:
-        progress(len(candidates), len(candidates))
+    meteor_resources()  # raises here what every process would
+    rows, total = [], len(candidates)
+    for found in _all_counts(candidates, references, num_workers):
+        rows.extend(found)
+        if progress is not None:
+            progress(len(rows), total)
     rows = np.array(rows)
     each = np.array([_score(counts) for counts in rows])
     resample = functools.partial(_resample, rows)
     return ResampledScores(_score(rows.sum(axis=0)), each, resample)
+
+
+def _all_counts(candidates, references, num_workers):
+    """Yields lists of the counts of some captions, see `_counts()`."""
+    starts = range(0, len(candidates), _FEW)
+    parts = [
+        (candidates[i : i + _FEW], references[i : i + _FEW]) for i in starts
+    ]
+    if not num_workers:
+        yield from (_few_counts(*part) for part in parts)
+        return
+    workers = WorkerProcesses(_few_counts, num_workers)
+    for start in range(0, len(parts), num_workers):
+        yield from workers.map(parts[start : start + num_workers])
+    workers.close()
+
+
+def _few_counts(candidates, references):
+    resources = meteor_resources()
+    return [
+        _best_counts(candidate, several, resources)
+        for candidate, several in zip(candidates, references)
+    ]
 
 
 def _resample(rows, weights):
