@@ -33,7 +33,7 @@ def coco_captions():
 
     import pycocoevalcap
 
-    folder = pathlib.Path(pycocoevalcap.__file__).parent
+    folder = pathlib.Path(*pycocoevalcap.__path__)
     with zipfile.ZipFile(folder / "spice" / "spice-1.0.jar") as archive:
         name = "coco/annotations/captions_val2014.json"
         annotations = json.loads(archive.read(name))["annotations"]

@@ -5,8 +5,9 @@
 
 PaliGemma describes pictures of coloured squares: it learns by teacher forcing,
 then by LoRA alone: SCST with CIDEr-D, held to what it was without its adapters
-by a KL penalty, and PSST against a CLIP that reads its soft words. A preset is
-adapted from the beginning, and is loaded by KerasHub.
+by a KL penalty, and PSST against a CLIP that reads its soft words. A preset, a
+name or a folder of `save_to_preset()`, is loaded by KerasHub, and is adapted
+from the beginning.
 """
 
 import argparse
@@ -19,6 +20,11 @@ import tfcap
 
 COLORS = {"red": (1, 0, 0), "green": (0, 1, 0), "blue": (0, 0, 1)}
 ROWS, COLUMNS = ("top", "bottom"), ("left", "right")
+PROMPTS = {
+    "PaliGemmaCausalLM": "caption en\n",
+    "Gemma3CausalLM": "<start_of_turn>user\n<start_of_image>Describe it.\n"
+    "<end_of_turn>\n<start_of_turn>model\n",
+}
 HIDDEN = {"hidden_dim": 32, "num_layers": 2, "intermediate_dim": 64}
 
 
@@ -77,7 +83,7 @@ def tiny_clip(vocabulary, size):
 
 def main(arguments=None):
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--preset", help="of a PaliGemma of KerasHub")
+    parser.add_argument("--preset", help="of KerasHub: PaliGemma, Gemma 3")
     parser.add_argument("--epochs", type=int, default=40)
     parser.add_argument("--rank", type=int, default=4)
     options = parser.parse_args(arguments)
@@ -85,7 +91,7 @@ def main(arguments=None):
     if options.preset:
         lm = __import__("keras_hub").models.CausalLM.from_preset(options.preset)
         speaker = tfcap.models.CausalLMSpeaker(
-            lm, prompt="caption en\n", image_key="pixels"
+            lm, prompt=PROMPTS[type(lm).__name__], image_key="pixels"
         )
         vocabulary = tfcap.text.as_vocabulary(speaker.tokenizer)
         images, captions = scenes(lm.backbone.image_size)

@@ -195,7 +195,7 @@ def best_metric(metrics, query):
         raise QueryError(
             "`by` must be a metric of which it is known which way it is "
             f"better. Received: by={metric.name!r:.80}. Name it in `higher` "
-            "or `lower`, or choose so in the page."
+            'or `lower`: in the page, beside "Best is".'
         )
     return metric
 

@@ -38,7 +38,9 @@ def figure_view(selection, path=()) -> dict:
         panels, members, axes = preset_panels(selection, preset)
         known = selection.dataset.known
         rows = point_rows(panels, members, axes, query, known)
-        return _whole(selection, panels, rows, axes)
+        view = _whole(selection, panels, rows, axes)
+        _limit(view["figure"]["layout"], rows)
+        return view
     if selection.x is None:
         panels = [Panel("", "", "", [], _EMPTY)]
     else:
@@ -101,7 +103,7 @@ def _whole(selection, panels, rows, axes):
     """The answer, without what only a single panel has."""
     query, preset = selection.query, selection.preset()
     legend = _LEGENDS[query.seeds].format(level=100 * query.level)
-    if query.labels and selection.order and rows:
+    if query.labels and selection.order and rows and len(panels) == 1:
         legend += f" Labels: {parameter_title(selection.order)}."
     figure = panels_figure(
         panels,
@@ -175,15 +177,21 @@ def _add_path(selection, figure, path):
         )
 
 
-def _limit(layout, rows, path, axes):
+def _limit(layout, rows, path=(), axes=()):
     """Axes as wide as the marks: intervals of two seeds would hide them."""
-    for name, metric in zip("xy", axes):
-        shown = [row for row in rows if not row["hidden"]] or rows
-        values = [row[name] for row in shown]
-        values += [run[name] for row in shown for run in row["runs"]]
-        values += [point.metrics[metric.name] for point in path]
-        layout[f"{name}axis"]["range"] = overlays.padded_range(values)
-        layout[f"{name}axis"]["autorange"] = False
+    for panel in {row["panel"] for row in rows}:
+        number = panel + 1 if panel else ""
+        mine = [row for row in rows if row["panel"] == panel]
+        shown = [row for row in mine if not row["hidden"]] or mine
+        for place, name in enumerate("xy"):
+            axis = layout[f"{name}axis{number}"]
+            if "matches" in axis:
+                continue
+            values = [row[name] for row in shown]
+            values += [run[name] for row in shown for run in row["runs"]]
+            values += [point.metrics[axes[place].name] for point in path]
+            axis["range"] = overlays.padded_range(values)
+            axis["autorange"] = False
 
 
 def _methods(panels, rows, dark, known):

@@ -1,5 +1,8 @@
 """The figure without TensorBoard and without a page."""
 
+import math
+from dataclasses import fields
+
 
 def show_tradeoff(logdir, comparison=None, **options):
     """The figure of a log, to look around in, such as in a notebook.
@@ -12,14 +15,16 @@ def show_tradeoff(logdir, comparison=None, **options):
             parameter; `runs`, a regular expression; `seeds`, `"interval"`,
             `"band"`, `"points"` or `"none"`; `at`, `"last"` or `"best"`;
             `preset`, one of the log; `refs`, `pareto`, `dark`; `along` and
-            `value`, a line; and so on.
+            `value`, a line; `hide`, titles of methods; and so on.
 
     Returns:
-        `plotly.graph_objects.Figure`.
+        `plotly.graph_objects.Figure`. Where there is nothing to draw, it says
+        so.
 
     Raises:
         ImportError: If Plotly is not installed.
-        ValueError: If there is nothing to draw, or no such metric.
+        TypeError: If there is no such option.
+        ValueError: If there is no such folder or metric.
 
     Example:
 
@@ -42,10 +47,20 @@ def show_tradeoff(logdir, comparison=None, **options):
     from tensorboard_plugin_tfcap.selection import select
     from tensorboard_plugin_tfcap.sources import Sources
 
+    known = [field.name for field in fields(Query)]
+    wrong = sorted(set(options) - set(known))
+    if wrong:
+        raise TypeError(
+            f"`options` must be of {', '.join(known)}. Received: "
+            f"{', '.join(wrong)}."
+        )
     query = Query(**options)
     source = Sources(read_log(logdir)).chosen(query.source)
     dataset = presented(source.dataset(query), comparison)
-    figure = figure_view(select(dataset, query))["figure"]
-    height = figure["layout"]["meta"]["height"]
-    layout = {**figure["layout"], **({"height": height} if height else {})}
+    selected = select(dataset, query)
+    figure = figure_view(selected)["figure"]
+    meta, methods = figure["layout"]["meta"], selected.groups
+    # The axes' share of it is that for which labels were set apart.
+    height = meta["height"] or 540 + 22 * math.ceil(len(methods) / 4)
+    layout = {**figure["layout"], "height": height}
     return go.Figure({"data": figure["data"], "layout": layout})

@@ -47,8 +47,11 @@ def preset_panels(selection, preset):
             panel, notices = axes_panel(
                 groups, x, y, order, query.seeds, query.level, query.at
             )
-            note = panel.note or " ".join(notices)
-            panel = replace(panel, title=title or x.title, note=note)
+            panel = replace(panel, title=title or x.title)
+            # Beside the figure: in a panel, they would hide its marks.
+            selection.notices.extend(
+                n for n in notices if n not in selection.notices
+            )
             members.append(behind)
             axes.append((x, y))
         panels.append(panel)

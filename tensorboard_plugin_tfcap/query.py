@@ -72,6 +72,9 @@ class Query:
     hide: tuple = ()
 
     def __post_init__(self):
+        for name in ("curve", "higher", "lower", "hide"):
+            if isinstance(getattr(self, name), str):
+                object.__setattr__(self, name, (getattr(self, name),))
         for name, options in _CHOICES.items():
             value = getattr(self, name)
             if value not in options:

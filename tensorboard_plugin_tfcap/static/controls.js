@@ -180,6 +180,7 @@ export class Controls {
       preset ? "" : state.get("x") || this.shown.x);
     this.y.sync(metrics, state.get("y") || this.shown.y);
     this.swap.disabled = Boolean(preset);
+    this.xBetter.disabled ||= Boolean(preset);
     this.order.sync([...info.defaults?.order ? [] : [["", "Nothing"]],
       ...info.parameters.map((p) => [p.id, p.title])],
       state.get("order") || answer?.order || value("order"));
@@ -203,7 +204,7 @@ export class Controls {
   syncBetter(box, metric) {
     const known = metric && metric.better !== "unknown";
     box.disabled = !metric;
-    box.sync([...known ? [] : [["unknown", "Not known: choose"]],
+    box.sync([...known ? [] : [["unknown", "Not known"]],
       ["higher", "Higher"], ["lower", "Lower"]], metric?.better ?? "unknown");
   }
 

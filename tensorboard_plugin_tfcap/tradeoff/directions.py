@@ -16,6 +16,7 @@ _LOWER = frozenset(
     # Language.
     "self_bleu mutual_bleu selfbleu mbleu chair chairs chairi hallucination "
     "hallucinations toxicity unfinished repeated repetition repetitions "
+    "bad_ending "
     "false_positive false_negative false_positives false_negatives".split()
 )
 _HIGHER = frozenset(
@@ -28,7 +29,8 @@ _HIGHER = frozenset(
     # Language and images.
     "bleu rouge meteor cider ciderd spice spider bcmr chrf comet bleurt "
     "bertscore clipscore psnr ssim inception_score div_1 div_2 div_3 div_4 "
-    "distinct_1 distinct_2 distinct_3 distinct_4 diversity self_cider "
+    "distinct_1 distinct_2 distinct_3 distinct_4 distinct diversity "
+    "self_cider vocabulary_size "
     # Likelihoods.
     "likelihood logprob log_prob log_probability elbo "
     # Agents and statistics.

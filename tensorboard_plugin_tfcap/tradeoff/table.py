@@ -279,8 +279,11 @@ class TradeoffTable:
         """The table in LaTeX; it needs the package `booktabs`."""
         marked = self._bold(r"\textbf{{{}}}".format, _escape)
         head, *rows = [
-            " & ".join(line) + r" \\"
-            for line in (map(_escape, self.head), *marked)
+            # A bracket or a star would be an option of the line before.
+            ("{}" if line[0][:1] in ("[", "*") else "")
+            + " & ".join(line)
+            + r" \\"
+            for line in (list(map(_escape, self.head)), *marked)
         ]
         title = self.title[:1].upper() + self.title[1:]
         caption = " ".join([f"{title}.", *self.notes])

@@ -172,21 +172,38 @@ def test_a_quantized_base_does_not_cut_the_gradient(batch):
         assert np.linalg.norm(gradient - value) < 0.3 * size
 
 
-def test_a_quantized_head_of_its_own(batch):
+def test_four_bits_do_not_cut_the_gradient(batch):
+    """Weights alone are rounded, so that differences tell the slope."""
+    speaker = speaker_of(quantize="int4")
+    _, gradients = scores_and_gradients(speaker, batch)
+    random, values = np.random.default_rng(3), []
+    weights = speaker.trainable_weights
+    way = [random.normal(size=w.shape).astype("float32") for w in weights]
+    for size in (1e-3, -2e-3):
+        for weight, step in zip(weights, way):
+            weight.assign_add(size * step)
+        scores = speaker.log_probs(speaker.begin(batch), batch["caption"])
+        values.append(np.sum(np.asarray(scores, "float64") ** 2))
+    slope = sum(np.sum(g * step) for g, step in zip(gradients, way))
+    np.testing.assert_allclose(slope, (values[0] - values[1]) / 2e-3, 0.01)
+
+
+@pytest.mark.parametrize("mode, error", [("int8", 0.01), ("int4", 0.1)])
+def test_a_quantized_head_of_its_own(mode, error):
     """Its gradient is the product with what the integers stand for."""
     head = speaker_of(rank=0, tie=False)
     table = head.causal_lm.backbone.token_embedding
     kernel = np.asarray(table.reverse_embeddings)
-    table.quantize("int8")
+    table.quantize(mode)
     hidden = tf.constant(
         np.random.default_rng(2).normal(size=(1, 16)), "float32"
     )
     with tf.GradientTape() as tape:
         tape.watch(hidden)
         logits = head.compute_logits(hidden)[0, 5]
-    np.testing.assert_allclose(
-        tape.gradient(logits, hidden)[0], kernel[:, 5], 0, 0.01
-    )
+    gradient = tape.gradient(logits, hidden)[0]
+    np.testing.assert_allclose(gradient, kernel[:, 5], 0, error)
+    assert np.abs(kernel[:, 5]).max() > 3 * error
 
 
 def test_activations_computed_again_change_no_gradient(adapted, batch):

@@ -1,5 +1,7 @@
 """Image-text models of KerasHub, small and random, as speakers."""
 
+import io
+
 import keras
 import numpy as np
 import pytest
@@ -23,7 +25,7 @@ SIZE = {
 EOS, PAD, IMAGE = 2, 0, 21
 
 
-def pali_gemma():
+def pali_gemma(preprocessor=None):
     return hub.PaliGemmaCausalLM(
         backbone=hub.PaliGemmaBackbone(
             **SIZE,
@@ -33,11 +35,11 @@ def pali_gemma():
             vit_num_layers=1,
             vit_intermediate_dim=8,
         ),
-        preprocessor=None,
+        preprocessor=preprocessor,
     )
 
 
-def gemma3():
+def gemma3(preprocessor=None):
     encoder = __import__(
         "keras_hub.src.models.gemma3.gemma3_vision_encoder", fromlist=["x"]
     ).Gemma3VisionEncoder(8, 2, 2, 8, 1, 8, 16, pool_size=2)
@@ -48,7 +50,7 @@ def gemma3():
             use_sliding_window_attention=True,
             sliding_window_size=4,
         ),
-        preprocessor=None,
+        preprocessor=preprocessor,
     )
 
 
@@ -131,6 +133,59 @@ def test_a_picture_for_every_prompt(speaker, batch):
         return
     with pytest.raises(ValueError, match="`prompt` must hold the placeholder"):
         speaker.begin({**batch, "prompt": batch["prompt"][:, :4]})
+    blind = CausalLMSpeaker(speaker.causal_lm, bos=1, eos=EOS, pad=PAD)
+    with pytest.raises(ValueError, match="`image_token` must be the id"):
+        blind.begin(batch)
     # Gemma 3 also speaks of nothing but words.
     words = {"prompt": batch["prompt"][:, :1], "caption": batch["caption"]}
     assert keras.ops.shape(speaker(words)) == (2, 2, 4, 23)
+
+
+@pytest.fixture(scope="module")
+def pieces():
+    """A tokenizer's file of as many pieces as the models have."""
+    library, model = pytest.importorskip("sentencepiece"), io.BytesIO()
+    turns = ["<start_of_turn>", "<end_of_turn>"]
+    images = ["<start_of_image>", "<img>", "<end_of_image>"]
+    library.SentencePieceTrainer.train(
+        sentence_iterator=iter(["a red bed", "dear bee"] * 9),
+        model_writer=model,
+        vocab_size=SIZE["vocabulary_size"],
+        model_type="BPE",
+        pad_id=0,
+        bos_id=1,
+        eos_id=2,
+        unk_id=3,
+        pad_piece="<pad>",
+        bos_piece="<bos>",
+        eos_piece="<eos>",
+        unk_piece="<unk>",
+        user_defined_symbols=[*images, *turns, "\n\n"],
+        minloglevel=2,
+    )
+    return model.getvalue()
+
+
+@pytest.mark.parametrize("make", [pali_gemma, gemma3])
+def test_a_preset_reads_strings_and_pictures(make, pieces, tmp_path):
+    family = {pali_gemma: "PaliGemma", gemma3: "Gemma3"}[make]
+    preprocessor = getattr(hub, family + "CausalLMPreprocessor")(
+        getattr(hub, family + "Tokenizer")(pieces),
+        __import__("keras_hub").layers.ImageConverter(image_size=(8, 8)),
+        sequence_length=14,
+        **({"num_vision_tokens_per_image": 4} if family == "Gemma3" else {}),
+    )
+    make(preprocessor).save_to_preset(str(tmp_path))
+    model = hub.CausalLM.from_preset(str(tmp_path))
+    prompt = "a red<start_of_image>bed"
+    speaker = CausalLMSpeaker(model, prompt=prompt)
+    image = np.random.default_rng(3).normal(size=(1, 8, 8, 3))
+    inputs = preprocessor.generate_preprocess(
+        {"prompts": [prompt], "images": image.astype("float32")}
+    )
+    read = np.asarray(inputs["padding_mask"])[0]
+    ids = np.asarray(inputs["token_ids"])[0][read]
+    assert speaker.prompt == tuple(ids.tolist())
+    plain = model(inputs)[0, read.sum() - 1]
+    logits, _ = speaker.step(np.array([1]), speaker.begin({"image": image}))
+    close(logits[0, 3:], plain[3:])

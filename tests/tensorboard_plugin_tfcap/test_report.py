@@ -63,6 +63,20 @@ def test_a_wrong_metric_is_refused(logdir):
         tfcap.show_tradeoff(logdir, x="nope")
 
 
+def test_a_notebook_has_room_for_the_figure_and_knows_its_options(logdir):
+    figure = tfcap.show_tradeoff(logdir, hide="Luo et al. 2018")
+    assert figure.layout.height > 540
+    (hidden,) = {t.name for t in figure.data if t.visible == "legendonly"} - {
+        None
+    }
+    assert hidden == "Luo et al. 2018"
+    panels = tfcap.show_tradeoff(logdir, preset="fig3").layout
+    assert max(panels.yaxis2.range) < 80
+    assert "Labels" not in panels.legend.title.text
+    with pytest.raises(TypeError, match="Received: colour, paretto"):
+        tfcap.show_tradeoff(logdir, paretto=True, colour=1)
+
+
 def test_a_way_to_show_seeds_that_is_none_is_refused(logdir):
     with pytest.raises(ValueError, match="`seeds` must be one of points"):
         tfcap.show_tradeoff(logdir, seeds="all")

@@ -8,11 +8,13 @@ from tensorboard.compat.proto.summary_pb2 import Summary
 from tensorboard.plugins.hparams import summary_v2
 from tensorboard.summary.writer.event_file_writer import EventFileWriter
 
+from tensorboard_plugin_tfcap.figure_view import figure_view
 from tensorboard_plugin_tfcap.query import Query
 from tensorboard_plugin_tfcap.query_error import QueryError
 from tensorboard_plugin_tfcap.report import read_log
 from tensorboard_plugin_tfcap.run_names import run_names
 from tensorboard_plugin_tfcap.scalars_source import ScalarsSource
+from tensorboard_plugin_tfcap.selection import select
 from tensorboard_plugin_tfcap.sources import Sources
 from tensorboard_plugin_tfcap.tradeoff.metric_names import named_metric
 from tensorboard_plugin_tfcap.trajectory_view import measured_path
@@ -87,6 +89,17 @@ def test_runs_that_diverge_are_counted_and_named(tmp_path):
     said = "2 of 3 runs end in NaN or infinity: b (loss), c (loss)."
     assert said in found.notices
     assert said in dataset(tmp_path, at="best", by="loss").notices
+
+
+def test_scalars_are_compared_at_a_common_step(tmp_path):
+    for seed, steps in enumerate((2, 5)):
+        loss = [1.0 / (step + 1) for step in range(steps)]
+        values = {"loss": loss, "acc": [0.1 * step for step in range(steps)]}
+        write_run(tmp_path / str(seed), values)
+    found = dataset(tmp_path, at="common", group="(?P<seed>.)")
+    selection = select(found, Query(at="common", x="loss", y="acc"))
+    (row,) = figure_view(selection)["rows"]
+    assert (row["x"], row["y"], row["step"]) == (0.5, 0.1, "1")
 
 
 def test_training_and_validation_at_other_steps_have_a_path(tmp_path):

@@ -244,23 +244,31 @@ class CausalDecoder(keras.layers.Layer):
         the product with what the quantized table stands for.
         """
         head = self.backbone.token_embedding
-        logits = head(hidden, reverse=True)
         if head.quantization_mode not in ("int8", "int4"):
-            return logits
-        kernel = self._dequantized_head(head)
-        smooth = ops.matmul(hidden, ops.cast(kernel, hidden.dtype))
-        if head.logit_soft_cap is not None:
-            cap = head.logit_soft_cap
-            smooth = ops.tanh(smooth / cap) * cap
-        return smooth + ops.stop_gradient(logits - smooth)
+            return head(hidden, reverse=True)
+
+        @ops.custom_gradient
+        def quantized(hidden):
+            logits = head(hidden, reverse=True)
+
+            def gradient(*args, upstream=None):
+                slope = args[0] if upstream is None else upstream
+                if head.logit_soft_cap is not None:
+                    slope = slope * (1 - (logits / head.logit_soft_cap) ** 2)
+                table = ops.cast(self._dequantized_head(head), slope.dtype)
+                return ops.cast(ops.matmul(slope, table), hidden.dtype)
+
+            return logits, gradient
+
+        return quantized(hidden)
 
     def _dequantized_head(self, head):
-        if head.tie_weights:
-            return ops.transpose(head(ops.arange(head.input_dim)))
-        if head.quantization_mode == "int8":
-            kernel = ops.cast(head.reverse_embeddings, head.compute_dtype)
-            return kernel / head.reverse_embeddings_scale
-        self._refuse("its head, a table of its own, is quantized to int4")
+        """The table `(V, D)` of a quantized head."""
+        if head.tie_weights and not head.lora_enabled:
+            return head(ops.arange(head.input_dim))
+        # Every unit alone, which no quantizer of inputs rounds.
+        units = ops.eye(self.units, dtype=head.compute_dtype)
+        return ops.transpose(head(units, reverse=True))
 
 
 def _register_gradient():

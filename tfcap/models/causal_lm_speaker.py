@@ -8,6 +8,7 @@ from keras import ops
 from tfcap.layers._fast.scores import masked_word_scores
 from tfcap.models.causal_decoder import CausalDecoder
 from tfcap.models.causal_prompt import embedded_prompts
+from tfcap.models.causal_prompt import prompt_ids
 from tfcap.models.dropout import uses_training
 from tfcap.models.inputs import entry
 from tfcap.models.inputs import word_ids
@@ -37,7 +38,7 @@ class CausalLMSpeaker(keras.Model):
     Words go in as ids or as distributions, which are embedded by the model's
     own table, so that gradients pass to them. What is trained is what is
     trainable in `causal_lm`: after `causal_lm.backbone.enable_lora(rank)` the
-    adapters, also of a model that `quantize("int8")` has quantized.
+    adapters, also of a model quantized by `quantize("int8")` or `("int4")`.
 
     KerasHub's samplers are decoders: `GreedySampler()` is `Greedy()`,
     `TopKSampler(k)` is `Sample(top_k=k)`, `TopPSampler(p, k)` is
@@ -47,8 +48,9 @@ class CausalLMSpeaker(keras.Model):
     Args:
         causal_lm: `keras_hub.models.CausalLM`, which is not copied.
         prompt: Tuple of ids, or a string for the model's tokenizer: what is
-            read before the first word where a batch holds no `prompt`.
-            Defaults to the start token.
+            read before the first word where a batch holds no `prompt`. In a
+            string for Gemma 3, `<start_of_image>` stands for an image, as in
+            KerasHub's preprocessor. Defaults to the start token.
         prefix: Keras layer from features `(B, P, D)` to `(B, P, hidden_dim)`,
             optional.
         bos: Integer, id of the start token. Defaults to the tokenizer's.
@@ -121,7 +123,7 @@ class CausalLMSpeaker(keras.Model):
         if getattr(causal_lm.backbone, "vision_encoder", None) is None:
             self.image_token = None
         elif image_token is None:
-            name = "image_placeholder_token_id"
+            name = "image_placeholder_id"
             self.image_token = getattr(self.tokenizer, name, None)
         self.remat = remat
         if remat and self.begin_uses_training:
@@ -132,11 +134,11 @@ class CausalLMSpeaker(keras.Model):
                 "`tfcap.models.without_dropout(causal_lm)` first."
             )
         self._read_special_ids(bos, eos, pad)
-        self.suppress = self._checked_ids(suppress, "suppress")
+        self.suppress = self.checked_ids(suppress, "suppress")
         ends = self.eos if isinstance(self.eos, tuple) else (self.eos,)
         silent = {self.bos, self.pad, *self.suppress} - {*ends}
         self.suppressed_ids = tuple(sorted(silent))
-        self.prompt = self._tokenized(prompt)
+        self.prompt = prompt_ids(self, prompt)
         self.built = prefix is None
 
     def _read_special_ids(self, bos, eos, pad):
@@ -156,19 +158,20 @@ class CausalLMSpeaker(keras.Model):
                 "no tokenizer that names the end token. Received: eos=None. "
                 "Pass the id of the token that ends a caption."
             )
-        eos = self._checked_ids(eos, "eos")
+        eos = self.checked_ids(eos, "eos")
         self.eos = eos[0] if len(eos) == 1 else eos
         if pad is None and hasattr(tokenizer, "pad_token"):
             pad = tokenizer.pad_token_id
-        (self.pad,) = self._checked_ids([eos[0] if pad is None else pad], "pad")
+        (self.pad,) = self.checked_ids([eos[0] if pad is None else pad], "pad")
         bos = getattr(tokenizer, "start_token_id", None) if bos is None else bos
         self.has_start = bos is not None
         # The id that decoders hand over first; the prompt is read instead.
         self.bos = (
-            self.pad if bos is None else self._checked_ids([bos], "bos")[0]
+            self.pad if bos is None else self.checked_ids([bos], "bos")[0]
         )
 
-    def _checked_ids(self, ids, name):
+    def checked_ids(self, ids: Any, name: str) -> tuple[int, ...]:
+        """Returns ids as integers; refuses those beyond the vocabulary."""
         size = self.vocabulary_size
         try:
             ids = tuple(int(i) for i in ids)
@@ -180,18 +183,6 @@ class CausalLMSpeaker(keras.Model):
             f"`{name}` must be of ids below the size of the vocabulary, "
             f"{size}. Received: {name}={ids}."
         )
-
-    def _tokenized(self, prompt):
-        start = (self.bos,) if self.has_start else ()
-        if isinstance(prompt, str):
-            if self.tokenizer is None:
-                raise ValueError(
-                    "`prompt` must be a tuple of ids where `causal_lm` has no "
-                    f"tokenizer. Received: prompt={prompt!r}."
-                )
-            words = ops.convert_to_numpy(self.tokenizer([prompt])[0])
-            return (*start, *(int(i) for i in words))
-        return start if prompt is None else self._checked_ids(prompt, "prompt")
 
     @property
     def tokenizer(self) -> Any:

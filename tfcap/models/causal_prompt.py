@@ -11,6 +11,36 @@ from tfcap.ops.arguments import batch_entry
 from tfcap.ops.arguments import check_values
 
 
+def prompt_ids(speaker: Any, prompt: Any) -> tuple[int, ...]:
+    """Reads the prompt of a speaker: a string, ids, or `None` for the start.
+
+    In a string, the start of an image is followed by a placeholder for every
+    vector of the image, as KerasHub's preprocessor has it.
+
+    Raises:
+        ValueError: If there is no tokenizer, or no such id.
+    """
+    start = (speaker.bos,) if speaker.has_start else ()
+    if prompt is None:
+        return start
+    if not isinstance(prompt, str):
+        return speaker.checked_ids(prompt, "prompt")
+    if speaker.tokenizer is None:
+        raise ValueError(
+            "`prompt` must be a tuple of ids where `causal_lm` has no "
+            f"tokenizer. Received: prompt={prompt!r}."
+        )
+    preprocessor = speaker.causal_lm.preprocessor
+    placeholder = getattr(preprocessor, "image_placeholder", None)
+    if placeholder is not None:
+        begin = preprocessor.start_of_image_token
+        image = placeholder * preprocessor.num_vision_tokens_per_image
+        image = f"{begin}{image}{preprocessor.end_of_image_token}"
+        prompt = prompt.replace(begin, f"\n\n{image}\n\n")
+    words = ops.convert_to_numpy(speaker.tokenizer([prompt])[0])
+    return (*start, *(int(i) for i in words))
+
+
 def embedded_prompts(
     speaker: Any, inputs: dict, training: bool
 ) -> tuple[Any, Any, Any]:
@@ -37,7 +67,7 @@ def embedded_prompts(
         pixels = batch_entry(inputs, speaker.image_key, "pixels of the image")
         image = encoder(pixels, training=training)
         x, mask = _after_image(image, x, mask, None)
-    elif speaker.image_token is not None and speaker.image_key in inputs:
+    elif _has_pictures(speaker, inputs):
         x, vision = _interleaved(speaker, prompt, x, inputs, training)
     parts = (x, mask) if vision is None else (x, mask, vision)
     if mask.shape[1] == 1:
@@ -82,6 +112,21 @@ def _after_image(image, x, mask, image_mask):
     return x, ops.concatenate([here, mask], axis=1)
 
 
+def _has_pictures(speaker, inputs):
+    """Check whether pictures stand amid the prompts."""
+    encoder = getattr(speaker.causal_lm.backbone, "vision_encoder", None)
+    if encoder is None or speaker.image_key not in inputs:
+        return False
+    if speaker.image_token is None:
+        raise ValueError(
+            "`image_token` must be the id that stands for an image's vectors "
+            "in prompts, where a batch holds an image and `causal_lm` has no "
+            "tokenizer that names it. Received: image_token=None. Pass it, or "
+            "another `image_key` if the image is not for this model."
+        )
+    return True
+
+
 def _interleaved(speaker, prompt, x, inputs, training):
     """Puts images where the prompt has placeholders, and says where."""
     pixels = batch_entry(inputs, speaker.image_key, "pixels of the images")
@@ -98,7 +143,7 @@ def _interleaved(speaker, prompt, x, inputs, training):
         "`prompt` must hold the placeholder of images, "
         f"{speaker.image_token}, once for every vector of the row's images. "
         "Received: another number of them. Let the model's preprocessor make "
-        "the prompt.",
+        "the prompt, or pass the speaker a string with `<start_of_image>`.",
     )
     order = ops.clip(ops.cumsum(vision, axis=1) - 1, 0, count - 1)
     image = ops.take_along_axis(image, order[..., None], axis=1)

@@ -56,13 +56,15 @@ def test_a_name_tells_what_a_metric_is(name, title, better, role):
             "lower",
             "Loss/train FID val/ppl wer cer mae rmse val/mse nll kl latency "
             "top1_err rs_mutual_bleu_4 self_bleu negative_log_likelihood "
-            "valLoss reward_loss kl_div false_negative_rate train/epoch_loss",
+            "valLoss reward_loss kl_div false_negative_rate train/epoch_loss "
+            "bad_ending_rate",
         ),
         (
             "higher",
             "success_rate win_rate hit_rate accuracy_rate val/Acc mAP F1Score "
             "rs_div_1 rs_mean_cider_d log_likelihood loss/accuracy rougeL "
-            "neg_mean_squared_error top5_accuracy",
+            "neg_mean_squared_error top5_accuracy distinct_captions "
+            "vocabulary_size",
         ),
         ("unknown", "rate epoch_learning_rate hp_metric blossom lora_rank"),
     ],

@@ -70,6 +70,9 @@ def test_latex_has_no_letter_that_it_does_not_know():
     text = table.latex()
     cells = "$\\Delta$ [U+4E2D] $<$b$>$ caf\xe9 & $-$0.5 [$-$1.0, 1e-05]"
     assert cells in text
+    # A row that begins with a bracket is no option of the line above.
+    odd = TradeoffTable("T", "t", ["a"], [["\u4e2d"], ["*"]], []).latex()
+    assert "{}[U+4E2D] " in odd and "{}* " in odd
     assert r"\caption{T $\uparrow$.}" in text and r"\scriptsize" in text
     assert max(text) <= "\xff"
 

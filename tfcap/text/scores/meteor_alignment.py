@@ -1,6 +1,8 @@
 """METEOR's alignment of a caption with a reference."""
 
+import functools
 import itertools
+from collections import defaultdict
 from typing import Any
 from typing import NamedTuple
 
@@ -41,7 +43,10 @@ def align(
         List of `Match`, ascending by `start`.
     """
     matches = _find_matches(caption, reference, resources)
-    beam = [_first_path(matches, len(caption))]
+    first = _first_path(matches, len(caption))
+    if all(map(_settled, first.matches, matches)):
+        return [match for match in first.matches if match is not None]
+    beam = [first]
     for position, found in enumerate(matches):
         beam.sort(key=_Path.rank)
         extended = [path.extended(position, found) for path in beam[:_BEAM]]
@@ -67,8 +72,18 @@ def count_chunks(matches: list[Match]) -> int:
     )
 
 
+def _settled(chosen, found):
+    """Check whether nothing is left to choose at a position."""
+    return not found or chosen is not None
+
+
 class _Path:
     """An alignment of the words up to a position of the reference."""
+
+    __slots__ = (
+        *("matches", "used", "used_of_caption", "next", "caption_next"),
+        *("covered", "covered_of_caption", "chunks", "distance"),
+    )
 
     def __init__(self, matches, used, used_of_caption):
         self.matches = matches  # by position of the reference
@@ -176,49 +191,67 @@ def _first_path(matches, caption_length):
 
 def _find_matches(caption, reference, resources):
     """All matches, listed by the position in the reference."""
-    matches = [[] for _ in reference]
-    pairs = [
-        (i, word, j, other)
-        for i, word in enumerate(caption)
-        for j, other in enumerate(reference)
-    ]
-    for i, word, j, other in pairs:
-        if word == other:
-            matches[j].append(Match(EXACT, j, 1, i, 1))
+    own, other = (_sentence(x, resources) for x in (caption, reference))
+    matches = []
+    for j, word in enumerate(reference):
+        places = [(EXACT, i) for i in own.words[word]]
+        if caption != reference:
+            places += [
+                (STEM, i)
+                for i in own.stems[resources.stem(word)]
+                if caption[i] != word
+            ]
+            synsets = resources.synsets(word)
+            places += [
+                (SYNONYM, i)
+                for i, others in own.synsets
+                if caption[i] != word and not others.isdisjoint(synsets)
+            ]
+        matches.append([Match(kind, j, 1, i, 1) for kind, i in places])
     if caption == reference:
         return matches
-    stem, synsets = resources.stem, resources.synsets
-    for matcher, equal in (
-        (STEM, lambda word, other: stem(word) == stem(other)),
-        (SYNONYM, lambda a, b: not synsets(a).isdisjoint(synsets(b))),
-    ):
-        for i, word, j, other in pairs:
-            if word != other and equal(word, other):
-                matches[j].append(Match(matcher, j, 1, i, 1))
-    for j, length, i, caption_length in _paraphrased(
-        reference, caption, resources.paraphrases
-    ):
+    for j, length, i, caption_length in _paraphrased(other, own):
         matches[j].append(Match(PARAPHRASE, j, length, i, caption_length))
-    for i, caption_length, j, length in _paraphrased(
-        caption, reference, resources.paraphrases
-    ):
+    for i, caption_length, j, length in _paraphrased(own, other):
         matches[j].append(Match(PARAPHRASE, j, length, i, caption_length))
     return matches
 
 
-def _paraphrased(words, others, paraphrases):
+class _Sentence(NamedTuple):
+    """A row of words as the matchers look things up in it."""
+
+    words: dict  # positions of each word
+    stems: dict  # positions of each stem
+    synsets: list  # pairs of a position and the synonym sets there
+    places: dict  # starts and lengths of each phrase
+    phrases: list  # triples of start, length and paraphrases
+
+
+# A caption is compared with each of its references.
+@functools.lru_cache(64)
+def _sentence(words, resources):
+    found = _Sentence(defaultdict(list), defaultdict(list), [], {}, [])
+    for i, word in enumerate(words):
+        found.words[word].append(i)
+        found.stems[resources.stem(word)].append(i)
+        synsets = resources.synsets(word)
+        if synsets:
+            found.synsets.append((i, synsets))
+        phrase = ""
+        for length, following in enumerate(words[i : i + _LONGEST_PHRASE], 1):
+            phrase = f"{phrase} {following}" if phrase else following
+            found.places.setdefault(phrase, []).append((i, length))
+            if phrase in resources.sources:
+                ranks = resources.paraphrases(phrase)
+                found.phrases.append((i, length, ranks))
+    return found
+
+
+def _paraphrased(sentence, other):
     """Yields start and length of phrases, and of their paraphrases."""
-    phrases = {}
-    for start, length, phrase in _phrases(others):
-        phrases.setdefault(phrase, []).append((start, length))
-    for start, length, phrase in _phrases(words):
-        ranks = paraphrases(phrase)
-        for text in sorted(phrases.keys() & ranks.keys(), key=ranks.get):
-            for place in phrases[text]:
-                yield start, length, *place
-
-
-def _phrases(words):
-    for start in range(len(words)):
-        for end in range(start + 1, len(words) + 1)[:_LONGEST_PHRASE]:
-            yield start, end - start, " ".join(words[start:end])
+    places = other.places.keys()
+    for start, length, ranks in sentence.phrases:
+        if not places.isdisjoint(ranks):
+            for text in sorted(places & ranks.keys(), key=ranks.get):
+                for place in other.places[text]:
+                    yield start, length, *place

@@ -62,7 +62,7 @@ class MeteorResources:
         for base, forms in zip(rows[::2], rows[1::2]):
             for form in forms.split():
                 self._bases.setdefault(form, []).append(base)
-        self._sources, self._text, self._starts = _load(paraphrases)
+        self.sources, self._text, self._starts = _load(paraphrases)
 
         # Words of captions come again and again.
         remember = functools.lru_cache(1 << 17)
@@ -87,7 +87,7 @@ class MeteorResources:
 
     def paraphrases(self, phrase: str) -> dict[str, int]:
         """Returns the paraphrases of a phrase, and their order."""
-        row = self._sources.get(phrase.encode())
+        row = self.sources.get(phrase)
         if row is None:
             return {}
         start, end = self._starts[row : row + 2]
@@ -151,7 +151,7 @@ def _load(path):
         arrays = _prepare(path)
         make_folder(prepared.parent)
         save_arrays(prepared, arrays)
-    phrases = arrays["phrases"].tobytes().split(b"\n")
+    phrases = arrays["phrases"].tobytes().decode().split("\n")
     rows = {phrase: row for row, phrase in enumerate(phrases)}
     return rows, arrays["text"], arrays["starts"].tolist()
 
