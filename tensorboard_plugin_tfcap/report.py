@@ -113,10 +113,11 @@ def main(argv: list[str] | None = None) -> int:
     for name in ("higher", "lower", "hide"):
         parser.add_argument(
             f"--{name}",
-            nargs="+",
-            type=str,
+            action="append",
             metavar="METHOD" if name == "hide" else "METRIC",
-            help="not shown" if name == "hide" else f"{name} is better",
+            help="not shown; may be repeated"
+            if name == "hide"
+            else f"{name} is better; may be repeated",
         )
     parser.add_argument(
         "--comparison", metavar="FILE", help="titles, presets and references"

@@ -54,6 +54,11 @@ class Selection:
             and self.y.name in reference.metrics
         ]
 
+    def held_axes(self):
+        """The metric that is held at a level, and the one that is read off."""
+        held = (self.x, self.y)
+        return held[::-1] if self.query.along == "y" else held
+
     def preset(self):
         """The preset whose panels were asked for, or `None`."""
         preset = self.dataset.comparison.presets.get(self.query.preset)
@@ -64,11 +69,8 @@ class Selection:
         query = self.query
         if query.value is None or not self.curves or not self.joined:
             return None
-        along = query.along or "x"
-        held, of = {
-            "x": (self.x, "naturalness"),
-            "y": (self.y, "recall"),
-        }[along]
+        along, held = query.along or "x", self.held_axes()[0]
+        of = "naturalness" if along == "x" else "recall"
         values = [
             value
             for by_seed in self.curves.values()

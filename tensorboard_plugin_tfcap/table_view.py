@@ -3,6 +3,7 @@
 import math
 from dataclasses import replace
 
+from tensorboard_plugin_tfcap.tradeoff.curve_groups import measured_curves
 from tensorboard_plugin_tfcap.tradeoff.level_tables import brackets_note
 from tensorboard_plugin_tfcap.tradeoff.level_tables import crossing_of
 from tensorboard_plugin_tfcap.tradeoff.level_tables import directions_note
@@ -27,8 +28,7 @@ def level_tables(selection, line: dict | None):
     """
     if line is None or not selection.joined:
         return {}
-    x, y = selection.x, selection.y
-    held, read = (x, y) if line["along"] == "x" else (y, x)
+    held, read = selection.held_axes()
     options = {
         "order": selection.order,
         "baseline": selection.query.baseline,
@@ -60,10 +60,15 @@ def level_tables(selection, line: dict | None):
 
 
 def area_table(selection):
-    """The area under each method's curves."""
-    held, metric = selection.x, selection.y
-    level, crossing = selection.query.level, crossing_of(selection.x)
-    areas, notes = curve_areas(selection.curves, level, crossing)
+    """The area under each method's curves, over the metric that is held."""
+    held, metric = selection.held_axes()
+    level, crossing = selection.query.level, crossing_of(held)
+    curves = selection.curves
+    if held is not selection.x:
+        groups = {title: selection.groups[title] for title in curves}
+        pair = (held.name, metric.name)
+        curves, _ = measured_curves(groups, *pair, selection.order)
+    areas, notes = curve_areas(curves, level, crossing)
     rows = [
         [
             a["method"],

@@ -3,13 +3,13 @@
 import csv
 import io
 import math
-import re
 from collections.abc import Iterable
 from collections.abc import Mapping
 from dataclasses import dataclass
 from dataclasses import field
 from typing import Any
 
+from tensorboard_plugin_tfcap.tradeoff.latex_text import latex_text
 from tfcap.curves import ComparedCurve
 from tfcap.curves import Curve
 from tfcap.curves import Interval
@@ -163,58 +163,6 @@ def not_reached(
     return notes
 
 
-_GREEK = (
-    "alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi "
-    "o pi rho varsigma sigma tau upsilon phi chi psi omega"
-).split()
-_LATEX = {
-    # Of capitals, the others look like Latin ones.
-    **{
-        chr(0x391 + place): rf"$\{name.title()}$"
-        for place, name in enumerate(_GREEK)
-        if name in "gamma delta theta lambda xi pi sigma phi psi omega".split()
-    },
-    **{
-        chr(0x3B1 + place): rf"$\{name}$" if name != "o" else "o"
-        for place, name in enumerate(_GREEK)
-    },
-    "\\": r"\textbackslash{}",
-    "&": r"\&",
-    "%": r"\%",
-    "$": r"\$",
-    "#": r"\#",
-    "_": r"\_",
-    "{": r"\{",
-    "}": r"\}",
-    "~": r"\textasciitilde{}",
-    "^": r"\textasciicircum{}",
-    "<": "$<$",
-    ">": "$>$",
-    "|": "$|$",
-    "\u2013": "--",
-    "\u2014": "---",
-    "\u2018": "`",
-    "\u2019": "'",
-    "\u201c": "``",
-    "\u201d": "''",
-    "\u2026": "...",
-    "\u2190": r"$\leftarrow$",
-    "\u2191": r"$\uparrow$",
-    "\u2192": r"$\rightarrow$",
-    "\u2193": r"$\downarrow$",
-    "\u2212": "$-$",
-    "\u2264": r"$\leq$",
-    "\u2265": r"$\geq$",
-    "\xb0": r"$^\circ$",
-    "\xb1": r"$\pm$",
-    "\xb5": r"$\mu$",
-    "\xd7": r"$\times$",
-}
-#: Letters that every LaTeX prints as they are.
-_PRINTED = {chr(code) for code in (*range(32, 127), *range(0xC0, 0x100))}
-_PRINTED -= set("\xd0\xde\xf0\xf7\xfe")
-#: A minus before a number.
-_MINUS = re.compile(r"(?<![\w.)}-])-(?=\.?\d)")
 #: Columns from which on a table is set small.
 _WIDE = 8
 
@@ -277,13 +225,13 @@ class TradeoffTable:
 
     def latex(self):
         """The table in LaTeX; it needs the package `booktabs`."""
-        marked = self._bold(r"\textbf{{{}}}".format, _escape)
+        marked = self._bold(r"\textbf{{{}}}".format, latex_text)
         head, *rows = [
             # A bracket or a star would be an option of the line before.
             ("{}" if line[0][:1] in ("[", "*") else "")
             + " & ".join(line)
             + r" \\"
-            for line in (list(map(_escape, self.head)), *marked)
+            for line in (list(map(latex_text, self.head)), *marked)
         ]
         title = self.title[:1].upper() + self.title[1:]
         caption = " ".join([f"{title}.", *self.notes])
@@ -293,7 +241,7 @@ class TradeoffTable:
                 r"\centering",
                 *[r"\scriptsize\setlength{\tabcolsep}{3pt}"]
                 * (len(self.head) > _WIDE),
-                rf"\caption{{{_escape(caption)}}}",
+                rf"\caption{{{latex_text(caption)}}}",
                 rf"\begin{{tabular}}{{l{'r' * (len(self.head) - 1)}}}",
                 r"\toprule",
                 head,
@@ -364,16 +312,6 @@ def markdown_table(head, rows, numbers=True):
         for width, r in zip(widths, right)
     ]
     return "\n".join([lines[0], "|" + "|".join(rule) + "|", *lines[1:]])
-
-
-def _escape(text):
-    """A text as LaTeX prints it; of other letters, their numbers."""
-    text = "".join(
-        _LATEX.get(letter)
-        or (letter if letter in _PRINTED else f"[U+{ord(letter):04X}]")
-        for letter in text
-    )
-    return _MINUS.sub("$-$", text)
 
 
 def _csv_value(value):

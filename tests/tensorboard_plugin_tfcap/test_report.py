@@ -17,13 +17,17 @@ def logdir(tmp_path_factory):
 
 def test_a_report_needs_nothing_else(logdir, tmp_path, capsys):
     path = tmp_path / "report.html"
-    assert main([str(logdir), "-o", str(path)]) == 0
+    more = ["--hide", "Luo et al. 2018", "--lower", "r@1"]
+    assert main([*more, str(logdir), "-o", str(path)]) == 0
     assert capsys.readouterr().out.strip() == str(path)
     text = path.read_text(encoding="utf-8")
     scripts = re.compile(r"<script.*?</script>", re.DOTALL)
     assert not re.search(r'(src|href)="(?!data:)', scripts.sub("", text))
     assert not re.search(r"<script[^>]+src=", text)
     assert "data:image/jpeg;base64," in text
+    assert "at the last crossing along" in text
+    assert "interval of the mean by Student" in text
+    assert "recall@1 lower" in text and "<td>Luo et al. 2018</td>" not in text
     # What people wrote is text.
     assert "<b onclick" not in text and "&lt;b onclick" in text
     (found,) = re.findall(r'id="figures">(.*?)</script>', text)
