@@ -118,7 +118,7 @@ def _whole(selection, panels, rows, axes):
             trace["visible"] = "legendonly"
     layout = figure["layout"]
     layout["uirevision"] = f"{query.source} {query.preset} {x} {y}"
-    layout["datarevision"] = selection.dataset.rev
+    # No `datarevision`: with the same one, Plotly keeps the marks of before.
     # A page says how high its figure is.
     height = layout.pop("height", None)
     layout["meta"] = {"height": height, "label": _spoken(panels, rows)}

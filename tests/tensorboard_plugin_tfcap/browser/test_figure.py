@@ -32,6 +32,13 @@ def test_axes_change_and_stay_in_the_address(view, sweep):
         "() => document.querySelector('h2').innerText"
         " === 'CIDEr-D against mean rank'"
     )
+    # What is drawn is what is shown: every mark, within the axes.
+    count = sum(len(mark["x"]) for mark in view.marks())
+    view.wait(
+        "(count) => [...document.querySelectorAll('.points path.point')]"
+        ".filter((mark) => mark.checkVisibility()).length >= count",
+        count,
+    )
 
 
 def test_figure_3_is_small_multiples(view, sweep):
