@@ -11,7 +11,10 @@ import hypothesis
 import pytest
 
 from tfcap.text.java.spice import MODELS as SPICE_MODELS
+from tfcap.text.missing_score import MissingScoreError
 from tfcap.text.scores.meteor_resources import meteor_resources
+from tfcap.text.scores.scene_graph_matching import synonym_sets
+from tfcap.text.scores.scene_graph_parser import scene_graph_parser
 
 # A busy machine is no failure.
 hypothesis.settings.register_profile("unhurried", deadline=None)
@@ -70,6 +73,11 @@ def fake_package(tmp_path, monkeypatch):
     return folder
 
 
+def forget_tables():
+    meteor_resources.cache_clear()
+    synonym_sets.cache_clear()
+
+
 @pytest.fixture
 def few_words(fake_package, tmp_path, monkeypatch):
     """A pycocoevalcap in which METEOR knows a few words."""
@@ -89,9 +97,9 @@ def few_words(fake_package, tmp_path, monkeypatch):
     with gzip.open(folder / "data" / "paraphrase-en.gz", "wt") as file:
         file.write("".join(lines))
     monkeypatch.setenv("TFCAP_CACHE", str(tmp_path / "cache"))
-    meteor_resources.cache_clear()
+    forget_tables()
     yield folder
-    meteor_resources.cache_clear()
+    forget_tables()
 
 
 @pytest.fixture
@@ -102,9 +110,18 @@ def no_meteor(monkeypatch):
         return None if name == "pycocoevalcap" else find(name, package)
 
     monkeypatch.setattr("importlib.util.find_spec", find_spec)
-    meteor_resources.cache_clear()
+    forget_tables()
     yield
-    meteor_resources.cache_clear()
+    forget_tables()
+
+
+@pytest.fixture(scope="session")
+def scene_graphs():
+    """A parser of captions into scene graphs."""
+    try:
+        return scene_graph_parser()
+    except MissingScoreError as error:
+        pytest.skip(str(error))
 
 
 @pytest.fixture

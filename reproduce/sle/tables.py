@@ -30,7 +30,9 @@ _METRICS = {
     "rouge_l": ("ROUGE-L", 1),
     "cider_d": ("CIDEr-D", 1),
     "spice": ("SPICE", 1),
+    "spice_spacy": ("SPICE (spaCy)", 1),
     "spider": ("SPIDEr", 1),
+    "spider_spacy": ("SPIDEr (spaCy)", 1),
     "bcmr": ("BCMR", 1),
 }
 _TRUTH = {
@@ -58,6 +60,8 @@ _CLAIMS = {
     ("pg_cider", "mixer_cider"): ("cider_d",),
     ("pg_bleu4", "mixer_bleu4"): ("bleu_4",),
     ("pg_bcmr", "mixer_bcmr"): ("bcmr",),
+    ("pg_spider_spacy", "pg_cider"): ("spider_spacy", "cider_d"),
+    ("pg_spider_spacy", "pg_spice_spacy"): ("spider_spacy", "cider_d"),
 }
 
 

@@ -12,6 +12,7 @@ from tfcap.rewards import BLEU
 from tfcap.rewards import METEOR
 from tfcap.rewards import ROUGEL
 from tfcap.rewards import SPICE
+from tfcap.rewards import SPICESpaCy
 from tfcap.rewards import SPIDEr
 
 
@@ -29,8 +30,14 @@ METRICS = {
     "rouge": lambda made: ROUGEL(),
     "meteor": lambda made: METEOR(made.data.vocabulary),
     "spice": lambda made: SPICE(made.data.vocabulary),
+    "spice_spacy": lambda made: SPICESpaCy(made.data.vocabulary),
     "bcmr": lambda made: BCMR(*_corpus(made.data)),
     "spider": lambda made: SPIDEr(*_corpus(made.data)),
+    "spider_spacy": lambda made: SPIDEr(
+        *_corpus(made.data),
+        spice=SPICESpaCy(made.data.vocabulary),
+        name="spider_spacy",
+    ),
 }
 #: Rows that are trained for a reward, by their names in records: a metric, or
 #: a mixture of metrics.

@@ -25,7 +25,9 @@ _NATURAL = {
     "bleu_3": "BLEU-3",
     "cider": "CIDEr",
     "cider_r": "CIDEr-R",
+    "spice_spacy": "SPICE (spaCy)",
     "spider": "SPIDEr",
+    "spider_spacy": "SPIDEr (spaCy)",
 }
 _RANKING = {
     "mrr": "MRR",

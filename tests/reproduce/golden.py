@@ -31,7 +31,7 @@ PATH = pathlib.Path(__file__).with_name("golden.json")
 #: The sizes of the kept numbers.
 SIZES = {"max_length": 6}
 MIXED = {**SIZES, "mixer_delta": 3, "num_samples": 2}
-JAVA = ("meteor", "bcmr", "spice", "spider")
+JAVA = ("meteor", "bcmr", "spice", "spider", "spacy")
 OTHERS = {
     **SIZES,
     "human_weight": 0.5,

@@ -36,7 +36,7 @@ from tfcap.layers.word_channel import WordChannel
 from tfcap.models import DualEncoder
 from tfcap.training import ClippedAdam
 
-JAVA = ("meteor", "bcmr", "spice", "spider")
+JAVA = ("meteor", "bcmr", "spice", "spider", "spacy")
 ROWS = {
     sequence_level: [
         row for row in (*SLE.rows, *SPIDER.rows) if not row.endswith(JAVA)

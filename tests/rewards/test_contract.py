@@ -43,7 +43,7 @@ OF_NETWORKS = {
     "Surprisal",
 }
 #: Programs for Java, tested each with a program that answers as it does.
-OF_JAVA = {"BCMR", "METEOR", "SPICE", "SPIDEr"}
+OF_JAVA = {"BCMR", "METEOR", "SPICE", "SPICESpaCy", "SPIDEr"}
 
 
 def episode(rows):

@@ -20,6 +20,7 @@ from tfcap.rewards.reward import Reward
 from tfcap.rewards.reward import WeightedSum
 from tfcap.rewards.rouge_l import ROUGEL
 from tfcap.rewards.spice import SPICE
+from tfcap.rewards.spice_spacy import SPICESpaCy
 from tfcap.rewards.spider import SPIDEr
 from tfcap.rewards.surprisal import Surprisal
 from tfcap.rewards.text_reward import TextReward

@@ -22,6 +22,10 @@ class SPIDEr(WeightedSum):
         jit_compile: Boolean, see `tfcap.rewards.ReferenceReward`. Defaults to
             `True`.
         name: String. Defaults to `"spider"`.
+        spice: Reward, optional, that stands for SPICE, such as
+            `tfcap.rewards.SPICESpaCy`: the sum is then another score, to be
+            reported under its name, such as "SPIDEr (spaCy)". Defaults to
+            `tfcap.rewards.SPICE`.
         **options: `home`, `cache`, `java`, `heap` and `timeout` of
             `tfcap.rewards.SPICE`.
 
@@ -55,6 +59,7 @@ class SPIDEr(WeightedSum):
         references="references",
         jit_compile=True,
         name="spider",
+        spice=None,
         **options,
     ):
         document_frequencies.check_vocabulary(vocabulary)
@@ -65,7 +70,7 @@ class SPIDEr(WeightedSum):
                 jit_compile=jit_compile,
                 vocabulary=vocabulary,
             ),
-            "spice": SPICE(vocabulary, references, **options),
+            "spice": spice or SPICE(vocabulary, references, **options),
         }
         weighted = [(SPIDER_WEIGHTS[part], parts[part]) for part in parts]
         super().__init__(weighted, name)

@@ -40,8 +40,13 @@ from tfcap.text.scores.mixtures import spider
 from tfcap.text.scores.mixtures import spider_max
 from tfcap.text.scores.object_synonyms import ObjectSynonyms
 from tfcap.text.scores.rouge_l import rouge_l
+from tfcap.text.scores.scene_graph import SceneGraph
+from tfcap.text.scores.scene_graph_matching import match_scene_graphs
+from tfcap.text.scores.scene_graph_parser import SceneGraphParser
 from tfcap.text.scores.scores import Scores
 from tfcap.text.scores.self_cider import self_cider
+from tfcap.text.scores.spice_spacy import spice_spacy
+from tfcap.text.scores.spice_spacy import spice_spacy_categories
 from tfcap.text.tokenizers import as_vocabulary
 from tfcap.text.training_captions import TrainingCaptions
 from tfcap.text.vocabulary import Vocabulary

@@ -18,7 +18,16 @@ TITLES = {
     "meteor": "METEOR",
     "meteor_java": "METEOR (Java)",
     "spice": "SPICE",
+    "spice_spacy": "SPICE (spaCy)",
+    **{
+        f"spice_spacy_{kind}": f"  {kind}"
+        for kind in (
+            *("objects", "attributes", "relations"),
+            *("color", "count", "size"),
+        )
+    },
     "spider": "SPIDEr",
+    "spider_spacy": "SPIDEr (spaCy)",
     "bcmr": "BCMR",
     "chair": "CHAIR",
     "chair_i": "CHAIR-i",
@@ -66,7 +75,7 @@ class CaptionReport:
         for name, title in TITLES.items():
             if name in self.scores:
                 corpus, each = self.scores[name]
-                numbers = corpus, np.mean(each), np.std(each)
+                numbers = corpus, np.nanmean(each), np.nanstd(each)
                 cells = "".join(f"  {number:8.4f}" for number in numbers)
                 lines.append(f"{title:8}{cells}")
             elif name in self.absent:

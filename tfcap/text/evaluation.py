@@ -32,6 +32,7 @@ from tfcap.text.scores.object_synonyms import ObjectSynonyms
 from tfcap.text.scores.rouge_l import rouge_l
 from tfcap.text.scores.scores import Scores
 from tfcap.text.scores.scores import check_lengths
+from tfcap.text.scores.spice_spacy import spice_spacy_categories
 
 #: What a name computes first, in this order.
 _PARTS = {
@@ -43,7 +44,9 @@ _PARTS = {
     "meteor": (),
     "meteor_java": (),
     "spice": (),
+    "spice_spacy": (),
     "spider": ("cider_d", "spice"),
+    "spider_spacy": ("cider_d", "spice_spacy"),
     "bcmr": ("bleu", "cider_d", "meteor", "rouge_l"),
     "chair": (),
 }
@@ -53,6 +56,13 @@ _FUNCTIONS = {
     "cider_d": cider_d,
     "cider": cider,
     "cider_r": cider_r,
+}
+_MIXTURES = {
+    "spider": spider,
+    "spider_spacy": lambda cider_d, spice_spacy: spider(
+        cider_d, spice_spacy["all"]
+    ),
+    "bcmr": bcmr,
 }
 #: Names that `evaluate_captions(metrics=)` takes.
 METRICS = tuple(_PARTS)
@@ -85,8 +95,9 @@ def evaluate_captions(
         references: List, as long, of lists of strings.
         metrics: List of names: `"bleu"` (BLEU-1 to BLEU-4), `"rouge_l"`,
             `"cider_d"`, `"cider"`, `"cider_r"`, `"meteor"`,
-            `"meteor_java"`, its authors' program, `"spice"`, `"spider"`,
-            `"bcmr"`, `"chair"`. SPIDEr and BCMR bring their parts with them.
+            `"meteor_java"`, its authors' program, `"spice"`, `"spice_spacy"`,
+            `"spider"`, `"spider_spacy"`, `"bcmr"`, `"chair"`. SPIDEr and BCMR
+            bring their parts with them.
             What papers report as CIDEr is `"cider_d"`; `"cider"` is the plain
             one, which is higher. Defaults to the first three, METEOR and
             SPICE.
@@ -151,6 +162,10 @@ def evaluate_captions(
         "chair": functools.partial(
             _chair, objects=objects, annotated=annotated
         ),
+        "spice_spacy": functools.partial(
+            spice_spacy_categories,
+            progress=functools.partial(progress, "spice_spacy"),
+        ),
     }
     for name in names:
         progress(name, 0, len(captions))
@@ -159,7 +174,7 @@ def evaluate_captions(
             absent[name] = missing_score
         elif _PARTS[name]:
             parts = {part: scores[part] for part in _PARTS[name]}
-            scores[name] = {"spider": spider, "bcmr": bcmr}[name](**parts)
+            scores[name] = _MIXTURES[name](**parts)
         else:
             try:
                 scores[name] = functions[name](candidates, grouped)
@@ -245,13 +260,19 @@ def _hindrance(name, images, absent):
 
 
 def _flat(scores):
-    """Names BLEU by its order."""
+    """Names BLEU by its order, and SPICE (spaCy) by what is said."""
     flat = {}
     for name, score in scores.items():
         if name == "bleu":
             flat |= {f"bleu_{k}": part for k, part in enumerate(score, 1)}
         elif name == "chair":
             flat |= score
+        elif name == "spice_spacy":
+            flat |= {
+                name if kind == "all" else f"{name}_{kind}": part
+                for kind, part in score.items()
+                if np.isfinite(part.corpus)  # somebody says it
+            }
         else:
             flat[name] = score
     return flat

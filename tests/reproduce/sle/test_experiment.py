@@ -54,7 +54,9 @@ def forbid_training(monkeypatch):
 
 
 @pytest.mark.parametrize("row", [row for row in ROWS if row not in WITH_JAVA])
-def test_every_row_trains_the_speaker(folder, row, few_words):
+def test_every_row_trains_the_speaker(folder, row, few_words, request):
+    if row.endswith("spacy"):
+        request.getfixturevalue("scene_graphs")
     made = study(folder, paper=ROWS[row])
     before = made.networks("speaker_mle")["speaker"].get_weights()
     scores = made.result(row)

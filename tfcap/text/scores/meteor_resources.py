@@ -14,22 +14,14 @@ from tfcap.io import save_arrays
 from tfcap.text.missing_score import MissingScoreError
 from tfcap.text.missing_score import cache_folder
 from tfcap.text.missing_score import find_file
-from tfcap.text.missing_score import find_package
 from tfcap.text.scores.meteor_normalization import ALWAYS
 from tfcap.text.scores.meteor_normalization import BEFORE_NUMBERS
 from tfcap.text.scores.meteor_normalization import normalize
+from tfcap.text.scores.synonym_sets import SynonymSets
+from tfcap.text.scores.synonym_sets import meteor_folder
+from tfcap.text.scores.synonym_sets import program_lines
 
 NAME = "METEOR"
-
-#: Endings of inflected English words and of their base forms, nouns, verbs
-#: and adjectives, as WordNet's `morphy` tries them.
-_ENDINGS = (
-    *(("s", ""), ("ses", "s"), ("xes", "x"), ("zes", "z"), ("ches", "ch")),
-    *(("shes", "sh"), ("men", "man"), ("ies", "y")),
-    *(("s", ""), ("ies", "y"), ("es", "e"), ("es", ""), ("ed", "e")),
-    *(("ed", ""), ("ing", "e"), ("ing", "")),
-    *(("er", ""), ("est", ""), ("er", "e"), ("est", "e")),
-)
 
 
 class MeteorResources:
@@ -45,30 +37,23 @@ class MeteorResources:
     """
 
     def __init__(self):
-        folder = find_package(NAME) / "meteor"
+        folder = meteor_folder(NAME)
         program = find_file(NAME, folder / "meteor-1.5.jar")
         paraphrases = find_file(NAME, folder / "data" / "paraphrase-en.gz")
         self._stemmer = _stemmer()
         with zipfile.ZipFile(program) as archive:
-            lines = functools.partial(_lines, archive)
+            lines = functools.partial(program_lines, archive)
             self.function_words = frozenset(lines("function/english.words"))
             self._abbreviations = dict(
                 map(_abbreviation, lines("nonbreaking/english.prefixes"))
             )
-            rows = lines("synonym/english.synsets")
-            self._synsets = dict(zip(rows[::2], rows[1::2]))
-            rows = lines("synonym/english.exceptions")
-        self._bases = {}
-        for base, forms in zip(rows[::2], rows[1::2]):
-            for form in forms.split():
-                self._bases.setdefault(form, []).append(base)
+        self.synsets = SynonymSets(NAME).of
         self.sources, self._text, self._starts = _load(paraphrases)
 
         # Words of captions come again and again.
         remember = functools.lru_cache(1 << 17)
         self.words = remember(self.words)
         self.stem = remember(self.stem)
-        self.synsets = remember(self.synsets)
         self.paraphrases = remember(self.paraphrases)
 
     def words(self, line: str) -> tuple[str, ...]:
@@ -79,12 +64,6 @@ class MeteorResources:
         """Returns the stem of a word."""
         return self._stemmer.stemWord(word)
 
-    def synsets(self, word: str) -> frozenset[str]:
-        """Returns the sets of synonyms that a word or its base form is in."""
-        bases = self._bases.get(word) or [self._base(word)]
-        rows = [self._synsets.get(form, "") for form in (word, *bases)]
-        return frozenset(number for row in rows for number in row.split())
-
     def paraphrases(self, phrase: str) -> dict[str, int]:
         """Returns the paraphrases of a phrase, and their order."""
         row = self.sources.get(phrase)
@@ -94,28 +73,11 @@ class MeteorResources:
         texts = self._text[start : end - 1].tobytes().decode().split("\n")
         return {text: rank for rank, text in reversed([*enumerate(texts)])}
 
-    def _base(self, word):
-        """The first base form in the dictionary, the word's ending removed."""
-        ending = ""
-        if word.endswith("ful"):
-            word, ending = word[:-3], "ful"
-        if word.endswith("ss") or len(word) <= 2:
-            return ""
-        for inflected, base in _ENDINGS:
-            form = word[: len(word) - len(inflected)] + base
-            if word.endswith(inflected) and form in self._synsets:
-                return form + ending
-        return ""
-
 
 @functools.cache
 def meteor_resources() -> MeteorResources:
     """Returns the resources, read at the first call."""
     return MeteorResources()
-
-
-def _lines(archive, name):
-    return archive.read(name).decode().splitlines()
 
 
 def _abbreviation(line):

@@ -1,0 +1,268 @@
+"""How good "SPICE (spaCy)" is: `python -m reproduce.spider.scene_graphs`.
+
+    python -m reproduce.spider.scene_graphs --data FOLDER
+
+Prints how often its graphs of the embedded world's captions are right and,
+with FOLDER, how it compares with SPICE: FOLDER holds `coco_example`
+(`results.json.gz`, 1,000 captions of COCO's official example, of which SPICE
+is published) and `spice_parses` (`spice_tuples.txt.gz`, captions and what
+SPICE's own parser reads; `human_graphs.csv.gz`, captions and graphs of people,
+FACTUAL's test set).
+"""
+
+import argparse
+import collections
+import csv
+import gzip
+import importlib.util
+import itertools
+import json
+import pathlib
+import re
+import sys
+import time
+import zipfile
+
+import numpy as np
+
+from reproduce.world import COLORS
+from reproduce.world import describe
+from reproduce.world import sample_scene
+from reproduce.world.caption_words import ADJECTIVES
+from reproduce.world.caption_words import NOUNS
+from reproduce.world.caption_words import PATTERNS
+from reproduce.world.caption_words import RELATIONS
+from reproduce.world.caption_words import plural
+from tfcap.io import command
+from tfcap.text import SceneGraph
+from tfcap.text import SceneGraphParser
+from tfcap.text import caption_tokenize_batch
+from tfcap.text import match_scene_graphs
+from tfcap.text import spice_spacy_categories
+
+#: SPICE of COCO's official example, by its program.
+PUBLISHED = 0.133
+#: SPICE of its own graphs against those of people, as FACTUAL prints it: with
+#: synonyms in one object, "plant/planter", and verbs of people, "v:sit", as
+#: words of their own.
+PUBLISHED_MATCHING = 64.77
+KINDS = ("objects", "attributes", "relations")
+_SHAPES = {word: word for words in NOUNS.values() for word in words}
+_SHAPES |= {plural(word): word for word in _SHAPES}
+_ADJECTIVES = {*COLORS} | {
+    word for words in ADJECTIVES.values() for word in words if " " not in word
+}
+#: Words of adjectives of several words, which are not asked for.
+_PARTS = {"medium", "sized", "polka", "dot"}
+_FORMS = sorted(itertools.chain(*RELATIONS.values()), key=len, reverse=True)
+_RELATION = re.compile(rf"(?:{'|'.join(_FORMS)}) an?((?: \w+)*)")
+
+
+@command(ValueError)
+def main(arguments: list[str] | None = None) -> int:
+    """Runs the command."""
+    parser = argparse.ArgumentParser(
+        prog="python -m reproduce.spider.scene_graphs",
+        description='Measures "SPICE (spaCy)".',
+    )
+    parser.add_argument("--data", type=pathlib.Path, help="folder of files")
+    parser.add_argument("--model", help="spaCy pipeline")
+    parser.add_argument("--scenes", type=int, default=1000, help="of the world")
+    options = parser.parse_args(arguments)
+    parse = SceneGraphParser(options.model)
+    tell_world(parse, options.scenes)
+    if options.data:
+        tell_parses(parse, options.data / "spice_parses")
+        tell_matching(options.data / "spice_parses")
+        tell_corpus(options.data / "coco_example", options.model)
+    return 0
+
+
+def tell_world(parse, scenes):
+    """Prints how often graphs of the world's captions are right."""
+    rng = np.random.default_rng(0)
+    captions = [
+        text
+        for _ in range(scenes)
+        for text in describe(sample_scene(rng), rng, 5)
+    ]
+    words = caption_tokenize_batch(captions)
+    pairs = [
+        (said_of_things(graph), stated(row))
+        for graph, row in zip(parse(words), words)
+    ]
+    equal = sum(ours == true for ours, true in pairs)
+    print(f"embedded world: {len(pairs):,} captions of {scenes:,} scenes")
+    print(f"  right  {equal / len(pairs):.3f}, all that is said of things")
+    _print_scores(pairs)
+
+
+def stated(words):
+    """What a caption of the world says of things, by its grammar.
+
+    Returns:
+        Tuple of sets, as `said_of_things()`.
+    """
+    objects, attributes, relations = set(), set(), set()
+    nouns = [i for i, word in enumerate(words) if word in _SHAPES]
+    for i in nouns:
+        objects.add(_SHAPES[words[i]])
+        for word in reversed(words[:i]):
+            if word in _ADJECTIVES:
+                attributes.add((_SHAPES[words[i]], word))
+            elif word not in _PARTS:
+                break
+    for i, j in itertools.pairwise(nouns):
+        between = " ".join(words[i + 1 : j])
+        for tail in itertools.chain(*PATTERNS.values()):
+            between = between.removeprefix(f"{tail} ")
+        phrase = _RELATION.fullmatch(between)
+        if phrase and {*phrase[1].split()} <= _ADJECTIVES | _PARTS:
+            relations.add((_SHAPES[words[i]], _SHAPES[words[j]]))
+    return objects, attributes, relations
+
+
+def said_of_things(graph):
+    """What a graph says of the world's things.
+
+    Returns:
+        Tuple of sets: objects, pairs with an attribute, related pairs. A
+        relation may have a noun of its own: "to the left of".
+    """
+    shapes = {*_SHAPES.values()}
+    objects = shapes & {*graph.objects}
+    attributes = {
+        (name, word)
+        for name, word in graph.attributes
+        if name in shapes and word in _ADJECTIVES
+    }
+    ends = collections.defaultdict(set)
+    for name, _, other in graph.relations:
+        ends[name].add(other)
+    relations = {
+        (name, last)
+        for name in shapes
+        for other in ends.get(name, ())
+        for last in ({other} if other in shapes else ends.get(other, ()))
+        if last in shapes
+    }
+    return objects, attributes, relations
+
+
+def tell_parses(parse, folder):
+    """Prints how alike graphs are to those of SPICE's own parser."""
+    with gzip.open(folder / "spice_tuples.txt.gz", "rt") as file:
+        rows = [line.rstrip("\n").split("\t") for line in file]
+    graphs = parse([text.split() for text, _ in rows])
+    pairs = [
+        (as_printed(graph), as_printed(read_tuples(tuples)))
+        for graph, (_, tuples) in zip(graphs, rows)
+    ]
+    equal = sum(ours == true for ours, true in pairs)
+    print(f"SPICE's own parser: {len(rows):,} captions")
+    print(f"  equal  {equal / len(rows):.3f}, whole graphs")
+    _print_scores(pairs)
+
+
+def as_printed(graph):
+    """Sets of tuples; objects are those of other tuples, if there are any.
+
+    So SPICE's program prints a graph.
+    """
+    named = {name for name, _ in graph.attributes}
+    named |= {end for row in graph.relations for end in row[::2]}
+    return named or {*graph.objects}, {*graph.attributes}, {*graph.relations}
+
+
+def read_tuples(text):
+    """A graph as SPICE's program and FACTUAL print it.
+
+    Example:
+
+    >>> from reproduce.spider.scene_graphs import read_tuples
+    >>> graph = read_tuples("( dog , sit on , bed ) , ( dog , is , big )")
+    >>> graph.relations, graph.attributes
+    ((('dog', 'sit on', 'bed'),), (('dog', 'big'),))
+    """
+    objects, attributes, relations = {}, {}, {}
+    for row in re.findall(r"\(([^()]*)\)", text):
+        parts = [part.strip() for part in row.split(",")]
+        name, *middle = parts[:-1] or parts
+        relation = " ".join(middle)
+        objects[name] = None
+        if len(parts) == 1:
+            continue
+        if relation in ("is", ""):
+            attributes[name, parts[-1]] = None
+        else:
+            objects[parts[-1]] = None
+            relations[name, relation, parts[-1]] = None
+    return SceneGraph(tuple(objects), tuple(attributes), tuple(relations))
+
+
+def tell_matching(folder):
+    """Prints SPICE of its own parser's graphs against those of people."""
+    with gzip.open(folder / "spice_tuples.txt.gz", "rt") as file:
+        own = dict(line.rstrip("\n").split("\t") for line in file)
+    with gzip.open(folder / "human_graphs.csv.gz", "rt") as file:
+        rows = [row for row in csv.DictReader(file) if row["caption"] in own]
+    scores = [
+        match_scene_graphs(
+            read_tuples(own[row["caption"]]), read_tuples(row["scene_graph"])
+        )["all"]
+        for row in rows
+    ]
+    print(f"matching alone: {len(rows):,} graphs of SPICE against people's")
+    print(f"  {100 * np.mean(scores):.2f} (published: {PUBLISHED_MATCHING})")
+
+
+def tell_corpus(folder, model):
+    """Prints the score of COCO's official example, and how fast it is."""
+    with gzip.open(folder / "results.json.gz") as file:
+        results = {r["image_id"]: r["caption"] for r in json.load(file)}
+    references = {image: [] for image in results}
+    spec = importlib.util.find_spec("pycocoevalcap")
+    folder = pathlib.Path(spec.submodule_search_locations[0])
+    with zipfile.ZipFile(folder / "spice" / "spice-1.0.jar") as archive:
+        name = "coco/annotations/captions_val2014.json"
+        for row in json.loads(archive.read(name))["annotations"]:
+            if row["image_id"] in references:
+                references[row["image_id"]].append(row["caption"])
+    texts = [*results.values(), *(t for r in references.values() for t in r)]
+    words = iter(caption_tokenize_batch(texts))
+    said = [next(words) for _ in results]
+    several = [[next(words) for _ in row] for row in references.values()]
+    start = time.process_time()
+    scores = spice_spacy_categories(said, several, model)
+    spent = time.process_time() - start
+    each = scores["all"].each
+    error = 1.96 * each.std(ddof=1) / len(each) ** 0.5
+    print(f"COCO's official example: {len(said):,} images")
+    print(
+        f"  {scores['all'].corpus:.4f} +- {error:.4f} (SPICE, published: "
+        f"{PUBLISHED}), {len(texts) / spent:.0f} captions a CPU second"
+    )
+    kinds = {k: v.corpus for k, v in scores.items() if k != "all"}
+    print("  " + ", ".join(f"{k} {v:.3f}" for k, v in kinds.items()))
+
+
+def _print_scores(pairs):
+    """Micro-averaged F of tuples, of all kinds and of each."""
+    rows = []
+    for kind in range(len(KINDS)):
+        hits = sum(len(ours[kind] & true[kind]) for ours, true in pairs)
+        sizes = [
+            sum(len(side[kind]) for side in sides) for sides in zip(*pairs)
+        ]
+        rows.append((hits, *sizes))
+    for name, (hits, ours, true) in zip(
+        ("tuples", *KINDS), [np.sum(rows, axis=0), *rows]
+    ):
+        print(
+            f"  {name:10}  F {2 * hits / (ours + true):.3f}, precision "
+            f"{hits / ours:.3f}, recall {hits / true:.3f}"
+        )
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,249 @@
+"""Rules that read a scene graph from the dependencies of a sentence."""
+
+from tfcap.text.scores.scene_graph import COLORS
+from tfcap.text.scores.scene_graph import SceneGraph
+
+_NOUNS = {"NN", "NNS", "NNP", "NNPS"}
+#: Nouns without a singular.
+_PLURALS = {
+    *("clothes", "fries", "goggles", "jeans", "leggings", "pajamas", "pants"),
+    *("scissors", "shorts", "tights", "trousers"),
+}
+#: "a couple of dogs" are dogs.
+_AMOUNTS = {"bit", "bunch", "couple", "deal", "lot", "pair", "plenty"}
+#: Prepositions with a noun inside.
+_PHRASES = {("in", "front"), ("on", "top")}
+#: Adverbs that a preposition follows: "next to".
+_ADVERBS = {"next", "close", "far", "away", "ahead", "outside", "inside"}
+_PRONOUNS = {"he", "she", "it", "they", "him", "her", "them", "one"}
+_POSSESSIVES = {"his", "her", "hers", "its", "their"}
+_RELATIVE = {"WDT", "WP", "IN"}
+
+
+def read_graph(sentence: list) -> SceneGraph:
+    """Reads a scene graph from the tokens of a parsed sentence.
+
+    Args:
+        sentence: List, or another sequence, of spaCy's tokens, whose
+            dependencies have ClearNLP's labels.
+    """
+    return _Reader(sentence).graph()
+
+
+class _Reader:
+    """The graph of a sentence, as it is read."""
+
+    def __init__(self, sentence):
+        self.sentence = sentence
+        self.names = {
+            token.i: _noun_lemma(token)
+            for token in sentence
+            if _is_thing(token)
+        }
+        self.attributes, self.relations = {}, {}
+
+    def graph(self):
+        for token in self.sentence:
+            if token.i in self.names:
+                self.read_noun(token)
+            elif token.lemma_ == "be" and token.pos_ in ("AUX", "VERB"):
+                if token.dep_ not in ("aux", "auxpass"):
+                    self.read_copula(token)
+            elif token.tag_.startswith("VB") and token.dep_ not in _MODIFIERS:
+                self.read_verb(token)
+        objects = tuple(dict.fromkeys(self.names.values()))
+        return SceneGraph(
+            objects, tuple(self.attributes), tuple(self.relations)
+        )
+
+    def add_attribute(self, thing, word):
+        self.attributes[self.names[thing.i], word] = None
+
+    def relate(self, subject, relation, target):
+        if subject.i != target.i:
+            names = self.names[subject.i], relation, self.names[target.i]
+            self.relations[names] = None
+
+    def things(self, token):
+        """Objects that a noun phrase names, those joined by "and", too."""
+        if token.lower_ in _PRONOUNS:
+            earlier = [i for i in self.names if i < token.i]
+            things = [self.sentence[i] for i in earlier[:1]]
+        elif token.i in self.names:
+            things = [token]
+        else:  # an amount
+            things = [
+                thing
+                for preposition in token.children
+                if preposition.lower_ == "of"
+                for noun in preposition.children
+                for thing in self.things(noun)
+            ]
+        for child in token.children:
+            if child.dep_ == "conj":
+                things += self.things(child)
+        return things
+
+    def read_noun(self, noun):
+        amount = noun.head.head
+        if not (noun.head.lower_ == "of" and _is_amount(amount)):
+            amount = None
+        for head in filter(None, (noun, amount)):
+            for word in _modifiers(head):
+                self.read_modifier(noun, word)
+            for relation, thing in self.prepositions(head):
+                if relation != "of" or head is noun:
+                    self.relate(noun, relation, thing)
+        for owner in noun.children:
+            if owner.dep_ == "poss":
+                owners = self.things(owner)
+                if owner.lower_ in _POSSESSIVES:
+                    earlier = [i for i in self.names if i < owner.i]
+                    owners = [self.sentence[i] for i in earlier[:1]]
+                for thing in owners:
+                    self.relate(thing, "have", noun)
+
+    def read_modifier(self, noun, word):
+        """An adjective, a number, or a noun before a noun."""
+        before = self.sentence[word.i - 1] if word.i else None
+        if word.tag_ == "VBN" and before in word.children:
+            if before.i in self.names:  # "snow covered mountain"
+                return self.relate(before, _verb_lemma(word), noun)
+            if before.lower_ in COLORS:
+                self.add_attribute(noun, before.lower_)
+        if word.lower_ not in _ADVERBS:
+            self.add_attribute(noun, word.lower_)
+
+    def prepositions(self, head):
+        """Pairs of a preposition that follows, and of an object after it."""
+        for child in head.children:
+            if child.dep_ in ("prep", "agent"):
+                yield from self.after(child, child.lower_)
+            elif child.dep_ == "advmod" or child.lower_ in _ADVERBS:
+                named = f"{child.lower_} " * (child.lower_ in _ADVERBS)
+                for inner in child.children:
+                    if inner.dep_ == "prep":
+                        yield from self.after(inner, named + inner.lower_)
+
+    def after(self, preposition, name):
+        for child in preposition.children:
+            if child.dep_ == "pobj":
+                inner = _of(child) if (name, child.lower_) in _PHRASES else None
+                if inner is not None:
+                    yield from self.after(inner, f"{name} {child.lower_} of")
+                else:
+                    for thing in self.things(child):
+                        yield name, thing
+            elif child.dep_ == "prep":
+                yield from self.after(child, f"{name} {child.lower_}")
+            elif child.dep_ == "conj":
+                yield from self.after(child, child.lower_)
+
+    def subjects(self, verb):
+        """Objects that do what a verb says."""
+        own = [c for c in verb.children if c.dep_ in ("nsubj", "nsubjpass")]
+        if own and not (verb.dep_ == "relcl" and own[0].tag_ in _RELATIVE):
+            return [thing for token in own for thing in self.things(token)]
+        if verb.dep_ in ("acl", "relcl"):
+            return self.things(verb.head)
+        if verb.dep_ in ("conj", "xcomp", "advcl", "ccomp"):
+            return self.subjects(verb.head) if verb.head is not verb else []
+        return []
+
+    def read_verb(self, verb):
+        subjects = self.subjects(verb)
+        if not subjects:
+            return
+        particle = [c.lower_ for c in verb.children if c.dep_ == "prt"]
+        name = " ".join([_verb_lemma(verb), *particle])
+        direct = [
+            thing
+            for child in verb.children
+            if child.dep_ == "dobj"
+            for thing in self.things(child)
+        ]
+        after = list(self.prepositions(verb))
+        for subject in subjects:
+            for thing in direct:
+                self.relate(subject, name, thing)
+            for preposition, thing in after:
+                self.relate(subject, f"{name} {preposition}", thing)
+                if thing.i == subject.i:  # "the rock has moss on it"
+                    for moss in direct:
+                        self.relate(moss, preposition, thing)
+            if not direct and not after:
+                self.add_attribute(subject, name)
+
+    def read_copula(self, verb):
+        subjects = self.subjects(verb)
+        complements = [
+            part
+            for child in verb.children
+            if child.dep_ in ("acomp", "attr")
+            for part in (child, *_joined(child))
+        ]
+        nouns = [t for part in complements for t in self.things(part)]
+        if not subjects:
+            subjects = nouns
+        else:
+            for subject in subjects:
+                for part in complements:
+                    self.add_attribute(subject, part.lower_)
+        for subject in subjects:
+            for relation, thing in self.prepositions(verb):
+                self.relate(subject, relation, thing)
+
+
+_MODIFIERS = {"amod", "compound", "nmod", "aux", "auxpass", "npadvmod"}
+
+
+def _modifiers(noun):
+    for child in noun.children:
+        if child.dep_ in ("amod", "nummod", "compound", "nmod"):
+            for part in (child, *_joined(child)):
+                yield part
+                yield from _modifiers(part)
+
+
+def _joined(token):
+    for child in token.children:
+        if child.dep_ == "conj":
+            yield child
+            yield from _joined(child)
+
+
+def _of(noun):
+    for child in noun.children:
+        if child.dep_ == "prep" and child.lower_ == "of":
+            return child
+    return None
+
+
+def _is_amount(token):
+    return token.lemma_.lower() in _AMOUNTS and _of(token) is not None
+
+
+def _is_thing(token):
+    if token.tag_ not in _NOUNS or token.dep_ == "compound":
+        return False
+    if token.dep_ == "nmod":
+        return False
+    if _is_amount(token):
+        return False
+    head = token.head
+    if token.lower_ in COLORS and head.tag_ == "VBN" and head.i == token.i + 1:
+        return False  # "a blue striped shirt"
+    if token.dep_ == "pobj" and (head.lower_, token.lower_) in _PHRASES:
+        return _of(token) is None
+    return True
+
+
+def _noun_lemma(token):
+    if token.lower_ in _PLURALS:
+        return token.lower_
+    return token.lemma_.lower()
+
+
+def _verb_lemma(token):
+    lemma = token.lemma_.lower()
+    return "ride" if lemma == "rid" else lemma  # "rides", to spaCy
