@@ -1,5 +1,6 @@
 """Training on the words of a whole batch, a few rows at a time."""
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -12,6 +13,7 @@ from tfcap.decoding.loop import logits_of_words
 from tfcap.objectives import Episode
 from tfcap.objectives import Objective
 from tfcap.objectives import ScoreFunction
+from tfcap.ops import num_replicas
 from tfcap.ops import sum_over_replicas
 from tfcap.ops import token_log_probs
 from tfcap.ops.arguments import checked_integer
@@ -41,6 +43,49 @@ def checked_minibatch_size(size: int | None, objective: Objective):
                 "`gradient_accumulation_steps`, on smaller batches."
             )
     return checked_integer(size, "minibatch_size")
+
+
+class _InParts:
+    """A speaker that scores given words a few rows at a time.
+
+    Without dropout: under several replicas, no loop of a graph draws.
+    """
+
+    def __init__(self, speaker, size):
+        self.speaker, self.size = speaker, size
+
+    def __getattr__(self, name):
+        return getattr(self.speaker, name)
+
+    def log_probs(self, state, tokens, training=False):
+        count = tf.maximum(-(-tf.shape(tokens)[0] // self.size), 1)
+
+        def score(index, scores):
+            cut = functools.partial(_part, index=index, count=count)
+            part, words = keras.tree.map_structure(cut, (state, tokens))
+            own = self.speaker.log_probs(part, words, training=False)
+            return index + 1, scores.write(index, own)
+
+        scores = tf.TensorArray(
+            *(tf.float32, count),
+            infer_shape=False,
+            element_shape=(None, *tokens.shape[1:]),
+        )
+        _, scores = tf.while_loop(
+            lambda index, _: index < count,
+            score,
+            (0, scores),
+            parallel_iterations=1,
+        )
+        return tf.reshape(scores.concat(), tf.shape(tokens))
+
+
+def _part(tensor, index, count):
+    """Rows of the `index`-th of `count` parts of a tensor."""
+    if not tensor.shape.rank:
+        return tensor
+    rows = tf.shape(tensor)[0]
+    return tensor[index * rows // count : (index + 1) * rows // count]
 
 
 class _Scored(Episode):
@@ -96,7 +141,8 @@ def draw(model: keras.Model, inputs: Any) -> dict:
     """
     # Weights are not watched: nothing of the pass over all rows is kept.
     with tf.GradientTape(watch_accessed_variables=False) as tape:
-        episode = _Scored(model.speaker, inputs, tape)
+        size = -(-model.minibatch_size // num_replicas())
+        episode = _Scored(_InParts(model.speaker, size), inputs, tape)
         losses, logs = model.objective.losses(episode)
         loss = sum(losses.values(), 0.0)
     scored, model.processors = episode.gradients(loss)
@@ -116,16 +162,10 @@ def update(model: keras.Model, drawn: dict, index: Any, count: Any) -> dict:
     Its gradient is this part of the batch's, times the number of parts: the
     mean over them is the batch's.
     """
-
-    def part(tensor):
-        if not tensor.shape.rank:
-            return tensor
-        rows = tf.shape(tensor)[0]
-        return tensor[index * rows // count : (index + 1) * rows // count]
-
     speaker, variables = model.speaker, model.trainable_variables
     inputs, scored = keras.tree.map_structure(
-        part, (drawn["inputs"], drawn["scored"])
+        functools.partial(_part, index=index, count=count),
+        (drawn["inputs"], drawn["scored"]),
     )
     losses, logs = drawn["losses"], drawn["logs"]
     with tf.GradientTape() as tape:
