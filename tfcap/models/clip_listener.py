@@ -83,6 +83,9 @@ class CLIPListener(keras.Model):
     - Zhai et al., Sigmoid Loss for Language Image Pre-Training, ICCV 2023
     """
 
+    #: Frozen weights are those of a preset, which checkpoints leave out.
+    pretrained = True
+
     def __init__(
         self,
         backbone: keras.Model,

@@ -72,10 +72,10 @@ class Resume(keras.callbacks.Callback):
     stands among them.
 
     Weights that are frozen in a pretrained network, one whose attribute
-    `pretrained` is true as `tfcap.models.CausalLMSpeaker`'s is, are not saved:
-    with LoRA, a checkpoint holds adapters and the state of their optimizer.
-    The program loads the network again; a run does not go on with another
-    one, which digests of the weights tell.
+    `pretrained` is true as that of `CausalLMSpeaker` and `CLIPListener`, are
+    not saved: with LoRA, a checkpoint holds adapters and the state of their
+    optimizer. The program loads the network again; a run does not go on with
+    another one, which digests of the weights tell.
 
     The data may be arrays, a `keras.utils.PyDataset` or a `tf.data.Dataset`,
     with `steps_per_epoch` or without, in an order that the same program makes
