@@ -105,6 +105,8 @@ def _whole(selection, panels, rows, axes):
     legend = _LEGENDS[query.seeds].format(level=100 * query.level)
     if query.labels and selection.order and rows and len(panels) == 1:
         legend += f" Labels: {parameter_title(selection.order)}."
+    if not all(line.whole.all() for panel in panels for line in panel.lines):
+        legend += " Hollow: not all seeds, or seeds at different steps."
     figure = panels_figure(
         panels,
         legend=legend,

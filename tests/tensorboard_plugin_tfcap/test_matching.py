@@ -1,5 +1,6 @@
 """Regular expressions that can hold nobody."""
 
+import importlib.metadata
 import threading
 import time
 import urllib.error
@@ -32,6 +33,12 @@ def test_what_is_no_expression_is_refused():
         search("runs", "((", ["a"])
 
 
+@pytest.mark.skipif(
+    not importlib.metadata.entry_points(
+        group="tensorboard_plugins", name="tfcap_tradeoff"
+    ),
+    reason="TensorBoard does not know the plugin: pip install -e .",
+)
 def test_no_expression_keeps_the_server_from_others(tmp_path):
     servers.write_one(tmp_path, RUN.partition("/")[0])
     with servers.serve(tmp_path) as address:

@@ -173,4 +173,5 @@ def test_seeds_are_compared_at_steps_that_are_told(at, x, step, said):
         t for t in view["figure"]["data"] if t["meta"]["kind"] == "curve"
     )
     (symbol,) = curve["marker"]["symbol"]
-    assert symbol.endswith("-open") == (at == "last")
+    legend = view["figure"]["layout"]["legend"]["title"]["text"]
+    assert symbol.endswith("-open") == ("Hollow" in legend) == (at == "last")

@@ -49,3 +49,9 @@ def test_recall_of_another_decoding_is_apart():
         "recall@10, beam search",
         "recall@10, fixed listener, beam search",
     ]
+
+
+def test_metrics_below_a_folder_have_their_roles():
+    names = "val/r@10", "val/Recall@1", "val/mean_rank", "train/r@10"
+    found = heads(selected(*names, y="val/r@10"))["level"]
+    assert found == ["val/recall@1", "val/recall@10", "val/mean rank"]
