@@ -33,6 +33,11 @@ def test_objects_of_images_are_read(tmp_path):
         (content(categories=[5]), "`categories` is no list of objects"),
         (content(categories=[{"id": 1}]), "`id` or `name` is missing"),
         (content(images=[{"id": 4}, {}]), "`id` is no id"),
+        (content(images=[{"id": 4}] * 2), "an image is there again"),
+        (
+            content(categories=[{"id": 1, "name": x} for x in "ab"]),
+            "a category is there again",
+        ),
         (
             content(annotations=[{"image_id": 5, "category_id": 1}]),
             "that of no image in `images`.*annotation 0: 5",

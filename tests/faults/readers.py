@@ -29,6 +29,7 @@ from tfcap.data import FeatureWriter
 from tfcap.data import load_captions
 from tfcap.data import load_features
 from tfcap.data import load_flickr_captions
+from tfcap.data import load_instances
 from tfcap.data import load_neighbors
 from tfcap.data import load_results
 from tfcap.data import load_tgif_captions
@@ -227,6 +228,29 @@ def plain_results(content):
     assert len(found) == len(content) and all(map(is_id, found))
     assert all(map(is_text, found.values()))
     return found
+
+
+INSTANCES = {
+    "images": [{"id": 4}, {"id": 9}],
+    "annotations": [
+        {"image_id": 4, "category_id": 17, "bbox": [0, 1.5]},
+        {"image_id": 4, "category_id": 1},
+    ],
+    "categories": [{"id": 1, "name": "person"}, {"id": 17, "name": "cat"}],
+}
+
+
+def plain_instances(content):
+    names = {entry["id"]: entry["name"] for entry in content["categories"]}
+    objects = {entry["id"]: set() for entry in content["images"]}
+    assert len(names) == len(content["categories"])
+    assert len(objects) == len(content["images"])
+    assert all(map(is_id, [*names, *objects]))
+    assert all(isinstance(name, str) for name in names.values())
+    for entry in content["annotations"]:
+        assert is_id(entry["image_id"]) and is_id(entry["category_id"])
+        objects[entry["image_id"]].add(names[entry["category_id"]])
+    return objects
 
 
 FLICKR = "".join(
@@ -665,6 +689,7 @@ READERS = {
         KARPATHY, lambda path: told(load_captions(path, "test")), plain_karpathy
     ),
     "results": json_reader(RESULTS, load_results, plain_results),
+    "instances": json_reader(INSTANCES, load_instances, plain_instances),
     "flickr": text_reader(
         FLICKR, lambda path: told(load_flickr_captions(path)), plain_flickr
     ),

@@ -11,6 +11,7 @@ _LAYOUT = (
     "Give COCO's annotations of instances, such as instances_val2014.json: "
     "`images`, `annotations` with `image_id` and `category_id`, `categories`."
 )
+_ONCE = "Keep one entry of each."
 #: Outlines of objects, most of the file.
 _UNREAD = ("segmentation", "bbox")
 
@@ -63,21 +64,24 @@ def load_instances(path: str | os.PathLike) -> dict:
         ):
             problem = f"`{name}` is no list of objects"
             raise malformed(path, "", problem, _LAYOUT)
-    problems = EntryProblems(path)
-    names = {}
+    problems, names, objects = EntryProblems(path), {}, {}
     for i, category in enumerate(parts["categories"]):
         name, number = category.get("name"), category.get("id")
+        where = f"category number {i}"
         if not isinstance(name, str) or not is_image_id(number):
-            problem = "`id` or `name` is missing"
-            problems.add(problem, f"category number {i}", _LAYOUT)
+            problems.add("`id` or `name` is missing", where, _LAYOUT)
+        elif number in names:
+            problems.add("a category is there again", where, _ONCE)
         else:
             names[number] = name
-    objects = {}
     for i, image in enumerate(parts["images"]):
-        if is_image_id(image.get("id")):
-            objects[image["id"]] = set()
+        number, where = image.get("id"), f"image number {i}"
+        if not is_image_id(number):
+            problems.add("`id` is no id", where, _LAYOUT)
+        elif number in objects:
+            problems.add("an image is there again", where, _ONCE)
         else:
-            problems.add("`id` is no id", f"image number {i}", _LAYOUT)
+            objects[number] = set()
     for i, annotation in enumerate(parts["annotations"]):
         image, number = (
             annotation.get("image_id"),
