@@ -21,8 +21,8 @@ def coco_document_frequencies(
     The captions are those that the package pycocoevalcap brings (82,783 images
     of train2014, 40,504 of val2014, five captions each). They are counted as
     words, split as an evaluation splits them, and kept in the cache folder
-    (`$TFCAP_CACHE`, else `~/.cache/tfcap`), which the first time takes half a
-    minute.
+    (`$TFCAP_CACHE`, else `~/.cache/tfcap`), which the first time takes ten
+    seconds.
 
     Args:
         split: String, `"train2014"` or `"val2014"`. Defaults to the former.
