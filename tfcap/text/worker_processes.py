@@ -6,6 +6,7 @@ import pickle
 import signal
 import subprocess
 import sys
+import threading
 import weakref
 from collections.abc import Callable
 from collections.abc import Sequence
@@ -47,6 +48,8 @@ class WorkerProcesses:
                 f"({error}). Pass num_workers=0, or put it into a module."
             ) from error
         self.number, self._owner, self._processes = number, None, []
+        # Threads of the caller take turns.
+        self._lock = threading.Lock()
 
     def map(self, parts: Sequence[tuple]) -> list:
         """Calls the function with the arguments of each part.
@@ -61,6 +64,14 @@ class WorkerProcesses:
             RuntimeError: If a process has died.
             Exception: What the function raises.
         """
+        with self._lock:
+            answers = self._answers(parts)
+        for failure, _ in answers:
+            if failure is not None:
+                raise failure
+        return [answer for _, answer in answers]
+
+    def _answers(self, parts):
         if self._owner != os.getpid():  # not started, or a copy's by fork()
             self._start()
         asked = list(zip(self._processes, parts, strict=False))
@@ -68,7 +79,7 @@ class WorkerProcesses:
             for process, arguments in asked:
                 pickle.dump(arguments, process.stdin)
                 process.stdin.flush()
-            answers = [pickle.load(process.stdout) for process, _ in asked]
+            return [pickle.load(process.stdout) for process, _ in asked]
         except (OSError, EOFError, pickle.UnpicklingError) as error:
             ended = [process.poll() for process in self._processes]
             self.close()
@@ -81,10 +92,6 @@ class WorkerProcesses:
             # Answers that are still to come would be taken for the next ones.
             self.close()
             raise
-        for failure, _ in answers:
-            if failure is not None:
-                raise failure
-        return [answer for _, answer in answers]
 
     def close(self):
         """Ends the processes; the next call starts others."""
