@@ -43,11 +43,12 @@ def align(
         List of `Match`, ascending by `start`.
     """
     matches = _find_matches(caption, reference, resources)
-    first = _first_path(matches, len(caption))
-    if all(map(_settled, first.matches, matches)):
-        return [match for match in first.matches if match is not None]
-    beam = [first]
-    for position, found in enumerate(matches):
+    fixed = _uncontested(matches, len(caption))
+    if all(map(_settled, fixed, matches)):
+        return [match for match in fixed if match is not None]
+    options = [[(x, *_words_of(x)) for x in found] for found in matches]
+    beam = [_Path(fixed)]
+    for position, found in enumerate(options):
         beam.sort(key=_Path.rank)
         extended = [path.extended(position, found) for path in beam[:_BEAM]]
         beam = [*itertools.chain.from_iterable(extended)] or beam[:1]
@@ -55,8 +56,7 @@ def align(
     beam = sorted(beam, key=_Path.rank)[:_BEAM]
     for path in beam:
         path.end_chunk()
-    best = min(beam, key=_Path.rank)
-    return [match for match in best.matches if match is not None]
+    return min(beam, key=_Path.rank).all_matches()
 
 
 def count_chunks(matches: list[Match]) -> int:
@@ -77,18 +77,35 @@ def _settled(chosen, found):
     return not found or chosen is not None
 
 
+def _words_of(match):
+    """Sets, as bits, of the words of a match in reference and caption."""
+    _, start, length, caption_start, caption_length = match
+    words, of_caption = (1 << length) - 1, (1 << caption_length) - 1
+    return words << start, of_caption << caption_start
+
+
 class _Path:
-    """An alignment of the words up to a position of the reference."""
+    """An alignment of the words up to a position of the reference.
+
+    Args:
+        fixed: List of the match that is taken from the start, or None, at each
+            position of the reference.
+    """
 
     __slots__ = (
-        *("matches", "used", "used_of_caption", "next", "caption_next"),
-        *("covered", "covered_of_caption", "chunks", "distance"),
+        *("fixed", "chosen", "used", "used_of_caption", "next"),
+        *("caption_next", "covered", "covered_of_caption", "chunks"),
+        "distance",
     )
 
-    def __init__(self, matches, used, used_of_caption):
-        self.matches = matches  # by position of the reference
-        self.used = used
-        self.used_of_caption = used_of_caption
+    def __init__(self, fixed):
+        self.fixed = fixed
+        self.chosen = None  # pair of those before and a match
+        self.used = self.used_of_caption = 0
+        for match in filter(None, fixed):
+            words, of_caption = _words_of(match)
+            self.used |= words
+            self.used_of_caption |= of_caption
         self.covered = self.covered_of_caption = 0
         self.chunks = self.distance = 0
         self.next = 0  # position after the last match
@@ -100,17 +117,22 @@ class _Path:
 
     def extended(self, position, found):
         """Yields the paths that this one becomes at a position."""
-        if self.used[position]:
+        if self.used >> position & 1:
             if position < self.next:
                 yield self  # inside a match
-            elif (match := self.matches[self.next]) is not None:
+            elif (match := self.fixed[self.next]) is not None:
                 self._count(match)
                 self.distance += abs(match.start - match.caption_start)
                 yield self
             return
-        for match in found:
-            if self._is_free(match):
-                yield self._with(match)
+        for match, words, of_caption in found:
+            if not (self.used & words or self.used_of_caption & of_caption):
+                path = self._copy()
+                path.chosen = self.chosen, match
+                path.used |= words
+                path.used_of_caption |= of_caption
+                path._count(match)
+                yield path
                 # METEOR 1.5 adds it to the path without the match, and so to
                 # the paths of later matches of this word.
                 self.distance += abs(match.start - match.caption_start)
@@ -123,35 +145,22 @@ class _Path:
             self.chunks += 1
             self.caption_next = None
 
-    def use(self, match):
-        """Marks the words of a match as used."""
-        self.matches[match.start] = match
-        _, start, length, caption_start, caption_length = match
-        self.used[start : start + length] = [True] * length
-        end = caption_start + caption_length
-        self.used_of_caption[caption_start:end] = [True] * caption_length
+    def all_matches(self):
+        """Matches, ascending by their start."""
+        matches, chosen = [*filter(None, self.fixed)], self.chosen
+        while chosen is not None:
+            chosen, match = chosen
+            matches.append(match)
+        return sorted(matches, key=lambda match: match.start)
 
-    def _is_free(self, match):
-        _, start, length, caption_start, caption_length = match
-        return not (
-            any(self.used[start : start + length])
-            or any(
-                self.used_of_caption[
-                    caption_start : caption_start + caption_length
-                ]
-            )
-        )
-
-    def _with(self, match):
-        path = _Path(
-            list(self.matches), list(self.used), list(self.used_of_caption)
-        )
+    def _copy(self):
+        path = _Path.__new__(_Path)
+        path.fixed, path.chosen = self.fixed, self.chosen
+        path.used, path.used_of_caption = self.used, self.used_of_caption
         path.covered = self.covered
         path.covered_of_caption = self.covered_of_caption
         path.chunks, path.distance = self.chunks, self.distance
         path.caption_next = self.caption_next
-        path.use(match)
-        path._count(match)
         return path
 
     def _count(self, match):
@@ -167,26 +176,24 @@ class _Path:
         self.caption_next = caption_start + caption_length
 
 
-def _first_path(matches, caption_length):
-    """The path of the matches that compete with no other."""
+def _uncontested(matches, caption_length):
+    """The match at each position that competes with no other, or None."""
     claims, caption_claims = [0] * len(matches), [0] * caption_length
     for match in (match for found in matches for match in found):
         for k in range(match.length):
             claims[match.start + k] += 1
         for k in range(match.caption_length):
             caption_claims[match.caption_start + k] += 1
-    path = _Path(
-        [None] * len(matches), [False] * len(matches), [False] * caption_length
-    )
-    for found in matches:
+    fixed = [None] * len(matches)
+    for position, found in enumerate(matches):
         if len(found) == 1:
             _, start, length, caption_start, caption_length = found[0]
             claimed = claims[start : start + length]
             end = caption_start + caption_length
             claimed += caption_claims[caption_start:end]
             if max(claimed) == 1:
-                path.use(found[0])
-    return path
+                fixed[position] = found[0]
+    return fixed
 
 
 def _find_matches(caption, reference, resources):
