@@ -25,6 +25,7 @@ from tfcap.data.result_files import match_results
 from tfcap.io import can_write
 from tfcap.io import command
 from tfcap.io import whole_file
+from tfcap.text.caption_report import TITLES
 from tfcap.text.evaluation import METRICS
 from tfcap.text.evaluation import evaluate_captions
 from tfcap.text.java.ptb_tokenizer import ptb_tokenize
@@ -239,6 +240,10 @@ def _compare(report, other, path):
         f"\nMinus {path}, paired bootstrap over {report.images:,} images:\n\n"
         f"{differences_table(differences)}"
     )
+    both = [x for x in report.scores if x in other.scores]
+    undrawn = [TITLES[name] for name in both if name not in differences]
+    if undrawn:
+        print(f"\nWithout an interval: {', '.join(undrawn)}.")
     return {
         "results": path,
         "corpus": other.to_dict([], [])["corpus"],

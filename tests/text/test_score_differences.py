@@ -73,6 +73,12 @@ def test_what_cannot_be_drawn_is_left_out_and_other_images_are_refused():
     some = {"bleu_1": ResampledScores(1.5, each, lambda w: w @ each)}
     found = score_differences(some, some)["bleu_1"]
     assert found == (0.0, 0.0, 0.0)
+    # Of one caption there is nothing to say.
+    some = {"spice_spacy": Scores(0.5, np.array([0.0, np.nan, 1.0]))}
+    drawn = some["spice_spacy"].resampled(np.array([[1, 5, 1], [2, 0, 1]]))
+    np.testing.assert_allclose(drawn, [1 / 2, 1 / 3])
+    assert score_differences(some, some)["spice_spacy"] == (0.0, 0.0, 0.0)
+    some = {"bleu_1": ResampledScores(1.5, each, lambda w: w @ each)}
     more = {"bleu_1": Scores(0.0, np.zeros(3))}
     with pytest.raises(ValueError, match="scores of \\[2, 3\\] captions"):
         score_differences(some, more)

@@ -1,5 +1,6 @@
 """Differences of the scores of two sets of captions, with intervals."""
 
+import math
 from collections.abc import Mapping
 from typing import NamedTuple
 
@@ -88,14 +89,22 @@ def score_differences(
             drawn[name].append(
                 first.resampled(weights) - second.resampled(weights)
             )
-    bounds = [0.5 - level / 2, 0.5 + level / 2]
     return {
         name: ScoreDifference(
-            float(first.corpus - second.corpus),
-            *map(float, np.quantile(np.concatenate(drawn[name]), bounds)),
+            float(first.corpus - second.corpus), *_bounds(drawn[name], level)
         )
         for name, (first, second) in pairs.items()
     }
+
+
+def _bounds(drawn, level):
+    """Percentiles of the draws that have a score."""
+    values = np.concatenate(drawn)
+    values = values[~np.isnan(values)]
+    if not len(values):
+        return math.nan, math.nan
+    bounds = np.quantile(values, [0.5 - level / 2, 0.5 + level / 2])
+    return tuple(bounds.tolist())
 
 
 def differences_table(differences: Mapping[str, ScoreDifference]) -> str:

@@ -12,3 +12,4 @@ from tfcap.text.rewards.score_rewards import cider_d_reward
 from tfcap.text.rewards.score_rewards import cider_r_reward
 from tfcap.text.rewards.score_rewards import meteor_reward
 from tfcap.text.rewards.score_rewards import rouge_l_reward
+from tfcap.text.rewards.score_rewards import spice_spacy_reward

@@ -21,7 +21,9 @@ from tfcap.text.scores.meteor import meteor
 from tfcap.text.scores.meteor_resources import meteor_resources
 from tfcap.text.scores.object_synonyms import ObjectSynonyms
 from tfcap.text.scores.rouge_l import rouge_l
+from tfcap.text.scores.scene_graph_parser import scene_graph_parser
 from tfcap.text.scores.scores import Scores
+from tfcap.text.scores.spice_spacy import spice_spacy
 
 
 def cider_d_reward(
@@ -199,6 +201,46 @@ def meteor_reward(
     """
     meteor_resources()  # raises here what the first step would
     return CaptionReward(meteor, "meteor", references, extract, num_workers)
+
+
+def spice_spacy_reward(
+    model: str | os.PathLike | None = None,
+    references: str = "references",
+    extract: Callable | None = None,
+    num_workers: int = 0,
+) -> CaptionReward:
+    """SPICE (spaCy) as a reward function, in `[0, 1]`, without Java.
+
+    Beside `cider_d_reward()`, with the same weight, it makes SPIDEr (spaCy).
+
+    Args:
+        model: See `tfcap.text.spice_spacy()`.
+        references, extract, num_workers: See `CaptionReward`.
+
+    Returns:
+        A `CaptionReward`.
+
+    Raises:
+        tfcap.text.MissingScoreError: If spaCy, its model or the synonyms are
+            missing, which `tfcap[spice]` names.
+
+    Example:
+
+    >>> try:
+    ...     reward = tfcap.text.rewards.spice_spacy_reward()
+    ...     assert reward(["a red bus"], references=["a red bus"]) == [1.0]
+    ... except tfcap.text.MissingScoreError as error:
+    ...     assert "Install it" in str(error)
+
+    Reference:
+
+    - Anderson et al., SPICE, ECCV 2016, section 3; see
+      `tfcap.text.spice_spacy()`
+    """
+    scene_graph_parser(model)  # raises here what the first step would
+    score = functools.partial(spice_spacy, model=model)
+    name = "spice_spacy"
+    return CaptionReward(score, name, references, extract, num_workers)
 
 
 def chair_reward(

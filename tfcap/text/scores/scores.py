@@ -26,6 +26,8 @@ class Scores(NamedTuple):
     def resampled(self, weights: np.ndarray) -> np.ndarray:
         """Returns the scores of corpora drawn from this one.
 
+        Captions without a score, NaN, count nowhere.
+
         Args:
             weights: Array of shape `(draws, n)`, how often each of n captions
                 was drawn.
@@ -33,7 +35,11 @@ class Scores(NamedTuple):
         Returns:
             Float array of shape `(draws,)`.
         """
-        return weights @ self.each / weights.sum(axis=1)
+        known = ~np.isnan(self.each)
+        weights = weights[:, known]
+        total = weights.sum(axis=1)
+        means = weights @ self.each[known] / np.maximum(total, 1)
+        return np.where(total > 0, means, np.nan)
 
 
 class ResampledScores(Scores):
