@@ -64,7 +64,7 @@ def test_no_expression_keeps_the_server_from_others(tmp_path):
             begin = time.monotonic()
             urllib.request.urlopen(f"{address}/data/environment", timeout=20)
             longest = max(longest, time.monotonic() - begin)
-            time.sleep(0.05)
+            time.sleep(0.2)
     # Both are given up; meanwhile, others are answered at once.
     assert "must be quick to match" in answers["runs"]
     assert longest < 15
