@@ -143,28 +143,25 @@ def cooperative(optimizer=keras.optimizers.SGD, alone=False, turns=()):
 
 
 def accumulated():
-    """Two batches of half the size are one, in what Keras clips, too."""
-    parts = tf.distribute.get_strategy().num_replicas_in_sync
-    steps, weights = (parts if parts > 1 else None), []
-    for limit in ({"global_clipnorm": 0.3}, {"clipnorm": 0.2}, {}):
-        speaker, size = Seeing(0), 4 // parts
-        model = ObjectiveModel(TeacherForcing(), speaker)
-        if "clipnorm" in limit:
-            player = Player(speaker, TeacherForcing(), 0.3)
-            model = Game(speaker, {"speaker": player})
-        elif not limit:
-            size, half = 4, (2 if parts > 1 else None)
-            model = ObjectiveModel(
-                *(TeacherForcing("token"), speaker), minibatch_size=half
-            )
+    """Batches, or parts of them, of half the size; clipped by either part."""
+    several = tf.distribute.get_strategy().num_replicas_in_sync > 1
+    steps, half = (2, 2) if several else (None, None)
+    speakers = Seeing(0), Seeing(0)
+    models = [
+        Game(speakers[0], {"g": Player(speakers[0], TeacherForcing(), 0.3)}),
+        ObjectiveModel(
+            *(TeacherForcing("token"), speakers[1]), minibatch_size=half
+        ),
+    ]
+    limits = {"clipnorm": 0.2}, {"global_clipnorm": 0.3}
+    for model, limit, size in zip(models, limits, (half or 4, 4)):
         optimizer = keras.optimizers.Adam(
             1.0, epsilon=1.0, gradient_accumulation_steps=steps, **limit
         )
         model.compile(optimizer)
         data = captions().unbatch().batch(size)
         model.fit(data, shuffle=False, verbose=0)
-        weights += speaker.get_weights()
-    return weights
+    return [w for speaker in speakers for w in speaker.get_weights()]
 
 
 def alternating():
