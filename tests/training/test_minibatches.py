@@ -16,6 +16,7 @@ from tfcap.objectives import Pathwise
 from tfcap.objectives import ScoreFunction
 from tfcap.objectives import TeacherForcing
 from tfcap.rewards import Constant
+from tfcap.rewards import KLPenalty
 from tfcap.rewards import Reward
 from tfcap.training import ObjectiveModel
 
@@ -44,7 +45,8 @@ def samples(**options):
 
 def objective(normalize, unroll):
     drawn = samples(top_k=2, unroll=unroll)
-    own = ScoreFunction(Rare(), drawn, LeaveOneOutBaseline(), normalize)
+    reward = Rare() + 0.1 * KLPenalty(tiny.TableSpeaker(1))
+    own = ScoreFunction(reward, drawn, LeaveOneOutBaseline(), normalize)
     greedy = DecoderBaseline(Rare(), Greedy(max_length=3))
     return (
         own

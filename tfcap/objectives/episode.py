@@ -146,6 +146,10 @@ class Episode:
             self.state, rollout.tokens, training=self.training
         )
 
+    def scores_by(self, speaker, state, tokens):
+        """Log probabilities `(B, S, T)` of words by another speaker."""
+        return speaker.log_probs(state, tokens, training=False)
+
     def repeated(self, tensor, num_samples):
         """Rows for every sample: `(B, ...)` to `(B, S, ...)`."""
         rows = repeat_samples(tensor, num_samples)

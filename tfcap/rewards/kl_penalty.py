@@ -48,8 +48,6 @@ class KLPenalty(Reward):
 
     def call(self, rollout, episode):
         state = self.reference.begin(episode.inputs, training=False)
-        familiar = self.reference.log_probs(
-            state, rollout.tokens, training=False
-        )
+        familiar = episode.scores_by(self.reference, state, rollout.tokens)
         ratio = familiar - episode.log_probs(rollout)
         return ops.sum(ops.stop_gradient(ratio) * rollout.mask, axis=-1)

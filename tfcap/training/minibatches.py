@@ -52,18 +52,18 @@ class _InParts:
     """
 
     def __init__(self, speaker, size):
-        self.speaker, self.size = speaker, size
+        self._speaker, self._size = speaker, size
 
     def __getattr__(self, name):
-        return getattr(self.speaker, name)
+        return getattr(self._speaker, name)
 
     def log_probs(self, state, tokens, training=False):
-        count = tf.maximum(-(-tf.shape(tokens)[0] // self.size), 1)
+        count = tf.maximum(-(-tf.shape(tokens)[0] // self._size), 1)
 
         def score(index, scores):
             cut = functools.partial(_part, index=index, count=count)
             part, words = keras.tree.map_structure(cut, (state, tokens))
-            own = self.speaker.log_probs(part, words, training=False)
+            own = self._speaker.log_probs(part, words, training=False)
             return index + 1, scores.write(index, own)
 
         scores = tf.TensorArray(
@@ -91,9 +91,12 @@ def _part(tensor, index, count):
 class _Scored(Episode):
     """An episode in which the scores of words are what is differentiated."""
 
-    def __init__(self, speaker, inputs, tape):
-        super().__init__(speaker, inputs, training=True)
-        self._tape, self._scores = tape, {}
+    def __init__(self, speaker, inputs, size, tape):
+        super().__init__(_InParts(speaker, size), inputs, training=True)
+        self._size, self._tape, self._scores = size, tape, {}
+
+    def scores_by(self, speaker, state, tokens):
+        return _InParts(speaker, self._size).log_probs(state, tokens)
 
     def log_probs(self, rollout):
         # Kept beside its rollout: an id may be reused as soon as it is gone.
@@ -142,7 +145,7 @@ def draw(model: keras.Model, inputs: Any) -> dict:
     # Weights are not watched: nothing of the pass over all rows is kept.
     with tf.GradientTape(watch_accessed_variables=False) as tape:
         size = -(-model.minibatch_size // num_replicas())
-        episode = _Scored(_InParts(model.speaker, size), inputs, tape)
+        episode = _Scored(model.speaker, inputs, size, tape)
         losses, logs = model.objective.losses(episode)
         loss = sum(losses.values(), 0.0)
     scored, model.processors = episode.gradients(loss)
