@@ -67,7 +67,7 @@ def _parser():
     add("--size", type=int, default=224, help="side of images; default: 224")
     add("--batch-size", type=int, default=32, help="default: 32")
     add("--captions", help="file of captions, whose image ids are taken")
-    add("--split", help="its splits to take, such as train+val+test")
+    add("--split", help="its splits to take, such as train+val; default: all")
     add(
         "--skip-unreadable",
         action="store_true",
@@ -82,7 +82,7 @@ def _images(folder, captions, split):
     files = image_files(folder, "IMAGES")
     if captions is None:
         return list(files.items())
-    listing = load_captions(captions, split, skip_empty=True)
+    listing = load_captions(captions, split or "all", skip_empty=True)
     paths = find_images(files, listing.filenames)
     images = list(zip(listing.image_ids, paths))
     absent = [

@@ -42,8 +42,8 @@ def load_captions(
         path: String or path, `captions_val2014.json` or `dataset_coco.json`
             and files like them, gzipped or not.
         split: String or list of strings, optional, which of Karpathy's splits
-            to read; several may be joined by a plus, `"train+restval"`. Must
-            be given if the file has several.
+            to read; several may be joined by a plus, `"train+restval"`, and
+            `"all"` are all. Must be given if the file has several.
         skip_empty: Boolean, whether captions without words, and images
             without captions, are left out instead of refused; the result says
             how many (`skipped_captions`, `skipped_images`). Defaults to
@@ -98,7 +98,7 @@ def load_captions(
 
 
 def _read_coco(path, content, split, skip_empty):
-    if split is not None:
+    if split not in (None, "all"):
         raise ValueError(
             "`split` must be left out for a COCO annotation file, which has "
             f"no splits. Received: split={split!r}, path={str(path)!r}."

@@ -167,8 +167,9 @@ def choose_splits(
     """The names of the splits that are asked for.
 
     Args:
-        split: String, names joined by a plus (`"train+restval"`); list of
-            names; or None, which does where there is one split only.
+        split: String, names joined by a plus (`"train+restval"`), or
+            `"all"`; list of names; or None, which does where there is one
+            split only.
 
     Raises:
         ValueError: If there is no such split, or if there are several and
@@ -181,6 +182,8 @@ def choose_splits(
     ['train', 'val']
     """
     available = ", ".join(f"{name!r} ({n:,})" for name, n in counts.items())
+    if split == "all" and split not in counts:
+        return list(counts)
     if split is None:
         if len(counts) == 1:
             return list(counts)
