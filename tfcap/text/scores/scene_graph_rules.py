@@ -11,6 +11,10 @@ _PLURALS = {
 }
 #: "a couple of dogs" are dogs.
 _AMOUNTS = {"bit", "bunch", "couple", "deal", "lot", "pair", "plenty"}
+#: What these are of is what is where, and does what: "a row of cars on a road".
+_FRAMES = {"image", "photo", "photograph", "picture", "shot", "video"}
+_FRAMES |= {"bunch", "crowd", "flock", "group", "herd", "line", "pile", "roll"}
+_FRAMES |= {"row", "set", "stack", "team"}
 #: Prepositions with a noun inside.
 _PHRASES = {("in", "front"), ("on", "top")}
 #: Adverbs that a preposition follows: "next to".
@@ -91,9 +95,14 @@ class _Reader:
         for head in filter(None, (noun, amount)):
             for word in _modifiers(head):
                 self.read_modifier(noun, word)
+            shown = self.shown(head)
             for relation, thing in self.prepositions(head):
-                if relation != "of" or head is noun:
-                    self.relate(noun, relation, thing)
+                if relation == "of":
+                    if head is noun:
+                        self.relate(noun, relation, thing)
+                    continue
+                for subject in shown or [noun]:
+                    self.relate(subject, relation, thing)
         for owner in noun.children:
             if owner.dep_ == "poss":
                 owners = self.things(owner)
@@ -103,6 +112,15 @@ class _Reader:
                 for thing in owners:
                     self.relate(thing, "have", noun)
 
+    def shown(self, noun):
+        """Objects of a picture or a group."""
+        preposition = _of(noun) if noun.lower_ in _FRAMES else None
+        return [
+            thing
+            for child in (preposition.children if preposition else ())
+            for thing in self.things(child)
+        ]
+
     def read_modifier(self, noun, word):
         """An adjective, a number, or a noun before a noun."""
         before = self.sentence[word.i - 1] if word.i else None
@@ -111,7 +129,7 @@ class _Reader:
                 return self.relate(before, _verb_lemma(word), noun)
             if before.lower_ in COLORS:
                 self.add_attribute(noun, before.lower_)
-        if word.lower_ not in _ADVERBS:
+        if not _is_adverb(word):
             self.add_attribute(noun, word.lower_)
 
     def prepositions(self, head):
@@ -119,8 +137,8 @@ class _Reader:
         for child in head.children:
             if child.dep_ in ("prep", "agent"):
                 yield from self.after(child, child.lower_)
-            elif child.dep_ == "advmod" or child.lower_ in _ADVERBS:
-                named = f"{child.lower_} " * (child.lower_ in _ADVERBS)
+            elif child.dep_ == "advmod" or _is_adverb(child):
+                named = f"{child.lower_} " * _is_adverb(child)
                 for inner in child.children:
                     if inner.dep_ == "prep":
                         yield from self.after(inner, named + inner.lower_)
@@ -145,15 +163,15 @@ class _Reader:
         if own and not (verb.dep_ == "relcl" and own[0].tag_ in _RELATIVE):
             return [thing for token in own for thing in self.things(token)]
         if verb.dep_ in ("acl", "relcl"):
-            return self.things(verb.head)
+            return self.shown(verb.head) or self.things(verb.head)
         if verb.dep_ in ("conj", "xcomp", "advcl", "ccomp"):
             return self.subjects(verb.head) if verb.head is not verb else []
         return []
 
     def read_verb(self, verb):
-        subjects = self.subjects(verb)
-        if not subjects:
+        if _is_adverb(verb):
             return
+        subjects = self.subjects(verb)
         particle = [c.lower_ for c in verb.children if c.dep_ == "prt"]
         name = " ".join([_verb_lemma(verb), *particle])
         direct = [
@@ -163,6 +181,10 @@ class _Reader:
             for thing in self.things(child)
         ]
         after = list(self.prepositions(verb))
+        if not subjects:  # "we see a dog on a bed"
+            for thing in direct:
+                for preposition, place in after:
+                    self.relate(thing, preposition, place)
         for subject in subjects:
             for thing in direct:
                 self.relate(subject, name, thing)
@@ -179,7 +201,7 @@ class _Reader:
         complements = [
             part
             for child in verb.children
-            if child.dep_ in ("acomp", "attr")
+            if child.dep_ in ("acomp", "attr") and not _is_adverb(child)
             for part in (child, *_joined(child))
         ]
         nouns = [t for part in complements for t in self.things(part)]
@@ -199,7 +221,8 @@ _MODIFIERS = {"amod", "compound", "nmod", "aux", "auxpass", "npadvmod"}
 
 def _modifiers(noun):
     for child in noun.children:
-        if child.dep_ in ("amod", "nummod", "compound", "nmod"):
+        plain = child.dep_ == "advmod" and child.tag_ == "JJ"
+        if plain or child.dep_ in ("amod", "nummod", "compound", "nmod"):
             for part in (child, *_joined(child)):
                 yield part
                 yield from _modifiers(part)
@@ -219,16 +242,31 @@ def _of(noun):
     return None
 
 
+def _is_adverb(token):
+    """Whether a word begins a preposition: "next to", "left of"."""
+    if token.lower_ in ("left", "right"):
+        of = _of(token)
+        return of is not None and not any(
+            c.dep_ == "det" for c in token.children
+        )
+    return token.lower_ in _ADVERBS
+
+
 def _is_amount(token):
     return token.lemma_.lower() in _AMOUNTS and _of(token) is not None
 
 
 def _is_thing(token):
+    first = token.i == 0 and token.dep_ == "ROOT" and token.pos_ != "AUX"
+    if first and "prep" in (parts := {c.dep_ for c in token.children}):
+        # Nobody commands in captions: "pillows on a bed".
+        if parts <= {"prep", "punct", "acl"}:
+            return True
     if token.tag_ not in _NOUNS or token.dep_ == "compound":
         return False
     if token.dep_ == "nmod":
         return False
-    if _is_amount(token):
+    if _is_amount(token) or _is_adverb(token):
         return False
     head = token.head
     if token.lower_ in COLORS and head.tag_ == "VBN" and head.i == token.i + 1:
