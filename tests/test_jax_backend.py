@@ -24,6 +24,7 @@ FILES = (
     "models/test_pair_discriminator.py",
     "layers/test_word_vectors.py",
     "layers/test_stateless_schedules.py",
+    "ops/test_loops.py",
 )
 TESTS = pathlib.Path(__file__).parent
 

@@ -12,11 +12,15 @@ from tests import speakers
 from tests import tiny
 from tfcap.decoding import BeamSearch
 from tfcap.decoding import Greedy
+from tfcap.decoding import MixedPrefix
+from tfcap.decoding import Rollout
 from tfcap.decoding import Sample
+from tfcap.decoding import ScheduledSampling
 from tfcap.layers import Categorical
 from tfcap.layers import GumbelSoftmaxST
 from tfcap.layers import PartialSamplingST
 from tfcap.layers import ProbabilityChannel
+from tfcap.ops import sequence_mask
 
 CHANNELS = {
     "categorical": lambda: Categorical(seed=3),
@@ -145,6 +149,143 @@ def test_beams_are_the_same_in_a_loop(networks, kind):
     np.testing.assert_allclose(one.scores, other.scores, atol=1e-5)
 
 
+@pytest.mark.parametrize("kind", ["show_tell_every_step", "transformer"])
+def test_states_are_kept_and_their_room_grows(networks, kind, monkeypatch):
+    monkeypatch.setattr("tfcap.decoding.word_loop.ROOM", 2)
+
+    def make(unroll):
+        channel = CHANNELS["categorical"]()
+        return Sample(channel, 2, 7, unroll=unroll, keep_states=True)
+
+    speaker, inputs = networks[kind]
+    assert_alike(make, speaker, inputs)
+    state = speaker.begin(inputs)
+    one, other = (make(x).decode(speaker, state) for x in (True, False))
+    read = np.array(one.mask)[..., None]
+    np.testing.assert_allclose(
+        one.states * read, other.states * read, atol=1e-5
+    )
+    for decoder in (Greedy, lambda n, unroll: BeamSearch(3, n, unroll=unroll)):
+        one, other = (decoder(7, unroll=x) for x in (True, False))
+        np.testing.assert_array_equal(
+            one.decode(speaker, state).tokens,
+            other.decode(speaker, state).tokens,
+        )
+
+
+def test_a_state_has_no_more_room_than_is_needed(monkeypatch):
+    monkeypatch.setattr("tfcap.decoding.word_loop.ROOM", 2)
+    rooms = []
+
+    class Brief(tiny.TableSpeaker):
+        """Says three words and ends."""
+
+        unroll = False
+
+        def fixed_state(self, state, steps, room=None):
+            rooms.append((steps, room))
+            return state
+
+        def extend_state(self, state, more):
+            rooms.append(more)
+            return state
+
+        def step(self, words, state, training=False):
+            state = [state[0] + 1]
+            ends = ops.cast(state[0] > 3, "float32") * 99.0
+            logits = np.array([-1e9, -1e9, 0.0, 9.0, 0.0], "float32")
+            return logits + ends * np.eye(5, dtype="float32")[2], state
+
+    speaker = Brief()
+    said = Greedy(20).decode(speaker, speaker.begin(tiny.batch(1)))
+    assert rooms == [(20, 2), 2, 2] and np.array(said.mask).sum() == 4
+
+
+@pytest.mark.parametrize("kind", ["up_down", "transformer"])
+@pytest.mark.parametrize("suppress", [(), (5,)])
+def test_a_prefix_is_given_in_a_loop_as_step_by_step(networks, kind, suppress):
+    speaker, inputs = networks[kind]
+    told = speakers.batch(images=2)["caption"]
+    told[1, 1] = 0
+    state, found = speaker.begin(inputs), []
+    for unroll in (True, False):
+        mixed = MixedPrefix(
+            *(2, 5, 3), keep_states=True, suppress=suppress, unroll=unroll
+        )
+        with tf.GradientTape() as tape:
+            state = speaker.begin(inputs)
+            said = mixed.decode(speaker, state, told, training=True)
+            loss = ops.sum(said.log_probs * np.arange(1.0, 6.0, dtype="f"))
+        found.append((said, tape.gradient(loss, speaker.head.kernel.value)))
+        again = mixed.decode(speaker, state, told, training=True)
+        found[-1] += (again.tokens,)
+    (one, *others), (other, *more) = found
+    for name in ("tokens", "mask", "given", "words", "log_probs", "scores"):
+        np.testing.assert_allclose(
+            getattr(one, name), getattr(other, name), atol=2e-5, err_msg=name
+        )
+    for a, b in zip(others, more):
+        np.testing.assert_allclose(a, b, rtol=1e-4, atol=5e-5)
+
+
+@pytest.mark.parametrize("kind", ["up_down", "transformer"])
+def test_scheduled_words_are_drawn_in_a_loop_and_read_once(networks, kind):
+    speaker, inputs = networks[kind]
+    told, found = speakers.batch(images=2)["caption"], []
+    for unroll in (True, False):
+        decoder = ScheduledSampling(0.7, seed=1, unroll=unroll)
+        for _ in range(2):
+            with tf.GradientTape() as tape:
+                state = speaker.begin(inputs)
+                said = decoder.decode(speaker, state, told, training=True)
+                loss = ops.sum(said.log_probs)
+            slope = tape.gradient(loss, speaker.head.kernel.value)
+            found.append((said.log_probs, slope))
+    for one, other in zip(found[:2], found[2:]):
+        for a, b in zip(one, other):
+            np.testing.assert_allclose(a, b, rtol=1e-4, atol=5e-5)
+    assert np.abs(found[0][0] - found[1][0]).max() > 1e-3
+
+
+@pytest.mark.parametrize("kind", ["up_down", "transformer"])
+@pytest.mark.parametrize("prefixes", [None, (1, 3)])
+def test_beginnings_are_continued_in_a_loop(
+    networks, kind, prefixes, monkeypatch
+):
+    monkeypatch.setattr("tfcap.decoding.word_loop.ROOM", 2)
+    speaker, inputs = networks[kind]
+    told = speakers.batch(images=2, seed=3)["caption"]
+    rollout = Rollout(told, sequence_mask(told, speakers.EOS))
+
+    def continued(unroll, inputs, channel=None):
+        channel = channel or Categorical(seed=2)
+        decoder = Sample(channel, 2, 6, unroll=unroll)
+        state = speaker.begin(inputs)
+        return [
+            decoder.continuations(speaker, state, rollout, 3, False, prefixes)
+            for _ in range(2)
+        ]
+
+    wanted = continued(True, inputs)
+    assert np.any(wanted[0].tokens != wanted[1].tokens)
+    ways = [continued(False, inputs)]
+    if prefixes and kind == "transformer":
+        image, channel = inputs["image"], Categorical(seed=2)
+        channel.build((None, speaker.vocabulary_size))
+        unknown = tf.TensorSpec((None, *image.shape[1:]), "float32")
+
+        @tf.function(input_signature=[unknown])
+        def graph(image):
+            said = continued(False, {"image": image}, channel)
+            return [(each.tokens, each.mask) for each in said]
+
+        ways.append([Rollout(*each) for each in graph(image)])
+    for found in ways:
+        for one, other in zip(found, wanted, strict=True):
+            np.testing.assert_array_equal(one.tokens, other.tokens)
+            np.testing.assert_array_equal(one.mask, other.mask)
+
+
 def test_a_step_is_traced_once_whatever_the_batch():
     speaker = speakers.speaker("transformer", layers=1)
     image = speakers.batch(images=2, positions=3)["image"]
@@ -261,7 +402,6 @@ def test_short_sequences_are_unrolled_unless_a_speaker_says_so(
     "arguments",
     [
         {"feedback": "relaxed"},
-        {"keep_states": True},
         {"unroll": "never"},
     ],
 )

@@ -135,7 +135,8 @@ def test_ragged_prompts_give_the_logits_of_each_row_alone(family, batch):
         close(logits[row, sample][:, ids], np.asarray(plain)[:, ids])
     assert np.all(np.delete(logits, ids, axis=-1) < -1e8)
     # Words with a cache, which grows or has room, against the same.
-    for start in (state, family.fixed_state(state, 4)):
+    fixed = family.extend_state(family.fixed_state(state, 4, room=2), 2)
+    for start in (state, fixed):
         state, words = start, np.full(2, family.bos)
         shapes = keras.tree.map_structure(lambda x: x.shape, state)
         for t in range(4):

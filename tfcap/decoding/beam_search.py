@@ -13,11 +13,10 @@ from tfcap.decoding.decoder import checked_unroll
 from tfcap.decoding.logits_processors import LogitsProcessors
 from tfcap.decoding.logits_processors import end_tokens
 from tfcap.decoding.loop import check_first
-from tfcap.decoding.loop import keep_shapes
-from tfcap.decoding.loop import like
-from tfcap.decoding.loop import state_of_loop
 from tfcap.decoding.loop import unrolls
 from tfcap.decoding.rollout import Rollout
+from tfcap.decoding.word_loop import loop_over_words
+from tfcap.decoding.word_loop import state_of_loop
 from tfcap.ops import is_end
 from tfcap.ops import reference_mask
 from tfcap.ops import repeat_samples
@@ -137,21 +136,19 @@ class BeamSearch(Decoder):
                 )
             return beams
         state = state_of_loop(speaker, state, self.max_length, self.width)
-        start = ops.zeros((), "int32"), words, beams
 
-        def body(t, words, beams, leaves):
-            before = keras.tree.pack_sequence_as(state, leaves)
-            *after, following = self._advance(speaker, words, beams, before, t)
-            after = keras.tree.map_structure(like, after, [words, beams])
-            following = keep_shapes(speaker, before, following)
-            return t + 1, *after, tuple(keras.tree.flatten(following))
+        def step(t, carried, state):
+            *after, state = self._advance(speaker, *carried, state, t)
+            return tuple(after), state
 
-        return ops.while_loop(
-            lambda t, words, beams, *_: ops.logical_not(ops.all(beams.ended)),
-            body,
-            (*start, tuple(keras.tree.flatten(state))),
-            maximum_iterations=self.max_length,
-        )[2]
+        return loop_over_words(
+            speaker,
+            state,
+            self.max_length,
+            (words, beams),
+            lambda carried: ops.logical_not(ops.all(carried[1].ended)),
+            step,
+        )[1]
 
     def _advance(self, speaker, words, beams, state, t):
         """Adds a word: the words, beams and state of the next step."""

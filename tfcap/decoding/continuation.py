@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from typing import Any
+from typing import NamedTuple
 
 import keras
 import numpy as np
@@ -10,6 +11,8 @@ from keras import ops
 from tfcap.decoding.logits_processors import NONE
 from tfcap.decoding.logits_processors import LogitsProcessors
 from tfcap.decoding.rollout import Rollout
+from tfcap.decoding.word_loop import loop_over_words
+from tfcap.decoding.word_loop import state_of_loop
 from tfcap.ops import is_end
 from tfcap.ops import repeat_samples
 from tfcap.ops import sequence_mask
@@ -26,6 +29,7 @@ def continue_from(
     training: bool,
     logits_processors: LogitsProcessors = NONE,
     prefixes: tuple[int, ...] | None = None,
+    seeds: Any = None,
 ) -> tuple[Any, Any]:
     """Continues prefixes of what was said.
 
@@ -37,7 +41,8 @@ def continue_from(
 
     Arguments and result, as a pair of tokens and mask, are those of
     `Sample.continuations()`; `draw` is a callable from logits `(n, V)` to words
-    `(n, V)` and ids `(n,)`.
+    `(n, V)` and ids `(n,)`. With `seeds`, the `StepSeeds` of the channel, the
+    same words are drawn in a loop of TensorFlow's graph, without dropout.
     """
     _, samples, length = rollout.tokens.shape
     if prefixes is None:
@@ -45,50 +50,118 @@ def continue_from(
     tokens = ops.cast(ops.reshape(rollout.tokens, (-1, length)), "int32")
     mask = ops.reshape(rollout.mask, (-1, length)) > 0
     table = (ops.shape(tokens)[0], len(prefixes), num_continuations)
-    state = repeat_samples(state, samples)
-    processors = logits_processors.for_speaker(speaker)
-    start = ops.full_like(tokens[:, 0], speaker.bos)
-    _, state = speaker.step(start, state, training=training)
-    # Rows of the state: readers of the rollout's tokens, then branches.
-    readers = _rows_where(mask[:, 1])
-    state = take_rows(state, readers)
-    branches, last, columns = readers[:0], start[:0], []
-    for t in range(1, length):
-        words = ops.concatenate([ops.take(tokens[:, t - 1], readers), last])
-        logits, state = speaker.step(words, state, training=training)
-        reading = ops.shape(readers)[0]
-        rows = ops.arange(reading, ops.shape(words)[0], dtype="int32")
-        if t - 1 in prefixes:
-            index = prefixes.index(t - 1)
-            new_rows, new = _branch_off(readers, index, table)
-            rows = ops.concatenate([rows, new_rows])
-            branches = ops.concatenate([branches, new])
-        ids = start[:0]
-        # Of no rows, known to be none, not every channel can draw.
-        if rows.shape[0] != 0:
-            _, ids = draw(processors.apply(ops.take(logits, rows, axis=0)))
-            ids = ops.cast(ids, "int32")
-        size = table[0] * table[1] * table[2]
-        columns.append(ops.scatter(branches[:, None], ids, (size,)))
-        if t + 1 < length:
-            alive = _rows_where(ops.logical_not(is_end(ids, speaker.eos)))
-            branches, last = ops.take(branches, alive), ops.take(ids, alive)
-            on = _rows_where(ops.take(mask[:, t + 1], readers))
-            on = on if t <= prefixes[-1] else on[:0]
-            readers = ops.take(readers, on)
-            rows = ops.concatenate([on, ops.take(rows, alive)])
-            state = take_rows(state, rows)
-    drawn = ops.reshape(ops.stack(columns, axis=-1), (*table, length - 1))
+    start = ops.full_like(tokens[:, :1], speaker.bos)
+    plan = _Plan(
+        speaker,
+        logits_processors.for_speaker(speaker),
+        draw if seeds is None else seeds.draw,
+        prefixes,
+        table,
+        ops.concatenate([start, tokens], axis=1),
+        ops.pad(mask[:, 1:], [(0, 0), (0, 1)]),
+    )
+    size = table[0] * table[1] * table[2]
+    said = {
+        # Rows of the state: readers of the rollout's tokens, then branches.
+        "readers": ops.arange(table[0], dtype="int32"),
+        "branches": start[:0, 0],
+        "last": start[:0, 0],
+        "drawn": ops.zeros((length, size), "int32"),
+    }
+    if seeds is None:
+        state = repeat_samples(state, samples)
+        for t in range(length):
+            said, state = plan.step(t, said, state, training)
+    else:
+        state = state_of_loop(speaker, state, length, samples)
+        said = loop_over_words(
+            *(speaker, state, length, said, _any_rows, plan.step),
+            free_rows=True,
+        )
+    drawn = ops.transpose(said["drawn"][1:])
+    drawn = ops.reshape(drawn, (*table, length - 1))
     return _join(tokens, mask, drawn, prefixes, samples, speaker)
 
 
-def _branch_off(readers, index, table):
-    """Rows of the readers' branches, and their indices in the flat table."""
-    _, prefixes, count = table
-    reading = ops.arange(ops.shape(readers)[0], dtype="int32")
-    flat = (readers[:, None] * prefixes + index) * count
-    flat = flat + np.arange(count, dtype="int32")
-    return repeat_samples(reading, count), ops.reshape(flat, (-1,))
+class _Plan(NamedTuple):
+    """Prefixes that are continued, and by whom."""
+
+    speaker: Any
+    processors: LogitsProcessors
+    draw: Callable
+    prefixes: tuple[int, ...]
+    #: Rows, prefixes and continuations.
+    table: tuple
+    #: Words that are read at every step, `(n, T + 1)`.
+    fed: Any
+    #: Boolean tensor of shape `(n, T)`, where there is a next word.
+    further: Any
+
+    def step(self, t, said, state, training=False):
+        """Reads a word in every row, and draws the next of the branches."""
+        readers = said["readers"]
+        words = ops.take(ops.take(self.fed, t, axis=1), readers)
+        words = ops.concatenate([words, said["last"]])
+        logits, state = self.speaker.step(words, state, training=training)
+        reading = ops.shape(readers)[0]
+        rows = ops.arange(reading, ops.shape(words)[0], dtype="int32")
+        new_rows, new = self.branch_off(t, readers)
+        rows = ops.concatenate([rows, new_rows])
+        branches = ids = ops.concatenate([said["branches"], new])
+        if not isinstance(t, int) or t > 0:
+            ids = self.drawn(ops.take(logits, rows, axis=0), t)
+        places = ops.stack([ops.full_like(branches, t), branches], axis=1)
+        ended = is_end(ids, self.speaker.eos)
+        alive = _rows_where(ops.logical_not(ended))
+        on = ops.take(ops.take(self.further, t, axis=1), readers)
+        on = _rows_where(ops.logical_and(on, t <= self.prefixes[-1]))
+        if isinstance(t, int) and t > self.prefixes[-1]:
+            on = on[:0]
+        following = {
+            "readers": ops.take(readers, on),
+            "branches": ops.take(branches, alive),
+            "last": ops.take(ids, alive),
+            "drawn": ops.scatter_update(said["drawn"], places, ids),
+        }
+        rows = ops.concatenate([on, ops.take(rows, alive)])
+        return following, take_rows(state, rows)
+
+    def branch_off(self, t, readers):
+        """Rows of branches of `t` words, and their indices in the table."""
+        _, count, copies = self.table
+        # Index of the prefix of so many words; the last, and all after it,
+        # have none.
+        index = np.full(self.prefixes[-1] + 3, -1, "int32")
+        index[[last + 1 for last in self.prefixes]] = np.arange(count)
+        reading = ops.arange(ops.shape(readers)[0], dtype="int32")
+        rows = repeat_samples(reading, copies)
+        if isinstance(t, int):
+            index = int(index[min(t, len(index) - 1)])
+            size = 0 if index < 0 else ops.shape(rows)[0]
+        else:
+            index = ops.take(index, ops.minimum(t, len(index) - 1))
+            size = ops.where(index < 0, 0, ops.shape(rows)[0])
+        flat = (readers[:, None] * count + index) * copies
+        flat = ops.reshape(flat + np.arange(copies, dtype="int32"), (-1,))
+        return rows[:size], flat[:size]
+
+    def drawn(self, logits, t):
+        """Draws the word of step `t` of every row."""
+        # Of no rows, known to be none, not every channel can draw; but seeds
+        # go on.
+        none = logits.shape[0] == 0
+        logits = ops.zeros((1, logits.shape[-1])) if none else logits
+        logits = self.processors.apply(logits)
+        if isinstance(t, int):
+            _, ids = self.draw(logits)
+        else:
+            ids = self.draw(logits, t - 1)
+        return ops.cast(ids[:0] if none else ids, "int32")
+
+
+def _any_rows(said):
+    """Check whether any row is read, or any branch goes on."""
+    return ops.shape(said["readers"])[0] + ops.shape(said["last"])[0] > 0
 
 
 def _join(tokens, mask, drawn, prefixes, samples, speaker):

@@ -73,7 +73,7 @@ class Greedy(Decoder):
         ).stop_gradient()
 
     def _decode_in_loop(self, speaker, state):
-        tokens, mask, log_probs = speak_in_loop(
+        tokens, mask, log_probs, _ = speak_in_loop(
             speaker,
             state,
             lambda logits, step: likeliest_words(logits),

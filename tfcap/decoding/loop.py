@@ -8,18 +8,15 @@ from keras import ops
 
 from tfcap.decoding.logits_processors import LogitsProcessors
 from tfcap.decoding.logits_processors import check_logits
+from tfcap.decoding.speaker import state_vector
 from tfcap.decoding.speaker import step_by_step
+from tfcap.decoding.word_loop import alike
+from tfcap.decoding.word_loop import loop_over_words
+from tfcap.decoding.word_loop import state_of_loop
 from tfcap.ops import is_end
 from tfcap.ops import repeat_samples
 from tfcap.ops import token_log_probs
-
-#: Words up to which a speaker is unrolled, if it has no attribute `unroll`.
-UNROLLED_WORDS = 32
-
-_REMEDY = (
-    "Give the speaker `fixed_state(state, steps)`, see "
-    "`tfcap.decoding.Speaker`, or decode with `unroll=True`."
-)
+from tfcap.ops.loops import LONGEST_UNROLLED
 
 
 def unrolls(speaker: Any, state: Any, length: int, reads_logits: bool) -> bool:
@@ -33,11 +30,11 @@ def unrolls(speaker: Any, state: Any, length: int, reads_logits: bool) -> bool:
 
     Returns:
         The speaker's attribute `unroll` if there is one. Else true, but for
-        sequences of more than `UNROLLED_WORDS` words of a speaker that a loop
+        sequences of more than `LONGEST_UNROLLED` words of a speaker that a loop
         can call, and that scores words in one pass.
     """
     own = getattr(speaker, "unroll", None)
-    if own is not None or length <= UNROLLED_WORDS:
+    if own is not None or length <= LONGEST_UNROLLED:
         return own is None or bool(own)
     method = "logits" if reads_logits else "log_probs"
     if not _has(speaker, method):
@@ -45,33 +42,7 @@ def unrolls(speaker: Any, state: Any, length: int, reads_logits: bool) -> bool:
     if hasattr(speaker, "fixed_state"):
         return False
     words = ops.full((_rows(state),), speaker.bos, dtype="int32")
-    return not _alike(state, speaker.step(words, state, training=False)[1])
-
-
-def state_of_loop(
-    speaker: Any, state: Any, steps: int, num_samples: int
-) -> Any:
-    """Returns the first state of a loop, for every sample."""
-    state = keras.tree.map_structure(ops.stop_gradient, state)
-    if hasattr(speaker, "fixed_state"):
-        state = speaker.fixed_state(state, steps)
-    state = repeat_samples(state, num_samples)
-    return keras.tree.map_structure(ops.convert_to_tensor, state)
-
-
-def keep_shapes(speaker: Any, before: Any, after: Any) -> Any:
-    """Returns the state after a step with the static shapes of that before.
-
-    Raises:
-        ValueError: If it has others.
-    """
-    if not _alike(before, after):
-        raise ValueError(
-            "`speaker.step()` must return a state of the shapes and types that "
-            f"it was given, for `unroll=False`. Received: speaker={speaker!r}. "
-            f"{_REMEDY}"
-        )
-    return keras.tree.map_structure(like, after, before)
+    return not alike(state, speaker.step(words, state, training=False)[1])
 
 
 def speak_in_loop(
@@ -82,60 +53,107 @@ def speak_in_loop(
     num_samples: int,
     max_length: int,
     logits_processors: LogitsProcessors,
-) -> tuple[Any, Any, Any]:
+    keep_states: bool = False,
+    ends: Callable | None = None,
+) -> tuple[Any, Any, Any, Any]:
     """Speaks without gradient until all sequences have ended.
 
     A step is traced once, however many there are. There is no dropout.
 
     Args:
-        speaker, state, num_samples, max_length, logits_processors: As of
-            `unroll()`.
+        speaker, state, num_samples, max_length, logits_processors,
+            keep_states: As of `unroll()`.
         draw: Callable from logits `(n, V)` and the step to ids `(n,)`.
+        ends: Callable from ids `(n,)` and the step to booleans, which
+            sequences end. Defaults to those that get an end token.
 
     Returns:
-        Tokens of shape `(n, T)`, their mask, and their log probabilities.
+        Tokens of shape `(n, T)`, their mask, their log probabilities, and
+        states `(n, T, D)`, or `None`.
     """
     state = state_of_loop(speaker, state, max_length, num_samples)
     rows, pad = _rows(state), getattr(speaker, "pad", 0)
     places = ops.arange(max_length, dtype="int32")
 
-    def body(t, words, alive, length, tokens, scores, leaves):
-        before = keras.tree.pack_sequence_as(state, leaves)
-        logits, after = speaker.step(words, before, training=False)
+    def step(t, said, state):
+        logits, after = speaker.step(said["words"], state, training=False)
         check_first(logits, speaker, t)
-        after = keep_shapes(speaker, before, after)
+        tokens, alive = said["tokens"], said["alive"]
         logits = logits_processors.apply_at(logits[:, None], tokens, t[None])
         ids = ops.cast(draw(logits[:, 0], t), "int32")
         here = ops.logical_and(ops.equal(places, t), alive[:, None])
         log_probs = token_log_probs(logits[:, 0], ids)[:, None]
-        ended = ops.logical_or(ops.logical_not(alive), is_end(ids, speaker.eos))
-        return (
-            t + 1,
-            like(ids, words),
-            like(ops.logical_not(ended), alive),
-            length + ops.cast(alive, "int32"),
-            ops.where(here, ids[:, None], tokens),
-            ops.where(here, log_probs, scores),
-            tuple(keras.tree.flatten(after)),
-        )
+        ended = is_end(ids, speaker.eos) if ends is None else ends(ids, t)
+        following = {
+            "words": ids,
+            "alive": ops.logical_and(alive, ops.logical_not(ended)),
+            "length": said["length"] + ops.cast(alive, "int32"),
+            "tokens": ops.where(here, ids[:, None], tokens),
+            "scores": ops.where(here, log_probs, said["scores"]),
+        }
+        if keep_states:
+            index = ops.arange(rows, dtype="int32") * max_length + t
+            following["states"] = ops.scatter_update(
+                said["states"], index[:, None], state_vector(speaker, after)
+            )
+        return following, after
 
-    start = (
-        ops.zeros((), "int32"),
-        ops.full((rows,), speaker.bos, dtype="int32"),
-        ops.ones((rows,), "bool"),
-        ops.zeros((rows,), "int32"),
-        ops.full((rows, max_length), pad, dtype="int32"),
-        ops.zeros((rows, max_length), "float32"),
-        tuple(keras.tree.flatten(state)),
+    said = {
+        "words": ops.full((rows,), speaker.bos, dtype="int32"),
+        "alive": ops.ones((rows,), "bool"),
+        "length": ops.zeros((rows,), "int32"),
+        "tokens": ops.full((rows, max_length), pad, dtype="int32"),
+        "scores": ops.zeros((rows, max_length), "float32"),
+    }
+    if keep_states:
+        size = state_vector(speaker, state).shape[-1]
+        said["states"] = ops.zeros((rows * max_length, size), "float32")
+    said = loop_over_words(
+        speaker,
+        state,
+        max_length,
+        said,
+        lambda said: ops.any(said["alive"]),
+        step,
     )
-    *_, length, tokens, scores, _ = ops.while_loop(
-        lambda t, words, alive, *_: ops.any(alive),
-        body,
-        start,
-        maximum_iterations=max_length,
-    )
-    mask = ops.cast(places < length[:, None], "float32")
-    return tokens, mask, ops.stop_gradient(scores)
+    mask = ops.cast(places < said["length"][:, None], "float32")
+    states = said.get("states")
+    if keep_states:
+        states = ops.reshape(states, (-1, max_length, size))
+        states = ops.stop_gradient(states)
+    return said["tokens"], mask, ops.stop_gradient(said["scores"]), states
+
+
+def read_again(
+    speaker: Any,
+    state: Any,
+    tokens: Any,
+    mask: Any,
+    processors: Any,
+    training: bool,
+    reads_logits: bool = False,
+) -> tuple[Any, Any]:
+    """Reads the words of a loop in one pass, with gradient.
+
+    Args:
+        speaker, state, tokens, training: As of `stepwise_log_probs()`.
+        mask: Tensor of shape `(n, T)`, nonzero where there is a word.
+        processors: Those of the decoder, for this speaker.
+        reads_logits: Boolean, whether logits are needed. Defaults to `False`.
+
+    Returns:
+        Processed logits `(n, T, V)`, or `None` where nothing needs them, and
+        log probabilities `(B, S, T)`.
+    """
+    if not (reads_logits or processors.in_use):
+        return None, speaker.log_probs(state, tokens, training=training)
+    logits = logits_of_words(speaker, state, tokens, training)
+    logits = ops.reshape(logits, (-1, *ops.shape(logits)[2:]))
+    rows = ops.reshape(tokens, (-1, tokens.shape[-1]))
+    places = ops.arange(tokens.shape[-1], dtype="int32")
+    logits = processors.apply_at(logits, rows, places)  # (n, T, V)
+    log_probs = ops.where(mask > 0, token_log_probs(logits, rows), 0.0)
+    return logits, ops.reshape(log_probs, ops.shape(tokens))
 
 
 def logits_of_words(
@@ -147,7 +165,7 @@ def logits_of_words(
     """
     if _has(speaker, "logits"):
         return speaker.logits(state, tokens, training=training)
-    _, samples, length = tokens.shape
+    _, samples, length = ops.shape(tokens)  # S may be unknown
     state = repeat_samples(state, samples)
     rows = ops.reshape(tokens, (-1, length))
     words, columns = ops.full_like(rows[:, 0], speaker.bos), []
@@ -166,27 +184,32 @@ class StepSeeds:
     Args:
         channel: `tfcap.layers.WordChannel`.
         shape: Shape `(n, V)` of the logits of a step.
+        draw: Callable from logits to ids, which draws from the channel's
+            seeds. Defaults to `channel.draw()`.
     """
 
-    def __init__(self, channel: Any, shape: tuple):
+    def __init__(
+        self, channel: Any, shape: tuple, draw: Callable | None = None
+    ):
         self.channel = channel
         self.shape = shape
+        self.own = draw or (lambda logits: channel.draw(logits)[1])
         self.generator = channel.seed_generator
         self.state = ops.copy(self.generator.state)
         with self.generator.replayed(self.state, 0) as calls:
-            channel.draw(ops.zeros(shape))
+            self.own(ops.zeros(shape))
         self.calls = calls()
 
     def draw(self, logits: Any, step: Any) -> Any:
         """Draws the words `(n,)` of a step."""
-        with self._at(step):
-            return self.channel.draw(logits)[1]
+        with self.at(step):
+            return self.own(logits)
 
     def noise(self, steps: int) -> Any:
         """Draws the noise of all steps again, `(T, ...)`."""
 
         def of_step(step):
-            with self._at(step):
+            with self.at(step):
                 return self.channel.noise(self.shape)
 
         return ops.map(of_step, ops.arange(steps, dtype="int32"))
@@ -195,7 +218,8 @@ class StepSeeds:
         """Moves the channel's seeds on by so many steps."""
         self.generator.skip(self.calls * steps)
 
-    def _at(self, step):
+    def at(self, step: Any) -> Any:
+        """Context in which the channel draws as in a step."""
         return self.generator.replayed(self.state, step * self.calls)
 
 
@@ -207,29 +231,6 @@ def _has(speaker, method):
     # A network may name a layer of its own `logits`.
     found = getattr(speaker, method, None)
     return callable(found) and not isinstance(found, keras.layers.Layer)
-
-
-def _alike(before, after):
-    """Check whether two states have the same structure, shapes and types."""
-    before, after = map(keras.tree.flatten_with_path, (before, after))
-    if [path for path, _ in before] != [path for path, _ in after]:
-        return False
-    return all(
-        len(x.shape) == len(y.shape)
-        and all(m == n or None in (m, n) for m, n in zip(x.shape, y.shape))
-        and keras.backend.standardize_dtype(x.dtype)
-        == keras.backend.standardize_dtype(y.dtype)
-        for (_, x), (_, y) in zip(before, after)
-    )
-
-
-def like(tensor: Any, other: Any) -> Any:
-    """The same, with the static shape of another, which may tell more."""
-    if keras.backend.backend() != "tensorflow":
-        return tensor
-    import tensorflow as tf
-
-    return tf.ensure_shape(tensor, other.shape)
 
 
 def check_first(logits: Any, speaker: Any, step: Any) -> None:

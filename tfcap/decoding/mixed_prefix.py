@@ -4,11 +4,19 @@ from keras import ops
 
 from tfcap.decoding.decoder import Decoder
 from tfcap.decoding.decoder import checked_max_length
+from tfcap.decoding.decoder import checked_unroll
 from tfcap.decoding.logits_processors import checked_suppress
 from tfcap.decoding.logits_processors import special_tokens
 from tfcap.decoding.logits_processors import suppress_tokens
+from tfcap.decoding.loop import StepSeeds
+from tfcap.decoding.loop import read_again
+from tfcap.decoding.loop import speak_in_loop
+from tfcap.decoding.loop import unrolls
+from tfcap.decoding.rollout import Rollout
 from tfcap.decoding.unroll import unroll
 from tfcap.layers import Categorical
+from tfcap.layers._fast.word_vectors import by_sample
+from tfcap.layers._fast.word_vectors import mask_words
 from tfcap.ops import reference_mask
 from tfcap.ops.arguments import checked_integer
 from tfcap.ops.schedules import is_schedule
@@ -43,6 +51,7 @@ class MixedPrefix(Decoder):
         keep_states: Boolean, see `Sample`. Defaults to `False`.
         suppress: Tuple of integers, ids that are never drawn, see `Sample`. A
             prefix may hold them. Defaults to none.
+        unroll: Boolean or `None`, see `Sample`. Defaults to `None`.
 
     Example:
 
@@ -65,11 +74,13 @@ class MixedPrefix(Decoder):
         seed=None,
         keep_states=False,
         suppress=(),
+        unroll=None,
     ):
         if not is_schedule(prefix):
             prefix = checked_integer(prefix, "prefix", _WANTED, least=0)
         self.max_length = checked_max_length(max_length)
         self.keep_states = keep_states
+        self.unroll = checked_unroll(unroll)
         self.suppress = checked_suppress(suppress)
         self.channel = _OwnWords(prefix, seed=seed)
 
@@ -90,6 +101,26 @@ class MixedPrefix(Decoder):
         places = ops.arange(self.max_length, dtype="float32")
         # Of a reference that goes no further, nothing can be given.
         given = ops.logical_and(places < self.prefix, human)
+        processors = _OfDrawn(self.suppress, given)
+        loops = self.unroll is False
+        if self.unroll is None:
+            reads = processors.for_speaker(speaker).in_use
+            loops = not unrolls(speaker, state, self.max_length, reads)
+        decode = self._decode_in_loop if loops else self._unrolled
+        with schedules_held(), self.channel.decoding(ops.shape(rows)[0]):
+            rollout = decode(
+                speaker, state, rows, given, samples, processors, training
+            )
+        if training:
+            self.channel.next_step()
+        human = ops.reshape(human, (-1, samples, self.max_length))
+        given = ops.cast(ops.reshape(given, ops.shape(human)), "float32")
+        given = given * rollout.mask
+        return _only_where(ops.any(human, axis=-1), rollout, given, pad)
+
+    def _unrolled(
+        self, speaker, state, rows, given, samples, processors, training
+    ):
         place = iter(range(self.max_length))
 
         def draw(logits):
@@ -99,24 +130,58 @@ class MixedPrefix(Decoder):
             told = ops.one_hot(rows[:, t], logits.shape[-1], dtype=words.dtype)
             return ops.where(given[:, t, None], told, words), ids
 
-        with schedules_held(), self.channel.decoding(ops.shape(rows)[0]):
-            rollout = unroll(
-                speaker,
-                state,
-                draw,
-                num_samples=samples,
-                max_length=self.max_length,
-                relaxed=False,
-                training=training,
-                logits_processors=_OfDrawn(self.suppress, given),
-                keep_states=self.keep_states,
-            )
-        if training:
-            self.channel.next_step()
-        human = ops.reshape(human, (-1, samples, self.max_length))
-        given = ops.cast(ops.reshape(given, ops.shape(human)), "float32")
-        given = given * rollout.mask
-        return _only_where(ops.any(human, axis=-1), rollout, given, pad)
+        return unroll(
+            speaker,
+            state,
+            draw,
+            num_samples=samples,
+            max_length=self.max_length,
+            relaxed=False,
+            training=training,
+            logits_processors=processors,
+            keep_states=self.keep_states,
+        )
+
+    def _decode_in_loop(
+        self, speaker, state, rows, given, samples, processors, training
+    ):
+        shape = (ops.shape(rows)[0], speaker.vocabulary_size)
+        seeds = StepSeeds(self.channel, shape)
+        processors = processors.for_speaker(speaker)
+
+        def draw(logits, t):
+            ids = ops.cast(seeds.draw(logits, t), "int32")
+            here = (ops.take(x, t, axis=1) for x in (given, rows))
+            return ops.where(*here, ids)
+
+        said, mask, _, states = speak_in_loop(
+            speaker,
+            state,
+            draw,
+            num_samples=samples,
+            max_length=self.max_length,
+            logits_processors=processors,
+            keep_states=self.keep_states,
+        )
+
+        def by_samples(tensor):
+            return ops.reshape(tensor, (-1, samples, *tensor.shape[1:]))
+
+        tokens = by_samples(said)
+        _, log_probs = read_again(
+            speaker, state, tokens, mask, processors, training
+        )
+        seeds.skip(self.max_length)
+        like = ops.zeros(shape[1:], self.channel.compute_dtype)
+        words = mask_words(self.channel.one_hot(said, like), mask)
+        return Rollout(
+            tokens,
+            by_samples(mask),
+            by_sample(words, samples),
+            log_probs,
+            ops.sum(log_probs, axis=-1),
+            states=None if states is None else by_samples(states),
+        )
 
 
 def _only_where(there, rollout, given, pad):
@@ -143,6 +208,11 @@ class _OfDrawn:
         self.given = given
         self.place = iter(range(given.shape[-1]))
 
+    @property
+    def in_use(self):
+        """True if any logit may be changed."""
+        return bool(self.suppress)
+
     def for_speaker(self, speaker):
         """Adds the special tokens of a speaker to those suppressed."""
         return _OfDrawn((*self.suppress, *special_tokens(speaker)), self.given)
@@ -151,6 +221,12 @@ class _OfDrawn:
         if not self.suppress:
             return logits
         given = self.given[:, next(self.place), None]
+        return ops.where(given, logits, suppress_tokens(logits, self.suppress))
+
+    def apply_at(self, logits, tokens, places):
+        if not self.suppress:
+            return logits
+        given = ops.take(self.given, places, axis=1)[..., None]
         return ops.where(given, logits, suppress_tokens(logits, self.suppress))
 
 

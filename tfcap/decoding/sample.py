@@ -9,7 +9,7 @@ from tfcap.decoding.decoder import checked_max_length
 from tfcap.decoding.decoder import checked_unroll
 from tfcap.decoding.logits_processors import LogitsProcessors
 from tfcap.decoding.loop import StepSeeds
-from tfcap.decoding.loop import logits_of_words
+from tfcap.decoding.loop import read_again
 from tfcap.decoding.loop import speak_in_loop
 from tfcap.decoding.loop import unrolls
 from tfcap.decoding.rollout import Rollout
@@ -21,7 +21,6 @@ from tfcap.layers import WordChannel
 from tfcap.layers._fast.word_vectors import by_sample
 from tfcap.layers._fast.word_vectors import cast_words
 from tfcap.layers._fast.word_vectors import mask_words
-from tfcap.ops import token_log_probs
 from tfcap.ops.arguments import checked_integer
 from tfcap.ops.schedules import schedules_held
 
@@ -113,7 +112,6 @@ class Sample(Decoder):
         self.unroll = checked_unroll(unroll)
         refusals = {
             'of `feedback="relaxed"`': feedback == "relaxed",
-            "with `keep_states`": bool(keep_states),
             f"with {type(channel).__name__}": not channel.replays,
         }
         if any(refusals.values()):
@@ -178,51 +176,46 @@ class Sample(Decoder):
         shape = (rows, speaker.vocabulary_size)
         with schedules_held(), self.channel.decoding(rows):
             seeds = StepSeeds(self.channel, shape)
-            tokens, mask, _ = speak_in_loop(
+            rows, mask, _, states = speak_in_loop(
                 speaker,
                 state,
                 seeds.draw,
                 num_samples=self.num_samples,
                 max_length=self.max_length,
                 logits_processors=processors,
+                keep_states=self.keep_states,
             )
-            words, log_probs = self._read_again(
-                speaker, state, tokens, mask, processors, seeds, training
+            tokens = self._by_sample(rows)
+            logits, log_probs = read_again(
+                *(speaker, state, tokens, mask, processors, training),
+                reads_logits=self.pathwise,
             )
+            words = self._words(logits, rows, seeds)
             seeds.skip(self.max_length)
         if training:
             self.channel.next_step()
         return Rollout(
-            self._by_sample(tokens),
+            tokens,
             self._by_sample(mask),
             by_sample(mask_words(words, mask), self.num_samples),
             log_probs,
             ops.sum(log_probs, axis=-1),
             discrete=self.channel.discrete,
+            states=None if states is None else self._by_sample(states),
         )
 
-    def _read_again(
-        self, speaker, state, rows, mask, processors, seeds, training
-    ):
-        """Vectors `(n, T, V)` and log probabilities `(B, S, T)` of words."""
-        tokens, channel = self._by_sample(rows), self.channel
-        if not (self.pathwise or processors.in_use):
-            log_probs = speaker.log_probs(state, tokens, training=training)
-            like = ops.zeros((speaker.vocabulary_size,), channel.compute_dtype)
-            return channel.one_hot(rows, like), log_probs
-        logits = logits_of_words(speaker, state, tokens, training)
-        logits = ops.reshape(logits, (-1, *ops.shape(logits)[2:]))
-        places = ops.arange(self.max_length, dtype="int32")
-        logits = processors.apply_at(logits, rows, places)  # (n, T, V)
-        log_probs = token_log_probs(logits, rows)
-        log_probs = self._by_sample(ops.where(mask > 0, log_probs, 0.0))
-        logits = ops.cast(logits, "float32")
+    def _words(self, logits, rows, seeds):
+        """The channel's vectors `(n, T, V)` of words that are known."""
+        channel = self.channel
+        if logits is None:
+            like = ops.zeros(seeds.shape[1:], channel.compute_dtype)
+            return channel.one_hot(rows, like)
         noise = seeds.noise(self.max_length) if self.pathwise else ()
-        words = channel.emit_words(logits, rows, noise)
-        return cast_words(words, channel.compute_dtype), log_probs
+        words = channel.emit_words(ops.cast(logits, "float32"), rows, noise)
+        return cast_words(words, channel.compute_dtype)
 
     def _by_sample(self, tensor):
-        shape = (-1, self.num_samples, self.max_length)
+        shape = (-1, self.num_samples, *tensor.shape[1:])
         return ops.reshape(tensor, shape)
 
     def continuations(
@@ -243,7 +236,7 @@ class Sample(Decoder):
             rollout: `tfcap.decoding.Rollout` of discrete words, tokens of
                 shape `(B, S, T)`.
             num_continuations: Integer `K`, of each beginning. Defaults to `1`.
-            training: Boolean, passed on to the speaker.
+            training: Boolean, passed on to the speaker, but in a loop.
             prefixes: Tuple of `N` integers from 0 to `T - 2`, ascending:
                 the indices of the last words of the prefixes. Defaults to
                 `None`, all `T - 1` of them.
@@ -259,9 +252,17 @@ class Sample(Decoder):
                 the prefix; or if there are no such prefixes.
         """
         self.logits_processors.check_no_prefix()
+        length, seeds = rollout.tokens.shape[-1], None
         if prefixes is not None:
-            _check_prefixes(prefixes, rollout.tokens.shape[-1])
+            _check_prefixes(prefixes, length)
+        loops = self.unroll is False
+        if self.unroll is None:
+            loops = not unrolls(speaker, state, length, False)
         with schedules_held():
+            # Rows come and go, as in loops of TensorFlow alone.
+            if loops and keras.backend.backend() == "tensorflow":
+                shape = (1, speaker.vocabulary_size)
+                seeds = StepSeeds(self.channel, shape)
             said = continue_from(
                 speaker,
                 state,
@@ -271,7 +272,10 @@ class Sample(Decoder):
                 training=training,
                 logits_processors=self.logits_processors,
                 prefixes=prefixes,
+                seeds=seeds,
             )
+            if seeds is not None:
+                seeds.skip(length - 1)
         return Rollout(*said)
 
 
@@ -280,9 +284,8 @@ def _check_unrolled(unroll, refusals):
         reason = next(reason for reason, holds in refusals.items() if holds)
         raise ValueError(
             f"`unroll` must not be False {reason}: in a loop no gradient "
-            "passes from word to word, states are not kept, and the channel "
-            "must give its vectors again (`replays`). Received: unroll=False. "
-            "Use `unroll=True`."
+            "passes from word to word, and the channel must give its vectors "
+            "again (`replays`). Received: unroll=False. Use `unroll=True`."
         )
 
 

@@ -3,10 +3,16 @@
 from keras import ops
 
 from tfcap.decoding.decoder import Decoder
+from tfcap.decoding.decoder import checked_unroll
 from tfcap.decoding.ground_truth import GroundTruth
+from tfcap.decoding.logits_processors import NONE
 from tfcap.decoding.logits_processors import check_logits
 from tfcap.decoding.logits_processors import special_tokens
 from tfcap.decoding.logits_processors import suppress_tokens
+from tfcap.decoding.loop import StepSeeds
+from tfcap.decoding.loop import logits_of_words
+from tfcap.decoding.loop import speak_in_loop
+from tfcap.decoding.loop import unrolls
 from tfcap.decoding.speaker import step_by_step
 from tfcap.layers import WordChannel
 from tfcap.layers.inverse_cdf import sample_words
@@ -37,6 +43,9 @@ class ScheduledSampling(Decoder):
             assigned during training; or a `keras.Variable`; or a schedule, a
             callable of the training step. Usually annealed from 0 to 0.25.
         seed: Integer, optional seed of the coins and of the words.
+        unroll: Boolean or `None`, see `Sample`: the words that are read may be
+            drawn in a loop, without dropout, and then be read in one pass,
+            with gradient. Defaults to `None`.
 
     Example:
 
@@ -52,7 +61,8 @@ class ScheduledSampling(Decoder):
       its epsilon is the probability of reading the reference.
     """
 
-    def __init__(self, probability, seed=None):
+    def __init__(self, probability, seed=None, unroll=None):
+        self.unroll = checked_unroll(unroll)
         self.channel = _OwnWords(probability, seed=seed)
 
     @property
@@ -65,16 +75,23 @@ class ScheduledSampling(Decoder):
         if not training:
             return rollout
         _, samples, length = ops.shape(references)  # S and T may be unknown
-        state = repeat_samples(state, samples)
         rows = ops.cast(ops.reshape(references, (-1, length)), "int32")
+        loops, length = self.unroll is False, references.shape[-1]
+        if self.unroll is None and length is not None:
+            loops = not unrolls(speaker, state, length, True)
+        if loops and length not in (None, 1):
+            scores = self._decode_in_loop(
+                speaker, state, rows, samples, rollout.mask, training
+            )
+            return self._scored(rollout, scores)
+        state = repeat_samples(state, samples)
         words = ops.full_like(rows[:, 0], speaker.bos)
-        if references.shape[-1] is None:
+        if length is None:
 
             def step(reference, carried):
                 logits, state = speaker.step(*carried, training=training)
                 check_logits(logits, speaker)
-                own = suppress_tokens(logits, special_tokens(speaker))
-                words = self.channel.replace(reference, own)
+                words = self._fed(speaker, logits, reference)
                 return token_log_probs(logits, reference), (words, state)
 
             scores = scan_words(step, (words, state), rows)
@@ -87,9 +104,48 @@ class ScheduledSampling(Decoder):
                 if t == 0:
                     check_logits(logits, speaker)
                 if t + 1 < length:
-                    own = suppress_tokens(logits, special_tokens(speaker))
-                    words = self.channel.replace(rows[:, t], own)
+                    words = self._fed(speaker, logits, rows[:, t])
         return self._scored(rollout, ops.stack(scores, 1))
+
+    def _fed(self, speaker, logits, references):
+        """Words `(n,)` that are read after the logits `(n, V)` of a step."""
+        own = suppress_tokens(logits, special_tokens(speaker))
+        return self.channel.replace(references, own)
+
+    def _decode_in_loop(self, speaker, state, rows, samples, mask, training):
+        """Log probabilities `(n, T)` of references, given words of a loop."""
+        length = rows.shape[1] - 1
+        mask = ops.reshape(mask, ops.shape(rows)) > 0
+
+        def draw(logits, t):
+            references = ops.take(rows, t, axis=1)
+            with seeds.at(t):
+                return self._fed(speaker, logits, references)
+
+        def ends(ids, t):
+            return ops.logical_not(ops.take(mask, t + 1, axis=1))
+
+        shape = (ops.shape(rows)[0], speaker.vocabulary_size)
+        seeds = StepSeeds(
+            self.channel,
+            shape,
+            lambda logits: self._fed(speaker, logits, rows[:, 0]),
+        )
+        fed, *_ = speak_in_loop(
+            speaker,
+            state,
+            draw,
+            num_samples=samples,
+            max_length=length,
+            logits_processors=NONE,
+            ends=ends,
+        )
+        seeds.skip(length)
+        fed = ops.concatenate([fed, rows[:, -1:]], axis=1)
+        fed = ops.reshape(fed, (-1, samples, length + 1))
+        logits = logits_of_words(speaker, state, fed, training)
+        logits = ops.reshape(logits, (*ops.shape(rows), logits.shape[-1]))
+        return token_log_probs(logits, rows)
 
     def _scored(self, rollout, scores):
         self.channel.next_step()

@@ -41,6 +41,10 @@ class Speaker(Protocol):
       words, which keeps its shapes from `step()` to `step()`, as a loop of the
       graph needs. `step()` reads both kinds. A speaker whose state keeps its
       shapes needs none;
+    - `extend_state(state, more)`: such a state with room for `more` more words.
+      Loops then call `fixed_state(state, steps, room=room)`, so that
+      there is room for `room` words at first, and a step costs what has been
+      said; sizes of the state may be unknown to `step()`;
     - `logits(state, tokens, training=False)`: logits `(B, S, T, V)` before
       each of the words `(B, S, T)`, in one pass, which gradients through words
       need after such a loop; without it, `step()` is called word by word.

@@ -244,13 +244,23 @@ class CausalLMSpeaker(keras.Model):
             f"{room} positions. Shorten the prompt or `max_length`."
         )
 
-    def fixed_state(self, state: dict, steps: int) -> dict:
-        """State of `begin()` that keeps its shapes, for as many steps."""
+    def fixed_state(
+        self, state: dict, steps: int, room: int | None = None
+    ) -> dict:
+        """State of `begin()` that keeps its shapes, for as many steps.
+
+        With `room`, there is room for so many before `extend_state()`.
+        """
         self._check_length(state["mask"], steps - 1)
-        cache = self.decoder.extended(state["cache"], steps)
+        cache = self.decoder.extended(state["cache"], room or steps)
         # Calls of `step()`; the first one gets no word of the caption.
         calls = ops.zeros_like(state["mask"][:, 0])
         return {**state, "cache": cache, "calls": calls}
+
+    def extend_state(self, state: dict, more: int) -> dict:
+        """Fixed state with room for `more` words beside those."""
+        cache = self.decoder.extended(state["cache"], more)
+        return {**state, "cache": cache}
 
     def step(
         self, words: Any, state: dict, training: bool = False

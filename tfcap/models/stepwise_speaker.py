@@ -10,7 +10,7 @@ from tfcap.models.wrapped_speaker import called
 from tfcap.ops import repeat_samples
 from tfcap.ops import sequence_mask
 from tfcap.ops import token_log_probs
-from tfcap.ops.loops import scan_words
+from tfcap.ops.loops import each_word
 
 
 @keras.saving.register_keras_serializable(package="tfcap")
@@ -102,14 +102,7 @@ class StepwiseSpeaker(WrappedSpeaker):
             return read(logits, pair[:, 1]), state
 
         state = repeat_samples(state, samples)
-        if tokens.shape[2] is None:
-            columns = scan_words(step, state, pairs)
-        else:
-            columns = []
-            for pair in ops.unstack(pairs, length, axis=1):
-                column, state = step(pair, state)
-                columns.append(column)
-            columns = ops.stack(columns, axis=1)
+        columns = each_word(step, state, pairs, unroll=self.unroll)
         return ops.reshape(columns, (-1, samples, length, *shape))
 
     def logits(self, state: Any, tokens: Any, training: bool = False) -> Any:

@@ -7,6 +7,9 @@ from tfcap.ops import SeedGenerator
 from tfcap.ops import masked_softmax
 from tfcap.ops.arguments import checked_rate
 
+#: Queries that attend at once, where later ones are not seen; and most parts.
+CHUNK, MOST_CHUNKS = 128, 8
+
 
 class TransformerBlock(keras.layers.Layer):
     """Self-attention and a feed-forward layer, each normalized before.
@@ -32,7 +35,11 @@ class TransformerBlock(keras.layers.Layer):
             entry may look, or `None` where it may look everywhere.
         place: Integer tensor of shape `(B,)`, where in `past`, which has room
             for them, keys and values are put rather than after it, for
-            `Q = 1`; `visible` is then of `(B, 1, M)`. Defaults to `None`.
+            `Q = 1`; `past` is then of `(B, heads, M, D / heads)` and `visible`
+            of `(B, 1, M)`. Defaults to `None`.
+        causal: Boolean, whether no entry of `inputs` sees later ones, as
+            `visible` must say; long sequences then need less memory. Defaults
+            to `False`.
         training: Boolean.
 
     Returns:
@@ -76,23 +83,33 @@ class TransformerBlock(keras.layers.Layer):
         self.shrink.build((None, None, self.expand.units))
         self.built = True
 
-    def call(self, inputs, past=None, visible=None, place=None, training=False):
+    def call(
+        self,
+        inputs,
+        past=None,
+        visible=None,
+        place=None,
+        causal=False,
+        training=False,
+    ):
         query, keys, values = ops.split(
             self.project(self.norms[0](inputs)), 3, axis=-1
         )
         memory = own = [keys, values]
         if place is not None:
-            entries = ops.arange(ops.shape(past[0])[1], dtype="int32")
-            here = ops.equal(entries, place[:, None])[..., None]  # (B, M, 1)
-            memory = own = [
-                ops.where(here, new, old) for old, new in zip(past, memory)
-            ]
-        elif past is not None:
-            memory = [
-                ops.concatenate(pair, axis=1) for pair in zip(past, memory)
-            ]
-        attended = self.merge(self._attend(query, *memory, visible))
-        stream = inputs + self.drop(attended, training)
+            own = [_put(new, old, place) for new, old in zip(own, past)]
+            attended = self._attend(self.by_head(query), *own, visible)
+        else:
+            if past is not None:
+                memory = [
+                    ops.concatenate(pair, axis=1) for pair in zip(past, memory)
+                ]
+            parts = map(self.by_head, (query, *memory))
+            attend = self._attend_causally if causal else self._attend
+            attended = attend(*parts, visible)
+        attended = ops.transpose(attended, (0, 2, 1, 3))  # (B, Q, heads, size)
+        attended = ops.reshape(attended, ops.shape(inputs))
+        stream = inputs + self.drop(self.merge(attended), training)
         fed = self.shrink(self.expand(self.norms[1](stream)))
         return stream + self.drop(fed, training), own
 
@@ -104,20 +121,55 @@ class TransformerBlock(keras.layers.Layer):
             tensor, self.dropout, seed=self.seed_generator
         )
 
+    def by_head(self, tensor):
+        """Splits `(B, M, D)` by heads, `(B, heads, M, D / heads)`."""
+        shape = (-1, ops.shape(tensor)[1], self.heads, self.units // self.heads)
+        return ops.transpose(ops.reshape(tensor, shape), (0, 2, 1, 3))
+
     def _attend(self, query, keys, values, visible):
-        size = self.units // self.heads
-
-        def by_head(tensor):
-            length = ops.shape(tensor)[1]
-            return ops.transpose(
-                ops.reshape(tensor, (-1, length, self.heads, size)),
-                (0, 2, 1, 3),
-            )
-
-        query, keys, values = map(by_head, (query, keys, values))
-        scores = ops.matmul(query * size**-0.5, ops.swapaxes(keys, -1, -2))
+        """Attention of all heads, `(B, heads, Q, D / heads)`."""
+        query = query * (self.units // self.heads) ** -0.5
+        scores = ops.matmul(query, ops.swapaxes(keys, -1, -2))
         if visible is not None:
             visible = ops.expand_dims(visible, -3)
-        outputs = ops.matmul(masked_softmax(scores, visible), values)
-        outputs = ops.transpose(outputs, (0, 2, 1, 3))  # (B, Q, heads, size)
-        return ops.reshape(outputs, (-1, ops.shape(outputs)[1], self.units))
+        return ops.matmul(masked_softmax(scores, visible), values)
+
+    def _attend_causally(self, query, keys, values, visible):
+        """The same of long sequences, a part of the queries at a time.
+
+        Weights of attention are computed again for gradients: memory grows
+        with `M` rather than with `Q * M`.
+        """
+        length = query.shape[2]
+        if length is None or length <= CHUNK:
+            return self._attend(query, keys, values, visible)
+        size = max(CHUNK, -(-length // MOST_CHUNKS))
+        before, outputs = ops.shape(keys)[2] - length, []
+        for start in range(0, length, size):
+            end = min(start + size, length)
+
+            def attend(query, keys, values, visible, start=start, end=end):
+                seen = before + end
+                return self._attend(
+                    query[:, :, start:end],
+                    keys[:, :, :seen],
+                    values[:, :, :seen],
+                    visible[:, start:end, :seen],
+                )
+
+            outputs.append(keras.remat(attend)(query, keys, values, visible))
+        return ops.concatenate(outputs, axis=2)
+
+
+def _put(new, old, place):
+    """Puts an entry `(B, 1, D)` in its place in `(B, heads, M, D / heads)`."""
+    rows, heads, room, size = ops.shape(old)
+    first = ops.arange(rows * heads, dtype="int32") * room
+    index = first + ops.repeat(place, heads)
+    # On TensorFlow in the same memory, if nothing else reads the old.
+    flat = ops.scatter_update(
+        ops.reshape(old, (-1, size)),
+        index[:, None],
+        ops.reshape(new, (-1, size)),
+    )
+    return ops.reshape(flat, (-1, heads, room, size))

@@ -120,30 +120,50 @@ class TransformerSpeaker(CaptionSpeaker):
         state = {"image": memory, "words": []}
         return state if mask is None else {**state, "mask": mask}
 
-    def fixed_state(self, state: dict, steps: int) -> dict:
-        """Returns a state of `begin()` with room for `steps` words."""
+    def fixed_state(
+        self, state: dict, steps: int, room: int | None = None
+    ) -> dict:
+        """Returns a state of `begin()` with room for words.
+
+        Args:
+            state: Dict, from `begin()`.
+            steps: Integer, words that will be read at most.
+            room: Integer, words that there is room for before
+                `extend_state()`. Defaults to `steps`.
+        """
         self._check_length(steps)
-
-        def with_room(tensor):
-            return ops.pad(tensor, [(0, 0), (0, steps), (0, 0)])
-
         first = state["image"][0][0]
         zeros = ops.zeros_like(first[:, 0, 0], dtype="int32")
         fixed = {
-            "memory": keras.tree.map_structure(with_room, state["image"]),
+            "memory": [
+                [block.by_head(part) for part in pair]
+                for block, pair in zip(self.blocks, state["image"])
+            ],
             "position": zeros,
             "place": zeros + ops.shape(first)[1],
         }
         if "mask" in state:
-            mask = ops.cast(ops.cast(state["mask"], "bool"), "float32")
-            room = [(0, 0), (0, steps)]
-            fixed["mask"] = ops.pad(mask, room, constant_values=1.0)
-        return fixed
+            fixed["mask"] = ops.cast(ops.cast(state["mask"], "bool"), "float32")
+        return self.extend_state(fixed, room or steps)
+
+    def extend_state(self, state: dict, more: int) -> dict:
+        """Returns a fixed state with room for `more` words beside those."""
+        room = (0, more)
+
+        def with_room(tensor):
+            return ops.pad(tensor, [(0, 0), (0, 0), room, (0, 0)])
+
+        memory = keras.tree.map_structure(with_room, state["memory"])
+        state = {**state, "memory": memory}
+        if "mask" in state:
+            mask = ops.pad(state["mask"], [(0, 0), room], constant_values=1.0)
+            state["mask"] = mask
+        return state
 
     def _fixed_step(self, inputs, state, training):
         """Reads one word into a state that keeps its shapes."""
         place, memory = state["place"], []
-        entries = ops.arange(ops.shape(state["memory"][0][0])[1], dtype="int32")
+        entries = ops.arange(ops.shape(state["memory"][0][0])[2], dtype="int32")
         visible = ops.cast(entries <= place[:, None], "float32")
         visible = visible * state["mask"] if "mask" in state else visible
         stream = (inputs + self.positions(state["position"]))[:, None]
@@ -177,9 +197,10 @@ class TransformerSpeaker(CaptionSpeaker):
     def state_vector(self, state: dict) -> Any:
         """Returns the last word's values in the last block: `(n, units)`."""
         if "memory" in state:
-            last = state["place"][:, None, None] - 1
+            last = state["place"][:, None, None, None] - 1
             values = state["memory"][-1][1]
-            return ops.take_along_axis(values, last, axis=1)[:, 0]
+            values = ops.take_along_axis(values, last, axis=2)
+            return ops.reshape(values, (-1, self.units))
         if not state["words"]:
             raise ValueError(
                 "`state` must be that of `step()`: before the first word there "
@@ -217,7 +238,11 @@ class TransformerSpeaker(CaptionSpeaker):
                     for part in zip(past, state["words"][index])
                 ]
             stream, pair = block(
-                stream, past=past, visible=visible, training=training
+                stream,
+                past=past,
+                visible=visible,
+                causal=True,
+                training=training,
             )
             memory.append(pair)
         return self.norm(stream), memory

@@ -16,7 +16,7 @@ from tfcap.ops import check_shape
 from tfcap.ops import repeat_samples
 from tfcap.ops import sequence_mask
 from tfcap.ops.arguments import checked_integer
-from tfcap.ops.loops import scan_words
+from tfcap.ops.loops import each_word
 
 
 class WordByWord(keras.Model):
@@ -37,6 +37,9 @@ class WordByWord(keras.Model):
         vocabulary_size, ..., eos: As of `tfcap.models.CaptionSpeaker`.
         mask_zero: Boolean, whether embedded ids have a mask of their padding.
     """
+
+    #: Whether steps are unrolled; `None`: where there are at most 32.
+    unroll = None
 
     def __init__(
         self,
@@ -142,18 +145,17 @@ class WordByWord(keras.Model):
 
     def run_rnn(self, embedded: Any, state: Any, training: bool = False) -> Any:
         """Reads given words: `(n, T, embedding_units)` to `(n, T, units)`."""
-        inputs, outputs = self.project_inputs(embedded), []
-        if embedded.shape[1] is None:
-            return scan_words(
-                lambda *args: self.cell_step(*args, training=training),
-                state,
-                inputs,
-                self.compute_dtype,
-            )
-        for word in ops.unstack(inputs, embedded.shape[1], axis=1):
-            output, state = self.cell_step(word, state, training=training)
-            outputs.append(output)
-        return ops.stack(outputs, axis=1)
+
+        def step(word, state):
+            return self.cell_step(word, state, training=training)
+
+        return each_word(
+            step,
+            state,
+            self.project_inputs(embedded),
+            self.compute_dtype,
+            self.unroll,
+        )
 
     def teacher_forced(
         self, state: Any, rows: Any, training: bool = False

@@ -9,9 +9,7 @@ import keras
 from keras import ops
 
 from tfcap.ops.arguments import checked_integer
-
-# Above this many steps the graph of an unrolled recurrence is slow to build.
-LONGEST_UNROLLED = 32
+from tfcap.ops.loops import LONGEST_UNROLLED
 
 
 class MaskedRecurrence:

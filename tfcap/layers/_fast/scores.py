@@ -11,6 +11,7 @@ import keras
 from keras import ops
 
 from tfcap.ops import token_log_probs
+from tfcap.ops.loops import LONGEST_UNROLLED
 
 
 def packed_scores(
@@ -20,8 +21,8 @@ def packed_scores(
 
     Captions are sorted by length, and step `t` runs on those that have a
     `t`-th word; the inputs' projections, and the vocabulary head, run once on
-    all words. Elsewhere than on TensorFlow, and where `T` is not known while
-    the graph is traced, the plain form
+    all words. Elsewhere than on TensorFlow, and where `T` is long or not known
+    while the graph is traced, the plain form
 
     ```
     token_log_probs(compute_logits(run_rnn(words before)), words) * mask
@@ -29,7 +30,10 @@ def packed_scores(
 
     Arguments and result are those of `WordByWord.score()`.
     """
-    if keras.backend.backend() != "tensorflow" or mask.shape[1] is None:
+    length, unroll = mask.shape[1], speaker.unroll
+    if unroll is None or length is None:
+        unroll = length is not None and length <= LONGEST_UNROLLED
+    if keras.backend.backend() != "tensorflow" or not unroll:
         hidden = speaker.teacher_forced(state, tokens, training)
 
         def compute_logits(hidden):
@@ -42,7 +46,7 @@ def packed_scores(
     start = tf.fill(tf.shape(tokens[:, :1]), speaker.bos)
     before = tf.concat([start, tokens[:, :-1]], axis=1)
     words = speaker.embed(tf.gather_nd(before, index), training)
-    words = tf.split(speaker.project_inputs(words), alive, num=mask.shape[1])
+    words = tf.split(speaker.project_inputs(words), alive, num=length)
     state = keras.tree.map_structure(lambda x: tf.gather(x, order), state)
     outputs = []
     for t, word in enumerate(words):

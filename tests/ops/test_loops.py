@@ -1,0 +1,59 @@
+import keras
+import numpy as np
+import pytest
+from keras import ops
+
+from tfcap.ops.loops import each_word
+
+
+def gradient(function, weight):
+    """Gradient of a function of a tensor, on TensorFlow or JAX."""
+    if keras.backend.backend() == "jax":
+        import jax
+
+        return jax.grad(function)(weight)
+    import tensorflow as tf
+
+    weight = tf.constant(weight)
+    with tf.GradientTape() as tape:
+        tape.watch(weight)
+        value = function(weight)
+    return tape.gradient(value, weight)
+
+
+def test_a_loop_gives_values_and_gradients_of_unrolled_steps():
+    rng = np.random.default_rng(0)
+    words, weight, shares = (
+        rng.normal(size=shape).astype("float32")
+        for shape in ((2, 40, 3), (3, 3), (2, 40, 3))
+    )
+    state, calls = {"hidden": np.zeros((2, 3), "float32")}, []
+
+    def total(unroll):
+        def of_weight(weight):
+            def step(x, state):
+                calls.append(x)
+                hidden = ops.tanh(x + ops.matmul(state["hidden"], weight))
+                return hidden, {"hidden": hidden}
+
+            outputs = each_word(step, state, ops.array(words), unroll=unroll)
+            return ops.sum(outputs * shares)
+
+        calls.clear()
+        return of_weight(weight), gradient(of_weight, weight)
+
+    for one, other in zip(total(True), total(None)):
+        np.testing.assert_allclose(one, other, rtol=1e-4, atol=1e-5)
+    if keras.backend.backend() == "jax":
+        assert len(calls) < 10
+
+
+@pytest.mark.parametrize("length", [3, 40])
+def test_a_state_that_grows_is_unrolled(length):
+    def step(x, state):
+        state = ops.concatenate([state, x[:, None]], axis=1)
+        return ops.sum(state, axis=1), state
+
+    words = np.ones((1, length), "float32")
+    found = each_word(step, ops.zeros((1, 0)), ops.array(words))
+    np.testing.assert_allclose(found, np.arange(1, length + 1)[None])
