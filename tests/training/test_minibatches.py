@@ -55,6 +55,36 @@ def objective(normalize, unroll):
     )
 
 
+class Rounds(tiny.TableSpeaker):
+    """Speaks several times of every row, as of the rounds of a dialog."""
+
+    def begin(self, inputs, training=False):
+        rows, rounds = keras.ops.shape(inputs["references"])[:2]
+        return [keras.ops.zeros((rows * rounds, 1))]
+
+    def references(self, inputs):
+        return keras.ops.reshape(inputs["references"], (-1, 1, 2))
+
+
+def test_parts_are_of_rows_that_are_spoken_of_several_times():
+    tables = []
+    for size, steps in ((None, None), (2, 3)):
+        speaker = Rounds()
+        model = ObjectiveModel(
+            TeacherForcing("token"), speaker, minibatch_size=size
+        )
+        optimizer = keras.optimizers.SGD(0.5, gradient_accumulation_steps=steps)
+        model.compile(optimizer, run_eagerly=True)
+        data = {
+            "references": np.concatenate([REFERENCES] * 3, 1).astype("int32"),
+            "distractors": np.zeros((7, 2), "float32"),
+        }
+        model.train_on_batch(data)
+        tables.append(speaker.get_weights()[0])
+    np.testing.assert_allclose(*tables, rtol=1e-4, atol=1e-5)
+    assert np.abs(tables[0] - tiny.TableSpeaker().get_weights()[0]).max() > 0.01
+
+
 def trained(size, steps, normalize="token", unroll=None):
     model = ObjectiveModel(
         objective(normalize, unroll),

@@ -58,10 +58,11 @@ class _InParts:
         return getattr(self._speaker, name)
 
     def log_probs(self, state, tokens, training=False):
-        count = tf.maximum(-(-tf.shape(tokens)[0] // self._size), 1)
+        rows = tf.maximum(tf.shape(tokens)[0], 1)
+        count = -(-rows // self._size)
 
         def score(index, scores):
-            cut = functools.partial(_part, index=index, count=count)
+            cut = functools.partial(_part, index=index, count=count, rows=rows)
             part, words = keras.tree.map_structure(cut, (state, tokens))
             own = self._speaker.log_probs(part, words, training=False)
             return index + 1, scores.write(index, own)
@@ -80,12 +81,21 @@ class _InParts:
         return tf.reshape(scores.concat(), tf.shape(tokens))
 
 
-def _part(tensor, index, count):
-    """Rows of the `index`-th of `count` parts of a tensor."""
+def _part(tensor, index, count, rows):
+    """The `index`-th of `count` parts of what `rows` rows of a batch have."""
     if not tensor.shape.rank:
         return tensor
-    rows = tf.shape(tensor)[0]
-    return tensor[index * rows // count : (index + 1) * rows // count]
+    length = tf.shape(tensor)[0]
+    start, stop = (edge * rows // count for edge in (index, index + 1))
+    return tensor[start * length // rows : stop * length // rows]
+
+
+def _rows(inputs, tokens):
+    """Rows of a batch, each of which may have several of tokens, as dialogs."""
+    leaves = [x for x in keras.tree.flatten(inputs) if x.shape.rank]
+    lengths = tf.stack([tf.maximum(tf.shape(x)[0], 1) for x in leaves])
+    among = tf.shape(tokens)[0] % lengths == 0
+    return tf.reduce_max(tf.where(among, lengths, 1))
 
 
 class _Scored(Episode):
@@ -140,8 +150,9 @@ def draw(model: keras.Model, inputs: Any) -> dict:
     Returns:
         Dict: `inputs`; `scored`, pairs of tokens and the gradient of the loss
         by their log probabilities, both `(B, S, T)`; `losses` and `logs` of
-        the objective; and `rows`, those of the global batch.
+        the objective; `rows` of this replica and their global `total`.
     """
+    inputs = keras.tree.map_structure(tf.convert_to_tensor, inputs)
     # Weights are not watched: nothing of the pass over all rows is kept.
     with tf.GradientTape(watch_accessed_variables=False) as tape:
         size = -(-model.minibatch_size // num_replicas())
@@ -149,13 +160,14 @@ def draw(model: keras.Model, inputs: Any) -> dict:
         losses, logs = model.objective.losses(episode)
         loss = sum(losses.values(), 0.0)
     scored, model.processors = episode.gradients(loss)
-    rows = tf.cast(tf.shape(scored[0][0])[0], tf.float32)
+    rows = _rows(inputs, scored[0][0])
     return {
         "inputs": inputs,
         "scored": scored,
         "losses": losses,
         "logs": logs,
-        "rows": sum_over_replicas(rows),
+        "rows": rows,
+        "total": sum_over_replicas(tf.cast(rows, tf.float32)),
     }
 
 
@@ -166,9 +178,9 @@ def update(model: keras.Model, drawn: dict, index: Any, count: Any) -> dict:
     mean over them is the batch's.
     """
     speaker, variables = model.speaker, model.trainable_variables
+    cut = functools.partial(_part, index=index, count=count, rows=drawn["rows"])
     inputs, scored = keras.tree.map_structure(
-        functools.partial(_part, index=index, count=count),
-        (drawn["inputs"], drawn["scored"]),
+        cut, (drawn["inputs"], drawn["scored"])
     )
     losses, logs = drawn["losses"], drawn["logs"]
     with tf.GradientTape() as tape:
@@ -222,7 +234,7 @@ def train_function(model: keras.Model) -> Callable:
 
     def train(iterator):
         drawn = draw_all(next(iterator))
-        rows = strategy.experimental_local_results(drawn["rows"])[0]
+        rows = strategy.experimental_local_results(drawn["total"])[0]
         count = -(-int(rows) // model.minibatch_size)
         for index in range(count):
             place = tf.constant(index), tf.constant(count)
