@@ -8,12 +8,15 @@ import tensorflow as tf
 from reproduce.experiment import Experiment
 from reproduce.psst.paper import HUMAN
 from reproduce.psst.paper import PSST
+from tests.reproduce.one_step import one_step
 from tests.reproduce.psst.tiny_study import study
 from tfcap.io import unsealed
 from tfcap.training import SpeakerReport
 
 JOINT = ("psst_", "st_", "dense", "reinforce_joint")
 LISTENER_FROZEN = ("psst_speaker",)
+# The others would be kept and evaluated as these are.
+EVALUATED = ("psst_multinomial", "dense", "luo2018")
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -60,8 +63,14 @@ def moved(before, after):
 @pytest.mark.parametrize("method", PSST.rows)
 def test_every_method_trains_whom_it_should(folder, alone, method):
     made = study(folder)
-    scores = made.result(method, lambda_=1e-2)
-    after = weights(made.trained(method, lambda_=1e-2))
+    if method in EVALUATED:
+        scores = made.result(method, lambda_=1e-2)
+        assert 0 <= scores["r@1"] <= scores["r@10"] <= 100
+        assert all(math.isfinite(x) for x in scores.values())
+        after = weights(made.trained(method, lambda_=1e-2))
+    else:
+        after = weights(one_step(made, method, lambda_=1e-2))
+    assert all(np.isfinite(w).all() for ws in after.values() for w in ws)
     frozen = method.startswith("frozen_speaker")
     if method != "frozen_speaker_luo":
         changed = moved(alone["speaker"], after["speaker"])
@@ -69,8 +78,6 @@ def test_every_method_trains_whom_it_should(folder, alone, method):
     joint = method.startswith(JOINT) and method not in LISTENER_FROZEN
     learns = joint or frozen
     assert moved(alone["listener"], after["listener"]) == learns
-    assert 0 <= scores["r@1"] <= scores["r@10"] <= 100
-    assert all(math.isfinite(x) for x in scores.values())
 
 
 @pytest.mark.filterwarnings("ignore:Even though the `tf.config")
@@ -202,14 +209,14 @@ def test_cider_may_be_learned_before_anybody_listens(tmp_path):
 
 
 @pytest.mark.filterwarnings("ignore:Even though the `tf.config")
-def test_held_out_images_are_evaluated_while_training(tmp_path, folder):
-    made = study(tmp_path, evaluate_every=1)
+def test_held_out_images_are_evaluated_while_training(folder):
+    made = study(folder, evaluate_every=1)
     seen = []
     made.say = seen.append
-    made.trained("dense", lambda_=1e-2)
+    made.trained("dense", lambda_=3e-2)
     assert any("dense" in line for line in seen)
-    events = list((tmp_path / "points").rglob("events*"))
-    assert events
+    point = folder / "points" / "dense_lambda_0.03"
+    assert list((point / "tradeoff").rglob("events*"))
 
 
 def test_a_study_goes_on_in_its_own_folder_only(folder):

@@ -10,6 +10,7 @@ from reproduce.wtf_rl.paper import WTF_RL
 from reproduce.wtf_rl.retrievers import neighbors
 from reproduce.wtf_rl.retrievers import retriever
 from tests.reproduce.interruption import Interruption
+from tests.reproduce.one_step import one_step
 from tests.reproduce.wtf_rl.tiny_study import study
 from tfcap.decoding import BeamSearch
 from tfcap.decoding import Greedy
@@ -37,6 +38,12 @@ def folder(tmp_path_factory):
     return folder
 
 
+@pytest.fixture(scope="module")
+def before(folder):
+    """Weights of the speaker before it learns for a reward."""
+    return study(folder).trained("tf")["speaker"].get_weights()
+
+
 def moved(before, after):
     return any((a != b).any() for a, b in zip(before, after))
 
@@ -49,15 +56,20 @@ def forbid_training(monkeypatch):
 
 
 @pytest.mark.parametrize("row", WTF_RL.rows)
-def test_every_row_trains_the_speaker_and_no_retriever(folder, row):
+def test_every_row_trains_the_speaker_and_no_retriever(folder, row, before):
     made = study(folder)
-    before = made.trained("tf")["speaker"].get_weights()
-    judges = {k: retriever(made, k) for k in ("retriever", "unseen")}
-    weights = {k: judge.get_weights() for k, judge in judges.items()}
-    scores = made.result(row)
-    assert moved(before, made.trained(row)["speaker"].get_weights())
-    for name, judge in judges.items():
-        assert not moved(weights[name], judge.get_weights())
+    judge = retriever(made)
+    weights = judge.get_weights()
+    # The others would be kept and evaluated as this one is.
+    evaluated = row == "wtf_rl"
+    scores = made.result(row) if evaluated else {}
+    trained = made.trained(row) if evaluated else one_step(made, row)
+    after = trained["speaker"].get_weights()
+    assert moved(before, after)
+    assert all(np.isfinite(array).all() for array in after)
+    assert not moved(weights, judge.get_weights())
+    if not evaluated:
+        return
     assert all(math.isfinite(score) for score in scores.values())
     for name in ("r@1", "image_to_text_r@5", "unseen_r@10", "self_bleu"):
         assert name in scores and f"greedy_{name}" in scores
@@ -122,7 +134,7 @@ def test_a_row_that_is_resumed_ends_as_one_that_is_not(folder, tmp_path):
     whole = (
         study(tmp_path / "whole", **own).trained("rl")["speaker"].get_weights()
     )
-    first = study(tmp_path / "parts", **own)
+    first = study(tmp_path / "parts", **own, pretrained=folder)
     first.training("rl")
     parts = (
         study(tmp_path / "parts", **own).trained("rl")["speaker"].get_weights()
@@ -181,7 +193,7 @@ def test_self_critical_rows_stand_above_the_greedy_caption(folder):
 
 def test_a_row_that_breaks_off_goes_on_as_if_it_had_not(folder, tmp_path):
     own = {"given": {"retriever": retriever(study(folder)), "name": "own"}}
-    own["reward_epochs"] = 2
+    own |= {"reward_epochs": 2, "pretrained": folder}
     whole = (
         study(tmp_path / "whole", **own)
         .trained("wtf_rl")["speaker"]
