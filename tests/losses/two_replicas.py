@@ -9,6 +9,7 @@ import tensorflow as tf
 
 from tests.eager import run_eagerly
 from tfcap.losses import BidirectionalContrastiveLoss
+from tfcap.losses import CrossBatchMemory
 from tfcap.losses import HingeRetrievalLoss
 from tfcap.losses import NPairLoss
 from tfcap.losses import SequenceCrossentropy
@@ -37,7 +38,11 @@ def sets():
     """Name to loss, inputs, labels and metrics."""
     sums = HingeRetrievalLoss(negatives="sum", reduction="sum")
     hardest = HingeRetrievalLoss(negatives="hardest")
-    contrast = BidirectionalContrastiveLoss(0.5, siblings=True, reduction="sum")
+    contrast = BidirectionalContrastiveLoss(
+        *(0.5, ("image", "text"), "mean", True, True),
+        reduction="sum",
+        memory=CrossBatchMemory(4),
+    )
     return {
         "pairs": (
             *(NPairLoss(), SCORES, LABELS),
@@ -66,6 +71,8 @@ def fitted():
         if isinstance(loss, RetrievalLoss):
             # Losses of longer vectors run away.
             outputs[name] = keras.layers.UnitNormalization()(outputs[name])
+        if getattr(loss, "memory", None):
+            outputs[name] = loss.memory(outputs[name])
     model = keras.Model(inputs, outputs)
     model.compile(
         keras.optimizers.SGD(0.5),

@@ -6,6 +6,7 @@ from tfcap.losses.bidirectional_contrastive_loss import (
 from tfcap.losses.bidirectional_contrastive_loss import (
     bidirectional_contrastive_loss,
 )
+from tfcap.losses.cross_batch_memory import CrossBatchMemory
 from tfcap.losses.embedding_norm import EmbeddingNorm
 from tfcap.losses.embedding_norm import embedding_norm
 from tfcap.losses.hinge_retrieval_loss import HingeRetrievalLoss

@@ -15,6 +15,7 @@ from tfcap.losses.retrieval_loss import other_images
 from tfcap.losses.retrieval_loss import present_texts
 from tfcap.losses.retrieval_loss import rows_present
 from tfcap.losses.retrieval_loss import with_distractors
+from tfcap.losses.retrieval_loss import with_memory
 from tfcap.ops import gather_across_replicas
 from tfcap.ops import masked_logsumexp
 from tfcap.ops.arguments import check_shapes
@@ -38,6 +39,7 @@ def bidirectional_contrastive_loss(
     mask: Any = None,
     reduction=None,
     distractor_mask: Any = None,
+    memory: Any = None,
 ) -> Any:
     """Asks an image and its text to stand out from other images and texts.
 
@@ -91,6 +93,9 @@ def bidirectional_contrastive_loss(
             of all replicas, this replica's share.
         distractor_mask: Tensor of shape `(N,)`, 0 for distractors that are
             absent. Defaults to `None`, all are there.
+        memory: `tfcap.losses.CrossBatchMemory`, whose images and texts are
+            among the others, but for those with the number of an image in
+            `same`, or `None`.
 
     Returns:
         Float tensor of shape `(B, S)`, at least float32, 0 for absent texts,
@@ -117,21 +122,10 @@ def bidirectional_contrastive_loss(
       Supervision, ICML 2021, figure 3
     """
     check_contrastive(temperature, directions, combine)
-    parts = contrasts(
-        images,
-        texts,
-        temperature,
-        directions,
-        decoupled,
-        siblings,
-        rivals,
-        rival_mask,
-        distractors,
-        distractor_same,
-        same,
-        mask,
-        distractor_mask,
-    )
+    options = directions, decoupled, siblings
+    others = rivals, rival_mask, distractors, distractor_same
+    masks = same, mask, distractor_mask, memory
+    parts = contrasts(images, texts, temperature, *options, *others, *masks)
     losses = combined(parts, combine)
     return reduce_loss(losses, mask, reduction=reduction)
 
@@ -156,6 +150,8 @@ class BidirectionalContrastiveLoss(RetrievalLoss):
             InfoNCE.
         siblings: Boolean, whether the other texts of the same image are
             negatives, too.
+        memory: `tfcap.losses.CrossBatchMemory` of the model, whose entries are
+            negatives, too. Defaults to `None`.
         reduction: As in Keras. Defaults to `"sum_over_batch_size"`, the mean
             over present texts.
         dtype: String, optional.
@@ -196,6 +192,7 @@ class BidirectionalContrastiveLoss(RetrievalLoss):
         name: str = "bidirectional_contrastive_loss",
         reduction="sum_over_batch_size",
         dtype: str | None = None,
+        memory: Any = None,
     ):
         super().__init__(name=name, reduction=reduction, dtype=dtype)
         check_contrastive(temperature, directions, combine)
@@ -204,6 +201,9 @@ class BidirectionalContrastiveLoss(RetrievalLoss):
         self.combine = combine
         self.decoupled = decoupled
         self.siblings = siblings
+        if isinstance(memory, dict):
+            memory = keras.saving.deserialize_keras_object(memory)
+        self.memory = memory
 
     def values_and_present(self, y_true, y_pred):
         images, texts, same, present = self.embeddings(y_true, y_pred)
@@ -217,7 +217,10 @@ class BidirectionalContrastiveLoss(RetrievalLoss):
             self.siblings,
             same=same,
             mask=present,
+            memory=self.memory,
         )
+        if self.memory is not None:
+            self.memory.enqueue(y_pred, same)
         return losses, present
 
     def get_config(self):
@@ -228,6 +231,8 @@ class BidirectionalContrastiveLoss(RetrievalLoss):
             "combine": self.combine,
             "decoupled": self.decoupled,
             "siblings": self.siblings,
+            # Itself: Keras keeps what model and loss share.
+            "memory": self.memory,
         }
 
 
@@ -245,6 +250,7 @@ def contrasts(
     same=None,
     mask=None,
     distractor_mask=None,
+    memory=None,
 ) -> dict:
     """The contrast of each direction, 0 for absent texts.
 
@@ -268,22 +274,22 @@ def contrasts(
     if "image" in directions:
         pool, keep = gather_across_replicas(images), other
         if distractors is not None:
-            pool, keep = with_distractors(
-                pool,
-                keep,
-                distractors,
-                same,
-                distractor_same,
-                distractor_mask,
-            )
+            numbers = same, distractor_same, distractor_mask
+            pool, keep = with_distractors(pool, keep, distractors, *numbers)
         scores = scale * ops.tensordot(texts, pool, axes=[[2], [1]])
-        found["image"] = _contrast(scores, keep[:, None], truth, decoupled)
+        scores, keep = with_memory(
+            scores, keep[:, None], scale * texts, memory, "image", same
+        )
+        found["image"] = _contrast(scores, keep, truth, decoupled)
     if "text" in directions:
         pool, keep = text_pool(
             images, texts, mask, other, siblings, rivals, rival_mask
         )
         scores = scale * ops.tensordot(images, pool, axes=[[1], [2]])
         scores, keep = flat(scores[:, None]), flat(keep)
+        scores, keep = with_memory(
+            scores, keep, scale * images[:, None], memory, "text", same
+        )
         found["text"] = _contrast(scores, keep, truth, decoupled)
     return {key: ops.where(mask, value, 0) for key, value in found.items()}
 

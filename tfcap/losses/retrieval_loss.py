@@ -198,6 +198,42 @@ def with_distractors(
     )
 
 
+def with_memory(
+    scores: Any, keep: Any, queries: Any, memory: Any, direction: str, same: Any
+):
+    """Adds what a memory holds to scores and to what is scored.
+
+    Args:
+        scores: Float tensor of shape `(B, S or 1, N)`.
+        keep: Boolean tensor of shape `(B, S or 1, N)`, which are negatives.
+        queries: Float tensor of shape `(B, S or 1, D)`.
+        memory: `tfcap.losses.CrossBatchMemory`, or `None`.
+        direction: `"image"` or `"text"`, of which entries are added.
+        same: Integer tensor of shape `(B,)`, or `None`.
+    """
+    if memory is None:
+        return scores, keep
+    held = memory.entries()
+    vectors, valid, numbers = held["images"], held["mask"], held["numbers"]
+    if direction == "text":
+        vectors = ops.reshape(held["texts"], (-1, vectors.shape[-1]))
+        numbers = ops.repeat(numbers, valid.shape[1])
+        valid = ops.reshape(valid, (-1,))
+    else:
+        valid = ops.any(valid, axis=1)
+    if same is not None:
+        same = ops.cast(same, numbers.dtype)[:, None]
+        apart = ops.logical_or(ops.not_equal(same, numbers), same < 0)
+        valid = ops.logical_and(valid, apart)[:, None]  # (B, 1, N)
+    vectors = ops.cast(vectors, queries.dtype)
+    more = ops.tensordot(queries, vectors, axes=[[2], [1]])
+    valid = ops.logical_and(valid, ops.ones_like(keep[..., :1]))
+    return (
+        ops.concatenate([scores, more], axis=-1),
+        ops.concatenate([keep, valid], axis=-1),
+    )
+
+
 def _apart(same, others):
     """Mask of numbers that differ from those of all replicas, `(B, others)`."""
     differ = ops.not_equal(same[:, None], gather_across_replicas(others))

@@ -10,6 +10,8 @@ from tfcap.layers import SoftEmbedding
 from tfcap.layers import embed_words
 from tfcap.layers._fast.word_vectors import ids_of_words
 from tfcap.models.inputs import word_ids
+from tfcap.models.joint_encoder import deserialized
+from tfcap.models.joint_encoder import remembered
 from tfcap.models.joint_encoder import unit_vectors
 from tfcap.ops import check_shape
 from tfcap.ops import reference_mask
@@ -53,6 +55,7 @@ class CLIPListener(keras.Model):
             `(B, height, width, 3)` as the backbone wants them, or embeddings
             `(B, P, D)`, computed once. Defaults to `"image"`.
         max_pieces: Integer, optional, most pieces of a word.
+        memory: `tfcap.losses.CrossBatchMemory` of the loss, optional.
 
     Call arguments:
         inputs: Dict of the images and of `caption` `(B, S, T)` integers.
@@ -95,6 +98,7 @@ class CLIPListener(keras.Model):
         max_pieces: int | None = None,
         pieces: Any = None,
         special: dict | None = None,
+        memory: Any = None,
         **kwargs,
     ):
         super().__init__(**kwargs)
@@ -121,6 +125,7 @@ class CLIPListener(keras.Model):
             }
         self.backbone = backbone
         self.image_key = image_key
+        self.memory = deserialized(memory)
         self.special = special
         self.eos, self.pad = special["eos"], special["pad"]
         self.vocabulary_size = special["size"]
@@ -137,7 +142,8 @@ class CLIPListener(keras.Model):
         mask = reference_mask(tokens, self.eos, self.pad)
         images = self.embed_images(inputs[self.image_key], training)
         texts = self.embed_texts(tokens, mask, training)
-        return ops.concatenate([images[:, None], texts], axis=1)
+        embeddings = ops.concatenate([images[:, None], texts], axis=1)
+        return remembered(self.memory, embeddings, training)
 
     def embed_images(self, image: Any, training: bool = False) -> Any:
         """Embeds images.
@@ -257,6 +263,8 @@ class CLIPListener(keras.Model):
             "image_key": self.image_key,
             "pieces": None if self.pieces is None else self.pieces.tolist(),
             "special": self.special,
+            # Itself: Keras keeps what model and loss share.
+            "memory": self.memory,
         }
 
     @classmethod

@@ -43,7 +43,7 @@ class DualEncoder(JointEncoder):
         block_dropout: Float, rate on what a block adds to the stream. Defaults
             to `0.1`.
         **kwargs: `image_dropout`, `word_dropout`, `embeddings_initializer`,
-            `eos`, `seed` and `image_preprocessing` of
+            `eos`, `seed`, `memory` and `image_preprocessing` of
             `tfcap.models.RetrievalListener`.
 
     Call arguments, Returns:

@@ -38,6 +38,7 @@ class JointEncoder(ImageNetwork):
         embeddings_initializer: Any = None,
         eos: int = 2,
         seed: int | None = None,
+        memory: Any = None,
         **kwargs,
     ):
         super().__init__(**kwargs)
@@ -53,6 +54,7 @@ class JointEncoder(ImageNetwork):
         )
         self.eos = eos
         self.seed = checked_seed(seed)
+        self.memory = deserialized(memory)
         self.seed_generator = SeedGenerator(self.seed)
 
     def encode_image(self, image: Any, training: bool = False) -> Any:
@@ -87,7 +89,8 @@ class JointEncoder(ImageNetwork):
         texts = self.embed_texts(
             tokens, sequence_mask(tokens, self.eos), training
         )
-        return ops.concatenate([images[:, None], texts], axis=1)
+        embeddings = ops.concatenate([images[:, None], texts], axis=1)
+        return remembered(self.memory, embeddings, training)
 
     def embed_images(self, image: Any, training: bool = False) -> Any:
         """Embeds images.
@@ -146,6 +149,8 @@ class JointEncoder(ImageNetwork):
             ),
             "eos": self.eos,
             "seed": self.seed,
+            # Itself: Keras keeps what model and loss share.
+            "memory": self.memory,
         }
 
 
@@ -165,3 +170,17 @@ def unit_vectors(vectors: Any, epsilon: float = 1e-7) -> Any:
     some = squares > epsilon**2
     # The root has no gradient at 0, and near it one without bound.
     return ops.where(some, vectors * ops.rsqrt(ops.where(some, squares, 1)), 0)
+
+
+def remembered(memory: Any, embeddings: Any, training: bool) -> Any:
+    """Embeddings `(B, 1 + S, D)`, of which a memory knows if they train."""
+    if memory is None:
+        return embeddings
+    return memory(embeddings, training=training)
+
+
+def deserialized(layer: Any) -> Any:
+    """An optional layer, of its config if need be."""
+    if not isinstance(layer, dict):
+        return layer
+    return keras.saving.deserialize_keras_object(layer)

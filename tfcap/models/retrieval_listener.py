@@ -52,6 +52,7 @@ class RetrievalListener(JointEncoder):
             embeddings is added to it. Defaults to `False`.
         eos: Integer, id of the end token. Defaults to `2`.
         seed: Integer, optional seed of the dropout.
+        memory: `tfcap.losses.CrossBatchMemory` of the loss, optional.
         image_preprocessing: As that of `tfcap.models.CaptionSpeaker`.
 
     Call arguments:
