@@ -47,6 +47,15 @@ def graph(*rows):
         ("a table covered with books", "table | cover with | book"),
         ("a snow covered mountain", "snow | cover | mountain"),
         ("a girl standing", "girl | stand"),
+        ("a photo of a cat on a bed", "photo | of | cat, cat | on | bed"),
+        ("a row of cars on a road", "row | of | car, car | on | road"),
+        ("a ball left of a box", "ball | left of | box"),
+        ("we see a dog on a bed", "dog | on | bed"),
+        ("pillows on a bed", "pillow | on | bed"),
+        (
+            "a girl in a blue striped dress",
+            "girl | in | dress, dress | blue, dress | striped",
+        ),
     ],
 )
 def test_graphs_are_those_of_the_rules(scene_graphs, caption, rows):
@@ -70,6 +79,10 @@ def test_a_caption_is_parsed_once(scene_graphs, monkeypatch):
     captions = [["a", "dog"], [], ["a", "dog"]]
     assert parse(captions)[0] == parse(captions)[2] == graph("dog")
     assert parse(captions)[1] == SceneGraph() and len(seen) == 2
+    assert parse([["a", "", "dog"]]) == [graph("dog")] and len(seen) == 2
+    # To spaCy, numbers are words that it knows.
+    with pytest.raises(TypeError, match="must hold words.*Decode ids"):
+        parse([["a"], [3, 4]])
 
 
 def test_tuples_match_by_words_and_synonyms(few_words):

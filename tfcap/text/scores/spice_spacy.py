@@ -15,7 +15,7 @@ from tfcap.text.scores.scores import check_aligned
 from tfcap.text.scores.scores import check_lengths
 
 #: Images that are parsed and compared at a time.
-_CHUNK = 500
+_CHUNK = 200
 
 
 def spice_spacy(
