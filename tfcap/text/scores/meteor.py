@@ -89,9 +89,14 @@ def meteor(
         if progress is not None:
             progress(len(rows), total)
     rows = np.array(rows)
-    each = np.array([_score(counts) for counts in rows])
+    corpus = float(_scores(rows.sum(axis=0)))
     resample = functools.partial(_resample, rows)
-    return ResampledScores(_score(rows.sum(axis=0)), each, resample)
+    return ResampledScores(corpus, _scores(rows), resample)
+
+
+def _resample(rows, weights):
+    """METEOR of drawn corpora; see `Scores.resampled()`."""
+    return _scores(np.tensordot(weights, rows, 1))
 
 
 def _all_counts(candidates, references, num_workers):
@@ -110,39 +115,33 @@ def _all_counts(candidates, references, num_workers):
 
 
 def _few_counts(candidates, references):
-    resources = meteor_resources()
-    return [
-        _best_counts(candidate, several, resources)
-        for candidate, several in zip(candidates, references)
-    ]
-
-
-def _resample(rows, weights):
-    """METEOR of drawn corpora; see `Scores.resampled()`."""
-    sums = np.tensordot(weights, rows, 1)
-    return np.array([_score(counts) for counts in sums])
-
-
-def _best_counts(candidate, references, resources):
-    """Counts of the first reference with the highest score."""
-    caption = resources.words(" ".join(candidate))
-    counts = [
-        _counts(caption, resources.words(" ".join(words)), resources)
-        for words in references
-    ]
-    return max(counts, key=_score)
+    """Counts of each caption with the first reference of its best ones."""
+    resources, counts = meteor_resources(), []
+    for candidate, several in zip(candidates, references):
+        caption = resources.words(" ".join(candidate))
+        counts += [
+            _counts(caption, resources.words(" ".join(words)), resources)
+            for words in several
+        ]
+    counts, best, start = np.array(counts, float), [], 0
+    scores = _scores(counts)
+    for several in references:
+        end = start + len(several)
+        best.append(counts[start + np.argmax(scores[start:end])])
+        start = end
+    return best
 
 
 def _counts(caption, reference, resources):
     """What the score is a formula of.
 
     Returns:
-        Float array of shape `(6, 4)`. Columns: content and function words of
+        List of shape `(6, 4)`. Columns: content and function words of
         the caption, the same of the reference. First row: how many there are;
         the next four: how many of them each matcher matched; the last one
         begins with the number of chunks, 0 where all words are in one.
     """
-    counts = np.zeros((6, 4))
+    counts = [[0] * 4 for _ in range(6)]
     matches = align(caption, reference, resources)
     parts = [(0, caption, reference)]
     for matcher, start, length, caption_start, caption_length in matches:
@@ -152,23 +151,25 @@ def _counts(caption, reference, resources):
         for column, words in zip((0, 2), sides):
             for word in words:
                 kind = word in resources.function_words
-                counts[row, column + kind] += 1
+                counts[row][column + kind] += 1
     chunks = count_chunks(matches)
-    if chunks > 1 or (counts[0] != counts[1:5].sum(axis=0)).any():
-        counts[5, 0] = chunks
+    if chunks > 1 or counts[0] != [*map(sum, zip(*counts[1:5]))]:
+        counts[5][0] = chunks
     return counts
 
 
-def _score(counts):
-    lengths, matched, chunks = counts[0], counts[1:5], counts[5, 0]
-    words = matched.sum()  # of the caption and of the reference
-    weighted = _WEIGHTS @ matched * _KINDS
-    lengths = lengths * _KINDS
-    of_caption, of_reference = weighted[:2].sum(), weighted[2:].sum()
-    if not of_caption or not of_reference:
-        return 0.0
-    precision = of_caption / lengths[:2].sum()
-    recall = of_reference / lengths[2:].sum()
-    mean = 1 / ((1 - ALPHA) / precision + ALPHA / recall)
-    penalty = GAMMA * (chunks / (words / 2)) ** BETA
-    return float(max(mean * (1 - penalty), 0.0))
+def _scores(counts):
+    """The formula of counts, of shape `(..., 6, 4)`, and what is 0."""
+    lengths, matched = counts[..., 0, :] * _KINDS, counts[..., 1:5, :]
+    weighted = np.einsum("m,...mc->...c", _WEIGHTS, matched) * _KINDS
+    of_caption = weighted[..., :2].sum(axis=-1)
+    of_reference = weighted[..., 2:].sum(axis=-1)
+    # Words of the caption and of the reference.
+    words = matched.sum(axis=(-2, -1))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        precision = of_caption / lengths[..., :2].sum(axis=-1)
+        recall = of_reference / lengths[..., 2:].sum(axis=-1)
+        mean = 1 / ((1 - ALPHA) / precision + ALPHA / recall)
+        penalty = GAMMA * (counts[..., 5, 0] / (words / 2)) ** BETA
+        scores = np.maximum(mean * (1 - penalty), 0.0)
+    return np.where((of_caption > 0) & (of_reference > 0), scores, 0.0)

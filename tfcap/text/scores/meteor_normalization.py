@@ -27,6 +27,8 @@ _RULES = (
 )
 _SPACES = re.compile("[ \u2000-\u200a\u202f\u205f\u3000\xa0]+")
 _BLANK = " \t\n\r\f"
+#: Most lines: no rule changes them.
+_PLAIN = re.compile("[a-z0-9 ]*").fullmatch
 
 
 def normalize(line: str, abbreviations: Mapping[str, int]) -> list[str]:
@@ -40,6 +42,8 @@ def normalize(line: str, abbreviations: Mapping[str, int]) -> list[str]:
     Returns:
         List of strings.
     """
+    if _PLAIN(line):
+        return line.split()
     line = re.sub(rf"([^{_ALNUM}\s.'`,\-‘’])", r" \1 ", f" {line} ")
     line = _hide_dots(line)
     for pattern, replacement in _RULES:
