@@ -6,10 +6,12 @@ import sys
 import pytest
 
 CHECKS = (
+    "data.two_replicas",
     "ops.two_replicas",
     "losses.two_replicas",
     "rewards.two_replicas",
     "models.two_replicas",
+    "methods.two_replicas",
     "training.two_replicas",
     "training.two_replicas_faults",
 )

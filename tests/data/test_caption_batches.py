@@ -1,8 +1,3 @@
-import os
-import pathlib
-import subprocess
-import sys
-
 import numpy as np
 import pytest
 import tensorflow as tf
@@ -218,20 +213,6 @@ def test_a_retriever_may_read_other_features_of_the_same_images():
 def test_features_may_be_a_function_of_the_rows():
     lookup = make(features=lambda rows: FEATURES[rows], seed=1)
     same(lookup.batch(2), make(seed=1).batch(2))
-
-
-def test_two_replicas_share_the_batch_and_lose_nothing():
-    script = pathlib.Path(__file__).parent / "two_replicas.py"
-    done = subprocess.run(
-        [sys.executable, str(script), "captions"],
-        env={
-            **os.environ,
-            "PYTHONPATH": os.pathsep.join(filter(None, sys.path)),
-        },
-        capture_output=True,
-        text=True,
-    )
-    assert done.returncode == 0, done.stderr[-2000:]
 
 
 @pytest.mark.parametrize(

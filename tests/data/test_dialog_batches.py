@@ -1,8 +1,4 @@
 import dataclasses
-import os
-import pathlib
-import subprocess
-import sys
 
 import numpy as np
 import pytest
@@ -146,20 +142,6 @@ def test_evaluation_has_every_dialog_once_in_order(make, encoded):
 def test_features_may_be_a_function_of_the_rows(make):
     lookup = make(features=lambda rows: FEATURES[rows], seed=1)
     same(lookup.batch(2), make(seed=1).batch(2))
-
-
-def test_two_replicas_share_the_batch_and_lose_nothing():
-    script = pathlib.Path(__file__).parent / "two_replicas.py"
-    done = subprocess.run(
-        [sys.executable, str(script)],
-        env={
-            **os.environ,
-            "PYTHONPATH": os.pathsep.join(filter(None, sys.path)),
-        },
-        capture_output=True,
-        text=True,
-    )
-    assert done.returncode == 0, done.stderr[-2000:]
 
 
 @pytest.mark.parametrize(

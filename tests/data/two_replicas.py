@@ -1,9 +1,7 @@
-"""Batches on two replicas: of dialogs, or of what the argument names.
+"""Batches on two replicas, which share them and lose nothing.
 
-Run by tests as a process of its own; exits with 0 if all is well.
+Run by `tests/two_replicas.py`.
 """
-
-import sys
 
 import numpy as np
 import tensorflow as tf
@@ -64,10 +62,6 @@ def check(strategy, batches):
         raise SystemExit(f"{steps} steps")
 
 
-if __name__ == "__main__":
-    tf.config.set_logical_device_configuration(
-        tf.config.list_physical_devices("CPU")[0],
-        [tf.config.LogicalDeviceConfiguration()] * 2,
-    )
-    make = caption_batches if "captions" in sys.argv else dialog_batches
-    check(tf.distribute.MirroredStrategy(["CPU:0", "CPU:1"]), make())
+def check_all(strategy):
+    for make in (dialog_batches, caption_batches):
+        check(strategy, make())

@@ -1,12 +1,13 @@
 """PSST on two replicas ends in the weights of one.
 
-Run by a test as a process of its own; exits with 0 if all is well.
+Run by `tests/two_replicas.py`.
 """
 
 import keras
 import numpy as np
 import tensorflow as tf
 
+from tests.eager import run_eagerly
 from tests.methods import stranger
 from tfcap import methods
 from tfcap.layers import WordChannel
@@ -38,20 +39,19 @@ def train():
     return [*speaker.get_weights(), *listener.get_weights(), *told]
 
 
-if __name__ == "__main__":
+def check_all(strategy):
     # Draws are those of a replica: here all are the same.
+    uniform = WordChannel.uniform
     WordChannel.uniform = lambda self, shape, minval=0.0: keras.ops.full(
         shape, 0.5
     )
-    tf.config.set_logical_device_configuration(
-        tf.config.list_physical_devices("CPU")[0],
-        [tf.config.LogicalDeviceConfiguration()] * 2,
-    )
-    tf.config.run_functions_eagerly(True)
-    wanted = train()
-    tf.config.run_functions_eagerly(False)
-    with tf.distribute.MirroredStrategy(["CPU:0", "CPU:1"]).scope():
-        found = train()
+    try:
+        with run_eagerly():
+            wanted = train()
+        with strategy.scope():
+            found = train()
+    finally:
+        WordChannel.uniform = uniform
     for one, two in zip(wanted, found, strict=True):
         np.testing.assert_allclose(two, one, rtol=1e-5, atol=2e-6)
     np.testing.assert_allclose(found[-1], [6.0])

@@ -28,6 +28,7 @@ from reproduce.visdial import ROWS as VISDIAL
 from reproduce.visdial import rows as visdial_rows
 from reproduce.wtf_rl.paper import WTF_RL
 from reproduce.wtf_rl.retrievers import NETWORKS
+from tests.eager import run_eagerly
 from tests.reproduce.psst import tiny_study as captioning
 from tests.reproduce.sle import tiny_study as sequence_level
 from tests.reproduce.visdial import tiny_study as visdial
@@ -117,7 +118,8 @@ def difference(a, b):
 
 def compare(kind, rows, folder, strategy):
     one, two = (pathlib.Path(folder, kind.__name__, x) for x in "12")
-    train(kind, rows, one)
+    with run_eagerly():
+        train(kind, rows, one)
     with strategy.scope():
         train(kind, rows, two)
     expected, found = networks(one), networks(two)
