@@ -19,6 +19,7 @@ CHOSEN = (
 )
 FILES = (
     "test_contract.py",
+    "losses/test_values.py",
     "rewards/test_contract.py",
     "rewards/test_grammar.py",
     "models/test_pair_discriminator.py",
