@@ -86,6 +86,7 @@ def main(arguments=None):
     parser.add_argument("--preset", help="of KerasHub: PaliGemma, Gemma 3")
     parser.add_argument("--epochs", type=int, default=40)
     parser.add_argument("--rank", type=int, default=4)
+    parser.add_argument("--adapters", help="file *.npz to keep adapters in")
     options = parser.parse_args(arguments)
     keras.utils.set_random_seed(0)
     if options.preset:
@@ -165,6 +166,8 @@ def train(options, speaker, listener, vocabulary, batch):
         **how,
     )
     said["psst"] = fit("psst", psst, 1e-3)
+    if options.adapters:
+        tfcap.models.save_adapters(speaker, options.adapters)
     return said
 
 

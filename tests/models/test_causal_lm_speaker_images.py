@@ -141,15 +141,14 @@ def test_a_picture_for_every_prompt(speaker, batch):
     assert keras.ops.shape(speaker(words)) == (2, 2, 4, 23)
 
 
-@pytest.fixture(scope="module")
-def pieces():
-    """A tokenizer's file of as many pieces as the models have."""
-    library, model = pytest.importorskip("sentencepiece"), io.BytesIO()
+def save_preset(make, folder):
+    """Saves a model with a tokenizer of its own; returns its preprocessor."""
+    library, pieces = pytest.importorskip("sentencepiece"), io.BytesIO()
     turns = ["<start_of_turn>", "<end_of_turn>"]
     images = ["<start_of_image>", "<img>", "<end_of_image>"]
     library.SentencePieceTrainer.train(
         sentence_iterator=iter(["a red bed", "dear bee"] * 9),
-        model_writer=model,
+        model_writer=pieces,
         vocab_size=SIZE["vocabulary_size"],
         model_type="BPE",
         pad_id=0,
@@ -163,19 +162,20 @@ def pieces():
         user_defined_symbols=[*images, *turns, "\n\n"],
         minloglevel=2,
     )
-    return model.getvalue()
-
-
-@pytest.mark.parametrize("make", [pali_gemma, gemma3])
-def test_a_preset_reads_strings_and_pictures(make, pieces, tmp_path):
     family = {pali_gemma: "PaliGemma", gemma3: "Gemma3"}[make]
     preprocessor = getattr(hub, family + "CausalLMPreprocessor")(
-        getattr(hub, family + "Tokenizer")(pieces),
+        getattr(hub, family + "Tokenizer")(pieces.getvalue()),
         __import__("keras_hub").layers.ImageConverter(image_size=(8, 8)),
         sequence_length=14,
         **({"num_vision_tokens_per_image": 4} if family == "Gemma3" else {}),
     )
-    make(preprocessor).save_to_preset(str(tmp_path))
+    make(preprocessor).save_to_preset(str(folder))
+    return preprocessor
+
+
+@pytest.mark.parametrize("make", [pali_gemma, gemma3])
+def test_a_preset_reads_strings_and_pictures(make, tmp_path):
+    preprocessor = save_preset(make, tmp_path)
     model = hub.CausalLM.from_preset(str(tmp_path))
     prompt = "a red<start_of_image>bed"
     speaker = CausalLMSpeaker(model, prompt=prompt)
