@@ -193,7 +193,8 @@ def table(found):
             costs = row[part]
             for name in [n for n in costs if not n.endswith("_ratio")]:
                 line = f"{length:4} words  {part:8}  {name:10}"
-                line += f"  {speed(costs[name]):7.0f} words/s"
+                line += f"  {speed(costs[name], 'wall'):7.0f} words/s"
+                line += f"  {speed(costs[name]):7.0f} words/CPU s"
                 if "peak" in costs[name]:
                     line += f"  peak {costs[name]['peak']:5.0f} MB"
                     line += f"  grown {costs[name]['grown']:5.0f} MB"
@@ -208,10 +209,10 @@ def table(found):
     return "\n".join(lines)
 
 
-def speed(costs):
+def speed(costs, clock="cpu"):
     """Words a second, of the median round."""
-    pairs = zip(costs["words"], costs["wall"])
-    return statistics.median(words / wall for words, wall in pairs)
+    pairs = zip(costs["words"], costs[clock])
+    return statistics.median(words / seconds for words, seconds in pairs)
 
 
 def draw(found, path):
@@ -223,9 +224,9 @@ def draw(found, path):
 
     lengths = [row["sizes"]["length"] for row in found]
     wanted = {
-        "words a second, training step": ("step", speed),
+        "words a CPU second, training step": ("step", speed),
         "peak memory, MB": ("step", lambda costs: costs["peak"]),
-        "words a second, sampling": ("sampling", speed),
+        "words a CPU second, sampling": ("sampling", speed),
     }
     figure, panels = pyplot.subplots(1, len(wanted), figsize=(12, 3.5))
     for panel, (label, (part, value)) in zip(panels, wanted.items()):
