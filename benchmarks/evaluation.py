@@ -4,9 +4,10 @@ python benchmarks/evaluation.py
 
 A file of results and one of references, five an image, the captions of
 `host_scores.py`: read, tokenized, and scored by BLEU-1 to 4, ROUGE-L and
-CIDEr-D. "ours" is `python -m tfcap.evaluate`, its start-up included; the peer
-is pycocoevalcap with its Java tokenizer, in a process that has started. The
-limit is our command with BLEU alone: it starts, reads and tokenizes.
+CIDEr-D; `all_scores.py` has METEOR, too. "ours" is `python -m tfcap.evaluate`,
+its start-up included; the peer is pycocoevalcap with its Java tokenizer, in a
+process that has started. The limit is our command with BLEU alone: it starts,
+reads and tokenizes.
 """
 
 import json
