@@ -67,19 +67,22 @@ class CaptionReport:
             and the standard deviation over images; what is absent; and of
             plain CIDEr, that it is not what papers report.
         """
+        named = {*self.scores, *self.absent}
+        titles = {k: title for k, title in TITLES.items() if k in named}
+        width = max(8, *map(len, titles.values()), 0)
         lines = [
             f"{self.images:,} images, {self.references:,} references",
             "",
-            f"{'':8}  {'corpus':>8}  {'mean':>8}  {'std':>8}",
+            f"{'':{width}}  {'corpus':>8}  {'mean':>8}  {'std':>8}",
         ]
-        for name, title in TITLES.items():
+        for name, title in titles.items():
             if name in self.scores:
                 corpus, each = self.scores[name]
                 numbers = corpus, np.nanmean(each), np.nanstd(each)
                 cells = "".join(f"  {number:8.4f}" for number in numbers)
-                lines.append(f"{title:8}{cells}")
-            elif name in self.absent:
-                lines.append(f"{title:8}    absent")
+                lines.append(f"{title:{width}}{cells}")
+            else:
+                lines.append(f"{title:{width}}    absent")
         notes = [_PLAIN_CIDER] * ("cider" in self.scores)
         notes += [_LESS] * ("chair_i" in self.scores)
         if self.wordless:

@@ -120,7 +120,7 @@ def spice_spacy_categories(
         for graph, row in zip(said, several):
             true = SceneGraph.union([next(graphs) for _ in row])
             rows.append(match_scene_graphs(graph, true))
-        if progress is not None:
+        if progress is not None and len(rows) < len(candidates):
             progress(len(rows), len(candidates))
     return {
         name: _scores(np.array([row[name] for row in rows]))
