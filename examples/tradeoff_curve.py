@@ -36,7 +36,7 @@ def parse(argv):
     return parse_example(parser, argv)
 
 
-def report(records, options, rho):
+def report(records, options, name, rho):
     """Draws and prints everything that there is so far."""
     if not records:
         print("No point is done yet.")
@@ -45,7 +45,7 @@ def report(records, options, rho):
         path = options.out / f"curves.{kind}"
         write_curve_figure(path, records, rho=rho)
         print(f"Curves: {path}")
-    tables = curve_tables(records, options.data, rho=rho)
+    tables = curve_tables(records, name, rho=rho)
     text = "\n\n".join(table.markdown() for table in tables)
     (options.out / "tables.md").write_text(text + "\n")
     print("\n\n".join(map(str, tables)))
@@ -67,13 +67,13 @@ def main(argv=None):
         except KeyboardInterrupt:
             print("\nStopped. What is done is kept; the same command goes on.")
             status = 130
-        return status, sweep.records(), settings.rho
+        return status, (sweep.records(), options, data.name, settings.rho)
 
     status, found = run_example(__file__, argv, options, PSST, work)
     if found is None:
         return status or 0
-    status, records, rho = found
-    report(records, options, rho)
+    status, shown = found
+    report(*shown)
     return status
 
 

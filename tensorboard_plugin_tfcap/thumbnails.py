@@ -6,7 +6,7 @@ import os
 import numpy as np
 
 #: Pixels of the longer side.
-SIZE = 96
+SIZE = 128
 
 
 def thumbnail(image, size=SIZE) -> bytes:
@@ -15,7 +15,7 @@ def thumbnail(image, size=SIZE) -> bytes:
     Args:
         image: Array of shape `(height, width, 3)` or `(height, width)`,
             integers in `[0, 255]` or floats in `[0, 1]`; or a path of a file.
-        size: Integer, pixels of the longer side at most. Defaults to `96`.
+        size: Integer, pixels of the longer side at most. Defaults to `128`.
 
     Raises:
         ImportError: If Pillow is not installed.

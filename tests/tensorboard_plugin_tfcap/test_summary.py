@@ -121,5 +121,5 @@ def test_pictures_are_small(tmp_path):
         writer.point(0, {"r@10": 1.0, "cider_d": 1.0})
         writer.samples(0, [sample] * 40)
     (file,) = os.listdir(tmp_path)
-    # Of 40 pictures, 32 are kept, of 96 pixels.
+    # Of 40 pictures, 32 are kept, of 128 pixels.
     assert os.path.getsize(tmp_path / file) < 400_000
