@@ -1,3 +1,4 @@
+import dataclasses
 import importlib.util
 import json
 import pathlib
@@ -5,6 +6,9 @@ import pathlib
 import pytest
 
 from reproduce import example
+from reproduce.psst.paper import PSST
+from reproduce.sle.paper import SLE
+from reproduce.wtf_rl.paper import WTF_RL
 from tests.eager import run_eagerly
 
 FOLDER = pathlib.Path(__file__).parents[2] / "examples"
@@ -15,13 +19,20 @@ def load(name):
     spec = importlib.util.spec_from_file_location(name, FOLDER / f"{name}.py")
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
-    example.SIZES["quick"] = SIZES
     return module
 
 
 @pytest.fixture(scope="module", autouse=True)
 def eagerly():
-    with run_eagerly():
+    with run_eagerly(), pytest.MonkeyPatch.context() as patch:
+        patch.setitem(example.SIZES, "quick", SIZES)
+        for paper in (PSST, SLE, WTF_RL):
+            # Eagerly, every word and every step takes its time.
+            few = {"max_length": 5, "speaker_epochs": 1, "batch_size": 25}
+            if paper is not PSST:
+                few["reward_batch_size"] = 25
+            quick = dataclasses.replace(paper.settings["quick"], **few)
+            patch.setitem(paper.settings, "quick", quick)
         yield
 
 

@@ -3,15 +3,28 @@ import dataclasses
 import pytest
 
 from reproduce.captioning.phases import self_critical
+from tests.eager import run_eagerly
 from tests.reproduce.psst.tiny_study import study
 from tfcap.objectives import Episode
 from tfcap.objectives import TeacherForcing
 from tfcap.training import Game
 
+pytestmark = pytest.mark.filterwarnings("ignore:Even though the `tf.config")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """A folder in which both players have learned by themselves."""
+    folder = tmp_path_factory.mktemp("study")
+    with run_eagerly():
+        for phase in ("speaker_mle", "listener_gt"):
+            study(folder).networks(phase)
+    return folder
+
 
 @pytest.fixture
-def experiment(tmp_path):
-    return study(tmp_path)
+def experiment(folder):
+    return study(folder)
 
 
 def test_the_cooling_rho_falls_with_every_epoch_and_not_within_one(experiment):

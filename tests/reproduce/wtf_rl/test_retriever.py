@@ -1,9 +1,13 @@
 import json
 
+import pytest
+
 from reproduce.wtf_rl import retriever_command as command
+from tests.eager import run_eagerly
 from tests.reproduce.psst.tiny_study import data as tiny_data
 
 
+@pytest.mark.filterwarnings("ignore:Even though the `tf.config")
 def test_one_command_trains_and_tells(tmp_path, monkeypatch, capsys):
     asked = []
 
@@ -15,7 +19,8 @@ def test_one_command_trains_and_tells(tmp_path, monkeypatch, capsys):
     options = ["--data", "flickr8k", "--root", "here", "--settings", "quick"]
     options += ["--seed", "4", "--quiet", "--epochs", "2"]
     for _ in range(2):
-        assert command.main([str(tmp_path / "out"), *options]) == 0
+        with run_eagerly():
+            assert command.main([str(tmp_path / "out"), *options]) == 0
         said = capsys.readouterr().out
         assert "R@10" in said and "text -> image" in said
     assert asked[0][1] == "here"

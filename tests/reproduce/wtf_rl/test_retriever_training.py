@@ -11,6 +11,7 @@ from reproduce.wtf_rl.paper import WTF_RL
 from reproduce.wtf_rl.retrievers import RetrieverSettings
 from reproduce.wtf_rl.retrievers import evaluate_retriever
 from reproduce.wtf_rl.retrievers import train_retriever
+from tests.eager import run_eagerly
 from tests.reproduce.captioning.tiny_files import write_files
 from tests.reproduce.psst.tiny_study import data as tiny_data
 from tests.reproduce.wtf_rl import tiny_study
@@ -18,6 +19,7 @@ from tfcap.metrics import evaluate_retrieval
 from tfcap.models import DualEncoder
 from tfcap.ops import sequence_mask
 
+EAGERLY = pytest.mark.filterwarnings("ignore:Even though the `tf.config")
 TINY = RetrieverSettings(
     units=16, embedding_units=16, batch_size=5, epochs=30, rate=0.01
 )
@@ -59,16 +61,18 @@ def test_every_human_caption_looks_for_its_image():
     assert found.result() == wanted.result()
 
 
+@EAGERLY
 def test_a_retriever_prepares_its_images_as_the_speaker_does(tmp_path):
     settings = dataclasses.replace(TINY, epochs=1, batch_size=3)
     data = caption_files(tiny_study.TINY, write_files(tmp_path))
     folder = tmp_path / "inside"
-    inside = train_retriever(data, settings, folder, verbose=0)
-    wanted = evaluate_retriever(inside, data).result()
-    # In a folder that was made before, features are prepared outside.
-    older = data.prepared_outside()
-    folder = tmp_path / "outside"
-    outside = train_retriever(older, settings, folder, verbose=0)
+    with run_eagerly():
+        inside = train_retriever(data, settings, folder, verbose=0)
+        wanted = evaluate_retriever(inside, data).result()
+        # In a folder that was made before, features are prepared outside.
+        older = data.prepared_outside()
+        folder = tmp_path / "outside"
+        outside = train_retriever(older, settings, folder, verbose=0)
     assert outside.image_preprocessing == "outside"
     for some in (data, older):
         found = evaluate_retriever(outside, some).result()
