@@ -36,6 +36,8 @@ class Killed(keras.callbacks.Callback):
 
 if __name__ == "__main__":
     strategy = open_strategy()
+    # Graphs of two workers are trained in `tests/training`.
+    keras.Model.run_eagerly = property(lambda _: True, lambda *_: None)
     made = study(sys.argv[1], generator_epochs=2, verbose=1)
     made._validation = lambda *_: [Killed(sys.argv[1] + "/killed")]
     with strategy.scope():
