@@ -5,9 +5,11 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+from tests import dialogs
 from tfcap import decoding
 from tfcap import layers
 from tfcap import losses
+from tfcap import methods
 from tfcap import models
 from tfcap import objectives
 from tfcap import rewards
@@ -162,3 +164,36 @@ def test_what_must_be_known_is_named(networks):
     graph = tf.function(speaker, input_signature=[spec])
     with pytest.raises(tf.errors.InvalidArgumentError, match="max_length=5"):
         graph({**BATCH, "caption": long})
+
+
+@pytest.mark.filterwarnings("ignore:Your input ran out of data")
+def test_dialogs_of_unknown_sizes_train_as_known_ones():
+    def trained(eager):
+        networks = dialogs.generator(), dialogs.discriminator()
+        for network in networks:
+            rng = np.random.default_rng(network.count_params())
+            network.set_weights(
+                [0.4 * rng.normal(size=w.shape) for w in network.get_weights()]
+            )
+        model = methods.gdis(*networks, seed=3, max_length=4)
+        model.compile(keras.optimizers.SGD(0.05), run_eagerly=eager)
+        inputs = dialogs.batches(4, shuffle=False).batch(0)
+        if eager:
+            logs = model.train_on_batch(inputs, return_dict=True)
+            return networks[0].get_weights(), logs
+        spec = {
+            key: tf.TensorSpec(
+                (*[None] * (x.ndim - 1), 3 if key == "image" else None), x.dtype
+            )
+            for key, x in inputs.items()
+        }
+        data = tf.data.Dataset.from_generator(
+            lambda: iter([inputs]), output_signature=spec
+        )
+        # Its end, a step without data, counts nothing.
+        logs = model.fit(data, verbose=0, shuffle=False).history
+        return networks[0].get_weights(), {k: v[0] for k, v in logs.items()}
+
+    known, unknown = trained(True), trained(False)
+    for one, other in zip(*map(keras.tree.flatten, (known, unknown))):
+        np.testing.assert_allclose(one, other, rtol=1e-5, atol=1e-6)

@@ -110,8 +110,13 @@ class Scaffold(keras.Model):
             result = learn(inputs)
         # Once a step, whose turn it is or not.
         parts = used | {id(part): part for part in self.scheduled()}
-        for part in parts.values():
-            part.next_step()
+        # A data set of unknown length ends with a step without data: wait for
+        # it, or a step more is counted.
+        with tf.control_dependencies(
+            [x for x in keras.tree.flatten(inputs) if tf.is_tensor(x)]
+        ):
+            for part in parts.values():
+                part.next_step()
         return result, annealed
 
     def learn(self, inputs):
@@ -155,11 +160,13 @@ class Scaffold(keras.Model):
             tracker = self.trackers.get(name)
             if tracker is None:
                 continue
+            weight = None
             if self.nonfinite == "skip" and counts is not None:
                 value = tf.where(counts, tf.cast(value, tf.float32), 0.0)
-                tracker.update_state(value, tf.cast(counts, tf.float32))
-            else:
-                tracker.update_state(value)
+                weight = tf.cast(counts, tf.float32)
+            # As above: the count of a mean does not read the value.
+            with tf.control_dependencies([tf.convert_to_tensor(value)]):
+                tracker.update_state(value, weight)
         return {name: m.result() for name, m in self.trackers.items()}
 
 
