@@ -4,7 +4,7 @@ python benchmarks/causal_lm.py --torch-python VENV/bin/python
 python benchmarks/causal_lm.py --torch-python VENV/bin/python \\
     --length 16 32 64 128 --json out.json --figure out.png
 
-A Llama of 5.2 million random weights, 8 prompts of 16 words, 4 samples each.
+A Llama of 5.0 million random weights, 8 prompts of 16 words, 4 samples each.
 
 A training step: samples, a reward of strings, advantages over the samples of a
 prompt, gradient, clipping, Adam. Ours is `train_on_batch()`; the peer TRL's

@@ -91,8 +91,10 @@ def main(arguments=None):
     keras.utils.set_random_seed(0)
     if options.preset:
         lm = __import__("keras_hub").models.CausalLM.from_preset(options.preset)
+        if (kind := type(lm).__name__) not in PROMPTS:
+            parser.error(f"--preset must be of {', '.join(PROMPTS)}: {kind}")
         speaker = tfcap.models.CausalLMSpeaker(
-            lm, prompt=PROMPTS[type(lm).__name__], image_key="pixels"
+            lm, prompt=PROMPTS[kind], image_key="pixels"
         )
         vocabulary = tfcap.text.as_vocabulary(speaker.tokenizer)
         images, captions = scenes(lm.backbone.image_size)
