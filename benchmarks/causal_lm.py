@@ -38,6 +38,7 @@ from paired import THREADS
 from paired import measure
 
 FOLDER = os.path.dirname(os.path.abspath(__file__))
+ONE_THREAD = dict.fromkeys((*THREADS, "TF_NUM_INTEROP_THREADS"), "1")
 
 
 def main(arguments=None):
@@ -83,7 +84,7 @@ def compared(sizes, torch_python, rounds):
     command = our_command(sizes, "sampling") + ["--rounds", str(rounds)]
     done = subprocess.run(
         command,
-        env={**os.environ, **dict.fromkeys(THREADS, "1")},
+        env={**os.environ, **ONE_THREAD},
         check=True,
         stdout=subprocess.PIPE,
         text=True,
@@ -137,10 +138,9 @@ class Worker:
 
     def __init__(self, command):
         path = os.pathsep.join([FOLDER, os.environ.get("PYTHONPATH", "")])
-        threads = dict.fromkeys(THREADS, "1")
         self.process = subprocess.Popen(
             command,
-            env={**os.environ, **threads, "PYTHONPATH": path},
+            env={**os.environ, **ONE_THREAD, "PYTHONPATH": path},
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
