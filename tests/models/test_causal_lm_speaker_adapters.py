@@ -206,6 +206,35 @@ def test_a_quantized_head_of_its_own(mode, error):
     assert np.abs(kernel[:, 5]).max() > 3 * error
 
 
+@pytest.mark.parametrize("cap", [None, 2.0])
+def test_a_quantized_head_is_differentiated_twice(cap):
+    head = speaker_of(rank=0, tie=False).decoder
+    table = head.backbone.token_embedding
+    table.quantize("int8")
+    kernel = table(tf.eye(16), reverse=True)
+    table.logit_soft_cap = cap
+
+    def smooth(hidden):
+        logits, x = table(hidden, reverse=True), hidden @ kernel
+        if cap is None:
+            return x + tf.stop_gradient(logits - x)
+        x += tf.stop_gradient(cap * tf.atanh(logits / cap) - x)
+        return cap * tf.tanh(x / cap)
+
+    def penalty_and_slope(function):
+        values = np.random.default_rng(2).normal(size=(3, 16))
+        hidden = tf.Variable(values, dtype="float32")
+        with tf.GradientTape() as outer:
+            with tf.GradientTape() as inner:
+                loss = tf.reduce_sum(tf.sin(function(hidden)))
+            penalty = tf.reduce_sum(inner.gradient(loss, hidden) ** 2)
+        return penalty, outer.gradient(penalty, hidden)
+
+    pairs = map(penalty_and_slope, (head.compute_logits, smooth))
+    for ours, plain in zip(*pairs):
+        np.testing.assert_allclose(ours, plain, rtol=1e-4, atol=1e-5)
+
+
 def test_activations_computed_again_change_no_gradient(adapted, batch):
     scores, gradients = scores_and_gradients(adapted, batch)
     again_scores, again = scores_and_gradients(speaker_of(remat=True), batch)

@@ -21,8 +21,9 @@ MASK = np.array([[1, 1, 0, 1, 1]] * 3 + [[0] * 5], "float32")
 #: Sources of gradients by hand, and where each is differentiated twice.
 BY_HAND = {
     "ops/sequences.py": "here",
-    "layers/_fast/word_vectors.py": "tests/layers/test_word_vectors.py",
-    "layers/_fast/stepwise.py": "tests/layers/test_stepwise.py",
+    "layers/_fast/word_vectors.py": "layers/test_word_vectors.py",
+    "layers/_fast/stepwise.py": "layers/test_stepwise.py",
+    "models/causal_decoder.py": "models/test_causal_lm_speaker_adapters.py",
 }
 
 

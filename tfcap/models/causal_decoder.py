@@ -248,19 +248,19 @@ class CausalDecoder(keras.layers.Layer):
             return head(hidden, reverse=True)
 
         @ops.custom_gradient
-        def quantized(hidden):
-            logits = head(hidden, reverse=True)
+        def product(hidden):
+            logits = _uncapped(head(hidden, reverse=True), head)
 
             def gradient(*args, upstream=None):
                 slope = args[0] if upstream is None else upstream
-                if head.logit_soft_cap is not None:
-                    slope = slope * (1 - (logits / head.logit_soft_cap) ** 2)
                 table = ops.cast(self._dequantized_head(head), slope.dtype)
                 return ops.cast(ops.matmul(slope, table), hidden.dtype)
 
             return logits, gradient
 
-        return quantized(hidden)
+        logits, cap = product(hidden), head.logit_soft_cap
+        # Out here, it has second derivatives.
+        return logits if cap is None else ops.tanh(logits / cap) * cap
 
     def _dequantized_head(self, head):
         """The table `(V, D)` of a quantized head."""
@@ -268,7 +268,16 @@ class CausalDecoder(keras.layers.Layer):
             return head(ops.arange(head.input_dim))
         # Every unit alone, which no quantizer of inputs rounds.
         units = ops.eye(self.units, dtype=head.compute_dtype)
-        return ops.transpose(head(units, reverse=True))
+        return ops.transpose(_uncapped(head(units, reverse=True), head))
+
+
+def _uncapped(logits, head):
+    """Logits `(..., V)` of a head before its soft cap."""
+    cap = head.logit_soft_cap
+    if cap is None:
+        return logits
+    share = ops.cast(logits, "float32") / cap
+    return cap * ops.arctanh(ops.clip(share, -1 + 1e-7, 1 - 1e-7))
 
 
 def _register_gradient():
