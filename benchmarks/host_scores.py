@@ -7,8 +7,14 @@ The captions are those of 5,000 scenes of the synthetic world, or of the first
 5,000 lines of a gzipped file of JSON objects with `"captions"`.
 """
 
+import pathlib
+import sys
+
 from paired import Row
 from paired import main
+
+# `reproduce` stands beside this folder, and is not installed.
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[1]))
 
 IMAGES, REFERENCES = 5000, 5
 BATCH, SAMPLES, WORDS = 64, 5, 15

@@ -15,7 +15,11 @@ logs in a folder. Ctrl-C stops it; the same command goes on. With `--workers 2`,
 two processes train as one.
 """
 
+import pathlib
 import sys
+
+# `reproduce` stands beside this folder, and is not installed.
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[1]))
 
 from reproduce.captioning import write_caption_page
 from reproduce.example import example_parser

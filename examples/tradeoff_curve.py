@@ -11,7 +11,11 @@ in several terminals at once, and they share the work. With `--workers 2`, two
 processes train every point as one.
 """
 
+import pathlib
 import sys
+
+# `reproduce` stands beside this folder, and is not installed.
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[1]))
 
 from reproduce.command import list_of
 from reproduce.example import example_parser

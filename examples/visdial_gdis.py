@@ -18,7 +18,11 @@ and data of your own you need no rows: call `tfcap.methods.gdis()` itself.
 """
 
 import os
+import pathlib
 import sys
+
+# `reproduce` stands beside this folder, and is not installed.
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[1]))
 
 from reproduce import visdial
 from tfcap import methods
