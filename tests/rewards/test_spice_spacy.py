@@ -46,3 +46,18 @@ def test_values_are_those_of_an_evaluation(scene_graphs, few_words):
 def test_it_is_refused_where_its_model_is_missing(scene_graphs):
     with pytest.raises(text.MissingScoreError, match="no_model"):
         SPICESpaCy(captions.VOCABULARY, model="no_model")
+
+
+def test_it_is_refused_where_it_is_made_without_synonyms(
+    scene_graphs, no_meteor
+):
+    makers = (
+        lambda: SPICESpaCy(captions.VOCABULARY),
+        text.rewards.spice_spacy_reward,
+        lambda: text.spice_spacy([["dog"]], [[["dog"]]]),
+    )
+    for make in makers:
+        with pytest.raises(
+            text.MissingScoreError, match="package pycocoevalcap"
+        ):
+            make()

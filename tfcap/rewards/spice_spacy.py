@@ -5,6 +5,7 @@ import functools
 from tfcap import text
 from tfcap.rewards.text_reward import TextReward
 from tfcap.rewards.text_score import text_score
+from tfcap.text.scores.spice_spacy import load_parser
 
 
 class SPICESpaCy(TextReward):
@@ -56,8 +57,8 @@ class SPICESpaCy(TextReward):
         remember=100_000,
         name="spice_spacy",
     ):
+        load_parser(model)  # raises here what the first step would
         score = functools.partial(text.spice_spacy, model=model)
-        score([["a"]], [[["a"]]])  # raises here what the first step would
         super().__init__(
             text_score(score),
             vocabulary,

@@ -21,8 +21,8 @@ from tfcap.text.scores.meteor import meteor
 from tfcap.text.scores.meteor_resources import meteor_resources
 from tfcap.text.scores.object_synonyms import ObjectSynonyms
 from tfcap.text.scores.rouge_l import rouge_l
-from tfcap.text.scores.scene_graph_parser import scene_graph_parser
 from tfcap.text.scores.scores import Scores
+from tfcap.text.scores.spice_spacy import load_parser
 from tfcap.text.scores.spice_spacy import spice_spacy
 
 
@@ -237,7 +237,7 @@ def spice_spacy_reward(
     - Anderson et al., SPICE, ECCV 2016, section 3; see
       `tfcap.text.spice_spacy()`
     """
-    scene_graph_parser(model)  # raises here what the first step would
+    load_parser(model)  # raises here what the first step would
     score = functools.partial(spice_spacy, model=model)
     name = "spice_spacy"
     return CaptionReward(score, name, references, extract, num_workers)

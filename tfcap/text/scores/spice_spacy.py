@@ -9,6 +9,8 @@ import numpy as np
 from tfcap.text.scores.scene_graph import SceneGraph
 from tfcap.text.scores.scene_graph_matching import CATEGORIES
 from tfcap.text.scores.scene_graph_matching import match_scene_graphs
+from tfcap.text.scores.scene_graph_matching import synonym_sets
+from tfcap.text.scores.scene_graph_parser import SceneGraphParser
 from tfcap.text.scores.scene_graph_parser import scene_graph_parser
 from tfcap.text.scores.scores import Scores
 from tfcap.text.scores.scores import check_aligned
@@ -110,7 +112,7 @@ def spice_spacy_categories(
     """
     check_aligned(candidates, references)
     check_lengths(candidates, references)
-    parse = scene_graph_parser(model)
+    parse = load_parser(model)
     rows = []
     for start in range(0, len(candidates), _CHUNK):
         said = candidates[start : start + _CHUNK]
@@ -126,6 +128,18 @@ def spice_spacy_categories(
         name: _scores(np.array([row[name] for row in rows]))
         for name in CATEGORIES
     }
+
+
+def load_parser(model: str | os.PathLike | None = None) -> SceneGraphParser:
+    """Loads the parser, and the synonyms that its graphs are compared by.
+
+    Raises:
+        MissingScoreError: If one of them is missing, before captions that
+            need no synonyms have been scored.
+    """
+    parser = scene_graph_parser(model)
+    synonym_sets()
+    return parser
 
 
 def _scores(each):
