@@ -71,7 +71,15 @@ def search(argument: str, pattern: str, names) -> dict:
         found = ((name, name.find(pattern)) for name in names)
         return {n: Match(at + size, pattern) for n, at in found if at >= 0}
     received = f"Received: {argument}={pattern!r:.120}"
-    found = _answer(pattern, names)
+    try:
+        found = _answer(pattern, names)
+    except subprocess.TimeoutExpired:
+        found = None
+    except OSError as error:
+        raise QueryError(
+            f"`{argument}` must wait: no process could be started to match it "
+            f"({error}). {received}. Try again."
+        ) from error
     if found is None:
         raise QueryError(
             f"`{argument}` must be quick to match, and is given up. "
@@ -85,21 +93,17 @@ def search(argument: str, pattern: str, names) -> dict:
     return {n: Match(*match) for n, match in zip(names, found) if match}
 
 
+# What a busy machine makes fail is raised, and so not kept.
 @functools.lru_cache(64)
 def _answer(pattern, names):
     """Matches, an error's text, or `None` where it took too long."""
     command = [sys.executable, "-I", "-S", "-c", _PROGRAM]
     with _one_at_a_time:
-        try:
-            done = subprocess.run(
-                command,
-                input=json.dumps([pattern, names]),
-                capture_output=True,
-                text=True,
-                timeout=_PATIENCE,
-            )
-        except subprocess.TimeoutExpired:
-            return None
-        except OSError as error:
-            return f"no process could be started to match it ({error})"
+        done = subprocess.run(
+            command,
+            input=json.dumps([pattern, names]),
+            capture_output=True,
+            text=True,
+            timeout=_PATIENCE,
+        )
     return None if done.returncode else json.loads(done.stdout)

@@ -1,6 +1,7 @@
 """Regular expressions that can hold nobody."""
 
 import importlib.metadata
+import subprocess
 import threading
 import time
 import urllib.error
@@ -31,6 +32,25 @@ def test_names_are_searched_as_python_does():
 def test_what_is_no_expression_is_refused():
     with pytest.raises(QueryError, match=r"`runs` must be a regular.*'\(\('"):
         search("runs", "((", ["a"])
+
+
+@pytest.mark.parametrize(
+    "error, words",
+    [
+        (subprocess.TimeoutExpired("python", 20), "must be quick to match"),
+        (OSError(11, "no more processes"), "no process could be started"),
+    ],
+)
+def test_what_a_busy_machine_refuses_is_tried_again(error, words, monkeypatch):
+    def run(*args, **options):
+        raise error
+
+    pattern = rf"^{words}$"
+    monkeypatch.setattr("subprocess.run", run)
+    with pytest.raises(QueryError, match=words):
+        search("runs", pattern, [words])
+    monkeypatch.undo()
+    assert list(search("runs", pattern, [words])) == [words]
 
 
 @pytest.mark.skipif(
