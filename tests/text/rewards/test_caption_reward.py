@@ -234,11 +234,9 @@ def test_frequencies_of_coco_are_counted_once(
     wanted = called(cider_d_reward(CORPUS))
     assert called(cider_d_reward("coco")) == wanted
     (kept,) = (tmp_path / "cache" / "coco").iterdir()
-    monkeypatch.setattr("json.loads", None)
-    assert called(cider_d_reward("coco")) == wanted
-    monkeypatch.undo()
-    monkeypatch.setenv("TFCAP_CACHE", str(tmp_path / "cache"))
-    monkeypatch.syspath_prepend(str(fake_package.parent))
+    with monkeypatch.context() as without:
+        without.setattr("json.loads", None)
+        assert called(cider_d_reward("coco")) == wanted
     kept.write_bytes(kept.read_bytes()[:-9])
     assert called(cider_d_reward("coco")) == wanted
     counted = coco_document_frequencies(count_eos=False)
