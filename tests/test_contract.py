@@ -32,7 +32,11 @@ CASES = {
         WORDS,
     ),
     "Categorical": (dict(temperature=0.7, seed=3), LOGITS),
-    "GumbelSoftmaxST": (dict(temperature=0.7, rho=0.5, seed=3), LOGITS),
+    "GumbelRao": (dict(num_samples=2, rho=0.5, seed=3), LOGITS),
+    "GumbelSoftmaxST": (
+        dict(temperature=0.7, rho=0.5, seed=3, backward_temperature=1.5),
+        LOGITS,
+    ),
     "HCIAEEncoder": (EVERYTHING, DIALOG),
     "HREAEncoder": (EVERYTHING, DIALOG),
     "ImageStandardization": (
@@ -63,6 +67,9 @@ CASES = {
         LOGITS,
     ),
     "QueryAttention": (dict(units=6), MEMORY),
+    "ReinMax": (dict(temperature=1.5, rho=0.5, seed=3), LOGITS),
+    "ReinMaxCV": (dict(weight=0.3, num_samples=2, seed=3), LOGITS),
+    "ReinMaxRao": (dict(temperature=0.7, num_samples=2, seed=3), LOGITS),
     "SequenceEncoder": (dict(units=6, return_state=True), WORDS),
     "SoftEmbedding": (dict(vocabulary_size=7, units=5), IDS),
 }

@@ -27,7 +27,7 @@ WITHOUT_LAMBDA = (*PHASES, "g_gan", "frozen_speaker_mle")
 AXES = {
     "lambda": [r for r in (*ROWS, *HUMAN) if r not in WITHOUT_LAMBDA],
     "rho": (
-        *("psst_multinomial", "psst_gumbel", "psst_speaker"),
+        *("psst_multinomial", "psst_gumbel", "psst_speaker", "psst_expected"),
         "gt_on_psst_listener",
     ),
     "temperature": (

@@ -198,8 +198,9 @@ _LUO = {"method": frozen_listener}
 _SR_PL = {**_LUO, "distractors": "distractor_image"}
 _ALONE = {"method": frozen_listener, "estimator": "straight_through"}
 #: Every row of section 6.2 that is trained, and those of the released code
-#: alone, by their names in records. `psst_speaker` is neither in the paper nor
-#: in its code: how much its listener's learning is worth.
+#: alone, by their names in records. Neither in the paper nor in its code are
+#: `psst_speaker`, how much its listener's learning is worth, and
+#: `psst_expected`, how much the missing gradient to the decision to stop is.
 ROWS = {
     "psst_multinomial": {"method": psst},
     "psst_gumbel": {"method": psst, "channel": "gumbel"},
@@ -210,6 +211,7 @@ ROWS = {
         "rho": _code_rho,
     },
     "psst_soft_cooling": {"method": psst, "rho": _cooling_rho},
+    "psst_expected": {"method": psst, "termination": "expected"},
     "st_multinomial": {"method": straight_through},
     "st_gumbel": {"method": straight_through, "channel": "gumbel"},
     "st_gumbel_annealed": {

@@ -7,6 +7,7 @@ TITLES = {
     "psst_multinomial": "PSST Multinomial",
     "psst_gumbel": "PSST Gumbel Softmax",
     "psst_soft_cooling": "PSST, cooling \u03c1",
+    "psst_expected": "PSST, expected end",
     "st_multinomial": "ST Multinomial",
     "st_gumbel": "ST Gumbel Softmax",
     "st_gumbel_annealed": "Gumbel Temperature Annealing",

@@ -96,3 +96,24 @@ def test_it_is_discrete_unless_it_passes_relaxed_samples():
 def test_a_temperature_that_is_not_positive_is_refused(temperature):
     with pytest.raises(ValueError, match="must be positive.*temperature="):
         GumbelSoftmaxST(temperature)
+
+
+@pytest.mark.parametrize("rho", [0.0, 1.0])
+def test_decoupled_values_are_of_one_temperature_and_gradients_of_another(rho):
+    logits, uniform = fill(2, 5, k=1.1).astype("float32"), UNIFORM
+
+    def emitted(*temperatures):
+        one, *other = temperatures
+        more = {"backward_temperature": other[0]} if other else {}
+        channel = GumbelSoftmaxST(one, rho, **more)
+        x = tf.constant(logits)
+        with tf.GradientTape() as tape:
+            tape.watch(x)
+            out = channel.emit(x, noise=uniform.astype("float32"))
+            loss = tf.reduce_sum(out * fill(2, 5, k=0.5).astype("float32"))
+        return out, tape.gradient(loss, x)
+
+    found = emitted(0.5, 2.0)
+    np.testing.assert_array_equal(found[0], emitted(0.5)[0])
+    np.testing.assert_allclose(found[1], emitted(2.0)[1], rtol=1e-6)
+    assert np.abs(found[1] - emitted(0.5)[1]).max() > 0.01

@@ -28,6 +28,12 @@ class Rollout(NamedTuple):
             `None`, where not asked for.
         given: Float tensor of shape `(B, S, T)`, 1 for words that the speaker
             was given and did not choose; or `None`, where all are of a kind.
+        endings: `tfcap.decoding.termination.Endings`, words that go on where
+            the sequences end, and the probabilities of all ends; or `None`,
+            where not asked for.
+        drawn: Boolean tensor of shape `(B, S', N)`, of a rollout whose
+            `S = S' * N` samples are N endings of S' sequences: which of them
+            was drawn. Only these are compared with. `None` for all others.
     """
 
     tokens: Any
@@ -38,6 +44,8 @@ class Rollout(NamedTuple):
     discrete: bool = True
     states: Any = None
     given: Any = None
+    endings: Any = None
+    drawn: Any = None
 
     @property
     def listener_inputs(self) -> Any:
@@ -88,4 +96,5 @@ class Rollout(NamedTuple):
             words=None if self.discrete else stop(self.words),
             log_probs=stop(self.log_probs),
             scores=stop(self.scores),
+            endings=None,
         )

@@ -6,6 +6,7 @@ from keras import ops
 from tfcap.layers.partial_sampling import PartialSampling
 from tfcap.layers.partial_sampling import check_not_trained
 from tfcap.ops import likeliest_words
+from tfcap.ops import straight_through
 
 
 @keras.saving.register_keras_serializable(package="tfcap")
@@ -21,7 +22,8 @@ class GumbelSoftmaxST(PartialSampling):
 
     The argmax is a sample from `softmax(logits)` at every temperature. `rho`
     above 0 is the partial-sampling form; what it passes is the relaxed sample
-    `y`, noise included, not the distribution.
+    `y`, noise included, not the distribution. With `backward_temperature` the
+    gradient, in either case, is that of `y` at this temperature.
 
     Args:
         temperature: Float, positive: low temperatures have relaxed samples
@@ -37,6 +39,9 @@ class GumbelSoftmaxST(PartialSampling):
         granularity: String, what shares one draw of `rho`; see
             `PartialSamplingST`. Defaults to `"step_sample"`.
         seed: Integer, optional seed of the sampling.
+        backward_temperature: Float, variable or schedule as `temperature`, at
+            which the relaxed sample is differentiated: decoupled
+            straight-through. Defaults to `None`, `temperature`.
 
     Call arguments:
         logits: Float tensor of shape `(..., V)`.
@@ -61,6 +66,10 @@ class GumbelSoftmaxST(PartialSampling):
       winner, so that a word is one word.
     - Vered et al., Joint Optimization for Cooperative Image Captioning,
       ICCV 2019, section 5, for `rho`
+    - Shah et al., Improving Discrete Optimisation Via Decoupled
+      Straight-Through Estimator, 2024, for `backward_temperature`. There, the
+      forward temperature also flattens what words are drawn from; here it is
+      that of the relaxed sample alone, and words are the speaker's.
     """
 
     def __init__(
@@ -69,16 +78,27 @@ class GumbelSoftmaxST(PartialSampling):
         rho=0.0,
         granularity="step_sample",
         seed=None,
+        backward_temperature=None,
         **kwargs,
     ):
         super().__init__(rho=rho, granularity=granularity, seed=seed, **kwargs)
-        check_not_trained(temperature, "temperature")
-        self.hold("temperature", temperature, "positive", lambda x: x > 0)
+        temperatures = {"temperature": temperature}
+        self.decoupled = backward_temperature is not None
+        if self.decoupled:
+            temperatures["backward_temperature"] = backward_temperature
+        for name, value in temperatures.items():
+            check_not_trained(value, name)
+            self.hold(name, value, "positive", lambda x: x > 0)
 
     @property
     def temperature(self):
         """The current temperature: a variable, or a schedule's value."""
         return self.value_of("temperature")
+
+    @property
+    def backward_temperature(self):
+        """The current temperature of the gradient, or `None`."""
+        return self.value_of("backward_temperature") if self.decoupled else None
 
     def candidates(self, logits, noise=None):
         """See the base; `noise` is uniform, or a pair with the coins."""
@@ -103,9 +123,21 @@ class GumbelSoftmaxST(PartialSampling):
         return logits - ops.log(-ops.log(noise))
 
     def _soft(self, scores):
-        temperature = ops.cast(self.temperature, scores.dtype)
-        return ops.softmax(scores / temperature, axis=-1)
+        soft = self._at(scores, self.temperature)
+        if not self.decoupled:
+            return soft
+        slope = self._at(scores, self.backward_temperature)
+        if self.discrete:
+            return slope  # no value is read
+        return straight_through(ops.stop_gradient(soft), slope)
+
+    def _at(self, scores, temperature):
+        return ops.softmax(
+            scores / ops.cast(temperature, scores.dtype), axis=-1
+        )
 
     def get_config(self):
-        temperature = self.config_of("temperature")
-        return {**super().get_config(), "temperature": temperature}
+        names = ["temperature"]
+        names += ["backward_temperature"] if self.decoupled else []
+        numbers = {name: self.config_of(name) for name in names}
+        return {**super().get_config(), "backward_temperature": None, **numbers}

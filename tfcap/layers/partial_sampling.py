@@ -90,7 +90,8 @@ class PartialSampling(WordChannel):
             noise: As of `emit()`.
 
         Returns:
-            `(hard, soft, coins)`, the arguments of `mix()`.
+            `(hard, soft, coins)`, or with `slope` too, the arguments of
+            `mix()`.
         """
         raise NotImplementedError
 
@@ -121,27 +122,31 @@ class PartialSampling(WordChannel):
     def emit(self, logits, noise=None):
         return self.mix(*self.candidates(logits, noise))
 
-    def mix(self, hard, soft, coins=None):
+    def mix(self, hard, soft, coins=None, slope=None):
         """Chooses between the word and the relaxed vector.
 
         Args:
             hard: Float32 one-hot tensor of shape `(..., V)`.
-            soft: Float32 tensor of shape `(..., V)`, whose gradient passes in
-                either case.
+            soft: Float32 tensor of shape `(..., V)`, the relaxed vector.
             coins: Float tensor that broadcasts to `(...)`, uniform in
                 `[0, 1)`, or `None` to draw it.
+            slope: Float32 tensor of shape `(..., V)` whose gradient passes
+                where a word does. Defaults to `soft`.
 
         Returns:
             Float32 tensor of shape `(..., V)`.
         """
         words = Words(ids_of_words(hard))
+        slope = soft if slope is None else slope
         if not self.discrete:
             if coins is None:
                 coins = self.coins(ops.shape(soft)[:-1])
             relaxed = ops.broadcast_to(coins < self.rho, ops.shape(words.ids))
             words = Words(words.ids, relaxed, soft)
             hard = ops.where(relaxed[..., None], soft, hard)
-        vectors = straight_through(ops.stop_gradient(hard), soft)
+            if slope is not soft:
+                slope = ops.where(relaxed[..., None], soft, slope)
+        vectors = straight_through(ops.stop_gradient(hard), slope)
         return remember_words(vectors, words)
 
     def coins(self, shape):

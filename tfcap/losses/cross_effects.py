@@ -10,6 +10,7 @@ from tfcap.losses.hinge_retrieval_loss import blend
 from tfcap.losses.hinge_retrieval_loss import text_scores
 from tfcap.losses.retrieval_loss import checked_pairs
 from tfcap.losses.retrieval_loss import other_images
+from tfcap.ops import gather_across_replicas
 from tfcap.ops import masked_logsumexp
 from tfcap.ops import rows_across_replicas
 from tfcap.ops import sum_over_replicas
@@ -23,6 +24,7 @@ def hinge_effects(
     negatives,
     same: Any = None,
     mask: Any = None,
+    drawn: Any = None,
 ) -> Any:
     """Effect of each text on the hinge losses of the other texts.
 
@@ -35,11 +37,16 @@ def hinge_effects(
     is its own loss plus its effect: what the score function of the expected
     loss of a batch multiplies the gradient of its log probability with.
 
+    Of texts that are endings of each other, `drawn` tells those that are
+    there: each has the effect that it would have in the place of its own.
+
     Args:
         images: Float tensor of shape `(B, D)`.
         texts: Float tensor of shape `(B, S, D)`.
         same: Integer tensor of shape `(B,)`, or `None`.
         mask: Tensor of shape `(B, S)`, or `None`.
+        drawn: Boolean tensor of shape `(B, S', N)` where `S = S' * N`, or
+            `None`, all are there, none the ending of another.
 
     Returns:
         Float tensor of shape `(B, S)`, at least float32, 0 for absent texts.
@@ -49,18 +56,23 @@ def hinge_effects(
     other = other_images(images, same)
     scores, keep = text_scores(images, texts, valid, other)  # (B, N * S)
     scores = ops.where(keep, scores, LARGE_NEGATIVE)
-    counts = ops.cast(valid, truth.dtype)
+    if drawn is None:
+        drawn = valid[..., None]
+    there = ops.logical_and(valid, ops.reshape(drawn, ops.shape(valid)))
+    counts = ops.cast(there, truth.dtype)
     hardest, summed = blend(negatives, truth.dtype)
     effects = 0.0
     if hardest is not None:
-        top, second = _best_two(scores)
-        # Without the hardest negative, the second one takes its place.
-        gaps = ops.relu(margin + top - truth) - ops.relu(
-            margin + second - truth
-        )
-        gaps = ops.sum(gaps * counts, axis=-1, keepdims=True)
-        # Of two equally hard ones neither matters: the gap is 0.
-        effects = effects + hardest * ops.where(scores >= top, gaps, 0)
+        rest = _without_own(scores, gather_across_replicas(drawn))
+
+        def losses(rivals):  # (B, N * S), summed over the texts that are there
+            hinge = ops.relu(margin + rivals[:, None] - truth[..., None])
+            return ops.sum(hinge * counts[..., None], axis=1)
+
+        # Without the hardest negative, the second one takes its place. Of two
+        # equally hard ones neither matters: the gap is 0.
+        gaps = losses(ops.maximum(rest, scores)) - losses(rest)
+        effects = effects + hardest * gaps
     if summed is not None:
         hinge = ops.relu(margin + scores[:, None] - truth[..., None])
         hinge = ops.sum(hinge * counts[..., None], axis=1)
@@ -140,6 +152,28 @@ def _left_out(scores, truth, decoupled: bool):
     return contrast, ops.where(
         is_best, without_best, contrast + ops.log1p(-share)
     )
+
+
+def _without_own(scores, drawn):
+    """The hardest of all texts that are there but the own one.
+
+    Args:
+        scores: Float tensor of shape `(B, rows * S' * N)`.
+        drawn: Boolean tensor of shape `(rows, S', N)`, those that are there.
+
+    Returns:
+        Float tensor of the shape of `scores`.
+    """
+    shape = (-1, ops.shape(drawn)[0] * ops.shape(drawn)[1], drawn.shape[-1])
+    own = ops.where(
+        ops.reshape(drawn, (1, *shape[1:])),
+        ops.reshape(scores, shape),
+        LARGE_NEGATIVE,
+    )
+    own = ops.max(own, axis=-1)  # (B, rows * S')
+    top, second = _best_two(own)
+    rest = ops.where(own >= top, second, top)
+    return ops.repeat(rest, shape[-1], axis=1)
 
 
 def _best_two(scores):

@@ -240,11 +240,13 @@ def hinges(
     distractors=None,
     same=None,
     mask=None,
+    drawn=None,
 ):
     """The losses of texts, and what they would be if all scores were equal.
 
     That is what a network comes to that has given up: `margin` for each
-    negative. Arguments as in `hinge_retrieval_loss()`.
+    negative. Arguments as in `hinge_retrieval_loss()`; with `drawn`, booleans
+    `(B, S', N)` of `S = S' * N` texts, only these are negatives.
 
     Returns:
         Pair of float tensors of shape `(B, S)`, at least float32.
@@ -262,6 +264,8 @@ def hinges(
         scores = ops.tensordot(texts, rivals, axes=[[2], [1]])  # (B, S, N)
         parts.append(_hinge(scores, keep[:, None], truth, margin, negatives))
     if "text" in directions:
+        if drawn is not None:
+            mask = ops.logical_and(mask, ops.reshape(drawn, ops.shape(mask)))
         scores, keep = (
             x[:, None] for x in text_scores(images, texts, mask, other)
         )

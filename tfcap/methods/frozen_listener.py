@@ -37,6 +37,7 @@ def frozen_listener(
     max_length: int = 16,
     suppress: tuple = (),
     seed: int | None = None,
+    termination: str = "sampled",
     global_clipnorm: float | None = None,
     **options: Any,
 ) -> ObjectiveModel:
@@ -61,6 +62,7 @@ def frozen_listener(
             a listener that stays.
         channel, temperature: As those of `straight_through()`.
         rho: As that of `psst()`, read by `"psst"` alone.
+        termination: As that of `psst()`; `"sampled"` for `"reinforce"`.
         credit: As that of `reinforce()`.
         distractors: As that of `sr_pl()`.
         speaker, lambda_, naturalness, margin, negatives, same: As those of
@@ -99,6 +101,12 @@ def frozen_listener(
     """
     check_speaker(speaker)
     check_choice(estimator, "estimator", ESTIMATORS)
+    if estimator == "reinforce" and termination != "sampled":
+        raise ValueError(
+            '`termination` must be "sampled" for estimator="reinforce", which '
+            "learns where to stop by itself. Received: "
+            f"termination={termination!r}."
+        )
     words, listener = Words(max_length, suppress, seed), embedder(listener)
     judged = Retrieval(
         listener,
@@ -122,6 +130,7 @@ def frozen_listener(
         samples = words.sample(
             word_channel(channel, seed, rho if partial else 0.0, temperature),
             feedback=relaxed_feedback(speaker) if partial else "index",
+            termination=termination,
         )
         term = Pathwise(judged, samples, reduction="sum")
     return ObjectiveModel(

@@ -24,6 +24,7 @@ def gdis(
     normalize: str = "sequence",
     max_length: int = 9,
     seed: int | None = None,
+    termination: str = "sampled",
     global_clipnorm: float | None = None,
     **options: Any,
 ) -> ObjectiveModel:
@@ -52,6 +53,7 @@ def gdis(
         max_length: Integer, words of a sampled answer at most, its end
             included. Defaults to `9`.
         seed: Integer or `None`, of the Gumbel noise.
+        termination: As that of `tfcap.methods.psst()`.
         global_clipnorm: Float or `None`, norm to clip the gradient to.
         **options: Further arguments of `tfcap.training.ObjectiveModel`.
 
@@ -95,7 +97,12 @@ def gdis(
     check_speaker(generator, "generator")
     check_discriminator(discriminator)
     discriminator.trainable = False
-    sample = Sample(GumbelSoftmaxST(temperature, seed=seed), 1, max_length)
+    sample = Sample(
+        GumbelSoftmaxST(temperature, seed=seed),
+        1,
+        max_length,
+        termination=termination,
+    )
     objective = Pathwise(
         DialogScore(discriminator), sample
     ) + mle_weight * TeacherForcing(normalize)

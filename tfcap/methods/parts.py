@@ -8,8 +8,12 @@ from tfcap.decoding import Greedy
 from tfcap.decoding import Sample
 from tfcap.decoding import Speaker
 from tfcap.layers import Categorical
+from tfcap.layers import GumbelRao
 from tfcap.layers import GumbelSoftmaxST
 from tfcap.layers import PartialSamplingST
+from tfcap.layers import ReinMax
+from tfcap.layers import ReinMaxCV
+from tfcap.layers import ReinMaxRao
 from tfcap.layers import WordChannel
 from tfcap.objectives import DecoderBaseline
 from tfcap.objectives import LeaveOneOutBaseline
@@ -21,7 +25,15 @@ from tfcap.rewards import as_reward
 from tfcap.training import Game
 from tfcap.training import Player
 
-CHANNELS = ("multinomial", "gumbel")
+#: Straight-through channels by name.
+CHANNELS = {
+    "multinomial": PartialSamplingST,
+    "gumbel": GumbelSoftmaxST,
+    "gumbel_rao": GumbelRao,
+    "reinmax": ReinMax,
+    "reinmax_rao": ReinMaxRao,
+    "reinmax_cv": ReinMaxCV,
+}
 _ASKED = (
     *("vocabulary_size", "bos", "eos"),
     *("begin", "step", "log_probs", "references"),
@@ -51,11 +63,10 @@ class Words:
 def word_channel(
     channel: str, seed: int | None, rho: Any = 0.0, temperature: Any = 1.0
 ) -> WordChannel:
-    """A straight-through channel by the name of its distribution."""
-    check_choice(channel, "channel", CHANNELS)
-    if channel == "multinomial":
-        return PartialSamplingST(rho, seed=seed)
-    return GumbelSoftmaxST(temperature, rho=rho, seed=seed)
+    """A straight-through channel by its name."""
+    check_choice(channel, "channel", tuple(CHANNELS))
+    heat = {} if channel == "multinomial" else {"temperature": temperature}
+    return CHANNELS[channel](rho=rho, seed=seed, **heat)
 
 
 def relaxed_feedback(speaker: Any) -> str:

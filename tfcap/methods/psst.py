@@ -28,6 +28,7 @@ def psst(
     max_length: int = 16,
     suppress: tuple = (),
     seed: int | None = None,
+    termination: str = "sampled",
     global_clipnorm: float | None = None,
     **options: Any,
 ) -> Game:
@@ -71,6 +72,9 @@ def psst(
         suppress: Tuple of integers, ids that are never said, such as the
             unknown word's.
         seed: Integer, of what is sampled.
+        termination: `"sampled"`, as in the paper, or `"expected"`, which has
+            the gradient to the decision to stop, see
+            `tfcap.objectives.Pathwise`.
         global_clipnorm: Float or `None`, norm to clip the gradient of either
             network to.
         **options: Further arguments of `tfcap.training.Game`.
@@ -118,6 +122,7 @@ def psst(
     samples = words.sample(
         word_channel(channel, seed, rho, temperature),
         feedback=relaxed_feedback(speaker),
+        termination=termination,
     )
     judged = Retrieval(listener, margin, negatives, same=same)
     term = Pathwise(judged, samples, reduction="sum")

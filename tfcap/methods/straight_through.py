@@ -26,6 +26,7 @@ def straight_through(
     max_length: int = 16,
     suppress: tuple = (),
     seed: int | None = None,
+    termination: str = "sampled",
     global_clipnorm: float | None = None,
     **options: Any,
 ) -> Game:
@@ -46,7 +47,8 @@ def straight_through(
         temperature: Float or schedule, of the Gumbel-softmax.
         speaker, listener, lambda_, naturalness, margin, negatives, same: As
             those of `psst()`.
-        max_length, suppress, seed, global_clipnorm, **options: Likewise.
+        max_length, suppress, seed, termination, global_clipnorm,
+            **options: Likewise.
 
     Returns:
         `tfcap.training.Game` of the players `"speaker"` and `"listener"`.
@@ -77,7 +79,9 @@ def straight_through(
     """
     check_speaker(speaker)
     words = Words(max_length, suppress, seed)
-    samples = words.sample(word_channel(channel, seed, 0.0, temperature))
+    samples = words.sample(
+        word_channel(channel, seed, 0.0, temperature), termination=termination
+    )
     judged = Retrieval(listener, margin, negatives, same=same)
     term = Pathwise(judged, samples, reduction="sum")
     objective = trade_off(lambda_, term, naturalness, words)

@@ -79,13 +79,19 @@ def embedded_texts(embedder, rollout, training=False):
 
     An embedder that says of itself that it is not `differentiable` is given
     tokens alone, as one that reads strings with a tokenizer of its own must
-    be.
+    be. All endings of a text are given to `embed_endings()`, where there is
+    that method, by which a word is read once.
     """
     words = (
         rollout.listener_inputs
         if is_differentiable(embedder)
         else rollout.tokens
     )
+    if rollout.drawn is not None and hasattr(embedder, "embed_endings"):
+        going, eos = rollout.endings.words, rollout.endings.eos
+        return embedder.embed_endings(
+            going, rollout.mask, eos, training=training
+        )
     return embedder.embed_texts(words, rollout.mask, training=training)
 
 

@@ -55,12 +55,13 @@ class Retrieval(Reward):
             that show the same image are known; or `None` where all differ.
         name: String. Defaults to `"retrieval"`.
         credit: `"batch"` or `"own"`, what `ScoreFunction` weighs the words of
-            a caption with. `"batch"`: its reward plus what it adds to the
+            a caption with, and `Pathwise` its endings where these are
+            expected. `"batch"`: its reward plus what it adds to the
             rewards of the others as a negative of theirs, an unbiased
             estimate of the gradient of the expected reward. `"own"`: its
             reward alone, as in the released code, which leaves a part of
-            that gradient out. `Pathwise`, which has all of it, does not
-            read this. Defaults to `"batch"`.
+            that gradient out. Through words `Pathwise` always has all of
+            it. Defaults to `"batch"`.
 
     Example:
 
@@ -82,6 +83,7 @@ class Retrieval(Reward):
     """
 
     terms = ("collapse_ratio",)
+    compares_drawn = True
 
     def __init__(
         self,
@@ -149,6 +151,7 @@ class Retrieval(Reward):
             "distractors": distractors,
             "same": same,
             "mask": rollout.nonempty,
+            "drawn": rollout.drawn,
         }
 
     def _images(self, episode, key, training):

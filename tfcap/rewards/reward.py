@@ -34,6 +34,9 @@ class Reward(Linear):
         compares_samples: Boolean, whether what one sample gets depends on the
             others that are scored beside it. `credited()` tells what a
             sample is worth to all of them.
+        compares_drawn: Boolean, of a reward that does, whether of all endings
+            of a caption it compares others with the `drawn` one of a rollout
+            alone. Defaults to `False`.
         reads_log_probs: Boolean, whether it asks how likely the words are to
             the speaker. Such rewards are not for `MonteCarlo`.
     """
@@ -42,6 +45,7 @@ class Reward(Linear):
     name = "reward"
     terms = ()
     compares_samples = False
+    compares_drawn = False
     reads_log_probs = False
 
     def call(self, rollout, episode):
@@ -135,6 +139,7 @@ class WeightedSum(Reward):
         differentiable: Boolean, whether all of the terms are.
         learning: Boolean, whether no term was built with `learning=False`.
         compares_samples: Boolean, whether any of the terms does.
+        compares_drawn: Boolean, whether all of those do.
         reads_log_probs: Boolean, whether any of the terms does.
 
     Example:
@@ -161,6 +166,9 @@ class WeightedSum(Reward):
         self.differentiable = all(r.differentiable for r in rewards)
         self.learning = all(getattr(r, "learning", True) for r in rewards)
         self.compares_samples = any(r.compares_samples for r in rewards)
+        self.compares_drawn = all(
+            r.compares_drawn for r in rewards if r.compares_samples
+        )
         self.reads_log_probs = any(r.reads_log_probs for r in rewards)
 
     def _pairs(self):

@@ -23,12 +23,31 @@ class Words(NamedTuple):
         soft: Float tensor of shape `(..., V)`, or `None`.
         mask: Boolean tensor of shape `(...)`, false where a vector is zero;
             or `None`, where none is.
+        prefixes: `Prefixes` that the vectors are, or `None`.
     """
 
     ids: Any
     relaxed: Any = None
     soft: Any = None
     mask: Any = None
+    prefixes: Any = None
+
+
+class Prefixes(NamedTuple):
+    """Prefixes of sequences, each with the end token after it.
+
+    Args:
+        source: Float tensor of shape `(B, S, T, V)`, vectors of the sequences.
+        going: Boolean tensor of shape `(B, S, N, T)`, which of them N prefixes
+            have.
+        ends: Boolean tensor of that shape, where the end token is.
+        eos: Integer, the end token.
+    """
+
+    source: Any
+    going: Any
+    ends: Any
+    eos: int
 
 
 # Of tensors that take no attributes, such as those of JAX; see the package.
@@ -66,6 +85,9 @@ def cast_words(vectors: Any, dtype: str) -> Any:
     words = remembered_words(vectors)
     if words is not None and words.soft is not None:
         words = words._replace(soft=ops.cast(words.soft, dtype))
+    if words is not None and words.prefixes is not None:
+        source = cast_words(words.prefixes.source, dtype)
+        words = words._replace(prefixes=words.prefixes._replace(source=source))
     return remember_words(ops.cast(vectors, dtype), words)
 
 
@@ -115,6 +137,34 @@ def by_sample(vectors: Any, num_samples: int) -> Any:
     return remember_words(reshape(vectors), words)
 
 
+def prefix_words(prefixes: Prefixes, ids: Any) -> Any:
+    """Vectors `(B, S * N, T, V)` of prefixes, of the words `ids`.
+
+    They embed as their source does, once for all prefixes of a sequence.
+    """
+    source, going, ends, eos = prefixes
+    end = ops.one_hot(eos, source.shape[-1], dtype=source.dtype)
+    vectors = _choose(going, source, ends, end)
+    return remember_words(vectors, Words(ids, prefixes=prefixes))
+
+
+def _choose(going, source, ends, end):
+    """Vectors of words `(B, S, T, D)` in each prefix, and of its end `(D,)`."""
+    end = ops.where(ends[..., None], end, ops.zeros_like(end))
+    vectors = ops.where(going[..., None], source[:, :, None], end)
+    _, samples, count, length = ops.shape(going)
+    return ops.reshape(vectors, (-1, samples * count, length, end.shape[-1]))
+
+
+def _embedded_prefixes(words, table):
+    source, going, ends, eos = words.prefixes
+    table = as_tensor(table)
+    vectors = _choose(going, embed_words(source, table), ends, table[eos])
+    if words.mask is not None:
+        vectors = vectors * ops.cast(words.mask, vectors.dtype)[..., None]
+    return vectors
+
+
 def embed_words(vectors: Any, table: Any) -> Any:
     """Multiplies vectors over the vocabulary with a table of embeddings.
 
@@ -151,6 +201,9 @@ def embed_words(vectors: Any, table: Any) -> Any:
     [[[1. 2.]
       [3. 4.]]]
     """
+    words = remembered_words(vectors)
+    if words is not None and words.prefixes is not None:
+        return _embedded_prefixes(words, table)
     words = known_words(vectors)
     if words is None:
         return ops.matmul(vectors, table)
@@ -160,6 +213,8 @@ def embed_words(vectors: Any, table: Any) -> Any:
 def known_words(vectors: Any) -> Words | None:
     """Returns the `Words` of vectors that can be looked up, or `None`."""
     words = remembered_words(vectors)
+    if words is not None and words.prefixes is not None:
+        return None
     if words is None or words.relaxed is None:
         return words
     # Shapes depend on which vectors are relaxed.
