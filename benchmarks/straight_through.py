@@ -8,6 +8,9 @@ numbers, and a gradient to the logits and to the table; `--memory` prints how
 much more they need than a few words do. "ours" are the layers as anyone calls
 them, inside of a graph; "plain" is the same in TensorFlow, from the equations,
 with a product. The limit is one such product and the random numbers.
+
+The other word channels have "ours" for their peer: at most 1.3 times the
+Gumbel channel, but for Gumbel-Rao, whose time grows with its samples.
 """
 
 import functools
@@ -44,12 +47,28 @@ def caller(size, embedding):
     return lambda: graph(logits)[0].numpy()
 
 
-def ours(size):
-    from tfcap.layers import GumbelSoftmaxST
-    from tfcap.layers import SoftEmbedding
+#: Other word channels: a class of `tfcap.layers`, and its arguments.
+CHANNELS = {
+    "multinomial": ("PartialSamplingST", {"rho": 0.0}),
+    "partial sampling": ("PartialSamplingST", {"rho": 0.25}),
+    "decoupled": ("GumbelSoftmaxST", {"backward_temperature": 1.0}),
+    "ReinMax": ("ReinMax", {}),
+    "ReinMax, rho": ("ReinMax", {"rho": 0.25}),
+    "ReinMax, tau": ("ReinMax", {"temperature": 1.5}),
+    "Gumbel-Rao, 1": ("GumbelRao", {"num_samples": 1}),
+    "Gumbel-Rao, 4": ("GumbelRao", {"num_samples": 4}),
+    "Gumbel-Rao, 10": ("GumbelRao", {"num_samples": 10}),
+    "ReinMax-Rao, 10": ("ReinMaxRao", {"num_samples": 10}),
+    "ReinMax-CV, 10": ("ReinMaxCV", {"num_samples": 10}),
+}
+
+
+def ours(size, kind="GumbelSoftmaxST", arguments=None):
+    from tfcap import layers
 
     def embedding(table):
-        channel, embed = GumbelSoftmaxST(0.5), SoftEmbedding(VOCABULARY, UNITS)
+        channel = getattr(layers, kind)(**(arguments or {"temperature": 0.5}))
+        embed = layers.SoftEmbedding(VOCABULARY, UNITS)
         embed.build((None, VOCABULARY))
         embed.embeddings.assign(table)
 
@@ -113,6 +132,8 @@ def makers():
     import importlib.util
 
     found = {"ours": ours, "plain": plain, "one product": limit}
+    for name, (kind, arguments) in CHANNELS.items():
+        found[name] = functools.partial(ours, kind=kind, arguments=arguments)
     if importlib.util.find_spec("torch") is None:
         return found
     import torch_steps
@@ -124,8 +145,14 @@ def makers():
 
 def contestants(names=None, size=WORDS):
     made = makers()
-    names = names or ("ours", "plain", "one product", "torch", "strong torch")
+    peers = "plain", "one product", "torch", "strong torch"
+    names = names or ("ours", *peers, *CHANNELS)
     return {n: made[n](size) if n in made else None for n in names}
+
+
+def _floor(name):
+    """At most 1.3 times the Gumbel channel, unless it draws noise K times."""
+    return None if name[-1].isdigit() else 1 / 1.3
 
 
 ITEM = f"{WORDS:,} x {VOCABULARY:,} x {UNITS}"
@@ -133,6 +160,10 @@ ROWS = [
     Row(ITEM, "ours", "torch", "one product", floor=3.5, goal=5.5),
     Row(ITEM, "ours", "strong torch", "one product", floor=1.5),
     Row(ITEM, "ours", "plain", "one product", floor=1.5),
+    *(
+        Row(f"{name} by Gumbel", name, "ours", floor=_floor(name))
+        for name in CHANNELS
+    ),
 ]
 
 

@@ -62,9 +62,10 @@ def psst(
             code names the complement, the share of sampled words. 0 is
             `straight_through()` with relaxed feedback, 1 passes distributions
             only. Defaults to `0.25`.
-        channel: `"multinomial"`, or `"gumbel"` for partial sampling of the
-            Gumbel-softmax.
-        temperature: Float or schedule, of the Gumbel-softmax.
+        channel: `"multinomial"`; or `"gumbel"`, `"gumbel_rao"`, `"reinmax"`,
+            `"reinmax_rao"`, `"reinmax_cv"` for partial sampling of these, see
+            `tfcap.layers.GumbelSoftmaxST` and so on.
+        temperature: Float or schedule, of all channels but the first.
         margin: Float, of the hinge loss.
         negatives: `"hardest"` or `"sum"`, see `tfcap.rewards.Retrieval`.
         same: String, see `tfcap.rewards.Retrieval`.

@@ -43,7 +43,7 @@ def straight_through(
     the temperature: `temperature=ExponentialTemperature(1.0, rate=3e-5)`.
 
     Args:
-        channel: `"multinomial"`, or `"gumbel"` for the Gumbel-softmax.
+        channel: As that of `psst()`.
         temperature: Float or schedule, of the Gumbel-softmax.
         speaker, listener, lambda_, naturalness, margin, negatives, same: As
             those of `psst()`.
