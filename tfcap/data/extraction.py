@@ -8,6 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 from numpy.typing import NDArray
 
+from tfcap.data.backbones import named_backbone
 from tfcap.data.entry_problems import listed
 from tfcap.data.feature_writer import FeatureWriter
 from tfcap.data.image_file import UNREADABLE
@@ -38,7 +39,9 @@ def extract_features(
     with the images that are not done; a finished file is left as it is.
 
     Args:
-        backbone: `Backbone`, such as `vgg19_backbone("imagenet")`.
+        backbone: `Backbone`, or the name of one, such as
+            `"efficientnet_lite0"`, which needs no download, see
+            `named_backbone()`.
         images: Sequence of pairs: image id, an integer or a string, and the
             path of an image file or an array of shape `(height, width, 3)`,
             or `(height, width)` in gray, with values 0 to 255. Images are
@@ -55,6 +58,8 @@ def extract_features(
         ValueError: If an image cannot be read, or if the file was begun with
             another backbone or other images; names the image or the file.
     """
+    if isinstance(backbone, str):
+        backbone = named_backbone(backbone)
     height, width, size = grid_shape(backbone)
     with FeatureWriter(
         path,

@@ -13,12 +13,12 @@ from reproduce.psst.settings import PSSTSettings
 from reproduce.world import load_video_world
 from reproduce.world.scene_encoder import SceneEncoder
 from tests.reproduce.psst.tiny_study import TINY
+from tfcap.data import Backbone
 from tfcap.data import FeatureWriter
 from tfcap.data import coco_captions
 from tfcap.data import extract_video_features
 from tfcap.data import load_features
 from tfcap.data import mapped_features
-from tfcap.data.backbones import Backbone
 from tfcap.data.image_file import save_skipped
 
 SPLITS = ("train", "train", "train", "val", "test")

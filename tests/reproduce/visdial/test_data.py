@@ -13,11 +13,11 @@ from tests.visdial_files import dense_annotations
 from tests.visdial_files import features
 from tests.visdial_files import hidden_content
 from tests.visdial_files import write_root
+from tfcap.data import Backbone
 from tfcap.data import FeatureWriter
 from tfcap.data import encoded_dialogs
 from tfcap.data import load_features
 from tfcap.data import mapped_features
-from tfcap.data.backbones import Backbone
 
 
 def test_splits_images_and_annotations_belong_to_one_another(tmp_path):
