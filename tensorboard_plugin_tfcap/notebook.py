@@ -1,30 +1,33 @@
 """The figure without TensorBoard and without a page."""
 
-import math
-from dataclasses import fields
+import os
+from dataclasses import dataclass
+
+#: Widths in inches by name, of a column and of both.
+WIDTHS = {"single": 3.3, "double": 6.9}
 
 
 def show_tradeoff(logdir, comparison=None, **options):
-    """The figure of a log, to look around in, such as in a notebook.
+    """The figure of a log with its tables, such as in a notebook.
 
     Args:
         logdir: String or path, as TensorBoard takes it.
         comparison: String or path of a file of JSON, which says how the log
             is presented. See `comparison.load_comparison()`. Optional.
-        **options: Those of `query.Query`: `x` and `y`, metrics; `order`, a
-            parameter; `runs`, a regular expression; `seeds`, `"interval"`,
-            `"band"`, `"points"` or `"none"`; `at`, `"last"` or `"best"`;
-            `preset`, one of the log; `refs`, `pareto`, `dark`; `along` and
-            `value`, a line; `hide`, titles of methods; and so on.
+        **options: Those of the tab and of `tfcap-report`, see `query.Query`:
+            `x` and `y`, metrics; `order`, a parameter; `runs`, a regular
+            expression; `seeds`, `"points"`, `"interval"`, `"band"` or
+            `"none"`; `at`, a checkpoint; `preset`, one of the log; `refs`,
+            `pareto`, `dark`; `along` and `value`, a line, `"off"` for none;
+            `baseline` and `hide`, titles of methods; and so on.
 
     Returns:
-        `plotly.graph_objects.Figure`. Where there is nothing to draw, it says
-        so.
+        `TradeoffFigure`, which a notebook shows, and so does what `nbconvert`
+        makes of it.
 
     Raises:
-        ImportError: If Plotly is not installed.
         TypeError: If there is no such option.
-        ValueError: If there is no such folder or metric.
+        ValueError: If there is no such folder or metric, or nothing to draw.
 
     Example:
 
@@ -33,34 +36,98 @@ def show_tradeoff(logdir, comparison=None, **options):
     >>> folder = tempfile.mkdtemp()
     >>> with TradeoffWriter(folder, "mine") as writer:
     ...     writer.point(0, {"cider_d": 1.1, "r@10": 70.0})
-    >>> figure = tfcap.show_tradeoff(folder)
-    >>> figure.data[0].name, figure.layout.xaxis.title.text
-    ('mine', 'CIDEr-D \u2191')
+    >>> tfcap.show_tradeoff(folder).title
+    'recall@10 against CIDEr-D'
     """
     # Imported here: who trains need not draw.
-    import plotly.graph_objects as go
+    from tensorboard_plugin_tfcap.shown import read_log
+    from tensorboard_plugin_tfcap.shown import shown_of
 
-    from tensorboard_plugin_tfcap.dataset import presented
-    from tensorboard_plugin_tfcap.figure_view import figure_view
-    from tensorboard_plugin_tfcap.query import Query
-    from tensorboard_plugin_tfcap.report import read_log
-    from tensorboard_plugin_tfcap.selection import select
-    from tensorboard_plugin_tfcap.sources import Sources
+    shown = shown_of(read_log(logdir), logdir, comparison, options)
+    return TradeoffFigure(shown, options.get("dark"))
 
-    known = [field.name for field in fields(Query)]
-    wrong = sorted(set(options) - set(known))
-    if wrong:
-        raise TypeError(
-            f"`options` must be of {', '.join(known)}. Received: "
-            f"{', '.join(wrong)}."
+
+@dataclass(frozen=True)
+class TradeoffFigure:
+    """A figure with its tables.
+
+    Args:
+        shown: `shown.Shown`, what is on it.
+        dark: Boolean, on which paper it is; `None` for that which the
+            reader's system prefers.
+    """
+
+    shown: object
+    dark: bool | None = None
+
+    @property
+    def title(self) -> str:
+        """Title of the figure."""
+        return self.shown.title
+
+    @property
+    def tables(self) -> list:
+        """List of `TradeoffTable`: at the line, areas, and all points."""
+        return self.shown.tables
+
+    def save(
+        self,
+        path,
+        width: float | str = "single",
+        font_size: float = 8.0,
+        font: str = "sans-serif",
+        note: bool = True,
+    ):
+        """Writes the figure as a file for print.
+
+        Args:
+            path: String or path that ends in `.svg`, `.pdf` or `.png`.
+            width: Float in inches, `"single"` for 3.3, the width of a column,
+                or `"double"` for 6.9. Defaults to `"single"`.
+            font_size: Float, points. Defaults to `8.0`.
+            font: String, a family. Defaults to `"sans-serif"`.
+            note: Boolean, whether the figure says below how to read it.
+                Defaults to `True`.
+
+        Raises:
+            ImportError: If Matplotlib, which writes PDF and PNG, is not
+                installed.
+            ValueError: If one is none of what it may be.
+        """
+        from tensorboard_plugin_tfcap.picture_file import Sheet
+        from tensorboard_plugin_tfcap.picture_file import picture_bytes
+
+        form = os.path.splitext(os.fspath(path))[1].removeprefix(".")
+        inches = WIDTHS.get(width, width)
+        sheet = Sheet(form, inches, font_size, font, note)
+        data = picture_bytes(self.shown, sheet)
+        with open(path, "wb") as file:
+            file.write(data)
+
+    def plotly(self):
+        """The figure as `plotly.graph_objects.Figure`, to zoom into."""
+        import plotly.graph_objects as go
+
+        figure = self.shown.dark if self.dark else self.shown.view["figure"]
+        meta = figure["layout"].get("meta") or {}
+        rows = -(-len(self.shown.view["methods"]) // 4)
+        layout = {"height": meta.get("height") or 540 + 22 * rows}
+        return go.Figure(
+            {"data": figure["data"], "layout": {**figure["layout"], **layout}}
         )
-    query = Query(**options)
-    source = Sources(read_log(logdir)).chosen(query.source)
-    dataset = presented(source.dataset(query), comparison)
-    selected = select(dataset, query)
-    figure = figure_view(selected)["figure"]
-    meta, methods = figure["layout"]["meta"], selected.groups
-    # The axes' share of it is that for which labels were set apart.
-    height = meta["height"] or 540 + 22 * math.ceil(len(methods) / 4)
-    layout = {**figure["layout"], "height": height}
-    return go.Figure({"data": figure["data"], "layout": layout})
+
+    def _repr_html_(self) -> str:
+        from tensorboard_plugin_tfcap.figure_html import color_pairs
+        from tensorboard_plugin_tfcap.figure_html import figure_html
+        from tensorboard_plugin_tfcap.figure_html import figure_script
+        from tensorboard_plugin_tfcap.figure_html import figure_style
+        from tensorboard_plugin_tfcap.report_parts import table_html
+
+        colors = color_pairs(self.shown)
+        *tables, points = map(table_html, self.tables)
+        return (
+            f"<style>{figure_style(colors, self.dark)}</style>"
+            f"{figure_html(self.shown, colors)}{''.join(tables)}"
+            f"<details><summary>The figure as a table</summary>{points}"
+            f"</details>{figure_script()}"
+        )

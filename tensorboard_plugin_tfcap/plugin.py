@@ -15,12 +15,17 @@ from tensorboard_plugin_tfcap.figure_view import figure_view
 from tensorboard_plugin_tfcap.figure_view import tables_view
 from tensorboard_plugin_tfcap.log import Log
 from tensorboard_plugin_tfcap.metadata import PLUGIN_NAME
+from tensorboard_plugin_tfcap.picture_file import FORMS
+from tensorboard_plugin_tfcap.picture_file import lacking_forms
+from tensorboard_plugin_tfcap.picture_file import parse_sheet
+from tensorboard_plugin_tfcap.picture_file import picture_bytes
 from tensorboard_plugin_tfcap.query import parse_query
 from tensorboard_plugin_tfcap.query import whole_number
 from tensorboard_plugin_tfcap.query_error import QueryError
 from tensorboard_plugin_tfcap.samples_view import read_picture
 from tensorboard_plugin_tfcap.samples_view import samples_view
 from tensorboard_plugin_tfcap.selection import select
+from tensorboard_plugin_tfcap.shown import Shown
 from tensorboard_plugin_tfcap.sources import Sources
 from tensorboard_plugin_tfcap.state_view import state_view
 from tensorboard_plugin_tfcap.table_text import FORMATS
@@ -61,6 +66,8 @@ class TradeoffPlugin(base_plugin.TBPlugin):
             "/figure": self._figure,
             "/tables": self._tables,
             "/table": self._table,
+            "/picture": self._picture,
+            "/lacking": self._lacking,
             "/trajectory": self._trajectory,
             "/samples": self._samples,
             "/blob": self._blob,
@@ -107,6 +114,19 @@ class TradeoffPlugin(base_plugin.TBPlugin):
         form = request.args.get("format", "markdown")
         text = table_text(selection, form, request.args.get("table"))
         return http_util.Respond(request, text, FORMATS[form][0])
+
+    def _picture(self, request):
+        sheet = parse_sheet(request.args)
+        query, sources = self._asked(request)
+        selection = select(self._dataset(sources, query), query)
+        try:
+            data = picture_bytes(Shown(selection), sheet)
+        except ImportError as error:
+            raise QueryError(str(error)) from error
+        return http_util.Respond(request, data, FORMS[sheet.form])
+
+    def _lacking(self, request):
+        return _json(request, lacking_forms())
 
     def _trajectory(self, request):
         query, sources = self._asked(request)

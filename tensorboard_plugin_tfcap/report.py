@@ -1,4 +1,4 @@
-"""The trade-off of a log in one file, or in a notebook.
+"""The trade-off of a log in one file.
 
     tfcap-report LOGDIR -o report.html
 
@@ -6,97 +6,64 @@ The file needs nothing else, not even a network.
 """
 
 import argparse
+import importlib.metadata
 import os
+import shlex
 import sys
 from dataclasses import replace
+from datetime import UTC
+from datetime import datetime
 
-from tensorboard.context import RequestContext
-
-from tensorboard_plugin_tfcap.dataset import default_axes
-from tensorboard_plugin_tfcap.dataset import presented
-from tensorboard_plugin_tfcap.figure_view import figure_view
-from tensorboard_plugin_tfcap.figure_view import said_figure
+from tensorboard_plugin_tfcap.figure_html import color_pairs
+from tensorboard_plugin_tfcap.figure_html import figure_script
+from tensorboard_plugin_tfcap.figure_html import figure_style
 from tensorboard_plugin_tfcap.html_page import write_html
-from tensorboard_plugin_tfcap.log import ALL
-from tensorboard_plugin_tfcap.log import Log
-from tensorboard_plugin_tfcap.metadata import PLUGIN_NAME
-from tensorboard_plugin_tfcap.query import CHECKPOINTS
-from tensorboard_plugin_tfcap.query import Query
+from tensorboard_plugin_tfcap.options import add_options
+from tensorboard_plugin_tfcap.options import command_words
 from tensorboard_plugin_tfcap.query_error import QueryError
 from tensorboard_plugin_tfcap.report_parts import STYLE
-from tensorboard_plugin_tfcap.report_parts import figures_html
+from tensorboard_plugin_tfcap.report_parts import choice_html
+from tensorboard_plugin_tfcap.report_parts import error_html
 from tensorboard_plugin_tfcap.report_parts import samples_html
-from tensorboard_plugin_tfcap.report_parts import table_html
+from tensorboard_plugin_tfcap.report_parts import view_html
 from tensorboard_plugin_tfcap.selection import select
-from tensorboard_plugin_tfcap.sources import Sources
-from tensorboard_plugin_tfcap.table_view import area_table
-from tensorboard_plugin_tfcap.table_view import level_tables
-from tensorboard_plugin_tfcap.table_view import rows_table
+from tensorboard_plugin_tfcap.shown import Shown
+from tensorboard_plugin_tfcap.shown import read_log
+from tensorboard_plugin_tfcap.shown import shown_of
 
 #: Metrics of each axis that a report can be turned to.
-_AXES = 6
-
-
-def read_log(logdir) -> Log:
-    """A log directory, read at once and whole.
-
-    Raises:
-        ValueError: If there is no such folder.
-    """
-    # Imported here: it may load TensorFlow, which takes a while.
-    from tensorboard.backend.event_processing import data_provider
-    from tensorboard.backend.event_processing import plugin_event_multiplexer
-
-    path = os.fspath(logdir)
-    if not os.path.isdir(path):
-        raise ValueError(
-            f"`logdir` must be a folder. Received: logdir={path!r}."
-        )
-    guidance = dict.fromkeys(("tensors", "images", "audio", "histograms"), ALL)
-    # Of what is drawn, all: 0 is no limit.
-    kept = {PLUGIN_NAME: 0, "scalars": 0}
-    multiplexer = plugin_event_multiplexer.EventMultiplexer(
-        tensor_size_guidance=kept, size_guidance={**guidance, "scalars": 0}
-    )
-    multiplexer.AddRunsFromDirectory(path)
-    multiplexer.Reload()
-    provider = data_provider.MultiplexerDataProvider(multiplexer, path)
-    return Log(provider, RequestContext(), "", kept)
+_AXES = 4
 
 
 def write_report(path, logdir, comparison=None, **options):
     """Writes figures, tables and captions of a log as one page.
 
+    Args:
+        **options: Those of `query.Query`, as `show_tradeoff()` takes them.
+
     Raises:
-        ImportError: If Plotly is not installed.
-        ValueError: If there is nothing to draw.
+        TypeError: If there is no such option.
+        ValueError: If there is nothing to draw, or no such metric.
     """
-    query = Query(**{"value": "auto", **options})
     log = read_log(logdir)
-    source = Sources(log).chosen(query.source)
-    dataset = presented(source.dataset(query), comparison)
-    selection = select(dataset, query)
-    if selection.x is None or not selection.curves:
-        raise ValueError(
-            "`logdir` must hold points with two metrics. Received: "
-            f"logdir={os.fspath(logdir)!r}, with {len(dataset.points)} "
-            "points. Write them with `TradeoffWriter`, or choose another "
-            "source."
-        )
-    figures = _figures(dataset, query)
-    view = figure_view(selection)
-    tables = [
-        *level_tables(selection, selection.line()).values(),
-        *[area_table(selection)] * selection.joined,
-        rows_table(view, selection),
-    ]
+    shown = shown_of(log, logdir, comparison, options)
+    colors = color_pairs(shown)
+    views = {shown.title: view_html(shown, colors)}
+    for title, other in _others(shown).items():
+        if title not in views:
+            views[title] = (
+                error_html(other)
+                if isinstance(other, QueryError)
+                else view_html(other, colors)
+            )
     body = [
-        *figures_html(figures),
-        *map(table_html, tables),
-        *samples_html(log, view["rows"]),
+        *choice_html(views),
+        figure_script(),
+        *samples_html(log, shown.view["rows"]),
     ]
-    runs = f"{len(dataset.points)} runs of {os.fspath(logdir)}"
-    write_html(path, "Trade-off", [runs, *selection.notices], body, STYLE)
+    lines = [*_origin(logdir, comparison, options, shown)]
+    style = STYLE + figure_style(colors)
+    write_html(path, "Trade-off", lines, body, style)
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -107,62 +74,65 @@ def main(argv: list[str] | None = None) -> int:
     )
     parser.add_argument("logdir", help="as TensorBoard takes it")
     parser.add_argument("-o", "--out", default="report.html", metavar="FILE")
-    for name in ("x", "y", "order", "runs", "by", "source", "group"):
-        parser.add_argument(f"--{name}", help="as in TensorBoard")
-    parser.add_argument("--at", choices=CHECKPOINTS)
-    for name in ("higher", "lower", "hide"):
-        parser.add_argument(
-            f"--{name}",
-            action="append",
-            metavar="METHOD" if name == "hide" else "METRIC",
-            help="not shown; may be repeated"
-            if name == "hide"
-            else f"{name} is better; may be repeated",
-        )
+    add_options(parser)
     parser.add_argument(
         "--comparison", metavar="FILE", help="titles, presets and references"
     )
     options = vars(parser.parse_args(argv))
     path, logdir = options.pop("out"), options.pop("logdir")
     try:
-        given = {k: v for k, v in options.items() if v is not None}
-        for name in ("higher", "lower", "hide"):
-            given[name] = tuple(given.get(name, ()))
+        given = {k: v for k, v in options.items() if v not in (None, ())}
         write_report(path, logdir, **given)
-    except (ImportError, OSError, ValueError) as error:
+    except (OSError, ValueError) as error:
         print(f"tfcap-report: {error}", file=sys.stderr)
         return 2
     print(path)
     return 0
 
 
-def _figures(dataset, query):
-    """Figures by title: pairs of axes, and presets that can be drawn."""
-    first = [query.x, query.y]
-    if None in first:
-        first = [a or b for a, b in zip(first, default_axes(dataset.metrics))]
-    metrics = dataset.metrics
-    across = _alike(metrics, first[0])
-    up = _alike(metrics, first[1])
-    figures = {}
-    for y in up:
-        for x in across:
-            if x == y:
-                continue
-            asked = replace(query, x=x, y=y, value=None, preset=None)
-            title = f"{metrics[y].title} against {metrics[x].title}"
-            figures[title] = figure_view(select(dataset, asked))["figure"]
+def _origin(logdir, comparison, options, shown):
+    """Sentences of what made a report, of what."""
+    name = os.path.basename(os.path.abspath(os.fspath(logdir)))
+    words = ["tfcap-report", name, *command_words(options)]
+    if comparison:
+        words += ["--comparison", os.path.basename(os.fspath(comparison))]
+    count = len(shown.selection.dataset.points)
+    now = datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")
+    try:
+        version = importlib.metadata.version("tfcap")
+    except importlib.metadata.PackageNotFoundError:
+        version = "that is not installed"
+    yield f"{count} runs of the log directory {name}."
+    yield f"Made on {now} by tfcap {version}: {shlex.join(words)}"
+
+
+def _others(shown):
+    """Other figures by title: presets that can be drawn, and pairs of axes."""
+    selection = shown.selection
+    dataset, query = selection.dataset, selection.query
+    others = {}
     for preset in dataset.comparison.presets.values():
-        if not (preset.panels and preset.is_drawn_of(metrics)):
+        if not preset.is_drawn_of(dataset.metrics):
             continue
-        asked = replace(query, preset=preset.id, x=None, y=None, value=None)
+        asked = {"preset": preset.id, "value": None if preset.value else "auto"}
+        asked |= dict.fromkeys(("x", "y", "along"))
+        other = Shown(select(dataset, replace(query, **asked)))
         try:
-            figures[preset.title] = figure_view(select(dataset, asked))[
-                "figure"
-            ]
+            others[preset.title] = other.view and other
         except QueryError as error:
-            figures[preset.title] = said_figure(str(error))
-    return figures
+            others[preset.title] = error
+    first = {"x": selection.x.name, "y": selection.y.name}
+    held = query.along or "x"
+    for y in _alike(dataset.metrics, first["y"]):
+        for x in _alike(dataset.metrics, first["x"]):
+            pair = {"x": x, "y": y}
+            if x != y and (pair != first or selection.preset()):
+                asked = {**pair, "preset": None}
+                if query.value is not None and pair[held] != first[held]:
+                    asked["value"] = "auto"
+                other = Shown(select(dataset, replace(query, **asked)))
+                others.setdefault(other.title, other)
+    return others
 
 
 def _alike(metrics, name):

@@ -2,61 +2,71 @@
 
 import base64
 import html
-import json
 
+from tensorboard_plugin_tfcap.figure_html import figure_html
 from tensorboard_plugin_tfcap.samples_view import read_picture
 from tensorboard_plugin_tfcap.samples_view import samples_view
-from tensorboard_plugin_tfcap.static_files import plotly_path
 
 STYLE = """
-body { max-width: 90rem; }
-.plot { width: 100%; height: 620px; background: #fff; }
-table { table-layout: auto; width: auto; margin: .5rem 0 1.5rem; }
+body { max-width: 78rem; }
+header p { overflow-wrap: anywhere; }
+h2 { font-size: 1.1rem; margin: 1.5rem 0 .25rem; }
+select { font: inherit; max-width: 100%; }
+table { table-layout: auto; width: auto; margin: .5rem 0; }
 td:not(:first-child), th:not(:first-child) { text-align: right; }
 .wide { overflow-x: auto; }
+ul { color: var(--quiet); font-size: .85rem; max-width: 60rem;
+  padding-left: 1.2rem; }
 .said { display: grid; gap: .75rem;
   grid-template-columns: repeat(auto-fill, minmax(15rem, 1fr)); }
 .said figure { flex: none; }
 """
 #: Runs whose captions are shown, and how many.
 _MOST_RUNS, _MOST_SAMPLES = 40, 8
-_SCRIPT = """
-const figures = JSON.parse(document.getElementById("figures").textContent);
-const choice = document.getElementById("choice");
-const plot = document.getElementById("plot");
-function draw() {
-  const { data, layout, config } = figures[choice.value];
-  plot.style.height = `${layout.meta?.height ?? 620}px`;
-  Plotly.react(plot, data, { ...layout, autosize: true },
-    { ...config, edits: {} });
-}
-choice.addEventListener("change", draw);
-draw();
-"""
 
 
-def figures_html(figures):
-    """Figures to choose from, and the library that draws them.
-
-    Raises:
-        ImportError: If Plotly is not installed.
-    """
-    path = plotly_path()
-    if path is None:
-        raise ImportError(
-            "Plotly draws the figure, and is not installed: pip install plotly."
-        )
-    with open(path, encoding="utf-8") as file:
-        library = file.read()
-    options = "".join(f"<option>{html.escape(t)}</option>" for t in figures)
+def choice_html(views: dict[str, str]) -> list[str]:
+    """Views to choose from by title; the first one is there."""
+    options = "".join(
+        f'<option value="{place}">{html.escape(title)}</option>'
+        for place, title in enumerate(views)
+    )
+    first, *others = views.values()
+    choice = (
+        '<p><label>Figure <select id="tf-choice" autocomplete="off">'
+        f"{options}</select></label></p>"
+    )
     return [
-        '<p><label>Figure <select id="choice">' + options + "</select></label>",
-        '<div id="plot" class="plot"></div>',
-        f"<script>{library}</script>",
-        f'<script type="application/json" id="figures">{_json(figures)}'
-        "</script>",
-        f"<script>{_SCRIPT}</script>",
+        *[choice] * (len(views) > 1),
+        f'<main id="tf-view" data-view="0">{first}</main>',
+        *(
+            f'<template data-view="{place}">{view}</template>'
+            for place, view in enumerate(others, 1)
+        ),
     ]
+
+
+def view_html(shown, colors) -> str:
+    """A figure with its tables and remarks."""
+    *tables, points = shown.tables
+    notices = dict.fromkeys(shown.selection.notices)
+    remarks = "".join(f"<li>{html.escape(text)}</li>" for text in notices)
+    if remarks:
+        remarks = (
+            f"<details><summary>Remarks</summary><ul>{remarks}</ul></details>"
+        )
+    return (
+        f"<h2>{html.escape(shown.title)}</h2>"
+        f"{figure_html(shown, colors)}{remarks}"
+        f"{''.join(map(table_html, tables))}"
+        "<details><summary>The figure as a table</summary>"
+        f"{table_html(points)}</details>"
+    )
+
+
+def error_html(error) -> str:
+    """The reason why there is no figure."""
+    return f"<p>{html.escape(str(error))}</p>"
 
 
 def table_html(table) -> str:
@@ -135,9 +145,3 @@ def _card(log, run, step, item):
         f"<figure>{shown}<figcaption>{caption}{rank}{human}</figcaption>"
         "</figure>"
     )
-
-
-def _json(content):
-    """JSON that ends no element of a page."""
-    text = json.dumps(content, allow_nan=False)
-    return text.replace("<", "\\u003c")

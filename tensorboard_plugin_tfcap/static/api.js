@@ -41,6 +41,10 @@ export async function getText(path, query) {
   return (await ask(path, query)).text();
 }
 
+export async function getBlob(path, query) {
+  return (await ask(path, query)).blob();
+}
+
 /**
  * Asks, and forgets an older question that is still open: a slow answer
  * never comes after, and in the place of, a newer one.

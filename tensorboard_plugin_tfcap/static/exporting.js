@@ -1,16 +1,20 @@
-/** The figure as a file, with its legend, and its points as a table. */
+/** The figure as a file for print, and its points as a table. */
 
-import { getJson, getText } from "./api.js";
+import { getText } from "./api.js";
 import { announce, copy, download, el, icon } from "./dom.js";
+import { Picture } from "./picture.js";
 
 const ARROW = "M8 2v8m0 0 3-3m-3 3L5 7M3 13h10";
-const SIZE = { width: 1000, height: 620 };
 
 /** A menu of what can be taken away. */
 export function exportMenu(page) {
+  const picture = new Picture(page, () => name(page.answer));
   const items = [
-    ["Figure as SVG", () => picture(page, "svg")],
-    ["Figure as PNG", () => picture(page, "png")],
+    ["Figure as SVG, PDF or PNG…", () => {
+      // The focus comes back to the button, not to an item that is gone.
+      close();
+      return picture.open();
+    }],
     ["Points as CSV", () => points(page)],
     ["Copy a link to this view", (button) => copy(link(), button)],
   ].map(([title, work]) => el("button", { type: "button", role: "menuitem",
@@ -67,41 +71,6 @@ function link() {
   } catch {
     return window.location.href;
   }
-}
-
-/** Always on white: it goes into papers and slides. */
-async function picture(page, format) {
-  const answer = await getJson("figure", page.state.query({ dark: 0 }));
-  const { data, layout } = answer.figure;
-  const figure = {
-    data: data.filter((trace) => trace.visible !== "legendonly"),
-    layout: { ...layout, ...zoom(page.figure, answer.figure), paper_bgcolor:
-      "#fff", plot_bgcolor: "#fff" },
-  };
-  const size = { ...SIZE, height: layout.meta?.height ?? SIZE.height };
-  if (answer.panels.length > 1) size.width = 1300;
-  const url = await window.Plotly.toImage(figure, { format, scale:
-    format === "png" ? 2 : 1, ...size });
-  download(`${name(answer)}.${format}`, toBlob(url));
-  announce(`Saved as ${format.toUpperCase()}`);
-}
-
-/** The axes as a person has zoomed them. */
-function zoom(figure, { layout }) {
-  return Object.fromEntries(Object.entries(figure.ranges()).map(
-    ([name, range]) => [name, { ...layout[name], range, autorange: false }]));
-}
-
-/** Not by `fetch()`, which TensorBoard's policy forbids for `data:`. */
-function toBlob(url) {
-  const [head, body] = [url.slice(0, url.indexOf(",")),
-    url.slice(url.indexOf(",") + 1)];
-  const type = head.slice(5).split(/[;,]/)[0];
-  if (!head.endsWith(";base64")) {
-    return new Blob([decodeURIComponent(body)], { type });
-  }
-  const bytes = Uint8Array.from(atob(body), (letter) => letter.charCodeAt(0));
-  return new Blob([bytes], { type });
 }
 
 async function points(page) {

@@ -195,6 +195,7 @@ def _annotate(layout, panel, cell):
         layout["annotations"].append(
             {
                 **usual,
+                "name": "title",
                 "text": panel.title,
                 "x": (left + right) / 2,
                 "y": top,
@@ -209,6 +210,7 @@ def _annotate(layout, panel, cell):
     layout["annotations"].append(
         {
             **usual,
+            "name": "note",
             "text": "<br>".join(textwrap.wrap(panel.note, 44)),
             "x": (left + right) / 2 if empty else left,
             "y": (bottom + top) / 2 if empty else bottom,

@@ -94,7 +94,7 @@ def test_a_file_says_how_a_log_of_before_is_presented(tmp_path):
     assert code == 400 and "must name a JSON file of titles" in text
     path.write_text(json.dumps({"titles": titles}))
     figure = show_tradeoff(tmp_path / "log", path)
-    assert "ST" in {trace.name for trace in figure.data}
+    assert "ST" in {row["method"] for row in figure.shown.view["rows"]}
     report = str(tmp_path / "report.html")
     arguments = [str(tmp_path / "log"), "-o", report, "--comparison"]
     assert main([*arguments, str(path)]) == 0

@@ -1,13 +1,19 @@
-import json
+import pathlib
 import re
+import xml.dom.minidom
 
 import plotly.graph_objects as go
 import pytest
 
 import tfcap
+from tensorboard_plugin_tfcap import options
+from tensorboard_plugin_tfcap.notebook import show_tradeoff
 from tensorboard_plugin_tfcap.report import main
+from tensorboard_plugin_tfcap.report import write_report
 from tensorboard_plugin_tfcap.summary import TradeoffWriter
 from tests.tensorboard_plugin_tfcap.serving import write_curves
+
+STATIC = pathlib.Path(options.__file__).parent / "static"
 
 
 @pytest.fixture(scope="module")
@@ -15,73 +21,124 @@ def logdir(tmp_path_factory):
     return write_curves(tmp_path_factory.mktemp("logs"))
 
 
-def test_a_report_needs_nothing_else(logdir, tmp_path, capsys):
-    path = tmp_path / "report.html"
-    more = ["--hide", "Luo et al. 2018", "--lower", "r@1"]
+@pytest.fixture(scope="module")
+def report(logdir):
+    """A report of the command, as text."""
+    path = logdir.parent / "report.html"
+    more = ["--hide", "Luo et al. 2018", "--lower", "r@1", "--preset", "table2"]
+    more += ["--pareto", "--seeds", "interval"]
     assert main([*more, str(logdir), "-o", str(path)]) == 0
-    assert capsys.readouterr().out.strip() == str(path)
-    text = path.read_text(encoding="utf-8")
-    scripts = re.compile(r"<script.*?</script>", re.DOTALL)
-    assert not re.search(r'(src|href)="(?!data:)', scripts.sub("", text))
-    assert not re.search(r"<script[^>]+src=", text)
-    assert "data:image/jpeg;base64," in text
-    assert "at the last crossing along" in text
-    assert "interval of the mean by Student" in text
-    assert "recall@1 lower" in text and "<td>Luo et al. 2018</td>" not in text
+    return path.read_text(encoding="utf-8")
+
+
+def views(report):
+    """HTML of each view, by its title."""
+    titles = re.findall(r'<option value="\d+">(.*?)</option>', report)
+    first = report.split('<main id="tf-view"')[1].split("</main>")[0]
+    others = re.findall(r"<template data-view.*?</template>", report, re.S)
+    return dict(zip(titles, [first, *others]))
+
+
+def test_a_report_needs_nothing_else(report):
+    assert not re.search(r'(src|href)="(?!data:)', report)
+    assert not re.search(r"https?://|@import|url\(", report)
+    assert "Plotly" not in report and len(report) < 1_000_000
+    assert "data:image/jpeg;base64," in report
     # What people wrote is text.
-    assert "<b onclick" not in text and "&lt;b onclick" in text
-    (found,) = re.findall(r'id="figures">(.*?)</script>', text)
-    figures = json.loads(found)
-    assert list(figures)[0] == "recall@10 against CIDEr-D"
-    assert "mean rank against BLEU-4" in figures and "Figure 3 (a-f)" in figures
-    for figure in figures.values():
-        go.Figure({"data": figure["data"], "layout": figure["layout"]})
+    assert "<b onclick" not in report and "&lt;b onclick" in report
 
 
-def test_a_report_tells_why_there_is_none(tmp_path, capsys):
-    assert main([str(tmp_path), "-o", str(tmp_path / "a.html")]) == 2
+def test_a_report_says_what_made_it(report):
+    made = re.search(r"<p>Made on (.*?)</p>", report)[1]
+    assert re.match(r"\d{4}-\d\d-\d\d \d\d:\d\d UTC by tfcap ", made)
+    assert "tfcap-report logs0 --seeds interval --preset table2" in made
+    assert "--pareto" in made and "&#x27;Luo et al. 2018&#x27;" in made
+    assert "8 runs of the log directory logs0." in report
+
+
+def test_a_report_has_the_figures_tables_and_line_of_the_tab(report):
+    shown = views(report)
+    assert list(shown)[0] == "Table 2"
+    assert {"Figure 3 (a-f)", "mean rank against BLEU-4"} <= set(shown)
+    first = shown["Table 2"]
+    assert "CIDEr-D = 1.2" in first and "at the last crossing along" in first
+    assert "interval of the mean by Student" in first
+    # The line, with its value, and the front.
+    line = re.search(r'<g class="line">.*?</g>', first, re.S)[0]
+    assert "stroke-dasharray" in line and ">1.2</text>" in line
+    assert '<g class="pareto"' in first
+    assert "<td>Luo et al. 2018</td>" not in report
+    assert 'data-m="Luo et al. 2018"' not in report
+    # Tables are those of the figure beside them.
+    turned = shown["mean rank against BLEU-4"]
+    assert "BLEU-4 =" in turned and "CIDEr-D =" not in turned
+    assert "recall@1 lower" in shown["recall@1 against CIDEr-D"]
+    for view in shown.values():
+        for svg in re.findall(r"<svg viewBox.*?\n</svg>", view, re.S):
+            xml.dom.minidom.parseString(svg)
+
+
+def test_a_report_tells_why_there_is_none(logdir, tmp_path, capsys):
+    out = str(tmp_path / "a.html")
+    empty = tmp_path / "empty"
+    empty.mkdir()
+    assert main([str(empty), "-o", out]) == 2
     assert "must hold points with two metrics" in capsys.readouterr().err
     assert main([str(tmp_path / "none")]) == 2
     assert "must be a folder" in capsys.readouterr().err
-    assert list(tmp_path.iterdir()) == []
+    for name, value in (
+        *(("at", "never"), ("seeds", "all"), ("along", "z"), ("value", "a")),
+        *(("preset", "none"), ("baseline", "nobody"), ("x", "nope")),
+    ):
+        assert main([str(logdir), f"--{name}", value, "-o", out]) == 2
+        said = capsys.readouterr().err
+        assert said.startswith(f"tfcap-report: `{name}` must be"), said
+    assert not pathlib.Path(out).exists()
 
 
 @pytest.mark.parametrize(
-    "options",
+    "chosen",
     [
         {},
         {"preset": "fig3"},
         {"seeds": "band", "labels": False},
-        {"seeds": "points", "dark": True},
+        {"seeds": "interval", "dark": True},
         {"refs": True, "pareto": True, "along": "y", "value": 70.0},
         {"x": "mean_rank", "y": "r@1", "pareto": True, "at": "best"},
     ],
 )
-def test_plotly_knows_everything_in_a_figure(logdir, options):
-    figure = tfcap.show_tradeoff(logdir, **options)
-    assert isinstance(figure, go.Figure) and figure.data
-
-
-def test_a_wrong_metric_is_refused(logdir):
-    with pytest.raises(ValueError, match="`x` must be a metric of the log"):
-        tfcap.show_tradeoff(logdir, x="nope")
+def test_a_notebook_shows_all_that_plotly_would(logdir, chosen):
+    found = tfcap.show_tradeoff(logdir, **chosen)
+    figure = found.plotly()
+    assert isinstance(figure, go.Figure) and figure.layout.height > 300
+    page = found._repr_html_()
+    names = {
+        t.name for t in figure.data if t.name and t.showlegend is not False
+    }
+    wide = page.split('<div class="tf-0">')[1].split("\n</svg>")[0]
+    legend = re.findall(r'<g class="legend" data-m="(.*?)"', wide)
+    assert len(legend) == len(names)
+    marks = sum(len(t.x) for t in figure.data if t.customdata is not None)
+    assert wide.count("<title>") == marks
+    for table in found.tables:
+        assert table.head[-1] in page
 
 
 def test_a_notebook_has_room_for_the_figure_and_knows_its_options(logdir):
-    figure = tfcap.show_tradeoff(logdir, hide="Luo et al. 2018")
-    assert figure.layout.height > 540
-    (hidden,) = {t.name for t in figure.data if t.visible == "legendonly"} - {
-        None
-    }
-    assert hidden == "Luo et al. 2018"
-    panels = tfcap.show_tradeoff(logdir, preset="fig3").layout
+    found = tfcap.show_tradeoff(logdir, hide="Luo et al. 2018")
+    assert "<td>Luo et al. 2018" not in found._repr_html_()
+    panels = tfcap.show_tradeoff(logdir, preset="fig3").plotly().layout
     assert max(panels.yaxis2.range) < 80
     assert "Labels" not in panels.legend.title.text
     with pytest.raises(TypeError, match="Received: colour, paretto"):
         tfcap.show_tradeoff(logdir, paretto=True, colour=1)
+    with pytest.raises(ValueError, match="`pareto` must be 0 or 1"):
+        tfcap.show_tradeoff(logdir, pareto="yes")
 
 
-def test_a_way_to_show_seeds_that_is_none_is_refused(logdir):
+def test_wrong_names_are_refused(logdir):
+    with pytest.raises(ValueError, match="`x` must be a metric of the log"):
+        tfcap.show_tradeoff(logdir, x="nope")
     with pytest.raises(ValueError, match="`seeds` must be one of points"):
         tfcap.show_tradeoff(logdir, seeds="all")
 
@@ -89,4 +146,40 @@ def test_a_way_to_show_seeds_that_is_none_is_refused(logdir):
 def test_one_metric_is_not_enough(tmp_path):
     with TradeoffWriter(tmp_path, "mine") as writer:
         writer.point(0, {"r@10": 1.0})
-    assert "nothing to draw" in str(tfcap.show_tradeoff(tmp_path).layout)
+    with pytest.raises(ValueError, match="must hold points with two metrics"):
+        show_tradeoff(tmp_path)
+
+
+def test_the_report_draws_by_default_what_the_page_does(logdir):
+    text = re.search(
+        r"const USUAL = \{(.*?)\}", (STATIC / "state.js").read_text()
+    )
+    usual = dict(re.findall(r'(\w+): "(\w+)"', text[1]))
+    assert usual.pop("along") == "x"
+    assert usual == options.USUAL
+    assert show_tradeoff(logdir).shown.view["line"] is not None
+    assert show_tradeoff(logdir, value="off").shown.view["line"] is None
+
+
+def test_a_preset_draws_its_own_line(logdir):
+    found = show_tradeoff(logdir, preset="table1", y="r@10")
+    assert found.shown.view["line"]["value"] == 80.0
+    assert found.tables[0].title.startswith("naturalness at")
+
+
+def test_all_options_of_the_page_are_options_of_the_report(tmp_path):
+    asked = re.search(
+        r"const ASKED = \[(.*?)\]", (STATIC / "state.js").read_text(), re.S
+    )
+    names = set(re.findall(r'"(\w+)"', asked[1])) - {"trajectory", "step"}
+    query = options.asked_query({"value": 3})
+    assert names <= set(vars(query)) and query.value == 3.0
+    words = options.command_words({"pareto": True, "hide": ["a", "b"]})
+    assert words == ["--pareto", "--hide", "a", "--hide", "b"]
+
+
+def test_a_report_of_a_figure_that_cannot_be_drawn(logdir, tmp_path):
+    path = tmp_path / "report.html"
+    write_report(path, logdir, preset="fig3", value="off")
+    first = next(iter(views(path.read_text()).values()))
+    assert "(b) CIDEr-D" in first and "absent: no method" in first

@@ -1,5 +1,6 @@
 """What can be taken away."""
 
+import importlib.util
 import xml.dom.minidom
 
 import pytest
@@ -13,20 +14,45 @@ def saved(view, item):
     view.frame.get_by_role("button", name="Export").click()
     with view.page.expect_download() as found:
         view.frame.get_by_role("menuitem", name=item).click()
+    return content(found)
+
+
+def content(found):
     with open(found.value.path(), "rb") as file:
         return found.value.suggested_filename, file.read()
 
 
-def test_the_figure_is_saved_with_its_legend(view, sweep):
+def printed(view, *choices, **fields):
+    """A file of the dialog, in which something is chosen and filled in."""
+    view.frame.get_by_role("button", name="Export").click()
+    view.frame.get_by_role("menuitem", name="Figure as").click()
+    dialog = view.frame.get_by_role("dialog")
+    for text in choices:
+        dialog.get_by_label(text, exact=True).check()
+    for label, value in fields.items():
+        dialog.get_by_label(label.replace("_", " ")).fill(value)
+    with view.page.expect_download() as found:
+        dialog.get_by_role("button", name="Save").click()
+    return content(found)
+
+
+def test_the_figure_is_saved_for_print(view, sweep):
     view.open(sweep, query="?darkMode=true")
-    name, data = saved(view, "Figure as SVG")
+    name, data = printed(view, "SVG", Font_family="Times New Roman")
     assert name == "tradeoff-r_10-cider_d.svg"
+    page = xml.dom.minidom.parseString(data).documentElement
+    assert page.getAttribute("width") == "3.3in"
     text = data.decode()
-    assert xml.dom.minidom.parseString(text).documentElement.tagName == "svg"
-    for word in ("PSST Multinomial", "Luo et al. 2018", "CIDEr-D"):
+    for word in ("PSST Multinomial", "Luo et al. 2018", "CIDEr-D", "Times"):
         assert word in text
-    name, data = saved(view, "Figure as PNG")
+    # On white, and with how to read it.
+    assert "#1f2328" not in text and "their mean." in text
+    _, data = printed(view, "Page, 6.9 in", "PNG", Font_size_in_points="10")
     assert data.startswith(b"\x89PNG") and len(data) > 10_000
+    assert int.from_bytes(data[16:20]) == 2070
+    if importlib.util.find_spec("matplotlib") is not None:
+        name, data = printed(view, "PDF", Font_family="monospace")
+        assert name.endswith(".pdf") and data.startswith(b"%PDF")
 
 
 def test_points_are_saved(view, sweep):

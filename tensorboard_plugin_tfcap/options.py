@@ -1,0 +1,121 @@
+"""Options of the report and the notebook: those of the tab, by their names."""
+
+from dataclasses import fields
+from dataclasses import replace
+
+from tensorboard_plugin_tfcap.query import Query
+from tensorboard_plugin_tfcap.query import parse_query
+from tensorboard_plugin_tfcap.selection import with_preset
+
+#: What the page draws unless a person wants otherwise, as `state.js` has it.
+USUAL = {"seeds": "points"}
+#: What only a page that is looked at has.
+_OWN = ("trajectory", "step", "dark")
+_HELP = {
+    "x": "metric across",
+    "y": "metric up",
+    "order": "parameter along curves",
+    "runs": "regular expression that runs must match",
+    "at": "checkpoint: last, best, common or finished",
+    "by": "metric by which a step is the best",
+    "seeds": "points, interval, band or none",
+    "level": "of intervals, 0.95 by default",
+    "preset": "figure or line of the comparison, by its id",
+    "usual": "value of the parameter that a preset's panels draw",
+    "along": "x or y, the axis of the line",
+    "value": "of the line: a number, auto or off",
+    "baseline": "method whose differences are added to tables",
+    "refs": "published points",
+    "pareto": "Pareto front",
+    "labels": "labels at points",
+    "source": "points or scalars",
+    "group": "how scalars are grouped: hparams, run or an expression",
+    "curve": "parameter that names a curve of scalars; may be repeated",
+    "higher": "metric of which more is better; may be repeated",
+    "lower": "metric of which less is better; may be repeated",
+    "hide": "method that is not shown; may be repeated",
+}
+
+
+def asked_query(options) -> Query:
+    """The query of options, as people write them in Python or in a shell.
+
+    Raises:
+        TypeError: If there is no such option.
+        QueryError: If one is none of what it may be.
+
+    Example:
+
+    >>> from tensorboard_plugin_tfcap.options import asked_query
+    >>> asked_query({"pareto": True, "hide": "mine"}).hide
+    ('mine',)
+    """
+    known = [one.name for one in fields(Query) if one.name not in _OWN[:2]]
+    wrong = sorted(set(options) - set(known))
+    if wrong:
+        raise TypeError(
+            f"`options` must be of {', '.join(known)}. Received: "
+            f"{', '.join(wrong)}."
+        )
+    texts = {
+        name: _text(name, value)
+        for name, value in options.items()
+        if value is not None
+    }
+    if texts.get("value") == "off":
+        del texts["value"]
+    return parse_query({**USUAL, **texts})
+
+
+def whole_query(options, presets) -> Query:
+    """As `asked_query()`, with what a preset fills in, and the usual line.
+
+    Raises:
+        TypeError: If there is no such option.
+        QueryError: If one is none of what it may be.
+    """
+    query = with_preset(asked_query(options), presets)
+    if query.value is None and options.get("value") is None:
+        query = replace(query, value="auto")
+    return query
+
+
+def add_options(parser):
+    """Adds an option for each argument of a query."""
+    import argparse
+
+    for one in fields(Query):
+        if one.name in _OWN:
+            continue
+        kind, more = type(one.default), {}
+        if kind is bool:
+            more = {"action": argparse.BooleanOptionalAction}
+        elif kind is tuple:
+            more = {"action": "append", "metavar": one.name.upper()}
+        flag = "--" + one.name.replace("_", "-")
+        parser.add_argument(flag, help=_HELP.get(one.name), **more)
+
+
+def command_words(options) -> list[str]:
+    """The options as words of a command."""
+    words = []
+    for name, value in options.items():
+        flag = "--" + name.replace("_", "-")
+        if name in _OWN or value is None:
+            continue
+        if isinstance(value, bool):
+            words.append(flag if value else f"--no-{flag[2:]}")
+        elif isinstance(value, list | tuple):
+            words += [word for one in value for word in (flag, str(one))]
+        else:
+            words += [flag, str(value)]
+    return words
+
+
+def _text(name, value):
+    """A value as a page writes it into an address."""
+    if isinstance(value, bool):
+        return str(int(value))
+    if isinstance(value, list | tuple | set):
+        return ("," if name == "curve" else "\n").join(map(str, value))
+    return str(value)

@@ -1,0 +1,168 @@
+"""What the tab shows of a log, for a file or a notebook."""
+
+import os
+from dataclasses import dataclass
+from dataclasses import replace
+from functools import cached_property
+
+from tensorboard.context import RequestContext
+
+from tensorboard_plugin_tfcap.dataset import presented
+from tensorboard_plugin_tfcap.drawing.drawing import draw
+from tensorboard_plugin_tfcap.figure_view import figure_view
+from tensorboard_plugin_tfcap.log import ALL
+from tensorboard_plugin_tfcap.log import Log
+from tensorboard_plugin_tfcap.metadata import PLUGIN_NAME
+from tensorboard_plugin_tfcap.options import asked_query
+from tensorboard_plugin_tfcap.options import whole_query
+from tensorboard_plugin_tfcap.selection import Selection
+from tensorboard_plugin_tfcap.selection import select
+from tensorboard_plugin_tfcap.sources import Sources
+from tensorboard_plugin_tfcap.table_view import area_table
+from tensorboard_plugin_tfcap.table_view import level_tables
+from tensorboard_plugin_tfcap.table_view import rows_table
+from tensorboard_plugin_tfcap.tradeoff.level_tables import directions_note
+from tensorboard_plugin_tfcap.tradeoff.table import number
+
+
+@dataclass(frozen=True)
+class Shown:
+    """A selection with its figure and tables."""
+
+    selection: Selection
+
+    @cached_property
+    def view(self):
+        """The answer that the tab's page gets."""
+        return figure_view(self.selection)
+
+    @cached_property
+    def dark(self):
+        """The figure on dark paper."""
+        query = replace(self.selection.query, dark=True)
+        return figure_view(replace(self.selection, query=query))["figure"]
+
+    @property
+    def title(self):
+        """Title of the figure."""
+        selection = self.selection
+        presets = selection.dataset.comparison.presets
+        if selection.query.preset in presets:
+            return presets[selection.query.preset].title
+        panel = self.view["panels"][0]
+        bare = [panel[f"{a}_title"].rstrip(" \u2191\u2193") for a in "yx"]
+        return " against ".join(bare)
+
+    @cached_property
+    def tables(self):
+        """List of `TradeoffTable`: at the line, areas, and all points."""
+        selection, tables = self.selection, []
+        if len(self.view["panels"]) == 1 and selection.curves:
+            tables = [*level_tables(selection, selection.line()).values()]
+            if selection.joined:
+                tables.append(area_table(selection))
+        return [*tables, rows_table(self.view, selection)]
+
+    @property
+    def note(self):
+        """How to read the figure, and of what it is."""
+        view, metrics = self.view, self.selection.dataset.metrics
+        legend = view["figure"]["layout"].get("legend", {}).get("title", {})
+        rows = [row for row in view["rows"] if not row["hidden"]]
+        counts = {row["of"] for row in rows if row["of"]}
+        parts = [legend.get("text", "")]
+        if counts:
+            ends = dict.fromkeys((min(counts), max(counts)))
+            plural = "" if max(counts) == 1 else "s"
+            parts.append(f"{' to '.join(map(str, ends))} seed{plural} each.")
+        names = [panel[a] for panel in view["panels"] for a in "yx"]
+        known = [metrics[n] for n in dict.fromkeys(names) if n in metrics]
+        if known:
+            parts.append(directions_note(known))
+        if view["line"] is not None:
+            held = self.selection.held_axes()[0]
+            parts.append(
+                f"Line: {held.title} = {number(view['line']['value'])}."
+            )
+        return " ".join(filter(None, parts))
+
+    @property
+    def cards(self):
+        """Texts of the cards over marks, by number of a row."""
+        panels = self.view["panels"]
+        return [_card(row, panels[row["panel"]]) for row in self.view["rows"]]
+
+    def drawing(self, width, size, font="sans-serif", **options):
+        """The figure as a `Drawing`. Hidden methods are not on it."""
+        return draw(self.view["figure"], width, size, font, **options)
+
+
+def read_log(logdir) -> Log:
+    """A log directory, read at once and whole.
+
+    Raises:
+        ValueError: If there is no such folder.
+    """
+    # Imported here: it may load TensorFlow, which takes a while.
+    from tensorboard.backend.event_processing import data_provider
+    from tensorboard.backend.event_processing import plugin_event_multiplexer
+
+    path = os.fspath(logdir)
+    if not os.path.isdir(path):
+        raise ValueError(
+            f"`logdir` must be a folder. Received: logdir={path!r}."
+        )
+    guidance = dict.fromkeys(("tensors", "images", "audio", "histograms"), ALL)
+    # Of what is drawn, all: 0 is no limit.
+    kept = {PLUGIN_NAME: 0, "scalars": 0}
+    multiplexer = plugin_event_multiplexer.EventMultiplexer(
+        tensor_size_guidance=kept, size_guidance={**guidance, "scalars": 0}
+    )
+    multiplexer.AddRunsFromDirectory(path)
+    multiplexer.Reload()
+    provider = data_provider.MultiplexerDataProvider(multiplexer, path)
+    return Log(provider, RequestContext(), "", kept)
+
+
+def shown_of(log, logdir, comparison=None, options=()) -> Shown:
+    """Chooses what options ask for of a log.
+
+    Args:
+        logdir: Path of the log.
+        comparison: Path of a file of JSON that says how it is presented.
+        options: Dict of those of `options.asked_query()`.
+
+    Raises:
+        TypeError: If there is no such option.
+        ValueError: If there is no such metric, or nothing to draw.
+    """
+    options = dict(options)
+    query = asked_query(options)
+    source = Sources(log).chosen(query.source)
+    dataset = presented(source.dataset(query), comparison)
+    query = whole_query(options, dataset.comparison.presets)
+    selection = select(dataset, query)
+    if selection.x is None or not (selection.curves or selection.preset()):
+        raise ValueError(
+            "`logdir` must hold points with two metrics. Received: "
+            f"logdir={os.fspath(logdir)!r}, with {len(dataset.points)} "
+            "points. Write them with `TradeoffWriter`, or choose another "
+            "source."
+        )
+    return Shown(selection)
+
+
+def _card(row, panel):
+    lines = [row["method"], row["label"]]
+    for axis in "xy":
+        title = panel[f"{axis}_title"].rstrip(" \u2191\u2193")
+        text = f"{title} {row[axis]:.4g}"
+        if row[f"{axis}_interval"]:
+            low, high = row[f"{axis}_interval"]
+            text += f" [{low:.4g}, {high:.4g}]"
+        lines.append(text)
+    if row["of"]:
+        lines.append(f"{row['seeds'] or 0} of {row['of']} seeds")
+    if row["step"]:
+        lines.append(f"step {row['step']}")
+    return "\n".join(filter(None, lines))

@@ -1,0 +1,128 @@
+/** The figure as a file for print: its form, width and letters. */
+
+import { getBlob, getJson, getText } from "./api.js";
+import { segments } from "./controls.js";
+import { announce, download, el, fill } from "./dom.js";
+
+const FORMS = [["svg", "SVG"], ["pdf", "PDF"], ["png", "PNG"]];
+const WIDTHS = [["3.3", "Column, 3.3 in"], ["6.9", "Page, 6.9 in"],
+  ["own", "Other"]];
+const FONTS = ["sans-serif", "serif", "monospace", "Helvetica", "Arial",
+  "Times New Roman"];
+/** Dots of an inch of PNG, as journals want them. */
+const DOTS = 300;
+
+export class Picture {
+  /** @param {() => string} name of the file, without its ending. */
+  constructor(page, name) {
+    this.page = page;
+    this.name = name;
+    this.lacking = {};
+    this.values = { format: "svg", width: "3.3" };
+    this.form = segments("Format", FORMS, (format) => this.set({ format }));
+    this.wide = segments("Width", WIDTHS, (width) => this.set({ width }));
+    const input = (attributes) => el("input", attributes);
+    this.own = input({ type: "number", min: "1.5", max: "20", step: "any",
+      value: "5", "aria-label": "Width in inches" });
+    this.size = input({ type: "number", min: "4", max: "30", step: "any",
+      value: "8", "aria-label": "Font size in points" });
+    this.font = input({ type: "text", value: FONTS[0], list: "picture-fonts",
+      spellcheck: "false", "aria-label": "Font family" });
+    this.note = input({ type: "checkbox", checked: true });
+    this.hint = el("p", { class: "hint", role: "status" });
+    this.save = el("button", { type: "submit", class: "primary" }, "Save");
+    const row = (label, ...parts) => el("div", { class: "row" },
+      el("span", {}, label), el("span", {}, ...parts));
+    this.dialog = el("dialog", { class: "picture",
+      "aria-label": "Figure as a file" },
+    el("form", { onsubmit: (event) => this.submit(event) },
+      el("h2", {}, "Figure as a file"),
+      row("Format", this.form),
+      row("Width", this.wide, this.own),
+      row("Letters", this.size, " pt ", this.font,
+        el("datalist", { id: "picture-fonts" },
+          FONTS.map((value) => el("option", { value })))),
+      row("", el("label", {}, this.note, " Say below how to read it")),
+      this.hint,
+      el("footer", {}, el("button", { type: "button",
+        onclick: () => this.dialog.close() }, "Cancel"), this.save)));
+    this.sync();
+  }
+
+  async open() {
+    this.sync();
+    document.body.append(this.dialog);
+    this.dialog.showModal();
+    this.lacking = await getJson("lacking");
+    this.sync();
+  }
+
+  set(changes) {
+    Object.assign(this.values, changes);
+    this.sync();
+  }
+
+  sync(text = "") {
+    const { format, width } = this.values;
+    this.form.sync(format);
+    this.wide.sync(width);
+    this.own.hidden = width !== "own";
+    this.own.disabled = this.own.hidden;
+    const why = this.lacking[format] ?? "";
+    this.save.disabled = Boolean(why);
+    fill(this.hint, text || why);
+  }
+
+  async submit(event) {
+    event.preventDefault();
+    this.save.disabled = true;
+    try {
+      await this.write();
+      this.dialog.close();
+    } catch (error) {
+      // Such as a font that the server has not: said where it was asked for.
+      this.sync(error.message);
+      return;
+    }
+    this.sync();
+  }
+
+  async write() {
+    const { format } = this.values;
+    const inches = Number(this.values.width === "own" ? this.own.value
+      : this.values.width);
+    const query = this.page.state.query({ dark: 0, width: inches,
+      format: format === "png" ? "svg" : format, font_size: this.size.value,
+      font: this.font.value.trim(), note: Number(this.note.checked),
+      zoom: this.zoom() });
+    const blob = format === "png"
+      ? await drawn(await getText("picture", query), inches)
+      : await getBlob("picture", query);
+    download(`${this.name()}.${format}`, blob);
+    announce(`Saved as ${format.toUpperCase()}`);
+  }
+
+  /** The axes as a person has zoomed them. */
+  zoom() {
+    return Object.entries(this.page.figure.ranges())
+      .map(([name, range]) => `${name}=${range.join(",")}`).join(";");
+  }
+}
+
+/** SVG as PNG: the browser draws it. */
+async function drawn(svg, inches) {
+  const url = URL.createObjectURL(new Blob([svg], { type: "image/svg+xml" }));
+  try {
+    const image = new Image();
+    image.src = url;
+    await image.decode();
+    const canvas = el("canvas", {});
+    canvas.width = Math.round(inches * DOTS);
+    canvas.height = Math.round(
+      (canvas.width * image.naturalHeight) / image.naturalWidth);
+    canvas.getContext("2d").drawImage(image, 0, 0, canvas.width, canvas.height);
+    return await new Promise((resolve) => canvas.toBlob(resolve, "image/png"));
+  } finally {
+    URL.revokeObjectURL(url);
+  }
+}
