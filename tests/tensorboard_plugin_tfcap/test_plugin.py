@@ -271,3 +271,20 @@ def test_a_new_run_appears(tmp_path, fast):
             writer.point(0, values)
         after = server.wait(2)
     assert after["rev"] != before["rev"] and "late" in after["methods"]
+
+
+def test_the_figure_is_written_for_print(server):
+    asked = {"width": 6.9, "font_size": 10, "font": "serif"}
+    reply = server.get("picture", **asked, zoom="xaxis=1.05,1.15")
+    text = reply.data.decode()
+    assert reply.mimetype == "image/svg+xml" and 'width="6.9in"' in text
+    assert "Means of seeds" in text and 'font-family="serif"' in text
+    assert "<desc>Means of seeds" in server.get("picture", note=0).text
+    assert ">1.10<" in text and ">1.10<" not in server.get("picture").text
+    assert set(server.json("lacking")) <= {"pdf"}
+    for name, value in (
+        *(("format", "gif"), ("width", 99), ("font_size", "x")),
+        *(("font", "a;b"), ("zoom", "xaxis=1"), ("preset", "none")),
+    ):
+        code, said = server.error("picture", **{name: value})
+        assert code == 400 and said.startswith(f"`{name}` must"), said
