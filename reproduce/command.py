@@ -17,6 +17,7 @@ PAPERS = {
     "sle": ("reproduce.sle.paper", "SLE", "CIDEr-D, and diverse captions"),
     "spider": ("reproduce.spider.paper", "SPIDER", "metrics, word by word"),
     "wtf_rl": ("reproduce.wtf_rl.paper", "WTF_RL", "a fixed retriever"),
+    "truth": ("reproduce.truth.paper", "TRUTH", "what is true of the world"),
 }
 #: What else can be run: a module with `main()`, and a line about it.
 COMMANDS = {
@@ -114,7 +115,7 @@ def _sweep(paper, options):
     out = options.out or f"runs/{paper.name}_{options.data}"
     try:
         settings = adapted(
-            paper.settings[options.settings or options.data],
+            _settings(paper, options),
             options.epochs,
             options.min_count,
         )
@@ -143,6 +144,17 @@ def _sweep(paper, options):
     except KeyboardInterrupt:
         print("\nStopped. What is done is kept; the same command goes on.")
         return 130
+
+
+def _settings(paper, options):
+    """Settings of a paper, those of its data unless they are named."""
+    name = options.settings or options.data
+    if name not in paper.settings:
+        raise ValueError(
+            f"`--data` must be data that {paper.name} has settings for: "
+            f"{', '.join(paper.settings)}. Received: --data {name}."
+        )
+    return paper.settings[name]
 
 
 def _tell_data(data):
@@ -239,7 +251,7 @@ def _add_evaluation(parser, paper):
         "--metrics",
         type=list_of(str),
         default=[],
-        help="scores to add, such as meteor, spice",
+        help="scores to add, such as meteor, spice; truth, on drawn data",
     )
     add(
         "--evaluate-again",

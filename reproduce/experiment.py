@@ -17,6 +17,7 @@ from reproduce.captioning.pretrained import SPEAKER
 from reproduce.captioning.pretrained import check_pretrained
 from reproduce.captioning.pretrained import take_pretrained
 from reproduce.captioning.rates import rising
+from reproduce.scores import TRUTH
 from reproduce.scores import bring_up_to_date
 from reproduce.scores import human_record
 from reproduce.scores import human_scores
@@ -132,6 +133,13 @@ class Experiment(Study):
         self.split = split
         self.evaluate_every = evaluate_every
         self.metrics = tuple(metrics)
+        if TRUTH in self.metrics and data.truth is None:
+            raise ValueError(
+                f"`metrics` must be known of the data. Received: {TRUTH!r} of "
+                f"{data.name!r}, whose truth is nowhere written down. Take "
+                "the embedded world, or 'chair', which takes references for "
+                "the truth."
+            )
         self.given = given
         self.unsaid = (data.vocabulary.unk,)
         # One object, so that terms that ask for it share what it says.
@@ -223,7 +231,10 @@ class Experiment(Study):
 
     def report(self, row, **point):
         """The kept captions of a point, a `tfcap.training.SpeakerReport`."""
-        name = self.paper.place(row, _plain(point))
+        return self.kept(self.paper.place(row, _plain(point)))
+
+    def kept(self, name):
+        """The captions that are kept in a folder."""
         return SpeakerReport.load(self.path(name, "captions.json"))
 
     def training(self, row, **point):

@@ -57,6 +57,24 @@ LANGUAGE = {
     "bad_ending_rate": ("break off", -1),
     "unfinished_rate": ("unfinished", -1),
 }
+#: How true captions of the embedded world are, as columns of tables.
+TRUTH = {
+    "truth": ("harmonic mean", 1),
+    "truth_precision": ("true of what is said", 1),
+    "truth_recall": ("said of what is true", 1),
+    "truth_weighted_recall": ("as people weigh it", 1),
+    "truth_claims": ("claims", 0),
+    "truth_false": ("false ones", -1),
+    "truth_chair_i": ("CHAIR-i", -1),
+    "truth_chair_s": ("CHAIR-s", -1),
+    "truth_pope": ("POPE", 1),
+    "truth_pope_popular": ("POPE, popular", 1),
+    "truth_pope_yes": ("yes", 0),
+    "truth_utility": ("questions answered right", 1),
+    "truth_unread": ("words not read", -1),
+    "truth_unread_captions": ("captions with such", -1),
+    "truth_silent": ("claim nothing", -1),
+}
 #: Human captions, as a row of tables.
 HUMAN = "human captions"
 

@@ -7,6 +7,8 @@ from tfcap.training import is_chief
 
 #: Scores of how a listener finds images.
 _RETRIEVAL = ("r@1", "r@5", "r@10", "median_rank", "mean_rank", "mrr")
+#: The metric that the embedded world knows of its captions.
+TRUTH = "truth"
 
 
 def named(kind, scores):
@@ -79,18 +81,21 @@ def _rescored(experiment, name, file, kind, lacking):
         experiment.training_captions
     )
     metrics = [name for name in lacking if name in experiment.metrics]
-    if metrics:
-        report = report.rescored(metrics)
+    written = [name for name in metrics if name != TRUTH]
+    if written:
+        report = report.rescored(written)
     if is_chief():
         report.save(kept)
     for absence in report.absent.values():
         experiment.say(str(absence))
+    scores = report.result()
+    if TRUTH in metrics:
+        truth = experiment.data.truth(experiment.split)
+        scores |= truth.scores(report.captions)
     if kind:
-        return named(kind, report.result())
+        return named(kind, scores)
     more = experiment.paper.more
-    return report.result() | (
-        more(experiment, name, None, metrics) if more else {}
-    )
+    return scores | (more(experiment, name, None, written) if more else {})
 
 
 def human_record(experiment, name, row):

@@ -35,6 +35,8 @@ class CaptionData:
             with `filenames`, where these are shown.
         judge: Callable from captions of the test split, a list of strings, to
             a dict of scores, where the data know what is true; or `None`.
+        truth: Callable from the name of a split to the
+            `reproduce.world.truth.Truth` of its images, or `None`.
         standardization: Dict of arguments of
             `tfcap.layers.ImageStandardization`, with the mean and deviation of
             the training features: networks of the study prepare their images
@@ -55,6 +57,7 @@ class CaptionData:
     name: str
     test_images: Callable
     judge: Callable | None = None
+    truth: Callable | None = None
     standardization: Any = None
     feature_digests: tuple | None = None
 

@@ -13,6 +13,7 @@ from reproduce.world import motion_scores
 from reproduce.world.features import SPLITS
 from reproduce.world.features import video_world_with_features
 from reproduce.world.features import world_with_features
+from reproduce.world.truth import Truth
 from tfcap.data import EncodedCaptions
 from tfcap.data import Photographs
 from tfcap.data import build_caption_vocabulary
@@ -55,6 +56,7 @@ def caption_world(settings, root=None, **options):
         settings,
         name="embedded world",
         test_images=lambda row: np.array(pictures[row]),
+        truth=_truth_of(world.scenes),
     )
 
 
@@ -76,7 +78,14 @@ def caption_videos(settings, root=None, **options):
         name="embedded clips",
         test_images=lambda row: np.concatenate(frames[row][1::2], axis=1),
         judge=functools.partial(motion_scores, world.videos("test")),
+        truth=_truth_of(world.videos),
     )
+
+
+def _truth_of(shown):
+    """Truth of a split by its name, made when it is first asked for."""
+    names = dict(zip(("train", "validation", "test"), SPLITS))
+    return functools.cache(lambda split: Truth(shown(names[split])))
 
 
 def caption_files(settings, root, train="train", images=None):

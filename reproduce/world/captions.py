@@ -27,6 +27,7 @@ from reproduce.world.caption_words import VIDEO_OPENERS
 from reproduce.world.caption_words import WAYS
 from reproduce.world.caption_words import article
 from reproduce.world.caption_words import plural
+from reproduce.world.scene import FAR_APART
 from reproduce.world.videos import MOVES
 
 # Commas included. VisDial cuts captions at 24 words; nothing is lost here.
@@ -35,12 +36,6 @@ _UNUSUAL = {"moon": 0.5, "cross": 0.3, "purple": 0.3, "orange": 0.2}
 _SIZE_SALIENCE = {"large": 1.4, "medium": 0.5, "small": 0.0}
 _SIZE_MENTIONED = {"large": 0.45, "medium": 0.02, "small": 0.4}
 _TEXTURE_MENTIONED = {"plain": 0.02, "striped": 0.5, "dotted": 0.5}
-# Pixels in a video below which a thing is slow, and above which it is fast.
-_SLOW, _FAST = 24.0, 34.0
-# Pixels to the side within which a thing is passed by.
-_ASIDE = 18.0
-# Pixels that a thing comes closer by, or gets further away.
-_CLOSER = 10.0
 
 
 def describe(scene, rng: np.random.Generator, n: int = 5) -> list:
@@ -244,7 +239,11 @@ class Annotator:
             if other in relations and self.chance(odds):
                 name = other
                 break
-        if name == side and thing.distance(target) > 36 and self.chance(0.25):
+        if (
+            name == side
+            and thing.distance(target) > FAR_APART
+            and self.chance(0.25)
+        ):
             name = "far"
         return self.pick(RELATIONS[name])
 
@@ -335,10 +334,8 @@ class _VideoAnnotator(Annotator):
     def adverb(self):
         if self.video.motion not in MOVES or not self.chance(0.2):
             return ""
-        way = self.video.start.distance(self.video.end)
-        if _SLOW <= way <= _FAST:
-            return ""
-        return self.pick(ADVERBS["slow" if way < _SLOW else "fast"])
+        pace = self.video.pace
+        return self.pick(ADVERBS[pace]) if pace else ""
 
     def more(self):
         """Another thing, and how it lies to what happens."""
@@ -348,29 +345,8 @@ class _VideoAnnotator(Annotator):
         if self.video.motion not in MOVES:
             j = self.partner(i)
             return f"{self.relation(i, j)} {self.phrase(j)}"
-        ways = [(j, way) for j in self.order for way in self.ways(j)]
+        ways = [(j, way) for j in self.order for way in self.video.ways(j)]
         if not ways:
             return ""
         j, way = ways[0]
         return f"{self.pick(WAYS[way])} {self.phrase(j)}"
-
-    def ways(self, j):
-        """Ways in which the moving object passes another; none by itself."""
-        if j == self.video.mover:
-            return []
-        begin, end = self.video.start, self.video.end
-        other = self.scene.things[j]
-        along, aside = ("x", "y")[
-            :: 1 if self.video.motion in MOVES[:2] else -1
-        ]
-        first, last, position = (getattr(t, along) for t in (begin, end, other))
-        near = abs(getattr(begin, aside) - getattr(other, aside)) < _ASIDE
-        gained = begin.distance(other) - end.distance(other)
-        ahead = (position - last) * (last - first) > 0
-        behind = (first - position) * (last - first) > 0
-        holds = {
-            "past": near and not ahead and not behind,
-            "toward": near and ahead and gained > _CLOSER,
-            "away": near and behind and gained < -_CLOSER,
-        }
-        return [way for way, held in holds.items() if held]

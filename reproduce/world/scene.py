@@ -26,6 +26,8 @@ IMAGE_SIZE = 64
 SIDE_MARGIN = 4.0
 # Closer than this from edge to edge, two things are next to each other.
 NEAR_GAP = 6.0
+# Further apart than this from center to center, two things are far apart.
+FAR_APART = 36.0
 # A thing overlaps another when it covers at least this share of either.
 OVERLAP_SHARE = 0.04
 

@@ -35,6 +35,13 @@ MOTIONS = (
 #: Motions that take a thing to another place.
 MOVES = MOTIONS[:4]
 
+# Pixels in a video below which a thing is slow, and above which it is fast.
+_SLOW, _FAST = 24.0, 34.0
+# Pixels to the side within which a thing is passed by.
+_ASIDE = 18.0
+# Pixels that a thing comes closer by, or gets further away.
+_CLOSER = 10.0
+
 
 @dataclasses.dataclass(frozen=True)
 class Video:
@@ -92,6 +99,33 @@ class Video:
     def start(self):
         """The thing that it happens to, as it is in the beginning."""
         return self.scene.things[self.mover]
+
+    @property
+    def pace(self):
+        """`"slow"` or `"fast"` where a thing moves so, else `None`."""
+        way = self.start.distance(self.end)
+        if self.motion not in MOVES or _SLOW <= way <= _FAST:
+            return None
+        return "slow" if way < _SLOW else "fast"
+
+    def ways(self, j):
+        """Ways in which what moves passes another thing; none of itself."""
+        if j == self.mover or self.motion not in MOVES:
+            return []
+        begin, end = self.start, self.end
+        other = self.scene.things[j]
+        along, aside = ("x", "y")[:: 1 if self.motion in MOVES[:2] else -1]
+        first, last, position = (getattr(t, along) for t in (begin, end, other))
+        near = abs(getattr(begin, aside) - getattr(other, aside)) < _ASIDE
+        gained = begin.distance(other) - end.distance(other)
+        ahead = (position - last) * (last - first) > 0
+        behind = (first - position) * (last - first) > 0
+        holds = {
+            "past": near and not ahead and not behind,
+            "toward": near and ahead and gained > _CLOSER,
+            "away": near and behind and gained < -_CLOSER,
+        }
+        return [way for way, held in holds.items() if held]
 
 
 def render_videos(videos: Sequence[Video], frames: int = 8) -> NDArray:

@@ -147,6 +147,10 @@ def test_finished_points_are_evaluated_again_where_they_are_kept(
 def test_a_folder_without_data_is_an_error_in_words(name, tmp_path, capsys):
     command = [name, "--out", str(tmp_path / "out"), "--data", "flickr8k"]
     assert main(command) == 2
+    if "flickr8k" not in open_paper(name).settings:
+        told = f"`--data` must be data that {name} has settings for: world"
+        assert told in capsys.readouterr().err
+        return
     assert "--data flickr8k needs --root" in capsys.readouterr().err
     assert main([*command, "--root", str(tmp_path)]) == 2
     assert "`root` must hold one file dataset_" in capsys.readouterr().err

@@ -1,0 +1,1 @@
+"""Truth of captions as a reward, on the embedded world."""

@@ -1,0 +1,73 @@
+"""Tables of truth as a reward, as found in a sweep."""
+
+from reproduce.score_tables import HUMAN
+from reproduce.score_tables import LANGUAGE
+from reproduce.score_tables import TRUTH
+from reproduce.score_tables import Row
+from reproduce.score_tables import by_row
+from reproduce.score_tables import difference_table
+from reproduce.score_tables import found_on
+from reproduce.score_tables import human_run
+from reproduce.score_tables import score_table
+
+_ORDER = (
+    *("mle", "cider", "precision", "mixed", "f1", "recall"),
+    *("weighted_recall", "utility", "learned_utility"),
+)
+_CLAIMED = (
+    *("truth_precision", "truth_recall", "truth_claims", "truth_false"),
+    *("truth_chair_i", "truth_utility", "mean_length", "cider_d"),
+)
+_CLAIMS = {(row, "mle"): _CLAIMED for row in _ORDER[1:]} | {
+    ("f1", "precision"): _CLAIMED,
+    ("f1", "recall"): _CLAIMED,
+    ("learned_utility", "utility"): ("truth_utility", "truth_precision"),
+}
+_WRITING = {"cider_d": ("CIDEr-D", 1), "bleu_4": ("BLEU-4", 1), **LANGUAGE}
+
+
+def truth_tables(records: list[dict], data: str):
+    """Truth, objects, answers and writing, and paired differences.
+
+    Returns:
+        List of `TradeoffTable`, with a row of human captions.
+    """
+    runs = by_row(records, _ORDER)
+    people = {}
+    for by_seed in runs.values():
+        for seed, record in by_seed.items():
+            said = {k: record.get(f"human_{k}") for k in TRUTH}
+            people.setdefault(seed, {k: v for k, v in said.items() if v})
+    with_people = runs | {Row(HUMAN): people}
+    parts = {
+        "what is said, and true": ("truth", "precision", "recall"),
+        "objects, and yes or no": ("chair", "pope"),
+        "questions, and what is not read": ("utility", "unread", "silent"),
+    }
+    tables = []
+    for title, names in parts.items():
+        columns = {k: v for k, v in TRUTH.items() if _is_of(k, names)}
+        tables.append(score_table("Truth", title, with_people, columns))
+    tables += [
+        score_table("Truth", "writing", runs | human_run(runs), _WRITING),
+        *(
+            difference_table(_only(runs, pair), {pair: names}, _title(pair))
+            for pair, names in _CLAIMS.items()
+        ),
+    ]
+    return found_on(tables, data)
+
+
+def _only(runs, pair):
+    """The plain rows of a pair: their numbers are those of the settings."""
+    return {k: v for k, v in runs.items() if k == Row(k.method)}
+
+
+def _title(pair):
+    return f"{pair[0]} - {pair[1]}, paired by seed"
+
+
+def _is_of(key, names):
+    parts = key.removeprefix("truth_").split("_")
+    kinds = {"false": "truth", "claims": "truth", "weighted": "recall"}
+    return kinds.get(parts[0], parts[0]) in names

@@ -1,0 +1,54 @@
+import collections
+import json
+import pathlib
+
+import pytest
+
+from reproduce.world.truth import read_caption
+
+#: Captions of networks, read by a person before there was a reader.
+READ = json.loads(
+    pathlib.Path(__file__).with_name("read_captions.json").read_text()
+)
+
+
+def differs(row):
+    wanted = row["claims"].split("; ") if row["claims"] else []
+    found = read_caption(row["caption"]).parts()
+    return collections.Counter(found) != collections.Counter(wanted)
+
+
+def test_captions_of_networks_are_read_as_a_person_reads_them():
+    assert len(READ) >= 300
+    assert len({row["caption"] for row in READ}) == len(READ)
+    wrong = [row["caption"] for row in READ if differs(row)]
+    assert len(wrong) <= 0.01 * len(READ), wrong
+
+
+@pytest.mark.parametrize(
+    ("caption", "claims"),
+    [
+        ("", ""),
+        ("A big red Ball, a box.", "large red ball; box"),
+        ("six things in the snow, two of them red",
+         "6 thing; 2 red thing; on snow"),
+        ("five shapes of different colors", "5 thing; varied"),
+        ("a cone in the lower left corner", "cone; 1 at bottom left"),
+        ("on the left a star", "star; 1 at left"),
+        ("a ball next to other shapes", "ball; others; ? next to"),
+        ("a ball next to on the grass", "ball; on grass; ? next to"),
+        ("boxes with polka dots", "2+ dotted box"),
+        ("a ball slowly rolling to the left past a box",
+         "ball; box; 1 past 2; 1 left; 1 slow"),
+        ("a ball away from a box", "ball; box; 1 far 2"),
+        ("a ball going up away from a box", "ball; box; 1 away 2; 1 up"),
+        ("a ball turning from red to blue", "ball; 1 turns from red to blue"),
+        ("a star and a moon, nothing moves", "star; moon; 0 still"),
+        ("a dog on a red", "? dog on red"),
+    ],
+)  # fmt: skip
+def test_what_a_caption_claims(caption, claims):
+    wanted = claims.split("; ") if claims else []
+    found = read_caption(caption)
+    assert sorted(found.parts()) == sorted(wanted)
+    assert found.words == len(caption.split())
