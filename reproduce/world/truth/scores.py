@@ -17,12 +17,12 @@ from reproduce.world.truth.questions import true_answers
 from reproduce.world.truth.questions import usual_answers
 from reproduce.world.truth.reader import read_caption
 
-#: What a single caption can be scored by.
+#: Scores of a single caption.
 MEASURES = ("precision", "recall", "weighted_recall", "f1", "utility")
 
 
 class Truth:
-    """What is true of scenes or videos, and what captions are worth by it.
+    """Truth of scenes or videos, and the worth of captions by it.
 
     Args:
         shown: Sequence of `reproduce.world.Scene` or `Video`.
