@@ -5,6 +5,7 @@ from tensorboard_plugin_tfcap.drawing.items import Layer
 from tensorboard_plugin_tfcap.drawing.items import Text
 from tensorboard_plugin_tfcap.drawing.legend import legend_layers
 from tensorboard_plugin_tfcap.drawing.legend import note_layer
+from tensorboard_plugin_tfcap.drawing.legend import title_layer
 from tensorboard_plugin_tfcap.drawing.sheet import Look
 from tensorboard_plugin_tfcap.drawing.sheet import axis_layer
 from tensorboard_plugin_tfcap.drawing.sheet import panel_frames
@@ -49,9 +50,10 @@ def draw(figure, width, size=9.0, font="sans-serif", **options) -> Drawing:
         *(palette.grid, palette.paper),
         **shape,
     )
-    panels, height = panel_frames(figure, look, options.get("ranges"))
-    layers = [axis_layer(panel, look) for panel in panels]
     layout = figure["layout"]
+    title, top = title_layer(layout, look)
+    panels, height = panel_frames(figure, look, options.get("ranges"), top)
+    layers = [title, *(axis_layer(panel, look) for panel in panels)]
     for panel in panels:
         layers += _panel_layers(figure["data"], layout, panel, look, options)
     legend, more = legend_layers(figure["data"], look, height)

@@ -1,4 +1,4 @@
-"""The legend below the panels, and the note that says how to read them."""
+"""The title of a figure, its legend, and the note how to read it."""
 
 from tensorboard_plugin_tfcap.drawing.items import Layer
 from tensorboard_plugin_tfcap.drawing.items import Mark
@@ -43,6 +43,25 @@ def legend_layers(data, look, top):
         items.append(Text(*at, names[group], size, look.ink))
         layers.append(Layer("legend", items, group))
     return layers, step * -(-len(names) // columns) + 0.4 * size
+
+
+def title_layer(layout, look):
+    """The title of the whole.
+
+    Returns:
+        Layer, and the height that it takes.
+    """
+    text = (layout.get("title") or {}).get("text", "")
+    size = 1.2 * look.size
+    lines = fit(text, 0.96 * look.width, size, look.font)
+    items = [
+        Text(
+            *(look.width / 2, (1 + 1.3 * place) * size, line, size, look.ink),
+            anchor="middle",
+        )
+        for place, line in enumerate(lines)
+    ]
+    return Layer("title", items), 1.3 * size * len(lines)
 
 
 def note_layer(note, look, top):

@@ -67,22 +67,23 @@ class PanelFrame:
         return self.axes[0].get("visible") is False
 
 
-def panel_frames(figure, look: Look, ranges=None):
+def panel_frames(figure, look: Look, ranges=None, top: float = 0.0):
     """Places panels.
 
     Args:
         ranges: Dict of pairs of floats by the layout's name of an axis, as
             the layout itself has them. Optional.
+        top: Float, where they begin. Defaults to `0.0`.
 
     Returns:
-        List of `PanelFrame`, and the height that they take.
+        List of `PanelFrame`, and where they end.
     """
     layout = figure["layout"]
     pairs = _axes(layout)
     columns = min(len(pairs), 3, max(1, int(look.width // (17 * look.size))))
     gap = look.size
     cell = (look.width - gap * (columns - 1)) / columns
-    frames, top = [], 0.0
+    frames = []
     for begin in range(0, len(pairs), columns):
         row = [
             _panel(figure, pair, look, ranges or {}, place * (cell + gap), cell)
@@ -122,7 +123,10 @@ def axis_layer(panel: PanelFrame, look: Look):
             baseline = y + 0.34 * small
             items.append(Text(at, baseline, text, small, look.ink, "end"))
         items.append(
-            Path([(left, top), (left, bottom), (right, bottom)], look.quiet)
+            Path(
+                [(left, top), (left, bottom), (right, bottom)],
+                *(look.quiet, look.unit),
+            )
         )
         items += _titles(panel, look, max(_wide(y_ticks, look), 0))
     if panel.title:
@@ -152,7 +156,7 @@ def _panel(figure, pair, look, ranges, left, cell):
     names, axes = pair
     size = look.size
     scales = [
-        _scale(figure, name, axis, ranges.get(f"{name[0]}axis{name[1:]}"))
+        _scale(figure, name, axis, ranges.get(_long(name)))
         for name, axis in zip(names, axes)
     ]
     height = min(look.ratio * 0.88 * cell, look.tallest)
@@ -189,22 +193,36 @@ def _is_over(note, axes):
 def _scale(figure, name, axis, asked):
     log = axis.get("type") == "log"
     ends = asked or axis.get("range")
-    if ends is None and axis.get("matches"):
-        first = axis["matches"]
-        ends = figure["layout"][f"{first[0]}axis{first[1:]}"].get("range")
     if ends is None or None in ends:
+        alike = _matched(figure["layout"], name)
         values = [
             math.log10(v) if log else v
             for trace in figure["data"]
-            if trace.get(f"{name[0]}axis", name[0]) == name
+            if trace.get(f"{name[0]}axis", name[0]) in alike
             for v in trace.get(name[0], ())
             if v is not None and (v > 0 or not log)
         ]
         low, high = min(values, default=0.0), max(values, default=1.0)
         gap = 0.06 * (high - low) or 0.05 * abs(high) or 1.0
-        ends = low - gap, high + gap
+        ranges = [figure["layout"][_long(n)].get("range") for n in alike]
+        ends = next(filter(None, ranges), (low - gap, high + gap))
     low, high = map(float, ends)
     return Scale(low, high if high != low else low + 1.0, 0.0, 1.0, log)
+
+
+def _matched(layout, name):
+    """Names of the axes that are on one scale with an axis."""
+    roots = {
+        f"{long[0]}{long[5:]}": axis.get("matches") or f"{long[0]}{long[5:]}"
+        for long, axis in layout.items()
+        if long[1:5] == "axis"
+    }
+    return [other for other in roots if roots[other] == roots[name]]
+
+
+def _long(name):
+    """An axis as the layout names it, not as traces do."""
+    return f"{name[0]}axis{name[1:]}"
 
 
 def _ticks(panel, look):

@@ -1,11 +1,12 @@
-"""The trade-off figure as a picture to print, drawn by Matplotlib."""
+"""The trade-off figure as a picture to print."""
 
-import textwrap
+import os
 
-import numpy as np
-
+from tensorboard_plugin_tfcap.drawing.drawing import draw
+from tensorboard_plugin_tfcap.drawing.printed import printed
+from tensorboard_plugin_tfcap.drawing.svg import svg_text
+from tensorboard_plugin_tfcap.tradeoff.plotly_figure import panels_figure
 from tensorboard_plugin_tfcap.tradeoff.style import LEGEND
-from tensorboard_plugin_tfcap.tradeoff.style import styles
 
 
 def write_picture(path, panels, title="", known=()):
@@ -19,7 +20,7 @@ def write_picture(path, panels, title="", known=()):
             none.
 
     Raises:
-        ImportError: If Matplotlib is not installed.
+        ImportError: If Matplotlib, which writes PDF and PNG, is not installed.
 
     Example:
 
@@ -30,91 +31,17 @@ def write_picture(path, panels, title="", known=()):
     >>> os.path.exists(path)
     True
     """
-    # Imported here: who trains need not draw. Not its `pyplot`, which holds
-    # on to figures and opens windows.
-    import matplotlib
-    from matplotlib.figure import Figure
-
-    columns, rows = min(len(panels), 3), -(-len(panels) // 3)
-    size = (13, 4.1 * rows) if columns == 3 else (6.2 * columns, 5.8)
-    figure = Figure(figsize=size, layout="constrained")
-    # Panels of one measure are to be compared with each other.
-    alike = len({(panel.x, panel.y) for panel in panels}) == 1
-    axes = figure.subplots(
-        rows, columns, squeeze=False, sharex=alike, sharey=alike
-    ).ravel()
-    for axis in axes[len(panels) :]:
-        axis.set_axis_off()
-    handles = {}
-    titles = [line.title for panel in panels for line in panel.lines]
-    looks = styles(titles, known)
-    for axis, panel in zip(axes, panels):
-        axis.set_title(panel.title, fontsize=12)
-        if not panel.lines:
-            axis.set_axis_off()
-            _print_note(axis, panel.note, center=True)
-            continue
-        axis.set_xlabel(panel.x)
-        axis.set_ylabel(panel.y)
-        axis.grid(color="0.9", linewidth=0.8)
-        axis.set_axisbelow(True)
-        axis.spines[["top", "right"]].set_visible(False)
-        for line in panel.lines:
-            handles.setdefault(line.title, _draw(axis, line, looks[line.title]))
-        _print_note(axis, panel.note, center=False)
-    figure.legend(
-        handles.values(),
-        handles.keys(),
-        loc="outside lower center",
-        ncols=min(columns + 1, 4),
-        frameon=False,
-        handlelength=3.5,
-        title=LEGEND,
-        title_fontsize=9,
+    columns = min(len(panels), 3)
+    drawing = draw(
+        panels_figure(panels, title, known=known),
+        *(936.0 if columns == 3 else 446.0 * columns, 10.0),
+        note=LEGEND,
+        ratio=0.8,
     )
-    if title:
-        figure.suptitle(title, fontsize=13)
-    # The same records make the same file.
-    stamp = {"Date": None} if path.endswith(".svg") else {}
-    stamp = {"CreationDate": None} if path.endswith(".pdf") else stamp
-    with matplotlib.rc_context({"svg.hashsalt": "tfcap"}):
-        figure.savefig(path, dpi=150, metadata=stamp)
-
-
-def _draw(axis, line, look):
-    """Draws a line. Returns what stands for it in the legend."""
-    color, (marker, _), (dash, _) = look
-    for x, y in line.seeds if len(line.seeds) > 1 else ():
-        axis.plot(x, y, dash, color=color, linewidth=0.8, alpha=0.35)
-    if line.low is not None:
-        bars = np.stack([line.y - line.low, line.high - line.y])
-        axis.errorbar(line.x, line.y, bars, fmt="none", ecolor=color, capsize=3)
-    for whole in (True, False):
-        here = line.whole == whole
-        axis.plot(
-            line.x[here],
-            line.y[here],
-            marker,
-            color=color,
-            markerfacecolor=color if whole else "white",
-            markersize=6,
-        )
-    (curve,) = axis.plot(line.x, line.y, dash, color=color, linewidth=2)
-    (sign,) = axis.plot(
-        [], [], marker=marker, linestyle=dash, color=color, linewidth=2
-    )
-    curve.set_zorder(1.9)
-    return sign
-
-
-def _print_note(axis, note, center):
-    axis.text(
-        0.5 if center else 0.02,
-        0.5 if center else 0.02,
-        "\n".join(textwrap.wrap(note, 44)),
-        transform=axis.transAxes,
-        ha="center" if center else "left",
-        va="center" if center else "bottom",
-        fontsize=11 if center else 8,
-        color="0.35",
-    )
+    form = os.path.splitext(path)[1].removeprefix(".")
+    if form == "svg":
+        data = svg_text(drawing).encode()
+    else:
+        data = printed(drawing, form, dpi=150)
+    with open(path, "wb") as file:
+        file.write(data)
