@@ -44,6 +44,7 @@ COMMANDS = {
 AXES = {
     "lambda": ("--lambdas", "weights of the listener against naturalness"),
     "rho": ("--rhos", "probabilities of passing the whole distribution"),
+    "gamma": ("--gammas", "strengths of guidance in decoding, 1 for none"),
     "temperature": ("--temperatures", "temperatures of the Gumbel-softmax"),
     "alpha": ("--alphas", "weights of the reward against what it is with"),
     "rate": ("--rates", "learning rates of the speaker"),

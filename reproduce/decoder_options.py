@@ -48,6 +48,14 @@ def add_decoder_options(parser):
         metavar="N",
         help="say no N words twice in a caption, such as 3",
     )
+    add(
+        "--guidance",
+        type=float,
+        default=1.0,
+        metavar="GAMMA",
+        help="above 1, more of this image and less natural, by a speaker that "
+        "was trained with condition_dropout (default 1, none)",
+    )
     add("--say-unknown", action="store_true", help="allow the unknown word")
     add(
         "--several",
@@ -73,6 +81,7 @@ def decoders(options, unknown: int):
         "max_length": options.max_length,
         "suppress": () if options.say_unknown else (unknown,),
         "no_repeat_ngram": options.no_repeat_ngram,
+        "guidance": options.guidance,
     }
     if options.beam is not None:
         shared |= {"width": options.beam, **_given(options, _OF_BEAMS)}

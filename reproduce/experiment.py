@@ -316,12 +316,14 @@ class Experiment(Study):
     def asked(self, row, point):
         """A function that makes evaluators of a point's networks."""
         speaker, listener, others = self.paper.heard(self, row, point)
+        decoder = self.paper.decoder and self.paper.decoder(self, row, point)
         return functools.partial(
             self._evaluator,
             speaker,
             self.split,
             listener=listener,
             other_listeners=others,
+            **({"decoder": decoder} if decoder else {}),
         )
 
     def _evaluator(self, speaker, split, listener=None, **options):

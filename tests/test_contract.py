@@ -37,6 +37,7 @@ CASES = {
         dict(temperature=0.7, rho=0.5, seed=3, backward_temperature=1.5),
         LOGITS,
     ),
+    "ConditionDropout": (dict(rate=0.5, dropped="learned", seed=3), WORDS),
     "HCIAEEncoder": (EVERYTHING, DIALOG),
     "HREAEncoder": (EVERYTHING, DIALOG),
     "ImageStandardization": (

@@ -17,13 +17,15 @@ SPEAKERS = {
 }
 
 
-def make_speaker(settings, batches, image_preprocessing=None):
+def make_speaker(
+    settings, batches, image_preprocessing=None, condition_dropout=0.0
+):
     """A built speaker.
 
     Args:
         batches: `tfcap.data.CaptionBatches`, for vocabulary and shapes.
     """
-    options = {}
+    options = {"condition_dropout": condition_dropout}
     if settings.speaker == "transformer":
         options["max_length"] = settings.max_length
     speaker = SPEAKERS[settings.speaker](

@@ -47,10 +47,20 @@ def listener_alone(study):
 
 def speaker_alone(study):
     """Phase 2: the speaker learns to say what people say."""
+    return _speaker_alone(study, "speaker_mle")
+
+
+def speaker_for_guidance(study):
+    """The speaker learns the same, shown no image at times."""
+    rate = study.settings.condition_dropout
+    return _speaker_alone(study, "speaker_guided", rate)
+
+
+def _speaker_alone(study, name, condition_dropout=0.0):
     settings = study.settings
     batches = study.batches(epoch="captions")
     ready = study.data.image_preprocessing()
-    speaker = make_speaker(settings, batches, ready)
+    speaker = make_speaker(settings, batches, ready, condition_dropout)
     steps = settings.speaker_epochs * batches.steps_per_epoch
     share = settings.scheduled_sampling
     model = mle(
@@ -61,7 +71,7 @@ def speaker_alone(study):
     )
     model.compile(_adam(settings.speaker_rate, steps))
     return study.fit(
-        "speaker_mle",
+        name,
         model,
         batches,
         settings.speaker_epochs,
@@ -101,6 +111,7 @@ PHASES = {
     "listener_gt": listener_alone,
     "speaker_mle": speaker_alone,
     "speaker_cider": speaker_for_cider,
+    "speaker_guided": speaker_for_guidance,
 }
 
 

@@ -12,10 +12,13 @@ from reproduce.psst_figures import curve_tables
 from reproduce.psst_figures import write_psst_comparison
 from reproduce.rows import build
 from tfcap.decoding import BeamSearch
+from tfcap.decoding import Greedy
 from tfcap.training import CollapseWarning
 
 #: The paper's lambdas.
 LAMBDAS = (5e-4, 1e-3, 1.6e-3, 2.5e-3, 5e-3, 1e-2)
+#: Strengths of guidance; 1 is none.
+GAMMAS = (1.0, 1.25, 1.5, 2.0, 2.5, 3.0)
 #: Rows of tables whose captions are human, and whose listener hears them.
 HUMAN = {
     "listener_gt": "listener_gt",
@@ -30,6 +33,7 @@ AXES = {
         *("psst_multinomial", "psst_gumbel", "psst_speaker", "psst_expected"),
         "gt_on_psst_listener",
     ),
+    "gamma": ("guided",),
     "temperature": (
         *("psst_gumbel", "psst_gumbel_code", "st_gumbel", "gumbel_speaker"),
     ),
@@ -93,6 +97,8 @@ def heard(experiment, row, point):
     """The networks of a point, and the listener that only ever read people."""
     fixed = experiment.networks("listener_gt")["listener"]
     row = HUMAN.get(row, row)
+    if row == "guided":
+        return experiment.trained(row)["speaker"], fixed, {"fixed": fixed}
     if row in PHASES:
         phase = "speaker_mle" if row == "listener_gt" else row
         speaker, listener = experiment.networks(phase)["speaker"], fixed
@@ -115,11 +121,26 @@ def decodings(experiment):
     return {"": experiment.greedy, "beam": beam}
 
 
+def decoder(experiment, row, point):
+    """Greedy with guidance, of the row whose points differ in that alone."""
+    if row != "guided":
+        return None
+    return Greedy(
+        experiment.settings.max_length,
+        suppress=experiment.unsaid,
+        guidance=point.get("gamma", 1.0),
+    )
+
+
 PSST = Paper(
     "psst",
     SETTINGS,
     ROWS,
-    {"speaker_mle": "speaker_mle", "speaker_cider": "speaker_cider"},
+    {
+        "speaker_mle": "speaker_mle",
+        "speaker_cider": "speaker_cider",
+        "guided": "speaker_guided",
+    },
     PHASES,
     train,
     heard,
@@ -127,7 +148,7 @@ PSST = Paper(
     measures=("lm_log_prob", "beam_lm_log_prob"),
     axes=AXES,
     default=("psst_multinomial",),
-    usual={"lambda": LAMBDAS},
+    usual={"lambda": LAMBDAS, "gamma": GAMMAS},
     results={
         "results/tradeoff_world": {
             "rho": 0.25,
@@ -144,4 +165,5 @@ PSST = Paper(
     human=HUMAN,
     falling=False,
     left=left,
+    decoder=decoder,
 )

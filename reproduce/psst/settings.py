@@ -59,6 +59,8 @@ class PSSTSettings(SpeakerSettings):
             baseline, as in the paper; of several, each has the others' mean.
         human_weight: Float, of the likelihood of a human caption beside the
             CIDEr-D term. Not in the paper.
+        condition_dropout: Float, share of images that are not shown to the
+            speaker of guided decoding. Kornblith et al., not in the paper.
         rho: Float, probability of passing the whole distribution.
         annealing: Float, rate per step at which `st_gumbel_annealed` cools
             from temperature 1 to 0.5.
@@ -94,6 +96,7 @@ class PSSTSettings(SpeakerSettings):
     joint_negatives: str = "hardest"
     naturalness_samples: int = 1
     human_weight: float = 0.0
+    condition_dropout: float = 0.1
     rho: float = 0.25
     temperature: float = 1.0
     annealing: float = 3e-5

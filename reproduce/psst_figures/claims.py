@@ -11,6 +11,7 @@ from reproduce.psst_figures.methods import TITLES
 from reproduce.psst_figures.methods import curves_of
 from reproduce.psst_figures.methods import measured
 from reproduce.psst_figures.methods import method_title
+from reproduce.psst_figures.methods import place_of
 from reproduce.psst_figures.methods import rho_curves
 from reproduce.psst_figures.published import CLAIMS
 from tensorboard_plugin_tfcap.tradeoff import TradeoffTable
@@ -154,8 +155,9 @@ def point_table(
     """Every point of a sweep, none left out."""
     groups = {}
     for record in records:
-        key = [record.get(x) for x in ("rho", "temperature", "lambda")]
-        groups.setdefault((record["method"], *key), []).append(record)
+        key = [record.get(x) for x in ("rho", "temperature")]
+        key = record["method"], *key, place_of(record)[1]
+        groups.setdefault(key, []).append(record)
     names = [
         name
         for name in POINT_COLUMNS
@@ -186,10 +188,11 @@ def point_table(
         titles.append("own - fixed R@10")
     notes = [text for name, text in _POINT_NOTES.items() if name in names]
     kind = DECODINGS[decoding]
+    moved = dict.fromkeys(["\u03bb", *(place_of(r)[0] for r in records)])
     return TradeoffTable(
         ", ".join(["Points", *([kind] if kind else [])]),
         "all that was trained, at each \u03bb",
-        ["", "\u03c1", "\u03c4", "\u03bb", *titles, "seeds"],
+        ["", "\u03c1", "\u03c4", ", ".join(moved), *titles, "seeds"],
         rows,
         [found_on(data), *([NOTE] if gap else []), *notes],
     )

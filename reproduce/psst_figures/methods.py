@@ -28,6 +28,7 @@ TITLES = {
 ALONE = {
     "speaker_mle": "Speaker alone",
     "speaker_cider": "Speaker alone for CIDEr-D",
+    "guided": "Guided decoding (\u03b3)",
 }
 #: Methods whose captions are human: they have a recall, and no trade-off.
 HUMAN = ("gt_on_psst_listener", "listener_gt")
@@ -89,7 +90,10 @@ def curves_of(groups, naturalness: str = "cider_d", recall: str = "r@10"):
             lacking[title] = len(bad)
         else:
             (curves[title],) = group_curves(
-                [{**record, "method": title} for record in records],
+                [
+                    {**record, "method": title, "lambda": place_of(record)[1]}
+                    for record in records
+                ],
                 naturalness,
                 recall,
             ).values()
@@ -119,6 +123,13 @@ def rho_curves(records: list[dict], recall: str = "r@10"):
             groups = {(title, rho): family[rho] for rho in sorted(family)}
             curves.update(curves_of(groups, "cider_d", recall)[0])
     return curves
+
+
+def place_of(record):
+    """The symbol and the value of what moves a record along its curve."""
+    if measured(record, "gamma"):
+        return "\u03b3", record["gamma"]
+    return "\u03bb", record.get("lambda")
 
 
 def measured(record, *names):

@@ -6,7 +6,7 @@ from reproduce.psst_figures.listeners import listener_title
 from reproduce.psst_figures.methods import HUMAN
 from reproduce.psst_figures.methods import by_method
 from reproduce.psst_figures.methods import curves_of
-from reproduce.psst_figures.methods import measured
+from reproduce.psst_figures.methods import place_of
 from reproduce.psst_figures.methods import rho_curves
 from tensorboard_plugin_tfcap.tradeoff import NATURALNESS
 from tensorboard_plugin_tfcap.tradeoff import Panel
@@ -93,9 +93,10 @@ def against(groups, naturalness: str, recall: str, spread="points") -> Panel:
 
 
 def _weight(records):
-    """Names places on a curve by lambda, where it has one."""
-    weighted = measured(records[0], "lambda")
-    return lambda place: f"\u03bb = {place:.6g}" if weighted else ""
+    """Names places on a curve by lambda or gamma, where it has one."""
+    symbol, value = place_of(records[0])
+    known = value is not None
+    return lambda place: f"{symbol} = {place:.6g}" if known else ""
 
 
 def _recall(name):

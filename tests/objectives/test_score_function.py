@@ -213,3 +213,52 @@ def test_a_reward_is_given_ids_where_words_are_discrete():
     assert len(seen) == 2
     assert all(rollout.listener_inputs is rollout.tokens for rollout in seen)
     assert episode.rollout(samples).words is not None
+
+
+def known(rewards):
+    class Known(Reward):
+        def call(self, rollout, episode):
+            return ops.convert_to_tensor(np.asarray(rewards, "float32"))
+
+    return Known()
+
+
+def test_a_length_normalization_is_the_mean_of_a_sequences_words():
+    speaker, samples = tiny.TableSpeaker(2), decoder(3)
+    episode = Episode(speaker, tiny.batch(6))
+    term = ScoreFunction(Worth(), samples, normalize="length")
+    losses, rewards, _ = term.per_sample_loss(episode)
+    rollout = episode.rollout(samples)
+    words, scores = (
+        np.array(x).sum(-1) for x in (rollout.mask, rollout.log_probs)
+    )
+    assert set(words.ravel()) == {1, 2}
+    np.testing.assert_allclose(losses, -rewards * scores / words, 1e-5)
+
+
+def test_unfinished_captions_teach_nothing_and_are_compared():
+    speaker, samples = tiny.TableSpeaker(2), decoder(6)
+    episode = Episode(speaker, tiny.batch(2))
+    rewards = np.arange(12.0).reshape(2, 6)
+    made = [
+        ScoreFunction(
+            known(rewards), samples, LeaveOneOutBaseline(), mask_unfinished=mask
+        ).per_sample_loss(episode)[0]
+        for mask in (True, False)
+    ]
+    ended = (np.array(episode.rollout(samples).tokens) == 2).any(-1)
+    assert ended.any() and not ended.all()
+    np.testing.assert_allclose(made[0], np.where(ended, made[1], 0.0), 1e-6)
+
+
+def test_advantages_are_standardized_over_a_batch():
+    speaker, samples = tiny.TableSpeaker(2), decoder(3)
+    episode = Episode(speaker, tiny.batch(4))
+    rewards = np.random.default_rng(0).normal(2.0, 5.0, (4, 3))
+    term = ScoreFunction(known(rewards), samples, standardize="batch")
+    losses, _, _ = term.per_sample_loss(episode)
+    advantage = (rewards - rewards.mean()) / rewards.std()
+    scores = np.array(episode.rollout(samples).log_probs).sum(-1)
+    np.testing.assert_allclose(losses, -advantage * scores, 1e-4, 1e-5)
+    with pytest.raises(ValueError, match="`standardize` must be one of"):
+        ScoreFunction(known(rewards), samples, standardize="row")

@@ -25,6 +25,8 @@ CASES = {
     "PairwiseDiversity": lambda x: rewards.PairwiseDiversity("edit", **x),
     "ROUGEL": lambda x: rewards.ROUGEL(**x),
     "WeightedSum": lambda x: rewards.BLEU(1, **x) + rewards.BLEU(2, **x),
+    "Overlong": lambda x: rewards.Overlong(2, 4),
+    "Standardized": lambda x: rewards.Standardized(rewards.Overlong(2, 4)),
     "Constant": lambda x: rewards.Constant(2.0),
     "TextReward": lambda x: rewards.TextReward(
         lambda texts: [len(text) for text in texts], captions.VOCABULARY

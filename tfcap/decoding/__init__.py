@@ -13,3 +13,4 @@ from tfcap.decoding.speaker import Speaker
 from tfcap.decoding.speaker import state_vector
 from tfcap.decoding.speaker import step_by_step
 from tfcap.decoding.speaker import stepwise_log_probs
+from tfcap.decoding.sum_and_sample import SumAndSample

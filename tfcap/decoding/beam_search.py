@@ -10,6 +10,8 @@ from tfcap.decoding.decoder import Decoder
 from tfcap.decoding.decoder import check_no_training
 from tfcap.decoding.decoder import checked_max_length
 from tfcap.decoding.decoder import checked_unroll
+from tfcap.decoding.guidance import checked_guidance
+from tfcap.decoding.guidance import guided
 from tfcap.decoding.logits_processors import LogitsProcessors
 from tfcap.decoding.logits_processors import end_tokens
 from tfcap.decoding.loop import check_first
@@ -61,6 +63,7 @@ class BeamSearch(Decoder):
         num_samples: Integer `S` of `width` at most, how many of the sequences
             are returned. Defaults to `None`, all.
         unroll: Boolean or `None`, see `Sample`. Defaults to `None`.
+        guidance: As that of `Greedy`. `scores` are of the guided distribution.
 
     Example:
 
@@ -86,7 +89,9 @@ class BeamSearch(Decoder):
         diversity: float = 0.5,
         num_samples: int | None = None,
         unroll: bool | None = None,
+        guidance: float = 1.0,
     ):
+        self.guidance = checked_guidance(guidance)
         self.unroll = checked_unroll(unroll)
         self.max_length = checked_max_length(max_length)
         self.width = checked_integer(width, "width")
@@ -117,6 +122,7 @@ class BeamSearch(Decoder):
     def decode(self, speaker, state, references=None, training=False):
         check_no_training(self, training)
         self._check_width(speaker)
+        speaker, state = guided(speaker, state, self.guidance)
         unrolled = self.unroll
         if unrolled is None:
             unrolled = unrolls(speaker, state, self.max_length, False)

@@ -6,6 +6,8 @@ from tfcap.decoding.decoder import Decoder
 from tfcap.decoding.decoder import check_no_training
 from tfcap.decoding.decoder import checked_max_length
 from tfcap.decoding.decoder import checked_unroll
+from tfcap.decoding.guidance import checked_guidance
+from tfcap.decoding.guidance import guided
 from tfcap.decoding.logits_processors import LogitsProcessors
 from tfcap.decoding.loop import speak_in_loop
 from tfcap.decoding.loop import unrolls
@@ -28,6 +30,10 @@ class Greedy(Decoder):
         no_repeat_ngram: Integer, size of the n-grams of which none is said
             twice, such as 3. Defaults to `0`, none.
         unroll: Boolean or `None`, see `Sample`. Defaults to `None`.
+        guidance: Float `gamma`: words are of `gamma * log p(w | x) +
+            (1 - gamma) * log p(w)`, normalized, which above 1 is more of this
+            image, and less natural, the larger it is. For speakers trained
+            with `condition_dropout`. Defaults to `1.0`, none.
 
     Example:
 
@@ -43,7 +49,9 @@ class Greedy(Decoder):
         suppress: tuple[int, ...] = (),
         no_repeat_ngram: int = 0,
         unroll: bool | None = None,
+        guidance: float = 1.0,
     ):
+        self.guidance = checked_guidance(guidance)
         self.unroll = checked_unroll(unroll)
         self.max_length = checked_max_length(max_length)
         processors = LogitsProcessors(suppress, no_repeat_ngram)
@@ -51,6 +59,7 @@ class Greedy(Decoder):
 
     def decode(self, speaker, state, references=None, training=False):
         check_no_training(self, training)
+        speaker, state = guided(speaker, state, self.guidance)
         loops = self.unroll is False
         if self.unroll is None:
             loops = not unrolls(speaker, state, self.max_length, False)

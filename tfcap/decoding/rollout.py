@@ -34,6 +34,9 @@ class Rollout(NamedTuple):
         drawn: Boolean tensor of shape `(B, S', N)`, of a rollout whose
             `S = S' * N` samples are N endings of S' sequences: which of them
             was drawn. Only these are compared with. `None` for all others.
+        weights: Float tensor of shape `(B, S)`, without gradient, of sequences
+            that stand for an expectation, the sum over them times these; or
+            `None`, where it is their mean. See `SumAndSample`.
     """
 
     tokens: Any
@@ -46,6 +49,7 @@ class Rollout(NamedTuple):
     given: Any = None
     endings: Any = None
     drawn: Any = None
+    weights: Any = None
 
     @property
     def listener_inputs(self) -> Any:
@@ -81,6 +85,7 @@ class Rollout(NamedTuple):
             log_probs=kept(self.log_probs, steps),
             scores=kept(self.scores, present),
             given=kept(self.given, steps),
+            weights=kept(self.weights, present),
         )
 
     def stop_gradient(self) -> "Rollout":

@@ -7,6 +7,8 @@ from tfcap.decoding.continuation import continue_from
 from tfcap.decoding.decoder import Decoder
 from tfcap.decoding.decoder import checked_max_length
 from tfcap.decoding.decoder import checked_unroll
+from tfcap.decoding.guidance import checked_guidance
+from tfcap.decoding.guidance import guided
 from tfcap.decoding.logits_processors import LogitsProcessors
 from tfcap.decoding.loop import StepSeeds
 from tfcap.decoding.loop import read_again
@@ -74,6 +76,8 @@ class Sample(Decoder):
             `"expected"`: words are drawn from all others, to the last, and
             `Pathwise` weighs all `T + 1` endings by their probabilities. What
             is said ends at one of them, at random. Defaults to `"sampled"`.
+        guidance: As that of `Greedy`. Log probabilities are of the guided
+            distribution.
 
     Example:
 
@@ -104,7 +108,9 @@ class Sample(Decoder):
         keep_states=False,
         unroll=None,
         termination="sampled",
+        guidance=1.0,
     ):
+        self.guidance = checked_guidance(guidance)
         channel = Categorical() if channel is None else channel
         if not isinstance(channel, WordChannel):
             raise TypeError(
@@ -144,6 +150,7 @@ class Sample(Decoder):
         # Gradients of log probabilities must not pass to the words before.
         again = self.feedback == "relaxed" and self.pathwise
         again = again and self.channel.discrete
+        speaker, state = guided(speaker, state, self.guidance)
         if self._loops(speaker, state):
             return self._decode_in_loop(speaker, state, rows, training)
         draws = SameDraws(speaker) if again else None
@@ -276,6 +283,7 @@ class Sample(Decoder):
         """
         self.logits_processors.check_no_prefix()
         length, seeds = rollout.tokens.shape[-1], None
+        speaker, state = guided(speaker, state, self.guidance)
         if prefixes is not None:
             _check_prefixes(prefixes, length)
         loops = self.unroll is False

@@ -47,7 +47,10 @@ class Speaker(Protocol):
       said; sizes of the state may be unknown to `step()`;
     - `logits(state, tokens, training=False)`: logits `(B, S, T, V)` before
       each of the words `(B, S, T)`, in one pass, which gradients through words
-      need after such a loop; without it, `step()` is called word by word.
+      need after such a loop; without it, `step()` is called word by word;
+    - `unconditional(state)`: the state of `begin()` for as many rows of which
+      nothing is known, by a speaker that has learned to speak of such, for
+      decoders with `guidance`.
 
     Decoders say neither `pad` nor `bos`, but where it is an end token. A
     speaker whose logits rule these out themselves may name them in an

@@ -3,6 +3,7 @@
 from tfcap.layers._fast.word_vectors import embed_words
 from tfcap.layers.answer_encoder import AnswerEncoder
 from tfcap.layers.categorical import Categorical
+from tfcap.layers.condition_dropout import ConditionDropout
 from tfcap.layers.dialog_encoder import DialogEncoder
 from tfcap.layers.gumbel_rao import GumbelRao
 from tfcap.layers.gumbel_softmax_st import GumbelSoftmaxST

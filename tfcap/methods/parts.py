@@ -15,6 +15,7 @@ from tfcap.layers import ReinMax
 from tfcap.layers import ReinMaxCV
 from tfcap.layers import ReinMaxRao
 from tfcap.layers import WordChannel
+from tfcap.objectives import ClippedRatio
 from tfcap.objectives import DecoderBaseline
 from tfcap.objectives import LeaveOneOutBaseline
 from tfcap.objectives import Objective
@@ -199,6 +200,31 @@ def joint_players(
         "speaker": Player(speaker, objective, global_clipnorm, every),
         "listener": Player(listener, learns, global_clipnorm, every, every - 1),
     }
+
+
+def anchored(speaker: Any, reference: Any) -> dict:
+    """A reference speaker as a network that is read and left as it is."""
+    if reference is None:
+        return {}
+    if reference is speaker:
+        raise ValueError(
+            "`reference` must be another object than `speaker`, which moves. "
+            "Received: the same. Pass a copy, or "
+            "`tfcap.models.WithoutAdapters(speaker)`."
+        )
+    check_speaker(reference, "reference")
+    return frozen(reference=reference)
+
+
+def clipped_updates(clip: Any, updates: int, options: dict) -> dict:
+    """Arguments of `ObjectiveModel`: updates of a rollout, and their ratio.
+
+    One update on all that was drawn has a ratio of 1, and needs none.
+    """
+    if updates == 1 and not options.get("minibatch_size"):
+        return {}
+    ratio = clip or ClippedRatio()
+    return {"updates_per_rollout": updates, "clipped_ratio": ratio}
 
 
 def with_baseline(

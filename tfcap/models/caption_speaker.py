@@ -5,6 +5,7 @@ from typing import Any
 import keras
 from keras import ops
 
+from tfcap.layers import ConditionDropout
 from tfcap.models.inputs import ImageNetwork
 from tfcap.models.inputs import entry
 from tfcap.models.inputs import image_features
@@ -43,6 +44,12 @@ class CaptionSpeaker(ImageNetwork, WordByWord):
         logit_scale: Float, factor on the logits. Defaults to `1.0`.
         bos: Integer, id of the start token. Defaults to `1`.
         eos: Integer, id of the end token. Defaults to `2`.
+        condition_dropout: Float in `[0, 1)`, share of the images of a batch
+            that are not shown in training, so that decoders may use
+            `guidance`, see `tfcap.layers.ConditionDropout`. Defaults to `0.0`.
+        dropped_condition: String, what is shown instead, after the
+            preprocessing and in every position: `"zeros"` or `"learned"`.
+            Defaults to `None`, zeros where `condition_dropout` is not 0.
         image_preprocessing: Keras layer that every image goes through first,
             and that is saved with the speaker, such as
             `tfcap.layers.ImageStandardization`; `None` to take images as they
@@ -73,6 +80,8 @@ class CaptionSpeaker(ImageNetwork, WordByWord):
         logit_scale: float = 1.0,
         bos: int = 1,
         eos: int = 2,
+        condition_dropout: float = 0.0,
+        dropped_condition: str | None = None,
         **kwargs,
     ):
         super().__init__(
@@ -90,6 +99,13 @@ class CaptionSpeaker(ImageNetwork, WordByWord):
         self.embedding_activation = keras.activations.get(embedding_activation)
         self.word_dropout = keras.layers.Dropout(word_dropout)
         self.image_dropout = keras.layers.Dropout(image_dropout)
+        self.condition_dropout = None
+        if condition_dropout or dropped_condition is not None:
+            self.condition_dropout = ConditionDropout(
+                condition_dropout,
+                dropped_condition or "zeros",
+                name="condition_dropout",
+            )
 
     def encode_image(
         self, image: Any, mask: Any, training: bool = False
@@ -110,7 +126,10 @@ class CaptionSpeaker(ImageNetwork, WordByWord):
     def build(self, input_shape):
         self.embedding.build((None,))
         self.head.build((None, self.units))
-        self.build_network(tuple(entry(input_shape, "image", "B P D")))
+        image_shape = tuple(entry(input_shape, "image", "B P D"))
+        if self.condition_dropout is not None:
+            self.condition_dropout.build(image_shape)
+        self.build_network(image_shape)
 
     def build_network(self, image_shape: tuple) -> None:
         """Builds the layers of the subclass.
@@ -139,6 +158,8 @@ class CaptionSpeaker(ImageNetwork, WordByWord):
         """Reads images: the first state."""
         mask = None
         image = self.prepare(image_features(inputs))
+        if self.condition_dropout is not None:
+            image = self.condition_dropout(image, training=training)
         if "image_mask" in inputs:
             mask = entry(inputs, "image_mask", "B P")
             if image.shape[1] == 1 != mask.shape[1]:
@@ -150,6 +171,32 @@ class CaptionSpeaker(ImageNetwork, WordByWord):
                 )
         return self.encode_image(image, mask, training=training)
 
+    def unconditional(self, state: Any) -> Any:
+        """First state of as many images of which nothing is known.
+
+        Raises:
+            ValueError: If the speaker was made without `condition_dropout`.
+        """
+        if self.condition_dropout is None:
+            raise ValueError(
+                "`condition_dropout` must be positive for guidance: this "
+                "speaker has never spoken without an image. Received: "
+                "condition_dropout=0.0. Train it with `condition_dropout=0.1`, "
+                "or decode with `guidance=1.0`."
+            )
+        rows = ops.shape(keras.tree.flatten(state)[0])[0]
+        positions, mask = self.positions_read(state)
+        image = self.condition_dropout.dropped_rows(rows, positions)
+        return self.encode_image(image, mask, training=False)
+
+    def positions_read(self, state: Any) -> tuple[Any, Any]:
+        """Number of image positions to read nothing in, and their mask.
+
+        As of the image where that matters; to an average, equal positions are
+        one, but of one alone Keras' softmax warns.
+        """
+        return 2, None
+
     def layers_of_words(self) -> tuple:
         return (*super().layers_of_words(), self.word_dropout)
 
@@ -159,11 +206,14 @@ class CaptionSpeaker(ImageNetwork, WordByWord):
         return self.word_dropout(embedded, training=training)
 
     def get_config(self):
+        dropped = self.condition_dropout
         return {
             **super().get_config(),
             "units": self.units,
             "word_dropout": self.word_dropout.rate,
             "image_dropout": self.image_dropout.rate,
+            "condition_dropout": getattr(dropped, "rate", 0.0),
+            "dropped_condition": getattr(dropped, "dropped", None),
             "embedding_activation": keras.activations.serialize(
                 self.embedding_activation
             ),

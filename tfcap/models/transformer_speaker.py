@@ -120,6 +120,10 @@ class TransformerSpeaker(CaptionSpeaker):
         state = {"image": memory, "words": []}
         return state if mask is None else {**state, "mask": mask}
 
+    def positions_read(self, state):
+        # Words attend to positions and words together: their number matters.
+        return ops.shape(state["image"][0][0])[1], state.get("mask")
+
     def fixed_state(
         self, state: dict, steps: int, room: int | None = None
     ) -> dict:

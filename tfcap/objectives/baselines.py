@@ -261,6 +261,12 @@ def present_samples(rewards: Any, episode: Any) -> Any:
     if rollout is None:
         said = ops.ones(ops.shape(rewards)[:2], dtype="bool")
     else:
+        if getattr(rollout, "weights", None) is not None:
+            raise ValueError(
+                "`decoder` must not weigh its sequences for a baseline of "
+                "their mean. Received: a rollout with weights. Use "
+                "ExpectedRewardBaseline."
+            )
         said = rollout.nonempty
     return said if len(rewards.shape) == 2 else said[..., None]
 

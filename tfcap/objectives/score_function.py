@@ -20,7 +20,8 @@ from tfcap.ops import sum_over_replicas
 from tfcap.rewards import Reward
 from tfcap.rewards import as_reward
 
-NORMALIZATIONS = ("sequence", "token", "constant")
+NORMALIZATIONS = ("sequence", "token", "length", "constant")
+STANDARDIZATIONS = (False, True, "batch")
 #: Rewards that differ by less are equal but for float error.
 EQUAL = 1e-5
 
@@ -70,19 +71,27 @@ class ScoreFunction(Estimator):
         normalize: `"sequence"`: log probabilities are summed over the words
             of a sequence and averaged over sequences, as the papers write it;
             `"token"`: averaged over all words of the batch, as several
-            released codes have it; `"constant"`: summed and divided by `T`,
-            of which no caption gets more for being short.
+            released codes and DAPO have it; `"length"`: averaged over the
+            words of a sequence, and then over sequences, as GRPO has it;
+            `"constant"`: summed and divided by `T`, as Dr. GRPO has it, of
+            which no caption gets more for being short.
         standardize: Boolean, whether the advantages of a row's samples are
             divided by the standard deviation of their rewards, so that rows
-            whose samples hardly differ weigh as much as others. Where they
-            do not differ, advantages are 0, whatever the baseline is. Defaults
-            to `False`; with it, the gradient is another than that of the mean
-            reward.
+            whose samples hardly differ weigh as much as others: GRPO, with
+            `SampleMeanBaseline`. Where they do not differ, advantages are 0,
+            whatever the baseline is. Or `"batch"`: advantages less their mean
+            over the global batch, over their standard deviation. Defaults to
+            `False`; with either, the gradient is another than that of the
+            mean reward.
         name: String. Defaults to the reward's name.
         credit: `Credit`, such as `MonteCarlo`, or function of `(rewards,
             episode, reward, decoder)` that returns rewards of shape
             `(B, S, T)`; or `None`.
         reduction: As that of `Estimator`.
+        mask_unfinished: Boolean, whether captions that reach `T` words
+            without an end teach nothing; baselines and deviations still have
+            their rewards, as in DAPO's overlong filtering. Defaults to
+            `False`.
 
     Example:
 
@@ -99,7 +108,11 @@ class ScoreFunction(Estimator):
     - Williams, Simple Statistical Gradient-Following Algorithms for
       Connectionist Reinforcement Learning, 1992
     - Rennie et al., Self-critical Sequence Training, CVPR 2017
+    - Shao et al., DeepSeekMath, 2024 (GRPO); Liu et al., Understanding
+      R1-Zero-Like Training, 2025 (Dr. GRPO); Yu et al., DAPO, 2025
     """
+
+    scores_words = True
 
     def __init__(
         self,
@@ -109,12 +122,18 @@ class ScoreFunction(Estimator):
         normalize: str = "sequence",
         name: str | None = None,
         credit: Credit | Callable | None = None,
-        standardize: bool = False,
+        standardize: bool | str = False,
         reduction: str = "mean",
+        mask_unfinished: bool = False,
     ):
         reward = as_reward(reward)
         check_decoder(decoder)
         _check_normalize(normalize, decoder)
+        if standardize not in STANDARDIZATIONS:
+            raise ValueError(
+                f"`standardize` must be one of {STANDARDIZATIONS}. Received: "
+                f"standardize={standardize!r}."
+            )
         baseline, credit = as_baseline(baseline), as_credit(credit)
         statistics = _statistics(decoder, baseline)
         super().__init__(
@@ -135,6 +154,7 @@ class ScoreFunction(Estimator):
         self.normalize = normalize
         self.credit = credit
         self.standardize = standardize
+        self.mask_unfinished = mask_unfinished
 
     def layers(self):
         learned = () if self.baseline is None else self.baseline.layers
@@ -172,6 +192,9 @@ class ScoreFunction(Estimator):
         if self.credit is not None:
             rewards = self.credit(rewards, episode, self.reward, self.decoder)
         counted = self.counted(rollout)
+        if self.mask_unfinished:
+            ends = finished(rollout, episode.speaker.eos)
+            counted = counted * ends[..., None]
         # advantage = reward - baseline, (B, S) or (B, S, T)
         advantage, losses = rewards, 0.0
         if self.baseline is not None:
@@ -181,10 +204,17 @@ class ScoreFunction(Estimator):
             # As it applies: of every sequence, or every word.
             logs["baseline"] = _less(rewards, advantage)
             logs["advantage"] = advantage
-        if self.standardize:
+        if self.standardize == "batch":
+            advantage = self._standardized_by_batch(advantage, episode)
+        elif self.standardize:
             advantage = _standardized(advantage, rewards, rollout.nonempty)
         scores = self._scores(advantage, log_probs, counted, episode)
-        return losses - scores, _per_sequence(own, rollout.mask), logs
+        own = _per_sequence(own, rollout.mask)
+        if rollout.weights is not None:
+            # The mean over S sequences is then the weighted sum.
+            shares = rollout.weights * rollout.weights.shape[1]
+            scores, own = scores * shares, own * shares
+        return losses - scores, own, logs
 
     def _scores(self, advantage, log_probs, counted, episode):
         """Advantages times normalised log probabilities: `(B, S)`."""
@@ -198,7 +228,21 @@ class ScoreFunction(Estimator):
             return scores / self._mean_length(counted, episode)
         if self.normalize == "constant":
             return scores / self.decoder.max_length
+        if self.normalize == "length":
+            return scores / ops.maximum(ops.sum(counted, axis=-1), 1.0)
         return scores
+
+    def _standardized_by_batch(self, advantage, episode):
+        """Less their mean over the global batch, over their deviation."""
+        mask = self.mask(advantage, episode)
+
+        def mean(values):
+            return sum_over_replicas(mean_over_replicas(values, mask))
+
+        advantage = ops.stop_gradient(advantage)
+        advantage = advantage - mean(advantage)
+        std = ops.sqrt(mean(ops.square(advantage)))
+        return ops.where(std > EQUAL, advantage / ops.maximum(std, EQUAL), 0)
 
     def counted(self, rollout):
         """The words whose log probabilities count: `(B, S, T)`.
@@ -288,13 +332,18 @@ def _check_parts(reward, names):
 
 def _rollout_statistics(rollout, log_probs, eos):
     """Lengths, clipped sequences and surprisal, `(B, S)` or `(B, S, T)`."""
-    # By the words, since references that are cut may be padded further.
-    ends = is_end(rollout.tokens, eos) & (rollout.mask > 0)
     return {
         "mean_length": ops.sum(rollout.mask, axis=-1),
-        "clipped_ratio": 1.0 - ops.cast(ops.any(ends, axis=-1), "float32"),
+        "clipped_ratio": 1.0 - finished(rollout, eos),
         "entropy": -log_probs,
     }
+
+
+def finished(rollout: Any, eos: int | tuple[int, ...]) -> Any:
+    """Marks sequences that have an end: a float tensor of shape `(B, S)`."""
+    # By the words, since references that are cut may be padded further.
+    ends = is_end(rollout.tokens, eos) & (rollout.mask > 0)
+    return ops.cast(ops.any(ends, axis=-1), "float32")
 
 
 def equal_rewards(rewards: Any, present: Any) -> Any:

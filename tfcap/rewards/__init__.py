@@ -11,8 +11,10 @@ from tfcap.rewards.constant import Constant
 from tfcap.rewards.dialog_score import DialogScore
 from tfcap.rewards.grammar import Grammar
 from tfcap.rewards.kl_penalty import KLPenalty
+from tfcap.rewards.kl_penalty import kl_estimate
 from tfcap.rewards.match_probability import MatchProbability
 from tfcap.rewards.meteor import METEOR
+from tfcap.rewards.overlong import Overlong
 from tfcap.rewards.pairwise_diversity import PairwiseDiversity
 from tfcap.rewards.reference_reward import ReferenceReward
 from tfcap.rewards.retrieval import Retrieval
@@ -22,5 +24,6 @@ from tfcap.rewards.rouge_l import ROUGEL
 from tfcap.rewards.spice import SPICE
 from tfcap.rewards.spice_spacy import SPICESpaCy
 from tfcap.rewards.spider import SPIDEr
+from tfcap.rewards.standardized import Standardized
 from tfcap.rewards.surprisal import Surprisal
 from tfcap.rewards.text_reward import TextReward

@@ -10,10 +10,13 @@ import tensorflow as tf
 from tfcap.decoding import Sample
 from tfcap.decoding.logits_processors import NONE
 from tfcap.decoding.loop import logits_of_words
+from tfcap.objectives import ClippedRatio
 from tfcap.objectives import Episode
+from tfcap.objectives import KLDivergence
 from tfcap.objectives import Objective
 from tfcap.objectives import ScoreFunction
 from tfcap.ops import num_replicas
+from tfcap.ops import sequence_mask
 from tfcap.ops import sum_over_replicas
 from tfcap.ops import token_log_probs
 from tfcap.ops.arguments import checked_integer
@@ -34,7 +37,7 @@ def checked_minibatch_size(size: int | None, objective: Objective):
     for _, estimator in objective.terms:
         layers = getattr(getattr(estimator, "baseline", None), "layers", ())
         learned = any(x.trainable_variables or not x.built for x in layers)
-        if learned or not isinstance(estimator, ScoreFunction):
+        if learned or not estimator.scores_words:
             raise ValueError(
                 "`minibatch_size` must be None where a term is no "
                 "ScoreFunction or TeacherForcing, or its baseline learns. "
@@ -43,6 +46,38 @@ def checked_minibatch_size(size: int | None, objective: Objective):
                 "`gradient_accumulation_steps`, on smaller batches."
             )
     return checked_integer(size, "minibatch_size")
+
+
+def checked_updates(
+    count: int, ratio: ClippedRatio | None, objective: Objective
+) -> tuple[int, ClippedRatio | None]:
+    """Returns the updates of a rollout and their ratio; refuses other terms.
+
+    Raises:
+        TypeError: If `ratio` is none.
+        ValueError: If a term is not linear in the scores of words, or its
+            baseline learns.
+    """
+    count = checked_integer(count, "updates_per_rollout")
+    if ratio is not None and not isinstance(ratio, ClippedRatio):
+        raise TypeError(
+            "`clipped_ratio` must be a `tfcap.objectives.ClippedRatio` or "
+            f"None. Received: clipped_ratio={ratio!r}."
+        )
+    if count == 1 and ratio is None:
+        return count, None
+    for _, estimator in objective.terms:
+        layers = getattr(getattr(estimator, "baseline", None), "layers", ())
+        learned = any(x.trainable_variables or not x.built for x in layers)
+        if learned or not isinstance(estimator, ScoreFunction | KLDivergence):
+            raise ValueError(
+                "`updates_per_rollout` must be 1 where a term is no "
+                "ScoreFunction, TeacherForcing or KLDivergence, or its "
+                f"baseline learns. Received: updates_per_rollout={count}, "
+                f"clipped_ratio={ratio!r}, and the term {estimator.name!r}. "
+                "Use one update a rollout, without a ratio."
+            )
+    return count, ratio or ClippedRatio()
 
 
 class _InParts:
@@ -118,12 +153,23 @@ class _Scored(Episode):
         return self._scores[key][1]
 
     def gradients(self, loss) -> tuple[list, list]:
-        """Tokens `(B, S, T)` with gradients by their scores; processors."""
+        """Tokens, gradients by their scores, and these, `(B, S, T)`; kinds.
+
+        A kind is a pair: the logits processors by which the words are scored,
+        and whether they were drawn, so that a ratio corrects them.
+        """
         rollouts, scores = zip(*self._scores.values())
         slopes = self._tape.gradient(loss, scores)
-        pairs = [pair for pair in zip(rollouts, slopes) if pair[1] is not None]
-        processors = [self._processors_of(rollout) for rollout, _ in pairs]
-        return [(rollout.tokens, slope) for rollout, slope in pairs], processors
+        known = [
+            triple
+            for triple in zip(rollouts, slopes, scores)
+            if triple[1] is not None
+        ]
+        kinds = [
+            (self._processors_of(rollout), rollout.log_probs is not None)
+            for rollout, *_ in known
+        ]
+        return [(rollout.tokens, *pair) for rollout, *pair in known], kinds
 
     def _processors_of(self, rollout):
         """Logits processors of the decoder that scored words itself."""
@@ -134,12 +180,13 @@ class _Scored(Episode):
             for decoder, own in self._rollouts.values()
             if own.tokens is rollout.tokens
         )
-        if not isinstance(decoder, Sample):
+        guided = getattr(decoder, "guidance", 1.0) != 1.0
+        if guided or not isinstance(decoder, Sample):
             raise ValueError(
                 "`minibatch_size` must be None for decoders whose words have "
                 "other scores than the speaker gives them. Received: "
-                f"decoder={type(decoder).__name__}. Use Sample, BeamSearch or "
-                "GroundTruth."
+                f"decoder={type(decoder).__name__}. Use Sample without "
+                "guidance, BeamSearch or GroundTruth."
             )
         return decoder.logits_processors.for_speaker(self.speaker)
 
@@ -148,18 +195,19 @@ def draw(model: keras.Model, inputs: Any) -> dict:
     """Draws and rewards the words of a batch, and differentiates by scores.
 
     Returns:
-        Dict: `inputs`; `scored`, pairs of tokens and the gradient of the loss
-        by their log probabilities, both `(B, S, T)`; `losses` and `logs` of
-        the objective; `rows` of this replica and their global `total`.
+        Dict: `inputs`; `scored`, of every rollout the tokens, the gradient of
+        the loss by their log probabilities, and these, `(B, S, T)`; `losses`
+        and `logs` of the objective; `rows` of this replica and their global
+        `total`.
     """
     inputs = keras.tree.map_structure(tf.convert_to_tensor, inputs)
     # Weights are not watched: nothing of the pass over all rows is kept.
     with tf.GradientTape(watch_accessed_variables=False) as tape:
-        size = -(-model.minibatch_size // num_replicas())
+        size = -(-_size(model, inputs) // num_replicas())
         episode = _Scored(model.speaker, inputs, size, tape)
         losses, logs = model.objective.losses(episode)
         loss = sum(losses.values(), 0.0)
-    scored, model.processors = episode.gradients(loss)
+    scored, model.kinds = episode.gradients(loss)
     rows = _rows(inputs, scored[0][0])
     return {
         "inputs": inputs,
@@ -187,9 +235,8 @@ def update(model: keras.Model, drawn: dict, index: Any, count: Any) -> dict:
         state = speaker.begin(inputs, training=True)
         penalty = weight_penalty(variables)
         scores = [
-            tf.reduce_sum(tf.where(slopes != 0, slopes * log_probs, 0.0))
-            for processors, (tokens, slopes) in zip(model.processors, scored)
-            for log_probs in [_log_probs(speaker, state, tokens, processors)]
+            _surrogate(model, state, *part, *kind)
+            for part, kind in zip(scored, model.kinds)
         ]
         loss = tf.cast(count, tf.float32) * tf.add_n(scores) + penalty
         scaled = model.optimizer.scale_loss(loss)
@@ -204,6 +251,17 @@ def update(model: keras.Model, drawn: dict, index: Any, count: Any) -> dict:
     return model.log_step(whole, logs, model.take([step], causes))
 
 
+def _surrogate(model, state, tokens, slopes, before, processors, drawn):
+    """The loss of words scored again, whose gradient by scores is known."""
+    speaker = model.speaker
+    log_probs = _log_probs(speaker, state, tokens, processors)
+    if not drawn or model.clipped_ratio is None:
+        return tf.reduce_sum(tf.where(slopes != 0, slopes * log_probs, 0.0))
+    mask = sequence_mask(tokens, speaker.eos, getattr(speaker, "pad", 0))
+    losses, _ = model.clipped_ratio(slopes, log_probs, before, mask)
+    return tf.reduce_sum(losses)
+
+
 def _log_probs(speaker, state, tokens, processors):
     """Log probabilities `(B, S, T)` of words, as their decoder scored them."""
     if not processors.in_use:
@@ -214,6 +272,15 @@ def _log_probs(speaker, state, tokens, processors):
     logits = tf.reshape(logits, (-1, length, logits.shape[-1]))
     logits = processors.apply_at(logits, rows, tf.range(length))
     return tf.reshape(token_log_probs(logits, rows), shape[:3])
+
+
+def _size(model, inputs):
+    """Rows of a part; all of a batch where it is not divided."""
+    if model.minibatch_size:
+        return model.minibatch_size
+    leaves = [x for x in keras.tree.flatten(inputs) if x.shape.rank]
+    lengths = tf.stack([tf.maximum(tf.shape(x)[0], 1) for x in leaves])
+    return tf.reduce_max(lengths) * num_replicas()
 
 
 def train_function(model: keras.Model) -> Callable:
@@ -235,8 +302,8 @@ def train_function(model: keras.Model) -> Callable:
     def train(iterator):
         drawn = draw_all(next(iterator))
         rows = strategy.experimental_local_results(drawn["total"])[0]
-        count = -(-int(rows) // model.minibatch_size)
-        for index in range(count):
+        count = -(-int(rows) // (model.minibatch_size or max(int(rows), 1)))
+        for index in [*range(count)] * model.updates_per_rollout:
             place = tf.constant(index), tf.constant(count)
             logs = update_part(drawn, *place)
         return logs

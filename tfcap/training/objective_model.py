@@ -9,6 +9,7 @@ from tfcap.ops import num_replicas
 from tfcap.training import minibatches
 from tfcap.training.accumulation import accumulation_steps
 from tfcap.training.minibatches import checked_minibatch_size
+from tfcap.training.minibatches import checked_updates
 from tfcap.training.nonfinite import explained
 from tfcap.training.nonfinite import what_was_computed
 from tfcap.training.refusals import check_built
@@ -70,8 +71,17 @@ class ObjectiveModel(Scaffold):
             equal to that of all rows at once, whatever its losses are means
             over; leave a smaller last batch out. Otherwise each part is a
             step, and words of later parts were drawn a few steps ago, which no
-            importance weight corrects. For terms that score words:
-            `ScoreFunction` and `TeacherForcing`. Defaults to `None`, no parts.
+            importance weight corrects but `clipped_ratio`. For terms that
+            score words: `ScoreFunction`, `TeacherForcing`, `KLDivergence` and
+            the losses of samples. Defaults to `None`, no parts.
+        updates_per_rollout: Integer, how often a step is taken on the words
+            of a batch, and so on each of its parts. Words are drawn, rewarded
+            and compared once; from 2 on, a `clipped_ratio` corrects that the
+            speaker has moved since. A speaker with dropout draws other masks
+            in an update: its ratios are not 1 even at first. Defaults to `1`.
+        clipped_ratio: `tfcap.objectives.ClippedRatio` of words that were
+            drawn, as of PPO, GRPO, DAPO and GSPO. Defaults to `None`:
+            `ClippedRatio()` for several updates, none for one.
 
     Call arguments:
         inputs: Nest of tensors, what the speaker reads.
@@ -109,6 +119,8 @@ class ObjectiveModel(Scaffold):
         global_clipnorm=None,
         nonfinite="raise",
         minibatch_size=None,
+        updates_per_rollout=1,
+        clipped_ratio=None,
         **kwargs,
     ):
         super().__init__(speaker, nonfinite, **kwargs)
@@ -118,6 +130,10 @@ class ObjectiveModel(Scaffold):
         self.players = dict(players or {})
         self.global_clipnorm = global_clipnorm
         self.minibatch_size = checked_minibatch_size(minibatch_size, objective)
+        self.updates_per_rollout, self.clipped_ratio = checked_updates(
+            updates_per_rollout, clipped_ratio, objective
+        )
+        self._draws_once = bool(minibatch_size or self.clipped_ratio)
         self.channels = built(objective.layers(), speaker)
         self.track(("loss", *objective.log_names()))
         self.built = True
@@ -137,10 +153,11 @@ class ObjectiveModel(Scaffold):
         optimizer = optimizers_by_name(optimizer, ["speaker"])["speaker"]
         check_compile(self.distribute_strategy, [optimizer], kwargs)
         steps = kwargs.get("steps_per_execution", 1)
-        if self.minibatch_size and steps != 1:
+        if self._draws_once and steps != 1:
             raise ValueError(
-                "`steps_per_execution` must be 1 with `minibatch_size`. "
-                f"Received: steps_per_execution={steps}."
+                "`steps_per_execution` must be 1 with `minibatch_size` or "
+                "several updates a rollout. Received: "
+                f"steps_per_execution={steps}."
             )
         super().compile(optimizer, **kwargs)
         check_clipnorm(self.optimizer, self.global_clipnorm)
@@ -153,7 +170,7 @@ class ObjectiveModel(Scaffold):
         return [self.optimizer]
 
     def make_train_function(self, force=False):
-        if self.minibatch_size is None:
+        if not self._draws_once:
             return super().make_train_function(force)
         if self.train_function is None or force:
             train = minibatches.train_function(self)
@@ -167,7 +184,7 @@ class ObjectiveModel(Scaffold):
         return {**drawn, "annealed": annealed}
 
     def update_step(self, drawn, index, count):
-        """Steps on one of several parts of a batch."""
+        """Steps on one of several parts of a batch, which may be all of it."""
         logs = minibatches.update(self, drawn, index, count)
         return {**logs, **drawn["annealed"]}
 

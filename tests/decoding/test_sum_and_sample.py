@@ -1,0 +1,61 @@
+import numpy as np
+import pytest
+
+from tests import tiny
+from tfcap.decoding import SumAndSample
+from tfcap.decoding.logits_processors import NONE
+from tfcap.decoding.loop import read_again
+from tfcap.decoding.sum_and_sample import _Others
+
+LENGTH = 3
+TOKENS = tiny.captions(LENGTH)
+
+
+@pytest.fixture(scope="module", params=["table", "memory"])
+def said(request):
+    """A speaker, its rollout of two rows, and the probability of captions."""
+    kinds = {"table": tiny.TableSpeaker, "memory": tiny.MemorySpeaker}
+    speaker = kinds[request.param](1)
+    decoder = SumAndSample(4, 3, LENGTH, seed=0)
+    state = speaker.begin(tiny.batch(2))
+    scores = speaker.log_probs(speaker.begin(tiny.batch(1)), TOKENS[None])
+    p = np.exp(scores.numpy()[0].sum(-1))
+    return speaker, decoder.decode(speaker, state), p
+
+
+def test_weights_are_exact_for_the_beam_and_share_the_rest(said):
+    _, rollout, p = said
+    known = {tuple(words): q for words, q in zip(TOKENS.tolist(), p)}
+    likeliest = sorted(known, key=known.get, reverse=True)[:4]
+    for tokens, weights in zip(
+        rollout.tokens.numpy().tolist(), rollout.weights.numpy()
+    ):
+        beam = [tuple(words) for words in tokens[:4]]
+        assert set(beam) == set(likeliest)
+        np.testing.assert_allclose(
+            weights[:4], [known[words] for words in beam], rtol=1e-4
+        )
+        rest = (1.0 - sum(known[words] for words in beam)) / 3
+        np.testing.assert_allclose(weights[4:], rest, rtol=1e-4)
+        assert not set(map(tuple, tokens[4:])) & set(beam)
+
+
+def test_the_rest_is_drawn_as_it_is_distributed(said):
+    """By the product of the distributions that words are drawn from."""
+    speaker, rollout, p = said
+    beam = rollout.tokens[:1, :4]
+    state = speaker.begin(tiny.batch(1))
+    scores = speaker.log_probs(state, beam)
+    count = len(TOKENS)
+    others = _Others(
+        NONE.for_speaker(speaker),
+        np.repeat(beam, count, axis=0),
+        np.repeat(scores, count, axis=0),
+    )
+    others.in_use = True
+    mask = (TOKENS > 0).astype("float32")
+    _, found = read_again(speaker, state, TOKENS[None], mask, others, False)
+    found = np.exp(found.numpy()[0].sum(-1))
+    in_beam = (TOKENS[:, None] == beam.numpy()[0][None]).all(-1).any(-1)
+    wanted = np.where(in_beam, 0.0, p) / p[~in_beam].sum()
+    np.testing.assert_allclose(found, wanted, rtol=1e-3, atol=1e-6)

@@ -1,0 +1,82 @@
+"""Each method raises a reward that can be computed by enumeration."""
+
+import keras
+import numpy as np
+import pytest
+from keras import ops
+
+from tests import tiny
+from tfcap import methods
+from tfcap.rewards import Overlong
+from tfcap.rewards import Reward
+
+WORTH = np.array([0.0, 0.0, 0.5, 2.0, -1.0], "float32")
+DATA = tiny.batch(4)
+WORDS = {"max_length": 2, "seed": 0, "num_samples": 4}
+
+
+class Worth(Reward):
+    name = "worth"
+
+    def call(self, rollout, episode):
+        return ops.sum(ops.take(WORTH, rollout.tokens), axis=-1)
+
+
+def expected(speaker):
+    tokens = tiny.captions()
+    scores = speaker.log_probs(speaker.begin(tiny.batch(1)), tokens[None])
+    return float(
+        (np.exp(scores.numpy()[0].sum(-1)) * WORTH[tokens].sum(-1)).sum()
+    )
+
+
+METHODS = {
+    "grpo": {"updates_per_rollout": 2, "reference": True},
+    "dr_grpo": {},
+    "dapo": {"minibatch_size": 2},
+    "gspo": {},
+    "gdpo": {},
+    "rloo": {"reference": True},
+    "ppo": {"baseline": "greedy"},
+    "actor_critic": {"state_units": 1},
+    "dpo": {"reference": True, "beta": 1.0},
+    "ipo": {"reference": True, "pairs": "all"},
+    "simpo": {},
+    "structured": {"loss": "softmax_margin"},
+}
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_a_reward_rises(name):
+    speaker, options = tiny.TableSpeaker(2), dict(METHODS[name])
+    if options.get("reference"):
+        options["reference"] = tiny.TableSpeaker(2)
+    reward = Worth()
+    if name == "gdpo":
+        reward = reward + 0.1 * Overlong(1, 2)
+    made = getattr(methods, name)(speaker, reward, **WORDS, **options)
+    players = ("speaker", "baseline") if name == "actor_critic" else ()
+    made.compile(
+        {k: keras.optimizers.Adam(0.15) for k in players}
+        or keras.optimizers.Adam(0.15),
+        run_eagerly=True,
+    )
+    before = expected(speaker)
+    made.fit(
+        {k: np.repeat(v, 4, axis=0) for k, v in DATA.items()},
+        batch_size=4,
+        shuffle=False,
+        verbose=0,
+    )
+    assert expected(speaker) > before + 0.15
+    if "reference" in options:
+        fixed = tiny.TableSpeaker(2).table.numpy()
+        np.testing.assert_array_equal(options["reference"].table, fixed)
+
+
+def test_a_reference_must_be_another_speaker():
+    speaker = tiny.TableSpeaker()
+    with pytest.raises(ValueError, match="`reference` must be another object"):
+        methods.dpo(speaker, Worth(), speaker)
+    with pytest.raises(TypeError, match="`reference` must satisfy"):
+        methods.grpo(speaker, Worth(), reference="before")

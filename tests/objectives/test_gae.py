@@ -1,0 +1,60 @@
+import numpy as np
+import pytest
+from keras import ops
+
+from tests import tiny
+from tests.enumerated import Everything
+from tfcap.objectives import GAE
+from tfcap.objectives import Baseline
+from tfcap.objectives import Episode
+from tfcap.objectives import ScoreFunction
+from tfcap.rewards import Constant
+
+TOKENS = tiny.captions(3)
+MASK = (TOKENS > 0).astype("float32")
+RNG = np.random.default_rng(0)
+VALUES = RNG.normal(size=(1, *TOKENS.shape)).astype("float32")
+REWARDS = RNG.normal(size=(1, len(TOKENS))).astype("float32")
+
+
+class Known(Baseline):
+    def __call__(self, rewards, episode):
+        return ops.convert_to_tensor(VALUES)
+
+
+def credit(**options):
+    decoder = Everything(3)
+    episode = Episode(tiny.TableSpeaker(), tiny.batch(1))
+    gae = GAE(Known(), **options)
+    return gae(ops.convert_to_tensor(REWARDS), episode, None, decoder).numpy()
+
+
+def test_advantages_by_a_loop():
+    lambda_, gamma = 0.7, 0.9
+    found = credit(lambda_=lambda_, gamma=gamma)[0] - VALUES[0] * MASK
+    for s, words in enumerate(MASK.sum(-1).astype(int)):
+        for t in range(words):
+            wanted = 0.0
+            for u in range(t, words):
+                last = u == words - 1
+                after = 0.0 if last else gamma * VALUES[0, s, u + 1]
+                delta = REWARDS[0, s] * last + after - VALUES[0, s, u]
+                wanted += (gamma * lambda_) ** (u - t) * delta
+            assert found[s, t] == pytest.approx(wanted, 1e-4, 1e-5)
+
+
+def test_without_bootstrapping_the_credit_is_the_reward():
+    found = credit(lambda_=1.0)
+    wanted = REWARDS[..., None] * np.ones_like(VALUES)
+    np.testing.assert_allclose(found[0][MASK > 0], wanted[0][MASK > 0], 1e-4)
+
+
+def test_an_estimator_takes_it():
+    decoder, critic = Everything(3), Known()
+    term = ScoreFunction(Constant(), decoder, critic, credit=GAE(critic))
+    loss, logs = term.loss(Episode(tiny.TableSpeaker(), tiny.batch(1)))
+    assert np.isfinite(float(loss)) and "constant_advantage" in logs
+    with pytest.raises(TypeError, match="`baseline` must be a"):
+        GAE(None)
+    with pytest.raises(ValueError, match="`lambda_` must be in"):
+        GAE(critic, lambda_=2.0)

@@ -1,0 +1,78 @@
+import numpy as np
+import pytest
+import tensorflow as tf
+from keras import ops
+
+from tests import tiny
+from tests.enumerated import Everything
+from tests.enumerated import expectation
+from tfcap.objectives import Episode
+from tfcap.objectives import KLDivergence
+from tfcap.rewards import KLPenalty
+
+SPEAKER, REFERENCE = tiny.TableSpeaker(1), tiny.TableSpeaker(2)
+
+
+def scores(speaker):
+    tokens = tiny.captions()[None]
+    return speaker.log_probs(speaker.begin(tiny.batch(1)), tokens)[0]
+
+
+def exact(reverse=False):
+    """The divergence, or that of the reference, and its gradient."""
+    with tf.GradientTape() as tape:
+        own, other = (ops.sum(scores(s), axis=-1) for s in (SPEAKER, REFERENCE))
+        p, q = (other, own) if reverse else (own, other)
+        value = ops.sum(ops.exp(p) * (p - q))
+    return float(value), tape.gradient(value, SPEAKER.table.value).numpy()
+
+
+def test_values_are_the_divergence_in_the_mean():
+    episode, everything = Episode(SPEAKER, tiny.batch(1)), Everything()
+    p = np.exp(scores(SPEAKER).numpy().sum(-1))
+    for estimator, right in (("k1", True), ("k3", True), ("k2", False)):
+        reward = KLPenalty(REFERENCE, estimator=estimator)
+        values = reward(episode.rollout(everything), episode).numpy()[0]
+        assert (-(p * values).sum() == pytest.approx(exact()[0], 1e-4)) == right
+        assert estimator == "k1" or (values <= 1e-6).all()
+
+
+def gradient(estimator, level):
+    return expectation(
+        SPEAKER,
+        lambda episode, everything: KLDivergence(
+            REFERENCE, everything, estimator, level
+        ).per_sample_loss(episode)[0],
+    )
+
+
+def test_the_gradient_of_k2_of_sequences_is_that_of_the_divergence():
+    found, wanted = gradient("k2", "sequence"), exact()[1]
+    np.testing.assert_allclose(found, wanted, rtol=1e-3, atol=1e-5)
+    assert np.abs(gradient("k1", "sequence")).max() < 1e-5
+    assert np.abs(gradient("k2", "word") - wanted).max() > 1e-3
+
+
+def test_the_gradient_of_k3_of_sequences_is_that_of_the_reverse():
+    found, wanted = gradient("k3", "sequence"), exact(reverse=True)[1]
+    np.testing.assert_allclose(found, wanted, rtol=1e-3, atol=1e-5)
+
+
+def test_by_words_the_values_are_sums_or_means_of_words():
+    episode, everything = Episode(SPEAKER, tiny.batch(1)), Everything()
+    gaps = (scores(SPEAKER) - scores(REFERENCE)).numpy()
+    words = (tiny.captions() > 0).sum(-1)
+    wanted = (np.exp(-gaps) - 1 + gaps).sum(-1)
+    for normalize, by in (("sequence", 1), ("length", words)):
+        term = KLDivergence(REFERENCE, everything, "k3", normalize=normalize)
+        losses = term.per_sample_loss(episode)[0].numpy()[0]
+        np.testing.assert_allclose(losses, wanted / by, rtol=1e-4, atol=1e-5)
+
+
+def test_choices_are_refused_by_name():
+    for wrong in ({"estimator": "k4"}, {"level": "token"}, {"normalize": "x"}):
+        name = next(iter(wrong))
+        with pytest.raises(ValueError, match=f"`{name}` must be one of"):
+            KLDivergence(REFERENCE, Everything(), **wrong)
+    with pytest.raises(TypeError, match="`reference` must be a"):
+        KLDivergence(None, Everything())

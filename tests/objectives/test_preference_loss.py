@@ -1,0 +1,79 @@
+import numpy as np
+import pytest
+from keras import ops
+
+from tests import tiny
+from tests.enumerated import Everything
+from tfcap.objectives import Episode
+from tfcap.objectives import PreferenceLoss
+from tfcap.rewards import Reward
+
+SPEAKER, REFERENCE = tiny.TableSpeaker(1), tiny.TableSpeaker(2)
+TOKENS = tiny.captions()
+#: Two are equal, and so no pair.
+REWARDS = np.array([0.3, 1.0, -0.5, 0.2, 0.2, 0.7, -1.0], "float32")
+
+
+class Known(Reward):
+    def call(self, rollout, episode):
+        return ops.convert_to_tensor(REWARDS[None])
+
+
+def scores(speaker, mean=False):
+    state = speaker.begin(tiny.batch(1))
+    found = speaker.log_probs(state, TOKENS[None]).numpy()[0].sum(-1)
+    return found / (TOKENS > 0).sum(-1) if mean else found
+
+
+def loss_of(margin, kind, beta, gamma):
+    if kind == "ipo":
+        return (margin - 1 / (2 * beta)) ** 2
+    return np.log1p(np.exp(-(beta * margin - gamma)))
+
+
+@pytest.mark.parametrize("pairs", ["best_worst", "all"])
+@pytest.mark.parametrize("kind", ["dpo", "ipo", "simpo"])
+def test_losses_by_a_loop(kind, pairs):
+    beta, gamma = 0.4, 0.3 if kind == "simpo" else 0.0
+    reference = None if kind == "simpo" else REFERENCE
+    made = PreferenceLoss(
+        Known(), Everything(), reference, kind, beta, gamma, pairs
+    )
+    found, _, logs = made.per_sample_loss(Episode(SPEAKER, tiny.batch(1)))
+    s = scores(SPEAKER, kind == "simpo")
+    s = s if kind == "simpo" else s - scores(REFERENCE)
+    count = len(REWARDS)
+    chosen = [
+        (w, other)
+        for w in range(count)
+        for other in range(count)
+        if REWARDS[w] > REWARDS[other]
+    ]
+    if pairs == "best_worst":
+        chosen = [(int(REWARDS.argmax()), int(REWARDS.argmin()))]
+    losses = [loss_of(s[w] - s[o], kind, beta, gamma) for w, o in chosen]
+    assert float(found[0, 0]) == pytest.approx(np.mean(losses), 1e-4)
+    assert float(logs["pairs"][0, 0]) == len(chosen)
+    right = np.mean([s[w] > s[o] for w, o in chosen])
+    assert float(logs["accuracy"][0, 0]) == pytest.approx(right)
+
+
+def test_equal_rewards_are_no_pair():
+    class Equal(Reward):
+        def call(self, rollout, episode):
+            return ops.ones((1, len(TOKENS)))
+
+    made = PreferenceLoss(Equal(), Everything(), REFERENCE)
+    losses, _, logs = made.per_sample_loss(Episode(SPEAKER, tiny.batch(1)))
+    assert float(losses[0, 0]) == 0 and float(logs["pairs"][0, 0]) == 0
+
+
+def test_arguments_are_refused_with_the_cure():
+    with pytest.raises(ValueError, match="`reference` must be a speaker for"):
+        PreferenceLoss(Known(), Everything())
+    with pytest.raises(ValueError, match="`reference`.*None for .simpo"):
+        PreferenceLoss(Known(), Everything(), REFERENCE, "simpo")
+    with pytest.raises(ValueError, match="`loss` must be one of"):
+        PreferenceLoss(Known(), Everything(), REFERENCE, "kto")
+    with pytest.raises(ValueError, match="`beta` must be positive"):
+        PreferenceLoss(Known(), Everything(), REFERENCE, beta=0.0)

@@ -1,0 +1,56 @@
+import numpy as np
+import pytest
+from keras import ops
+
+from tests import tiny
+from tests.enumerated import Everything
+from tfcap.objectives import Episode
+from tfcap.objectives import StructureLoss
+from tfcap.objectives.structure_loss import LOSSES
+from tfcap.rewards import Reward
+
+TOKENS = tiny.captions()
+REWARDS = np.array([0.3, 1.0, -0.5, 0.2, 0.2, 0.7, -1.0], "float32")
+
+
+class Known(Reward):
+    def call(self, rollout, episode):
+        return ops.convert_to_tensor(REWARDS[None])
+
+
+def wanted(kind, s, scale):
+    """The loss of the paper, its cost one minus the reward."""
+    cost = scale * (1.0 - REWARDS)
+    best, top = REWARDS.argmax(), s.argmax()
+    share = np.exp(s) / np.exp(s).sum()
+    others = np.arange(len(s)) != best
+    hinges = np.maximum(0.0, cost - cost[best] - s[best] + s)
+    return {
+        # Less that of the best caption, which is a constant.
+        "risk": (share * cost).sum() - cost[best],
+        "sequence_likelihood": -np.log(share[best]),
+        "softmax_margin": -s[best]
+        + np.log(np.exp(s + cost).sum())
+        - cost[best],
+        "max_margin": hinges[top],
+        "multi_margin": hinges[others].sum(),
+    }[kind]
+
+
+@pytest.mark.parametrize("normalized", [True, False])
+@pytest.mark.parametrize("kind", LOSSES)
+def test_losses_by_the_paper(kind, normalized):
+    speaker = tiny.TableSpeaker(1)
+    made = StructureLoss(Known(), Everything(), kind, 0.5, normalized)
+    losses, _, logs = made.per_sample_loss(Episode(speaker, tiny.batch(1)))
+    s = speaker.log_probs(speaker.begin(tiny.batch(1)), TOKENS[None])
+    s = s.numpy()[0].sum(-1)
+    s = s / (TOKENS > 0).sum(-1) if normalized else s
+    assert float(losses[0, 0]) == pytest.approx(wanted(kind, s, 0.5), 1e-4)
+    right = float(s.argmax() == REWARDS.argmax())
+    assert float(logs["accuracy"][0, 0]) == right
+
+
+def test_an_unknown_loss_is_refused():
+    with pytest.raises(ValueError, match="`loss` must be one of"):
+        StructureLoss(Known(), Everything(), "hinge")

@@ -1,0 +1,115 @@
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+from keras import ops
+
+from tests import tiny
+from tests.enumerated import Everything
+from tfcap.decoding import Sample
+from tfcap.layers import Categorical
+from tfcap.objectives import ClippedRatio
+from tfcap.objectives import KLDivergence
+from tfcap.objectives import PreferenceLoss
+from tfcap.objectives import SampleMeanBaseline
+from tfcap.objectives import ScoreFunction
+from tfcap.objectives import TeacherForcing
+from tfcap.rewards import Reward
+from tfcap.training import ObjectiveModel
+
+DATA = tiny.batch(2, [[[3, 2]], [[4, 2]]])
+TOKENS = tiny.captions()
+WORTH = np.array([0.0, 0.0, 0.5, 2.0, -1.0], "float32")[TOKENS].sum(-1)
+
+
+class Worth(Reward):
+    asked = 0
+
+    def call(self, rollout, episode):
+        self.asked += 1
+        return ops.tile(WORTH[None], (2, 1))
+
+
+def trained(objective, speaker, rate=0.5, **options):
+    model = ObjectiveModel(objective, speaker, **options)
+    model.compile(keras.optimizers.SGD(rate), run_eagerly=True)
+    model.train_on_batch(DATA) if not options else model.fit(
+        tf.data.Dataset.from_tensors(DATA), shuffle=False, verbose=0
+    )
+    return speaker.table.numpy()
+
+
+def term(reward=None):
+    baseline = SampleMeanBaseline()
+    return ScoreFunction(reward or Worth(), Everything(), baseline)
+
+
+def test_the_first_update_is_that_without_a_ratio(monkeypatch):
+    decoder = Sample(Categorical(seed=1), 4, max_length=2)
+
+    class Length(Reward):
+        def call(self, rollout, episode):
+            return ops.sum(rollout.mask, axis=-1)
+
+    tables = []
+    for ratio in (None, ClippedRatio()):
+        options = {"clipped_ratio": ratio} if ratio else {}
+        decoder = Sample(Categorical(seed=1), 4, max_length=2)
+        objective = ScoreFunction(Length(), decoder, SampleMeanBaseline())
+        objective += TeacherForcing() * 0.5
+        tables.append(trained(objective, tiny.TableSpeaker(1), **options))
+    np.testing.assert_allclose(*tables, rtol=1e-5, atol=1e-6)
+
+
+def test_several_updates_by_a_loop():
+    """Of clipped ratios, the sampler's log probabilities kept."""
+    from tfcap.training import minibatches
+
+    minibatches_processors = minibatches._Scored._processors_of
+    reward, speaker = Worth(), tiny.TableSpeaker(1)
+    try:
+        minibatches._Scored._processors_of = lambda *_: minibatches.NONE
+        found = trained(
+            term(reward),
+            speaker,
+            updates_per_rollout=3,
+            clipped_ratio=ClippedRatio(0.1, 0.2),
+        )
+    finally:
+        minibatches._Scored._processors_of = minibatches_processors
+    assert reward.asked == 1
+    speaker = tiny.TableSpeaker(1)
+    advantage = WORTH - WORTH.mean()
+    state, before, cut = speaker.begin(DATA), None, 0
+    for _ in range(3):
+        with tf.GradientTape() as tape:
+            tokens = np.tile(TOKENS[None], (2, 1, 1))
+            scores = speaker.log_probs(state, tokens)
+            before = scores.numpy() if before is None else before
+            loss = 0.0
+            for b, s, t in np.ndindex(tokens.shape):
+                if tokens[b, s, t]:
+                    ratio = tf.exp(scores[b, s, t] - before[b, s, t])
+                    kept = tf.clip_by_value(ratio, 0.9, 1.2)
+                    a = advantage[s]
+                    cut += float(a * kept) < float(a * ratio)
+                    loss -= tf.minimum(a * ratio, a * kept)
+            loss = loss / (2 * len(TOKENS))
+        slope = tape.gradient(loss, speaker.table.value)
+        speaker.table.assign_sub(0.5 * slope)
+    assert cut > 0
+    np.testing.assert_allclose(found, speaker.table, rtol=1e-4, atol=1e-5)
+
+
+def test_what_is_not_linear_in_scores_is_refused():
+    speaker = tiny.TableSpeaker()
+    samples = Sample(Categorical(seed=0), 2, max_length=2)
+    preference = PreferenceLoss(Worth(), samples, loss="simpo")
+    with pytest.raises(ValueError, match="`updates_per_rollout` must be 1"):
+        ObjectiveModel(preference, speaker, updates_per_rollout=2)
+    ObjectiveModel(preference, speaker, minibatch_size=1)
+    anchor = KLDivergence(tiny.TableSpeaker(1), samples)
+    made = ObjectiveModel(anchor, speaker, updates_per_rollout=2)
+    assert made.clipped_ratio.upper == 0.2
+    with pytest.raises(TypeError, match="`clipped_ratio` must be a"):
+        ObjectiveModel(anchor, speaker, clipped_ratio=0.2)
