@@ -22,6 +22,7 @@ from tfcap.objectives.objective import Term
 from tfcap.objectives.pathwise import Pathwise
 from tfcap.objectives.preference_loss import PreferenceLoss
 from tfcap.objectives.rank_with_fakes import rank_with_fakes
+from tfcap.objectives.relax import RELAX
 from tfcap.objectives.score_function import ScoreFunction
 from tfcap.objectives.structure_loss import StructureLoss
 from tfcap.objectives.supervised_loss import SupervisedLoss

@@ -1,0 +1,124 @@
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+from keras import ops
+
+from tests import tiny
+from tests.enumerated import exact_gradient
+from tfcap.decoding import Sample
+from tfcap.layers import Categorical
+from tfcap.objectives import RELAX
+from tfcap.objectives import Episode
+from tfcap.objectives import ScoreFunction
+from tfcap.rewards import Reward
+
+WORTH = np.array([0.0, 0.0, 0.5, 2.0, -1.0], "float32")
+
+
+class Worth(Reward):
+    def call(self, rollout, episode):
+        twice = rollout.tokens[..., 0] == rollout.tokens[..., 1]
+        worth = ops.sum(ops.take(WORTH, rollout.tokens), axis=-1)
+        return 2.0 + worth + 3.0 * ops.cast(twice, "float32")
+
+
+def worth(tokens):
+    twice = tokens[:, 0] == tokens[:, 1]
+    return 2.0 + WORTH[tokens].sum(-1) + 3.0 * twice
+
+
+class Placed(tiny.TableSpeaker):
+    """Its state is the last word."""
+
+    def begin(self, inputs, training=False):
+        return ops.zeros((ops.shape(inputs["rows"])[0], tiny.VOCABULARY))
+
+    def step(self, words, state, training=False):
+        logits, _ = super().step(words, state, training)
+        return logits, ops.one_hot(words, tiny.VOCABULARY)
+
+
+def decoder():
+    return Sample(
+        Categorical(seed=5), 2, max_length=2, keep_states=True, unroll=True
+    )
+
+
+def relax(**options):
+    options = {"temperature": 0.7, "seed": 1, **options}
+    return RELAX(Worth(), decoder(), 5, tiny.VOCABULARY, **options)
+
+
+def test_the_slopes_are_those_of_both_relaxations():
+    """By a tape through z at fixed noise, and through z given the word."""
+    made = relax()
+    rng = np.random.default_rng(0)
+    log_p = tf.math.log_softmax(
+        tf.constant(rng.normal(size=(40, 5)), "float32")
+    )
+    ids = rng.integers(0, 5, 40)
+    word = np.eye(5, dtype="float32")[ids]
+    z, kept = made._relaxed(log_p, word)
+    np.testing.assert_array_equal(np.argmax(z, -1), ids)
+    # Given the word, its own z is fixed and another's the soft maximum of
+    # two: z = -log(exp(a - log_p) + exp(first)).
+    first = -z.numpy()[np.arange(40), ids][:, None]
+    with np.errstate(invalid="ignore", divide="ignore"):
+        times = np.log(np.exp(-z.numpy()) - np.exp(first)) + log_p.numpy()
+    with tf.GradientTape() as tape:
+        tape.watch(log_p)
+        given = -tf.math.log(tf.exp(times - log_p) + tf.exp(first))
+        total = tf.reduce_sum(tf.where(word > 0, 0.0, given))
+    moved = tape.gradient(total, log_p).numpy()
+    wanted = np.where(word > 0, 1.0, 1.0 - moved)
+    good = np.isfinite(wanted) & (np.abs(first - times + log_p) < 8)
+    np.testing.assert_allclose(kept.numpy()[good], wanted[good], 0.02, 0.02)
+    assert good.mean() > 0.5
+
+
+def gradients(term, speaker, repeats):
+    @tf.function
+    def one():
+        with tf.GradientTape() as tape:
+            loss, _ = term.loss(Episode(speaker, tiny.batch(300)))
+        return -tape.gradient(loss, speaker.table.value)
+
+    return np.stack([one().numpy() for _ in range(repeats)])
+
+
+def test_the_mean_gradient_is_exact_and_training_quietens_it():
+    speaker = Placed(2)
+    wanted = exact_gradient(speaker, worth)
+    term = relax(weight=1.0)
+    kernel = np.random.default_rng(3).normal(size=(5, 5)).astype("float32")
+    term.network.layers[-1].kernel.assign(kernel)
+    plain = gradients(ScoreFunction(Worth(), decoder()), speaker, 30)
+    found = gradients(term, speaker, 60)
+    error = found.std(0, ddof=1) / np.sqrt(len(found))
+    assert (np.abs(found.mean(0) - wanted) <= 4.5 * error + 1e-6).all()
+    # The test would notice a gradient that is wrong by a tenth.
+    assert error.max() < 0.05 * np.abs(wanted).max()
+    adam = keras.optimizers.Adam(0.1)
+    weights = term.network.trainable_variables
+    adam.build(weights)
+
+    @tf.function
+    def fit():
+        with tf.GradientTape() as tape:
+            loss, logs = term.loss(Episode(speaker, tiny.batch(300)))
+        adam.apply(tape.gradient(loss, [w.value for w in weights]), weights)
+
+    for _ in range(60):
+        fit()
+    quiet = gradients(term, speaker, 30)
+    assert quiet.var(0).sum() < 0.3 * plain.var(0).sum()
+
+
+def test_what_cannot_be_relaxed_is_refused():
+    for wrong in (
+        Sample(Categorical(), max_length=2),
+        Sample(Categorical(2.0), max_length=2, keep_states=True),
+    ):
+        with pytest.raises(ValueError, match="`decoder` must be Sample"):
+            RELAX(Worth(), wrong, 5, 5)

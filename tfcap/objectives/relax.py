@@ -1,0 +1,209 @@
+"""REINFORCE with a learned control variate of relaxed words."""
+
+from typing import Any
+
+import keras
+from keras import ops
+
+from tfcap.decoding import Sample
+from tfcap.decoding.loop import logits_of_words
+from tfcap.layers import Categorical
+from tfcap.objectives.estimator import Estimator
+from tfcap.ops import SeedGenerator
+from tfcap.ops.arguments import checked_integer
+from tfcap.ops.arguments import checked_number
+from tfcap.rewards import as_reward
+
+
+class RELAX(Estimator):
+    """The score function with a control variate that knows the word.
+
+    A critic gives every word of the vocabulary a value `q`, in the state in
+    which it is drawn, and so the Gumbel-softmax relaxation of what was drawn:
+
+    ```
+    z = log p + gumbel noise, word = argmax z     # z given the word, drawn
+    c(z) = sum_w q[w] * softmax(z / temperature)[w]
+    gradient = (reward - c(z)) * grad log p(word) + grad c(z) - grad c(z')
+    ```
+
+    with `z` a function of `log p` at fixed noise, and `z'`, of the same value,
+    one at the noise given the word. What the control takes away by the first
+    term, the last two give back in the mean, whatever `q` is: words before are
+    as they were drawn, and every word has a control of its own. The critic
+    learns to make the square of the gradient by the logits small, which is
+    its variance but for a constant. All derivatives are of softmaxes, and any
+    backend has them; the reward is read by value only.
+
+    Beside the reward are logged, under the estimator's name and `control` and
+    `variance`, the mean of the controls and of those squares.
+
+    Args:
+        reward: `tfcap.rewards.Reward`, or a function of strings.
+        decoder: `tfcap.decoding.Sample` with `keep_states=True`, of
+            `Categorical` at temperature 1.
+        state_units: Integer, size of what `tfcap.decoding.state_vector()`
+            makes of the speaker's state.
+        vocabulary_size: Integer `V`, that of the speaker.
+        units: Tuple of integers, sizes of hidden layers of the critic.
+            Defaults to `()`.
+        temperature: Float, positive, of the relaxation. Defaults to `1.0`.
+        weight: Float, of the critic's loss. Defaults to `1.0`.
+        seed: Integer, optional seed of the noise.
+        name: String. Defaults to the reward's name.
+
+    Example:
+
+    >>> decoder = tfcap.decoding.Sample(num_samples=2, keep_states=True)
+    >>> objective = tfcap.objectives.RELAX(
+    ...     tfcap.rewards.BLEU(4), decoder, state_units=64, vocabulary_size=50
+    ... )
+    >>> objective.network.output_shape
+    (None, 50)
+
+    Reference:
+
+    - Grathwohl et al., Backpropagation through the Void, ICLR 2018, equation
+      8 and, for the words of a sequence, section 3.3
+    - Tucker et al., REBAR, NIPS 2017, whose control is the reward itself of
+      the relaxed word, and appendix A.1 for the noise given the word
+    """
+
+    def __init__(
+        self,
+        reward: Any,
+        decoder: Sample,
+        state_units: int,
+        vocabulary_size: int,
+        units: tuple = (),
+        temperature: float = 1.0,
+        weight: float = 1.0,
+        seed: int | None = None,
+        name: str | None = None,
+    ):
+        reward = as_reward(reward)
+        _check_decoder(decoder)
+        super().__init__(
+            name or reward.name,
+            reward.terms,
+            (decoder,),
+            ("std", "control", "variance"),
+        )
+        self.reward = reward
+        self.decoder = decoder
+        self.weight = weight
+        self.temperature = checked_number(
+            temperature, "temperature", "positive", lambda x: x > 0
+        )
+        self.seed_generator = SeedGenerator(seed)
+        state_units = checked_integer(state_units, "state_units")
+        words = checked_integer(vocabulary_size, "vocabulary_size")
+        units = [checked_integer(n, "units") for n in units]
+        hidden = [keras.layers.Dense(n, activation="relu") for n in units]
+        self.network = keras.Sequential(
+            [keras.Input((state_units,)), *hidden, keras.layers.Dense(words)],
+            name="relax_critic",
+        )
+
+    def layers(self):
+        return [*super().layers(), self.network]
+
+    def rollout(self, episode):
+        return episode.rollout(self.decoder)
+
+    def per_sample_loss(self, episode):
+        rollout = episode.rollout(self.decoder)
+        rewards, own, parts = self.reward.credited(
+            rollout.stop_gradient(), episode
+        )
+        if len(rewards.shape) == 2:
+            rewards = rewards[..., None]
+        rewards = ops.stop_gradient(ops.cast(rewards, "float32"))
+        log_p = self._log_p(rollout, episode)  # (B, S, T, V)
+        word = ops.one_hot(rollout.tokens, log_p.shape[-1], dtype=log_p.dtype)
+        fixed = ops.stop_gradient(log_p)
+        z, kept = self._relaxed(fixed, word)
+        values = self._values(rollout)
+        soft = ops.softmax(z / self.temperature, axis=-1)
+        control = ops.sum(soft * values, axis=-1)  # (B, S, T)
+        slopes = soft * (values - control[..., None]) / self.temperature
+        slopes = slopes * kept
+        # By log p: the word's, and the difference of the two relaxations.
+        gains = (rewards - control)[..., None] * word + slopes
+        log_p = ops.where(gains != 0, log_p, 0.0)
+        scores = ops.sum(ops.stop_gradient(gains) * log_p, axis=-1)
+        # By the logits; its mean square is the variance and a constant.
+        p = ops.exp(fixed)
+        gradient = gains - p * ops.sum(gains, axis=-1, keepdims=True)
+        variance = ops.sum(ops.square(gradient), axis=-1)
+        losses = self.weight * variance - scores
+        logs = {"control": control, "variance": variance}
+        mask = rollout.mask
+        losses = ops.sum(ops.where(mask > 0, losses, 0.0), axis=-1)
+        own = own if len(own.shape) == 2 else ops.sum(own * mask, axis=-1)
+        return losses, own, {**parts, **logs}
+
+    def _log_p(self, rollout, episode):
+        """Log probabilities of all words in the place of each."""
+        speaker, tokens = episode.speaker, rollout.tokens
+        logits = logits_of_words(
+            speaker, episode.state, tokens, episode.training
+        )
+        processors = self.decoder.logits_processors.for_speaker(speaker)
+        length, size = tokens.shape[-1], logits.shape[-1]
+        rows = ops.reshape(tokens, (-1, length))
+        logits = ops.reshape(logits, (-1, length, size))
+        places = ops.arange(length, dtype="int32")
+        logits = processors.apply_at(logits, rows, places)
+        log_p = ops.log_softmax(ops.cast(logits, "float32"), axis=-1)
+        return ops.reshape(log_p, (*ops.shape(tokens), size))
+
+    def _relaxed(self, log_p, word):
+        """Draws `z` given the words, and how much more of it `log p` moves.
+
+        At fixed noise `z` moves by 1; given the word, the word's own `z` does
+        not, and another's by the share of its noise in it.
+        """
+        noise = keras.random.uniform(
+            ops.shape(log_p),
+            minval=1e-20,
+            dtype="float32",
+            seed=self.seed_generator,
+        )
+        # Logarithms of exponential times; that of the word is the least.
+        times = ops.log(-ops.log(ops.minimum(noise, 1.0 - 1e-7)))
+        first = ops.sum(times * word, axis=-1, keepdims=True)
+        others = times - log_p
+        z = ops.where(word > 0, -first, -ops.logaddexp(others, first))
+        kept = ops.where(word > 0, 1.0, ops.sigmoid(first - others))
+        return z, kept
+
+    def _values(self, rollout):
+        """The critic's values of all words: `(B, S, T, V)`."""
+        states = ops.stop_gradient(rollout.states)
+        expected = self.network.input_shape[-1]
+        if states.shape[-1] != expected:
+            raise ValueError(
+                "`state_units` must be the size of the speaker's states. "
+                f"Received: state_units={expected} for states of shape "
+                f"{tuple(states.shape)}."
+            )
+        values = self.network(ops.reshape(states, (-1, expected)))
+        values = ops.cast(values, "float32")
+        return ops.reshape(values, (*ops.shape(states)[:-1], values.shape[-1]))
+
+
+def _check_decoder(decoder):
+    channel = getattr(decoder, "channel", None)
+    plain = isinstance(channel, Categorical) and channel.temperature == 1.0
+    options = {"guidance": 1.0, "termination": "sampled"}
+    plain = plain and all(
+        getattr(decoder, name, usual) == usual
+        for name, usual in options.items()
+    )
+    if not (isinstance(decoder, Sample) and plain and decoder.keep_states):
+        raise ValueError(
+            "`decoder` must be Sample(keep_states=True) of Categorical at "
+            "temperature 1, without other options. Received: "
+            f"decoder={decoder!r}."
+        )
