@@ -8,6 +8,9 @@ from tensorboard_plugin_tfcap.comparison import Comparison
 from tensorboard_plugin_tfcap.comparison import load_comparison
 from tensorboard_plugin_tfcap.matching import search
 from tensorboard_plugin_tfcap.query_error import QueryError
+from tensorboard_plugin_tfcap.tradeoff.axis_ranks import axis_rank
+from tensorboard_plugin_tfcap.tradeoff.axis_ranks import is_bookkeeping
+from tensorboard_plugin_tfcap.tradeoff.axis_ranks import kind
 from tensorboard_plugin_tfcap.tradeoff.curve_groups import is_categorical
 from tensorboard_plugin_tfcap.tradeoff.metric_names import is_other_listener
 from tensorboard_plugin_tfcap.tradeoff.metric_names import metric_order
@@ -34,6 +37,7 @@ class Dataset:
         comparison: `Comparison`, how the log is presented.
         histories: Dict of lists of points in the order of steps, by run,
             where earlier steps are asked for.
+        told_by: Tuple of strings, what told the parameters of runs.
     """
 
     source: str
@@ -44,6 +48,7 @@ class Dataset:
     notices: list = field(default_factory=list)
     comparison: Comparison = field(default_factory=Comparison)
     histories: dict = field(default_factory=dict)
+    told_by: tuple = ()
 
     @property
     def titles(self):
@@ -101,8 +106,11 @@ class Dataset:
 
         return {name: len(values[name]) for name in sorted(values, key=rank)}
 
-    def order(self, name=None):
+    def order(self, name=None, besides=()):
         """The parameter along curves: by default, one of numbers.
+
+        Args:
+            besides: Names of parameters that are none by default.
 
         Raises:
             QueryError: If no run has it.
@@ -113,7 +121,11 @@ class Dataset:
                 f"`order` must be a parameter of the runs. Received: "
                 f"order={name!r}, of {', '.join(known) or 'none'}."
             )
-        numbers = (n for n in known if not is_categorical(self.points, n))
+        numbers = (
+            n
+            for n in known
+            if n not in besides and not is_categorical(self.points, n)
+        )
         return name or next(numbers, None)
 
     def about(self, run):
@@ -201,16 +213,30 @@ def best_metric(metrics, query):
 
 
 def default_axes(metrics):
-    """Names of the axes, or `None` where there are no two metrics."""
-    chosen = []
-    for role, preferred in _FIRST.items():
-        names = [m.name for m in metrics.values() if m.role == role]
+    """Names of the axes, or `None` where there are no two metrics.
+
+    First come those that HParams are configured to show, then a metric of
+    naturalness and one of recall, then what was measured on held-out data.
+    """
+    ranked = sorted(metrics.values(), key=axis_rank)
+    useful = [m for m in ranked if m.featured and not is_bookkeeping(m)]
+    first = sorted(useful, key=lambda m: m.featured)
+    for role, preferred in _FIRST.items() if not first else ():
+        names = [m.name for m in ranked if m.role == role]
         if role == "recall":
             # What captions say to others comes before a code of two players.
             others = [n for n in names if is_other_listener(n)]
             others = [n for n in others if n.endswith("r@10")]
             preferred = (preferred[0], *others, *preferred[1:])
         names.sort(key=[*preferred, *names].index)
-        chosen += [name for name in names if name not in chosen][:1]
-    chosen += [name for name in metrics if name not in chosen]
-    return tuple(chosen[:2]) if len(chosen) > 1 else None
+        first += [metrics[name] for name in names[:1]]
+    one, *others = dict.fromkeys([*first, *ranked]) or [None]
+    if not others:
+        return None
+    # Accuracy in training, against that of a test, would say little.
+    other = next((m for m in others if kind(m) != kind(one)), others[0])
+    chosen = [one, other]
+    if not all(m.role in _FIRST for m in chosen):
+        # What should rise is upright.
+        chosen.sort(key=lambda m: m.sign)
+    return tuple(metric.name for metric in chosen)

@@ -1,6 +1,7 @@
 """The figure of a selection, with its rows, tables and notices."""
 
 from tensorboard_plugin_tfcap import overlays
+from tensorboard_plugin_tfcap.columns import add_columns
 from tensorboard_plugin_tfcap.preset_panels import preset_panels
 from tensorboard_plugin_tfcap.rows import place_members
 from tensorboard_plugin_tfcap.rows import point_rows
@@ -58,6 +59,7 @@ def figure_view(selection, path=()) -> dict:
     rows = point_rows(panels, [members], [axes], query, known)
     view = _whole(selection, panels, rows, [axes])
     figure = view["figure"]
+    scale_notices = overlays.set_scales(figure["layout"], rows, axes, query)
     if rows:
         if query.pareto and all(metric.sign for metric in axes):
             figure["data"].append(overlays.front_trace(rows, *axes, query.dark))
@@ -68,7 +70,8 @@ def figure_view(selection, path=()) -> dict:
     if line is not None:
         shape = overlays.line_shape(line["along"], line["value"], query.dark)
         figure["layout"]["shapes"].append(shape)
-    return {**view, **tables_view(selection)}
+    view |= tables_view(selection)
+    return {**view, "notices": [*view["notices"], *scale_notices]}
 
 
 def tables_view(selection) -> dict:
@@ -119,7 +122,9 @@ def _whole(selection, panels, rows, axes):
         if trace.get("legendgroup") in query.hide:
             trace["visible"] = "legendonly"
     layout = figure["layout"]
-    layout["uirevision"] = f"{query.source} {query.preset} {x} {y}"
+    layout["uirevision"] = (
+        f"{query.source} {query.preset} {x} {y} {query.xscale} {query.yscale}"
+    )
     # No `datarevision`: with the same one, Plotly keeps the marks of before.
     # A page says how high its figure is.
     height = layout.pop("height", None)
@@ -134,7 +139,7 @@ def _whole(selection, panels, rows, axes):
         "title": preset.title if preset is not None else "",
         "figure": {**figure, "config": CONFIG},
         "rows": rows,
-        "head": _head(selection, panels),
+        "head": [*_head(selection, panels), *add_columns(rows, selection)],
         "panels": [
             {
                 "title": panel.title,
@@ -192,7 +197,8 @@ def _limit(layout, rows, path=(), axes=()):
             values = [row[name] for row in shown]
             values += [run[name] for row in shown for run in row["runs"]]
             values += [point.metrics[axes[place].name] for point in path]
-            axis["range"] = overlays.padded_range(values)
+            log = axis.get("type") == "log"
+            axis["range"] = overlays.padded_range(values, log)
             axis["autorange"] = False
 
 

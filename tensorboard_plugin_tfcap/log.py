@@ -6,6 +6,7 @@ from dataclasses import field
 
 from tensorboard.data.provider import RunTagFilter
 
+from tensorboard_plugin_tfcap.memo import SeriesMemo
 from tensorboard_plugin_tfcap.metadata import PLUGIN_NAME
 
 #: Records of a run that a path shows, and as many as there are.
@@ -21,16 +22,30 @@ class Log:
     Args:
         kept: Dict of numbers of records of a tag that TensorBoard keeps, by
             plugin; 0 is all. Defaults to none: its own defaults.
+        memo: `SeriesMemo`, what earlier requests have read. Defaults to an
+            empty one.
     """
 
     provider: object
     context: object
     experiment: str
     kept: dict = field(default_factory=dict)
+    memo: SeriesMemo = field(default_factory=SeriesMemo)
 
     def is_sampled(self, count: int, plugin: str = PLUGIN_NAME) -> bool:
         """Check whether so many records may be a sample of what was logged."""
         return 0 < self.kept.get(plugin, _KEPT) <= count
+
+    def results(self, kind, revisions, make):
+        """`SeriesMemo.results()` of this experiment."""
+        return self.memo.results((self.experiment, *kind), revisions, make)
+
+    def location(self) -> str:
+        """The log directory, or another place as TensorBoard names it."""
+        metadata = self.provider.experiment_metadata(
+            self.context, experiment_id=self.experiment
+        )
+        return metadata.data_location
 
     def tensors(self, plugin=PLUGIN_NAME):
         """Dict of dicts of time series by tag, by run."""
@@ -91,8 +106,15 @@ def revision(*listings) -> str:
     digest = hashlib.sha256()
     for listing in listings:
         for run in sorted(listing):
-            for tag, series in sorted(listing[run].items()):
-                about = (run, tag, series.max_step, series.max_wall_time)
-                digest.update(repr(about).encode())
+            about = (run, run_revision(listing[run]))
+            digest.update(repr(about).encode())
         digest.update(b"|")
     return digest.hexdigest()[:16]
+
+
+def run_revision(tags) -> list:
+    """What changes when any of a run's time series does."""
+    return [
+        (tag, series.max_step, series.max_wall_time)
+        for tag, series in sorted(tags.items())
+    ]

@@ -135,9 +135,38 @@ def line_shape(along, value, dark):
     }
 
 
-def padded_range(values):
-    """The range of an axis: all values, and a little around them."""
+def set_scales(layout, rows, axes, query) -> list[str]:
+    """Makes axes logarithmic that are asked to be.
+
+    Returns:
+        List of notices: of those that cannot be, and of what does not change.
+    """
+    notices = []
+    for name, metric in zip("xy", axes):
+        if getattr(query, f"{name}scale") != "log" or metric is None:
+            continue
+        if any(one[name] <= 0 for row in rows for one in (row, *row["runs"])):
+            notices.append(
+                f"{metric.title} has values of 0 or less: its axis stays "
+                "linear."
+            )
+            continue
+        layout[f"{name}axis"]["type"] = "log"
+        notices.append(
+            f"The axis of {metric.title} is logarithmic; between points, "
+            "tables read values off linearly all the same."
+        )
+    return notices
+
+
+def padded_range(values, log=False):
+    """The range of an axis: all values, and a little around them.
+
+    Of a logarithmic axis, that of the logarithms of positive values.
+    """
     values = np.asarray(values, "float64")
+    if log:
+        values = np.log10(values[values > 0])
     low, high = values.min(), values.max()
     gap = 0.08 * (high - low) or 0.05 * abs(high) or 1.0
     return [float(low - gap), float(high + gap)]

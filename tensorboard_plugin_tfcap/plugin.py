@@ -14,6 +14,7 @@ from tensorboard_plugin_tfcap.dataset import presented
 from tensorboard_plugin_tfcap.figure_view import figure_view
 from tensorboard_plugin_tfcap.figure_view import tables_view
 from tensorboard_plugin_tfcap.log import Log
+from tensorboard_plugin_tfcap.memo import SeriesMemo
 from tensorboard_plugin_tfcap.metadata import PLUGIN_NAME
 from tensorboard_plugin_tfcap.picture_file import FORMS
 from tensorboard_plugin_tfcap.picture_file import lacking_forms
@@ -56,6 +57,7 @@ class TradeoffPlugin(base_plugin.TBPlugin):
         flags = getattr(context, "flags", None)
         self._kept = dict(getattr(flags, "samples_per_plugin", None) or {})
         self._cache = RevisionCache()
+        self._memo = SeriesMemo()
 
     def get_plugin_apps(self):
         """The routes, below `/data/plugin/tfcap_tradeoff`."""
@@ -91,7 +93,9 @@ class TradeoffPlugin(base_plugin.TBPlugin):
             return _json(request, {"unchanged": True, "rev": source.revision()})
         dataset = self._dataset(sources, query)
         version = static_files.plotly_version()
-        view = state_view(dataset, query, sources.counts(), version)
+        counts = sources.counts(source.name)
+        logdir = sources.log.location()
+        view = state_view(dataset, query, counts, version, logdir)
         return _json(request, view)
 
     def _figure(self, request):
@@ -182,6 +186,7 @@ class TradeoffPlugin(base_plugin.TBPlugin):
             plugin_util.context(environ),
             plugin_util.experiment_id(environ),
             self._kept,
+            self._memo,
         )
         return parse_query(request.args), Sources(log)
 

@@ -1,5 +1,7 @@
 """The plugin's own points, out of a log."""
 
+import functools
+
 from tensorboard_plugin_tfcap.checkpoints import harm_notices
 from tensorboard_plugin_tfcap.checkpoints import sampled_notices
 from tensorboard_plugin_tfcap.comparison import Comparison
@@ -17,6 +19,15 @@ from tensorboard_plugin_tfcap.metadata import RecordError
 from tensorboard_plugin_tfcap.metadata import decode_content
 from tensorboard_plugin_tfcap.notices import Notices
 from tensorboard_plugin_tfcap.records import read_point
+
+#: Readers of records by their kinds; those of points are read with more.
+_RECORDS = {
+    "point": read_point,
+    "reference": read_reference,
+    "comparison": read_comparison,
+}
+#: Runs of a sweep have the same.
+_content = functools.lru_cache(256)(decode_content)
 
 
 class PointsSource:
@@ -48,36 +59,31 @@ class PointsSource:
         for run, listed in self._tensors.items():
             for tag, series in listed.items():
                 try:
-                    content = decode_content(series.plugin_content)
+                    content = _content(series.plugin_content)
                 except RecordError as error:
                     notices.add(run, f"has a summary {tag!r:.80} that {error}")
                     continue
                 tags[run, tag] = content.kind
                 described |= content.metrics
-        last = self._log.read_tensors(downsample=1) if tags else {}
         points, references = [], []
         comparison = Comparison()
-        for (run, tag), kind in sorted(tags.items()):
-            for datum in last.get(run, {}).get(tag, [])[-1:]:
-                try:
-                    if kind == "reference":
-                        record = read_reference(_text(datum))
-                        references.append(record)
-                    elif kind == "comparison":
-                        record = read_comparison(_text(datum))
-                        comparison = comparison.joined(record)
-                    elif kind == "point":
-                        points.append(self._point(run, tag, datum)[0])
-                except RecordError as error:
-                    notices.add(run, error)
+        for (run, tag), record in self._records(tags).items():
+            if isinstance(record, RecordError):
+                notices.add(run, record)
+            elif tags[run, tag] == "reference":
+                references.append(record)
+            elif tags[run, tag] == "comparison":
+                comparison = comparison.joined(record)
+            else:
+                points.append(record)
         metrics = all_metrics(points, described)
         sentences = [*notices.sentences(), *harm_notices(points)]
         histories = {}
-        if query.at in ("best", "common"):
+        if query.at == "common":
             histories = self._histories([point.run for point in points])
         if query.at == "best" and points:
             by = best_metric(metrics, query)
-            points, sampled = self._best(points, histories, by)
+            points, sampled = self._best(points, by)
             sentences += sampled
         return Dataset(
             self.name,
@@ -87,12 +93,40 @@ class PointsSource:
             references,
             sentences,
             comparison,
-            histories if query.at == "common" else {},
+            histories,
         )
 
     def history(self, run: str, query=None):
         """All points of a run, as far as TensorBoard keeps them."""
         return self._histories([run], ALL).get(run, [])
+
+    def _records(self, tags):
+        """The last record of each series, or why it cannot be read."""
+
+        def make(keys):
+            folders, names = (sorted(set(some)) for some in zip(*keys))
+            data = self._log.read_tensors(1, folders, names)
+            return {
+                (run, tag): self._record(tags[run, tag], run, tag, datum)
+                for run, tag in keys
+                for datum in data.get(run, {}).get(tag, [])[-1:]
+            }
+
+        wanted = [key for key in sorted(tags) if tags[key] in _RECORDS]
+        revisions = {key: self._revision(*key) for key in wanted}
+        return self._log.results(("points last",), revisions, make)
+
+    def _record(self, kind, run, tag, datum):
+        try:
+            if kind == "point":
+                return self._point(run, tag, datum)[0]
+            return _RECORDS[kind](_text(datum))
+        except RecordError as error:
+            return error
+
+    def _revision(self, run, tag):
+        series = self._tensors[run][tag]
+        return series.max_step, series.max_wall_time, run in self._blobs
 
     def _histories(self, runs, downsample=WHOLE):
         """Lists of points in the order of steps, by run.
@@ -123,19 +157,29 @@ class PointsSource:
             histories[run] = [points[step] for step in sorted(points)]
         return histories
 
-    def _best(self, points, histories, by):
+    def _best(self, points, by):
         """The best step of each run, and notices of what was not looked at."""
-        chosen, sampled = [], []
-        for point in points:
-            steps = histories.get(point.run, [])
-            known = [p for p in steps if by.name in p.metrics]
-            chosen.append(
-                max(known, key=lambda p: by.sign * p.metrics[by.name])
-                if known
-                else point
-            )
-            if self._log.is_sampled(len(steps)):
-                sampled.append(point.run)
+
+        def make(runs):
+            best = {}
+            for run, steps in self._histories(runs).items():
+                known = [p for p in steps if by.name in p.metrics]
+                value = lambda p: by.sign * p.metrics[by.name]  # noqa: E731
+                best[run] = max(known, key=value, default=None), len(steps)
+            return best
+
+        revisions = {
+            point.run: self._revision(*self._place(point.run))
+            for point in points
+        }
+        kind = ("points best", by.name, by.sign)
+        best = self._log.results(kind, revisions, make)
+        chosen = [best.get(p.run, (None,))[0] or p for p in points]
+        sampled = [
+            run
+            for run, (_, count) in best.items()
+            if self._log.is_sampled(count)
+        ]
         return chosen, sampled_notices(sampled, by, PLUGIN_NAME)
 
     def _point(self, run, tag, datum):

@@ -1,6 +1,7 @@
 """Requests of a page."""
 
 import math
+import re
 from dataclasses import dataclass
 from dataclasses import fields
 
@@ -9,13 +10,18 @@ from tfcap.curves import SPREADS
 
 #: Steps at which runs are compared.
 CHECKPOINTS = ("last", "best", "common", "finished")
+SCALES = ("linear", "log")
 #: What some arguments may be.
 _CHOICES = {
     "source": (None, "points", "scalars"),
     "at": CHECKPOINTS,
     "seeds": SPREADS,
     "along": (None, "x", "y"),
+    "xscale": SCALES,
+    "yscale": SCALES,
 }
+#: Arguments that are lists of names, each on a line.
+_LISTS = ("curve", "where", "columns", "higher", "lower", "hide")
 #: Letters of an argument, and of one that is a list of names.
 _LONGEST, _LONGEST_LIST = 500, 20_000
 
@@ -38,7 +44,10 @@ class Query:
         along: `"x"` or `"y"`, what the line holds.
         value: Float, `"auto"`, or `None` for no line.
         group: String, how scalars are grouped.
-        curve: Tuple of parameters that name a curve of scalars.
+        curve: Tuple of parameters, and `"method"`, that alone name a curve.
+        where: Tuple of conditions on parameters, such as `"lambda>=0.001"`.
+        columns: Tuple of metrics and parameters of the table of points.
+        xscale: `"linear"` or `"log"`; so is `yscale`.
         higher: Tuple of metrics of which more is better, whatever their names
             or writers say.
         lower: Tuple of those of which less is.
@@ -67,12 +76,16 @@ class Query:
     labels: bool = True
     group: str | None = None
     curve: tuple = ()
+    where: tuple = ()
+    columns: tuple = ()
+    xscale: str = "linear"
+    yscale: str = "linear"
     higher: tuple = ()
     lower: tuple = ()
     hide: tuple = ()
 
     def __post_init__(self):
-        for name in ("curve", "higher", "lower", "hide"):
+        for name in _LISTS:
             if isinstance(getattr(self, name), str):
                 object.__setattr__(self, name, (getattr(self, name),))
         for name, options in _CHOICES.items():
@@ -173,8 +186,6 @@ _READ = {
     "step": _whole,
     "dark": _flag,
     "labels": _flag,
-    "higher": _names,
-    "lower": _names,
-    "hide": _names,
-    "curve": lambda n, t: tuple(filter(None, _word(n, t).split(","))),
+    **dict.fromkeys(_LISTS, _names),
+    "curve": lambda n, t: tuple(filter(None, re.split("[,\n]", _word(n, t)))),
 }

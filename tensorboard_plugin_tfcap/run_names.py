@@ -3,34 +3,16 @@
 from dataclasses import dataclass
 from dataclasses import field
 
-from google.protobuf import json_format
-from tensorboard.plugins.hparams import metadata
-
+from tensorboard_plugin_tfcap.hparams import lending
 from tensorboard_plugin_tfcap.matching import search
-from tensorboard_plugin_tfcap.metadata import plain_parameters
+from tensorboard_plugin_tfcap.name_parts import name_settings
+from tensorboard_plugin_tfcap.name_parts import plain_value
 
-
-def run_hparams(log):
-    """Settings by run."""
-    hparams = {}
-    for run, tags in log.tensors(metadata.PLUGIN_NAME).items():
-        series = tags.get(metadata.SESSION_START_INFO_TAG)
-        if series is None:
-            continue
-        started = metadata.parse_session_start_info_plugin_data(
-            series.plugin_content
-        )
-        values = {
-            name: json_format.MessageToDict(value)
-            for name, value in started.hparams.items()
-        }
-        hparams[run] = plain_parameters(values)
-    return hparams
-
-
-BY_HPARAMS, BY_RUN = "hparams", "run"
+BY_ALL, BY_HPARAMS, BY_RUN = "auto", "hparams", "run"
 #: Names of a setting that tells repetitions apart.
 _SEEDS = ("seed", "random_seed", "rng_seed")
+#: Words that are the method where nothing else is left of a name.
+_METHODS = ("algorithm", "algo", "model", "arch", "architecture")
 #: Folders in which Keras and others keep parts of one run.
 _PARTS = ("train", "validation", "val", "test", "eval")
 
@@ -42,6 +24,11 @@ class RunName:
     Args:
         whole: String, the run that this one is a part of, or is.
         part: String, the rest of its name; may be empty.
+        results: Boolean, whether it holds the results of the whole run, as
+            `add_hparams()` writes them at step 0. Defaults to `False`.
+        sources: Tuple of what told its settings. Defaults to `()`.
+        metric: String, the name of its only metric. Defaults to `""`: that
+            of its tag.
     """
 
     whole: str
@@ -49,20 +36,31 @@ class RunName:
     method: str
     params: dict = field(default_factory=dict)
     seed: str | int | float | None = None
+    results: bool = False
+    sources: tuple = ()
+    metric: str = ""
+
+    def metric_of(self, tag: str) -> str:
+        """The name of a metric of the whole run."""
+        name = self.metric or tag
+        return f"{self.part}/{name}" if self.part else name
 
 
 def run_names(runs, group, hparams):
     """Groups all runs.
 
     Args:
-        group: `"hparams"`, `"run"`, or a regular expression with named
-            groups: `method`, `seed`, and any other for a parameter.
+        group: `"auto"`, by HParams and by `key=value` in names; `"hparams"`;
+            `"run"`; or a regular expression with named groups: `method`,
+            `seed`, and any other for a parameter.
+        hparams: Dict of settings by run.
 
     Raises:
         QueryError: If the expression is none.
 
     Example:
 
+    >>> from dataclasses import replace
     >>> from tensorboard_plugin_tfcap.run_names import run_names
     >>> found = run_names(
     ...     ["st/k=3/validation"], r"(?P<method>[^/]+)/k=(?P<k>[^/]+)", {}
@@ -70,9 +68,19 @@ def run_names(runs, group, hparams):
     >>> name = found["st/k=3/validation"]
     >>> name.method, name.params, name.part
     ('st', {'k': 3}, 'validation')
+    >>> run_names(["st/k=3/validation"], "auto", {}) == {
+    ...     run: replace(name, sources=("run names",))
+    ...     for run, name in found.items()
+    ... }
+    True
     """
-    if group == BY_HPARAMS:
-        names = {run: _by_hparams(run, hparams) for run in runs}
+    if group in (BY_ALL, BY_HPARAMS):
+        lent = lending(hparams, runs)
+        usual = _by_name if group == BY_ALL else lambda run: None
+        names = {
+            run: _by_hparams(run, hparams, lent, group == BY_ALL) or usual(run)
+            for run in runs
+        }
     elif group == BY_RUN:
         names = {run: _by_run(run) for run in runs}
     else:
@@ -81,14 +89,63 @@ def run_names(runs, group, hparams):
     return {run: name for run, name in names.items() if name is not None}
 
 
-def _by_hparams(run, hparams):
+def grouped_scalars(scalars) -> dict:
+    """Parts of runs that `add_scalars()` of torch writes, one a curve.
+
+    Args:
+        scalars: Dict of dicts of time series by tag, by run.
+
+    Returns:
+        Dict of pairs by run: the run above, and the metric's name there.
+
+    Example:
+
+    >>> from tensorboard_plugin_tfcap.run_names import grouped_scalars
+    >>> grouped_scalars({"a/Loss_train": {"Loss": None}, "a/b": {"Loss": None}})
+    {'a/Loss_train': ('a', 'Loss/train')}
+    """
+    found = {}
+    for run, tags in scalars.items():
+        (tag, *others), (above, _, base) = tags, run.rpartition("/")
+        prefix = tag.replace("/", "_") + "_"
+        if not others and base.startswith(prefix):
+            found[run] = above or ".", f"{tag}/{base.removeprefix(prefix)}"
+    return found
+
+
+def _by_hparams(run, hparams, lent, and_name):
+    lenders = {parent: child for child, parent in lent.items()}
     parts = run.split("/")
-    for end in range(len(parts), 0, -1):
-        whole = "/".join(parts[:end])
-        if whole in hparams:
-            settings = dict(hparams[whole])
-            return _named(whole, "/".join(parts[end:]), settings, "runs")
+    for end in range(len(parts), -1, -1):
+        whole = "/".join(parts[:end]) or "."
+        lender = lenders.get(whole, whole)
+        if lender not in hparams:
+            continue
+        part = "/".join(parts[end:]) if whole != run else ""
+        results = whole in lent
+        if results:
+            whole = lent[whole]
+        elif end == 0 and whole not in lenders and len(hparams) > 1:
+            # Settings of the log directory itself are of no other session.
+            return None
+        named, left = name_settings(whole) if and_name else ({}, "")
+        sources = ("HParams", *(("run names",) if named else ()))
+        settings = {**named, **hparams[lender]}
+        return _named(
+            *(whole, part, settings, left if named else ""),
+            results=results,
+            sources=sources,
+        )
     return None
+
+
+def _by_name(run):
+    alone = _by_run(run)
+    settings, left = name_settings(alone.whole)
+    if not settings:
+        return alone
+    sources = ("run names",)
+    return _named(alone.whole, alone.part, settings, left, sources=sources)
 
 
 def _by_run(run):
@@ -105,22 +162,22 @@ def _by_match(run, match):
         if text is not None
     }
     usual = run[: match.end]
-    method = match.text if not settings else "runs"
+    method = match.text if not settings else ""
     return _named(usual, run[match.end :].strip("/"), settings, method)
 
 
-def _named(whole, part, settings, method):
+def _named(whole, part, settings, left, **about):
     seeds = [name for name in settings if name.lower() in _SEEDS]
-    values = [settings.pop(name) for name in seeds]
-    method = str(settings.pop("method", method))
-    return RunName(whole, part, method, settings, next(iter(values), None))
+    values = [_whole_number(settings.pop(name)) for name in seeds]
+    words = [n for n in _METHODS if isinstance(settings.get(n), str)]
+    if not left and "method" not in settings and words:
+        left = settings.pop(words[0])
+    method = str(settings.pop("method", left or "runs"))
+    seed = next(iter(values), None)
+    return RunName(whole, part, method, settings, seed, **about)
 
 
-def plain_value(text):
-    """A number where a text is one."""
-    for kind in (int, float):
-        try:
-            return kind(text)
-        except ValueError:
-            continue
-    return text
+def _whole_number(value):
+    """HParams have no integers: a seed of 3 is 3.0 there."""
+    whole = isinstance(value, float) and value.is_integer()
+    return int(value) if whole else value

@@ -4,21 +4,27 @@ import math
 from collections import defaultdict
 from dataclasses import replace
 
+from tensorboard.plugins.hparams.metadata import PLUGIN_NAME as HPARAMS
+
 from tensorboard_plugin_tfcap.checkpoints import harm_notices
 from tensorboard_plugin_tfcap.checkpoints import merged
 from tensorboard_plugin_tfcap.checkpoints import sampled_notices
+from tensorboard_plugin_tfcap.curve_names import numbered
 from tensorboard_plugin_tfcap.dataset import Dataset
 from tensorboard_plugin_tfcap.dataset import all_metrics
 from tensorboard_plugin_tfcap.dataset import best_metric
+from tensorboard_plugin_tfcap.hparams import hparams_metrics
+from tensorboard_plugin_tfcap.hparams import run_hparams
 from tensorboard_plugin_tfcap.log import ALL
 from tensorboard_plugin_tfcap.log import WHOLE
 from tensorboard_plugin_tfcap.log import revision
+from tensorboard_plugin_tfcap.log import run_revision
+from tensorboard_plugin_tfcap.run_names import BY_ALL
 from tensorboard_plugin_tfcap.run_names import BY_HPARAMS
-from tensorboard_plugin_tfcap.run_names import BY_RUN
-from tensorboard_plugin_tfcap.run_names import run_hparams
+from tensorboard_plugin_tfcap.run_names import grouped_scalars
 from tensorboard_plugin_tfcap.run_names import run_names
+from tensorboard_plugin_tfcap.tradeoff.metric_names import named_metric
 from tensorboard_plugin_tfcap.tradeoff.point import TradeoffPoint
-from tensorboard_plugin_tfcap.tradeoff.point import parameter_text
 
 
 class ScalarsSource:
@@ -29,42 +35,45 @@ class ScalarsSource:
     def __init__(self, log):
         self._log = log
         self._scalars = log.scalars()
+        self._hparams = log.tensors(HPARAMS) if self._scalars else {}
 
     def __len__(self):
         return len(self._scalars)
 
     def revision(self):
         """A text that changes when the log does."""
-        return revision(self._scalars)
+        return revision(self._scalars, self._hparams)
 
     def about(self, query):
         """Parts of a query on which the data set depends."""
-        curve = (query.curve, query.order) if query.curve else ()
         best = (query.by, query.higher, query.lower)
         at = query.at if query.at in ("best", "common") else "last"
-        return query.group, at, *(best if at == "best" else ()), *curve
+        return query.group, at, *(best if at == "best" else ())
 
     def dataset(self, query) -> Dataset:
         """Every run's last or best values."""
         members, notices = self._members(query)
-        if query.at in ("best", "common"):
+        histories = {}
+        if query.at == "common":
             histories = self._histories(members, WHOLE)
+            last = [merged(points) for points in histories.values()]
         else:
-            histories = self._histories(members, downsample=1)
-        last = [merged(points) for points in histories.values()]
-        metrics, points = all_metrics(last, {}), last
+            last = self._last(members)
+        metrics, points = all_metrics(last, self._described()), last
         notices += harm_notices(last)
         if query.at == "best" and metrics:
             by = best_metric(metrics, query)
-            points, sampled = self._best(histories, by)
+            points, sampled = self._best(members, by)
             notices += sampled
+        told = {name.sources for parts in members.values() for _, name in parts}
         return Dataset(
             self.name,
             self.revision(),
-            _repeated(points, query),
+            numbered(points),
             metrics,
             notices=notices,
-            histories=histories if query.at == "common" else {},
+            histories=histories,
+            told_by=tuple(sorted({s for sources in told for s in sources})),
         )
 
     def history(self, run: str, query):
@@ -73,19 +82,74 @@ class ScalarsSource:
         chosen = {run: members[run]} if run in members else {}
         return self._histories(chosen, ALL).get(run, [])
 
+    def _described(self):
+        """Metrics that HParams name, by name."""
+        titles = hparams_metrics(self._hparams)
+        return {
+            name: replace(named_metric(name, title or None), featured=place)
+            for place, (name, title) in enumerate(titles.items(), 1)
+        }
+
     def _members(self, query):
         """Parts of runs by run, and notices of what belongs nowhere."""
-        hparams = run_hparams(self._log)
-        group = query.group or (BY_HPARAMS if hparams else BY_RUN)
-        names = run_names(self._scalars, group, hparams)
+        hparams = run_hparams(self._hparams)
+        group = query.group or BY_ALL
+        grouped = {}
+        if group == BY_ALL:
+            grouped = grouped_scalars(self._scalars)
+        above = {run: grouped.get(run, (run,))[0] for run in self._scalars}
+        names = run_names(list(dict.fromkeys(above.values())), group, hparams)
         members = defaultdict(list)
-        for run, name in sorted(names.items()):
-            members[name.whole].append((run, name))
-        unknown = len(self._scalars) - len(names)
+        for run in sorted(self._scalars):
+            if above[run] in names:
+                name = names[above[run]]
+                if run in grouped:
+                    name = replace(name, metric=grouped[run][1])
+                members[name.whole].append((run, name))
+        unknown = sum(above[run] not in names for run in self._scalars)
         if not unknown:
             return members, []
         how = "have no HParams" if group == BY_HPARAMS else "do not match"
         return members, [f"{unknown} runs {how}, and are left out."]
+
+    def _last(self, members):
+        """The last values of each run, as points."""
+
+        def make(wholes):
+            some = {whole: members[whole] for whole in wholes}
+            histories = self._histories(some, downsample=1)
+            return {run: merged(points) for run, points in histories.items()}
+
+        revisions = self._revisions(members)
+        points = self._log.results(("scalars last",), revisions, make)
+        return list(points.values())
+
+    def _best(self, members, by):
+        """The best step of each run, and notices of what was not looked at.
+
+        A metric that was not logged at that step has its last value before.
+        """
+
+        def make(wholes):
+            some = {whole: members[whole] for whole in wholes}
+            histories = self._histories(some, WHOLE)
+            return {run: _best(points, by) for run, points in histories.items()}
+
+        kind = ("scalars best", by.name, by.sign)
+        best = self._log.results(kind, self._revisions(members), make)
+        sampled = [
+            run
+            for run, (_, count) in best.items()
+            if self._log.is_sampled(count, "scalars")
+        ]
+        points = [point for point, _ in best.values()]
+        return points, sampled_notices(sampled, by, "scalars")
+
+    def _revisions(self, members):
+        return {
+            whole: [(n, run_revision(self._scalars[run])) for run, n in parts]
+            for whole, parts in members.items()
+        }
 
     def _histories(self, members, downsample):
         """Lists of points in the order of steps, by run."""
@@ -94,15 +158,20 @@ class ScalarsSource:
         histories = {}
         for whole, parts in members.items():
             steps, times, bad = defaultdict(dict), {}, defaultdict(set)
-            for run, name in parts:
+            # What sums a run up does not replace what was logged on the way.
+            for run, name in sorted(parts, key=lambda part: part[1].results):
+                end = max(times, default=0) if name.results else None
                 for tag, series in data.get(run, {}).items():
-                    metric = f"{name.part}/{tag}" if name.part else tag
+                    metric = name.metric_of(tag)
                     for datum in series:
-                        times[datum.step] = datum.wall_time
+                        step = datum.step or end or 0
+                        times[step] = datum.wall_time
+                        if end and metric in steps[step]:
+                            continue
                         if math.isfinite(datum.value):
-                            steps[datum.step][metric] = float(datum.value)
+                            steps[step][metric] = float(datum.value)
                         else:
-                            bad[datum.step].add(metric)
+                            bad[step].add(metric)
             about = parts[0][1]
             points = [
                 TradeoffPoint(
@@ -117,45 +186,15 @@ class ScalarsSource:
                 histories[whole] = points
         return histories
 
-    def _best(self, histories, by):
-        """The best step of each run, and notices of what was not looked at.
 
-        A metric that was not logged at that step has its last value before.
-        """
-        chosen, sampled = [], []
-        for run, points in histories.items():
-            known = [
-                place
-                for place, point in enumerate(points)
-                if by.name in point.metrics
-            ]
-            best = max(
-                known,
-                key=lambda place: by.sign * points[place].metrics[by.name],
-                default=len(points) - 1,
-            )
-            chosen.append(merged(points[: best + 1]))
-            if self._log.is_sampled(len(known), "scalars"):
-                sampled.append(run)
-        return chosen, sampled_notices(sampled, by, "scalars")
-
-
-def _repeated(points, query):
-    """Names curves as asked, and numbers runs that would be the same point."""
-    repeated, counts = [], defaultdict(int)
-    for point in points:
-        params, method = dict(point.params), point.method
-        if query.curve:
-            named = [n for n in query.curve if n in params]
-            texts = [method] if "method" in query.curve else []
-            texts += [parameter_text(name, params[name]) for name in named]
-            kept = {query.order} if query.order else set()
-            params = {k: v for k, v in params.items() if k in kept}
-            method = ", ".join(texts) or method
-        key = (method, point.seed, tuple(sorted(params.items())))
-        number, counts[key] = counts[key], counts[key] + 1
-        seed = point.seed
-        if number or query.curve:
-            seed = number if seed is None else f"{seed} #{number}"
-        repeated.append(replace(point, method=method, params=params, seed=seed))
-    return repeated
+def _best(points, by):
+    """A run's best point, and how many points it is the best of."""
+    known = [
+        place for place, point in enumerate(points) if by.name in point.metrics
+    ]
+    best = max(
+        known,
+        key=lambda place: by.sign * points[place].metrics[by.name],
+        default=len(points) - 1,
+    )
+    return merged(points[: best + 1]), len(known)

@@ -1,9 +1,12 @@
 """The part of a log that is looked at: runs, axes, and their curves."""
 
 from dataclasses import dataclass
+from dataclasses import field
 from dataclasses import replace
 
 from tensorboard_plugin_tfcap.checkpoints import at_checkpoint
+from tensorboard_plugin_tfcap.conditions import where
+from tensorboard_plugin_tfcap.curve_names import named_curves
 from tensorboard_plugin_tfcap.dataset import Dataset
 from tensorboard_plugin_tfcap.query import Query
 from tensorboard_plugin_tfcap.query_error import QueryError
@@ -27,6 +30,7 @@ class Selection:
             have none, and count nowhere.
         joined: Boolean, whether there are curves between points: not where
             the parameter is a word.
+        settings: Dict of all parameters by run.
     """
 
     dataset: Dataset
@@ -38,6 +42,7 @@ class Selection:
     curves: dict
     notices: list
     joined: bool = True
+    settings: dict = field(default_factory=dict)
 
     def references(self):
         """Published points that have both metrics, with their titles."""
@@ -97,9 +102,16 @@ def select(dataset: Dataset, query: Query) -> Selection:
     notices = list(dataset.notices)
     if dataset.points and not points:
         notices.append(f"No run matches {query.runs!r}.")
+    every, points = points, where(points, query.where)
+    if every and not points:
+        notices.append(f"No run has {' and '.join(query.where)}.")
     points, sentences = at_checkpoint(points, query.at, dataset.histories)
     notices += sentences
-    order = dataset.order(query.order)
+    order = dataset.order(query.order, query.curve)
+    settings = {point.run: point.params for point in points}
+    if query.curve:
+        points = named_curves(points, query.curve, order, dataset.titles)
+        dataset = replace(dataset, points=points)
     axes = dataset.axes(query.x, query.y)
     if axes is None:
         return Selection(dataset, query, None, None, order, {}, {}, notices)
@@ -131,7 +143,8 @@ def select(dataset: Dataset, query: Query) -> Selection:
             )
         query = replace(query, baseline=None)
     return Selection(
-        *(dataset, query, *axes, order, groups, curves, notices, joined)
+        *(dataset, query, *axes, order, groups, curves, notices, joined),
+        settings,
     )
 
 

@@ -22,9 +22,16 @@ class Sources:
                 return self._source(kind)
         return self._source("points")
 
-    def counts(self):
-        """Numbers of runs by the name of a source."""
-        return {name: len(self._source(name)) for name in _KINDS}
+    def counts(self, chosen):
+        """Numbers of runs by the name of a source.
+
+        Where the chosen one has runs, the others are not looked at: `None`.
+        """
+        runs = len(self._source(chosen))
+        return {
+            name: None if runs and name != chosen else len(self._source(name))
+            for name in _KINDS
+        }
 
     def _source(self, name):
         if name not in self._listed:

@@ -1,11 +1,13 @@
 """The state that a page needs before it asks for a figure."""
 
+from tensorboard_plugin_tfcap.curve_names import named_curves
 from tensorboard_plugin_tfcap.dataset import best_metric
 from tensorboard_plugin_tfcap.dataset import default_axes
 from tensorboard_plugin_tfcap.metadata import VERSION
 from tensorboard_plugin_tfcap.query import Query
 from tensorboard_plugin_tfcap.query_error import QueryError
 from tensorboard_plugin_tfcap.rows import rounded
+from tensorboard_plugin_tfcap.run_names import BY_ALL
 from tensorboard_plugin_tfcap.tradeoff.curve_groups import group_points
 from tensorboard_plugin_tfcap.tradeoff.point import is_number
 from tensorboard_plugin_tfcap.tradeoff.point import parameter_title
@@ -23,12 +25,16 @@ with TradeoffWriter(
 """
 
 
-def state_view(dataset, query, counts, plotly: str | None) -> dict:
+def state_view(
+    dataset, query, counts, plotly: str | None, logdir: str = ""
+) -> dict:
     """The state of a log."""
     metrics = dataset.metrics
     axes = default_axes(metrics) or (None, None)
-    order = dataset.order()
-    groups, _ = group_points(dataset.points, order, dataset.titles)
+    order, points = dataset.order(None, query.curve), dataset.points
+    if query.curve:
+        points = named_curves(points, query.curve, order, dataset.titles)
+    groups, _ = group_points(points, order, dataset.titles)
     titles = {"points": "Trade-off points", "scalars": "Any two scalars"}
     return {
         "version": VERSION,
@@ -61,7 +67,8 @@ def state_view(dataset, query, counts, plotly: str | None) -> dict:
             "at": "last",
             "by": _by(dataset),
             "seeds": "interval",
-            "group": query.group or "",
+            "group": query.group or BY_ALL,
+            "level": query.level,
             # One's own references are of one's own data.
             "refs": int(bool(dataset.references)),
         },
@@ -69,6 +76,8 @@ def state_view(dataset, query, counts, plotly: str | None) -> dict:
         + len(dataset.comparison.references),
         "notices": dataset.notices,
         "snippet": SNIPPET,
+        "logdir": logdir,
+        "told_by": list(dataset.told_by),
     }
 
 

@@ -19,6 +19,8 @@ from tensorboard_plugin_tfcap.metadata import SAMPLES_TAG
 from tensorboard_plugin_tfcap.metadata import VERSION
 from tensorboard_plugin_tfcap.metadata import RecordError
 from tensorboard_plugin_tfcap.metadata import encode_content
+from tensorboard_plugin_tfcap.other_tabs import scalar_values
+from tensorboard_plugin_tfcap.other_tabs import settings_value
 from tensorboard_plugin_tfcap.thumbnails import thumbnail
 from tensorboard_plugin_tfcap.tradeoff.metric_names import named_metric
 
@@ -78,6 +80,8 @@ class TradeoffWriter:
             curves of their own. Optional.
         title: String, the method as people know it. Defaults to `None`: its
             name.
+        scalars: Boolean, whether points are written as scalars and HParams,
+            too, for TensorBoard's other tabs. Defaults to `True`.
 
     Example:
 
@@ -98,7 +102,9 @@ class TradeoffWriter:
         best_by=None,
         split=None,
         title=None,
+        scalars=True,
     ):
+        self._scalars = scalars
         self._about = {
             "method": _text("method", method),
             "params": {
@@ -140,7 +146,12 @@ class TradeoffWriter:
             record["diverged"] = [n for n in values if n not in numbers]
         record["best"] = self._so_far(int(step), numbers)
         known = [self._metric(name) for name in values]
-        self._write("point", POINT_TAG, step, _json(record), known)
+        others = []
+        if self._scalars:
+            others += scalar_values(values)
+            if POINT_TAG not in self._described:
+                others.append(settings_value(self._about))
+        self._write("point", POINT_TAG, step, _json(record), known, others)
 
     def samples(self, step: int, samples):
         """Writes what was said of some images at a step."""
@@ -190,14 +201,15 @@ class TradeoffWriter:
             self._best = {"by": by, "step": step, "metrics": numbers}
         return self._best
 
-    def _write(self, kind, tag, step, value, metrics=()):
+    def _write(self, kind, tag, step, value, metrics=(), others=()):
         # TensorBoard reads what a summary is from its first record alone.
         if self._file is None:
             # Not before: who never writes leaves no empty file.
             self._file = _event_file(self._directory)
         first = tag not in self._described
         self._described.add(tag)
-        event = _event(kind, tag, step, value, metrics if first else None)
+        metrics = metrics if first else None
+        event = _event(kind, tag, step, value, metrics, others)
         try:
             self._file.add_event(event)
             self._file.flush()
@@ -301,7 +313,7 @@ def _event_file(directory):
     return EventFileWriter(directory)
 
 
-def _event(kind, tag, step, value, metrics):
+def _event(kind, tag, step, value, metrics, others=()):
     from tensorboard.compat.proto import summary_pb2
     from tensorboard.compat.proto.event_pb2 import Event
     from tensorboard.compat.proto.summary_pb2 import Summary
@@ -319,7 +331,7 @@ def _event(kind, tag, step, value, metrics):
         )
     tensor = make_tensor_proto(np.array(value, dtype=object))
     one = Summary.Value(tag=tag, tensor=tensor, metadata=metadata)
-    summary = Summary(value=[one])
+    summary = Summary(value=[one, *others])
     return Event(wall_time=time.time(), step=int(step), summary=summary)
 
 

@@ -3,6 +3,7 @@
 import math
 from dataclasses import replace
 
+from tensorboard_plugin_tfcap.columns import run_values
 from tensorboard_plugin_tfcap.tradeoff.curve_groups import measured_curves
 from tensorboard_plugin_tfcap.tradeoff.level_tables import brackets_note
 from tensorboard_plugin_tfcap.tradeoff.level_tables import crossing_of
@@ -11,6 +12,7 @@ from tensorboard_plugin_tfcap.tradeoff.level_tables import level_table
 from tensorboard_plugin_tfcap.tradeoff.metric_names import metric_pool
 from tensorboard_plugin_tfcap.tradeoff.metric_names import own_pool
 from tensorboard_plugin_tfcap.tradeoff.metric_names import recall_at
+from tensorboard_plugin_tfcap.tradeoff.point import value_text
 from tensorboard_plugin_tfcap.tradeoff.table import TradeoffTable
 from tensorboard_plugin_tfcap.tradeoff.table import cell
 from tensorboard_plugin_tfcap.tradeoff.table import number
@@ -143,7 +145,11 @@ def rows_table(view, selection):
     """The points of a figure as a table; hidden methods are not in it."""
     rows = [row for row in view["rows"] if not row["hidden"]]
     panels, level = view["panels"], selection.query.level
-    lines = [[*_row_cells(row, panels), *_row_runs(row)] for row in rows]
+    extra = [head for head in view["head"] if head.get("extra")]
+    lines = [
+        [*_row_cells(row, panels), *_row_extra(row, extra), *_row_runs(row)]
+        for row in rows
+    ]
     head = ["method", "parameter", panels[0]["x_title"], panels[0]["y_title"]]
     if len(panels) > 1:
         # Each panel measures something else.
@@ -151,16 +157,17 @@ def rows_table(view, selection):
     metrics = selection.dataset.metrics
     names = {panel[axis] for panel in panels for axis in "xy"}
     known = [metrics[name] for name in metrics if name in names]
+    values = run_values(selection)
     return TradeoffTable(
         "points",
         "all points",
-        [*head, "seeds", "steps", "runs"],
+        [*head, *(one["title"] for one in extra), "seeds", "steps", "runs"],
         lines,
         [brackets_note(level), directions_note(known)] if known else [],
         records=[
             record
             for row in rows
-            for record in _point_records(row, panels, metrics, level)
+            for record in _point_records(row, panels, selection, values)
         ],
     )
 
@@ -172,6 +179,12 @@ def _row_cells(row, panels):
         x, y = panel["x_title"], panel["y_title"]
         texts = [panel["title"], x, texts[0], y, texts[1]]
     return [row["method"], row["label"], *texts]
+
+
+def _row_extra(row, heads):
+    values = row.get("columns", {})
+    values = [values.get(head["id"]) for head in heads]
+    return ["" if value is None else value_text(value) for value in values]
 
 
 def _row_runs(row):
@@ -186,9 +199,10 @@ def _value_cell(row, axis):
     return f"{text} [{', '.join(f'{bound:.6g}' for bound in interval)}]"
 
 
-def _point_records(row, panels, metrics, level):
+def _point_records(row, panels, selection, values):
     """A mark as records, one a run; as one where no run is known."""
-    panel = panels[row["panel"]]
+    metrics, level = selection.dataset.metrics, selection.query.level
+    panel, columns = panels[row["panel"]], selection.query.columns
     about = {
         "method": row["method"],
         "parameter": row["label"],
@@ -197,11 +211,11 @@ def _point_records(row, panels, metrics, level):
     }
     whole = {"level": level, "n": len(row["runs"]), "seeds": row["of"]}
     for axis in "xy":
-        values = [run[axis] for run in row["runs"]]
+        measured = [run[axis] for run in row["runs"]]
         whole[f"{axis}_mean"] = row[axis]
         bounds = row[f"{axis}_interval"] or (None, None)
-        if values:
-            _, *bounds = mean_interval(values, level)
+        if measured:
+            _, *bounds = mean_interval(measured, level)
         whole[f"{axis}_low"], whole[f"{axis}_high"] = bounds
     for run in row["runs"] or [{"x": row["x"], "y": row["y"]}]:
         mine = {name: run.get(name) for name in ("seed", "step", "run")}
@@ -211,7 +225,9 @@ def _point_records(row, panels, metrics, level):
             better = metrics[name].better if name in metrics else None
             mine[f"{axis}_better"] = better
             mine[axis] = run[axis]
-        yield {**about, **mine, **whole}
+        own = values.get(run.get("run"), {})
+        more = {f"column {name}": own.get(name) for name in columns}
+        yield {**about, **mine, **whole, **more}
 
 
 def _alike(selection, metric, first):

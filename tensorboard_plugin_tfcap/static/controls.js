@@ -1,6 +1,8 @@
 /** The column of controls: what is drawn, of which runs, and how. */
 
+import { CurveNames, levelBox } from "./curves.js";
 import { debounce, el, fill, icon } from "./dom.js";
+import { Filters } from "./filters.js";
 import { glyph } from "./glyph.js";
 
 const CHECKPOINTS = [
@@ -89,9 +91,13 @@ export class Controls {
     this.refs = check("Published points", this.flag("refs", false));
     this.baseline = select(set("baseline"));
     this.methods = el("ul", { class: "methods" });
-    fill(root, ...this.axisControls(), ...this.runControls(),
-      group("Methods", this.methods),
-      group("Seeds", this.seeds),
+    this.filters = new Filters(state);
+    this.curves = new CurveNames(state);
+    this.level = levelBox(state);
+    this.scales = el("div");
+    fill(root, ...this.axisControls(), this.scales, ...this.runControls(),
+      this.filters.root, group("Methods", this.methods, this.curves.root),
+      group("Seeds", this.seeds, this.level),
       group("Checkpoint", this.at, this.byField),
       group("Show", this.labels, this.pareto, this.refs,
         field("Differences", this.baseline)));
@@ -189,6 +195,9 @@ export class Controls {
     this.by.sync(metrics, value("by"));
     this.byField.hidden = value("at") !== "best";
     this.seeds.sync(state.usual("seeds"));
+    this.level.sync();
+    this.filters.sync(info);
+    this.curves.sync(info);
     this.labels.sync(state.get("labels") !== "0");
     this.pareto.sync(state.get("pareto") === "1");
     this.refs.sync(state.get("refs") === "1");
@@ -251,10 +260,11 @@ export class Controls {
       (borrowed ? ", by TensorBoard’s own filter" : "");
     const isScalars = info.source === "scalars";
     const grouping = this.state.get("group") || info.defaults?.group || "";
-    const isRegex = !["hparams", "run", ""].includes(grouping);
+    const isRegex = !["auto", "hparams", "run", ""].includes(grouping);
     this.groupField.hidden = !isScalars;
     this.regexField.hidden = this.groupHint.hidden = !isScalars || !isRegex;
-    this.grouping.sync([["hparams", "HParams"], ["run", "Each run by itself"],
+    this.grouping.sync([["auto", "HParams and names"],
+      ["hparams", "HParams alone"], ["run", "Each run by itself"],
       ["regex", "Pattern in the run name"]], isRegex ? "regex" : grouping);
     if (document.activeElement !== this.regex) this.regex.value = grouping;
   }

@@ -67,6 +67,16 @@ export function writeAddress(values) {
   target.history.replaceState(target.history.state, "", address);
 }
 
+/** TensorBoard's own Time Series, of these runs alone. */
+export function timeSeries(runs) {
+  // The page's `<base>` is `data/plugin/NAME/` below TensorBoard's path.
+  const address = new URL("../../../", document.baseURI);
+  const names = runs.map((run) => run.replace(/[.*+?^${}()|[\]\\]/g, "\\$&"));
+  address.searchParams.set("runFilter", `^(${names.join("|")})$`);
+  address.hash = "timeseries";
+  return address.href;
+}
+
 /** The regular expression in TensorBoard's own run filter, or `""`. */
 export function hostRunFilter() {
   const search = (outside() ?? window).location.search;

@@ -4,17 +4,21 @@
  */
 
 import { getJson, keepVersion, Latest, loadPlotly, Steady } from "./api.js";
+import { Columns } from "./columns.js";
 import { Controls, segments } from "./controls.js";
 import { announce, debounce, el, fill } from "./dom.js";
 import { exportMenu } from "./exporting.js";
 import { Figure } from "./figure.js";
+import { Found } from "./found.js";
 import { Guide } from "./guide.js";
 import * as host from "./host.js";
 import { Live } from "./live.js";
 import { Pins } from "./pins.js";
 import { Samples } from "./samples.js";
+import { Scales } from "./scales.js";
 import { State } from "./state.js";
-import { emptyState, errorState, noMatchState, notice } from "./states.js";
+import { emptyState, errorState, loadingState, noMatchState, notice }
+  from "./states.js";
 import { copyButtons, fillTables, pointTable, signsOf, table } from "./tables.js";
 import { Tip } from "./tip.js";
 import { Trajectory } from "./trajectory.js";
@@ -38,7 +42,10 @@ export class Page {
     this.sources = el("div");
     this.side = part("nav", "side", { "aria-label": "Controls" });
     this.notices = part("div", "notices");
-    this.instead = part("div", "instead", { hidden: true });
+    this.instead = part("div", "instead");
+    fill(this.instead, loadingState());
+    this.found = new Found(part("section", "card found", { hidden: true }));
+    this.columns = new Columns(state);
     this.stage = part("div", "stage", { tabindex: "0", role: "application",
       "aria-roledescription": "chart", "aria-label": "Figure" });
     this.heading = el("h2");
@@ -53,8 +60,8 @@ export class Page {
     this.training = part("section", "card");
     this.pinned = part("section", "card");
     this.points = el("details", { ontoggle: () => this.syncPoints() },
-      el("summary", {}, "The figure as a table"), el("div"));
-    this.body = el("div", { class: "body" },
+      el("summary", {}, "The figure as a table"), this.columns.root, el("div"));
+    this.body = el("div", { class: "body" }, this.found.root,
       el("section", { class: "card figure" },
         el("header", {}, this.heading, el("span", { class: "tools" },
           this.down, this.zoomOut)), this.stage, this.remarks),
@@ -75,6 +82,8 @@ export class Page {
       legend: (method, alone) => this.legend(method, alone),
       layout: () => this.layout(),
     });
+    this.scales = new Scales(this.figure, state);
+    this.controls.scales.append(this.scales.root);
     this.guide = new Guide(this.figure, {
       input: (value) => this.tables.run(value),
       change: (value) => state.set({ value, along: this.answer.line.along }),
@@ -150,6 +159,7 @@ export class Page {
     if (!ours) return this.refresh();
     this.controls.sync(this.info, this.answer);
     if (keys.includes("live")) this.live.sync();
+    if (keys.includes("zoom") && this.answer) this.scales.apply();
     return this.answer?.rows.length ? this.syncParts() : null;
   }
 
@@ -195,7 +205,9 @@ export class Page {
       this.points.open = true;
       return;
     }
+    this.scales.hold();
     await this.figure.draw(this.answer);
+    await this.scales.apply();
     this.guide.sync(this.answer);
     performance.mark("tradeoff-drawn");
     document.documentElement.dataset.drawn = this.answer.rev;
@@ -207,6 +219,8 @@ export class Page {
     this.down.hidden = !pins.length;
     this.down.textContent = `Samples of ${pins.map(({ slot }) =>
       slot.toUpperCase()).join(" and ")} ↓`;
+    this.found.sync(this.info, this.answer);
+    this.scales.sync(this.answer);
     this.syncLevel();
     this.syncArea();
     this.samples.sync(this.answer);
@@ -262,6 +276,7 @@ export class Page {
 
   syncPoints() {
     if (!this.points.open || !this.answer) return;
+    this.columns.sync(this.info, this.answer);
     const pins = this.samples.rows(this.answer).map(({ row }) => row.id);
     fill(this.points.lastChild, pointTable(this.answer, pins, (row) =>
       this.samples.pin(row)));
@@ -283,7 +298,7 @@ export class Page {
   choose(source) {
     const gone = ["x", "y", "order", "by", "value", "along", "preset", "hide",
       "trajectory", "step", "a", "arun", "b", "brun", "baseline", "curve",
-      "higher", "lower"];
+      "higher", "lower", "where", "columns", "zoom", "xscale", "yscale"];
     this.state.set({ ...Object.fromEntries(gone.map((key) => [key, ""])),
       source });
   }
@@ -317,6 +332,7 @@ export class Page {
     this.guide?.layout();
     this.pins?.layout();
     this.zoomOut.hidden = !this.figure?.zoomed();
+    this.scales?.note();
   }
 
   theme() {
@@ -380,7 +396,8 @@ export class Page {
     this.instead.hidden = false;
     this.notices.hidden = true;
     fill(this.instead, noMatchState(this.state.filter().text,
-      this.answer.notices, () => this.state.setFilter("")));
+      this.answer.notices, () => this.state.clearFilters(),
+      this.state.get("where")));
   }
 }
 

@@ -3,6 +3,7 @@
 import { getSamples } from "./api.js";
 import { el, fill, icon, number } from "./dom.js";
 import { glyph } from "./glyph.js";
+import { timeSeries } from "./host.js";
 import { signsOf } from "./tables.js";
 import { thumbnail } from "./tip.js";
 
@@ -92,7 +93,9 @@ export class Samples {
         : el("p", { class: "hint" }, run?.run ?? ""),
       el("p", { class: "hint" }, answer.error ? answer.error.message
         : step !== undefined ? `step ${answer.step ?? step}` : ""),
-      this.follow(run));
+      this.follow(run), run ? el("a", { class: "plain", target: "_blank",
+        rel: "noopener", href: timeSeries(row.runs.map((one) => one.run)) },
+      "Time Series") : null);
   }
 
   runs(slot, row, run) {

@@ -11,10 +11,11 @@ import * as host from "./host.js";
 const ASKED = [
   "source", "x", "y", "order", "runs", "at", "by", "seeds", "level", "preset",
   "usual", "refs", "pareto", "along", "value", "baseline", "trajectory", "step",
-  "labels", "group", "curve", "higher", "lower", "hide",
+  "labels", "group", "curve", "higher", "lower", "hide", "where", "columns",
+  "xscale", "yscale",
 ];
-/** What the page alone needs: pins, their runs and page; live. */
-const OWN = ["a", "arun", "b", "brun", "page", "live", "table"];
+/** What the page alone needs: pins, their runs and page; live; ranges. */
+const OWN = ["a", "arun", "b", "brun", "page", "live", "table", "zoom"];
 
 /** What this page shows unless a person wants otherwise. */
 const USUAL = { along: "x", seeds: "points" };
@@ -76,6 +77,11 @@ export class State extends EventTarget {
   /** Sets it; an empty one also where TensorBoard has one. */
   setFilter(text) {
     this.set({ runs: text || (this.hostFilter ? ".*" : "") });
+  }
+
+  /** All runs, of all parameters. */
+  clearFilters() {
+    this.set({ runs: this.hostFilter ? ".*" : "", where: "" });
   }
 
   /** The methods that are not shown. */

@@ -10,6 +10,8 @@ export function emptyState(info, others) {
   return el("section", { class: "card state" },
     el("h2", {}, info.source === "scalars"
       ? "There are no scalars in this log" : "No trade-off points yet"),
+    info.logdir ? el("p", { class: "hint" }, "TensorBoard reads ",
+      el("code", {}, info.logdir), " and all folders below it.") : null,
     el("p", {}, "A point is one trained model: how natural its words are, and " +
       "how well they tell an image from others. Write one after each " +
       "evaluation, a run for each method, weight and seed, and it appears " +
@@ -20,16 +22,23 @@ export function emptyState(info, others) {
       "this page shows them as they come."));
 }
 
+/** The log is being read. */
+export function loadingState() {
+  return el("section", { class: "card loading", role: "status" },
+    el("p", {}, "Reading the log …"));
+}
+
 /** Runs are there, and none is shown. */
-export function noMatchState(text, notices, clear) {
+export function noMatchState(text, notices, clear, filtered) {
   return el("section", { class: "card state" },
     el("h2", {}, text ? "No run matches" : "Nothing to draw"),
     text ? el("p", {}, "The filter is ", el("code", {}, text),
       ", a regular expression that is searched for in the names of runs.")
-      : el("p", {}, "No run has a value for both of these axes."),
+      : el("p", {}, filtered ? "No run passes the filters by parameter."
+        : "No run has a value for both of these axes."),
     notices.map((notice) => el("p", { class: "hint" }, notice)),
-    text ? el("button", { type: "button", onclick: clear }, "Show all runs")
-      : null);
+    text || filtered ? el("button", { type: "button", onclick: clear },
+      "Show all runs") : null);
 }
 
 /** Nothing could be had from the server. */

@@ -76,16 +76,16 @@ export function signsOf(answer) {
 export function pointTable(answer, pins, onpin) {
   const head = answer.head.map(({ title }) => title);
   const many = answer.panels.length > 1;
-  const cell = (row, id) => {
-    const value = row[id] ?? row.params?.[id];
+  const cell = (row, { id, extra }) => {
+    const value = extra ? row.columns?.[id] : row[id] ?? row.params?.[id];
     return id === "seeds" && row.of ? `${row.seeds} of ${row.of}` : number(value);
   };
   const all = answer.rows.filter((row) => !row.hidden);
   const shown = all.slice(0, 500);
   const rows = shown.map((row) => el("tr",
     { class: pins.includes(row.id) ? "current" : null },
-    answer.head.map(({ id }, place) => place ? el("td", {}, cell(row, id))
-      : el("th", { scope: "row" }, cell(row, id))),
+    answer.head.map((head, place) => place ? el("td", {}, cell(row, head))
+      : el("th", { scope: "row" }, cell(row, head))),
     many ? el("td", {}, answer.panels[row.panel]?.title ?? "") : null,
     el("td", {}, row.runs.length ? pinButton(row, pins, onpin) : null)));
   return el("div", { class: "scroll tall", tabindex: "0", role: "region",

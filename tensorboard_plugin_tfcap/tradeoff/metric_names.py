@@ -75,12 +75,15 @@ class Metric:
         name: String, what points call it.
         better: `"higher"`, `"lower"` or `"unknown"`.
         role: `"naturalness"`, `"recall"` or `"other"`.
+        featured: Integer, its place from 1 among those that a log is
+            configured to show. Defaults to `0`: not among them.
     """
 
     name: str
     title: str
     better: str = "unknown"
     role: str = "other"
+    featured: int = 0
 
     @property
     def sign(self):

@@ -1,5 +1,6 @@
 import csv
 import io
+import time
 
 import pytest
 
@@ -261,16 +262,31 @@ def test_wrong_questions_are_answered_in_words(server, arguments):
 
 
 @pytest.mark.parametrize("fast", [True, False], ids=["fast", "slow"])
-def test_a_new_run_appears(tmp_path, fast):
+def test_a_new_run_and_its_points_appear(tmp_path, fast):
     values = {"cider_d": 1.0, "r@10": 50.0}
     with TradeoffWriter(tmp_path / "early", "early") as writer:
         writer.point(0, values)
     with serving(tmp_path, fast) as server:
         before = server.wait(1)
+        assert before["logdir"] == str(tmp_path)
         with TradeoffWriter(tmp_path / "late", "late") as writer:
             writer.point(0, values)
-        after = server.wait(2)
+            after = server.wait(2)
+            assert _best_of_late(server) == 50.0
+            writer.point(1, {**values, "r@10": 60.0})
+            # What was read of the others is kept, and this is not.
+            for _ in range(600):
+                if _best_of_late(server) == 60.0:
+                    break
+                time.sleep(0.1)
+            else:
+                raise AssertionError("the new point is not the best one")
     assert after["rev"] != before["rev"] and "late" in after["methods"]
+
+
+def _best_of_late(server):
+    rows = server.json("figure", at="best", by="r@10")["rows"]
+    return {row["method"]: row["y"] for row in rows}["late"]
 
 
 def test_the_figure_is_written_for_print(server):

@@ -124,8 +124,12 @@ def server(request, logdir):
 
 def test_runs_are_grouped_by_their_hparams(server):
     state = server.json("state")
-    assert state["source"] == "scalars" and state["methods"] == ["net"]
-    assert "1 runs have no HParams" in state["notices"][0]
+    assert state["source"] == "scalars"
+    assert state["methods"] == ["alone", "net"]
+    assert state["defaults"]["group"] == "auto" and state["notices"] == []
+    asked = server.json("state", group="hparams")
+    assert asked["methods"] == ["net"]
+    assert "1 runs have no HParams" in asked["notices"][0]
     assert state["parameters"][0] == {"id": "k", "title": "k", "values": 2}
     x, y = "validation/size_error", "validation/accuracy"
     view = server.json("figure", x=x, y=y)

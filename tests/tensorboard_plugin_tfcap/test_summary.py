@@ -35,6 +35,27 @@ def test_what_is_written_is_read(tmp_path):
     assert found.metrics["energy"].title == "Energy"
 
 
+def test_points_are_shown_by_the_other_tabs(tmp_path):
+    about = {"lambda": 0.5, "kind": "a"}
+    for seed in (0, 1):
+        with TradeoffWriter(
+            tmp_path / str(seed), "mine", about, seed
+        ) as writer:
+            writer.point(3, {"r@10": 50.0, "cider_d": np.nan})
+            writer.point(4, {"r@10": 60.0 + seed, "cider_d": 1.0})
+    source = Sources(read_log(tmp_path)).chosen("scalars")
+    found = source.dataset(Query())
+    assert found.told_by == ("HParams",) and found.notices == []
+    first, second = found.points
+    assert (first.method, first.params) == ("mine", about)
+    assert (first.seed, second.seed, first.step) == (0, 1, 4)
+    assert first.metrics == {"r@10": 60.0, "cider_d": 1.0}
+    assert source.history("0", Query())[0].diverged == ("cider_d",)
+    with TradeoffWriter(tmp_path / "2", "mine", scalars=False) as writer:
+        writer.point(3, {"r@10": 50.0, "cider_d": 1.0})
+    assert len(Sources(read_log(tmp_path)).chosen("scalars")) == 2
+
+
 def test_the_best_point_is_carried_along(tmp_path):
     with TradeoffWriter(tmp_path, "mine", best_by="mean_rank") as writer:
         for step, rank in enumerate([5.0, 2.0, 4.0]):

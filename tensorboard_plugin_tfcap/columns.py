@@ -1,0 +1,67 @@
+"""Further columns of the table of points: any metric, any parameter."""
+
+from statistics import fmean
+
+from tensorboard_plugin_tfcap.query_error import QueryError
+from tensorboard_plugin_tfcap.rows import rounded
+from tensorboard_plugin_tfcap.tradeoff.point import is_number
+from tensorboard_plugin_tfcap.tradeoff.point import parameter_title
+
+
+def add_columns(rows, selection) -> list[dict]:
+    """Gives each row its values of the columns that a query asks for.
+
+    A metric's value is the mean over the row's runs; a parameter of which
+    they have several values is listed.
+
+    Returns:
+        List of dicts of `id`, `title` and `extra`, the heads of the columns.
+
+    Raises:
+        QueryError: If there is no such metric or parameter.
+    """
+    heads = [_head(name, selection) for name in selection.query.columns]
+    runs = run_values(selection)
+    for row in rows if heads else ():
+        mine = [runs.get(run["run"], {}) for run in row["runs"]]
+        row["columns"] = {
+            name: _joined([values[name] for values in mine if name in values])
+            for name in selection.query.columns
+        }
+    return heads
+
+
+def run_values(selection) -> dict:
+    """Dicts of what each run has in these columns, by run."""
+    wanted = selection.query.columns
+    values = {}
+    for points in selection.groups.values() if wanted else ():
+        for point in points:
+            settings = selection.settings.get(point.run, point.params)
+            known = {**settings, **point.metrics}
+            values[point.run] = {n: known[n] for n in wanted if n in known}
+    return values
+
+
+def _joined(values):
+    distinct = list(dict.fromkeys(values))
+    if not distinct:
+        return None
+    if len(distinct) == 1:
+        return rounded(distinct[0]) if is_number(distinct[0]) else distinct[0]
+    if all(map(is_number, values)):
+        return rounded(fmean(values))
+    return ", ".join(map(str, distinct))
+
+
+def _head(name, selection):
+    metrics = selection.dataset.metrics
+    parameters = {n for params in selection.settings.values() for n in params}
+    if name not in metrics and name not in parameters and selection.settings:
+        raise QueryError(
+            "`columns` must be metrics or parameters of the log. Received: "
+            f"columns={name!r:.80}."
+        )
+    metric = metrics.get(name)
+    title = metric.title if metric else parameter_title(name)
+    return {"id": name, "title": title, "extra": True}

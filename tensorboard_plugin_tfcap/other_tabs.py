@@ -1,0 +1,44 @@
+"""Points as TensorBoard's other tabs take them: scalars and HParams."""
+
+
+def scalar_values(metrics):
+    """Summary values of metrics, for Time Series.
+
+    Args:
+        metrics: Dict of floats by name, NaN and infinity among them.
+    """
+    from tensorboard.compat.proto.summary_pb2 import Summary
+
+    return [
+        Summary.Value(tag=name, simple_value=value)
+        for name, value in metrics.items()
+    ]
+
+
+def settings_value(about):
+    """Summary value of a run's settings, for HParams.
+
+    Args:
+        about: Dict of `method`, `params`, and `seed` and `split`, which may
+            be `None`.
+    """
+    from tensorboard.compat.proto.summary_pb2 import Summary
+    from tensorboard.plugins.hparams import metadata
+    from tensorboard.plugins.hparams.plugin_data_pb2 import HParamsPluginData
+
+    content = HParamsPluginData()
+    hparams = content.session_start_info.hparams
+    names = ("method", "seed", "split")
+    settings = {name: about[name] for name in names} | about["params"]
+    for name, value in settings.items():
+        if isinstance(value, bool):
+            hparams[name].bool_value = value
+        elif isinstance(value, int | float):
+            hparams[name].number_value = value
+        elif value is not None:
+            hparams[name].string_value = value
+    return Summary.Value(
+        tag=metadata.SESSION_START_INFO_TAG,
+        metadata=metadata.create_summary_metadata(content),
+        tensor=metadata.NULL_TENSOR,
+    )

@@ -1,0 +1,76 @@
+"""Ranks of metrics of any log: what people would look at first."""
+
+import re
+
+_WORD = re.compile(r"[^\W_]+")
+#: Of these, a metric tells how far a run is, not how good.
+_PROGRESS = frozenset(
+    "epoch epochs step steps iteration iterations iter time seconds sec "
+    "duration eta memory count examples tokens batch batches progress".split()
+)
+#: Of these words, or pairs of words, it tells how a run is trained.
+_SETTINGS = frozenset(
+    "lr learning_rate hp_metric grad gradient gradients grad_norm momentum "
+    "weight_decay gpu cpu".split()
+)
+_HELD_OUT = frozenset("val valid validation test eval evaluation dev".split())
+_TRAINING = frozenset(("train", "training"))
+_WHERE = _HELD_OUT | _TRAINING | _PROGRESS | {"hparam", "final"}
+
+
+def is_bookkeeping(metric) -> bool:
+    """Check whether a metric keeps books: epochs, time, learning rates.
+
+    Example:
+
+    >>> from tensorboard_plugin_tfcap.tradeoff import axis_ranks
+    >>> from tensorboard_plugin_tfcap.tradeoff.metric_names import named_metric
+    >>> names = "train/epoch_learning_rate", "hp_metric", "epoch_accuracy"
+    >>> [axis_ranks.is_bookkeeping(named_metric(name)) for name in names]
+    [True, True, False]
+    """
+    words = _words(metric)
+    pairs = {"_".join(pair) for pair in zip(words, words[1:])}
+    if _SETTINGS & ({*words} | pairs):
+        return True
+    return not metric.sign and bool(_PROGRESS & {*words[-1:]})
+
+
+def axis_rank(metric):
+    """Sorting key: held-out data first, bookkeeping last.
+
+    Example:
+
+    >>> from tensorboard_plugin_tfcap.tradeoff import axis_ranks
+    >>> from tensorboard_plugin_tfcap.tradeoff.metric_names import named_metric
+    >>> names = "epoch", "train_loss", "val_loss", "val_acc", "hp_metric"
+    >>> metrics = sorted(map(named_metric, names), key=axis_ranks.axis_rank)
+    >>> [metric.name for metric in metrics]
+    ['val_acc', 'val_loss', 'train_loss', 'epoch', 'hp_metric']
+    """
+    words = _words(metric)
+    return (
+        is_bookkeeping(metric),
+        bool(_TRAINING & {*words}) - bool(_HELD_OUT & {*words}),
+        not metric.sign,
+        bool(_PROGRESS & {*words[-1:]}),
+        "loss" in words,
+    )
+
+
+def kind(metric) -> frozenset:
+    """The words of a metric without those of the data that it is measured on.
+
+    Example:
+
+    >>> from tensorboard_plugin_tfcap.tradeoff import axis_ranks
+    >>> from tensorboard_plugin_tfcap.tradeoff.metric_names import named_metric
+    >>> names = "Accuracy/val", "hparam/accuracy", "train/epoch_accuracy"
+    >>> {axis_ranks.kind(named_metric(name)) for name in names}
+    {frozenset({'accuracy'})}
+    """
+    return frozenset(_words(metric)) - _WHERE
+
+
+def _words(metric):
+    return [word.lower() for word in _WORD.findall(metric.name)]

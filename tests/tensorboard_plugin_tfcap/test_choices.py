@@ -1,0 +1,110 @@
+"""Filters by parameter, names of curves, columns and scales."""
+
+import csv
+import io
+
+import pytest
+
+from tensorboard_plugin_tfcap.dataset import Dataset
+from tensorboard_plugin_tfcap.dataset import all_metrics
+from tensorboard_plugin_tfcap.figure_view import figure_view
+from tensorboard_plugin_tfcap.query import Query
+from tensorboard_plugin_tfcap.query import parse_query
+from tensorboard_plugin_tfcap.query_error import QueryError
+from tensorboard_plugin_tfcap.selection import select
+from tensorboard_plugin_tfcap.state_view import state_view
+from tensorboard_plugin_tfcap.table_text import table_text
+from tensorboard_plugin_tfcap.tradeoff.point import TradeoffPoint
+
+POINTS = [
+    TradeoffPoint(
+        f"{k}/{optimizer}/{seed}",
+        "net",
+        {"k": k, "optimizer": optimizer},
+        seed,
+        9,
+        {"speed": 10.0**k, "loss": 1 / k + seed, "size": 1.0 * seed},
+    )
+    for k in (1, 2, 3)
+    for optimizer in ("adam", "sgd")
+    for seed in (0, 1)
+]
+DATASET = Dataset("points", "a", POINTS, all_metrics(POINTS, {}))
+
+
+def selected(**options):
+    return select(DATASET, Query(x="speed", y="loss", **options))
+
+
+def runs(selection):
+    return {p.run for group in selection.groups.values() for p in group}
+
+
+def test_runs_are_filtered_by_values_and_ranges():
+    query = parse_query({"where": "k>=1.5\nk<=2.5\noptimizer=adam"})
+    assert query.where == ("k>=1.5", "k<=2.5", "optimizer=adam")
+    assert runs(selected(where=query.where)) == {"2/adam/0", "2/adam/1"}
+    # Of two values, one is enough.
+    found = runs(selected(where=("k=1", "k=3", "seed=1", "optimizer=sgd")))
+    assert found == {"1/sgd/1", "3/sgd/1"}
+    assert list(selected(where=("k=2",)).groups) == [
+        *("net, optimizer = adam", "net, optimizer = sgd")
+    ]
+    none = selected(where=("k>=9",))
+    assert "No run has k>=9." in none.notices and not none.groups
+
+
+@pytest.mark.parametrize("text", ["k", "k>=many", "other=1"])
+def test_what_is_no_filter_is_refused(text):
+    with pytest.raises(QueryError, match="`where` must be"):
+        selected(where=(text,))
+
+
+def test_curves_are_named_by_choice():
+    selection = selected(curve=("method",))
+    assert list(selection.groups) == ["net"] and selection.order == "k"
+    (rows,) = [figure_view(selection)["rows"]]
+    assert [row["seeds"] for row in rows] == [4, 4, 4]
+    assert list(selected(curve=("k",)).groups) == ["k = 1", "k = 2", "k = 3"]
+    # What is left out of the names can still be filtered, and be a column.
+    some = selected(curve=("method",), where=("optimizer=sgd",))
+    assert len(runs(some)) == 6
+    options = {"curve": ("method",), "where": ("k=1",)}
+    (row,) = figure_view(selected(columns=("optimizer",), **options))["rows"]
+    assert row["columns"] == {"optimizer": "adam, sgd"}
+    query = Query(curve=("k",))
+    methods = state_view(DATASET, query, {}, None)["methods"]
+    assert methods == ["k = 1", "k = 2", "k = 3"]
+
+
+def test_columns_are_metrics_and_parameters():
+    selection = selected(columns=("size", "optimizer"), where=("k=1",))
+    view = figure_view(selection)
+    assert [head["title"] for head in view["head"][-2:]] == [
+        *("size", "optimizer")
+    ]
+    assert [row["columns"] for row in view["rows"]] == [
+        {"size": 0.5, "optimizer": "adam"},
+        {"size": 0.5, "optimizer": "sgd"},
+    ]
+    lines = table_text(selection, "csv", "points")
+    first = next(csv.DictReader(io.StringIO(lines)))
+    assert (first["column size"], first["column optimizer"]) == ("0.0", "adam")
+    text = table_text(selection, "markdown", "points")
+    assert "| size | optimizer |" in " ".join(text.split())
+    with pytest.raises(QueryError, match="`columns` must be"):
+        figure_view(selected(columns=("gone",)))
+
+
+def test_axes_may_be_logarithmic():
+    view = figure_view(selected(xscale="log", yscale="linear"))
+    layout = view["figure"]["layout"]
+    assert layout["xaxis"]["type"] == "log"
+    assert layout["xaxis"]["range"] == pytest.approx([0.84, 3.16])
+    assert layout["yaxis"].get("type") != "log"
+    assert any("linearly all the same" in text for text in view["notices"])
+    view = figure_view(select(DATASET, Query(x="size", y="loss", xscale="log")))
+    assert any("its axis stays linear" in text for text in view["notices"])
+    assert view["figure"]["layout"]["xaxis"].get("type") != "log"
+    with pytest.raises(QueryError, match="`xscale` must be one of"):
+        Query(xscale="square")

@@ -1,0 +1,131 @@
+"""Settings that nobody was asked for: in names, and in HParams."""
+
+import pytest
+
+from tensorboard_plugin_tfcap.figure_view import figure_view
+from tensorboard_plugin_tfcap.name_parts import name_settings
+from tensorboard_plugin_tfcap.query import Query
+from tensorboard_plugin_tfcap.report import read_log
+from tensorboard_plugin_tfcap.run_names import run_names
+from tensorboard_plugin_tfcap.selection import select
+from tensorboard_plugin_tfcap.sources import Sources
+from tests.tensorboard_plugin_tfcap import strangers
+
+
+def dataset(folder, **options):
+    return Sources(read_log(folder)).chosen("scalars").dataset(Query(**options))
+
+
+@pytest.mark.parametrize(
+    "name, settings, left",
+    [
+        ("psst/k=0.1,seed=2", {"k": 0.1, "seed": 2}, "psst"),
+        ("resnet_lr=0.1_seed=3", {"lr": 0.1, "seed": 3}, "resnet"),
+        ("a-lr=1e-4-seed=3", {"lr": 1e-4, "seed": 3}, "a"),
+        ("lr=-2_weight_decay=.1", {"lr": -2, "weight_decay": 0.1}, ""),
+        ("x/batch_size=8/opt=adam_w", {"batch_size": 8, "opt": "adam_w"}, "x"),
+        ("a_opt=sgd_lr=1_big/b", {"opt": "sgd", "lr": 1}, "a_big/b"),
+        ("net_num_layers=2", {"num_layers": 2}, "net"),
+        ("net_top_k=2,k=1", {"top_k": 2, "k": 1}, "net"),
+        ("net_k=2_s0", {"k": 2}, "net_s0"),
+        ("a k=1, warm_up=3", {"k": 1, "warm_up": 3}, "a"),
+        ("model=7b_seed=1", {"model": "7b", "seed": 1}, ""),
+        ("dqn/seed_4", {"seed": 4}, "dqn"),
+        ("dqn-seed4", {"seed": 4}, "dqn"),
+        ("e=mc=2", {"e": "mc", "mc": 2}, ""),
+        ("day=2024-01-02", {"day": "2024-01-02"}, ""),
+        ("=odd/b=", {"b": ""}, "=odd"),
+        ("plain_name-2, old", {}, "plain_name-2, old"),
+    ],
+)
+def test_settings_in_names(name, settings, left):
+    assert name_settings(name) == (settings, left)
+
+
+def test_names_and_hparams_are_joined():
+    hparams = {"b/k=2": {"rate": 0.1, "seed": 3.0}, "c": {"model": "cnn"}}
+    runs = ["a/k=1,seed=0/train", "b/k=2/validation", "c/train", "d"]
+    found = run_names(runs, "auto", hparams)
+    assert [
+        (n.whole, n.part, n.method, n.params, n.seed) for n in found.values()
+    ] == [
+        ("a/k=1,seed=0", "train", "a", {"k": 1}, 0),
+        ("b/k=2", "validation", "b", {"k": 2, "rate": 0.1}, 3),
+        ("c", "train", "cnn", {}, None),
+        ("d", "", "d", {}, None),
+    ]
+    assert list(run_names(runs, "hparams", hparams)) == runs[1:3]
+
+
+def test_the_log_directory_may_be_the_run():
+    (name,) = run_names(["validation"], "auto", {".": {"lr": 1}}).values()
+    assert (name.whole, name.part, name.params) == (
+        ".",
+        "validation",
+        {"lr": 1},
+    )
+    both = {".": {"lr": 1}, "b": {"lr": 2}}
+    assert run_names(["a"], "auto", both)["a"].params == {}
+
+
+def test_hparams_in_a_folder_below_are_those_of_the_run(tmp_path):
+    strangers.write_torch(tmp_path, rates=(1, 2))
+    found = dataset(tmp_path)
+    assert found.notices == [] and found.told_by == ("HParams",)
+    assert len(found.points) == 8
+    assert {p.method for p in found.points} == {"cnn", "mlp"}
+    assert {p.seed for p in found.points} == {0, 1}
+    assert set(found.parameters()) == {"lr"}
+    point = found.points[0]
+    # The result, which torch writes at step 0, is that of the last step.
+    assert point.metrics["hparam/accuracy"] == point.metrics["Accuracy/val"]
+    assert {"Loss/train", "Loss/val"} <= set(point.metrics)
+    history = Sources(read_log(tmp_path)).chosen().history(point.run, Query())
+    assert ["hparam/accuracy" in p.metrics for p in history] == [0, 0, 1]
+    view = figure_view(select(found, Query(value="auto")))
+    assert len(view["rows"]) == 4 and view["rows"][0]["seeds"] == 2
+
+
+def test_many_sessions_below_a_folder_are_runs_of_their_own(tmp_path):
+    for rate in range(3):
+        strangers.write_scalars(
+            tmp_path / "Nov23" / f"170000000{rate}.5",
+            {"hparam/accuracy": [0.1 * rate], "hparam/loss": [1.0 - rate]},
+            strangers.hparams({"lr": rate, "bsize": 8}),
+        )
+    found = dataset(tmp_path)
+    assert [p.params["lr"] for p in found.points] == [0, 1, 2]
+    assert found.axes()[1].name == "hparam/accuracy"
+    assert len(select(found, Query()).groups) == 1
+
+
+def test_axes_of_keras_are_measured_on_held_out_data(tmp_path):
+    strangers.write_keras(tmp_path)
+    found = dataset(tmp_path)
+    axes = ["validation/epoch_loss", "validation/epoch_accuracy"]
+    assert [metric.name for metric in found.axes()] == axes
+    assert found.told_by == ("run names",)
+    assert found.order() == "lr" and found.points[-1].seed == 1
+    assert {point.method for point in found.points} == {"resnet"}
+    # As many as there are without HParams and names.
+    assert len({p.method for p in dataset(tmp_path, group="run").points}) == 4
+
+
+def test_axes_are_those_that_hparams_are_configured_to_show(tmp_path):
+    strangers.write_keras(tmp_path)
+    asked = ("train", "epoch_loss"), ("", "gone"), ("train", "epoch_accuracy")
+    strangers.write_scalars(tmp_path, {}, strangers.hparams_config(*asked))
+    axes = dataset(tmp_path).axes()
+    names = [metric.name for metric in axes]
+    assert names == ["train/epoch_loss", "train/epoch_accuracy"]
+
+
+def test_axes_of_lightning_are_no_bookkeeping(tmp_path):
+    strangers.write_lightning(tmp_path)
+    found = dataset(tmp_path)
+    assert [metric.name for metric in found.axes()] == ["val_loss", "val_acc"]
+    assert [point.params for point in found.points] == [
+        {"lr": 0.1},
+        {"lr": 0.2},
+    ]
+    assert dataset(tmp_path, at="best").points[0].metrics["val_acc"] > 0.55
