@@ -97,7 +97,7 @@ export class Controls {
     this.scales = el("div");
     fill(root, ...this.axisControls(), this.scales, ...this.runControls(),
       this.filters.root, group("Methods", this.methods, this.curves.root),
-      group("Seeds", this.seeds, this.level),
+      group("Seeds", this.seeds, field("Interval", this.level)),
       group("Checkpoint", this.at, this.byField),
       group("Show", this.labels, this.pareto, this.refs,
         field("Differences", this.baseline)));
@@ -263,7 +263,7 @@ export class Controls {
     const isRegex = !["auto", "hparams", "run", ""].includes(grouping);
     this.groupField.hidden = !isScalars;
     this.regexField.hidden = this.groupHint.hidden = !isScalars || !isRegex;
-    this.grouping.sync([["auto", "HParams and names"],
+    this.grouping.sync([["auto", "Automatic"],
       ["hparams", "HParams alone"], ["run", "Each run by itself"],
       ["regex", "Pattern in the run name"]], isRegex ? "regex" : grouping);
     if (document.activeElement !== this.regex) this.regex.value = grouping;

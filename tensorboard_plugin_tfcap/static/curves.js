@@ -26,7 +26,7 @@ export class CurveNames {
     const chosen = this.chosen();
     this.root.hidden = names.length < 2;
     this.summary.textContent = `A curve for each: ${chosen.length
-      ? chosen.join(", ") : "setting"}`;
+      ? chosen.join(", ") : "setting that varies"}`;
     const shown = JSON.stringify([names, chosen]);
     if (shown === this.shown) return;
     this.shown = shown;
@@ -52,14 +52,13 @@ export class CurveNames {
 
 /** The level of intervals, as a select box. */
 export function levelBox(state) {
-  const box = el("select", { "aria-label": "Level of intervals",
-    onchange: () => state.set({ level: box.value === "0.95" ? ""
+  const box = el("select", { onchange: () => state.set({ level: box.value === "0.95" ? ""
       : box.value }) });
   box.sync = () => {
     const value = state.get("level") || "0.95";
     const all = LEVELS.includes(value) ? LEVELS : [...LEVELS, value].sort();
     fill(box, all.map((level) => el("option", { value: level },
-      `${Number((100 * level).toPrecision(4))} % interval`)));
+      `${Number((100 * level).toPrecision(4))} %`)));
     box.value = value;
   };
   return box;

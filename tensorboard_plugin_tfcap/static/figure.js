@@ -43,7 +43,9 @@ export class Figure {
   }
 
   async draw(answer) {
-    const { data, layout } = answer.figure;
+    const { data } = answer.figure;
+    // Plotly writes into its own: what the server drew stays known.
+    const layout = structuredClone(answer.figure.layout);
     this.answer = answer;
     this.rows = answer.rows;
     const height = layout.meta?.height ?? this.height(answer.methods.length);

@@ -65,6 +65,7 @@ def test_it_works_below_a_path_and_new_runs_appear(view, tmp_path):
         view.open(address, inside=True)
         assert "No trade-off points yet" in view.text(".state h2")
         assert "TradeoffWriter" in view.text(".state pre")
+        assert view.text(".state code") == str(tmp_path)
         servers.write_one(tmp_path)
         view.wait("() => document.querySelector('.plot')?.data?.length > 0")
         assert [mark["name"] for mark in view.marks()] == ["late"]

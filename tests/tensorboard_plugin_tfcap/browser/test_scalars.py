@@ -5,9 +5,15 @@ from tensorboard.compat.proto.event_pb2 import Event
 from tensorboard.compat.proto.summary_pb2 import Summary
 from tensorboard.summary.writer.event_file_writer import EventFileWriter
 
+from tests.tensorboard_plugin_tfcap import strangers
 from tests.tensorboard_plugin_tfcap.browser import servers
 
 pytestmark = pytest.mark.browser
+#: How many runs are said to be shown.
+SHOWN = (
+    "(text) => document.querySelector('#run-filter-hint').innerText"
+    ".startsWith(text)"
+)
 
 
 @pytest.fixture(scope="module")
@@ -59,6 +65,85 @@ def test_runs_are_grouped_by_a_pattern_in_their_names(view, scalars):
     view.page.reload()
     view.enter()
     assert [mark["name"] for mark in view.marks()] == ["adam", "sgd"]
+
+
+@pytest.fixture(scope="module")
+def torch(browser, tmp_path_factory):
+    """The address of a TensorBoard that shows what torch writes."""
+    folder = tmp_path_factory.mktemp("torch")
+    strangers.write_torch(folder)
+    with servers.serve(folder) as address:
+        yield address
+
+
+def test_a_log_of_torch_is_read_without_being_asked(view, torch):
+    view.page.add_init_script(
+        "new MutationObserver(() => { window.loading ||= "
+        "document.querySelector('.loading')?.innerText; })"
+        ".observe(document, {childList: true, subtree: true})"
+    )
+    view.open(torch)
+    view.wait("() => document.querySelectorAll('.methods li').length === 2")
+    assert "Reading the log" in view.frame.evaluate("window.loading")
+    assert view.text(".figure h2") == "hparam/accuracy against Latency/val"
+    assert view.frame.get_by_label("Group by").input_value() == "auto"
+    found = view.text(".found")
+    assert "12 runs, 2 curves, 7 metrics, 1 parameter, 2 seeds" in found
+    assert "lr (3 values). They are read from HParams" in found
+    view.frame.get_by_role("button", name="Got it").click()
+    assert not view.frame.locator(".found").is_visible()
+
+    # Filters by value and by range.
+    box = view.frame.get_by_label("Filter by lr")
+    box.select_option("range")
+    view.frame.get_by_label("Least lr").fill("0.15")
+    view.frame.get_by_label("Least lr").press("Enter")
+    view.wait(SHOWN, "8 of 12 runs")
+    view.frame.get_by_label("Filter by seed").select_option("=1")
+    view.wait(SHOWN, "4 of 12 runs")
+    assert "where=lr%3E%3D0.15%0Aseed%3D1" in view.page.url
+    view.frame.locator(".filters").get_by_role("button", name="Clear").click()
+    view.wait(SHOWN, "12 of 12 runs")
+
+    # Scales, ranges and zoom, which a link keeps.
+    view.frame.get_by_text("Scales and ranges").click()
+    view.frame.get_by_label("Logarithmic x").check()
+    view.wait(
+        "() => document.querySelector('.plot').layout.xaxis.type === 'log'"
+    )
+    view.frame.get_by_label("x to").fill("20")
+    view.frame.get_by_label("x to").press("Enter")
+    view.wait(
+        "() => Math.abs(document.querySelector('.plot')._fullLayout.xaxis"
+        ".range[1] - Math.log10(20)) < 1e-4"
+    )
+    view.wait("() => location.hash.includes('zoom=Latency%2Fval')")
+    view.page.reload()
+    view.enter()
+    view.wait(
+        "() => Math.abs(document.querySelector('.plot')._fullLayout.xaxis"
+        ".range[1] - Math.log10(20)) < 1e-4"
+    )
+    view.frame.get_by_role("button", name="Reset zoom").click()
+    view.wait("() => !location.hash.includes('zoom')")
+
+    # Curves and columns by choice, and the way to another tab.
+    view.frame.get_by_text("A curve for each").click()
+    view.frame.locator(".curve-names").get_by_label("lr").check()
+    view.wait("() => document.querySelectorAll('.methods li').length === 3")
+    view.frame.get_by_text("The figure as a table").click()
+    view.frame.get_by_text("Columns", exact=True).click()
+    view.frame.locator(".columns").get_by_label("Accuracy/val").check()
+    view.wait(
+        "() => [...document.querySelectorAll('th')]"
+        ".some((th) => th.innerText === 'Accuracy/val')"
+    )
+    view.frame.get_by_role("button", name="Pin lr = 0.1").click()
+    link = view.frame.get_by_role("link", name="Time Series")
+    link.wait_for()
+    address = link.get_attribute("href")
+    assert address.startswith(f"{torch}/?runFilter=%5E%28cnn_1_0%7C")
+    assert address.endswith("#timeseries")
 
 
 def test_a_direction_is_chosen_where_the_name_tells_none(view, scalars):
