@@ -97,7 +97,7 @@ export class Controls {
     this.scales = el("div");
     fill(root, ...this.axisControls(), this.scales, ...this.runControls(),
       this.filters.root, group("Methods", this.methods, this.curves.root),
-      group("Seeds", this.seeds, field("Interval", this.level)),
+      group("Seeds", this.seeds, field("Level", this.level)),
       group("Checkpoint", this.at, this.byField),
       group("Show", this.labels, this.pareto, this.refs,
         field("Differences", this.baseline)));

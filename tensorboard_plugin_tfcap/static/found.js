@@ -20,7 +20,7 @@ export class Found {
     if (shown === this.shown) return;
     this.shown = shown;
     if (this.root.hidden) return;
-    fill(this.root, el("header", {}, el("h2", {}, facts(info)),
+    fill(this.root, el("header", {}, el("strong", {}, facts(info)),
       el("span", { class: "tools" }, el("button", { type: "button",
         class: "plain", onclick: () => this.close() }, "Got it"))),
     el("p", {}, settings(info)), el("p", { class: "hint" }, advice(info)));
