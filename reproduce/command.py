@@ -34,6 +34,10 @@ COMMANDS = {
         "reproduce.psst.curves",
         "print tables of trade-off curves and draw their figure",
     ),
+    "strangers": (
+        "reproduce.strangers.command",
+        "train listeners that never met the speakers they will hear",
+    ),
     "retriever": (
         "reproduce.wtf_rl.retriever_command",
         "train a retriever alone",
@@ -131,6 +135,11 @@ def _sweep(paper, options):
         )
         if verbose:
             _tell_data(data)
+        strangers, heard = None, ()
+        if "strangers" in options.metrics:
+            from reproduce.strangers.command import strangers_of
+
+            strangers, heard = strangers_of(options.data, options, data)
         sweep = paper_sweep(
             paper,
             *(out, data, settings, grid),
@@ -139,6 +148,8 @@ def _sweep(paper, options):
             split=options.split,
             pretrained=options.pretrained,
             evaluate_again=options.evaluate_again,
+            strangers=strangers,
+            measures=heard,
         )
         return sweep.work()
     except KeyboardInterrupt:
@@ -251,13 +262,38 @@ def _add_evaluation(parser, paper):
         "--metrics",
         type=list_of(str),
         default=[],
-        help="scores to add, such as meteor, spice; truth, on drawn data",
+        help="scores to add, such as meteor, spice; truth, on drawn data; "
+        "strangers, recall by listeners that never met the speakers",
     )
+    add_stranger_options(add)
     add(
         "--evaluate-again",
         action="store_true",
         help="add scores that were not known when a point was done, by the "
         "captions and networks that are kept: nothing is trained for them",
+    )
+
+
+def add_stranger_options(add):
+    """Adds options of the panel to those of a parser."""
+    add(
+        "--strangers",
+        metavar="FOLDER",
+        help="the panel of `--metrics strangers`, listeners that never met "
+        "the speakers; trained there if it is not (default "
+        "runs/strangers_DATA)",
+    )
+    add(
+        "--strangers-split",
+        metavar="SPLIT",
+        help="what the panel learns from of data in files, such as restval "
+        "(default val, with train where val has fewer than 5,000 images)",
+    )
+    add(
+        "--clip",
+        metavar="PRESET",
+        help="a CLIP of KerasHub that listens beside the panel: a folder, or "
+        "a preset that was downloaded before; files need --images",
     )
 
 

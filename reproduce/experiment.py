@@ -22,6 +22,7 @@ from reproduce.scores import bring_up_to_date
 from reproduce.scores import human_record
 from reproduce.scores import human_scores
 from reproduce.scores import named
+from reproduce.strangers import STRANGERS
 from reproduce.study import Study
 from reproduce.study import read_written
 from reproduce.study import write_json
@@ -85,6 +86,8 @@ class Experiment(Study):
         given: Dict of what the caller brings instead of what the experiment
             would train, such as `"retriever"`; with the `"name"` that tells
             it from others. Defaults to nothing.
+        strangers: `reproduce.strangers.Strangers` that hear the captions of
+            every point, for the metric `"strangers"`. Defaults to `None`.
 
     Raises:
         ValueError: If the directory holds an experiment of other settings,
@@ -104,6 +107,7 @@ class Experiment(Study):
         verbose=1,
         pretrained=None,
         given=None,
+        strangers=None,
     ):
         given = dict(given or {})
         name = given.pop("name", None)
@@ -132,7 +136,13 @@ class Experiment(Study):
         self.settings = settings
         self.split = split
         self.evaluate_every = evaluate_every
-        self.metrics = tuple(metrics)
+        if (STRANGERS in metrics) != (strangers is not None):
+            raise ValueError(
+                f"`strangers` must come with the metric {STRANGERS!r}, and "
+                f"with it alone. Received: metrics={tuple(metrics)}, "
+                f"strangers={strangers}."
+            )
+        self.metrics = tuple(m for m in metrics if m != STRANGERS)
         if TRUTH in self.metrics and data.truth is None:
             raise ValueError(
                 f"`metrics` must be known of the data. Received: {TRUTH!r} of "
@@ -140,6 +150,7 @@ class Experiment(Study):
                 "the embedded world, or 'chair', which takes references for "
                 "the truth."
             )
+        self.strangers = strangers
         self.given = given
         self.unsaid = (data.vocabulary.unk,)
         # One object, so that terms that ask for it share what it says.
@@ -303,7 +314,8 @@ class Experiment(Study):
         scores = report.result()
         if row in self.paper.human:
             # What people say has a recall, and nothing to be compared with.
-            return human_scores(row, scores)
+            return human_scores(row, scores | self.heard_people())
+        scores |= self.heard(report.captions, scores)
         if self.data.judge is not None and self.split == "test":
             scores |= self.data.judge(report.captions)
         for kind in [*self.decodings][1:]:
@@ -346,7 +358,22 @@ class Experiment(Study):
         report = ask(decoder=self.decodings[kind], human_captions=0)()
         if is_chief():
             report.save(self.path(name, f"captions_{kind}.json"))
-        return named(kind, report.result())
+        scores = report.result()
+        return named(kind, scores | self.heard(report.captions, scores))
+
+    def heard(self, captions, scores):
+        """Scores by strangers, if there are such.
+
+        Args:
+            scores: Dict that may hold recall by the own listener.
+        """
+        if self.strangers is None:
+            return {}
+        return self.strangers.scores(captions, scores.get("r@10"))
+
+    def heard_people(self):
+        """Scores of human captions by strangers, if there are such."""
+        return self.strangers.human_scores() if self.strangers else {}
 
 
 def _plain(point):

@@ -16,7 +16,10 @@ from tfcap.training import is_chief
 #: The folder of a sweep that TensorBoard reads.
 LOGS = "tensorboard"
 #: Scores that are printed first when a point is done.
-_HEADLINE = ("cider_d", "bleu_4", "r@1", "r@5", "r@10", "fixed_r@10")
+_HEADLINE = (
+    *("cider_d", "strangers_r@10", "bleu_4", "r@1", "r@5", "r@10"),
+    "fixed_r@10",
+)
 
 
 def paper_sweep(
@@ -27,6 +30,8 @@ def paper_sweep(
     grid: list[dict],
     verbose=1,
     evaluate_again=False,
+    strangers=None,
+    measures=(),
     **options,
 ):
     """Trains and evaluates the points of a grid.
@@ -40,6 +45,11 @@ def paper_sweep(
         evaluate_again: Boolean, whether points of before the paper's
             `measures` were known are evaluated again, by what is kept of them.
             Defaults to `False`.
+        strangers: Function of a seed that returns
+            `reproduce.strangers.Strangers`, for the metric `"strangers"`.
+            Defaults to `None`.
+        measures: Names of scores that records are to have, beside `metrics`.
+            Points that lack one are evaluated again. Defaults to `()`.
         **options: Those of `Experiment`. As `pretrained` the folder of another
             sweep may be given, too: each experiment takes that of its seed.
     """
@@ -51,6 +61,8 @@ def paper_sweep(
         more = {**options, "verbose": progress}
         if more.get("pretrained") is not None:
             more["pretrained"] = _of_seed(more["pretrained"], seed)
+        if strangers is not None:
+            more["strangers"] = strangers(seed)
         return Experiment(paper, data, settings, folder, seed, **more)
 
     def run(point, folder):
@@ -81,7 +93,7 @@ def paper_sweep(
         "settings": changed,
         "split": options.get("split", "test"),
     }
-    measures = [*options.get("metrics", ())]
+    measures = [*options.get("metrics", ()), *measures]
     measures += paper.measures if evaluate_again else []
     sweep = Sweep(
         directory,

@@ -45,6 +45,12 @@ def by_row(records: list[dict], order=()):
     return {key: runs[key] for key in sorted(runs, key=rank)}
 
 
+#: Recall by a panel of listeners that never met the speaker.
+STRANGERS = {
+    "strangers_r@10": ("strangers R@10", 1),
+    "strangers_spread": ("their spread", 0),
+    "private_language": ("own - strangers", -1),
+}
 #: What is wrong with captions, as columns of tables.
 LANGUAGE = {
     "lm_log_prob": ("log prob / word", 1),
@@ -84,7 +90,8 @@ def human_run(runs):
     run = {}
     for by_seed in runs.values():
         for seed, record in by_seed.items():
-            scores = {k: record.get(f"human_{k}") for k in LANGUAGE}
+            names = (*LANGUAGE, *STRANGERS)
+            scores = {k: record.get(f"human_{k}") for k in names}
             scores = {k: v for k, v in scores.items() if v is not None}
             if scores:
                 run.setdefault(seed, scores)

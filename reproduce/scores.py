@@ -46,7 +46,8 @@ def bring_up_to_date(experiment, name, row, point):
     """
     path = experiment.path(name, "result.json")
     record = read_written(path)
-    wanted = [*experiment.metrics, "lm_log_prob"]
+    heard = experiment.strangers.wanted if experiment.strangers else ()
+    wanted = [*experiment.metrics, "lm_log_prob", *heard]
     for kind in experiment.decodings:
         prefix = f"{kind}_" if kind else ""
         lacking = [m for m in wanted if f"{prefix}{m}" not in record]
@@ -55,7 +56,10 @@ def bring_up_to_date(experiment, name, row, point):
         file = f"captions_{kind}.json" if kind else "captions.json"
         if experiment.has(experiment.path(name, file)):
             experiment.say(f"{name}: {prefix}{', '.join(lacking)}")
-            scores = _rescored(experiment, name, file, kind, lacking)
+            if set(lacking) <= set(heard):
+                scores = _heard(experiment, name, file, kind)
+            else:
+                scores = _rescored(experiment, name, file, kind, lacking)
         elif _has_networks(experiment, row, name):
             scores = experiment.decoded(
                 name, kind, experiment.asked(row, point)
@@ -92,10 +96,21 @@ def _rescored(experiment, name, file, kind, lacking):
     if TRUTH in metrics:
         truth = experiment.data.truth(experiment.split)
         scores |= truth.scores(report.captions)
+    scores |= experiment.heard(report.captions, scores)
     if kind:
         return named(kind, scores)
     more = experiment.paper.more
     return scores | (more(experiment, name, None, written) if more else {})
+
+
+def _heard(experiment, name, file, kind):
+    """Scores of kept captions by strangers alone."""
+    report = SpeakerReport.load(experiment.path(name, file))
+    scores = experiment.heard(report.captions, report.scores)
+    if kind:
+        return named(kind, scores)
+    more = experiment.paper.more
+    return scores | (more(experiment, name, None, ()) if more else {})
 
 
 def human_record(experiment, name, row):
@@ -106,6 +121,9 @@ def human_record(experiment, name, row):
         kept = SpeakerReport.load(experiment.path(name, "captions.json"))
         scores = kept.with_language(experiment.training_captions).result()
         record = human_scores(row, scores) | fixed_scores(row, record) | record
+        write_json(path, record)
+    if not record.keys() >= {*getattr(experiment.strangers, "wanted", ())}:
+        record = human_scores(row, experiment.heard_people()) | record
         write_json(path, record)
     # What people say is not asked how natural it is, or how decoded.
     return (

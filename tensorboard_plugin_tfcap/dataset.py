@@ -20,7 +20,10 @@ from tensorboard_plugin_tfcap.tradeoff.point import parameter_text
 from tensorboard_plugin_tfcap.tradeoff.style import known_titles
 
 #: What axes are by default, where there are such metrics.
-_FIRST = {"naturalness": ("cider_d",), "recall": ("fixed_r@10", "r@10", "mrr")}
+_FIRST = {
+    "naturalness": ("cider_d",),
+    "recall": ("strangers_r@10", "fixed_r@10", "r@10", "mrr"),
+}
 
 
 @dataclass(frozen=True)
@@ -227,7 +230,7 @@ def default_axes(metrics):
             # What captions say to others comes before a code of two players.
             others = [n for n in names if is_other_listener(n)]
             others = [n for n in others if n.endswith("r@10")]
-            preferred = (preferred[0], *others, *preferred[1:])
+            preferred = (*preferred[:2], *others, *preferred[2:])
         names.sort(key=[*preferred, *names].index)
         first += [metrics[name] for name in names[:1]]
     one, *others = dict.fromkeys([*first, *ranked]) or [None]

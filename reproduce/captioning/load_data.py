@@ -11,6 +11,7 @@ import numpy as np
 from reproduce.captioning.caption_data import CaptionData
 from reproduce.world import motion_scores
 from reproduce.world.features import SPLITS
+from reproduce.world.features import other_scenes
 from reproduce.world.features import video_world_with_features
 from reproduce.world.features import world_with_features
 from reproduce.world.truth import Truth
@@ -39,22 +40,27 @@ _LOADERS = {
 _LEMMAS = ".lemma."
 
 
-def caption_world(settings, root=None, **options):
+def caption_world(settings, root=None, others=False, **options):
     """The embedded world's captions, read through the files it writes.
+
+    Args:
+        others: Boolean, whether to take other scenes instead, as many to learn
+            from, as the encoder of this world sees them. Defaults to `False`.
 
     Returns:
         `CaptionData`. Features are those of the file, for a speaker that sees
         the image as a whole their means over positions; its `standardization`
         gives them mean 0 and deviation 1 in the training split.
     """
-    world, features = world_with_features(root, **options)
+    draw = other_scenes if others else world_with_features
+    world, features = draw(root, **options)
     splits = [load_captions(world.karpathy_path, name) for name in SPLITS]
     pictures = world.images("test")
     return _encoded(
         splits,
         features,
         settings,
-        name="embedded world",
+        name="embedded world" + others * ", other scenes",
         test_images=lambda row: np.array(pictures[row]),
         truth=_truth_of(world.scenes),
     )

@@ -1,7 +1,7 @@
 """Gains of joint training over the speaker alone, listener by listener."""
 
-from reproduce.psst_figures.listeners import NOTE
 from reproduce.psst_figures.listeners import RECALLS
+from reproduce.psst_figures.listeners import listener_notes
 from reproduce.psst_figures.listeners import listeners
 from reproduce.psst_figures.listeners import recall_head
 from reproduce.psst_figures.methods import ALONE
@@ -51,7 +51,7 @@ def alone_table(groups, view, data: str):
         f"recall (points of %) above it, at its own {view.title}, seed by seed",
         ["", *heads, "seeds"],
         rows,
-        [found_on(data), *([NOTE] if len(heard) > 1 else []), *notes],
+        [found_on(data), *listener_notes(heard), *notes],
     )
 
 

@@ -3,8 +3,8 @@
 from reproduce.psst_figures.decodings import DECODINGS
 from reproduce.psst_figures.decodings import View
 from reproduce.psst_figures.listeners import FIXED
-from reproduce.psst_figures.listeners import NOTE
 from reproduce.psst_figures.listeners import RECALLS
+from reproduce.psst_figures.listeners import listener_notes
 from reproduce.psst_figures.listeners import listeners
 from reproduce.psst_figures.listeners import recall_head
 from reproduce.psst_figures.methods import TITLES
@@ -26,11 +26,15 @@ from tfcap.curves import curve_overlap
 from tfcap.curves import mean_interval
 
 _PUBLISHED = View()
+#: Own recall@10 less that of strangers, in records; and less the fixed one's.
+PRIVATE, GAP = "private_language", "gap"
 #: Columns of the table of all points, and how many digits they have.
 POINT_COLUMNS = {
     "cider_d": ("CIDEr-D", 3),
     "bleu_4": ("BLEU-4", 3),
     "lm_log_prob": ("log prob / word", 3),
+    "strangers_r@10": ("strangers R@10", 1),
+    "strangers_spread": ("their spread", 1),
     "fixed_r@10": ("fixed R@10", 1),
     "r@1": ("R@1", 1),
     "r@5": ("R@5", 1),
@@ -43,6 +47,8 @@ POINT_COLUMNS = {
     "novel_trigrams": ("new trigrams", 3),
     "bad_ending_rate": ("bad endings", 3),
     "mean_length": ("words", 1),
+    PRIVATE: ("own - strangers R@10", 1, "+"),
+    GAP: ("own - fixed R@10", 1, "+"),
 }
 #: What these columns are, where they are there.
 _POINT_NOTES = {
@@ -88,7 +94,7 @@ def rho_table(records: list[dict], cider, data: str) -> TradeoffTable:
         f"recall (%) at CIDEr-D = {number(cider)} against \u03c1",
         ["", *asked, "seeds"],
         rows,
-        [found_on(data), *([NOTE] if several else []), *notes],
+        [found_on(data), *listener_notes(heard), *notes],
     )
 
 
@@ -145,56 +151,66 @@ def claim_table(
             *(f"over {view.title}", *means, "seeds"),
         ],
         rows,
-        [found_on(data), *([NOTE] if several else []), *notes],
+        [found_on(data), *listener_notes(heard), *notes],
     )
 
 
 def point_table(
-    records: list[dict], data: str, decoding: str = ""
+    records: list[dict],
+    data: str,
+    decoding: str = "",
+    columns=None,
+    titles=("Points", "all that was trained, at each \u03bb"),
 ) -> TradeoffTable:
-    """Every point of a sweep, none left out."""
-    groups = {}
+    """Every point of a sweep, none left out.
+
+    Args:
+        columns: Dict of a title, digits and perhaps a sign, by the name of a
+            score; points that have none of them are then left out. Defaults to
+            `POINT_COLUMNS`, and all points.
+    """
+    groups, shown = {}, columns or POINT_COLUMNS
+    gap = [f"{decoding}{name}" for name in ("r@10", f"{FIXED}r@10")]
     for record in records:
+        if measured(record, *gap):
+            own, fixed = map(record.get, gap)
+            record = {**record, f"{decoding}{GAP}": own - fixed}
         key = [record.get(x) for x in ("rho", "temperature")]
         key = record["method"], *key, place_of(record)[1]
         groups.setdefault(key, []).append(record)
+    found = [record for points in groups.values() for record in points]
     names = [
         name
-        for name in POINT_COLUMNS
-        if any(measured(record, decoding + name) for record in records)
+        for name in shown
+        if any(measured(record, decoding + name) for record in found)
     ]
-    gap = {FIXED + "r@10", "r@10"} <= set(names)
-    rows = []
+    rows, heard = [], listeners(records, decoding=decoding)
     for (method, *settings), points in sorted(groups.items(), key=_order):
-        scores = {
-            name: [p.get(decoding + name) for p in points] for name in names
-        }
-        cells = {
-            name: _point_cell(values, POINT_COLUMNS[name][1])
-            for name, values in scores.items()
-        }
-        if gap:
-            pairs = zip(scores["r@10"], scores[FIXED + "r@10"])
-            cells["gap"] = _point_cell(
-                [None if None in pair else pair[0] - pair[1] for pair in pairs],
-                *(1, "+"),
-            )
+        cells = [
+            _point_cell([p.get(decoding + name) for p in points], *form)
+            for name, (_, *form) in shown.items()
+            if name in names
+        ]
         settings = [number(value) for value in settings]
-        if any(cell != "-" for cell in cells.values()) or not decoding:
-            rows.append([method, *settings, *cells.values(), str(len(points))])
-    titles = [POINT_COLUMNS[name][0] for name in names]
-    if gap:
-        titles = [f"own {t}" if t.startswith("R@") else t for t in titles]
-        titles.append("own - fixed R@10")
+        every = not decoding and columns is None
+        if every or any(cell != "-" for cell in cells):
+            rows.append([method, *settings, *cells, str(len(points))])
+    heads = [shown[name][0] for name in names]
+    if len(heard) > 1:
+        heads = [f"own {t}" if t.startswith("R@") else t for t in heads]
     notes = [text for name, text in _POINT_NOTES.items() if name in names]
     kind = DECODINGS[decoding]
     moved = dict.fromkeys(["\u03bb", *(place_of(r)[0] for r in records)])
     return TradeoffTable(
-        ", ".join(["Points", *([kind] if kind else [])]),
-        "all that was trained, at each \u03bb",
-        ["", "\u03c1", "\u03c4", ", ".join(moved), *titles, "seeds"],
+        if measured(record, *gap):
+            own, fixed = map(record.get, gap)
+            record = {**record, f"{decoding}{GAP}": own - fixed}
+        key = [record.get(x) for x in ("rho", "temperature")]
+        key = record["method"], *key, place_of(record)[1]
+        groups.setdefault(key, []).append(record)
+    found = [record for points in groups.values() for record in points]
         rows,
-        [found_on(data), *([NOTE] if gap else []), *notes],
+        [found_on(data), *listener_notes(heard), *notes],
     )
 
 

@@ -10,6 +10,8 @@ from reproduce.psst_figures.methods import measured
 
 RECALLS = ("r@1", "r@5", "r@10")
 FIXED = "fixed_"
+#: The mean of a panel of listeners, none of which met the speaker.
+STRANGERS = "strangers_"
 #: What stands before names of scores that are no other listener's.
 _NO_LISTENER = ("human_", "image_to_text_", "first_", "beam_", "greedy_")
 #: Who listens to human captions alone, and is the fixed listener itself.
@@ -20,6 +22,10 @@ NOTE = (
     "speaker; own: the one that learned with it. What own exceeds fixed by, "
     "only these two understand. Where they are one (a frozen listener, as "
     "that of Luo et al.), the speaker was trained for it: it is no stranger."
+)
+PANEL_NOTE = (
+    "Strangers: the mean of a panel of listeners of several makes that learned "
+    "from people alone (`python -m reproduce strangers`)."
 )
 
 
@@ -48,12 +54,21 @@ def listeners(records: list[dict], recall: str = "r@10", decoding=""):
     others = sorted(
         p for p in prefixes if p and not any(x in p for x in _NO_LISTENER)
     )
-    others.sort(key=lambda prefix: prefix != FIXED)
+    first = [STRANGERS, FIXED]
+    others.sort(key=lambda x: first.index(x) if x in first else len(first))
     return [*others, *([""] if "" in prefixes else [])]
+
+
+def listener_notes(heard):
+    """Notes on the listeners that a table has columns of."""
+    notes = [NOTE] if len(heard) > 1 else []
+    return notes + [PANEL_NOTE] * (STRANGERS in heard)
 
 
 def listener_title(prefix):
     """Title of a listener: `"fixed listener"`."""
+    if prefix == STRANGERS:
+        return "strangers"
     return f"{prefix.removesuffix('_').replace('_', ' ') or 'own'} listener"
 
 

@@ -8,8 +8,10 @@ from reproduce.psst_figures.decodings import DECODINGS
 from reproduce.psst_figures.decodings import View
 from reproduce.psst_figures.decodings import views
 from reproduce.psst_figures.listeners import FIXED
-from reproduce.psst_figures.listeners import NOTE
 from reproduce.psst_figures.listeners import RECALLS
+from reproduce.psst_figures.listeners import STRANGERS
+from reproduce.psst_figures.listeners import listener_notes
+from reproduce.psst_figures.listeners import listener_title
 from reproduce.psst_figures.listeners import listeners
 from reproduce.psst_figures.listeners import recall_head
 from reproduce.psst_figures.listeners import with_fixed_listener
@@ -25,6 +27,7 @@ from reproduce.psst_figures.published import AT_CIDER_NOTE
 from reproduce.psst_figures.published import AT_RECALL
 from reproduce.psst_figures.published import AT_RECALL_OF
 from reproduce.psst_figures.published import HUMAN_CAPTIONS
+from reproduce.psst_figures.strangers import stranger_table
 from tensorboard_plugin_tfcap.tradeoff import NATURALNESS
 from tensorboard_plugin_tfcap.tradeoff import TradeoffTable
 from tensorboard_plugin_tfcap.tradeoff import absences
@@ -52,13 +55,13 @@ def curve_tables(
     Table 1, naturalness at a fixed recall@5; Table 2, recall at a fixed
     CIDEr-D; Table 3, the ablation, and human captions; Figure 3f, recall
     against rho; the claims, as differences of the same seeds; what a method
-    gains over the speaker alone; and every point. Recall by a listener that
-    never met the speaker stands before that by its own. Where records have
-    them, Table 2, the claims and the points come again for beam search, and at
-    equal log probability under a language model. Each seed's curve is read off
-    by itself, never beyond its points. A cell is the mean of the seeds that go
-    there with its 95 % interval, and how many
-    they are stands beside it.
+    gains over the speaker alone; every point; and what each stranger finds.
+    Recall by a listener that never met the speaker stands before that by its
+    own. Where records have them, Table 2, the claims and the points come again
+    for beam search, and at equal log probability under a language model. Each
+    seed's curve is read off by itself, never beyond its points. A cell is the
+    mean of the seeds that go there with its 95 % interval, and how many they
+    are stands beside it.
 
     Args:
         recall: Float in percent, the recall@5 of Table 1. By default the
@@ -110,7 +113,11 @@ def curve_tables(
         ]
     # Sweeps of before have one decoding alone.
     kinds = [k for k in DECODINGS if not k or k in {v.decoding for v in others}]
-    tables += [point_table(records, data, kind) for kind in kinds]
+    for kind in kinds:
+        tables += [
+            point_table(records, data, kind),
+            stranger_table(records, data, kind),
+        ]
     return [table for table in tables if table is not None]
 
 
@@ -129,12 +136,12 @@ def _at_recalls(groups, recall, data):
     heard = listeners(records, "r@5")
     for prefix in [p for p in heard if p] + [""]:
         level = recall if not prefix else None
-        yield _at_recall(groups, prefix, level, data, len(heard) > 1)
+        yield _at_recall(groups, prefix, level, data, heard)
 
 
-def _at_recall(groups, prefix, recall, data, several):
-    heard = f"{prefix}r@5"
-    curves, _ = curves_of(groups, "cider_d", heard)
+def _at_recall(groups, prefix, recall, data, heard):
+    name, several = f"{prefix}r@5", len(heard) > 1
+    curves, _ = curves_of(groups, "cider_d", name)
     if recall is None:
         recall = operating_point(curves, "recall")
     named = {name: NATURALNESS[name] for name in AT_RECALL_OF}
@@ -145,22 +152,22 @@ def _at_recall(groups, prefix, recall, data, several):
         if any(measured(record, name) for record in records)
     }
     columns, notes = [], []
-    for name, title in named.items():
-        shown, lacking = curves_of(groups, name, heard)
+    for measure, title in named.items():
+        shown, lacking = curves_of(groups, measure, name)
         columns.append(_compared(shown, recall, "naturalness"))
         notes += absences(groups, lacking, title)
-    who = prefix.removesuffix("_").replace("_", " ") or "own"
+    who = recall_head("", prefix, True).strip()
     level = f"{who} recall@5" if several else "recall@5"
     notes += not_reached(curves, recall, "recall", level)
     return _table(
         (
-            "Table 1" if not prefix else f"Table 1, {who} listener",
+            "Table 1" if not prefix else f"Table 1, {listener_title(prefix)}",
             f"naturalness at {level} = {number(recall)} %",
         ),
         groups,
         (list(named.values()), columns, 3),
         None if prefix else (AT_RECALL, "on COCO at recall@5 = 80 %."),
-        [data, *([NOTE] if several else []), *notes],
+        [data, *listener_notes(heard), *notes],
     )
 
 
@@ -189,7 +196,7 @@ def _at_cider(view, title, groups, level, published, data, name="Table 2"):
         groups,
         (heads, columns, 1),
         published,
-        [data, *([NOTE] if several else []), *notes],
+        [data, *listener_notes(heard), *notes],
     )
 
 
@@ -208,10 +215,14 @@ def _ablation(records, groups, at, cider, data):
         "Table 3",
     )
     # Of whom the table has columns, without the published ones.
-    several = f"fixed {RECALLS[0].upper()}" in table.head
+    others = [
+        prefix
+        for prefix in (STRANGERS, FIXED)
+        if recall_head(RECALLS[0], prefix, True) in table.head
+    ]
     for method, published in HUMAN_CAPTIONS.items():
         rows = [r for r in records if r["method"] == method]
-        human = _human(rows, [FIXED, ""] if several else [""])
+        human = _human(rows, [*others, ""])
         lacking = len(table.head) - 1 - len(published) - len(human)
         quoted = [f"{value:.1f}" for value in published]
         table.rows.append(

@@ -11,6 +11,7 @@ from reproduce.captioning.rewarded import speaker_alone_heard
 from reproduce.paper import Paper
 from reproduce.point_log import kept_file
 from reproduce.rows import build
+from reproduce.scores import named
 from reproduce.sle.settings import ROWS
 from reproduce.sle.settings import SETTINGS
 from reproduce.sle.tables import sequence_tables
@@ -61,11 +62,7 @@ def several(experiment, name: str, speaker, metrics):
     report = report.with_language(experiment.training_captions)
     if metrics:
         report = report.rescored(metrics)
-    return scores | {
-        f"beam_{k}": score
-        for k, score in report.scores.items()
-        if not k.startswith("human_")
-    }
+    return scores | named("beam", report.scores | experiment.heard(best, {}))
 
 
 def _diversity(experiment, name, speaker):

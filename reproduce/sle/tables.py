@@ -3,6 +3,7 @@
 import functools
 
 from reproduce.score_tables import LANGUAGE
+from reproduce.score_tables import STRANGERS
 from reproduce.score_tables import Row
 from reproduce.score_tables import by_row
 from reproduce.score_tables import cell
@@ -105,7 +106,7 @@ def _written(name, runs):
         }
         for key, by_seed in people.items()
     }
-    columns = _METRICS | LANGUAGE
+    columns = _METRICS | STRANGERS | LANGUAGE
     return [
         score_table(name, "the best beam", runs | beams, columns, "beam_"),
         score_table(name, "greedy captions", runs | people, columns),

@@ -54,6 +54,39 @@ def world_with_features(
     ]
 
 
+def other_scenes(root=None, verbose=1, encoder_epochs: int = 4, **options):
+    """Another world, and what the encoder of the first sees in its images.
+
+    Its seed is greater by 1000. Only its training split is as large.
+
+    Args:
+        **options: `seed` and sizes of the first.
+
+    Returns:
+        As `world_with_features()`.
+    """
+    first = load_world(root, progress=bool(verbose), **options)
+    encoder = pretrain_scene_encoder(
+        first, epochs=encoder_epochs, verbose=verbose
+    )
+    about = first.about
+    world = load_world(
+        root,
+        seed=about["seed"] + 1000,
+        train=about["sizes"]["train"],
+        val=10,
+        test=10,
+        progress=bool(verbose),
+    )
+    end = f"of_{first.root.name}_e{encoder_epochs}.npy"
+    return world, [
+        scene_features(
+            world, name, world.root / f"features_{name}_{end}", encoder
+        )
+        for name in SPLITS
+    ]
+
+
 def pretrain_scene_encoder(
     world,
     epochs: int = 4,

@@ -41,14 +41,18 @@ _LANGUAGE = {
     "unfinished_rate": "unfinished",
     "novel_bigrams": "new bigrams",
     "novel_trigrams": "new trigrams",
+    "private_language": "own less strangers' recall@10",
 }
 _PREFIXES = (
     *("val_", "test_", "human_", "fixed_", "unseen_", "image_to_text_"),
-    *("first_", "beam_", "greedy_"),
+    *("first_", "beam_", "greedy_", "strangers_"),
 )
-_LISTENERS = ("fixed_", "unseen_")
+_LISTENERS = ("strangers_", "fixed_", "unseen_")
+#: Listeners that are offered first.
+_FAIREST = ("strangers ", "fixed ")
 #: Prefixes that are told after a metric's name.
 _AFTER = {
+    "strangers ": "strangers",
     "fixed ": "fixed listener",
     "unseen ": "unseen listener",
     "beam ": "beam search",
@@ -61,6 +65,8 @@ _SPELLINGS = {
     **{f"bleu{order}": f"bleu_{order}" for order in (1, 2, 3, 4)},
 }
 _RECALL = re.compile(r"(?:r|recall)(?:@|_|_at_)(\d+)$")
+#: Recall by one listener of several, as `strangers_r@10_recurrent`.
+_ONE_OF_SEVERAL = re.compile(r"r@(\d+)_(\w+)$")
 #: Recall by a listener of any name.
 _LISTENER = re.compile(r"(\w+?)_((?:image_to_text_)?r@\d+)$")
 #: Those of which less is better.
@@ -134,6 +140,8 @@ def named_metric(name, title=None, better=None, role=None):
         known = _RANKING[base], "recall"
     elif match := _RECALL.match(base):
         known = f"recall@{match[1]}", "recall"
+    elif match := _ONE_OF_SEVERAL.match(base):
+        known = f"recall@{match[1]} of {match[2].replace('_', ' ')}", "recall"
     elif base in _LANGUAGE:
         known = _LANGUAGE[base], "other"
     else:
@@ -159,7 +167,8 @@ def metric_order(metric):
     if match:
         place = len(_NATURAL) - 1 / (1 + int(match[1]))
     listener = metric.role == "recall" and is_other_listener(metric.name)
-    pool = (not listener, prefix != "fixed ", prefix != "", prefix)
+    fair = [*_FAIREST, prefix].index(prefix)
+    pool = (not listener, fair, prefix != "", prefix)
     return ROLES.index(metric.role), pool, place, metric.name
 
 

@@ -68,12 +68,13 @@ def test_texts_are_what_a_gru_keeps_of_their_words_alone(listener):
 
 
 @pytest.mark.parametrize(
-    ("pooling", "bag"), [("mean", False), ("max", False), ("max", True)]
+    ("pooling", "bag"),
+    [("mean", False), ("max", False), ("max", True), (None, True)],
 )
 def test_texts_are_pooled_over_their_words(listener, pooling, bag):
     network = small(pooling=pooling, bag_of_words=bag)
     network(BATCH)
-    for name in ("project", "embedding", "read"):
+    for name in ("project", "embedding", *["read"] * (pooling is not None)):
         of = getattr(listener, name).get_weights()
         getattr(network, name).set_weights(of)
     kernel = np.zeros((5, 6))
@@ -90,7 +91,7 @@ def test_texts_are_pooled_over_their_words(listener, pooling, bag):
         ]
         wanted = np.zeros(6)
         if words:
-            pooled = getattr(np, pooling)(states, axis=0)
+            pooled = getattr(np, pooling)(states, axis=0) if pooling else 0
             wanted = unit(pooled + table[words].mean(axis=0) @ kernel)
         np.testing.assert_allclose(found[place], wanted, atol=1e-5)
     # Whatever stands under the mask.
@@ -298,6 +299,8 @@ def test_unfit_arguments_and_batches_are_named():
             small(**{name: 1.0})
     with pytest.raises(ValueError, match="`pooling`.*Received: pooling='sum'"):
         small(pooling="sum")
+    with pytest.raises(ValueError, match="`bag_of_words`.*reads nothing"):
+        small(pooling=None)
     for key in BATCH:
         lacking = {k: v for k, v in BATCH.items() if k != key}
         with pytest.raises(ValueError, match=f"`inputs` must hold '{key}'"):

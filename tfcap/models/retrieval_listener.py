@@ -11,7 +11,7 @@ from tfcap.models.joint_encoder import JointEncoder
 from tfcap.models.joint_encoder import unit_vectors
 from tfcap.ops import masked_mean
 
-POOLINGS = ("last", "mean", "max")
+POOLINGS = ("last", "mean", "max", None)
 
 
 @keras.saving.register_keras_serializable(package="tfcap")
@@ -28,6 +28,8 @@ class RetrievalListener(JointEncoder):
     As published, the last state stands for the text. A few thousand images
     are not enough to learn a recurrence that keeps the whole text: there, the
     maximum over states, and a bag of words beside it, retrieve clearly more.
+    The bag alone, `pooling=None`, knows no order: what it finds less than
+    others, captions say by order.
 
     Trains on pairs under
     `compile(loss=tfcap.losses.HingeRetrievalLoss())`, or a contrastive loss,
@@ -47,8 +49,9 @@ class RetrievalListener(JointEncoder):
         embeddings_initializer: Initializer of the embedding table. Defaults
             to uniform in `[-0.1, 0.1]`.
         pooling: String, how the states of the words become one vector:
-            `"last"`, `"mean"`, or `"max"`, the greatest of each unit. Defaults
-            to `"last"`.
+            `"last"`, `"mean"`, or `"max"`, the greatest of each unit; or
+            `None`, no recurrence, the bag of words alone. Defaults to
+            `"last"`.
         bag_of_words: Boolean, whether a linear map of the mean of the words'
             embeddings is added to it. Defaults to `False`.
         eos: Integer, id of the end token. Defaults to `2`.
@@ -95,7 +98,7 @@ class RetrievalListener(JointEncoder):
         embeddings_initializer: Any = None,
         eos: int = 2,
         seed: int | None = None,
-        pooling: str = "last",
+        pooling: str | None = "last",
         bag_of_words: bool = False,
         **kwargs,
     ):
@@ -114,17 +117,25 @@ class RetrievalListener(JointEncoder):
         self.supports_jit = keras.backend.backend() != "tensorflow"
         if pooling not in POOLINGS:
             raise ValueError(
-                f"`pooling` must be among {', '.join(POOLINGS)}. Received: "
-                f"pooling={pooling!r}."
+                f"`pooling` must be among {', '.join(map(str, POOLINGS))}. "
+                f"Received: pooling={pooling!r}."
+            )
+        if pooling is None and not bag_of_words:
+            raise ValueError(
+                "`bag_of_words` must be true of a listener without recurrence. "
+                "Received: pooling=None, bag_of_words=False, which reads "
+                "nothing."
             )
         self.pooling = pooling
         self.bag_of_words = bag_of_words
         options = {"dtype": self.dtype_policy}
         self.project = keras.layers.Dense(units, name="image", **options)
         self.embedding = self.make_embedding()
-        self.read = MaskedGRU(
-            units, return_sequences=pooling != "last", name="text", **options
-        )
+        if pooling is not None:
+            whole = pooling != "last"
+            self.read = MaskedGRU(
+                units, return_sequences=whole, name="text", **options
+            )
         if bag_of_words:
             # Without a bias, so that no words give no vector.
             self.project_words = keras.layers.Dense(
@@ -134,7 +145,8 @@ class RetrievalListener(JointEncoder):
     def build(self, input_shape):
         self.project.build((None, image_features(input_shape)[-1]))
         self.embedding.build((None, None))
-        self.read.build((None, None, self.embedding_units))
+        if self.pooling is not None:
+            self.read.build((None, None, self.embedding_units))
         if self.bag_of_words:
             self.project_words.build((None, self.embedding_units))
 
@@ -145,11 +157,13 @@ class RetrievalListener(JointEncoder):
         return self.project(self.drop(pooled, self.image_dropout, training))
 
     def encode_text(self, vectors, mask, training=False):
-        pooled = self._pooled(vectors, mask)
         if not self.bag_of_words:
-            return pooled
+            return self._pooled(vectors, mask)
         words = masked_mean(vectors, mask[..., None], axis=1)
-        return pooled + self.project_words(words)
+        bag = self.project_words(words)
+        return (
+            bag if self.pooling is None else self._pooled(vectors, mask) + bag
+        )
 
     def embed_endings(
         self, words: Any, mask: Any, eos: int, training: bool = False

@@ -22,6 +22,17 @@ from tensorboard_plugin_tfcap.tradeoff.metric_names import named_metric
             "mean rank, fixed listener, beam search",
             *("lower", "recall"),
         ),
+        ("strangers_r@10", "recall@10, strangers", "higher", "recall"),
+        (
+            "beam_strangers_r@10_bag_of_words",
+            "recall@10 of bag of words, strangers, beam search",
+            *("higher", "recall"),
+        ),
+        (
+            "private_language",
+            "own less strangers' recall@10",
+            *("lower", "other"),
+        ),
         ("my_clip_r@10", "recall@10, my_clip listener", "higher", "recall"),
         (
             "my_clip_image_to_text_r@10",
@@ -90,9 +101,10 @@ def test_metrics_have_an_order():
 
 def test_recall_by_others_comes_before_that_by_the_own_listener():
     names = ["r@10", "human_r@10", "beam_fixed_r@10", "mine_r@10", "fixed_r@10"]
+    names.append("strangers_r@10")
     ranked = sorted(map(named_metric, names), key=metric_order)
     assert [metric.name for metric in ranked] == [
-        *("fixed_r@10", "mine_r@10", "r@10"),
+        *("strangers_r@10", "fixed_r@10", "mine_r@10", "r@10"),
         *("beam_fixed_r@10", "human_r@10"),
     ]
 

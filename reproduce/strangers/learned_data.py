@@ -1,0 +1,52 @@
+"""Images from which a panel learns: others than the speakers', if there are."""
+
+from reproduce.captioning import CaptionData
+from reproduce.captioning import caption_files
+from reproduce.captioning import caption_videos
+from reproduce.captioning import caption_world
+
+#: Images that are enough to learn from.
+ENOUGH = 5000
+
+
+def learned_data(
+    name: str, settings, root=None, split: str | None = None, **options
+) -> CaptionData:
+    """Data of which a panel learns the training split.
+
+    Of the embedded world, other scenes are drawn, as many. Of data in files it
+    is the validation split, from which no speaker learns; where that has fewer
+    than 5,000 images, as in Flickr8k, both the validation and the training
+    split. Of clips, the training split.
+
+    Args:
+        split: String, what a panel learns from of data in files, such as
+            `"restval"` where speakers learn from `"train"` alone. Optional.
+        **options: Those of `reproduce.captioning.caption_world()`.
+
+    Raises:
+        ValueError: If `split` is given for data that are not in files, or
+            `root` is not given for those that are.
+    """
+    if name in _DRAWN:
+        if split is not None:
+            raise ValueError(
+                "`--strangers-split` must come with data in files. Received: "
+                f"--strangers-split {split} --data {name}."
+            )
+        return _DRAWN[name](settings, root, **options)
+    if root is None:
+        raise ValueError(f"--data {name} needs --root, a folder.")
+    if split is not None:
+        return caption_files(settings, root, split)
+    data = caption_files(settings, root, "val")
+    if len(data.train) < ENOUGH:
+        data = caption_files(settings, root, "train+val")
+    return data
+
+
+def _other_scenes(settings, root, **options):
+    return caption_world(settings, root, others=True, **options)
+
+
+_DRAWN = {"world": _other_scenes, "clips": caption_videos}

@@ -1,0 +1,222 @@
+import dataclasses
+import math
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from reproduce.experiment import Experiment
+from reproduce.psst.paper import PSST
+from reproduce.strangers import STRANGER_SETTINGS
+from reproduce.strangers import StrangerPanel
+from reproduce.strangers import Strangers
+from reproduce.strangers import strangers
+from reproduce.strangers.settings import MAKES
+from tests.reproduce.psst.tiny_study import TINY
+from tests.reproduce.psst.tiny_study import data
+from tfcap.models import HostRetriever
+
+pytestmark = pytest.mark.filterwarnings("ignore:Even though the `tf.config")
+CAPTIONS = [f"a {x} number {i}" for i, x in enumerate("abcdefghijk")]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def eagerly():
+    # A dozen steps cost less than the graphs that would run them.
+    tf.config.run_functions_eagerly(True)
+    yield
+    tf.config.run_functions_eagerly(False)
+
+
+def others(**changes):
+    """The same images by another name: other images, for all that is known."""
+    return dataclasses.replace(data(), name="others", **changes)
+
+
+def made(folder, learned=None, seed=3):
+    settings = STRANGER_SETTINGS["quick"]
+    return StrangerPanel(folder, learned or others(), settings, seed, 0)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """A folder with a panel that has learned."""
+    folder = tmp_path_factory.mktemp("panel")
+    for make in MAKES:
+        made(folder).listener(make)
+    return folder
+
+
+def ranked(panel, make, captions, owners):
+    """Recall@1, 5 and 10 by a plain loop."""
+    listener = panel.listener(make)
+    images = listener.embed_images(data().test_features, training=False)
+    ranks = []
+    for caption, owner in zip(captions, owners):
+        words = caption.rstrip("!").split()
+        vocabulary = panel.learned.vocabulary
+        ids = np.array([[vocabulary.encode(words, eos=True)]])
+        text = listener.embed_texts(ids, ids > 0, training=False)[0, 0]
+        scores = images.numpy() @ text.numpy()
+        ranks.append(1 + (scores > scores[owner] + 1e-6).sum())
+    return [100 * np.mean(np.array(ranks) <= k) for k in (1, 5, 10)]
+
+
+def test_recall_is_the_mean_of_listeners_that_read_strings(folder):
+    panel = made(folder)
+    found = Strangers(panel, data()).scores(CAPTIONS, own=50.0)
+    each = {m: ranked(panel, m, CAPTIONS, range(11)) for m in MAKES}
+    tens = [recalls[2] for recalls in each.values()]
+    assert found["strangers"] == len(MAKES) == 4
+    for place, k in enumerate((1, 5, 10)):
+        wanted = np.mean([recalls[place] for recalls in each.values()])
+        assert found[f"strangers_r@{k}"] == pytest.approx(wanted)
+    for make, ten in zip(MAKES, tens):
+        assert found[f"strangers_r@10_{make}"] == pytest.approx(ten)
+    spread = math.sqrt(sum((x - np.mean(tens)) ** 2 for x in tens) / 3)
+    assert found["strangers_spread"] == pytest.approx(spread)
+    assert found["private_language"] == pytest.approx(50 - np.mean(tens))
+    # Of people's captions each is a query, several of one image.
+    texts = data().test.texts
+    owners = [i for i, several in enumerate(texts) for _ in several]
+    said = [text for several in texts for text in several]
+    wanted = np.mean([ranked(panel, m, said, owners)[0] for m in MAKES])
+    assert found["human_strangers_r@1"] == pytest.approx(wanted)
+    alone = Strangers(panel, data()).scores(CAPTIONS)
+    assert "private_language" not in alone
+
+
+def test_a_panel_is_trained_once_and_kept(folder, monkeypatch):
+    first = made(folder)
+    vectors = {m: first.embed_captions(m, CAPTIONS) for m in MAKES}
+
+    def never(*args, **options):
+        raise RuntimeError("trained again")
+
+    monkeypatch.setattr(StrangerPanel, "fit", never)
+    again = made(folder)
+    for make in MAKES:
+        found = again.embed_captions(make, CAPTIONS)
+        np.testing.assert_array_equal(found, vectors[make])
+    with pytest.raises(RuntimeError, match="trained again"):
+        made(folder, seed=4).listener("recurrent")
+    with pytest.raises(ValueError, match="another study's"):
+        made(folder, dataclasses.replace(others(), name="third"))
+    # Which listeners know the order of words.
+    turned = [" ".join(reversed(text.split())) for text in CAPTIONS]
+    for make in MAKES:
+        found = first.embed_captions(make, turned)
+        same = np.allclose(found, vectors[make], atol=1e-6)
+        assert same == (make == "bag_of_words"), make
+
+
+def test_images_that_are_to_be_found_are_not_learned_from(folder, tmp_path):
+    assert Strangers(made(folder), data()).shared == 0
+    speakers = data()
+    with pytest.raises(ValueError, match="11 images of the test split among"):
+        Strangers(made(tmp_path / "same", speakers), speakers)
+    rows = np.arange(11)
+    found = dataclasses.replace(
+        speakers,
+        test=speakers.test.select(rows[8:]),
+        test_features=speakers.test_features[8:],
+    )
+    learned = dataclasses.replace(
+        found,
+        train=found.train.select(rows[5:8]),
+        train_features=found.train_features[5:8],
+    )
+    assert Strangers(made(tmp_path / "some", learned), found).shared == 3
+
+
+def study(directory, folder=None, **options):
+    if folder is not None:
+        heard = Strangers(made(folder), data())
+        options = {"metrics": ["strangers"], "strangers": heard, **options}
+    return Experiment(PSST, data(), TINY, directory, 3, verbose=0, **options)
+
+
+def test_finished_points_are_heard_without_training(
+    folder, tmp_path, monkeypatch
+):
+    before = study(tmp_path).result("speaker_mle")
+    people = study(tmp_path).result("listener_gt")
+    assert not [name for name in before if "stranger" in name]
+
+    def never(*args, **options):
+        raise RuntimeError("trained or spoken again")
+
+    monkeypatch.setattr(Experiment, "fit", never)
+    monkeypatch.setattr(Experiment, "asked", never)
+    after = study(tmp_path, folder).result("speaker_mle")
+    assert before.items() <= after.items()
+    wanted = Strangers(made(folder), data()).scores(
+        study(tmp_path).report("speaker_mle").captions, before["r@10"]
+    )
+    assert wanted.items() <= after.items()
+    gap = before["beam_r@10"] - after["beam_strangers_r@10"]
+    assert after["beam_private_language"] == pytest.approx(gap)
+    human = study(tmp_path, folder).result("listener_gt")
+    assert people.items() <= human.items() and human["strangers"] == 4
+    assert human["strangers_r@10"] == after["human_strangers_r@10"]
+    # Known to the record from now on, whoever asks.
+    assert study(tmp_path).result("speaker_mle") == after
+    for options in ({"metrics": ["strangers"]}, {"strangers": heard_by_none}):
+        with pytest.raises(ValueError, match="`strangers` must come with"):
+            study(tmp_path, **options)
+
+
+def heard_by_none(captions):
+    raise RuntimeError(captions)
+
+
+def test_a_new_point_is_heard_as_a_finished_one(folder, tmp_path):
+    found = study(tmp_path, folder).result("speaker_mle")
+    report = study(tmp_path).report("speaker_mle")
+    heard = Strangers(made(folder), data())
+    scores = heard.scores(report.captions, found["r@10"])
+    assert scores.items() <= found.items()
+    assert found["beam_strangers"] == 4
+    human = study(tmp_path, folder).result("listener_gt")
+    assert human["strangers_r@5"] == found["human_strangers_r@5"]
+
+
+def test_clip_listens_beside_the_panel(folder, monkeypatch):
+    def eyes(pictures):
+        return [[1.0, picture.mean()] for picture in pictures]
+
+    def ears(texts):
+        return [[-float(text.split()[-1]), 2.0] for text in texts]
+
+    def load(preset, vocabulary):
+        assert preset == "folder"
+        return HostRetriever(ears, vocabulary, 2, eyes, batch_size=4)
+
+    monkeypatch.setattr(strangers, "clip_retriever", load)
+    shown = dataclasses.replace(
+        data(), test_images=lambda row: np.full((4, 4, 3), float(row))
+    )
+    heard = Strangers(made(folder), shown, clip="folder")
+    found = heard._found([f"number {i}" for i in range(11)])
+    # v_i = (1, i) of unit length, w_j = (-j, 2).
+    pixels = np.array([[1.0, i] for i in range(11)])
+    pixels /= np.linalg.norm(pixels, axis=1, keepdims=True)
+    scores = np.array([[-i, 2.0] for i in range(11)]) @ pixels.T
+    ranks = 1 + (scores > np.diag(scores)[:, None] + 1e-9).sum(1)
+    assert found["clip_r@5"] == pytest.approx(100 * np.mean(ranks <= 5))
+    assert heard.wanted == ("strangers", "clip_r@10")
+    blind = dataclasses.replace(data(), test_images=lambda row: None)
+    with pytest.raises(ValueError, match="`--clip` must come with pictures"):
+        Strangers(made(folder), blind, clip="folder")
+
+
+def test_listeners_differ_in_make(folder):
+    panel = made(folder)
+    kinds = {m: type(panel.listener(m)).__name__ for m in MAKES}
+    assert set(kinds) == {
+        *("recurrent", "transformer", "bag_of_words", "dual_encoder"),
+    }
+    assert isinstance(panel.listener("recurrent").read, keras.layers.Layer)
+    sizes = {m: panel.listener(m).count_params() for m in MAKES}
+    assert len(set(sizes.values())) == len(MAKES)
