@@ -1,0 +1,99 @@
+from reproduce.psst_figures import curve_tables
+from reproduce.psst_figures.strangers import stranger_table
+from reproduce.sle.paper import SLE
+from reproduce.wtf_rl.paper import WTF_RL
+from tests.reproduce.captioning.tiny_records import heard
+from tests.reproduce.captioning.tiny_records import line
+
+
+def strange(records, lacking=()):
+    """The same points, heard by two strangers."""
+    found = []
+    for r in records:
+        if r["method"] not in lacking:
+            mean = {k: r[f"fixed_{k}"] - 4 for k in ("r@1", "r@5", "r@10")}
+            scores = {
+                **{f"strangers_{k}": v for k, v in mean.items()},
+                "strangers_r@10_bag_of_words": mean["r@10"] + 3,
+                "strangers_r@10_recurrent": mean["r@10"] - 3,
+                "strangers_spread": 4.2,
+            }
+            people = {f"human_{k}": 51.0 + r["seed"] for k in scores}
+            gap = {"private_language": r["r@10"] - mean["r@10"]}
+            beams = {f"beam_{k}": v for k, v in (scores | gap).items()}
+            r = {**r, **scores, **people, **gap, **beams}
+        found.append(r)
+    return found
+
+
+RECORDS = heard(line("psst_multinomial", 10.0, rho=0.25) + line("luo2018", 0.0))
+
+
+def test_strangers_come_before_the_fixed_listener_in_every_table():
+    human = {"method": "listener_gt", "r@1": 20.0, "r@5": 40.0, "r@10": 60.0}
+    human |= {f"strangers_{k}": 31.0 for k in ("r@1", "r@5", "r@10")}
+    records = [*strange(RECORDS), {**human, "seed": 0}]
+    tables = {t.name: t for t in curve_tables(records, "tiny")}
+    two = tables["Table 2"]
+    assert [head.split()[0] for head in two.head[1:10]] == [
+        *(["strangers"] * 3 + ["fixed"] * 3 + ["own"] * 3)
+    ]
+    assert "Table 1, strangers" in tables
+    claim = tables["Claims"]
+    place = claim.head.index("strangers R@10")
+    (row,) = claim.rows
+    # Half the own listener's difference, as the fixed one's.
+    assert row[place].startswith("+5.0 [")
+    # The last nine are strangers, fixed, own of human captions.
+    (row,) = [r for r in tables["Table 3"].rows if r[0].startswith("Listener")]
+    heads = tables["Table 3"].head
+    assert row[heads.index("strangers R@10")] == "31.0"
+    assert row[heads.index("own R@10")] == "60.0"
+    points = tables["Points"]
+    assert points.head[-3:-1] == ["own - strangers R@10", "own - fixed R@10"]
+    assert any(note.startswith("Strangers: the mean") for note in points.notes)
+
+
+def test_each_stranger_has_a_column():
+    table = stranger_table(strange(RECORDS), "tiny")
+    assert table.head[4:] == [
+        *("mean", "spread", "bag of words", "recurrent"),
+        *("own", "own - mean", "seeds"),
+    ]
+    *points, people = table.rows
+    # Own recall is 70 and 72: half of it, less 4; and 3 up or down.
+    assert [c.split()[0] for c in points[0][4:8]] == [
+        *("31.5", "4.2", "34.5", "28.5")
+    ]
+    assert points[0][-2].startswith("+39.5 [")
+    assert people[0] == "human captions" and people[-1] == "2"
+    assert people[4].startswith("51.5 [") and people[-2] == "-"
+    beams = stranger_table(strange(RECORDS), "tiny", "beam_")
+    assert beams.name == "Strangers, beam search"
+    assert stranger_table(RECORDS, "tiny") is None
+
+
+def test_points_that_were_not_heard_yet_are_left_out():
+    table = stranger_table(strange(RECORDS, lacking=["luo2018"]), "tiny")
+    assert {row[0] for row in table.rows} == {
+        *("psst_multinomial", "human captions")
+    }
+
+
+def test_other_papers_have_the_columns_too():
+    found = {"seed": 0, "cider_d": 1.0, "strangers_r@10": 40.0}
+    found |= {"strangers_spread": 3.0, "human_strangers_r@10": 50.0}
+    found |= {"private_language": 7.0, "strangers_r@1": 9.0}
+    records = [{**found, "method": "xe"}, {**found, "method": "sll"}]
+    greedy = [
+        t for t in SLE.tables(records, "tiny") if t.title == "greedy captions"
+    ]
+    for table in greedy:
+        place = table.head.index("strangers R@10")
+        shown = {row[0]: row[place] for row in table.rows}
+        assert shown["human captions"] == "50.00" and shown["xe"] == "40.00"
+    records = [{**found, "method": "tf"}, {**found, "method": "wtf_rl"}]
+    tables = WTF_RL.tables(records, "tiny")
+    assert tables[0].title.endswith("mean of the strangers")
+    (writing,) = [t for t in tables if t.title == "writing"]
+    assert "own - strangers" in writing.head
