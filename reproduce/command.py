@@ -135,11 +135,11 @@ def _sweep(paper, options):
         )
         if verbose:
             _tell_data(data)
-        strangers, heard = None, ()
+        strangers = None
         if "strangers" in options.metrics:
             from reproduce.strangers.command import strangers_of
 
-            strangers, heard = strangers_of(options.data, options, data)
+            strangers = strangers_of(options.data, options, data)
         sweep = paper_sweep(
             paper,
             *(out, data, settings, grid),
@@ -149,7 +149,7 @@ def _sweep(paper, options):
             pretrained=options.pretrained,
             evaluate_again=options.evaluate_again,
             strangers=strangers,
-            measures=heard,
+            measures=strangers.wanted if strangers else (),
         )
         return sweep.work()
     except KeyboardInterrupt:
@@ -288,6 +288,14 @@ def add_stranger_options(add):
         metavar="SPLIT",
         help="what the panel learns from of data in files, such as restval "
         "(default val, with train where val has fewer than 5,000 images)",
+    )
+    add(
+        "--strangers-seed",
+        type=int,
+        default=0,
+        metavar="N",
+        help="seed of the panel, the same for all seeds of speakers "
+        "(default 0)",
     )
     add(
         "--clip",

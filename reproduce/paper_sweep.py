@@ -30,7 +30,6 @@ def paper_sweep(
     grid: list[dict],
     verbose=1,
     evaluate_again=False,
-    strangers=None,
     measures=(),
     **options,
 ):
@@ -45,9 +44,6 @@ def paper_sweep(
         evaluate_again: Boolean, whether points of before the paper's
             `measures` were known are evaluated again, by what is kept of them.
             Defaults to `False`.
-        strangers: Function of a seed that returns
-            `reproduce.strangers.Strangers`, for the metric `"strangers"`.
-            Defaults to `None`.
         measures: Names of scores that records are to have, beside `metrics`.
             Points that lack one are evaluated again. Defaults to `()`.
         **options: Those of `Experiment`. As `pretrained` the folder of another
@@ -61,8 +57,6 @@ def paper_sweep(
         more = {**options, "verbose": progress}
         if more.get("pretrained") is not None:
             more["pretrained"] = _of_seed(more["pretrained"], seed)
-        if strangers is not None:
-            more["strangers"] = strangers(seed)
         return Experiment(paper, data, settings, folder, seed, **more)
 
     def run(point, folder):

@@ -1,6 +1,6 @@
 """Trains a panel of strangers: `python -m reproduce strangers`.
 
-    python -m reproduce strangers --data flickr8k --root DIR --seeds 0,1,2
+    python -m reproduce strangers --data flickr8k --root DIR
 
 Four listeners of different make learn from human captions to find images, and
 no speaker is there. Sweeps hear their captions under `--metrics strangers`,
@@ -16,7 +16,6 @@ from dataclasses import replace
 
 from reproduce.captioning.load_data import load_data
 from reproduce.command import add_stranger_options
-from reproduce.command import list_of
 from reproduce.strangers.learned_data import learned_data
 from reproduce.strangers.panel import StrangerPanel
 from reproduce.strangers.settings import MAKES
@@ -25,7 +24,6 @@ from reproduce.strangers.strangers import MEAN
 from reproduce.strangers.strangers import SPREAD
 from reproduce.strangers.strangers import STRANGERS
 from reproduce.strangers.strangers import Strangers
-from reproduce.strangers.strangers import wanted
 from tfcap.io import command
 
 
@@ -38,20 +36,15 @@ def strangers_of(name, options, data, settings=None):
         data: `reproduce.captioning.CaptionData` of the speakers.
 
     Returns:
-        A function from a seed to the `Strangers` of that seed, and names of
-        the scores by which a record tells that it has been heard.
+        `reproduce.strangers.Strangers`.
     """
     settings = settings or STRANGER_SETTINGS[options.settings or name]
     folder = options.strangers or f"runs/{STRANGERS}_{name}"
     split = options.strangers_split
     learned = learned_data(name, settings, options.root, split)
-    verbose = 0 if options.quiet else 2
-
-    def of_seed(seed):
-        panel = StrangerPanel(folder, learned, settings, seed, verbose)
-        return Strangers(panel, data, options.split, options.clip)
-
-    return of_seed, wanted(options.clip)
+    verbose, seed = 0 if options.quiet else 2, options.strangers_seed
+    panel = StrangerPanel(folder, learned, settings, seed, verbose)
+    return Strangers(panel, data, options.split, options.clip)
 
 
 @command(ValueError, ImportError)
@@ -66,20 +59,18 @@ def main(arguments: list[str] | None = None) -> int:
         data = load_data(
             options.data, settings, options.root, images=options.images
         )
-        of_seed, _ = strangers_of(options.data, options, data, settings)
-        for seed in options.seeds:
-            _tell(seed, of_seed(seed), data)
+        _tell(strangers_of(options.data, options, data, settings), data)
     except KeyboardInterrupt:
         print("\nStopped. The same command goes on.")
         return 130
     return 0
 
 
-def _tell(seed, strangers, data):
+def _tell(strangers, data):
     learned = strangers.panel.learned
     found = strangers.human_scores()
     print(
-        f"seed {seed}: learned from {len(learned.train):,} images of "
+        f"seed {strangers.panel.seed}: learned from {len(learned.train):,} images of "
         f"{learned.name}, {strangers.shared:,} of which speakers learn from, "
         f"too; recall@10 by human captions of {len(data.test):,} images"
     )
@@ -104,7 +95,6 @@ def _parser():
     add("--images", help="folder of the photographs, for --clip")
     add("--settings", choices=STRANGER_SETTINGS, help="default: of the data")
     add("--epochs", type=int, help="default: those of the settings")
-    add("--seeds", type=list_of(int), default=[0], metavar="0,1")
     add("--split", choices=("test", "validation"), default="test")
     add_stranger_options(add)
     add("--quiet", action="store_true", help="no progress")

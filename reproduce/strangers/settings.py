@@ -43,16 +43,16 @@ class StrangerSettings:
 
     speaker: str = "show_tell"
     min_count: int = 3
-    max_length: int = 24
-    units: int = 256
-    embedding_units: int = 128
+    max_length: int = 20
+    units: int = 192
+    embedding_units: int = 96
     image_dropout: float = 0.4
     word_dropout: float = 0.2
     margin: float = 0.2
     temperature: float = 0.07
     batch_size: int = 128
-    epochs: int = 8
-    rate: float = 1e-3
+    epochs: int = 6
+    rate: float = 1.5e-3
 
 
 #: What a panel consists of, by the names of its listeners.
@@ -83,6 +83,6 @@ STRANGER_SETTINGS = {
     "coco": StrangerSettings(units=512, embedding_units=256),
     "published": StrangerSettings(units=512, embedding_units=256),
     "quick": StrangerSettings(
-        min_count=1, units=8, embedding_units=8, batch_size=8, epochs=1
+        min_count=1, units=8, embedding_units=8, batch_size=4, epochs=1
     ),
 }

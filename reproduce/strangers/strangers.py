@@ -68,7 +68,8 @@ class Strangers:
             )
         #: How many images both a stranger and the speakers learned from.
         self.shared = len(ids & set(data.train.image_ids.tolist()))
-        self.wanted = wanted(clip)
+        #: Names of scores by which a record tells that it has been heard.
+        self.wanted = (STRANGERS, *([f"{CLIP}_r@10"] if clip else []))
         self._clip = clip and _clip(clip, panel, data, split)
         self._images = {}
 
@@ -122,11 +123,6 @@ class Strangers:
             vectors = self.panel.embed_images(make, self._batches)
             self._images[make] = vectors
         return self._images[make]
-
-
-def wanted(clip=None):
-    """Names of the scores by which a record tells that it has been heard."""
-    return (STRANGERS, *([f"{CLIP}_r@10"] if clip else []))
 
 
 def _recalls(images, texts, owners):

@@ -69,6 +69,6 @@ def test_the_command_trains_a_panel_and_tells_recall(tmp_path, capsys):
     assert command.main(line) == 0
     told = capsys.readouterr().out
     assert "learned from 8 images of tiny, 6 of which speakers learn" in told
-    assert "bag_of_words" in told and "mean" in told
+    assert "bag_of_words" in told and "spread" in told
     assert command.main([*line, "--strangers-split", "train+test"]) == 2
     assert "another study's" in capsys.readouterr().err
