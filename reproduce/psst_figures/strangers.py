@@ -42,7 +42,7 @@ def stranger_table(
     columns |= {"r@10": ("own", 1), PRIVATE: ("own - mean", 1, "+")}
     title = "recall@10 (%) of each listener that met no speaker"
     table = point_table(
-        [*speakers, *people], data, decoding, columns, ("Strangers", title)
+        [*heard, *people], data, decoding, columns, ("Strangers", title)
     )
     table.notes.append(
         "Spread: the standard deviation over listeners. Own - mean: what only "

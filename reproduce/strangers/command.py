@@ -70,9 +70,9 @@ def _tell(strangers, data):
     learned = strangers.panel.learned
     found = strangers.human_scores()
     print(
-        f"seed {strangers.panel.seed}: learned from {len(learned.train):,} images of "
-        f"{learned.name}, {strangers.shared:,} of which speakers learn from, "
-        f"too; recall@10 by human captions of {len(data.test):,} images"
+        f"seed {strangers.panel.seed}: learned from {len(learned.train):,} "
+        f"images of {learned.name}, {strangers.shared:,} of which speakers "
+        f"learn from, too; by human captions of {len(data.test):,} images"
     )
     for make in MAKES:
         print(f"  {make:14}{found[f'human_{MEAN}_{make}']:5.1f} %")
