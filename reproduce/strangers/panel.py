@@ -43,7 +43,7 @@ class StrangerPanel(Study):
         about = {
             "settings": asdict(settings),
             "makes": {
-                name: [make.network.__name__, make.options, make.loss]
+                name: [make.network.__name__, *make[1:]]
                 for name, make in MAKES.items()
             },
             "seed": seed,
@@ -117,19 +117,23 @@ class StrangerPanel(Study):
         )
         listener = self._network(make, seed)
         listener(batches.inputs(np.arange(1)))
-        steps = settings.epochs * batches.steps_per_epoch
+        epochs = settings.epochs or MAKES[make].epochs
+        steps = epochs * batches.steps_per_epoch
         rate = falling(settings.rate, steps)
         loss = LOSSES[MAKES[make].loss](settings)
-        listener.compile(keras.optimizers.Adam(rate), loss)
-        return self.fit(
-            make, listener, batches, settings.epochs, listener=listener
-        )
+        # On the CPU, XLA takes longer to compile than it saves.
+        listener.compile(keras.optimizers.Adam(rate), loss, jit_compile=False)
+        return self.fit(make, listener, batches, epochs, listener=listener)
 
     def _network(self, make, seed):
-        network, options, _ = MAKES[make]
+        network, options, *_ = MAKES[make]
         settings = self.settings
         if network is DualEncoder:
-            options = {"max_length": settings.max_length, **options}
+            more = {
+                "max_length": settings.max_length,
+                "block_dropout": settings.block_dropout,
+            }
+            options = {**more, **options}
         return network(
             self.learned.vocabulary.size,
             units=settings.units,

@@ -17,11 +17,13 @@ class Make(NamedTuple):
     Args:
         options: Dict of arguments of the network that set it apart.
         loss: String, a key of `LOSSES`.
+        epochs: Integer, passes over all human captions.
     """
 
     network: Callable
     options: Mapping
     loss: str
+    epochs: int
 
 
 @dataclass(frozen=True)
@@ -37,34 +39,38 @@ class StrangerSettings:
         embedding_units: Integer, size of a word.
         margin: Float, of the hinge loss, whose negatives are summed.
         temperature: Float, of the contrastive loss.
-        epochs: Integer, passes over all human captions.
+        block_dropout: Float, in the blocks of transformers.
+        epochs: Integer, passes over all human captions, of every make; or
+            `None` for those of the makes.
         rate: Float, learning rate, which falls to a twentieth along a cosine.
     """
 
     speaker: str = "show_tell"
     min_count: int = 3
-    max_length: int = 20
-    units: int = 192
-    embedding_units: int = 96
+    max_length: int = 16
+    units: int = 128
+    embedding_units: int = 64
     image_dropout: float = 0.4
     word_dropout: float = 0.2
+    block_dropout: float = 0.0
     margin: float = 0.2
     temperature: float = 0.07
     batch_size: int = 128
-    epochs: int = 6
-    rate: float = 1.5e-3
+    epochs: int | None = None
+    rate: float = 2e-3
 
 
 #: What a panel consists of, by the names of its listeners.
 MAKES = {
-    "recurrent": Make(RetrievalListener, {"pooling": "mean"}, "hinge"),
-    "transformer": Make(DualEncoder, {"layers": 2}, "hinge"),
+    "recurrent": Make(RetrievalListener, {"pooling": "mean"}, "hinge", 5),
+    "transformer": Make(DualEncoder, {"layers": 2}, "hinge", 3),
     "bag_of_words": Make(
         RetrievalListener,
         {"pooling": None, "bag_of_words": True},
         "contrastive",
+        8,
     ),
-    "dual_encoder": Make(DualEncoder, {"layers": 1}, "contrastive"),
+    "dual_encoder": Make(DualEncoder, {"layers": 1}, "contrastive", 4),
 }
 #: Losses by their names.
 LOSSES = {
@@ -74,14 +80,16 @@ LOSSES = {
     ),
 }
 _FLICKR8K = StrangerSettings()
-_WORLD = StrangerSettings(image_dropout=0.1, word_dropout=0.1)
+_WORLD = StrangerSettings(max_length=20, image_dropout=0.1, word_dropout=0.1)
 #: Settings by the name of the data.
 STRANGER_SETTINGS = {
     "flickr8k": _FLICKR8K,
     "world": _WORLD,
     "clips": _WORLD,
-    "coco": StrangerSettings(units=512, embedding_units=256),
-    "published": StrangerSettings(units=512, embedding_units=256),
+    "coco": StrangerSettings(units=512, embedding_units=256, batch_size=256),
+    "published": StrangerSettings(
+        units=512, embedding_units=256, batch_size=256
+    ),
     "quick": StrangerSettings(
         min_count=1, units=8, embedding_units=8, batch_size=4, epochs=1
     ),
