@@ -19,6 +19,7 @@ from tfcap.io import unsealed
 from tfcap.models import HostRetriever
 
 pytestmark = pytest.mark.filterwarnings("ignore:Even though the `tf.config")
+EVERY = dict(MAKES)
 CAPTIONS = [f"a {x} number {i}" for i, x in enumerate("abcdefghijk")]
 
 
@@ -28,6 +29,15 @@ def eagerly():
     tf.config.run_functions_eagerly(True)
     yield
     tf.config.run_functions_eagerly(False)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def two():
+    """Two makes stand for four."""
+    with pytest.MonkeyPatch.context() as patch:
+        for make in ("transformer", "dual_encoder"):
+            patch.delitem(MAKES, make)
+        yield
 
 
 def others(**changes):
@@ -70,13 +80,13 @@ def test_recall_is_the_mean_of_listeners_that_read_strings(folder):
     found = Strangers(panel, data()).scores(CAPTIONS, own=50.0)
     each = {m: ranked(panel, m, CAPTIONS, range(11)) for m in MAKES}
     tens = [recalls[2] for recalls in each.values()]
-    assert found["strangers"] == len(MAKES) == 4
+    assert found["strangers"] == len(MAKES) == 2
     for place, k in enumerate((1, 5, 10)):
         wanted = np.mean([recalls[place] for recalls in each.values()])
         assert found[f"strangers_r@{k}"] == pytest.approx(wanted)
     for make, ten in zip(MAKES, tens):
         assert found[f"strangers_r@10_{make}"] == pytest.approx(ten)
-    spread = math.sqrt(sum((x - np.mean(tens)) ** 2 for x in tens) / 3)
+    spread = math.sqrt(sum((x - np.mean(tens)) ** 2 for x in tens))
     assert found["strangers_spread"] == pytest.approx(spread)
     assert found["private_language"] == pytest.approx(50 - np.mean(tens))
     # Of people's captions each is a query, several of one image.
@@ -105,14 +115,6 @@ def test_a_panel_is_trained_once_and_kept(folder, monkeypatch):
         made(folder, seed=4).listener("recurrent")
     with pytest.raises(ValueError, match="another study's"):
         made(folder, dataclasses.replace(others(), name="third"))
-    sizes = {again.listener(make).count_params() for make in MAKES}
-    assert len(sizes) == len(MAKES)
-    # One of them does not know the order of words.
-    turned = [" ".join(reversed(text.split())) for text in CAPTIONS]
-    for make in MAKES:
-        found = first.embed_captions(make, turned)
-        same = np.allclose(found, vectors[make], atol=1e-6)
-        assert same == (make == "bag_of_words"), make
 
 
 def test_images_that_are_to_be_found_are_not_learned_from(folder, tmp_path):
@@ -165,7 +167,7 @@ def test_points_are_heard_when_they_are_new_and_when_they_are_finished(
     assert wanted.items() <= found.items()
     gap = found["beam_r@10"] - found["beam_strangers_r@10"]
     assert found["beam_private_language"] == pytest.approx(gap)
-    assert people["strangers"] == 4
+    assert people["strangers"] == 2
     for k in (1, 5, 10):
         name = f"strangers_r@{k}"
         assert people[name] == found[f"human_{name}"]
@@ -217,3 +219,14 @@ def test_clip_listens_beside_the_panel(folder, monkeypatch):
     blind = dataclasses.replace(data(), test_images=lambda row: None)
     with pytest.raises(ValueError, match="`--clip` must come with pictures"):
         Strangers(made(folder), blind, clip="folder")
+
+
+@pytest.mark.parametrize("make", EVERY)
+def test_all_but_the_bag_of_words_know_their_order(tmp_path, make, monkeypatch):
+    monkeypatch.setitem(MAKES, make, EVERY[make])
+    panel = made(tmp_path)
+    listener = panel._network(make, 0)
+    listener({"image": data().test_features, "caption": data().test.references})
+    words = np.array([[[4, 5, 6, 2], [6, 5, 4, 2]]])
+    there, back = listener.embed_texts(words, words > 0)[0].numpy()
+    assert np.allclose(there, back, atol=1e-5) == (make == "bag_of_words")
