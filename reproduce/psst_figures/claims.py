@@ -202,13 +202,9 @@ def point_table(
     kind = DECODINGS[decoding]
     moved = dict.fromkeys(["\u03bb", *(place_of(r)[0] for r in records)])
     return TradeoffTable(
-        if measured(record, *gap):
-            own, fixed = map(record.get, gap)
-            record = {**record, f"{decoding}{GAP}": own - fixed}
-        key = [record.get(x) for x in ("rho", "temperature")]
-        key = record["method"], *key, place_of(record)[1]
-        groups.setdefault(key, []).append(record)
-    found = [record for points in groups.values() for record in points]
+        ", ".join([titles[0], *([kind] if kind else [])]),
+        titles[1],
+        ["", "\u03c1", "\u03c4", ", ".join(moved), *heads, "seeds"],
         rows,
         [found_on(data), *listener_notes(heard), *notes],
     )
