@@ -16,11 +16,12 @@ PACKAGES = ("tfcap", "tensorboard_plugin_tfcap")
 #: Files and folders that the sources, their build and their tests need.
 KEPT = (
     *PACKAGES,
-    *("benchmarks", "docs", "examples", "reproduce", "results", "tests"),
+    *("benchmarks", "docs", "examples", "notebooks", "reproduce"),
+    *("results", "tests", ".ci"),
     *(path.name for path in ROOT.glob("*.md")),
     *(path.name for path in ROOT.glob("*.cff")),
-    *("LICENSE", "MANIFEST.in", "conftest.py", "pyproject.toml", "setup.cfg"),
-    ".ci/run",
+    *("LICENSE", "MANIFEST.in", "conftest.py", "mkdocs.yml"),
+    *("pyproject.toml", "setup.cfg", "setup.py"),
 )
 _BUILD = (
     "from setuptools import build_meta as backend; "

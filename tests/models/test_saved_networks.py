@@ -1,14 +1,17 @@
 """Saved networks load in a process that only imports tfcap."""
 
+import json
 import os
 import pathlib
 import subprocess
 import sys
+import zipfile
 
 import keras
 import numpy as np
 import pytest
 
+import tfcap
 from reproduce.visdial import ENCODERS
 from tests import dialogs
 from tfcap.losses import NPairLoss
@@ -55,11 +58,27 @@ def test_every_network_loads_in_a_new_process(tmp_path):
     assert done.stdout.split() == sorted(names)
 
 
-#: Networks of release 0.1.0, with inputs and their outputs beside them.
-EARLIER = sorted((pathlib.Path(__file__).parent / "saved").glob("*.keras"))
+#: Networks of every release, with inputs and their outputs beside them.
+ZOO = pathlib.Path(__file__).parent / "saved"
+EARLIER = sorted(ZOO.glob("*/*.keras"))
 
 
-@pytest.mark.parametrize("path", EARLIER, ids=lambda path: path.stem)
+def test_every_release_has_kept_a_speaker_and_a_listener():
+    for folder in {path.parent for path in EARLIER} | {ZOO / tfcap.__version__}:
+        kept = [keras_type(path) for path in folder.glob("*.keras")]
+        lacking = "python -m tests.models.save_release keeps networks"
+        assert any("Speaker" in name for name in kept), lacking
+        assert any("Listener" in name for name in kept), lacking
+
+
+def keras_type(path):
+    with zipfile.ZipFile(path) as file:
+        return json.loads(file.read("config.json"))["registered_name"]
+
+
+@pytest.mark.parametrize(
+    "path", EARLIER, ids=lambda path: f"{path.parent.name}-{path.stem}"
+)
 def test_networks_that_were_saved_earlier_load(path):
     network = keras.saving.load_model(path, compile=False)
     with np.load(path.with_suffix(".npz")) as file:

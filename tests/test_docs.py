@@ -1,0 +1,90 @@
+"""The site's sources: guides run, and the reference has every public name."""
+
+import configparser
+import importlib
+import importlib.util
+import inspect
+import pathlib
+import re
+import sys
+
+import pytest
+
+import tfcap
+from tests.eager import run_eagerly
+
+ROOT = pathlib.Path(__file__).parents[1]
+DOCS = ROOT / "docs"
+GUIDES = sorted((DOCS / "guides").glob("*.md"))
+
+
+@pytest.fixture(scope="module")
+def public_names():
+    """What the site documents, by package."""
+    path = str(DOCS / "site")
+    sys.path.insert(0, path)
+    try:
+        yield importlib.import_module("public_names").public_names()
+    finally:
+        sys.path.remove(path)
+        del sys.modules["public_names"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("path", GUIDES, ids=lambda path: path.stem)
+def test_guides_run_from_top_to_bottom(path, tmp_path, monkeypatch):
+    blocks = re.findall(r"```python\n(.*?)```", path.read_text(), re.S)
+    if "import keras_hub" in path.read_text():
+        pytest.importorskip("keras_hub")
+    monkeypatch.chdir(tmp_path)
+    names = {"__name__": path.stem}
+    assert blocks
+    with run_eagerly():
+        for block in blocks:
+            exec(compile(block, path.name, "exec"), names)
+
+
+def test_the_reference_has_every_public_name(public_names):
+    for package, names in public_names.items():
+        if package == "tfcap":
+            exported = {"show_tradeoff"}
+        else:
+            module = importlib.import_module(package)
+            exported = {
+                name
+                for name, value in vars(module).items()
+                if name[0] != "_"
+                and not inspect.ismodule(value)
+                # A module also shows what it imports.
+                and (
+                    hasattr(module, "__path__")
+                    or getattr(value, "__module__", "") == package
+                )
+            }
+        assert exported == set(names), package
+        assert all(x.summary for x in names.values()), package
+    rooms = {f"tfcap.{path.parent.name}" for path in _rooms()}
+    assert rooms <= set(public_names)
+
+
+def _rooms():
+    """Rooms that export anything."""
+    for path in (ROOT / "tfcap").glob("*/__init__.py"):
+        if "\nfrom tfcap." in path.read_text():
+            yield path
+
+
+def test_the_changelog_begins_with_this_version_or_what_is_unreleased():
+    text = (ROOT / "CHANGELOG.md").read_text()
+    first = re.search(r"^## \[(.*?)\]", text, re.M)[1]
+    assert first in ("Unreleased", tfcap.__version__)
+
+
+def test_the_citation_names_the_authors_of_the_package():
+    settings = configparser.ConfigParser()
+    settings.read(ROOT / "setup.cfg")
+    text = (ROOT / "CITATION.cff").read_text()
+    assert f"- name: {settings['metadata']['author']}\n" in text
+    # The version has one place.
+    assert settings["metadata"]["version"] == "attr: tfcap.__version__"
+    assert "version: " not in text.replace("cff-version: ", "")
