@@ -121,14 +121,14 @@ def test_speakers_of_images_are_guided_in_both_loops(kind):
     batch = speakers.batch(3)
     # What was dropped is a row of which nothing is known.
     state = speaker.begin(batch)
-    greedy = Greedy(max_length=5)
+    greedy = Greedy(max_length=3)
     blind = greedy.decode(speaker, speaker.unconditional(state))
     hidden = greedy.decode(speaker, speaker.begin(batch, training=True))
     assert speaker.begin_uses_training
     np.testing.assert_array_equal(blind.tokens, hidden.tokens)
     np.testing.assert_allclose(blind.scores, hidden.scores, 1e-4, 1e-5)
     one, two, none = (
-        Greedy(max_length=5, **options).decode(speaker, state)
+        Greedy(max_length=3, **options).decode(speaker, state)
         for options in (
             {"guidance": 2.0, "unroll": True},
             {"guidance": 2.0, "unroll": False},
@@ -142,4 +142,3 @@ def test_speakers_of_images_are_guided_in_both_loops(kind):
     assert type(speaker).from_config(config).get_config() == config
     without_dropout(speaker)
     assert not speaker.begin_uses_training
-    Greedy(max_length=5, guidance=2.0).decode(speaker, state)

