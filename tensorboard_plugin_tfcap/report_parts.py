@@ -49,7 +49,7 @@ def choice_html(views: dict[str, str]) -> list[str]:
 def view_html(shown, colors) -> str:
     """A figure with its tables and remarks."""
     *tables, points = shown.tables
-    notices = dict.fromkeys(shown.selection.notices)
+    notices = dict.fromkeys(shown.view["notices"])
     remarks = "".join(f"<li>{html.escape(text)}</li>" for text in notices)
     if remarks:
         remarks = (

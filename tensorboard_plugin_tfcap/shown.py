@@ -70,7 +70,7 @@ class Shown:
         legend = view["figure"]["layout"].get("legend", {}).get("title", {})
         rows = [row for row in view["rows"] if not row["hidden"]]
         counts = {row["of"] for row in rows if row["of"]}
-        parts = [legend.get("text", "")]
+        parts = [legend.get("text", "").replace("<br>", " ")]
         if counts:
             ends = dict.fromkeys((min(counts), max(counts)))
             plural = "" if max(counts) == 1 else "s"
