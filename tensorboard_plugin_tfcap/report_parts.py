@@ -33,8 +33,8 @@ def choice_html(views: dict[str, str]) -> list[str]:
     )
     first, *others = views.values()
     choice = (
-        '<p><label>Figure <select id="tf-choice" autocomplete="off">'
-        f"{options}</select></label></p>"
+        '<p><label for="tf-choice">Figure</label> <select id="tf-choice" '
+        f'autocomplete="off">{options}</select></p>'
     )
     return [
         *[choice] * (len(views) > 1),

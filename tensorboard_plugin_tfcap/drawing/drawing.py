@@ -74,8 +74,6 @@ def _panel_layers(data, layout, panel, look, options):
         and is_shown(trace)
         and (trace.get("xaxis", "x"), trace.get("yaxis", "y")) == panel.names
     ]
-    # What stands back lies under the rest.
-    traces.sort(key=lambda trace: trace.get("zorder", 0))
     layers = [
         layer
         for trace in traces

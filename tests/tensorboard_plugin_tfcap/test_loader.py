@@ -104,9 +104,15 @@ for _ in range(100):
         break
     time.sleep(0.1)
 print(state["methods"])
+from tensorboard_plugin_tfcap.notebook import show_tradeoff
+from tensorboard_plugin_tfcap.report import main
+html = show_tradeoff({str(logs)!r})._repr_html_()
+print("<svg" in html, main([{str(logs)!r}, "-o", {str(tmp_path / "r.html")!r}]))
 """
-    said = run(code, tmp_path)
-    assert said.startswith("Trade-off {") and said.strip().endswith("['mine']")
+    first, methods, *_, last = run(code, tmp_path).splitlines()
+    assert first.startswith("Trade-off {") and methods == "['mine']"
+    # Neither the report nor the notebook's figure needs one of them.
+    assert last == "True 0"
 
 
 def installed():
