@@ -145,6 +145,7 @@ def _sweep(paper, options):
             *(out, data, settings, grid),
             verbose=verbose,
             metrics=options.metrics,
+            objects=_objects(options.objects),
             split=options.split,
             pretrained=options.pretrained,
             evaluate_again=options.evaluate_again,
@@ -155,6 +156,13 @@ def _sweep(paper, options):
     except KeyboardInterrupt:
         print("\nStopped. What is done is kept; the same command goes on.")
         return 130
+
+
+def _objects(path):
+    """The list of objects in a file, for CHAIR; None without one."""
+    from tfcap.text import ObjectSynonyms
+
+    return ObjectSynonyms.load(path) if path else None
 
 
 def _settings(paper, options):
@@ -266,6 +274,11 @@ def _add_evaluation(parser, paper):
         "strangers, recall by listeners that never met the speakers",
     )
     add_stranger_options(add)
+    add(
+        "--objects",
+        metavar="FILE",
+        help="list of objects and synonyms for the metric chair, a line each",
+    )
     add(
         "--evaluate-again",
         action="store_true",

@@ -78,6 +78,8 @@ class Experiment(Study):
         evaluate_every: Integer, epochs between evaluations of the validation
             split while a row is trained; 0 for none. Defaults to `0`.
         metrics: Names of further scores, such as `"meteor"` and `"bcmr"`.
+        objects: `tfcap.text.ObjectSynonyms` for `"chair"`, whose truth is
+            what references mention. Defaults to `None`, it is absent.
         verbose: As that of `reproduce.study.Study`.
         pretrained: String or path of another experiment's folder, whose
             speaker of maximum likelihood is taken where this one has none: of
@@ -104,6 +106,7 @@ class Experiment(Study):
         split="test",
         evaluate_every=0,
         metrics=(),
+        objects=None,
         verbose=1,
         pretrained=None,
         given=None,
@@ -143,6 +146,7 @@ class Experiment(Study):
                 f"strangers={strangers}."
             )
         self.metrics = tuple(m for m in metrics if m != STRANGERS)
+        self.objects = objects
         if TRUTH in self.metrics and data.truth is None:
             raise ValueError(
                 f"`metrics` must be known of the data. Received: {TRUTH!r} of "

@@ -10,6 +10,7 @@ import tensorflow as tf
 
 from reproduce.experiment import Experiment
 from reproduce.point_log import log_point
+from reproduce.scores import score_of
 from reproduce.sweep import Sweep
 from tfcap.training import is_chief
 
@@ -87,7 +88,8 @@ def paper_sweep(
         "settings": changed,
         "split": options.get("split", "test"),
     }
-    measures = [*options.get("metrics", ()), *measures]
+    asked = map(score_of, options.get("metrics", ()))
+    measures = [*asked, *measures]
     measures += paper.measures if evaluate_again else []
     sweep = Sweep(
         directory,

@@ -81,6 +81,8 @@ TRUTH = {
     "truth_unread_captions": ("captions with such", -1),
     "truth_silent": ("claim nothing", -1),
 }
+#: Objects in captions that references do not mention, likewise.
+CHAIR = {"chair_i": ("CHAIR-i", -1), "chair_s": ("CHAIR-s", -1)}
 #: Human captions, as a row of tables.
 HUMAN = "human captions"
 

@@ -9,6 +9,13 @@ from tfcap.training import is_chief
 _RETRIEVAL = ("r@1", "r@5", "r@10", "median_rank", "mean_rank", "mrr")
 #: The metric that the embedded world knows of its captions.
 TRUTH = "truth"
+#: Scores that tell whether a metric of another name is known.
+_SCORE_OF = {"bleu": "bleu_4", "chair": "chair_i"}
+
+
+def score_of(metric: str) -> str:
+    """The score in a record that a metric has left there."""
+    return _SCORE_OF.get(metric, metric)
 
 
 def named(kind, scores):
@@ -50,7 +57,7 @@ def bring_up_to_date(experiment, name, row, point):
     wanted = [*experiment.metrics, "lm_log_prob", *heard]
     for kind in experiment.decodings:
         prefix = f"{kind}_" if kind else ""
-        lacking = [m for m in wanted if f"{prefix}{m}" not in record]
+        lacking = [m for m in wanted if prefix + score_of(m) not in record]
         if not lacking:
             continue
         file = f"captions_{kind}.json" if kind else "captions.json"
@@ -87,7 +94,7 @@ def _rescored(experiment, name, file, kind, lacking):
     metrics = [name for name in lacking if name in experiment.metrics]
     written = [name for name in metrics if name != TRUTH]
     if written:
-        report = report.rescored(written)
+        report = report.rescored(written, objects=experiment.objects)
     if is_chief():
         report.save(kept)
     for absence in report.absent.values():
@@ -127,6 +134,8 @@ def human_record(experiment, name, row):
         write_json(path, record)
     # What people say is not asked how natural it is, or how decoded.
     return (
-        dict.fromkeys([*experiment.metrics, *experiment.paper.measures])
+        dict.fromkeys(
+            [*map(score_of, experiment.metrics), *experiment.paper.measures]
+        )
         | record
     )

@@ -47,6 +47,13 @@ POINT_COLUMNS = {
     "novel_trigrams": ("new trigrams", 3),
     "bad_ending_rate": ("bad endings", 3),
     "mean_length": ("words", 1),
+    "chair_i": ("CHAIR-i", 3),
+    "chair_s": ("CHAIR-s", 3),
+    "truth_precision": ("true of what is said", 3),
+    "truth_recall": ("said of what is true", 3),
+    "truth_false": ("false claims", 3),
+    "truth_utility": ("questions answered right", 3),
+    "truth_unread": ("words not read", 3),
     PRIVATE: ("own - strangers R@10", 1, "+"),
     GAP: ("own - fixed R@10", 1, "+"),
 }

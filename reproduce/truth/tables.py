@@ -23,6 +23,11 @@ _CLAIMS = {(row, "mle"): _CLAIMED for row in _ORDER[1:]} | {
     ("f1", "recall"): _CLAIMED,
     ("learned_utility", "utility"): ("truth_utility", "truth_precision"),
 }
+#: Kinds of claims that people make of images and of videos.
+_KINDS = (
+    *("object", "color", "size", "texture", "place", "relation", "ground"),
+    *("count", "motion", "way", "pace"),
+)
 _WRITING = {"cider_d": ("CIDEr-D", 1), "bleu_4": ("BLEU-4", 1), **LANGUAGE}
 
 
@@ -36,8 +41,14 @@ def truth_tables(records: list[dict], data: str):
     people = {}
     for by_seed in runs.values():
         for seed, record in by_seed.items():
-            said = {k: record.get(f"human_{k}") for k in TRUTH}
-            people.setdefault(seed, {k: v for k, v in said.items() if v})
+            people.setdefault(
+                seed,
+                {
+                    k.removeprefix("human_"): v
+                    for k, v in record.items()
+                    if k.startswith("human_truth")
+                },
+            )
     with_people = runs | {Row(HUMAN): people}
     parts = {
         "what is said, and true": ("truth", "precision", "recall"),
@@ -47,6 +58,12 @@ def truth_tables(records: list[dict], data: str):
     tables = []
     for title, names in parts.items():
         columns = {k: v for k, v in TRUTH.items() if _is_of(k, names)}
+        tables.append(score_table("Truth", title, with_people, columns))
+    for title, name, sign in (
+        ("claims a caption, by kind", "claims", 0),
+        ("true of what is said, by kind", "precision", 1),
+    ):
+        columns = {f"truth_{name}_{kind}": (kind, sign) for kind in _KINDS}
         tables.append(score_table("Truth", title, with_people, columns))
     tables += [
         score_table("Truth", "writing", runs | human_run(runs), _WRITING),

@@ -1,7 +1,9 @@
 """Table 1 of distinctive captioning, as found in a sweep."""
 
+from reproduce.score_tables import CHAIR
 from reproduce.score_tables import LANGUAGE
 from reproduce.score_tables import STRANGERS
+from reproduce.score_tables import TRUTH
 from reproduce.score_tables import by_row
 from reproduce.score_tables import difference_table
 from reproduce.score_tables import found_on
@@ -18,6 +20,7 @@ _WRITING = {
     "spice": ("SPICE", 1),
     "self_bleu": ("Self-BLEU", -1),
     **STRANGERS,
+    **CHAIR,
     **LANGUAGE,
 }
 #: The paper's comparisons, and the scores that they are about.
@@ -79,6 +82,8 @@ def distinctive_tables(records: list[dict], data: str):
         }
         title = f"writing{suffix}"
         tables.append(score_table("Table 1", title, written, _WRITING, kind))
+        title = f"truth{suffix}"
+        tables.append(score_table("Table 1", title, runs, TRUTH, kind))
     return found_on([*tables, difference_table(plain, _CLAIMS)], data)
 
 

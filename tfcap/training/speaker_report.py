@@ -158,13 +158,12 @@ class SpeakerReport:
             self, scores={**self.scores, **scores}, each=each
         )
 
-    def rescored(self, metrics, java=None, spice_home=None):
+    def rescored(self, metrics, java=None, spice_home=None, objects=None):
         """The same report with more scores of its captions.
 
         Args:
             metrics: Names that `tfcap.text.evaluate_captions()` knows.
-            java: As there.
-            spice_home: As there.
+            java, spice_home, objects: As there.
 
         Returns:
             A new `SpeakerReport`. What cannot be had is in its `absent`.
@@ -190,6 +189,7 @@ class SpeakerReport:
             metrics,
             java=java,
             spice_home=spice_home,
+            objects=objects,
         )
         scores = {name: float(s.corpus) for name, s in report.scores.items()}
         each = {name: np.asarray(s.each) for name, s in report.scores.items()}

@@ -73,18 +73,20 @@ class Truth:
 
         Returns:
             Dict of floats: `truth_precision`, the share of all claims that
-            are true; `truth_recall` and `truth_weighted_recall`, means over
-            captions; `truth`, the harmonic mean of the first two;
-            `truth_claims` and `truth_false`, claims and false ones a
-            caption; `truth_chair_i` and `truth_chair_s`, CHAIR of shapes,
-            exact; `truth_pope` and `truth_pope_popular`, accuracy of "yes"
-            to shapes that are named and "no" to others, with as many absent
-            shapes as there are, drawn evenly (as expected) or the commonest,
-            and `truth_pope_yes`, the share of "yes" in the first;
-            `truth_utility`, the share of questions that the caption alone
-            answers right; `truth_unread`, the share of words that cannot be
-            read, and `truth_unread_captions` and `truth_silent`, shares of
-            captions with such, and without any claim.
+            are true, and `truth_precision_color` and so on, those of each
+            kind that occurs; `truth_recall` and `truth_weighted_recall`,
+            means over captions; `truth`, the harmonic mean of the first two;
+            `truth_claims` and `truth_false`, claims and false ones a caption,
+            and `truth_claims_color` and so on; `truth_chair_i` and
+            `truth_chair_s`, CHAIR of shapes, exact; `truth_pope` and
+            `truth_pope_popular`, accuracy of "yes" to shapes that are named
+            and "no" to others, with as many absent shapes as there are, drawn
+            evenly (as expected) or the commonest, and `truth_pope_yes`, the
+            share of "yes" in the first; `truth_utility`, the share of
+            questions that the caption alone answers right; `truth_unread`,
+            the share of words that cannot be read, and
+            `truth_unread_captions` and `truth_silent`, shares of captions
+            with such, and without any claim.
         """
         if len(captions) != len(self):
             raise ValueError(
@@ -115,7 +117,11 @@ class Truth:
 def _claims(judged):
     claims = [claim for one in judged for claim in one.claims]
     false = sum(not claim.true for claim in claims)
+    kinds = collections.Counter(claim.kind for claim in claims)
+    true = collections.Counter(claim.kind for claim in claims if claim.true)
     return {
+        **{f"truth_claims_{k}": n / len(judged) for k, n in kinds.items()},
+        **{f"truth_precision_{k}": true[k] / n for k, n in kinds.items()},
         "truth_precision": 1.0 - false / max(len(claims), 1),
         "truth_claims": len(claims) / len(judged),
         "truth_false": false / len(judged),

@@ -28,7 +28,9 @@ from reproduce.world.truth import Truth
 from tests.reproduce.psst.tiny_study import data
 from tests.reproduce.test_paper_sweep import run_eagerly
 from tfcap.decoding import Rollout
+from tfcap.text import ObjectSynonyms
 from tfcap.text import Vocabulary
+from tfcap.text import chair
 from tfcap.training import load_network
 
 Episode = collections.namedtuple("Episode", "inputs")
@@ -219,7 +221,9 @@ def test_truth_is_a_metric_of_any_paper_where_it_is_known(study, tmp_path):
     from reproduce.sle.paper import SLE
     from tests.reproduce.sle.tiny_study import TINY as SLE_TINY
 
-    options = {"metrics": ["truth"], "verbose": 0}
+    words = [word for _, word in zip(range(99), study.data.vocabulary.words)]
+    objects = ObjectSynonyms([[word] for word in words])
+    options = {"metrics": ["truth", "chair"], "objects": objects, "verbose": 0}
     with pytest.raises(ValueError, match="`metrics` must be known of the data"):
         Experiment(SLE, data(), SLE_TINY, tmp_path / "a", **options)
     with run_eagerly():
@@ -228,3 +232,9 @@ def test_truth_is_a_metric_of_any_paper_where_it_is_known(study, tmp_path):
     captions = made.report("xe").captions
     scores = study.data.truth("test").scores(captions)
     assert {name: record[name] for name in scores} == pytest.approx(scores)
+    # Where nothing else is known, what references mention is there.
+    references = made.report("xe").references
+    known = [[text.split() for text in texts] for texts in references]
+    found = chair([text.split() for text in captions], known, objects)
+    for name, values in zip(("chair_i", "chair_s"), found):
+        assert record[name] == pytest.approx(values.corpus)
