@@ -61,7 +61,7 @@ def several(experiment, name: str, speaker, metrics):
     report = dataclasses.replace(greedy, captions=best, scores={}, each={})
     report = report.with_language(experiment.training_captions)
     if metrics:
-        report = report.rescored(metrics)
+        report = report.rescored(metrics, objects=experiment.objects)
     return scores | named("beam", report.scores | experiment.heard(best, {}))
 
 
