@@ -164,9 +164,11 @@ class ScalarsSource:
                 for tag, series in data.get(run, {}).items():
                     metric = name.metric_of(tag)
                     for datum in series:
-                        step = datum.step or end or 0
+                        step = datum.step
+                        if end and len(series) == 1 and not step:
+                            step = end
                         times[step] = datum.wall_time
-                        if end and metric in steps[step]:
+                        if name.results and metric in steps[step]:
                             continue
                         if math.isfinite(datum.value):
                             steps[step][metric] = float(datum.value)

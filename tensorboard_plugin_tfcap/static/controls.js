@@ -151,11 +151,13 @@ export class Controls {
       "aria-label": "Filter runs by a regular expression",
       "aria-describedby": "run-filter-hint", oninput: later });
     this.filterHint = el("span", { class: "hint", id: "run-filter-hint" });
-    const regroup = () => state.set({ group: this.regex.value.trim() || "run" });
+    // Other groups have other parameters.
+    const regroup = (group) => state.set({ group, order: "", where: "",
+      columns: "", curve: "", hide: "", baseline: "", trajectory: "" });
     this.grouping = select((value) =>
-      state.set({ group: value === "regex" ? "(?P<method>[^/]+)" : value }));
+      regroup(value === "regex" ? "(?P<method>[^/]+)" : value));
     this.regex = el("input", { type: "text", spellcheck: "false",
-      onchange: regroup });
+      onchange: () => regroup(this.regex.value.trim() || "run") });
     this.groupField = field("Group by", this.grouping);
     this.regexField = field("Pattern", this.regex);
     this.groupHint = el("span", { class: "hint" },

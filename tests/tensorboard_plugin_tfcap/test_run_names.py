@@ -9,6 +9,7 @@ from tensorboard_plugin_tfcap.report import read_log
 from tensorboard_plugin_tfcap.run_names import run_names
 from tensorboard_plugin_tfcap.selection import select
 from tensorboard_plugin_tfcap.sources import Sources
+from tensorboard_plugin_tfcap.summary import TradeoffWriter
 from tests.tensorboard_plugin_tfcap import strangers
 
 
@@ -84,6 +85,20 @@ def test_hparams_in_a_folder_below_are_those_of_the_run(tmp_path):
     assert ["hparam/accuracy" in p.metrics for p in history] == [0, 0, 1]
     view = figure_view(select(found, Query(value="auto")))
     assert len(view["rows"]) == 4 and view["rows"][0]["seeds"] == 2
+
+
+def test_points_in_a_folder_below_keep_their_steps(tmp_path):
+    strangers.write_scalars(tmp_path / "a", {"loss": [3.0, 2.0, 1.0]})
+    folder = tmp_path / "a" / "points"
+    with TradeoffWriter(folder, "mine", {"lambda": 0.1}, 4) as writer:
+        for step in (0, 1):
+            writer.point(step, {"r@10": 50.0 + step})
+    source = Sources(read_log(tmp_path)).chosen("scalars")
+    (point,) = source.dataset(Query()).points
+    assert (point.run, point.method, point.seed) == ("a", "mine", 4)
+    assert point.metrics == {"loss": 1.0, "r@10": 51.0}
+    found = [p.metrics.get("r@10") for p in source.history("a", Query())]
+    assert found == [50.0, 51.0, None]
 
 
 def test_many_sessions_below_a_folder_are_runs_of_their_own(tmp_path):
