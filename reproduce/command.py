@@ -42,6 +42,10 @@ COMMANDS = {
         "reproduce.wtf_rl.retriever_command",
         "train a retriever alone",
     ),
+    "coco_text": (
+        "reproduce.coco_text",
+        "make a data set of COCO's captions, without photographs",
+    ),
     "pages": ("reproduce.pages", "write the tables of results into the pages"),
 }
 #: Numbers that a sweep may move, by their names in records, and the option.

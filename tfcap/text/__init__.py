@@ -4,6 +4,7 @@ from tfcap.text.caption_report import CaptionReport
 from tfcap.text.caption_tokenization import caption_tokenize
 from tfcap.text.caption_tokenization import caption_tokenize_batch
 from tfcap.text.caption_tokenization import word_tokenize
+from tfcap.text.coco_frequencies import coco_captions
 from tfcap.text.coco_frequencies import coco_document_frequencies
 from tfcap.text.document_frequencies import DocumentFrequencies
 from tfcap.text.evaluation import METRICS

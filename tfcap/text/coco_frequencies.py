@@ -1,4 +1,4 @@
-"""Document frequencies of COCO's own captions."""
+"""COCO's own captions, and their document frequencies."""
 
 import json
 import zipfile
@@ -49,26 +49,74 @@ def coco_document_frequencies(
     - Chen et al., Microsoft COCO Captions: Data Collection and Evaluation
       Server, 2015; the annotations are licensed under CC BY 4.0
     """
-    if split not in _SPLITS:
-        raise ValueError(
-            f"`split` must be one of {_SPLITS}. Received: {split!r}."
-        )
-    name = "COCO's captions"
-    program = find_package(name) / "spice" / "spice-1.0.jar"
-    with zipfile.ZipFile(find_file(name, program)) as archive:
-        member = archive.getinfo(_MEMBER.format(split))
+    with _archive() as archive:
+        member = _member(archive, split)
         end = "eos" if count_eos else "words"
         path = cache_folder("coco") / f"{split}-{end}-{member.CRC:08x}.npz"
         try:
             return DocumentFrequencies.load(path)
         except (FileNotFoundError, ValueError):  # not there, or damaged
-            content = json.loads(archive.read(member))
-    captions = {image["id"]: [] for image in content["images"]}
-    for annotation in content["annotations"]:
-        captions[annotation["image_id"]].append(annotation["caption"])
+            captions = _read(archive, member)
     table = DocumentFrequencies.from_references(
-        list(captions.values()), count_eos=count_eos
+        [texts for texts, _ in captions.values()], count_eos=count_eos
     )
     make_folder(path.parent)
     table.save(path)
     return table
+
+
+def coco_captions(split: str = "train2014") -> dict[int, tuple[list, str]]:
+    """COCO's own captions, which the package pycocoevalcap brings.
+
+    Args:
+        split: String, `"train2014"` (82,783 images) or `"val2014"` (40,504).
+            Defaults to the former.
+
+    Returns:
+        Dict of image id to a pair: its captions, at least five strings, and
+        the name of its file.
+
+    Raises:
+        ValueError: If there is no such split.
+        tfcap.text.MissingScoreError: If pycocoevalcap is not installed.
+
+    Example:
+
+    >>> try:
+    ...     tfcap.text.coco_captions("test2014")
+    ... except ValueError as error:
+    ...     print(error)
+    `split` must be one of ('train2014', 'val2014'). Received: 'test2014'.
+
+    Reference:
+
+    - Chen et al., Microsoft COCO Captions: Data Collection and Evaluation
+      Server, 2015; the annotations are licensed under CC BY 4.0
+    """
+    with _archive() as archive:
+        return _read(archive, _member(archive, split))
+
+
+def _archive():
+    name = "COCO's captions"
+    program = find_package(name) / "spice" / "spice-1.0.jar"
+    return zipfile.ZipFile(find_file(name, program))
+
+
+def _member(archive, split):
+    if split not in _SPLITS:
+        raise ValueError(
+            f"`split` must be one of {_SPLITS}. Received: {split!r}."
+        )
+    return archive.getinfo(_MEMBER.format(split))
+
+
+def _read(archive, member):
+    content = json.loads(archive.read(member))
+    captions = {
+        image["id"]: ([], image.get("file_name", ""))
+        for image in content["images"]
+    }
+    for annotation in content["annotations"]:
+        captions[annotation["image_id"]][0].append(annotation["caption"])
+    return captions
