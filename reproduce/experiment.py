@@ -1,5 +1,6 @@
 """One paper's rows on one data set, with one seed, in one folder."""
 
+import copy
 import functools
 import os
 from dataclasses import asdict
@@ -332,28 +333,30 @@ class Experiment(Study):
     def asked(self, row, point):
         """A function that makes evaluators of a point's networks."""
         speaker, listener, others = self.paper.heard(self, row, point)
-        decoder = self.paper.decoder and self.paper.decoder(self, row, point)
+        guidance = {k: v for k, v in point.items() if k == "gamma"}
         return functools.partial(
             self._evaluator,
             speaker,
             self.split,
             listener=listener,
             other_listeners=others,
-            **({"decoder": decoder} if decoder else {}),
+            **guidance,
         )
 
-    def _evaluator(self, speaker, split, listener=None, **options):
+    def _evaluator(self, speaker, split, listener=None, gamma=1.0, **options):
+        decoder = options.pop("decoder", self.decodings[""])
+        if gamma != 1.0:
+            decoder = copy.copy(decoder)
+            # Of every word two states are read: in a loop, traced once.
+            decoder.guidance, decoder.unroll = gamma, False
         return Evaluator(
             speaker,
             self.batches(split, shuffle=False),
             listener,
             training_captions=self.training_captions,
             batch_size=self.settings.evaluation_batch_size,
-            **{
-                "decoder": self.decodings[""],
-                "verbose": self.bars,
-                **options,
-            },
+            decoder=decoder,
+            **{"verbose": self.bars, **options},
         )
 
     def decoded(self, name, kind, ask):

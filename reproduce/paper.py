@@ -46,9 +46,6 @@ class Paper:
             speaker, its listener or `None`, and a dict of other listeners.
         decodings: Function of an `Experiment` that returns decoders by what
             stands before the names of their scores, `""` first.
-        decoder: Function of an `Experiment`, a row and a point that returns
-            the decoder in the place of the first of `decodings`, or `None`. Or
-            `None`.
         measures: Names of scores that tell a record of today from one of
             before they were known.
         axes: Dict of the rows that a number moves, by the name of the number.
@@ -89,7 +86,6 @@ class Paper:
     abbreviations: Mapping = field(default_factory=dict)
     human: Mapping = field(default_factory=dict)
     more: Callable | None = None
-    decoder: Callable | None = None
     left: Callable = lambda experiment, phase: phase
     tables: Callable | None = None
     compare: Callable | None = None

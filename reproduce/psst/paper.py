@@ -12,7 +12,6 @@ from reproduce.psst_figures import curve_tables
 from reproduce.psst_figures import write_psst_comparison
 from reproduce.rows import build
 from tfcap.decoding import BeamSearch
-from tfcap.decoding import Greedy
 from tfcap.training import CollapseWarning
 
 #: The paper's lambdas.
@@ -121,17 +120,6 @@ def decodings(experiment):
     return {"": experiment.greedy, "beam": beam}
 
 
-def decoder(experiment, row, point):
-    """Greedy with guidance, of the row whose points differ in that alone."""
-    if row != "guided":
-        return None
-    return Greedy(
-        experiment.settings.max_length,
-        suppress=experiment.unsaid,
-        guidance=point.get("gamma", 1.0),
-    )
-
-
 PSST = Paper(
     "psst",
     SETTINGS,
@@ -165,5 +153,4 @@ PSST = Paper(
     human=HUMAN,
     falling=False,
     left=left,
-    decoder=decoder,
 )
