@@ -27,6 +27,11 @@ def test_without_options_captions_are_greedy():
     )
 
 
+def test_all_captions_are_guided_alike():
+    for decoder in chosen("--guidance", "2", "--beam", "4", "--several", "3"):
+        assert decoder.guidance == 2.0
+
+
 def test_beams_are_searched_as_told():
     decoder, several = chosen(
         *"--beam 6 --length-penalty 0.7 --groups 3 --diversity 0.2".split(),

@@ -114,6 +114,19 @@ def test_points_are_decoded_greedily_and_by_beam_search(folder):
         assert found[f"beam_{name}"] == report.result()[name]
 
 
+@pytest.mark.filterwarnings("ignore:Even though the `tf.config")
+def test_one_speaker_has_a_point_for_every_guidance(folder):
+    made = study(folder)
+    found = made.result("guided", gamma=3.0)
+    assert {"cider_d", "fixed_r@10", "beam_cider_d"} <= found.keys()
+    speaker = made.trained("guided")["speaker"]
+    assert speaker.condition_dropout.rate == 0.1
+    ask = made.asked("guided", {"gamma": 3.0})
+    for decoder in made.decodings.values():
+        assert ask(decoder=decoder).decoder.guidance == 3.0
+        assert decoder.guidance == 1.0
+
+
 def outdated(folder):
     """Takes out of a record what was not always known."""
     path = folder / "result.json"
