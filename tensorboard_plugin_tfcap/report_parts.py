@@ -2,6 +2,7 @@
 
 import base64
 import html
+import re
 
 from tensorboard_plugin_tfcap.figure_html import figure_html
 from tensorboard_plugin_tfcap.samples_view import read_picture
@@ -15,6 +16,8 @@ select { font: inherit; max-width: 100%; }
 table { table-layout: auto; width: auto; margin: .5rem 0; }
 td:not(:first-child), th:not(:first-child) { text-align: right; }
 .wide { overflow-x: auto; }
+.wide th { white-space: normal; vertical-align: bottom; }
+.wide td:first-child { white-space: nowrap; }
 ul { color: var(--quiet); font-size: .85rem; max-width: 60rem;
   padding-left: 1.2rem; }
 .said { display: grid; gap: .75rem;
@@ -22,7 +25,8 @@ ul { color: var(--quiet); font-size: .85rem; max-width: 60rem;
 .said figure { flex: none; }
 """
 #: Runs whose captions are shown, and how many.
-_MOST_RUNS, _MOST_SAMPLES = 40, 8
+_MOST_RUNS = 40
+_BOUNDS = re.compile(r"\[(\S+), (\S+)\]")
 
 
 def choice_html(views: dict[str, str]) -> list[str]:
@@ -40,7 +44,8 @@ def choice_html(views: dict[str, str]) -> list[str]:
         *[choice] * (len(views) > 1),
         f'<main id="tf-view" data-view="0">{first}</main>',
         *(
-            f'<template data-view="{place}">{view}</template>'
+            # As text, of which the browser makes elements when it is chosen.
+            f'<script type="text/html" data-view="{place}">{view}</script>'
             for place, view in enumerate(others, 1)
         ),
     ]
@@ -84,7 +89,8 @@ def table_html(table) -> str:
     best = {tuple(cell) for cell in table.best}
     lines = []
     for number, row in enumerate(table.rows):
-        cells = [html.escape(text) for text in row]
+        # An interval stays on one line.
+        cells = [_BOUNDS.sub("[\\1,\u00a0\\2]", html.escape(t)) for t in row]
         cells = [
             f"<td><b>{text}</b></td>"
             if (number, place) in best

@@ -45,10 +45,13 @@ class Shown:
     @property
     def title(self):
         """Title of the figure."""
-        selection = self.selection
-        presets = selection.dataset.comparison.presets
-        if selection.query.preset in presets:
-            return presets[selection.query.preset].title
+        query = self.selection.query
+        presets = self.selection.dataset.comparison.presets
+        preset = presets.get(query.preset)
+        if preset is not None:
+            own = [getattr(preset, name) for name in ("x", "y", "value")]
+            if preset.panels or own == [query.x, query.y, query.value]:
+                return preset.title
         panel = self.view["panels"][0]
         bare = [panel[f"{a}_title"].rstrip(" \u2191\u2193") for a in "yx"]
         return " against ".join(bare)

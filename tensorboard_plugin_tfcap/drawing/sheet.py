@@ -90,8 +90,11 @@ def panel_frames(figure, look: Look, ranges=None, top: float = 0.0):
             for place, pair in enumerate(pairs[begin : begin + columns])
         ]
         above = 1.9 if any(panel.title for panel in row) else 0.7
+        tallest = max(panel.box[3] for panel in row)
         for panel in row:
             left, _, width, height = panel.box
+            if panel.is_empty:
+                height = tallest
             panel.box = (left, top + above * look.size, width, height)
             panel.y = Scale(
                 *(panel.y.low, panel.y.high),
@@ -170,6 +173,7 @@ def _panel(figure, pair, look, ranges, left, cell):
             else:
                 panel.note = text
     if panel.is_empty:
+        panel.box = (left, 0, cell, 4 * size)
         return panel
     panel.y = Scale(scales[1].low, scales[1].high, height, 0, scales[1].log)
     _, y_ticks = _ticks(panel, look)

@@ -7,6 +7,8 @@
   if (window.tfcapShown) return;
   window.tfcapShown = true;
   const texts = new WeakMap();
+  const off = new Set();
+  const first = document.getElementById("tf-view")?.innerHTML;
   const card = document.createElement("div");
   card.className = "tf-card";
 
@@ -27,9 +29,9 @@
   function show(mark) {
     const words = text(mark);
     if (!words) return;
-    const [first, ...more] = words.split("\n");
+    const [name, ...more] = words.split("\n");
     const head = document.createElement("b");
-    head.textContent = first;
+    head.textContent = name;
     card.replaceChildren(head, ...more.flatMap((line) =>
       [document.createElement("br"), line]));
     document.body.append(card);
@@ -53,15 +55,25 @@
       part.classList.toggle("tf-dim", group !== null && !mine));
   }
 
-  function toggle(group) {
+  function apply(group) {
     each(group, (part, mine) => {
       if (!mine) return;
-      const off = part.classList.toggle("tf-off");
-      if (part.matches(".legend")) part.setAttribute("aria-pressed", !off);
+      part.classList.toggle("tf-off", off.has(group));
+      if (!part.matches(".legend")) return;
+      part.setAttribute("aria-pressed", !off.has(group));
     });
+  }
+
+  function tell() {
     for (const line of document.querySelectorAll(".tf-hidden")) {
       line.hidden = !document.querySelector(".tf .legend.tf-off");
     }
+  }
+
+  function toggle(group) {
+    if (!off.delete(group)) off.add(group);
+    apply(group);
+    tell();
   }
 
   document.addEventListener("pointerover", (event) => {
@@ -85,13 +97,9 @@
     const choice = near(event, "#tf-choice");
     if (!choice) return;
     const view = document.getElementById("tf-view");
-    const kept = document.createElement("template");
-    kept.dataset.view = view.dataset.view;
-    kept.content.append(...view.childNodes);
-    const next = document.querySelector(
-      `template[data-view="${choice.value}"]`);
-    view.dataset.view = choice.value;
-    view.append(next.content);
-    next.replaceWith(kept);
+    view.innerHTML = document.querySelector(
+      `script[data-view="${choice.value}"]`)?.textContent ?? first;
+    off.forEach(apply);
+    tell();
   });
 })();
