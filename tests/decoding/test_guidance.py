@@ -1,3 +1,4 @@
+import keras
 import numpy as np
 import pytest
 from keras import ops
@@ -8,6 +9,8 @@ from tfcap.decoding import BeamSearch
 from tfcap.decoding import Greedy
 from tfcap.decoding import Sample
 from tfcap.layers import Categorical
+from tfcap.models import StepwiseSpeaker
+from tfcap.models import TeacherForcedSpeaker
 from tfcap.models import without_dropout
 
 GAMMA = 2.0
@@ -142,3 +145,62 @@ def test_speakers_of_images_are_guided_in_both_loops(kind):
     assert type(speaker).from_config(config).get_config() == config
     without_dropout(speaker)
     assert not speaker.begin_uses_training
+
+
+class Cell(keras.layers.Layer):
+    """A recurrence of somebody's own."""
+
+    def __init__(self, **kwargs):
+        super().__init__(**kwargs)
+        self.words = keras.layers.Embedding(9, 4)
+        self.gru, self.head = keras.layers.GRUCell(4), keras.layers.Dense(9)
+
+    def call(self, words, state):
+        hidden, _ = self.gru(self.words(words), state)
+        return 5.0 * self.head(hidden), hidden
+
+
+def of_given_words():
+    words = keras.Input((None,), dtype="int32")
+    image = keras.Input((4,))
+    embedded = keras.layers.Embedding(9, 4)(words)
+    hidden = keras.layers.GRU(4, return_sequences=True)(
+        embedded, initial_state=image
+    )
+    return keras.Model([image, words], keras.layers.Dense(9)(hidden))
+
+
+@pytest.mark.parametrize("kind", [StepwiseSpeaker, TeacherForcedSpeaker])
+def test_models_that_somebody_has_are_guided(kind):
+    keras.utils.set_random_seed(0)
+    options = {"from_logits": True, "vocabulary_size": 9, "bos": 1, "eos": 2}
+    options["condition_dropout"] = 0.999
+    if kind is StepwiseSpeaker:
+        speaker = kind(Cell(), keras.layers.Dense(4), **options)
+    else:
+        speaker = kind(of_given_words(), ["image", "caption"], **options)
+    image = np.random.default_rng(0).normal(size=(3, 4)).astype("float32")
+    batch = {"image": 3.0 * image, "caption": np.full((3, 1, 2), 5, "int32")}
+    speaker(batch)
+    state, greedy = speaker.begin(batch), Greedy(max_length=3)
+    one, two = (
+        greedy.decode(speaker, blind)
+        for blind in (
+            speaker.unconditional(state),
+            speaker.begin(batch, training=True),
+        )
+    )
+    np.testing.assert_allclose(one.log_probs, two.log_probs, 1e-4, 1e-5)
+    guided = Greedy(max_length=3, guidance=2.0).decode(speaker, state)
+    scores = [
+        np.asarray(speaker.step(np.full(3, 1), begun)[0])
+        for begun in (state, speaker.unconditional(state))
+    ]
+    known = [
+        s[:, 2:] - np.log(np.exp(s[:, 2:]).sum(-1))[:, None] for s in scores
+    ]
+    wanted = 2.0 * known[0] - known[1]
+    first = guided.tokens.numpy()[:, 0, 0]
+    np.testing.assert_array_equal(first, 2 + wanted.argmax(-1))
+    assert speaker.get_config()["condition_dropout"] == 0.999
+    assert speaker.begin_uses_training

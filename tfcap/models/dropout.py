@@ -10,6 +10,7 @@ RATES = (
     "image_dropout",
     "word_dropout",
     "block_dropout",
+    "condition_dropout",
 )
 
 

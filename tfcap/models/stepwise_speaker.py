@@ -79,7 +79,11 @@ class StepwiseSpeaker(WrappedSpeaker):
 
     def begin(self, inputs: dict, training: bool = False) -> Any:
         """Reads a batch: the first state."""
-        return self.encoded(inputs, training)
+        return self.dropped(self.encoded(inputs, training), training)
+
+    def unconditional(self, state: Any) -> Any:
+        """State of `begin()`: zeros."""
+        return self.zeros_of(state)
 
     def step(
         self, words: Any, state: Any, training: bool = False

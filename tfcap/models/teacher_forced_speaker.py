@@ -55,6 +55,10 @@ class TeacherForcedSpeaker(WrappedSpeaker):
         encoder: Keras model or layer for what does not depend on the words,
             called once a batch. Optional.
         encoder_inputs: Nest of keys, its inputs. Defaults to `"image"`.
+        condition_dropout: Float in `[0, 1)`, share of the rows of which, in
+            training, the model is shown zeros in the place of what the encoder
+            returned and of all entries but the words, so that decoders may use
+            `guidance`. Defaults to `0.0`.
         positional: Boolean, whether entries of a sequence of `inputs` are
             arguments of their own, `model(words, encoded)`. Defaults to
             `False`.
@@ -127,9 +131,14 @@ class TeacherForcedSpeaker(WrappedSpeaker):
         read = entries(inputs, {key: key for key in keys - {ENCODED}})
         if self.encoder is not None:
             read[ENCODED] = self.encoded(inputs, training)
+        read = self.dropped(read, training)
         first = keras.tree.flatten([read, inputs])[0]
         words = ops.zeros((ops.shape(first)[0], 0), dtype="int32")
         return {"inputs": read, "words": words}
+
+    def unconditional(self, state: dict) -> dict:
+        """State of `begin()` with zeros in the place of what was read."""
+        return {**state, "inputs": self.zeros_of(state["inputs"])}
 
     def fixed_state(self, state: dict, steps: int) -> dict:
         """State of `begin()` that keeps its shapes, for as many steps."""

@@ -10,9 +10,11 @@ from keras import ops
 
 from tfcap.models.dropout import uses_training
 from tfcap.models.inputs import word_ids
+from tfcap.ops import SeedGenerator
 from tfcap.ops.arguments import batch_entry
 from tfcap.ops.arguments import check_values
 from tfcap.ops.arguments import checked_integer
+from tfcap.ops.arguments import checked_number
 from tfcap.text import as_vocabulary
 
 #: The name under which a model's inputs ask for what the encoder returned.
@@ -46,6 +48,7 @@ class WrappedSpeaker(keras.Model):
         has_start: bool = False,
         encoder: Any = None,
         encoder_inputs: Any = "image",
+        condition_dropout: float = 0.0,
         **kwargs,
     ):
         super().__init__(**kwargs)
@@ -89,10 +92,21 @@ class WrappedSpeaker(keras.Model):
         self.has_start = has_start
         self.encoder = encoder
         self.encoder_inputs = encoder_inputs
+        #: Share of the rows that are dropped in training.
+        self.condition_dropout = checked_number(
+            condition_dropout,
+            "condition_dropout",
+            "in [0, 1)",
+            lambda rate: 0 <= rate < 1,
+        )
+        self._dropped_share = self.condition_dropout
+        self.seed_generator = SeedGenerator() if condition_dropout else None
 
     @property
     def begin_uses_training(self) -> bool:
         """True if `begin(training=True)` may differ from inference."""
+        if self.condition_dropout:
+            return True
         return self.encoder is not None and any(
             uses_training(layer) for layer in self.encoder._flatten_layers()
         )
@@ -111,6 +125,38 @@ class WrappedSpeaker(keras.Model):
         return called(
             self.encoder, [entries(inputs, self.encoder_inputs)], training
         )
+
+    def dropped(self, read: Any, training: bool) -> Any:
+        """Puts zeros in the place of all that is read, in a share of rows."""
+        leaves = keras.tree.flatten(read)
+        if not (training and self.condition_dropout and leaves):
+            return read
+        rows = (ops.shape(leaves[0])[0],)
+        drawn = keras.random.uniform(
+            rows, dtype="float32", seed=self.seed_generator
+        )
+        shown = drawn >= self.condition_dropout
+
+        def leaf(tensor):
+            there = ops.reshape(shown, (-1, *(1,) * (len(tensor.shape) - 1)))
+            return ops.where(there, tensor, ops.zeros_like(tensor))
+
+        return keras.tree.map_structure(leaf, read)
+
+    def zeros_of(self, read: Any) -> Any:
+        """Zeros in the place of all that is read, of `begin()`.
+
+        Raises:
+            ValueError: If the speaker was made without `condition_dropout`.
+        """
+        if not self._dropped_share:
+            raise ValueError(
+                "`condition_dropout` must be positive for guidance: this "
+                "speaker has never spoken without its inputs. Received: "
+                "condition_dropout=0.0. Train it with `condition_dropout=0.1`, "
+                "or decode with `guidance=1.0`."
+            )
+        return keras.tree.map_structure(ops.zeros_like, read)
 
     def as_logits(self, outputs: Any, axes: int) -> Any:
         """Logits of `axes` axes, without padding and start, of an output."""
@@ -167,6 +213,7 @@ class WrappedSpeaker(keras.Model):
             "has_start": self.has_start,
             "encoder": self.encoder and serialize(self.encoder),
             "encoder_inputs": self.encoder_inputs,
+            "condition_dropout": self._dropped_share,
         }
 
     @classmethod

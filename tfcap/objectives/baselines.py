@@ -17,7 +17,7 @@ from tfcap.rewards import as_reward
 class DecoderBaseline(Baseline):
     """The reward of another decoder's words.
 
-    With `Greedy`, self-critical training; with `GroundTruth`, the reward of
+    With `Greedy`, self-critical training, SCST; with `GroundTruth`, the reward of
     the human words. It does not depend on what is sampled, and leaves the
     expected gradient as it is.
 
@@ -71,7 +71,7 @@ def _count(present):
 
 
 class LeaveOneOutBaseline(Baseline):
-    """The mean reward of a row's other samples.
+    """The mean reward of a row's other samples: RLOO.
 
     It leaves the expected gradient as it is where the reward of the others
     does not depend on the sample, and so not of a reward that compares the
@@ -104,7 +104,7 @@ class LeaveOneOutBaseline(Baseline):
 
 
 class SampleMeanBaseline(Baseline):
-    """The mean reward of a row's samples, its own included.
+    """The mean reward of a row's samples, its own included: GRPO's.
 
     With `tfcap.rewards.PairwiseDiversity`, the mean distance of all pairs.
     Samples that are all alike have an advantage of exactly 0.
