@@ -172,16 +172,15 @@ def _reference():
     pages = []
     for package, names in public_names().items():
         rows = [
-            f"| [`{name}`][{public.path}] | {public.summary} |"
+            f"| [`{name}`][{public.anchor}] | {public.summary} |"
             for name, public in names.items()
         ]
         entries = [
-            f"::: {public.source if package == 'tfcap' else public.path}"
+            f'<a id="{public.path}"></a>\n\n::: {public.anchor}'
+            if public.anchor != public.path
+            else f"::: {public.path}"
             for public in names.values()
         ]
-        if package == "tfcap":
-            home = next(iter(names.values())).source.rpartition(".")[0]
-            rows = [row.replace("][tfcap.", f"][{home}.") for row in rows]
         text = "\n".join(
             [
                 *(f"# {package}\n", documentation(package), ""),
@@ -288,9 +287,10 @@ def on_post_build(config):
         missing = [
             public.path
             for public in names.values()
-            if f'id="{public.path}"' not in text
-            and f'id="{public.source}"' not in text
+            if f'id="{public.anchor}"' not in text
         ]
+        if "doc-symbol-module" in text:
+            missing.append(f"{package}: a module stands for what it exports")
         if missing:
             raise PluginError(f"The reference lacks {', '.join(missing)}.")
     loaded = re.compile(

@@ -30,6 +30,17 @@ class PublicName:
     source: str
     summary: str
 
+    @property
+    def anchor(self) -> str:
+        """The path by which griffe finds it, and its anchor on its page.
+
+        Where a module has the name of its function, `tfcap.methods.psst` is
+        the module to griffe.
+        """
+        outside = not self.source.startswith(self.path.rpartition(".")[0])
+        module = (ROOT / self.path.replace(".", "/")).with_suffix(".py")
+        return self.source if outside or module.exists() else self.path
+
 
 @functools.cache
 def parsed(path: pathlib.Path) -> ast.Module:
@@ -119,11 +130,11 @@ def _alphabet(item):
 
 @functools.cache
 def by_short_name() -> dict[str, str]:
-    """Dict of a name to its path, of names that only one package has."""
+    """Dict of a name to its anchor, of names that only one package has."""
     paths = {}
     for names in public_names().values():
         for name, public in names.items():
-            paths.setdefault(name, []).append(public.path)
+            paths.setdefault(name, []).append(public.anchor)
     return {k: v[0] for k, v in paths.items() if len(v) == 1 and k[0].isupper()}
 
 

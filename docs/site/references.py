@@ -11,7 +11,7 @@ _CODE = re.compile(r"(?<![`\[])`([A-Za-z_][\w.]*)(\(\))?`(?![`\]])")
 
 
 def target_of(name: str) -> str | None:
-    """Path of the public name that stands in backquotes, or `None`.
+    """Anchor of the public name that stands in backquotes, or `None`.
 
     A method or an attribute of a public class leads to the class.
     """
@@ -21,7 +21,7 @@ def target_of(name: str) -> str | None:
         if name.startswith(f"{package}."):
             rest = name.removeprefix(f"{package}.").split(".")
             if rest[0] in names:
-                return names[rest[0]].path
+                return names[rest[0]].anchor
     return None
 
 
