@@ -33,21 +33,32 @@ class Query:
     Args:
         source: `"points"`, `"scalars"`, or `None` for the first that is there.
         x: String, a metric, or `None` for the default; so are all below.
+        y: String, a metric.
         order: String, the parameter along curves.
+        runs: String, a regular expression over names of runs.
         at: `"last"`; `"best"`; `"common"`, the last step that all runs have
             reached; or `"finished"`, of each method the runs that have gone
             as far as any.
         by: String, the metric by which a step is the best.
+        seeds: `"interval"`, `"band"`, `"points"` or `"none"`.
+        level: Float, of intervals over seeds.
+        preset: String, a figure of the log, by its name.
         usual: String, which value of a parameter a preset's panels draw.
         refs: Boolean, whether published points are drawn.
         pareto: Boolean, whether the front is.
         along: `"x"` or `"y"`, what the line holds.
         value: Float, `"auto"`, or `None` for no line.
+        baseline: String, the method that differences are to.
+        trajectory: String, the method whose way over steps is drawn.
+        step: Integer, up to which step points count.
+        dark: Boolean, whether the ground is dark.
+        labels: Boolean, whether points have labels.
         group: String, how scalars are grouped.
         curve: Tuple of parameters, and `"method"`, that alone name a curve.
         where: Tuple of conditions on parameters, such as `"lambda>=0.001"`.
         columns: Tuple of metrics and parameters of the table of points.
-        xscale: `"linear"` or `"log"`; so is `yscale`.
+        xscale: `"linear"` or `"log"`.
+        yscale: Likewise.
         higher: Tuple of metrics of which more is better, whatever their names
             or writers say.
         lower: Tuple of those of which less is.

@@ -18,6 +18,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).parent))
 from notebook_pages import notebook_page
 from public_names import ROOT
 from public_names import documentation
+from public_names import options_of
 from public_names import public_names
 from references import linked
 from references import outside_fences
@@ -34,6 +35,7 @@ ELSEWHERE = {
 TITLES = {"architecture.md": "Architecture and contributing"}
 _LINK = re.compile(r"(!?)\[([^\]]*)\]\((?!\w+:|#)([^)\s#]+)(#[^)]*)?\)")
 _INCLUDE = re.compile(r"^<!-- include (\S+): (.*?) -->$", re.M)
+_OPTIONS = re.compile(r"^<!-- options (\S+): (\w+) -->$", re.M)
 _LIST = re.compile(r"\s*(?:[-*+]|\d+\.) ")
 _LANGUAGES = {".py": "python", ".cfg": "ini", ".sh": "bash", ".json": "json"}
 
@@ -93,7 +95,16 @@ def _with_includes(text, source):
                 return _moved(part.strip(), path, source)
         raise PluginError(f"{source} includes {title!r}, which {path} lacks.")
 
-    return _INCLUDE.sub(section, text)
+    return _OPTIONS.sub(_options, _INCLUDE.sub(section, text))
+
+
+def _options(match):
+    """A table of a data class's fields: name, default and description."""
+    rows = [
+        f"| `{name}` | `{default}` | {text} |"
+        for name, default, text in options_of(*match.groups())
+    ]
+    return "\n".join(["| name | default | |", "|---|---|---|", *rows])
 
 
 def _moved(text, old, new):

@@ -23,6 +23,8 @@ def notebook_page(path: pathlib.Path) -> tuple[str, dict[str, bytes]]:
             continue
         parts.append(f"```python\n{source}\n```")
         for output in cell["outputs"]:
+            if output.get("name") == "stderr":
+                continue
             data = output.get("data", {})
             if "image/png" in data:
                 name = f"{path.stem}_{number}.png"

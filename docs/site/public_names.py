@@ -4,6 +4,7 @@ import ast
 import dataclasses
 import functools
 import pathlib
+import re
 
 ROOT = pathlib.Path(__file__).parents[2]
 #: Public modules whose names are defined where they stand.
@@ -141,3 +142,23 @@ def by_short_name() -> dict[str, str]:
 def documentation(package: str) -> str:
     """Docstring of a package or module."""
     return ast.get_docstring(parsed(file_of(package))) or ""
+
+
+def options_of(module: str, name: str):
+    """Yields name, default and description of a data class's fields.
+
+    What its docstring does not describe has an empty description.
+    """
+    (node,) = (
+        node
+        for node in parsed(file_of(module)).body
+        if isinstance(node, ast.ClassDef) and node.name == name
+    )
+    doc = ast.get_docstring(node).partition("Args:\n")[2].split("\n\n")[0]
+    entries = re.findall(r"^    (\w+): ((?:.|\n(?!    \w))*)", doc, re.M)
+    texts = {key: " ".join(text.split()) for key, text in entries}
+    for field in node.body:
+        if isinstance(field, ast.AnnAssign):
+            key = field.target.id
+            default = "" if field.value is None else ast.unparse(field.value)
+            yield key, default, texts.get(key, "")

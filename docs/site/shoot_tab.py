@@ -1,0 +1,71 @@
+"""Takes the pictures of the Trade-off tab for its page.
+
+    PYTHONPATH=. python docs/site/shoot_tab.py
+
+Run it again when the tab has changed. What it shows is the sweep over real
+photographs that the browser's tests hold. Needs Chromium and Playwright.
+"""
+
+import pathlib
+import shutil
+import sys
+import tempfile
+import urllib.parse
+
+from playwright.sync_api import sync_playwright
+
+from tests.tensorboard_plugin_tfcap.browser import servers
+
+OUT = pathlib.Path(__file__).parents[1] / "pictures"
+ENTRY = "data/plugin_entry.html?name=tfcap_tradeoff"
+#: Options of the address for each picture: what the page tells of.
+PICTURES = {
+    "tab": {},
+    "tab_level": {"along": "y", "value": "60"},
+    "tab_seeds": {"seeds": "band", "pareto": "1"},
+    "tab_scales": {"y": "mean_rank", "yscale": "log"},
+    "tab_filter": {"where": "lambda>=0.001", "labels": "1"},
+    "tab_dark": {"dark": "1", "seeds": "points"},
+}
+
+
+def shoot(page, address, name, options):
+    """Opens the tab's own page at some options, and keeps a picture."""
+    page.emulate_media(color_scheme="dark" if "dark" in options else "light")
+    words = urllib.parse.urlencode(
+        {f"p.tfcap_tradeoff.{key}": value for key, value in options.items()}
+    )
+    page.goto("about:blank")
+    page.goto(f"{address}/{ENTRY}#{words}")
+    page.wait_for_selector("html[data-drawn]", state="attached")
+    page.wait_for_timeout(500)  # fonts and the last redraw
+    if "value" in options:
+        # Below the figure are the tables of the level.
+        page.mouse.move(700, 500)
+        page.mouse.wheel(0, 420)
+        page.wait_for_timeout(500)
+    page.screenshot(path=OUT / f"{name}.png")
+    print(OUT / f"{name}.png")
+
+
+def main() -> int:
+    """Runs the command."""
+    OUT.mkdir(exist_ok=True)
+    with tempfile.TemporaryDirectory() as folder, sync_playwright() as p:
+        servers.write_sweep(pathlib.Path(folder), steps=2)
+        chromium = p.chromium.launch(
+            executable_path=shutil.which("chromium"),
+            args=["--no-sandbox", "--disable-gpu"],
+        )
+        page = chromium.new_page(viewport={"width": 1280, "height": 800})
+        page.set_default_timeout(120_000)
+        with servers.serve(folder) as address:
+            servers.wait_for_runs(address, len(servers.sweep_records()))
+            for name, options in PICTURES.items():
+                shoot(page, address, name, options)
+        chromium.close()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
