@@ -38,6 +38,10 @@ COMMANDS = {
         "reproduce.strangers.command",
         "train listeners that never met the speakers they will hear",
     ),
+    "estimators": (
+        "reproduce.estimators.command",
+        "measure and draw bias, variance and cost of every estimator",
+    ),
     "retriever": (
         "reproduce.wtf_rl.retriever_command",
         "train a retriever alone",

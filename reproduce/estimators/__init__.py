@@ -1,0 +1,1 @@
+"""Bias and variance of every estimator, where all captions can be listed."""

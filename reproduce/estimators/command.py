@@ -1,0 +1,158 @@
+"""Measures and draws all estimators: `python -m reproduce estimators`."""
+
+import argparse
+import json
+import os
+import shlex
+from dataclasses import replace
+
+from tfcap.io import command
+from tfcap.io import make_folder
+from tfcap.io import read_json
+from tfcap.io import whole_file
+
+#: Shown along the axes that move the world.
+SHOWN = [
+    "straight-through",
+    "Gumbel",
+    "ReinMax",
+    "PSST",
+    "straight-through, expected end",
+    "ReinMax, expected end",
+    "REINFORCE, leave-one-out",
+    "REINFORCE, continuations",
+]
+SEVERAL = [
+    *("straight-through", "ReinMax", "REINFORCE", "REINFORCE, sample mean"),
+    *("REINFORCE, leave-one-out", "REINFORCE, continuations"),
+]
+PARTIAL = ["PSST", "PSST Gumbel", "PSST ReinMax", "PSST, expected end"]
+HEATED = [
+    *("Gumbel", "Gumbel-Rao", "ReinMax", "ReinMax-Rao"),
+    "PSST Gumbel, decoupled",
+]
+NOISY = ["Gumbel-Rao", "ReinMax-Rao", "ReinMax-CV"]
+FIXED = ["straight-through", "Gumbel", "PSST", "ReinMax"]
+#: Axes: what is moved, its values, and what is shown.
+AXES = {
+    "words": ("world", (2, 4, 8, 16), SHOWN),
+    "length": ("world", (1, 2, 3, 4, 5), SHOWN),
+    "ends": ("world", (False,), FIXED),
+    "temperature": ("setting", (0.25, 0.5, 1.0, 2.0), HEATED),
+    "rho": ("setting", (0.0, 0.25, 0.5, 0.75, 1.0), PARTIAL),
+    "samples": ("setting", (2, 4, 8), SEVERAL),
+    "draws": ("setting", (1, 3, 10), NOISY),
+}
+
+
+@command(ValueError)
+def main(arguments: list[str] | None = None) -> int:
+    """Runs the command."""
+    options = _parser().parse_args(arguments)
+    path = os.path.join(options.out, "estimators.json")
+    if options.draw:
+        record = read_json(path)
+    else:
+        record = _measure(options)
+        make_folder(options.out)
+        with whole_file(path, "w") as file:
+            file.write(json.dumps(record, indent=1) + "\n")
+    from reproduce.estimators.figure import draw
+    from reproduce.estimators.figure import table
+
+    print(table(record))
+    picture = os.path.join(options.out, "estimators.png")
+    draw(record, picture)
+    print(f"Written: {path}, {picture}")
+    return 0
+
+
+def _parser():
+    parser = argparse.ArgumentParser(
+        prog="python -m reproduce estimators",
+        description="Bias, variance and cost of every estimator's gradient "
+        "against the exact one, of a speaker whose captions can all be listed.",
+    )
+    add = parser.add_argument
+    add("--out", required=True, help="folder of the record and the figure")
+    add("--seeds", type=int, default=5, help="speakers and listeners")
+    add("--rows", type=int, default=2000, help="estimates of each")
+    add(
+        "--estimators",
+        type=lambda text: text.split(";"),
+        metavar="NAME;NAME",
+        help="some of them (default: all)",
+    )
+    add(
+        "--axes",
+        type=lambda text: [x for x in text.split(",") if x],
+        default=list(AXES),
+        metavar="NAME,NAME",
+        help=f"any of {', '.join(AXES)} (default: all)",
+    )
+    add("--no-costs", action="store_true", help="measure no time")
+    add("--draw", action="store_true", help="draw what is recorded, again")
+    return parser
+
+
+def _measure(options):
+    """The record: of all estimators, and along every axis."""
+    unknown = sorted(set(options.axes) - set(AXES))
+    if unknown:
+        raise ValueError(
+            f"`--axes` must be among {', '.join(AXES)}. Received: "
+            f"{', '.join(unknown)}."
+        )
+    # TensorFlow takes a moment: not for `--help`.
+    from reproduce.estimators.measure import costs
+    from reproduce.estimators.measure import exact_gradients
+    from reproduce.estimators.measure import measured
+    from reproduce.estimators.registry import Setting
+    from reproduce.estimators.registry import names
+    from reproduce.estimators.small_world import World
+
+    chosen = names(options.estimators)
+    world, setting = World(seeds=options.seeds), Setting()
+    exact = exact_gradients(world)
+    every = {
+        name: measured(name, world, setting, options.rows, exact)
+        for name in chosen
+    }
+    axes = {}
+    for axis in options.axes:
+        moved, values, shown = AXES[axis]
+        lines = axes[axis] = {name: [] for name in shown if name in chosen}
+        for value in values:
+            here, now = world, setting
+            if moved == "world":
+                here = replace(world, **{axis: value})
+            else:
+                now = replace(setting, **{axis: value})
+            truth = exact if here == world else exact_gradients(here)
+            for name, line in lines.items():
+                found = measured(name, here, now, options.rows, truth)
+                line.append({"value": value, **found})
+    return {
+        "command": _command(options),
+        "seeds": options.seeds,
+        "rows": options.rows,
+        "world": {"words": world.words, "length": world.length},
+        "setting": {"samples": setting.samples, "rho": setting.rho}
+        | {"draws": setting.draws},
+        "estimators": every,
+        "axes": axes,
+        "costs": {} if options.no_costs else costs(chosen),
+    }
+
+
+def _command(options):
+    """The command, as it is written beside the numbers."""
+    words = ["python", "-m", "reproduce", "estimators", "--out", options.out]
+    words += ["--seeds", str(options.seeds), "--rows", str(options.rows)]
+    if options.estimators:
+        words += ["--estimators", ";".join(options.estimators)]
+    if options.axes != list(AXES):
+        words += ["--axes", ",".join(options.axes)]
+    if options.no_costs:
+        words.append("--no-costs")
+    return shlex.join(words)

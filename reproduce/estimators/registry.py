@@ -1,0 +1,247 @@
+"""All estimators by name: what is compared, and what moves it."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from reproduce.estimators.small_world import Heard
+from tfcap import layers
+from tfcap.decoding import Greedy
+from tfcap.decoding import Sample
+from tfcap.objectives import DecoderBaseline
+from tfcap.objectives import LeaveOneOutBaseline
+from tfcap.objectives import MonteCarlo
+from tfcap.objectives import Objective
+from tfcap.objectives import Pathwise
+from tfcap.objectives import PrefixBaseline
+from tfcap.objectives import RunningMeanBaseline
+from tfcap.objectives import SampleMeanBaseline
+from tfcap.objectives import ScoreFunction
+
+
+@dataclass(frozen=True)
+class Setting:
+    """Numbers that estimators read.
+
+    Args:
+        length: Integer `T`.
+        ends: Boolean, whether captions may end before.
+        samples: Integer `S`, captions of a row.
+        temperature: Float, or `None` for the default of each.
+        rho: Float, of partial sampling.
+        draws: Integer `K`, of the Gumbel noise given a word.
+        seed: Integer.
+    """
+
+    length: int = 3
+    ends: bool = True
+    samples: int = 2
+    temperature: float | None = None
+    rho: float = 0.25
+    draws: int = 10
+    seed: int = 0
+
+    def sampled(self, channel=None, **options) -> Sample:
+        """The decoder of `S` captions through a channel."""
+        channel = channel or layers.Categorical(seed=self.seed)
+        return Sample(channel, self.samples, self.length, **options)
+
+    def heat(self, usual: float) -> dict:
+        """The temperature as an argument."""
+        value = usual if self.temperature is None else self.temperature
+        return {"temperature": value, "seed": self.seed}
+
+
+@dataclass(frozen=True)
+class Entry:
+    """An estimator that is compared.
+
+    Args:
+        make: Function from a `Setting` to a `tfcap.objectives.Objective`.
+        family: String, by which it is drawn.
+        axes: Tuple of names of a `Setting` that move it.
+        least: Integer, the samples that it needs at least.
+    """
+
+    make: Callable[[Setting], Objective]
+    family: str
+    axes: tuple = ("samples",)
+    least: int = 1
+
+
+#: By their names in tables.
+ESTIMATORS: dict[str, Entry] = {}
+
+
+def estimator(name: str, family: str, axes: Any = ("samples",), least: int = 1):
+    """Decorates a function from a `Setting` to an objective, and lists it.
+
+    Example:
+
+    >>> from reproduce.estimators.registry import ESTIMATORS
+    >>> ESTIMATORS["REINFORCE, leave-one-out"].least
+    2
+    """
+
+    def listed(make):
+        ESTIMATORS[name] = Entry(make, family, tuple(axes), least)
+        return make
+
+    return listed
+
+
+def pathwise(setting: Setting, channel, feedback="relaxed", **options):
+    """Through the words, which the speaker reads as the listener does."""
+    decoder = setting.sampled(channel, feedback=feedback, **options)
+    return Pathwise(Heard(), decoder)
+
+
+ROWS = "straight-through"
+SOFT = "partial sampling"
+ENDS = "expected termination"
+SCORE = "score function"
+
+
+@estimator("straight-through", ROWS)
+def _(s):
+    return pathwise(s, layers.PartialSamplingST(0.0, seed=s.seed))
+
+
+@estimator("straight-through, ids fed back", ROWS)
+def _(s):
+    channel = layers.PartialSamplingST(0.0, seed=s.seed)
+    return pathwise(s, channel, "index")
+
+
+@estimator("Gumbel", ROWS, ("samples", "temperature"))
+def _(s):
+    return pathwise(s, layers.GumbelSoftmaxST(**s.heat(0.5)))
+
+
+@estimator("Gumbel-Rao", ROWS, ("samples", "temperature", "draws"))
+def _(s):
+    return pathwise(s, layers.GumbelRao(num_samples=s.draws, **s.heat(0.5)))
+
+
+@estimator("ReinMax", ROWS, ("samples", "temperature"))
+def _(s):
+    return pathwise(s, layers.ReinMax(**s.heat(1.0)))
+
+
+@estimator("ReinMax-Rao", ROWS, ("samples", "temperature", "draws"))
+def _(s):
+    return pathwise(s, layers.ReinMaxRao(num_samples=s.draws, **s.heat(1.0)))
+
+
+@estimator("ReinMax-CV", ROWS, ("samples", "temperature", "draws"))
+def _(s):
+    return pathwise(s, layers.ReinMaxCV(num_samples=s.draws, **s.heat(1.0)))
+
+
+@estimator("PSST", SOFT, ("samples", "rho"))
+def _(s):
+    return pathwise(s, layers.PartialSamplingST(s.rho, seed=s.seed))
+
+
+@estimator("PSST Gumbel", SOFT, ("samples", "rho", "temperature"))
+def _(s):
+    return pathwise(s, layers.GumbelSoftmaxST(rho=s.rho, **s.heat(0.5)))
+
+
+@estimator("PSST Gumbel, decoupled", SOFT, ("samples", "rho", "temperature"))
+def _(s):
+    heat = {"temperature": 0.5, "seed": s.seed}
+    heat["backward_temperature"] = s.heat(1.0)["temperature"]
+    return pathwise(s, layers.GumbelSoftmaxST(rho=s.rho, **heat))
+
+
+@estimator("PSST ReinMax", SOFT, ("samples", "rho", "temperature"))
+def _(s):
+    return pathwise(s, layers.ReinMax(rho=s.rho, **s.heat(1.0)))
+
+
+@estimator("PSST Gumbel-Rao", SOFT, ("samples", "rho", "temperature", "draws"))
+def _(s):
+    options = {"num_samples": s.draws, "rho": s.rho}
+    return pathwise(s, layers.GumbelRao(**options, **s.heat(0.5)))
+
+
+def _ending(s, channel):
+    # Where none ends, there is no ending to expect.
+    termination = "expected" if s.ends else "sampled"
+    return pathwise(s, channel, termination=termination)
+
+
+@estimator("straight-through, expected end", ENDS)
+def _(s):
+    return _ending(s, layers.PartialSamplingST(0.0, seed=s.seed))
+
+
+@estimator("Gumbel, expected end", ENDS, ("samples", "temperature"))
+def _(s):
+    return _ending(s, layers.GumbelSoftmaxST(**s.heat(0.5)))
+
+
+@estimator("PSST, expected end", ENDS, ("samples", "rho"))
+def _(s):
+    return _ending(s, layers.PartialSamplingST(s.rho, seed=s.seed))
+
+
+@estimator("ReinMax, expected end", ENDS, ("samples", "temperature"))
+def _(s):
+    return _ending(s, layers.ReinMax(**s.heat(1.0)))
+
+
+def _score(s, baseline=None, **options):
+    return ScoreFunction(Heard(), s.sampled(), baseline, **options)
+
+
+@estimator("REINFORCE", SCORE)
+def _(s):
+    return _score(s)
+
+
+@estimator("REINFORCE, greedy (SCST)", SCORE)
+def _(s):
+    greedy = Greedy(max_length=s.length)
+    return _score(s, DecoderBaseline(Heard(), greedy))
+
+
+@estimator("REINFORCE, running mean", SCORE)
+def _(s):
+    return _score(s, RunningMeanBaseline())
+
+
+@estimator("REINFORCE, sample mean", SCORE, least=2)
+def _(s):
+    return _score(s, SampleMeanBaseline())
+
+
+@estimator("REINFORCE, leave-one-out", SCORE, least=2)
+def _(s):
+    return _score(s, LeaveOneOutBaseline())
+
+
+@estimator("REINFORCE, standardized (GRPO)", SCORE, least=2)
+def _(s):
+    return _score(s, SampleMeanBaseline(), standardize=True)
+
+
+@estimator("REINFORCE, continuations", SCORE)
+def _(s):
+    return _score(s, PrefixBaseline(), credit=MonteCarlo(3))
+
+
+def names(chosen: list | None = None) -> list[str]:
+    """All names, or those asked for.
+
+    Raises:
+        ValueError: If one is not known.
+    """
+    unknown = sorted(set(chosen or ()) - set(ESTIMATORS))
+    if unknown:
+        raise ValueError(
+            f"`estimators` must be among {', '.join(ESTIMATORS)}. Received: "
+            f"{', '.join(unknown)}."
+        )
+    return list(chosen or ESTIMATORS)

@@ -1,0 +1,160 @@
+"""A speaker and a listener so small that all captions can be listed."""
+
+import itertools
+from dataclasses import dataclass
+from typing import Any
+
+import keras
+import numpy as np
+from keras import ops
+
+from tfcap.decoding import stepwise_log_probs
+from tfcap.layers import embed_words
+from tfcap.ops import take_rows
+from tfcap.rewards import Reward
+
+BOS, EOS, FIRST = 1, 2, 3
+#: Size of the listener's state.
+UNITS = 4
+
+
+@dataclass(frozen=True)
+class World:
+    """Speakers and listeners, one of each a seed.
+
+    A speaker has the logits of the next word in a table, by the last word; a
+    listener reads words by a recurrence, and likes its last state more or
+    less:
+
+    ```
+    state[t] = tanh(W state[t - 1] + E words[t]),  reward = u . state[last]
+    ```
+
+    Args:
+        words: Integer, words that can be said beside the end token.
+        length: Integer `T`, words of a caption at most, its end included.
+        ends: Boolean, whether captions end before; otherwise all have `T`
+            words, and none the end token.
+        seeds: Integer, how many there are.
+    """
+
+    words: int = 4
+    length: int = 3
+    ends: bool = True
+    seeds: int = 5
+
+    @property
+    def vocabulary_size(self) -> int:
+        return FIRST + self.words
+
+    def inputs(self, rows: int = 1) -> dict:
+        """A batch of `rows` rows of each seed: what a row's speaker knows."""
+        size = self.vocabulary_size
+        shapes = {
+            "table": (size, size),
+            "embedding": (size, UNITS),
+            "recurrent": (UNITS, UNITS),
+            "worth": (UNITS, 1),
+        }
+        drawn = {name: [] for name in shapes}
+        for seed in range(self.seeds):
+            rng = np.random.default_rng(seed)
+            for name, shape in shapes.items():
+                drawn[name].append(rng.normal(size=shape))
+        return {
+            name: np.repeat(np.float32(arrays), rows, axis=0)
+            for name, arrays in drawn.items()
+        }
+
+    def captions(self) -> np.ndarray:
+        """All captions, `(N, T)`, padded with 0."""
+        first = EOS if self.ends else FIRST
+        found = {}
+        choices = range(first, self.vocabulary_size)
+        for words in itertools.product(choices, repeat=self.length):
+            end = words.index(EOS) + 1 if EOS in words else self.length
+            found[words[:end] + (0,) * (self.length - end)] = None
+        return np.array(list(found), "int32")
+
+
+class RowSpeaker:
+    """A speaker whose table is in the batch, so that each row has its own.
+
+    The gradient to the tables is that of every row's estimate by itself.
+    """
+
+    bos, eos = BOS, EOS
+
+    def __init__(self, world: World):
+        self.vocabulary_size = world.vocabulary_size
+        silent = [0, BOS] if world.ends else [0, BOS, EOS]
+        self.suppressed_ids = tuple(silent)
+        self.offset = np.zeros(self.vocabulary_size, "float32")
+        self.offset[silent] = -1e9
+
+    def begin(self, inputs: Any, training: bool = False) -> Any:
+        return [inputs["table"]]
+
+    def step(self, words: Any, state: Any, training: bool = False) -> Any:
+        if len(words.shape) == 1:
+            words = ops.one_hot(words, self.vocabulary_size)
+        logits = ops.einsum("nv,nvw->nw", words, state[0])
+        return logits + self.offset, state
+
+    def log_probs(self, state: Any, tokens: Any, training: bool = False) -> Any:
+        return stepwise_log_probs(self, state, tokens, training)
+
+    def references(self, inputs: Any) -> Any:
+        return ops.full((ops.shape(inputs["table"])[0], 1, 1), EOS, "int32")
+
+
+class SharedSpeaker(RowSpeaker):
+    """A speaker of any size with one table of two factors: for costs.
+
+    ```
+    logits = (embedding of the last word) @ head
+    ```
+    """
+
+    def __init__(self, world: World, embedding: Any, head: Any):
+        super().__init__(world)
+        self.embedding = embedding
+        self.head = head
+
+    def begin(self, inputs: Any, training: bool = False) -> Any:
+        return [inputs["rows"]]
+
+    def step(self, words: Any, state: Any, training: bool = False) -> Any:
+        read = _embedded(words, self.embedding)
+        return ops.matmul(read, self.head) + self.offset, state
+
+    def references(self, inputs: Any) -> Any:
+        return ops.full((ops.shape(inputs["rows"])[0], 1, 1), EOS, "int32")
+
+
+class Heard(Reward):
+    """What a listener of the world makes of a caption."""
+
+    differentiable = True
+    name = "heard"
+
+    def call(self, rollout, episode):
+        inputs, mask = episode.inputs, rollout.mask[..., None]
+        read = _embedded(rollout.listener_inputs, inputs["embedding"])
+        read = read * mask
+        state = ops.zeros_like(read[:, :, 0])
+        for t in range(read.shape[2]):
+            kept = ops.matmul(state, inputs["recurrent"])
+            new = ops.tanh(kept + read[:, :, t])
+            state = ops.where(mask[:, :, t] > 0, new, state)
+        return ops.matmul(state, inputs["worth"])[..., 0]
+
+
+def _embedded(words, table):
+    """Embeds ids or vectors by a table of all rows, or of each."""
+    ids = "int" in keras.backend.standardize_dtype(words.dtype)
+    if len(table.shape) == 2:
+        return take_rows(table, words) if ids else embed_words(words, table)
+    if ids:
+        words = ops.one_hot(words, table.shape[1])
+    return ops.einsum("bstv,bvd->bstd", words, table)
