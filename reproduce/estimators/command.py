@@ -1,30 +1,26 @@
 """Measures and draws all estimators: `python -m reproduce estimators`."""
 
 import argparse
+import functools
 import json
 import os
 import shlex
 from dataclasses import replace
 
 from tfcap.io import command
+from tfcap.io import is_there
 from tfcap.io import make_folder
 from tfcap.io import read_json
 from tfcap.io import whole_file
 
 #: Shown along the axes that move the world.
 SHOWN = [
-    "straight-through",
-    "Gumbel",
-    "ReinMax",
-    "PSST",
-    "straight-through, expected end",
-    "ReinMax, expected end",
-    "REINFORCE, leave-one-out",
-    "REINFORCE, continuations",
+    *("straight-through", "Gumbel", "ReinMax", "PSST"),
+    *("straight-through, expected end", "REINFORCE, leave-one-out"),
 ]
 SEVERAL = [
-    *("straight-through", "ReinMax", "REINFORCE", "REINFORCE, sample mean"),
-    *("REINFORCE, leave-one-out", "REINFORCE, continuations"),
+    *("straight-through", "ReinMax", "REINFORCE", "sum and sample"),
+    *("REINFORCE, leave-one-out", "REINFORCE, sample mean"),
 ]
 PARTIAL = ["PSST", "PSST Gumbel", "PSST ReinMax", "PSST, expected end"]
 HEATED = [
@@ -35,8 +31,8 @@ NOISY = ["Gumbel-Rao", "ReinMax-Rao", "ReinMax-CV"]
 FIXED = ["straight-through", "Gumbel", "PSST", "ReinMax"]
 #: Axes: what is moved, its values, and what is shown.
 AXES = {
-    "words": ("world", (2, 4, 8, 16), SHOWN),
-    "length": ("world", (1, 2, 3, 4, 5), SHOWN),
+    "words": ("world", (2, 4, 8), SHOWN),
+    "length": ("world", (1, 2, 3, 4), SHOWN),
     "ends": ("world", (False,), FIXED),
     "temperature": ("setting", (0.25, 0.5, 1.0, 2.0), HEATED),
     "rho": ("setting", (0.0, 0.25, 0.5, 0.75, 1.0), PARTIAL),
@@ -53,10 +49,11 @@ def main(arguments: list[str] | None = None) -> int:
     if options.draw:
         record = read_json(path)
     else:
-        record = _measure(options)
+        record = _record(options, path)
         make_folder(options.out)
-        with whole_file(path, "w") as file:
-            file.write(json.dumps(record, indent=1) + "\n")
+        for record in _measure(options, record):
+            with whole_file(path, "w") as file:
+                file.write(json.dumps(record, indent=1) + "\n")
     from reproduce.estimators.figure import draw
     from reproduce.estimators.figure import table
 
@@ -71,12 +68,13 @@ def _parser():
     parser = argparse.ArgumentParser(
         prog="python -m reproduce estimators",
         description="Bias, variance and cost of every estimator's gradient "
-        "against the exact one, of a speaker whose captions can all be listed.",
+        "against the exact one, of a speaker whose captions can all be listed. "
+        "What the record has is not measured again.",
     )
     add = parser.add_argument
     add("--out", required=True, help="folder of the record and the figure")
     add("--seeds", type=int, default=5, help="speakers and listeners")
-    add("--rows", type=int, default=2000, help="estimates of each")
+    add("--rows", type=int, default=1000, help="estimates of each")
     add(
         "--estimators",
         type=lambda text: text.split(";"),
@@ -95,14 +93,8 @@ def _parser():
     return parser
 
 
-def _measure(options):
-    """The record: of all estimators, and along every axis."""
-    unknown = sorted(set(options.axes) - set(AXES))
-    if unknown:
-        raise ValueError(
-            f"`--axes` must be among {', '.join(AXES)}. Received: "
-            f"{', '.join(unknown)}."
-        )
+def _measure(options, record):
+    """Adds what is missing of the record; yields it after every estimator."""
     # TensorFlow takes a moment: not for `--help`.
     from reproduce.estimators.measure import costs
     from reproduce.estimators.measure import exact_gradients
@@ -113,35 +105,59 @@ def _measure(options):
 
     chosen = names(options.estimators)
     world, setting = World(seeds=options.seeds), Setting()
-    exact = exact_gradients(world)
-    every = {
-        name: measured(name, world, setting, options.rows, exact)
-        for name in chosen
-    }
-    axes = {}
+    exact = functools.cache(exact_gradients)
+    every = record["estimators"]
+    for name in chosen:
+        if name not in every:
+            every[name] = measured(
+                *(name, world, setting, options.rows, exact(world))
+            )
+            yield record
     for axis in options.axes:
         moved, values, shown = AXES[axis]
-        lines = axes[axis] = {name: [] for name in shown if name in chosen}
-        for value in values:
-            here, now = world, setting
-            if moved == "world":
-                here = replace(world, **{axis: value})
-            else:
-                now = replace(setting, **{axis: value})
-            truth = exact if here == world else exact_gradients(here)
-            for name, line in lines.items():
-                found = measured(name, here, now, options.rows, truth)
+        lines = record["axes"].setdefault(axis, {})
+        for name in (name for name in shown if name in chosen):
+            line = lines.setdefault(name, [])
+            for value in values[len(line) :]:
+                here, now = world, setting
+                if moved == "world":
+                    here = replace(world, **{axis: value})
+                else:
+                    now = replace(setting, **{axis: value})
+                found = measured(name, here, now, options.rows, exact(here))
                 line.append({"value": value, **found})
+            yield record
+    missing = [name for name in chosen if name not in record["costs"]]
+    if missing and not options.no_costs:
+        first = next(iter(record["costs"]), missing[0])
+        record["costs"].update(costs([first, *missing]))
+        yield record
+
+
+def _record(options, path):
+    """What is recorded already of the same numbers, or nothing."""
+    unknown = sorted(set(options.axes) - set(AXES))
+    if unknown:
+        raise ValueError(
+            f"`--axes` must be among {', '.join(AXES)}. Received: "
+            f"{', '.join(unknown)}."
+        )
+    numbers = {"seeds": options.seeds, "rows": options.rows}
+    if is_there(path):
+        record = read_json(path)
+        if {name: record[name] for name in numbers} != numbers:
+            raise ValueError(
+                f"`--out` must hold a record of the same numbers. Received: "
+                f"{numbers}, and one of seeds={record['seeds']}, "
+                f"rows={record['rows']}. Give another folder."
+            )
+        return record
     return {
         "command": _command(options),
-        "seeds": options.seeds,
-        "rows": options.rows,
-        "world": {"words": world.words, "length": world.length},
-        "setting": {"samples": setting.samples, "rho": setting.rho}
-        | {"draws": setting.draws},
-        "estimators": every,
-        "axes": axes,
-        "costs": {} if options.no_costs else costs(chosen),
+        **numbers,
+        "estimators": {},
+        "axes": {},
+        "costs": {},
     }
 
 

@@ -4,6 +4,7 @@ import time
 from dataclasses import replace
 from typing import Any
 
+import keras
 import numpy as np
 
 from reproduce.estimators.registry import ESTIMATORS
@@ -18,8 +19,10 @@ from tfcap.objectives import Episode
 from tfcap.ops import sequence_mask
 
 #: Words, captions and their number in the step whose cost is measured.
-COST_WORLD = World(words=5000, length=8, seeds=1)
+COST_WORLD = World(words=5000, length=4, seeds=1)
 COST_ROWS, COST_UNITS = 32, 64
+#: Steps in which critics learn.
+CRITIC_STEPS = 60
 
 
 def exact_gradients(world: World) -> np.ndarray:
@@ -53,22 +56,34 @@ def estimates(
     """Independent estimates of these gradients, `(seeds, rows, V * V)`."""
     import tensorflow as tf
 
-    inputs = world.inputs(rows)
-    inputs["table"] = tf.constant(inputs["table"])
     objective = ESTIMATORS[name].make(setting)
     speaker = RowSpeaker(world)
-    # A baseline of the steps before needs one.
-    for _ in range(2):
-        with tf.GradientTape() as tape:
-            tape.watch(inputs["table"])
-            episode = Episode(speaker, inputs, training=True)
-            loss, _ = objective.loss(episode)
-        slopes = tape.gradient(loss, inputs["table"])
-        if not objective.layers()[1:]:
-            break
+    _train_critic(objective, speaker, world)
+    inputs = world.inputs(rows)
+    inputs["table"] = tf.constant(inputs["table"])
+    with tf.GradientTape() as tape:
+        tape.watch(inputs["table"])
+        loss, _ = objective.loss(Episode(speaker, inputs, training=True))
+    slopes = tape.gradient(loss, inputs["table"])
     # A loss is a mean over rows; of each it has a share.
     slopes = -np.asarray(slopes, "float64") * world.seeds * rows
     return slopes.reshape((world.seeds, rows, -1))
+
+
+def _train_critic(objective, speaker, world, rows=100):
+    """Trains what an estimator learns beside the speaker, if anything."""
+    import tensorflow as tf
+
+    layers = objective.layers()[1:]
+    variables = [v for layer in layers for v in layer.trainable_variables]
+    optimizer = keras.optimizers.Adam(0.2)
+    for _ in range(CRITIC_STEPS if variables else len(layers)):
+        with tf.GradientTape() as tape:
+            episode = Episode(speaker, world.inputs(rows), training=True)
+            loss, _ = objective.loss(episode)
+        slopes = tape.gradient(loss, variables)
+        if variables:
+            optimizer.apply_gradients(zip(slopes, variables))
 
 
 def errors(found: np.ndarray, exact: np.ndarray) -> dict:
@@ -106,7 +121,13 @@ def measured(
     name: str, world: World, setting: Setting, rows: int, exact: Any = None
 ) -> dict:
     """`errors()` of an estimator in a world."""
-    setting = replace(setting, length=world.length, ends=world.ends)
+    setting = replace(
+        setting,
+        length=world.length,
+        ends=world.ends,
+        size=world.vocabulary_size,
+        state_units=world.state_units,
+    )
     entry = ESTIMATORS[name]
     if setting.samples < entry.least:
         raise ValueError(
@@ -120,18 +141,18 @@ def measured(
 def costs(chosen: list[str], rounds: int = 3) -> dict[str, float]:
     """CPU seconds of a gradient, over those of the first, by name.
 
-    In a graph, of 64 captions of 8 words from a vocabulary of 5,000, by a
+    In a graph, of 64 captions of 4 words from a vocabulary of 5,000, by a
     speaker without a recurrence: what is left is what estimators differ in.
     """
     import tensorflow as tf
 
-    world, setting = COST_WORLD, Setting(length=COST_WORLD.length)
+    world, size = COST_WORLD, COST_WORLD.vocabulary_size
+    setting = Setting(length=world.length, size=size)
     rng = np.random.default_rng(0)
 
     def drawn(*shape):
         return tf.constant(rng.normal(size=shape).astype("float32"))
 
-    size = world.vocabulary_size
     factors = [drawn(size, COST_UNITS), drawn(COST_UNITS, size)]
     speaker = SharedSpeaker(world, *factors)
     inputs = {

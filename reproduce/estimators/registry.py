@@ -8,7 +8,11 @@ from reproduce.estimators.small_world import Heard
 from tfcap import layers
 from tfcap.decoding import Greedy
 from tfcap.decoding import Sample
+from tfcap.decoding import SumAndSample
+from tfcap.objectives import RELAX
 from tfcap.objectives import DecoderBaseline
+from tfcap.objectives import ExpectedRewardBaseline
+from tfcap.objectives import LearnedBaseline
 from tfcap.objectives import LeaveOneOutBaseline
 from tfcap.objectives import MonteCarlo
 from tfcap.objectives import Objective
@@ -31,6 +35,8 @@ class Setting:
         rho: Float, of partial sampling.
         draws: Integer `K`, of the Gumbel noise given a word.
         seed: Integer.
+        size: Integer, words of the vocabulary.
+        state_units: Integer, size of the state that critics read.
     """
 
     length: int = 3
@@ -40,6 +46,8 @@ class Setting:
     rho: float = 0.25
     draws: int = 10
     seed: int = 0
+    size: int = 7
+    state_units: int = 1
 
     def sampled(self, channel=None, **options) -> Sample:
         """The decoder of `S` captions through a channel."""
@@ -230,6 +238,27 @@ def _(s):
 @estimator("REINFORCE, continuations", SCORE)
 def _(s):
     return _score(s, PrefixBaseline(), credit=MonteCarlo(3))
+
+
+@estimator("sum and sample", SCORE, least=2)
+def _(s):
+    decoder = SumAndSample(1, s.samples - 1, s.length, seed=s.seed)
+    baseline = ExpectedRewardBaseline(decoder)
+    return ScoreFunction(Heard(), decoder, baseline)
+
+
+@estimator("REINFORCE, learned baseline", SCORE)
+def _(s):
+    decoder = s.sampled(keep_states=True)
+    baseline = LearnedBaseline(decoder, s.state_units)
+    return ScoreFunction(Heard(), decoder, baseline)
+
+
+@estimator("RELAX", SCORE, ("samples", "temperature"))
+def _(s):
+    decoder = s.sampled(keep_states=True)
+    sizes = {"state_units": s.state_units, "vocabulary_size": s.size}
+    return RELAX(Heard(), decoder, **sizes, **s.heat(1.0))
 
 
 def names(chosen: list | None = None) -> list[str]:

@@ -61,10 +61,16 @@ class World:
             rng = np.random.default_rng(seed)
             for name, shape in shapes.items():
                 drawn[name].append(rng.normal(size=shape))
+        drawn["seed"] = np.eye(self.seeds)
         return {
             name: np.repeat(np.float32(arrays), rows, axis=0)
             for name, arrays in drawn.items()
         }
+
+    @property
+    def state_units(self) -> int:
+        """Size of a speaker's state, as critics read it."""
+        return self.seeds * self.vocabulary_size * self.length
 
     def captions(self) -> np.ndarray:
         """All captions, `(N, T)`, padded with 0."""
@@ -80,26 +86,38 @@ class World:
 class RowSpeaker:
     """A speaker whose table is in the batch, so that each row has its own.
 
-    The gradient to the tables is that of every row's estimate by itself.
+    The gradient to the tables is that of every row's estimate by itself. What
+    critics read of its state is a vector of one: which seed, which last word,
+    and in which place.
     """
 
     bos, eos = BOS, EOS
 
     def __init__(self, world: World):
         self.vocabulary_size = world.vocabulary_size
+        self.length = world.length
         silent = [0, BOS] if world.ends else [0, BOS, EOS]
         self.suppressed_ids = tuple(silent)
         self.offset = np.zeros(self.vocabulary_size, "float32")
         self.offset[silent] = -1e9
 
     def begin(self, inputs: Any, training: bool = False) -> Any:
-        return [inputs["table"]]
+        table = inputs["table"]
+        places = ops.zeros_like(table[:, 0, :1]) - 1.0
+        return [table, inputs["seed"], table[:, 0], places]
 
     def step(self, words: Any, state: Any, training: bool = False) -> Any:
         if len(words.shape) == 1:
             words = ops.one_hot(words, self.vocabulary_size)
-        logits = ops.einsum("nv,nvw->nw", words, state[0])
-        return logits + self.offset, state
+        table, seed, _, places = state
+        logits = ops.einsum("nv,nvw->nw", words, table)
+        return logits + self.offset, [table, seed, words, places + 1.0]
+
+    def state_vector(self, state: Any) -> Any:
+        _, seed, words, places = state
+        places = ops.one_hot(ops.cast(places[:, 0], "int32"), self.length)
+        vector = ops.einsum("ns,nv,nt->nsvt", seed, words, places)
+        return ops.reshape(vector, (ops.shape(vector)[0], -1))
 
     def log_probs(self, state: Any, tokens: Any, training: bool = False) -> Any:
         return stepwise_log_probs(self, state, tokens, training)
@@ -123,6 +141,9 @@ class SharedSpeaker(RowSpeaker):
 
     def begin(self, inputs: Any, training: bool = False) -> Any:
         return [inputs["rows"]]
+
+    def state_vector(self, state: Any) -> Any:
+        return state[0]
 
     def step(self, words: Any, state: Any, training: bool = False) -> Any:
         read = _embedded(words, self.embedding)

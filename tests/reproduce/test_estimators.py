@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from reproduce.command import main
+from reproduce.estimators import measure
 from reproduce.estimators.measure import errors
 from reproduce.estimators.measure import estimates
 from reproduce.estimators.measure import exact_gradients
@@ -52,9 +53,7 @@ def test_the_exact_gradient_is_that_of_the_sum_over_captions(exact):
     assert np.abs(found).max() > 0.01
 
 
-@pytest.mark.parametrize(
-    "name", ["REINFORCE, leave-one-out", "REINFORCE, continuations"]
-)
+@pytest.mark.parametrize("name", ["sum and sample", "REINFORCE, continuations"])
 def test_estimates_without_bias_have_the_exact_mean(exact, name):
     found = estimates(name, WORLD, Setting(length=2), 3000)
     error = found.std(axis=1) / np.sqrt(3000)
@@ -73,9 +72,12 @@ def test_errors_are_relative_and_without_the_noise_of_the_mean():
     assert centered["bias"][0] == 0.0
 
 
-def test_every_estimator_gives_a_gradient_of_each_row():
+def test_every_estimator_gives_a_gradient_of_each_row(monkeypatch):
+    monkeypatch.setattr(measure, "CRITIC_STEPS", 1)
+    sizes = {"size": 5, "state_units": WORLD.state_units}
     for name in ESTIMATORS:
-        found = estimates(name, WORLD, Setting(length=2, draws=1), 3)
+        setting = Setting(length=2, draws=1, **sizes)
+        found = estimates(name, WORLD, setting, 3)
         assert found.shape == (2, 3, 25) and np.isfinite(found).all(), name
         assert np.abs(found).max(axis=-1).max() > 0, name
 
