@@ -51,7 +51,7 @@ def main(arguments: list[str] | None = None) -> int:
     else:
         record = _record(options, path)
         make_folder(options.out)
-        for record in _measure(options, record):
+        for _ in _measure(options, record):
             with whole_file(path, "w") as file:
                 file.write(json.dumps(record, indent=1) + "\n")
     from reproduce.estimators.figure import draw
@@ -94,7 +94,7 @@ def _parser():
 
 
 def _measure(options, record):
-    """Adds what is missing of the record; yields it after every estimator."""
+    """Adds what is missing of the record, and yields after every estimator."""
     # TensorFlow takes a moment: not for `--help`.
     from reproduce.estimators.measure import costs
     from reproduce.estimators.measure import exact_gradients
@@ -112,7 +112,7 @@ def _measure(options, record):
             every[name] = measured(
                 *(name, world, setting, options.rows, exact(world))
             )
-            yield record
+            yield
     for axis in options.axes:
         moved, values, shown = AXES[axis]
         lines = record["axes"].setdefault(axis, {})
@@ -126,12 +126,12 @@ def _measure(options, record):
                     now = replace(setting, **{axis: value})
                 found = measured(name, here, now, options.rows, exact(here))
                 line.append({"value": value, **found})
-            yield record
+            yield
     missing = [name for name in chosen if name not in record["costs"]]
     if missing and not options.no_costs:
         first = next(iter(record["costs"]), missing[0])
         record["costs"].update(costs([first, *missing]))
-        yield record
+        yield
 
 
 def _record(options, path):
