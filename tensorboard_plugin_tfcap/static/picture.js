@@ -24,6 +24,7 @@ export class Picture {
     const input = (attributes) => el("input", attributes);
     this.own = input({ type: "number", min: "1.5", max: "20", step: "any",
       value: "5", "aria-label": "Width in inches" });
+    this.inches = el("span", {}, this.own, " in");
     this.size = input({ type: "number", min: "4", max: "30", step: "any",
       value: "8", "aria-label": "Font size in points" });
     this.font = input({ type: "text", value: FONTS[0], list: "picture-fonts",
@@ -38,7 +39,7 @@ export class Picture {
     el("form", { onsubmit: (event) => this.submit(event) },
       el("h2", {}, "Figure as a file"),
       row("Format", this.form),
-      row("Width", this.wide, this.own),
+      row("Width", this.wide, this.inches),
       row("Letters", this.size, " pt ", this.font,
         el("datalist", { id: "picture-fonts" },
           FONTS.map((value) => el("option", { value })))),
@@ -66,8 +67,7 @@ export class Picture {
     const { format, width } = this.values;
     this.form.sync(format);
     this.wide.sync(width);
-    this.own.hidden = width !== "own";
-    this.own.disabled = this.own.hidden;
+    this.inches.hidden = this.own.disabled = width !== "own";
     const why = this.lacking[format] ?? "";
     this.save.disabled = Boolean(why);
     fill(this.hint, text || why);
