@@ -17,6 +17,7 @@ PAPERS = {
     "sle": ("reproduce.sle.paper", "SLE", "CIDEr-D, and diverse captions"),
     "spider": ("reproduce.spider.paper", "SPIDER", "metrics, word by word"),
     "wtf_rl": ("reproduce.wtf_rl.paper", "WTF_RL", "a fixed retriever"),
+    "truth": ("reproduce.truth.paper", "TRUTH", "what is true of the world"),
 }
 #: What else can be run: a module with `main()`, and a line about it.
 COMMANDS = {

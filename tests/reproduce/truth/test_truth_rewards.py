@@ -6,7 +6,11 @@ import pytest
 from keras import ops
 
 from reproduce.experiment import Experiment
+from reproduce.record_file import append_record
 from reproduce.score_tables import TRUTH as COLUMNS
+from reproduce.truth.examples_page import markdown_examples
+from reproduce.truth.examples_page import write_examples
+from reproduce.truth.kept import kept_captions
 from reproduce.truth.paper import REWARDS
 from reproduce.truth.paper import ROWS
 from reproduce.truth.paper import TRUTH
@@ -215,6 +219,30 @@ def test_a_mixture_is_weighed_by_alpha(study):
     assert reward.terms == ("precision", "recall")
     assert [weight for weight, _ in reward.weighted] == [0.25, 0.75]
     assert {*ROWS} == {*REWARDS} and {*MEASURES} < {*ROWS}
+
+
+def test_kept_captions_are_told_how_true_they_are(study, tmp_path):
+    truth = study.data.truth("test")
+    record = {"settings": {"method": "mle", "seed": 4}, "result": {"r@1": 2.0}}
+    append_record(tmp_path / "points.jsonl", record)
+    with pytest.raises(ValueError, match="`sweep` must keep captions"):
+        kept_captions(TRUTH, tmp_path, truth)
+    with run_eagerly():
+        study.result("mle")
+    report = study.report("mle")
+    place = TRUTH.place("mle", {})
+    (tmp_path / "seed_4" / place).mkdir(parents=True)
+    report.save(tmp_path / "seed_4" / place / "captions.json")
+    ((key, found),) = kept_captions(TRUTH, tmp_path, truth).items()
+    assert str(key) == "mle" and [*found] == [4]
+    assert found[4][0]["r@1"] == 2.0 and found[4][1] == report.captions
+    shown = markdown_examples({"mle": report.captions}, truth, [0, 1])
+    assert shown.count(f"| {report.captions[0]} |") >= 1
+    page = tmp_path / "page.html"
+    write_examples(page, {"mle": report.captions}, truth, [0, 1])
+    assert page.read_text(encoding="utf-8").count("<article>") == 2
+    with pytest.raises(ValueError, match="with captions of 11 images"):
+        kept_captions(TRUTH, tmp_path, [None])
 
 
 def test_truth_is_a_metric_of_any_paper_where_it_is_known(study, tmp_path):
