@@ -74,7 +74,7 @@ def paper_sweep(
         if is_chief():
             logs = os.path.join(str(directory), LOGS)
             if paper.compare:
-                paper.compare(os.path.join(logs, "comparison"))
+                paper.compare(os.path.join(logs, "comparison"), data.name)
             report = made.report(row, **numbers)
             log_point(logs, point, result, report, data.test_images)
         return result

@@ -68,11 +68,19 @@ class Comparison:
         presets: Dict of `Preset` by id.
         references: List of `Reference`, published results that are drawn
             where they are asked for.
+        data: String, the data set of the log's points, `""` where it is not
+            stated.
     """
 
     titles: dict = field(default_factory=dict)
     presets: dict = field(default_factory=dict)
     references: list = field(default_factory=list)
+    data: str = ""
+
+    def fits(self, reference):
+        """Check whether a published point may be of the log's data set."""
+        both = {self.data.casefold(), reference.data.casefold()}
+        return len(both - {""}) < 2
 
     def joined(self, other):
         """Both as one; where they differ, this one counts."""
@@ -81,6 +89,7 @@ class Comparison:
             {**self.titles, **{**other.titles, **self.titles}},
             {**other.presets, **self.presets},
             [*self.references, *new],
+            self.data or other.data,
         )
 
 
@@ -136,6 +145,7 @@ def read_comparison(data) -> Comparison:
         titles,
         {preset.id: preset for preset in presets},
         list(map(_reference, _objects(content, "references"))),
+        short_text(content.get("data")),
     )
 
 
@@ -163,7 +173,8 @@ def _reference(content):
     title = short_text(content.get("title"))
     if not title or not metrics:
         raise RecordError("has no title, or no metric")
-    return Reference(title, metrics, short_text(content.get("source")))
+    texts = [short_text(content.get(name)) for name in ("source", "data")]
+    return Reference(title, metrics, *texts)
 
 
 def _preset(content):

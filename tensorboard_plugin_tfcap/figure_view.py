@@ -1,6 +1,7 @@
 """The figure of a selection, with its rows, tables and notices."""
 
 from tensorboard_plugin_tfcap import overlays
+from tensorboard_plugin_tfcap.color_by import paint
 from tensorboard_plugin_tfcap.columns import add_columns
 from tensorboard_plugin_tfcap.preset_panels import preset_panels
 from tensorboard_plugin_tfcap.rows import place_members
@@ -10,12 +11,20 @@ from tensorboard_plugin_tfcap.table_view import area_table
 from tensorboard_plugin_tfcap.table_view import level_tables
 from tensorboard_plugin_tfcap.table_view import table_json
 from tensorboard_plugin_tfcap.tradeoff.curve_groups import order_places
+from tensorboard_plugin_tfcap.tradeoff.known_titles import KnownTitles
+from tensorboard_plugin_tfcap.tradeoff.name_labels import name_annotations
 from tensorboard_plugin_tfcap.tradeoff.panels import Panel
 from tensorboard_plugin_tfcap.tradeoff.panels import axes_panel
 from tensorboard_plugin_tfcap.tradeoff.plotly_figure import panels_figure
 from tensorboard_plugin_tfcap.tradeoff.point import parameter_title
+from tensorboard_plugin_tfcap.tradeoff.style import DARK
+from tensorboard_plugin_tfcap.tradeoff.style import FAINT
+from tensorboard_plugin_tfcap.tradeoff.style import LIGHT
 from tensorboard_plugin_tfcap.tradeoff.style import on_paper
 from tensorboard_plugin_tfcap.tradeoff.style import styles
+from tensorboard_plugin_tfcap.tradeoff.style import text_color
+from tensorboard_plugin_tfcap.tradeoff.traces import PLOT
+from tensorboard_plugin_tfcap.tradeoff.traces import label_boxes
 
 CONFIG = {
     "responsive": True,
@@ -24,10 +33,10 @@ CONFIG = {
 }
 #: How to read the seeds of a figure.
 _LEGENDS = {
-    "points": "Thin: each seed by itself; thick: their mean.",
-    "interval": "Means of seeds; bars: {level:g} % interval of the mean.",
-    "band": "Means of seeds; band: {level:g} % interval of the mean curve.",
-    "none": "Means of seeds.",
+    "points": "Thin: each seed by itself; thick: their {center}.",
+    "interval": "{centers} of seeds; bars: {bounds}.",
+    "band": "{centers} of seeds; band: {bounds}.",
+    "none": "{centers} of seeds.",
 }
 
 
@@ -39,7 +48,7 @@ def figure_view(selection, path=()) -> dict:
         panels, members, axes = preset_panels(selection, preset)
         known = selection.dataset.known
         rows = point_rows(panels, members, axes, query, known)
-        view = _whole(selection, panels, rows, axes)
+        view = _whole(selection, panels, rows, axes, members)
         _limit(view["figure"]["layout"], rows)
         return view
     if selection.x is None:
@@ -48,7 +57,7 @@ def figure_view(selection, path=()) -> dict:
         panel, _ = axes_panel(
             selection.groups,
             *(selection.x, selection.y, selection.order),
-            *(query.seeds, query.level, query.at),
+            *(query.seeds, query.level, query.at, query.aggregate),
         )
         panels = [panel]
     points = [p for group in selection.groups.values() for p in group]
@@ -57,7 +66,7 @@ def figure_view(selection, path=()) -> dict:
     axes = (selection.x, selection.y)
     known = selection.dataset.known
     rows = point_rows(panels, [members], [axes], query, known)
-    view = _whole(selection, panels, rows, [axes])
+    view = _whole(selection, panels, rows, [axes], [members])
     figure = view["figure"]
     scale_notices = overlays.set_scales(figure["layout"], rows, axes, query)
     if rows:
@@ -66,6 +75,7 @@ def figure_view(selection, path=()) -> dict:
         _add_references(selection, figure, rows)
         _add_path(selection, figure, path)
         _limit(figure["layout"], rows, path, axes)
+        _name_methods(selection, figure, panels[0])
     line = selection.line()
     if line is not None:
         shape = overlays.line_shape(line["along"], line["value"], query.dark)
@@ -78,6 +88,8 @@ def tables_view(selection) -> dict:
     """The tables of a selection: what a line that is dragged asks for."""
     notices, area = list(selection.notices), None
     line = selection.line()
+    if line is not None and "note" in line:
+        notices.append(line["note"])
     if selection.curves and selection.joined:
         table = area_table(selection)
         area = table_json(table) if table.rows else None
@@ -102,14 +114,10 @@ def said_figure(text: str) -> dict:
 _EMPTY = "There is nothing to draw: no two metrics were found."
 
 
-def _whole(selection, panels, rows, axes):
+def _whole(selection, panels, rows, axes, members):
     """The answer, without what only a single panel has."""
     query, preset = selection.query, selection.preset()
-    legend = _LEGENDS[query.seeds].format(level=100 * query.level)
-    if query.labels and selection.order and rows and len(panels) == 1:
-        legend += f" Labels: {parameter_title(selection.order)}."
-    if not all(line.whole.all() for panel in panels for line in panel.lines):
-        legend += " Hollow: not all seeds, or seeds at different steps."
+    legend = _legend(selection, panels, rows)
     figure = panels_figure(
         panels,
         legend=legend,
@@ -117,6 +125,10 @@ def _whole(selection, panels, rows, axes):
         labels=query.labels,
         known=selection.dataset.known,
     )
+    known = selection.dataset.known
+    methods = _methods(panels, rows, query.dark, known)
+    if query.color_by and rows:
+        _color(figure, panels, members, query, known, rows, methods)
     x, y = ([metric and metric.name for metric in pair] for pair in zip(*axes))
     for trace in figure["data"]:
         if trace.get("legendgroup") in query.hide:
@@ -140,19 +152,10 @@ def _whole(selection, panels, rows, axes):
         "figure": {**figure, "config": CONFIG},
         "rows": rows,
         "head": [*_head(selection, panels), *add_columns(rows, selection)],
-        "panels": [
-            {
-                "title": panel.title,
-                "x": x[number],
-                "y": y[number],
-                "x_title": panel.x,
-                "y_title": panel.y,
-                "xaxis": f"xaxis{number + 1 if number else ''}",
-                "yaxis": f"yaxis{number + 1 if number else ''}",
-            }
-            for number, panel in enumerate(panels)
-        ],
-        "methods": _methods(panels, rows, query.dark, selection.dataset.known),
+        "panels": _about(panels, x, y),
+        "methods": methods,
+        "published": _published(selection),
+        "named": query.names,
         "line": None,
         "tables": [],
         "area": None,
@@ -184,6 +187,90 @@ def _add_path(selection, figure, path):
         )
 
 
+def _legend(selection, panels, rows):
+    """How to read the figure."""
+    query, aggregate = selection.query, selection.query.aggregate
+    legend = _LEGENDS[query.seeds].format(
+        center=aggregate.centers.removesuffix("s"),
+        centers=aggregate.centers.capitalize(),
+        bounds=aggregate.words,
+    )
+    if query.labels and selection.order and rows and len(panels) == 1:
+        legend += f" Labels: {parameter_title(selection.order)}."
+    if not all(line.whole.all() for panel in panels for line in panel.lines):
+        legend += " Hollow: not all seeds, or seeds at different steps."
+    return legend
+
+
+def _about(panels, x, y):
+    """Panels without their lines; `x` and `y` are names of metrics."""
+    return [
+        {
+            "title": panel.title,
+            **{"x": x[number], "y": y[number]},
+            **{"x_title": panel.x, "y_title": panel.y},
+            "xaxis": f"xaxis{number + 1 if number else ''}",
+            "yaxis": f"yaxis{number + 1 if number else ''}",
+        }
+        for number, panel in enumerate(panels)
+    ]
+
+
+def _color(figure, panels, members, query, known, rows, methods):
+    """Colors marks by a parameter: their rows and the legend as well."""
+    colors = paint(figure, panels, members, query, known)
+    quiet = (DARK if query.dark else LIGHT).quiet
+    marks = {key: iter(some) for key, some in colors.items()}
+    for row in rows:
+        row["color"] = next(
+            marks.get((row["panel"], row["method"]), iter(())), row["color"]
+        )
+    for about in methods:
+        some = {
+            color
+            for (_, title), more in colors.items()
+            for color in more
+            if title == about["method"]
+        }
+        if some:
+            about["text"] = (DARK if query.dark else LIGHT).ink
+            about["color"] = some.pop() if len(some) == 1 else quiet
+
+
+def _name_methods(selection, figure, panel):
+    """Writes methods' names at their curves."""
+    query = selection.query
+    if not query.names:
+        return
+    known = selection.dataset.known
+    looks = styles([line.title for line in panel.lines], known)
+    texts = {
+        line.title: (DARK if query.dark else LIGHT).ink
+        if query.color_by
+        else text_color(looks[line.title][0], query.dark)
+        for line in panel.lines
+        if line.title not in query.hide and looks[line.title][0] != FAINT
+    }
+    layout = figure["layout"]
+    axes = [layout[name] for name in ("xaxis", "yaxis")]
+    spans = [axis["range"] for axis in axes]
+    log = [axis.get("type") == "log" for axis in axes]
+    taken = label_boxes(figure["data"], spans, log)
+    layout["annotations"] += name_annotations(
+        *(panel.lines, texts, spans, PLOT, taken, log)
+    )
+
+
+def _published(selection):
+    """Published points that may be drawn here, and on what data they are."""
+    found = selection.published()
+    return {
+        "count": len(found),
+        "data": sorted({r.data for r in found if r.data}),
+        "here": selection.dataset.comparison.data,
+    }
+
+
 def _limit(layout, rows, path=(), axes=()):
     """Axes as wide as the marks: intervals of two seeds would hide them."""
     for panel in {row["panel"] for row in rows}:
@@ -209,12 +296,17 @@ def _methods(panels, rows, dark, known):
         names.update(run["run"] for run in row["runs"])
     titles = [line.title for panel in panels for line in panel.lines]
     looks = styles(titles, known)
+    # Without a focus: what is gray now has a color nevertheless.
+    own = styles(titles, KnownTitles(known, known.chosen))
     for title, (color, (_, symbol), (_, dash)) in looks.items():
         legend[title] = {
             "method": title,
             "color": on_paper(color, dark),
             "symbol": symbol,
             "dash": dash,
+            "faint": color == FAINT,
+            "assigned": own[title][0],
+            "text": text_color(color, dark),
             "runs": len(runs.get(title, ())),
         }
     return list(legend.values())

@@ -25,7 +25,9 @@ from tensorboard_plugin_tfcap.query import whole_number
 from tensorboard_plugin_tfcap.query_error import QueryError
 from tensorboard_plugin_tfcap.samples_view import read_picture
 from tensorboard_plugin_tfcap.samples_view import samples_view
+from tensorboard_plugin_tfcap.seen import SeenMethods
 from tensorboard_plugin_tfcap.selection import select
+from tensorboard_plugin_tfcap.several_view import several_view
 from tensorboard_plugin_tfcap.shown import Shown
 from tensorboard_plugin_tfcap.sources import Sources
 from tensorboard_plugin_tfcap.state_view import state_view
@@ -58,6 +60,7 @@ class TradeoffPlugin(base_plugin.TBPlugin):
         self._kept = dict(getattr(flags, "samples_per_plugin", None) or {})
         self._cache = RevisionCache()
         self._memo = SeriesMemo()
+        self._seen = SeenMethods()
 
     def get_plugin_apps(self):
         """The routes, below `/data/plugin/tfcap_tradeoff`."""
@@ -67,6 +70,7 @@ class TradeoffPlugin(base_plugin.TBPlugin):
             "/state": self._state,
             "/figure": self._figure,
             "/tables": self._tables,
+            "/several": self._several,
             "/table": self._table,
             "/picture": self._picture,
             "/lacking": self._lacking,
@@ -111,6 +115,11 @@ class TradeoffPlugin(base_plugin.TBPlugin):
         query, sources = self._asked(request)
         selection = select(self._dataset(sources, query), query)
         return _json(request, tables_view(selection))
+
+    def _several(self, request):
+        query, sources = self._asked(request)
+        selection = select(self._dataset(sources, query), query)
+        return _json(request, several_view(selection))
 
     def _table(self, request):
         query, sources = self._asked(request)
@@ -202,6 +211,7 @@ class TradeoffPlugin(base_plugin.TBPlugin):
                 raise QueryError(f"--tfcap_comparison: {error}") from error
 
         dataset = self._cache.get(key, source.revision(), read)
+        dataset = self._seen.ordered(key[:2], dataset)
         return dataset.directed(query)
 
     def _history(self, sources, run, query):

@@ -39,13 +39,16 @@ def preset_panels(selection, preset):
         if parameter := about.get("parameter"):
             curves = _by_value(every, dataset, (x, y), order, about)
             panel = parameter_panel(
-                curves, parameter, x.title, y.title, title=f"{title} ".lstrip()
+                *(curves, parameter, x.title, y.title),
+                title=f"{title} ".lstrip(),
+                aggregate=query.aggregate,
             )
             members.append({})
             axes.append((named_metric(parameter), y))
         else:
             panel, notices = axes_panel(
-                groups, x, y, order, query.seeds, query.level, query.at
+                *(groups, x, y, order, query.seeds, query.level, query.at),
+                query.aggregate,
             )
             panel = replace(panel, title=title or x.title)
             # Beside the figure: in a panel, they would hide its marks.

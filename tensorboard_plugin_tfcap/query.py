@@ -6,7 +6,11 @@ from dataclasses import dataclass
 from dataclasses import fields
 
 from tensorboard_plugin_tfcap.query_error import QueryError
+from tensorboard_plugin_tfcap.tradeoff.style import chosen_looks
+from tfcap.curves import BOUNDS
+from tfcap.curves import CENTERS
 from tfcap.curves import SPREADS
+from tfcap.curves import Aggregate
 
 #: Steps at which runs are compared.
 CHECKPOINTS = ("last", "best", "common", "finished")
@@ -19,9 +23,14 @@ _CHOICES = {
     "along": (None, "x", "y"),
     "xscale": SCALES,
     "yscale": SCALES,
+    "center": tuple(CENTERS),
+    "bounds": (None, *BOUNDS),
 }
 #: Arguments that are lists of names, each on a line.
-_LISTS = ("curve", "where", "columns", "higher", "lower", "hide")
+_LISTS = (
+    *("curve", "where", "columns", "higher", "lower", "hide", "looks", "focus"),
+    *("metrics", "worst"),
+)
 #: Letters of an argument, and of one that is a list of names.
 _LONGEST, _LONGEST_LIST = 500, 20_000
 
@@ -63,6 +72,15 @@ class Query:
             or writers say.
         lower: Tuple of those of which less is.
         hide: Tuple of titles of methods that are not shown, and count nowhere.
+        looks: Tuple of a title, a color and a marker each, between tabs:
+            looks that a person chose; what is empty is assigned.
+        focus: Tuple of titles of methods; all others are gray.
+        color_by: String, a parameter whose values give the marks' colors.
+        names: Boolean, whether methods are named at their curves.
+        center: String, what is drawn and read off of several seeds.
+        bounds: String, what stands to both sides of it.
+        metrics: Tuple of metrics that are shown at once.
+        worst: Tuple of `metric=number`, the reference point of hypervolumes.
     """
 
     source: str | None = None
@@ -94,6 +112,24 @@ class Query:
     higher: tuple = ()
     lower: tuple = ()
     hide: tuple = ()
+    looks: tuple = ()
+    focus: tuple = ()
+    color_by: str | None = None
+    names: bool = True
+    center: str = "mean"
+    bounds: str | None = None
+    metrics: tuple = ()
+    worst: tuple = ()
+
+    @property
+    def aggregate(self):
+        """`Aggregate` of seeds: of means, Student's interval by default."""
+        return Aggregate(self.center, self._bounds, self.level)
+
+    @property
+    def _bounds(self):
+        usual = "student" if self.center == "mean" else "bootstrap"
+        return self.bounds or usual
 
     def __post_init__(self):
         for name in _LISTS:
@@ -112,6 +148,11 @@ class Query:
                 "`level` must be from 0.5 to 0.999. Received: "
                 f"level={self.level!r:.40}."
             )
+        try:
+            Aggregate(self.center, self._bounds, self.level)
+        except ValueError as error:
+            raise QueryError(str(error)) from error
+        chosen_looks(self.looks)
 
 
 def parse_query(arguments) -> Query:
@@ -197,6 +238,7 @@ _READ = {
     "step": _whole,
     "dark": _flag,
     "labels": _flag,
+    "names": _flag,
     **dict.fromkeys(_LISTS, _names),
     "curve": lambda n, t: tuple(filter(None, re.split("[,\n]", _word(n, t)))),
 }

@@ -3,7 +3,7 @@
 import math
 
 from tensorboard_plugin_tfcap.tradeoff.style import on_paper
-from tensorboard_plugin_tfcap.tradeoff.style import style
+from tensorboard_plugin_tfcap.tradeoff.style import styles
 
 
 def point_rows(panels, members, axes, query, known=()) -> list[dict]:
@@ -13,7 +13,8 @@ def point_rows(panels, members, axes, query, known=()) -> list[dict]:
         members: List of dicts, by title, of dicts of lists of points by
             place, one a panel: the runs of each mark.
     """
-    rows = []
+    titles = [line.title for panel in panels for line in panel.lines]
+    rows, looks = [], styles(titles, known)
     for number, panel in enumerate(panels):
         for line in panel.lines:
             by_place = members[number].get(line.title, {})
@@ -23,7 +24,7 @@ def point_rows(panels, members, axes, query, known=()) -> list[dict]:
                 "method": line.title,
                 "of": len(seeds) or None,
                 "hidden": line.title in query.hide,
-                "color": on_paper(style(line.title, known)[0], query.dark),
+                "color": on_paper(looks[line.title][0], query.dark),
             }
             for place in range(len(line.x)):
                 points = by_place.get(float(line.places[place]), [])

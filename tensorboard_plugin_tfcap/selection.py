@@ -14,6 +14,7 @@ from tensorboard_plugin_tfcap.tradeoff.curve_groups import group_points
 from tensorboard_plugin_tfcap.tradeoff.curve_groups import is_categorical
 from tensorboard_plugin_tfcap.tradeoff.curve_groups import measured_curves
 from tensorboard_plugin_tfcap.tradeoff.metric_names import Metric
+from tensorboard_plugin_tfcap.tradeoff.table import number
 from tfcap.curves import operating_point
 
 
@@ -46,7 +47,11 @@ class Selection:
 
     def references(self):
         """Published points that have both metrics, with their titles."""
-        if not self.query.refs or self.x is None:
+        return self.published() if self.query.refs else []
+
+    def published(self):
+        """Published points that may be drawn, of data that may be these."""
+        if self.x is None:
             return []
         dataset = self.dataset
         return [
@@ -57,6 +62,7 @@ class Selection:
             )
             if self.x.name in reference.metrics
             and self.y.name in reference.metrics
+            and dataset.comparison.fits(reference)
         ]
 
     def held_axes(self):
@@ -87,7 +93,30 @@ class Selection:
         if value == "auto":
             value = operating_point(self.curves, of, less=held.sign < 0)
             value = (low + high) / 2 if value is None else value
-        return {"along": along, "value": value, "low": low, "high": high}
+        found = {"along": along, "value": value, "low": low, "high": high}
+        reached = self._reached(of, value)
+        if not reached:
+            offer = operating_point(self.curves, of, less=held.sign < 0)
+            if offer is None:
+                offer = min(values, key=lambda level: abs(level - value))
+            found["offer"] = float(offer)
+            found["note"] = (
+                f"No curve goes to {held.title} = {number(value)}: they go "
+                f"from {number(low)} to {number(high)}. At "
+                f"{number(offer)}, {self._reached(of, offer)} of "
+                f"{len(self.curves)} methods have a value."
+            )
+        return found
+
+    def _reached(self, of, level):
+        """How many methods have a seed whose curve goes to a level."""
+        return sum(
+            any(
+                getattr(curve, of).min() <= level <= getattr(curve, of).max()
+                for curve in by_seed.values()
+            )
+            for by_seed in self.curves.values()
+        )
 
 
 def select(dataset: Dataset, query: Query) -> Selection:
@@ -184,6 +213,6 @@ def with_preset(query: Query, presets) -> Query:
     usual = {
         name: getattr(preset, name)
         for name in ("x", "y", "along", "value")
-        if getattr(query, name) is None
+        if getattr(query, name) in (None, "auto")
     }
     return replace(query, **usual)

@@ -245,7 +245,9 @@ def write_references(directory, references):
     file.close()
 
 
-def write_comparison(directory, titles=None, presets=(), references=()):
+def write_comparison(
+    directory, titles=None, presets=(), references=(), data=""
+):
     """Writes how a log is presented: titles, figures by name, references.
 
     A log may hold several, such as those of several sweeps.
@@ -261,7 +263,10 @@ def write_comparison(directory, titles=None, presets=(), references=()):
             the curves of `x` are at the greatest level that all reach; its
             `ends` name methods that stand for values of it.
         references: Iterable of dicts, as of `write_references()`, which are
-            drawn only where they are asked for, such as those of other data.
+            drawn only where they are asked for. Those whose `data` are another
+            data set than the log's are not drawn.
+        data: String, the data set of the log's points. Defaults to `""`: not
+            stated.
 
     Raises:
         ValueError: If a preset or a reference lacks what it must have.
@@ -284,6 +289,7 @@ def write_comparison(directory, titles=None, presets=(), references=()):
             "titles": dict(titles or {}),
             "presets": list(presets),
             "references": list(map(_reference, references)),
+            "data": _text("data", data),
         }
     )
     try:
@@ -302,6 +308,7 @@ def _reference(reference):
     return {
         "title": _text("title", reference["title"]),
         "source": _text("source", reference.get("source", "")),
+        "data": _text("data", reference.get("data", "")),
         "metrics": {k: float(v) for k, v in reference["metrics"].items()},
     }
 

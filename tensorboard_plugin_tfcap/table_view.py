@@ -18,7 +18,6 @@ from tensorboard_plugin_tfcap.tradeoff.table import cell
 from tensorboard_plugin_tfcap.tradeoff.table import number
 from tfcap.curves import Interval
 from tfcap.curves import curve_areas
-from tfcap.curves import mean_interval
 
 
 def level_tables(selection, line: dict | None):
@@ -34,11 +33,11 @@ def level_tables(selection, line: dict | None):
     options = {
         "order": selection.order,
         "baseline": selection.query.baseline,
-        "level": selection.query.level,
+        "aggregate": selection.query.aggregate,
     }
     columns = {
-        "level": _alike(selection, read, held),
-        "other": _alike(selection, held, held),
+        "level": alike(selection, read, held),
+        "other": alike(selection, held, held),
     }
     groups = {
         title: points
@@ -64,13 +63,13 @@ def level_tables(selection, line: dict | None):
 def area_table(selection):
     """The area under each method's curves, over the metric that is held."""
     held, metric = selection.held_axes()
-    level, crossing = selection.query.level, crossing_of(held)
+    aggregate, crossing = selection.query.aggregate, crossing_of(held)
     curves = selection.curves
     if held is not selection.x:
         groups = {title: selection.groups[title] for title in curves}
         pair = (held.name, metric.name)
         curves, _ = measured_curves(groups, *pair, selection.order)
-    areas, notes = curve_areas(curves, level, crossing)
+    areas, notes = curve_areas(curves, crossing=crossing, aggregate=aggregate)
     rows = [
         [
             a["method"],
@@ -86,11 +85,11 @@ def area_table(selection):
     if areas:
         span = f", from {number(areas[0]['low'])} to {number(areas[0]['high'])}"
         notes = [
-            brackets_note(level),
+            brackets_note(aggregate),
             directions_note([metric]),
-            f"The mean is that of {metric.title} over this range; where a "
-            f"curve crosses a value several times, the {crossing} crossing "
-            "counts.",
+            f"Each seed's mean is that of {metric.title} over this range; "
+            "where a curve crosses a value several times, the "
+            f"{crossing} crossing counts.",
             *notes,
         ]
     best = []
@@ -105,11 +104,11 @@ def area_table(selection):
         rows,
         notes,
         best,
-        [_area_record(a, held, metric, level, crossing) for a in areas],
+        [_area_record(a, held, metric, aggregate, crossing) for a in areas],
     )
 
 
-def _area_record(area, held, metric, level, crossing):
+def _area_record(area, held, metric, aggregate, crossing):
     low, high = area["interval"]
     return {
         "method": area["method"],
@@ -123,7 +122,9 @@ def _area_record(area, held, metric, level, crossing):
         "mean": area["mean"],
         "low": low,
         "high": high,
-        "level": level,
+        "center": aggregate.center,
+        "interval": aggregate.bounds,
+        "level": aggregate.level,
         "n": area["seeds"],
         "seeds": area["of"],
     }
@@ -144,7 +145,7 @@ def table_json(table):
 def rows_table(view, selection):
     """The points of a figure as a table; hidden methods are not in it."""
     rows = [row for row in view["rows"] if not row["hidden"]]
-    panels, level = view["panels"], selection.query.level
+    panels, aggregate = view["panels"], selection.query.aggregate
     extra = [head for head in view["head"] if head.get("extra")]
     lines = [
         [*_row_cells(row, panels), *_row_extra(row, extra), *_row_runs(row)]
@@ -163,7 +164,7 @@ def rows_table(view, selection):
         "all points",
         [*head, *(one["title"] for one in extra), "seeds", "steps", "runs"],
         lines,
-        [brackets_note(level), directions_note(known)] if known else [],
+        [brackets_note(aggregate), directions_note(known)] if known else [],
         records=[
             record
             for row in rows
@@ -201,7 +202,7 @@ def _value_cell(row, axis):
 
 def _point_records(row, panels, selection, values):
     """A mark as records, one a run; as one where no run is known."""
-    metrics, level = selection.dataset.metrics, selection.query.level
+    metrics, aggregate = selection.dataset.metrics, selection.query.aggregate
     panel, columns = panels[row["panel"]], selection.query.columns
     about = {
         "method": row["method"],
@@ -209,13 +210,14 @@ def _point_records(row, panels, selection, values):
         "panel": panel["title"],
         "published": int(row["reference"]),
     }
-    whole = {"level": level, "n": len(row["runs"]), "seeds": row["of"]}
+    whole = {"interval": aggregate.bounds, "level": aggregate.level}
+    whole |= {"n": len(row["runs"]), "seeds": row["of"]}
     for axis in "xy":
         measured = [run[axis] for run in row["runs"]]
-        whole[f"{axis}_mean"] = row[axis]
+        whole[f"{axis}_{aggregate.center}"] = row[axis]
         bounds = row[f"{axis}_interval"] or (None, None)
         if measured:
-            _, *bounds = mean_interval(measured, level)
+            _, *bounds = aggregate(measured)
         whole[f"{axis}_low"], whole[f"{axis}_high"] = bounds
     for run in row["runs"] or [{"x": row["x"], "y": row["y"]}]:
         mine = {name: run.get(name) for name in ("seed", "step", "run")}
@@ -230,7 +232,7 @@ def _point_records(row, panels, selection, values):
         yield {**about, **mine, **whole, **more}
 
 
-def _alike(selection, metric, first):
+def alike(selection, metric, first):
     """Metrics of a role, first the axis itself, without other pools' ones.
 
     Recall by every listener comes before other metrics of the one asked for.

@@ -43,8 +43,11 @@ PRESETS = (
 )
 
 
-def write_psst_comparison(directory):
+def write_psst_comparison(directory, data=""):
     """Writes PSST's titles, presets and tables, unless they are there.
+
+    Args:
+        data: String, the data set of the log, `""` where it is not known.
 
     Example:
 
@@ -62,4 +65,4 @@ def write_psst_comparison(directory):
     titles = {**TITLES, **ALONE}
     titles |= {f"{m}_code": method_title(f"{m}_code") for m in TITLES}
     references = [vars(reference) for reference in published_references()]
-    write_comparison(directory, titles, PRESETS, references)
+    write_comparison(directory, titles, PRESETS, references, data)

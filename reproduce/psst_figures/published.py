@@ -7,7 +7,8 @@ paper's CIDEr is what is CIDEr-D here.
 from tensorboard_plugin_tfcap.tradeoff import Reference
 
 #: Where they are from.
-PAPER = "Vered et al. 2019, on COCO"
+DATA = "COCO"
+PAPER = f"Vered et al. 2019, on {DATA}"
 
 #: Table 1, naturalness at recall@5 = 80 %.
 AT_RECALL = {
@@ -83,11 +84,14 @@ def published_references():
     for method, values in AT_CIDER.items():
         metrics = {**dict(zip(recalls, values))}
         metrics["cider_d"] = cider.get(method, 1.2)
-        references.append(Reference(method, metrics, f"{PAPER}, Table 2"))
+        source = f"{PAPER}, Table 2"
+        references.append(Reference(method, metrics, source, DATA))
     for method, values in AT_RECALL.items():
         metrics = {**dict(zip(AT_RECALL_OF, values)), "r@5": 80.0}
-        references.append(Reference(method, metrics, f"{PAPER}, Table 1"))
+        source = f"{PAPER}, Table 1"
+        references.append(Reference(method, metrics, source, DATA))
     for method, values in ABLATION.items():
         metrics = {**dict(zip(recalls, values)), "cider_d": 1.13}
-        references.append(Reference(method, metrics, f"{PAPER}, Table 3"))
+        source = f"{PAPER}, Table 3"
+        references.append(Reference(method, metrics, source, DATA))
     return references

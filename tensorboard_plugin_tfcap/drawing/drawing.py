@@ -1,11 +1,13 @@
 """Plotly's figure as a `Drawing`, for any width and font."""
 
+from tensorboard_plugin_tfcap.drawing.color_bar import color_bar
 from tensorboard_plugin_tfcap.drawing.items import Drawing
 from tensorboard_plugin_tfcap.drawing.items import Layer
 from tensorboard_plugin_tfcap.drawing.items import Text
 from tensorboard_plugin_tfcap.drawing.legend import legend_layers
 from tensorboard_plugin_tfcap.drawing.legend import note_layer
 from tensorboard_plugin_tfcap.drawing.legend import title_layer
+from tensorboard_plugin_tfcap.drawing.names import name_layers
 from tensorboard_plugin_tfcap.drawing.sheet import Look
 from tensorboard_plugin_tfcap.drawing.sheet import axis_layer
 from tensorboard_plugin_tfcap.drawing.sheet import panel_frames
@@ -13,6 +15,7 @@ from tensorboard_plugin_tfcap.drawing.traces import is_shown
 from tensorboard_plugin_tfcap.drawing.traces import label_layers
 from tensorboard_plugin_tfcap.drawing.traces import shape_layer
 from tensorboard_plugin_tfcap.drawing.traces import trace_layers
+from tensorboard_plugin_tfcap.tradeoff.name_labels import NAMED
 from tensorboard_plugin_tfcap.tradeoff.style import DARK
 from tensorboard_plugin_tfcap.tradeoff.style import LIGHT
 
@@ -57,10 +60,12 @@ def draw(figure, width, size=9.0, font="sans-serif", **options) -> Drawing:
     for panel in panels:
         layers += _panel_layers(figure["data"], layout, panel, look, options)
     legend, more = legend_layers(figure["data"], look, height)
+    bar, wide = color_bar(figure["data"], look, height + more)
+    more += wide
     note, last = note_layer(options.get("note", ""), look, height + more)
     return Drawing(
         *(width, height + more + last + 0.3 * size, look.paper, font),
-        [layer for layer in (*layers, *legend, note) if layer.items],
+        [layer for layer in (*layers, *legend, bar, note) if layer.items],
         (layout.get("meta") or {}).get("label", ""),
         options.get("note", ""),
     )
@@ -74,6 +79,8 @@ def _panel_layers(data, layout, panel, look, options):
         and is_shown(trace)
         and (trace.get("xaxis", "x"), trace.get("yaxis", "y")) == panel.names
     ]
+    # What is gray lies under the rest.
+    traces.sort(key=lambda trace: trace.get("zorder", 0))
     layers = [
         layer
         for trace in traces
@@ -88,17 +95,20 @@ def _panel_layers(data, layout, panel, look, options):
         if tuple(refs) == panel.names:
             layer = shape_layer(shape, panel, look)
             layers += [layer] if layer is not None else []
+    notes = layout.get("annotations", ())
+    layers += name_layers(notes, traces, panel, look)
     drawn = [item for layer in layers for item in layer.items]
     layers += label_layers(traces, panel, look, drawn)
-    for note in layout.get("annotations", ()):
+    for note in notes:
         refs = note.get("xref", "paper"), note.get("yref", "paper")
-        if refs == panel.names:
+        named = note.get("name", "").startswith(NAMED)
+        if refs == panel.names and not named:
             layers.append(_data_note(note, panel, look))
     return layers
 
 
 def _data_note(note, panel, look):
-    """A text at a point of a panel, such as a method's name at its curve."""
+    """A text at a point of a panel."""
     x, y = panel.x(note["x"]), panel.y(note["y"])
     if x is None or y is None:
         return Layer("label", [])

@@ -1,9 +1,10 @@
 /** The column of controls: what is drawn, of which runs, and how. */
 
+import { Aggregates } from "./aggregates.js";
 import { CurveNames, levelBox } from "./curves.js";
 import { debounce, el, fill, icon } from "./dom.js";
 import { Filters } from "./filters.js";
-import { glyph } from "./glyph.js";
+import { Methods } from "./methods.js";
 
 const CHECKPOINTS = [
   ["last", "Last"],
@@ -15,7 +16,7 @@ const SEEDS = [
   ["interval", "Interval"],
   ["band", "Band"],
   ["points", "Seeds"],
-  ["none", "Mean"],
+  ["none", "None"],
 ];
 
 let serial = 0;
@@ -59,6 +60,11 @@ export function segments(label, choices, onchange) {
   return group;
 }
 
+/** A long name by its end, in which names below one folder differ. */
+function shortened(title) {
+  return title.length > 34 ? `…${title.slice(-33)}` : title;
+}
+
 function check(label, onchange) {
   const box = el("input", { type: "checkbox",
     onchange: () => onchange(box.checked) });
@@ -72,11 +78,12 @@ function group(title, ...children) {
 }
 
 export class Controls {
-  constructor(root, state) {
+  constructor(root, state, on) {
     this.state = state;
     const set = (key) => (value) => state.set({ [key]: value });
     this.y = select((value) => state.set({ y: value }));
     this.x = select((value) => state.set({ x: value, ...this.single() }));
+    for (const box of [this.x, this.y]) box.classList.add("long");
     this.order = select(set("order"));
     this.presets = el("div", { class: "presets" });
     this.at = segments("Checkpoint", CHECKPOINTS, set("at"));
@@ -90,16 +97,19 @@ export class Controls {
     this.pareto = check("Pareto front", this.flag("pareto", false));
     this.refs = check("Published points", this.flag("refs", false));
     this.baseline = select(set("baseline"));
-    this.methods = el("ul", { class: "methods" });
+    this.names = check("Names at curves", this.flag("names", true));
+    this.methods = new Methods(state, on);
+    this.aggregates = new Aggregates(state);
     this.filters = new Filters(state);
     this.curves = new CurveNames(state);
     this.level = levelBox(state);
+    this.levelField = field("Level", this.level);
     this.scales = el("div");
     fill(root, ...this.axisControls(), this.scales, ...this.runControls(),
-      this.filters.root, group("Methods", this.methods, this.curves.root),
-      group("Seeds", this.seeds, field("Level", this.level)),
+      this.filters.root, group("Methods", this.methods.node, this.curves.root),
+      group("Seeds", this.seeds, this.aggregates.node, this.levelField),
       group("Checkpoint", this.at, this.byField),
-      group("Show", this.labels, this.pareto, this.refs,
+      group("Show", this.names, this.labels, this.pareto, this.refs,
         field("Differences", this.baseline)));
   }
 
@@ -172,7 +182,7 @@ export class Controls {
   sync(info, answer, failure) {
     const { state } = this;
     const value = (key) => state.get(key) || info.defaults?.[key] || "";
-    const metrics = info.metrics.map((m) => [m.id, m.title +
+    const metrics = info.metrics.map((m) => [m.id, shortened(m.title) +
       ({ lower: " ↓", higher: " ↑" }[m.better] ?? "")]);
     const invalid = state.filter().text && /`runs`/.test(failure?.message ?? "");
     this.filter.setAttribute("aria-invalid", String(Boolean(invalid)));
@@ -183,6 +193,9 @@ export class Controls {
     for (const key of ["x", "y", "by"]) {
       this.syncBetter(this[`${key}Better`],
         info.metrics.find((m) => m.id === this.shown[key]));
+    }
+    for (const [key, box] of Object.entries({ x: this.x, y: this.y })) {
+      box.title = info.metrics.find((m) => m.id === this.shown[key])?.title ?? "";
     }
     this.x.sync(preset ? [["", "Each in its panel"], ...metrics] : metrics,
       preset ? "" : state.get("x") || this.shown.x);
@@ -198,18 +211,32 @@ export class Controls {
     this.byField.hidden = value("at") !== "best";
     this.seeds.sync(state.usual("seeds"));
     this.level.sync();
+    this.levelField.hidden = state.get("bounds") === "range";
     this.filters.sync(info);
     this.curves.sync(info);
+    this.names.sync(state.get("names") !== "0");
+    this.aggregates.sync();
     this.labels.sync(state.get("labels") !== "0");
     this.pareto.sync(state.get("pareto") === "1");
     this.refs.sync(state.get("refs") === "1");
-    this.refs.hidden = !info.references;
+    this.syncPublished(answer?.published);
     const methods = info.methods ?? [];
     this.baseline.sync([["", "None"], ...methods.map((m) => [m, `to ${m}`])],
       state.get("baseline"));
     this.syncPresets(info);
     this.syncRuns(info, answer);
-    this.syncMethods(answer?.methods ?? []);
+    this.methods.sync(info, answer?.methods ?? []);
+  }
+
+  /** Only where there are any of these metrics, and of these data. */
+  syncPublished(published) {
+    this.refs.hidden = !published?.count;
+    if (this.refs.hidden) return;
+    const { data, here } = published;
+    const of = data.length ? ` (on ${data.join(", ")})` : "";
+    this.refs.lastChild.textContent = `Published points${of}`;
+    this.refs.title = here ? `This log is of ${here}.`
+      : "The data set of this log is not stated.";
   }
 
   syncBetter(box, metric) {
@@ -269,36 +296,5 @@ export class Controls {
       ["hparams", "HParams alone"], ["run", "Each run by itself"],
       ["regex", "Pattern in the run name"]], isRegex ? "regex" : grouping);
     if (document.activeElement !== this.regex) this.regex.value = grouping;
-  }
-
-  /** The legend again, for the keyboard. */
-  syncMethods(methods) {
-    const hidden = this.state.hidden();
-    const wanted = JSON.stringify([methods, [...hidden]]);
-    if (wanted === this.methodsShown) return;
-    this.methodsShown = wanted;
-    const focused = document.activeElement?.dataset?.method;
-    const rows = methods.slice(0, 80).map((about) => {
-      const { method } = about;
-      const row = check(method, () => this.toggle(method));
-      row.sync(!hidden.has(method));
-      const box = row.querySelector("input");
-      box.dataset.method = method;
-      box.after(glyph(about));
-      return el("li", {}, row);
-    });
-    const more = methods.length - rows.length;
-    fill(this.methods, rows,
-      more > 0 ? el("li", { class: "hint" }, `and ${more} more`) : null);
-    if (focused !== undefined) {
-      [...this.methods.querySelectorAll("input")]
-        .find((box) => box.dataset.method === focused)?.focus();
-    }
-  }
-
-  toggle(method) {
-    const hidden = this.state.hidden();
-    if (!hidden.delete(method)) hidden.add(method);
-    this.state.set({ hide: [...hidden].join("\n") });
   }
 }

@@ -6,7 +6,8 @@
  */
 
 import { announce, el, number } from "./dom.js";
-import { axisOf, place, rowsOf, thinOut } from "./marks.js";
+import { axisOf, dim, place, rowsOf, thinOut } from "./marks.js";
+import { Names } from "./names.js";
 
 const CONFIG = {
   // The page tells the width: a resize of Plotly's own that is overtaken by
@@ -26,7 +27,8 @@ export class Figure {
   /**
    * @param {HTMLElement} stage where it is drawn; takes the focus.
    * @param {object} on what to call: `hover(row or null, focus)`,
-   *   `pin(row)`, `legend(method, alone)`, `layout()`.
+   *   `pin(row)`, `legend(method, alone)`, `layout()`, `point(method)`,
+   *   `choose(method)`.
    */
   constructor(stage, on) {
     this.stage = stage;
@@ -37,6 +39,7 @@ export class Figure {
     // Of the marks under it, a screen reader gets the table.
     this.plot.setAttribute("aria-hidden", "true");
     this.overlay = el("div", { class: "overlay" });
+    this.names = new Names(this.overlay, on);
     stage.append(this.plot, this.overlay);
     stage.addEventListener("keydown", (event) => this.key(event));
     stage.addEventListener("blur", () => this.leave());
@@ -56,12 +59,16 @@ export class Figure {
     await window.Plotly.react(this.plot, data.map(shown), {
       ...layout,
       margin: { ...layout.margin, t: answer.panels.length > 1 ? 36 : 20 },
-      legend: { ...layout.legend, ...LEGEND },
+      legend: { ...layout.legend, ...LEGEND, title: { ...layout.legend?.title,
+        text: wrapped(layout.legend?.title?.text ?? "", this.width() / 6.4) } },
       autosize: false,
       width: this.width(),
       height,
       paper_bgcolor: color,
       plot_bgcolor: color,
+      // The page names curves itself, as its own pixels leave room.
+      annotations: (layout.annotations ?? []).filter(({ name }) =>
+        !name?.startsWith("method ")),
       shapes: (layout.shapes ?? []).filter((shape) => shape.name !== "line"),
     }, CONFIG);
     if (!this.listening) this.listen();
@@ -110,8 +117,20 @@ export class Figure {
   }
 
   laidOut() {
-    thinOut(this.plot);
+    const named = this.names.layout(this.plot, this.answer,
+      this.answer.named);
+    thinOut(this.plot, named);
+    // What is drawn anew has all its colors.
+    if (this.pointed) this.point(this.pointed);
     this.on.layout();
+  }
+
+  /** Grays all methods but one; `null` gives all their colors back. */
+  point(method) {
+    if (!method && !this.pointed) return;
+    this.pointed = method;
+    dim(this.plot, method);
+    this.names.dim(method);
   }
 
   /** The row whose mark is nearest to a pointer, within a finger's reach. */
@@ -205,6 +224,16 @@ export class Figure {
     this.current = null;
     this.on.hover(null, true);
   }
+}
+
+/** A sentence in lines of so many letters. */
+function wrapped(text, most) {
+  const lines = [""];
+  for (const word of text.split(/ |<br>/)) {
+    if (lines.at(-1).length + word.length > most) lines.push("");
+    lines.push(`${lines.pop()} ${word}`.trimStart());
+  }
+  return lines.join("<br>");
 }
 
 /** A trace as the page shows it: our own card tells of a mark. */

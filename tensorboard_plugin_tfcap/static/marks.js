@@ -34,19 +34,33 @@ export function rowsOf(rows, passes) {
 }
 
 /**
- * Hides labels that lie on another one or on a mark.
+ * Hides labels that lie on another one, on a mark or on a method's name.
  *
  * The server has set them apart for a usual size; what the window really
  * leaves, and how wide its letters are, is known here alone.
  */
-export function thinOut(plot) {
+export function thinOut(plot, named = []) {
+  const { left, top } = plot.getBoundingClientRect();
   const taken = [...plot.querySelectorAll(".points path.point")]
     .map((mark) => shrunk(mark.getBoundingClientRect(), 2));
+  taken.push(...named.map((box) => ({ left: box.left + left, right:
+    box.right + left, top: box.top + top, bottom: box.bottom + top })));
   for (const text of plot.querySelectorAll(".textpoint text")) {
     const box = shrunk(text.getBoundingClientRect(), 2);
     const free = !taken.some((other) => meet(box, other));
     text.style.visibility = free ? "" : "hidden";
     if (free) taken.push(box);
+  }
+}
+
+/** Lets all traces but those of one method stand back. */
+export function dim(plot, method) {
+  for (const node of plot.querySelectorAll(".scatterlayer .trace")) {
+    const trace = node.__data__?.[0]?.trace;
+    const group = trace?.legendgroup;
+    const back = method && group && group !== method;
+    // Letters that are hard to read are none.
+    node.style.opacity = !back ? "" : trace.meta?.kind === "label" ? 0 : 0.12;
   }
 }
 

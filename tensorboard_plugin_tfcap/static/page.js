@@ -3,7 +3,7 @@
  * the data have changed.
  */
 
-import { getJson, keepVersion, Latest, loadPlotly, Steady } from "./api.js";
+import { getJson, keepVersion, Latest, loadPlotly } from "./api.js";
 import { Columns } from "./columns.js";
 import { Controls, segments } from "./controls.js";
 import { announce, debounce, el, fill } from "./dom.js";
@@ -12,14 +12,16 @@ import { Figure } from "./figure.js";
 import { Found } from "./found.js";
 import { Guide } from "./guide.js";
 import * as host from "./host.js";
+import { Level } from "./level.js";
 import { Live } from "./live.js";
 import { Pins } from "./pins.js";
 import { Samples } from "./samples.js";
 import { Scales } from "./scales.js";
+import { Several } from "./several.js";
 import { State } from "./state.js";
 import { emptyState, errorState, loadingState, noMatchState, notice }
   from "./states.js";
-import { copyButtons, fillTables, pointTable, signsOf, table } from "./tables.js";
+import { copyButtons, pointTable, signsOf, table } from "./tables.js";
 import { Tip } from "./tip.js";
 import { Trajectory } from "./trajectory.js";
 
@@ -30,7 +32,6 @@ export class Page {
   constructor(root) {
     this.state = new State();
     this.latest = new Latest();
-    this.tables = new Steady((value) => this.askTables(value));
     this.build(root);
     this.theme();
   }
@@ -41,6 +42,9 @@ export class Page {
     this.status = part("p", "status");
     this.sources = el("div");
     this.side = part("nav", "side", { "aria-label": "Controls" });
+    this.more = part("button", "more", { type: "button", onclick: () =>
+      this.showSide(this.more.getAttribute("aria-expanded") !== "true") });
+    this.more.append("Controls");
     this.notices = part("div", "notices");
     this.instead = part("div", "instead");
     fill(this.instead, loadingState());
@@ -55,7 +59,7 @@ export class Page {
       onclick: () => this.goDown() });
     this.remarks = part("details", "notes remarks");
     this.level = part("section", "card");
-    this.levelTables = part("div", "pair");
+    this.several = new Several(this);
     this.area = part("section", "card");
     this.training = part("section", "card");
     this.pinned = part("section", "card");
@@ -66,26 +70,30 @@ export class Page {
         el("header", {}, this.heading, el("span", { class: "tools" },
           this.down, this.zoomOut)), this.stage, this.remarks),
       this.level, this.pinned, this.training, this.area,
+      el("section", { class: "card" }, this.several.node),
       el("section", { class: "card" }, this.points));
     this.live = new Live(this);
     fill(root, el("div", { class: "frame" },
-      el("header", { class: "bar" }, el("h1", {}, "Trade-off"), this.sources,
-        this.status, this.live.toggle, exportMenu(this)), this.side,
+      el("header", { class: "bar" }, el("h1", {}, "Trade-off"), this.more,
+        this.sources, this.status, this.live.toggle, exportMenu(this)), this.side,
       el("main", { class: "main", tabindex: "-1" }, this.notices, this.instead,
         this.body)),
     el("p", { id: "announcer", class: "offstage", role: "status" }));
     this.body.hidden = this.side.hidden = true;
-    this.controls = new Controls(this.side, state);
+    this.showSide(false);
+    this.controls = new Controls(this.side, state, this);
     this.figure = new Figure(this.stage, {
       hover: (row, kept) => this.hover(row, kept),
       pin: (row) => this.samples.pin(row),
       legend: (method, alone) => this.legend(method, alone),
       layout: () => this.layout(),
+      point: (method) => this.point(method),
+      choose: (method) => this.controls.methods.focus(method),
     });
     this.scales = new Scales(this.figure, state);
     this.controls.scales.append(this.scales.root);
     this.guide = new Guide(this.figure, {
-      input: (value) => this.tables.run(value),
+      input: (value) => this.levels.asked.run(value),
       change: (value) => state.set({ value, along: this.answer.line.along }),
       tap: (event) => {
         const row = this.figure.near(event);
@@ -97,28 +105,21 @@ export class Page {
     this.pins = new Pins(this.figure);
     this.samples = new Samples(this.pinned, state);
     this.trajectory = new Trajectory(this.training, state);
-    this.buildLevel();
+    this.levels = new Level(this.level, this);
   }
 
-  buildLevel() {
-    const { state } = this;
-    this.levelInput = el("input", { type: "number", step: "any",
-      "aria-label": "The fixed value", onchange: () =>
-        state.set({ value: this.levelInput.value }) });
-    this.levelAuto = el("button", { type: "button", class: "plain",
-      onclick: () => state.set({ value: "" }) }, "Automatic");
-    this.along = segments("Line", [["x", ""], ["y", ""], ["off", "Off"]],
-      (along) => state.set(along === "off" ? { value: "off" }
-        : { along, value: "" }));
-    fill(this.level, el("header", {}, el("h2", {}, "At a fixed"), this.along,
-      this.levelInput, this.levelAuto), this.levelTables);
+  /** In a narrow window the figure comes first, and controls when asked. */
+  showSide(open) {
+    this.more.setAttribute("aria-expanded", String(open));
+    this.side.classList.toggle("open", open);
   }
 
   async start() {
     this.state.addEventListener("change", ({ detail }) => this.changed(detail));
     host.watchHost({ onTheme: () => this.theme(),
       onAddress: () => this.state.read(), onReload: () => this.live.check() });
-    const fit = debounce(() => host.isHidden() || this.figure.resize(), 80);
+    const fit = debounce(() => host.isHidden() ||
+      (this.figure.resize(), this.several.resize()), 80);
     new ResizeObserver(fit).observe(this.stage);
     await this.load();
     this.live.start();
@@ -221,47 +222,12 @@ export class Page {
       slot.toUpperCase()).join(" and ")} ↓`;
     this.found.sync(this.info, this.answer);
     this.scales.sync(this.answer);
-    this.syncLevel();
+    this.levels.sync(this.answer);
+    this.several.sync();
     this.syncArea();
     this.samples.sync(this.answer);
     this.trajectory.sync(this.info, this.answer);
     this.syncPoints();
-  }
-
-  syncLevel() {
-    const { answer, state } = this;
-    const [x, y] = this.along.querySelectorAll("span");
-    x.textContent = bare(this.title("x"));
-    y.textContent = bare(this.title("y"));
-    const { line } = answer;
-    // Small multiples have no line.
-    this.level.hidden = answer.panels.length > 1 && !line;
-    this.along.sync(line ? line.along : "off");
-    this.levelInput.hidden = this.levelAuto.hidden = !line;
-    this.levelAuto.disabled = !state.get("value");
-    if (line && document.activeElement !== this.levelInput) {
-      this.levelInput.value = Number(line.value.toPrecision(4));
-    }
-    fillTables(this.levelTables, answer, (more) => state.query(more));
-  }
-
-  title(along) {
-    const { answer } = this;
-    const panel = answer.panels.find((one) => one[along] === answer[along]);
-    return (panel ?? answer.panels[0])[`${along}_title`];
-  }
-
-  /** While the line is dragged. */
-  async askTables(value) {
-    const query = this.state.query({ value, along: this.answer.line.along });
-    try {
-      const { tables } = await getJson("tables", query);
-      this.levelInput.value = value;
-      fillTables(this.levelTables, { ...this.answer, tables },
-        (more) => this.state.query({ ...more, value }));
-    } catch (error) {
-      this.fail(error);
-    }
   }
 
   syncArea() {
@@ -303,7 +269,16 @@ export class Page {
       source });
   }
 
+  /** While a method is pointed at, all others stand back. */
+  point(method, mark = false) {
+    this.byMark = mark;
+    this.figure.point(method);
+  }
+
   hover(row, kept) {
+    // Plotly tells late that a mark was left: another thing may be pointed at.
+    if (row) this.point(row.reference ? null : row.method, true);
+    else if (this.byMark) this.point(null);
     if (!row) return this.tip.hide();
     const { offsetWidth: width, offsetHeight: height } = this.stage;
     const room = { width, height };
@@ -320,7 +295,7 @@ export class Page {
   legend(method, alone) {
     const { state } = this;
     if (!method) return;
-    if (!alone) return void this.controls.toggle(method);
+    if (!alone) return void this.controls.methods.toggle(method);
     const others = this.answer.methods.map((m) => m.method)
       .filter((name) => name !== method);
     const isAlone = state.hidden().size === others.length;

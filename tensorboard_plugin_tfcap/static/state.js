@@ -12,10 +12,12 @@ const ASKED = [
   "source", "x", "y", "order", "runs", "at", "by", "seeds", "level", "preset",
   "usual", "refs", "pareto", "along", "value", "baseline", "trajectory", "step",
   "labels", "group", "curve", "higher", "lower", "hide", "where", "columns",
-  "xscale", "yscale",
+  "xscale", "yscale", "looks", "focus", "color_by", "names", "center", "bounds",
+  "metrics", "worst",
 ];
 /** What the page alone needs: pins, their runs and page; live; ranges. */
-const OWN = ["a", "arun", "b", "brun", "page", "live", "table", "zoom"];
+const OWN = ["a", "arun", "b", "brun", "page", "live", "table", "zoom",
+  "several"];
 
 /** What this page shows unless a person wants otherwise. */
 const USUAL = { along: "x", seeds: "points" };
@@ -105,7 +107,9 @@ export class State extends EventTarget {
     if (this.get("value") === "off") query.delete("value");
     else if (!this.get("value")) query.set("value", "auto");
     for (const [key, value] of Object.entries(USUAL)) {
-      if (!query.has(key)) query.set(key, value);
+      // A figure by name has a line of its own.
+      const own = key === "along" && this.get("preset");
+      if (!query.has(key) && !own) query.set(key, value);
     }
     for (const [key, value] of Object.entries(more)) query.set(key, value);
     return query;

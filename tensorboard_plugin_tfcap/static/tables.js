@@ -39,7 +39,7 @@ export function table({ title, head, rows, best = [], notes = [] }, signs) {
   return [
     el("div", { class: "scroll", tabindex: "0", role: "region",
       "aria-label": title },
-    el("table", {},
+    el("table", { class: head.length > 6 ? "dense" : null },
       el("caption", { class: "offstage" }, title),
       el("thead", {}, el("tr", {}, head.map((name, place) =>
         name || place ? el("th", { scope: "col" }, name)

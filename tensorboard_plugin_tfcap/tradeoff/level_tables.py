@@ -9,6 +9,7 @@ from tensorboard_plugin_tfcap.tradeoff.table import cell
 from tensorboard_plugin_tfcap.tradeoff.table import found_cell
 from tensorboard_plugin_tfcap.tradeoff.table import number
 from tensorboard_plugin_tfcap.tradeoff.table import seeds_cell
+from tfcap.curves import Aggregate
 from tfcap.curves import compare_curves
 
 #: More columns than these nobody compares.
@@ -27,12 +28,15 @@ def crossing_of(held) -> str:
     return "first" if held.role == "recall" else "last"
 
 
-def brackets_note(level: float) -> str:
-    """The meaning of brackets, for every table."""
+def brackets_note(aggregate: Aggregate) -> str:
+    """The meaning of numbers and their brackets, for every table."""
+    words = aggregate.words
+    if aggregate.bounds == "student":
+        words += " by Student's t, which may go beyond a metric's range"
     return (
-        f"Means over seeds; in brackets, the {100 * level:g} % interval of the "
-        "mean by Student's t, which may go beyond a metric's range; without "
-        "brackets, one seed. Units are those that were logged."
+        f"{aggregate.centers.capitalize()} over seeds; in brackets, the "
+        f"{words}; without brackets, one seed. Units are those that were "
+        "logged."
     )
 
 
@@ -54,10 +58,13 @@ def level_table(
 
     Args:
         **options: `order`, the parameter along a curve; `baseline`, a title,
-            whose differences are added; and `level` of intervals.
+            whose differences are added; and `aggregate` of seeds, by default
+            their mean with Student's interval at `level`.
     """
     order = options.get("order")
-    baseline, level = options.get("baseline"), options.get("level", 0.95)
+    baseline = options.get("baseline")
+    aggregate = options.get("aggregate")
+    aggregate = aggregate or Aggregate(level=options.get("level", 0.95))
     columns = columns[:_MOST]
     by_title, spans = [], {}
     for column in columns:
@@ -66,7 +73,9 @@ def level_table(
         base = baseline if baseline in curves else None
         by_title.append(
             compare_curves(
-                *(curves, at, "recall", base, level, crossing_of(held))
+                *(curves, at, "recall", base),
+                crossing=crossing_of(held),
+                aggregate=aggregate,
             )
         )
         for title, by_seed in curves.items():
@@ -93,14 +102,14 @@ def level_table(
         [*head, "seeds"],
         rows,
         [
-            brackets_note(level),
+            brackets_note(aggregate),
             directions_note(columns),
             _rule(held, at, order),
             *_several(by_title, groups),
             *_beyond(by_title, groups, spans, held),
         ],
         _best(by_title, columns, list(groups)),
-        _records(by_title, columns, groups, held, at, baseline, level),
+        _records(by_title, columns, groups, held, at, baseline, aggregate),
     )
 
 
@@ -130,7 +139,7 @@ def _several(by_title, groups):
             )
 
 
-def _records(by_title, columns, groups, held, at, baseline, level):
+def _records(by_title, columns, groups, held, at, baseline, aggregate):
     """The table as records, one a seed and metric."""
     records = []
     for title in groups:
@@ -148,8 +157,9 @@ def _records(by_title, columns, groups, held, at, baseline, level):
                 "crossing": crossing_of(held),
             }
             whole = {
-                **dict(zip(("mean", "low", "high"), point.interval)),
-                "level": level,
+                **dict(zip((aggregate.center, "low", "high"), point.interval)),
+                "interval": aggregate.bounds,
+                "level": aggregate.level,
                 "n": len(point.values),
                 "seeds": point.seeds,
                 "baseline": baseline,
@@ -184,7 +194,7 @@ def _gaps(by_title, title, baseline):
 
 
 def _best(by_title, columns, titles):
-    """Cells of the best mean of each column, where its direction is known."""
+    """Cells of the best center of each column, where its direction is known."""
     best = []
     for place, (column, metric) in enumerate(zip(by_title, columns)):
         means = {

@@ -39,7 +39,16 @@ class Panel:
     note: str = ""
 
 
-def axes_panel(groups, x, y, order, spread="interval", level=0.95, at="last"):
+def axes_panel(
+    groups,
+    x,
+    y,
+    order,
+    spread="interval",
+    level=0.95,
+    at="last",
+    aggregate=None,
+):
     """Makes a panel of any two metrics.
 
     Args:
@@ -53,6 +62,8 @@ def axes_panel(groups, x, y, order, spread="interval", level=0.95, at="last"):
         at: String, the checkpoint of the points: where it is not `"best"`,
             marks of seeds at different steps are hollow. Defaults to
             `"last"`.
+        aggregate: `tfcap.curves.Aggregate` of seeds. Defaults to `None`:
+            their mean, and Student's interval at `level`.
 
     Returns:
         `Panel`, and a list of notices of what is left out.
@@ -75,7 +86,7 @@ def axes_panel(groups, x, y, order, spread="interval", level=0.95, at="last"):
     for title, by_seed in curves.items():
         ordered = any(order in point.params for point in groups[title])
         named = _named(texts if ordered else {})
-        line = mean_line(title, by_seed, named, spread, level)
+        line = mean_line(title, by_seed, named, spread, level, aggregate)
         if not joined:
             line = replace(line, joined=False, seeds=[], band=None)
         steps = _steps(groups[title], places, order, (x.name, y.name))
@@ -85,7 +96,7 @@ def axes_panel(groups, x, y, order, spread="interval", level=0.95, at="last"):
     return panel, notices
 
 
-def parameter_panel(curves, parameter, x, y, at=None, title=""):
+def parameter_panel(curves, parameter, x, y, at=None, title="", aggregate=None):
     """Makes a panel of one metric, at a level of another, by a parameter.
 
     Each seed's curve is read off by itself, never beyond its points.
@@ -99,6 +110,8 @@ def parameter_panel(curves, parameter, x, y, at=None, title=""):
         at: Float, the level of `x`. Defaults to `None`: the greatest that all
             curves reach.
         title: String before the panel's own title. Defaults to `""`.
+        aggregate: `tfcap.curves.Aggregate` of seeds. Defaults to `None`:
+            their mean, and Student's 95 % interval.
 
     Returns:
         `Panel`.
@@ -125,7 +138,7 @@ def parameter_panel(curves, parameter, x, y, at=None, title=""):
             why = f"absent: the curves have no {x} in common"
             return Panel(empty.title, symbol, y, [], why)
         at = overlap[1]
-    comparison = compare_curves(curves, at=at)
+    comparison = compare_curves(curves, at=at, aggregate=aggregate)
     lines = [
         line
         for name in dict.fromkeys(name for name, _ in curves)

@@ -10,9 +10,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from tensorboard_plugin_tfcap.tradeoff.style import DARK
+from tensorboard_plugin_tfcap.tradeoff.style import FAINT
 from tensorboard_plugin_tfcap.tradeoff.style import LIGHT
-from tensorboard_plugin_tfcap.tradeoff.style import on_paper
 from tensorboard_plugin_tfcap.tradeoff.style import styles
+from tensorboard_plugin_tfcap.tradeoff.style import text_color
 from tensorboard_plugin_tfcap.tradeoff.traces import label_places
 from tensorboard_plugin_tfcap.tradeoff.traces import label_trace
 from tensorboard_plugin_tfcap.tradeoff.traces import line_traces
@@ -103,6 +104,7 @@ def panels_figure(
         for name, span, text in zip(
             cell.names, (cell.x, cell.y), (panel.x, panel.y)
         ):
+            text = "<br>".join(textwrap.wrap(text, 34 if panels[1:] else 52))
             layout[name] = axis(span, text, dark, cell.axes, name)
         _annotate(layout, panel, cell)
     if len({(panel.x, panel.y) for panel in panels}) == 1:
@@ -169,7 +171,9 @@ def _labels(panel, cell, dark, looks):
     y = np.concatenate([line.y for line in panel.lines])
     # The parameter itself is named once, in the legend.
     texts = [
-        name.rpartition(" = ")[2] for line in panel.lines for name in line.names
+        "" if looks[line.title][0] == FAINT else name.rpartition(" = ")[2]
+        for line in panel.lines
+        for name in line.names
     ]
     sides = label_places(x, y, texts)
     traces, begin = [], 0
@@ -177,7 +181,7 @@ def _labels(panel, cell, dark, looks):
         here = slice(begin, begin + len(line.x))
         begin = here.stop
         if any(sides[here]):
-            color = on_paper(looks[line.title][0], dark)
+            color = text_color(looks[line.title][0], dark)
             traces.append(
                 label_trace(
                     *(x[here], y[here], texts[here], sides[here]),

@@ -50,11 +50,13 @@ class Reference:
         title: String, such as a method's.
         metrics: Dict of floats by name.
         source: String, where it was published, and on what data.
+        data: String, the name of that data set. Defaults to `""`: not stated.
     """
 
     title: str
     metrics: dict
     source: str
+    data: str = ""
 
 
 def parameter_title(name):

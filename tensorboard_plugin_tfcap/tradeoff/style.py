@@ -3,6 +3,12 @@
 import re
 from dataclasses import dataclass
 
+from tensorboard_plugin_tfcap.query_error import QueryError
+from tensorboard_plugin_tfcap.tradeoff.colors import far_colors
+from tensorboard_plugin_tfcap.tradeoff.colors import readable
+from tensorboard_plugin_tfcap.tradeoff.colors import shade
+from tensorboard_plugin_tfcap.tradeoff.known_titles import KnownTitles
+
 
 @dataclass(frozen=True)
 class Palette:
@@ -24,12 +30,28 @@ DARK = Palette("#1f2328", "#e8eaed", "#3a4047", "#a0a7af")
 _BRIGHTER = {"#0072B2": "#4DA3E0", "#333333": "#D0D3D7", "#7A3E9D": "#B57EDC"}
 
 
+#: Paper that labels are read on: of a file, and of the page where it is dark.
+_PAPERS = {False: "#ffffff", True: "#393a3c"}
+#: What is not in focus, on either paper.
+FAINT = "#c3c9cf"
+_FAINT_DARK = "#5a6067"
+
+
 def on_paper(color, dark):
     """A method's color, which is seen on dark paper, too."""
-    return _BRIGHTER.get(color, color) if dark else color
+    if color == FAINT:
+        return _FAINT_DARK if dark else FAINT
+    color = _BRIGHTER.get(color, color) if dark else color
+    return readable(color, _PAPERS[dark], 2.0)
 
 
-#: Colors that color-blind people tell apart (Okabe and Ito).
+def text_color(color, dark):
+    """A method's color for letters, of a contrast of at least 4.5."""
+    return readable(on_paper(color, dark), _PAPERS[dark])
+
+
+#: Colors that color-blind people tell apart (Okabe and Ito); further ones are
+#: as far from these as can be.
 COLORS = (
     "#0072B2",
     "#56B4E9",
@@ -42,6 +64,8 @@ COLORS = (
     "#7A3E9D",
     "#333333",
 )
+#: Colors that are far apart; shades of them follow.
+_MOST = 60
 #: A marker as Matplotlib and as Plotly calls it.
 MARKERS = (
     ("o", "circle"),
@@ -52,7 +76,7 @@ MARKERS = (
     ("P", "cross"),
     ("X", "x"),
 )
-#: Lines of the second round of colors and on.
+#: Lines of the second round of markers and on.
 DASHES = (("-", "solid"), ("--", "dash"), (":", "dot"), ("-.", "dashdot"))
 #: How to read the figure.
 LEGEND = (
@@ -77,32 +101,72 @@ def style(title: str, known=()):
     Returns:
         Color, and the names of its marker and dash in Matplotlib and Plotly.
     """
-    known = list(known)
     base = _known_base(title, known)
     place = len(known) if base is None else known.index(base)
     added = base is not None and _ADDITION.search(title.removeprefix(base))
     turn = place // len(COLORS) + bool(added)
-    return (
-        COLORS[place % len(COLORS)],
-        MARKERS[place % len(MARKERS)],
-        DASHES[turn % len(DASHES)],
+    turn_of_all, color = divmod(place, _MOST)
+    color = shade(far_colors(COLORS, _MOST)[color], turn_of_all)
+    return _as_chosen(
+        title,
+        (color, MARKERS[place % len(MARKERS)], DASHES[turn % len(DASHES)]),
+        known,
     )
 
 
-def known_titles(titles, known=()) -> tuple[str, ...]:
+def chosen_looks(lines) -> dict:
+    """Looks that a person chose, by title.
+
+    Args:
+        lines: Iterable of strings: a title, a color such as `"#0072b2"`, and
+            a marker as Plotly calls it, between tabs.
+
+    Raises:
+        QueryError: If a line is none of these.
+    """
+    markers = [name for _, name in MARKERS]
+    found = {}
+    for line in lines:
+        title, *look = line.rsplit("\t", 2)
+        color, marker = look if len(look) == 2 else ("?", "")
+        if not (
+            re.fullmatch("(#[0-9a-fA-F]{6})?", color)
+            and (marker in ("", *markers))
+        ):
+            raise QueryError(
+                "`looks` must be lines of a title, a color such as #0072b2 "
+                f"and a marker, of {', '.join(markers)}, between tabs. "
+                f"Received: {line!r:.120}."
+            )
+        found[title] = color, marker
+    return found
+
+
+def _as_chosen(title, look, known):
+    """A look with what a person chose of it; gray where it is out of focus."""
+    color, marker, dash = look
+    chosen = getattr(known, "chosen", {}).get(title, ("", ""))
+    color = chosen[0] or color
+    marker = next((m for m in MARKERS if m[1] == chosen[1]), marker)
+    focus = getattr(known, "focus", ())
+    return FAINT if focus and title not in focus else color, marker, dash
+
+
+def known_titles(titles, known=()) -> KnownTitles:
     """Titles with a place for every method: `known`, then others by name."""
-    known = tuple(known)
     others = {_bases(t)[-1] for t in titles if _known_base(t, known) is None}
-    return *known, *sorted(others)
+    about = getattr(known, "chosen", {}), getattr(known, "focus", ())
+    return KnownTitles([*known, *sorted(others)], *about)
 
 
 def styles(titles, known=()):
     """Looks of the curves of one figure, no two of them alike.
 
     Args:
-        titles: Iterable of strings. Of curves that would look the same, all
-            but the first have another marker and dash.
-        known: Titles whose places come first, see `known_titles()`.
+        titles: Iterable of strings. Curves of one method have shades of its
+            color, and other markers and dashes.
+        known: Titles whose places come first, see `known_titles()`; as
+            `KnownTitles`, with what a person chose.
 
     Returns:
         Dict of what `style()` returns, by title.
@@ -114,20 +178,23 @@ def styles(titles, known=()):
     >>> for color, (marker, _), (dash, _) in looks.values():
     ...     print(color, marker, dash)
     #0072B2 o -
-    #0072B2 s --
+    #004c89 s --
     #56B4E9 s -
     """
-    looks, titles = {}, list(dict.fromkeys(titles))
+    looks, taken, titles = {}, set(), list(dict.fromkeys(titles))
     known = known_titles(titles, known)
+    # Assigned before anything is chosen or gray: nobody else changes by it.
     for title in titles:
-        color, marker, dash = style(title, known)
-        turn = 0
-        while (color, marker, dash) in looks.values() and turn < 28:
+        first, marker, dash = style(title, tuple(known))
+        color, turn = first, 0
+        while color in taken:
             turn += 1
-            marker = MARKERS[(MARKERS.index(marker) + 1) % len(MARKERS)]
-            dash = DASHES[(DASHES.index(dash) + 1) % len(DASHES)]
+            color = shade(first, turn)
+        taken.add(color)
+        marker = MARKERS[(MARKERS.index(marker) + turn) % len(MARKERS)]
+        dash = DASHES[(DASHES.index(dash) + turn) % len(DASHES)]
         looks[title] = color, marker, dash
-    return looks
+    return {t: _as_chosen(t, look, known) for t, look in looks.items()}
 
 
 def _bases(title):

@@ -1,11 +1,14 @@
 """Lines as Plotly's traces: plain dicts, which need no Plotly."""
 
+import math
+
 import numpy as np
 
+from tensorboard_plugin_tfcap.tradeoff.style import FAINT
 from tensorboard_plugin_tfcap.tradeoff.style import on_paper
 
 #: Pixels that a figure has at least, and that a letter and a line take.
-_PLOT, _LETTER, _HEIGHT, _GAP = (760.0, 420.0), 6.6, 13.0, 8.0
+PLOT, _LETTER, _HEIGHT, _GAP = (760.0, 420.0), 6.6, 13.0, 8.0
 #: In the order in which they are tried: name, and where the middle goes, in
 #: halves of the label's size.
 _SIDES = (
@@ -39,7 +42,7 @@ def label_places(x, y, texts):
     >>> label_places(np.array([0, 0, 5]), np.array([0, 0, 5]), ["a"] * 3)
     ['top right', 'bottom left', 'top right']
     """
-    x, y = _pixels(x, _PLOT[0]), _pixels(y, _PLOT[1])
+    x, y = _pixels(x, PLOT[0]), _pixels(y, PLOT[1])
     marks = np.stack([x - 3, y - 3, x + 3, y + 3], axis=-1)
     taken = np.empty((0, 4))
     positions = []
@@ -57,11 +60,8 @@ def label_places(x, y, texts):
 
 
 def _free(x, y, text, boxes):
-    half = np.array([len(text) * _LETTER, _HEIGHT]) / 2
     for name, right, up in _SIDES:
-        # A label in a corner starts beside the mark, one above over it.
-        middle = x + right * (half[0] + _GAP / 2), y + up * (half[1] + _GAP / 2)
-        low, high = np.subtract(middle, half), np.add(middle, half)
+        low, high = _box(x, y, text, right, up)
         apart = (
             (boxes[:, 0] > high[0])
             | (boxes[:, 2] < low[0])
@@ -71,6 +71,41 @@ def _free(x, y, text, boxes):
         if apart.all():
             return name, [*low, *high]
     return None, None
+
+
+def _box(x, y, text, right, up):
+    half = np.array([len(text) * _LETTER, _HEIGHT]) / 2
+    # A label in a corner starts beside the mark, one above over it.
+    middle = x + right * (half[0] + _GAP / 2), y + up * (half[1] + _GAP / 2)
+    return np.subtract(middle, half), np.add(middle, half)
+
+
+def label_boxes(traces, spans, log=(False, False)) -> list:
+    """Boxes of the labels of traces, in pixels of the plot.
+
+    Args:
+        spans: Pair of the ranges of both axes, as the layout has them.
+        log: Pair of booleans, whether axes are logarithmic.
+    """
+    ways = {name: way for name, *way in _SIDES}
+    boxes = []
+    for trace in traces:
+        if trace["meta"]["kind"] != "label":
+            continue
+        keys = "x", "y", "text", "textposition"
+        for x, y, text, side in zip(*(trace[key] for key in keys)):
+            if any(is_log and v <= 0 for v, is_log in zip((x, y), log)):
+                continue
+            middle = [
+                ((math.log10(v) if is_log else v) - low)
+                / ((high - low) or 1.0)
+                * long
+                for v, is_log, (low, high), long in zip(
+                    (x, y), log, spans, PLOT
+                )
+            ]
+            boxes.append(np.concatenate(_box(*middle, text, *ways[side])))
+    return boxes
 
 
 def _pixels(values, length):
@@ -89,11 +124,15 @@ def line_traces(
 ) -> list[dict]:
     """Everything that is drawn of one method in one panel."""
     color, (_, marker), (_, dash) = look
+    faint = color == FAINT
     color = on_paper(color, dark)
     usual = {"type": "scatter", "legendgroup": line.title, **axes}
+    if not faint:
+        # Over what is gray.
+        usual["zorder"] = 1
     quiet = {**usual, "showlegend": False, "hoverinfo": "skip"}
     traces = []
-    if line.band is not None:
+    if line.band is not None and not faint:
         x, y = line.band.T
         traces.append(
             {
@@ -108,7 +147,7 @@ def line_traces(
                 "meta": {"kind": "band"},
             }
         )
-    for x, y in line.seeds if len(line.seeds) > 1 else ():
+    for x, y in line.seeds if len(line.seeds) > 1 and not faint else ():
         traces.append(
             {
                 **quiet,
@@ -134,9 +173,10 @@ def line_traces(
         "hovertemplate": "%{text}<br>%{x:.4g}, %{y:.4g}"
         "<extra>%{fullData.name}</extra>",
         "meta": {"kind": "curve"},
-        **_bars("error_x", line.x, line.left, line.right, color),
-        **_bars("error_y", line.y, line.low, line.high, color),
     }
+    if not faint:
+        curve |= _bars("error_x", line.x, line.left, line.right, color)
+        curve |= _bars("error_y", line.y, line.low, line.high, color)
     if first_row is not None:
         curve["customdata"] = list(range(first_row, first_row + len(line.x)))
     return [*traces, curve]

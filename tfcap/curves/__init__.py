@@ -3,6 +3,9 @@
 NumPy alone: importing it loads neither TensorFlow nor Keras.
 """
 
+from tfcap.curves.aggregate import BOUNDS
+from tfcap.curves.aggregate import CENTERS
+from tfcap.curves.aggregate import Aggregate
 from tfcap.curves.areas import common_range
 from tfcap.curves.areas import curve_areas
 from tfcap.curves.areas import operating_point
@@ -13,6 +16,7 @@ from tfcap.curves.comparison import group_curves
 from tfcap.curves.curve import CROSSINGS
 from tfcap.curves.curve import Curve
 from tfcap.curves.curve import pareto_front
+from tfcap.curves.hypervolume import hypervolume
 from tfcap.curves.intervals import Interval
 from tfcap.curves.intervals import mean_interval
 from tfcap.curves.intervals import paired_bootstrap

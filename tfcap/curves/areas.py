@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from tfcap.curves.aggregate import Aggregate
 from tfcap.curves.comparison import compare_curves
 from tfcap.curves.comparison import curve_overlap
 from tfcap.curves.curve import Curve
@@ -15,6 +16,7 @@ def curve_areas(
     curves: Mapping[str, Mapping[Any, Curve]],
     level: float = 0.95,
     crossing: str = "last",
+    aggregate: Aggregate | None = None,
 ) -> tuple[list[dict[str, Any]], list[str]]:
     """The area under each method's curves, over one range.
 
@@ -23,6 +25,8 @@ def curve_areas(
         level: Float in `(0, 1)`, of intervals. Defaults to `0.95`.
         crossing: String, which of several crossings counts. Defaults to
             `"last"`.
+        aggregate: `Aggregate` of seeds. Defaults to `None`: their mean, and
+            Student's interval at `level`.
 
     Returns:
         List of dicts, of `method`, `area`, its `mean` height, the `interval`
@@ -49,7 +53,9 @@ def curve_areas(
         text = "There is no range that all curves cover, so no area is given."
         return [], [text]
     low, high = span
-    compared = compare_curves(long, span, level=level, crossing=crossing)
+    compared = compare_curves(
+        long, span, level=level, crossing=crossing, aggregate=aggregate
+    )
     found = [
         {
             "method": title,

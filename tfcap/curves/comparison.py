@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from dataclasses import field
 from typing import Any
 
+from tfcap.curves.aggregate import Aggregate
 from tfcap.curves.curve import Curve
 from tfcap.curves.intervals import Interval
-from tfcap.curves.intervals import mean_interval
 
 #: The values that are read off, and along which ones.
 ALONG = {"recall": "naturalness", "naturalness": "recall"}
@@ -22,8 +22,9 @@ class ComparedCurve:
     Args:
         values: Dict of floats by seed, of those whose curve goes there.
         seeds: Integer, how many seeds the method has in all.
-        interval: `Interval` of the mean of `values`; NaN where there is none.
-        difference: `Interval` of the mean difference to the baseline, seed by
+        interval: `Interval` of `values`, by default of their mean; NaN where
+            there is none.
+        difference: `Interval` of the differences to the baseline, seed by
             seed; NaN where no seed has both, `None` without a baseline.
         pairs: Integer, how many seeds the difference is of.
         crossings: Dict of integers by seed, how often its curve crosses the
@@ -45,6 +46,7 @@ def compare_curves(
     baseline: Any = None,
     level: float = 0.95,
     crossing: str | None = None,
+    aggregate: Aggregate | None = None,
 ) -> dict[Any, ComparedCurve]:
     """Compares methods at one operating point, over seeds.
 
@@ -63,6 +65,8 @@ def compare_curves(
         level: Float in `(0, 1)`, of the intervals. Defaults to `0.95`.
         crossing: String, which of several crossings is read off. Defaults to
             `None`: `"last"` for recall, `"first"` for naturalness.
+        aggregate: `Aggregate` of seeds. Defaults to `None`: their mean, and
+            Student's interval at `level`.
 
     Returns:
         Dict of `ComparedCurve` by method.
@@ -100,6 +104,7 @@ def compare_curves(
             f"`baseline` must be one of {', '.join(map(str, curves))}. "
             f"Received: baseline={baseline!r}."
         )
+    aggregate = aggregate or Aggregate(level=level)
     crossing = crossing or {"recall": "last", "naturalness": "first"}[of]
     values = {
         method: _read(by_seed, at, of, crossing)
@@ -113,11 +118,11 @@ def compare_curves(
             gaps = [
                 ours[seed] - theirs[seed] for seed in ours if seed in theirs
             ]
-            difference = _interval(gaps, level)
+            difference = _interval(gaps, aggregate)
         found[method] = ComparedCurve(
             values=ours,
             seeds=len(curves[method]),
-            interval=_interval(ours.values(), level),
+            interval=_interval(ours.values(), aggregate),
             difference=difference,
             pairs=len(gaps),
             crossings={
@@ -274,8 +279,8 @@ def _read(by_seed, at, of, crossing):
     return found
 
 
-def _interval(values, level):
+def _interval(values, aggregate):
     values = list(values)
     if not values:
         return Interval(math.nan, math.nan, math.nan)
-    return mean_interval(values, level)
+    return aggregate(values)

@@ -9,9 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from tfcap.curves.aggregate import Aggregate
 from tfcap.curves.curve import Curve
-from tfcap.curves.intervals import mean_interval
-from tfcap.curves.intervals import student_t_quantile
 
 #: How seeds are shown beside their mean.
 SPREADS = ("points", "interval", "band", "none")
@@ -23,7 +22,7 @@ class Line:
 
     Args:
         title: String.
-        x: Float array of shape `(n,)`, means over seeds.
+        x: Float array of shape `(n,)`, centers of seeds: their means.
         y: Float array of shape `(n,)`.
         labels: List of `n` strings that describe the points.
         whole: Boolean array of shape `(n,)`, whether all seeds are in it.
@@ -61,8 +60,9 @@ def mean_line(
     named: Callable[[float], str],
     spread: str = "points",
     level: float = 0.95,
+    aggregate: Aggregate | None = None,
 ) -> Line:
-    """Draws a line through the means over seeds at each place.
+    """Draws a line through the centers of seeds at each place.
 
     Args:
         title: String.
@@ -71,6 +71,8 @@ def mean_line(
             as `"\u03bb = 0.001"`, or `""`.
         spread: One of `SPREADS`. Defaults to `"points"`, each seed by itself.
         level: Float in `(0, 1)`, of intervals. Defaults to `0.95`.
+        aggregate: `Aggregate` of seeds. Defaults to `None`: their mean, and
+            Student's interval at `level`.
 
     Returns:
         `Line`.
@@ -82,13 +84,14 @@ def mean_line(
     >>> line.y, line.labels[0]
     (array([0.5, 3. ]), 'point 0, 2 of 2 seeds')
     """
+    aggregate = aggregate or Aggregate(level=level)
     places = np.unique(np.concatenate([c.parameter for c in curves.values()]))
     x, y, labels, counts = [], [], [], []
     for place in places:
         at = [(c, c.parameter == place) for c in curves.values()]
         there = [(c, here) for c, here in at if here.any()]
-        x.append(_interval([c.naturalness[here] for c, here in there], level))
-        y.append(_interval([c.recall[here] for c, here in there], level))
+        x.append(_interval([c.naturalness[h] for c, h in there], aggregate))
+        y.append(_interval([c.recall[h] for c, h in there], aggregate))
         counts.append(len(there))
         name = named(place)
         seeds = f"{len(there)} of {len(curves)} seeds"
@@ -98,7 +101,7 @@ def mean_line(
     if spread == "interval":
         shown = dict(left=x[:, 1], right=x[:, 2], low=y[:, 1], high=y[:, 2])
     elif spread == "band":
-        shown = {"band": line_band(curves, places, level)}
+        shown = {"band": line_band(curves, places, level, aggregate)}
     elif spread == "points":
         pairs = [(c.naturalness, c.recall) for c in curves.values()]
         shown = {"seeds": pairs}
@@ -114,9 +117,9 @@ def mean_line(
     )
 
 
-def _interval(values, level):
-    """Mean and bounds, NaN where one value has none."""
-    found = mean_interval(np.concatenate(values), level)
+def _interval(values, aggregate):
+    """Center and bounds, NaN where one value has none."""
+    found = aggregate(np.concatenate(values))
     return [b if math.isfinite(b) else math.nan for b in found]
 
 
@@ -125,19 +128,23 @@ _STEPS = 6
 
 
 def line_band(
-    curves: Mapping[Any, Curve], places: np.ndarray, level: float = 0.95
+    curves: Mapping[Any, Curve],
+    places: np.ndarray,
+    level: float = 0.95,
+    aggregate: Aggregate | None = None,
 ) -> np.ndarray | None:
     """Outlines the band in which the mean curve may run.
 
-    Seeds are interpolated between neighbors in the parameter, and their mean
+    Seeds are interpolated between neighbors in the parameter, and their center
     has an interval in both directions there: an ellipse. The band is what
-    these ellipses sweep over, drawn to both sides of the mean curve, so it is
-    right whichever way the curve runs.
+    these ellipses sweep over, drawn to both sides of the central curve, so it
+    is right whichever way the curve runs.
 
     Args:
         curves: Dict of `Curve` by seed.
         places: Float array of shape `(n,)`, the parameter's values, ascending.
         level: Float in `(0, 1)`. Defaults to `0.95`.
+        aggregate: `Aggregate` of seeds, as of `mean_line()`.
 
     Returns:
         Float array of shape `(m, 2)`, a closed outline, or `None` where fewer
@@ -174,15 +181,20 @@ def line_band(
             for c in curves.values()
         ]
     )
-    middle, count = seeds.mean(axis=0), len(curves)
-    wide = student_t_quantile(0.5 + level / 2, count - 1)
-    half = wide * seeds.std(axis=0, ddof=1) / np.sqrt(count)
+    aggregate = aggregate or Aggregate(level=level)
+    # (3, m, 2), from (seeds, m, 2)
+    middle, low, high = aggregate.columns(
+        seeds.reshape(len(seeds), -1)
+    ).reshape(3, *seeds.shape[1:])
     # In units in which both directions are as long as each other.
     scale = np.maximum(np.ptp(seeds, axis=(0, 1)), 1e-12)
     along = np.gradient(middle / scale, axis=0)
     length = np.maximum(np.linalg.norm(along, axis=1, keepdims=True), 1e-12)
     normal = np.stack([-along[:, 1], along[:, 0]], axis=-1) / length
-    reach = np.linalg.norm(normal * half / scale, axis=1, keepdims=True)
-    aside = normal * reach * scale
-    outline = np.concatenate([middle + aside, (middle - aside)[::-1]])
+    sides = []
+    for way in (normal, -normal):
+        half = np.where(way > 0, high - middle, middle - low)
+        reach = np.linalg.norm(way * half / scale, axis=1, keepdims=True)
+        sides.append(middle + way * reach * scale)
+    outline = np.concatenate([sides[0], sides[1][::-1]])
     return np.concatenate([outline, outline[:1]])

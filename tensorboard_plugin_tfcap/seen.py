@@ -1,0 +1,38 @@
+"""Memory of the methods of a log, in the order in which they came."""
+
+import threading
+from dataclasses import replace
+
+
+class SeenMethods:
+    """Keeps the looks of methods as they are while others come and go.
+
+    A method that is logged later takes the place after those that are there,
+    whatever its name; one that is deleted keeps its place.
+
+    Example:
+
+    >>> from tensorboard_plugin_tfcap.dataset import Dataset
+    >>> from tensorboard_plugin_tfcap.seen import SeenMethods
+    >>> from tensorboard_plugin_tfcap.tradeoff import TradeoffPoint
+    >>> seen = SeenMethods()
+    >>> for methods in (["b"], ["a", "b"], ["a", "c"]):
+    ...     points = [TradeoffPoint(name, name) for name in methods]
+    ...     dataset = Dataset("points", "", points, {})
+    ...     print(seen.ordered("log", dataset).known)
+    ('b',)
+    ('b', 'a')
+    ('b', 'a', 'c')
+    """
+
+    def __init__(self):
+        self._titles = {}
+        self._lock = threading.Lock()
+
+    def ordered(self, key, dataset):
+        """A data set that knows in which order its methods came."""
+        with self._lock:
+            titles = self._titles.setdefault(key, {})
+            known = replace(dataset, seen=tuple(titles)).known
+            titles.update(dict.fromkeys(known))
+            return replace(dataset, seen=tuple(titles))

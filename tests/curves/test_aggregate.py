@@ -1,0 +1,76 @@
+import itertools
+import math
+
+import numpy as np
+import pytest
+
+from tfcap.curves import Aggregate
+from tfcap.curves import Curve
+from tfcap.curves import compare_curves
+from tfcap.curves import line_band
+from tfcap.curves import mean_interval
+
+VALUES = [3.0, 1.0, 8.0]
+
+
+def test_means_have_students_interval_by_default():
+    assert Aggregate(level=0.9)(VALUES) == pytest.approx(
+        mean_interval(VALUES, 0.9)
+    )
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 4, 5, 8, 11])
+def test_interquartile_means_are_those_of_the_middle_half(n):
+    values = np.random.default_rng(n).normal(size=n)
+    # Each value four times: a quarter of them is a whole number.
+    middle = np.sort(np.repeat(values, 4))[n : 3 * n]
+    found = Aggregate("iqm", "range")(values)
+    assert found.mean == pytest.approx(middle.mean())
+
+
+@pytest.mark.parametrize("center", ["mean", "median"])
+def test_bootstrap_bounds_are_those_of_all_draws(center):
+    drawn = itertools.product(VALUES, repeat=3)
+    centers = np.sort([getattr(np, center)(some) for some in drawn])
+    found = Aggregate(center, "bootstrap", 0.8)(VALUES)
+    assert found.mean == getattr(np, center)(VALUES)
+    assert found.low == pytest.approx(centers[math.ceil(0.1 * 27) - 1])
+    assert found.high == pytest.approx(centers[math.ceil(0.9 * 27) - 1])
+    assert "80 %" in Aggregate(center, "bootstrap", 0.8).words
+    assert "2000 draws, seed 0" in Aggregate(center, "bootstrap").words
+
+
+def test_a_range_is_that_of_the_runs_and_one_run_has_none():
+    for center in ("mean", "median", "iqm"):
+        assert Aggregate(center, "range")(VALUES)[1:] == (1.0, 8.0)
+        for bounds in ("range", "bootstrap"):
+            found = Aggregate(center, bounds)([2.0])
+            assert found == (2.0, -math.inf, math.inf)
+
+
+def test_curves_are_compared_and_banded_by_it():
+    curves = {
+        "a": {s: Curve([2, 1], [50 + v, 60 + v]) for s, v in enumerate(VALUES)}
+    }
+    aggregate = Aggregate("median", "range")
+    found = compare_curves(curves, 1.5, baseline="a", aggregate=aggregate)
+    assert found["a"].interval == (58.0, 56.0, 63.0)
+    assert found["a"].difference == (0.0, 0.0, 0.0)
+    level = {s: Curve([0, 1], [v, v]) for s, v in enumerate(VALUES)}
+    outline = line_band(level, np.arange(2.0), aggregate=aggregate)
+    assert np.ptp(outline[:, 1]) == 7.0 and outline[:, 1].max() == 8.0
+
+
+@pytest.mark.parametrize(
+    "given", [{"center": "mode"}, {"bounds": "x"}, {"level": 1.0}]
+)
+def test_what_is_no_aggregate_is_refused(given):
+    with pytest.raises(ValueError, match=f"`{next(iter(given))}` must be"):
+        Aggregate(**given)
+
+
+def test_students_interval_is_of_means():
+    with pytest.raises(ValueError, match="'bootstrap' or 'range'"):
+        Aggregate("median")
+    with pytest.raises(ValueError, match="must not be empty"):
+        Aggregate()([])

@@ -1,0 +1,167 @@
+"""Summary of independent runs: a center, and its bounds."""
+
+import functools
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from tfcap.curves.intervals import Interval
+from tfcap.curves.intervals import student_t_quantile
+
+#: Names of centers, and what each is of many.
+CENTERS = {
+    "mean": "means",
+    "median": "medians",
+    "iqm": "interquartile means",
+}
+#: Names of what stands to both sides of a center.
+BOUNDS = ("student", "bootstrap", "range")
+
+
+@dataclass(frozen=True)
+class Aggregate:
+    """Center of the values of several runs, with its bounds.
+
+    - `"student"`: Student's interval of the mean,
+      `mean +- t(1 - (1 - level) / 2, n - 1) * std / sqrt(n)`;
+    - `"bootstrap"`: percentiles of the centers of `samples` draws of n runs
+      with replacement, the same draws for every n values;
+    - `"range"`: the least and the greatest run.
+
+    Args:
+        center: `"mean"`, `"median"`, or `"iqm"`, the mean of the middle half
+            of the sorted values. Defaults to `"mean"`.
+        bounds: String, as above. Defaults to `"student"`, which is of means.
+        level: Float in `(0, 1)`, of intervals. Defaults to `0.95`.
+        samples: Integer, number of draws. Defaults to `2000`.
+        seed: Integer, of the draws. Defaults to `0`.
+
+    Raises:
+        ValueError: If an argument is none of these, or Student's interval is
+            asked of another center than the mean.
+
+    Example:
+
+    >>> aggregate = tfcap.curves.Aggregate("median", "range")
+    >>> print(np.round(aggregate([1.0, 2.0, 9.0]), 3))
+    [2. 1. 9.]
+
+    Reference:
+
+    - Agarwal et al., Deep Reinforcement Learning at the Edge of the
+      Statistical Precipice, NeurIPS 2021, section 4.3. Of values that four
+      does not divide, the outer ones of the middle half count in part; the
+      authors' code cuts whole values, so that of three it is the mean.
+    """
+
+    center: str = "mean"
+    bounds: str = "student"
+    level: float = 0.95
+    samples: int = 2000
+    seed: int = 0
+
+    def __post_init__(self):
+        for name, options in (("center", CENTERS), ("bounds", BOUNDS)):
+            if getattr(self, name) not in options:
+                raise ValueError(
+                    f"`{name}` must be one of {', '.join(options)}. Received: "
+                    f"{name}={getattr(self, name)!r:.40}."
+                )
+        if not 0.0 < self.level < 1.0:
+            raise ValueError(
+                f"`level` must be in (0, 1). Received: level={self.level}."
+            )
+        if self.bounds == "student" and self.center != "mean":
+            raise ValueError(
+                "`bounds` must be 'bootstrap' or 'range' where the center is "
+                f"not the mean. Received: bounds={self.bounds!r}, "
+                f"center={self.center!r}."
+            )
+
+    def __call__(self, values: ArrayLike | Iterable[float]) -> Interval:
+        """Center and bounds; of one value, the bounds are infinite.
+
+        Args:
+            values: Float array of shape `(n,)`, one value per run.
+
+        Returns:
+            `Interval`.
+
+        Raises:
+            ValueError: If there are no values.
+        """
+        values = np.asarray(values, "float64").ravel()
+        if not values.size:
+            raise ValueError("`values` must not be empty. Received: values=[].")
+        center, low, high = self.columns(values[:, None])
+        return Interval(float(center[0]), float(low[0]), float(high[0]))
+
+    def columns(self, values: np.ndarray) -> np.ndarray:
+        """Centers and bounds of columns.
+
+        Args:
+            values: Float array of shape `(n, m)`, a row per run.
+
+        Returns:
+            Float array of shape `(3, m)`: centers, lower and upper bounds.
+        """
+        n = len(values)
+        center = _center(self.center, values)
+        if n == 1:
+            wide = np.full_like(center, math.inf)
+            return np.stack([center, -wide, wide])
+        if self.bounds == "range":
+            return np.stack([center, values.min(axis=0), values.max(axis=0)])
+        if self.bounds == "student":
+            error = values.std(axis=0, ddof=1) / math.sqrt(n)
+            half = student_t_quantile(0.5 + self.level / 2, n - 1) * error
+            return np.stack([center, center - half, center + half])
+        drawn = _draws(n, self.samples, self.seed)
+        ends = [0.5 - self.level / 2, 0.5 + self.level / 2]
+        # A column at a time: all at once would be large.
+        bounds = [
+            np.quantile(_center(self.center, column[drawn].T), ends)
+            for column in values.T
+        ]
+        return np.stack([center, *np.transpose(bounds)])
+
+    @property
+    def centers(self) -> str:
+        """The center in words, of many: `"means"`."""
+        return CENTERS[self.center]
+
+    @property
+    def words(self) -> str:
+        """The bounds in words."""
+        if self.bounds == "range":
+            return "least and greatest run"
+        name = self.centers.removesuffix("s")
+        if self.bounds == "student":
+            return f"{100 * self.level:g} % interval of the {name}"
+        return (
+            f"{100 * self.level:g} % interval of the {name} by the percentile "
+            f"bootstrap ({self.samples} draws, seed {self.seed})"
+        )
+
+
+def _center(name, values):
+    """Centers of the columns of an array of shape `(n, m)`."""
+    if name == "mean":
+        return values.mean(axis=0)
+    if name == "median":
+        return np.median(values, axis=0)
+    # Sorted values are steps of width 1 / n: those of the middle half count
+    # as far as they lie in it.
+    edges = np.linspace(0.0, 1.0, len(values) + 1)
+    inside = np.clip(edges, 0.25, 0.75)
+    weights = 2 * np.diff(inside)
+    return weights @ np.sort(values, axis=0)
+
+
+@functools.lru_cache(maxsize=32)
+def _draws(n, samples, seed):
+    """Draws of n runs, of shape `(samples, n)`."""
+    return np.random.default_rng(seed).integers(n, size=(samples, n))
