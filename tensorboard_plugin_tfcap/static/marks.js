@@ -55,7 +55,7 @@ export function thinOut(plot, named = []) {
 
 /** Lets all traces but those of one method stand back. */
 export function dim(plot, method) {
-  for (const node of plot.querySelectorAll(".scatterlayer .trace")) {
+  for (const node of plot.querySelectorAll("g.trace")) {
     const trace = node.__data__?.[0]?.trace;
     const group = trace?.legendgroup;
     const back = method && group && group !== method;

@@ -43,7 +43,7 @@ def test_looks_names_focus_and_aggregates(view, sweep):
     assert "looks=" in view.page.url
     # While a name is pointed at, others stand back; a click grays them.
     view.frame.locator(".names span").first.hover()
-    faded = "[...document.querySelectorAll('.scatterlayer .trace')].filter("
+    faded = "[...document.querySelectorAll('.plot g.trace')].filter("
     view.wait(f"() => {faded}(t) => t.style.opacity === '0.12').length > 3")
     view.frame.locator(".names span").first.click()
     view.wait(f"() => ({CURVES})()[1].line.color === '#c3c9cf'")
