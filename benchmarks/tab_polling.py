@@ -30,6 +30,7 @@ POLL = 5.0
 VIEWS = {
     "last": "seeds=points&value=auto&along=x",
     "best": "seeds=points&value=auto&along=x&at=best&by=cider_d",
+    "scalars": "source=scalars&seeds=points&value=auto&at=best&by=cider_d",
 }
 
 
@@ -100,14 +101,15 @@ def children(pid):
 
 def poll(process, address, view, seconds, growing=None):
     """Polls as the page does; returns the share of a core and answer times."""
-    rev = ask(f"{address}state")["rev"]
+    source = re.search("source=[a-z]*|$", view)[0]
+    rev = ask(f"{address}state?{source}")["rev"]
     ask(f"{address}figure?{view}")
     before, start, times = cpu_seconds(process.pid), time.monotonic(), []
     step = 1000
     while time.monotonic() - start < seconds:
         due = time.monotonic() + POLL
         asked = time.monotonic()
-        answer = ask(f"{address}state?rev={rev}")
+        answer = ask(f"{address}state?{source}&rev={rev}")
         if not answer.get("unchanged"):
             rev = answer["rev"]
             ask(f"{address}figure?{view}")
@@ -126,6 +128,7 @@ def main(argv=None):
     parser.add_argument("--runs", type=int, default=1000)
     parser.add_argument("--steps", type=int, default=50)
     parser.add_argument("--seconds", type=float, default=30.0)
+    parser.add_argument("--views", nargs="+", choices=VIEWS, default=[*VIEWS])
     options = parser.parse_args(argv)
     with tempfile.TemporaryDirectory() as folder:
         for run in range(options.runs):
@@ -137,14 +140,15 @@ def main(argv=None):
                 time.sleep(1)
             # What was read is settled after a reload or two.
             time.sleep(12)
-            for name, view in VIEWS.items():
+            for name in options.views:
+                view = VIEWS[name]
                 for growing in (None, writer(folder, 3)):
                     share, longest = poll(
                         process, address, view, options.seconds, growing
                     )
                     kind = "idle" if growing is None else "growing"
                     print(
-                        f"{name:5s} {kind:8s} {100 * share:5.1f} % of a core, "
+                        f"{name:8s} {kind:8s} {100 * share:5.1f} % of a core, "
                         f"slowest answer {longest:.2f} s",
                         flush=True,
                     )
