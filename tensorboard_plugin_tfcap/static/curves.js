@@ -56,6 +56,7 @@ export function levelBox(state) {
       : box.value }) });
   box.sync = () => {
     const value = state.get("level") || "0.95";
+    if (value === box.value) return;
     const all = LEVELS.includes(value) ? LEVELS : [...LEVELS, value].sort();
     fill(box, all.map((level) => el("option", { value: level },
       `${Number((100 * level).toPrecision(4))} %`)));

@@ -23,14 +23,17 @@ export class Filters {
       el("div", { class: "swap" }, this.clear));
   }
 
-  /** Conditions by parameter: `{value, low, high}`. */
+  /** Conditions by parameter: `{value, low, high}`, values by line. */
   read() {
     const found = new Map();
     for (const line of this.state.names("where")) {
       const [, name, sign, text] = CONDITION.exec(line) ?? [];
       if (!name) continue;
       const key = { "=": "value", ">=": "low", "<=": "high" }[sign];
-      found.set(name, { ...found.get(name), [key]: text });
+      const had = found.get(name) ?? {};
+      // A link may have several values of a parameter.
+      found.set(name, { ...had, [key]: sign === "=" && had.value !== undefined
+        ? `${had.value}\n${text}` : text });
     }
     return found;
   }
@@ -39,8 +42,9 @@ export class Filters {
     const all = this.read().set(name, { value, low, high });
     const signs = [["value", "="], ["low", ">="], ["high", "<="]];
     this.state.set({ where: [...all].flatMap(([one, is]) =>
-      signs.filter(([key]) => is[key]).map(([key, sign]) =>
-        `${one}${sign}${is[key]}`)).join("\n") });
+      signs.filter(([key]) => is[key]).flatMap(([key, sign]) =>
+        is[key].split("\n").map((text) => `${one}${sign}${text}`)))
+      .join("\n") });
   }
 
   sync(info) {
@@ -92,7 +96,8 @@ export class Filters {
     const isRange = this.open.has(id);
     if (value && !values.includes(value)) {
       values.push(value);
-      box.append(el("option", { value: `=${value}` }, value));
+      box.append(el("option", { value: `=${value}` },
+        value.split("\n").join(" or ")));
     }
     box.value = value ? `=${value}` : isRange ? "range" : "";
     range.hidden = !isRange || Boolean(value);

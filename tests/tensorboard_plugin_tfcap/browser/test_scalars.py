@@ -102,6 +102,13 @@ def test_a_log_of_torch_is_read_without_being_asked(view, torch):
     view.frame.get_by_label("Filter by seed").select_option("=1")
     view.wait(SHOWN, "4 of 12 runs")
     assert "where=lr%3E%3D0.15%0Aseed%3D1" in view.page.url
+    view.frame.evaluate(
+        "() => { location.hash = 'p.tfcap_tradeoff.where=lr%3D0.1%0Alr%3D0.2' }"
+    )
+    view.wait(SHOWN, "8 of 12 runs")
+    view.frame.get_by_label("Filter by seed").select_option("=1")
+    view.wait(SHOWN, "4 of 12 runs")
+    assert "0.1 or 0.2" in view.frame.get_by_label("Filter by lr").inner_text()
     view.frame.locator(".filters").get_by_role("button", name="Clear").click()
     view.wait(SHOWN, "12 of 12 runs")
 
