@@ -150,7 +150,9 @@ def accumulated():
     models = [
         Game(speakers[0], {"g": Player(speakers[0], TeacherForcing(), 0.3)}),
         ObjectiveModel(
-            *(TeacherForcing("token"), speakers[1]), minibatch_size=half
+            *(TeacherForcing("token"), speakers[1]),
+            minibatch_size=half,
+            updates_per_rollout=2,
         ),
     ]
     limits = {"clipnorm": 0.2}, {"global_clipnorm": 0.3}
