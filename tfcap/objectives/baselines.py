@@ -17,8 +17,8 @@ from tfcap.rewards import as_reward
 class DecoderBaseline(Baseline):
     """The reward of another decoder's words.
 
-    With `Greedy`, self-critical training, SCST; with `GroundTruth`, the reward of
-    the human words. It does not depend on what is sampled, and leaves the
+    With `Greedy`, self-critical training, SCST; with `GroundTruth`, the reward
+    of the human words. It does not depend on what is sampled, and leaves the
     expected gradient as it is.
 
     Where a reward compares samples it is their credit, the effect on the

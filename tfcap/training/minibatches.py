@@ -234,10 +234,12 @@ def update(model: keras.Model, drawn: dict, index: Any, count: Any) -> dict:
     with tf.GradientTape() as tape:
         state = speaker.begin(inputs, training=True)
         penalty = weight_penalty(variables)
-        scores = [
-            _surrogate(model, state, *part, *kind)
-            for part, kind in zip(scored, model.kinds)
-        ]
+        scores, away = zip(
+            *(
+                _surrogate(model, state, *part, *kind)
+                for part, kind in zip(scored, model.kinds)
+            )
+        )
         loss = tf.cast(count, tf.float32) * tf.add_n(scores) + penalty
         scaled = model.optimizer.scale_loss(loss)
     gradients = tape.gradient(scaled, variables)
@@ -248,18 +250,26 @@ def update(model: keras.Model, drawn: dict, index: Any, count: Any) -> dict:
         {"the loss": whole},
         model.slopes(step),
     )
+    if model.clipped_ratio is not None:
+        clipped, words = sum_over_replicas(tf.add_n(away))
+        logs = {**logs, "clipped_words": clipped / tf.maximum(words, 1.0)}
     return model.log_step(whole, logs, model.take([step], causes))
 
 
 def _surrogate(model, state, tokens, slopes, before, processors, drawn):
-    """The loss of words scored again, whose gradient by scores is known."""
+    """The loss of words scored again, whose gradient by scores is known.
+
+    And how many words have no gradient for their ratio, of how many.
+    """
     speaker = model.speaker
     log_probs = _log_probs(speaker, state, tokens, processors)
     if not drawn or model.clipped_ratio is None:
-        return tf.reduce_sum(tf.where(slopes != 0, slopes * log_probs, 0.0))
+        score = tf.reduce_sum(tf.where(slopes != 0, slopes * log_probs, 0.0))
+        return score, tf.zeros((2,))
     mask = sequence_mask(tokens, speaker.eos, getattr(speaker, "pad", 0))
-    losses, _ = model.clipped_ratio(slopes, log_probs, before, mask)
-    return tf.reduce_sum(losses)
+    losses, away = model.clipped_ratio(slopes, log_probs, before, mask)
+    words = tf.math.count_nonzero(slopes, dtype=tf.float32)
+    return tf.reduce_sum(losses), tf.stack([tf.reduce_sum(away), words])
 
 
 def _log_probs(speaker, state, tokens, processors):

@@ -81,7 +81,9 @@ class ObjectiveModel(Scaffold):
             in an update: its ratios are not 1 even at first. Defaults to `1`.
         clipped_ratio: `tfcap.objectives.ClippedRatio` of words that were
             drawn, as of PPO, GRPO, DAPO and GSPO. Defaults to `None`:
-            `ClippedRatio()` for several updates, none for one.
+            `ClippedRatio()` for several updates, none for one. With one, the
+            share of words whose gradient is clipped away is logged as
+            `clipped_words`.
 
     Call arguments:
         inputs: Nest of tensors, what the speaker reads.
@@ -135,7 +137,8 @@ class ObjectiveModel(Scaffold):
         )
         self._draws_once = bool(minibatch_size or self.clipped_ratio)
         self.channels = built(objective.layers(), speaker)
-        self.track(("loss", *objective.log_names()))
+        clipped = ("clipped_words",) if self.clipped_ratio else ()
+        self.track(("loss", *objective.log_names(), *clipped))
         self.built = True
 
     def compile(self, optimizer="rmsprop", **kwargs):
