@@ -89,8 +89,11 @@ export class Figure {
   /** As high as the window leaves, and the legend wants. */
   height(methods) {
     const free = Math.min(Math.max(window.innerHeight - 340, 380), 540);
-    const lines = Math.ceil((methods * 200) / this.width());
-    return Math.round(free + 26 * Math.min(Math.max(lines - 1, 0), 8));
+    // In a narrow window, the legend has an entry a line.
+    const narrow = this.width() < 480;
+    const lines = narrow ? methods : Math.ceil((methods * 200) / this.width());
+    return Math.round(free + 26 * Math.min(Math.max(lines - 1, 0),
+      narrow ? 24 : 8));
   }
 
   listen() {

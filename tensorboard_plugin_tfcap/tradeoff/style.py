@@ -42,7 +42,7 @@ def on_paper(color, dark):
     if color == FAINT:
         return _FAINT_DARK if dark else FAINT
     color = _BRIGHTER.get(color, color) if dark else color
-    return readable(color, _PAPERS[dark], 2.0)
+    return readable(color, _PAPERS[dark], 3.0 if dark else 2.0)
 
 
 def text_color(color, dark):
