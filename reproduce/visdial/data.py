@@ -11,6 +11,7 @@ import numpy as np
 
 from reproduce.world.features import SPLITS
 from reproduce.world.features import world_with_features
+from reproduce.world.truth import answer_truth
 from tfcap.data import EncodedDialogs
 from tfcap.data import build_vocabulary
 from tfcap.data import coco_image_path
@@ -51,6 +52,9 @@ class DialogData:
             `None`. Other images must be scaled alike.
         feature_digests: Strings, `tfcap.data.feature_digest()` of each split.
             Defaults to `None`, they are computed.
+        judge: Function from an answer to every round of the test split, a
+            list of strings, to a dict of shares, where the data know what is
+            true; or `None`.
     """
 
     train: Any
@@ -63,6 +67,7 @@ class DialogData:
     test_images: Any = lambda row: None
     norm: float | None = None
     feature_digests: tuple | None = None
+    judge: Any = None
 
     @functools.cached_property
     def digest(self):
@@ -93,7 +98,14 @@ def world_data(root=None, **options) -> DialogData:
         *images,
         name="embedded world",
         test_images=lambda row: np.array(pictures[row]),
+        judge=functools.partial(_judged, world),
     )
+
+
+def _judged(world, answers):
+    """Shares of answers to the test split that are true, false or empty."""
+    dialogs = world.dialogs("test")
+    return answer_truth([x for one in dialogs for x in one.rounds], answers)
 
 
 def visdial_data(root, vgg19_weights=None, norm=None, skip_unreadable=False):

@@ -242,10 +242,11 @@ class DialogExperiment(Study):
             dialogs.vocabulary.decode(row) for row in dialogs.answers[used]
         }
         asked = self.data.test.question_index.reshape(-1) >= 0
+        judge = self.data.judge
         return answer_statistics(
             [answer for answer, present in zip(answers, asked) if present],
             corpus,
-        )
+        ) | (judge(answers) if judge else {})
 
     def _write(self, row, result):
         """Writes the test figures beside the training curves."""

@@ -23,12 +23,15 @@ RANKING = ("mrr", "r@1", "r@5", "r@10", "mean_rank", "ndcg")
 #: Metrics that are also taken with every dialog's image another one's.
 CONTROLLED = ("mrr", "ndcg")
 OTHER = "_other_images"
+_TRUTH = ("true", "partly", "evasive", "false", "empty")
 ANSWERS = (
     "distinct",
     "distinct_share",
     "corpus_share",
     "mean_length",
     "yes_no_share",
+    # Where the data know what is true.
+    *(f"{name}_share" for name in _TRUTH),
 )
 
 #: The paper's comparisons: group of figures, row, and the row it is set

@@ -63,6 +63,16 @@ class World:
             self._scenes[split] = [scene_from_dict(scene) for scene in scenes]
         return list(self._scenes[split])
 
+    def dialogs(self, split):
+        """List of `WorldDialog` with the truth of each round, in their order.
+
+        The files hold what was said alone: dialogs are drawn again, from the
+        seed of the world.
+        """
+        index = SPLITS.index(known_split(split))
+        _, _, dialogs, _ = _drawn(self.about, index)
+        return dialogs
+
     @property
     def karpathy_path(self):
         """Captions of all splits, in the layout of `dataset_coco.json`."""
@@ -123,25 +133,30 @@ def _image_ids(sizes, split):
     return list(range(first, first + sizes[split]))
 
 
+def _drawn(about, index):
+    """Scenes, captions and dialogs of a split, and what draws the rest."""
+    rng = np.random.default_rng([about["seed"], index])
+    count = about["sizes"][SPLITS[index]]
+    scenes = [sample_scene(rng) for _ in range(count)]
+    sentences = [describe(scene, rng) for scene in scenes]
+    dialogs = [
+        make_dialog(scene, five[0], rng)
+        for scene, five in zip(scenes, sentences)
+    ]
+    return scenes, sentences, dialogs, rng
+
+
 def _write(work, about, progress):
     captions, corpus = {}, None
     for index, split in enumerate(SPLITS):
-        rng = np.random.default_rng([about["seed"], index])
-        count = about["sizes"][split]
         ids = _image_ids(about["sizes"], split)
-        tell(progress, f"{split}: drawing {count} scenes")
-        scenes = [sample_scene(rng) for _ in range(count)]
+        tell(progress, f"{split}: {len(ids)} scenes, captions and dialogs")
+        scenes, sentences, dialogs, rng = _drawn(about, index)
         np.save(work / f"images_{split}.npy", render(scenes))
         write_packed(
             work / f"scenes_{split}.json.gz", list(map(scene_to_dict, scenes))
         )
-        tell(progress, f"{split}: captions and dialogs")
-        sentences = [describe(scene, rng) for scene in scenes]
         captions[split] = ids, sentences
-        dialogs = [
-            make_dialog(scene, five[0], rng)
-            for scene, five in zip(scenes, sentences)
-        ]
         corpus = corpus or dialogs
         tell(progress, f"{split}: candidate answers")
         options = build_options(dialogs, rng, corpus=corpus)

@@ -1,5 +1,6 @@
 """Truth of captions of the embedded world: claims, facts, and what holds."""
 
+from reproduce.world.truth.answers import answer_truth
 from reproduce.world.truth.claims import Claims
 from reproduce.world.truth.claims import Happening
 from reproduce.world.truth.claims import Mention
