@@ -57,9 +57,11 @@ def write_report(path, logdir, comparison=None, **options):
                 else view_html(other, colors)
             )
     body = [
+        "<main>",
         *choice_html(views),
         figure_script(),
         *samples_html(log, shown.view["rows"]),
+        "</main>",
     ]
     lines = [*_origin(logdir, comparison, options, shown)]
     style = STYLE + figure_style(colors)

@@ -42,7 +42,7 @@ def choice_html(views: dict[str, str]) -> list[str]:
     )
     return [
         *[choice] * (len(views) > 1),
-        f'<main id="tf-view" data-view="0">{first}</main>',
+        f'<div id="tf-view">{first}</div><!-- others -->',
         *(
             # As text, of which the browser makes elements when it is chosen.
             f'<script type="text/html" data-view="{place}">{view}</script>'
@@ -85,7 +85,12 @@ def table_html(table) -> str:
     >>> "&lt;x&gt;" in found
     True
     """
-    head = "".join(f"<th>{html.escape(text)}</th>" for text in table.head)
+    # A heading without words is none.
+    tags = ["th" if text else "td" for text in table.head]
+    head = "".join(
+        f"<{tag}>{html.escape(text)}</{tag}>"
+        for tag, text in zip(tags, table.head)
+    )
     best = {tuple(cell) for cell in table.best}
     lines = []
     for number, row in enumerate(table.rows):
@@ -101,7 +106,8 @@ def table_html(table) -> str:
     notes = "".join(f"<li>{html.escape(note)}</li>" for note in table.notes)
     title = html.escape(table.title[:1].upper() + table.title[1:])
     return (
-        f'<h2>{title}</h2><div class="wide"><table><thead><tr>{head}</tr>'
+        f'<h2>{title}</h2><div class="wide" tabindex="0" role="region" '
+        f'aria-label="{title}"><table><thead><tr>{head}</tr>'
         f"</thead><tbody>{''.join(lines)}</tbody></table></div>"
         + (f"<ul>{notes}</ul>" if notes else "")
     )

@@ -178,7 +178,7 @@ def _panel(figure, pair, look, ranges, left, cell):
     panel.y = Scale(scales[1].low, scales[1].high, height, 0, scales[1].log)
     _, y_ticks = _ticks(panel, look)
     lines = len(_title_lines(panel, 1, look))
-    begin = _wide(y_ticks, look) + (0.8 + 1.25 * lines) * size
+    begin = _wide(y_ticks, look) + (1.0 + 1.25 * lines) * size
     width = cell - begin - 1.1 * size
     panel.box = (left + begin, 0, width, height)
     x = scales[0]
@@ -263,7 +263,7 @@ def _titles(panel, look, wide):
         texts.append(Text(middle, at, text, look.size, look.ink, "middle"))
     lines = _title_lines(panel, 1, look)
     for place, text in enumerate(lines):
-        at = left - wide - 0.8 * look.size - (len(lines) - 1 - place) * step
+        at = left - wide - 1.0 * look.size - (len(lines) - 1 - place) * step
         middle = (top + bottom) / 2
         texts.append(
             Text(at, middle, text, look.size, look.ink, "middle", True)

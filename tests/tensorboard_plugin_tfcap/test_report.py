@@ -34,7 +34,7 @@ def report(logdir):
 def views(report):
     """HTML of each view, by its title."""
     titles = re.findall(r'<option value="\d+">(.*?)</option>', report)
-    first = report.split('<main id="tf-view"')[1].split("</main>")[0]
+    first = report.split('id="tf-view"')[1].split("<!-- others -->")[0]
     others = re.findall(r"<script type=\"text/html\".*?</script>", report, re.S)
     return dict(zip(titles, [first, *others]))
 
