@@ -90,13 +90,12 @@ def test_words_are_those_of_the_formula(unroll):
         assert tokens[0] == tiny.WORDS[int(np.argmax(first))]
 
 
-@pytest.mark.parametrize("unroll", [True, False])
-def test_no_guidance_and_nothing_to_be_guided_from_are_equal(unroll):
+def test_no_guidance_and_nothing_to_be_guided_from_are_equal():
     speaker = Seeing(1)
     state = speaker.begin(tiny.batch(2))
-    plain = decoders(1.0, unroll)
+    plain = decoders(1.0, True)
     speaker.blind = True
-    for name, decoder in decoders(GAMMA, unroll).items():
+    for name, decoder in decoders(GAMMA, True).items():
         one = plain[name].decode(speaker, state)
         two = decoder.decode(speaker, state)
         np.testing.assert_array_equal(one.tokens, two.tokens)

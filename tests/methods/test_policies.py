@@ -57,13 +57,13 @@ def test_a_reward_rises(name):
     made = getattr(methods, name)(speaker, reward, **WORDS, **options)
     players = ("speaker", "baseline") if name == "actor_critic" else ()
     made.compile(
-        {k: keras.optimizers.Adam(0.2) for k in players}
-        or keras.optimizers.Adam(0.2),
+        {k: keras.optimizers.Adam(0.3) for k in players}
+        or keras.optimizers.Adam(0.3),
         run_eagerly=True,
     )
     before = expected(speaker)
     made.fit(
-        {k: np.repeat(v, 3, axis=0) for k, v in DATA.items()},
+        {k: np.repeat(v, 2, axis=0) for k, v in DATA.items()},
         batch_size=4,
         shuffle=False,
         verbose=0,
