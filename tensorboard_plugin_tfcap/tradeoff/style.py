@@ -102,7 +102,7 @@ def style(title: str, known=()):
         Color, and the names of its marker and dash in Matplotlib and Plotly.
     """
     base = _known_base(title, known)
-    place = len(known) if base is None else known.index(base)
+    place = len(known) if base is None else [*known].index(base)
     added = base is not None and _ADDITION.search(title.removeprefix(base))
     turn = place // len(COLORS) + bool(added)
     turn_of_all, color = divmod(place, _MOST)
