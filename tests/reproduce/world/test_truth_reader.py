@@ -6,7 +6,7 @@ import pytest
 
 from reproduce.world.truth import read_caption
 
-#: Captions of networks, read by a person before there was a reader.
+#: Captions of networks, with their claims as read by hand.
 READ = json.loads(
     pathlib.Path(__file__).with_name("read_captions.json").read_text()
 )
