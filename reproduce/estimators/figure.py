@@ -85,9 +85,9 @@ def _looks(record):
     from matplotlib import colormaps
 
     names = list(record["estimators"])
-    colors = colormaps["tab20"].colors
+    colors = colormaps["tab20"].colors + colormaps["Dark2"].colors
     return {
-        name: {"color": colors[i % 20], "marker": MARKS[i % len(MARKS)]}
+        name: {"color": colors[i % len(colors)], "marker": MARKS[i % len(MARKS)]}
         for i, name in enumerate(names)
     }
 

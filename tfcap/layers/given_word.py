@@ -1,6 +1,5 @@
 """Base class of the channels that draw a word, and then its gradient."""
 
-import contextlib
 from typing import Any
 
 import keras
@@ -103,7 +102,7 @@ def mean_relaxed(
     temperature: Any,
     values: bool = True,
 ) -> Any:
-    """Mean of relaxed samples, of which one at a time is in memory.
+    """Mean of relaxed samples; on TensorFlow one at a time is in memory.
 
     ```
     output = mean over k of softmax(scores[k]() / temperature)
@@ -128,15 +127,21 @@ def mean_relaxed(
         score = ops.stop_gradient(score()) + moved
         return ops.softmax(score / temperature, axis=-1)
 
+    def moved(logits):  # 0, but of a gradient of its own
+        return logits - ops.stop_gradient(logits)
+
+    if keras.backend.backend() != "tensorflow":
+        zero = moved(logits)
+        return sum(soft(score, zero) for score in scores) / len(scores)
+
     @ops.custom_gradient
     def mean(logits):
         def gradient(*args, upstream=None):
             (upstream,) = args if upstream is None else (upstream,)
-            # 0, but of a gradient of its own.
-            moved, total = logits - ops.stop_gradient(logits), 0.0 * upstream
+            zero, total = moved(logits), 0.0 * upstream
             for score in scores:
                 with _after(total):
-                    y = soft(score, moved)
+                    y = soft(score, zero)
                 inner = ops.sum(y * upstream, axis=-1, keepdims=True)
                 total = total + y * (upstream - inner)
             return total / (len(scores) * temperature)
@@ -183,8 +188,6 @@ class _Known(keras.random.SeedGenerator):
 
 def _after(tensor):
     """Context of operations that wait for a tensor, lest all run at once."""
-    if keras.backend.backend() != "tensorflow":
-        return contextlib.nullcontext()
     import tensorflow as tf
 
     return tf.control_dependencies([tensor])

@@ -25,8 +25,8 @@ class GumbelRao(GivenWord):
 
     The words and the mean gradient are those of `GumbelSoftmaxST`, the
     variance of the gradient falls with every sample. Its time grows with
-    `num_samples`, its memory does not: the samples are drawn again, one by one,
-    when the gradient is computed.
+    `num_samples`; on TensorFlow its memory does not, since the samples are
+    drawn again, one by one, when the gradient is computed.
 
     Args:
         temperature: Float, positive, or a variable or schedule, as that of
