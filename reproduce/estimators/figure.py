@@ -87,7 +87,10 @@ def _looks(record):
     names = list(record["estimators"])
     colors = colormaps["tab20"].colors + colormaps["Dark2"].colors
     return {
-        name: {"color": colors[i % len(colors)], "marker": MARKS[i % len(MARKS)]}
+        name: {
+            "color": colors[i % len(colors)],
+            "marker": MARKS[i % len(MARKS)],
+        }
         for i, name in enumerate(names)
     }
 
