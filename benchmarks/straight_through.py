@@ -51,6 +51,7 @@ def caller(size, embedding):
 CHANNELS = {
     "multinomial": ("PartialSamplingST", {"rho": 0.0}),
     "partial sampling": ("PartialSamplingST", {"rho": 0.25}),
+    "Gumbel, rho": ("GumbelSoftmaxST", {"temperature": 0.5, "rho": 0.25}),
     "decoupled": ("GumbelSoftmaxST", {"backward_temperature": 1.0}),
     "ReinMax": ("ReinMax", {}),
     "ReinMax, rho": ("ReinMax", {"rho": 0.25}),
@@ -150,6 +151,11 @@ def contestants(names=None, size=WORDS):
     return {n: made[n](size) if n in made else None for n in names}
 
 
+def _peer(name):
+    """The Gumbel channel, with the same rho."""
+    return "Gumbel, rho" if name == "ReinMax, rho" else "ours"
+
+
 def _floor(name):
     """At most 1.3 times the Gumbel channel, unless it draws noise K times."""
     return None if name[-1].isdigit() else 1 / 1.3
@@ -161,7 +167,7 @@ ROWS = [
     Row(ITEM, "ours", "strong torch", "one product", floor=1.5),
     Row(ITEM, "ours", "plain", "one product", floor=1.5),
     *(
-        Row(f"{name} by Gumbel", name, "ours", floor=_floor(name))
+        Row(f"{name} by Gumbel", name, _peer(name), floor=_floor(name))
         for name in CHANNELS
     ),
 ]
