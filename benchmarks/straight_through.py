@@ -157,8 +157,9 @@ def _peer(name):
 
 
 def _floor(name):
-    """At most 1.3 times the Gumbel channel, unless it draws noise K times."""
-    return None if name[-1].isdigit() else 1 / 1.3
+    """At most 1.3 times its peer; none for those that draw noise K times."""
+    free = name[-1].isdigit() or name == "Gumbel, rho"
+    return None if free else 1 / 1.3
 
 
 ITEM = f"{WORDS:,} x {VOCABULARY:,} x {UNITS}"

@@ -173,7 +173,7 @@ def test_words_do_not_depend_on_the_draws_of_the_gradient():
         np.testing.assert_array_equal(words, said[0])
 
 
-@pytest.mark.parametrize("channel", CHANNELS)
+@pytest.mark.parametrize("channel", [GumbelRao, ReinMax])
 def test_a_loop_draws_and_differentiates_as_an_unrolled_decode(channel):
     speaker, found = tiny.MemorySpeaker(), []
     for unroll in (True, False):
