@@ -33,6 +33,7 @@ export class Names {
     const curves = rowsOf(answer.rows, shown).map((rows) => ({
       method: rows[0].method, reference: rows[0].reference,
       marks: rows.map((row) => place(plot, answer, row)) }));
+    if (curves.length > MOST) return [];
     const looks = new Map(answer.methods.map((one) => [one.method, one]));
     const boxes = curves.flatMap(({ marks }) => marks.map(({ x, y }) =>
       ({ left: x - 5, right: x + 5, top: y - 5, bottom: y + 5 })));

@@ -15,6 +15,8 @@ _WAYS = [
 _FAR = (7.0, 22.0, 40.0, 62.0, 90.0, 120.0)
 #: Longer names are cut, more curves are not named.
 _LONGEST, MOST = 34, 40
+#: Points of others' lines that a name is kept off, at most.
+_POINTS = 500
 #: What names of such annotations begin with.
 NAMED = "method "
 
@@ -53,6 +55,8 @@ def name_places(curves, titles, size, taken=()):
             np.reshape(np.array(list(taken), "float64"), (-1, 4)),
         ]
     )
+    if len(curves) > MOST:
+        return [None] * len(curves)
     paths = [_along(curve) for curve in curves]
     found = []
     for place, (curve, title) in enumerate(zip(curves, titles)):
@@ -60,6 +64,7 @@ def name_places(curves, titles, size, taken=()):
         if title and sum(box is not None for box in found) < MOST:
             others = [p for i, p in enumerate(paths) if i != place]
             lines = np.concatenate([*others, np.empty((0, 2))])
+            lines = lines[:: len(lines) // _POINTS + 1]
             best = _best(curve, title, size, boxes, lines)
         if best is not None:
             boxes = np.concatenate([boxes, [best[1]]])

@@ -187,7 +187,8 @@ def styles(titles, known=()):
     for title in titles:
         first, marker, dash = style(title, tuple(known))
         color, turn = first, 0
-        while color in taken:
+        # Grays have few shades: of many hundreds, some are alike.
+        while color in taken and turn < 40:
             turn += 1
             color = shade(first, turn)
         taken.add(color)

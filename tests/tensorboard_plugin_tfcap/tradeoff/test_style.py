@@ -55,6 +55,8 @@ def test_all_methods_have_colors_of_their_own():
     methods = [f"method {n:02}" for n in range(90)]
     found = styles(methods)
     assert len({color for color, _, _ in found.values()}) == 90
+    # As many as a log may have end, too.
+    assert len(styles([f"method {n}" for n in range(700)])) == 700
     # Far from each other, as many as a figure can have.
     places = np.array([_lab(found[name][0]) for name in methods[:24]])
     gaps = np.linalg.norm(places[:, None] - places, axis=-1)
