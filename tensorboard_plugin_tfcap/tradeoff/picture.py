@@ -2,9 +2,6 @@
 
 import os
 
-from tensorboard_plugin_tfcap.drawing.drawing import draw
-from tensorboard_plugin_tfcap.drawing.printed import printed
-from tensorboard_plugin_tfcap.drawing.svg import svg_text
 from tensorboard_plugin_tfcap.tradeoff.plotly_figure import panels_figure
 from tensorboard_plugin_tfcap.tradeoff.style import LEGEND
 
@@ -31,6 +28,11 @@ def write_picture(path, panels, title="", known=()):
     >>> os.path.exists(path)
     True
     """
+    # Imported here: what draws imports this package.
+    from tensorboard_plugin_tfcap.drawing.drawing import draw
+    from tensorboard_plugin_tfcap.drawing.printed import printed
+    from tensorboard_plugin_tfcap.drawing.svg import svg_text
+
     columns = min(len(panels), 3)
     drawing = draw(
         panels_figure(panels, title, known=known),
