@@ -28,6 +28,7 @@ def warn_deprecated(
     >>> def old_name():
     ...     warn_deprecated("`old_name()`", "`new_name()`", since="0.2.0")
     >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warnings.simplefilter("always")
     ...     old_name()
     >>> print(caught[0].message)
     `old_name()` is deprecated since tfcap 0.2.0 and goes with 0.4.0. Use \

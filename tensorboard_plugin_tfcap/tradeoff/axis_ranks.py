@@ -46,7 +46,7 @@ def axis_rank(metric):
     >>> names = "epoch", "train_loss", "val_loss", "val_acc", "hp_metric"
     >>> metrics = sorted(map(named_metric, names), key=axis_ranks.axis_rank)
     >>> [metric.name for metric in metrics]
-    ['val_acc', 'val_loss', 'train_loss', 'epoch', 'hp_metric']
+    ['val_acc', 'val_loss', 'train_loss', 'hp_metric', 'epoch']
     """
     words = _words(metric)
     return (

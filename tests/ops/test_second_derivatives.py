@@ -8,6 +8,7 @@ import pytest
 import tensorflow as tf
 
 import tfcap
+from tfcap.layers.given_word import mean_relaxed
 from tfcap.ops import masked_logsumexp
 from tfcap.ops import masked_mean
 from tfcap.ops import masked_softmax
@@ -17,10 +18,12 @@ from tfcap.ops import token_log_probs
 RNG = np.random.default_rng(0)
 VALUES = RNG.normal(size=(4, 5)).astype("float32")
 WORDS = np.array([3, 0, -1, 3], "int32")
+NOISE = RNG.normal(size=(2, 4, 5)).astype("float32")
 MASK = np.array([[1, 1, 0, 1, 1]] * 3 + [[0] * 5], "float32")
 #: Sources of gradients by hand, and where each is differentiated twice.
 BY_HAND = {
     "ops/sequences.py": "here",
+    "layers/given_word.py": "here",
     "layers/_fast/word_vectors.py": "layers/test_word_vectors.py",
     "layers/_fast/stepwise.py": "layers/test_stepwise.py",
     "models/causal_decoder.py": "models/test_causal_lm_speaker_adapters.py",
@@ -51,6 +54,12 @@ PAIRS = {
     "mean": (
         lambda x: masked_mean(x**3, MASK, axis=-1),
         lambda x: tf.reduce_sum(x**3 * MASK, axis=-1) / [4, 4, 4, 1],
+    ),
+    "mean_relaxed": (
+        lambda x: mean_relaxed(
+            x, [lambda k=k: tf.constant(VALUES + NOISE[k]) for k in (0, 1)], 0.7
+        ),
+        lambda x: tf.add_n([tf.nn.softmax((x + z) / 0.7) for z in NOISE]) / 2,
     ),
     "straight_through": (
         lambda x: straight_through(tf.round(x), tf.sin(x)) - tf.round(x),

@@ -251,7 +251,7 @@ def update(model: keras.Model, drawn: dict, index: Any, count: Any) -> dict:
         model.slopes(step),
     )
     if model.clipped_ratio is not None:
-        clipped, words = sum_over_replicas(tf.add_n(away))
+        clipped, words = tf.unstack(sum_over_replicas(tf.add_n(away)))
         logs = {**logs, "clipped_words": clipped / tf.maximum(words, 1.0)}
     return model.log_step(whole, logs, model.take([step], causes))
 
