@@ -80,8 +80,10 @@ def test_latex_has_no_letter_that_it_does_not_know():
 @pytest.mark.skipif(not shutil.which("pdflatex"), reason="needs pdflatex")
 def test_latex_compiles(tmp_path):
     letters = "".join(map(chr, (*range(32, 127), *range(0xA0, 0x460))))
+    rows = [[letters[i : i + 20], "1"] for i in range(0, len(letters), 20)]
+    rows += [["\U0001f600", "\u2191 \u00b1 \u2212"]]
     table = TradeoffTable(
-        "T", letters, ["", "\u0394"], [["\U0001f600", "1"]], []
+        "T", "# \u03bb", ["", "\u0394"], rows, ["\u2264 1 %."]
     )
     head = r"\documentclass{article}\usepackage{booktabs}\begin{document}"
     source = f"{head}\n{table.latex()}\n\\end{{document}}\n"
