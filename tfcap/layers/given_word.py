@@ -12,12 +12,19 @@ from tfcap.layers.partial_sampling import PartialSampling
 class GivenWord(PartialSampling):
     """Draws a word from the softmax, and then what is differentiated.
 
-    Subclasses compute the latter in `given()`. With probability `rho` the
-    relaxed vector of `given()` is passed instead, with its own gradient.
+    Subclasses hold a `temperature`, and compute the latter in `given()`. With
+    probability `rho` the relaxed vector of `given()` is passed instead, with
+    its own gradient.
     """
 
     #: How often Gumbel noise is drawn, given the word, for a gradient.
     num_draws = 0
+
+    @property
+    def temperature(self):
+        """The current temperature: a number, a variable of the user's own, or
+        a schedule's value."""
+        return self.value_of("temperature")
 
     def given(self, logits, p, ids, seeds):
         """What is passed and differentiated in place of a word.
@@ -60,6 +67,10 @@ class GivenWord(PartialSampling):
         p = ops.softmax(logits, axis=-1)
         soft, slope = self.given(logits, p, ids, *(seeds or [None]))
         return self.mix(self.one_hot(ids, logits), soft, *coins, slope)
+
+    def get_config(self):
+        temperature = self.config_of("temperature")
+        return {**super().get_config(), "temperature": temperature}
 
 
 def is_word(ids: Any, logits: Any) -> Any:

@@ -79,11 +79,6 @@ class GumbelRao(GivenWord):
     def num_draws(self):
         return self.num_samples
 
-    @property
-    def temperature(self):
-        """The current temperature: a variable, or a schedule's value."""
-        return self.value_of("temperature")
-
     def given(self, logits, p, ids, seeds):
         log_probs = ops.log_softmax(logits, axis=-1)
         scores = given_scores(log_probs, ids, seeds, self.num_samples)
@@ -92,11 +87,7 @@ class GumbelRao(GivenWord):
         return soft, soft
 
     def get_config(self):
-        return {
-            **super().get_config(),
-            "temperature": self.config_of("temperature"),
-            "num_samples": self.num_samples,
-        }
+        return {**super().get_config(), "num_samples": self.num_samples}
 
 
 def given_scores(log_probs, ids, seeds, num_samples: int, first: int = 0):

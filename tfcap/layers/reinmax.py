@@ -70,18 +70,8 @@ class ReinMax(GivenWord):
             "temperature", temperature, "positive", lambda x: x > 0, held=False
         )
 
-    @property
-    def temperature(self):
-        """The current temperature: a number, a variable of the user's own, or
-        a schedule's value."""
-        return self.value_of("temperature")
-
     def given(self, logits, p, ids, seeds):
         return p, second_order(logits, p, ids, self.temperature)
-
-    def get_config(self):
-        temperature = self.config_of("temperature")
-        return {**super().get_config(), "temperature": temperature}
 
 
 def second_order(logits, p, ids, temperature=1.0):

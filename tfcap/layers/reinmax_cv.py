@@ -86,12 +86,6 @@ class ReinMaxCV(GivenWord):
     def num_draws(self):
         return self.num_samples + 1
 
-    @property
-    def temperature(self):
-        """The current temperature: a number, a variable of the user's own, or
-        a schedule's value."""
-        return self.value_of("temperature")
-
     def given(self, logits, p, ids, seeds):
         theta = halfway(logits, p, ids)
         log_probs = ops.log_softmax(logits, axis=-1)
@@ -107,7 +101,6 @@ class ReinMaxCV(GivenWord):
     def get_config(self):
         return {
             **super().get_config(),
-            "temperature": self.config_of("temperature"),
             "weight": self.weight,
             "num_samples": self.num_samples,
         }

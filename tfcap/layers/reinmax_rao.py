@@ -80,12 +80,6 @@ class ReinMaxRao(GivenWord):
     def num_draws(self):
         return self.num_samples
 
-    @property
-    def temperature(self):
-        """The current temperature: a number, a variable of the user's own, or
-        a schedule's value."""
-        return self.value_of("temperature")
-
     def given(self, logits, p, ids, seeds):
         theta = halfway(logits, p, ids)
         scores = given_scores(theta, ids, seeds, self.num_samples)
@@ -93,11 +87,7 @@ class ReinMaxRao(GivenWord):
         return p, 2.0 * mean - 0.5 * p
 
     def get_config(self):
-        return {
-            **super().get_config(),
-            "temperature": self.config_of("temperature"),
-            "num_samples": self.num_samples,
-        }
+        return {**super().get_config(), "num_samples": self.num_samples}
 
 
 def halfway(logits, p, ids):
