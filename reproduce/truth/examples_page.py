@@ -48,7 +48,7 @@ def main(arguments: list[str] | None = None) -> int:
     said = {
         row: report.captions
         for row in options.methods
-        if (report := _report(options, row)) is not None
+        if (report := _report(options, row, data)) is not None
     }
     if not said:
         raise ValueError(
@@ -67,9 +67,17 @@ def main(arguments: list[str] | None = None) -> int:
     return 0
 
 
-def _report(options, row):
+def _report(options, row, data):
     point = {"method": row, "seed": options.seed}
-    return kept_report(options.sweep, TRUTH, point)
+    report = kept_report(options.sweep, TRUTH, point)
+    ids = list(data.test.image_ids)
+    if report is not None and list(report.image_ids) != ids:
+        raise ValueError(
+            "`sweep` must be of the test split of --data. Received: "
+            f"{options.sweep!r}, with captions of other images than those of "
+            f"--data {options.data}."
+        )
+    return report
 
 
 def write_examples(path, said: dict, truth, rows, images=None):

@@ -45,7 +45,9 @@ def main(arguments: list[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     world = load_world(options.root)
     truth = Truth(world.scenes("test"))
-    kept = kept_captions(open_paper(options.paper), options.sweep, truth)
+    kept = kept_captions(
+        open_paper(options.paper), options.sweep, world.image_ids("test")
+    )
     runs = {
         key: {
             seed: {**record, **truth.scores(captions)}
@@ -62,7 +64,7 @@ def main(arguments: list[str] | None = None) -> int:
     return 0
 
 
-def kept_captions(paper, sweep, truth):
+def kept_captions(paper, sweep, image_ids):
     """Records and captions of a sweep's points, by row and seed.
 
     Raises:
@@ -74,10 +76,11 @@ def kept_captions(paper, sweep, truth):
         report = kept_report(sweep, paper, settings)
         if report is None:
             continue
-        if len(report) != len(truth):
+        if list(report.image_ids) != list(image_ids):
             raise ValueError(
                 "`sweep` must be of the embedded world's test split. Received: "
-                f"{str(sweep)!r}, with captions of {len(report)} images."
+                f"{str(sweep)!r}, with captions of {len(report)} images, not "
+                "all of them those of that split."
             )
         method, seed = settings.pop("method"), settings.pop("seed")
         about = [f"{k} {v:g}" for k, v in settings.items() if v is not None]

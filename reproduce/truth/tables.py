@@ -65,19 +65,16 @@ def truth_tables(records: list[dict], data: str):
     ):
         columns = {f"truth_{name}_{kind}": (kind, sign) for kind in _KINDS}
         tables.append(score_table("Truth", title, with_people, columns))
+    # Their numbers are those of the settings.
+    plain = {k: v for k, v in runs.items() if k == Row(k.method)}
     tables += [
         score_table("Truth", "writing", runs | human_run(runs), _WRITING),
         *(
-            difference_table(_only(runs, pair), {pair: names}, _title(pair))
+            difference_table(plain, {pair: names}, _title(pair))
             for pair, names in _CLAIMS.items()
         ),
     ]
     return found_on(tables, data)
-
-
-def _only(runs, pair):
-    """The plain rows of a pair: their numbers are those of the settings."""
-    return {k: v for k, v in runs.items() if k == Row(k.method)}
 
 
 def _title(pair):

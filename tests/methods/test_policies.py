@@ -7,6 +7,7 @@ from keras import ops
 
 from tests import tiny
 from tfcap import methods
+from tfcap.objectives import KLDivergence
 from tfcap.rewards import Overlong
 from tfcap.rewards import Reward
 
@@ -80,3 +81,13 @@ def test_a_reference_must_be_another_speaker():
         methods.dpo(speaker, Worth(), speaker)
     with pytest.raises(TypeError, match="`reference` must satisfy"):
         methods.grpo(speaker, Worth(), reference="before")
+
+
+def test_a_divergence_is_of_the_size_of_the_reward_term():
+    for name in ("grpo", "dapo", "dr_grpo"):
+        training = getattr(methods, name)(
+            tiny.TableSpeaker(1), Worth(), reference=tiny.TableSpeaker(2)
+        )
+        terms = [term for _, term in training.objective.terms]
+        (divergence,) = (x for x in terms if isinstance(x, KLDivergence))
+        assert divergence.normalize == "length"

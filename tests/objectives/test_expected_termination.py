@@ -221,10 +221,8 @@ def test_all_endings_embed_by_one_look_up(speaker):
         np.testing.assert_allclose(a, tf.convert_to_tensor(b), atol=1e-5)
 
 
-@pytest.mark.parametrize("pooling", ["last", "mean", "max"])
-def test_a_recurrent_listener_reads_a_word_of_all_endings_once(
-    speaker, pooling
-):
+@pytest.mark.parametrize("pooling", ["last", "mean", "max", None])
+def test_a_listener_reads_a_word_of_all_endings_once(speaker, pooling):
     listener = RetrievalListener(
         tiny.VOCABULARY, 4, 3, pooling=pooling, bag_of_words=pooling != "last"
     )

@@ -6,6 +6,8 @@ from keras import ops
 from tests import tiny
 from tests.enumerated import Everything
 from tests.enumerated import expectation
+from tfcap.decoding import Greedy
+from tfcap.decoding import SumAndSample
 from tfcap.objectives import Episode
 from tfcap.objectives import KLDivergence
 from tfcap.rewards import KLPenalty
@@ -76,3 +78,23 @@ def test_choices_are_refused_by_name():
             KLDivergence(REFERENCE, Everything(), **wrong)
     with pytest.raises(TypeError, match="`reference` must be a"):
         KLDivergence(None, Everything())
+
+
+def test_of_greedy_words_there_is_a_gradient():
+    term = KLDivergence(REFERENCE, Greedy(3), "k2")
+    with tf.GradientTape() as tape:
+        episode = Episode(SPEAKER, tiny.batch(1), training=True)
+        loss = ops.sum(term.per_sample_loss(episode)[0])
+    gradient = tape.gradient(loss, SPEAKER.table.value)
+    assert np.abs(gradient.numpy()).max() > 1e-3
+
+
+def test_what_stands_for_an_expectation_has_its_weight():
+    episode, decoder = Episode(SPEAKER, tiny.batch(1)), SumAndSample(2, 1, 3)
+    rollout = episode.rollout(decoder)
+    gaps = rollout.log_probs - REFERENCE.log_probs(
+        REFERENCE.begin(tiny.batch(1)), rollout.tokens
+    )
+    wanted = ops.sum(ops.where(rollout.mask > 0, gaps, 0) ** 2 / 2, axis=-1)
+    found = KLDivergence(REFERENCE, decoder, "k2").per_sample_loss(episode)[0]
+    np.testing.assert_allclose(found, 3 * rollout.weights * wanted, rtol=1e-5)

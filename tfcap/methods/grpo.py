@@ -106,7 +106,7 @@ def grpo(
     )
     players = anchored(speaker, reference)
     if reference is not None:
-        by_word = "length" if normalize == "length" else "sequence"
+        by_word = "sequence" if normalize == "sequence" else "length"
         divergence = KLDivergence(
             reference, samples, kl_estimator, normalize=by_word
         )

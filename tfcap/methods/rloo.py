@@ -7,10 +7,8 @@ from tfcap.methods.parts import anchored
 from tfcap.methods.parts import check_choice
 from tfcap.methods.parts import check_speaker
 from tfcap.methods.parts import clipped_updates
+from tfcap.methods.parts import self_critical_term
 from tfcap.objectives import ClippedRatio
-from tfcap.objectives import DecoderBaseline
-from tfcap.objectives import LeaveOneOutBaseline
-from tfcap.objectives import ScoreFunction
 from tfcap.rewards import KLPenalty
 from tfcap.rewards import as_reward
 from tfcap.training import ObjectiveModel
@@ -81,11 +79,9 @@ def rloo(
     players = anchored(speaker, reference)
     if reference is not None:
         reward = reward + kl_weight * KLPenalty(reference)
-    compared = LeaveOneOutBaseline()
-    if baseline == "greedy":
-        compared = DecoderBaseline(reward, words.greedy)
-    samples = words.sample(num_samples=num_samples)
-    objective = ScoreFunction(reward, samples, compared, normalize)
+    objective = self_critical_term(
+        reward, words, num_samples, baseline, normalize
+    )
     options |= clipped_updates(clip, updates_per_rollout, options)
     return ObjectiveModel(
         objective, speaker, players, global_clipnorm, **options

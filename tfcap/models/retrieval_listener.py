@@ -191,7 +191,8 @@ class RetrievalListener(JointEncoder):
         end = ops.broadcast_to(end, ops.shape(vectors))
         vectors = self.drop(vectors, self.word_dropout, training)
         end = self.drop(end, self.word_dropout, training)
-        texts = self._pooled_endings(vectors, end)
+        recurrent = self.pooling is not None
+        texts = self._pooled_endings(vectors, end) if recurrent else 0.0
         if self.bag_of_words:
             bags = _with_end(vectors, end, "mean")
             texts = texts + self.project_words(bags)

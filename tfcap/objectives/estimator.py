@@ -39,6 +39,16 @@ def check_decoder(decoder: Any) -> None:
         )
 
 
+def scored_anew(rollout: Any, decoder: Any) -> Any:
+    """A rollout whose words get scores with a gradient, if asked for.
+
+    The log probabilities of what decodes as at inference, if any, have none.
+    """
+    if decoder.inference:
+        return rollout._replace(log_probs=None)
+    return rollout
+
+
 class Estimator(Objective):
     """Turns one reward of one decoder's words into a loss.
 

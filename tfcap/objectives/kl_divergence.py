@@ -6,6 +6,7 @@ from keras import ops
 
 from tfcap.objectives.estimator import Estimator
 from tfcap.objectives.estimator import check_decoder
+from tfcap.objectives.estimator import scored_anew
 from tfcap.rewards.kl_penalty import check_kl_estimator
 from tfcap.rewards.kl_penalty import check_reference
 from tfcap.rewards.kl_penalty import kl_estimate
@@ -93,7 +94,7 @@ class KLDivergence(Estimator):
     def per_sample_loss(self, episode):
         rollout = episode.rollout(self.decoder)
         familiar = reference_log_probs(self.reference, rollout, episode)
-        own = episode.log_probs(rollout)
+        own = episode.log_probs(scored_anew(rollout, self.decoder))
         log_ratio = ops.where(rollout.mask > 0, own - familiar, 0.0)
         if self.level == "sequence":
             log_ratio = ops.sum(log_ratio, axis=-1, keepdims=True)
@@ -101,4 +102,7 @@ class KLDivergence(Estimator):
         if self.normalize == "length":
             words = ops.sum(rollout.mask, axis=-1)
             losses = losses / ops.maximum(words, 1.0)
+        if rollout.weights is not None:
+            # The mean over S sequences is then the weighted sum.
+            losses = losses * rollout.weights * rollout.weights.shape[1]
         return losses, losses, {}

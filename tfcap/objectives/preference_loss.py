@@ -7,6 +7,7 @@ from keras import ops
 from tfcap.objectives.baselines import check_several
 from tfcap.objectives.estimator import Estimator
 from tfcap.objectives.estimator import check_decoder
+from tfcap.objectives.estimator import scored_anew
 from tfcap.ops.arguments import checked_number
 from tfcap.rewards import as_reward
 from tfcap.rewards.kl_penalty import check_reference
@@ -137,8 +138,7 @@ class PreferenceLoss(Estimator):
 
     def _scores(self, rollout, episode):
         """What is compared, of every sample: `(B, S)`."""
-        if self.decoder.inference:
-            rollout = rollout._replace(log_probs=None)
+        rollout = scored_anew(rollout, self.decoder)
         scores = episode.log_probs(rollout)
         if self.reference is not None:
             scores = scores - reference_log_probs(

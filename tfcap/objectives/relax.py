@@ -6,7 +6,7 @@ import keras
 from keras import ops
 
 from tfcap.decoding import Sample
-from tfcap.decoding.loop import logits_of_words
+from tfcap.decoding.loop import read_again
 from tfcap.layers import Categorical
 from tfcap.objectives.estimator import Estimator
 from tfcap.ops import SeedGenerator
@@ -146,17 +146,15 @@ class RELAX(Estimator):
     def _log_p(self, rollout, episode):
         """Log probabilities of all words in the place of each."""
         speaker, tokens = episode.speaker, rollout.tokens
-        logits = logits_of_words(
-            speaker, episode.state, tokens, episode.training
-        )
         processors = self.decoder.logits_processors.for_speaker(speaker)
-        length, size = tokens.shape[-1], logits.shape[-1]
-        rows = ops.reshape(tokens, (-1, length))
-        logits = ops.reshape(logits, (-1, length, size))
-        places = ops.arange(length, dtype="int32")
-        logits = processors.apply_at(logits, rows, places)
+        mask = ops.reshape(rollout.mask, (-1, tokens.shape[-1]))
+        logits, _ = read_again(
+            *(speaker, episode.state, tokens, mask, processors),
+            episode.training,
+            reads_logits=True,
+        )
         log_p = ops.log_softmax(ops.cast(logits, "float32"), axis=-1)
-        return ops.reshape(log_p, (*ops.shape(tokens), size))
+        return ops.reshape(log_p, (*ops.shape(tokens), log_p.shape[-1]))
 
     def _relaxed(self, log_p, word):
         """Draws `z` given the words, and how much more of it `log p` moves.

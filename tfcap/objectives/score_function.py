@@ -13,6 +13,7 @@ from tfcap.objectives.baselines import check_several
 from tfcap.objectives.baselines import from_first
 from tfcap.objectives.estimator import Estimator
 from tfcap.objectives.estimator import check_decoder
+from tfcap.objectives.estimator import scored_anew
 from tfcap.ops import is_end
 from tfcap.ops import masked_mean
 from tfcap.ops import mean_over_replicas
@@ -179,9 +180,7 @@ class ScoreFunction(Estimator):
         rewards = ops.where(
             _with_axes_of(rollout.nonempty, rewards), rewards, 0
         )
-        if self.decoder.inference:
-            # Their log probabilities, if any, are of no gradient.
-            rollout = rollout._replace(log_probs=None)
+        rollout = scored_anew(rollout, self.decoder)
         log_probs = episode.log_probs(rollout)
         logs = _rollout_statistics(rollout, log_probs, episode.speaker.eos)
         logs |= {k: _per_sequence(x, rollout.mask) for k, x in parts.items()}

@@ -7,6 +7,7 @@ from keras import ops
 from tfcap.objectives.baselines import check_several
 from tfcap.objectives.estimator import Estimator
 from tfcap.objectives.estimator import check_decoder
+from tfcap.objectives.estimator import scored_anew
 from tfcap.ops import masked_logsumexp
 from tfcap.rewards import as_reward
 
@@ -100,8 +101,7 @@ class StructureLoss(Estimator):
         rollout = episode.rollout(self.decoder)
         rewards, parts = self.reward.measure(rollout.stop_gradient(), episode)
         check_several(rewards, "StructureLoss")
-        if self.decoder.inference:
-            rollout = rollout._replace(log_probs=None)
+        rollout = scored_anew(rollout, self.decoder)
         present = rollout.nonempty
         scores = ops.sum(episode.log_probs(rollout) * rollout.mask, axis=-1)
         if self.length_normalized:

@@ -9,7 +9,7 @@ import tensorflow as tf
 
 from tfcap.decoding import Sample
 from tfcap.decoding.logits_processors import NONE
-from tfcap.decoding.loop import logits_of_words
+from tfcap.decoding.loop import read_again
 from tfcap.objectives import ClippedRatio
 from tfcap.objectives import Episode
 from tfcap.objectives import KLDivergence
@@ -18,7 +18,6 @@ from tfcap.objectives import ScoreFunction
 from tfcap.ops import num_replicas
 from tfcap.ops import sequence_mask
 from tfcap.ops import sum_over_replicas
-from tfcap.ops import token_log_probs
 from tfcap.ops.arguments import checked_integer
 from tfcap.training.nonfinite import what_was_computed
 from tfcap.training.update import prepare
@@ -35,17 +34,22 @@ def checked_minibatch_size(size: int | None, objective: Objective):
     if size is None:
         return None
     for _, estimator in objective.terms:
-        layers = getattr(getattr(estimator, "baseline", None), "layers", ())
-        learned = any(x.trainable_variables or not x.built for x in layers)
-        if learned or not estimator.scores_words:
+        if _learns(estimator) or not estimator.scores_words:
             raise ValueError(
-                "`minibatch_size` must be None where a term is no "
-                "ScoreFunction or TeacherForcing, or its baseline learns. "
+                "`minibatch_size` must be None where a term does not score "
+                "words, as ScoreFunction, TeacherForcing, KLDivergence and "
+                "the losses of samples do, or its baseline learns. "
                 f"Received: minibatch_size={size}, and the term "
                 f"{estimator.name!r}. Use an optimizer with "
                 "`gradient_accumulation_steps`, on smaller batches."
             )
     return checked_integer(size, "minibatch_size")
+
+
+def _learns(estimator):
+    """Check whether the baseline of an estimator has weights to learn."""
+    layers = getattr(getattr(estimator, "baseline", None), "layers", ())
+    return any(x.trainable_variables or not x.built for x in layers)
 
 
 def checked_updates(
@@ -67,9 +71,9 @@ def checked_updates(
     if count == 1 and ratio is None:
         return count, None
     for _, estimator in objective.terms:
-        layers = getattr(getattr(estimator, "baseline", None), "layers", ())
-        learned = any(x.trainable_variables or not x.built for x in layers)
-        if learned or not isinstance(estimator, ScoreFunction | KLDivergence):
+        if _learns(estimator) or not isinstance(
+            estimator, ScoreFunction | KLDivergence
+        ):
             raise ValueError(
                 "`updates_per_rollout` must be 1 where a term is no "
                 "ScoreFunction, TeacherForcing or KLDivergence, or its "
@@ -183,8 +187,9 @@ class _Scored(Episode):
         guided = getattr(decoder, "guidance", 1.0) != 1.0
         if guided or not isinstance(decoder, Sample):
             raise ValueError(
-                "`minibatch_size` must be None for decoders whose words have "
-                "other scores than the speaker gives them. Received: "
+                "`minibatch_size` must be None, and `updates_per_rollout` 1 "
+                "without a ratio, for decoders whose words have other scores "
+                "than the speaker gives them. Received: "
                 f"decoder={type(decoder).__name__}. Use Sample without "
                 "guidance, BeamSearch or GroundTruth."
             )
@@ -262,26 +267,17 @@ def _surrogate(model, state, tokens, slopes, before, processors, drawn):
     And how many words have no gradient for their ratio, of how many.
     """
     speaker = model.speaker
-    log_probs = _log_probs(speaker, state, tokens, processors)
+    mask = sequence_mask(tokens, speaker.eos, getattr(speaker, "pad", 0))
+    rows = tf.reshape(mask, (-1, tokens.shape[-1]))
+    _, log_probs = read_again(
+        speaker, state, tokens, rows, processors, training=True
+    )
     if not drawn or model.clipped_ratio is None:
         score = tf.reduce_sum(tf.where(slopes != 0, slopes * log_probs, 0.0))
         return score, tf.zeros((2,))
-    mask = sequence_mask(tokens, speaker.eos, getattr(speaker, "pad", 0))
     losses, away = model.clipped_ratio(slopes, log_probs, before, mask)
     words = tf.math.count_nonzero(slopes, dtype=tf.float32)
     return tf.reduce_sum(losses), tf.stack([tf.reduce_sum(away), words])
-
-
-def _log_probs(speaker, state, tokens, processors):
-    """Log probabilities `(B, S, T)` of words, as their decoder scored them."""
-    if not processors.in_use:
-        return speaker.log_probs(state, tokens, training=True)
-    logits = logits_of_words(speaker, state, tokens, True)
-    shape, length = tf.shape(logits), tokens.shape[-1]
-    rows = tf.reshape(tokens, (-1, length))
-    logits = tf.reshape(logits, (-1, length, logits.shape[-1]))
-    logits = processors.apply_at(logits, rows, tf.range(length))
-    return tf.reshape(token_log_probs(logits, rows), shape[:3])
 
 
 def _size(model, inputs):

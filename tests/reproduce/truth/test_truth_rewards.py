@@ -222,18 +222,18 @@ def test_a_mixture_is_weighed_by_alpha(study):
 
 
 def test_kept_captions_are_told_how_true_they_are(study, tmp_path):
-    truth = study.data.truth("test")
+    truth, ids = study.data.truth("test"), study.data.test.image_ids
     record = {"settings": {"method": "mle", "seed": 4}, "result": {"r@1": 2.0}}
     append_record(tmp_path / "points.jsonl", record)
     with pytest.raises(ValueError, match="`sweep` must keep captions"):
-        kept_captions(TRUTH, tmp_path, truth)
+        kept_captions(TRUTH, tmp_path, ids)
     with run_eagerly():
         study.result("mle")
     report = study.report("mle")
     place = TRUTH.place("mle", {})
     (tmp_path / "seed_4" / place).mkdir(parents=True)
     report.save(tmp_path / "seed_4" / place / "captions.json")
-    ((key, found),) = kept_captions(TRUTH, tmp_path, truth).items()
+    ((key, found),) = kept_captions(TRUTH, tmp_path, ids).items()
     assert str(key) == "mle" and [*found] == [4]
     assert found[4][0]["r@1"] == 2.0 and found[4][1] == report.captions
     shown = markdown_examples({"mle": report.captions}, truth, [0, 1])
@@ -243,6 +243,8 @@ def test_kept_captions_are_told_how_true_they_are(study, tmp_path):
     assert page.read_text(encoding="utf-8").count("<article>") == 2
     with pytest.raises(ValueError, match="with captions of 11 images"):
         kept_captions(TRUTH, tmp_path, [None])
+    with pytest.raises(ValueError, match="not all of them those of that"):
+        kept_captions(TRUTH, tmp_path, list(ids)[::-1])
 
 
 def test_truth_is_a_metric_of_any_paper_where_it_is_known(study, tmp_path):
