@@ -15,13 +15,16 @@ class Row(NamedTuple):
     rate: float | None = None
     entropy_weight: float | None = None
     reward_shift: float | None = None
+    lambda_: float | None = None
+    rho: float | None = None
+    temperature: float | None = None
+    gamma: float | None = None
 
     @property
     def moved(self):
         """Dict of these settings by name."""
-        settings = self._asdict()
-        del settings["method"]
-        return {k: v for k, v in settings.items() if v is not None}
+        values = zip(_SETTINGS, self[1:])
+        return {k: v for k, v in values if v is not None}
 
     def __str__(self):
         settings = [
@@ -30,17 +33,21 @@ class Row(NamedTuple):
         return ", ".join([self.method, *settings])
 
 
+#: Of a row, as records name them.
+_SETTINGS = [field.rstrip("_") for field in Row._fields[1:]]
+
+
 def by_row(records: list[dict], order=()):
     """Records by row, and then by seed."""
-    runs = {}
+    runs, place = {}, {method: i for i, method in enumerate(order)}
     for record in records:
-        key = Row(*map(record.get, Row._fields))
+        key = Row(*map(record.get, ["method", *_SETTINGS]))
         runs.setdefault(key, {})[record["seed"]] = record
-    place = {method: i for i, method in enumerate(order)}
+        place.setdefault(key.method, len(place))
 
     def rank(key):
         values = [-math.inf if v is None else v for v in key[1:]]
-        return place.get(key[0], len(place)), *values
+        return place[key.method], *values
 
     return {key: runs[key] for key in sorted(runs, key=rank)}
 

@@ -14,7 +14,7 @@ from reproduce.command import PAPERS
 from reproduce.command import open_paper
 from reproduce.point_log import kept_report
 from reproduce.score_tables import TRUTH
-from reproduce.score_tables import Row
+from reproduce.score_tables import by_row
 from reproduce.score_tables import score_table
 from reproduce.sweep_records import load_records
 from reproduce.truth.examples_page import markdown_examples
@@ -82,10 +82,9 @@ def kept_captions(paper, sweep, image_ids):
                 f"{str(sweep)!r}, with captions of {len(report)} images, not "
                 "all of them those of that split."
             )
-        method, seed = settings.pop("method"), settings.pop("seed")
-        about = [f"{k} {v:g}" for k, v in settings.items() if v is not None]
-        key = Row(", ".join([method, *about]))
-        kept.setdefault(key, {})[seed] = record, report.captions
+        ((key, by_seed),) = by_row([record]).items()
+        for seed in by_seed:
+            kept.setdefault(key, {})[seed] = record, report.captions
     if not kept:
         raise ValueError(
             f"`sweep` must keep captions. Received: {str(sweep)!r}, with none."

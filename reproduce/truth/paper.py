@@ -161,5 +161,5 @@ TRUTH = Paper(
     default=("mle", "precision", "recall", "f1", "utility"),
     tables=truth_tables,
     more=truths,
-    results={"results/truth_world": {}},
+    results={"results/truth_world": {}, "results/tradeoff_world_unbiased": {}},
 )

@@ -2,6 +2,7 @@
 
 from reproduce.score_tables import HUMAN
 from reproduce.score_tables import LANGUAGE
+from reproduce.score_tables import STRANGERS
 from reproduce.score_tables import TRUTH
 from reproduce.score_tables import Row
 from reproduce.score_tables import by_row
@@ -29,6 +30,8 @@ _KINDS = (
     *("count", "motion", "way", "pace"),
 )
 _WRITING = {"cider_d": ("CIDEr-D", 1), "bleu_4": ("BLEU-4", 1), **LANGUAGE}
+#: Of sweeps whose speakers have a listener.
+_RECALL = {"r@10": ("own R@10", 1), **STRANGERS}
 
 
 def truth_tables(records: list[dict], data: str):
@@ -49,7 +52,7 @@ def truth_tables(records: list[dict], data: str):
                     if k.startswith("human_truth")
                 },
             )
-    with_people = runs | {Row(HUMAN): people}
+    with_people = runs | ({Row(HUMAN): people} if any(people.values()) else {})
     parts = {
         "what is said, and true": ("truth", "precision", "recall"),
         "objects, and yes or no": ("chair", "pope"),
@@ -58,6 +61,8 @@ def truth_tables(records: list[dict], data: str):
     tables = []
     for title, names in parts.items():
         columns = {k: v for k, v in TRUTH.items() if _is_of(k, names)}
+        if "truth" in names:
+            columns = _RECALL | columns
         tables.append(score_table("Truth", title, with_people, columns))
     for title, name, sign in (
         ("claims a caption, by kind", "claims", 0),
