@@ -10,6 +10,7 @@ import tensorflow as tf
 
 from reproduce.experiment import Experiment
 from reproduce.point_log import log_point
+from reproduce.scores import TRUTH
 from reproduce.scores import score_of
 from reproduce.sweep import Sweep
 from tfcap.training import is_chief
@@ -76,7 +77,9 @@ def paper_sweep(
             if paper.compare:
                 paper.compare(os.path.join(logs, "comparison"), data.name)
             report = made.report(row, **numbers)
-            log_point(logs, point, result, report, data.test_images)
+            asked = data.truth is not None and TRUTH in result
+            truth = data.truth(made.split) if asked else None
+            log_point(logs, point, result, report, data.test_images, truth)
         return result
 
     # Not the defaults: settings that come later do not make another sweep.

@@ -2,6 +2,7 @@
 
 import os
 
+from reproduce.judged_samples import judged_sample
 from reproduce.psst_figures import method_title
 from tensorboard_plugin_tfcap.summary import TradeoffWriter
 from tfcap.io import is_there
@@ -15,8 +16,13 @@ def log_point(
     result,
     report: SpeakerReport | None = None,
     images=None,
+    truth=None,
 ):
     """Writes a finished point.
+
+    Args:
+        truth: `reproduce.world.truth.Truth` of what the report's captions are
+            of: their claims are written, too. Defaults to `None`.
 
     Example:
 
@@ -43,7 +49,13 @@ def log_point(
     with TradeoffWriter(path, method, params, seed, title=title) as writer:
         writer.point(0, numbers)
         if report is not None:
-            writer.samples(0, report_samples(report, images))
+            samples = report_samples(report, images)
+            if truth is not None:
+                samples = [
+                    judged_sample(sample, truth, row)
+                    for row, sample in enumerate(samples)
+                ]
+            writer.samples(0, samples)
 
 
 def log_sweep(directory, paper, sweeps, images=None):

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from dataclasses import field
 from dataclasses import replace
 
+from tensorboard_plugin_tfcap.axis_presets import axis_presets
 from tensorboard_plugin_tfcap.comparison import Comparison
 from tensorboard_plugin_tfcap.comparison import load_comparison
 from tensorboard_plugin_tfcap.matching import search
@@ -67,6 +68,12 @@ class Dataset:
         """Titles by method, those of the comparison first, in its order."""
         own = {p.method: p.title for p in self.points if p.title}
         return {**self.comparison.titles, **own, **self.comparison.titles}
+
+    @property
+    def presets(self):
+        """Presets by id: those of the comparison, and pairs of axes."""
+        usual, own = axis_presets(self.metrics), self.comparison.presets
+        return {**own, **{k: v for k, v in usual.items() if k not in own}}
 
     def title(self, method):
         """A method as people know it."""

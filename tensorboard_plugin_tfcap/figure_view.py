@@ -75,6 +75,7 @@ def figure_view(selection, path=()) -> dict:
         _add_references(selection, figure, rows)
         _add_path(selection, figure, path)
         _limit(figure["layout"], rows, path, axes)
+        _add_diagonal(figure, rows, axes, query.dark)
         _name_methods(selection, figure, panels[0])
     line = selection.line()
     if line is not None:
@@ -184,6 +185,18 @@ def _add_path(selection, figure, path):
             *(selection.x, selection.y, title),
             *(selection.query.step, selection.query.dark),
             selection.dataset.known,
+        )
+
+
+def _add_diagonal(figure, rows, axes, dark):
+    name = overlays.equality(rows, *axes)
+    if name:
+        overlays.add_diagonal(figure, name, dark)
+        shown = [row for row in rows if not row["hidden"]]
+        above = sum(row["y"] > row["x"] for row in shown)
+        meta = figure["layout"]["meta"]
+        meta["label"] += (
+            f" Dashed: {name}; {above} of {len(shown)} points are above it."
         )
 
 

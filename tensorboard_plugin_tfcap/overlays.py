@@ -2,6 +2,8 @@
 
 import numpy as np
 
+from tensorboard_plugin_tfcap.tradeoff.metric_names import bare_name
+from tensorboard_plugin_tfcap.tradeoff.metric_names import listener_of
 from tensorboard_plugin_tfcap.tradeoff.style import DARK
 from tensorboard_plugin_tfcap.tradeoff.style import LIGHT
 from tensorboard_plugin_tfcap.tradeoff.style import on_paper
@@ -68,6 +70,53 @@ def front_trace(rows: list[dict], x, y, dark: bool) -> dict:
         "meta": {"kind": "pareto"},
         **_AXES,
     }
+
+
+def equality(rows, x, y) -> str:
+    """The line on which both axes are equal, in words.
+
+    Returns:
+        `"own = strangers"`, or `""` where the axes are not of one measure, or
+        one has percent and the other shares.
+    """
+    if not rows or x is y or bare_name(x.name) != bare_name(y.name):
+        return ""
+    above = {max(row[name] for row in rows) > 1 for name in "xy"}
+    if len(above) > 1:
+        return ""
+    listeners = [listener_of(metric.name) or "own" for metric in (y, x)]
+    return " = ".join(listeners) if len({*listeners}) > 1 else "both equal"
+
+
+def add_diagonal(figure, name: str, dark: bool):
+    """Draws the line on which both axes are equal; both get one range."""
+    axes = [figure["layout"][axis] for axis in ("xaxis", "yaxis")]
+    log = [axis.get("type") == "log" for axis in axes]
+    if log[0] != log[1]:
+        return
+    lows, highs = zip(*(axis["range"] for axis in axes))
+    low, high = min(lows), max(highs)
+    for axis in axes:
+        axis["range"] = [low, high]
+    # Beyond the axes: whoever zooms out still sees it.
+    ends = [2 * low - high, 2 * high - low]
+    ends = plain([10.0**end for end in ends] if log[0] else ends)
+    figure["data"].append(
+        {
+            "type": "scatter",
+            "mode": "lines",
+            "name": name,
+            **{"x": ends, "y": ends},
+            "line": {
+                "dash": "dash",
+                "width": 1,
+                "color": (DARK if dark else LIGHT).quiet,
+            },
+            "hoverinfo": "skip",
+            "meta": {"kind": "diagonal"},
+            **_AXES,
+        }
+    )
 
 
 def path_traces(

@@ -2,6 +2,8 @@
 
 import math
 
+from tensorboard_plugin_tfcap.claims import read_claims
+from tensorboard_plugin_tfcap.claims import read_missing
 from tensorboard_plugin_tfcap.metadata import LONGEST_TEXT
 from tensorboard_plugin_tfcap.metadata import MOST
 from tensorboard_plugin_tfcap.metadata import RecordError
@@ -68,7 +70,8 @@ def read_samples(data: bytes):
 
     Returns:
         List of dicts: `id`, `name`, `caption`, `rank`, `human`, `human_rank`,
-        `scores`, and `image`, the number of its picture or `None`.
+        `scores`, `claims`, which are `None` where they are not known,
+        `missing`, and `image`, the number of its picture or `None`.
 
     Raises:
         RecordError: If it cannot be read.
@@ -87,11 +90,12 @@ def read_samples(data: bytes):
         human = human if isinstance(human, list) else []
         image = item.get("image")
         whole = isinstance(image, int) and not isinstance(image, bool)
+        caption = short_text(item.get("caption"), LONGEST_TEXT)
         samples.append(
             {
                 "id": short_text(str(item.get("id", ""))),
                 "name": short_text(item.get("name")),
-                "caption": short_text(item.get("caption"), LONGEST_TEXT),
+                "caption": caption,
                 "rank": numbers.get("rank"),
                 "human": [
                     short_text(text, LONGEST_TEXT)
@@ -99,6 +103,8 @@ def read_samples(data: bytes):
                 ],
                 "human_rank": numbers.get("human_rank"),
                 "scores": finite_numbers(item.get("scores", {}))[0],
+                "claims": read_claims(item.get("claims"), caption),
+                "missing": read_missing(item.get("missing")),
                 "image": image if whole and image >= 0 else None,
             }
         )

@@ -113,7 +113,7 @@ def _others(shown):
     selection = shown.selection
     dataset, query = selection.dataset, selection.query
     others = {}
-    for preset in dataset.comparison.presets.values():
+    for preset in dataset.presets.values():
         if not preset.is_drawn_of(dataset.metrics):
             continue
         asked = {"preset": preset.id, "value": None if preset.value else "auto"}
@@ -128,7 +128,13 @@ def _others(shown):
     for y in _alike(dataset.metrics, first["y"]):
         for x in _alike(dataset.metrics, first["x"]):
             pair = {"x": x, "y": y}
-            if x != y and (pair != first or selection.preset()):
+            offered = any(
+                (one.x, one.y, one.value) == (x, y, None)
+                for one in dataset.presets.values()
+            )
+            if x == y or offered:
+                continue
+            if pair != first or selection.preset():
                 asked = {**pair, "preset": None}
                 if query.value is not None and pair[held] != first[held]:
                     asked["value"] = "auto"

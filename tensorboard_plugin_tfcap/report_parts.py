@@ -23,6 +23,11 @@ ul { color: var(--quiet); font-size: .85rem; max-width: 60rem;
 .said { display: grid; gap: .75rem;
   grid-template-columns: repeat(auto-fill, minmax(15rem, 1fr)); }
 .said figure { flex: none; }
+.false { position: relative; text-decoration: underline wavy 1.5px;
+  text-decoration-color: light-dark(#a8200d, #ffb4a8);
+  text-underline-offset: 3px; text-decoration-skip-ink: none; }
+.unseen { position: absolute; width: 1px; height: 1px; overflow: hidden;
+  clip-path: inset(50%); white-space: nowrap; }
 """
 #: Runs whose captions are shown, and how many.
 _MOST_RUNS = 40
@@ -152,8 +157,33 @@ def _card(log, run, step, item):
         f'<span class="number">{html.escape(text)}</span>'
         for text in item["human"][:2]
     )
-    caption = html.escape(item["caption"] or "(says nothing)")
+    caption = "".join(map(_piece, item["pieces"])) or "(says nothing)"
     return (
-        f"<figure>{shown}<figcaption>{caption}{rank}{human}</figcaption>"
-        "</figure>"
+        f"<figure>{shown}<figcaption>{caption}{rank}{_judged(item)}{human}"
+        "</figcaption></figure>"
+    )
+
+
+def _piece(piece):
+    """A part of a caption, marked where it is false."""
+    text, wrong = map(html.escape, piece)
+    if not wrong:
+        return text
+    return (
+        f'<span class="false" title="False: {wrong}">{text}'
+        '<span class="unseen"> (false)</span></span>'
+    )
+
+
+def _judged(item):
+    """How many claims are true, which are false, and what is missing."""
+    claims, lines = item["claims"], []
+    if claims is not None:
+        lines.append(f"{claims['true']} of {claims['count']} claims true")
+        if claims["false"]:
+            lines.append(f"False: {'; '.join(claims['false'])}")
+    if item["missing"]:
+        lines.append(f"Missing: {'; '.join(item['missing'])}")
+    return "".join(
+        f'<span class="number">{html.escape(line)}</span>' for line in lines
     )

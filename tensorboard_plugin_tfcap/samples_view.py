@@ -2,6 +2,7 @@
 
 from urllib.parse import urlencode
 
+from tensorboard_plugin_tfcap.claims import marked_caption
 from tensorboard_plugin_tfcap.metadata import SAMPLES_TAG
 from tensorboard_plugin_tfcap.metadata import RecordError
 from tensorboard_plugin_tfcap.records import read_samples
@@ -34,7 +35,10 @@ def samples_view(log, run: str, step, page: int, about) -> dict:
         **view,
         "step": at,
         "pages": -(-len(items) // PAGE),
-        "items": [{**i, "image": _address(run, at, i, values)} for i in shown],
+        "items": [
+            {**i, **_judged(i), "image": _address(run, at, i, values)}
+            for i in shown
+        ],
         "notices": notices,
     }
 
@@ -60,6 +64,21 @@ def read_picture(log, run: str, step: int, number: int):
             kind = picture_type(data)
             return None if kind is None else (data, kind)
     return None
+
+
+def _judged(item):
+    """A caption in pieces, and how many of its claims are true."""
+    claims = item["claims"]
+    return {
+        "pieces": marked_caption(item["caption"], claims),
+        "claims": None
+        if claims is None
+        else {
+            "true": sum(claim.true for claim in claims),
+            "count": len(claims),
+            "false": [claim.text for claim in claims if not claim.true],
+        },
+    }
 
 
 def _address(run, step, item, values):

@@ -72,7 +72,7 @@ class Selection:
 
     def preset(self):
         """The preset whose panels were asked for, or `None`."""
-        preset = self.dataset.comparison.presets.get(self.query.preset)
+        preset = self.dataset.presets.get(self.query.preset)
         return preset if preset is not None and preset.panels else None
 
     def line(self):
@@ -125,7 +125,7 @@ def select(dataset: Dataset, query: Query) -> Selection:
     Raises:
         QueryError: If a metric, parameter or method is not there.
     """
-    query = with_preset(query, dataset.comparison.presets)
+    query = with_preset(query, dataset.presets)
     dataset = dataset.directed(query)
     points = dataset.of_runs(query.runs)
     notices = list(dataset.notices)
@@ -211,8 +211,9 @@ def with_preset(query: Query, presets) -> Query:
     if preset.panels:
         return query
     usual = {
-        name: getattr(preset, name)
+        name: value
         for name in ("x", "y", "along", "value")
         if getattr(query, name) in (None, "auto")
+        and (value := getattr(preset, name)) is not None
     }
     return replace(query, **usual)

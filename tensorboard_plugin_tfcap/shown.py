@@ -47,11 +47,11 @@ class Shown:
     def title(self):
         """Title of the figure."""
         query = self.selection.query
-        presets = self.selection.dataset.comparison.presets
-        preset = presets.get(query.preset)
+        preset = self.selection.dataset.presets.get(query.preset)
         if preset is not None:
-            own = [getattr(preset, name) for name in ("x", "y", "value")]
-            if preset.panels or own == [query.x, query.y, query.value]:
+            free = preset.value is None or preset.value == query.value
+            axes = (preset.x, preset.y) == (query.x, query.y)
+            if preset.panels or (axes and free):
                 return preset.title
         panel = self.view["panels"][0]
         bare = [panel[f"{a}_title"].rstrip(" \u2191\u2193") for a in "yx"]
@@ -146,7 +146,7 @@ def shown_of(log, logdir, comparison=None, options=()) -> Shown:
     query = asked_query(options)
     source = Sources(log).chosen(query.source)
     dataset = presented(source.dataset(query), comparison)
-    query = whole_query(options, dataset.comparison.presets)
+    query = whole_query(options, dataset.presets)
     selection = select(dataset, query)
     if selection.x is None or not (selection.curves or selection.preset()):
         raise ValueError(

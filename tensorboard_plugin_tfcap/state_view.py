@@ -57,7 +57,7 @@ def state_view(
         "methods": list(groups),
         "presets": [
             preset.content()
-            for preset in dataset.comparison.presets.values()
+            for preset in dataset.presets.values()
             if preset.is_drawn_of(metrics)
         ],
         "defaults": {

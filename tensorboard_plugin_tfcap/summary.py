@@ -10,6 +10,9 @@ from dataclasses import field
 
 import numpy as np
 
+from tensorboard_plugin_tfcap.claims import MOST_CLAIMS
+from tensorboard_plugin_tfcap.claims import Claim
+from tensorboard_plugin_tfcap.claims import claims_content
 from tensorboard_plugin_tfcap.comparison import read_comparison
 from tensorboard_plugin_tfcap.metadata import COMPARISON_TAG
 from tensorboard_plugin_tfcap.metadata import PLUGIN_NAME
@@ -42,6 +45,10 @@ class Sample:
         scores: Dict of floats by name. Defaults to none.
         name: String, such as a file name, which is shown beside the id.
             Defaults to `""`.
+        claims: List of `Claim`, at most 64: the false ones are marked in the
+            caption. Defaults to `None`: they are not known.
+        missing: List of strings, what the caption could have said; the first
+            64 are kept. Defaults to none.
     """
 
     id: str | int
@@ -52,6 +59,26 @@ class Sample:
     image: object = None
     scores: dict = field(default_factory=dict)
     name: str = ""
+    claims: list[Claim] | None = None
+    missing: list = field(default_factory=list)
+
+    def content(self):
+        """The sample as its record has it, but for its picture."""
+        about = {
+            "id": str(self.id),
+            "name": self.name,
+            "caption": self.caption,
+            "rank": _plain(self.rank),
+            "human": list(self.human),
+            "human_rank": _plain(self.human_rank),
+            "scores": {k: _plain(v) for k, v in self.scores.items()},
+        }
+        if self.claims is not None:
+            about["claims"] = claims_content(self.caption, self.claims)
+        if self.missing:
+            texts = [_text("missing", text) for text in self.missing]
+            about["missing"] = texts[:MOST_CLAIMS]
+        return about
 
 
 class TradeoffWriter:
@@ -161,18 +188,7 @@ class TradeoffWriter:
             if sample.image is not None and len(pictures) < _MOST_PICTURES:
                 number = len(pictures)
                 pictures.append(thumbnail(sample.image))
-            items.append(
-                {
-                    "id": str(sample.id),
-                    "name": sample.name,
-                    "caption": sample.caption,
-                    "rank": _plain(sample.rank),
-                    "human": list(sample.human),
-                    "human_rank": _plain(sample.human_rank),
-                    "scores": {k: _plain(v) for k, v in sample.scores.items()},
-                    "image": number,
-                }
-            )
+            items.append({**sample.content(), "image": number})
         blobs = np.array([_json({"items": items}), *pictures], dtype=object)
         self._write("samples", SAMPLES_TAG, step, blobs)
 

@@ -67,7 +67,7 @@ PLUGIN_PUBLIC = {
     f"{PLUGIN_NAME}.html_page": ("picture", "write_html"),
     f"{PLUGIN_NAME}.notebook": ("show_tradeoff",),
     f"{PLUGIN_NAME}.summary": (
-        *("Sample", "TradeoffWriter"),
+        *("Claim", "Sample", "TradeoffWriter"),
         *("write_comparison", "write_references"),
     ),
 }

@@ -7,10 +7,8 @@ import pathlib
 import re
 
 ROOT = pathlib.Path(__file__).parents[2]
-#: Public modules whose names are defined where they stand.
-MODULES = {
-    "tensorboard_plugin_tfcap.summary": "tensorboard_plugin_tfcap/summary.py"
-}
+#: Public modules whose names are defined where they stand, but for these.
+MODULES = {"tensorboard_plugin_tfcap.summary": ("Claim",)}
 #: Packages within rooms that are public, too.
 WITHIN = {"tfcap.text.rewards"}
 #: Names that `tfcap` itself offers, and where they are defined.
@@ -102,12 +100,14 @@ def public_names() -> dict[str, dict[str, PublicName]]:
     rooms = {name for name in packages if name.count(".") == 1}
     pairs = {name: _imports(name) for name in rooms | WITHIN & packages}
     pairs["tfcap"] = ((module, name) for name, module in TOP.items())
-    for module in MODULES:
-        pairs[module] = (
+    for module, imported in MODULES.items():
+        own = [
             (module, node.name)
             for node in parsed(file_of(module)).body
             if isinstance(node, ast.ClassDef | ast.FunctionDef)
-        )
+        ]
+        own += [pair for pair in _imports(module) if pair[1] in imported]
+        pairs[module] = own
     found = {}
     for package, exported in pairs.items():
         names = {

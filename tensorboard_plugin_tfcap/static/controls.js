@@ -114,8 +114,9 @@ export class Controls {
   }
 
   single() {
-    // Panels have axes of their own: whoever picks one wants another figure.
-    return this.state.get("preset") ? { preset: "" } : {};
+    // Whoever picks an axis wants another figure, and the other axis as it is.
+    return this.state.get("preset") ? { preset: "",
+      y: this.state.get("y") || this.shown.y } : {};
   }
 
   /** Says which way a metric is better, whatever its name says. */
@@ -136,9 +137,9 @@ export class Controls {
   axisControls() {
     const swap = el("button", { class: "plain", type: "button",
       // What is held stays held: no value changes.
-      onclick: () => this.state.set({ x: this.shown.y, y: this.shown.x,
-        along: this.state.usual("along") === "x" ? "y" : "x",
-        ...this.single() }) },
+      onclick: () => this.state.set({ ...this.single(), x: this.shown.y,
+        y: this.shown.x,
+        along: this.state.usual("along") === "x" ? "y" : "x" }) },
     icon("M5 13V3M5 3 2.5 5.5M5 3l2.5 2.5M11 3v10m0 0 2.5-2.5M11 13l-2.5-2.5"),
     "Swap axes");
     this.swap = swap;
@@ -258,16 +259,28 @@ export class Controls {
   }
 
   syncPresets(info) {
-    this.presetGroup.hidden = !info.presets?.length;
-    const shown = JSON.stringify([info.presets, this.state.get("preset")]);
+    const presets = info.presets ?? [];
+    this.presetGroup.hidden = !presets.length;
+    const on = presets.filter((one) => this.isOn(one)).map(({ id }) => id);
+    const shown = JSON.stringify([presets, on]);
     if (shown === this.presetsShown) return;
     this.presetsShown = shown;
-    fill(this.presets, (info.presets ?? []).map((preset) => {
-      const pressed = this.state.get("preset") === preset.id;
-      return el("button", { type: "button", class: "preset",
-        "aria-pressed": String(pressed),
-        onclick: () => this.usePreset(preset) }, preset.title);
-    }));
+    const focus = this.presets.contains(document.activeElement)
+      ? document.activeElement.value : null;
+    fill(this.presets, presets.map((preset) =>
+      el("button", { type: "button", class: "preset", value: preset.id,
+        "aria-pressed": String(on.includes(preset.id)),
+        onclick: () => this.usePreset(preset) }, preset.title)));
+    [...this.presets.children].find(({ value }) => value === focus)?.focus();
+  }
+
+  /** Whether a preset is what is drawn: its panels, or its axes and line. */
+  isOn({ id, panels, x, y, value }) {
+    if (panels || this.state.get("preset")) {
+      return this.state.get("preset") === id;
+    }
+    return x === this.shown.x && y === this.shown.y &&
+      (value === undefined || String(value) === this.state.get("value"));
   }
 
   usePreset(preset) {

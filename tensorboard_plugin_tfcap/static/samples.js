@@ -1,6 +1,7 @@
 /** Pinned points: what they say, side by side, image by image. */
 
 import { getSamples } from "./api.js";
+import { judged, words } from "./claims.js";
 import { el, fill, icon, number } from "./dom.js";
 import { glyph } from "./glyph.js";
 import { timeSeries } from "./host.js";
@@ -183,8 +184,9 @@ function saying(item, pin, many, told) {
     .filter(([name]) => typeof item.scores?.[name] === "number")
     .map(([name, title]) => `${title} ${number(item.scores[name], 3)}`);
   return el("div", {}, badge,
-    el("p", {}, item.caption || el("i", {}, "(says nothing)")),
-    el("p", { class: "rank" }, rank(item.rank), ` ${scores.join(" · ")}`));
+    el("p", {}, words(item)),
+    el("p", { class: "rank" }, rank(item.rank), ` ${scores.join(" · ")}`),
+    judged(item));
 }
 
 /** A rank; the image itself found first is marked. */

@@ -1,6 +1,7 @@
 /** The card beside a mark: what it is, and the first words it says. */
 
 import { getSamples } from "./api.js";
+import { words } from "./claims.js";
 import { el, fill, number } from "./dom.js";
 import { glyph } from "./glyph.js";
 import { signsOf } from "./tables.js";
@@ -78,7 +79,7 @@ export function withInterval(value, interval) {
 
 function small(item) {
   return el("div", { class: "sample" }, thumbnail(item),
-    el("div", {}, el("p", {}, item.caption),
+    el("div", {}, el("p", {}, words(item)),
       item.rank === null || item.rank === undefined ? null
         : el("p", { class: "hint" }, `rank ${number(item.rank)}`)));
 }

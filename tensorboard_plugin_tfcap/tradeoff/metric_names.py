@@ -35,6 +35,13 @@ _RANKING = {
     "mean_rank": "mean rank",
     "median_rank": "median rank",
 }
+_TRUTH = {
+    "truth": "F1 of claims",
+    "truth_precision": "precision of claims",
+    "truth_recall": "recall of facts",
+    "truth_weighted_recall": "weighted recall of facts",
+    "truth_utility": "questions answered",
+}
 _LANGUAGE = {
     "repeat_rate": "a word twice in a row",
     "repeated_bigram_rate": "a bigram twice",
@@ -43,8 +50,10 @@ _LANGUAGE = {
     "novel_trigrams": "new trigrams",
     "private_language": "own less strangers' recall@10",
 }
+_OTHERS = _TRUTH | _LANGUAGE
 _PREFIXES = (
-    *("val_", "test_", "human_", "fixed_", "unseen_", "image_to_text_"),
+    *("train_", "training_", "val_", "valid_", "validation_", "test_"),
+    *("eval_", "dev_", "human_", "fixed_", "unseen_", "image_to_text_"),
     *("first_", "beam_", "greedy_", "strangers_"),
 )
 _LISTENERS = ("strangers_", "fixed_", "unseen_")
@@ -142,8 +151,8 @@ def named_metric(name, title=None, better=None, role=None):
         known = f"recall@{match[1]}", "recall"
     elif match := _ONE_OF_SEVERAL.match(base):
         known = f"recall@{match[1]} of {match[2].replace('_', ' ')}", "recall"
-    elif base in _LANGUAGE:
-        known = _LANGUAGE[base], "other"
+    elif base in _OTHERS:
+        known = _OTHERS[base], "other"
     else:
         known, prefix, after = (name, "other"), "", ""
     if known[0] == name:
@@ -203,10 +212,40 @@ def own_pool(name):
     return _without_listener(_split(name)[0])
 
 
+def listener_of(name):
+    """Listener that a metric is of, `""` for the speaker's own.
+
+    Example:
+
+    >>> from tensorboard_plugin_tfcap.tradeoff import metric_names
+    >>> names = "beam_strangers_r@1", "my_clip_r@1", "val/r@1"
+    >>> [metric_names.listener_of(name) for name in names]
+    ['strangers', 'my_clip', '']
+    """
+    words = _split(name)[0].rpartition("/")[2]
+    tokens = words.split()
+    for token in _without_listener(words).split():
+        tokens.remove(token)
+    return " ".join(tokens)
+
+
+def bare_name(name):
+    """A metric's name without folder, decoding, split and listener.
+
+    Example:
+
+    >>> from tensorboard_plugin_tfcap.tradeoff import metric_names
+    >>> names = "val/recall_at_10", "beam_strangers_r@10", "beam_CIDErD"
+    >>> [metric_names.bare_name(name) for name in names]
+    ['r@10', 'r@10', 'cider_d']
+    """
+    return recall_at(name) or _split(name)[1]
+
+
 def recall_at(name):
     """The `r@10` of a metric's name, or `""` where it is no recall."""
-    base = _split(name)[1]
-    return base if _RECALL.match(base) else ""
+    match = _RECALL.match(_split(name)[1])
+    return f"r@{match[1]}" if match else ""
 
 
 def _split(name):
@@ -228,7 +267,7 @@ def _told(words):
     folder, slash, before = words.rpartition("/")
     after = ""
     for word, text in _AFTER.items():
-        if word in before:
+        if _has(before, word):
             before, after = before.replace(word, ""), f"{after}, {text}"
     own = before.replace(_without_listener(before), "", 1)
     if own:
@@ -241,5 +280,10 @@ def _without_listener(words):
     """The folder and words before a name that are those of no listener."""
     folder, slash, words = words.rpartition("/")
     known = [p.replace("_", " ") for p in _PREFIXES if p not in _LISTENERS]
-    matches = [word for word in known if word in words]
+    matches = [word for word in known if _has(words, word)]
     return folder + slash + "".join(sorted(matches, key=words.index))
+
+
+def _has(words, word):
+    """Check whether a word is there, and not the end of another one."""
+    return f" {word}" in f" {words}"

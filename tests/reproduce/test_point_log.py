@@ -1,10 +1,14 @@
 import numpy as np
 
 from reproduce.point_log import kept_report
+from reproduce.point_log import log_point
 from reproduce.point_log import log_sweep
 from reproduce.psst.curves import main
 from reproduce.psst.paper import PSST
 from reproduce.sweep import Sweep
+from reproduce.world import Scene
+from reproduce.world import Thing
+from reproduce.world.truth import Truth
 from tensorboard_plugin_tfcap.query import Query
 from tensorboard_plugin_tfcap.report import read_log
 from tensorboard_plugin_tfcap.samples_view import samples_view
@@ -16,9 +20,9 @@ NAMES = ("method", "lambda", "seed", "rho")
 POINT = {"method": "luo2018", "lambda": 0.001, "seed": 0}
 
 
-def report():
+def report(text="a dog"):
     one = np.ones(1)
-    return SpeakerReport({}, [7], ["a dog"], [["A dog."]], one, one, {}, {})
+    return SpeakerReport({}, [7], [text], [["A dog."]], one, one, {}, {})
 
 
 def test_a_sweep_that_was_made_before_is_written(tmp_path, capsys):
@@ -47,3 +51,15 @@ def test_captions_that_a_sweep_kept_are_written_with_pictures(tmp_path):
     run = "luo2018/lambda=0.001,seed=0"
     (item,) = samples_view(read_log(logs), run, None, 0, {})["items"]
     assert item["caption"] == "a dog" and item["image"].startswith("blob?")
+
+
+def test_where_the_truth_is_known_false_claims_are_marked(tmp_path):
+    ball = Thing("ball", "red", "large", "plain", 20.0, 30.0, 9.0)
+    truth = Truth([Scene("grass", (ball,))])
+    result = {"cider_d": 1.0, "r@10": 9.0}
+    log_point(tmp_path, POINT, result, report("a blue ball on"), None, truth)
+    run = "luo2018/lambda=0.001,seed=0"
+    (item,) = samples_view(read_log(tmp_path), run, None, 0, {})["items"]
+    assert item["pieces"][1] == ("blue", "ball: blue")
+    assert item["claims"] == {"true": 1, "count": 2, "false": ["ball: blue"]}
+    assert item["missing"][:2] == ["on grass", "ball: red"]

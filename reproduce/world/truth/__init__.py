@@ -11,6 +11,7 @@ from reproduce.world.truth.questions import fact_weights
 from reproduce.world.truth.questions import read_answers
 from reproduce.world.truth.questions import true_answers
 from reproduce.world.truth.questions import usual_answers
+from reproduce.world.truth.reader import claim_places
 from reproduce.world.truth.reader import read_caption
 from reproduce.world.truth.scores import MEASURES
 from reproduce.world.truth.scores import Truth

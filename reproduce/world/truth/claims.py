@@ -48,10 +48,15 @@ class Happening(NamedTuple):
     old: str | None = None
     new: str | None = None
 
-    def __str__(self):
+    @property
+    def claim(self):
+        """What is said to happen: `"recolor from red to blue"`."""
         old = f" from {self.old}" if self.old else ""
         new = f" to {self.new}" if self.new else ""
-        return f"{self.mention + 1} {self.motion}{old}{new}"
+        return f"{self.motion}{old}{new}"
+
+    def __str__(self):
+        return f"{self.mention + 1} {self.claim}"
 
 
 class Claims(NamedTuple):

@@ -269,7 +269,7 @@ class _Judge:
         if kind == "motion":
             if held:
                 told.add(("motion",))
-            return Claim(kind, (i,), str(name).split(" ", 1)[1], held)
+            return Claim(kind, (i,), name.claim, held)
         pairs = itertools.product(chosen[i], chosen[j])
         test = self.link_test(kind, name)
         for a, b in pairs if held else ():
@@ -291,8 +291,7 @@ class _Judge:
                 held = facts.happens(happening, None)
                 if held:
                     told.add(("motion",))
-                text = str(happening).split(" ", 1)[1]
-                yield Claim("motion", (), text, held)
+                yield Claim("motion", (), happening.claim, held)
         for i, pace in claims.paces:
             held = facts.video is not None and facts.video.pace == pace
             yield Claim("pace", (i,) if i >= 0 else (), pace, held)

@@ -2,10 +2,12 @@
 
 import dataclasses
 import functools
+import re
 
 from reproduce.world.truth.claims import Claims
 from reproduce.world.truth.claims import Happening
 from reproduce.world.truth.claims import Mention
+from reproduce.world.truth.facts import slot_of
 from reproduce.world.truth.lexicon import longest
 from reproduce.world.videos import MOVES
 
@@ -34,8 +36,34 @@ def read_caption(caption: str) -> Claims:
     >>> print(read_caption("three red star a star under a dotted"))
     3 red star; star; ? under dotted
     """
-    words = caption.lower().replace(",", " ").replace(".", " ").split()
-    return _Reader(words).read()
+    return _Reader(_words(caption)).read()
+
+
+def claim_places(caption: str) -> dict:
+    """Places of a caption's claims in its text.
+
+    Returns:
+        Dict of pairs of integers, the first letter and that behind the last,
+        by kind, mentions and value of a `Claim`, as `judge_claims()` gives
+        them.
+
+    Example:
+
+    >>> from reproduce.world.truth import claim_places
+    >>> claim_places("A red ball.")
+    {('color', (0,), 'red'): (2, 5), ('object', (0,), 'ball'): (6, 10)}
+    """
+    reader = _Reader(_words(caption))
+    reader.read()
+    spans = [match.span() for match in re.finditer(r"[^\s,.]+", caption)]
+    return {
+        claim: (spans[words[0]][0], spans[words[-1]][1])
+        for claim, words in reader.places.items()
+    }
+
+
+def _words(caption):
+    return caption.lower().replace(",", " ").replace(".", " ").split()
 
 
 @dataclasses.dataclass
@@ -50,6 +78,12 @@ class _Phrase:
     partitive: bool = False
     words: list = dataclasses.field(default_factory=list)
     numbers: list = dataclasses.field(default_factory=list)
+    places: dict = dataclasses.field(default_factory=dict)
+
+    def take(self, kind, value, taken):
+        """Takes words, which claim something of what the noun will be."""
+        self.words += taken
+        self.places.setdefault((kind, value), taken)
 
 
 class _Reader:
@@ -64,6 +98,8 @@ class _Reader:
         self.early, self.prepositions, self.relation = [], [], None
         self.others = self.varied = self.moving = False
         self.last, self.unread = None, []
+        # Words of claims, by kind, mentions and value.
+        self.places = {}
 
     def read(self):
         start = 0
@@ -113,18 +149,18 @@ class _Reader:
 
     def take_look(self, phrase, taken):
         self.phrase.looks.add(phrase.value)
-        self.phrase.words += taken
+        self.phrase.take(slot_of(phrase.value), phrase.value, taken)
 
     def take_count(self, phrase, taken):
         self.begin_phrase()
         self.phrase.count = phrase.value
-        self.phrase.words += taken
+        self.phrase.take("count", str(phrase.value), taken)
         self.phrase.numbers += taken
 
     def take_amount(self, phrase, taken):
         self.begin_phrase()
         self.phrase.least = phrase.value
-        self.phrase.words += taken
+        self.phrase.take("count", f"{phrase.value}+", taken)
 
     def take_other(self, phrase, taken):
         self.phrase.other = True
@@ -132,11 +168,12 @@ class _Reader:
 
     def take_others(self, phrase, taken):
         self.drop_phrase()
-        self.others = True
+        self.say_others(taken)
 
     def take_varied(self, phrase, taken):
         self.drop_phrase()
         self.varied = True
+        self.put("varied", (), "different colors", taken)
 
     def take_partitive(self, phrase, taken):
         """Read "two of them red": a number of things, and their look."""
@@ -155,14 +192,28 @@ class _Reader:
         self.drop_prepositions()
         self.phrase = _Phrase()
         if own.other and phrase.value is None:
-            self.others = True
+            self.say_others(range(own.words[-1], taken.stop))
             # "Five other things": how many others is nothing that is judged.
             self.unread += own.numbers
             self.drop_relation()
             return
-        self.say_mention(own, phrase)
+        self.say_mention(own, phrase, taken)
 
-    def say_mention(self, own, phrase):
+    def say_others(self, taken):
+        self.others = True
+        self.put("others", (), "others", taken)
+
+    def put(self, kind, mentions, value, taken):
+        """Notes which words make a claim, the first that do."""
+        self.places.setdefault((kind, mentions, value), taken)
+
+    def put_own(self, phrase):
+        """Notes the words of the noun phrase that was just said."""
+        index = len(self.mentions) - 1
+        for (kind, value), taken in phrase.places.items():
+            self.put(kind, (index,), value, taken)
+
+    def say_mention(self, own, phrase, taken):
         least = own.least
         number = own.count or least or own.article
         if phrase.plural and not number:
@@ -173,10 +224,18 @@ class _Reader:
         )
         self.moving = False
         index = len(self.mentions) - 1
+        if phrase.value is not None:
+            own.places["object", phrase.value] = taken
+        if least is not None:
+            own.places.setdefault(("count", f"{least}+"), taken)
+        self.put_own(own)
         if self.relation is not None:
-            name, subject, _ = self.relation
-            kind = self.ways if name in _WAYS else self.relations
-            kind.append((subject, _WAYS.get(name, name), index))
+            name, subject, words = self.relation
+            is_way, name = name in _WAYS, _WAYS.get(name, name)
+            kind = self.ways if is_way else self.relations
+            kind.append((subject, name, index))
+            kind = "way" if is_way else "relation"
+            self.put(kind, (subject, index), name, words)
             self.relation = None
         early, self.early = self.early, []
         for place, taken in early:
@@ -184,28 +243,31 @@ class _Reader:
 
     def take_pattern(self, phrase, taken):
         self.drop_phrase()
+        slot = slot_of(phrase.value)
         if self.mentions:
             self.change(looks=self.mentions[-1].looks | {phrase.value})
+            self.put(slot, (len(self.mentions) - 1,), phrase.value, taken)
         else:
             self.phrase.looks.add(phrase.value)
-            self.phrase.words += taken
+            self.phrase.take(slot, phrase.value, taken)
 
     def take_ground(self, phrase, taken):
         self.drop_phrase()
         self.drop_prepositions()
-        self.say_ground(phrase.value)
+        self.say_ground(phrase.value, taken)
 
     def take_scenery(self, phrase, taken):
         self.drop_phrase()
-        self.say_ground(phrase.value)
+        self.say_ground(phrase.value, taken)
 
     def take_ground_word(self, phrase, taken):
         # "On a green grass": what is before a ground belongs to it.
         self.phrase = _Phrase()
         if self.last not in _GROUNDS:
-            self.say_ground(phrase.value)
+            self.say_ground(phrase.value, taken)
 
-    def say_ground(self, ground):
+    def say_ground(self, ground, taken):
+        self.put("ground", (), ground, taken)
         self.prepositions = []
         if self.relation and self.relation[0] in ("in_front", "below"):
             # Before bricks and under the sky, it belongs to these.
@@ -228,6 +290,11 @@ class _Reader:
             if len(values) <= 2 or phrase.value == {"corner"}:
                 known = place if phrase.value == {"corner"} else values
                 self.change(places=frozenset([known]))
+                index = (len(self.mentions) - 1,)
+                own = "place", index, _named(place)
+                first = self.places.pop(own, taken)
+                taken = range(first.start, taken.stop)
+                self.put("place", index, _named(known), taken)
                 return
         self.drop_phrase()
         self.say_place(phrase.value, taken)
@@ -235,6 +302,8 @@ class _Reader:
     def say_place(self, place, taken):
         if self.mentions:
             self.change(places=self.mentions[-1].places | {place})
+            index = (len(self.mentions) - 1,)
+            self.put("place", index, _named(place), taken)
         else:
             self.early.append((place, taken))
 
@@ -264,15 +333,23 @@ class _Reader:
         motion, old, new = phrase.value
         self.moving = motion in MOVES
         subject = len(self.mentions) - 1
-        self.happenings.append(Happening(motion, subject, old, new))
+        self.say_happening(Happening(motion, subject, old, new), taken)
 
     def take_nothing(self, phrase, taken):
         self.drop_phrase()
-        self.happenings.append(Happening("still"))
+        self.say_happening(Happening("still"), taken)
+
+    def say_happening(self, happening, taken):
+        self.happenings.append(happening)
+        about = (happening.mention,) if happening.mention >= 0 else ()
+        self.put("motion", about, happening.claim, taken)
 
     def take_pace(self, phrase, taken):
         self.drop_phrase()
-        self.paces.append((len(self.mentions) - 1, phrase.value))
+        subject = len(self.mentions) - 1
+        self.paces.append((subject, phrase.value))
+        about = (subject,) if subject >= 0 else ()
+        self.put("pace", about, phrase.value, taken)
 
     def begin_phrase(self):
         """Ends a noun phrase that has begun; "other" goes on."""
@@ -292,6 +369,7 @@ class _Reader:
             # "Two of them red" needs none.
             mention = Mention(None, frozenset(own.looks), count=own.count)
             self.mentions.append(mention)
+            self.put_own(own)
         else:
             self.unread += own.words
 
@@ -303,6 +381,11 @@ class _Reader:
         if self.relation is not None:
             self.unread += self.relation[2]
         self.relation = None
+
+
+def _named(place):
+    """A place as claims name it: "left top"."""
+    return " ".join(sorted(place))
 
 
 _GROUNDS = ("ground", "scenery", "ground word")

@@ -4,6 +4,11 @@ import pathlib
 
 import pytest
 
+from reproduce.world import Scene
+from reproduce.world import Thing
+from reproduce.world.truth import Facts
+from reproduce.world.truth import claim_places
+from reproduce.world.truth import judge_claims
 from reproduce.world.truth import read_caption
 
 #: Captions of networks, with their claims as read by hand.
@@ -52,3 +57,38 @@ def test_what_a_caption_claims(caption, claims):
     found = read_caption(caption)
     assert sorted(found.parts()) == sorted(wanted)
     assert found.words == len(caption.split())
+
+
+def test_each_claim_has_its_words():
+    ball = Thing("ball", "red", "large", "plain", 20.0, 30.0, 9.0)
+    facts = Facts(Scene("grass", (ball,)))
+    for text in [row["caption"] for row in READ]:
+        places = claim_places(text)
+        for kind, mentions, value, _ in judge_claims(
+            read_caption(text), facts
+        ).claims:
+            start, end = places[kind, mentions, value]
+            words = text[start:end].split()
+            assert words and f" {' '.join(words)} " in f" {text} "
+            if value in text.split() and kind == "color":
+                assert words == [value]
+
+
+@pytest.mark.parametrize(
+    ("caption", "words"),
+    [
+        ("A big red Ball, a\tbox.", ["Ball", "big", "red", "box"]),
+        ("a ball in the top left corner", ["ball", "in the top left corner"]),
+        ("a ball top left", ["ball", "top left"]),
+        ("six things, two of them red", ["six", "two", "red"]),
+        ("two stars on the left of a spotted moon",
+         ["stars", "two", "moon", "spotted", "on the left of"]),
+        ("the ball rolls down past a box", ["ball", "rolls down", "box",
+                                            "past"]),
+        ("boxes and other things of different colors",
+         ["boxes", "boxes", "and other things", "of different colors"]),
+    ],
+)  # fmt: skip
+def test_words_of_claims(caption, words):
+    places = claim_places(caption).values()
+    assert sorted(caption[a:b] for a, b in places) == sorted(words)

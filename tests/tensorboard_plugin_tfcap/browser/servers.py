@@ -13,6 +13,7 @@ import urllib.request
 
 import numpy as np
 
+from tensorboard_plugin_tfcap.summary import Claim
 from tensorboard_plugin_tfcap.summary import Sample
 from tensorboard_plugin_tfcap.summary import TradeoffWriter
 from tests.tensorboard_plugin_tfcap.comparison import present
@@ -54,15 +55,22 @@ def _write_run(folder, settings, result, steps):
     with TradeoffWriter(place, settings["method"], params, seed) as writer:
         for step in range(1, steps + 1):
             share = np.sqrt(step / steps)
-            writer.point(step, {k: result[k] * share for k in MEASURED})
+            truth = {"truth_precision": 1 - result["r@10"] / 200}
+            truth["truth_recall"] = result["r@10"] / 300 * share
+            numbers = {k: result[k] * share for k in MEASURED}
+            writer.point(step, {**numbers, **truth})
         writer.samples(steps, [_sample(i, settings) for i in range(12)])
 
 
 def _sample(number, settings):
+    caption = f"{MARKUP} {number} by {settings['method']}"
+    last = {"start": len(caption) - 3, "end": len(caption)}
     tint = np.array([40 * (number % 6), 120, 255 - 20 * number], "uint8")
     return Sample(
         id=f"image {number}",
-        caption=f"{MARKUP} {number} by {settings['method']}",
+        caption=caption,
+        claims=[Claim("<i>", False, **last), Claim("a dog", True)],
+        missing=["a cat"],
         rank=number + 1,
         human=["a dog runs", "two dogs play"],
         human_rank=2.0,

@@ -49,6 +49,15 @@ def test_figure_3_is_small_multiples(view, sweep):
         ".map((t) => t.xaxis)).size > 2"
     )
     assert "preset=fig3" in view.page.url
+    # A pair of axes, by one click, and a line across it as ever.
+    pair = view.frame.get_by_role("button", name="Completeness against corr")
+    pair.click()
+    view.wait(
+        "() => document.querySelector('h2').innerText"
+        " === 'recall of facts against precision of claims'"
+    )
+    assert pair.get_attribute("aria-pressed") == "true"
+    assert "preset=" not in view.page.url
 
 
 def test_hovering_tells_of_a_point_and_shows_markup_as_text(view, sweep):

@@ -21,6 +21,14 @@ def test_a_click_pins_a_point_with_its_words_and_pictures(view, sweep):
     view.wait("() => document.querySelectorAll('.rows > li').length === 8")
     assert "<b>a dog</b> 0 by psst" in view.text(".said p")
     assert "rank 1" in view.text(".rank")
+    # What is false is underlined, said to screen readers, and told below.
+    wrong = view.frame.locator(".said .false").first
+    assert wrong.text_content() == "ial (false)"
+    assert wrong.get_attribute("title") == "False: <i>"
+    line = wrong.evaluate("(node) => getComputedStyle(node).textDecoration")
+    assert "wavy" in line
+    said = view.text(".said")
+    assert "1 of 2 claims true. False: <i>" in said and "1 missing" in said
     view.wait("() => document.querySelector('.rows img').naturalWidth > 0")
     view.frame.get_by_role("button", name="Next").click()
     view.wait("() => document.querySelectorAll('.rows > li').length === 4")

@@ -1,0 +1,85 @@
+"""Pairs of axes that belong together, by the names of a log's metrics."""
+
+from tensorboard_plugin_tfcap.comparison import Preset
+from tensorboard_plugin_tfcap.tradeoff.metric_names import bare_name
+from tensorboard_plugin_tfcap.tradeoff.metric_names import listener_of
+from tensorboard_plugin_tfcap.tradeoff.metric_names import metric_order
+from tensorboard_plugin_tfcap.tradeoff.metric_names import own_pool
+
+_RECALL, _PRECISION = "truth_recall", "truth_precision"
+#: Words of names that tell of no decoding of the speaker's.
+_APART = ("human ", "image to text ")
+
+
+def axis_presets(metrics) -> dict:
+    """Presets of two axes that a log of such metrics offers.
+
+    `truth` sets `truth_recall` against `truth_precision`, and `strangers` sets
+    `r@K` of the own listener against that of one that never met the speaker;
+    `beam_truth` and so on are those of other decodings or folders.
+
+    Args:
+        metrics: Dict of `Metric` by name.
+
+    Returns:
+        Dict of `Preset` by id.
+
+    Example:
+
+    >>> from tensorboard_plugin_tfcap.axis_presets import axis_presets
+    >>> from tensorboard_plugin_tfcap.tradeoff import named_metric
+    >>> names = "r@10", "strangers_r@10", "beam_r@10", "truth_recall"
+    >>> presets = axis_presets({name: named_metric(name) for name in names})
+    >>> [(preset.id, preset.x, preset.y) for preset in presets.values()]
+    [('strangers', 'strangers_r@10', 'r@10')]
+    """
+    pools = {}
+    for metric in sorted(metrics.values(), key=metric_order):
+        pool = own_pool(metric.name)
+        if not any(word in pool for word in _APART):
+            pools.setdefault(pool, []).append(metric.name)
+    found = [
+        preset
+        for pool, names in pools.items()
+        for preset in (_truth(pool, names), _strangers(pool, names))
+        if preset is not None
+    ]
+    return {preset.id: preset for preset in found}
+
+
+def _truth(pool, names):
+    by_name = {bare_name(name): name for name in reversed(names)}
+    if not {_RECALL, _PRECISION} <= by_name.keys():
+        return None
+    title = "Completeness against correctness"
+    return _preset(pool, "truth", title, by_name[_PRECISION], by_name[_RECALL])
+
+
+def _strangers(pool, names):
+    recalls = {}
+    for name in names:
+        if bare_name(name).startswith("r@"):
+            here = recalls.setdefault(bare_name(name), {})
+            here.setdefault(listener_of(name), name)
+    pairs = {k: v for k, v in recalls.items() if "" in v and len(v) > 1}
+    if not pairs:
+        return None
+    at = "r@10" if "r@10" in pairs else next(iter(pairs))
+    # Strangers come first, then the fixed listener: the order of metrics.
+    listener = next(name for name in pairs[at] if name)
+    whose = (
+        "strangers\u2019"
+        if listener == "strangers"
+        else f"the {listener} listener\u2019s"
+    )
+    return _preset(
+        *(pool, "strangers", f"Own recall against {whose}"),
+        *(pairs[at][listener], pairs[at][""]),
+    )
+
+
+def _preset(pool, name, title, x, y):
+    words = pool.replace(" ", "_")
+    about = pool.replace("beam ", "beam search ").strip(" /")
+    title = f"{title}, {about}" if about else title
+    return Preset(f"{words}{name}", title, x, y)
