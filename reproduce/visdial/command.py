@@ -24,6 +24,7 @@ from reproduce.visdial.data import world_data
 from reproduce.visdial.experiment import DialogExperiment
 from reproduce.visdial.page import write_page
 from reproduce.visdial.partner import partner_of
+from reproduce.visdial.rows import ABLATIONS
 from reproduce.visdial.rows import ROWS
 from reproduce.visdial.settings import SETTINGS
 from reproduce.visdial.tables import dialog_tables
@@ -41,7 +42,7 @@ SIZES = {
 }
 _COMMAND = ("-m", "reproduce", "visdial")
 #: Rows that are trained unless others are named; a caller may add some.
-_PUBLISHED = tuple(ROWS)
+_PUBLISHED = tuple(row for row in ROWS if row not in ABLATIONS)
 
 
 def main(arguments: list[str] | None = None, program=_COMMAND):
@@ -91,6 +92,12 @@ def parse(arguments):
     )
     add("--settings", choices=SETTINGS, help="default: world, or published")
     add("--epochs", type=epoch_numbers, metavar="N", help=EPOCHS_HELP)
+    add("--test-dialogs", type=int, help="first ones to rank; default: all")
+    add(
+        "--validation-dialogs",
+        **{"type": int, "default": 100, "metavar": "N"},
+        help="ranked after every epoch; default: 100",
+    )
     add("--ranks", action="store_true", help="of the challenge's test split")
     add("--talk", nargs="?", type=int, const=0, metavar="N", help="on image N")
     options = parser.parse_args(arguments)
@@ -132,6 +139,8 @@ def _train(arguments, options, program):
         # Before minutes of work that a folder has to take.
         make_folder(options.out)
         data = load_data(options)
+        if options.test_dialogs is not None:
+            data = data.first(options.test_dialogs)
         runs = runs_of(options)
         for run in runs:
             run_rows(run, data, strategy, done)
@@ -174,7 +183,10 @@ def runs_of(options):
 def run_rows(options, data, strategy: tf.distribute.Strategy, done: list):
     """Trains and ranks the rows of one seed, and writes their figures."""
     settings = adapted(SETTINGS[options.settings], options.epochs)
-    experiment = DialogExperiment(data, settings, options.out, options.seed)
+    experiment = DialogExperiment(
+        *(data, settings, options.out, options.seed),
+        validation_dialogs=options.validation_dialogs,
+    )
     if options.talk is not None:
         talk(experiment, options)
         return

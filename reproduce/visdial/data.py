@@ -69,6 +69,25 @@ class DialogData:
     feature_digests: tuple | None = None
     judge: Any = None
 
+    def first(self, dialogs: int) -> "DialogData":
+        """The same with no more than the first dialogs of the test split."""
+        if not 1 <= dialogs <= len(self.test):
+            raise ValueError(
+                "`dialogs` must be between 1 and the dialogs of the test "
+                f"split, {len(self.test)}. Received: dialogs={dialogs}."
+            )
+        rows, features = np.arange(dialogs), self.test_features
+        if callable(features):
+            some = features
+        else:
+            some = features[rows]
+        return dataclasses.replace(
+            self,
+            test=self.test.select(rows),
+            test_features=some,
+            feature_digests=None,
+        )
+
     @functools.cached_property
     def digest(self):
         """SHA-256 of ids, dialogs and features."""
@@ -104,8 +123,9 @@ def world_data(root=None, **options) -> DialogData:
 
 def _judged(world, answers):
     """Shares of answers to the test split that are true, false or empty."""
-    dialogs = world.dialogs("test")
-    return answer_truth([x for one in dialogs for x in one.rounds], answers)
+    rounds = [x for one in world.dialogs("test") for x in one.rounds]
+    # The first dialogs, where a test split has no more.
+    return answer_truth(rounds[: len(answers)], answers)
 
 
 def visdial_data(root, vgg19_weights=None, norm=None, skip_unreadable=False):

@@ -1,7 +1,8 @@
-"""The published rows of Best of Both Worlds: dicts for `tfcap.methods`.
+"""The rows of Best of Both Worlds: dicts for `tfcap.methods`.
 
 A row is trained by its method, on networks that are made of an `encoder`, or
-`start` from those of other rows. `wrong` names the wrong answers of a batch.
+`start` from those of other rows. `wrong` names the wrong answers of a batch,
+`options` are further ones of the method.
 """
 
 import keras
@@ -18,6 +19,8 @@ from tfcap.methods import n_pair
 from tfcap.training import ClippedAdam
 
 _BOTH = {"generator": "hciae_g_mle", "discriminator": "hciae_d_np_att"}
+#: Spoilt copies of the human answer among the wrong ones of a question.
+_CORRUPTED = 10
 
 
 def _mle(encoder, about):
@@ -31,7 +34,31 @@ def _softmax(encoder, about):
     }
 
 
-#: Rows in the order of the paper's tables.
+def _varied(about, **options):
+    """`hciae_g_dis` with one thing changed that may keep answers varied."""
+    return {"method": gdis, "start": _BOTH, "about": about, "options": options}
+
+
+#: Not in the paper: what keeps the answers of `hciae_g_dis` varied?
+ABLATIONS = {
+    "hciae_d_np_att_corrupted": {
+        **{"method": n_pair, "encoder": "hciae", "wrong": "corrupted"},
+        "about": f"`hciae_d_np_att` with {_CORRUPTED} spoilt copies of the "
+        "human answer among the wrong ones.",
+    },
+    "hciae_g_dis_corrupted": {
+        **_varied("`hciae_g_dis` before that discriminator."),
+        "start": {**_BOTH, "discriminator": "hciae_d_np_att_corrupted"},
+    },
+    "hciae_g_dis_entropy": _varied(
+        "`hciae_g_dis` with an entropy bonus.", entropy_weight=0.1
+    ),
+    "hciae_g_dis_hinge": _varied(
+        "`hciae_g_dis` which gains little by scores above the human answer's.",
+        pair_temperature=0.1,
+    ),
+}
+#: Rows in the order of the paper's tables, and the ablations.
 ROWS = {
     "lf_g": _mle(
         "lf", "Late fusion, generative, maximum likelihood (Table 1)."
@@ -83,6 +110,7 @@ ROWS = {
         **{"method": gan2, "start": _BOTH, "wrong": "own"},
         "about": "Both go on learning, the discriminator to rank (Table 4).",
     },
+    **ABLATIONS,
 }
 
 #: Networks that learn by a method.
@@ -110,7 +138,9 @@ def train(experiment, row: str):
     method = ROWS[row]["method"]
     batches = _batches(experiment, ROWS[row])
     networks = _networks(experiment, row, batches)
-    model = method(*networks.values(), **_numbers(experiment, method))
+    numbers = _numbers(experiment, method)
+    numbers.update(ROWS[row].get("options", {}))
+    model = method(*networks.values(), **numbers)
     stage = "transfer" if "start" in ROWS[row] else _LEARNING[method][0]
     epochs = getattr(experiment.settings, f"{stage}_epochs")
     steps = epochs * batches.steps_per_epoch
@@ -129,15 +159,17 @@ def _batches(experiment, config):
     settings, size = experiment.settings, experiment.settings.batch_size
     if "start" in config or config["method"] is n_pair:
         size = settings.discriminator_batch_size or size
+    n_pairs = {
+        "negatives": settings.negatives,
+        "in_batch_negatives": settings.in_batch_negatives,
+        "corrupted_negatives": settings.corrupted_negatives,
+    }
     wrong = {
         None: {},
         "softmax": {"negatives": settings.softmax_negatives},
         "own": {"negatives": settings.negatives},
-        "n_pair": {
-            "negatives": settings.negatives,
-            "in_batch_negatives": settings.in_batch_negatives,
-            "corrupted_negatives": settings.corrupted_negatives,
-        },
+        "n_pair": n_pairs,
+        "corrupted": {**n_pairs, "corrupted_negatives": _CORRUPTED},
     }[config.get("wrong")]
     data = experiment.data
     return DialogBatches(

@@ -75,6 +75,16 @@ WORLD_LONG = DialogSettings(
     evaluation_batch_size=16,
 )
 
+#: As long, but for less of everything that the truth of answers, their length
+#: and their variety can be compared without.
+WORLD_TRUTH = replace(
+    WORLD_LONG,
+    generator_epochs=10,
+    discriminator_epochs=1,
+    in_batch_negatives=15,
+    transfer_epochs=1,
+)
+
 #: All rows on two CPU cores in a quarter of an hour: to see everything work,
 #: not for the generators to learn to look.
 WORLD = replace(
@@ -120,6 +130,7 @@ SETTINGS = {
     "published": PUBLISHED,
     "world": WORLD,
     "world_long": WORLD_LONG,
+    "world_truth": WORLD_TRUTH,
     "small_real": SMALL_REAL,
     "quick": QUICK,
 }

@@ -10,8 +10,10 @@ from tfcap.layers import GumbelSoftmaxST
 from tfcap.methods.dialog_networks import check_discriminator
 from tfcap.methods.parts import check_speaker
 from tfcap.objectives import Pathwise
+from tfcap.objectives import ScoreFunction
 from tfcap.objectives import TeacherForcing
 from tfcap.rewards import DialogScore
+from tfcap.rewards import Surprisal
 from tfcap.training import ObjectiveModel
 
 
@@ -25,6 +27,8 @@ def gdis(
     max_length: int = 9,
     seed: int | None = None,
     termination: str = "sampled",
+    pair_temperature: float = 1.0,
+    entropy_weight: float = 0.0,
     global_clipnorm: float | None = None,
     **options: Any,
 ) -> ObjectiveModel:
@@ -54,6 +58,11 @@ def gdis(
             included. Defaults to `9`.
         seed: Integer or `None`, of the Gumbel noise.
         termination: As that of `tfcap.methods.psst()`.
+        pair_temperature: Float, the temperature of `tfcap.rewards.DialogScore`.
+            Not in the paper. Defaults to `1.0`.
+        entropy_weight: Float, weight of the entropy of the sample's words, in
+            nats, which is taken from the loss. Not in the paper. Defaults to
+            `0.0`.
         global_clipnorm: Float or `None`, norm to clip the gradient to.
         **options: Further arguments of `tfcap.training.ObjectiveModel`.
 
@@ -103,9 +112,13 @@ def gdis(
         max_length,
         termination=termination,
     )
-    objective = Pathwise(
-        DialogScore(discriminator), sample
-    ) + mle_weight * TeacherForcing(normalize)
+    score = DialogScore(discriminator, temperature=pair_temperature)
+    objective = Pathwise(score, sample)
+    objective += mle_weight * TeacherForcing(normalize)
+    if entropy_weight:
+        # The same sample's words, scored by their values alone.
+        bonus = ScoreFunction(Surprisal(per_word=True), sample)
+        objective += entropy_weight * bonus
     return ObjectiveModel(
         objective,
         generator,

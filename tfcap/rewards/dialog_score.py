@@ -1,5 +1,7 @@
 """The score of a dialog discriminator as a reward."""
 
+from typing import Any
+
 from keras import ops
 
 from tfcap.losses import one_pair_loss
@@ -12,7 +14,7 @@ class DialogScore(Reward):
     """Closeness of a generated answer to the human one, for a critic.
 
     ```
-    reward = -log(1 + exp(e . f(truth) - e . f(answer)))
+    reward = -tau * log(1 + exp((e . f(truth) - e . f(answer)) / tau))
     ```
 
     with `e` the critic's reading of the question and `f` of an answer. Where
@@ -27,6 +29,9 @@ class DialogScore(Reward):
             on this reward, so that gradients reach everything it read.
             Defaults to `False`: it runs in inference mode, and `e` and
             `f(truth)` are constants.
+        temperature: Float, tau. The less it is, the less an answer gains
+            once it scores above the human one: as it goes to 0, the reward
+            is that of a hinge. Defaults to `1.0`, as in the paper.
 
     Example:
 
@@ -48,9 +53,20 @@ class DialogScore(Reward):
     differentiable = True
     name = "dialog_score"
 
-    def __init__(self, discriminator, learning=False):
+    def __init__(
+        self,
+        discriminator: Any,
+        learning: bool = False,
+        temperature: float = 1.0,
+    ):
+        if not temperature > 0:
+            raise ValueError(
+                "`temperature` must be greater than 0. Received: "
+                f"temperature={temperature}."
+            )
         self.discriminator = discriminator
         self.learning = learning
+        self.temperature = temperature
 
     def call(self, rollout, episode):
         check_vocabulary(self.discriminator, episode, "discriminator")
@@ -68,5 +84,7 @@ class DialogScore(Reward):
         read = anchor[:, None, None], truth[:, None], answer[:, :, None]
         rows, samples = ops.shape(answer)[:2]
         shape = rows, samples, *ops.shape(truth)[1:]
-        losses = one_pair_loss(*(ops.broadcast_to(x, shape) for x in read))
-        return -masked_mean(losses, human.nonempty[:, None], axis=-1)
+        read = [ops.broadcast_to(x, shape) for x in read]
+        losses = one_pair_loss(read[0] / self.temperature, *read[1:])
+        mean = masked_mean(losses, human.nonempty[:, None], axis=-1)
+        return -self.temperature * mean
