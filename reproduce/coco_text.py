@@ -162,8 +162,9 @@ def _write(out, images, features):
         *(ids, (1, SOURCES), size),
         backbone="latent semantic analysis of two captions",
     ) as writer:
-        for start in range(0, len(writer.remaining), _BLOCK):
-            rows = writer.remaining[start : start + _BLOCK]
+        left = writer.remaining
+        for start in range(0, len(left), _BLOCK):
+            rows = left[start : start + _BLOCK]
             writer.write(rows, features[rows])
 
 

@@ -5,9 +5,11 @@ import importlib
 import sys
 
 from reproduce.own_data import EPOCHS_HELP
+from reproduce.own_data import LIMIT_HELP
 from reproduce.own_data import MIN_COUNT_HELP
 from reproduce.own_data import adapted
 from reproduce.own_data import epoch_numbers
+from reproduce.own_data import image_limits
 from tfcap.io import command
 from tfcap.io import make_folder
 
@@ -141,6 +143,7 @@ def _sweep(paper, options):
             options.train_split,
             lambda: make_folder(out),
             options.images,
+            options.limit,
         )
         if verbose:
             _tell_data(data)
@@ -222,6 +225,7 @@ def sweep_parser(paper):
         "or of built worlds",
     )
     add("--images", help="folder of the photographs, to show them")
+    add("--limit", type=image_limits, metavar="SPLIT=N", help=LIMIT_HELP)
     add("--epochs", type=epoch_numbers, metavar="N", help=EPOCHS_HELP)
     add("--min-count", type=int, metavar="N", help=MIN_COUNT_HELP)
     add("--out", help="folder of the sweep (default runs/PAPER_DATA)")

@@ -11,7 +11,12 @@ EPOCHS_HELP = (
 MIN_COUNT_HELP = (
     "least occurrences of a word that is known (default: that of the settings)"
 )
+LIMIT_HELP = (
+    "no more than the first images of a split of data in files, such as "
+    "train=8000,test=1000; words are those of the whole (default: all)"
+)
 _ENDING = "_epochs"
+_SPLITS = ("train", "val", "test")
 
 
 def epoch_numbers(text: str) -> dict[str, int]:
@@ -33,6 +38,26 @@ def epoch_numbers(text: str) -> dict[str, int]:
             )
         numbers[phase] = int(number)
     return numbers
+
+
+def image_limits(text: str) -> dict[str, int]:
+    """Greatest numbers of images by split.
+
+    Example:
+
+    >>> from reproduce.own_data import image_limits
+    >>> image_limits("train=8000,test=1000")
+    {'train': 8000, 'test': 1000}
+    """
+    pairs = [part.partition("=") for part in text.split(",")]
+    for split, _, number in pairs:
+        known = split in _SPLITS and number.isdecimal()
+        if not known or int(number) < 1:
+            raise argparse.ArgumentTypeError(
+                f"{text!r} is no list of positive numbers by split "
+                f"({', '.join(_SPLITS)}), as train=8000,test=1000"
+            )
+    return {split: int(number) for split, _, number in pairs}
 
 
 def adapted(

@@ -94,7 +94,7 @@ def _truth_of(shown):
     return functools.cache(lambda split: Truth(shown(names[split])))
 
 
-def caption_files(settings, root, train="train", images=None):
+def caption_files(settings, root, train="train", images=None, limits=None):
     """Reads a data set as it was published, with a feature file.
 
     Args:
@@ -110,6 +110,9 @@ def caption_files(settings, root, train="train", images=None):
         images: String or path of the folder of the photographs, which are
             shown; see `tfcap.data.Photographs`. Defaults to `None`: their
             names alone.
+        limits: Dict of integers by split, `"train"`, `"val"` or `"test"`: no
+            more than its first images. The vocabulary remains that of the
+            whole training split. Defaults to `None`, all of them.
 
     Returns:
         `CaptionData`; see `caption_world()`. Images that were left out when
@@ -127,9 +130,17 @@ def caption_files(settings, root, train="train", images=None):
     splits = [
         take_rows(s, rows_with_features(s.image_ids, file)) for s in splits
     ]
+    vocabulary = build_caption_vocabulary(splits[0], settings.min_count)
+    splits = [
+        take_rows(
+            split, range(len(split.image_ids))[: (limits or {}).get(name)]
+        )
+        for name, split in zip(SPLITS, splits)
+    ]
     features = [load_features(file, s.image_ids, lazy=True) for s in splits]
     shown = Photographs(images, splits[2].filenames)
-    return _encoded(splits, features, settings, name=name, test_images=shown)
+    about = {"name": name, "test_images": shown, "vocabulary": vocabulary}
+    return _encoded(splits, features, settings, **about)
 
 
 #: How data are loaded that are not read from files, by their names.
@@ -143,18 +154,21 @@ def load_data(
     train_split: str | None = None,
     before=None,
     images=None,
+    limits=None,
     **options,
 ) -> CaptionData:
     """The data that a command is asked for.
 
     Args:
         images: String or path of the folder of the photographs. Optional.
+        limits: As that of `caption_files()`. Optional.
         before: Function without arguments that is called before data are
             loaded, which may take minutes. Optional.
     """
     if name not in WORLDS and root is None:
         raise ValueError(f"--data {name} needs --root, a folder.")
-    for option, value in (("train-split", train_split), ("images", images)):
+    of_files = {"train-split": train_split, "images": images, "limit": limits}
+    for option, value in of_files.items():
         if name in WORLDS and value is not None:
             raise ValueError(
                 f"`--{option}` must come with data in files. Received: "
@@ -164,11 +178,13 @@ def load_data(
         before()
     if name in WORLDS:
         return WORLDS[name](settings, root, **options)
-    return caption_files(settings, root, train_split or "train", images)
+    train = train_split or "train"
+    return caption_files(settings, root, train, images, limits)
 
 
-def _encoded(splits, features, settings, **about):
-    vocabulary = build_caption_vocabulary(splits[0], settings.min_count)
+def _encoded(splits, features, settings, vocabulary=None, **about):
+    if vocabulary is None:
+        vocabulary = build_caption_vocabulary(splits[0], settings.min_count)
     encoded = [
         EncodedCaptions.from_split(split, vocabulary, settings.max_length)
         for split in splits

@@ -5,6 +5,7 @@ import dataclasses
 import keras
 import numpy as np
 import pytest
+import tensorflow as tf
 
 from tests import dialogs
 from tests.methods.dialog_goldens import GOLDENS
@@ -118,6 +119,30 @@ def test_g_dis_learns_by_equation_5_and_teacher_forcing():
     np.testing.assert_allclose(
         total, expected + 0.25 * nll, rtol=1e-4, atol=1e-6
     )
+
+
+def test_g_dis_takes_the_entropy_of_its_sample_from_the_loss():
+    options = {"entropy_weight": 0.3, "pair_temperature": 0.2}
+    model, _ = through(methods.gdis, **options)
+    pathwise, _, bonus = model.objective.terms
+    assert pathwise.estimator.reward.temperature == 0.2
+    assert bonus.weight == 0.3
+    assert bonus.estimator.decoder is pathwise.estimator.decoder
+    inputs = dialogs.batches().inputs(np.arange(8))
+    present = inputs["answer"].any(-1).reshape(-1)
+    episode = Episode(model.speaker, inputs)
+    with tf.GradientTape(persistent=True) as tape:
+        found, _ = bonus.estimator.loss(episode)
+        said = episode.rollout(pathwise.estimator.decoder)
+        # A word's log probability, as much as the word surprises.
+        scores = model.speaker.log_probs(episode.state, said.tokens)
+        surprises = tf.stop_gradient(-scores) * said.mask
+        rows = -tf.reduce_sum(surprises * scores, axis=(1, 2))
+        expected = tf.reduce_mean(rows[present])
+    head = model.speaker.trainable_variables[-1].value
+    found, expected = (tape.gradient(x, head) for x in (found, expected))
+    assert np.abs(found).max() > 1e-3
+    np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-6)
 
 
 def test_gan1_has_the_discriminator_undo_g():

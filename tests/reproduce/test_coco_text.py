@@ -5,6 +5,7 @@ import zipfile
 
 import numpy as np
 
+from reproduce import coco_text
 from reproduce.captioning.load_data import load_data
 from reproduce.command import main
 from reproduce.latent_semantics import LatentSemantics
@@ -40,8 +41,12 @@ def write_jar(package, train=24, val=12):
             )
 
 
-def test_captions_stand_for_photographs(fake_package, tmp_path, capsys):
+def test_captions_stand_for_photographs(
+    fake_package, tmp_path, capsys, monkeypatch
+):
     write_jar(fake_package)
+    # Several blocks, of which the last is smaller.
+    monkeypatch.setattr(coco_text, "_BLOCK", 8)
     out = tmp_path / "coco"
     options = ["--out", str(out), "--size", "6", "--min-count", "1"]
     assert main(["coco_text", *options, "--held-out", "4"]) == 0
@@ -55,6 +60,13 @@ def test_captions_stand_for_photographs(fake_package, tmp_path, capsys):
     assert "36 images" in capsys.readouterr().out
     data = load_data("coco", QUICK, out)
     assert len(data.train) == 24 and len(data.test) == 4
+    part = load_data("coco", QUICK, out, limits={"train": 5, "val": 3})
+    sizes = [len(x) for x in (part.train, part.validation, part.test)]
+    assert sizes == [5, 3, 4]
+    assert part.vocabulary.words == data.vocabulary.words
+    np.testing.assert_array_equal(
+        part.train_features[np.arange(5)], data.train_features[np.arange(5)]
+    )
     features = load_features(out / "features.h5", data.test.image_ids)
     assert features.shape == (4, 2, 6)
     again = tmp_path / "again"

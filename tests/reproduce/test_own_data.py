@@ -6,6 +6,7 @@ import pytest
 from reproduce.command import sweep_parser
 from reproduce.own_data import adapted
 from reproduce.own_data import epoch_numbers
+from reproduce.own_data import image_limits
 from reproduce.psst.paper import PSST
 from reproduce.wtf_rl.settings import FLICKR8K
 
@@ -22,12 +23,17 @@ def test_every_phase_or_some_have_other_epochs():
     assert same == dataclasses.replace(own, speaker_epochs=7)
     options = sweep_parser(PSST).parse_args(["--epochs", "speaker=4"])
     assert options.epochs == {"speaker": 4}
+    options = sweep_parser(PSST).parse_args(["--limit", "train=4,test=2"])
+    assert options.limit == {"train": 4, "test": 2}
 
 
 def test_numbers_and_phases_that_there_are_not_are_refused():
     for text in ("0", "many", "speaker=", "-3", "1,,"):
         with pytest.raises(argparse.ArgumentTypeError, match="no positive"):
             epoch_numbers(text)
+    for text in ("4", "train=0", "rest=3", "train=", "train=1,"):
+        with pytest.raises(argparse.ArgumentTypeError, match="no list"):
+            image_limits(text)
     with pytest.raises(ValueError, match="speaker, .*Received: joint"):
         adapted(FLICKR8K, {"joint": 3})
     with pytest.raises(ValueError, match="`--min-count` must be at least 1"):

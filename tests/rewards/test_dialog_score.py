@@ -40,7 +40,7 @@ def rewarded(players, decoder, **arguments):
 
 def test_every_sample_is_scored_by_the_formula(players):
     _, discriminator = players
-    rollout, found = rewarded(players, sample(2))
+    rollout, found = rewarded(players, sample(2), temperature=0.5)
     assert found.shape == (12, 2)
     anchor = np.asarray(discriminator.encode(INPUTS))
     truth = INPUTS["answer"].reshape(12, 1, -1)
@@ -53,7 +53,7 @@ def test_every_sample_is_scored_by_the_formula(players):
         mask = rollout.mask[row : row + 1, s : s + 1]
         f_answer = np.asarray(discriminator.embed(tokens, mask))[0, 0]
         gap = anchor[row] @ f_truth[row] - anchor[row] @ f_answer
-        expected = -np.log(1 + np.exp(gap))
+        expected = -0.5 * np.log(1 + np.exp(gap / 0.5))
         np.testing.assert_allclose(
             found[row, s], expected, rtol=1e-4, atol=1e-6
         )
@@ -65,6 +65,11 @@ def test_the_truth_itself_is_worth_a_coin_toss(players):
     np.testing.assert_allclose(
         found, -np.log(2) * present, rtol=1e-5, atol=1e-6
     )
+
+
+def test_a_temperature_of_nothing_is_refused():
+    with pytest.raises(ValueError, match="`temperature` must be greater"):
+        DialogScore(None, temperature=0.0)
 
 
 def gradients(players, learning):
