@@ -56,10 +56,14 @@ def test_a_folder_without_data_or_closed_is_told(
     assert f"not in a file. Received: path='{tmp_path / 'file' / 'run'}" in said
 
 
+_TRUTH = ("true", "partly", "evasive", "false", "empty")
+
+
 def test_an_interrupted_run_goes_on(
     example, arguments, tmp_path, monkeypatch, capsys
 ):
     arguments += ["--rows", "lf_g,hciae_g_mle"]
+    arguments += ["--test-dialogs", "4", "--validation-dialogs", "2"]
     whole, steps = ObjectiveModel.train_step, []
 
     def stopped(model, data):
@@ -80,6 +84,10 @@ def test_an_interrupted_run_goes_on(
     found = json.loads((tmp_path / "run" / "results.json").read_text())
     assert list(found["rows"]) == ["answer_prior", "lf_g", "hciae_g_mle"]
     assert set(found["versions"]) == {"tfcap", "keras", "tensorflow"}
+    assert found["dialogs"]["test"] == 4
+    shares = found["rows"]["lf_g"]["answers"]
+    assert shares["count"] == 40
+    assert sum(shares[f"{name}_share"] for name in _TRUTH) == pytest.approx(1)
     assert found["seed"] == 0 and found["settings"]["units"] == 32
     assert list((tmp_path / "run").rglob("events.out.tfevents*"))
 

@@ -30,6 +30,12 @@ def test_splits_images_and_annotations_belong_to_one_another(tmp_path):
     for split, found in zip(splits, images):
         wanted = features(split.image_ids)[:, None]
         np.testing.assert_array_equal(found, wanted)
+    some = data.first(2)
+    assert some.test.image_ids.tolist() == data.test.image_ids[:2].tolist()
+    np.testing.assert_array_equal(some.test_features, data.test_features[:2])
+    assert some.digest != data.digest
+    with pytest.raises(ValueError, match="between 1 and .* split, 6"):
+        data.first(7)
     annotated = {
         entry["image_id"]: entry["gt_relevance"]
         for entry in dense_annotations(content)
