@@ -77,14 +77,10 @@ class DialogData:
                 f"split, {len(self.test)}. Received: dialogs={dialogs}."
             )
         rows, features = np.arange(dialogs), self.test_features
-        if callable(features):
-            some = features
-        else:
-            some = features[rows]
         return dataclasses.replace(
             self,
             test=self.test.select(rows),
-            test_features=some,
+            test_features=features if callable(features) else features[rows],
             feature_digests=None,
         )
 
