@@ -20,6 +20,7 @@ PAPERS = {
     "spider": ("reproduce.spider.paper", "SPIDER", "metrics, word by word"),
     "wtf_rl": ("reproduce.wtf_rl.paper", "WTF_RL", "a fixed retriever"),
     "truth": ("reproduce.truth.paper", "TRUTH", "what is true of the world"),
+    "all": ("reproduce.all.paper", "ALL", "all of these, on the same axes"),
 }
 #: What else can be run: a module with `main()`, and a line about it.
 COMMANDS = {

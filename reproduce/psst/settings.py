@@ -215,8 +215,11 @@ ROWS = {
     },
     "psst_soft_cooling": {"method": psst, "rho": _cooling_rho},
     "psst_expected": {"method": psst, "termination": "expected"},
+    "psst_reinmax": {"method": psst, "channel": "reinmax"},
+    "psst_gumbel_rao": {"method": psst, "channel": "gumbel_rao"},
     "st_multinomial": {"method": straight_through},
     "st_gumbel": {"method": straight_through, "channel": "gumbel"},
+    "st_reinmax": {"method": straight_through, "channel": "reinmax"},
     "st_gumbel_annealed": {
         "method": straight_through,
         "channel": "gumbel",

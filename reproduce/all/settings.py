@@ -1,0 +1,94 @@
+"""One budget for all methods: numbers."""
+
+from dataclasses import dataclass
+from dataclasses import fields
+from dataclasses import replace
+
+from reproduce.captioning.settings import SpeakerSettings
+from reproduce.psst import settings as psst
+
+#: Numbers of a speaker's training for a reward that are a paper's own.
+_OWN = ("clipnorm",)
+
+
+@dataclass(frozen=True)
+class AxesSettings(psst.PSSTSettings):
+    """Hyper-parameters that all methods share.
+
+    The networks and `joint_*` are those of `PSSTSettings`, for every method:
+    `joint_epochs` passes over the images at `joint_rate`, from the same
+    speaker of maximum likelihood. What else a paper sets is its own.
+
+    Args:
+        like: String, the settings of the other papers, such as `"world"`.
+        joint_batch_size: Integer, images in a batch then.
+        num_samples: Integer, captions drawn of an image by methods that
+            compare several.
+        critic_units: Tuple of integers, hidden layers of learned baselines.
+        diversity_samples: Integer, captions drawn of an image to measure how
+            they differ.
+    """
+
+    like: str = "published"
+    joint_batch_size: int = 128
+    num_samples: int = 5
+    critic_units: tuple = (512,)
+    diversity_samples: int = 5
+
+    def of(self, paper):
+        """Settings of another paper, the budget and the speaker these."""
+        if paper.name == "psst":
+            return replace(self, batch_size=self.joint_batch_size)
+        shared = {
+            field.name: getattr(self, field.name)
+            for field in fields(SpeakerSettings)
+            if field.name not in _OWN
+        }
+        own = paper.settings[self.like]
+        if hasattr(own, "num_samples"):
+            shared["num_samples"] = self.num_samples
+        return replace(
+            own,
+            **shared,
+            reward_epochs=self.joint_epochs,
+            reward_batch_size=self.joint_batch_size,
+            reward_rate=self.joint_rate,
+            reward_dropout=self.joint_dropout,
+        )
+
+
+def _like(name, **changes):
+    about = {
+        field.name: getattr(psst.SETTINGS[name], field.name)
+        for field in fields(psst.PSSTSettings)
+    }
+    return AxesSettings(**about | {"like": name} | changes)
+
+
+#: The embedded world, a minute or two a point on one core.
+WORLD = _like(
+    "world",
+    joint_epochs=2,
+    joint_batch_size=64,
+    rho=0.25,
+    num_samples=3,
+    critic_units=(128,),
+)
+#: Flickr8k with pooled features.
+FLICKR8K = _like(
+    "flickr8k",
+    joint_epochs=4,
+    joint_batch_size=64,
+    rho=0.25,
+    num_samples=3,
+    critic_units=(128,),
+)
+#: Seconds, to see it run.
+QUICK = _like(
+    "quick",
+    joint_batch_size=16,
+    num_samples=2,
+    critic_units=(8,),
+    diversity_samples=2,
+)
+SETTINGS = {"world": WORLD, "flickr8k": FLICKR8K, "quick": QUICK}
