@@ -10,6 +10,7 @@ from reproduce.own_data import MIN_COUNT_HELP
 from reproduce.own_data import adapted
 from reproduce.own_data import epoch_numbers
 from reproduce.own_data import image_limits
+from reproduce.processes import run_processes
 from tfcap.io import command
 from tfcap.io import make_folder
 
@@ -46,6 +47,7 @@ COMMANDS = {
         "reproduce.estimators.command",
         "measure and draw bias, variance and cost of every estimator",
     ),
+    "axes": ("reproduce.all.figure", "draw the figure of all methods"),
     "retriever": (
         "reproduce.wtf_rl.retriever_command",
         "train a retriever alone",
@@ -117,8 +119,11 @@ def _help():
 
 def sweep_main(paper, arguments: list[str]) -> int:
     """Trains what is missing of a paper's points."""
-    parser = sweep_parser(paper)
-    return _sweep(paper, parser.parse_args(arguments))
+    options = sweep_parser(paper).parse_args(arguments)
+    if options.processes > 1:
+        one = [paper.name, *arguments, "--processes", "1"]
+        return run_processes(one, options.processes)
+    return _sweep(paper, options)
 
 
 @command(ValueError)
@@ -232,6 +237,13 @@ def sweep_parser(paper):
     add("--out", help="folder of the sweep (default runs/PAPER_DATA)")
     _add_numbers(parser, paper)
     _add_evaluation(parser, paper)
+    add(
+        "--processes",
+        type=int,
+        default=1,
+        metavar="N",
+        help="train N points at once, each by a process (default 1)",
+    )
     add("--progress", action="store_true", help="bars instead of lines")
     add("--quiet", action="store_true", help="print nothing")
     return parser

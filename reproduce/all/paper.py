@@ -12,6 +12,8 @@ from reproduce.all.rows import ORIGINS
 from reproduce.all.rows import ROWS
 from reproduce.all.rows import STARTS
 from reproduce.all.settings import SETTINGS
+from reproduce.all.tab import write_axes
+from reproduce.all.tables import all_tables
 from reproduce.captioning.phases import PHASES
 from reproduce.captioning.rewarded import cider
 from reproduce.paper import Paper
@@ -27,10 +29,13 @@ from tfcap.rewards import Retrieval
 from tfcap.training import Evaluator
 
 LISTENER = "listener_gt"
-#: Weights of the listener; they hang on the images in a batch.
-LAMBDAS = (3e-3, 1e-2, 3e-2)
-#: Strengths of guidance.
-GAMMAS = (1.5, 2.0)
+#: Weights of the listener, some of those of PSST's sweep on the world; the
+#: share of whole distributions there, and strengths of guidance.
+USUAL = {
+    "lambda": (1.6e-3, 5e-3, 1.6e-2),
+    "rho": (0.25,),
+    "gamma": (1.5, 2.0),
+}
 
 
 def train(experiment, row, point):
@@ -180,7 +185,13 @@ ALL = Paper(
         "alpha": ("sll_sle", *WTF_RL.axes["alpha"]),
     },
     default=DEFAULT,
-    usual={"lambda": LAMBDAS, "gamma": GAMMAS},
+    usual=USUAL,
+    results={
+        "results/tradeoff_flickr8k": {},
+        "results/tradeoff_world_unbiased": {},
+    },
+    tables=all_tables,
+    compare=write_axes,
     more=differing,
     left=left,
 )

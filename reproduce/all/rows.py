@@ -65,7 +65,7 @@ ORIGINS = {
 STARTS = {"speaker_mle": "speaker_mle", "guided": "speaker_guided"}
 #: Rows by family, in the order in which they are trained and drawn.
 FAMILIES = {
-    "likelihood": ("speaker_mle",),
+    "likelihood": ("speaker_mle", "frozen_speaker_mle"),
     "joint, through words": (
         *("psst_multinomial", "st_multinomial", "psst_gumbel", "st_gumbel"),
         *("psst_reinmax", "st_reinmax", "psst_gumbel_rao"),

@@ -6,6 +6,7 @@ from reproduce.psst_figures.figure import LAYOUTS
 from reproduce.psst_figures.figure import curve_figure
 from reproduce.psst_figures.figure import write_curve_figure
 from reproduce.psst_figures.listener_panels import listener_panels
+from reproduce.psst_figures.methods import HUMAN
 from reproduce.psst_figures.methods import TITLES
 from reproduce.psst_figures.methods import method_title
 from reproduce.psst_figures.panels import curve_panels

@@ -2,6 +2,7 @@
 
 from tensorboard_plugin_tfcap.tradeoff.metric_names import NATURALNESS
 from tensorboard_plugin_tfcap.tradeoff.metric_names import named_metric
+from tensorboard_plugin_tfcap.tradeoff.name_labels import name_places
 from tensorboard_plugin_tfcap.tradeoff.panels import Panel
 from tensorboard_plugin_tfcap.tradeoff.panels import axes_panel
 from tensorboard_plugin_tfcap.tradeoff.panels import parameter_panel

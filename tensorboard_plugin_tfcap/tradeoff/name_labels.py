@@ -41,7 +41,7 @@ def name_places(curves, titles, size, taken=()):
 
     Example:
 
-    >>> from tensorboard_plugin_tfcap.tradeoff.name_labels import name_places
+    >>> from tensorboard_plugin_tfcap.tradeoff import name_places
     >>> curves = [np.array([[50.0, 50.0]]), np.array([[54.0, 50.0]])]
     >>> (mark, box), other = name_places(curves, ["a", "b"], (400, 300))
     >>> box[0] > 54 or box[1] > 50, other[1] != box

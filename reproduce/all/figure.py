@@ -1,0 +1,204 @@
+"""The figure of all methods: `python -m reproduce axes`.
+
+python -m reproduce axes results/all_world --figure axes.png
+"""
+
+import argparse
+import math
+import os
+
+import numpy as np
+
+from reproduce.all.rows import FAMILIES
+from reproduce.all.runs import runs_of
+from reproduce.all.runs import title_of
+from reproduce.all.runs import values
+from reproduce.all.tables import AXES
+from reproduce.sweep_records import load_records
+from tensorboard_plugin_tfcap.tradeoff import name_places
+from tfcap.curves import mean_interval
+from tfcap.io import command
+from tfcap.io import whole_path
+
+#: Panels: what stands against CIDEr-D.
+PANELS = {
+    "r@10": "recall@10 by the own listener, or the one for all (%)",
+    "strangers_r@10": "recall@10 by strangers (%)",
+    "distinct_captions": "distinct greedy captions",
+}
+_SIZE = 7.0
+#: Units of print of a unit in which names are placed, and how many at once.
+_UNIT, _AT_ONCE = _SIZE / 11.0, 40
+
+
+def curves_of(records: list[dict], y: str) -> dict:
+    """Curves by method: arrays `(n, 3)` of mean, low and high by axis.
+
+    Returns:
+        Dict of pairs of arrays, CIDEr-D and `y`, by method in the order of
+        families; without those that lack one. Of fewer than three seeds, low
+        and high are NaN.
+    """
+    curves = {}
+    for place, by_seed in runs_of(records).items():
+        pair = [values(by_seed, name) for name in ("cider_d", y)]
+        if not all(pair):
+            continue
+        both = []
+        for found in pair:
+            mean, low, high = mean_interval(found)
+            # That of two is wider than the figure.
+            known = len(found) > 2
+            both.append([mean, *([low, high] if known else [math.nan] * 2)])
+        curves.setdefault(place.method, []).append(both)
+    return {k: np.array(v).transpose(1, 0, 2) for k, v in curves.items()}
+
+
+def draw(records: list[dict], path: str, title: str = "") -> None:
+    """Writes the figure.
+
+    Args:
+        records: List of dicts, of a sweep.
+        path: String, of a PNG, SVG or PDF file.
+    """
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(24, 9.5), layout="constrained")
+    axes = figure.subplots(1, len(PANELS))
+    looks = _looks()
+    drawn = []
+    for axis, (name, label) in zip(axes, PANELS.items()):
+        curves = curves_of(records, name)
+        drawn.append(curves)
+        for method, curve in curves.items():
+            _draw_curve(axis, curve, looks[method])
+        axis.set_xlabel(AXES["cider_d"][0])
+        axis.set_ylabel(label)
+        axis.grid(color="0.93")
+        _fit(axis, curves)
+    handles = [
+        axes[0].plot([], [], "o-", color=_color(number), label=family)[0]
+        for number, family in enumerate(FAMILIES)
+    ]
+    figure.legend(handles=handles, loc="outside lower center", ncols=6)
+    seeds = len({record["seed"] for record in records})
+    figure.suptitle(
+        f"{title}: all methods from the same networks, with the same passes; "
+        f"{seeds} seed{'s' * (seeds != 1)}, means, and 95 % intervals of three "
+        "or more"
+    )
+    # Names are placed where all else stands.
+    figure.draw_without_rendering()
+    for axis, curves in zip(axes, drawn):
+        _draw_names(axis, curves, looks)
+    kind = os.path.splitext(path)[1][1:]
+    with whole_path(path) as partial:
+        figure.savefig(partial, format=kind, dpi=100)
+
+
+def _color(number):
+    from matplotlib import colormaps
+
+    colors = colormaps["tab10"].colors + colormaps["Dark2"].colors
+    return colors[number % len(colors)]
+
+
+def _looks():
+    """Color of every method, that of its family."""
+    looks = {
+        method: _color(number)
+        for number, methods in enumerate(FAMILIES.values())
+        for method in methods
+    }
+    return _Others(looks)
+
+
+class _Others(dict):
+    """Colors, gray for methods of no family."""
+
+    def __missing__(self, key):
+        return "0.5"
+
+
+def _draw_curve(axis, curve, color):
+    x, y = curve
+    axis.plot(x[:, 0], y[:, 0], "o-", color=color, markersize=4, linewidth=1)
+    for (mx, lx, hx), (my, ly, hy) in zip(x, y):
+        if not math.isnan(lx):
+            axis.plot([lx, hx], [my, my], color=color, alpha=0.4, linewidth=1)
+            axis.plot([mx, mx], [ly, hy], color=color, alpha=0.4, linewidth=1)
+
+
+def _fit(axis, curves):
+    """Shows all means; intervals of few seeds may be cut."""
+    for which, bound in enumerate((axis.set_xlim, axis.set_ylim)):
+        means = [mean for pair in curves.values() for mean in pair[which][:, 0]]
+        if means:
+            room = 0.08 * ((max(means) - min(means)) or 1.0)
+            bound(min(means) - room, max(means) + room)
+
+
+def _draw_names(axis, curves, looks):
+    """Names of methods beside their marks, none on another."""
+    window = axis.get_window_extent()
+    unit = _UNIT * axis.figure.dpi / 72.0
+    marks = [
+        (axis.transData.transform(np.stack([x[:, 0], y[:, 0]], -1))
+         - [window.x0, window.y0]) / unit
+        for x, y in curves.values()
+    ]  # fmt: skip
+    methods, taken = list(curves), []
+    size = window.width / unit, window.height / unit
+    for first in range(0, len(methods), _AT_ONCE):
+        now = slice(first, first + _AT_ONCE)
+        others = marks[: now.start] + marks[now.stop :]
+        boxes = [(*(m - 5), *(m + 5)) for curve in others for m in curve]
+        titles = [title_of(method) for method in methods[now]]
+        found = name_places(marks[now], titles, size, [*taken, *boxes])
+        for method, curve, place in zip(methods[now], marks[now], found):
+            if place is None:
+                continue
+            mark, box = place
+            taken.append(box)
+            _write(
+                axis, title_of(method), curve[mark], box, unit, looks[method]
+            )
+
+
+def _write(axis, text, mark, box, unit, color):
+    middle = np.array([box[0] + box[2], box[1] + box[3]]) / 2
+    at = axis.transData.inverted().transform(
+        mark * unit + axis.get_window_extent().p0
+    )
+    axis.annotate(
+        text,
+        xy=at,
+        xytext=tuple(middle * unit),
+        textcoords="axes pixels",
+        color=color,
+        fontsize=_SIZE,
+        **{"ha": "center", "va": "center"},
+        arrowprops={"arrowstyle": "-", "color": color, "linewidth": 0.5},
+    )
+
+
+@command(ValueError)
+def main(arguments: list[str] | None = None) -> int:
+    """Runs the command."""
+    parser = argparse.ArgumentParser(
+        prog="python -m reproduce axes",
+        description="Draws CIDEr-D against recall by the own listener and by "
+        "strangers, and against distinct captions, of `python -m reproduce "
+        "all`.",
+    )
+    parser.add_argument("sweep", nargs="+", help="folders of sweeps")
+    parser.add_argument(
+        "--figure", required=True, metavar="FILE", help=".png, .svg or .pdf"
+    )
+    parser.add_argument("--data", help="what the sweep was made on")
+    options = parser.parse_args(arguments)
+    records = [r for folder in options.sweep for r in load_records(folder)]
+    names = ", ".join(map(os.path.basename, options.sweep))
+    draw(records, options.figure, options.data or names)
+    print(f"Written: {options.figure}")
+    return 0

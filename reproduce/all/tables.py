@@ -1,0 +1,145 @@
+"""Tables of all methods, as found in a sweep."""
+
+import pathlib
+
+from reproduce.all.claims import claim_rows
+from reproduce.all.runs import BASE
+from reproduce.all.runs import base_of
+from reproduce.all.runs import frontier
+from reproduce.all.runs import gaps
+from reproduce.all.runs import runs_of
+from reproduce.all.runs import values
+from reproduce.score_tables import cell
+from reproduce.score_tables import found_on
+from reproduce.score_tables import score_table
+from reproduce.sweep_records import load_records
+from tensorboard_plugin_tfcap.tradeoff import TradeoffTable
+
+_ROOT = pathlib.Path(__file__).parents[2]
+#: The axes, diversity third.
+AXES = {
+    "cider_d": ("CIDEr-D", 1),
+    "r@10": ("own R@10", 1),
+    "strangers_r@10": ("strangers R@10", 1),
+    "distinct_captions": ("distinct captions", 1),
+}
+_ALL = {
+    "cider_d": ("CIDEr-D", 1),
+    "r@10": ("own R@10", 1),
+    "fixed_r@10": ("R@10, one for all", 1),
+    "strangers_r@10": ("strangers R@10", 1),
+    "distinct_captions": ("distinct captions", 1),
+    "cpu_seconds": ("CPU s", 0),
+    "cpu_ms_a_step": ("CPU ms a step", 0),
+}
+_DIVERSE = {
+    "distinct_captions": ("distinct captions", 1),
+    "vocabulary_size": ("words", 1),
+    "rs_div_1": ("Div-1 of samples", 1),
+    "rs_div_2": ("Div-2", 1),
+    "rs_mutual_bleu_4": ("mBLEU-4", -1),
+    "rs_best_cider_d": ("best CIDEr-D", 1),
+    "rs_mean_cider_d": ("mean CIDEr-D", 1),
+}
+_WRITTEN = {
+    "bleu_4": ("BLEU-4", 1),
+    "rouge_l": ("ROUGE-L", 1),
+    "lm_log_prob": ("log prob / word", 1),
+    "mean_length": ("words", 0),
+    "repeated_bigram_rate": ("a bigram twice", -1),
+    "bad_ending_rate": ("break off", -1),
+    "unfinished_rate": ("unfinished", -1),
+    "private_language": ("own - strangers", -1),
+}
+_NOTES = {
+    "All methods": "Own: the listener that learned with the speaker, else the "
+    "one for all, which read people alone and which other methods are trained "
+    "for. CPU seconds are of the training that follows on maximum likelihood, "
+    "all threads, graphs traced; a step has one batch.",
+}
+
+
+def all_tables(
+    records: list[dict],
+    data: str,
+    also: tuple = (),
+) -> list[TradeoffTable]:
+    """All methods on all axes, above maximum likelihood, and who wins.
+
+    Args:
+        also: Tuple of folders of sweeps of a single paper within the
+            repository, which had the same networks and budget. Defaults to
+            none.
+
+    Returns:
+        List of `TradeoffTable`.
+    """
+    runs = runs_of(with_others(records, also))
+    tables = [
+        score_table("All methods", "the axes, and CPU time", runs, _ALL),
+        above_table(runs),
+        frontier_table(runs, "strangers_r@10", "strangers"),
+        frontier_table(runs, "r@10", "own listener"),
+        claim_table(runs),
+        score_table("Diversity", "of and among captions", runs, _DIVERSE),
+        score_table("Writing", "how captions read", runs, _WRITTEN),
+    ]
+    tables = found_on(tables, data)
+    for table in tables:
+        if table.name in _NOTES:
+            table.notes.append(_NOTES[table.name])
+    return tables
+
+
+def with_others(records, also):
+    """Records, after those of a paper's sweep with the same budget."""
+    earlier = [r for folder in also for r in load_records(_ROOT / folder)]
+    return [*(r for r in earlier if "strangers_r@10" in r), *records]
+
+
+def above_table(runs):
+    """Differences to maximum likelihood, paired by seed."""
+    base, rows = base_of(runs), []
+    for place, by_seed in runs.items():
+        if place.method == BASE:
+            continue
+        found = [gaps(by_seed, base, name) for name in AXES]
+        if any(found):
+            cells = [cell(gap, "+") for gap in found]
+            rows.append([str(place), *cells, str(max(map(len, found)))])
+    head = ["", *(title for title, _ in AXES.values()), "seeds"]
+    title = "paired by seed"
+    return (
+        TradeoffTable("Above likelihood", title, head, rows, [])
+        if rows
+        else None
+    )
+
+
+def frontier_table(runs, recall: str, who: str):
+    """Points that none exceeds in CIDEr-D and recall, by their means."""
+    names = {name: AXES[name] for name in ("cider_d", recall)}
+    names |= {k: _ALL[k] for k in ("distinct_captions", "cpu_seconds")}
+    best = frontier(runs, "cider_d", recall)
+    rows = [
+        [
+            *(str(place), place.family),
+            *(cell(values(runs[place], name)) for name in names),
+            str(len(runs[place])),
+        ]
+        for place in best
+    ]
+    head = ["", "family", *(title for title, _ in names.values()), "seeds"]
+    title = f"no point has more CIDEr-D and more recall by {who}"
+    return TradeoffTable("Frontier", title, head, rows, []) if rows else None
+
+
+def claim_table(runs):
+    """Orders of the papers, and the differences that were found."""
+    rows = [
+        [*words, cell(found, "+"), verdict, str(len(found))]
+        for *words, found, verdict in claim_rows(runs)
+    ]
+    head = ["from", "order", "at", "in", "difference", "found", "seeds"]
+    title = "the first above the second, paired by seed"
+    return TradeoffTable("Orders", title, head, rows, []) if rows else None
