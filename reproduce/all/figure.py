@@ -14,6 +14,7 @@ from reproduce.all.runs import runs_of
 from reproduce.all.runs import title_of
 from reproduce.all.runs import values
 from reproduce.all.tables import AXES
+from reproduce.psst_figures import HUMAN
 from reproduce.sweep_records import load_records
 from tensorboard_plugin_tfcap.tradeoff import name_places
 from tfcap.curves import mean_interval
@@ -83,7 +84,8 @@ def draw(records: list[dict], path: str, title: str = "") -> None:
     figure.legend(handles=handles, loc="outside lower center", ncols=6)
     seeds = len({record["seed"] for record in records})
     figure.suptitle(
-        f"{title}: all methods from the same networks, with the same passes; "
+        f"{title}: {len({r['method'] for r in records} - {*HUMAN})} methods "
+        "from the same networks, with the same passes; "
         f"{seeds} seed{'s' * (seeds != 1)}, means, and 95 % intervals of three "
         "or more"
     )
@@ -125,8 +127,8 @@ def _draw_curve(axis, curve, color):
     axis.plot(x[:, 0], y[:, 0], "o-", color=color, markersize=4, linewidth=1)
     for (mx, lx, hx), (my, ly, hy) in zip(x, y):
         if not math.isnan(lx):
-            axis.plot([lx, hx], [my, my], color=color, alpha=0.4, linewidth=1)
-            axis.plot([mx, mx], [ly, hy], color=color, alpha=0.4, linewidth=1)
+            axis.plot([lx, hx], [my, my], color=color, alpha=0.25, linewidth=1)
+            axis.plot([mx, mx], [ly, hy], color=color, alpha=0.25, linewidth=1)
 
 
 def _fit(axis, curves):
