@@ -140,6 +140,10 @@ RECORDS = [
     | {"lambda": 0.01, "cpu_seconds": 22.0},
     record("psst_multinomial", 0, 0.5, 59.0, 60.0, distinct_captions=700)
     | {"lambda": 0.1},
+    record("st_multinomial", 0, 0.85, 70.0, 65.0, distinct_captions=600)
+    | {"lambda": 0.01},
+    record("st_multinomial", 0, 0.55, 50.0, 45.0, distinct_captions=600)
+    | {"lambda": 0.1},
 ]
 
 
@@ -157,15 +161,22 @@ def test_tables_pair_seeds_and_name_who_is_not_exceeded():
         "Luo et al. 2018, \u03bb = 0.01",
         "PSST Multinomial, \u03bb = 0.01",
     ]
-    claims = list(claim_rows(runs_of(RECORDS)))
-    assert [(c[1], c[3], c[4]) for c in claims] == [
-        (
-            "PSST Multinomial > Luo et al. 2018, \u03bb = 0.01",
-            [gap],
-            "holds, one seed",
-        )
-        for gap in (20.0, 11.0)
+    claims = [(c[1], c[2], c[3], c[5]) for c in claim_rows(runs_of(RECORDS))]
+    over = "PSST Multinomial > "
+    # 0.8, to which the other one's curve is read off between its points.
+    there = (f"{over}ST Multinomial", "CIDEr-D = 0.8")
+    # No CIDEr-D in common.
+    equal = (f"{over}Luo et al. 2018", "\u03bb = 0.01")
+    holds = "holds, one seed"
+    assert claims == [
+        (there[0], there[1], "own R@10", holds),
+        (there[0], there[1], "strangers R@10", holds),
+        (equal[0], equal[1], "own R@10", holds),
+        (equal[0], equal[1], "strangers R@10", holds),
     ]
+    found = [c[4] for c in claim_rows(runs_of(RECORDS))]
+    assert found[2:] == [[20.0], [11.0]]
+    assert found[0] == [pytest.approx(90 - (70 - 20 * 0.05 / 0.3))]
     json.dumps([table.rows for table in tables.values()])
 
 
@@ -179,7 +190,7 @@ def test_names_in_the_figure_do_not_meet(tmp_path, monkeypatch):
     path = tmp_path / "axes.svg"
     figure.draw(RECORDS, str(path), "here")
     assert path.stat().st_size > 10_000
-    assert len(written) == 9
+    assert len(written) == 12
     for number, (axis, _, one) in enumerate(written):
         for other, _, two in written[number + 1 :]:
             apart = one[0] >= two[2] or two[0] >= one[2]
