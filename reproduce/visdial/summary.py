@@ -13,6 +13,7 @@ import math
 import os
 import re
 
+from reproduce.visdial.rows import ABLATIONS
 from reproduce.visdial.tables import NO_NDCG
 from tensorboard_plugin_tfcap.tradeoff import markdown_table
 from tfcap.curves import mean_interval
@@ -34,8 +35,8 @@ ANSWERS = (
     *(f"{name}_share" for name in _TRUTH),
 )
 
-#: The paper's comparisons: group of figures, row, and the row it is set
-#: against.
+#: The paper's comparisons, and those of the ablations: group of figures, row,
+#: and the row it is set against.
 COMPARISONS = (
     ("generative", "hciae_g_dis", "hciae_g_mle_control"),
     ("generative", "hciae_g_dis", "hciae_g_mle"),
@@ -56,6 +57,13 @@ COMPARISONS = (
     ("discriminative", "hciae_gan2", "hciae_d_np_att"),
     ("answers", "hciae_g_dis", "hciae_g_mle_control"),
     ("answers", "hciae_g_dis", "hciae_g_mle"),
+    ("answers", "hciae_gan2", "hciae_g_mle_control"),
+    *(
+        (group, row, "hciae_g_dis")
+        for group in ("generative", "answers")
+        for row in ABLATIONS
+        if row.startswith("hciae_g_dis")
+    ),
 )
 
 #: What the figures of the paper's page were written to.

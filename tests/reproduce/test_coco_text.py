@@ -67,6 +67,12 @@ def test_captions_stand_for_photographs(
     np.testing.assert_array_equal(
         part.train_features[np.arange(5)], data.train_features[np.arange(5)]
     )
+    capsys.readouterr()
+    assert main(["coco_text", "--out", str(out), "--measure"]) == 0
+    said = capsys.readouterr().out
+    assert (
+        said.startswith("24 training images with 72 captions") and "MB" in said
+    )
     features = load_features(out / "features.h5", data.test.image_ids)
     assert features.shape == (4, 2, 6)
     again = tmp_path / "again"
