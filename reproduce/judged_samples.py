@@ -8,9 +8,6 @@ from reproduce.world.truth import read_caption
 from tensorboard_plugin_tfcap.summary import Claim
 from tensorboard_plugin_tfcap.summary import Sample
 
-#: Facts that are listed as missing.
-_MOST = 12
-
 
 def judged_sample(sample: Sample, truth, row: int) -> Sample:
     """A sample with the claims of its caption, each true or false.
@@ -49,9 +46,7 @@ def missing_facts(judged) -> list[str]:
     weights = fact_weights(facts.video is not None)
     left = [key for key in facts.sayable if key not in judged.told]
     left.sort(key=lambda key: -weights.get(facts.sayable[key], 0.0))
-    texts = [_fact_text(facts, *key) for key in left[:_MOST]]
-    more = len(left) - len(texts)
-    return [*texts, f"and {more} more"] if more else texts
+    return [_fact_text(facts, *key) for key in left]
 
 
 def _claim_text(claim, mentions):

@@ -118,7 +118,7 @@ class ColorScale:
         return math.log10(value)
 
 
-def paint(figure, panels, members, query, known) -> dict:
+def paint(figure, panels, members, query, known, settings) -> dict:
     """Gives marks the colors of a parameter's values.
 
     Args:
@@ -126,6 +126,7 @@ def paint(figure, panels, members, query, known) -> dict:
         members: List of dicts, by title, of dicts of lists of points by
             place, one a panel.
         known: `KnownTitles`; what is out of its focus stays gray.
+        settings: Dict of all parameters by run.
 
     Returns:
         Dict of lists of colors by pairs of a panel and a title.
@@ -138,7 +139,7 @@ def paint(figure, panels, members, query, known) -> dict:
         (number, line.title): [
             _shared(
                 members[number].get(line.title, {}).get(float(place), ()),
-                parameter,
+                *(parameter, settings),
             )
             for place in line.places
         ]
@@ -191,7 +192,9 @@ def _repaint(trace, colors, line, ink):
         trace["fillcolor"] = line
 
 
-def _shared(points, parameter):
+def _shared(points, parameter, settings):
     """The value that all runs of a mark have, or `None`."""
-    values = {point.params.get(parameter) for point in points}
+    values = {
+        settings.get(point.run, point.params).get(parameter) for point in points
+    }
     return values.pop() if len(values) == 1 else None

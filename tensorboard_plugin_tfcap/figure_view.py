@@ -129,7 +129,7 @@ def _whole(selection, panels, rows, axes, members):
     known = selection.dataset.known
     methods = _methods(panels, rows, query.dark, known)
     if query.color_by and rows:
-        _color(figure, panels, members, query, known, rows, methods)
+        _color(figure, panels, members, selection, rows, methods)
     x, y = ([metric and metric.name for metric in pair] for pair in zip(*axes))
     for trace in figure["data"]:
         if trace.get("legendgroup") in query.hide:
@@ -229,9 +229,11 @@ def _about(panels, x, y):
     ]
 
 
-def _color(figure, panels, members, query, known, rows, methods):
+def _color(figure, panels, members, selection, rows, methods):
     """Colors marks by a parameter: their rows and the legend as well."""
-    colors = paint(figure, panels, members, query, known)
+    query, known = selection.query, selection.dataset.known
+    settings = selection.settings
+    colors = paint(figure, panels, members, query, known, settings)
     quiet = (DARK if query.dark else LIGHT).quiet
     marks = {key: iter(some) for key, some in colors.items()}
     for row in rows:

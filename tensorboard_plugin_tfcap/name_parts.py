@@ -6,6 +6,8 @@ NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
 _NUMBER = re.compile(NUMBER, re.ASCII)
 #: A number, and what follows it behind a separator.
 _NUMBER_THEN = re.compile(rf"({NUMBER})[_-]+(?=[A-Za-z])(.*)", re.ASCII)
+#: Letters of a number: beyond, Python refuses it, or it has no float.
+_LONGEST = 250
 _APART = re.compile(r"[,;&\s]+")
 _LAST_WORD = re.compile(r"(?:(.*?)[_-]+)?([^_-]+)")
 _PLAIN_SEED = re.compile(r"(?:(.*?)[_-])?seed[_-]?(\d+)", re.ASCII)
@@ -28,7 +30,7 @@ def plain_value(text):
     >>> [plain_value(text) for text in ("3", "1e-4", "adam", "nan")]
     [3, 0.0001, 'adam', 'nan']
     """
-    if not _NUMBER.fullmatch(text):
+    if len(text) > _LONGEST or not _NUMBER.fullmatch(text):
         return text
     return float(text) if set(text) & set(".eE") else int(text)
 

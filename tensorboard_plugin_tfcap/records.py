@@ -1,7 +1,5 @@
 """The plugin's own records, as points and samples."""
 
-import math
-
 from tensorboard_plugin_tfcap.claims import read_claims
 from tensorboard_plugin_tfcap.claims import read_missing
 from tensorboard_plugin_tfcap.metadata import LONGEST_TEXT
@@ -36,7 +34,7 @@ def read_point(
     seed = record.get("seed")
     if seed is not None and not isinstance(seed, str | int | float):
         raise RecordError("has a seed that is no number and no word")
-    if isinstance(seed, float) and not math.isfinite(seed):
+    if isinstance(seed, int | float) and not abs(seed) < 1e300:
         raise RecordError("has a seed that is not finite")
     params = plain_parameters(record.get("params", {}))
     if split := short_text(record.get("split")):

@@ -23,6 +23,7 @@ ul { color: var(--quiet); font-size: .85rem; max-width: 60rem;
 .said { display: grid; gap: .75rem;
   grid-template-columns: repeat(auto-fill, minmax(15rem, 1fr)); }
 .said figure { flex: none; }
+.said figcaption { line-height: 1.6; }
 .false { position: relative; text-decoration: underline wavy 1.5px;
   text-decoration-color: light-dark(#a8200d, #ffb4a8);
   text-underline-offset: 3px; text-decoration-skip-ink: none; }
@@ -31,6 +32,8 @@ ul { color: var(--quiet); font-size: .85rem; max-width: 60rem;
 """
 #: Runs whose captions are shown, and how many.
 _MOST_RUNS = 40
+#: Texts of what a caption leaves out.
+_MOST_MISSING = 8
 _BOUNDS = re.compile(r"\[(\S+), (\S+)\]")
 
 
@@ -121,16 +124,18 @@ def table_html(table) -> str:
 def samples_html(log, rows: list[dict]):
     """Captions of runs, with their pictures."""
     runs = {
-        run["run"]: row
+        run["run"]: (row, run["step"])
         for row in rows
         for run in row["runs"][:1]
-        if run["samples"]
+        if run["samples"] and not row["hidden"]
     }
     parts = []
-    for run, row in list(runs.items())[:_MOST_RUNS]:
-        page = samples_view(log, run, None, 0, {})
+    for run, (row, step) in list(runs.items())[:_MOST_RUNS]:
+        page = samples_view(log, run, step, 0, {})
         cards = [_card(log, run, page["step"], i) for i in page["items"]]
-        title = html.escape(f"{row['method']}, {row['label']}")
+        cards += [f"<p>{html.escape(text)}</p>" for text in page["notices"]]
+        title = ", ".join(filter(None, (row["method"], row["label"])))
+        title = html.escape(title)
         parts.append(
             f"<details><summary>Captions: {title}</summary>"
             f'<div class="said">{"".join(cards)}</div></details>'
@@ -154,7 +159,7 @@ def _card(log, run, step, item):
             shown = f'<img src="data:{image[1]};base64,{data}" alt="{text}">'
     rank = "" if item["rank"] is None else f" (rank {item['rank']:g})"
     human = "".join(
-        f'<span class="number">{html.escape(text)}</span>'
+        f'<span class="number">Human: {html.escape(text)}</span>'
         for text in item["human"][:2]
     )
     caption = "".join(map(_piece, item["pieces"])) or "(says nothing)"
@@ -182,8 +187,10 @@ def _judged(item):
         lines.append(f"{claims['true']} of {claims['count']} claims true")
         if claims["false"]:
             lines.append(f"False: {'; '.join(claims['false'])}")
-    if item["missing"]:
-        lines.append(f"Missing: {'; '.join(item['missing'])}")
+    if missing := item["missing"]:
+        more = len(missing) - _MOST_MISSING
+        several = f"; and {more} more" if more > 0 else ""
+        lines.append(f"Missing: {'; '.join(missing[:_MOST_MISSING])}{several}")
     return "".join(
         f'<span class="number">{html.escape(line)}</span>' for line in lines
     )

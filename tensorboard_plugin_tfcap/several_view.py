@@ -116,7 +116,9 @@ def reference_point(selection, metrics):
             worst = low - gap if metric.sign > 0 else high + gap
             if low >= 0 > worst:
                 worst = 0.0
-            found[metric.name] = float(f"{worst:.4g}")
+            # Rounded by far less than the gap: no point may be worse.
+            digits = 1 - math.floor(math.log10(gap)) if gap else 12
+            found[metric.name] = float(round(worst, digits))
     return found, [m.name for m in metrics if m.name in given]
 
 

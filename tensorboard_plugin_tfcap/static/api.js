@@ -86,14 +86,18 @@ export class Steady {
 
 const samples = new Map();
 
-/** Samples of a run at a step; asked once, since a checkpoint stays. */
+/**
+ * Samples of a run at a step; asked once, since a checkpoint stays. Those of
+ * an earlier step are asked for again: a step's own may still be written.
+ */
 export function getSamples(run, step, page = 0) {
   const query = new URLSearchParams({ run, page });
   if (step !== undefined && step !== null) query.set("step", step);
   const key = String(query);
   if (!samples.has(key)) {
     const answer = getJson("samples", query);
-    answer.catch(() => samples.delete(key));
+    answer.then((found) => String(found.step) === String(step) ||
+      samples.delete(key), () => samples.delete(key));
     samples.set(key, answer);
     if (samples.size > 200) samples.delete(samples.keys().next().value);
   }

@@ -5,6 +5,7 @@ import { CurveNames, levelBox } from "./curves.js";
 import { debounce, el, fill, icon } from "./dom.js";
 import { Filters } from "./filters.js";
 import { Methods } from "./methods.js";
+import { OF_RUNS } from "./state.js";
 
 const CHECKPOINTS = [
   ["last", "Last"],
@@ -163,8 +164,8 @@ export class Controls {
       "aria-describedby": "run-filter-hint", oninput: later });
     this.filterHint = el("span", { class: "hint", id: "run-filter-hint" });
     // Other groups have other parameters.
-    const regroup = (group) => state.set({ group, order: "", where: "",
-      columns: "", curve: "", hide: "", baseline: "", trajectory: "" });
+    const regroup = (group) => state.set({ ...Object.fromEntries(
+      OF_RUNS.map((key) => [key, ""])), group });
     this.grouping = select((value) =>
       regroup(value === "regex" ? "(?P<method>[^/]+)" : value));
     this.regex = el("input", { type: "text", spellcheck: "false",

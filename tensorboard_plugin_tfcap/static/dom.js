@@ -53,6 +53,11 @@ export function number(value, digits = 4) {
   return String(Number(value.toPrecision(digits)));
 }
 
+/** A title without the arrow that tells which way is better. */
+export function bare(title) {
+  return title.replace(/ [↑↓]$/, "");
+}
+
 /** Reads something out to screen readers, which see no figure change. */
 export function announce(text) {
   const region = document.getElementById("announcer");

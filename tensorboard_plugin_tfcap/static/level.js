@@ -2,7 +2,7 @@
 
 import { getJson, Steady } from "./api.js";
 import { segments } from "./controls.js";
-import { el, fill, number } from "./dom.js";
+import { bare, el, fill, number } from "./dom.js";
 import { fillTables } from "./tables.js";
 
 export class Level {
@@ -73,5 +73,5 @@ export class Level {
 
 function title(answer, along) {
   const panel = answer.panels.find((one) => one[along] === answer[along]);
-  return (panel ?? answer.panels[0])[`${along}_title`].replace(/ [↑↓]$/, "");
+  return bare((panel ?? answer.panels[0])[`${along}_title`]);
 }

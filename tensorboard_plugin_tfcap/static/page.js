@@ -6,7 +6,7 @@
 import { getJson, keepVersion, Latest, loadPlotly } from "./api.js";
 import { Columns } from "./columns.js";
 import { Controls, segments } from "./controls.js";
-import { announce, debounce, el, fill } from "./dom.js";
+import { announce, bare, debounce, el, fill } from "./dom.js";
 import { exportMenu } from "./exporting.js";
 import { Figure } from "./figure.js";
 import { Found } from "./found.js";
@@ -18,7 +18,7 @@ import { Pins } from "./pins.js";
 import { Samples } from "./samples.js";
 import { Scales } from "./scales.js";
 import { Several } from "./several.js";
-import { State } from "./state.js";
+import { OF_RUNS, State } from "./state.js";
 import { emptyState, errorState, loadingState, noMatchState, notice }
   from "./states.js";
 import { copyButtons, pointTable, signsOf, table } from "./tables.js";
@@ -262,9 +262,9 @@ export class Page {
 
   /** Another source has other metrics, runs and parameters. */
   choose(source) {
-    const gone = ["x", "y", "order", "by", "value", "along", "preset", "hide",
-      "trajectory", "step", "a", "arun", "b", "brun", "baseline", "curve",
-      "higher", "lower", "where", "columns", "zoom", "xscale", "yscale"];
+    const gone = [...OF_RUNS, "x", "y", "by", "value", "along", "preset",
+      "usual", "a", "arun", "b", "brun", "higher", "lower", "zoom", "xscale",
+      "yscale", "metrics", "worst"];
     this.state.set({ ...Object.fromEntries(gone.map((key) => [key, ""])),
       source });
   }
@@ -374,9 +374,4 @@ export class Page {
       this.answer.notices, () => this.state.clearFilters(),
       this.state.get("where")));
   }
-}
-
-/** A title without the arrow that tells which way is better. */
-function bare(title) {
-  return title.replace(/ [↑↓]$/, "");
 }

@@ -2,7 +2,7 @@
 
 import { getSamples } from "./api.js";
 import { judged, words } from "./claims.js";
-import { el, fill, icon, number } from "./dom.js";
+import { bare, el, fill, icon, number } from "./dom.js";
 import { glyph } from "./glyph.js";
 import { timeSeries } from "./host.js";
 import { signsOf } from "./tables.js";
@@ -94,6 +94,7 @@ export class Samples {
         : el("p", { class: "hint" }, run?.run ?? ""),
       el("p", { class: "hint" }, answer.error ? answer.error.message
         : step !== undefined ? `step ${answer.step ?? step}` : ""),
+      (answer.notices ?? []).map((text) => el("p", { class: "hint" }, text)),
       this.follow(run), run ? el("a", { class: "plain", target: "_blank",
         rel: "noopener", href: timeSeries(row.runs.map((one) => one.run)) },
       "Time Series") : null);
@@ -171,7 +172,7 @@ export class Samples {
 function shownScores(answer) {
   const [panel] = answer.panels;
   return [[panel.x, panel.x_title], [panel.y, panel.y_title]]
-    .map(([name, title]) => [name, title.replace(/ [↑↓]$/, "")]);
+    .map(([name, title]) => [name, bare(title)]);
 }
 
 function saying(item, pin, many, told) {

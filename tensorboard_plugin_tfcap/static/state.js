@@ -22,6 +22,10 @@ const OWN = ["a", "arun", "b", "brun", "page", "live", "table", "zoom",
 /** What this page shows unless a person wants otherwise. */
 const USUAL = { along: "x", seeds: "points" };
 
+/** Choices of methods and parameters: runs that are read anew have others. */
+export const OF_RUNS = ["order", "where", "columns", "curve", "hide",
+  "baseline", "trajectory", "step", "focus", "color_by"];
+
 const KEYS = [...ASKED, ...OWN];
 
 export class State extends EventTarget {

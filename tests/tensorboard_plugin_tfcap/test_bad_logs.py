@@ -26,6 +26,7 @@ RECORDS = {
     "empty": ({**GOOD, "metrics": {}}, "no metric that is a finite number"),
     "seed": ({**GOOD, "seed": [1]}, "has a seed"),
     "infinite seed": ({**GOOD, "seed": float("nan")}, "seed that is not"),
+    "huge seed": ({**GOOD, "seed": 10**400}, "seed that is not"),
     "text": ("{", "is no JSON"),
     "deep": ("[" * 100_000, "is no JSON"),
     "huge": ({**GOOD, "more": "x" * 300_000}, "is larger than"),

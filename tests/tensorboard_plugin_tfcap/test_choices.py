@@ -50,6 +50,7 @@ def test_runs_are_filtered_by_values_and_ranges():
     assert list(selected(where=("k=2",)).groups) == [
         *("net, optimizer = adam", "net, optimizer = sgd")
     ]
+    assert not runs(selected(where=(f"k={'9' * 5000}", f"seed={'9' * 310}")))
     none = selected(where=("k>=9",))
     assert "No run has k>=9." in none.notices and not none.groups
 

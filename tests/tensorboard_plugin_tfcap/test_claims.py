@@ -39,9 +39,11 @@ def test_claims_are_written_and_read_and_their_places_marked(tmp_path):
     assert two["claims"] == {"true": 0, "count": 0, "false": []}
     assert three["claims"] is None and three["missing"] == []
     assert three["pieces"] == [("nobody knows", "")]
-    row = {"method": "mine", "label": "", "runs": [{"run": "run"}]}
-    row["runs"][0]["samples"] = True
+    runs = [{"run": "run", "step": 0, "samples": True}]
+    row = {"method": "mine", "label": "", "runs": runs, "hidden": False}
+    assert samples_html(log, [{**row, "hidden": True}]) == []
     (html,) = samples_html(log, [row])
+    assert "<summary>Captions: mine</summary>" in html
     assert "<b>" not in html and "<i>" not in html
     assert (
         '<span class="false" title="False: fish: &lt;b&gt;">&lt;b&gt;'

@@ -15,8 +15,10 @@ from tensorboard_plugin_tfcap.query import Query
 from tensorboard_plugin_tfcap.query import parse_query
 from tensorboard_plugin_tfcap.query_error import QueryError
 from tensorboard_plugin_tfcap.selection import select
+from tensorboard_plugin_tfcap.several_view import reference_point
 from tensorboard_plugin_tfcap.several_view import several_table
 from tensorboard_plugin_tfcap.several_view import several_view
+from tensorboard_plugin_tfcap.several_view import shown_metrics
 from tensorboard_plugin_tfcap.shown import Shown
 from tensorboard_plugin_tfcap.table_text import table_text
 from tensorboard_plugin_tfcap.tradeoff.name_labels import name_places
@@ -71,6 +73,10 @@ def test_marks_have_the_colors_of_a_parameter():
     one, other = traces(view, "curve").values()
     assert one["line"]["color"] == one["marker"]["color"][0] == "#0d0887"
     assert other["line"]["color"] == "#c3c9cf"
+    # Runs that are repetitions of one another keep their settings.
+    view = figure_view(selected(points, color_by="k", curve=("k",)))
+    one, other = traces(view, "curve").values()
+    assert one["line"]["color"] != other["line"]["color"]
     with pytest.raises(QueryError, match="`color_by` must be a parameter"):
         figure_view(selected(color_by="nothing"))
 
@@ -197,6 +203,14 @@ def test_hypervolumes_respect_directions_and_their_reference_point():
     unknown = [replace(p, metrics={**p.metrics, "z": 1.0}) for p in POINTS]
     said = several_table(selected(unknown, metrics=("cider_d", "z")))
     assert said.rows == [] and "z is better is not known" in said.notes[0]
+    # Great numbers close together: worse than all of them nevertheless.
+    close = [12345.61, 12345.63]
+    near = [
+        replace(p, metrics={**p.metrics, "r@10": value})
+        for p, value in zip(POINTS, close * 6)
+    ]
+    found, _ = reference_point(selected(near), shown_metrics(selected(near)))
+    assert found["r@10"] == pytest.approx(12345.608, abs=1e-6)
     with pytest.raises(QueryError, match="`worst` must be lines"):
         several_table(selected(metrics=names, worst=("cider_d",)))
     with pytest.raises(QueryError, match="`metrics` must be at most"):

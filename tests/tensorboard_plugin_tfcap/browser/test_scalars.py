@@ -51,7 +51,8 @@ def test_scalars_are_shown_where_there_are_no_points(view, scalars):
 
 
 def test_runs_are_grouped_by_a_pattern_in_their_names(view, scalars):
-    view.open(scalars, source="scalars", x="loss", y="speed")
+    asked = {"x": "loss", "y": "speed", "focus": "adam-1-0"}
+    view.open(scalars, source="scalars", **asked)
     view.frame.get_by_label("Group by").select_option("regex")
     pattern = r"(?P<method>\w+)-(?P<rate>\d)-(?P<seed>\d)"
     box = view.frame.get_by_label("Pattern")
@@ -62,6 +63,8 @@ def test_runs_are_grouped_by_a_pattern_in_their_names(view, scalars):
         ".map((li) => li.innerText).join() === 'adam,sgd'"
     )
     assert [len(mark["x"]) for mark in view.marks()] == [3, 3]
+    # Of other groups, nothing that was chosen of the old ones is left.
+    assert "focus" not in view.page.url and "y=speed" in view.page.url
     view.page.reload()
     view.enter()
     assert [mark["name"] for mark in view.marks()] == ["adam", "sgd"]
