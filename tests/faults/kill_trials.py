@@ -44,7 +44,7 @@ from tfcap.data import load_features  # noqa: E402
 from tfcap.io.whole_file import whole_file  # noqa: E402
 
 EPOCHS = 4
-IMAGES = 20000
+IMAGES = 8000
 
 
 def train(make, folder):
@@ -87,7 +87,7 @@ def evaluation(folder):
     def say():
         return " ".join(rng.choice(words, rng.integers(4, 20)))
 
-    ids = range(2000)
+    ids = range(800)
     said = [{"image_id": i, "caption": say()} for i in ids]
     people = [{"image_id": i, "caption": say()} for i in ids for _ in range(5)]
     images = {"images": [{"id": i} for i in ids], "annotations": people}
