@@ -119,7 +119,13 @@ def _help():
 
 def sweep_main(paper, arguments: list[str]) -> int:
     """Trains what is missing of a paper's points."""
-    options = sweep_parser(paper).parse_args(arguments)
+    parser = sweep_parser(paper)
+    options = parser.parse_args(arguments)
+    if options.processes < 1:
+        parser.error(
+            "`--processes` must be positive. Received: --processes "
+            f"{options.processes}. Leave it out for one."
+        )
     if options.processes > 1:
         one = [paper.name, *arguments, "--processes", "1"]
         return run_processes(one, options.processes)
@@ -141,7 +147,8 @@ def _sweep(paper, options):
             options.min_count,
         )
         axes = {name: getattr(options, name) for name in paper.axes}
-        grid = paper.grid(options.methods, options.seeds, **axes)
+        seeds = options.seeds or paper.seeds.get(options.data)
+        grid = paper.grid(options.methods, seeds, **axes)
         data = load_data(
             options.data,
             settings,
@@ -252,7 +259,16 @@ def sweep_parser(paper):
 def _add_numbers(parser, paper):
     """Adds options of seeds, and of the numbers that move rows."""
     add = parser.add_argument
-    add("--seeds", type=list_of(int), default=[0], metavar="0,1")
+    several = "; ".join(
+        f"{','.join(map(str, seeds))} of {data}"
+        for data, seeds in paper.seeds.items()
+    )
+    add(
+        "--seeds",
+        type=list_of(int),
+        metavar="0,1",
+        help=f"seeds, one after another (default {several or '0'})",
+    )
     for name in paper.axes:
         option, about = AXES[name]
         usual = paper.usual.get(name, ())

@@ -51,6 +51,8 @@ class Paper:
         axes: Dict of the rows that a number moves, by the name of the number.
         default: Sequence of rows that the command trains unless told others.
         usual: Dict of the values of an axis unless the command is told others.
+        seeds: Dict of seeds by the name of the data, likewise; of other data,
+            seed 0.
         results: Dict of options of `tables` by folder of a sweep whose tables
             the paper's page shows.
         folder: String, in which an experiment keeps its rows.
@@ -81,6 +83,7 @@ class Paper:
     axes: Mapping
     default: tuple
     usual: Mapping = field(default_factory=dict)
+    seeds: Mapping = field(default_factory=dict)
     results: Mapping = field(default_factory=dict)
     folder: str = "rows"
     abbreviations: Mapping = field(default_factory=dict)
@@ -103,10 +106,11 @@ class Paper:
         parts = [f"{names.get(k, k)}_{v:g}" for k, v in point.items()]
         return os.path.join(self.folder, "_".join([row, *parts]))
 
-    def grid(self, rows, seeds=(0,), **axes) -> list[dict]:
+    def grid(self, rows, seeds=None, **axes) -> list[dict]:
         """The grid of a sweep, seed by seed.
 
         Args:
+            seeds: Iterable of integers. Defaults to `None`, seed 0 alone.
             **axes: Iterables of floats by the name of a number, `lambda_` for
                 lambda: rows that it
                 moves get a point for each, the others are as they are. None,
@@ -128,7 +132,7 @@ class Paper:
                 f"{unknown[0]!r}, which moves no row of {self.name}."
             )
         grid = []
-        for seed in seeds:
+        for seed in (0,) if seeds is None else seeds:
             for row in rows:
                 first = 1 if row in self.human else None
                 moved = {

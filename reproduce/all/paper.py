@@ -186,6 +186,7 @@ ALL = Paper(
     },
     default=DEFAULT,
     usual=USUAL,
+    seeds={"world": range(5), "flickr8k": range(3)},
     results={
         "results/tradeoff_flickr8k": {},
         "results/tradeoff_world_unbiased": {},

@@ -21,7 +21,10 @@ from reproduce.all.rows import FAMILY
 from reproduce.all.rows import TITLES
 from reproduce.all.runs import runs_of
 from reproduce.all.runs import title_of
+from reproduce.all.tab import write_axes
 from reproduce.all.tables import all_tables
+from reproduce.command import main
+from reproduce.command import sweep_parser
 from reproduce.experiment import Experiment
 from reproduce.processes import run_processes
 from reproduce.sle.paper import SLE
@@ -96,6 +99,39 @@ def test_points_are_trained_heard_and_counted(experiment):
     assert weights == [0.75, 0.25 * view.batches().batch_size]
     assert view.batches().batch_size == 5
     assert plain.name == "cider_d"
+
+
+@pytest.mark.parametrize("row", ["relax", "ipo"])
+def test_who_learns_has_a_rate_and_who_stays_is_frozen(experiment, row):
+    view = axes.as_paper(experiment, axes.PSST)
+    with run_eagerly():
+        training = axes.own_training(view, row, {"lambda": 0.0})
+    model, speaker = training.model, training.networks["speaker"]
+    assert model.speaker is speaker and speaker.trainable
+    if row == "relax":
+        assert set(model.players) == {"speaker", "baseline"}
+        assert set(model.players) == set(training.rates)
+        return
+    reference = model.players["reference"]
+    assert reference is not speaker and not reference.trainable
+    for ours, theirs in zip(speaker.get_weights(), reference.get_weights()):
+        np.testing.assert_array_equal(ours, theirs)
+
+
+def test_the_tab_is_told_titles_and_figures_once(tmp_path):
+    folder = tmp_path / "comparison"
+    for _ in range(2):
+        write_axes(str(folder), "world")
+    (file,) = folder.iterdir()
+    assert b"All methods: recall by strangers" in file.read_bytes()
+    assert b"Dr. GRPO" in file.read_bytes()
+
+
+def test_seeds_are_five_on_the_world_and_three_on_flickr8k():
+    parser = sweep_parser(axes.ALL)
+    told = parser.format_help().replace("\n", " ")
+    assert "0,1,2,3,4 of world; 0,1,2 of flickr8k" in " ".join(told.split())
+    assert [p["seed"] for p in axes.ALL.grid(["rloo"])] == [0]
 
 
 def test_cpu_seconds_go_on_where_a_run_was_stopped(tmp_path, monkeypatch):
@@ -202,7 +238,7 @@ def test_names_in_the_figure_do_not_meet(tmp_path, monkeypatch):
 
 
 def test_processes_share_the_threads_and_the_worst_status_is_returned(
-    tmp_path, monkeypatch
+    tmp_path, monkeypatch, capsys
 ):
     monkeypatch.setattr("os.cpu_count", lambda: 4)
     monkeypatch.delenv("TF_NUM_INTRAOP_THREADS", raising=False)
@@ -217,3 +253,6 @@ def test_processes_share_the_threads_and_the_worst_status_is_returned(
     found = [path.read_text() for path in tmp_path.iterdir()]
     assert found == ["2end", "2end"]
     assert run_processes(["die"], 1, program) == 128 + 15
+    with pytest.raises(SystemExit):
+        main(["all", "--processes", "0"])
+    assert "`--processes` must be positive" in capsys.readouterr().err
