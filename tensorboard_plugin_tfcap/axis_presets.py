@@ -7,6 +7,8 @@ from tensorboard_plugin_tfcap.tradeoff.metric_names import metric_order
 from tensorboard_plugin_tfcap.tradeoff.metric_names import own_pool
 
 _RECALL, _PRECISION = "truth_recall", "truth_precision"
+#: Listeners that are taken before others.
+_FAIREST = ("strangers", "fixed")
 #: Words of names that tell of no decoding of the speaker's.
 _APART = ("human ", "image to text ")
 
@@ -65,8 +67,8 @@ def _strangers(pool, names):
     if not pairs:
         return None
     at = "r@10" if "r@10" in pairs else next(iter(pairs))
-    # Strangers come first, then the fixed listener: the order of metrics.
-    listener = next(name for name in pairs[at] if name)
+    others = [name for name in pairs[at] if name]
+    listener = min(others, key=[*_FAIREST, *others].index)
     whose = (
         "strangers\u2019"
         if listener == "strangers"

@@ -3,7 +3,8 @@
     PYTHONPATH=. python docs/site/shoot_tab.py
 
 Run it again when the tab has changed. What it shows is the sweep over real
-photographs that the browser's tests hold. Needs Chromium and Playwright.
+photographs that the browser's tests hold, and of strangers, the records in
+`results/tradeoff_flickr8k`. Needs Chromium and Playwright.
 """
 
 import pathlib
@@ -14,8 +15,12 @@ import urllib.parse
 
 from playwright.sync_api import sync_playwright
 
+from reproduce.point_log import log_sweep
+from reproduce.psst.paper import PSST
+from reproduce.sweep_records import load_records
 from tests.tensorboard_plugin_tfcap.browser import servers
 
+RESULTS = pathlib.Path(__file__).parents[2] / "results" / "tradeoff_flickr8k"
 OUT = pathlib.Path(__file__).parents[1] / "pictures"
 ENTRY = "data/plugin_entry.html?name=tfcap_tradeoff"
 #: Options of the address for each picture: what the page tells of.
@@ -27,6 +32,7 @@ PICTURES = {
     "tab_filter": {"where": "lambda>=0.001", "labels": "1"},
     "tab_dark": {"dark": "1", "seeds": "points"},
 }
+STRANGERS = {"tab_strangers": {"preset": "strangers", "labels": "0"}}
 
 
 def shoot(page, address, name, options):
@@ -52,17 +58,25 @@ def main() -> int:
     """Runs the command."""
     OUT.mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as p:
-        servers.write_sweep(pathlib.Path(folder), steps=2)
+        old, new = pathlib.Path(folder, "old"), pathlib.Path(folder, "new")
+        servers.write_sweep(old, steps=2, truth=False)
+        records = load_records(RESULTS)
+        log_sweep(new, PSST, {RESULTS: records})
+        logs = (
+            (old, len(servers.sweep_records()), PICTURES),
+            (new, len(records), STRANGERS),
+        )
         chromium = p.chromium.launch(
             executable_path=shutil.which("chromium"),
             args=["--no-sandbox", "--disable-gpu"],
         )
         page = chromium.new_page(viewport={"width": 1280, "height": 800})
         page.set_default_timeout(120_000)
-        with servers.serve(folder) as address:
-            servers.wait_for_runs(address, len(servers.sweep_records()))
-            for name, options in PICTURES.items():
-                shoot(page, address, name, options)
+        for log, runs, pictures in logs:
+            with servers.serve(log) as address:
+                servers.wait_for_runs(address, runs)
+                for name, options in pictures.items():
+                    shoot(page, address, name, options)
         chromium.close()
     return 0
 

@@ -47,11 +47,14 @@ def main(arguments: list[str] | None = None) -> int:
     options = _parser().parse_args(arguments)
     path = os.path.join(options.out, "estimators.json")
     if options.draw:
-        record = read_json(path)
+        record = _read(path)
     else:
         record = _record(options, path)
         make_folder(options.out)
+        words = _command(options)
         for _ in _measure(options, record):
+            if words not in record["commands"]:
+                record["commands"].append(words)
             with whole_file(path, "w") as file:
                 file.write(json.dumps(record, indent=1) + "\n")
     from reproduce.estimators.figure import draw
@@ -116,6 +119,7 @@ def _measure(options, record):
     for axis in options.axes:
         moved, values, shown = AXES[axis]
         lines = record["axes"].setdefault(axis, {})
+        before = sum(map(len, lines.values()))
         for name in (name for name in shown if name in chosen):
             line = lines.setdefault(name, [])
             for value in values[len(line) :]:
@@ -126,6 +130,7 @@ def _measure(options, record):
                     now = replace(setting, **{axis: value})
                 found = measured(name, here, now, options.rows, exact(here))
                 line.append({"value": value, **found})
+        if sum(map(len, lines.values())) > before:
             yield
     missing = [name for name in chosen if name not in record["costs"]]
     if missing and not options.no_costs:
@@ -144,7 +149,7 @@ def _record(options, path):
         )
     numbers = {"seeds": options.seeds, "rows": options.rows}
     if is_there(path):
-        record = read_json(path)
+        record = _read(path)
         if {name: record[name] for name in numbers} != numbers:
             raise ValueError(
                 f"`--out` must hold a record of the same numbers. Received: "
@@ -153,12 +158,19 @@ def _record(options, path):
             )
         return record
     return {
-        "command": _command(options),
+        "commands": [],
         **numbers,
         "estimators": {},
         "axes": {},
         "costs": {},
     }
+
+
+def _read(path):
+    """A record; that of one command, as they once were, has a list of it."""
+    record = read_json(path)
+    first = [record.pop("command")] if "command" in record else []
+    return {"commands": first, **record}
 
 
 def _command(options):

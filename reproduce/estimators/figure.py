@@ -72,7 +72,7 @@ def draw(record: dict, path: str) -> None:
     figure.suptitle(
         "Gradients of one row against the exact gradient of the expected "
         f"reward; mean and 95 % interval of {record['seeds']} speakers and "
-        f"listeners\n{record['command']}",
+        f"listeners\n{chr(10).join(record['commands'])}",
         fontsize=10,
     )
     kind = os.path.splitext(path)[1][1:]

@@ -91,7 +91,16 @@ def test_the_command_keeps_a_record_and_a_figure(tmp_path, capsys):
     assert list(record["estimators"]) == ["ReinMax", "ReinMax, expected end"]
     samples = [x["value"] for x in record["axes"]["samples"]["ReinMax"]]
     assert samples == [2, 4, 8]
-    assert "--axes ends,samples --no-costs" in record["command"]
+    assert main(arguments) == 0
+    more = [*arguments[:-1], "REINFORCE"]
+    assert main([x.replace("ends,samples", "") for x in more]) == 0
+    again = json.loads((tmp_path / "estimators.json").read_text())
+    # Of what was measured, all commands; of what was there, none anew.
+    first, second = again.pop("commands")
+    assert record.pop("commands") == [first] and "REINFORCE" in second
+    assert "--axes ends,samples --no-costs" in first
+    del again["estimators"]["REINFORCE"]
+    assert again == record
     assert (tmp_path / "estimators.png").stat().st_size > 10_000
     assert "ReinMax, expected end" in capsys.readouterr().out
     assert main([*arguments[:3], "--draw"]) == 0

@@ -37,6 +37,10 @@ TRUTH = ("truth_precision", "truth_recall")
             {"strangers": ("strangers_r@10", "r@10")},
         ),
         (
+            [f"beam_{who}r@10" for who in ("", "a_", "fixed_", "strangers_")],
+            {"beam_strangers": ("beam_strangers_r@10", "beam_r@10")},
+        ),
+        (
             ("r@5", "r@10", "clip_r@5", "strangers_r@10_recurrent"),
             {"strangers": ("clip_r@5", "r@5")},
         ),

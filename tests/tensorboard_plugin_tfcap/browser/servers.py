@@ -40,14 +40,18 @@ def sweep_records():
     return [(s, result) for s, result in found if "cider_d" in result]
 
 
-def write_sweep(folder, steps=4):
-    """Writes a real sweep's points, with made-up ways to them and words."""
+def write_sweep(folder, steps=4, truth=True):
+    """Writes a real sweep's points, with made-up ways to them and words.
+
+    Args:
+        truth: Boolean, whether they have metrics of truth, made up, too.
+    """
     present(pathlib.Path(folder))
     for settings, result in sweep_records():
-        _write_run(pathlib.Path(folder), settings, result, steps)
+        _write_run(pathlib.Path(folder), settings, result, steps, truth)
 
 
-def _write_run(folder, settings, result, steps):
+def _write_run(folder, settings, result, steps, truth):
     params = {k: settings[k] for k in ("lambda", "rho") if k in settings}
     name = ",".join(f"{k}={v}" for k, v in params.items())
     place = folder / settings["method"] / f"{name},seed={settings['seed']}"
@@ -55,10 +59,11 @@ def _write_run(folder, settings, result, steps):
     with TradeoffWriter(place, settings["method"], params, seed) as writer:
         for step in range(1, steps + 1):
             share = np.sqrt(step / steps)
-            truth = {"truth_precision": 1 - result["r@10"] / 200}
-            truth["truth_recall"] = result["r@10"] / 300 * share
             numbers = {k: result[k] * share for k in MEASURED}
-            writer.point(step, {**numbers, **truth})
+            if truth:
+                numbers["truth_precision"] = 1 - result["r@10"] / 200
+                numbers["truth_recall"] = result["r@10"] / 300 * share
+            writer.point(step, numbers)
         writer.samples(steps, [_sample(i, settings) for i in range(12)])
 
 
