@@ -57,6 +57,10 @@ COMMANDS = {
         "make a data set of COCO's captions, without photographs",
     ),
     "pages": ("reproduce.pages", "write the tables of results into the pages"),
+    "check": (
+        "reproduce.evidence.command",
+        "check every claim of the pages by its records, and by new runs",
+    ),
 }
 #: Numbers that a sweep may move, by their names in records, and the option.
 AXES = {
@@ -83,6 +87,8 @@ def main(arguments: list[str] | None = None):
         print(_help())
         return 0
     name, *rest = arguments
+    if name == "--check":
+        name = "check"
     if name in PAPERS:
         return sweep_main(open_paper(name), rest)
     if name in COMMANDS:

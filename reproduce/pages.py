@@ -1,4 +1,4 @@
-"""Writes tables into the papers' pages: `python -m reproduce pages`.
+"""Writes tables and numbers into pages: `python -m reproduce pages`.
 
 A page, `reproduce/PAPER/README.md`, marks where a table stands:
 
@@ -6,7 +6,9 @@ A page, `reproduce/PAPER/README.md`, marks where a table stands:
     ...
     <!-- end of table -->
 
-What is between the marks is written anew from the records in the folder.
+What is between the marks is written anew from the records in the folder; so
+are the numbers of claims in the register (`reproduce/evidence`), on README.md
+and PAPERS.md, too.
 """
 
 import argparse
@@ -18,12 +20,16 @@ import sys
 
 from reproduce.command import PAPERS
 from reproduce.command import open_paper
+from reproduce.evidence.register import load_pages
 from reproduce.tables import tables_of
 from reproduce.visdial.summary import filled_page as visdial_page
 from tfcap.io import command
 from tfcap.io import whole_file
 
 ROOT = pathlib.Path(__file__).parents[1]
+#: Pages of no paper.
+_FRONT = ("readme", "papers")
+_NAMES = (*PAPERS, "visdial", *_FRONT)
 _MARKED = re.compile(
     r"<!-- table (?P<folder>\S+) \| (?P<title>.*?) -->\n.*?"
     r"<!-- end of table -->",
@@ -32,16 +38,27 @@ _MARKED = re.compile(
 
 
 def page_path(name):
-    """Where the page of a paper is."""
+    """Where a page is: that of a paper, `"readme"` or `"papers"`."""
+    if name in _FRONT:
+        return ROOT / f"{name.upper()}.md"
     return ROOT / "reproduce" / name / "README.md"
 
 
 def filled_page(name: str, text: str) -> str:
-    """A page with its tables as the records have them.
+    """A page with its tables, and numbers of claims, as the records have them.
 
     Raises:
-        ValueError: If the page marks a table that there is not.
+        ValueError: If the page marks a table that there is not, or lacks the
+            words of a claim.
     """
+    text = _with_tables(name, text)
+    page = load_pages().get(name)
+    return page.filled(text) if page else text
+
+
+def _with_tables(name, text):
+    if name in _FRONT:
+        return text
     if name == "visdial":
         return visdial_page(text, ROOT)
     paper = open_paper(name)
@@ -74,20 +91,21 @@ def main(arguments: list[str] | None = None) -> int:
     """Runs the command."""
     parser = argparse.ArgumentParser(
         prog="python -m reproduce pages",
-        description="Writes the tables of results into the papers' pages.",
+        description="Writes the tables of results into the papers' pages, "
+        "and the numbers of registered claims.",
     )
     parser.add_argument(
         "papers",
         nargs="*",
         metavar="PAPER",
-        help=f"any of {', '.join(PAPERS)}, visdial (default: all)",
+        help=f"any of {', '.join(_NAMES)} (default: all)",
     )
     parser.add_argument(
         "--check", action="store_true", help="write nothing, name what differs"
     )
     options = parser.parse_args(arguments)
     wrong = 0
-    for name in options.papers or [*PAPERS, "visdial"]:
+    for name in options.papers or _NAMES:
         path = page_path(name)
         text = path.read_text(encoding="utf-8")
         filled = filled_page(name, text)
