@@ -1,8 +1,11 @@
 """Claims beside records: one verdict each."""
 
+import os
 from typing import NamedTuple
 
 from reproduce.evidence.quantity import Absent
+from reproduce.evidence.records import ROOT
+from reproduce.evidence.records import written_at
 from reproduce.evidence.register import key_of
 from reproduce.evidence.register import load_pages
 from reproduce.evidence.register import load_runs
@@ -65,6 +68,8 @@ def check_claim(claim, path: str, again: bool = False) -> Finding:
     Raises:
         ValueError: If an interval is not registered.
     """
+    if claim.planned and not os.path.exists(ROOT / path):
+        return Finding(ELSEWHERE, ["planned: there are no records yet"])
     verdicts, lines = [], []
     for one in claim.fields:
         key = key_of(claim, one)
@@ -92,6 +97,16 @@ def check_claim(claim, path: str, again: bool = False) -> Finding:
     return Finding(worst(there) if there else ELSEWHERE, lines)
 
 
+def registered_before(claims) -> int:
+    """How many claims were registered before the day of their records."""
+    count = 0
+    for claim in claims:
+        begun = written_at(load_runs()[claim.run].records)
+        dates = [registered()[key_of(claim, x)].date for x in claim.fields]
+        count += begun is not None and max(dates) < begun
+    return count
+
+
 def straddling(claims) -> list[tuple]:
     """Differences whose interval has 0, with what is claimed of them.
 
@@ -100,6 +115,8 @@ def straddling(claims) -> list[tuple]:
     """
     found = []
     for claim in claims:
+        if claim.planned:
+            continue
         path, seen = load_runs()[claim.run].records, set()
         for one in claim.fields:
             if not one.quantity.paired or one.quantity in seen:

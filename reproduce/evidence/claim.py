@@ -69,6 +69,8 @@ class Claim:
             measured numbers: `"finds {> r@10: a - b|ci} more"`.
         rows: Dict of rows by short names that expressions may use.
         given: String, numbers of the words that are settings.
+        planned: Boolean, whether it is registered before there are records,
+            and stands on no page yet.
     """
 
     name: str
@@ -77,6 +79,7 @@ class Claim:
     text: str
     rows: dict = field(default_factory=dict)
     given: str = ""
+    planned: bool = False
 
     def __post_init__(self):
         loose = free_numbers(_FIELD.sub(" ", self.text), self.given)
@@ -135,10 +138,10 @@ class Claim:
             )
         return found[0]
 
-    def wrong(self, text: str, found: list[Interval]) -> list[str]:
-        """Numbers of the page that are not what was found."""
+    def wrong(self, place: re.Match, found: list[Interval]) -> list[str]:
+        """Numbers at the claim's place that are not what was found."""
         faults = []
-        for one, words, interval in self._written(text, found):
+        for one, words, interval in self._written(place, found):
             wanted = one.numbers(interval)
             written = re.findall(WRITTEN, words)
             if not all(map(is_written, written, wanted)):
@@ -152,14 +155,14 @@ class Claim:
     def filled(self, text: str, found: list[Interval]) -> str:
         """A page with this claim's numbers as they were found."""
         place, parts, end = self.find(text), [], 0
-        for n, (one, words, interval) in enumerate(self._written(text, found)):
+        for n, (one, words, interval) in enumerate(self._written(place, found)):
             new = _rewritten(words, one.numbers(interval))
             parts += [text[end : place.start(n + 1)], new]
             end = place.end(n + 1)
         return "".join([*parts, text[end:]])
 
-    def _written(self, text, found):
-        return zip(self.fields, self.find(text).groups(), found)
+    def _written(self, place, found):
+        return zip(self.fields, place.groups(), found)
 
 
 def _rewritten(words, values):

@@ -8,6 +8,7 @@ from collections import Counter
 from reproduce.evidence.check import Finding
 from reproduce.evidence.check import check_claim
 from reproduce.evidence.check import claims_of
+from reproduce.evidence.check import registered_before
 from reproduce.evidence.check import straddling
 from reproduce.evidence.register import load_pages
 from reproduce.evidence.register import load_runs
@@ -72,6 +73,12 @@ def main(arguments: list[str] | None = None) -> int:
     }
     _print_verdicts(claims, recorded, again, options.verbose)
     _print_reasons(runs, reasons, options.root)
+    before = registered_before(claims)
+    print(
+        f"\nRegistered before their records: {before} of {len(claims)} claims. "
+        "Of the others, the register says what was found; what is made again "
+        "is their first test."
+    )
     _print_exempt()
     found = [*recorded.values(), *again.values()]
     return 1 if any(x.verdict == GONE for x in found) else status
@@ -188,9 +195,9 @@ def _print_exempt():
     }
     parts = [f"{name} {count}" for name, count in trials.items() if count]
     print(
-        f"\nNumbers of trials without a kept record: {', '.join(parts)}."
+        f"Numbers of trials without a kept record: {', '.join(parts)}."
         if parts
-        else "\nEvery measured number has a record."
+        else "Every measured number has a record."
     )
 
 

@@ -1,5 +1,7 @@
 """Numbers in the prose of a page: which a text has, and how they are set."""
 
+import bisect
+import functools
 import re
 from collections import Counter
 
@@ -18,7 +20,7 @@ _CODE = re.compile(r"```.*?```|`[^`\n]*`|\]\([^)\s]*\)|<!--.*?-->", re.DOTALL)
 #: Numbers that name or cite something, and say nothing that is measured.
 _NAMES = re.compile(
     r"(?:ICCV|CVPR|NIPS|ICLR|TRECVID|et al\.,?) \(?\d{4}|, 20\d\d(?=[ (:])"
-    r"|arXiv \d+\.\d+|Tables? \d(?:(?:,| and| to) \d)*|Figure \d|95 %"
+    r"|arXiv \d+\.\d+|Tables? \d\b(?:(?:,| and| to) \d\b)*|Figure \d|\b95 %"
     r"|(?:equation|section) \d(?:\.\d)?|recall@\d+|v[01]\.\d"
 )
 #: Settings that tell a point, where a claim's own words name them.
@@ -27,6 +29,7 @@ _SETTINGS = re.compile(
 )
 
 
+@functools.lru_cache(maxsize=4)
 def masked(text: str, code: bool = False) -> str:
     """A text of the same length with blanks for tables that are generated.
 
@@ -112,5 +115,13 @@ def _decimals(text):
 
 def section_of(text: str, place: int) -> str:
     """Heading under which a place of a page stands, `""` before the first."""
-    heads = re.findall(r"^#+ (.*)$", masked(text)[:place], re.MULTILINE)
-    return heads[-1] if heads else ""
+    places, heads = _headings(text)
+    before = bisect.bisect(places, place)
+    return heads[before - 1] if before else ""
+
+
+@functools.lru_cache(maxsize=4)
+def _headings(text):
+    plain = masked(_CODE.sub(_blank, text))
+    found = [*re.finditer(r"^#+ (.*)$", plain, re.MULTILINE)]
+    return [m.start() for m in found], [m[1] for m in found]

@@ -17,6 +17,16 @@ from tfcap.io import read_json
 from tfcap.io import whole_file
 
 FOLDER = pathlib.Path(__file__).parent
+#: Numbers of pages that are no quantity of records, by kind.
+KINDS = {
+    "setting": "what was set: weights, sizes of networks, steps, data",
+    "size": "how many there are of something that is listed or counted",
+    "version": "of a package or a license",
+    "published": "figures of papers, as printed there",
+    "cost": "times, which another machine changes",
+    "example": "captions that are shown, and what is true of them",
+    "trial": "measured in earlier trials, whose records are not kept",
+}
 #: Intervals by run and expression, as they were registered.
 INTERVALS = FOLDER / "registered.json"
 
@@ -49,8 +59,8 @@ class Page:
     """What the register says of a page.
 
     Args:
-        exempt: List of dicts of `section`, `kind`, and `numbers` that are not
-            measured by a record, as they are written.
+        exempt: List of dicts of `section`, `kind`, a key of `KINDS`, and
+            `numbers` that no record measures, as they are written.
         open: Dict of why by section that is not covered.
     """
 
@@ -61,16 +71,21 @@ class Page:
 
     def filled(self, text: str) -> str:
         """The page with its claims' numbers as records have them."""
-        for claim in self.claims:
+        for claim in self._written:
             text = claim.filled(text, intervals(claim))
         return text
+
+    @property
+    def _written(self):
+        return [claim for claim in self.claims if not claim.planned]
 
     def faults(self, text: str) -> list[str]:
         """Numbers of prose that no claim gives, or gives otherwise."""
         wrong, spans = [], []
-        for claim in self.claims:
-            spans.append(claim.find(text).span())
-            wrong += claim.wrong(text, intervals(claim))
+        for claim in self._written:
+            place = claim.find(text)
+            spans.append(place.span())
+            wrong += claim.wrong(place, intervals(claim))
         left, listed = {}, {}
         for place, number in numbers(text, spans):
             section = section_of(text, place)
@@ -112,6 +127,12 @@ def load_pages() -> dict[str, Page]:
     for path in sorted((FOLDER / "claims").glob("*.toml")):
         found = tomllib.loads(path.read_text(encoding="utf-8"))
         rows = found.get("rows", {})
+        for entry in found.get("exempt", []):
+            if entry["kind"] not in KINDS:
+                raise ValueError(
+                    f"`kind` must be among {', '.join(KINDS)}. Received: "
+                    f"kind={entry['kind']!r} in {path.name}."
+                )
         claims = [
             Claim(
                 f"{path.stem}/{about['id']}",
@@ -120,6 +141,7 @@ def load_pages() -> dict[str, Page]:
                 about["text"],
                 rows,
                 about.get("given", ""),
+                about.get("planned", False),
             )
             for about in found.get("claims", [])
         ]
@@ -169,7 +191,14 @@ def key_of(claim: Claim, field) -> str:
 
 def registered() -> dict[str, Registered]:
     """Intervals as they were registered, by run and expression."""
-    found = read_json(INTERVALS) if INTERVALS.exists() else {}
+    there = INTERVALS.exists()
+    stamp = INTERVALS.stat().st_mtime_ns if there else None
+    return dict(_registered(INTERVALS, stamp))
+
+
+@functools.lru_cache(maxsize=1)
+def _registered(path, stamp):
+    found = {} if stamp is None else read_json(path)
     return {
         key: Registered(
             mean,
@@ -194,9 +223,10 @@ def register(claims, date: str, renew: bool = False) -> list[str]:
         path = load_runs()[claim.run].records
         for one in claim.fields:
             key = key_of(claim, one)
-            if renew or key not in known:
+            if (renew or key not in known) and not claim.planned:
                 interval, seeds = measure(path, one.quantity)
-                new[key] = Registered(*interval, seeds, date)
+                rounded = (float(f"{x:.8g}") for x in interval)
+                new[key] = Registered(*rounded, seeds, date)
     known |= {
         key: found
         for key, found in new.items()
@@ -219,6 +249,5 @@ def register(claims, date: str, renew: bool = False) -> list[str]:
 
 
 def _line(found):
-    rounded = [float(f"{x:.8g}") for x in found[:3]]
-    bounds = [x if math.isfinite(x) else None for x in rounded]
+    bounds = [x if math.isfinite(x) else None for x in found[:3]]
     return json.dumps([*bounds, found.seeds, found.date])
