@@ -98,7 +98,7 @@ def check_claim(claim, path: str, again: bool = False) -> Finding:
 
 
 def registered_before(claims) -> int:
-    """How many claims were registered before the day of their records."""
+    """Number of claims registered before the day of their records."""
     count = 0
     for claim in claims:
         begun = written_at(load_runs()[claim.run].records)

@@ -184,7 +184,7 @@ def _print_reasons(runs, reasons, root):
 
 
 def _print_exempt():
-    """How many numbers pages have that no record is kept of."""
+    """Prints the number of figures that no record is kept of."""
     trials = {
         name: sum(
             len(entry["numbers"].split())

@@ -73,7 +73,7 @@ def free_numbers(words: str, given: str = "") -> list[str]:
 
 
 def is_written(text: str, value: float) -> bool:
-    """Whether a number, rounded as it is written, is this value.
+    """Check that a number, rounded as it is written, is this value.
 
     Example:
 

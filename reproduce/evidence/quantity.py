@@ -74,7 +74,7 @@ class Quantity:
 
     @property
     def paired(self) -> bool:
-        """Whether it is a difference."""
+        """Boolean: a difference has two sides."""
         parts, _, sign = self._parts
         return sign == " - " or parts["less"] is not None
 

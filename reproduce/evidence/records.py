@@ -43,7 +43,7 @@ def load_results(path) -> list[dict]:
 
 
 def written_at(path):
-    """When the first record was made: `"2026-11-21"`, or `None`."""
+    """Day of the first record, `"2026-11-21"`, or `None`."""
     points = ROOT / path / "points.jsonl"
     if not os.path.exists(points):
         return None

@@ -56,7 +56,7 @@ class Run:
 
 @dataclass(frozen=True)
 class Page:
-    """What the register says of a page.
+    """Claims of a page, and its numbers that are none.
 
     Args:
         exempt: List of dicts of `section`, `kind`, a key of `KINDS`, and
@@ -160,12 +160,6 @@ def load_pages() -> dict[str, Page]:
     return pages
 
 
-def page_of(path: str) -> Page | None:
-    """What the register says of a page by its path, `None` for nothing."""
-    pages = [page for page in load_pages().values() if page.path == path]
-    return pages[0] if pages else None
-
-
 @functools.cache
 def records_of(path: str) -> list[dict]:
     """Records of a folder or file of results, read once."""
@@ -185,7 +179,7 @@ def intervals(claim: Claim) -> list:
 
 
 def key_of(claim: Claim, field) -> str:
-    """Under which name an interval is registered."""
+    """Name under which an interval is registered."""
     return f"{claim.run} | {field.quantity.expression}"
 
 

@@ -25,7 +25,7 @@ def shown(words: list[str]) -> str:
 
 
 def why_not(run: Run, minutes: float, root: str | None) -> str:
-    """Why a run is not made again here; `""` if it is.
+    """Reason for which a run is not made again here, `""` for none.
 
     Args:
         minutes: Float, the most CPU minutes that one may take.

@@ -30,7 +30,7 @@ class Registered(NamedTuple):
 
 
 def band(registered: Registered, seeds: int, again: bool) -> tuple:
-    """Where a mean is expected to lie.
+    """Bounds within which a mean is expected.
 
     From the same records, that is the registered interval. Other runs vary
     themselves: the mean of k new seeds lies, with 95 % probability, within
