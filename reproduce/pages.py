@@ -38,7 +38,7 @@ _MARKED = re.compile(
 
 
 def page_path(name):
-    """Where a page is: that of a paper, `"readme"` or `"papers"`."""
+    """Path of a page: that of a paper, `"readme"` or `"papers"`."""
     if name in _FRONT:
         return ROOT / f"{name.upper()}.md"
     return ROOT / "reproduce" / name / "README.md"
