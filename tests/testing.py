@@ -209,7 +209,7 @@ def check_loss(make, y_true, y_pred):
     if keras.backend.backend() == "tensorflow":
         import tensorflow as tf
 
-        graph = tf.function(lambda a, b: loss(a, b))
+        graph = tf.function(lambda a, b: loss(a, b), autograph=False)
         y_true, y_pred = tf.constant(y_true), tf.constant(y_pred)
         np.testing.assert_allclose(
             graph(y_true, y_pred), value, rtol=1e-5, atol=1e-6
@@ -254,7 +254,9 @@ def check_reward(reward, rollout, episode, on_host=False):
     noisy = np.where(mask > 0, tokens, garbage).astype(tokens.dtype)
     assert (noisy != tokens).any()
     same(numpy(values(noisy, mask))[0], found)
-    same(numpy(values(tokens, mask, 1))[0], found[:1])
+    if keras.backend.backend() == "tensorflow":
+        # Elsewhere every operation would be compiled again, for this size.
+        same(numpy(values(tokens, mask, 1))[0], found[:1])
     same(numpy(values(tokens[:, ::-1], mask[:, ::-1]))[0], found[:, ::-1])
     for compiled in _compilers(on_host):
         same(numpy(compiled(lambda *x: values(*x))(tokens, mask))[0], found)
@@ -271,7 +273,8 @@ def _compilers(on_host):
     import tensorflow as tf
 
     def graph(function, jit_compile):
-        function = tf.function(function, jit_compile=jit_compile)
+        options = {"jit_compile": jit_compile, "autograph": False}
+        function = tf.function(function, **options)
         return lambda *arrays: function(*map(tf.constant, arrays))
 
     kinds = [False] if on_host else [False, True]

@@ -83,7 +83,7 @@ def test_compiled_within_a_step_values_are_the_same(name):
     rollout, batch = captions.rollout(BATCH.tokens), episode(slice(None))
     reward = CASES[name](COMPILED)
 
-    @tf.function
+    @tf.function(autograph=False)
     def step(tokens, mask):
         return reward(rollout._replace(tokens=tokens, mask=mask), batch)
 
