@@ -189,7 +189,7 @@ ALL = Paper(
     seeds={"world": range(5), "flickr8k": range(3)},
     results={
         "results/tradeoff_flickr8k": {},
-        "results/tradeoff_world_unbiased": {},
+        "results/all_world": {"also": ("results/tradeoff_world_unbiased",)},
     },
     tables=all_tables,
     compare=write_axes,
