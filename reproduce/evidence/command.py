@@ -112,7 +112,12 @@ def _parser():
     part.add_argument(
         "--records", action="store_true", help="make nothing again: seconds"
     )
-    add("--out", default="runs/check", help="folder of runs made again")
+    add(
+        "--out",
+        default="runs/check",
+        help="folder of runs made again, which go on there (default "
+        "%(default)s); remove it to begin anew",
+    )
     add(
         "--root",
         metavar="FOLDER",

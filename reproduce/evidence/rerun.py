@@ -55,14 +55,19 @@ def run_again(run: Run, out, root: str | None) -> int:
     """
     for words in command_of(run, out, data_of(run, root)):
         print(f"\n{shown(words)}", flush=True)
-        # A process of its own: TensorFlow's memory goes with it, and Ctrl-C
-        # reaches both.
-        done = subprocess.run(
+        # A process of its own: TensorFlow's memory goes with it.
+        process = subprocess.Popen(
             [sys.executable, "-m", "reproduce", *words],
             env={**os.environ, "PYTHONPATH": _paths()},
         )
-        if done.returncode:
-            return done.returncode
+        try:
+            status = process.wait()
+        except KeyboardInterrupt:
+            # It has had Ctrl-C, too, and keeps what is done.
+            process.wait()
+            raise
+        if status:
+            return status
     return 0
 
 

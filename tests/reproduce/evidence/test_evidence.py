@@ -2,6 +2,7 @@
 
 import json
 import math
+import types
 
 import numpy as np
 import pytest
@@ -285,9 +286,9 @@ def test_runs_are_made_again_and_judged(
     def run(words, **options):
         asked.append(words[3:])
         made(tmp_path, gap)
-        return type("Done", (), {"returncode": 0})
+        return types.SimpleNamespace(wait=lambda: 0)
 
-    monkeypatch.setattr(rerun.subprocess, "run", run)
+    monkeypatch.setattr(rerun.subprocess, "Popen", run)
     monkeypatch.setattr(
         command,
         "claims_of",
