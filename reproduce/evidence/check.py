@@ -1,6 +1,5 @@
 """Claims beside records: one verdict each."""
 
-import os
 from typing import NamedTuple
 
 from reproduce.evidence.quantity import Absent
@@ -58,8 +57,8 @@ def paper_of(run) -> str:
     return words[3] if words[1:3] == ["-m", "reproduce"] else "benchmarks"
 
 
-def check_claim(claim, path: str, again: bool = False) -> Finding:
-    """Verdict on a claim by the records in a folder.
+def check_claim(claim, paths: tuple, again: bool = False) -> Finding:
+    """Verdict on a claim by the records in folders or files.
 
     Args:
         again: Boolean, whether these are other runs than those registered.
@@ -68,7 +67,7 @@ def check_claim(claim, path: str, again: bool = False) -> Finding:
     Raises:
         ValueError: If an interval is not registered.
     """
-    if claim.planned and not os.path.exists(ROOT / path):
+    if claim.planned and not all((ROOT / path).exists() for path in paths):
         return Finding(ELSEWHERE, ["planned: there are no records yet"])
     verdicts, lines = [], []
     for one in claim.fields:
@@ -81,7 +80,7 @@ def check_claim(claim, path: str, again: bool = False) -> Finding:
             )
         known = registered()[key]
         try:
-            found, seeds = measure(path, one.quantity)
+            found, seeds = measure(paths, one.quantity)
         except Absent as error:
             verdicts.append(ELSEWHERE if again else GONE)
             lines.append(f"{verdicts[-1]}: {one.quantity.expression}: {error}")
@@ -101,7 +100,7 @@ def registered_before(claims) -> int:
     """Number of claims registered before the day of their records."""
     count = 0
     for claim in claims:
-        begun = written_at(load_runs()[claim.run].records)
+        begun = written_at(load_runs()[claim.run].records[-1])
         dates = [registered()[key_of(claim, x)].date for x in claim.fields]
         count += begun is not None and max(dates) < begun
     return count
@@ -117,12 +116,12 @@ def straddling(claims) -> list[tuple]:
     for claim in claims:
         if claim.planned:
             continue
-        path, seen = load_runs()[claim.run].records, set()
+        paths, seen = load_runs()[claim.run].records, set()
         for one in claim.fields:
             if not one.quantity.paired or one.quantity in seen:
                 continue
             seen.add(one.quantity)
-            interval, seeds = measure(path, one.quantity)
+            interval, seeds = measure(paths, one.quantity)
             if seeds > 1 and interval.low <= 0 <= interval.high:
                 found.append((claim, one, interval, seeds))
     return found

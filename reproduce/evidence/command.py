@@ -150,7 +150,7 @@ def _again(claim, options, reason):
     if reason:
         return Finding(ELSEWHERE, [])
     folder = os.path.abspath(_folder(options, load_runs()[claim.run]))
-    return check_claim(claim, folder, again=True)
+    return check_claim(claim, (folder,), again=True)
 
 
 def _print_plan(runs):

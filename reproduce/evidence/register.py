@@ -36,7 +36,7 @@ class Run:
     """Runs that records are of, and the part that a check runs again.
 
     Args:
-        records: String, folder or file of results.
+        records: List of strings, folders or files of results.
         made_by: List of strings, the commands.
         again: List of strings, arguments of `python -m reproduce` for the
             part that is run again, without folders; empty for none.
@@ -46,7 +46,7 @@ class Run:
     """
 
     name: str
-    records: str
+    records: tuple
     made_by: list
     again: tuple = ()
     minutes: float = 0.0
@@ -113,7 +113,10 @@ class Page:
 def load_runs() -> dict[str, Run]:
     """Runs by name."""
     found = tomllib.loads((FOLDER / "runs.toml").read_text(encoding="utf-8"))
-    return {name: Run(name, **about) for name, about in found.items()}
+    return {
+        name: Run(name, **about | {"records": tuple(about["records"])})
+        for name, about in found.items()
+    }
 
 
 @functools.cache
@@ -161,21 +164,20 @@ def load_pages() -> dict[str, Page]:
 
 
 @functools.cache
-def records_of(path: str) -> list[dict]:
-    """Records of a folder or file of results, read once."""
-    return load_results(path)
+def _records_of(paths):
+    return [record for path in paths for record in load_results(path)]
 
 
 @functools.cache
-def measure(path: str, quantity):
-    """A quantity's interval and seeds in records."""
-    return quantity.interval(records_of(path))
+def measure(paths: tuple, quantity):
+    """A quantity's interval and seeds in records, which are read once."""
+    return quantity.interval(_records_of(paths))
 
 
 def intervals(claim: Claim) -> list:
     """Intervals of a claim's fields, from its records."""
-    path = load_runs()[claim.run].records
-    return [measure(path, one.quantity)[0] for one in claim.fields]
+    paths = load_runs()[claim.run].records
+    return [measure(paths, one.quantity)[0] for one in claim.fields]
 
 
 def key_of(claim: Claim, field) -> str:
@@ -214,11 +216,11 @@ def register(claims, date: str, renew: bool = False) -> list[str]:
     known = registered()
     new = {}
     for claim in claims:
-        path = load_runs()[claim.run].records
+        paths = load_runs()[claim.run].records
         for one in claim.fields:
             key = key_of(claim, one)
             if (renew or key not in known) and not claim.planned:
-                interval, seeds = measure(path, one.quantity)
+                interval, seeds = measure(paths, one.quantity)
                 rounded = (float(f"{x:.8g}") for x in interval)
                 new[key] = Registered(*rounded, seeds, date)
     known |= {

@@ -298,7 +298,7 @@ def test_runs_are_made_again_and_judged(
             if c.name == "sle/world-samples"
         ],
     )
-    register.records_of.cache_clear()
+    register._records_of.cache_clear()
     register.measure.cache_clear()
     assert main(["check", "--fast", "--out", str(tmp_path)]) == status
     (words,) = asked
@@ -349,5 +349,5 @@ def test_a_planned_claim_waits_for_its_records(monkeypatch):
     assert page.filled("nothing of it") == "nothing of it"
     from reproduce.evidence.check import check_claim
 
-    found = check_claim(claim, "results/there_is_no_such_folder")
+    found = check_claim(claim, ("results/there_is_no_such_folder",))
     assert found.verdict == "not run here"
