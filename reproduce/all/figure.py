@@ -9,11 +9,13 @@ import os
 
 import numpy as np
 
+from reproduce.all.paper import ALL
 from reproduce.all.rows import FAMILIES
 from reproduce.all.runs import runs_of
 from reproduce.all.runs import title_of
 from reproduce.all.runs import values
 from reproduce.all.tables import AXES
+from reproduce.point_log import log_sweep
 from reproduce.psst_figures import HUMAN
 from reproduce.sweep_records import load_records
 from tensorboard_plugin_tfcap.tradeoff import name_places
@@ -86,8 +88,8 @@ def draw(records: list[dict], path: str, title: str = "") -> None:
     figure.suptitle(
         f"{title}: {len({r['method'] for r in records} - {*HUMAN})} methods "
         "from the same networks, with the same passes; "
-        f"{seeds} seed{'s' * (seeds != 1)}, means, and 95 % intervals of three "
-        "or more"
+        f"up to {seeds} seed{'s' * (seeds != 1)}, means, and 95 % intervals of "
+        "three or more"
     )
     # Names are placed where all else stands.
     figure.draw_without_rendering()
@@ -198,9 +200,17 @@ def main(arguments: list[str] | None = None) -> int:
         "--figure", required=True, metavar="FILE", help=".png, .svg or .pdf"
     )
     parser.add_argument("--data", help="what the sweep was made on")
+    parser.add_argument(
+        "--tensorboard",
+        metavar="LOGDIR",
+        help="write every point there, for TensorBoard's Trade-off tab",
+    )
     options = parser.parse_args(arguments)
-    records = [r for folder in options.sweep for r in load_records(folder)]
+    sweeps = {folder: load_records(folder) for folder in options.sweep}
+    records = [record for found in sweeps.values() for record in found]
     names = ", ".join(map(os.path.basename, options.sweep))
     draw(records, options.figure, options.data or names)
+    if options.tensorboard:
+        log_sweep(options.tensorboard, ALL, sweeps)
     print(f"Written: {options.figure}")
     return 0

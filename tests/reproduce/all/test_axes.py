@@ -165,6 +165,7 @@ def record(method, seed, cider, own, strangers, **more):
     return {"method": method, "seed": seed, **scores, **more}
 
 
+ABOUT = ("method", "seed", "lambda")
 RECORDS = [
     record("speaker_mle", 0, 0.6, 60.0, 61.0, distinct_captions=900),
     record("speaker_mle", 1, 0.7, 64.0, 63.0, distinct_captions=900),
@@ -223,8 +224,20 @@ def test_names_in_the_figure_do_not_meet(tmp_path, monkeypatch):
         written.append((axis, text, box))
 
     monkeypatch.setattr(figure, "_write", write)
-    path = tmp_path / "axes.svg"
-    figure.draw(RECORDS, str(path), "here")
+    with open(tmp_path / "points.jsonl", "w") as file:
+        for found in RECORDS:
+            about = {k: found[k] for k in found if k in ABOUT}
+            result = {k: found[k] for k in found if k not in ABOUT}
+            json.dump({"settings": about, "result": result}, file)
+            file.write("\n")
+    path, logs = tmp_path / "axes.svg", tmp_path / "logs"
+    command = ["axes", str(tmp_path), "--figure", str(path)]
+    assert main([*command, "--tensorboard", str(logs)]) == 0
+    runs = {folder.name for folder in (logs / "psst_multinomial").iterdir()}
+    assert runs == {"lambda=0.01,seed=0", "lambda=0.01,seed=1"} | {
+        "lambda=0.1,seed=0"
+    }
+    assert (logs / "comparison").is_dir()
     assert path.stat().st_size > 10_000
     assert len(written) == 12
     for number, (axis, _, one) in enumerate(written):
