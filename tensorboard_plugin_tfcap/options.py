@@ -20,7 +20,7 @@ _HELP = {
     "by": "metric by which a step is the best",
     "seeds": "points, interval, band or none",
     "level": "of intervals, 0.95 by default",
-    "preset": "figure or line of the comparison, by its id",
+    "preset": "figure, line or pair of axes by its id: truth, strangers",
     "usual": "value of the parameter that a preset's panels draw",
     "along": "x or y, the axis of the line",
     "value": "of the line: a number, auto or off",

@@ -51,7 +51,8 @@ class Query:
         by: String, the metric by which a step is the best.
         seeds: `"interval"`, `"band"`, `"points"` or `"none"`.
         level: Float, of intervals over seeds.
-        preset: String, a figure of the log, by its name.
+        preset: String, a figure of the log, by its name; `"truth"` and
+            `"strangers"` are pairs of axes.
         usual: String, which value of a parameter a preset's panels draw.
         refs: Boolean, whether published points are drawn.
         pareto: Boolean, whether the front is.
