@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from dataclasses import field
 from dataclasses import replace
+from functools import cached_property
 
 from tensorboard_plugin_tfcap.axis_presets import axis_presets
 from tensorboard_plugin_tfcap.comparison import Comparison
@@ -69,7 +70,7 @@ class Dataset:
         own = {p.method: p.title for p in self.points if p.title}
         return {**self.comparison.titles, **own, **self.comparison.titles}
 
-    @property
+    @cached_property
     def presets(self):
         """Presets by id: those of the comparison, and pairs of axes."""
         usual, own = axis_presets(self.metrics), self.comparison.presets
