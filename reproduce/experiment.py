@@ -208,9 +208,10 @@ class Experiment(Study):
         )
 
     def optimizer(self, rate):
-        """Adam, at a rate that rises at first."""
-        steps = self.settings.warm_up_steps
-        return keras.optimizers.Adam(rising(rate, steps))
+        """Adam, at a schedule, or at a rate that rises at first."""
+        if not callable(rate):
+            rate = rising(rate, self.settings.warm_up_steps)
+        return keras.optimizers.Adam(rate)
 
     @functools.cached_property
     def training_captions(self):

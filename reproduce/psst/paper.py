@@ -2,16 +2,20 @@
 
 from reproduce.captioning.phases import PHASES
 from reproduce.captioning.phases import self_critical
+from reproduce.captioning.rates import falling
 from reproduce.paper import Paper
 from reproduce.paper import Training
 from reproduce.psst.adversary import pretrained_evaluator
 from reproduce.psst.adversary import pretrained_generator
+from reproduce.psst.ensemble import MAKES
+from reproduce.psst.ensemble import retrievers
 from reproduce.psst.settings import ROWS
 from reproduce.psst.settings import SETTINGS
 from reproduce.psst_figures import curve_tables
 from reproduce.psst_figures import write_psst_comparison
 from reproduce.rows import build
 from tfcap.decoding import BeamSearch
+from tfcap.methods import retriever_ensemble
 from tfcap.training import CollapseWarning
 
 #: The paper's lambdas.
@@ -23,6 +27,8 @@ HUMAN = {
     "listener_gt": "listener_gt",
     "gt_on_psst_listener": "psst_multinomial",
 }
+#: Rows of an ensemble of one.
+ALONE = ("retriever_alone",)
 #: Rows that no lambda moves.
 WITHOUT_LAMBDA = (*PHASES, "g_gan", "frozen_speaker_mle")
 #: Numbers by the rows that know them.
@@ -55,6 +61,11 @@ def train(experiment, row, point):
         speaker = networks["speaker"]
     elif row == "frozen_speaker_mle":
         speaker = experiment.networks("speaker_mle", fresh=True)["speaker"]
+    ensemble = method["method"] is retriever_ensemble
+    if ensemble:
+        several = retrievers(experiment, 1 if row in ALONE else len(MAKES))
+        # The own listener of such a row is one that it was trained for.
+        listener, others = several[0], [several]
     numbers = {
         **experiment.words(),
         "lambda_": point.get("lambda"),
@@ -66,7 +77,12 @@ def train(experiment, row, point):
         "num_continuations": settings.gan_continuations,
     }
     model = build(method, [speaker, *others], numbers, about)
-    options = {}
+    options, epochs, rate = {}, settings.joint_epochs, settings.joint_rate
+    if ensemble:
+        options["batch_size"] = settings.ensemble_batch_size
+        epochs = settings.ensemble_epochs
+        steps = epochs * experiment.batches(**options).steps_per_epoch
+        rate = falling(settings.ensemble_rate, steps)
     if "distractors" in method:
         options["distractors"] = settings.batch_size
         options["distractor_features"] = experiment.data.unlabeled_features
@@ -74,13 +90,13 @@ def train(experiment, row, point):
     return Training(
         model,
         {
-            "speaker": settings.joint_rate,
+            "speaker": rate,
             "listener": listens,
             "evaluator": listens,
         },
         {"speaker": speaker, "listener": listener},
         experiment.batches(**options),
-        settings.joint_epochs * getattr(model, "period", 1),
+        epochs * getattr(model, "period", 1),
         [CollapseWarning()],
     )
 

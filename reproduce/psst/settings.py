@@ -9,11 +9,16 @@ from reproduce.captioning.settings import FLICKR8K_SPEAKER
 from reproduce.captioning.settings import QUICK_SPEAKER
 from reproduce.captioning.settings import WORLD_SPEAKER
 from reproduce.captioning.settings import SpeakerSettings
+from reproduce.psst.ensemble import ending
+from reproduce.psst.ensemble import natural
+from reproduce.strangers import STRANGER_SETTINGS
+from reproduce.strangers import StrangerSettings
 from tfcap.methods import frozen_listener
 from tfcap.methods import frozen_speaker
 from tfcap.methods import g_gan
 from tfcap.methods import psst
 from tfcap.methods import reinforce
+from tfcap.methods import retriever_ensemble
 from tfcap.methods import straight_through
 from tfcap.training import ExponentialTemperature
 
@@ -74,6 +79,15 @@ class PSSTSettings(SpeakerSettings):
             the evaluator of `g_gan` learns alone.
         gan_continuations: Integer, sentences that `g_gan` ends at random to
             judge the beginning of one. The paper has 16, the authors' code 64.
+        ensemble: `StrangerSettings`, of the frozen retrievers that
+            `retriever_ensemble` is trained for; in words and lengths they are
+            as the speaker.
+        ensemble_batch_size: Integer, images in a batch of such rows.
+        ensemble_epochs: Integer, passes over the images of such rows.
+        ensemble_rate: Float, learning rate of the speaker then, which falls to
+            a twentieth along a cosine.
+        ensemble_samples: Integer, captions drawn of an image then.
+        ensemble_human_weight: Float, of the likelihood of human captions then.
     """
 
     listener_units: int = 1024
@@ -105,6 +119,12 @@ class PSSTSettings(SpeakerSettings):
     no_repeat_ngram: int = 3
     gan_evaluator_epochs: int = 5
     gan_continuations: int = 3
+    ensemble: StrangerSettings = StrangerSettings()
+    ensemble_batch_size: int = 64
+    ensemble_epochs: int = 2
+    ensemble_rate: float = 4e-4
+    ensemble_samples: int = 5
+    ensemble_human_weight: float = 0.3
 
     def __post_init__(self):
         if self.listener_loss not in LISTENER_LOSSES:
@@ -165,6 +185,9 @@ QUICK = replace(
     listener_warm_up=1,
     joint_epochs=1,
     gan_evaluator_epochs=1,
+    ensemble=STRANGER_SETTINGS["quick"],
+    ensemble_epochs=1,
+    ensemble_samples=2,
 )
 
 SETTINGS = {
@@ -200,10 +223,17 @@ def _annealed(about):
 _LUO = {"method": frozen_listener}
 _SR_PL = {**_LUO, "distractors": "distractor_image"}
 _ALONE = {"method": frozen_listener, "estimator": "straight_through"}
+_ENSEMBLE = {
+    "method": retriever_ensemble,
+    "naturalness": natural,
+    "num_samples": lambda about: about.settings.ensemble_samples,
+    "human_weight": lambda about: about.settings.ensemble_human_weight,
+}
 #: Every row of section 6.2 that is trained, and those of the released code
 #: alone, by their names in records. Neither in the paper nor in its code are
-#: `psst_speaker`, how much its listener's learning is worth, and
-#: `psst_expected`, how much the missing gradient to the decision to stop is.
+#: `psst_speaker`, how much its listener's learning is worth, `psst_expected`,
+#: how much the missing gradient to the decision to stop is, and those of
+#: `retriever_ensemble`, with what is left out of it.
 ROWS = {
     "psst_multinomial": {"method": psst},
     "psst_gumbel": {"method": psst, "channel": "gumbel"},
@@ -236,6 +266,11 @@ ROWS = {
     "sr_pl": _SR_PL,
     "sr_pl_code": {**_SR_PL, "credit": "own"},
     "g_gan": {"method": g_gan},
+    "retriever_ensemble": _ENSEMBLE,
+    "retriever_alone": _ENSEMBLE,
+    "ensemble_without_cider": {**_ENSEMBLE, "naturalness": ending},
+    "ensemble_without_people": {**_ENSEMBLE, "human_weight": 0.0},
+    "ensemble_pathwise": {**_ENSEMBLE, "estimator": "psst"},
     "frozen_speaker_luo": {"method": frozen_speaker},
     "frozen_speaker_mle": {"method": frozen_speaker},
 }

@@ -23,6 +23,7 @@ Keras' `fit` takes. What is annealed is given as a schedule of the step.
 | `grpo`, `dr_grpo` | GRPO, Dr. GRPO | 2024, 2025 | speaker |
 | `dapo`, `gspo`, `gdpo` | DAPO, GSPO, GDPO | 2025, 2026 | speaker |
 | `rloo`, `ppo` | RLOO, PPO without a critic | 2019, 2017 | speaker |
+| `retriever_ensemble` | this project's | - | speaker |
 | `actor_critic` | A2C with GAE | ICLR 2016 | speaker, baseline |
 | `dpo`, `ipo`, `simpo` | DPO, IPO, SimPO | 2023, 2024 | speaker |
 | `structured` | minimum risk, margins | NAACL 2018 | speaker |
@@ -54,6 +55,7 @@ from tfcap.methods.n_pair import n_pair
 from tfcap.methods.policy_gradient import policy_gradient
 from tfcap.methods.psst import psst
 from tfcap.methods.reinforce import reinforce
+from tfcap.methods.retriever_ensemble import retriever_ensemble
 from tfcap.methods.rloo import ppo
 from tfcap.methods.rloo import rloo
 from tfcap.methods.scst import scst

@@ -68,3 +68,24 @@ def test_reinforce_credits_a_caption_as_a_negative_or_as_the_code(
         term, _ = model.objective.terms
         assert term.estimator.reward.credit == credit
         assert term.estimator.baseline.reward is term.estimator.reward
+
+
+def test_rows_of_an_ensemble_differ_in_one_thing_each(experiment):
+    def made(row):
+        training = experiment.training(row, lambda_=2.0)
+        objective = training.model.objective
+        return training, [weight for weight, _ in objective.terms], objective
+
+    training, weights, objective = made("retriever_ensemble")
+    networks = training.model.players
+    assert weights == [1.0, pytest.approx(0.3)]
+    assert training.networks["listener"] in networks.values()
+    assert training.batches.batch_size == len(experiment.data.train)
+    reward = objective.terms[0][1].reward
+    assert reward.terms[0] == "cider_d" and len(reward.terms) == 5
+    alone = made("retriever_alone")[2].terms[0][1].reward
+    assert alone.terms == ("cider_d", "overlong", "bidirectional_contrastive")
+    reward = made("ensemble_without_cider")[2].terms[0][1].reward
+    assert "cider_d" not in reward.terms and "overlong" in reward.terms
+    assert made("ensemble_without_people")[1] == [1.0]
+    assert len(made("ensemble_pathwise")[1]) == 3

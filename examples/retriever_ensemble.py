@@ -1,0 +1,114 @@
+"""Captions by which listeners find the image that never met the speaker.
+
+    python examples/retriever_ensemble.py            # the embedded world
+    python examples/retriever_ensemble.py --quick    # to see it run
+    python examples/retriever_ensemble.py --row psst_multinomial --lambda 0.003
+    python examples/retriever_ensemble.py --data flickr8k --root DIR
+
+Trains a speaker by maximum likelihood, three retrievers of different makes on
+human captions, and then the speaker for CIDEr-D and what these retrievers,
+frozen, make of its captions. A panel of strangers, listeners that learned from
+other people's captions and meet no speaker, tells what others understand, and
+on the embedded world, where truth is exact, how much of what is said is true.
+Leaves scores, every caption, a page to look at and TensorBoard logs in a
+folder. Ctrl-C stops it; the same command goes on. With `--workers 2`, two
+processes train as one.
+"""
+
+import pathlib
+import sys
+
+# `reproduce` stands beside this folder, and is not installed.
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[1]))
+
+from reproduce.captioning import write_caption_page
+from reproduce.captioning.load_data import WORLDS
+from reproduce.example import SIZES
+from reproduce.example import example_parser
+from reproduce.example import parse_example
+from reproduce.example import run_example
+from reproduce.experiment import Experiment
+from reproduce.point_log import log_point
+from reproduce.psst.paper import PSST
+from reproduce.strangers import STRANGER_SETTINGS
+from reproduce.strangers import StrangerPanel
+from reproduce.strangers import Strangers
+from reproduce.strangers.learned_data import learned_data
+from tfcap.io import command
+
+SHOWN = {
+    "cider_d": "CIDEr-D",
+    "r@10": "own R@10",
+    "strangers_r@10": "strangers' R@10",
+    "beam_cider_d": "beam CIDEr-D",
+    "beam_strangers_r@10": "strangers, beam",
+    "truth_precision": "said is true",
+    "truth_recall": "true is said",
+    "truth_false": "falsehoods",
+}
+
+
+def parse(argv):
+    parser = example_parser(__doc__.splitlines()[0], "retriever_ensemble")
+    add = parser.add_argument
+    add("--row", choices=PSST.rows, default="retriever_ensemble")
+    add("--lambda", type=float, default=1.0, dest="trade", help="trade-off")
+    add("--seed", type=int, default=0, help="of weights, batches, samples")
+    return parse_example(parser, argv)
+
+
+def panel_of_strangers(data, options):
+    """Listeners that learn from people alone, of other images if there are."""
+    quick = options.quick
+    settings = STRANGER_SETTINGS["quick" if quick else options.data]
+    world = options.data in WORLDS
+    sizes = SIZES["quick"] if quick and world else {}
+    learned = learned_data(options.data, settings, options.root, **sizes)
+    folder = options.out / "strangers"
+    return Strangers(StrangerPanel(folder, learned, settings), data)
+
+
+def table(rows):
+    """Scores of several points, side by side."""
+    shown = [k for k in SHOWN if all(k in scores for scores in rows.values())]
+    lines = [" " * 20 + "".join(f"{SHOWN[key]:>17}" for key in shown)]
+    for name, scores in rows.items():
+        cells = "".join(f"{scores[key]:17.3f}" for key in shown)
+        lines.append(f"{name:20}{cells}")
+    return "\n".join(lines)
+
+
+@command()
+def main(argv=None):
+    options = parse(argv)
+    points = {"speaker_mle": {}, options.row: {"lambda": options.trade}}
+
+    def work(data, settings):
+        truth = ["truth"] * (data.truth is not None)
+        made = Experiment(
+            *(PSST, data, settings, options.out, options.seed),
+            metrics=["strangers", *truth],
+            strangers=panel_of_strangers(data, options),
+        )
+        rows = {row: made.result(row, **point) for row, point in points.items()}
+        return made, rows
+
+    status, found = run_example(__file__, argv, options, PSST, work)
+    if found is None:
+        return status or 0
+    made, rows = found
+    note = "A quick run: what is found means nothing." if options.quick else ""
+    print(f"\n{note}\n{table(rows)}\n")
+    reports = {row: made.report(row, **x) for row, x in points.items()}
+    page, images = options.out / "page.html", made.data.test_images
+    write_caption_page(page, reports, images, note=note)
+    for row, scores in rows.items():
+        about = {"method": row, **points[row], "seed": options.seed}
+        log_point(options.out / "tradeoff", about, scores, reports[row], images)
+    print(f"Captions and ranks: {page}")
+    print(f"Curves: tensorboard --logdir {options.out}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

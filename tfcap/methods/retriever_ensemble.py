@@ -1,0 +1,155 @@
+"""CIDEr-D, and the contrast of several frozen retrievers, as one reward."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from tfcap.methods.parts import Words
+from tfcap.methods.parts import check_choice
+from tfcap.methods.parts import check_speaker
+from tfcap.methods.parts import embedder
+from tfcap.methods.parts import frozen
+from tfcap.methods.parts import relaxed_feedback
+from tfcap.methods.parts import self_critical_term
+from tfcap.methods.parts import word_channel
+from tfcap.objectives import Pathwise
+from tfcap.objectives import TeacherForcing
+from tfcap.ops.arguments import checked_number
+from tfcap.rewards import BidirectionalContrastive
+from tfcap.rewards import as_reward
+from tfcap.training import ObjectiveModel
+
+ESTIMATORS = ("reinforce", "psst")
+
+
+def retriever_ensemble(
+    speaker: Any,
+    retrievers: Sequence,
+    *,
+    lambda_: float,
+    naturalness: Any = None,
+    estimator: str = "reinforce",
+    num_samples: int = 5,
+    human_weight: float = 0.0,
+    rho: Any = 0.25,
+    temperature: float = 0.01,
+    directions: tuple = ("image", "text"),
+    same: str | None = None,
+    max_length: int = 16,
+    suppress: tuple = (),
+    seed: int | None = None,
+    global_clipnorm: float | None = None,
+    **options: Any,
+) -> ObjectiveModel:
+    """Trains a speaker for a metric and an ensemble of frozen retrievers.
+
+    ```
+    reward = naturalness + lambda_ * mean over retrievers of contrast
+    loss = -mean over samples of
+               (reward - mean of the other samples' rewards) * log p(sample)
+           - human_weight * mean of log p(human)
+    ```
+
+    The contrast is `tfcap.rewards.BidirectionalContrastive`: how far a caption
+    and its image stand out among the captions that are sampled of the other
+    images of the batch, and among its images. A retriever that learns with the
+    speaker comes to understand what nobody else does; one that is frozen has
+    weaknesses that the speaker finds. Several, of different makes, share few
+    of them, and what they all understand is understood by others, too.
+
+    Args:
+        speaker: As that of `psst()`.
+        retrievers: Sequence of objects as the `retriever` of `wtf_rl()`, best
+            trained on human captions. The `trainable` of a `keras.Model` is
+            set to `False`.
+        lambda_: Float, at least 0, weight of the contrast, which is in units
+            of a cosine.
+        naturalness: `tfcap.rewards.Reward`, such as `CIDErD`, or a function
+            of strings; or `None`, the contrast alone.
+        estimator: `"reinforce"`; or `"psst"`, which differentiates the
+            contrast through words of `tfcap.layers.PartialSamplingST`, one
+            sample an image, beside the other reward's REINFORCE.
+        num_samples: Integer `S`, captions drawn of an image.
+        human_weight: Float, of the likelihood of human captions.
+        rho: As that of `psst()`, read by the estimator `"psst"` alone.
+        temperature: Float, of the contrast.
+        directions: Tuple of `"image"` and `"text"`, what rivals are looked
+            for among.
+        same: String, see `tfcap.rewards.BidirectionalContrastive`.
+        max_length, suppress, seed, global_clipnorm: As those of `psst()`.
+        **options: Further arguments of `tfcap.training.ObjectiveModel`.
+
+    Returns:
+        `tfcap.training.ObjectiveModel`.
+
+    Raises:
+        TypeError: If a network is of another kind.
+        ValueError: If a number is out of range, a network not built, or there
+            is no retriever.
+
+    Example:
+
+    >>> speaker = tfcap.models.ShowTellSpeaker(50, units=4)
+    >>> retrievers = [
+    ...     tfcap.models.RetrievalListener(50, units=4, pooling=pooling)
+    ...     for pooling in ("last", "mean")
+    ... ]
+    >>> batch = {
+    ...     "image": np.zeros((2, 1, 3), "float32"),
+    ...     "caption": np.array([[[5, 2]], [[6, 2]]]),
+    ... }
+    >>> _ = speaker(batch), *(retriever(batch) for retriever in retrievers)
+    >>> training = tfcap.methods.retriever_ensemble(
+    ...     speaker, retrievers, lambda_=3.0, naturalness=tfcap.rewards.BLEU(4)
+    ... )
+    >>> training.compile("adam")
+
+    Reference:
+
+    - Chaffin et al., Distinctive Image Captioning, 2024, for the contrast
+    - Luo, A Better Variant of Self-Critical Sequence Training, 2020, for the
+      baseline
+    - Coste et al., Reward Model Ensembles Help Mitigate Overoptimization,
+      ICLR 2024, for the mean of several reward models. The combination is
+      this project's.
+    """
+    check_speaker(speaker)
+    check_choice(estimator, "estimator", ESTIMATORS)
+    checked_number(lambda_, "lambda_", "at least 0", lambda x: x >= 0)
+    retrievers = [embedder(retriever) for retriever in retrievers]
+    if not retrievers:
+        raise ValueError(
+            "`retrievers` must hold at least one. Received: retrievers=[]. "
+            "Train a `tfcap.models.RetrievalListener` on human captions."
+        )
+    networks = {f"retriever_{i}": each for i, each in enumerate(retrievers)}
+    networks = frozen(**networks)
+    words = Words(max_length, suppress, seed)
+    contrast = sum(
+        (lambda_ / len(retrievers))
+        * BidirectionalContrastive(
+            retriever,
+            same=same,
+            temperature=temperature,
+            directions=directions,
+            # A caption is not to differ from the others of its image.
+            siblings=False,
+        )
+        for retriever in retrievers
+    )
+    reward = None if naturalness is None else as_reward(naturalness)
+    if estimator == "reinforce":
+        wanted = contrast if reward is None else reward + contrast
+        objective = self_critical_term(wanted, words, num_samples)
+    else:
+        samples = words.sample(
+            word_channel("multinomial", seed, rho),
+            feedback=relaxed_feedback(speaker),
+        )
+        objective = Pathwise(contrast, samples, name="contrast")
+        if reward is not None:
+            objective += self_critical_term(reward, words, num_samples)
+    if human_weight:
+        objective += human_weight * TeacherForcing("token")
+    return ObjectiveModel(
+        objective, speaker, networks, global_clipnorm, **options
+    )
