@@ -2,7 +2,7 @@
 
 from tfcap.curves import group_curves
 
-#: As the paper prints them, in the order of its legend.
+#: As the paper prints them, in the order of its legend; and our own.
 TITLES = {
     "psst_multinomial": "PSST Multinomial",
     "psst_gumbel": "PSST Gumbel Softmax",
@@ -23,6 +23,11 @@ TITLES = {
     "g_gan": "G-GAN",
     "listener_gt": "Listener trained on GT",
     "gt_on_psst_listener": "GT captions, PSST's listener",
+    "retriever_ensemble": "Retriever ensemble",
+    "retriever_alone": "One retriever",
+    "ensemble_without_cider": "Retriever ensemble without CIDEr-D",
+    "ensemble_without_people": "Retriever ensemble without human captions",
+    "ensemble_pathwise": "Retriever ensemble, pathwise",
 }
 #: What stands before joint training.
 ALONE = {

@@ -7,6 +7,7 @@ from reproduce.psst_figures.claims import rho_table
 from reproduce.psst_figures.decodings import DECODINGS
 from reproduce.psst_figures.decodings import View
 from reproduce.psst_figures.decodings import views
+from reproduce.psst_figures.gains import gain_table
 from reproduce.psst_figures.listeners import FIXED
 from reproduce.psst_figures.listeners import RECALLS
 from reproduce.psst_figures.listeners import STRANGERS
@@ -55,10 +56,11 @@ def curve_tables(
     Table 1, naturalness at a fixed recall@5; Table 2, recall at a fixed
     CIDEr-D; Table 3, the ablation, and human captions; Figure 3f, recall
     against rho; the claims, as differences of the same seeds; what a method
-    gains over the speaker alone; every point; and what each stranger finds.
-    Recall by a listener that never met the speaker stands before that by its
-    own. Where records have them, Table 2, the claims and the points come again
-    for beam search, and at equal log probability under a language model. Each
+    gains over the speaker alone; every point; what each stranger finds; and
+    every point less the speaker alone. Recall by a listener that never met the
+    speaker stands before that by its own. Where records have them, Table 2, the
+    claims and the points come again for beam search, and at equal log
+    probability under a language model. Each
     seed's curve is read off by itself, never beyond its points. A cell is the
     mean of the seeds that go there with its 95 % interval, and how many they
     are stands beside it.
@@ -117,6 +119,7 @@ def curve_tables(
         tables += [
             point_table(records, data, kind),
             stranger_table(records, data, kind),
+            gain_table(records, data, kind),
         ]
     return [table for table in tables if table is not None]
 

@@ -97,3 +97,27 @@ def test_other_papers_have_the_columns_too():
     assert tables[0].title.endswith("mean of the strangers")
     (writing,) = [t for t in tables if t.title == "writing"]
     assert "own - strangers" in writing.head
+
+
+def test_gains_are_of_one_seed_each():
+    alone = [
+        {**r, "method": "speaker_mle", "lambda": None, "cider_d": 0.25}
+        for r in strange(RECORDS)
+        if r["method"] == "luo2018"
+    ]
+    alone = list({r["seed"]: r for r in alone}.values())
+    tables = {t.name: t for t in curve_tables([*strange(RECORDS), *alone], "x")}
+    gains = tables["Gains"]
+    head = gains.head.index("strangers R@10")
+    by_seed = {r["seed"]: r["strangers_r@10"] for r in alone}
+    first = [r for r in strange(RECORDS) if r["method"] == "psst_multinomial"]
+    least = min(r["lambda"] for r in first)
+    wanted = [
+        r["strangers_r@10"] - by_seed[r["seed"]]
+        for r in first
+        if r["lambda"] == least
+    ]
+    (row,) = [r for r in gains.rows if r[0] == "psst_multinomial"][:1]
+    assert float(row[head].split()[0]) == sum(wanted) / len(wanted)
+    assert "speaker_mle" not in [r[0] for r in gains.rows]
+    assert "Gains" not in {t.name for t in curve_tables(RECORDS, "x")}
