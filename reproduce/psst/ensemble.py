@@ -10,8 +10,9 @@ from tfcap.rewards import Overlong
 #: Makes of `reproduce.strangers`, the first of which a single retriever is of.
 #: The panel's transformer is of none.
 MAKES = ("bag_of_words", "dual_encoder", "recurrent")
-#: Added to the seed: no retriever begins as one of a panel of strangers.
-_OTHERS = 100
+#: Of the ensemble's weights: one for all seeds of speakers, as the panel of
+#: strangers is, and no retriever begins as one of that.
+_SEED = 101
 #: Words before the greatest length from which a caption is too long.
 _BUFFER = 4
 
@@ -34,7 +35,7 @@ def retrievers(experiment, count: int) -> list:
         os.path.join(experiment.directory, "ensemble"),
         experiment.data,
         numbers,
-        _OTHERS + experiment.seed,
+        _SEED,
         experiment.verbose,
     )
     return [panel.listener(make) for make in MAKES[:count]]

@@ -30,7 +30,7 @@ HUMAN = {
 #: Rows of an ensemble of one.
 ALONE = ("retriever_alone",)
 #: Rows that no lambda moves.
-WITHOUT_LAMBDA = (*PHASES, "g_gan", "frozen_speaker_mle")
+WITHOUT_LAMBDA = (*PHASES, "g_gan", "frozen_speaker_mle", "ensemble_weighted")
 #: Numbers by the rows that know them.
 AXES = {
     "lambda": [r for r in (*ROWS, *HUMAN) if r not in WITHOUT_LAMBDA],
@@ -49,7 +49,8 @@ def train(experiment, row, point):
     """A row as it is before joint training."""
     about = experiment.about_point(point)
     settings, method = about.settings, ROWS[row]
-    dropout = settings.joint_dropout
+    supervised = method.get("estimator") == "teacher_forcing"
+    dropout = settings.joint_dropout or supervised
     speaker = experiment.starting("speaker_cider", "speaker", dropout)
     listener = experiment.starting("listener_gt", "listener", dropout)
     others = [listener]
@@ -81,6 +82,8 @@ def train(experiment, row, point):
     if ensemble:
         options["batch_size"] = settings.ensemble_batch_size
         epochs = settings.ensemble_epochs
+        if supervised:
+            epochs = settings.ensemble_human_epochs
         steps = epochs * experiment.batches(**options).steps_per_epoch
         rate = falling(settings.ensemble_rate, steps)
     if "distractors" in method:

@@ -84,6 +84,8 @@ class PSSTSettings(SpeakerSettings):
             as the speaker.
         ensemble_batch_size: Integer, images in a batch of such rows.
         ensemble_epochs: Integer, passes over the images of such rows.
+        ensemble_human_epochs: Integer, those of `ensemble_weighted`, which
+            learns from human captions alone, with dropout.
         ensemble_rate: Float, learning rate of the speaker then, which falls to
             a twentieth along a cosine.
         ensemble_samples: Integer, captions drawn of an image then.
@@ -122,6 +124,7 @@ class PSSTSettings(SpeakerSettings):
     ensemble: StrangerSettings = StrangerSettings()
     ensemble_batch_size: int = 64
     ensemble_epochs: int = 2
+    ensemble_human_epochs: int = 4
     ensemble_rate: float = 4e-4
     ensemble_samples: int = 5
     ensemble_human_weight: float = 0.3
@@ -187,6 +190,7 @@ QUICK = replace(
     gan_evaluator_epochs=1,
     ensemble=STRANGER_SETTINGS["quick"],
     ensemble_epochs=1,
+    ensemble_human_epochs=1,
     ensemble_samples=2,
 )
 
@@ -269,8 +273,14 @@ ROWS = {
     "retriever_ensemble": _ENSEMBLE,
     "retriever_alone": _ENSEMBLE,
     "ensemble_without_cider": {**_ENSEMBLE, "naturalness": ending},
-    "ensemble_without_people": {**_ENSEMBLE, "human_weight": 0.0},
     "ensemble_pathwise": {**_ENSEMBLE, "estimator": "psst"},
+    "ensemble_weighted": {
+        "method": retriever_ensemble,
+        "estimator": "teacher_forcing",
+        "lambda_": 1.0,
+        "naturalness": None,
+        "threshold": 0.05,
+    },
     "frozen_speaker_luo": {"method": frozen_speaker},
     "frozen_speaker_mle": {"method": frozen_speaker},
 }

@@ -26,8 +26,8 @@ TITLES = {
     "retriever_ensemble": "Retriever ensemble",
     "retriever_alone": "One retriever",
     "ensemble_without_cider": "Retriever ensemble without CIDEr-D",
-    "ensemble_without_people": "Retriever ensemble without human captions",
     "ensemble_pathwise": "Retriever ensemble, pathwise",
+    "ensemble_weighted": "Human captions, weighed by an ensemble",
 }
 #: What stands before joint training.
 ALONE = {

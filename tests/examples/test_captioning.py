@@ -8,11 +8,13 @@ import pytest
 from reproduce import example
 from reproduce.psst.paper import PSST
 from reproduce.sle.paper import SLE
+from reproduce.strangers import STRANGER_SETTINGS
 from reproduce.wtf_rl.paper import WTF_RL
 from tests.eager import run_eagerly
 
 FOLDER = pathlib.Path(__file__).parents[2] / "examples"
 SIZES = {"train": 50, "val": 4, "test": 8, "encoder_epochs": 1}
+LISTENERS = dataclasses.replace(STRANGER_SETTINGS["quick"], batch_size=50)
 
 
 def load(name):
@@ -26,10 +28,13 @@ def load(name):
 def eagerly():
     with run_eagerly(), pytest.MonkeyPatch.context() as patch:
         patch.setitem(example.SIZES, "quick", SIZES)
+        patch.setitem(STRANGER_SETTINGS, "quick", LISTENERS)
         for paper in (PSST, SLE, WTF_RL):
             # Eagerly, every word and every step takes its time.
             few = {"max_length": 5, "speaker_epochs": 1, "batch_size": 25}
-            if paper is not PSST:
+            if paper is PSST:
+                few["ensemble"] = LISTENERS
+            else:
                 few["reward_batch_size"] = 25
             quick = dataclasses.replace(paper.settings["quick"], **few)
             patch.setitem(paper.settings, "quick", quick)
@@ -70,6 +75,20 @@ def test_curves_are_drawn_of_what_is_done(worlds, tmp_path, capsys):
     # Everything is there: nothing is trained, and the same is drawn.
     assert script.main(command) == 0
     assert "2 of 2 points are done" in capsys.readouterr().out
+
+
+@pytest.mark.slow
+def test_strangers_find_images_by_what_an_ensemble_rewards(
+    worlds, tmp_path, capsys
+):
+    script = load("retriever_ensemble")
+    out = tmp_path / "run"
+    command = ["--quick", "--root", worlds, "--out", str(out)]
+    assert script.main(command) == 0
+    said = capsys.readouterr().out
+    assert "strangers' R@10" in said and "said is true" in said
+    assert "speaker_mle" in said and "retriever_ensemble" in said
+    assert (out / "page.html").read_text().count("<img") == SIZES["test"]
 
 
 @pytest.mark.slow

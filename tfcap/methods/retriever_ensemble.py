@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
+from tfcap.decoding import GroundTruth
 from tfcap.methods.parts import Words
 from tfcap.methods.parts import check_choice
 from tfcap.methods.parts import check_speaker
@@ -12,13 +13,15 @@ from tfcap.methods.parts import relaxed_feedback
 from tfcap.methods.parts import self_critical_term
 from tfcap.methods.parts import word_channel
 from tfcap.objectives import Pathwise
+from tfcap.objectives import ScoreFunction
 from tfcap.objectives import TeacherForcing
 from tfcap.ops.arguments import checked_number
 from tfcap.rewards import BidirectionalContrastive
+from tfcap.rewards import Constant
 from tfcap.rewards import as_reward
 from tfcap.training import ObjectiveModel
 
-ESTIMATORS = ("reinforce", "psst")
+ESTIMATORS = ("reinforce", "psst", "teacher_forcing")
 
 
 def retriever_ensemble(
@@ -30,6 +33,7 @@ def retriever_ensemble(
     estimator: str = "reinforce",
     num_samples: int = 5,
     human_weight: float = 0.0,
+    threshold: float = 0.0,
     rho: Any = 0.25,
     temperature: float = 0.01,
     directions: tuple = ("image", "text"),
@@ -65,11 +69,16 @@ def retriever_ensemble(
             of a cosine.
         naturalness: `tfcap.rewards.Reward`, such as `CIDErD`, or a function
             of strings; or `None`, the contrast alone.
-        estimator: `"reinforce"`; or `"psst"`, which differentiates the
-            contrast through words of `tfcap.layers.PartialSamplingST`, one
-            sample an image, beside the other reward's REINFORCE.
+        estimator: `"reinforce"`; `"psst"`, which differentiates the contrast
+            through words of `tfcap.layers.PartialSamplingST`, one sample an
+            image, beside the other reward's REINFORCE; or
+            `"teacher_forcing"`, for which nothing is drawn: human captions
+            are weighed with their own contrast less `threshold`, as by
+            `wtf()`, and `naturalness` must be `None`.
         num_samples: Integer `S`, captions drawn of an image.
         human_weight: Float, of the likelihood of human captions.
+        threshold: Float, the contrast below which a human caption is
+            unlearned, read by the estimator `"teacher_forcing"` alone.
         rho: As that of `psst()`, read by the estimator `"psst"` alone.
         temperature: Float, of the contrast.
         directions: Tuple of `"image"` and `"text"`, what rivals are looked
@@ -140,6 +149,17 @@ def retriever_ensemble(
     if estimator == "reinforce":
         wanted = contrast if reward is None else reward + contrast
         objective = self_critical_term(wanted, words, num_samples)
+    elif estimator == "teacher_forcing":
+        if reward is not None:
+            raise ValueError(
+                "`naturalness` must be None for "
+                'estimator="teacher_forcing", whose captions are people\'s. '
+                f"Received: naturalness={naturalness!r}."
+            )
+        contrast = contrast - lambda_ * threshold * Constant()
+        objective = ScoreFunction(
+            contrast, GroundTruth(), normalize="token", name="human"
+        )
     else:
         samples = words.sample(
             word_channel("multinomial", seed, rho),
