@@ -229,6 +229,8 @@ _SR_PL = {**_LUO, "distractors": "distractor_image"}
 _ALONE = {"method": frozen_listener, "estimator": "straight_through"}
 _ENSEMBLE = {
     "method": retriever_ensemble,
+    # Of the contrast; that of the settings is of words.
+    "temperature": 0.01,
     "naturalness": natural,
     "num_samples": lambda about: about.settings.ensemble_samples,
     "human_weight": lambda about: about.settings.ensemble_human_weight,
@@ -276,6 +278,7 @@ ROWS = {
     "ensemble_pathwise": {**_ENSEMBLE, "estimator": "psst"},
     "ensemble_weighted": {
         "method": retriever_ensemble,
+        "temperature": 0.01,
         "estimator": "teacher_forcing",
         "lambda_": 1.0,
         "naturalness": None,

@@ -83,6 +83,7 @@ def test_rows_of_an_ensemble_differ_in_one_thing_each(experiment):
     assert training.batches.batch_size == len(experiment.data.train)
     reward = objective.terms[0][1].reward
     assert reward.terms[0] == "cider_d" and len(reward.terms) == 5
+    assert {r.temperature for _, r in reward.weighted[2:]} == {0.01}
     alone = made("retriever_alone")[2].terms[0][1].reward
     assert alone.terms == ("cider_d", "overlong", "bidirectional_contrastive")
     reward = made("ensemble_without_cider")[2].terms[0][1].reward
