@@ -72,6 +72,21 @@ def test_the_speaker_learns_and_no_retriever(estimator):
     assert moved == [True, False, False]
 
 
+def test_human_captions_are_weighed_by_their_contrast_above_a_threshold():
+    model, (one,) = made(2, estimator="teacher_forcing", threshold=0.3)
+    ((_, term),) = model.objective.terms
+    batch = stranger.batch(3, captions=1)
+    episode = Episode(model.speaker, batch)
+    rollout = episode.rollout(term.decoder)
+    np.testing.assert_array_equal(rollout.tokens, batch["sentences"])
+    images = np.asarray(one.embed_images(batch["pixels"]))
+    texts = np.asarray(one.embed_texts(rollout.tokens, rollout.mask))
+    rewards = np.asarray(term.reward(rollout, episode))
+    for b in range(3):
+        wanted = LAMBDA * (contrast(images, texts, b, 0) - 0.3)
+        np.testing.assert_allclose(rewards[b, 0], wanted, rtol=1e-4, atol=1e-5)
+
+
 def test_what_is_no_ensemble_is_refused():
     with pytest.raises(ValueError, match="`retrievers` must hold at least one"):
         made()
@@ -79,3 +94,5 @@ def test_what_is_no_ensemble_is_refused():
         made(2, lambda_=-1.0)
     with pytest.raises(ValueError, match="`estimator` must be one of"):
         made(2, estimator="st")
+    with pytest.raises(ValueError, match="`naturalness` must be None"):
+        made(2, estimator="teacher_forcing", naturalness=len)
