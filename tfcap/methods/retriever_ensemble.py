@@ -56,9 +56,9 @@ def retriever_ensemble(
     The contrast is `tfcap.rewards.BidirectionalContrastive`: how far a caption
     and its image stand out among the captions that are sampled of the other
     images of the batch, and among its images. A retriever that learns with the
-    speaker comes to understand what nobody else does; one that is frozen has
-    weaknesses that the speaker finds. Several, of different makes, share few
-    of them, and what they all understand is understood by others, too.
+    speaker comes to understand what nobody else does, and one that is frozen
+    has weaknesses of its own; the mean of several asks for what all of them
+    understand.
 
     Args:
         speaker: As that of `psst()`.
