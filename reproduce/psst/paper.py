@@ -164,6 +164,7 @@ PSST = Paper(
         },
         "results/tradeoff_world_unbiased": {"rho": 0.25, "cider": 0.9},
         "results/tradeoff_flickr8k": {},
+        "results/ensemble_flickr8k": {},
     },
     tables=curve_tables,
     compare=write_psst_comparison,
