@@ -165,7 +165,7 @@ def _speaker(options, vocabulary):
 def _captions(speaker, decoder, see, total, options, vocabulary):
     """Rows of images and their captions, a batch at a time."""
 
-    @tf.function(reduce_retracing=True)
+    @tf.function(reduce_retracing=True, autograph=False)
     def decode(image):
         state = speaker.begin({"image": image}, training=False)
         return decoder.decode(speaker, state, training=False).tokens[:, 0]

@@ -92,7 +92,7 @@ class StrangerPanel(Study):
         if make not in self._readers:
             listener, eos = self.listener(make), self.learned.vocabulary.eos
 
-            @tf.function(reduce_retracing=True)
+            @tf.function(reduce_retracing=True, autograph=False)
             def read(ids):
                 words = ids[:, None]  # (n, 1, T)
                 mask = sequence_mask(words, eos)

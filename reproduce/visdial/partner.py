@@ -75,7 +75,7 @@ class DialogPartner:
             state = generator.begin(inputs)
             return decoder.decode(generator, state).tokens[:, 0]
 
-        self._answer = tf.function(answer)
+        self._answer = tf.function(answer, autograph=False)
 
     def ask(self, question: str) -> str:
         """Answers a question, and remembers both."""

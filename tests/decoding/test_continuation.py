@@ -104,7 +104,7 @@ def test_a_graph_gives_the_same_for_any_number_of_rows():
     speaker = speakers.speaker("att2in")
     batch = speakers.batch(images=4)
 
-    @tf.function(reduce_retracing=True)
+    @tf.function(reduce_retracing=True, autograph=False)
     def graph(image, told):
         mask = sequence_mask(told, speaker.eos)
         return continue_from(

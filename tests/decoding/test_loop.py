@@ -274,7 +274,7 @@ def test_beginnings_are_continued_in_a_loop(
         channel.build((None, speaker.vocabulary_size))
         unknown = tf.TensorSpec((None, *image.shape[1:]), "float32")
 
-        @tf.function(input_signature=[unknown])
+        @tf.function(input_signature=[unknown], autograph=False)
         def graph(image):
             said = continued(False, {"image": image}, channel)
             return [(each.tokens, each.mask) for each in said]
@@ -319,7 +319,8 @@ def test_a_step_is_traced_once_whatever_the_batch():
     unknown = tf.TensorSpec((None, *image.shape[1:]), "float32")
     looped, channel = decode(image, None)
     channel.build((None, speaker.vocabulary_size))
-    found = tf.function(looped, input_signature=[unknown])(image)
+    options = {"input_signature": [unknown], "autograph": False}
+    found = tf.function(looped, **options)(image)
     assert len(calls) == 1
     expected = decode(image, True)[0](image)
     np.testing.assert_array_equal(found[0], expected[0])

@@ -186,7 +186,9 @@ def test_rounds_and_batch_may_be_dynamic(encoder):
         tf.TensorSpec((None, None, TH, E)),
         tf.TensorSpec((None, P, D)),
     ]
-    graph = tf.function(lambda *x: encode(*x), input_signature=specs)
+    graph = tf.function(
+        lambda *x: encode(*x), input_signature=specs, autograph=False
+    )
     np.testing.assert_allclose(
         graph(QUESTION, HISTORY, IMAGE), encode(**INPUTS), atol=1e-6
     )

@@ -41,7 +41,7 @@ def pair(units, features, **options):
 
 
 def run(layer, inputs, mask, state, compiled):
-    @(tf.function if compiled else lambda f: f)
+    @(tf.function(autograph=False) if compiled else lambda f: f)
     def step():
         with tf.GradientTape() as tape:
             tape.watch([inputs, *state])
@@ -155,7 +155,11 @@ def test_batch_may_be_dynamic_and_sequences_long(steps):
         tf.TensorSpec((None, steps, 3)),
         tf.TensorSpec((None, steps), tf.bool),
     ]
-    graph = tf.function(lambda x, m: lstm(x, mask=m), input_signature=signature)
+    graph = tf.function(
+        lambda x, m: lstm(x, mask=m),
+        input_signature=signature,
+        autograph=False,
+    )
     np.testing.assert_allclose(
         graph(inputs, mask), lstm(inputs, mask=mask), atol=1e-6
     )

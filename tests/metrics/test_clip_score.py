@@ -97,7 +97,7 @@ def test_gradients_are_finite_also_of_nothing(compiled):
     candidate *= np.arange(20, dtype="float32")[:, None] > 3
     mask = np.ones((20, 4)) * (np.arange(20) > 5)[:, None]
 
-    @tf.function(jit_compile=compiled)
+    @tf.function(jit_compile=compiled, autograph=False)
     def gradients(*parts):
         with tf.GradientTape() as tape:
             tape.watch(parts)

@@ -60,7 +60,10 @@ def test_graphs_of_unknown_batch_size_give_the_same(case, jit):
         tf.TensorSpec([None, 3, 12], "float32"),
     ]
     update = tf.function(
-        metric.update_state, input_signature=signature, jit_compile=jit
+        metric.update_state,
+        input_signature=signature,
+        jit_compile=jit,
+        autograph=False,
     )
     update(labels[:1].astype("float32"), SCORES[:1])
     update(labels[1:].astype("float32"), SCORES[1:])

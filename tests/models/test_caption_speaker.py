@@ -64,7 +64,8 @@ def test_scores_inside_a_graph_are_the_same(speaker):
                 "image": tf.TensorSpec([None, None, 3]),
                 "caption": tf.TensorSpec([None, 2, 6], "int32"),
             }
-        ]
+        ],
+        autograph=False,
     )
     def score(inputs):
         return speaker.log_probs(speaker.begin(inputs), inputs["caption"])

@@ -90,7 +90,7 @@ def test_texts_are_read_from_within_a_graph(retriever):
     wanted = retriever.embed_texts(TOKENS, TOKENS > 0)
     retriever._cache.clear()
 
-    @tf.function
+    @tf.function(autograph=False)
     def graph(tokens):
         return retriever.embed_texts(tokens, tokens > 0)
 

@@ -138,7 +138,7 @@ def test_half_precision_stays_near(policy, encoder):
 def test_saved_and_loaded_it_says_the_same_to_the_bit(tmp_path):
     contract.check_config(lambda: small(seed=3, word_dropout=0.1, layers=1))
     network = small()
-    network.compile("adam", loss=HingeRetrievalLoss())
+    network.compile("adam", loss=HingeRetrievalLoss(), run_eagerly=True)
     network.fit(BATCH, verbose=0)
     network.save(tmp_path / "encoder.keras")
     again = keras.saving.load_model(tmp_path / "encoder.keras")

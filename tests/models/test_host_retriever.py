@@ -53,7 +53,7 @@ def test_a_graph_of_any_batch_size_gets_the_same():
     _, retriever = make()
     signature = [tf.TensorSpec([None, *TOKENS.shape[1:]], tf.int32)]
 
-    @tf.function(input_signature=signature)
+    @tf.function(input_signature=signature, autograph=False)
     def graph(tokens):
         return retriever.embed_texts(tokens, tokens > 0)
 

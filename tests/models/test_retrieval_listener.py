@@ -268,7 +268,8 @@ def test_half_precision_trains_and_stays_near(policy, listener):
 def test_saved_and_loaded_it_says_the_same_to_the_bit(tmp_path):
     contract.check_config(lambda: small(seed=3, word_dropout=0.1))
     network = small()
-    network.compile("adam", loss=HingeRetrievalLoss(negatives=0.5))
+    loss = HingeRetrievalLoss(negatives=0.5)
+    network.compile("adam", loss=loss, run_eagerly=True)
     network.fit(BATCH, verbose=0)
     network.save(tmp_path / "listener.keras")
     again = keras.saving.load_model(tmp_path / "listener.keras")

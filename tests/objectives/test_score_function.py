@@ -46,7 +46,7 @@ def exact_gradient(speaker):
 
 
 def estimates(speaker, objective, rows=500, repeats=60):
-    @tf.function
+    @tf.function(autograph=False)
     def one():
         with tf.GradientTape() as tape:
             loss, _ = objective.loss(Episode(speaker, tiny.batch(rows)))

@@ -85,7 +85,7 @@ def test_graphs_call_the_function_at_every_step():
     reward = TextReward(scorer, captions.VOCABULARY)
     rollout = captions.rollout(BATCH.tokens)
 
-    @tf.function
+    @tf.function(autograph=False)
     def step(tokens, mask):
         found = reward(Rollout(tokens, mask), captions.episode())
         assert found.shape == (5, 3) and found.dtype == "float32"
@@ -155,7 +155,9 @@ def test_errors_of_the_function_reach_the_caller():
 
     reward = TextReward(function, captions.VOCABULARY)
     rollout = captions.rollout(BATCH.tokens)
-    graph = tf.function(lambda: reward(rollout, captions.episode()))
+    graph = tf.function(
+        lambda: reward(rollout, captions.episode()), autograph=False
+    )
     with pytest.raises(tf.errors.OpError, match="no such parser"):
         graph()
     with pytest.raises(OSError, match="no such parser"):
@@ -273,7 +275,7 @@ def test_columns_of_the_batch_come_with_every_completion(graph):
     episode = captions.episode(BATCH.human)
     episode.inputs["photographer"] = tf.range(5)
     rollout = captions.rollout(BATCH.tokens)
-    run = tf.function(lambda: reward(rollout, episode))
+    run = tf.function(lambda: reward(rollout, episode), autograph=False)
     found = run() if graph else reward(rollout, episode)
     np.testing.assert_array_equal(found, lengths() + np.arange(5)[:, None])
     texts, photographers, references = scorer.seen

@@ -62,7 +62,9 @@ def check_equal(function, variables):
     """Values and gradients of a graph that knows no size, and of eager."""
     known = slopes(lambda: function(BATCH), variables)
     graph = tf.function(
-        lambda x: slopes(lambda: function(x), variables), input_signature=[SPEC]
+        lambda x: slopes(lambda: function(x), variables),
+        input_signature=[SPEC],
+        autograph=False,
     )
     pairs = zip(keras.tree.flatten(graph(BATCH)), keras.tree.flatten(known))
     for a, b in pairs:
@@ -120,7 +122,7 @@ def test_objectives_and_listeners_of_unknown_sizes(networks):
 
         return losses_of
 
-    graph = tf.function(made(), input_signature=[SPEC])
+    graph = tf.function(made(), input_signature=[SPEC], autograph=False)
     pairs = map(keras.tree.flatten, (graph(BATCH), made()(BATCH)))
     for a, b in zip(*pairs, strict=True):
         np.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-5)
@@ -148,7 +150,9 @@ def test_what_must_be_known_is_named(networks):
 
     def trace(function):
         spec = tf.TensorSpec([None] * 3, tf.int32)
-        tf.function(function, input_signature=[spec]).get_concrete_function()
+        tf.function(
+            function, input_signature=[spec], autograph=False
+        ).get_concrete_function()
 
     with pytest.raises(ValueError, match="whose state grows with every word"):
         trace(lambda x: decoding.stepwise_log_probs(speaker, state, x))
@@ -161,7 +165,7 @@ def test_what_must_be_known_is_named(networks):
         )
     long = np.full((3, 1, 6), 5, "int32")
     spec = {**SPEC, "image": tf.TensorSpec([3, 2, 3])}
-    graph = tf.function(speaker, input_signature=[spec])
+    graph = tf.function(speaker, input_signature=[spec], autograph=False)
     with pytest.raises(tf.errors.InvalidArgumentError, match="max_length=5"):
         graph({**BATCH, "caption": long})
 

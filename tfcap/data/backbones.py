@@ -330,5 +330,7 @@ def _predictor(model):
     shape = (None, *model.inputs[0].shape[1:])
     spec = tf.TensorSpec(shape, tf.float32)
     return tf.function(
-        lambda images: model(images, training=False), input_signature=[spec]
+        lambda images: model(images, training=False),
+        input_signature=[spec],
+        autograph=False,
     )

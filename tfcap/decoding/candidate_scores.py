@@ -147,6 +147,7 @@ def _level_step(speaker):
             graphs[key] = tf.function(
                 lambda *args: _walk(weak(), *args),
                 input_signature=[*signature, integers, integers],
+                autograph=False,
             )
         return graphs[key](state, *map(tf.convert_to_tensor, arrays))
 

@@ -35,7 +35,7 @@ def generate(
         Integer array of shape `(dialogs * R, S, T)`, or `(images, S, T)`.
     """
 
-    @tf.function(reduce_retracing=True)
+    @tf.function(reduce_retracing=True, autograph=False)
     def decode(inputs):
         return decoder.decode(speaker, speaker.begin(inputs)).tokens
 

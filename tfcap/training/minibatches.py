@@ -301,8 +301,9 @@ def train_function(model: keras.Model) -> Callable:
         return {k: strategy.reduce("MEAN", v, None) for k, v in logs.items()}
 
     if not model.run_eagerly:
-        draw_all = tf.function(draw_all, reduce_retracing=True)
-        update_part = tf.function(update_part, reduce_retracing=True)
+        options = {"reduce_retracing": True, "autograph": False}
+        draw_all = tf.function(draw_all, **options)
+        update_part = tf.function(update_part, **options)
     draw_all = model._autoconvert_optionals(draw_all)
 
     def train(iterator):

@@ -134,7 +134,7 @@ def embed_answers(
         Float32 array of shape `(A, D)`.
     """
 
-    @tf.function(reduce_retracing=True)
+    @tf.function(reduce_retracing=True, autograph=False)
     def embed(tokens):
         mask = sequence_mask(tokens, getattr(discriminator, "eos", 2))
         return discriminator.embed(tokens[:, None], mask[:, None])[:, 0]
@@ -208,7 +208,7 @@ def _truth(labels, shape):
 
 
 def _likelihood(speaker: Any, kind: str) -> Callable:
-    begin = tf.function(speaker.begin, reduce_retracing=True)
+    begin = tf.function(speaker.begin, reduce_retracing=True, autograph=False)
 
     def score(questions, options):
         state = begin(questions.inputs)
@@ -220,7 +220,9 @@ def _likelihood(speaker: Any, kind: str) -> Callable:
 
 
 def _dot_product(discriminator: Any) -> Callable:
-    encode = tf.function(discriminator.encode, reduce_retracing=True)
+    encode = tf.function(
+        discriminator.encode, reduce_retracing=True, autograph=False
+    )
     # The answers of all dialogs are those of every batch: embedded once.
     last = [None, None]
 

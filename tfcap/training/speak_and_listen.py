@@ -71,7 +71,9 @@ class SpeakAndListen:
             wanted = keras.tree.map_structure(_relaxed, known, inputs)
         if wanted != known:
             self._signature = wanted
-            self._graph = tf.function(self._run, input_signature=[wanted])
+            self._graph = tf.function(
+                self._run, input_signature=[wanted], autograph=False
+            )
         return keras.tree.map_structure(np.asarray, self._graph(inputs))
 
     def _run(self, inputs):
