@@ -1,4 +1,5 @@
 import gc
+import importlib
 import os
 import pathlib
 import re
@@ -6,10 +7,13 @@ import sys
 import zlib
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
+# What XLA compiles is run a few times.
+os.environ.setdefault("XLA_FLAGS", "--xla_backend_optimization_level=0")
 
 import numpy as np
 import pytest
 from _pytest.doctest import DoctestItem
+from _pytest.doctest import DoctestModule
 
 ROOT = str(pathlib.Path(__file__).parent)
 # Processes that tests start find `reproduce` here: it is not installed.
@@ -17,6 +21,16 @@ if ROOT not in os.environ.get("PYTHONPATH", "").split(os.pathsep):
     os.environ["PYTHONPATH"] = os.pathsep.join(
         [ROOT, *filter(None, [os.environ.get("PYTHONPATH")])]
     )
+
+
+def pytest_collectstart(collector):
+    # pytest imports a module by its file and puts it into its package, where a
+    # function may have its name: the package is first, and has both.
+    if isinstance(collector, DoctestModule):
+        folder = collector.path.parent
+        if (folder / "__init__.py").exists():
+            parts = folder.relative_to(ROOT).parts
+            importlib.import_module(".".join(parts))
 
 
 @pytest.hookimpl(trylast=True)
