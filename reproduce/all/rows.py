@@ -79,6 +79,10 @@ FAMILIES = {
         *("luo2018", "scst", "rloo", "grpo", "dr_grpo", "dapo", "gdpo"),
         *("ppo", "gspo", "actor_critic", "relax", "sum_and_sample", "sr_pl"),
     ),
+    "ensemble of retrievers": (
+        *("retriever_ensemble", "retriever_alone", "ensemble_weighted"),
+        *("ensemble_pathwise", "ensemble_without_cider"),
+    ),
     "preferences": ("dpo", "ipo", "simpo"),
     "structure": (
         *("risk", "sequence_likelihood", "softmax_margin"),

@@ -38,7 +38,15 @@ class AxesSettings(psst.PSSTSettings):
     def of(self, paper):
         """Settings of another paper, the budget and the speaker these."""
         if paper.name == "psst":
-            return replace(self, batch_size=self.joint_batch_size)
+            return replace(
+                self,
+                batch_size=self.joint_batch_size,
+                ensemble_batch_size=self.joint_batch_size,
+                ensemble_epochs=self.joint_epochs,
+                ensemble_human_epochs=self.joint_epochs,
+                ensemble_rate=self.joint_rate,
+                ensemble_samples=self.num_samples,
+            )
         shared = {
             field.name: getattr(self, field.name)
             for field in fields(SpeakerSettings)

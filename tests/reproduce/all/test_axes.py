@@ -101,6 +101,14 @@ def test_points_are_trained_heard_and_counted(experiment):
     assert plain.name == "cider_d"
 
 
+def test_rows_of_psst_have_the_budget_of_all(experiment):
+    settings = axes.as_paper(experiment, axes.PSST).settings
+    assert settings.batch_size == settings.ensemble_batch_size == 5
+    assert settings.ensemble_epochs == TINY.joint_epochs
+    assert settings.ensemble_human_epochs == TINY.joint_epochs
+    assert settings.ensemble_rate == TINY.joint_rate
+
+
 @pytest.mark.parametrize("row", ["relax", "ipo"])
 def test_who_learns_has_a_rate_and_who_stays_is_frozen(experiment, row):
     view = axes.as_paper(experiment, axes.PSST)
