@@ -317,6 +317,23 @@ def test_ctrl_c_and_failures_end_the_command(tmp_path, monkeypatch, capsys):
     assert "sle_world: failed with status 1" in told
 
 
+def test_ctrl_c_waits_for_the_sweep(tmp_path, monkeypatch, capsys):
+    waits = []
+
+    def wait():
+        waits.append(1)
+        if len(waits) == 1:
+            raise KeyboardInterrupt
+        return 130
+
+    process = types.SimpleNamespace(wait=wait)
+    monkeypatch.setattr(rerun.subprocess, "Popen", lambda *_, **__: process)
+    options = ["--fast", "--paper", "sle", "--out", str(tmp_path)]
+    assert main(["check", *options]) == 130
+    assert len(waits) == 2
+    assert "the same command goes on" in capsys.readouterr().out
+
+
 def test_intervals_are_registered_once_and_renewed_when_asked(
     tmp_path, monkeypatch
 ):
