@@ -28,9 +28,15 @@ HUMAN = {
     "gt_on_psst_listener": "psst_multinomial",
 }
 #: Rows of an ensemble of one.
-ALONE = ("retriever_alone",)
+ALONE = ("retriever_alone", "weighted_alone")
 #: Rows that no lambda moves.
-WITHOUT_LAMBDA = (*PHASES, "g_gan", "frozen_speaker_mle", "ensemble_weighted")
+WITHOUT_LAMBDA = (
+    *PHASES,
+    "g_gan",
+    "frozen_speaker_mle",
+    "ensemble_weighted",
+    "weighted_alone",
+)
 #: Numbers by the rows that know them.
 AXES = {
     "lambda": [r for r in (*ROWS, *HUMAN) if r not in WITHOUT_LAMBDA],

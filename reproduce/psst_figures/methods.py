@@ -28,6 +28,7 @@ TITLES = {
     "ensemble_without_cider": "Retriever ensemble without CIDEr-D",
     "ensemble_pathwise": "Retriever ensemble, pathwise",
     "ensemble_weighted": "Human captions, weighed by an ensemble",
+    "weighted_alone": "Human captions, weighed by one retriever",
 }
 #: What stands before joint training.
 ALONE = {
