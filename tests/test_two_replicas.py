@@ -11,6 +11,7 @@ CHECKS = (
     "losses.two_replicas",
     "rewards.two_replicas",
     "models.two_replicas",
+    "objectives.two_replicas",
     "methods.two_replicas",
     "training.two_replicas",
     "training.two_replicas_faults",

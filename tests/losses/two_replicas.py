@@ -145,7 +145,9 @@ def check_effects(strategy):
         )
 
     arrays = images, texts, mask, same
-    graph = tf.function(lambda *x: strategy.run(effects, args=x))
+    graph = tf.function(
+        lambda *x: strategy.run(effects, args=x), autograph=False
+    )
     parts = graph(*map(shared, arrays))
     for found, whole in zip(parts, effects(*map(tf.constant, arrays))):
         found = np.concatenate(strategy.experimental_local_results(found))

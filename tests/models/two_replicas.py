@@ -33,7 +33,9 @@ def masks(strategy):
         block = TransformerBlock(8, 2, 16, dropout=0.5)
         block.build((None, None, 8))
     ones = tf.ones((1, 3, 8))
-    graph = tf.function(lambda: strategy.run(lambda: block.drop(ones, True)))
+    graph = tf.function(
+        lambda: strategy.run(lambda: block.drop(ones, True)), autograph=False
+    )
     return [np.array(x) for x in strategy.experimental_local_results(graph())]
 
 

@@ -1,6 +1,6 @@
 """Objectives on two replicas: their shares add up to the loss of one.
 
-Run by a test as a process of its own; exits with 0 if all is well.
+Run by `tests/two_replicas.py`.
 """
 
 import keras
@@ -77,7 +77,9 @@ def discriminator_loss(strategy, paired):
     arrays = IMAGE, HUMAN, SAID
     with tf.device("CPU:0"):
         whole, logs, slopes = function(*map(tf.constant, arrays))
-    graph = tf.function(lambda *x: strategy.run(function, args=x))
+    graph = tf.function(
+        lambda *x: strategy.run(function, args=x), autograph=False
+    )
     loss, found, parts = graph(*(per_replica(strategy, x) for x in arrays))
     local = strategy.experimental_local_results
     np.testing.assert_allclose(sum(local(loss)), whole, rtol=1e-5, atol=1e-6)
@@ -106,7 +108,9 @@ def health(strategy):
 
     with tf.device("CPU:0"):
         whole = function(tf.constant(absent), tf.constant(SAID))
-    graph = tf.function(lambda *x: strategy.run(function, args=x))
+    graph = tf.function(
+        lambda *x: strategy.run(function, args=x), autograph=False
+    )
     found = graph(*(per_replica(strategy, x) for x in (absent, SAID)))
     if (
         "worth_frac_reward_zero_std" not in whole
@@ -118,12 +122,7 @@ def health(strategy):
         np.testing.assert_allclose(np.mean(values), wanted, 1e-4, 1e-6)
 
 
-if __name__ == "__main__":
-    tf.config.set_logical_device_configuration(
-        tf.config.list_physical_devices("CPU")[0],
-        [tf.config.LogicalDeviceConfiguration()] * 2,
-    )
-    strategy = tf.distribute.MirroredStrategy(["CPU:0", "CPU:1"])
+def check_all(strategy):
     for paired in (False, True):
         discriminator_loss(strategy, paired)
     health(strategy)

@@ -30,7 +30,9 @@ def per_replica(strategy, values, rows=HALVES):
 def run(strategy, function, *values, rows=HALVES):
     """What a function returns on either replica, inside a graph."""
     values = [per_replica(strategy, v, rows) for v in values]
-    graph = tf.function(lambda *x: strategy.run(function, args=x))
+    graph = tf.function(
+        lambda *x: strategy.run(function, args=x), autograph=False
+    )
     found = strategy.experimental_local_results(graph(*values))
     return [keras.tree.map_structure(np.asarray, x) for x in found]
 
@@ -49,7 +51,9 @@ def gather(strategy):
     rows = (slice(0, 1), slice(1, 2))
     x = per_replica(strategy, VALUES)
     w = per_replica(strategy, weights, rows)
-    graph = tf.function(lambda x, w: strategy.run(function, args=(x, w)))
+    graph = tf.function(
+        lambda x, w: strategy.run(function, args=(x, w)), autograph=False
+    )
     every, gradient = graph(x, w)
     expected = 2 * VALUES * weights.sum(0)
     for part, values, found in zip(

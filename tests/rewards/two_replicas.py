@@ -53,7 +53,9 @@ def values(strategy, reward, plain):
     def function(tokens, mask, human):
         return reward(Rollout(tokens, mask), captions.episode(human))
 
-    graph = tf.function(lambda *x: strategy.run(function, args=x))
+    graph = tf.function(
+        lambda *x: strategy.run(function, args=x), autograph=False
+    )
     arrays = rollout.tokens, rollout.mask, BATCH.human
     found = graph(*(per_replica(strategy, x) for x in arrays))
     found = np.concatenate(strategy.experimental_local_results(found))
@@ -115,7 +117,9 @@ def of_listener(strategy, reward, listener, batch):
     with tf.device("CPU:0"):
         whole, slopes = function(*arrays)
     assert np.abs(whole[..., 0] - whole[..., 1]).max() > 1e-2
-    graph = tf.function(lambda *x: strategy.run(function, args=x))
+    graph = tf.function(
+        lambda *x: strategy.run(function, args=x), autograph=False
+    )
     found, parts = graph(*(per_replica(strategy, x) for x in arrays))
     found = np.concatenate(strategy.experimental_local_results(found))
     np.testing.assert_allclose(found, whole, rtol=1e-5, atol=1e-6)
@@ -151,7 +155,9 @@ def logs(strategy):
         inputs["references"] = human
         return objective.loss(Episode(speaker, inputs))[1]
 
-    graph = tf.function(lambda x: strategy.run(function, args=(x,)))
+    graph = tf.function(
+        lambda x: strategy.run(function, args=(x,)), autograph=False
+    )
     found = graph(per_replica(strategy, human))
     for key, wanted in (("words", sums.mean()), ("words_std", sums.std())):
         value = found[f"weighted_sum_{key}"]
