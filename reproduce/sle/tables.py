@@ -64,6 +64,8 @@ _CLAIMS = {
     ("pg_cider", "mixer_cider"): ("cider_d",),
     ("pg_bleu4", "mixer_bleu4"): ("bleu_4",),
     ("pg_bcmr", "mixer_bcmr"): ("bcmr",),
+    ("pg_spice_spacy", "mle"): ("spice_spacy", "cider_d"),
+    ("pg_spider_spacy", "mle"): ("spice_spacy", "cider_d"),
     ("pg_spider_spacy", "pg_cider"): ("spider_spacy", "cider_d"),
     ("pg_spider_spacy", "pg_spice_spacy"): ("spider_spacy", "cider_d"),
 }
