@@ -123,7 +123,7 @@ class PSSTSettings(SpeakerSettings):
     gan_continuations: int = 3
     ensemble: StrangerSettings = StrangerSettings()
     ensemble_batch_size: int = 64
-    ensemble_epochs: int = 2
+    ensemble_epochs: int = 6
     ensemble_human_epochs: int = 4
     ensemble_rate: float = 4e-4
     ensemble_samples: int = 5

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from reproduce.visdial.rows import ABLATIONS
 from tensorboard_plugin_tfcap.tradeoff import markdown_table
 from tfcap.decoding import Sample
 from tfcap.layers import GumbelSoftmaxST
@@ -95,7 +96,7 @@ def dialog_tables(results, data: str) -> str:
     head = ["row", *TITLES, *MORE_TITLES]
     head += [f"published {title}" for title in TITLES]
     blocks = []
-    for title, player, rows in TABLES:
+    for title, player, rows in (*TABLES, *_ablations(results)):
         lines = []
         for row in rows:
             figures = results.get(row, {}).get(player, {})
@@ -109,6 +110,14 @@ def dialog_tables(results, data: str) -> str:
         )
     blocks += figure_notes(results)
     return "\n\n".join([*blocks, *_answers(results, data)])
+
+
+def _ablations(results):
+    """Tables of the rows that the paper has not, of those that were trained."""
+    for player in PUBLISHED_FIGURES:
+        rows = [row for row in ABLATIONS if player in results.get(row, {})]
+        if rows:
+            yield f"Not in the paper: ablations, {player}", player, rows
 
 
 def figure_cells(figures, names: str = COLUMNS + MORE_COLUMNS) -> list[str]:

@@ -57,4 +57,4 @@ def test_workers_start_alone_or_on_a_network_that_is_trusted(
 
 
 def test_all_examples_that_train_for_long_are_tried():
-    assert len(NAMES) == 5, NAMES
+    assert len(NAMES) == 6, NAMES
