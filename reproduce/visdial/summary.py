@@ -67,7 +67,11 @@ COMPARISONS = (
 )
 
 #: What the figures of the paper's page were written to.
-RESULTS = ("results/visdial_world.json", "results/visdial_real.json")
+RESULTS = (
+    "results/visdial_world.json",
+    "results/visdial_truth.json",
+    "results/visdial_real.json",
+)
 
 _MARKED = re.compile(
     r"(?P<begin><!-- tables (?P<file>\S+) -->\n).*?"
