@@ -30,6 +30,8 @@ PANELS = {
     "distinct_captions": "distinct greedy captions",
 }
 _SIZE = 7.0
+#: Of methods of no family.
+_GRAY = "0.5"
 #: Units of print of a unit in which names are placed, and how many at once.
 _UNIT, _AT_ONCE = _SIZE / 11.0, 40
 
@@ -74,14 +76,15 @@ def draw(records: list[dict], path: str, title: str = "") -> None:
         curves = curves_of(records, name)
         drawn.append(curves)
         for method, curve in curves.items():
-            _draw_curve(axis, curve, looks[method])
+            _draw_curve(axis, curve, looks.get(method, _GRAY))
         axis.set_xlabel(AXES["cider_d"][0])
         axis.set_ylabel(label)
         axis.grid(color="0.93")
         _fit(axis, curves)
     handles = [
         axes[0].plot([], [], "o-", color=_color(number), label=family)[0]
-        for number, family in enumerate(FAMILIES)
+        for number, (family, methods) in enumerate(FAMILIES.items())
+        if any(not curves.keys().isdisjoint(methods) for curves in drawn)
     ]
     figure.legend(handles=handles, loc="outside lower center", ncols=6)
     seeds = len({record["seed"] for record in records})
@@ -109,19 +112,11 @@ def _color(number):
 
 def _looks():
     """Color of every method, that of its family."""
-    looks = {
+    return {
         method: _color(number)
         for number, methods in enumerate(FAMILIES.values())
         for method in methods
     }
-    return _Others(looks)
-
-
-class _Others(dict):
-    """Colors, gray for methods of no family."""
-
-    def __missing__(self, key):
-        return "0.5"
 
 
 def _draw_curve(axis, curve, color):
@@ -164,9 +159,8 @@ def _draw_names(axis, curves, looks):
                 continue
             mark, box = place
             taken.append(box)
-            _write(
-                axis, title_of(method), curve[mark], box, unit, looks[method]
-            )
+            color = looks.get(method, _GRAY)
+            _write(axis, title_of(method), curve[mark], box, unit, color)
 
 
 def _write(axis, text, mark, box, unit, color):

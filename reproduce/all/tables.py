@@ -2,7 +2,7 @@
 
 import pathlib
 
-from reproduce.all.claims import claim_rows
+from reproduce.all.orders import order_rows
 from reproduce.all.runs import BASE
 from reproduce.all.runs import base_of
 from reproduce.all.runs import frontier
@@ -16,13 +16,6 @@ from reproduce.sweep_records import load_records
 from tensorboard_plugin_tfcap.tradeoff import TradeoffTable
 
 _ROOT = pathlib.Path(__file__).parents[2]
-#: The axes, diversity third.
-AXES = {
-    "cider_d": ("CIDEr-D", 1),
-    "r@10": ("own R@10", 1),
-    "strangers_r@10": ("strangers R@10", 1),
-    "distinct_captions": ("distinct captions", 1),
-}
 _ALL = {
     "cider_d": ("CIDEr-D", 1),
     "r@10": ("own R@10", 1),
@@ -31,6 +24,11 @@ _ALL = {
     "distinct_captions": ("distinct captions", 1),
     "cpu_seconds": ("CPU s", 0),
     "cpu_ms_a_step": ("CPU ms a step", 0),
+}
+#: The axes, diversity third.
+AXES = {
+    name: _ALL[name]
+    for name in ("cider_d", "r@10", "strangers_r@10", "distinct_captions")
 }
 _DIVERSE = {
     "distinct_captions": ("distinct captions", 1),
@@ -81,7 +79,7 @@ def all_tables(
         above_table(runs),
         frontier_table(runs, "strangers_r@10", "strangers"),
         frontier_table(runs, "r@10", "own listener"),
-        claim_table(runs),
+        order_table(runs),
         score_table("Diversity", "of and among captions", runs, _DIVERSE),
         score_table("Writing", "how captions read", runs, _WRITTEN),
     ]
@@ -119,8 +117,8 @@ def above_table(runs):
 
 def frontier_table(runs, recall: str, who: str):
     """Points that none exceeds in CIDEr-D and recall, by their means."""
-    names = {name: AXES[name] for name in ("cider_d", recall)}
-    names |= {k: _ALL[k] for k in ("distinct_captions", "cpu_seconds")}
+    shown = "cider_d", recall, "distinct_captions", "cpu_seconds"
+    names = {name: _ALL[name] for name in shown}
     best = frontier(runs, "cider_d", recall)
     rows = [
         [
@@ -135,11 +133,11 @@ def frontier_table(runs, recall: str, who: str):
     return TradeoffTable("Frontier", title, head, rows, []) if rows else None
 
 
-def claim_table(runs):
+def order_table(runs):
     """Orders of the papers, and the differences that were found."""
     rows = [
         [*words, cell(found, "+"), verdict, str(len(found))]
-        for *words, found, verdict in claim_rows(runs)
+        for *words, found, verdict in order_rows(runs)
     ]
     head = ["from", "order", "at", "in", "difference", "found", "seeds"]
     title = "the first above the second, paired by seed"

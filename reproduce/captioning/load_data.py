@@ -10,7 +10,7 @@ import numpy as np
 
 from reproduce.captioning.caption_data import CaptionData
 from reproduce.world import motion_scores
-from reproduce.world.features import SPLITS
+from reproduce.world.built_folder import SPLITS
 from reproduce.world.features import other_scenes
 from reproduce.world.features import video_world_with_features
 from reproduce.world.features import world_with_features

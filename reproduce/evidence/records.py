@@ -1,8 +1,8 @@
 """Records of every kind of result, as flat dicts with a method and a seed."""
 
-import os
 import pathlib
 
+from reproduce.record_file import read_records
 from reproduce.sweep_records import load_records
 from tfcap.io import read_json
 
@@ -45,10 +45,8 @@ def load_results(path) -> list[dict]:
 def written_at(path):
     """Day of the first record, `"2026-11-21"`, or `None`."""
     points = ROOT / path / "points.jsonl"
-    if not os.path.exists(points):
+    if not points.exists():
         return None
-    from reproduce.record_file import read_records
-
     times = [r["time"] for r in read_records(str(points)) if r.get("time")]
     return min(times)[:10] if times else None
 

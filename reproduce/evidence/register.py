@@ -61,13 +61,11 @@ class Page:
     Args:
         exempt: List of dicts of `section`, `kind`, a key of `KINDS`, and
             `numbers` that no record measures, as they are written.
-        open: Dict of why by section that is not covered.
     """
 
     path: str
     claims: list
     exempt: list
-    open: dict
 
     def filled(self, text: str) -> str:
         """The page with its claims' numbers as records have them."""
@@ -95,8 +93,6 @@ class Page:
                 entry["numbers"].split()
             )
         for section in {**left, **listed}:
-            if section in self.open:
-                continue
             here = left.get(section, Counter())
             known = listed.get(section, Counter())
             for what, many in (
@@ -154,12 +150,8 @@ def load_pages() -> dict[str, Page]:
                     f"`run` must be among {', '.join(load_runs())}. Received: "
                     f"run={claim.run!r} of {claim.name}."
                 )
-        pages[path.stem] = Page(
-            found["page"],
-            claims,
-            found.get("exempt", []),
-            found.get("open", {}),
-        )
+        exempt = found.get("exempt", [])
+        pages[path.stem] = Page(found["page"], claims, exempt)
     return pages
 
 

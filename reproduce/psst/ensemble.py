@@ -43,11 +43,10 @@ def retrievers(experiment, count: int) -> list:
 
 def natural(about):
     """CIDEr-D less a penalty of captions without an end."""
-    length = about.settings.max_length
-    return cider(about.experiment) + Overlong(min(_BUFFER, length), length)
+    return cider(about.experiment) + ending(about)
 
 
 def ending(about):
     """The penalty alone."""
     length = about.settings.max_length
-    return 1.0 * Overlong(min(_BUFFER, length), length)
+    return Overlong(min(_BUFFER, length), length)

@@ -20,6 +20,7 @@ from tfcap.io import rename
 from tfcap.io import sync_tree
 from tfcap.io import told_if_full
 
+#: A world's splits, in the order in which a data set holds them.
 SPLITS = ("train", "val", "test")
 _LIST = "world.json"
 

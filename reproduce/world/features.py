@@ -14,6 +14,7 @@ from reproduce.claims import made_once
 from reproduce.world import dense_targets
 from reproduce.world import load_video_world
 from reproduce.world import load_world
+from reproduce.world.built_folder import SPLITS
 from reproduce.world.scene_encoder import GRID
 from reproduce.world.scene_encoder import SceneEncoder
 from tfcap.data import frame_differences
@@ -25,8 +26,6 @@ from tfcap.io import write_whole
 from tfcap.io import write_whole_path
 from tfcap.training import load_network
 
-#: A world's splits, in the order in which a data set holds them.
-SPLITS = ("train", "val", "test")
 # Norm of what a feature tells beyond the attributes: well below theirs.
 _NORM = 1.25
 

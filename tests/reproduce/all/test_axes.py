@@ -11,10 +11,10 @@ import pytest
 from reproduce.all import figure
 from reproduce.all import paper as axes
 from reproduce.all import settings as numbers
-from reproduce.all.claims import ORDERS
-from reproduce.all.claims import claim_rows
 from reproduce.all.cost import CPUSeconds
 from reproduce.all.cost import cost_scores
+from reproduce.all.orders import ORDERS
+from reproduce.all.orders import order_rows
 from reproduce.all.rows import DEFAULT
 from reproduce.all.rows import FAMILIES
 from reproduce.all.rows import FAMILY
@@ -206,7 +206,7 @@ def test_tables_pair_seeds_and_name_who_is_not_exceeded():
         "Luo et al. 2018, \u03bb = 0.01",
         "PSST Multinomial, \u03bb = 0.01",
     ]
-    claims = [(c[1], c[2], c[3], c[5]) for c in claim_rows(runs_of(RECORDS))]
+    claims = [(c[1], c[2], c[3], c[5]) for c in order_rows(runs_of(RECORDS))]
     over = "PSST Multinomial > "
     # 0.8, to which the other one's curve is read off between its points.
     there = (f"{over}ST Multinomial", "CIDEr-D = 0.8")
@@ -219,7 +219,7 @@ def test_tables_pair_seeds_and_name_who_is_not_exceeded():
         (equal[0], equal[1], "own R@10", holds),
         (equal[0], equal[1], "strangers R@10", holds),
     ]
-    found = [c[4] for c in claim_rows(runs_of(RECORDS))]
+    found = [c[4] for c in order_rows(runs_of(RECORDS))]
     assert found[2:] == [[20.0], [11.0]]
     assert found[0] == [pytest.approx(90 - (70 - 20 * 0.05 / 0.3))]
     json.dumps([table.rows for table in tables.values()])

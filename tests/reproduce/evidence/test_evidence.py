@@ -361,7 +361,7 @@ def test_intervals_are_registered_once_and_renewed_when_asked(
 def test_a_planned_claim_waits_for_its_records(monkeypatch):
     text = "finds {> r@10: a - b|ci} more"
     claim = Claim("p/i", "README.md", "run", text, planned=True)
-    page = register.Page("README.md", [claim], [], {})
+    page = register.Page("README.md", [claim], [])
     assert page.faults("nothing of it") == []
     assert page.filled("nothing of it") == "nothing of it"
     from reproduce.evidence.check import check_claim

@@ -55,7 +55,7 @@ ORDERS = (
 )
 
 
-def claim_rows(runs):
+def order_rows(runs):
     """Rows of the orders of which both methods were run.
 
     Recall is compared at the greatest CIDEr-D that the curves of both reach,
@@ -118,7 +118,7 @@ def verdict(found, sign: int = 1) -> str:
 
     Example:
 
-    >>> from reproduce.all.claims import verdict
+    >>> from reproduce.all.orders import verdict
     >>> verdict([1.0, 1.1, 0.9]), verdict([1.0, -1.0]), verdict([-1.0])
     ('holds', 'open', 'turned, one seed')
     """
