@@ -96,3 +96,6 @@ def test_what_is_no_ensemble_is_refused():
         made(2, estimator="st")
     with pytest.raises(ValueError, match="`naturalness` must be None"):
         made(2, estimator="teacher_forcing", naturalness=len)
+    with pytest.raises(TypeError, match="`retrievers` must be a sequence"):
+        one = stranger.listener(1)
+        retriever_ensemble(stranger.speaker(), one, lambda_=1.0)

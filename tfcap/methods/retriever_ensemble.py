@@ -124,6 +124,12 @@ def retriever_ensemble(
     check_speaker(speaker)
     check_choice(estimator, "estimator", ESTIMATORS)
     checked_number(lambda_, "lambda_", "at least 0", lambda x: x >= 0)
+    if not isinstance(retrievers, Sequence):
+        raise TypeError(
+            "`retrievers` must be a sequence of networks. Received: "
+            f"retrievers of type {type(retrievers).__name__}. Give a list, "
+            "of one network, too."
+        )
     retrievers = [embedder(retriever) for retriever in retrievers]
     if not retrievers:
         raise ValueError(
