@@ -95,6 +95,7 @@ FAMILIES = {
     "contrast among images": (
         *("wtf", "wtf_rl", "rl", "rl_unidirectional"),
         *("scst_discriminator", "scst_grammar"),
+        *("wtf_rl_cider", "wtf_rl_ensemble"),
     ),
     "decoding": ("guided",),
     "adversary": ("g_gan",),
@@ -133,6 +134,8 @@ TITLES = {
     "mixer_cider": "MIXER-CIDEr",
     "wtf": "WTF",
     "wtf_rl": "WTF-RL",
+    "wtf_rl_cider": "WTF-RL and CIDEr-D",
+    "wtf_rl_ensemble": "WTF-RL and CIDEr-D, ensemble",
     "rl": "RL",
     "rl_unidirectional": "RL, one direction",
     "scst_discriminator": "SCST, discriminator",

@@ -1,5 +1,6 @@
 """Joint Optimization for Cooperative Image Captioning: how rows are trained."""
 
+from reproduce.captioning.ensemble import retrievers
 from reproduce.captioning.phases import PHASES
 from reproduce.captioning.phases import self_critical
 from reproduce.captioning.rates import falling
@@ -7,8 +8,6 @@ from reproduce.paper import Paper
 from reproduce.paper import Training
 from reproduce.psst.adversary import pretrained_evaluator
 from reproduce.psst.adversary import pretrained_generator
-from reproduce.psst.ensemble import MAKES
-from reproduce.psst.ensemble import retrievers
 from reproduce.psst.settings import ROWS
 from reproduce.psst.settings import SETTINGS
 from reproduce.psst_figures import curve_tables
@@ -70,7 +69,7 @@ def train(experiment, row, point):
         speaker = experiment.networks("speaker_mle", fresh=True)["speaker"]
     ensemble = method["method"] is retriever_ensemble
     if ensemble:
-        several = retrievers(experiment, 1 if row in ALONE else len(MAKES))
+        several = retrievers(experiment, *([1] if row in ALONE else []))
         # The own listener of such a row is one that it was trained for.
         listener, others = several[0], [several]
     numbers = {
@@ -170,7 +169,9 @@ PSST = Paper(
         },
         "results/tradeoff_world_unbiased": {"rho": 0.25, "cider": 0.9},
         "results/tradeoff_flickr8k": {},
+        "results/tradeoff_coco_text": {},
         "results/ensemble_flickr8k": {},
+        "results/ensemble_world": {},
     },
     tables=curve_tables,
     compare=write_psst_comparison,

@@ -5,12 +5,12 @@ from dataclasses import replace
 
 from keras import ops
 
+from reproduce.captioning.ensemble import ending
+from reproduce.captioning.ensemble import natural
 from reproduce.captioning.settings import FLICKR8K_SPEAKER
 from reproduce.captioning.settings import QUICK_SPEAKER
 from reproduce.captioning.settings import WORLD_SPEAKER
 from reproduce.captioning.settings import SpeakerSettings
-from reproduce.psst.ensemble import ending
-from reproduce.psst.ensemble import natural
 from reproduce.strangers import STRANGER_SETTINGS
 from reproduce.strangers import StrangerSettings
 from tfcap.methods import frozen_listener

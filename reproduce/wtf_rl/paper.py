@@ -1,5 +1,6 @@
 """Distinctive captions under a fixed retriever: how rows are trained."""
 
+from reproduce.captioning.ensemble import retrievers
 from reproduce.captioning.judges import pretrained_discriminator
 from reproduce.captioning.judges import pretrained_grammar
 from reproduce.captioning.phases import SPEAKER_PHASES
@@ -27,6 +28,8 @@ def train(experiment, row, point):
     settings = about.settings
     networks = [reward_speaker(experiment), retriever(experiment)]
     rivals = bool(settings.neighbors)
+    if row == "wtf_rl_ensemble":
+        networks[1] = [networks[1], *retrievers(experiment)]
     if method["method"] is wtf_rl:
         networks.append(discriminator(experiment, settings))
     else:

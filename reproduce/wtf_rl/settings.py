@@ -3,10 +3,13 @@
 from dataclasses import dataclass
 from dataclasses import replace
 
+from reproduce.captioning.rewarded import cider
 from reproduce.captioning.settings import FLICKR8K_SPEAKER
 from reproduce.captioning.settings import QUICK_SPEAKER
 from reproduce.captioning.settings import WORLD_SPEAKER
 from reproduce.captioning.settings import RewardSettings
+from reproduce.strangers import STRANGER_SETTINGS
+from reproduce.strangers import StrangerSettings
 from reproduce.wtf_rl.retrievers import RETRIEVER_SETTINGS
 from reproduce.wtf_rl.retrievers import RetrieverSettings
 from tfcap.methods import scst
@@ -39,6 +42,9 @@ class WTFSettings(RewardSettings):
         grammar_units: Integer, size of the classifier of `scst_grammar`.
         grammar_epochs: Integer, passes over all human captions.
         grammar_similarity: Float, weight of CLIPScore beside grammar.
+        cider_weight: Float, of CIDEr-D in rows that are trained for it, too.
+        ensemble: `StrangerSettings`, of the retrievers beside the first in
+            rows that are trained for several.
     """
 
     reward_epochs: int = 5
@@ -61,6 +67,8 @@ class WTFSettings(RewardSettings):
     grammar_epochs: int = 1
     grammar_rate: float = 1e-3
     grammar_similarity: float = 2.0
+    cider_weight: float = 0.3
+    ensemble: StrangerSettings = StrangerSettings()
 
 
 #: COCO with pooled features.
@@ -98,6 +106,7 @@ QUICK = replace(
     retriever=RETRIEVER_SETTINGS["quick"],
     unseen=replace(RETRIEVER_SETTINGS["quick"], network="listener"),
     discriminator_units=(8,),
+    ensemble=STRANGER_SETTINGS["quick"],
     grammar_units=8,
 )
 
@@ -110,6 +119,12 @@ SETTINGS = {
     "quick": QUICK,
 }
 
+
+def _cider(about):
+    return about.settings.cider_weight * cider(about.experiment)
+
+
+_CIDER = {"method": wtf_rl, "naturalness": _cider}
 _RL = {"method": wtf_rl, "human_weight": 0.0}
 #: Rows of Table 1 that are trained for a reward, by their names in records.
 ROWS = {
@@ -122,4 +137,7 @@ ROWS = {
     "scst_grammar": {"method": scst},
     # As the released code runs: the beam twice, and no human caption.
     "wtf_rl_code": {**_RL, "beam_weight": 2.0},
+    # Not in the paper.
+    "wtf_rl_cider": _CIDER,
+    "wtf_rl_ensemble": _CIDER,
 }

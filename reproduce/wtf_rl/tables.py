@@ -42,6 +42,9 @@ _CLAIMS = {
         *("unseen_r@10", "r@1", "r@10", "self_bleu"),
     ),
     ("rl", "wtf_rl_code"): ("unseen_r@10", "r@10", "cider_d"),
+    ("wtf_rl_cider", "wtf_rl"): ("strangers_r@10", "r@10", "cider_d"),
+    ("wtf_rl_ensemble", "wtf_rl"): ("strangers_r@10", "r@10", "cider_d"),
+    ("wtf_rl_ensemble", "tf"): ("strangers_r@10", "cider_d", "lm_log_prob"),
 }
 #: Retrieval by what stands before names of scores, retrievers that no row was
 #: trained for first.

@@ -9,6 +9,7 @@ from tfcap.methods.parts import check_choice
 from tfcap.methods.parts import check_speaker
 from tfcap.methods.parts import embedder
 from tfcap.methods.parts import frozen
+from tfcap.methods.parts import self_critical_term
 from tfcap.objectives import DecoderBaseline
 from tfcap.objectives import DiscriminatorLoss
 from tfcap.objectives import ScoreFunction
@@ -30,6 +31,8 @@ def wtf_rl(
     *,
     beam_weight: float = 1.0,
     human_weight: float = 1.0,
+    naturalness: Any = None,
+    num_samples: int = 5,
     reward: str = "contrast",
     alpha: float = 0.94,
     reward_shift: float = 0.0,
@@ -43,6 +46,7 @@ def wtf_rl(
     no_repeat_ngram: int = 3,
     max_length: int = 16,
     suppress: tuple = (),
+    seed: int | None = None,
     global_clipnorm: float | None = None,
     **options: Any,
 ) -> Game:
@@ -51,6 +55,8 @@ def wtf_rl(
     ```
     loss = -beam_weight * mean of reward(beam) * log p(beam)
            - human_weight * mean of reward(human) * log p(human)
+           - mean over samples of (naturalness - mean of the other samples'
+                                   naturalness) * log p(sample)
     reward = alpha * contrast + (1 - alpha) * discriminator + reward_shift
     ```
 
@@ -60,17 +66,24 @@ def wtf_rl(
     from beam search as the speaker changes. The released code runs with
     `beam_weight=2.0, human_weight=0.0`: the beam twice, and nobody's caption.
 
+    The last line of the loss, and several retrievers, are this project's.
+
     Args:
         speaker: As that of `psst()`.
         retriever: Object with `embed_images()` and `embed_texts()`, as that of
             `tfcap.rewards.BidirectionalContrastive`, or a pair of such
-            functions of `(images)` and `(words, mask)`. The `trainable` of a
+            functions of `(images)` and `(words, mask)`; or a list of those,
+            whose contrasts are averaged, or cosines. The `trainable` of a
             `keras.Model` is set to `False`.
-        discriminator: `keras.Model`, built, with `logits()` of embeddings, as
+        discriminator: `keras.Model`, built, with `logits()` of embeddings by
+            the first retriever, as
             `tfcap.models.PairDiscriminator`, best trained on the captions of
             the speaker before; or `None`, no such reward.
         beam_weight: Float, of the speaker's own captions.
         human_weight: Float, of people's.
+        naturalness: `tfcap.rewards.Reward`, such as `0.3 * CIDErD(...)`, or a
+            function of strings, of captions that are drawn; or `None`.
+        num_samples: Integer, captions drawn of an image for it.
         reward: `"contrast"`; or `"cosine"`, the similarity of caption and
             image, above that of the greedy caption.
         alpha: Float in `[0, 1]`, weight of the contrast, one minus that of
@@ -87,7 +100,7 @@ def wtf_rl(
         beam_width: Integer.
         no_repeat_ngram: Integer, size of the n-grams that a searched caption
             says once; 0 for any.
-        max_length, suppress, global_clipnorm, **options: As those of
+        max_length, suppress, seed, global_clipnorm, **options: As those of
             `psst()`.
 
     Returns:
@@ -119,20 +132,20 @@ def wtf_rl(
     check_speaker(speaker)
     check_choice(reward, "reward", REWARDS)
     checked_number(alpha, "alpha", "in [0, 1]", lambda x: 0 <= x <= 1)
-    retriever = embedder(retriever)
-    frozen(retriever=retriever)
-    greedy, human = Words(max_length, suppress, None).greedy, GroundTruth()
+    retrievers = _retrievers(retriever)
+    words = Words(max_length, suppress, seed)
+    greedy, human = words.greedy, GroundTruth()
     beam = BeamSearch(
         beam_width,
-        max_length,
-        suppress=tuple(suppress),
         no_repeat_ngram=no_repeat_ngram,
         num_samples=1,
+        **words.allowed,
     )
-    if reward == "cosine":
-        wanted = CLIPScore(retriever, weight=1.0)
-    else:
-        wanted = BidirectionalContrastive(
+
+    def similarity(retriever):
+        if reward == "cosine":
+            return CLIPScore(retriever, weight=1.0)
+        return BidirectionalContrastive(
             retriever,
             texts=(beam, greedy, human),
             neighbors=neighbors,
@@ -144,7 +157,9 @@ def wtf_rl(
             # Equation 3: a caption, searched or human, has its own reward.
             credit="own",
         )
-    wanted = _judged(wanted, discriminator, retriever, alpha, reward_shift)
+
+    wanted = sum(similarity(each) for each in retrievers)
+    wanted = _judged(wanted, discriminator, retrievers, alpha, reward_shift)
     baseline = DecoderBaseline(wanted, greedy) if reward == "cosine" else None
 
     def term(decoder, name):
@@ -165,14 +180,14 @@ def wtf_rl(
             "`beam_weight` or `human_weight` must be above 0. Received: "
             f"beam_weight={beam_weight}, human_weight={human_weight}."
         )
+    if naturalness is not None:
+        terms.append(self_critical_term(naturalness, words, num_samples))
     players = {"speaker": Player(speaker, sum(terms), global_clipnorm)}
     if discriminator is not None:
-        judging = DiscriminatorLoss(
-            discriminator, beam, mismatched=0.0, retriever=retriever
+        loss = DiscriminatorLoss(
+            discriminator, beam, mismatched=0.0, retriever=retrievers[0]
         )
-        players["discriminator"] = Player(
-            discriminator, judging, global_clipnorm
-        )
+        players["discriminator"] = Player(discriminator, loss, global_clipnorm)
     return Game(speaker, players, **options)
 
 
@@ -257,10 +272,23 @@ def rl(
     )
 
 
-def _judged(wanted, discriminator, retriever, alpha, shift):
-    """The reward of equation 1."""
-    wanted = alpha * wanted
+def _retrievers(given):
+    """One or several, frozen, which embed images and texts."""
+    several = given if isinstance(given, list) else [given]
+    if not several:
+        raise ValueError(
+            "`retriever` must be one, or a list of at least one. Received: "
+            "retriever=[]."
+        )
+    several = [embedder(each) for each in several]
+    frozen(**{f"retriever_{i}": each for i, each in enumerate(several)})
+    return several
+
+
+def _judged(wanted, discriminator, retrievers, alpha, shift):
+    """The reward of equation 1, of the sum of retrievers' similarities."""
+    wanted = (alpha / len(retrievers)) * wanted
     if discriminator is not None:
-        human = MatchProbability(discriminator, retriever)
+        human = MatchProbability(discriminator, retrievers[0])
         wanted = wanted + (1.0 - alpha) * human
     return wanted + shift * Constant() if shift else wanted
