@@ -116,6 +116,7 @@ RESULTS = {
     "results/sequence_world": {},
     "results/sequence_flickr8k": {},
     "results/sequence_clips": {},
+    "results/sequence_coco_text": {},
 }
 #: What both papers have in common.
 SHARED = {

@@ -58,7 +58,7 @@ def retriever_ensemble(
     images of the batch, and among its images. A retriever that learns with the
     speaker comes to understand what nobody else does, and one that is frozen
     has weaknesses of its own; the mean of several asks for what all of them
-    understand.
+    understand. That several are better than one was not seen on Flickr8k.
 
     Args:
         speaker: As that of `psst()`.
