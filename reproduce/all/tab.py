@@ -6,20 +6,23 @@ from reproduce.all.rows import DEFAULT
 from reproduce.all.runs import title_of
 from tensorboard_plugin_tfcap.summary import write_comparison
 
+_CIDER = {"title": "CIDEr-D", "x": "cider_d"}
+_FIT = {"title": "strangers' CLIPScore", "x": "strangers_clip_score"}
 #: The panels, each a figure to ask for by name.
-_FIGURES = {
-    "r@10": "All methods: recall by the own listener, or the one for all",
-    "strangers_r@10": "All methods: recall by strangers",
-    "distinct_captions": "All methods: distinct captions",
-}
+_FIGURES = (
+    ("recall by the own listener, or the one for all", "r@10", _CIDER),
+    ("recall by strangers", "strangers_r@10", _CIDER),
+    ("distinct captions", "distinct_captions", _CIDER),
+    ("recall by strangers, against CLIPScore", "strangers_r@10", _FIT),
+)
 PRESETS = tuple(
     {
         "id": f"all_{number}",
-        "title": title,
+        "title": f"All methods: {title}",
         "y": name,
-        "panels": [{"title": "CIDEr-D", "x": "cider_d"}],
+        "panels": [panel],
     }
-    for number, (name, title) in enumerate(_FIGURES.items())
+    for number, (title, name, panel) in enumerate(_FIGURES)
 )
 
 

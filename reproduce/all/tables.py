@@ -21,6 +21,7 @@ _ALL = {
     "r@10": ("own R@10", 1),
     "fixed_r@10": ("R@10, one for all", 1),
     "strangers_r@10": ("strangers R@10", 1),
+    "strangers_clip_score": ("strangers' CLIPScore", 1),
     "distinct_captions": ("distinct captions", 1),
     "cpu_seconds": ("CPU s", 0),
     "cpu_ms_a_step": ("CPU ms a step", 0),
@@ -52,7 +53,8 @@ _WRITTEN = {
 _NOTES = {
     "All methods": "Own: the listener that learned with the speaker, else the "
     "one for all, which read people alone and which other methods are trained "
-    "for. CPU seconds are of the training that follows on maximum likelihood, "
+    "for. CLIPScore: how near a caption is to its image, whatever the others "
+    "are. CPU seconds are of the training that follows on maximum likelihood, "
     "all threads, graphs traced; a step has one batch.",
     "Frontier": "Means are of the seeds of each row.",
 }

@@ -6,6 +6,7 @@ import numpy as np
 
 from reproduce.strangers.settings import MAKES
 from tfcap.data import CaptionBatches
+from tfcap.metrics import clip_score
 from tfcap.metrics import evaluate_retrieval
 from tfcap.models import clip_retriever
 
@@ -18,6 +19,8 @@ CLIP = "clip"
 MEAN = "strangers_r@10"
 SPREAD = "strangers_spread"
 PRIVATE = "private_language"
+#: How near a caption is to its image, whatever the others are.
+FIT = "clip_score"
 _RECALLS = ("r@1", "r@5", "r@10")
 
 
@@ -28,11 +31,14 @@ class Strangers:
     strangers_r@10 = mean over listeners (recall@10)
     strangers_spread = standard deviation over listeners (recall@10)
     private_language = recall@10 of the own listener - strangers_r@10
+    strangers_clip_score = mean over listeners and captions of
+                           tfcap.metrics.clip_score(image, caption)
     ```
 
-    All in percent. Recall of each listener is under its name, such as
-    `strangers_r@10_recurrent`; recall by human captions, under the same names
-    after `human_`.
+    Recall is in percent; CLIPScore, on the listeners' own embeddings, is
+    between 0 and 2.5, and compares captions under one panel alone. Recall of
+    each listener is under its name, such as `strangers_r@10_recurrent`; scores
+    of human captions are under the same names after `human_`.
 
     Args:
         panel: `reproduce.strangers.StrangerPanel`.
@@ -69,7 +75,10 @@ class Strangers:
         #: How many images both a stranger and the speakers learned from.
         self.shared = len(ids & set(data.train.image_ids.tolist()))
         #: Names of scores by which a record tells that it has been heard.
-        self.wanted = (STRANGERS, *([f"{CLIP}_r@10"] if clip else []))
+        self.wanted = (
+            *(STRANGERS, f"{STRANGERS}_{FIT}"),
+            *([f"{CLIP}_r@10"] if clip else []),
+        )
         self._clip = clip and _clip(clip, panel, data, split)
         self._images = {}
 
@@ -103,18 +112,18 @@ class Strangers:
         for make in MAKES:
             vectors = self.panel.embed_captions(make, captions)
             images = self._embedded(make)
-            by_make[make] = _recalls(images, vectors, owners)
+            by_make[make] = _heard(images, vectors, owners)
         means = {
             f"{STRANGERS}_{k}": float(np.mean([r[k] for r in by_make.values()]))
-            for k in _RECALLS
+            for k in (*_RECALLS, FIT)
         }
         tens = {f"{MEAN}_{make}": r["r@10"] for make, r in by_make.items()}
         spread = float(np.std([*tens.values()], ddof=1))
         found = {STRANGERS: len(by_make), **means, SPREAD: spread, **tens}
         if self._clip:
             images, embed = self._clip
-            recalls = _recalls(images, embed(captions), owners)
-            found |= {f"{CLIP}_{k}": value for k, value in recalls.items()}
+            heard = _heard(images, embed(captions), owners)
+            found |= {f"{CLIP}_{k}": heard[k] for k in _RECALLS}
         return found
 
     def _embedded(self, make):
@@ -125,10 +134,12 @@ class Strangers:
         return self._images[make]
 
 
-def _recalls(images, texts, owners):
-    """Shares of captions, in percent, that find their image."""
+def _heard(images, texts, owners):
+    """Shares of captions, in percent, that find their image; and their fit."""
     rows = evaluate_retrieval(images, texts, owners).rows()["text_to_image"]
-    return {name: float(rows[name]) for name in _RECALLS}
+    own = images if owners is None else np.take(images, owners, axis=0)
+    fit = np.mean(clip_score(own, texts))
+    return {name: float(rows[name]) for name in _RECALLS} | {FIT: float(fit)}
 
 
 def _clip(preset, panel, data, split):

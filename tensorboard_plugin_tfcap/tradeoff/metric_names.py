@@ -50,7 +50,7 @@ _LANGUAGE = {
     "novel_trigrams": "new trigrams",
     "private_language": "own less strangers' recall@10",
 }
-_OTHERS = _TRUTH | _LANGUAGE
+_OTHERS = _TRUTH | _LANGUAGE | {"clip_score": "CLIPScore"}
 _PREFIXES = (
     *("train_", "training_", "val_", "valid_", "validation_", "test_"),
     *("eval_", "dev_", "human_", "fixed_", "unseen_", "image_to_text_"),

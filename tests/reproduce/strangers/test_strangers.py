@@ -60,19 +60,24 @@ def folder(tmp_path_factory):
 
 
 def ranked(panel, make, captions, owners):
-    """Recall@1, 5 and 10 by a plain loop."""
+    """Recall@1, 5 and 10, and the mean CLIPScore, by a plain loop."""
     listener, vocabulary = panel.listener(make), panel.learned.vocabulary
     images = listener.embed_images(data().test_features, training=False)
     ids = np.zeros((len(captions), 1, 6), "int32")
     for row, caption in zip(ids, captions):
-        words = vocabulary.encode(caption.rstrip("!").split(), eos=True)
+        # One mark is punctuation, which is left out; two are a word.
+        said = caption.rstrip("!").split() + ["!!"] * caption.endswith("!!")
+        words = vocabulary.encode(said, eos=True)
         row[0, : len(words)] = words
     texts = listener.embed_texts(ids, ids > 0, training=False)[:, 0].numpy()
-    ranks = []
+    ranks, fits = [], []
     for text, owner in zip(texts, owners):
         scores = images.numpy() @ text
         ranks.append(1 + (scores > scores[owner] + 1e-6).sum())
-    return [100 * np.mean(np.array(ranks) <= k) for k in (1, 5, 10)]
+        lengths = np.linalg.norm(images[owner]) * np.linalg.norm(text)
+        fits.append(2.5 * max(scores[owner] / lengths, 0.0))
+    recalls = [100 * np.mean(np.array(ranks) <= k) for k in (1, 5, 10)]
+    return [*recalls, np.mean(fits)]
 
 
 def test_recall_is_the_mean_of_listeners_that_read_strings(folder):
@@ -86,6 +91,9 @@ def test_recall_is_the_mean_of_listeners_that_read_strings(folder):
         assert found[f"strangers_r@{k}"] == pytest.approx(wanted)
     for make, ten in zip(MAKES, tens):
         assert found[f"strangers_r@10_{make}"] == pytest.approx(ten)
+    fit = np.mean([recalls[3] for recalls in each.values()])
+    assert found["strangers_clip_score"] == pytest.approx(fit, rel=1e-5)
+    assert 0 < fit < 2.5
     spread = math.sqrt(sum((x - np.mean(tens)) ** 2 for x in tens))
     assert found["strangers_spread"] == pytest.approx(spread)
     assert found["private_language"] == pytest.approx(50 - np.mean(tens))
@@ -95,6 +103,9 @@ def test_recall_is_the_mean_of_listeners_that_read_strings(folder):
     said = [text for several in texts for text in several]
     wanted = np.mean([ranked(panel, m, said, owners)[0] for m in MAKES])
     assert found["human_strangers_r@1"] == pytest.approx(wanted)
+    wanted = np.mean([ranked(panel, m, said, owners)[3] for m in MAKES])
+    fit = found["human_strangers_clip_score"]
+    assert fit == pytest.approx(wanted, rel=1e-5)
     alone = Strangers(panel, data()).scores(CAPTIONS)
     assert "private_language" not in alone
 
@@ -215,7 +226,8 @@ def test_clip_listens_beside_the_panel(folder, monkeypatch):
     scores = np.array([[-i, 2.0] for i in range(11)]) @ pixels.T
     ranks = 1 + (scores > np.diag(scores)[:, None] + 1e-9).sum(1)
     assert found["clip_r@5"] == pytest.approx(100 * np.mean(ranks <= 5))
-    assert heard.wanted == ("strangers", "clip_r@10")
+    assert heard.wanted == ("strangers", "strangers_clip_score", "clip_r@10")
+    assert "clip_clip_score" not in found
     blind = dataclasses.replace(data(), test_images=lambda row: None)
     with pytest.raises(ValueError, match="`--clip` must come with pictures"):
         Strangers(made(folder), blind, clip="folder")

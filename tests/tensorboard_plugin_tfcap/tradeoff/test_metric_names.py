@@ -39,6 +39,7 @@ from tensorboard_plugin_tfcap.tradeoff.metric_names import named_metric
             "image to text recall@10, my_clip listener",
             *("higher", "recall"),
         ),
+        ("strangers_clip_score", "CLIPScore, strangers", "higher", "other"),
         ("lr_10", "lr_10", "unknown", "other"),
         ("repeat_rate", "a word twice in a row", "lower", "other"),
         ("novel_trigrams", "new trigrams", "lower", "other"),
