@@ -88,11 +88,12 @@ def draw(records: list[dict], path: str, title: str = "") -> None:
     ]
     figure.legend(handles=handles, loc="outside lower center", ncols=6)
     seeds = len({record["seed"] for record in records})
+    told = f"up to {seeds} seeds, means"
+    told += ", and 95 % intervals of three or more" * (seeds > 2)
     figure.suptitle(
         f"{title}: {len({r['method'] for r in records} - {*HUMAN})} methods "
         "from the same networks, with the same passes; "
-        f"up to {seeds} seed{'s' * (seeds != 1)}, means, and 95 % intervals of "
-        "three or more"
+        f"{told if seeds > 1 else 'one seed'}"
     )
     # Names are placed where all else stands.
     figure.draw_without_rendering()
