@@ -41,7 +41,7 @@ AXES = {
     "lambda": [r for r in (*ROWS, *HUMAN) if r not in WITHOUT_LAMBDA],
     "rho": (
         *("psst_multinomial", "psst_gumbel", "psst_speaker", "psst_expected"),
-        "gt_on_psst_listener",
+        *("psst_reinmax", "psst_gumbel_rao", "gt_on_psst_listener"),
     ),
     "gamma": ("guided",),
     "temperature": (

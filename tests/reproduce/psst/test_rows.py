@@ -3,8 +3,11 @@ import dataclasses
 import pytest
 
 from reproduce.captioning.phases import self_critical
+from reproduce.psst.paper import AXES
+from reproduce.psst.settings import ROWS
 from tests.eager import run_eagerly
 from tests.reproduce.psst.tiny_study import study
+from tfcap.methods import psst
 from tfcap.objectives import Episode
 from tfcap.objectives import TeacherForcing
 from tfcap.training import Game
@@ -39,6 +42,12 @@ def test_the_cooling_rho_falls_with_every_epoch_and_not_within_one(experiment):
     assert rho(0) == rho(steps - 1) == 1.0
     assert rho(steps) == pytest.approx(0.5**0.5)
     assert rho(3 * steps) == pytest.approx(0.5)
+
+
+def test_rows_of_partial_sampling_are_compared_at_the_same_rho():
+    sampled = {row for row, about in ROWS.items() if about["method"] is psst}
+    own = {row for row in sampled if "rho" in ROWS[row]}
+    assert sampled - own <= set(AXES["rho"])
 
 
 def test_human_captions_may_anchor_the_naturalness_term(experiment):
