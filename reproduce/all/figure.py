@@ -74,13 +74,12 @@ def draw(records: list[dict], path: str, title: str = "") -> None:
     drawn = []
     for axis, (name, label) in zip(axes, PANELS.items()):
         curves = curves_of(records, name)
-        drawn.append(curves)
         for method, curve in curves.items():
             _draw_curve(axis, curve, looks.get(method, _GRAY))
         axis.set_xlabel(AXES["cider_d"][0])
         axis.set_ylabel(label)
         axis.grid(color="0.93")
-        _fit(axis, curves)
+        drawn.append(_fit(axis, curves))
     handles = [
         axes[0].plot([], [], "o-", color=_color(number), label=family)[0]
         for number, (family, methods) in enumerate(FAMILIES.items())
@@ -130,12 +129,40 @@ def _draw_curve(axis, curve, color):
 
 
 def _fit(axis, curves):
-    """Shows all means; intervals of few seeds may be cut."""
+    """Shows all means but those far out, which it names; intervals are cut.
+
+    Far out is a CIDEr-D by more than three times the range of the middle half
+    below that half.
+
+    Returns:
+        The curves, of points that are shown.
+    """
+    if not curves:
+        return curves
+    first, third = np.percentile(
+        np.concatenate([x[:, 0] for x, _ in curves.values()]), (25, 75)
+    )
+    least = first - 3.0 * (third - first)
+    shown, out = {}, []
+    for method, (x, y) in curves.items():
+        near = x[:, 0] >= least
+        if near.any():
+            shown[method] = x[near], y[near]
+        if not near.all():
+            out.append(title_of(method) + " (a point)" * bool(near.any()))
     for which, bound in enumerate((axis.set_xlim, axis.set_ylim)):
-        means = [mean for pair in curves.values() for mean in pair[which][:, 0]]
-        if means:
-            room = 0.08 * ((max(means) - min(means)) or 1.0)
-            bound(min(means) - room, max(means) + room)
+        means = np.concatenate([pair[which][:, 0] for pair in shown.values()])
+        room = 0.08 * (np.ptp(means) or 1.0)
+        bound(means.min() - room, means.max() + room)
+    if out:
+        told = f"Not shown, {AXES['cider_d'][0]} below {least:.2f}:"
+        axis.text(
+            *(0.02, 0.02, "\n".join([told, *out])),
+            transform=axis.transAxes,
+            fontsize=_SIZE,
+            color=_GRAY,
+        )
+    return shown
 
 
 def _draw_names(axis, curves, looks):

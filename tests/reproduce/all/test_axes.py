@@ -277,3 +277,20 @@ def test_processes_share_the_threads_and_the_worst_status_is_returned(
     with pytest.raises(SystemExit):
         main(["all", "--processes", "0"])
     assert "`--processes` must be positive" in capsys.readouterr().err
+
+
+def test_points_that_came_apart_are_named_and_not_drawn():
+    from matplotlib.figure import Figure
+
+    def points(*cider):
+        x, y = np.array(cider), 10.0 + 50.0 * np.array(cider)
+        return tuple(np.stack([v, v, v], -1) for v in (x, y))
+
+    many = points(*np.linspace(0.9, 1.1, 9))
+    curves = {"sll": many, "scst": points(0.95, 0.1)}
+    axis = Figure().subplots()
+    shown = figure._fit(axis, {**curves, "mle": points(0.0)})
+    assert {k: len(x) for k, (x, _) in shown.items()} == {"sll": 9, "scst": 1}
+    assert 0.8 < axis.get_xlim()[0] < 0.9 and axis.get_ylim()[0] > 50.0
+    (told,) = (text.get_text() for text in axis.texts)
+    assert told.splitlines()[1:] == ["SCST (a point)", "mle"]
