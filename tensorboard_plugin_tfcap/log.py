@@ -1,6 +1,7 @@
 """A log as TensorBoard reads it, through its data provider alone."""
 
 import hashlib
+import time
 from dataclasses import dataclass
 from dataclasses import field
 
@@ -13,6 +14,8 @@ from tensorboard_plugin_tfcap.metadata import PLUGIN_NAME
 ALL, WHOLE = 1000, 10**7
 #: Records of a tag that TensorBoard keeps of scalars unless told otherwise.
 _KEPT = 1000
+#: How often TensorBoard is asked, and seconds in between.
+_TIMES, _PAUSE = 20, 0.05
 
 
 @dataclass(frozen=True)
@@ -49,38 +52,28 @@ class Log:
 
     def tensors(self, plugin=PLUGIN_NAME):
         """Dict of dicts of time series by tag, by run."""
-        return self.provider.list_tensors(
-            self.context, experiment_id=self.experiment, plugin_name=plugin
-        )
+        return self._asked("list_tensors", plugin)
 
     def blobs(self):
         """The same of blob sequences."""
-        return self.provider.list_blob_sequences(
-            self.context, experiment_id=self.experiment, plugin_name=PLUGIN_NAME
-        )
+        return self._asked("list_blob_sequences")
 
     def scalars(self):
         """The same of scalars, of whoever wrote them."""
-        return self.provider.list_scalars(
-            self.context, experiment_id=self.experiment, plugin_name="scalars"
-        )
+        return self._asked("list_scalars", "scalars")
 
     def read_tensors(self, downsample, runs=None, tags=None):
         """Records of the plugin, the last one always among them."""
-        return self.provider.read_tensors(
-            self.context,
-            experiment_id=self.experiment,
-            plugin_name=PLUGIN_NAME,
+        return self._asked(
+            "read_tensors",
             downsample=downsample,
             run_tag_filter=RunTagFilter(runs=runs, tags=tags),
         )
 
     def read_blobs(self, run, tag):
         """Blob sequences of one run, a list of data."""
-        sequences = self.provider.read_blob_sequences(
-            self.context,
-            experiment_id=self.experiment,
-            plugin_name=PLUGIN_NAME,
+        sequences = self._asked(
+            "read_blob_sequences",
             downsample=ALL,
             run_tag_filter=RunTagFilter(runs=[run], tags=[tag]),
         )
@@ -92,13 +85,27 @@ class Log:
 
     def read_scalars(self, downsample, runs=None, tags=None):
         """Scalars by tag, by run."""
-        return self.provider.read_scalars(
-            self.context,
-            experiment_id=self.experiment,
-            plugin_name="scalars",
+        return self._asked(
+            "read_scalars",
+            "scalars",
             downsample=downsample,
             run_tag_filter=RunTagFilter(runs=runs, tags=tags),
         )
+
+    def _asked(self, name, plugin=PLUGIN_NAME, **options):
+        """An answer of the provider, waited for while a tag is half read.
+
+        TensorBoard's slower loader tells of a tag a moment before it has a
+        record of it, and fails in between.
+        """
+        ask = getattr(self.provider, name)
+        options |= {"experiment_id": self.experiment, "plugin_name": plugin}
+        for _ in range(_TIMES - 1):
+            try:
+                return ask(self.context, **options)
+            except KeyError:
+                time.sleep(_PAUSE)
+        return ask(self.context, **options)
 
 
 def revision(*listings) -> str:
