@@ -149,7 +149,8 @@ def _fit(axis, curves):
         if near.any():
             shown[method] = x[near], y[near]
         if not near.all():
-            out.append(title_of(method) + " (a point)" * bool(near.any()))
+            part = f" ({(~near).sum()} of {len(near)} points)"
+            out.append(title_of(method) + part * bool(near.any()))
     for which, bound in enumerate((axis.set_xlim, axis.set_ylim)):
         means = np.concatenate([pair[which][:, 0] for pair in shown.values()])
         room = 0.08 * (np.ptp(means) or 1.0)

@@ -17,7 +17,7 @@ _SEED = 101
 _BUFFER = 4
 
 
-def retrievers(experiment, count: int = len(MAKES)) -> list:
+def retrievers(experiment, count: int | None = None) -> list:
     """Retrievers trained on the captions that the speaker learned from.
 
     They are trained now unless they were, as the listeners of a panel are, on

@@ -69,7 +69,7 @@ def train(experiment, row, point):
         speaker = experiment.networks("speaker_mle", fresh=True)["speaker"]
     ensemble = method["method"] is retriever_ensemble
     if ensemble:
-        several = retrievers(experiment, *([1] if row in ALONE else []))
+        several = retrievers(experiment, 1 if row in ALONE else None)
         # The own listener of such a row is one that it was trained for.
         listener, others = several[0], [several]
     numbers = {

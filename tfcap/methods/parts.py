@@ -1,5 +1,6 @@
 """Parts that the methods share: words, rewards and checks of arguments."""
 
+from collections.abc import Iterable
 from typing import Any
 
 import keras
@@ -183,6 +184,16 @@ def frozen(**networks: Any) -> dict:
             network.trainable = False
             found[name] = network
     return found
+
+
+def frozen_embedders(retrievers: Iterable) -> tuple[list, dict]:
+    """Objects that embed, of several retrievers, and the networks among them.
+
+    All of them are read and left as they are.
+    """
+    found = [embedder(retriever) for retriever in retrievers]
+    names = {f"retriever_{i}": each for i, each in enumerate(found)}
+    return found, frozen(**names)
 
 
 def joint_players(

@@ -7,8 +7,7 @@ from tfcap.decoding import GroundTruth
 from tfcap.methods.parts import Words
 from tfcap.methods.parts import check_choice
 from tfcap.methods.parts import check_speaker
-from tfcap.methods.parts import embedder
-from tfcap.methods.parts import frozen
+from tfcap.methods.parts import frozen_embedders
 from tfcap.methods.parts import relaxed_feedback
 from tfcap.methods.parts import self_critical_term
 from tfcap.methods.parts import word_channel
@@ -130,14 +129,12 @@ def retriever_ensemble(
             f"retrievers of type {type(retrievers).__name__}. Give a list, "
             "of one network, too."
         )
-    retrievers = [embedder(retriever) for retriever in retrievers]
     if not retrievers:
         raise ValueError(
             "`retrievers` must hold at least one. Received: retrievers=[]. "
             "Train a `tfcap.models.RetrievalListener` on human captions."
         )
-    networks = {f"retriever_{i}": each for i, each in enumerate(retrievers)}
-    networks = frozen(**networks)
+    retrievers, networks = frozen_embedders(retrievers)
     words = Words(max_length, suppress, seed)
     contrast = sum(
         (lambda_ / len(retrievers))

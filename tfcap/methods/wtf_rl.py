@@ -7,8 +7,7 @@ from tfcap.decoding import GroundTruth
 from tfcap.methods.parts import Words
 from tfcap.methods.parts import check_choice
 from tfcap.methods.parts import check_speaker
-from tfcap.methods.parts import embedder
-from tfcap.methods.parts import frozen
+from tfcap.methods.parts import frozen_embedders
 from tfcap.methods.parts import self_critical_term
 from tfcap.objectives import DecoderBaseline
 from tfcap.objectives import DiscriminatorLoss
@@ -79,9 +78,9 @@ def wtf_rl(
             whose contrasts are averaged, or cosines. The `trainable` of a
             `keras.Model` is set to `False`.
         discriminator: `keras.Model`, built, with `logits()` of embeddings by
-            the first retriever, as
-            `tfcap.models.PairDiscriminator`, best trained on the captions of
-            the speaker before; or `None`, no such reward.
+            the first retriever, as `tfcap.models.PairDiscriminator`, best
+            trained on the captions of the speaker before; or `None`, no such
+            reward.
         beam_weight: Float, of the speaker's own captions.
         human_weight: Float, of people's.
         naturalness: `tfcap.rewards.Reward`, such as `0.3 * CIDErD(...)`, or a
@@ -283,9 +282,7 @@ def _retrievers(given):
             "`retriever` must be one, or a list of at least one. Received: "
             "retriever=[]."
         )
-    several = [embedder(each) for each in several]
-    frozen(**{f"retriever_{i}": each for i, each in enumerate(several)})
-    return several
+    return frozen_embedders(several)[0]
 
 
 def _judged(wanted, discriminator, retrievers, alpha, shift):
