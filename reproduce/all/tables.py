@@ -9,6 +9,7 @@ from reproduce.all.runs import frontier
 from reproduce.all.runs import gaps
 from reproduce.all.runs import runs_of
 from reproduce.all.runs import values
+from reproduce.score_tables import STRANGERS
 from reproduce.score_tables import cell
 from reproduce.score_tables import found_on
 from reproduce.score_tables import score_table
@@ -50,6 +51,13 @@ _WRITTEN = {
     "unfinished_rate": ("unfinished", -1),
     "private_language": ("own - strangers", -1),
 }
+_HEARD = {
+    "cider_d": ("CIDEr-D", 1),
+    "fixed_r@10": ("R@10, one for all", 1),
+    **STRANGERS,
+    "novel_bigrams": ("new bigrams", 0),
+    "novel_trigrams": ("new trigrams", 0),
+}
 _NOTES = {
     "All methods": "Own: the listener that learned with the speaker, else the "
     "one for all, which read people alone and which other methods are trained "
@@ -57,6 +65,10 @@ _NOTES = {
     "are. CPU seconds are of the training that follows on maximum likelihood, "
     "all threads, graphs traced; a step has one batch.",
     "Frontier": "Means are of the seeds of each row.",
+    "Rows": "From the same speaker of maximum likelihood as [all methods]"
+    "(../all/README.md), with as many passes, at one learning rate, by greedy "
+    "captions. Own: the listener that learned with the speaker, else the one "
+    "for all. New: in no caption of the training split.",
 }
 
 
@@ -85,6 +97,30 @@ def all_tables(
         score_table("Diversity", "of and among captions", runs, _DIVERSE),
         score_table("Writing", "how captions read", runs, _WRITTEN),
     ]
+    return with_notes(tables, data)
+
+
+def paper_tables(records: list[dict], data: str, methods) -> list:
+    """The rows of one paper, as listeners that never met them hear them.
+
+    Args:
+        methods: Names of rows; others are not shown, but for maximum
+            likelihood.
+
+    Returns:
+        List of `TradeoffTable`.
+    """
+    runs = {
+        place: by_seed
+        for place, by_seed in runs_of(records).items()
+        if place.method == BASE or place.method in methods
+    }
+    heard = "what strangers find, at the budget of all methods"
+    return with_notes([score_table("Rows", heard, runs, _HEARD)], data)
+
+
+def with_notes(tables, data):
+    """Tables that there are, each with what it was found on and its note."""
     tables = found_on(tables, data)
     for table in tables:
         if table.name in _NOTES:

@@ -32,6 +32,15 @@ def test_a_page_that_differs_is_named_and_written(
     assert "must mark tables that there are" in capsys.readouterr().err
 
 
+def test_a_page_has_its_rows_of_the_sweep_of_all():
+    title = "Rows: what strangers find, at the budget of all methods"
+    mark = f"<!-- table results/all_world | {title} -->\n"
+    page = pages.page_path("sle").read_text(encoding="utf-8")
+    page = f"{page}\nHere it is again.\n\n{mark}<!-- end of table -->\n"
+    text = pages.filled_page("sle", page).partition("Here it is")[2]
+    assert "\n| SLL-SLE " in text and "\n| PPO" not in text
+
+
 @pytest.mark.parametrize("name", PAPERS)
 def test_commands_on_pages_are_understood(name):
     text = pages.page_path(name).read_text(encoding="utf-8")

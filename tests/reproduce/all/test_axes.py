@@ -23,6 +23,7 @@ from reproduce.all.runs import runs_of
 from reproduce.all.runs import title_of
 from reproduce.all.tab import write_axes
 from reproduce.all.tables import all_tables
+from reproduce.all.tables import paper_tables
 from reproduce.command import main
 from reproduce.command import sweep_parser
 from reproduce.experiment import Experiment
@@ -223,6 +224,18 @@ def test_tables_pair_seeds_and_name_who_is_not_exceeded():
     assert found[2:] == [[20.0], [11.0]]
     assert found[0] == [pytest.approx(90 - (70 - 20 * 0.05 / 0.3))]
     json.dumps([table.rows for table in tables.values()])
+
+
+def test_a_paper_shows_its_rows_and_maximum_likelihood():
+    table, *more = paper_tables(RECORDS, "here", ["luo2018", "unknown"])
+    assert not more
+    assert [row[0] for row in table.rows] == [
+        "Speaker alone",
+        "Luo et al. 2018, \u03bb = 0.01",
+    ]
+    column = table.head.index("strangers R@10")
+    assert table.rows[1][column] == "69.00"
+    assert (1, column) in table.best
 
 
 def test_names_in_the_figure_do_not_meet(tmp_path, monkeypatch):
