@@ -1,6 +1,6 @@
 """Trains a language model for CIDEr-D with TRL's own GRPO trainer.
 
-pip install tfcap trl
+pip install . trl
 python examples/grpo_with_trl.py
 
 A random transformer of two layers learns, on a CPU and within a minute, to say

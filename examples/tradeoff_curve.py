@@ -45,7 +45,7 @@ def report(records, options, name, rho):
     if not records:
         print("No point is done yet.")
         return
-    for kind in ("png", "html"):
+    for kind in ("svg", "html"):
         path = options.out / f"curves.{kind}"
         write_curve_figure(path, records, rho=rho)
         print(f"Curves: {path}")

@@ -19,9 +19,10 @@ _ITSELF = "listener_gt"
 
 NOTE = (
     "Fixed: a listener that learned from human captions and never met the "
-    "speaker; own: the one that learned with it. What own exceeds fixed by, "
-    "only these two understand. Where they are one (a frozen listener, as "
-    "that of Luo et al.), the speaker was trained for it: it is no stranger."
+    "speaker; own: the one that learned with it. What own exceeds fixed by is "
+    "a language of these two, or a listener that has learned more (the frozen "
+    "speaker's has learned more alone). Where they are one (a frozen listener, "
+    "as that of Luo et al.), the speaker was trained for it: it is no stranger."
 )
 PANEL_NOTE = (
     "Strangers: the mean of a panel of listeners of several makes that learned "

@@ -12,7 +12,7 @@ from tensorboard_plugin_tfcap.query_error import QueryError
 
 #: How to get what writes them.
 LACKING = (
-    "PDF needs Matplotlib beside TensorBoard, which is not installed: "
+    "PDF and PNG need Matplotlib beside TensorBoard, which is not installed: "
     "pip install 'tfcap[figures]'."
 )
 #: Matplotlib's settings are those of the whole process.
