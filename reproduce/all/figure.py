@@ -6,6 +6,7 @@ python -m reproduce axes results/all_world --figure axes.png
 import argparse
 import math
 import os
+import textwrap
 
 import numpy as np
 
@@ -30,6 +31,8 @@ PANELS = {
     "distinct_captions": "distinct greedy captions",
 }
 _SIZE = 7.0
+#: Letters of that size beside each other above a panel.
+_WIDTH = 130
 #: Of methods of no family.
 _GRAY = "0.5"
 #: Units of print of a unit in which names are placed, and how many at once.
@@ -73,13 +76,13 @@ def draw(records: list[dict], path: str, title: str = "") -> None:
     looks = _looks()
     drawn = []
     for axis, (name, label) in zip(axes, PANELS.items()):
-        curves = curves_of(records, name)
+        curves = _fit(axis, curves_of(records, name))
         for method, curve in curves.items():
             _draw_curve(axis, curve, looks.get(method, _GRAY))
         axis.set_xlabel(AXES["cider_d"][0])
         axis.set_ylabel(label)
         axis.grid(color="0.93")
-        drawn.append(_fit(axis, curves))
+        drawn.append(curves)
     handles = [
         axes[0].plot([], [], "o-", color=_color(number), label=family)[0]
         for number, (family, methods) in enumerate(FAMILIES.items())
@@ -131,8 +134,8 @@ def _draw_curve(axis, curve, color):
 def _fit(axis, curves):
     """Shows all means but those far out, which it names; intervals are cut.
 
-    Far out is a CIDEr-D by more than three times the range of the middle half
-    below that half.
+    Far out is a CIDEr-D by more than 1.5 times the range of the middle half
+    below that half, as in box plots.
 
     Returns:
         The curves, of points that are shown.
@@ -142,7 +145,7 @@ def _fit(axis, curves):
     first, third = np.percentile(
         np.concatenate([x[:, 0] for x, _ in curves.values()]), (25, 75)
     )
-    least = first - 3.0 * (third - first)
+    least = first - 1.5 * (third - first)
     shown, out = {}, []
     for method, (x, y) in curves.items():
         near = x[:, 0] >= least
@@ -156,13 +159,9 @@ def _fit(axis, curves):
         room = 0.08 * (np.ptp(means) or 1.0)
         bound(means.min() - room, means.max() + room)
     if out:
-        told = f"Not shown, {AXES['cider_d'][0]} below {least:.2f}:"
-        axis.text(
-            *(0.02, 0.02, "\n".join([told, *out])),
-            transform=axis.transAxes,
-            fontsize=_SIZE,
-            color=_GRAY,
-        )
+        told = f"Not shown, {AXES['cider_d'][0]} below {least:.2f}: "
+        told = textwrap.fill(told + "; ".join(out), _WIDTH)
+        axis.set_title(told, loc="left", fontsize=_SIZE, color=_GRAY)
     return shown
 
 
