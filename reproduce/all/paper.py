@@ -188,7 +188,7 @@ ALL = Paper(
     usual=USUAL,
     seeds={"world": range(5), "flickr8k": range(3)},
     results={
-        "results/tradeoff_flickr8k": {},
+        "results/all_flickr8k": {},
         "results/all_world": {"also": ("results/tradeoff_world_unbiased",)},
     },
     tables=all_tables,
