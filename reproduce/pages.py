@@ -63,9 +63,7 @@ def _with_tables(name, text):
         return text
     if name == "visdial":
         return visdial_page(text, ROOT)
-    paper = open_paper(name)
-
-    everything = open_paper("all")
+    paper, everything = open_paper(name), open_paper("all")
 
     @functools.lru_cache
     def tables(folder):
