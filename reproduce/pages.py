@@ -18,11 +18,9 @@ import pathlib
 import re
 import sys
 
-from reproduce.all.tables import paper_tables
 from reproduce.command import PAPERS
 from reproduce.command import open_paper
 from reproduce.evidence.register import load_pages
-from reproduce.sweep_records import load_records
 from reproduce.tables import tables_of
 from reproduce.visdial.summary import filled_page as visdial_page
 from tfcap.io import command
@@ -67,13 +65,11 @@ def _with_tables(name, text):
 
     @functools.lru_cache
     def tables(folder):
+        source, options = paper, paper.results.get(folder, {})
         if folder in everything.results and folder not in paper.results:
             # A paper's rows among those of all, from the same records.
-            records = load_records(ROOT / folder)
-            made = paper_tables(records, os.path.basename(folder), paper.rows)
-        else:
-            options = paper.results.get(folder, {})
-            made = tables_of(paper, [ROOT / folder], **options)
+            source, options = everything, {"methods": paper.rows}
+        made = tables_of(source, [ROOT / folder], **options)
         return {table.markdown().split("\n")[0]: table for table in made}
 
     def table(match):

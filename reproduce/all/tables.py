@@ -1,6 +1,7 @@
 """Tables of all methods, as found in a sweep."""
 
 import pathlib
+from collections.abc import Iterable
 
 from reproduce.all.orders import order_rows
 from reproduce.all.runs import BASE
@@ -76,6 +77,7 @@ def all_tables(
     records: list[dict],
     data: str,
     also: tuple = (),
+    methods: Iterable | None = None,
 ) -> list[TradeoffTable]:
     """All methods on all axes, above maximum likelihood, and who wins.
 
@@ -83,11 +85,15 @@ def all_tables(
         also: Tuple of folders of sweeps of a single paper within the
             repository, which had the same networks and budget. Defaults to
             none.
+        methods: Names of the rows of a paper, of which one table is made, as
+            strangers hear them; or `None`, all rows in all tables.
 
     Returns:
         List of `TradeoffTable`.
     """
     runs = runs_of(with_others(records, also))
+    if methods is not None:
+        return with_notes([heard_table(runs, methods)], data)
     tables = [
         score_table("All methods", "the axes, and CPU time", runs, _ALL),
         above_table(runs),
@@ -100,23 +106,15 @@ def all_tables(
     return with_notes(tables, data)
 
 
-def paper_tables(records: list[dict], data: str, methods) -> list:
-    """The rows of one paper, as listeners that never met them hear them.
-
-    Args:
-        methods: Names of rows; others are not shown, but for maximum
-            likelihood.
-
-    Returns:
-        List of `TradeoffTable`.
-    """
-    runs = {
+def heard_table(runs, methods):
+    """These methods and maximum likelihood, as strangers hear them."""
+    shown = {
         place: by_seed
-        for place, by_seed in runs_of(records).items()
+        for place, by_seed in runs.items()
         if place.method == BASE or place.method in methods
     }
-    heard = "what strangers find, at the budget of all methods"
-    return with_notes([score_table("Rows", heard, runs, _HEARD)], data)
+    title = "what strangers find, at the budget of all methods"
+    return score_table("Rows", title, shown, _HEARD)
 
 
 def with_notes(tables, data):

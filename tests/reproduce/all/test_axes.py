@@ -23,7 +23,6 @@ from reproduce.all.runs import runs_of
 from reproduce.all.runs import title_of
 from reproduce.all.tab import write_axes
 from reproduce.all.tables import all_tables
-from reproduce.all.tables import paper_tables
 from reproduce.command import main
 from reproduce.command import sweep_parser
 from reproduce.experiment import Experiment
@@ -227,7 +226,7 @@ def test_tables_pair_seeds_and_name_who_is_not_exceeded():
 
 
 def test_a_paper_shows_its_rows_and_maximum_likelihood():
-    table, *more = paper_tables(RECORDS, "here", ["luo2018", "unknown"])
+    table, *more = all_tables(RECORDS, "here", methods=["luo2018", "unknown"])
     assert not more
     assert [row[0] for row in table.rows] == [
         "Speaker alone",
