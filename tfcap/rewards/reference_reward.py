@@ -129,7 +129,9 @@ def human_captions(episode, key: str, reward: str):
         key,
         "the human captions of every image, integers of shape (B, N, T), for "
         f"the reward {reward!r}",
-        "Add them to the batches, or name their key in `references`.",
+        "Add them to the batches, or name their key in the reward's "
+        "`references`, which a function of strings has as "
+        "`tfcap.rewards.TextReward(function, references=...)`.",
     )
     check_shape(found, "B N T", key)
     return found
