@@ -160,7 +160,9 @@ def _fit(axis, curves):
         bound(means.min() - room, means.max() + room)
     if out:
         told = f"Not shown, {AXES['cider_d'][0]} below {least:.2f}: "
-        told = textwrap.fill(told + "; ".join(out), _WIDTH)
+        told = textwrap.fill(
+            told + "; ".join(out), _WIDTH, break_on_hyphens=False
+        )
         axis.set_title(told, loc="left", fontsize=_SIZE, color=_GRAY)
     return shown
 
