@@ -83,8 +83,9 @@ def second_order(logits, p, ids, temperature=1.0):
     """
     one = isinstance(temperature, float) and temperature == 1.0
     q = p if one else ops.softmax(logits / temperature, axis=-1)
-    drawn = ops.take_along_axis(q, ids[..., None], axis=-1)
     d = ops.cast(is_word(ids, logits), q.dtype)
+    # Not a gather: in TensorFlow on CPU its gradient runs on one core.
+    drawn = ops.sum(d * q, axis=-1, keepdims=True)
     # Padding may stand for a word that is never drawn.
     rest = ops.stop_gradient(d - q) * ops.log(ops.maximum(drawn, 1e-30))
     if one:
