@@ -30,20 +30,25 @@ _HEARD = (
 #: The paper's comparisons, and the scores that they are about.
 _CLAIMS = {
     ("wtf", "tf"): (
-        *("unseen_r@10", "r@1", "r@10", "image_to_text_r@10"),
+        *("strangers_r@10", "unseen_r@10", "r@1", "r@10", "image_to_text_r@10"),
         *("cider_d", "lm_log_prob"),
     ),
     ("wtf_rl", "tf"): (
         *("strangers_r@10", "unseen_r@10", "r@10", "cider_d", "lm_log_prob"),
     ),
-    ("wtf_rl", "wtf"): ("unseen_r@10", "r@1", "r@10", "image_to_text_r@10"),
+    ("wtf_rl", "wtf"): (
+        *("strangers_r@10", "unseen_r@10", "r@1", "r@10"),
+        "image_to_text_r@10",
+    ),
     ("wtf_rl", "rl"): (
         *("cider_d", "bleu_4", "lm_log_prob", "self_bleu"),
-        *("unseen_r@10", "r@10"),
+        *("strangers_r@10", "unseen_r@10", "r@10"),
     ),
-    ("rl", "rl_unidirectional"): ("unseen_r@10", "r@1", "r@10"),
+    ("rl", "rl_unidirectional"): (
+        *("strangers_r@10", "unseen_r@10", "r@1", "r@10"),
+    ),
     ("scst_discriminator", "scst_grammar"): (
-        *("unseen_r@10", "r@1", "r@10", "self_bleu"),
+        *("strangers_r@10", "unseen_r@10", "r@1", "r@10", "self_bleu"),
     ),
     ("rl", "wtf_rl_code"): ("unseen_r@10", "r@10", "cider_d"),
     ("wtf_rl_cider", "wtf_rl"): (*_HEARD, "r@10"),

@@ -54,8 +54,8 @@ class Evaluator(EvaluationCallback):
             `tfcap.models.RetrievalListener`. Defaults to `None`: naturalness
             alone.
         metrics: Names that `tfcap.text.evaluate_captions()` knows, beside
-            BLEU, ROUGE-L and CIDEr-D, which are always there; `"meteor"` and
-            `"spice"` need a Java, and are absent by name without it.
+            BLEU, ROUGE-L and CIDEr-D, which are always there; one that needs
+            what is not installed is absent by name.
         decoder: `tfcap.decoding.Decoder`; of several sequences an image, the
             first counts. Defaults to `Greedy` of the length of the longest
             reference, which does not emit the unknown word.
