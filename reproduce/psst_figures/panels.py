@@ -15,6 +15,9 @@ from tfcap.curves import mean_line
 
 #: Panels of the paper's figure, and the measure of naturalness of each.
 LETTERS = dict(zip(NATURALNESS, zip("abcde", NATURALNESS.values())))
+#: So many methods without a measure are named in a panel, which more would
+#: cover.
+_NAMED = 3
 
 
 def curve_panels(
@@ -80,6 +83,12 @@ def against(groups, naturalness: str, recall: str, spread="points") -> Panel:
     count = sum(map(len, groups.values()))
     if not curves and sum(lacking.values()) == count:
         note = f"absent: none of {count} points has it"
+    elif len(lacking) > _NAMED:
+        bad = sum(lacking.values())
+        note = (
+            f"{len(lacking)} of {len(groups)} methods: absent ({bad} of "
+            f"{count} points lack it)"
+        )
     else:
         note = "; ".join(
             f"{name}: absent ({bad} of {len(groups[name])} points lack it)"

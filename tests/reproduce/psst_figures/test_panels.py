@@ -76,6 +76,18 @@ def test_a_measure_that_is_absent_is_so_by_name():
     assert found.note == "Luo et al. 2018: absent (2 of 2 points lack it)"
 
 
+def test_many_methods_without_a_measure_do_not_cover_the_panel():
+    names = "psst_gumbel", "st_gumbel", "sr_pl", "luo2018"
+    several = [line(name, 1.0) for name in names]
+    records = [r for rows in several for r in rows]
+    records += [{**r, "meteor": 0.2} for r in line("st_multinomial", 2.0)]
+    note = panel("c", records).note
+    count = len(several[0])
+    assert note == (
+        f"4 of 5 methods: absent ({4 * count} of {5 * count} points lack it)"
+    )
+
+
 def test_recall_against_rho_is_read_off_each_seed_at_one_cider():
     found = panel("f", RECORDS, cider=1.1)
     (psst,) = found.lines
