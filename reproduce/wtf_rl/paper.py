@@ -116,7 +116,6 @@ WTF_RL = Paper(
     results={
         "results/distinctive_world": {},
         "results/distinctive_flickr8k": {},
-        "results/distinctive_flickr8k_strangers": {},
     },
     default=("tf", "wtf", "wtf_rl", "rl"),
     tables=distinctive_tables,

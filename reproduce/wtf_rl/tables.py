@@ -53,6 +53,7 @@ _CLAIMS = {
     ("rl", "wtf_rl_code"): ("unseen_r@10", "r@10", "cider_d"),
     ("wtf_rl_cider", "wtf_rl"): (*_HEARD, "r@10"),
     ("wtf_rl_ensemble", "wtf_rl"): (*_HEARD, "r@10"),
+    ("wtf_rl_ensemble", "wtf_rl_cider"): (*_HEARD, "r@10"),
     ("wtf_rl_ensemble", "tf"): (*_HEARD, "lm_log_prob"),
 }
 #: Retrieval by what stands before names of scores, retrievers that no row was
