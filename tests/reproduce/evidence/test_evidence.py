@@ -257,7 +257,7 @@ def test_the_command_says_what_is_not_run_here(capsys):
     assert main(["check", "--paper", "none"]) == 2
     assert "`--paper` must be among" in capsys.readouterr().err
     assert main(["check", "--straddling", "--paper", "sle"]) == 0
-    assert "[-0.0136, 0.07183], 3 seeds, not shown" in capsys.readouterr().out
+    assert "[-0.02079, 0.07643], 3 seeds, not shown" in capsys.readouterr().out
 
 
 def made(tmp_path, gap):
