@@ -22,13 +22,15 @@ def merged(points):
     )
 
 
-def at_checkpoint(points, at: str, histories):
+def at_checkpoint(points, at: str, histories, hidden=()):
     """Points of a checkpoint that hangs on several runs.
 
     Args:
         points: List of `TradeoffPoint`, the last or best one of each run.
         at: String, as of `Query`.
         histories: Dict of lists of points by run, for `"common"`.
+        hidden: Names of runs that are not shown: no other one waits for them,
+            and no notice tells of them. Defaults to none.
 
     Returns:
         List of points and list of notices.
@@ -45,19 +47,20 @@ def at_checkpoint(points, at: str, histories):
     """
     if not points or at not in ("finished", "common"):
         return points, []
+    counted = [p for p in points if p.run not in hidden] or points
     if at == "finished":
         most = {}
-        for point in points:
+        for point in counted:
             most[point.method] = max(most.get(point.method, 0), point.step)
-        kept = [p for p in points if p.step == most[p.method]]
-        late = [p.run for p in points if p.step < most[p.method]]
+        late = [p.run for p in counted if p.step < most[p.method]]
         if not late:
             return points, []
-        return kept, [
-            f"Finished runs alone: left out are {len(late)} of {len(points)}, "
+        behind = {*late}
+        return [point for point in points if point.run not in behind], [
+            f"Finished runs alone: left out are {len(late)} of {len(counted)}, "
             f"behind others of their method: {run_names(late)}."
         ]
-    step = min(point.step for point in points)
+    step = min(point.step for point in counted)
     kept, late = [], []
     for point in points:
         before = [p for p in histories.get(point.run, ()) if p.step <= step]
@@ -72,10 +75,12 @@ def at_checkpoint(points, at: str, histories):
                     wall_time=last.wall_time,
                 )
             )
+        elif point.run in hidden:
+            kept.append(point)
         else:
             late.append(point.run)
     notices = [
-        f"All runs at step {step}, the last that each of {len(points)} has "
+        f"All runs at step {step}, the last that each of {len(counted)} has "
         "reached, or at their last one before it."
     ]
     if late:

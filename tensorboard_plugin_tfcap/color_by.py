@@ -7,6 +7,7 @@ import numpy as np
 
 from tensorboard_plugin_tfcap.query_error import QueryError
 from tensorboard_plugin_tfcap.tradeoff.colors import between
+from tensorboard_plugin_tfcap.tradeoff.plotly_text import marked
 from tensorboard_plugin_tfcap.tradeoff.point import is_number
 from tensorboard_plugin_tfcap.tradeoff.point import parameter_title
 from tensorboard_plugin_tfcap.tradeoff.point import value_text
@@ -81,7 +82,7 @@ class ColorScale:
         if not self.continuous:
             for word in self._words:
                 marker = {"color": self.color(word), "size": 8}
-                name = f"{self.title} = {word}"
+                name = marked(f"{self.title} = {word}")
                 yield {**usual, "name": name, "marker": marker}
             return
         stops = _STOPS[self.dark]
@@ -91,7 +92,7 @@ class ColorScale:
             places = np.linspace(0, len(known) - 1, 7).round().astype(int)
             known = [known[place] for place in places]
         bar = {
-            "title": {"text": self.title, "side": "right"},
+            "title": {"text": marked(self.title), "side": "right"},
             "tickvals": [self._place(value) for value in known],
             "ticktext": [value_text(value) for value in known],
             **{"thickness": 12, "outlinewidth": 0, "len": 0.9},
@@ -172,7 +173,7 @@ def paint(figure, panels, members, query, known, settings) -> dict:
         {**trace, "xaxis": "x", "yaxis": "y"} for trace in scale.traces()
     ]
     legend = figure["layout"]["legend"]["title"]
-    legend["text"] = f"{legend['text']} Colors: {scale.title}.".strip()
+    legend["text"] = f"{legend['text']} Colors: {marked(scale.title)}.".strip()
     return colors
 
 

@@ -3,9 +3,9 @@
 from statistics import fmean
 
 from tensorboard_plugin_tfcap.query_error import QueryError
-from tensorboard_plugin_tfcap.rows import rounded
 from tensorboard_plugin_tfcap.tradeoff.point import is_number
 from tensorboard_plugin_tfcap.tradeoff.point import parameter_title
+from tensorboard_plugin_tfcap.tradeoff.point import rounded
 
 
 def add_columns(rows, selection) -> list[dict]:

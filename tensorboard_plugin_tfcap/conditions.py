@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from tensorboard_plugin_tfcap.name_parts import plain_value
 from tensorboard_plugin_tfcap.query_error import QueryError
 from tensorboard_plugin_tfcap.tradeoff.point import is_number
-from tensorboard_plugin_tfcap.tradeoff.point import value_text
+from tensorboard_plugin_tfcap.tradeoff.point import rounded
 
 _CONDITION = re.compile(r"(.+?)(>=|<=|=)(.*)", re.DOTALL)
 #: Stands for the seed, which is no parameter.
@@ -19,22 +19,41 @@ class Condition:
 
     Args:
         sign: `"="`, `">="` or `"<="`.
+        text: String, the value as it was written: `"01"` is a word to a
+            parameter of words, and 1 to one of numbers.
     """
 
     name: str
     sign: str
-    value: str | int | float
+    text: str
 
     def holds(self, point) -> bool:
         """Check whether a point has such a value."""
-        own = point.seed if self.name == SEED else point.params.get(self.name)
-        if own is None:
-            return False
-        if not (is_number(own) and is_number(self.value)):
-            return self.sign == "=" and str(own) == str(self.value)
+        own = point.params.get(self.name)
+        if own is None and self.name == SEED:
+            own = point.seed
         if self.sign == "=":
-            return value_text(own) == value_text(self.value)
-        return own >= self.value if self.sign == ">=" else own <= self.value
+            return is_value(own, self.text)
+        if not is_number(own):
+            return False
+        value = plain_value(self.text)
+        return own >= value if self.sign == ">=" else own <= value
+
+
+def is_value(own, text: str) -> bool:
+    """Check whether a value is what a text says, exactly or as it is shown.
+
+    Example:
+
+    >>> from tensorboard_plugin_tfcap.conditions import is_value
+    >>> is_value("01", "1"), is_value(1, "01"), is_value(0.12345678, "0.123457")
+    (False, True, True)
+    """
+    if not is_number(own):
+        return own is not None and str(own).strip() == text
+    value = plain_value(text)
+    # As floats: a page has no other numbers.
+    return is_number(value) and float(value) in (float(own), rounded(own))
 
 
 def read_condition(text: str) -> Condition:
@@ -47,16 +66,16 @@ def read_condition(text: str) -> Condition:
 
     >>> from tensorboard_plugin_tfcap.conditions import read_condition
     >>> read_condition("lambda>=1e-3")
-    Condition(name='lambda', sign='>=', value=0.001)
+    Condition(name='lambda', sign='>=', text='1e-3')
     """
     match = _CONDITION.fullmatch(text)
-    value = match and plain_value(match[3].strip())
-    if match is None or (match[2] != "=" and not is_number(value)):
+    name, sign, value = map(str.strip, match.groups() if match else ("",) * 3)
+    if not sign or (sign != "=" and not is_number(plain_value(value))):
         raise QueryError(
             "`where` must be a parameter, one of = >= <=, and a value, a "
             f"number after >= and <=. Received: where={text!r:.120}."
         )
-    return Condition(match[1].strip(), match[2], value)
+    return Condition(name, sign, value)
 
 
 def where(points, texts):

@@ -3,7 +3,7 @@
 from collections import defaultdict
 from dataclasses import replace
 
-from tensorboard_plugin_tfcap.tradeoff.point import parameter_text
+from tensorboard_plugin_tfcap.tradeoff.point import parameter_texts
 
 #: Stands for the method among the names of a curve.
 METHOD = "method"
@@ -13,7 +13,8 @@ def named_curves(points, names, order, titles=None):
     """Points of curves that are told apart by these settings alone.
 
     Runs that differ in another setting than these and `order` are repetitions
-    of one another.
+    of one another: that setting is a part of their seed, so that a seed is
+    one combination along the whole curve, whichever runs are absent.
 
     Args:
         names: Parameters, and `"method"`, in the order of a curve's title.
@@ -30,24 +31,53 @@ def named_curves(points, names, order, titles=None):
     ... ]
     >>> found = named_curves(points, ["k"], None)
     >>> [(point.method, point.seed) for point in found]
-    [('k = 1', 0), ('k = 1', 1), ('k = 2', 0), ('k = 2', 1)]
+    [('k = 1', 'size = 3'), ('k = 1', 'size = 4'),
+     ('k = 2', 'size = 3'), ('k = 2', 'size = 4')]
     """
-    named, titles = [], titles or {}
+    titles = titles or {}
+    texts, varying = _texts(points)
+    rest = [name for name in varying if name not in (order, *names)]
+    several = METHOD not in names and len({p.method for p in points}) > 1
+    named = []
     for point in points:
         title = titles.get(point.method, point.method)
-        texts = [title] if METHOD in names else []
-        texts += [
-            parameter_text(name, point.params[name])
-            for name in names
-            if name in point.params
-        ]
-        params = {k: v for k, v in point.params.items() if k == order}
-        method = ", ".join(texts) or title
-        named.append(replace(point, method=method, params=params, title=""))
-    return numbered(named, always=True)
+        own = {name: texts[name][value] for name, value in point.params.items()}
+        method = [title] if METHOD in names else []
+        method += [own[name] for name in names if name in own]
+        settings = [title] if method and several else []
+        settings += [own[name] for name in rest if name in own]
+        seed = point.seed
+        if settings:
+            last = [] if seed is None else [f"seed = {seed}"]
+            seed = ", ".join([*settings, *last])
+        named.append(
+            replace(
+                point,
+                method=", ".join(method) or title,
+                params={k: v for k, v in point.params.items() if k == order},
+                seed=seed,
+                title="",
+            )
+        )
+    return numbered(named)
 
 
-def numbered(points, always=False):
+def _texts(points):
+    """Texts by value, by parameter, and names of parameters that vary."""
+    values = {}
+    for point in points:
+        for name, value in point.params.items():
+            values.setdefault(name, []).append(value)
+    varying = [
+        name
+        for name, found in values.items()
+        if len(set(found)) > 1 or len(found) < len(points)
+    ]
+    texts = {n: parameter_texts(n, found) for n, found in values.items()}
+    return texts, varying
+
+
+def numbered(points):
     """Points whose seeds tell apart what would be the same point otherwise."""
     found, counts = [], defaultdict(int)
     for point in points:
@@ -55,7 +85,7 @@ def numbered(points, always=False):
         key = (point.method, point.seed, params)
         number, counts[key] = counts[key], counts[key] + 1
         seed = point.seed
-        if number or always:
+        if number:
             seed = number if seed is None else f"{seed} #{number}"
         found.append(replace(point, seed=seed))
     return found

@@ -46,6 +46,7 @@ def figure_view(selection, path=()) -> dict:
     preset = selection.preset()
     if preset is not None:
         panels, members, axes = preset_panels(selection, preset)
+        selection = selection.focused(_titles(panels))
         known = selection.dataset.known
         rows = point_rows(panels, members, axes, query, known)
         view = _whole(selection, panels, rows, axes, members)
@@ -60,6 +61,7 @@ def figure_view(selection, path=()) -> dict:
             *(query.seeds, query.level, query.at, query.aggregate),
         )
         panels = [panel]
+    selection = selection.focused(_titles(panels))
     points = [p for group in selection.groups.values() for p in group]
     places, _ = order_places(points, selection.order)
     members = place_members(selection.groups, places, selection.order)
@@ -168,13 +170,15 @@ def _add_references(selection, figure, rows):
     references = selection.references()
     if references:
         axes = (selection.x, selection.y)
-        figure["data"].append(
-            overlays.reference_trace(
-                *(references, *axes, selection.query.dark, len(rows)),
-                selection.dataset.known,
-            )
+        trace = overlays.reference_trace(
+            *(references, *axes, selection.query.dark, len(rows)),
+            selection.dataset.known,
         )
-        rows += reference_rows(references, *axes)
+        hidden = trace["legendgroup"] in selection.query.hide
+        if hidden:
+            trace["visible"] = "legendonly"
+        figure["data"].append(trace)
+        rows += reference_rows(references, *axes, hidden)
 
 
 def _add_path(selection, figure, path):
@@ -189,10 +193,10 @@ def _add_path(selection, figure, path):
 
 
 def _add_diagonal(figure, rows, axes, dark):
-    name = overlays.equality(rows, *axes)
+    shown = [row for row in rows if not row["hidden"]]
+    name = overlays.equality(shown, *axes)
     if name:
         overlays.add_diagonal(figure, name, dark)
-        shown = [row for row in rows if not row["hidden"]]
         above = sum(row["y"] > row["x"] for row in shown)
         meta = figure["layout"]["meta"]
         meta["label"] += (
@@ -309,7 +313,7 @@ def _methods(panels, rows, dark, known):
     for row in rows:
         names = runs.setdefault(row["method"], set())
         names.update(run["run"] for run in row["runs"])
-    titles = [line.title for panel in panels for line in panel.lines]
+    titles = _titles(panels)
     looks = styles(titles, known)
     # Without a focus: what is gray now has a color nevertheless.
     own = styles(titles, KnownTitles(known, known.chosen))
@@ -325,6 +329,10 @@ def _methods(panels, rows, dark, known):
             "runs": len(runs.get(title, ())),
         }
     return list(legend.values())
+
+
+def _titles(panels):
+    return [line.title for panel in panels for line in panel.lines]
 
 
 def _head(selection, panels):

@@ -3,7 +3,6 @@
 import posixpath
 import re
 
-from google.protobuf import json_format
 from google.protobuf.message import DecodeError
 from tensorboard.plugins.hparams import error
 from tensorboard.plugins.hparams import metadata
@@ -12,6 +11,8 @@ from tensorboard_plugin_tfcap.metadata import plain_parameters
 
 #: A folder that `add_hparams()` of torch and tensorboardX names by the time.
 _TIME = re.compile(r"\d{9,}(\.\d+)?", re.ASCII)
+#: Values that may be settings.
+_KINDS = ("bool_value", "number_value", "string_value")
 
 
 def run_hparams(listed):
@@ -28,8 +29,9 @@ def run_hparams(listed):
         )
         if started is not None:
             values = {
-                name: json_format.MessageToDict(value)
+                name: getattr(value, kind)
                 for name, value in started.hparams.items()
+                if (kind := value.WhichOneof("kind")) in _KINDS
             }
             hparams[run] = plain_parameters(values)
     return hparams

@@ -15,6 +15,9 @@ COMPARISON_TAG = "tfcap_tradeoff/comparison"
 KINDS = ("point", "samples", "reference", "comparison")
 #: Bytes of JSON, and how many metrics and parameters: more is a mistake.
 LARGEST, MOST = 1 << 18, 400
+#: Bytes of JSON of a step's samples, how many there are, and human captions
+#: of each.
+LARGEST_SAMPLES, MOST_SAMPLES, MOST_HUMAN = 1 << 23, 200, 10
 #: Letters of names and of captions.
 LONGEST_NAME, LONGEST_TEXT = 200, 2000
 
@@ -69,16 +72,19 @@ def decode_content(content: bytes) -> Content:
     return Content(kind, metrics)
 
 
-def load_object(data) -> dict:
+def load_object(data, largest=LARGEST) -> dict:
     """JSON of the version that is known, as a dict.
+
+    Args:
+        largest: Integer, bytes.
 
     Raises:
         RecordError: If it is anything else.
     """
     if not isinstance(data, bytes | str):
         raise RecordError("is no text")
-    if len(data) > LARGEST:
-        raise RecordError(f"is larger than {LARGEST} bytes")
+    if len(data) > largest:
+        raise RecordError(f"is larger than {largest} bytes")
     try:
         loaded = json.loads(data)
     except (ValueError, RecursionError) as error:
@@ -109,16 +115,24 @@ def finite_numbers(values):
 
 
 def plain_parameters(values):
-    """The numbers and words of a dict: settings of a run."""
+    """The numbers and words of a dict: settings of a run.
+
+    What is not finite is a word, such as `"inf"`.
+    """
     kept = {}
     for name, value in list((values if _is_dict(values) else {}).items()):
         if isinstance(value, str):
             kept[name] = value[:LONGEST_NAME]
-        elif isinstance(value, bool):
+        elif isinstance(value, bool) or is_infinite(value):
             kept[name] = str(value)
         elif isinstance(value, int | float) and abs(value) < 1e300:
             kept[name] = value
     return dict(list(kept.items())[:MOST])
+
+
+def is_infinite(value) -> bool:
+    """Check whether a setting is a number that is not finite."""
+    return isinstance(value, float) and not math.isfinite(value)
 
 
 def short_text(value, longest=LONGEST_NAME):

@@ -4,6 +4,7 @@ import numpy as np
 
 from tensorboard_plugin_tfcap.tradeoff.metric_names import bare_name
 from tensorboard_plugin_tfcap.tradeoff.metric_names import listener_of
+from tensorboard_plugin_tfcap.tradeoff.plotly_text import marked
 from tensorboard_plugin_tfcap.tradeoff.style import DARK
 from tensorboard_plugin_tfcap.tradeoff.style import LIGHT
 from tensorboard_plugin_tfcap.tradeoff.style import on_paper
@@ -33,7 +34,7 @@ def reference_trace(
             "line": {"width": 2},
         },
         "text": [
-            f"{title}<br>{reference.source}"
+            f"{marked(title)}<br>{marked(reference.source)}"
             for title, reference in zip(titles, references)
         ],
         "customdata": list(range(first_row, first_row + len(references))),
@@ -105,7 +106,7 @@ def add_diagonal(figure, name: str, dark: bool):
         {
             "type": "scatter",
             "mode": "lines",
-            "name": name,
+            "name": marked(name),
             **{"x": ends, "y": ends},
             "line": {
                 "dash": "dash",
@@ -194,7 +195,8 @@ def set_scales(layout, rows, axes, query) -> list[str]:
     for name, metric in zip("xy", axes):
         if getattr(query, f"{name}scale") != "log" or metric is None:
             continue
-        if any(one[name] <= 0 for row in rows for one in (row, *row["runs"])):
+        shown = [row for row in rows if not row["hidden"]]
+        if any(one[name] <= 0 for row in shown for one in (row, *row["runs"])):
             notices.append(
                 f"{metric.title} has values of 0 or less: its axis stays "
                 "linear."

@@ -211,7 +211,8 @@ class TradeoffPlugin(base_plugin.TBPlugin):
                 raise QueryError(f"--tfcap_comparison: {error}") from error
 
         dataset = self._cache.get(key, source.revision(), read)
-        dataset = self._seen.ordered(key[:2], dataset)
+        # Titles of another grouping have no place among these.
+        dataset = self._seen.ordered((*key[:2], query.group), dataset)
         return dataset.directed(query)
 
     def _history(self, sources, run, query):

@@ -3,11 +3,13 @@
 from collections import Counter
 from dataclasses import replace
 
+from tensorboard_plugin_tfcap.conditions import is_value
 from tensorboard_plugin_tfcap.query_error import QueryError
 from tensorboard_plugin_tfcap.rows import place_members
 from tensorboard_plugin_tfcap.tradeoff.curve_groups import group_points
 from tensorboard_plugin_tfcap.tradeoff.curve_groups import measured_curves
 from tensorboard_plugin_tfcap.tradeoff.curve_groups import order_places
+from tensorboard_plugin_tfcap.tradeoff.curve_groups import seed_counts
 from tensorboard_plugin_tfcap.tradeoff.metric_names import named_metric
 from tensorboard_plugin_tfcap.tradeoff.panels import axes_panel
 from tensorboard_plugin_tfcap.tradeoff.panels import parameter_panel
@@ -37,11 +39,13 @@ def preset_panels(selection, preset):
     for about in preset.panels:
         x, title = _metric(dataset, about["x"]), about.get("title", "")
         if parameter := about.get("parameter"):
-            curves = _by_value(every, dataset, (x, y), order, about)
+            families = _by_value(every, dataset, about)
+            curves, _ = measured_curves(families, x.name, y.name, order)
             panel = parameter_panel(
                 *(curves, parameter, x.title, y.title),
                 title=f"{title} ".lstrip(),
                 aggregate=query.aggregate,
+                seeds=seed_counts(families),
             )
             members.append({})
             axes.append((named_metric(parameter), y))
@@ -70,7 +74,7 @@ def _usual(points, usual, asked):
     for name, value in usual.items():
         values = Counter(p.params[name] for p in points if name in p.params)
         if asked is not None:
-            value = next((v for v in values if value_text(v) == asked), asked)
+            value = next((v for v in values if is_value(v, asked)), asked)
         elif values and value not in values:
             value = max(sorted(values, key=value_text), key=values.get)
         by_method = {}
@@ -91,8 +95,12 @@ def _usual(points, usual, asked):
     return points
 
 
-def _by_value(points, dataset, axes, order, about):
-    """Curves of methods that were run with several values of a parameter."""
+def _by_value(points, dataset, about):
+    """Points of methods that were run with several values of a parameter.
+
+    Returns:
+        Dict of lists of points by pairs of a title and a value.
+    """
     families = {}
     for point in points:
         value = point.params.get(about["parameter"])
@@ -104,10 +112,9 @@ def _by_value(points, dataset, axes, order, about):
             stand_in = [point for point in points if point.method == end]
             if stand_in:
                 families[method].setdefault(value, stand_in)
-    groups = {
+    return {
         (dataset.title(method), value): families[method][value]
         for method in [*dataset.titles, *families]
         if len(families.get(method, ())) > 1
         for value in sorted(families[method])
     }
-    return measured_curves(groups, *(axis.name for axis in axes), order)[0]

@@ -2,17 +2,17 @@
 
 from tensorboard_plugin_tfcap.claims import read_claims
 from tensorboard_plugin_tfcap.claims import read_missing
+from tensorboard_plugin_tfcap.metadata import LARGEST_SAMPLES
 from tensorboard_plugin_tfcap.metadata import LONGEST_TEXT
 from tensorboard_plugin_tfcap.metadata import MOST
+from tensorboard_plugin_tfcap.metadata import MOST_HUMAN
+from tensorboard_plugin_tfcap.metadata import MOST_SAMPLES
 from tensorboard_plugin_tfcap.metadata import RecordError
 from tensorboard_plugin_tfcap.metadata import finite_numbers
 from tensorboard_plugin_tfcap.metadata import load_object
 from tensorboard_plugin_tfcap.metadata import plain_parameters
 from tensorboard_plugin_tfcap.metadata import short_text
 from tensorboard_plugin_tfcap.tradeoff.point import TradeoffPoint
-
-#: Captions a step of a run, and human captions of each image.
-_MOST_SAMPLES, _MOST_HUMAN = 200, 10
 
 
 def read_point(
@@ -74,11 +74,11 @@ def read_samples(data: bytes):
     Raises:
         RecordError: If it cannot be read.
     """
-    items = load_object(data).get("items")
+    items = load_object(data, LARGEST_SAMPLES).get("items")
     if not isinstance(items, list):
         raise RecordError("has no list of items")
     samples = []
-    for item in items[:_MOST_SAMPLES]:
+    for item in items[:MOST_SAMPLES]:
         if not isinstance(item, dict):
             raise RecordError("has an item that is no object")
         numbers, _ = finite_numbers(
@@ -97,7 +97,7 @@ def read_samples(data: bytes):
                 "rank": numbers.get("rank"),
                 "human": [
                     short_text(text, LONGEST_TEXT)
-                    for text in human[:_MOST_HUMAN]
+                    for text in human[:MOST_HUMAN]
                 ],
                 "human_rank": numbers.get("human_rank"),
                 "scores": finite_numbers(item.get("scores", {}))[0],

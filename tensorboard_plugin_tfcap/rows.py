@@ -2,6 +2,8 @@
 
 import math
 
+from tensorboard_plugin_tfcap.tradeoff.point import rounded
+from tensorboard_plugin_tfcap.tradeoff.point import value_text
 from tensorboard_plugin_tfcap.tradeoff.style import on_paper
 from tensorboard_plugin_tfcap.tradeoff.style import styles
 
@@ -33,12 +35,12 @@ def point_rows(panels, members, axes, query, known=()) -> list[dict]:
     return rows
 
 
-def reference_rows(references, x, y, panel: int = 0) -> list[dict]:
-    """Rows of published points."""
+def reference_rows(references, x, y, hidden: bool = False) -> list[dict]:
+    """Rows of published points, of a single panel."""
     return [
         {
             "id": f"reference|{reference.title}|{reference.source}",
-            "panel": panel,
+            "panel": 0,
             "method": reference.title,
             "label": reference.source,
             "params": {},
@@ -50,7 +52,7 @@ def reference_rows(references, x, y, panel: int = 0) -> list[dict]:
             "of": None,
             "pareto": False,
             "reference": True,
-            "hidden": False,
+            "hidden": hidden,
             "step": "",
             "runs": [],
             "color": None,
@@ -86,7 +88,7 @@ def _row(line, place, points, axes):
     label = line.names[place]
     steps = sorted({point.step for point in there})
     return {
-        "id": "|".join([line.title, label or f"{line.places[place]:.6g}"]),
+        "id": "|".join([line.title, label or value_text(line.places[place])]),
         "label": label,
         "params": _shared(there),
         "x": rounded(line.x[place]),
@@ -117,8 +119,3 @@ def _bounds(low, high, place):
     if low is None or not math.isfinite(low[place]):
         return None
     return [rounded(low[place]), rounded(high[place])]
-
-
-def rounded(value):
-    """A number of six digits."""
-    return float(f"{value:.6g}")

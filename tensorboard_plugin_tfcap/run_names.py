@@ -161,9 +161,12 @@ def _by_match(run, match):
         for name, text in match.groups.items()
         if text is not None
     }
-    usual = run[: match.end]
     method = match.text if not settings else ""
-    return _named(usual, run[match.end :].strip("/"), settings, method)
+    alone = _by_run(run)
+    # What follows the match may be anything, such as the names of many runs.
+    inside = match.end <= len(alone.whole)
+    place = (alone.whole, alone.part) if inside else (run, "")
+    return _named(*place, settings, method)
 
 
 def _named(whole, part, settings, left, **about):

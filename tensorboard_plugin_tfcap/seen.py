@@ -3,6 +3,9 @@
 import threading
 from dataclasses import replace
 
+#: Logs and groupings that are remembered.
+_MOST = 100
+
 
 class SeenMethods:
     """Keeps the looks of methods as they are while others come and go.
@@ -32,7 +35,10 @@ class SeenMethods:
     def ordered(self, key, dataset):
         """A data set that knows in which order its methods came."""
         with self._lock:
-            titles = self._titles.setdefault(key, {})
+            # The last one that was asked for is the last one that is dropped.
+            titles = self._titles[key] = self._titles.pop(key, {})
+            if len(self._titles) > _MOST:
+                del self._titles[next(iter(self._titles))]
             known = replace(dataset, seen=tuple(titles)).known
             titles.update(dict.fromkeys(known))
             return replace(dataset, seen=tuple(titles))

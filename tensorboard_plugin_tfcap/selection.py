@@ -70,6 +70,12 @@ class Selection:
         held = (self.x, self.y)
         return held[::-1] if self.query.along == "y" else held
 
+    def focused(self, titles):
+        """The same, in whose focus are only those of a figure's methods."""
+        drawn = {*titles} - {*self.query.hide}
+        focus = tuple(t for t in self.dataset.focus if t in drawn)
+        return replace(self, dataset=replace(self.dataset, focus=focus))
+
     def preset(self):
         """The preset whose panels were asked for, or `None`."""
         preset = self.dataset.presets.get(self.query.preset)
@@ -123,7 +129,7 @@ def select(dataset: Dataset, query: Query) -> Selection:
     """Chooses what a query asks for.
 
     Raises:
-        QueryError: If a metric, parameter or method is not there.
+        QueryError: If a metric or parameter is not there.
     """
     query = with_preset(query, dataset.presets)
     dataset = dataset.directed(query)
@@ -134,9 +140,12 @@ def select(dataset: Dataset, query: Query) -> Selection:
     every, points = points, where(points, query.where)
     if every and not points:
         notices.append(f"No run has {' and '.join(query.where)}.")
-    points, sentences = at_checkpoint(points, query.at, dataset.histories)
-    notices += sentences
     order = dataset.order(query.order, query.curve)
+    points, sentences = at_checkpoint(
+        *(points, query.at, dataset.histories),
+        _hidden_runs(points, query, order, dataset.titles),
+    )
+    notices += sentences
     settings = {point.run: point.params for point in points}
     if query.curve:
         points = named_curves(points, query.curve, order, dataset.titles)
@@ -165,16 +174,25 @@ def select(dataset: Dataset, query: Query) -> Selection:
             "points are not joined, and no table reads values off."
         )
     if query.baseline and query.baseline not in groups:
-        if points:
-            raise QueryError(
-                f"`baseline` must be one of {', '.join(groups)}. Received: "
-                f"baseline={query.baseline!r:.80}."
-            )
+        notices.append(
+            f"There are no differences to {query.baseline:.80}: no such curve "
+            "is left."
+        )
         query = replace(query, baseline=None)
     return Selection(
         *(dataset, query, *axes, order, groups, curves, notices, joined),
         settings,
     )
+
+
+def _hidden_runs(points, query, order, titles):
+    """Runs of the methods that are not shown."""
+    if not query.hide:
+        return set()
+    if query.curve:
+        points = named_curves(points, query.curve, order, titles)
+    groups, _ = group_points(points, order, titles)
+    return {p.run for title in query.hide for p in groups.get(title, ())}
 
 
 def _uneven(groups, order):

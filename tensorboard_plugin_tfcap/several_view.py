@@ -27,11 +27,10 @@ def several_view(selection) -> dict:
         QueryError: If it names one that the log has not, or too many.
     """
     metrics = shown_metrics(selection)
+    found = tracks(selection, metrics)
+    focused = selection.focused(track.title for track in found)
     figure = parallel_figure(
-        tracks(selection, metrics),
-        metrics,
-        selection.dataset.known,
-        selection.query.dark,
+        *(found, metrics, focused.dataset.known, selection.query.dark)
     )
     table = several_table(selection)
     worst, _ = reference_point(selection, metrics)

@@ -23,6 +23,7 @@ from tensorboard_plugin_tfcap.table_view import area_table
 from tensorboard_plugin_tfcap.table_view import level_tables
 from tensorboard_plugin_tfcap.table_view import rows_table
 from tensorboard_plugin_tfcap.tradeoff.level_tables import directions_note
+from tensorboard_plugin_tfcap.tradeoff.plotly_text import unmarked
 from tensorboard_plugin_tfcap.tradeoff.table import number
 
 
@@ -76,7 +77,7 @@ class Shown:
         legend = view["figure"]["layout"].get("legend", {}).get("title", {})
         rows = [row for row in view["rows"] if not row["hidden"]]
         counts = {row["of"] for row in rows if row["of"]}
-        parts = [legend.get("text", "").replace("<br>", " ")]
+        parts = [unmarked(legend.get("text", ""))]
         if counts:
             ends = dict.fromkeys((min(counts), max(counts)))
             plural = "" if max(counts) == 1 else "s"
@@ -140,7 +141,8 @@ def shown_of(log, logdir, comparison=None, options=()) -> Shown:
 
     Raises:
         TypeError: If there is no such option.
-        ValueError: If there is no such metric, or nothing to draw.
+        ValueError: If there is no such metric or baseline, or nothing to
+            draw.
     """
     options = dict(options)
     query = asked_query(options)
@@ -154,6 +156,12 @@ def shown_of(log, logdir, comparison=None, options=()) -> Shown:
             f"logdir={os.fspath(logdir)!r}, with {len(dataset.points)} "
             "points. Write them with `TradeoffWriter`, or choose another "
             "source."
+        )
+    if query.baseline and selection.query.baseline is None:
+        # On a page it may come back; here, differences would just be absent.
+        raise ValueError(
+            f"`baseline` must be one of {', '.join(selection.groups)}. "
+            f"Received: baseline={query.baseline!r:.80}."
         )
     return Shown(selection)
 

@@ -6,11 +6,11 @@ from tensorboard_plugin_tfcap.dataset import default_axes
 from tensorboard_plugin_tfcap.metadata import VERSION
 from tensorboard_plugin_tfcap.query import Query
 from tensorboard_plugin_tfcap.query_error import QueryError
-from tensorboard_plugin_tfcap.rows import rounded
 from tensorboard_plugin_tfcap.run_names import BY_ALL
 from tensorboard_plugin_tfcap.tradeoff.curve_groups import group_points
 from tensorboard_plugin_tfcap.tradeoff.point import is_number
 from tensorboard_plugin_tfcap.tradeoff.point import parameter_title
+from tensorboard_plugin_tfcap.tradeoff.point import rounded
 
 #: What people paste to have something to look at.
 SNIPPET = """\

@@ -1,10 +1,10 @@
 """Writing trade-off points for TensorBoard, with or without TensorFlow."""
 
 import errno
+import itertools
 import json
 import math
 import os
-import time
 from dataclasses import dataclass
 from dataclasses import field
 
@@ -14,14 +14,20 @@ from tensorboard_plugin_tfcap.claims import MOST_CLAIMS
 from tensorboard_plugin_tfcap.claims import Claim
 from tensorboard_plugin_tfcap.claims import claims_content
 from tensorboard_plugin_tfcap.comparison import read_comparison
+from tensorboard_plugin_tfcap.events import event_file
+from tensorboard_plugin_tfcap.events import summary_event
 from tensorboard_plugin_tfcap.metadata import COMPARISON_TAG
-from tensorboard_plugin_tfcap.metadata import PLUGIN_NAME
+from tensorboard_plugin_tfcap.metadata import LARGEST_SAMPLES
+from tensorboard_plugin_tfcap.metadata import LONGEST_TEXT
+from tensorboard_plugin_tfcap.metadata import MOST_HUMAN
+from tensorboard_plugin_tfcap.metadata import MOST_SAMPLES
 from tensorboard_plugin_tfcap.metadata import POINT_TAG
 from tensorboard_plugin_tfcap.metadata import REFERENCE_TAG
 from tensorboard_plugin_tfcap.metadata import SAMPLES_TAG
 from tensorboard_plugin_tfcap.metadata import VERSION
 from tensorboard_plugin_tfcap.metadata import RecordError
-from tensorboard_plugin_tfcap.metadata import encode_content
+from tensorboard_plugin_tfcap.metadata import is_infinite
+from tensorboard_plugin_tfcap.metadata import short_text
 from tensorboard_plugin_tfcap.other_tabs import scalar_values
 from tensorboard_plugin_tfcap.other_tabs import settings_value
 from tensorboard_plugin_tfcap.thumbnails import thumbnail
@@ -66,10 +72,13 @@ class Sample:
         """The sample as its record has it, but for its picture."""
         about = {
             "id": str(self.id),
-            "name": self.name,
-            "caption": self.caption,
+            "name": short_text(self.name),
+            "caption": short_text(self.caption, LONGEST_TEXT),
             "rank": _plain(self.rank),
-            "human": list(self.human),
+            "human": [
+                short_text(text, LONGEST_TEXT)
+                for text in itertools.islice(self.human, MOST_HUMAN)
+            ],
             "human_rank": _plain(self.human_rank),
             "scores": {k: _plain(v) for k, v in self.scores.items()},
         }
@@ -77,7 +86,7 @@ class Sample:
             about["claims"] = claims_content(self.caption, self.claims)
         if self.missing:
             texts = [_text("missing", text) for text in self.missing]
-            about["missing"] = texts[:MOST_CLAIMS]
+            about["missing"] = list(map(short_text, texts[:MOST_CLAIMS]))
         return about
 
 
@@ -181,15 +190,26 @@ class TradeoffWriter:
         self._write("point", POINT_TAG, step, _json(record), known, others)
 
     def samples(self, step: int, samples):
-        """Writes what was said of some images at a step."""
+        """Writes what was said of some images at a step, the first 200.
+
+        Raises:
+            ValueError: If they are more than 8 MiB without their pictures.
+        """
         items, pictures = [], []
-        for sample in samples:
+        for sample in itertools.islice(samples, MOST_SAMPLES):
             number = None
             if sample.image is not None and len(pictures) < _MOST_PICTURES:
                 number = len(pictures)
                 pictures.append(thumbnail(sample.image))
             items.append({**sample.content(), "image": number})
-        blobs = np.array([_json({"items": items}), *pictures], dtype=object)
+        text = _json({"items": items})
+        if len(text) > LARGEST_SAMPLES:
+            raise ValueError(
+                f"`samples` must be at most {LARGEST_SAMPLES} bytes as JSON, "
+                f"without their pictures. Received: {len(items)} samples of "
+                f"{len(text)} bytes. Write fewer a step, or shorter ones."
+            )
+        blobs = np.array([text, *pictures], dtype=object)
         self._write("samples", SAMPLES_TAG, step, blobs)
 
     def close(self):
@@ -221,11 +241,11 @@ class TradeoffWriter:
         # TensorBoard reads what a summary is from its first record alone.
         if self._file is None:
             # Not before: who never writes leaves no empty file.
-            self._file = _event_file(self._directory)
+            self._file = event_file(self._directory)
         first = tag not in self._described
         self._described.add(tag)
         metrics = metrics if first else None
-        event = _event(kind, tag, step, value, metrics, others)
+        event = summary_event(kind, tag, step, value, metrics, others)
         try:
             self._file.add_event(event)
             self._file.flush()
@@ -252,12 +272,12 @@ def write_references(directory, references):
     >>> found = {"title": "SR-PL", "metrics": {"cider_d": 1.17, "r@10": 80.1}}
     >>> write_references(tempfile.mkdtemp(), [{**found, "source": "COCO"}])
     """
-    file = _event_file(os.fspath(directory))
+    file = event_file(os.fspath(directory))
     for number, reference in enumerate(references):
         value = _json(_reference(reference))
         # Of each tag, the last record is always kept.
         tag = f"{REFERENCE_TAG}/{number}"
-        file.add_event(_event("reference", tag, 0, value, ()))
+        file.add_event(summary_event("reference", tag, 0, value, ()))
     file.close()
 
 
@@ -315,8 +335,8 @@ def write_comparison(
             "`titles`, `presets` and `references` must be what the tab can "
             f"read. Received: a comparison that {error}."
         ) from error
-    file = _event_file(os.fspath(directory))
-    file.add_event(_event("comparison", COMPARISON_TAG, 0, value, ()))
+    file = event_file(os.fspath(directory))
+    file.add_event(summary_event("comparison", COMPARISON_TAG, 0, value, ()))
     file.close()
 
 
@@ -327,35 +347,6 @@ def _reference(reference):
         "data": _text("data", reference.get("data", "")),
         "metrics": {k: float(v) for k, v in reference["metrics"].items()},
     }
-
-
-def _event_file(directory):
-    # TensorBoard loads slowly, and most who import this never write.
-    from tensorboard.summary.writer.event_file_writer import EventFileWriter
-
-    return EventFileWriter(directory)
-
-
-def _event(kind, tag, step, value, metrics, others=()):
-    from tensorboard.compat.proto import summary_pb2
-    from tensorboard.compat.proto.event_pb2 import Event
-    from tensorboard.compat.proto.summary_pb2 import Summary
-    from tensorboard.compat.proto.summary_pb2 import SummaryMetadata
-    from tensorboard.util.tensor_util import make_tensor_proto
-
-    classes = {"samples": summary_pb2.DATA_CLASS_BLOB_SEQUENCE}
-    metadata = None
-    if metrics is not None:
-        metadata = SummaryMetadata(
-            plugin_data=SummaryMetadata.PluginData(
-                plugin_name=PLUGIN_NAME, content=encode_content(kind, metrics)
-            ),
-            data_class=classes.get(kind, summary_pb2.DATA_CLASS_TENSOR),
-        )
-    tensor = make_tensor_proto(np.array(value, dtype=object))
-    one = Summary.Value(tag=tag, tensor=tensor, metadata=metadata)
-    summary = Summary(value=[one, *others])
-    return Event(wall_time=time.time(), step=int(step), summary=summary)
 
 
 def _json(content):
@@ -380,7 +371,8 @@ def _setting(name, value):
             f"`{name}` must be a number or a string. Received: "
             f"{name}={value!r}. Leave out what has no value."
         )
-    return value
+    # JSON has no number for it, and a run is not lost for one.
+    return str(value) if is_infinite(value) else value
 
 
 def _is_number(value):

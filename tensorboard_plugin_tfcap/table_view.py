@@ -5,6 +5,7 @@ from dataclasses import replace
 
 from tensorboard_plugin_tfcap.columns import run_values
 from tensorboard_plugin_tfcap.tradeoff.curve_groups import measured_curves
+from tensorboard_plugin_tfcap.tradeoff.curve_groups import seed_counts
 from tensorboard_plugin_tfcap.tradeoff.level_tables import brackets_note
 from tensorboard_plugin_tfcap.tradeoff.level_tables import crossing_of
 from tensorboard_plugin_tfcap.tradeoff.level_tables import directions_note
@@ -16,6 +17,7 @@ from tensorboard_plugin_tfcap.tradeoff.point import value_text
 from tensorboard_plugin_tfcap.tradeoff.table import TradeoffTable
 from tensorboard_plugin_tfcap.tradeoff.table import cell
 from tensorboard_plugin_tfcap.tradeoff.table import number
+from tensorboard_plugin_tfcap.tradeoff.table import seeds_text
 from tfcap.curves import Interval
 from tfcap.curves import curve_areas
 
@@ -69,15 +71,18 @@ def area_table(selection):
         groups = {title: selection.groups[title] for title in curves}
         pair = (held.name, metric.name)
         curves, _ = measured_curves(groups, *pair, selection.order)
-    areas, notes = curve_areas(curves, crossing=crossing, aggregate=aggregate)
+    areas, notes = curve_areas(
+        curves,
+        crossing=crossing,
+        aggregate=aggregate,
+        seeds=seed_counts(selection.groups),
+    )
     rows = [
         [
             a["method"],
             number(a["area"]),
             _mean_cell(a),
-            str(a["seeds"])
-            if a["seeds"] == a["of"]
-            else f"{a['seeds']}/{a['of']}",
+            seeds_text(a["seeds"], a["of"]),
         ]
         for a in areas
     ]
@@ -189,7 +194,8 @@ def _row_extra(row, heads):
 
 
 def _row_runs(row):
-    seeds = "" if row["seeds"] is None else str(row["seeds"])
+    count = row["seeds"]
+    seeds = "" if count is None else seeds_text(count, row["of"])
     return seeds, row["step"], " ".join(run["run"] for run in row["runs"])
 
 

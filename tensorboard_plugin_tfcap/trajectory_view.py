@@ -6,10 +6,10 @@ from tensorboard_plugin_tfcap.figure_view import CONFIG
 from tensorboard_plugin_tfcap.overlays import padded_range
 from tensorboard_plugin_tfcap.overlays import path_traces
 from tensorboard_plugin_tfcap.query_error import QueryError
-from tensorboard_plugin_tfcap.rows import rounded
 from tensorboard_plugin_tfcap.tradeoff.panels import Panel
 from tensorboard_plugin_tfcap.tradeoff.panels import axis_title
 from tensorboard_plugin_tfcap.tradeoff.plotly_figure import panels_figure
+from tensorboard_plugin_tfcap.tradeoff.point import rounded
 
 
 def measured_path(points, axes):

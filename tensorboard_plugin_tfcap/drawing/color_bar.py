@@ -5,6 +5,7 @@ from tensorboard_plugin_tfcap.drawing.items import Path
 from tensorboard_plugin_tfcap.drawing.items import Text
 from tensorboard_plugin_tfcap.drawing.text_size import text_width
 from tensorboard_plugin_tfcap.tradeoff.colors import between
+from tensorboard_plugin_tfcap.tradeoff.plotly_text import unmarked
 
 #: Pieces of the bar, each of one color.
 _PIECES = 48
@@ -26,7 +27,7 @@ def color_bar(data, look, top):
     if marker is None:
         return Layer("bar", []), 0.0
     bar, size = marker["colorbar"], 0.85 * look.size
-    title = bar["title"]["text"]
+    title = unmarked(bar["title"]["text"])
     left = text_width(title, size, look.font) + size
     width = min(0.6 * look.width, look.width - left - 3 * size)
     upper, lower = top + 0.5 * size, top + 1.3 * size

@@ -16,6 +16,7 @@ from tensorboard_plugin_tfcap.drawing.traces import label_layers
 from tensorboard_plugin_tfcap.drawing.traces import shape_layer
 from tensorboard_plugin_tfcap.drawing.traces import trace_layers
 from tensorboard_plugin_tfcap.tradeoff.name_labels import NAMED
+from tensorboard_plugin_tfcap.tradeoff.plotly_text import unmarked
 from tensorboard_plugin_tfcap.tradeoff.style import DARK
 from tensorboard_plugin_tfcap.tradeoff.style import LIGHT
 
@@ -119,7 +120,7 @@ def _data_note(note, panel, look):
     font = note.get("font", {})
     size = 0.85 * look.size
     text = Text(
-        *(x, y + down * size, note["text"].replace("<br>", " "), size),
+        *(x, y + down * size, unmarked(note["text"]), size),
         *(font.get("color", look.ink), anchor or "middle"),
         halo=True,
     )

@@ -10,6 +10,7 @@ from tensorboard_plugin_tfcap.drawing.text_size import text_width
 from tensorboard_plugin_tfcap.drawing.traces import dashes
 from tensorboard_plugin_tfcap.drawing.traces import group_of
 from tensorboard_plugin_tfcap.drawing.traces import is_shown
+from tensorboard_plugin_tfcap.tradeoff.plotly_text import unmarked
 
 
 def legend_layers(data, look, top):
@@ -29,7 +30,7 @@ def legend_layers(data, look, top):
     sample = 30 * unit
     widest = look.width - sample - 2 * size
     names = {
-        group: shortened(trace["name"], widest, size, look.font)
+        group: shortened(unmarked(trace["name"]), widest, size, look.font)
         for group, trace in traces.items()
     }
     columns, cells = _columns(list(names.values()), size, sample, look)
@@ -51,7 +52,7 @@ def title_layer(layout, look):
     Returns:
         Layer, and the height that it takes.
     """
-    text = (layout.get("title") or {}).get("text", "")
+    text = unmarked((layout.get("title") or {}).get("text", ""))
     size = 1.2 * look.size
     lines = fit(text, 0.96 * look.width, size, look.font)
     items = [

@@ -7,6 +7,7 @@ from tensorboard_plugin_tfcap.drawing.items import Path
 from tensorboard_plugin_tfcap.drawing.items import Text
 from tensorboard_plugin_tfcap.tradeoff.name_labels import NAMED
 from tensorboard_plugin_tfcap.tradeoff.name_labels import name_places
+from tensorboard_plugin_tfcap.tradeoff.plotly_text import unmarked
 
 #: Pixels of the tab between a mark and a name that needs a line to it.
 _FAR = 15.0
@@ -64,7 +65,7 @@ def name_layers(notes, traces, panel, look) -> list[Layer]:
             items.append(Path(points, color, 0.8 * look.unit))
         middle = left + (low_x + high_x) / 2 * look.unit
         at = bottom - (low_y + 4.0) * look.unit
-        text = note["text"].replace("&lt;", "<")
+        text = unmarked(note["text"])
         small = 12 * look.unit
         items.append(Text(middle, at, text, small, color, "middle", halo=True))
         layers.append(Layer("label", items, title))

@@ -10,6 +10,7 @@ from tensorboard_plugin_tfcap.drawing.text_size import fit
 from tensorboard_plugin_tfcap.drawing.text_size import shortened
 from tensorboard_plugin_tfcap.drawing.text_size import text_width
 from tensorboard_plugin_tfcap.drawing.ticks import Scale
+from tensorboard_plugin_tfcap.tradeoff.plotly_text import unmarked
 
 
 @dataclass(frozen=True)
@@ -167,7 +168,7 @@ def _panel(figure, pair, look, ranges, left, cell):
     panel = PanelFrame(names, axes, *scales, (left, 0, cell, height))
     for note in figure["layout"].get("annotations", ()):
         if note.get("xref") == "paper" and _is_over(note, axes):
-            text = note["text"].replace("<br>", " ")
+            text = unmarked(note["text"])
             if note.get("name") == "title":
                 panel.title = text
             else:
@@ -236,7 +237,8 @@ def _ticks(panel, look):
     for scale, axis, most in zip((panel.x, panel.y), panel.axes, rooms):
         if "tickvals" in axis:
             texts = axis.get("ticktext") or map(str, axis["tickvals"])
-            ticks = list(zip(axis["tickvals"], map(str, texts)))
+            texts = (unmarked(str(text)) for text in texts)
+            ticks = list(zip(axis["tickvals"], texts))
         else:
             ticks = scale.ticks(max(2, min(10, int(most))))
         found.append([tick for tick in ticks if scale.holds(tick[0])])
@@ -298,4 +300,4 @@ def _below(panel, look):
 
 def _plain(title):
     text = title.get("text", "") if isinstance(title, dict) else title or ""
-    return text.replace("<br>", " ")
+    return unmarked(text)

@@ -9,6 +9,7 @@ from tensorboard_plugin_tfcap.drawing.items import Text
 from tensorboard_plugin_tfcap.drawing.labels import mark_box
 from tensorboard_plugin_tfcap.drawing.labels import place_labels
 from tensorboard_plugin_tfcap.drawing.labels import text_box
+from tensorboard_plugin_tfcap.tradeoff.plotly_text import unmarked
 
 #: Colors of a number from its least to its greatest (Viridis).
 _SCALE = ("#440154", "#3b528b", "#21918c", "#5ec962", "#fde725")
@@ -69,7 +70,7 @@ def label_layers(traces, panel, look, drawn):
             if point is None or not text:
                 continue
             side = _each(trace.get("textposition", "top center"), place)
-            labels.append((*point, text, side))
+            labels.append((*point, unmarked(text), side))
             about.append((group_of(trace), _each(font.get("color"), place)))
     size = 0.85 * look.size
     taken = [text_box(i, look.font) for i in drawn if isinstance(i, Text)]

@@ -123,8 +123,18 @@ function version() {
   }
 }
 
-/** Plotly, from the server's installed package, once. */
+let plotly = null;
+
+/** Plotly, from the server's installed package, once; after an error, anew. */
 export function loadPlotly() {
+  plotly ??= addPlotly().catch((error) => {
+    plotly = null;
+    throw error;
+  });
+  return plotly;
+}
+
+function addPlotly() {
   return new Promise((resolve, reject) => {
     if (window.Plotly) return resolve(window.Plotly);
     const script = document.createElement("script");

@@ -1,6 +1,6 @@
 /** The columns of the table of points, by choice. */
 
-import { el, fill } from "./dom.js";
+import { el, refill } from "./dom.js";
 
 export class Columns {
   constructor(state) {
@@ -20,21 +20,16 @@ export class Columns {
     this.root.hidden = !all.length;
     if (shown === this.shown) return;
     this.shown = shown;
-    const focused = document.activeElement?.dataset?.column;
-    fill(this.list, all.map(([id, title]) => this.item(id, title, chosen)));
-    if (focused === undefined) return;
-    [...this.list.querySelectorAll("input")]
-      .find((box) => box.dataset.column === focused)?.focus();
+    refill(this.list, all.map(([id, title]) => this.item(id, title, chosen)));
   }
 
   item(id, title, chosen) {
     const box = el("input", { type: "checkbox", checked: chosen.has(id),
-      onchange: () => {
+      "data-key": id, onchange: () => {
         const names = this.state.names("columns");
         if (!names.delete(id)) names.add(id);
         this.state.set({ columns: [...names].join("\n") });
       } });
-    box.dataset.column = id;
     return el("li", {}, el("label", { class: "check" }, box,
       el("span", {}, title)));
   }

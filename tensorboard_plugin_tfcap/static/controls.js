@@ -2,7 +2,7 @@
 
 import { Aggregates } from "./aggregates.js";
 import { CurveNames, levelBox } from "./curves.js";
-import { debounce, el, fill, icon } from "./dom.js";
+import { debounce, el, fill, icon, refill } from "./dom.js";
 import { Filters } from "./filters.js";
 import { Methods } from "./methods.js";
 import { OF_RUNS } from "./state.js";
@@ -222,9 +222,12 @@ export class Controls {
     this.pareto.sync(state.get("pareto") === "1");
     this.refs.sync(state.get("refs") === "1");
     this.syncPublished(answer?.published);
-    const methods = info.methods ?? [];
-    this.baseline.sync([["", "None"], ...methods.map((m) => [m, `to ${m}`])],
-      state.get("baseline"));
+    // Those that are drawn; what a filter takes away may come back.
+    const baseline = state.get("baseline");
+    const drawn = answer?.methods.map((one) => one.method) ?? info.methods;
+    const titles = new Set([...drawn ?? [], baseline].filter(Boolean));
+    this.baseline.sync([["", "None"], ...[...titles].map((m) =>
+      [m, `to ${m}`])], baseline);
     this.syncPresets(info);
     this.syncRuns(info, answer);
     this.methods.sync(info, answer?.methods ?? []);
@@ -266,13 +269,10 @@ export class Controls {
     const shown = JSON.stringify([presets, on]);
     if (shown === this.presetsShown) return;
     this.presetsShown = shown;
-    const focus = this.presets.contains(document.activeElement)
-      ? document.activeElement.value : null;
-    fill(this.presets, presets.map((preset) =>
-      el("button", { type: "button", class: "preset", value: preset.id,
+    refill(this.presets, presets.map((preset) =>
+      el("button", { type: "button", class: "preset", "data-key": preset.id,
         "aria-pressed": String(on.includes(preset.id)),
         onclick: () => this.usePreset(preset) }, preset.title)));
-    [...this.presets.children].find(({ value }) => value === focus)?.focus();
   }
 
   /** Whether a preset is what is drawn: its panels, or its axes and line. */

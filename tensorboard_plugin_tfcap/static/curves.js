@@ -1,6 +1,6 @@
 /** What tells curves apart, and the level of intervals. */
 
-import { el, fill } from "./dom.js";
+import { el, fill, refill } from "./dom.js";
 
 const LEVELS = ["0.5", "0.8", "0.9", "0.95", "0.99"];
 
@@ -30,21 +30,16 @@ export class CurveNames {
     const shown = JSON.stringify([names, chosen]);
     if (shown === this.shown) return;
     this.shown = shown;
-    const focused = document.activeElement?.dataset?.curve;
-    fill(this.list, names.map(([id, title]) => this.item(id, title, chosen)));
-    if (focused === undefined) return;
-    [...this.list.querySelectorAll("input")]
-      .find((box) => box.dataset.curve === focused)?.focus();
+    refill(this.list, names.map(([id, title]) => this.item(id, title, chosen)));
   }
 
   item(id, title, chosen) {
     const box = el("input", { type: "checkbox", checked: chosen.includes(id),
-      onchange: () => {
+      "data-key": id, onchange: () => {
         const left = this.chosen().filter((name) => name !== id);
         this.state.set({ hide: "", baseline: "",
           curve: [...left, ...box.checked ? [id] : []].join("\n") });
       } });
-    box.dataset.curve = id;
     return el("li", {}, el("label", { class: "check" }, box,
       el("span", {}, title)));
   }

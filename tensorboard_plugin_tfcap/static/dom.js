@@ -24,6 +24,19 @@ export function fill(node, ...children) {
   return node;
 }
 
+/**
+ * The same, where the focus may be on one of them: it goes to the new one of
+ * the same `data-key`.
+ */
+export function refill(node, ...children) {
+  const { activeElement: old } = document;
+  const key = node.contains(old) ? old.dataset.key : undefined;
+  fill(node, ...children);
+  if (key === undefined) return;
+  [...node.querySelectorAll("[data-key]")]
+    .find(({ dataset }) => dataset.key === key)?.focus({ preventScroll: true });
+}
+
 /** A stroke icon, drawn from the `d` of its path; screen readers skip it. */
 export function icon(path) {
   const name = "http://www.w3.org/2000/svg";

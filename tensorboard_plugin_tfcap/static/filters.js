@@ -38,11 +38,13 @@ export class Filters {
     return found;
   }
 
-  write(name, { value = "", low = "", high = "" }) {
+  /** An empty value is one, too; without a value, there is no condition. */
+  write(name, { value, low = "", high = "" }) {
     const all = this.read().set(name, { value, low, high });
     const signs = [["value", "="], ["low", ">="], ["high", "<="]];
     this.state.set({ where: [...all].flatMap(([one, is]) =>
-      signs.filter(([key]) => is[key]).flatMap(([key, sign]) =>
+      signs.filter(([key]) => key === "value" ? is.value !== undefined
+        : is[key]).flatMap(([key, sign]) =>
         is[key].split("\n").map((text) => `${one}${sign}${text}`)))
       .join("\n") });
   }
@@ -66,6 +68,7 @@ export class Filters {
   }
 
   row({ id, title, values, numeric }) {
+    const offered = values.slice(0, MOST_VALUES);
     const box = el("select", { "aria-label": `Filter by ${title}`,
       onchange: () => {
         this.open.delete(id);
@@ -78,7 +81,8 @@ export class Filters {
     el("option", { value: "" }, "All"),
     numeric && values.length > 2 ? el("option", { value: "range" },
       "From … to …") : null,
-    values.map((value) => el("option", { value: `=${value}` }, value)));
+    offered.map((value) => el("option", { value: `=${value}` },
+      value || "(empty)")));
     const bound = (name, place) => el("input", { type: "number", step: "any",
       "aria-label": `${name} ${title}`, placeholder: values[place],
       onchange: () => this.write(id, { low: low.value, high: high.value }) });
@@ -87,20 +91,21 @@ export class Filters {
     const range = el("div", { class: "range" }, low, el("span", {}, "to"), high);
     const node = el("div", {}, el("div", { class: "field" },
       el("span", { class: "label" }, title), box), range);
-    return { id, node, box, low, high, range, values };
+    return { id, node, box, low, high, range, offered };
   }
 
-  syncRow({ id, box, low, high, range, values }, { value, low: from = "",
+  syncRow({ id, box, low, high, range, offered }, { value, low: from = "",
     high: to = "" }) {
     if (from || to) this.open.add(id);
     const isRange = this.open.has(id);
-    if (value && !values.includes(value)) {
-      values.push(value);
+    const one = value !== undefined;
+    if (one && !offered.includes(value)) {
+      offered.push(value);
       box.append(el("option", { value: `=${value}` },
         value.split("\n").join(" or ")));
     }
-    box.value = value ? `=${value}` : isRange ? "range" : "";
-    range.hidden = !isRange || Boolean(value);
+    box.value = one ? `=${value}` : isRange ? "range" : "";
+    range.hidden = !isRange || one;
     if (document.activeElement !== low) low.value = from;
     if (document.activeElement !== high) high.value = to;
   }
@@ -122,11 +127,10 @@ export function varying(info) {
     values.sort(numeric ? (a, b) => a - b : undefined);
     return { id, title, numeric, values: values.map(String) };
   }).filter(({ values, numeric }) => values.length > 1 &&
-    (numeric || values.length <= MOST_VALUES))
-    .map((one) => ({ ...one, values: one.values.slice(0, MOST_VALUES) }));
+    (numeric || values.length <= MOST_VALUES));
 }
 
+/** A seed as a number, where that is written as the seed is. */
 function number(seed) {
-  return seed !== null && seed !== undefined && /^-?\d+$/.test(seed)
-    ? Number(seed) : seed;
+  return String(Number(seed)) === seed ? Number(seed) : seed;
 }

@@ -129,12 +129,11 @@ export class Guide {
     const isX = this.line.along === "x";
     const pixel = isX ? event.clientX - box.left : event.clientY - box.top;
     const inside = Math.min(Math.max(pixel - axis._offset, 0), axis._length);
-    this.move(axis.p2d(inside));
+    this.move(rounded(axis.p2d(inside)));
   }
 
   move(value) {
-    // As fine as people can point: no digits that mean nothing.
-    this.value = Number(value.toPrecision(4));
+    this.value = value;
     this.layout();
     this.on.input(this.value);
   }
@@ -151,8 +150,14 @@ export class Guide {
     else return;
     event.preventDefault();
     event.stopPropagation();
-    this.move(Math.min(Math.max(value, low), high));
+    // The ends as they are: rounded, no curve might go there.
+    this.move(Math.min(Math.max(rounded(value), low), high));
     clearTimeout(this.timer);
     this.timer = setTimeout(() => this.on.change(this.value), 300);
   }
+}
+
+/** As fine as people can point: no digits that mean nothing. */
+function rounded(value) {
+  return Number(value.toPrecision(4));
 }

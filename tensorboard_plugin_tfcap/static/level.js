@@ -52,7 +52,8 @@ export class Level {
     const { offer, along, note } = line;
     fill(this.offer, el("p", {}, note), el("button", { type: "button",
       class: "plain", onclick: () => this.page.state.set({ along,
-        value: Number(offer.toPrecision(6)) }) }, `Use ${number(offer)}`));
+        // Rounded, it might be beyond the curve that ends there.
+        value: offer }) }, `Use ${number(offer)}`));
   }
 
   /** While the line is dragged. */
@@ -61,7 +62,7 @@ export class Level {
     const query = page.state.query({ value, along: page.answer.line.along });
     try {
       const { tables, line } = await getJson("tables", query);
-      this.input.value = value;
+      this.input.value = Number(value.toPrecision(4));
       this.syncOffer(line);
       fillTables(this.tables, { ...page.answer, tables },
         (more) => page.state.query({ ...more, value }));

@@ -1,6 +1,6 @@
 /** New data, as they come: TensorBoard's reload, and a poll of our own. */
 
-import { Failure, getJson } from "./api.js";
+import { Failure } from "./api.js";
 import { el } from "./dom.js";
 import { isHidden } from "./host.js";
 
@@ -40,7 +40,8 @@ export class Live {
     const { page } = this;
     try {
       const more = this.rev ? { rev: this.rev } : {};
-      const answer = await getJson("state", page.stateQuery(more));
+      const answer = await page.askState(more);
+      if (!answer) return;
       const wasDown = page.failure;
       if (answer.unchanged) {
         this.updated(this.rev);

@@ -5,10 +5,12 @@
  * between tabs, so that links and exports have it, too.
  */
 
-import { el, fill, icon } from "./dom.js";
+import { el, fill, icon, refill } from "./dom.js";
 import { glyph, MARKERS } from "./glyph.js";
 
 const MOST = 80;
+/** Letters of a list of names that servers take in an address. */
+const LONGEST_LIST = 20000;
 const TARGET = "M8 2.5a5.5 5.5 0 1 0 .01 0ZM8 6.2a1.8 1.8 0 1 0 .01 0Z";
 const BRUSH = "m3 13 1.4-3.6L11 2.8l2.2 2.2-6.6 6.6ZM9.6 4.2l2.2 2.2";
 
@@ -47,19 +49,15 @@ export class Methods {
     if (wanted === this.shown) return;
     this.shown = wanted;
     this.last = [info, methods];
-    const { method, part } = document.activeElement?.dataset ?? {};
     const more = methods.length - MOST;
-    fill(this.list, methods.slice(0, MOST).map((about) => this.row(about)),
+    refill(this.list, methods.slice(0, MOST).map((about) => this.row(about)),
       more > 0 ? el("li", { class: "hint" }, `and ${more} more`) : null);
-    if (method === undefined) return;
-    [...this.list.querySelectorAll("[data-part]")].find(({ dataset }) =>
-      dataset.method === method && dataset.part === part)?.focus();
   }
 
   row(about) {
     const { state } = this;
     const { method } = about;
-    const data = (part) => ({ "data-method": method, "data-part": part });
+    const data = (part) => ({ "data-key": `${part} ${method}` });
     const box = el("input", { type: "checkbox", ...data("show"),
       onchange: () => this.toggle(method) });
     box.checked = !state.hidden().has(method);
@@ -113,6 +111,19 @@ export class Methods {
     const names = this.state.names("focus");
     if (!names.delete(method)) names.add(method);
     this.state.set({ focus: [...names].join("\n") });
+  }
+
+  /** One method and no other, then all again; of very many, it is in color. */
+  alone(method, methods) {
+    const others = methods.map((one) => one.method)
+      .filter((name) => name !== method);
+    const hide = others.join("\n");
+    if (encodeURIComponent(hide).length > LONGEST_LIST) {
+      return this.state.set({ focus: this.state.get("focus") === method ? ""
+        : method });
+    }
+    const isAlone = others.every((name) => this.state.hidden().has(name));
+    return this.state.set({ hide: isAlone ? "" : hide });
   }
 
   toggle(method) {

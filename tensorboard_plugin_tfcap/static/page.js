@@ -18,10 +18,10 @@ import { Pins } from "./pins.js";
 import { Samples } from "./samples.js";
 import { Scales } from "./scales.js";
 import { Several } from "./several.js";
-import { OF_RUNS, State } from "./state.js";
+import { OF_LOG, OF_RUNS, State } from "./state.js";
 import { emptyState, errorState, loadingState, noMatchState, notice }
   from "./states.js";
-import { copyButtons, pointTable, signsOf, table } from "./tables.js";
+import { copyButtons, PointTable, signsOf, table } from "./tables.js";
 import { Tip } from "./tip.js";
 import { Trajectory } from "./trajectory.js";
 
@@ -64,7 +64,7 @@ export class Page {
     this.training = part("section", "card");
     this.pinned = part("section", "card");
     this.points = el("details", { ontoggle: () => this.syncPoints() },
-      el("summary", {}, "The figure as a table"), this.columns.root, el("div"));
+      el("summary", {}, "The figure as a table"), this.columns.root);
     this.body = el("div", { class: "body" }, this.found.root,
       el("section", { class: "card figure" },
         el("header", {}, this.heading, el("span", { class: "tools" },
@@ -104,6 +104,8 @@ export class Page {
     this.tip = new Tip(this.figure.overlay);
     this.pins = new Pins(this.figure);
     this.samples = new Samples(this.pinned, state);
+    this.table = new PointTable((row) => this.samples.pin(row));
+    this.points.append(this.table.root);
     this.trajectory = new Trajectory(this.training, state);
     this.levels = new Level(this.level, this);
   }
@@ -128,35 +130,51 @@ export class Page {
   /** All anew: what there is, and the figure of it. */
   async load() {
     // While the log is read: it is large.
-    this.plotly ??= loadPlotly().catch((error) => error);
+    loadPlotly().catch(() => null);
     try {
-      this.setInfo(await getJson("state", this.stateQuery()));
+      const info = await this.askState();
+      if (!info) return;
+      this.setInfo(info);
     } catch (error) {
       return this.fail(error);
     }
     await this.refresh();
   }
 
-  stateQuery(more = {}) {
-    const query = new URLSearchParams(more);
-    for (const key of ["source", "group", "curve", "order", "higher", "lower"]) {
-      if (this.state.get(key)) query.set(key, this.state.get(key));
+  /** The state; `null` where another one is wanted by now: it is asked for. */
+  async askState(more = {}) {
+    const wanted = () => String(this.state.logQuery(more));
+    const asked = wanted();
+    try {
+      const info = await getJson("state", asked);
+      return asked === wanted() ? info : null;
+    } catch (error) {
+      if (asked === wanted()) throw error;
+      return null;
     }
-    return query;
   }
 
   setInfo(info) {
+    const old = this.info;
     this.info = { ...NOTHING, ...info };
+    if (old && old.defaults?.group !== info.defaults?.group) this.forget();
     this.live.updated(this.info.rev);
     keepVersion(info.plotly);
     this.side.hidden = !this.info.runs.length;
     this.syncSources();
   }
 
+  /** In other groups, a metric may have another name. */
+  forget() {
+    const { metrics, runs } = this.info;
+    const gone = ["x", "y", "by"].filter((key) => runs.length &&
+      !metrics.some(({ id }) => id === this.state.get(key)));
+    this.state.set(Object.fromEntries(gone.map((key) => [key, ""])));
+  }
+
   changed({ keys, ours }) {
+    if (keys.some((key) => OF_LOG.includes(key))) return this.load();
     if (!this.info) return;
-    const all = ["source", "group", "curve", "higher", "lower"];
-    if (keys.some((key) => all.includes(key))) return this.load();
     if (!ours) return this.refresh();
     this.controls.sync(this.info, this.answer);
     if (keys.includes("live")) this.live.sync();
@@ -174,7 +192,7 @@ export class Page {
       const query = state.query({ dark: Number(host.isDark()) });
       const answer = await this.latest.getJson("figure", query);
       this.answer = answer;
-      this.broken = await this.plotly;
+      this.broken = await loadPlotly().catch((error) => error);
       this.failure = null;
     } catch (error) {
       if (error.name === "AbortError") return null;
@@ -244,8 +262,7 @@ export class Page {
     if (!this.points.open || !this.answer) return;
     this.columns.sync(this.info, this.answer);
     const pins = this.samples.rows(this.answer).map(({ row }) => row.id);
-    fill(this.points.lastChild, pointTable(this.answer, pins, (row) =>
-      this.samples.pin(row)));
+    this.table.sync(this.answer, pins);
   }
 
   syncSources() {
@@ -293,13 +310,9 @@ export class Page {
   }
 
   legend(method, alone) {
-    const { state } = this;
-    if (!method) return;
-    if (!alone) return void this.controls.methods.toggle(method);
-    const others = this.answer.methods.map((m) => m.method)
-      .filter((name) => name !== method);
-    const isAlone = state.hidden().size === others.length;
-    state.set({ hide: isAlone ? "" : others.join("\n") });
+    const { methods } = this.controls;
+    if (method && alone) methods.alone(method, this.answer.methods);
+    else if (method) methods.toggle(method);
   }
 
   /** Puts what lies over the figure where its marks are. */
@@ -327,11 +340,12 @@ export class Page {
     fill(this.remarks, el("summary", {}, remarks.length === 1 ? "1 remark"
       : `${remarks.length} remarks`),
     el("ul", {}, remarks.map((text) => el("li", {}, text))));
-    if (this.broken instanceof Error) told.unshift(this.broken.message);
+    const failure = this.failure ?? (this.broken instanceof Error
+      ? this.broken : null);
     const retry = el("button", { type: "button", class: "plain",
       onclick: () => this.load() }, "Try again");
     fill(this.notices,
-      this.failure ? notice(this.failure.message, true, retry) : null,
+      failure ? notice(failure.message, true, retry) : null,
       [...new Set(told)].map((text) => notice(text, false)));
     this.notices.hidden = !this.notices.childElementCount;
   }

@@ -1,7 +1,7 @@
 /** More than two metrics at once: parallel coordinates, and hypervolumes. */
 
 import { Latest } from "./api.js";
-import { el, fill } from "./dom.js";
+import { el, fill, refill } from "./dom.js";
 import { copyButtons, signsOf, table } from "./tables.js";
 
 export class Several {
@@ -66,12 +66,13 @@ export class Several {
     const { page } = this;
     const { state } = page;
     const chosen = metrics.map(({ id }) => id);
-    fill(this.boxes, page.info.metrics.map(({ id, title }) => {
-      const box = el("input", { type: "checkbox", onchange: () => {
-        const wanted = box.checked ? [...chosen, id]
-          : chosen.filter((one) => one !== id);
-        state.set({ metrics: wanted.join("\n") });
-      } });
+    refill(this.boxes, page.info.metrics.map(({ id, title }) => {
+      const box = el("input", { type: "checkbox", "data-key": id,
+        onchange: () => {
+          const wanted = box.checked ? [...chosen, id]
+            : chosen.filter((one) => one !== id);
+          state.set({ metrics: wanted.join("\n") });
+        } });
       box.checked = chosen.includes(id);
       box.disabled = box.checked ? chosen.length < 3 : chosen.length > 7;
       return el("label", { class: "check" }, box, el("span", {}, title));
@@ -82,14 +83,14 @@ export class Several {
     this.title.textContent = found.title[0].toUpperCase() + found.title.slice(1);
     fill(this.tools, found.rows.length
       ? copyButtons("hypervolume", (more) => state.query(more)) : null);
-    fill(this.worst, found.rows.length ? [el("span", { class: "hint" },
+    refill(this.worst, found.rows.length ? [el("span", { class: "hint" },
       "Reference point:"), ...metrics.map((one) => this.input(one))] : null);
     fill(this.table, ...table(found, signsOf(page.answer)));
   }
 
   input({ id, title, worst }) {
-    const box = el("input", { type: "number", step: "any", value:
-      String(worst), onchange: () => this.setWorst(id, box.value) });
+    const box = el("input", { type: "number", step: "any", "data-key": id,
+      value: String(worst), onchange: () => this.setWorst(id, box.value) });
     return el("label", {}, el("span", {}, title), box);
   }
 

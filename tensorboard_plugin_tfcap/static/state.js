@@ -26,6 +26,9 @@ const USUAL = { along: "x", seeds: "points" };
 export const OF_RUNS = ["order", "where", "columns", "curve", "hide",
   "baseline", "trajectory", "step", "focus", "color_by"];
 
+/** Choices on which it hangs what a log has. */
+export const OF_LOG = ["source", "group", "curve", "higher", "lower"];
+
 const KEYS = [...ASKED, ...OWN];
 
 export class State extends EventTarget {
@@ -98,6 +101,15 @@ export class State extends EventTarget {
   /** The names of a list. */
   names(key) {
     return new Set(this.get(key).split("\n").filter(Boolean));
+  }
+
+  /** The query of what the log has. */
+  logQuery(more = {}) {
+    const query = new URLSearchParams(more);
+    for (const key of OF_LOG) {
+      if (this.get(key)) query.set(key, this.get(key));
+    }
+    return query;
   }
 
   /** The query of the figure, and of all that belongs to it. */

@@ -1,7 +1,7 @@
 /** Tables of an answer, and the buttons that copy them. */
 
 import { getText } from "./api.js";
-import { announce, copy, el, fill, number } from "./dom.js";
+import { announce, copy, el, fill, number, refill } from "./dom.js";
 import { glyph } from "./glyph.js";
 
 const FORMATS = [
@@ -73,37 +73,53 @@ export function signsOf(answer) {
 }
 
 /** The figure as a table: its rows, each with a button that pins it. */
-export function pointTable(answer, pins, onpin) {
-  const head = answer.head.map(({ title }) => title);
-  const many = answer.panels.length > 1;
-  const cell = (row, { id, extra }) => {
-    const value = extra ? row.columns?.[id] : row[id] ?? row.params?.[id];
-    return id === "seeds" && row.of ? `${row.seeds} of ${row.of}` : number(value);
-  };
-  const all = answer.rows.filter((row) => !row.hidden);
-  const shown = all.slice(0, 500);
-  const rows = shown.map((row) => el("tr",
-    { class: pins.includes(row.id) ? "current" : null },
-    answer.head.map((head, place) => place ? el("td", {}, cell(row, head))
-      : el("th", { scope: "row" }, cell(row, head))),
-    many ? el("td", {}, answer.panels[row.panel]?.title ?? "") : null,
-    el("td", {}, row.runs.length ? pinButton(row, pins, onpin) : null)));
-  return el("div", { class: "scroll tall", tabindex: "0", role: "region",
-    "aria-label": "The figure as a table" },
-  el("table", {}, el("caption", { class: "offstage" }, "Points of the figure"),
-    el("thead", {}, el("tr", {},
-      head.map((name) => el("th", { scope: "col" }, name)),
-      many ? el("th", { scope: "col" }, "panel") : null,
-      el("th", { scope: "col" }, el("span", { class: "offstage" }, "pin")))),
-    el("tbody", {}, rows)),
-  all.length > shown.length
-    ? el("p", { class: "notes" }, `The first ${shown.length} of ` +
-      `${all.length} points; the CSV file has all.`) : null);
+export class PointTable {
+  constructor(onpin) {
+    this.onpin = onpin;
+    this.head = el("tr");
+    this.body = el("tbody");
+    this.rest = el("p", { class: "notes" });
+    // It stays, and so does its place: what it holds is made anew.
+    this.root = el("div", { class: "scroll tall", tabindex: "0",
+      role: "region", "aria-label": "The figure as a table" },
+    el("table", {}, el("caption", { class: "offstage" }, "Points of the figure"),
+      el("thead", {}, this.head), this.body), this.rest);
+  }
+
+  sync(answer, pins) {
+    const many = answer.panels.length > 1;
+    const all = answer.rows.filter((row) => !row.hidden);
+    const shown = all.slice(0, 500);
+    fill(this.head, answer.head.map(({ title }) =>
+      el("th", { scope: "col" }, title)),
+    many ? el("th", { scope: "col" }, "panel") : null,
+    el("th", { scope: "col" }, el("span", { class: "offstage" }, "pin")));
+    refill(this.body, shown.map((row) => this.row(row, answer, pins, many)));
+    this.rest.hidden = all.length === shown.length;
+    this.rest.textContent = `The first ${shown.length} of ${all.length} ` +
+      "points; the CSV file has all.";
+  }
+
+  row(row, answer, pins, many) {
+    return el("tr", { class: pins.includes(row.id) ? "current" : null },
+      answer.head.map((head, place) => place ? el("td", {}, cell(row, head))
+        : el("th", { scope: "row" }, cell(row, head))),
+      many ? el("td", {}, answer.panels[row.panel]?.title ?? "") : null,
+      el("td", {}, row.runs.length ? pinButton(row, pins, this.onpin) : null));
+  }
+}
+
+function cell(row, { id, extra }) {
+  const value = extra ? row.columns?.[id] : row[id] ?? row.params?.[id];
+  if (id === "seeds" && row.of) return `${row.seeds} of ${row.of}`;
+  // A whole number may be a name, such as that of a job.
+  return Number.isInteger(value) ? String(value) : number(value);
 }
 
 function pinButton(row, pins, onpin) {
   const pinned = pins.includes(row.id);
   return el("button", { type: "button", class: "plain",
+    "data-key": `${row.panel} ${row.id}`,
     "aria-pressed": String(pinned), "aria-label":
       `${pinned ? "Unpin" : "Pin"} ${row.method} ${row.label ?? ""}`,
     onclick: () => onpin(row) }, pinned ? "Unpin" : "Pin");

@@ -42,6 +42,8 @@ export class Trajectory {
         if (key !== this.key) return;
         this.points = found.points;
       } catch (error) {
+        if (key !== this.key) return;
+        this.key = "";
         this.points = [];
         this.facts.textContent = error.message;
         return;

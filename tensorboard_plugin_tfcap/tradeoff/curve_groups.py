@@ -3,7 +3,7 @@
 import posixpath
 
 from tensorboard_plugin_tfcap.tradeoff.point import is_number
-from tensorboard_plugin_tfcap.tradeoff.point import parameter_text
+from tensorboard_plugin_tfcap.tradeoff.point import parameter_texts
 from tensorboard_plugin_tfcap.tradeoff.point import value_text
 from tfcap.curves import Curve
 
@@ -64,14 +64,19 @@ def order_places(points, order: str | None):
     else:
         ranked = sorted(values, key=value_text)
         places = {value: float(i) for i, value in enumerate(ranked)}
-    texts = {p: parameter_text(order, value) for value, p in places.items()}
-    return places, texts
+    texts = parameter_texts(order, values)
+    return places, {place: texts[value] for value, place in places.items()}
 
 
 def is_categorical(points, order: str | None) -> bool:
     """Check whether a parameter has words as values: nothing is between."""
     values = [p.params[order] for p in points if order in p.params]
     return not all(map(is_number, values))
+
+
+def seed_counts(groups) -> dict:
+    """Numbers of seeds by title, whatever their points have."""
+    return {t: len({p.seed for p in points}) for t, points in groups.items()}
 
 
 def measured_curves(groups, x: str, y: str, order: str | None):
@@ -136,10 +141,13 @@ def _split(points, order):
     vary = sorted(
         name for name, distinct in values.items() if len(distinct) > 1
     )
+    texts = {
+        name: parameter_texts(name, values[name] - {None}) for name in vary
+    }
     groups = {}
     for point in sorted(points, key=lambda p: _key(p, vary)):
         key = tuple(
-            parameter_text(name, point.params[name])
+            texts[name][point.params[name]]
             for name in vary
             if name in point.params
         )

@@ -2,11 +2,13 @@
 
 import numpy as np
 
+from tensorboard_plugin_tfcap.tradeoff.curve_groups import seed_counts
 from tensorboard_plugin_tfcap.tradeoff.level_tables import NONE
 from tensorboard_plugin_tfcap.tradeoff.level_tables import brackets_note
 from tensorboard_plugin_tfcap.tradeoff.level_tables import directions_note
 from tensorboard_plugin_tfcap.tradeoff.table import TradeoffTable
 from tensorboard_plugin_tfcap.tradeoff.table import number
+from tensorboard_plugin_tfcap.tradeoff.table import seeds_text
 from tfcap.curves import hypervolume
 
 #: Steps of the exact computation, of all methods: more would take seconds.
@@ -42,17 +44,18 @@ def hypervolume_table(groups, metrics, worst, given, aggregate):
     reference = signs * [worst[name] for name in names]
     best = np.concatenate(every).max(axis=0)
     box = float(np.prod(np.maximum(best - reference, 0.0)))
-    rows, records, means = [], [], []
+    rows, records, means, seeds = [], [], [], seed_counts(groups)
     for method, by_seed in sets.items():
         values = {s: hypervolume(a, reference) for s, a in by_seed.items()}
         if not values:
-            rows.append([method, NONE, NONE, "0"])
+            rows.append([method, NONE, NONE, seeds_text(0, seeds[method])])
             means.append(-np.inf)
             continue
         found = aggregate(list(values.values()))
         means.append(found.mean)
         share = f"{100 * found.mean / box:.1f} %" if box else NONE
-        rows.append([method, _cell(found), share, str(len(values))])
+        count = seeds_text(len(values), seeds[method])
+        rows.append([method, _cell(found), share, count])
         for seed, value in values.items():
             records.append(
                 {
@@ -64,6 +67,7 @@ def hypervolume_table(groups, metrics, worst, given, aggregate):
                     **dict(zip((aggregate.center, "low", "high"), found)),
                     **{"interval": aggregate.bounds, "level": aggregate.level},
                     "n": len(values),
+                    "seeds": seeds[method],
                 }
             )
     top = max(means)

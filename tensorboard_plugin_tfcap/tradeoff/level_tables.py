@@ -3,6 +3,7 @@
 import math
 
 from tensorboard_plugin_tfcap.tradeoff.curve_groups import measured_curves
+from tensorboard_plugin_tfcap.tradeoff.curve_groups import seed_counts
 from tensorboard_plugin_tfcap.tradeoff.point import parameter_title
 from tensorboard_plugin_tfcap.tradeoff.table import TradeoffTable
 from tensorboard_plugin_tfcap.tradeoff.table import cell
@@ -76,6 +77,7 @@ def level_table(
                 *(curves, at, "recall", base),
                 crossing=crossing_of(held),
                 aggregate=aggregate,
+                seeds=seed_counts(groups),
             )
         )
         for title, by_seed in curves.items():

@@ -2,6 +2,8 @@
 
 import numpy as np
 
+from tensorboard_plugin_tfcap.tradeoff.plotly_text import marked
+
 #: Pixels of a letter and a line.
 _LETTER, _HEIGHT = 6.9, 15.0
 #: Ways from a mark to its label's nearest corner or side, and how far.
@@ -161,7 +163,7 @@ def name_annotations(
         notes.append(
             {
                 "name": f"{NAMED}{line.title}",
-                "text": cut(line.title).replace("<", "&lt;"),
+                "text": marked(cut(line.title)),
                 **{"x": float(pair[0][mark]), "y": float(pair[1][mark])},
                 **{"xref": "x", "yref": "y", "axref": "pixel"},
                 **{"ayref": "pixel", "ax": round(ax, 1), "ay": -round(ay, 1)},

@@ -9,7 +9,9 @@ import numpy as np
 from tensorboard_plugin_tfcap.tradeoff.curve_groups import is_categorical
 from tensorboard_plugin_tfcap.tradeoff.curve_groups import measured_curves
 from tensorboard_plugin_tfcap.tradeoff.curve_groups import order_places
+from tensorboard_plugin_tfcap.tradeoff.curve_groups import seed_counts
 from tensorboard_plugin_tfcap.tradeoff.point import parameter_text
+from tensorboard_plugin_tfcap.tradeoff.point import parameter_texts
 from tensorboard_plugin_tfcap.tradeoff.point import parameter_title
 from tfcap.curves import Line
 from tfcap.curves import compare_curves
@@ -83,10 +85,13 @@ def axes_panel(
     points = [p for group in groups.values() for p in group]
     places, texts = order_places(points, order)
     lines, joined = [], not is_categorical(points, order)
+    seeds = seed_counts(groups)
     for title, by_seed in curves.items():
         ordered = any(order in point.params for point in groups[title])
         named = _named(texts if ordered else {})
-        line = mean_line(title, by_seed, named, spread, level, aggregate)
+        line = mean_line(
+            *(title, by_seed, named, spread, level, aggregate, seeds[title])
+        )
         if not joined:
             line = replace(line, joined=False, seeds=[], band=None)
         steps = _steps(groups[title], places, order, (x.name, y.name))
@@ -96,7 +101,9 @@ def axes_panel(
     return panel, notices
 
 
-def parameter_panel(curves, parameter, x, y, at=None, title="", aggregate=None):
+def parameter_panel(
+    curves, parameter, x, y, at=None, title="", aggregate=None, seeds=None
+):
     """Makes a panel of one metric, at a level of another, by a parameter.
 
     Each seed's curve is read off by itself, never beyond its points.
@@ -112,6 +119,8 @@ def parameter_panel(curves, parameter, x, y, at=None, title="", aggregate=None):
         title: String before the panel's own title. Defaults to `""`.
         aggregate: `tfcap.curves.Aggregate` of seeds. Defaults to `None`:
             their mean, and Student's 95 % interval.
+        seeds: Dict of numbers of seeds by the same pairs, as of
+            `compare_curves()`. Optional.
 
     Returns:
         `Panel`.
@@ -138,7 +147,7 @@ def parameter_panel(curves, parameter, x, y, at=None, title="", aggregate=None):
             why = f"absent: the curves have no {x} in common"
             return Panel(empty.title, symbol, y, [], why)
         at = overlap[1]
-    comparison = compare_curves(curves, at=at, aggregate=aggregate)
+    comparison = compare_curves(curves, at=at, aggregate=aggregate, seeds=seeds)
     lines = [
         line
         for name in dict.fromkeys(name for name, _ in curves)
@@ -199,7 +208,7 @@ def _parameter_line(title, parameter, comparison):
         for side in zip(*((i.low, i.high) for i in bounds))
     )
     seeds = {seed for p in points.values() for seed in p.values}
-    names = [parameter_text(parameter, value) for value in points]
+    names = [*parameter_texts(parameter, points).values()]
     return Line(
         title,
         np.array(list(points)),

@@ -1,12 +1,12 @@
 """Parallel coordinates: an axis for each metric, better ends up."""
 
-import textwrap
 from dataclasses import dataclass
 
 import numpy as np
 
 from tensorboard_plugin_tfcap.tradeoff.panels import axis_title
 from tensorboard_plugin_tfcap.tradeoff.plotly_figure import frame
+from tensorboard_plugin_tfcap.tradeoff.plotly_text import marked
 from tensorboard_plugin_tfcap.tradeoff.style import DARK
 from tensorboard_plugin_tfcap.tradeoff.style import FAINT
 from tensorboard_plugin_tfcap.tradeoff.style import LIGHT
@@ -75,9 +75,7 @@ def parallel_figure(tracks, metrics, known=(), dark=False) -> dict:
     layout["xaxis"] = {
         "range": [-0.35, len(metrics) - 0.65],
         "tickvals": list(range(len(metrics))),
-        "ticktext": [
-            "<br>".join(textwrap.wrap(axis_title(m), 16)) for m in metrics
-        ],
+        "ticktext": [marked(axis_title(m), 16) for m in metrics],
         **{"showgrid": False, "zeroline": False, "fixedrange": True},
         **{"side": "top", "automargin": True},
     }
@@ -126,13 +124,14 @@ def _trace(title, look, mine, tracks, heights, metrics, dark):
                 round(float(height), 5) + 0.0 if np.isfinite(height) else None
             )
             value = number(float(track.values[axis]))
-            name = f"{track.name}<br>" if track.name else ""
-            texts.append(f"{name}{metric.title} {value}")
+            name = f"{marked(track.name)}<br>" if track.name else ""
+            texts.append(f"{name}{marked(metric.title)} {value}")
         x.append(None)
         y.append(None)
         texts.append("")
     return {
-        **{"type": "scatter", "mode": "lines+markers", "name": title},
+        **{"type": "scatter", "mode": "lines+markers"},
+        "name": marked(title),
         **{"legendgroup": title, "x": x, "y": y, "text": texts},
         "line": {"color": on_paper(color, dark), "width": 1.5, "dash": dash},
         "marker": {"symbol": marker, "size": 7, "color": on_paper(color, dark)},

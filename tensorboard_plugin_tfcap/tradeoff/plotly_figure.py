@@ -4,11 +4,11 @@ So it is made as fast as it is sent, and is the same in TensorBoard, in a
 notebook and in a file.
 """
 
-import textwrap
 from dataclasses import dataclass
 
 import numpy as np
 
+from tensorboard_plugin_tfcap.tradeoff.plotly_text import marked
 from tensorboard_plugin_tfcap.tradeoff.style import DARK
 from tensorboard_plugin_tfcap.tradeoff.style import FAINT
 from tensorboard_plugin_tfcap.tradeoff.style import LIGHT
@@ -104,7 +104,7 @@ def panels_figure(
         for name, span, text in zip(
             cell.names, (cell.x, cell.y), (panel.x, panel.y)
         ):
-            text = "<br>".join(textwrap.wrap(text, 34 if panels[1:] else 52))
+            text = marked(text, 34 if panels[1:] else 52)
             layout[name] = axis(span, text, dark, cell.axes, name)
         _annotate(layout, panel, cell)
     if len({(panel.x, panel.y) for panel in panels}) == 1:
@@ -136,14 +136,18 @@ def frame(title, legend, dark):
             "yref": "container",
             "y": 0,
             "yanchor": "bottom",
-            "title": {"text": legend, "side": "top", "font": {"size": 12}},
+            "title": {
+                "text": marked(legend),
+                "side": "top",
+                "font": {"size": 12},
+            },
         },
         "margin": {"t": 90 if title else 50, "r": 30, "l": 70, "b": 60},
         "annotations": [],
         "shapes": [],
     }
     if title:
-        layout["title"] = {"text": title}
+        layout["title"] = {"text": marked(title)}
     return layout
 
 
@@ -200,7 +204,7 @@ def _annotate(layout, panel, cell):
             {
                 **usual,
                 "name": "title",
-                "text": panel.title,
+                "text": marked(panel.title),
                 "x": (left + right) / 2,
                 "y": top,
                 "xanchor": "center",
@@ -215,7 +219,7 @@ def _annotate(layout, panel, cell):
         {
             **usual,
             "name": "note",
-            "text": "<br>".join(textwrap.wrap(panel.note, 44)),
+            "text": marked(panel.note, 44),
             "x": (left + right) / 2 if empty else left,
             "y": (bottom + top) / 2 if empty else bottom,
             "align": "center" if empty else "left",

@@ -12,6 +12,10 @@ SYMBOLS = {
 }
 
 
+#: Whole floats below are written as whole numbers.
+_LARGEST = 1e15
+
+
 @dataclass(frozen=True)
 class TradeoffPoint:
     """Measurements of one run at one step.
@@ -69,13 +73,48 @@ def parameter_text(name, value):
     return f"{parameter_title(name)} = {value_text(value)}"
 
 
-def value_text(value):
-    """A value, of six digits where it is a number."""
-    if is_number(value):
-        return f"{value:.6g}"
-    return str(value)
+def parameter_texts(name, values) -> dict:
+    """Texts of a parameter by its values, as of `parameter_text()`.
+
+    Numbers have more digits where six do not tell them apart.
+
+    Example:
+
+    >>> from tensorboard_plugin_tfcap.tradeoff.point import parameter_texts
+    >>> list(parameter_texts("k", [0.1, 0.10000003]).values())
+    ['k = 0.1', 'k = 0.10000003']
+    """
+    values = dict.fromkeys(values)
+    numbers = [value for value in values if is_number(value)]
+    digits = 6
+    while digits < 17 and len(
+        {value_text(value, digits) for value in numbers}
+    ) < len(numbers):
+        digits += 1
+    title = parameter_title(name)
+    return {v: f"{title} = {value_text(v, digits)}" for v in values}
+
+
+def value_text(value, digits=6):
+    """A value; a number that is not whole, of so many digits."""
+    if not is_number(value):
+        return str(value)
+    if _is_whole(value):
+        return str(int(value))
+    return f"{value:.{digits}g}"
+
+
+def rounded(value):
+    """A number of six digits; a whole one, which may be a name, as it is."""
+    return value if _is_whole(value) else float(f"{value:.6g}")
 
 
 def is_number(value):
     """Check whether a value has a place among numbers."""
     return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _is_whole(value):
+    if isinstance(value, int):
+        return True
+    return value.is_integer() and abs(value) < _LARGEST

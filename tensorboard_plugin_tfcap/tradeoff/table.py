@@ -67,8 +67,12 @@ def seeds_cell(points: Iterable[ComparedCurve | None]) -> str:
     '1/2'
     """
     counts = {(len(p.values), p.seeds) for p in points if p is not None}
-    texts = [str(n) if n == of else f"{n}/{of}" for n, of in sorted(counts)]
-    return ", ".join(texts) or "-"
+    return ", ".join(seeds_text(*count) for count in sorted(counts)) or "-"
+
+
+def seeds_text(count: int, of: int) -> str:
+    """A number of seeds, and of how many where it is not all."""
+    return str(count) if count == of else f"{count}/{of}"
 
 
 def number(value: float | None) -> str:

@@ -4,6 +4,8 @@ import math
 
 import numpy as np
 
+from tensorboard_plugin_tfcap.tradeoff.plotly_text import marked
+from tensorboard_plugin_tfcap.tradeoff.plotly_text import unmarked
 from tensorboard_plugin_tfcap.tradeoff.style import FAINT
 from tensorboard_plugin_tfcap.tradeoff.style import on_paper
 
@@ -104,7 +106,9 @@ def label_boxes(traces, spans, log=(False, False)) -> list:
                     (x, y), log, spans, PLOT
                 )
             ]
-            boxes.append(np.concatenate(_box(*middle, text, *ways[side])))
+            boxes.append(
+                np.concatenate(_box(*middle, unmarked(text), *ways[side]))
+            )
     return boxes
 
 
@@ -165,11 +169,11 @@ def line_traces(
         "x": plain(line.x),
         "y": plain(line.y),
         "mode": "lines+markers" if line.joined else "markers",
-        "name": line.title,
+        "name": marked(line.title),
         "showlegend": legend,
         "line": {"color": color, "width": 2, "dash": dash},
         "marker": {"symbol": symbols, "size": 8, "color": color},
-        "text": line.labels,
+        "text": [marked(label) for label in line.labels],
         "hovertemplate": "%{text}<br>%{x:.4g}, %{y:.4g}"
         "<extra>%{fullData.name}</extra>",
         "meta": {"kind": "curve"},
@@ -192,7 +196,7 @@ def label_trace(x, y, texts, sides, axes, color, group):
         "marker": {"size": 9, "opacity": 0},
         "x": plain(np.asarray(x)[kept]),
         "y": plain(np.asarray(y)[kept]),
-        "text": [texts[place] for place in kept],
+        "text": [marked(texts[place]) for place in kept],
         "textposition": [sides[place] for place in kept],
         "textfont": {"size": 11, "color": color},
         "legendgroup": group,

@@ -220,3 +220,10 @@ def test_the_crossing_may_be_chosen_and_is_counted():
     )
     assert found["last"].crossings == {0: 3}
     assert curve.area(0.9, 1.1, "first") == pytest.approx(0.2 * 45.0)
+
+
+def test_seeds_without_a_curve_are_counted():
+    found = compare_curves(CURVES, at=1.0, seeds={"psst": 5})
+    assert [found[name].seeds for name in CURVES] == [5, 3, 1]
+    (area, *_), _ = curve_areas(CURVES, seeds={"psst": 5})
+    assert (area["seeds"], area["of"]) == (3, 5)

@@ -2,6 +2,7 @@ import numpy as np
 
 from tfcap.curves import Curve
 from tfcap.curves import line_band
+from tfcap.curves import mean_line
 
 PLACES = np.array([0.0, 1.0])
 
@@ -26,3 +27,11 @@ def test_seeds_that_share_no_curve_have_no_band():
     assert line_band({0: Curve([1.0, 0.0], [0.0, 1.0])}, PLACES) is None
     curves = {0: Curve([1.0], [0.0], [0.0]), 1: Curve([1.0], [0.0], [1.0])}
     assert line_band(curves, PLACES) is None
+
+
+def test_a_mark_is_whole_where_all_seeds_are_in_it():
+    curves = {s: Curve([1.0, 0.0], [0.0 + s, 1.0]) for s in (0, 1)}
+    found = mean_line("mine", curves, "point {:g}".format, seeds=3)
+    assert found.labels[0] == "point 0, 2 of 3 seeds"
+    assert not found.whole.any()
+    assert mean_line("mine", curves, "{:g}".format).whole.all()

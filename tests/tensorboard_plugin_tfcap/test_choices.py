@@ -109,3 +109,32 @@ def test_axes_may_be_logarithmic():
     assert view["figure"]["layout"]["xaxis"].get("type") != "log"
     with pytest.raises(QueryError, match="`xscale` must be one of"):
         Query(xscale="square")
+
+
+def test_a_filter_finds_the_very_value_that_it_offers():
+    jobs = [20260101, 20260102, 20260103.0]
+    folds = ["01", "1e-3", "adam"]
+    seeds = [1, 2, 10**17 + 1]
+    rates = [1e-7 / 3, 0.1, 0.12345678]
+    points = [
+        TradeoffPoint(
+            f"r{place}",
+            "net",
+            {"job": job, "fold": fold, "seed": seed, "rate": rate},
+            metrics={"speed": 1.0, "loss": 2.0},
+        )
+        for place, (job, fold, seed, rate) in enumerate(
+            zip(jobs, folds, seeds, rates)
+        )
+    ]
+    dataset = Dataset("points", "a", points, all_metrics(points, {}))
+    runs = state_view(dataset, Query(), {}, None)["runs"]
+    for place, run in enumerate(runs):
+        for name, value in run["params"].items():
+            text = f"{name}={value:.17g}" if name == "rate" else None
+            query = Query(where=(text or f"{name}={value}",))
+            (group,) = select(dataset, query).groups.values()
+            assert [point.run for point in group] == [f"r{place}"], query
+    assert not select(dataset, Query(where=("fold=1",))).groups
+    rows = figure_view(select(dataset, Query(columns=("job",))))["rows"]
+    assert {row["columns"]["job"] for row in rows} == {*jobs}

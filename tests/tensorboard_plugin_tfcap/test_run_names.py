@@ -144,3 +144,26 @@ def test_axes_of_lightning_are_no_bookkeeping(tmp_path):
         {"lr": 0.2},
     ]
     assert dataset(tmp_path, at="best").points[0].metrics["val_acc"] > 0.55
+
+
+def test_a_setting_of_infinity_is_a_word(tmp_path):
+    for place, clip in enumerate((1.0, float("inf"), float("nan"))):
+        summary = strangers.hparams({"clip": clip, "name": "a"})
+        run = tmp_path / f"r{place}"
+        strangers.write_scalars(run, {"acc": [0.5], "loss": [1.0]}, summary)
+    found = dataset(tmp_path)
+    assert [p.params["clip"] for p in found.points] == [1.0, "inf", "nan"]
+
+
+def test_a_pattern_takes_no_runs_for_parts_of_one():
+    runs = ["a/v0", "a/v1/train", "a/v1/validation", "b/x/y"]
+    found = run_names(runs, "(?P<method>[^/]+)", {})
+    assert [(n.whole, n.part, n.method) for n in found.values()] == [
+        ("a/v0", "", "a"),
+        ("a/v1", "train", "a"),
+        ("a/v1", "validation", "a"),
+        ("b/x/y", "", "b"),
+    ]
+    # A match may take the part in.
+    (name,) = run_names(["a/train"], "(?P<method>.+)", {}).values()
+    assert (name.whole, name.part, name.method) == ("a/train", "", "a/train")

@@ -199,3 +199,17 @@ def test_parts_of_a_run_are_found_by_name():
     ]
     with pytest.raises(QueryError, match="regular expression"):
         run_names(["a"], "[", {})
+
+
+def test_colors_hang_on_no_grouping_that_was_looked_at_before(logdir):
+    asked = {"x": "validation/size_error", "y": "validation/accuracy"}
+    found = []
+    for groups in ((PATTERN,), ("run", PATTERN)):
+        with serving(logdir, False) as server:
+            for group in groups:
+                about = {"source": "scalars", "group": group}
+                server.wait(4, **about)
+                about |= asked
+                methods = server.json("figure", **about)["methods"]
+        found.append([one["color"] for one in methods])
+    assert found[0] == found[1]

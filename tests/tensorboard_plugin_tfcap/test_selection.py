@@ -13,6 +13,7 @@ from tensorboard_plugin_tfcap.selection import select
 from tensorboard_plugin_tfcap.table_view import area_table
 from tensorboard_plugin_tfcap.table_view import level_tables
 from tensorboard_plugin_tfcap.table_view import rows_table
+from tensorboard_plugin_tfcap.tradeoff.point import Reference
 from tensorboard_plugin_tfcap.tradeoff.point import TradeoffPoint
 from tests.tensorboard_plugin_tfcap.tradeoff.points import line
 
@@ -175,3 +176,122 @@ def test_seeds_are_compared_at_steps_that_are_told(at, x, step, said):
     (symbol,) = curve["marker"]["symbol"]
     legend = view["figure"]["layout"]["legend"]["title"]["text"]
     assert symbol.endswith("-open") == ("Hollow" in legend) == (at == "last")
+
+
+def runs_of(method, *settings, **metrics):
+    """Runs of a method without seeds, one for each of these settings."""
+    metrics = {"cider_d": 1.0, "r@10": 50.0, **metrics}
+    return [
+        TradeoffPoint(f"{method}/{place}", method, params, metrics=metrics)
+        for place, params in enumerate(settings or ({},))
+    ]
+
+
+def test_nobody_waits_for_a_hidden_method():
+    histories = uneven()
+    points = [run[-1] for run in histories.values()]
+    for place, about in enumerate(({"method": "other"}, {})):
+        points[0] = replace(points[0], **about)
+        title = ("other", "mine, k = 1")[place]
+        if not about:
+            points[0] = replace(points[0], method="mine", params={"k": 1})
+        asked = {"at": "common", "hide": (title,)}
+        selection = selected(points, histories, **asked)
+        assert title in selection.groups
+        rows = figure_view(selection)["rows"]
+        steps = {row["method"]: row["step"] for row in rows}
+        assert steps == {title: "1", "mine": "10"}
+        assert "that each of 2 has" in selection.notices[0]
+    # Nor is one told of that has not come as far as the others.
+    points[0] = replace(points[0], params={"k": 1})
+    finished = selected(points, at="finished", hide=("mine, k = 1",))
+    assert not any("left out" in text for text in finished.notices)
+
+
+def test_a_hidden_method_is_on_no_axis():
+    points = [*line("a"), *runs_of("z", cider_d=0.0), *runs_of("b")]
+    asked = {"x": "cider_d", "y": "r@10", "xscale": "log", "hide": ("z",)}
+    layout = figure_view(selected(points, **asked))["figure"]["layout"]
+    assert layout["xaxis"]["type"] == "log"
+
+
+def test_what_a_filter_leaves_out_is_no_baseline_and_no_focus():
+    points = [*line("a"), *line("b", 4.0)]
+    asked = {"x": "cider_d", "y": "r@10", "value": 1.5}
+    selection = selected(points, **asked, runs="^b", baseline="a", focus=("a",))
+    view = figure_view(selection)
+    assert [m["faint"] for m in view["methods"]] == [False]
+    head = ["", "recall@10", "mean rank", "seeds"]
+    assert view["tables"][0]["head"] == head
+    said = "There are no differences to a: no such curve is left."
+    assert said in view["notices"]
+    # Another parameter along curves gives them other titles.
+    points = runs_of("net", *({"k": k, "l": n} for k in (1, 2) for n in (1, 2)))
+    view = figure_view(selected(points, order="k", focus=("net, k = 1",)))
+    assert [m["faint"] for m in view["methods"]] == [False, False]
+    # Of a focus that is hidden, nothing is left, either.
+    view = figure_view(selected(line("a"), focus=("b",), hide=("b",)))
+    assert not view["methods"][0]["faint"]
+
+
+def test_a_seed_without_the_metric_is_one_of_all_seeds():
+    lost = [
+        replace(point, metrics={"cider_d": 1.0}, diverged=("r@10",))
+        for point in line("mine", seeds=(2,))
+    ]
+    asked = {"x": "cider_d", "y": "r@10", "value": 1.5, "metrics": ()}
+    selection = selected([*line("mine"), *lost], **asked)
+    view = figure_view(selection)
+    assert [(row["seeds"], row["of"]) for row in view["rows"]] == [(2, 3)] * 2
+    (curve,) = [
+        t for t in view["figure"]["data"] if t["meta"]["kind"] == "curve"
+    ]
+    assert all("2 of 3 seeds" in text for text in curve["text"])
+    assert all(name.endswith("-open") for name in curve["marker"]["symbol"])
+    assert [table["rows"][0][-1] for table in view["tables"]] == ["2/3"]
+    assert area_table(selection).rows[0][-1] == "2/3"
+    assert rows_table(view, selection).rows[0][-3] == "2/3"
+    assert area_table(selection).records[0]["seeds"] == 3
+
+
+def test_a_seed_of_a_curve_is_one_combination_of_what_is_left_out():
+    settings = [
+        {"optimizer": optimizer, "lr": lr}
+        for lr in (1, 2, 3)
+        for optimizer in ("adam", "sgd")
+        if (optimizer, lr) != ("adam", 2)
+    ]
+    points = [
+        replace(point, metrics={"cider_d": place / 10, "r@10": 5.0})
+        for place, point in enumerate(runs_of("net", *settings))
+    ]
+    asked = {"x": "cider_d", "y": "r@10", "order": "lr", "curve": ("method",)}
+    curves = selected(points, **asked).curves["net"]
+    assert {seed: [*curve.naturalness] for seed, curve in curves.items()} == {
+        "optimizer = adam": [0.0, 0.3],
+        "optimizer = sgd": [0.1, 0.2, 0.4],
+    }
+    # Methods, too, may be left out, and seeds stay apart.
+    points = [*line("a", seeds=(0,), rho=1), *line("b", rho=1)]
+    (curves,) = selected(points, curve=("rho",)).curves.values()
+    assert list(curves) == ["a, seed = 0", "b, seed = 0", "b, seed = 1"]
+    # Where nothing is left out, a seed is what it was.
+    (curves,) = selected(line("a"), curve=("method",)).curves.values()
+    assert list(curves) == [0, 1]
+
+
+def test_published_points_are_hidden_by_the_legend():
+    points = [*line("a")]
+    reference = Reference("SR-PL", {"cider_d": 1.0, "r@10": 9.0}, "COCO")
+    dataset = Dataset(
+        "points", "1", points, all_metrics(points, {}), [reference]
+    )
+    for hide, shown in (((), True), (("published",), "legendonly")):
+        view = figure_view(select(dataset, Query(refs=True, hide=hide)))
+        (trace,) = [
+            t
+            for t in view["figure"]["data"]
+            if t["meta"]["kind"] == "reference"
+        ]
+        assert trace.get("visible", True) == shown
+        assert view["rows"][-1]["hidden"] == bool(hide)

@@ -5,8 +5,10 @@ import pytest
 
 from tensorboard_plugin_tfcap.query import Query
 from tensorboard_plugin_tfcap.report import read_log
+from tensorboard_plugin_tfcap.samples_view import samples_view
 from tensorboard_plugin_tfcap.selection import select
 from tensorboard_plugin_tfcap.sources import Sources
+from tensorboard_plugin_tfcap.summary import Claim
 from tensorboard_plugin_tfcap.summary import Sample
 from tensorboard_plugin_tfcap.summary import TradeoffWriter
 from tensorboard_plugin_tfcap.summary import write_references
@@ -144,3 +146,33 @@ def test_pictures_are_small(tmp_path):
     (file,) = os.listdir(tmp_path)
     # Of 40 pictures, 32 are kept, of 128 pixels.
     assert os.path.getsize(tmp_path / file) < 400_000
+
+
+def test_a_setting_that_is_not_finite_is_a_word(tmp_path):
+    about = {"clip": float("inf"), "low": np.float32("-inf"), "k": 2.0}
+    with TradeoffWriter(tmp_path, "mine", about, float("nan")) as writer:
+        writer.point(0, {"r@10": 1.0, "cider_d": 1.0})
+    words = {"clip": "inf", "low": "-inf", "k": 2.0}
+    (point,) = dataset(tmp_path).points
+    assert (point.params, point.seed) == (words, "nan")
+    source = Sources(read_log(tmp_path)).chosen("scalars")
+    assert source.dataset(Query()).points[0].params == words
+
+
+def test_samples_within_their_limits_are_read(tmp_path):
+    claims = [Claim("x" * 200, True)] * 64
+    more = {"claims": claims, "missing": ["y" * 300] * 70}
+    human = ["z" * 3000] * 12
+    samples = [Sample(i, "w" * 2500, human=human, **more) for i in range(20)]
+    samples += [Sample(i, "a dog") for i in range(20, 300)]
+    with TradeoffWriter(tmp_path, "mine") as writer:
+        writer.point(0, {"r@10": 1.0, "cider_d": 1.0})
+        writer.samples(0, samples)
+        with pytest.raises(ValueError, match="200 samples of .* Write fewer"):
+            writer.samples(1, samples[:20] * 10)
+    about = {"method": "mine", "label": ""}
+    view = samples_view(read_log(tmp_path), ".", 0, 0, about)
+    assert view["notices"] == [] and view["pages"] == 25
+    first = view["items"][0]
+    assert (len(first["caption"]), len(first["human"])) == (2000, 10)
+    assert first["claims"]["count"] == len(first["missing"]) == 64

@@ -17,6 +17,7 @@ def curve_areas(
     level: float = 0.95,
     crossing: str = "last",
     aggregate: Aggregate | None = None,
+    seeds: Mapping[str, int] | None = None,
 ) -> tuple[list[dict[str, Any]], list[str]]:
     """The area under each method's curves, over one range.
 
@@ -27,6 +28,8 @@ def curve_areas(
             `"last"`.
         aggregate: `Aggregate` of seeds. Defaults to `None`: their mean, and
             Student's interval at `level`.
+        seeds: Dict of integers by title, how many seeds there are in all.
+            Defaults to `None`: as many as there are curves.
 
     Returns:
         List of dicts, of `method`, `area`, its `mean` height, the `interval`
@@ -54,7 +57,11 @@ def curve_areas(
         return [], [text]
     low, high = span
     compared = compare_curves(
-        long, span, level=level, crossing=crossing, aggregate=aggregate
+        *(long, span),
+        level=level,
+        crossing=crossing,
+        aggregate=aggregate,
+        seeds=seeds,
     )
     found = [
         {

@@ -47,6 +47,7 @@ def compare_curves(
     level: float = 0.95,
     crossing: str | None = None,
     aggregate: Aggregate | None = None,
+    seeds: Mapping[Any, int] | None = None,
 ) -> dict[Any, ComparedCurve]:
     """Compares methods at one operating point, over seeds.
 
@@ -67,6 +68,9 @@ def compare_curves(
             `None`: `"last"` for recall, `"first"` for naturalness.
         aggregate: `Aggregate` of seeds. Defaults to `None`: their mean, and
             Student's interval at `level`.
+        seeds: Dict of integers by method, how many seeds it has in all, those
+            without a curve among them. Defaults to `None`: as many as it has
+            curves.
 
     Returns:
         Dict of `ComparedCurve` by method.
@@ -121,7 +125,7 @@ def compare_curves(
             difference = _interval(gaps, aggregate)
         found[method] = ComparedCurve(
             values=ours,
-            seeds=len(curves[method]),
+            seeds=(seeds or {}).get(method, len(curves[method])),
             interval=_interval(ours.values(), aggregate),
             difference=difference,
             pairs=len(gaps),

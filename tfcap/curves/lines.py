@@ -61,6 +61,7 @@ def mean_line(
     spread: str = "points",
     level: float = 0.95,
     aggregate: Aggregate | None = None,
+    seeds: int | None = None,
 ) -> Line:
     """Draws a line through the centers of seeds at each place.
 
@@ -73,6 +74,8 @@ def mean_line(
         level: Float in `(0, 1)`, of intervals. Defaults to `0.95`.
         aggregate: `Aggregate` of seeds. Defaults to `None`: their mean, and
             Student's interval at `level`.
+        seeds: Integer, how many seeds the method has in all, those without a
+            curve among them. Defaults to `None`: as many as `curves`.
 
     Returns:
         `Line`.
@@ -85,6 +88,7 @@ def mean_line(
     (array([0.5, 3. ]), 'point 0, 2 of 2 seeds')
     """
     aggregate = aggregate or Aggregate(level=level)
+    count = len(curves) if seeds is None else seeds
     places = np.unique(np.concatenate([c.parameter for c in curves.values()]))
     x, y, labels, counts = [], [], [], []
     for place in places:
@@ -94,8 +98,8 @@ def mean_line(
         y.append(_interval([c.recall[h] for c, h in there], aggregate))
         counts.append(len(there))
         name = named(place)
-        seeds = f"{len(there)} of {len(curves)} seeds"
-        labels.append(f"{name}, {seeds}" if name else seeds)
+        text = f"{len(there)} of {count} seeds"
+        labels.append(f"{name}, {text}" if name else text)
     x, y = np.array(x), np.array(y)
     shown = {}
     if spread == "interval":
@@ -110,7 +114,7 @@ def mean_line(
         x[:, 0],
         y[:, 0],
         labels,
-        np.array(counts) == len(curves),
+        np.array(counts) == count,
         places=places,
         names=[named(place) for place in places],
         **shown,

@@ -80,3 +80,28 @@ def test_a_phone_can_be_turned(view, sweep):
         "() => document.querySelector('.main').scrollWidth"
         " <= document.querySelector('.main').clientWidth"
     )
+
+
+def test_the_keyboard_keeps_its_place_where_things_are_made_anew(view, sweep):
+    view.open(sweep)
+    view.frame.locator("summary", has_text="as a table").click()
+    view.frame.locator(".scroll.tall button").last.focus()
+    where = (
+        "() => [document.querySelector('.scroll.tall').scrollTop,"
+        " document.activeElement.dataset.key, document.activeElement.innerText]"
+    )
+    top, key, _ = view.frame.evaluate(where)
+    view.page.keyboard.press("Enter")
+    view.frame.wait_for_selector(".pin")
+    assert view.frame.evaluate(where) == [top, key, "Unpin"] and top > 0
+    view.frame.locator("summary", has_text="Several metrics").click()
+    box = view.frame.get_by_label("Reference point").locator("input").nth(1)
+    key = box.get_attribute("data-key")
+    with view.page.expect_response("**/several?*worst=*"):
+        box.fill("0.125")
+        view.page.keyboard.press("Enter")
+    view.wait(
+        "(key) => document.activeElement.dataset.key === key"
+        " && document.activeElement.value === '0.125'",
+        key,
+    )

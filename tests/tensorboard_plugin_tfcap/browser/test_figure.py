@@ -4,9 +4,14 @@ import re
 
 import pytest
 
+from tensorboard_plugin_tfcap.summary import TradeoffWriter
+from tensorboard_plugin_tfcap.summary import write_references
 from tests.tensorboard_plugin_tfcap.browser import servers
+from tests.tensorboard_plugin_tfcap.browser.conftest import ENTRY
 
 pytestmark = pytest.mark.browser
+#: Names of methods that browsers must not read as HTML.
+ODD = ('<a href="https://evil.example">ours</a>', "R&amp;D", "a<b>bold</b>")
 
 
 def test_the_tab_shows_a_curve_for_each_method(view, sweep):
@@ -150,3 +155,70 @@ def test_labels_do_not_lie_on_each_other(view, sweep):
             )
             # Letters do not fill their boxes.
             assert across <= 4 or down <= 4
+
+
+@pytest.fixture(scope="module")
+def odd(browser, tmp_path_factory):
+    """The address of a TensorBoard whose methods look like HTML."""
+    folder = tmp_path_factory.mktemp("odd")
+    for place, name in enumerate(ODD):
+        with TradeoffWriter(folder / f"m{place}", name) as writer:
+            writer.point(1, {"acc<5>": 0.5 + place / 10, "r@10": 60.0})
+    references = [{"title": "a", "metrics": {"acc<5>": 0.7, "r@10": 80.0}}]
+    write_references(folder / "refs", references)
+    with servers.serve(folder) as address:
+        servers.wait_for_runs(address, len(ODD))
+        yield address
+
+
+def test_no_name_is_html(view, odd):
+    view.open(odd, x="acc<5>", y="r@10", refs="1")
+    texts = view.frame.locator(".plot .legendtext").all_text_contents()
+    assert texts == sorted(ODD) + ["published"]
+    title = view.frame.locator(".plot .xtitle").text_content()
+    assert title.startswith("acc<5>")
+    assert view.count(".plot a") == 0
+    # Published points are hidden like any method.
+    view.frame.locator(".plot .legendtoggle").last.click(force=True)
+    view.wait(
+        "() => document.querySelector('.plot').data.some((t) =>"
+        " t.name === 'published' && t.visible === 'legendonly')"
+    )
+    assert "hide=published" in view.page.url
+
+
+def test_what_fails_once_is_asked_for_again(view, odd):
+    view.page.route("**/plotly.js*", lambda route: route.abort())
+    view.page.goto(f"{odd}/data/{ENTRY}")
+    view.find()
+    again = view.frame.get_by_role("button", name="Try again")
+    again.wait_for()
+    view.page.unroute("**/plotly.js*")
+    again.click()
+    view.wait("() => document.querySelector('.plot').data?.length > 1")
+    assert view.count(".notice.bad") == 0
+    view.page.route("**/trajectory?*", lambda r: r.fulfill(status=500))
+    view.frame.get_by_label("Run", exact=True).select_option(index=1)
+    view.frame.get_by_text("answered with an error").wait_for()
+    view.page.unroute("**/trajectory?*")
+    # The table is open since there was no figure.
+    view.frame.get_by_role("button", name="Pin").first.click()
+    view.frame.get_by_text("1 step logged").wait_for()
+
+
+def test_of_very_many_methods_one_is_in_focus(view, sweep):
+    view.open(sweep)
+    found = view.frame.evaluate(
+        "async () => { const {Methods} = await import(new URL("
+        "'./static/methods.js', document.baseURI)); const sets = [];"
+        "const state = {get: () => '', hidden: () => new Set(),"
+        " set: (changes) => sets.push(changes)};"
+        "for (const count of [3, 2000]) { const all = Array.from("
+        "{length: count}, (_, i) => ({method: `a long name of ${i}`}));"
+        "Methods.prototype.alone.call({state}, all[0].method, all); }"
+        "return sets; }"
+    )
+    assert found == [
+        {"hide": "a long name of 1\na long name of 2"},
+        {"focus": "a long name of 0"},
+    ]

@@ -76,3 +76,21 @@ def test_tables_are_copied(view, sweep):
         )
         text = view.frame.evaluate("() => navigator.clipboard.readText()")
         assert start in text and "PSST Multinomial" in text
+
+
+def test_the_ends_of_a_curve_are_on_it(view, sweep):
+    # A third of its values: no number of digits is enough.
+    asked = {"x": "truth_recall", "y": "cider_d", "value": 9}
+    view.open(sweep, **asked, runs="reinforce.*seed%3D0%24")
+    offer = view.frame.locator(".notice", has_text="No curve goes to")
+    offer.get_by_role("button").click()
+    offer.wait_for(state="hidden")
+    line = view.frame.locator(".guide[role=slider]")
+    for key in ("Home", "End"):
+        before = line.get_attribute("aria-valuenow")
+        line.focus()
+        with view.page.expect_response("**/figure?*"):
+            view.page.keyboard.press(key)
+        assert line.get_attribute("aria-valuenow") != before
+        view.wait("() => !document.querySelector('.stage.busy')")
+        assert not offer.is_visible(), key

@@ -172,3 +172,46 @@ def test_a_direction_is_chosen_where_the_name_tells_none(view, scalars):
     view.wait("() => parent.location.hash.includes('at=best')")
     view.frame.wait_for_selector("label:text-is('Best is')")
     assert view.count(".notice.bad") == 0
+
+
+def test_a_late_answer_takes_nothing_back(view, scalars):
+    pattern = "(?P<method>\\w%2B)-(?P<rate>\\d)-(?P<seed>\\d)"
+    view.open(scalars, source="scalars", group=pattern, x="loss", y="speed")
+    by_rate = view.frame.get_by_label("Filter by rate")
+    by_rate.wait_for()
+    late = []
+    view.page.route("**/state?*group=run*", lambda r: late.append(r))
+    view.frame.get_by_label("Group by").select_option("run")
+    box = view.frame.get_by_label("Pattern")
+    view.frame.get_by_label("Group by").select_option("regex")
+    box.fill(r"(?P<method>\w+)-(?P<speed>\d)-(?P<seed>\d)")
+    box.press("Enter")
+    view.frame.get_by_label("Filter by speed").wait_for()
+    with view.page.expect_response("**/state?*group=run*"):
+        late[0].continue_()
+    # Whatever comes of it has come by then.
+    with view.page.expect_response("**/figure?*pareto=1*"):
+        view.frame.get_by_label("Pareto front").check()
+    view.wait("() => !document.querySelector('.stage.busy')")
+    assert view.frame.get_by_label("Filter by speed").is_visible()
+    assert view.text(".status").startswith("12 runs")
+
+
+def test_metrics_that_other_groups_lack_are_given_up(view, torch):
+    view.open(torch, x="Accuracy/val", y="Loss/train")
+    view.frame.get_by_label("Group by").select_option("run")
+    view.wait("() => !location.hash.includes('y=Loss')")
+    view.wait("() => !document.querySelector('.stage.busy')")
+    assert view.count(".notice.bad") == 0 and "x=Accuracy" in view.page.url
+
+
+def test_many_values_are_bounded_by_the_greatest(view, scalars):
+    view.open(scalars, source="scalars")
+    found = view.frame.evaluate(
+        "async () => { const {varying} = await import(new URL("
+        "'./static/filters.js', document.baseURI)); const runs = Array.from("
+        "{length: 200}, (_, i) => ({params: {lr: i + 1}, seed: '00' + i}));"
+        "return varying({runs, parameters: [{id: 'lr', title: 'lr'}]})"
+        ".map(({id, values}) => [id, values.at(-1)]); }"
+    )
+    assert found == [["lr", "200"]]

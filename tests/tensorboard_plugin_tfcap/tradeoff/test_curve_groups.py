@@ -76,3 +76,20 @@ def test_points_without_a_place_are_left_out_where_there_are_others():
         {"mine": points}, "cider_d", "r@10", "lambda"
     )
     assert len(curves["mine"][0]) == 2 and "without lambda" in notices[0]
+
+
+def test_values_that_differ_beyond_six_digits_are_curves_of_their_own():
+    for values, titles in (
+        ((20260101, 20260102), ["20260101", "20260102"]),
+        ((20260101.0, 20260102.0), ["20260101", "20260102"]),
+        ((0.1, 0.10000003), ["0.1", "0.10000003"]),
+        ((1.7e18, 1.8e18), ["1.7e+18", "1.8e+18"]),
+    ):
+        points = [point for k in values for point in line("mine", k=k)]
+        groups, notices = group_points(points, "lambda")
+        assert list(groups) == [f"mine, k = {text}" for text in titles]
+        assert notices == []
+        places, texts = order_places(points, "k")
+        assert [texts[places[k]] for k in values] == [
+            f"k = {text}" for text in titles
+        ]

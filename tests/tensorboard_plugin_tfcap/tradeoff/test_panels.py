@@ -1,9 +1,16 @@
+import html
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
+from tensorboard_plugin_tfcap.drawing.drawing import draw
 from tensorboard_plugin_tfcap.tradeoff.curve_groups import group_points
 from tensorboard_plugin_tfcap.tradeoff.metric_names import named_metric
 from tensorboard_plugin_tfcap.tradeoff.panels import axes_panel
+from tensorboard_plugin_tfcap.tradeoff.parallel import Track
+from tensorboard_plugin_tfcap.tradeoff.parallel import parallel_figure
+from tensorboard_plugin_tfcap.tradeoff.plotly_figure import panels_figure
 from tests.tensorboard_plugin_tfcap.tradeoff.points import line
 
 X, Y = named_metric("cider_d"), named_metric("mean_rank")
@@ -42,3 +49,30 @@ def test_seeds_are_shown_as_asked(spread):
 def test_nothing_to_draw_is_said():
     found, _ = panel([])
     assert found.lines == [] and "No point has" in found.note
+
+
+def test_no_name_is_html_to_plotly():
+    link = '<a href="https://evil.example">ours</a>'
+    points = [*line(link), *line("R&amp;D")]
+    known, _ = panel(points)
+    figure = panels_figure([known], legend="a < b", labels=True)
+    names = [t["name"] for t in figure["data"] if "name" in t]
+    assert names == [
+        html.escape(name, quote=False) for name in (link, "R&amp;D")
+    ]
+    groups = {trace["legendgroup"] for trace in figure["data"]}
+    assert groups == {link, "R&amp;D"}
+    assert figure["layout"]["legend"]["title"]["text"] == "a &lt; b"
+    odd = named_metric("acc<5>"), named_metric("<b>")
+    tracks = [Track(name, "k = <i>", [1.0, 2.0]) for name in (link, "R&amp;D")]
+    figure = parallel_figure(tracks, odd)
+    assert [t["name"] for t in figure["data"]] == names
+    assert figure["layout"]["xaxis"]["ticktext"][0].startswith("acc&lt;5&gt;")
+    assert "<i>" not in figure["data"][0]["text"][0]
+    # A drawing, which knows no HTML, has the names as they are.
+    panels = [replace(known, x=odd[0].title, title="<p>", note="<q>")]
+    drawing = draw(panels_figure(panels, title="<t>"), 900.0)
+    texts = {
+        i.text for la in drawing.layers for i in la.items if hasattr(i, "text")
+    }
+    assert {link, "R&amp;D", "acc<5>", "<p>", "<q>", "<t>"} <= texts
