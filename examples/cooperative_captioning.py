@@ -52,9 +52,10 @@ def parse(argv):
 
 def table(rows):
     """Scores of several points, side by side."""
-    lines = [" " * 24 + "".join(f"{t:>14}" for t in SHOWN.values())]
+    shown = [k for k in SHOWN if all(k in scores for scores in rows.values())]
+    lines = [" " * 24 + "".join(f"{SHOWN[key]:>14}" for key in shown)]
     for name, scores in rows.items():
-        cells = "".join(f"{scores[key]:14.3f}" for key in SHOWN)
+        cells = "".join(f"{scores[key]:14.3f}" for key in shown)
         lines.append(f"{name:24}{cells}")
     return "\n".join(lines)
 

@@ -28,16 +28,15 @@ def epoch_numbers(text: str) -> dict[str, int]:
     >>> epoch_numbers("30"), epoch_numbers("speaker=30,joint=5")
     ({'': 30}, {'speaker': 30, 'joint': 5})
     """
-    numbers = {}
-    for part in text.split(","):
-        phase, _, number = part.rpartition("=")
+    pairs = [part.rpartition("=")[::2] for part in text.split(",")]
+    for _, number in pairs:
         if not number.isdecimal() or int(number) < 1:
             raise argparse.ArgumentTypeError(
                 f"{text!r} is no positive number of epochs, as 30, and no list "
                 "of them by phase, as speaker=30,joint=5"
             )
-        numbers[phase] = int(number)
-    return numbers
+    _check_once(text, [phase or "every phase" for phase, _ in pairs])
+    return {phase: int(number) for phase, number in pairs}
 
 
 def image_limits(text: str) -> dict[str, int]:
@@ -49,15 +48,25 @@ def image_limits(text: str) -> dict[str, int]:
     >>> image_limits("train=8000,test=1000")
     {'train': 8000, 'test': 1000}
     """
-    pairs = [part.partition("=") for part in text.split(",")]
-    for split, _, number in pairs:
+    pairs = [part.partition("=")[::2] for part in text.split(",")]
+    for split, number in pairs:
         known = split in _SPLITS and number.isdecimal()
         if not known or int(number) < 1:
             raise argparse.ArgumentTypeError(
                 f"{text!r} is no list of positive numbers by split "
                 f"({', '.join(_SPLITS)}), as train=8000,test=1000"
             )
-    return {split: int(number) for split, _, number in pairs}
+    _check_once(text, [split for split, _ in pairs])
+    return {split: int(number) for split, number in pairs}
+
+
+def _check_once(text, names):
+    """Refuses two numbers for a name, of which one would be lost."""
+    twice = [name for name in names if names.count(name) > 1]
+    if twice:
+        raise argparse.ArgumentTypeError(
+            f"{text!r} has two numbers for {twice[0]}"
+        )
 
 
 def adapted(

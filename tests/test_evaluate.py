@@ -283,6 +283,14 @@ def test_names_must_be_those_of_metrics(files):
         evaluate_captions(["a"], [])
 
 
+@pytest.mark.parametrize("number", ["-1", "two"])
+def test_processes_must_be_a_number_of_them(files, number, capsys):
+    with pytest.raises(SystemExit):
+        run(files["results"], files["coco"], "--workers", number)
+    said = capsys.readouterr().err
+    assert f"--workers: must be 0 or more. Received: '{number}'" in said
+
+
 def test_an_absence_says_what_to_do():
     missing_score = MissingScore("SPICE", "there is none", "Get it.")
     assert str(missing_score) == "SPICE is absent: there is none. Get it."

@@ -275,6 +275,11 @@ def test_wrong_options_are_refused_in_words(options, words, capsys):
     assert words in capsys.readouterr().err
 
 
+def test_a_negative_number_of_restarts_is_refused(capsys):
+    assert main([*HERE, "1", "--restarts", "-1", "--", "true"]) == 2
+    assert "`--restarts` must be at least 0" in capsys.readouterr().err
+
+
 def test_a_program_that_is_not_there_is_named(capsys):
     assert main([*HERE, "1", "--", "no-such-program"]) == 2
     assert "no-such-program" in capsys.readouterr().err

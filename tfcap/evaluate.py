@@ -75,7 +75,7 @@ def _parser():
     add("--instances", help="COCO's annotated objects, truth of CHAIR as well")
     add(
         "--workers",
-        type=int,
+        type=_number,
         help="processes for METEOR; default: one a core, up to 8, where there "
         "are thousands of captions",
     )
@@ -120,6 +120,15 @@ def _metrics(text):
                 f"between. Received: {name!r}"
             )
     return names
+
+
+def _number(text):
+    """Number of processes."""
+    if not text.isdecimal():
+        raise argparse.ArgumentTypeError(
+            f"must be 0 or more. Received: {text!r}"
+        )
+    return int(text)
 
 
 def _run(options):

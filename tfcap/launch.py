@@ -69,9 +69,9 @@ def launch(
             each other; 0 to start without. Defaults to `600`.
 
     Raises:
-        ValueError: If there is no worker, a host is none, a port is taken, or
-            this system has no network namespace to give and its network is
-            not trusted.
+        ValueError: If there is no worker, a host is none, a port is taken,
+            `restarts` is negative, or this system has no network namespace to
+            give and its network is not trusted.
         OSError: If there is no such program.
     """
     if shutil.which(command[0]) is None:
@@ -84,6 +84,11 @@ def launch(
         raise ValueError(
             "`--workers` must be at least 1. Received: "
             f"--workers={hosts}. Leave it out for none."
+        )
+    if restarts < 0:
+        raise ValueError(
+            "`--restarts` must be at least 0. Received: "
+            f"--restarts={restarts}. Leave it out for none."
         )
     with contextlib.ExitStack() as at_end:
         if isinstance(hosts, int) and not trusted_network:

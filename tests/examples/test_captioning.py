@@ -118,6 +118,17 @@ def test_captions_that_stand_out_are_set_beside_others(
     assert len((out / "points.jsonl").read_text().splitlines()) == 2
 
 
+@pytest.mark.parametrize(
+    "name", ["cooperative_captioning", "retriever_ensemble"]
+)
+def test_scores_that_there_are_not_have_no_column(name):
+    """A test split of one photograph has no CIDEr-D."""
+    rows = {"a": {"r@10": 9.0}, "b": {"r@10": 8.5}}
+    head, *rows = load(name).table(rows).splitlines()
+    assert head.split() == ["own", "R@10"]
+    assert [row.split() for row in rows] == [["a", "9.000"], ["b", "8.500"]]
+
+
 CAPTIONING = [
     "cooperative_captioning",
     "tradeoff_curve",

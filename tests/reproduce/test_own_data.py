@@ -34,6 +34,11 @@ def test_numbers_and_phases_that_there_are_not_are_refused():
     for text in ("4", "train=0", "rest=3", "train=", "train=1,"):
         with pytest.raises(argparse.ArgumentTypeError, match="no list"):
             image_limits(text)
+    for text in ("30,20", "speaker=3,speaker=7", "train=5,val=2,train=9"):
+        name = text.partition("=")[0] if "=" in text else "every phase"
+        read = image_limits if name == "train" else epoch_numbers
+        with pytest.raises(argparse.ArgumentTypeError, match=f"for {name}$"):
+            read(text)
     with pytest.raises(ValueError, match="speaker, .*Received: joint"):
         adapted(FLICKR8K, {"joint": 3})
     with pytest.raises(ValueError, match="`--min-count` must be at least 1"):

@@ -198,7 +198,7 @@ def test_tables_of_self_critical_are_read(tmp_path):
 def test_their_unknown_word_is_ours():
     content = {"ref_len": 4, "document_frequency": {"1": 2, "1 0": 3}}
     table = DocumentFrequencies.from_self_critical(
-        content, {1: "UNK"}, VOCABULARY
+        content, {0: "<eos>", 1: "UNK"}, VOCABULARY
     )
     assert unpacked(table) == {(3,): 2, (3, 2): 3}
 

@@ -34,6 +34,15 @@ def test_unknown_words_are_one_id_and_readable(vocabulary):
     assert vocabulary.decode([4, 3]) == "a <unk>"
 
 
+def test_a_sentence_says_no_special_token(vocabulary):
+    said = ["<pad>", "a", "<eos>", "<bos>", "<unk>", "dog"]
+    wanted = [3, 4, 3, 3, 3, 5, 2]
+    assert vocabulary.encode(said, eos=True) == wanted
+    assert vocabulary.encode_batch([said], eos=True).tolist() == [wanted]
+    asked = [vocabulary.ids[token] for token in vocabulary.tokens[:4]]
+    assert asked == [0, 1, 2, 3] and "<eos>" in vocabulary
+
+
 @pytest.mark.parametrize("eos", [False, True])
 @pytest.mark.parametrize("max_length", [None, 0, 2, 5])
 def test_a_batch_equals_its_sentences_padded(vocabulary, eos, max_length):
@@ -57,6 +66,11 @@ def test_decoding_stops_at_the_end_and_skips_padding(vocabulary):
 def test_words_below_the_count_are_left_out_the_frequent_first():
     counts = Counter({"b": 5, "a": 5, "rare": 4, "often": 9})
     assert Vocabulary.from_counts(counts, 5).words == ("often", "a", "b")
+
+
+def test_special_tokens_that_a_text_says_are_left_out():
+    counts = Counter({"a": 5, "<unk>": 7, "<eos>": 5})
+    assert Vocabulary.from_counts(counts, 5).words == ("a",)
 
 
 def test_file_and_config_round_trips_give_an_equal_vocabulary(tmp_path):

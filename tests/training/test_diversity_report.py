@@ -19,6 +19,7 @@ from tfcap.ops import sequence_mask
 from tfcap.text import caption_tokenize
 from tfcap.text import cider_d
 from tfcap.training import Evaluator
+from tfcap.training.diversity_report import DiversityReport
 
 HUMAN = [["A dog runs.", "the dog"], ["The cat sits", "a red cat"], ["a mat"]]
 SAID = [
@@ -101,6 +102,13 @@ def test_one_caption_an_image_is_refused():
         Evaluator(Scribe(), batches()).diversity(Greedy(LENGTH))
 
 
+def test_one_image_has_no_cider_d_and_all_else():
+    report = DiversityReport.from_captions(SAID[:1], HUMAN[:1])
+    assert set(report.scores) == {"div_1", "div_2", "mutual_bleu_4"}
+    assert report.scores["div_1"] == pytest.approx(5 / 6)
+    assert "CIDEr-D" not in str(report) and "Div-1" in str(report)
+
+
 def test_texts_of_other_images_are_refused():
-    with pytest.raises(ValueError, match="Received: 2 lists, 3 images"):
+    with pytest.raises(ValueError, match="Received: 2 for 3 images"):
         Evaluator(Scribe(), batches(), texts=HUMAN[:2]).diversity(Told())

@@ -1,3 +1,4 @@
+import json
 import os
 
 import keras
@@ -8,6 +9,7 @@ from tests.scribe import BagListener
 from tests.scribe import Batches
 from tests.scribe import Scribe
 from tfcap.metrics import RankingReport
+from tfcap.metrics import RetrievalReport
 from tfcap.training import EvaluationCallback
 from tfcap.training import Evaluator
 from tfcap.training import SpeakerReport
@@ -74,6 +76,22 @@ def test_captions_are_kept_by_epoch(evaluate, tmp_path):
         kept = SpeakerReport.load(folder / name)
         assert kept.captions == ["a dog", "a cat"]
         assert kept.result() == callback.report.result()
+
+
+@pytest.mark.parametrize(
+    "evaluate, name",
+    [
+        (ranking, "mrr"),
+        (lambda: {"mrr": np.float32(0.75), "none": np.nan}, "mrr"),
+        (lambda: RetrievalReport([1, 2], [1, 1]), "image_to_text_mrr"),
+    ],
+)
+def test_of_what_cannot_save_itself_the_numbers_are_kept(
+    evaluate, name, tmp_path
+):
+    fit(EvaluationCallback(evaluate, folder=tmp_path), epochs=1)
+    kept = json.loads((tmp_path / "epoch_0001.json").read_text())
+    assert kept[name] == 0.75 and kept.get("none") is None
 
 
 def test_captions_are_kept_where_nobody_logs(evaluate, tmp_path):

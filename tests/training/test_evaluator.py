@@ -329,8 +329,10 @@ def test_texts_may_be_given_apart(batches):
 
 
 def test_arguments_that_do_not_fit_together_are_refused(evaluate, batches):
-    with pytest.raises(ValueError, match="`texts`.*4 lists, 5 images"):
+    with pytest.raises(ValueError, match="`texts`.*4 for 5 images"):
         evaluate(texts=HUMAN[:4])
+    with pytest.raises(ValueError, match="`image_ids`.* 1 .*5 images"):
+        evaluate(image_ids=[7])
     with pytest.raises(ValueError, match="of 5 ids for a speaker of 14"):
         evaluate(vocabulary=Vocabulary(["a"]))
     deaf = RetrievalListener(3, units=2, embedding_units=2)

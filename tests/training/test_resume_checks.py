@@ -5,6 +5,7 @@ import tensorflow as tf
 
 from tfcap.training import Resume
 from tfcap.training.checkpoint import RunCheckpoint
+from tfcap.training.resume_checks import check_finite
 
 
 def fit(model, value, folder):
@@ -36,3 +37,21 @@ def test_a_model_that_keras_trains_stops_at_its_step(value, tmp_path):
     assert RunCheckpoint(tmp_path).restore(again) == 1
     assert all(np.isfinite(w).all() for w in again.get_weights())
     assert fit(again, 1.0, tmp_path).epoch == [0, 1]
+
+
+def test_metrics_of_several_numbers_are_checked_and_kept(tmp_path):
+    network = keras.Sequential(
+        [keras.Input((2,)), keras.layers.Dense(3, activation="softmax")]
+    )
+    f1 = keras.metrics.F1Score(name="f1")
+    network.compile("sgd", "categorical_crossentropy", metrics=[f1])
+    rows = np.ones((4, 2)), np.eye(3)[[0, 1, 2, 0]]
+    for epochs in (1, 2):
+        resume = Resume(tmp_path)
+        history = network.fit(
+            *rows, 2, epochs=epochs, callbacks=[resume], verbose=0
+        )
+    assert np.shape(history.history["f1"]) == (2, 3)
+    match = r"`f1` is \[0.5, nan\], at step 3"
+    with pytest.raises(FloatingPointError, match=match):
+        check_finite({"loss": 1.0, "f1": np.array([0.5, np.nan])}, 3)

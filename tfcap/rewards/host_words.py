@@ -82,7 +82,7 @@ class HostWords:
         width = _width(max(words.shape[2], references.shape[2]))
         shape = len(words), words.shape[1] + references.shape[1], width
         numbered = np.full(shape, -1, np.int32)
-        ids, beyond = self.words.ids, {}
+        ids, beyond = self.words.word_ids, {}
         numbers = itertools.count(self.words.size)
         for image, rows in enumerate(zip(words, references)):
             for place, row in enumerate(itertools.chain(*rows)):

@@ -3,11 +3,11 @@
 import json
 import zipfile
 
-from tfcap.io import make_folder
 from tfcap.text.document_frequencies import DocumentFrequencies
 from tfcap.text.missing_score import cache_folder
 from tfcap.text.missing_score import find_file
 from tfcap.text.missing_score import find_package
+from tfcap.text.missing_score import keep
 
 _MEMBER = "coco/annotations/captions_{}.json"
 _SPLITS = ("train2014", "val2014")
@@ -55,13 +55,12 @@ def coco_document_frequencies(
         path = cache_folder("coco") / f"{split}-{end}-{member.CRC:08x}.npz"
         try:
             return DocumentFrequencies.load(path)
-        except (FileNotFoundError, ValueError):  # not there, or damaged
+        except (OSError, ValueError):  # not there, closed, or damaged
             captions = _read(archive, member)
     table = DocumentFrequencies.from_references(
         [texts for texts, _ in captions.values()], count_eos=count_eos
     )
-    make_folder(path.parent)
-    table.save(path)
+    keep("COCO's document frequencies", path, table.save)
     return table
 
 

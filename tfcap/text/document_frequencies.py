@@ -17,7 +17,6 @@ from tfcap.text.ngrams import check_order
 from tfcap.text.ngrams import pack_ngrams
 from tfcap.text.self_critical import read_self_critical
 from tfcap.text.tokenizers import as_vocabulary
-from tfcap.text.vocabulary import SPECIAL
 from tfcap.text.vocabulary import Vocabulary
 
 _FORMAT = "tfcap-document-frequencies"
@@ -167,8 +166,6 @@ class DocumentFrequencies:
             vocabulary = as_vocabulary(vocabulary)
         if not getattr(vocabulary, "is_words", vocabulary is not None):
             references, held = words_of(references, vocabulary)
-            for token in SPECIAL:
-                del held[token]
             vocabulary = Vocabulary.from_counts(held, min_count)
             words = vocabulary.words
         elif vocabulary.size > MAX_PACKED_ID:

@@ -83,6 +83,7 @@ def _translation(words, vocabulary):
         else vocabulary.encode([word])[0]
         for i, word in words.items()
     }
+    ids[_END] = vocabulary.eos
     unknown = [words[i] for i in words if ids[int(i)] == vocabulary.unk]
     if len(unknown) > 1:
         raise ValueError(
@@ -92,4 +93,4 @@ def _translation(words, vocabulary):
             f"{', '.join(map(repr, unknown[:5]))}. Build it from `words`, or "
             "count the captions with `DocumentFrequencies.from_references()`."
         )
-    return {**ids, _END: vocabulary.eos}
+    return ids

@@ -80,6 +80,8 @@ class Vocabulary:
                 f"{len(self.tokens) - len(self.ids)} repetitions among "
                 f"{len(self.words)} words. Pass `dict.fromkeys(words)`."
             )
+        # Those of a sentence, which a special token in a text must not end.
+        self.word_ids = {w: i for w, i in self.ids.items() if w not in SPECIAL}
 
     @classmethod
     def from_counts(cls, counts, min_count: int = 5) -> "Vocabulary":
@@ -87,14 +89,19 @@ class Vocabulary:
 
         Args:
             counts: Mapping of words to how often they occur, for instance a
-                `collections.Counter`. Ties are put in alphabetical order.
+                `collections.Counter`. Ties are put in alphabetical order;
+                special tokens that a text says are left out.
             min_count: Integer, least number of occurrences of a word that is
                 kept. Defaults to `5`.
 
         Returns:
             A `Vocabulary`.
         """
-        kept = [word for word, count in counts.items() if count >= min_count]
+        kept = [
+            word
+            for word, count in counts.items()
+            if count >= min_count and word not in SPECIAL
+        ]
         return cls(sorted(kept, key=lambda word: (-counts[word], word)))
 
     @property
@@ -111,7 +118,8 @@ class Vocabulary:
         """Ids of a tokenized sentence.
 
         Args:
-            tokens: Sequence of words. A string is refused: tokenize it first.
+            tokens: Sequence of words; what is written like a special token is
+                an unknown one. A string is refused: tokenize it first.
             max_length: Integer, optional. Words beyond it are cut off.
             eos: Boolean, whether to append EOS (after the cut).
 
@@ -119,7 +127,7 @@ class Vocabulary:
             List of integers.
         """
         _check_tokens(tokens)
-        get, unk = self.ids.get, self.unk
+        get, unk = self.word_ids.get, self.unk
         ids = [get(word, unk) for word in tokens[:max_length]]
         return ids + [self.eos] if eos else ids
 
@@ -162,7 +170,7 @@ class Vocabulary:
             them: sentence i is `ids[splits[i] : splits[i + 1]]`.
         """
         _check_sentences(sentences)
-        get, unk = self.ids.get, self.unk
+        get, unk = self.word_ids.get, self.unk
         end = (self.eos,) if eos else ()
         rows = (
             itertools.chain((get(w, unk) for w in words[:max_length]), end)

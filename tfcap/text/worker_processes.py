@@ -25,9 +25,10 @@ class WorkerProcesses:
     Args:
         function: Callable that `pickle` can write: a function of a module, or
             a `functools.partial` of one.
-        number: Integer, processes.
+        number: Integer, processes, at least one.
 
     Raises:
+        ValueError: If `number` is below 1.
         TypeError: If `function` cannot be sent to another process.
 
     Example:
@@ -39,6 +40,12 @@ class WorkerProcesses:
     """
 
     def __init__(self, function: Callable, number: int):
+        if number < 1:
+            # Who asks for none does without this class.
+            raise ValueError(
+                "`num_workers` must be at least 0. Received: "
+                f"num_workers={number}."
+            )
         try:
             self._function = pickle.dumps(function)
         except (AttributeError, TypeError, pickle.PicklingError) as error:

@@ -21,13 +21,15 @@ def memory_of(callbacks):
     Returns:
         Pair: a list that JSON can hold, one entry for each that was asked, and
         the list of arrays that the entries name by their number.
+
+    Raises:
+        TypeError: If one remembers what neither can hold.
     """
-    arrays = []
-    memory = [
-        [type(callback).__name__, _packed(state, arrays)]
-        for callback in callbacks
-        if (state := _state(callback)) is not None
-    ]
+    memory, arrays = [], []
+    for callback in callbacks:
+        state, name = _state(callback), type(callback).__name__
+        if state is not None:
+            memory.append([name, _packed(state, arrays, name)])
     return memory, arrays
 
 
@@ -80,26 +82,49 @@ def _state(callback):
     return None
 
 
-def _packed(value, arrays):
+def _packed(value, arrays, place):
     """A value as JSON holds it; arrays are put into a list."""
     if isinstance(value, dict):
-        packed = {key: _packed(entry, arrays) for key, entry in value.items()}
-        return {"dict": packed}
+        # JSON would make text of other keys.
+        items = [
+            [
+                _packed(key, arrays, f"a key of {place}"),
+                _packed(entry, arrays, f"{place}[{key!r}]"),
+            ]
+            for key, entry in value.items()
+        ]
+        return {"items": items}
     if isinstance(value, (list, tuple)):
-        return [_packed(entry, arrays) for entry in value]
+        packed = [
+            _packed(entry, arrays, f"{place}[{i}]")
+            for i, entry in enumerate(value)
+        ]
+        return {"tuple": packed} if isinstance(value, tuple) else packed
     if isinstance(value, np.generic) and value.dtype.kind in "biuf":
         return value.item()
-    if isinstance(value, np.ndarray):
+    if isinstance(value, np.ndarray) and not value.dtype.hasobject:
         arrays.append(value)
         return {"array": len(arrays) - 1}
+    if not isinstance(value, str | int | float | None):
+        raise TypeError(
+            "What a callback remembers must be numbers, text and arrays, in "
+            f"dicts, lists and tuples. Received: {value!r:.80} as {place}. "
+            "Turn it into these in its `get_state()`."
+        )
     return value
 
 
 def _unpacked(value, arrays):
-    if isinstance(value, dict) and "array" in value:
-        return arrays[value["array"]]
-    if isinstance(value, dict):
-        return {k: _unpacked(v, arrays) for k, v in value["dict"].items()}
     if isinstance(value, list):
         return [_unpacked(entry, arrays) for entry in value]
-    return value
+    if not isinstance(value, dict):
+        return value
+    ((kind, packed),) = value.items()
+    if kind == "array":
+        return arrays[packed]
+    if kind == "tuple":
+        return tuple(_unpacked(packed, arrays))
+    if kind == "items":
+        return dict(_unpacked(packed, arrays))
+    # Dicts of earlier versions.
+    return {k: _unpacked(v, arrays) for k, v in packed.items()}

@@ -24,8 +24,9 @@ class DiversityReport:
 
     Attributes:
         scores: Dict of floats: `"mean_cider_d"` over all captions,
-            `"best_cider_d"` over the best one of each image, `"div_1"` and
-            `"div_2"`, more is more diverse, and `"mutual_bleu_4"`, less is.
+            `"best_cider_d"` over the best one of each image, neither of them
+            where there is one image; `"div_1"` and `"div_2"`, more is more
+            diverse, and `"mutual_bleu_4"`, less is.
         captions: List of M lists of S strings.
     """
 
@@ -49,13 +50,15 @@ class DiversityReport:
         words = caption_tokenize_batch([x for row in captions for x in row])
         sets = [words[i : i + samples] for i in range(0, len(words), samples)]
         human = [caption_tokenize_batch(row) for row in references]
-        # One caption of every image at a time: the weight of an n-gram that
-        # nobody says hangs on their number.
-        each = [cider_d(words[i::samples], human).each for i in range(samples)]
-        each = np.stack(each, axis=1)  # (M, S)
-        scores = {
-            "mean_cider_d": each.mean(),
-            "best_cider_d": each.max(axis=1).mean(),
+        scores = {}
+        if len(human) > 1:
+            # One caption of every image at a time: the weight of an n-gram
+            # that nobody says hangs on their number.
+            rows = [words[i::samples] for i in range(samples)]
+            each = np.stack([cider_d(row, human).each for row in rows], axis=1)
+            scores["mean_cider_d"] = each.mean()
+            scores["best_cider_d"] = each.max(axis=1).mean()
+        scores |= {
             "div_1": distinct_n(sets, 1).corpus,
             "div_2": distinct_n(sets, 2).corpus,
             "mutual_bleu_4": mutual_bleu(sets, 4)[-1].corpus,

@@ -1,5 +1,7 @@
 """Evaluation of a model after epochs of its training."""
 
+import json
+import math
 import os
 from collections.abc import Callable
 from collections.abc import Sequence
@@ -8,6 +10,7 @@ from typing import Any
 import keras
 
 from tfcap.io import make_folder
+from tfcap.io import whole_file
 from tfcap.training.tradeoff_logger import write_report
 from tfcap.training.workers import is_chief
 
@@ -29,9 +32,10 @@ class EvaluationCallback(keras.callbacks.Callback):
         prefix: String before the names of scores. Defaults to `"val_"`.
         names: Strings, the scores to log; one that a report lacks is left
             out. Defaults to `None`, all.
-        folder: String or path in which to `save()` a report an evaluation,
-            such as `epoch_0007.json`. Made if it is not there. Defaults to
-            `None`, nothing is kept.
+        folder: String or path in which to keep a report an evaluation, such
+            as `epoch_0007.json`: what its `save()` writes, or its numbers if
+            it has none. Made if it is not there. Defaults to `None`, nothing
+            is kept.
         writer: `tensorboard_plugin_tfcap.summary.TradeoffWriter`, for the
             Trade-off tab of TensorBoard; the step is the number of epochs.
             Defaults to `None`.
@@ -86,15 +90,18 @@ class EvaluationCallback(keras.callbacks.Callback):
             return
         # All workers evaluate, since that may take all of them.
         self.report = report = self.evaluate()
+        scores = report if isinstance(report, dict) else report.result()
         if self.folder is not None and is_chief(self.model):
             make_folder(self.folder)
-            name = f"epoch_{epoch + 1:04d}.json"
-            report.save(os.path.join(self.folder, name))
+            path = os.path.join(self.folder, f"epoch_{epoch + 1:04d}.json")
+            if hasattr(report, "save"):
+                report.save(path)
+            else:
+                _write(path, scores)
         if self.writer is not None and is_chief(self.model):
             write_report(self.writer, epoch + 1, report, self.images)
         if logs is None:
             return
-        scores = report if isinstance(report, dict) else report.result()
         for name, value in scores.items():
             wanted = self.names is None or name in self.names
             if wanted and name != "count":
@@ -103,3 +110,12 @@ class EvaluationCallback(keras.callbacks.Callback):
     def on_train_end(self, logs=None):
         if self.writer is not None:
             self.writer.close()
+
+
+def _write(path, scores):
+    """Writes numbers to a JSON file, `null` for one that is none."""
+    numbers = {
+        k: float(v) if math.isfinite(v) else None for k, v in scores.items()
+    }
+    with whole_file(path, "w") as file:
+        json.dump(numbers, file, indent=1, allow_nan=False)

@@ -104,7 +104,7 @@ class Evaluator(EvaluationCallback):
         TypeError: If the data set cannot be read, or not twice, or the
             listener embeds nothing.
         ValueError: If the data set is endless or without references, texts
-            and images differ in number, or vocabularies differ in size.
+            or ids are not as many as images, or vocabularies differ in size.
 
     Example:
 
@@ -171,12 +171,9 @@ class Evaluator(EvaluationCallback):
         self.image_ids = _either(image_ids, captions, "image_ids")
         self.decoders = dict(decoders or {})
         self.samples = dict(samples or {})
-        known = training_captions is None or isinstance(
-            training_captions, TrainingCaptions
-        )
-        self.training_captions = (
-            training_captions if known else TrainingCaptions(training_captions)
-        )
+        if not isinstance(training_captions, TrainingCaptions | None):
+            training_captions = TrainingCaptions(training_captions)
+        self.training_captions = training_captions
         self.human_captions = human_captions
         self.batch_size = batch_size
         self.java = {"java": java, "spice_home": spice_home}
@@ -278,18 +275,19 @@ class Evaluator(EvaluationCallback):
                 "`dataset` must hold at least one image. Received: none."
             )
         outputs = joined(parts, self.pad)
-        outputs["texts"] = texts = self._texts(outputs)
         images = len(outputs["tokens"])
-        if images != len(texts):
-            raise ValueError(
-                "`texts` must hold a list of captions for each image of "
-                f"`dataset`. Received: {len(texts)} lists, {images} images. "
-                "Pass texts and batches of one split."
-            )
         if not isinstance(self.image_ids, str):
             ids = range(images) if self.image_ids is None else self.image_ids
-        named = [x.decode() if isinstance(x, bytes) else x for x in ids]
-        return {**outputs, "image_ids": named}
+        ids = [x.decode() if isinstance(x, bytes) else x for x in ids]
+        more = {"texts": self._texts(outputs), "image_ids": ids}
+        for name, rows in more.items():
+            if len(rows) != images:
+                raise ValueError(
+                    f"`{name}` must be as many as the images of `dataset`. "
+                    f"Received: {len(rows)} for {images} images. Pass those "
+                    "of the same split."
+                )
+        return outputs | more
 
     def _pass(self, decoder, listeners):
         """The graph of a decoder; that of the same decoder is kept."""

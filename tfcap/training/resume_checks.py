@@ -2,9 +2,9 @@
 
 import contextlib
 import errno
-import math
 import os
 
+import numpy as np
 import tensorflow as tf
 
 #: What a disk under TensorFlow's own files must be, and what to do.
@@ -45,16 +45,16 @@ def check_finite(logs, batch):
     never do; no checkpoint is written of them.
 
     Args:
-        logs: Dict of numbers, or `None`.
+        logs: Dict of numbers and of arrays of them, or `None`.
         batch: Integer, the step.
 
     Raises:
         FloatingPointError: Names the loss or metric.
     """
     wrong = [
-        f"`{name}` is {float(value)}"
+        f"`{name}` is {np.asarray(value).tolist()}"
         for name, value in (logs or {}).items()
-        if not math.isfinite(value)
+        if not np.isfinite(value).all()
     ]
     if wrong:
         raise FloatingPointError(

@@ -263,7 +263,7 @@ class SpeakerReport:
             self.human_ranks,
             self.references,
         )
-        for i, values in enumerate(zip(*columns)):
+        for i, values in enumerate(zip(*columns, strict=True)):
             row = dict(zip(_ROW, map(_plain, values)))
             yield row | {k: _number(v[i]) for k, v in self.each.items()}
 

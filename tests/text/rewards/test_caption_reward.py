@@ -241,6 +241,9 @@ def test_frequencies_of_coco_are_counted_once(
     assert called(cider_d_reward("coco")) == wanted
     counted = coco_document_frequencies(count_eos=False)
     assert not counted.count_eos and len({*kept.parent.iterdir()}) == 2
+    monkeypatch.setenv("TFCAP_CACHE", str(kept))
+    with pytest.warns(UserWarning, match="Set TFCAP_CACHE to a folder"):
+        assert called(cider_d_reward("coco")) == wanted
 
 
 def test_the_lines_for_other_trainers_run(monkeypatch, capsys):

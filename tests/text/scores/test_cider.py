@@ -177,6 +177,16 @@ def test_words_end_like_ids_with_eos_where_the_table_counts_it(vocabulary):
     )
 
 
+def test_a_word_that_is_written_like_the_end_is_none():
+    frequencies = tfcap.text.DocumentFrequencies.from_references(
+        naive.REFERENCES
+    )
+    first = naive.REFERENCES[0][0]
+    said = [[*first, "<eos>", *first], [*first, "unheard", *first]]
+    scores = tfcap.text.cider_d(said, [naive.REFERENCES[0]] * 2, frequencies)
+    assert scores.each[0] == scores.each[1] > 0
+
+
 def test_another_vocabulary_is_refused(vocabulary):
     other = tfcap.text.Vocabulary(["a", "dog"])
     with pytest.raises(ValueError, match="`vocabulary` must be the one"):

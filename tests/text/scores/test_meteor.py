@@ -234,6 +234,11 @@ def test_processes_count_alike(few_words):
     np.testing.assert_array_equal(found.each, wanted.each)
 
 
+def test_a_negative_number_of_processes_is_refused(few_words):
+    with pytest.raises(ValueError, match="`num_workers`.*num_workers=-1"):
+        meteor([["dog"]], [[["hound"]]], num_workers=-1)
+
+
 def test_progress_is_shown(few_words):
     seen = []
     meteor([["a"]] * 70, [[["a"]]] * 70, lambda *count: seen.append(count))
@@ -251,6 +256,15 @@ def test_a_damaged_table_is_prepared_again(few_words, tmp_path):
         file.write("0.5\nmany\nlots\n")
     meteor_resources.cache_clear()
     assert score("a lot of", "many") == 0
+
+
+def test_a_cache_that_cannot_be_written_costs_time_and_no_score(
+    few_words, tmp_path, monkeypatch
+):
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("TFCAP_CACHE", str(tmp_path / "file"))
+    with pytest.warns(UserWarning, match="Set TFCAP_CACHE to a folder"):
+        assert score("a lot of", "many") > 0
 
 
 def test_what_is_missing_is_named(few_words, monkeypatch):

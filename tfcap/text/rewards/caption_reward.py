@@ -71,11 +71,6 @@ class CaptionReward:
         extract: Callable | None = None,
         num_workers: int = 0,
     ):
-        if num_workers < 0:
-            raise ValueError(
-                "`num_workers` must be at least 0. Received: "
-                f"num_workers={num_workers}."
-            )
         self.score = score
         self.references = references
         self.extract = extract

@@ -80,7 +80,7 @@ def word_ids(vocabulary, end: int | None, sentences):
     """
     beyond = itertools.count(vocabulary.size)
     numbers = collections.defaultdict(beyond.__next__)
-    numbers |= vocabulary.ids
+    numbers |= vocabulary.word_ids
     last = () if end is None else (end,)
     return flatten_rows(
         [[*map(numbers.__getitem__, words), *last] for words in sentences]

@@ -59,8 +59,8 @@ def meteor(
         `Scores`, in `[0, 1]`.
 
     Raises:
-        ValueError: If lists are empty or of different lengths, or a caption
-            has more than `TFCAP_MAX_WORDS` words.
+        ValueError: If lists are empty or of different lengths, a caption has
+            more than `TFCAP_MAX_WORDS` words, or `num_workers` is negative.
         TypeError: If captions are not tokenized.
         MissingScoreError: If its tables are missing, which are in the package
             pycocoevalcap, or the package snowballstemmer.

@@ -9,11 +9,11 @@ import zipfile
 import numpy as np
 
 from tfcap.io import load_arrays
-from tfcap.io import make_folder
 from tfcap.io import save_arrays
 from tfcap.text.missing_score import MissingScoreError
 from tfcap.text.missing_score import cache_folder
 from tfcap.text.missing_score import find_file
+from tfcap.text.missing_score import keep
 from tfcap.text.scores.meteor_normalization import ALWAYS
 from tfcap.text.scores.meteor_normalization import BEFORE_NUMBERS
 from tfcap.text.scores.meteor_normalization import normalize
@@ -109,10 +109,9 @@ def _load(path):
     prepared = cache_folder("meteor") / name
     try:
         arrays = load_arrays(prepared, ("phrases", "text", "starts"))
-    except (FileNotFoundError, ValueError):  # not there, or damaged
+    except (OSError, ValueError):  # not there, closed, or damaged
         arrays = _prepare(path)
-        make_folder(prepared.parent)
-        save_arrays(prepared, arrays)
+        keep("METEOR's paraphrases", prepared, lambda p: save_arrays(p, arrays))
     phrases = arrays["phrases"].tobytes().decode().split("\n")
     rows = {phrase: row for row, phrase in enumerate(phrases)}
     return rows, arrays["text"], arrays["starts"].tolist()
