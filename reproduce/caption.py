@@ -24,6 +24,7 @@ import tensorflow as tf
 
 from reproduce.decoder_options import add_decoder_options
 from reproduce.decoder_options import decoders
+from reproduce.decoder_options import refuse
 from reproduce.image_sources import named_backbone
 from reproduce.image_sources import open_images
 from reproduce.saved_networks import AS_THEY_ARE
@@ -37,6 +38,8 @@ from tfcap.io import command
 from tfcap.io import whole_file
 from tfcap.text import Vocabulary
 
+#: Options of pictures, which features have no need of.
+_OF_PICTURES = ("layer", "input_size", "preprocessing", "skip_unreadable")
 _GIVE_NUMBERS = (
     "Give a network of the recipes its numbers once, in Python: save "
     "`speaker.with_preprocessing(layer)` with a layer "
@@ -75,6 +78,7 @@ def _parser():
     add(
         "--skip-unreadable",
         action="store_true",
+        default=None,
         help="leave out pictures that cannot be read, and name them",
     )
     add(
@@ -106,6 +110,8 @@ def _run(options):
             f"Received: --several {options.several} --batch-size "
             f"{options.batch_size}. The format has one caption an image."
         )
+    if options.backbone is None:
+        refuse(options, _OF_PICTURES, "come with --backbone, for pictures")
     if options.module:
         importlib.import_module(options.module)
     vocabulary = Vocabulary.load(options.vocabulary)

@@ -113,11 +113,11 @@ def _check(options):
             "search leaves nothing to chance."
         )
     if beam is None:
-        _refuse(options, _OF_BEAMS, "come with --beam")
+        refuse(options, _OF_BEAMS, "come with --beam")
     if options.groups is None:
-        _refuse(options, ["diversity"], "come with --groups")
+        refuse(options, ["diversity"], "come with --groups")
     if not options.random and (beam is not None or several is None):
-        _refuse(
+        refuse(
             options,
             _OF_CHANCE,
             "come with --random, or --several without --beam",
@@ -134,7 +134,15 @@ def _check(options):
         )
 
 
-def _refuse(options, names, constraint):
+def refuse(options, names, constraint: str):
+    """Refuses options that are given without another one.
+
+    Args:
+        constraint: String, what they must come with.
+
+    Raises:
+        ValueError: If one is not None.
+    """
     for name, value in _given(options, names).items():
         flag = f"--{name.replace('_', '-')}"
         raise ValueError(

@@ -1,11 +1,11 @@
 """Images that a command is given: a feature file, or pictures."""
 
-import errno
 import os
 import re
 
 import numpy as np
 
+from tfcap.data import image_files
 from tfcap.data import keras_cv_backbone
 from tfcap.data import keras_hub_backbone
 from tfcap.data import load_features
@@ -15,7 +15,6 @@ from tfcap.io import is_there
 
 #: Backbones by the name that `--backbone NAME:WEIGHTS` gives them.
 BACKBONES = ("vgg19", "keras_hub", "keras_cv")
-_ENDINGS = (".jpg", ".jpeg", ".png", ".bmp", ".gif", ".webp")
 #: Names of COCO's files end in the id, with zeros before it.
 _NUMBER = re.compile(r"(?:COCO_\w+_)?(\d+)")
 
@@ -24,6 +23,9 @@ def open_images(paths, backbone=None, image_ids=None, skipped=None):
     """Finds images and how they are seen.
 
     Args:
+        image_ids: List of integers or strings, which of them to take, or
+            `None` for all. Text that is no id is taken as the file name of
+            one.
         skipped: Dict, to which the ids of pictures that cannot be read are
             added, each with its file and the reason; or `None`, where such a
             picture is an error.
@@ -45,19 +47,15 @@ def open_images(paths, backbone=None, image_ids=None, skipped=None):
                 "`--backbone` must be left out for a feature file. Received: "
                 f"{paths[0]!r}. Its features are there already."
             )
-        features = load_features(paths[0], image_ids, lazy=True)
-        ids = features.about["image_ids"][features.rows].tolist()
-        return ids, lambda rows: (rows, np.asarray(features[rows], "f4"))
-    pictures_by_id = _pictures(paths)
-    if image_ids is not None:
-        lacking = [i for i in image_ids if i not in pictures_by_id]
-        if lacking:
-            shown = ", ".join(map(str, lacking[:5]))
-            raise ValueError(
-                "`--images` must name pictures that are there. Received: "
-                f"{len(lacking)} that are not ({shown})."
-            )
-        pictures_by_id = {i: pictures_by_id[i] for i in image_ids}
+        features = load_features(paths[0], lazy=True)
+        known = features.about["image_ids"][features.rows].tolist()
+        row_of = _chosen({i: row for row, i in enumerate(known)}, image_ids)
+        places = np.array([*row_of.values()], int)
+        return [*row_of], lambda rows: (
+            rows,
+            np.asarray(features[places[rows]], "f4"),
+        )
+    pictures_by_id = _chosen(_pictures(paths), image_ids)
     if backbone is None:
         raise ValueError(
             "`--backbone` must be given for pictures, the one whose features "
@@ -80,6 +78,26 @@ def open_images(paths, backbone=None, image_ids=None, skipped=None):
     return list(pictures_by_id), see
 
 
+def _chosen(found, image_ids):
+    """Of a dict by ids, what a list of images asks for, in its order."""
+    if image_ids is None:
+        return found
+    wanted = [i if i in found else _image_id(str(i)) for i in image_ids]
+    lacking = [i for i, name in zip(image_ids, wanted) if name not in found]
+    if lacking:
+        shown = ", ".join(map(str, lacking[:5]))
+        raise ValueError(
+            "`--images` must name images that are there. Received: "
+            f"{len(lacking)} that are not ({shown})."
+        )
+    if len({*wanted}) < len(wanted):
+        raise ValueError(
+            "`--images` must name each image once. Received: "
+            f"{len(wanted):,} names of {len({*wanted}):,} images."
+        )
+    return {i: found[i] for i in wanted}
+
+
 def _pixels(pictures, rows, size, skipped):
     """Pixels by row; those that cannot be read are put into `skipped`."""
     pixels = {}
@@ -88,12 +106,9 @@ def _pixels(pictures, rows, size, skipped):
         try:
             pixels[row] = read_image(file, size)
         except (FileNotFoundError, ValueError) as error:
-            # A disk that fails is no fault of the image.
-            cause = error.__cause__ or error
-            number = getattr(cause, "errno", None)
-            if skipped is None or number not in (None, errno.ENOENT):
+            if skipped is None:
                 raise
-            skipped[image_id] = f"{file} ({cause})"
+            skipped[image_id] = f"{file} ({error.__cause__ or error})"
     return pixels
 
 
@@ -139,18 +154,11 @@ def _pictures(paths):
     files = []
     for path in map(str, paths):
         if os.path.isdir(path):
-            names = sorted(os.listdir(path))
-            names = [n for n in names if n.lower().endswith(_ENDINGS)]
-            files += [os.path.join(path, name) for name in names]
+            files += image_files(path, "IMAGES", tell=True).values()
         elif is_there(path):
             files.append(path)
         else:
             raise FileNotFoundError(f"There is no image {path!r}.")
-    if not files:
-        raise ValueError(
-            "IMAGES must be a feature file, pictures or folders of pictures. "
-            f"Received: {', '.join(map(repr, paths))}, without a picture."
-        )
     pictures = {}
     for file in files:
         image_id = _image_id(file)

@@ -105,6 +105,48 @@ def test_wrong_arguments_are_told(
     assert message in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    "more, message",
+    [
+        (["-o", "."], "`-o` must be a file in a folder"),
+        (["-o", "no/such/a.h5"], "`-o` must be a file in a folder"),
+        (["--split", "train"], "`--split` must come with --captions"),
+        (["--backbone", "keras_hub:x"], "`weights` must be left out for a pr"),
+        (["--size", "0"], "--size: '0' is no positive number"),
+        (["--batch-size", "-1"], "--batch-size: '-1' is no positive number"),
+    ],
+)
+def test_options_of_no_effect_are_refused_at_once(
+    folder, tiny, tmp_path, capsys, more, message
+):
+    arguments = [str(folder), "-o", str(tmp_path / "a.h5"), *tiny, *more]
+    try:
+        assert extract.main(arguments) == 2
+    except SystemExit as error:
+        assert error.code == 2
+    assert message in capsys.readouterr().err
+    assert not [*tmp_path.iterdir()]
+
+
+def test_a_photograph_of_another_split_is_none_of_this_one(
+    folder, tiny, tmp_path, capsys
+):
+    # Those of the first are of `test`, of all others of `train`.
+    names = ["inner/a.PNG", "2024/a.PNG", "b.jpg"]
+    captions = karpathy(tmp_path / "own.json", names)
+    arguments = [str(folder), "-o", str(tmp_path / "a.h5"), *tiny]
+    arguments += ["--captions", captions, "--split", "train"]
+    assert extract.main(arguments) == 2
+    told = capsys.readouterr().err
+    assert "1 of 2 that are not there" in told and ": 2024/a.PNG. " in told
+
+
+def test_other_files_are_told_of(folder, tiny, tmp_path, capsys):
+    arguments = [str(folder), "-o", str(tmp_path / "a.h5"), "--quiet", *tiny]
+    assert extract.main(arguments) == 0
+    assert "1 of 4 files in" in capsys.readouterr().err
+
+
 def test_captions_of_absent_images_and_dead_networks_are_refused(
     folder, tiny, tmp_path, capsys, monkeypatch
 ):

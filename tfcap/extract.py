@@ -20,6 +20,7 @@ from tfcap.data.entry_problems import listed
 from tfcap.data.extraction import extract_features
 from tfcap.data.photographs import find_images
 from tfcap.data.photographs import image_files
+from tfcap.io import can_write
 from tfcap.io import command
 
 
@@ -27,6 +28,11 @@ from tfcap.io import command
 def main(arguments: list[str] | None = None) -> int:
     """Runs the command."""
     options = _parser().parse_args(arguments)
+    if not can_write(options.output):
+        raise ValueError(
+            "`-o` must be a file in a folder that can be written to. Received: "
+            f"-o {options.output}. Make the folder first, or name a file in it."
+        )
     images = _images(options.images, options.captions, options.split)
     extract_features(
         _backbone(options),
@@ -62,8 +68,11 @@ def _parser():
         "imagenet or random; default: imagenet",
     )
     add("--layer", help="layer or pyramid level; default: the last grid")
-    add("--size", type=int, default=224, help="side of images; default: 224")
-    add("--batch-size", type=int, default=32, help="default: 32")
+    for name, number, text in (
+        ("--size", 224, "side of images; default: 224"),
+        ("--batch-size", 32, "default: 32"),
+    ):
+        add(name, type=_positive, default=number, metavar="N", help=text)
     add("--captions", help="file of captions, whose image ids are taken")
     add("--split", help="its splits to take, such as train+val; default: all")
     add(
@@ -77,12 +86,24 @@ def _parser():
 
 def _images(folder, captions, split):
     """Pairs of an image id and a path."""
-    files = image_files(folder, "IMAGES")
+    files = image_files(folder, "IMAGES", tell=captions is None)
     if captions is None:
+        if split:
+            raise ValueError(
+                "`--split` must come with --captions, whose splits they are. "
+                f"Received: --split {split}. Add it, or leave this one out."
+            )
         return list(files.items())
     listing = load_captions(captions, split or "all", skip_empty=True)
-    paths = find_images(files, listing.filenames)
-    images = list(zip(listing.image_ids, paths))
+    names = listing.filenames
+    if split and not files.keys() >= {*names}:
+        # A file may be that of a name in another split.
+        names = load_captions(captions, "all", skip_empty=True).filenames
+    paths = dict(zip(names, find_images(files, names)))
+    images = [
+        (image_id, paths[name])
+        for image_id, name in zip(listing.image_ids, listing.filenames)
+    ]
     absent = [
         name or image_id
         for name, (image_id, path) in zip(listing.filenames, images)
@@ -91,11 +112,18 @@ def _images(folder, captions, split):
     if absent:
         raise ValueError(
             f"`--captions` must name images of {folder!r}. Received: "
-            f"{len(absent):,} of {len(images):,} that are not there, or there "
-            f"several times: {listed(absent)}. Choose the splits that are "
-            "there by --split, or name the folder above."
+            f"{len(absent):,} of {len(images):,} that are not there, or whose "
+            f"last part is not of one file and one name: {listed(absent)}. "
+            "Choose the splits that are there by --split, or name the folder "
+            "above."
         )
     return images
+
+
+def _positive(text):
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is no positive number")
+    return int(text)
 
 
 def _backbone(options):

@@ -11,6 +11,7 @@ from tfcap.data import extract_features
 from tfcap.data import keras_cv_backbone
 from tfcap.data import keras_hub_backbone
 from tfcap.data import load_features
+from tfcap.data import named_backbone
 from tfcap.data import read_image
 from tfcap.data import vgg19_backbone
 from tfcap.data.efficientnet_lite import _weight_file
@@ -212,6 +213,21 @@ def test_efficientnet_lite0_knows_a_uniform(tmp_path):
         12,
         40,
     )
+
+
+def test_efficientnet_lite0_with_random_weights_sees_an_image(tmp_path):
+    keras.utils.set_random_seed(0)
+    path = tmp_path / "features.h5"
+    backbone = efficientnet_lite0_backbone(None, input_size=(64, 64))
+    extract_features(backbone, [*enumerate(IMAGES)], path, progress=False)
+    features = load_features(path).astype("float32")
+    assert 0.1 < features.std() < 10 and (features[0] != features[1]).any()
+
+
+@pytest.mark.parametrize("weights", [None, "own.h5"])
+def test_a_preset_has_its_own_weights(weights):
+    with pytest.raises(ValueError, match="must be left out for a preset"):
+        named_backbone("keras_cv:preset", weights)
 
 
 def test_efficientnet_lite0_without_its_package(monkeypatch):

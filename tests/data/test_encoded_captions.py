@@ -99,6 +99,19 @@ def test_a_caption_of_punctuation_alone_is_an_end_token():
     assert captions.counts.tolist() == [2]
 
 
+def test_captions_that_say_special_tokens_lose_nothing():
+    split = make([["<pad> sign", "a <eos> dog on a cat", "a <unk> sign"]])
+    vocabulary = build_caption_vocabulary(split, min_count=1)
+    assert {*vocabulary.words} == {"a", "sign", "dog", "on", "cat"}
+    captions = EncodedCaptions.from_split(split, vocabulary, 8)
+    assert captions.counts.tolist() == [3]
+    assert vocabulary.decode_batch(captions.references[0]) == [
+        "<unk> sign",
+        "a <unk> dog on a cat",
+        "a <unk> sign",
+    ]
+
+
 def test_image_ids_may_be_text():
     split = make([["a"], ["b"]], ids=["x.jpg", 7])
     captions = EncodedCaptions.from_split(split, Vocabulary(["a"]))
@@ -294,3 +307,10 @@ def test_a_missing_package_is_named_with_its_cure(monkeypatch):
     monkeypatch.setitem(sys.modules, "tensorflow_text", None)
     with pytest.raises(ImportError, match=r"pip install 'tfcap\[text\]'"):
         tokenize_captions(["a dog"])
+
+
+def test_ids_of_more_than_64_bits_are_refused():
+    split = CaptionSplit([2**70], [["a dog"]], [""], [""])
+    told = "integers of 64 bits.*1180591620717411303424 among them. Write"
+    with pytest.raises(ValueError, match=told):
+        EncodedCaptions.from_split(split, Vocabulary(["a"]))

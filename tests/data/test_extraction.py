@@ -104,6 +104,28 @@ def test_gray_and_larger_images_become_rgb_of_the_size():
     assert read_image(np.zeros((20, 10, 4), np.uint8), (4, 6)).shape[-1] == 3
 
 
+@pytest.mark.parametrize(
+    "ending, kind",
+    [("png", "<u2"), ("tif", "<u2"), ("tif", ">u2"), ("pgm", "i4")],
+)
+def test_gray_of_16_bits_is_scaled(tmp_path, ending, kind):
+    path = tmp_path / f"deep.{ending}"
+    gray = np.array([[0, 128, 129], [257 * 77, 65406, 65535]], kind)
+    Image.fromarray(gray).save(path)
+    read = read_image(path, (2, 3))
+    assert read[..., 0].tolist() == [[0, 0, 1], [77, 254, 255]]
+    assert (read == read[..., :1]).all()
+
+
+@pytest.mark.parametrize("kind", ["float32", "int32"])
+def test_numbers_of_an_unknown_range_are_refused(tmp_path, kind):
+    path = tmp_path / "deep.tif"
+    Image.fromarray(np.ones((2, 3), kind)).save(path)
+    told = "deep.tif.*black and white are not known: save it with 8 or 16 bits"
+    with pytest.raises(ValueError, match=told):
+        read_image(path, (2, 3))
+
+
 def bad_images(tmp_path):
     """Images that cannot be read, one of each kind."""
     cut, huge = tmp_path / "cut.jpg", tmp_path / "huge.png"
@@ -156,18 +178,56 @@ def test_a_list_of_skipped_images_that_is_damaged_is_told(images, tmp_path):
 
 
 def test_a_disk_that_fails_is_no_bad_image(images, tmp_path, monkeypatch):
-    def fail(*_):
-        raise OSError(errno.EIO, os.strerror(errno.EIO))
+    def fail(code):
+        def read(*_):
+            raise OSError(code, os.strerror(code))
 
-    monkeypatch.setattr("tfcap.data.extraction.fit_picture", fail)
-    with pytest.raises(ValueError, match="Input/output error"):
-        extract_features(
-            backbone(Average()),
-            images,
-            tmp_path / "features.h5",
-            progress=False,
-            skip_unreadable=True,
-        )
+        return read
+
+    for code in (errno.EIO, errno.ESTALE, errno.EMFILE, errno.EDQUOT):
+        monkeypatch.setattr("tfcap.data.extraction.fit_picture", fail(code))
+        with pytest.raises(OSError, match="1.png") as caught:
+            extract_features(
+                backbone(Average()),
+                images[1:],
+                tmp_path / "features.h5",
+                progress=False,
+                skip_unreadable=True,
+            )
+        assert caught.value.errno == code
+        assert "skip" not in str(caught.value)
+
+
+def test_a_loop_of_links_and_a_closed_file_are_bad_images(
+    images, tmp_path, monkeypatch
+):
+    loop, closed = tmp_path / "loop.jpg", tmp_path / "closed.jpg"
+    loop.symlink_to(loop)
+    opened = extraction.open_image
+
+    def open_image(path):
+        if path == closed:
+            raise PermissionError(errno.EACCES, "Permission denied", str(path))
+        return opened(path)
+
+    monkeypatch.setattr(extraction, "open_image", open_image)
+    path = tmp_path / "features.h5"
+    extract_features(
+        backbone(Average()),
+        [*images, (97, loop), (98, closed)],
+        path,
+        progress=False,
+        skip_unreadable=True,
+    )
+    assert [*load_skipped(path)] == [97, 98]
+
+
+def test_a_batch_of_none_is_refused_before_anything_is_written(
+    images, tmp_path
+):
+    with pytest.raises(ValueError, match="`batch_size` must be at least 1"):
+        extract_features(backbone(Average()), images, tmp_path / "a.h5", 0)
+    assert not [*tmp_path.glob("*.h5")]
 
 
 def test_nothing_but_bad_images_is_an_error(tmp_path):

@@ -224,6 +224,36 @@ def test_a_file_of_the_same_features_is_refused_when_it_is_read(
             load_features(path, [3], lazy)
 
 
+def test_a_folder_and_what_lies_in_none_are_refused(tmp_path):
+    with pytest.raises(IsADirectoryError, match="`path` must not be a folder"):
+        begin(tmp_path)
+    told = "`path` must be in a folder .*none/a.h5.*Make the folder"
+    with pytest.raises(FileNotFoundError, match=told):
+        begin(tmp_path / "none" / "a.h5")
+    assert not os.listdir(tmp_path)
+
+
+def test_two_that_begin_at_once_write_one_file(tmp_path, monkeypatch):
+    path = tmp_path / "features.h5"
+    with begin(path) as first:
+        # The second one looked before the first had made it.
+        there = "tfcap.data.feature_writer.is_there"
+        monkeypatch.setattr(there, lambda _: False)
+        with begin(path) as second:
+            second.write([2], FEATURES[[2]])
+        first.write([0, 1], FEATURES[:2])
+        with pytest.raises(ValueError, match="`backbone` must be that of the"):
+            begin(path, backbone="other")
+    np.testing.assert_array_equal(load_features(path), FEATURES)
+    assert os.listdir(tmp_path) == ["features.h5"]
+
+
+def test_names_that_are_no_text_are_refused_with_the_cure(tmp_path):
+    names = ["a.jpg", os.fsdecode(b"caf\xe9.jpg")]
+    with pytest.raises(ValueError, match=r"1 that it .*udce9.jpg'. Rename"):
+        begin(tmp_path / "features.h5", ids=names)
+
+
 def test_a_link_to_nothing_yet_stays_a_link(tmp_path):
     path, target = tmp_path / "link.h5", tmp_path / "far.h5"
     path.symlink_to(target)

@@ -56,6 +56,27 @@ def test_an_image_without_features_is_named_with_the_file_and_cure(path):
         load_features(path, [99, 10, 7])
 
 
+@pytest.mark.parametrize(
+    "ids, asked, told",
+    [
+        (["a.jpg", "b.jpg"], [0, 1], "by text, as a.jpg: extract with `--capt"),
+        ([7, 9], ["p0", "p1"], "by numbers, as 7: extract with `--captions`"),
+        ([7, 9], [7, 8], "Extract features of these images, too"),
+    ],
+)
+def test_ids_of_another_kind_are_told(tmp_path, ids, asked, told):
+    path = tmp_path / "features.h5"
+    with FeatureWriter(path, ids, (1, 1), 2) as writer:
+        writer.write([0, 1], np.eye(2)[:, None])
+    with pytest.raises(ValueError, match=told):
+        load_features(path, asked)
+
+
+def test_a_folder_is_not_called_damaged(tmp_path):
+    with pytest.raises(IsADirectoryError):
+        load_features(tmp_path)
+
+
 def test_images_may_be_named(tmp_path):
     path = tmp_path / "named.h5"
     with FeatureWriter(path, ["b", "é", "a"], (2, 3), 2) as writer:

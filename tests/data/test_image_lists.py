@@ -6,6 +6,7 @@ import threading
 import pytest
 
 from reproduce.world.formats import write_karpathy
+from tfcap.data import CaptionSplit
 from tfcap.data import load_captions
 from tfcap.data import read_image_ids
 
@@ -22,7 +23,28 @@ def write(tmp_path):
 
 def test_a_text_has_one_image_a_line(write):
     text = "\ufeff391895\r\n\r\n  COCO_42.jpg \r\n000000000009\n"
-    assert read_image_ids(write(text)) == [391895, "COCO_42.jpg", 9]
+    assert read_image_ids(write(text)) == [
+        391895,
+        "COCO_42.jpg",
+        "000000000009",
+    ]
+
+
+def test_numbers_with_zeros_are_names_first(write):
+    lines = read_image_ids(write("0001\n0002\n"))
+    names = ["0001.jpg", "0002.jpg", "0003.jpg"]
+    texts = [["a"], ["b"], ["c"]]
+    split = CaptionSplit([10, 1, 2], texts, names, [""] * 3)
+    assert split.select(lines).filenames == names[:2]
+    split = CaptionSplit(["0002", "x", "0001"], texts, names, [""] * 3)
+    assert split.select(lines).image_ids == ["0001", "0002"]
+    # As the numbers in the names of COCO's files.
+    split = CaptionSplit([2, 1, 3], texts, ["", "", ""], [""] * 3)
+    assert split.select(lines).image_ids == [1, 2]
+    with pytest.raises(ValueError, match="there already"):
+        split.select(["1", "01"])
+    with pytest.raises(ValueError, match="1 of which are of no image"):
+        split.select(["9" * 5000])
 
 
 def test_a_list_in_json_is_taken_as_it_is(write):
@@ -54,7 +76,7 @@ def test_the_split_of_a_paper_cuts_across_those_of_the_file(write, tmp_path):
             r"in 4 places \(entry 1, entry 2, entry 3",
         ),
         ('[1, ""]', r"neither an integer nor some text in 1 place \(entry 1\)"),
-        ("7\n8\n7\n07\n", r"there again in 2 places \(line 3: 7, line 4: 7\)"),
+        ("7\n8\n7\n8\n", r"there again in 2 places \(line 3: 7, line 4: 8\)"),
         (b"7\n8\xff\n", "line 2 the text is not UTF-8"),
         (gzip.compress(b"7\n8\n" * 99, mtime=0)[:-9], "cut off or damaged"),
     ],

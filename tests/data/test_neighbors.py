@@ -42,7 +42,15 @@ def test_an_image_is_never_its_own_neighbour_but_its_copy_is():
         assert sorted(others) == [x for x in range(5) if x != row]
 
 
-@pytest.mark.parametrize("ids", [range(100, 157), [f"a{i}" for i in range(57)]])
+@pytest.mark.parametrize(
+    "ids",
+    [
+        range(100, 157),
+        [f"a{i}" for i in range(57)],
+        # As `EncodedCaptions` has them.
+        np.array([f"a{i}" for i in range(57)], object),
+    ],
+)
 def test_a_file_brings_them_back_to_the_same_images(tmp_path, ids):
     path = tmp_path / "neighbors.npz"
     save_neighbors(path, ids, ROWS)
@@ -73,6 +81,12 @@ def test_another_file_is_refused(tmp_path):
 
 
 def test_what_makes_no_sense_is_refused(tmp_path):
+    for ids in ([1.5] * 57, np.array([7, "a"] + [None] * 55, object)):
+        with pytest.raises(TypeError, match="all integers .*or all strings"):
+            save_neighbors(tmp_path / "neighbors.npz", ids, ROWS)
+    mixed = np.array([7, *"a" * 56], object)
+    with pytest.raises(TypeError, match="all integers .*or all strings"):
+        save_neighbors(tmp_path / "neighbors.npz", mixed, ROWS)
     for k in (0, 57):
         with pytest.raises(ValueError, match=f"`k` must be.*k={k}"):
             nearest_neighbors(EMBEDDINGS, k)

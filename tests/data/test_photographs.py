@@ -1,3 +1,4 @@
+import errno
 import os
 
 import numpy as np
@@ -5,7 +6,9 @@ import pytest
 from PIL import Image
 
 from tfcap.data import Photographs
+from tfcap.data import image_files
 from tfcap.data import read_image
+from tfcap.data.photographs import find_images
 
 RED, BLUE = (250, 10, 10), (10, 10, 250)
 
@@ -46,6 +49,62 @@ def test_what_is_missing_or_damaged_is_named(folder):
         Photographs(folder, ["gone.jpg"])
     with pytest.raises(ValueError, match="`folder` must be a folder"):
         Photographs(folder / "none", names)
+
+
+@pytest.mark.parametrize(
+    "files, names, found",
+    [
+        (["a/1.jpg"], ["a/1.jpg", "b/1.jpg"], ["a/1.jpg", None]),
+        (["a/1.jpg"], ["b/1.jpg", "a/1.jpg"], [None, "a/1.jpg"]),
+        (["1.jpg"], ["a/1.jpg", "b/1.jpg"], [None, None]),
+        (["1.jpg"], ["a/1.jpg", "a/1.jpg"], ["1.jpg"] * 2),
+        # Those of COCO and Flickr, with and without folders.
+        (["val/1.jpg", "train/2.jpg"], ["1.jpg", "2.jpg"], None),
+        (["1.jpg", "2.jpg"], ["val/1.jpg", "val/2.jpg"], None),
+        (["images/1.jpg", "images/2.jpg"], ["val/1.jpg", "val/2.jpg"], None),
+    ],
+)
+def test_a_file_is_the_photograph_of_one_name(files, names, found):
+    files = dict(zip(files, files))
+    assert find_images(files, names) == (found or [*files])
+
+
+def test_a_folder_that_cannot_be_read_is_no_empty_one(
+    folder, monkeypatch, capsys
+):
+    monkeypatch.setattr("tfcap.io.passing_errors._FIRST", 0.001)
+    whole, fails = os.scandir, []
+
+    def scan(path):
+        if str(path).endswith("inner") and fails:
+            code = fails.pop()
+            raise OSError(code, os.strerror(code), str(path))
+        return whole(path)
+
+    monkeypatch.setattr(os, "scandir", scan)
+    fails += [errno.EIO]
+    assert [*image_files(folder)] == ["a b.jpg", "inner/small.png"]
+    assert "Tried again in" in capsys.readouterr().err
+    fails += [errno.EACCES]
+    with pytest.raises(PermissionError, match="inner"):
+        image_files(folder)
+
+
+def test_other_files_are_told_of_where_that_is_asked_for(folder, capsys):
+    for name in ("c.JFIF", "d.avif", "notes.txt", ".hidden", "inner/e.heic"):
+        (folder / name).touch()
+    found = image_files(folder, tell=True)
+    assert [*found] == ["a b.jpg", "c.JFIF", "d.avif", "inner/small.png"]
+    told = capsys.readouterr().err
+    assert "2 of 6 files in" in told and "inner/e.heic, notes.txt." in told
+    image_files(folder)
+    assert not capsys.readouterr().err
+
+
+def test_gray_of_16_bits_is_shown_as_it_is(tmp_path):
+    gray = np.array([[0, 257 * 60, 65535]], np.uint16)
+    Image.fromarray(gray).save(tmp_path / "a.png")
+    assert Photographs(tmp_path, ["a.png"])(0)[0, :, 1].tolist() == [0, 60, 255]
 
 
 def test_no_name_and_no_link_leads_out_of_the_folder(folder):

@@ -120,7 +120,9 @@ GRIDS = np.random.default_rng(0).normal(size=(30, 2, 3)).astype("float16")
 @pytest.fixture
 def read(tmp_path, monkeypatch):
     """Writes a large file, and counts how often its features are read."""
-    monkeypatch.setenv("TFCAP_CACHE", str(tmp_path / "cache"))
+    # As a shell leaves it within quotes.
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("TFCAP_CACHE", "~/cache")
     monkeypatch.setattr(mapped_features, "LARGE", 1)
 
     def write(values=GRIDS):

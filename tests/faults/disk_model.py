@@ -109,6 +109,8 @@ class Disk:
             self.mark = number
         elif kind == "rename":
             self._rename(path, other)
+        elif kind == "link":
+            self._set(other, self._get(path))
         elif kind == "mkdir":
             self._set(path, Folder())
         elif kind in ("unlink", "rmdir"):

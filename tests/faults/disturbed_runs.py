@@ -27,21 +27,22 @@ from tests.faults.workloads import patient
 #: Kinds of operations that may end with an error, by its name.
 FAILURES = {
     "ENOSPC": ("open", "write", "sync", "rename", "mkdir", "truncate")
-    + ("close",),
+    + ("close", "link"),
     "EIO": ("open", "write", "sync", "rename", "unlink", "mkdir", "read")
-    + ("stat", "truncate", "rmdir", "close", "list", "chmod"),
+    + ("stat", "truncate", "rmdir", "close", "list", "chmod", "link"),
     "ESTALE": ("open", "write", "sync", "rename", "unlink", "read", "stat")
-    + ("list", "close", "chmod"),
+    + ("list", "close", "chmod", "link"),
     "EACCES": ("open", "rename", "unlink", "mkdir", "stat", "rmdir", "list"),
-    "EPERM": ("open", "rename", "unlink", "mkdir", "chmod"),
+    "EPERM": ("open", "rename", "unlink", "mkdir", "chmod", "link"),
     "EROFS": ("open", "rename", "unlink", "mkdir", "rmdir", "chmod"),
     "EMFILE": ("open", "list"),
     "EINTR": ("open", "write", "sync", "read", "truncate"),
     "EDQUOT": ("open", "write", "sync", "mkdir", "truncate", "close"),
-    "EOPNOTSUPP": ("truncate", "chmod"),
+    "EOPNOTSUPP": ("truncate", "chmod", "link"),
 }
 #: Those of which an error may come though the operation was done.
 ANSWERED = ("open", "write", "sync", "rename", "unlink", "mkdir", "truncate")
+ANSWERED += ("link",)
 FOR_EVER = 10**9
 #: How a run may end that was asked to.
 _STOPPED = ("done", "signal 9", "signal 15", "exit 143")

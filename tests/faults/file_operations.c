@@ -22,7 +22,7 @@
 /* Kinds of operations, bits of a mask; as in file_operations.py. */
 enum { OPEN = 1, WRITE = 2, SYNC = 4, RENAME = 8, UNLINK = 16, MKDIR = 32,
        TRUNCATE = 64, READ = 128, STAT = 256, RMDIR = 512, MARK = 1024,
-       CLOSE = 2048, LIST = 4096, CHMOD = 8192 };
+       CLOSE = 2048, LIST = 4096, CHMOD = 8192, LINK = 16384 };
 /* What is done at the chosen operation. AFTER it was done an error is told, as
    of a network disk whose answer was lost. */
 enum { NOTHING, KILL, TORN, TERM, FAIL, SHORT, AFTER };
@@ -324,6 +324,14 @@ int renameat(int a, const char *from, int b, const char *to) {
     const char *f = full(a, from, one), *t = full(b, to, two);
     REAL(renameat);
     NAMING(RENAME, f, t, real(a, from, b, to))
+}
+int link(const char *from, const char *to)
+    { REAL(link); NAMING(LINK, from, to, real(from, to)) }
+int linkat(int a, const char *from, int b, const char *to, int flags) {
+    char one[4096], two[4096];
+    const char *f = full(a, from, one), *t = full(b, to, two);
+    REAL(linkat);
+    NAMING(LINK, f, t, real(a, from, b, to, flags))
 }
 int unlink(const char *path)
     { REAL(unlink); NAMING(UNLINK, path, 0, real(path)) }

@@ -28,13 +28,13 @@ KINDS = {
         (
             *("open", "write", "sync", "rename", "unlink", "mkdir"),
             *("truncate", "read", "stat", "rmdir", "mark"),
-            *("close", "list", "chmod"),
+            *("close", "list", "chmod", "link"),
         )
     )
 }
 NAMES = {bit: name for name, bit in KINDS.items()}
 #: What changes a disk.
-CHANGES = KINDS["rmdir"] | sum(1 << bit for bit in range(7))
+CHANGES = KINDS["rmdir"] | KINDS["link"] | sum(1 << bit for bit in range(7))
 ALL = sum(KINDS.values())
 ACTIONS = ("nothing", "kill", "torn", "terminate", "fail", "short", "after")
 #: Bytes that a disturbed process may take beyond what it has when forked.

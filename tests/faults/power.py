@@ -11,7 +11,9 @@ import os
 import pathlib
 from unittest import mock
 
-_CHANGES = ("replace", "rename", "unlink", "remove", "rmdir", "mkdir")
+_CHANGES = (
+    *("replace", "rename", "link", "unlink", "remove", "rmdir", "mkdir"),
+)
 _SYNCS = ("fsync", "fdatasync")
 
 

@@ -300,7 +300,8 @@ def plain_list(lines):
         found = parse("\n".join(lines).encode())
         assert isinstance(found, list)
     else:
-        found = [int(x) if re.fullmatch("[0-9]+", x) else x for x in lines]
+        number = re.compile("0|[1-9][0-9]*")
+        found = [int(x) if number.fullmatch(x) else x for x in lines]
     assert len(set(found)) == len(found) > 0 and all(map(is_id, found))
     return found
 
@@ -322,7 +323,8 @@ def split_list_reader():
             for entry in found
             for row, name in enumerate(names)
             if str(entry) in (name, name[:-4])
-            or entry == int(name.split("_")[0])
+            or str(entry).isdecimal()
+            and int(entry) == int(name.split("_")[0])
         ]
         assert len(rows) == len(set(rows)) == len(found)
         return {names[row] for row in rows}

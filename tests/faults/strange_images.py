@@ -13,6 +13,7 @@ import zlib
 
 import numpy as np
 from PIL import Image
+from PIL import ImageOps
 
 from tests.faults.file_operations import attempt
 from tests.faults.mutations import mutated_bytes
@@ -112,18 +113,26 @@ def plain(numbers, rng, folder):
         size = rng.choice(((1, 1), (8, 8), (5, 9), (64, 64)))
         path = folder / f"{number}.{name.lower()}"
         path.write_bytes(data)
-        found = read_image(path, size)
+        unknown = mode == "F" or (name, mode) == ("TIFF", "I")
+        try:
+            found = read_image(path, size)
+        except ValueError:
+            if not unknown:
+                raise
+            continue
         with Image.open(io.BytesIO(data)) as image:
+            image = ImageOps.exif_transpose(image)
+            if mode in ("I", "I;16"):
+                # Numbers were made of those of 8 bits, by 257.
+                gray = np.asarray(image) // 257
+                image = Image.fromarray(gray.astype("uint8"))
             picture = image.convert("RGB")
             if picture.size != size[::-1]:
                 how = Image.Resampling.BILINEAR
                 picture = picture.resize(size[::-1], how)
             wanted = np.asarray(picture, "float32")
-        if found.shape != (*size, 3) or (found != wanted).any():
+        if unknown or found.shape != wanted.shape or (found != wanted).any():
             wrong.append(f"{name} {mode}")
-        gray = mode in ("I", "I;16")
-        if gray and np.unique(data).size > 9 and found.min() == 255:
-            wrong.append(f"{name} {mode} is white")
     return f"read otherwise: {wrong}" if wrong else ""
 
 

@@ -30,7 +30,7 @@ from tfcap.training.checkpoint import RunCheckpoint
 NAMES = (
     *("open", "stat", "lstat", "fstat", "fsync", "replace", "unlink", "mkdir"),
     *("listdir", "scandir", "write", "read", "lseek", "access", "chmod"),
-    "close",
+    *("close", "link"),
 )
 
 

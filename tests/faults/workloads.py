@@ -209,6 +209,10 @@ def extraction(folder):
         progress=False,
         skip_unreadable=True,
     )
+    skipped = load_skipped(folder / "x.h5")
+    if [*skipped] != ["image 4"]:
+        # Those that could not be opened this time, as was said.
+        raise ValueError(f"{folder}: {skipped}")
     mark(1)
 
 

@@ -145,3 +145,36 @@ def test_what_a_killed_extraction_left_goes_when_the_next_begins(
 
 def killed(*_):
     raise KeyboardInterrupt
+
+
+def test_a_name_is_taken_once(tmp_path, monkeypatch):
+    def texts():
+        return {path.name: path.read_text() for path in tmp_path.iterdir()}
+
+    for text in ("first", "second"):
+        (tmp_path / text).write_text(text)
+        durable.rename_new(tmp_path / text, tmp_path / "name")
+    assert texts() == {"name": "first"}
+
+    def fail(*_):
+        raise OSError(errno.EOPNOTSUPP, os.strerror(errno.EOPNOTSUPP))
+
+    # A disk on which files have one name.
+    monkeypatch.setattr(os, "link", fail)
+    (tmp_path / "third").write_text("third")
+    durable.rename_new(tmp_path / "third", tmp_path / "name")
+    assert texts() == {"name": "third"}
+
+
+def test_a_name_that_was_given_though_an_error_was_told(tmp_path, monkeypatch):
+    link, codes = os.link, [errno.EIO]
+
+    def fail(*names):
+        link(*names)
+        raise OSError(codes.pop(), "Input/output error")
+
+    monkeypatch.setattr("tfcap.io.passing_errors._FIRST", 0.001)
+    monkeypatch.setattr(os, "link", fail)
+    (tmp_path / "a").write_text("a")
+    durable.rename_new(tmp_path / "a", tmp_path / "b")
+    assert os.listdir(tmp_path) == ["b"]

@@ -202,3 +202,18 @@ def test_a_path_that_no_file_can_take_is_refused(tmp_path):
     with pytest.raises(OSError, match="in a folder that can be written to"):
         with whole_path(tmp_path / "none" / "a.keras"):
             pass
+
+
+def test_a_disk_that_does_not_answer_at_once_can_be_written_to(
+    tmp_path, monkeypatch
+):
+    stat, codes = os.stat, [errno.ESTALE]
+
+    def fail(path, *more, **options):
+        if str(path) == str(tmp_path) and codes:
+            raise OSError(codes.pop(), os.strerror(errno.ESTALE))
+        return stat(path, *more, **options)
+
+    monkeypatch.setattr("tfcap.io.passing_errors._FIRST", 0.001)
+    monkeypatch.setattr(os, "stat", fail)
+    assert can_write(tmp_path / "words.txt") and not codes

@@ -87,7 +87,7 @@ def test_a_feature_file_is_captioned_in_cocos_format(folder, tmp_path, capsys):
 
 def test_images_are_listed_and_searched_with_beams(folder, tmp_path):
     listed, out = tmp_path / "list.txt", tmp_path / "out.json"
-    listed.write_text("105\n101\n")
+    listed.write_text("105\n000101\n")
     assert run(folder, "--images", listed, "--beam=3", "--json", out) == 0
     wanted = said(folder, GRIDS[[5, 1]], BeamSearch(3, 5, suppress=(3,)))
     found = json.loads(out.read_text())
@@ -106,18 +106,33 @@ def test_pictures_are_captioned_as_their_feature_file_is(
         pixels = rng.integers(0, 255, size=(8, 8, 3)).astype("uint8")
         Image.fromarray(pixels).save(photos / name)
     (photos / "notes.txt").write_text("no picture")
+    names += ["scan.tif", "2024/cat.jpg"]
+    (photos / "2024").mkdir()
+    for name in names[3:]:
+        Image.fromarray(pixels[::-1]).save(photos / name)
     monkeypatch.setattr(caption, "named_backbone", lambda *_: COLORS)
     out, file = tmp_path / "out.json", tmp_path / "photos.h5"
     more = ["--backbone=colors:none", "--json", out]
     assert run(folder, *more, images=photos) == 0
     pictures = [(7, photos / names[1]), (42, photos / names[0])]
-    pictures += [("dog", photos / names[2])]
+    pictures = [("cat", photos / names[4]), *pictures]
+    pictures += [("dog", photos / names[2]), ("scan", photos / names[3])]
     extract_features(
         COLORS, [(str(i), p) for i, p in pictures], file, progress=False
     )
     wanted = said(folder, load_features(file), Greedy(5, suppress=(3,)))
     found = load_results(out, allow_empty=True)
-    assert found == dict(zip([7, 42, "dog"], wanted))
+    assert found == dict(zip(["cat", 7, 42, "dog", "scan"], wanted))
+    assert "1 of 6 files in" in capsys.readouterr().err
+    # A list names them by their ids, or as their files.
+    listed = tmp_path / "list.txt"
+    listed.write_text("0042\ndog.png\n")
+    assert run(folder, *more, "--images", listed, images=photos) == 0
+    some = load_results(out, allow_empty=True)
+    assert some == {i: found[i] for i in (42, "dog")}
+    listed.write_text("0042\n42\n")
+    assert run(folder, *more, "--images", listed, images=photos) == 2
+    assert "each image once" in capsys.readouterr().err
     # A picture that cannot be read is named, and left out by choice.
     capsys.readouterr()
     (photos / "cut.png").write_bytes((photos / names[0]).read_bytes()[:40])
@@ -138,7 +153,11 @@ def test_pictures_are_captioned_as_their_feature_file_is(
         ([], {"speaker": "older"}, "`--standardize` must be given"),
         ([], {"speaker": "no"}, "no.keras"),
         ([], {"images": "no.h5"}, "no.h5"),
-        ([], {"images": "."}, "without a picture"),
+        ([], {"images": "."}, "`IMAGES` must hold images"),
+        (["--layer=top"], {}, "`--layer` must come with --backbone"),
+        (["--input-size", "8", "8"], {}, "`--input-size` must come with"),
+        (["--preprocessing=unit"], {}, "`--preprocessing` must come with"),
+        (["--skip-unreadable"], {}, "`--skip-unreadable` must come with"),
         ([], {"images": "speaker.keras"}, "`--backbone` must be given"),
         (["--backbone=vgg19:no.h5"], {}, "no weight file 'no.h5'"),
         (["--backbone=vgg19"], {}, "`--backbone` must be vgg19,"),

@@ -38,6 +38,7 @@ from tfcap.data.neighbors import load_neighbors
 from tfcap.data.neighbors import nearest_neighbors
 from tfcap.data.neighbors import save_neighbors
 from tfcap.data.photographs import Photographs
+from tfcap.data.photographs import image_files
 from tfcap.data.result_files import load_results
 from tfcap.data.result_files import match_results
 from tfcap.data.result_files import write_visdial_ranks

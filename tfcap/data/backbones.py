@@ -242,16 +242,26 @@ def named_backbone(
         name: String: `"efficientnet_lite0"`, `"keras_hub:PRESET"`,
             `"keras_cv:PRESET"`, or a network of `keras.applications`. What is
             not in a package is downloaded by theirs.
-        weights: See the functions of each; not used for presets.
+        weights: See the functions of each. Defaults to `"imagenet"`, which
+            stands for its own for a preset.
         layer: See the functions of each.
         input_size: Pair of integers, height and width. Defaults to
             `(224, 224)`.
 
     Returns:
         A `Backbone`.
+
+    Raises:
+        ValueError: If there is no such network, or if a preset is given other
+            weights.
     """
     package, _, preset = name.partition(":")
     if preset and package in _PACKAGES:
+        if weights != "imagenet":
+            raise ValueError(
+                "`weights` must be left out for a preset, which brings its "
+                f"own. Received: name={name!r}, weights={weights!r}."
+            )
         return _PACKAGES[package](preset, layer, input_size)
     if name == "efficientnet_lite0":
         return efficientnet_lite0_backbone(weights, layer, input_size)

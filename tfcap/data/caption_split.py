@@ -13,6 +13,8 @@ SKIP = (
     ", or pass `skip_empty=True` (--skip-empty) to leave them out and count "
     "them."
 )
+#: Digits of an image's number at most: integers of 64 bits have 19.
+DIGITS = 40
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -56,7 +58,7 @@ class CaptionSplit:
         Args:
             image_ids: Sequence of image ids, or of file names: as the file of
                 captions gives them, without their folder, or without folder
-                and ending.
+                and ending. Text of digits that is neither is an id.
 
         Returns:
             A `CaptionSplit` in the order of the list.
@@ -86,7 +88,9 @@ def find_rows(
         ValueError: See `CaptionSplit.select()`.
     """
     known, image_ids = _rows_by_name(split), list(image_ids)
-    rows = [known.get(name, ()) for name in image_ids]
+    rows = [
+        known.get(name) or known.get(as_number(name), ()) for name in image_ids
+    ]
     uses = Counter(row[0] for row in rows if len(row) == 1)
     wrong = {
         "are of no image": [n for n, row in zip(image_ids, rows) if not row],
@@ -111,6 +115,20 @@ def find_rows(
             "may cut across them."
         )
     return [row for (row,) in rows]
+
+
+def as_number(name: int | str) -> int | str:
+    """The number that digits stand for, with zeros before it or not.
+
+    Example:
+
+    >>> from tfcap.data.caption_split import as_number
+    >>> as_number("0042"), as_number("42.jpg")
+    (42, '42.jpg')
+    """
+    text = name if isinstance(name, str) else ""
+    # Files hold 64 bits, and Python reads no more than some thousand digits.
+    return int(text) if text.isdecimal() and len(text) <= DIGITS else name
 
 
 def take_rows(split: CaptionSplit, rows: Sequence[int]) -> CaptionSplit:

@@ -62,8 +62,12 @@ def _block(x, sources, number, channels, expansion, width, stride, size):
     if expansion > 1:
         inner = channels * expansion
         x = _convolve(x, sources, f"{name}_expand_conv", f"{name}_bn0", inner)
+    # Keras counts the other channels as inputs of each, too.
+    normal = keras.initializers.RandomNormal(stddev=2**0.5 / size)
     layer = keras.layers.DepthwiseConv2D(
-        size, stride, padding="same", use_bias=False
+        *(size, stride, "same"),
+        use_bias=False,
+        depthwise_initializer=normal,
     )
     sources[f"{name}_depthwise_conv"] = layer
     x = _normalize(layer(x), sources, f"{name}_bn1")
@@ -91,8 +95,11 @@ def _convolve(
 ):
     import keras
 
+    # Random ones of Keras' own leave nothing of an image after 16 blocks.
     layer = keras.layers.Conv2D(
-        width, size, stride, padding="same", use_bias=False
+        *(width, size, stride, "same"),
+        use_bias=False,
+        kernel_initializer="he_normal",
     )
     sources[source] = layer
     return _normalize(layer(x), sources, norm, activation, name)

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tfcap.data.entry_problems import listed
+from tfcap.data.entry_problems import number_ids
 from tfcap.io.file_limits import check_unpacked
 from tfcap.io.file_limits import raise_limit
 from tfcap.text import DocumentFrequencies
@@ -108,7 +109,8 @@ class EncodedCaptions:
             An `EncodedCaptions`.
 
         Raises:
-            ValueError: If an image has no caption.
+            ValueError: If an image has no caption, or an id of more than 64
+                bits.
         """
         if max_length < 2:
             raise ValueError(
@@ -128,11 +130,10 @@ class EncodedCaptions:
         references[present] = vocabulary.encode_batch(
             sentences, max_length - 1, eos=True
         )
-        numbers = all(isinstance(i, int) for i in split.image_ids)
+        ids = split.image_ids
+        numbers = all(isinstance(i, int) for i in ids)
         return cls(
-            image_ids=np.array(
-                split.image_ids, np.int64 if numbers else object
-            ),
+            image_ids=number_ids(ids) if numbers else np.array(ids, object),
             references=references,
             texts=split.captions,
             vocabulary=vocabulary,

@@ -7,6 +7,9 @@ import warnings
 from collections import Counter
 from collections.abc import Sequence
 
+import numpy as np
+from numpy.typing import NDArray
+
 from tfcap.io import malformed
 
 _SHOWN = 5
@@ -87,6 +90,28 @@ def is_image_id(value):
     if isinstance(value, str):
         return bool(value)
     return isinstance(value, int) and not isinstance(value, bool)
+
+
+def number_ids(image_ids: Sequence[int]) -> NDArray:
+    """Ids that are integers, as an array of 64 bits.
+
+    Raises:
+        ValueError: If one is larger.
+
+    Example:
+
+    >>> from tfcap.data.entry_problems import number_ids
+    >>> number_ids([7, 2**40])
+    array([            7, 1099511627776])
+    """
+    try:
+        return np.asarray(image_ids, object).astype(np.int64)
+    except OverflowError as error:
+        large = max(image_ids, key=abs)
+        raise ValueError(
+            "`image_ids` must be integers of 64 bits, or strings. "
+            f"Received: {large!r:.40} among them. Write them as text."
+        ) from error
 
 
 def warn_of_fewer(

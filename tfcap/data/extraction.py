@@ -1,6 +1,5 @@
 """Running a backbone over images, into the feature file."""
 
-import errno
 import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -12,7 +11,9 @@ from tfcap.data.backbones import named_backbone
 from tfcap.data.entry_problems import listed
 from tfcap.data.feature_writer import FeatureWriter
 from tfcap.data.image_file import UNREADABLE
+from tfcap.data.image_file import as_rgb
 from tfcap.data.image_file import open_image
+from tfcap.data.image_file import raise_if_disk
 from tfcap.data.image_file import save_skipped
 from tfcap.data.image_file import skipped_path
 from tfcap.data.image_file import upright
@@ -57,7 +58,9 @@ def extract_features(
     Raises:
         ValueError: If an image cannot be read, or if the file was begun with
             another backbone or other images; names the image or the file.
+        OSError: If the disk fails, or if there can be no such file.
     """
+    check_batch_size(batch_size)
     if isinstance(backbone, str):
         backbone = named_backbone(backbone)
     height, width, size = grid_shape(backbone)
@@ -108,7 +111,6 @@ def write_features(
     """
     import keras
 
-    check_batch_size(batch_size)
     todo = writer.remaining
     bar = keras.utils.Progbar(
         len(sources), verbose=int(unit_name is not None), unit_name=unit_name
@@ -161,23 +163,12 @@ def _read_ahead(sources, todo, read, batch_size, skipped=None):
                 try:
                     pixels[row] = future.result()
                 except (FileNotFoundError, ValueError) as error:
-                    cause = fault(error)
-                    if skipped is None or cause is None:
+                    if skipped is None:
                         raise
+                    cause = error.__cause__ or error
                     skipped[row] = f"{str(sources[row]):.500} ({cause})"
             if pixels:
                 yield np.array([*pixels]), np.stack([*pixels.values()])
-
-
-def fault(error):
-    """The fault of an image; None if it is the disk that failed.
-
-    Returns:
-        Exception, or `None`.
-    """
-    cause = error.__cause__ or error
-    number = getattr(cause, "errno", None)
-    return cause if number in (None, errno.ENOENT) else None
 
 
 def read_image(image, size: tuple[int, int]) -> NDArray:
@@ -190,7 +181,12 @@ def read_image(image, size: tuple[int, int]) -> NDArray:
         size: Pair of integers, height and width.
 
     Returns:
-        Float32 array of shape `(height, width, 3)`, values 0 to 255.
+        Float32 array of shape `(height, width, 3)`, values 0 to 255; those of
+        16 bits of gray are scaled.
+
+    Raises:
+        ValueError: If an image cannot be read; names it.
+        OSError: If there is no such file, or if the disk fails.
 
     Example:
 
@@ -206,6 +202,7 @@ def read_image(image, size: tuple[int, int]) -> NDArray:
         raise
     except UNREADABLE as error:
         what = image if isinstance(image, str | os.PathLike) else type(image)
+        raise_if_disk(error, what)
         raise ValueError(
             "`images` must be readable image files or arrays (height, width, "
             f"3). Received: {str(what)!r} ({str(error) or repr(error)}). "
@@ -225,7 +222,7 @@ def fit_picture(picture, size):
     from PIL import Image
 
     height, width = size
-    picture = picture.convert("RGB")
+    picture = as_rgb(picture)
     if picture.size != (width, height):
         picture = picture.resize((width, height), Image.Resampling.BILINEAR)
     return np.asarray(picture, np.float32)

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tfcap.data.entry_problems import listed
+from tfcap.data.entry_problems import number_ids
 from tfcap.data.features import CHANGING
 from tfcap.data.features import DEAD
 from tfcap.data.features import VERSION
@@ -25,11 +26,13 @@ from tfcap.io import is_there
 from tfcap.io import named
 from tfcap.io import partial_path
 from tfcap.io import remove_abandoned
-from tfcap.io import rename
 from tfcap.io import told_if_full
 from tfcap.io import tried_again
+from tfcap.io.durable import rename_new
 from tfcap.io.durable import sync_file
 from tfcap.io.passing_errors import passing_code
+from tfcap.io.whole_file import refuse_folder
+from tfcap.io.whole_file import told_if_closed
 
 #: Images of which the features cannot by chance be the same.
 _ENOUGH = 16
@@ -80,6 +83,7 @@ class FeatureWriter:
         input_size: tuple[int, int] = (0, 0),
         preprocessing: str = "",
     ):
+        refuse_folder(path)
         self.path = str(path)
         self.image_ids = _id_array(image_ids)
         if len(np.unique(self.image_ids)) != len(self.image_ids):
@@ -97,9 +101,12 @@ class FeatureWriter:
             "grid": list(map(int, grid)),
         }
         self.shape = (len(self.image_ids), int(np.prod(grid)), int(size))
+        target = os.path.realpath(path)
+        name = re.escape(os.path.basename(target))
+        remove_abandoned(target, rf"{name}\.\d+\.part")
         if not is_there(self.path):
             # Where a link leads, which stays one.
-            self.path = os.path.realpath(self.path)
+            self.path = target
             tried_again(self.path, self._lay_out, "Nothing was begun.")
         file, known = open_features(self.path)
         with file:
@@ -267,14 +274,11 @@ class FeatureWriter:
 
     def _lay_out(self):
         """Makes the file under another name, then moves it into place."""
-
-        name = re.escape(os.path.basename(self.path))
-        remove_abandoned(self.path, rf"{name}\.\d+\.part")
         begun = str(partial_path(self.path, ".part"))
         count = self.shape[0]
         try:
             with told_if_full(self.path, "Nothing was begun"):
-                with new_file(begun) as file:
+                with told_if_closed(self.path), new_file(begun) as file:
                     allocate(file, "features", self.shape)
                     file["image_ids"] = self.image_ids
                     file["done"] = np.zeros(count, bool)
@@ -285,7 +289,8 @@ class FeatureWriter:
                 _take_room(begun)
                 write_checksum(begun, changing)
                 sync_file(begun)
-            rename(begun, self.path)
+            # One that another process has begun meanwhile is gone on with.
+            rename_new(begun, self.path)
         finally:
             if os.path.exists(begun):
                 os.unlink(begun)
@@ -343,20 +348,21 @@ def _id_array(image_ids):
     import h5py
 
     ids = np.asarray(image_ids, object)
-    texts = sum(isinstance(image_id, str) for image_id in ids)
+    texts = [image_id for image_id in ids if isinstance(image_id, str)]
     if not texts:
-        try:
-            return ids.astype(np.int64)
-        except OverflowError as error:
-            large = max(ids, key=abs)
-            raise ValueError(
-                "`image_ids` must be integers of 64 bits, or strings. "
-                f"Received: {large!r:.40} among them. Write them as text."
-            ) from error
-    if texts < len(ids):
+        return number_ids(image_ids)
+    # Half of a character, which stands for a byte of a file's name.
+    strange = [text for text in texts if re.search(r"[\ud800-\udfff]", text)]
+    if strange:
+        raise ValueError(
+            "`image_ids` must be text that UTF-8 can write. Received: "
+            f"{len(strange):,} that it cannot, such as {strange[0]!r:.200}. "
+            "Rename such files, as `convmv -f latin1 -t utf8` does."
+        )
+    if len(texts) < len(ids):
         raise ValueError(
             "`image_ids` must be all integers or all strings. Received: "
-            f"{texts} strings among {len(ids)} ids. Pass ids of one kind."
+            f"{len(texts)} strings among {len(ids)} ids. Pass ids of one kind."
         )
     return ids.astype(h5py.string_dtype())
 

@@ -124,7 +124,8 @@ class _Features:
             raise ValueError(
                 "`image_ids` must be in the feature file. Received: "
                 f"path={self.path!r}, which lacks {len(missing)} of "
-                f"{len(image_ids)} images ({first}). {_hint(missing, skipped)}"
+                f"{len(image_ids)} images ({first}). "
+                f"{_hint(missing, skipped, known)}"
             )
         return rows
 
@@ -249,7 +250,7 @@ def _opened(path):
         if version != (1 if offsets is None else VERSION):
             raise ValueError(f"its `tfcap_features` is {version}")
         return file, _about(file, offsets)
-    except FileNotFoundError:
+    except (FileNotFoundError, IsADirectoryError):
         raise
     except _DAMAGE as error:
         if file is not None:
@@ -381,8 +382,14 @@ def _skipped(path, about):
     return {image: skipped[image] for image in left}
 
 
-def _hint(missing, skipped):
+def _hint(missing, skipped, known):
     """The sentence that says what to do about images without features."""
+    text = {isinstance(image, str) for image in known}
+    if text and text.isdisjoint(isinstance(image, str) for image in missing):
+        return (
+            f"It knows images by {'text' if True in text else 'numbers'}, as "
+            f"{known[0]!s:.80}: extract with `--captions`, whose ids it takes."
+        )
     left = [image for image in missing if image in skipped]
     if not left:
         return "Extract features of these images, too, or leave them out."

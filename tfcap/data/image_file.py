@@ -1,6 +1,7 @@
 """Image files: their paths, opening them, and the list of unreadable ones."""
 
 import contextlib
+import errno
 import json
 import os
 import struct
@@ -8,6 +9,8 @@ import threading
 import warnings
 import zlib
 from collections.abc import Sequence
+
+import numpy as np
 
 from tfcap.io import is_there
 from tfcap.io import malformed
@@ -17,6 +20,7 @@ from tfcap.io import whole_file
 from tfcap.io.file_limits import limit
 from tfcap.io.file_limits import raise_limit
 from tfcap.io.json_file import open_once
+from tfcap.io.passing_errors import raise_passing
 
 #: Errors of Pillow at a file that is cut off or damaged, which depend on
 #: where it is; a length in it may be more than there is memory.
@@ -24,6 +28,11 @@ UNREADABLE = (
     *(ArithmeticError, AttributeError, EOFError, LookupError, MemoryError),
     *(OSError, RuntimeError, SyntaxError, TypeError, ValueError),
     *(struct.error, zlib.error),
+)
+#: Errors of the system that other files need not have.
+_OF_ONE_FILE = (
+    *(errno.EACCES, errno.EPERM, errno.ELOOP, errno.ENOTDIR, errno.EISDIR),
+    errno.ENAMETOOLONG,
 )
 _LIMIT = "TFCAP_MAX_IMAGE_PIXELS"
 #: To be read by a program, which Pillow starts.
@@ -101,6 +110,44 @@ def upright(picture):
     if note not in turns:
         return picture
     return picture.transpose(Image.Transpose[turns[note]])
+
+
+def raise_if_disk(error, path):
+    """Raises an error of reading an image that is no fault of the image.
+
+    Raises:
+        OSError: If the disk failed, or if the process can open no file.
+    """
+    code = getattr(error, "errno", None)
+    if code in _OF_ONE_FILE:
+        return
+    raise_passing(error, path)
+    if code is not None:
+        raise error
+
+
+def as_rgb(picture):
+    """A picture in red, green and blue of 8 bits, from 16 bits of gray, too.
+
+    Pillow takes numbers above 255 for white.
+
+    Raises:
+        ValueError: If it has numbers whose range is unknown. The message is a
+            clause.
+    """
+    from PIL import Image
+
+    # Some formats and versions of Pillow hold 16 bits as 32.
+    sixteen = picture.mode == "I" and picture.format in ("PNG", "PPM")
+    if picture.mode.startswith("I;16") or sixteen:
+        values = np.asarray(picture).astype(np.uint32)
+        picture = Image.fromarray(((values + 128) // 257).astype(np.uint8))
+    elif picture.mode in ("I", "F"):
+        raise ValueError(
+            f"its pixels are of Pillow's mode {picture.mode!r}, whose black "
+            "and white are not known: save it with 8 or 16 bits"
+        )
+    return picture.convert("RGB")
 
 
 def _too_many(pixels):

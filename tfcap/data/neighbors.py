@@ -107,11 +107,13 @@ def save_neighbors(path: str | os.PathLike, image_ids, rows: NDArray):
     >>> tfcap.data.load_neighbors(path, [7, 9, 4]).ravel()
     array([1, 2, 1], dtype=int32)
     """
-    image_ids, rows = np.asarray(image_ids), np.asarray(rows, "int32")
-    if image_ids.dtype.kind not in "iuU":
+    given, rows = np.asarray(image_ids).tolist(), np.asarray(rows, "int32")
+    # Text that is kept as objects becomes an array of text.
+    image_ids = np.asarray(given)
+    if image_ids.dtype.kind not in "iuU" or image_ids.tolist() != given:
         raise TypeError(
-            "`image_ids` must be integers or strings. Received: "
-            f"image_ids of type {image_ids.dtype}."
+            "`image_ids` must be all integers of 64 bits or all strings. "
+            f"Received: image_ids of type {image_ids.dtype}."
         )
     _check_rows(rows, len(image_ids))
     save_arrays(path, {"image_ids": image_ids, "rows": rows})

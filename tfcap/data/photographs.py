@@ -1,6 +1,7 @@
 """Photographs of a folder, by their file names."""
 
 import os
+import sys
 import warnings
 from collections import Counter
 from collections.abc import Sequence
@@ -10,11 +11,16 @@ from numpy.typing import NDArray
 
 from tfcap.data.entry_problems import listed
 from tfcap.data.image_file import UNREADABLE
+from tfcap.data.image_file import as_rgb
 from tfcap.data.image_file import open_image
 from tfcap.data.image_file import upright
+from tfcap.io import tried_again
 
 #: How names of image files end.
-ENDINGS = (".jpg", ".jpeg", ".png", ".webp", ".bmp", ".gif", ".tif", ".tiff")
+IMAGE_ENDINGS = (
+    *(".jpg", ".jpeg", ".jfif", ".png", ".webp", ".avif", ".bmp", ".gif"),
+    *(".tif", ".tiff"),
+)
 
 
 class Photographs:
@@ -30,7 +36,8 @@ class Photographs:
             shows names alone.
         filenames: Sequence of strings, one a row, as
             `CaptionSplit.filenames`: a path within `folder`, or the last part
-            of one where a single file has that name.
+            of one where a single file has that name, and no other of the
+            names is that file's.
         size: Integer, pixels of the longer side at most. Defaults to `480`.
 
     Attributes:
@@ -45,6 +52,7 @@ class Photographs:
 
     Raises:
         ValueError: If `folder` is no folder, or has none of the photographs.
+        OSError: If a folder in it cannot be read.
 
     Example:
 
@@ -104,7 +112,7 @@ class Photographs:
             with open_image(path) as opened:
                 # A twelfth of the work, of a photograph of today.
                 opened.draft("RGB", (self.size, self.size))
-                picture = upright(opened).convert("RGB")
+                picture = as_rgb(upright(opened))
         except UNREADABLE as error:
             warnings.warn(
                 f"{path!r} cannot be read, and is shown by its name alone "
@@ -116,17 +124,33 @@ class Photographs:
         return np.asarray(picture, np.uint8)
 
 
-def image_files(folder: str | os.PathLike, argument: str) -> dict[str, str]:
+def image_files(
+    folder: str | os.PathLike, argument: str = "folder", tell: bool = False
+) -> dict[str, str]:
     """Paths of the images in a folder and those within, by name.
 
     Args:
-        argument: String, what the folder is called in errors.
+        folder: String or path.
+        argument: String, what the folder is called in errors. Defaults to
+            `"folder"`.
+        tell: Boolean, whether to say on standard error which other files
+            there are, but for hidden ones. Defaults to `False`.
 
     Returns:
         Dict of paths by path below the folder, with slashes.
 
     Raises:
         ValueError: If there is no such folder, or no image in it.
+        OSError: If one of the folders cannot be read.
+
+    Example:
+
+    >>> import pathlib, tempfile
+    >>> folder = pathlib.Path(tempfile.mkdtemp())
+    >>> (folder / "b.jpg").touch(), (folder / "notes.txt").touch()
+    (None, None)
+    >>> [*tfcap.data.image_files(folder)]
+    ['b.jpg']
     """
     if not os.path.isdir(folder):
         raise ValueError(
@@ -134,31 +158,57 @@ def image_files(folder: str | os.PathLike, argument: str) -> dict[str, str]:
             "the folder in which the images lie, perhaps in folders of their "
             "own."
         )
-    paths = sorted(
-        os.path.join(root, name)
-        for root, _, names in os.walk(folder)
-        for name in names
-        if name.lower().endswith(ENDINGS)
-    )
-    if not paths:
+    names = tried_again(folder, lambda: _names_below(folder))
+    images = [name for name in names if name.lower().endswith(IMAGE_ENDINGS)]
+    if not images:
         raise ValueError(
             f"`{argument}` must hold images. Received: {str(folder)!r} without "
-            f"a file that ends in {', '.join(ENDINGS)}."
+            f"a file that ends in {', '.join(IMAGE_ENDINGS)}."
+        )
+    others = {*names}.difference(images)
+    others = sorted(n for n in others if os.path.basename(n)[0] != ".")
+    if tell and others:
+        print(
+            f"{len(others):,} of {len(images) + len(others):,} files in "
+            f"{str(folder)!r} are left out: {listed(others)}. Names of images "
+            f"end in {', '.join(IMAGE_ENDINGS)}.",
+            file=sys.stderr,
         )
     return {
-        os.path.relpath(path, folder).replace(os.sep, "/"): path
-        for path in paths
+        name.replace(os.sep, "/"): os.path.join(folder, name) for name in images
     }
+
+
+def _names_below(folder):
+    """Paths of all files below a folder, from there, sorted."""
+
+    def fail(error):
+        raise error
+
+    return sorted(
+        os.path.relpath(os.path.join(root, name), folder)
+        for root, _, names in os.walk(folder, onerror=fail)
+        for name in names
+    )
 
 
 def find_images(
     files: dict[str, str], filenames: Sequence[str]
 ) -> list[str | None]:
-    """Paths of images by whole name, else by a last part that one file has."""
+    """Paths of images by whole name, else by a last part that one file has.
+
+    A file is found by its last part for one name only, and for none if it has
+    the whole of another's: cameras give the same names again.
+    """
     last = {os.path.basename(name): path for name, path in files.items()}
     count = Counter(map(os.path.basename, files))
     unique = {name: path for name, path in last.items() if count[name] == 1}
+    found = {
+        name: files.get(name, unique.get(os.path.basename(name)))
+        for name in filenames
+    }
+    uses = Counter(found.values())
     return [
-        files.get(name, unique.get(os.path.basename(name)))
+        found[name] if name in files or uses[found[name]] == 1 else None
         for name in filenames
     ]

@@ -3,6 +3,8 @@
 import dataclasses
 import os
 
+from tfcap.data.caption_split import DIGITS
+from tfcap.data.caption_split import as_number
 from tfcap.data.caption_split import find_rows
 from tfcap.data.caption_split import take_rows
 from tfcap.data.entry_problems import EntryProblems
@@ -13,8 +15,6 @@ from tfcap.io import read_json
 from tfcap.io import read_lines
 from tfcap.io.json_file import read_bytes
 
-#: Digits of an image's number at most: integers of 64 bits have 19.
-_DIGITS = 40
 _TOO_LONG = object()
 _LAYOUT = (
     "Give a list in JSON, or a text with one image id or file name a line."
@@ -96,7 +96,8 @@ def read_image_ids(path: str | os.PathLike) -> list:
         path: String or path, gzipped or not, of a list in JSON of ids or file
             names, or of a text with one of them a line, as Flickr8k's
             `Flickr_8k.trainImages.txt`. Blank lines are skipped, and a line
-            of digits alone is an integer.
+            of digits alone is an integer, unless it begins with a zero, as
+            names do.
 
     Returns:
         List of distinct integers or strings, in the order of the file: what
@@ -139,7 +140,7 @@ def read_image_ids(path: str | os.PathLike) -> list:
     problems, seen = EntryProblems(path), set()
     for where, entry in entries:
         if entry is _TOO_LONG:
-            problem = f"there is a number of more than {_DIGITS} digits"
+            problem = f"there is a number of more than {DIGITS} digits"
             problems.add(problem, where, "Correct the list.")
         elif not is_image_id(entry):
             problem = "there is neither an integer nor some text"
@@ -154,11 +155,11 @@ def read_image_ids(path: str | os.PathLike) -> list:
 
 
 def _entry(line):
-    """A line as an integer or a name, or `_TOO_LONG`."""
-    if not line.isdecimal():
-        return line
-    # Python reads no more than some thousands, and files hold 64 bits.
-    return int(line) if len(line) <= _DIGITS else _TOO_LONG
+    """A line as an integer where that is written so, a name, `_TOO_LONG`."""
+    if line.isdecimal() and len(line) > DIGITS:
+        return _TOO_LONG
+    number = as_number(line)
+    return number if str(number) == line else line
 
 
 def choose_splits(

@@ -2,7 +2,6 @@
 
 import math
 import os
-import pathlib
 import threading
 import warnings
 from collections.abc import Callable
@@ -19,6 +18,7 @@ from tfcap.data.mapped_features import stored_bytes
 from tfcap.data.mapped_features import stored_features
 from tfcap.io import load_arrays
 from tfcap.io import save_arrays
+from tfcap.text.missing_score import cache_folder
 
 #: Images that are counted with at a time.
 _CHUNK = 1024
@@ -260,7 +260,7 @@ def cached_statistics(features, count: Callable):
     # Without checksums, a digest does not show every change.
     if not is_large(features) or reader.checksums is None:
         return count(features)
-    path = _path(feature_digest(features))
+    path = cache_folder("statistics") / f"{feature_digest(features)}.npz"
     if path.exists():
         try:
             arrays = load_arrays(path, ("mean", "deviation"))
@@ -280,12 +280,6 @@ def cached_statistics(features, count: Callable):
     mean, deviation = count(features)
     _keep(path, mean, deviation)
     return mean, deviation
-
-
-def _path(digest):
-    cache = os.environ.get("TFCAP_CACHE")
-    root = pathlib.Path(cache or pathlib.Path.home() / ".cache" / "tfcap")
-    return root / "statistics" / f"{digest}.npz"
 
 
 def _keep(path, mean, deviation):

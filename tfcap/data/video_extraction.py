@@ -13,6 +13,8 @@ from tfcap.data.extraction import write_features
 from tfcap.data.feature_writer import FeatureWriter
 from tfcap.data.image_file import UNREADABLE
 from tfcap.data.image_file import open_image
+from tfcap.data.image_file import raise_if_disk
+from tfcap.data.step_pipeline import check_batch_size
 from tfcap.io.file_limits import limit
 from tfcap.io.file_limits import raise_limit
 
@@ -78,6 +80,7 @@ def extract_video_features(
         raise ValueError(
             f"`frames` must be at least 1. Received: frames={frames}."
         )
+    check_batch_size(batch_size)
     *_, size = grid_shape(backbone)
 
     def encode(pixels):
@@ -169,6 +172,7 @@ def read_frames(video, frames: int, size: tuple[int, int]) -> NDArray:
         raise
     except UNREADABLE as error:
         what = video if in_file else type(video)
+        raise_if_disk(error, what)
         raise ValueError(
             "`videos` must be readable animations or arrays (F, height, width, "
             f"3). Received: {str(what)!r} ({error}). Download the video again, "

@@ -24,6 +24,7 @@ import uuid
 from os import PathLike
 
 from tfcap.io.passing_errors import named
+from tfcap.io.passing_errors import passing_code
 from tfcap.io.passing_errors import status
 from tfcap.io.passing_errors import tried_again
 
@@ -161,8 +162,49 @@ def rename(source: str | PathLike, target: str | PathLike) -> None:
     ['whole']
     """
     replace(source, target)
-    folder = os.path.dirname(os.path.abspath(target))
-    tried_again(folder, lambda: sync_folder(folder))
+    _sync_name(target)
+
+
+def rename_new(source: str | PathLike, target: str | PathLike):
+    """Gives a file another name as `rename()`, unless that name is taken.
+
+    Where another process was quicker, its file stays as it is, and `source` is
+    removed. Where files cannot have two names, as on FAT, it is replaced.
+
+    Args:
+        source: String or path of a file.
+        target: String or path on the same disk.
+
+    Raises:
+        OSError: As of `os.replace()`.
+
+    Example:
+
+    >>> import pathlib, tempfile
+    >>> from tfcap.io.durable import rename_new
+    >>> folder = pathlib.Path(tempfile.mkdtemp())
+    >>> for text in ("first", "second"):
+    ...     _ = (folder / text).write_text(text)
+    ...     rename_new(folder / text, folder / "name")
+    >>> [path.read_text() for path in folder.iterdir()]
+    ['first']
+    """
+
+    def link():
+        try:
+            os.link(source, target)
+        except FileExistsError:
+            # Perhaps by a try before, whose answer was lost.
+            return
+        except OSError as error:
+            if passing_code(error) is not None:
+                raise
+            replace(source, target)
+
+    tried_again(target, link)
+    with contextlib.suppress(FileNotFoundError):
+        tried_again(source, lambda: os.unlink(source))
+    _sync_name(target)
 
 
 def make_folder(path: str | PathLike) -> None:
@@ -297,6 +339,11 @@ def has_ended(pid: int) -> bool:
     except PermissionError:
         return False
     return False
+
+
+def _sync_name(path):
+    folder = os.path.dirname(os.path.abspath(path))
+    tried_again(folder, lambda: sync_folder(folder))
 
 
 @functools.cache

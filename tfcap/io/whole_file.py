@@ -67,7 +67,7 @@ def whole_file(path: str | PathLike, mode: str = "wb") -> Iterator[IO]:
     >>> path.read_text()
     'a dog'
     """
-    _refuse_folder(path)
+    refuse_folder(path)
     if _is_replaced(status(path)):
         # Before anything is done for what it is to hold.
         _try_folder(path)
@@ -102,14 +102,14 @@ def write_whole(path: str | PathLike, write: Callable[[BinaryIO], Any]) -> None:
     >>> path.read_text()
     'a dog'
     """
-    _refuse_folder(path)
+    refuse_folder(path)
     if not _is_replaced(status(path)):
         _fill(path, write)
         return
 
     def replace():
         with _taking_place(path) as partial:
-            with _told_if_closed(path):
+            with told_if_closed(path):
                 opened = open(partial, "w+b")
             with opened as file:
                 write(file)
@@ -188,7 +188,7 @@ def whole_path(path: str | PathLike) -> Iterator[pathlib.Path]:
         )
     # Keras goes by a file's ending.
     with _taking_place(path, pathlib.Path(path).suffix) as partial:
-        with _told_if_closed(path):
+        with told_if_closed(path):
             open(partial, "xb").close()
         yield partial
         sync_file(partial)
@@ -212,7 +212,10 @@ def can_write(path: str | PathLike) -> bool:
     found = status(path)
     if _is_replaced(found):
         folder = os.path.dirname(os.path.realpath(path))
-        return os.path.isdir(folder) and os.access(folder, os.W_OK)
+        above = status(folder)
+        # `os.path.isdir()` takes any error for absence.
+        there = above is not None and stat.S_ISDIR(above.st_mode)
+        return there and os.access(folder, os.W_OK)
     return not stat.S_ISDIR(found.st_mode) and os.access(path, os.W_OK)
 
 
@@ -263,14 +266,19 @@ def _try_folder(path):
     _, partial = _beside(path)
 
     def make():
-        with _told_if_closed(path):
+        with told_if_closed(path):
             open(partial, "wb").close()
         partial.unlink(missing_ok=True)
 
     tried_again(path, make, _KEPT)
 
 
-def _refuse_folder(path):
+def refuse_folder(path: str | PathLike):
+    """Refuses a folder where a file is to be written.
+
+    Raises:
+        IsADirectoryError: If there is one.
+    """
     found = status(path)
     if found and stat.S_ISDIR(found.st_mode):
         raise IsADirectoryError(
@@ -300,8 +308,12 @@ def _fill(path, write):
 
 
 @contextlib.contextmanager
-def _told_if_closed(path):
-    """Says of a folder that is absent or closed which it is."""
+def told_if_closed(path: str | PathLike):
+    """Says of a folder that is absent or closed which file was to be in it.
+
+    Raises:
+        OSError: With the `errno` of the one that it stands for.
+    """
     try:
         yield
     except OSError as error:
