@@ -224,11 +224,15 @@ def _annealed(about):
     return ExponentialTemperature(1.0, rate=about.settings.annealing)
 
 
-_LUO = {"method": frozen_listener}
+_PSST = {"method": psst, "unread": ("temperature",)}
+_ST = {"method": straight_through, "unread": ("temperature",)}
+_GUMBEL = {"channel": "gumbel", "unread": ()}
+_LUO = {"method": frozen_listener, "unread": ("rho", "temperature")}
 _SR_PL = {**_LUO, "distractors": "distractor_image"}
-_ALONE = {"method": frozen_listener, "estimator": "straight_through"}
+_ALONE = {**_LUO, "estimator": "straight_through"}
 _ENSEMBLE = {
     "method": retriever_ensemble,
+    "unread": ("rho",),
     # Of the contrast; that of the settings is of words.
     "temperature": 0.01,
     "naturalness": natural,
@@ -237,6 +241,7 @@ _ENSEMBLE = {
 }
 _WEIGHTED = {
     "method": retriever_ensemble,
+    "unread": ("rho",),
     "temperature": 0.01,
     "estimator": "teacher_forcing",
     "lambda_": 1.0,
@@ -249,41 +254,37 @@ _WEIGHTED = {
 #: how much the missing gradient to the decision to stop is, and those of
 #: `retriever_ensemble`, with what is left out of it.
 ROWS = {
-    "psst_multinomial": {"method": psst},
-    "psst_gumbel": {"method": psst, "channel": "gumbel"},
-    "psst_multinomial_code": {"method": psst, "rho": _code_rho},
-    "psst_gumbel_code": {
-        "method": psst,
-        "channel": "gumbel",
-        "rho": _code_rho,
-    },
-    "psst_soft_cooling": {"method": psst, "rho": _cooling_rho},
-    "psst_expected": {"method": psst, "termination": "expected"},
+    "psst_multinomial": _PSST,
+    "psst_gumbel": {**_PSST, **_GUMBEL},
+    "psst_multinomial_code": {**_PSST, "rho": _code_rho},
+    "psst_gumbel_code": {**_PSST, **_GUMBEL, "rho": _code_rho},
+    "psst_soft_cooling": {**_PSST, "rho": _cooling_rho},
+    "psst_expected": {**_PSST, "termination": "expected"},
     "psst_reinmax": {"method": psst, "channel": "reinmax"},
     "psst_gumbel_rao": {"method": psst, "channel": "gumbel_rao"},
-    "st_multinomial": {"method": straight_through},
-    "st_gumbel": {"method": straight_through, "channel": "gumbel"},
+    "st_multinomial": _ST,
+    "st_gumbel": {**_ST, **_GUMBEL},
     "st_reinmax": {"method": straight_through, "channel": "reinmax"},
-    "st_gumbel_annealed": {
-        "method": straight_through,
-        "channel": "gumbel",
-        "temperature": _annealed,
-    },
-    "dense": {"method": psst, "rho": 1.0},
+    "st_gumbel_annealed": {**_ST, **_GUMBEL, "temperature": _annealed},
+    "dense": {**_PSST, "rho": 1.0},
     "reinforce_joint": {"method": reinforce},
     "reinforce_joint_code": {"method": reinforce, "credit": "own"},
     "luo2018": _LUO,
     "luo2018_code": {**_LUO, "credit": "own"},
     "multinomial_speaker": _ALONE,
-    "gumbel_speaker": {**_ALONE, "channel": "gumbel"},
-    "psst_speaker": {**_ALONE, "estimator": "psst"},
+    "gumbel_speaker": {**_ALONE, "channel": "gumbel", "unread": ("rho",)},
+    "psst_speaker": {
+        **_ALONE,
+        "estimator": "psst",
+        "unread": ("temperature",),
+    },
     "sr_pl": _SR_PL,
     "sr_pl_code": {**_SR_PL, "credit": "own"},
     "g_gan": {"method": g_gan},
     "retriever_ensemble": _ENSEMBLE,
     "retriever_alone": _ENSEMBLE,
     "ensemble_without_cider": {**_ENSEMBLE, "naturalness": ending},
-    "ensemble_pathwise": {**_ENSEMBLE, "estimator": "psst"},
+    "ensemble_pathwise": {**_ENSEMBLE, "estimator": "psst", "unread": ()},
     "ensemble_weighted": _WEIGHTED,
     "weighted_alone": _WEIGHTED,
     "frozen_speaker_luo": {"method": frozen_speaker},

@@ -42,7 +42,11 @@ METRICS = {
 #: Rows that are trained for a reward, by their names in records: a metric, or
 #: a mixture of metrics.
 ROWS = {
-    "reinforce": {"method": policy_gradient, "num_continuations": 0},
+    "reinforce": {
+        "method": policy_gradient,
+        "num_continuations": 0,
+        "unread": ("rollout_every",),
+    },
     **{f"pg_{metric}": {"method": policy_gradient} for metric in METRICS},
     **{
         f"mixer_{metric}": {"method": mixer, "baseline_units": ()}

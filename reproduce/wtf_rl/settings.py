@@ -124,6 +124,11 @@ def _cider(about):
     return about.settings.cider_weight * cider(about.experiment)
 
 
+#: Arguments of the contrast alone.
+_CONTRAST = (
+    *("temperature", "combine"),
+    *("neighbors", "same", "neighbor_same"),
+)
 _CIDER = {"method": wtf_rl, "naturalness": _cider}
 _RL = {"method": wtf_rl, "human_weight": 0.0}
 #: Rows of Table 1 that are trained for a reward, by their names in records.
@@ -133,7 +138,7 @@ ROWS = {
     "rl": _RL,
     # Among other captions alone, not images.
     "rl_unidirectional": {**_RL, "directions": ("text",)},
-    "scst_discriminator": {**_RL, "reward": "cosine"},
+    "scst_discriminator": {**_RL, "reward": "cosine", "unread": _CONTRAST},
     "scst_grammar": {"method": scst},
     # As the released code runs: the beam twice, and no human caption.
     "wtf_rl_code": {**_RL, "beam_weight": 2.0},

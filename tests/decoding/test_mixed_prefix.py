@@ -148,3 +148,9 @@ def test_what_is_suppressed_may_be_given_and_is_not_drawn():
     np.testing.assert_allclose(scores[0::2, 0, 2], wanted, rtol=1e-4, atol=1e-6)
     with pytest.raises(ValueError, match="`suppress` must be a tuple"):
         MixedPrefix(2, suppress=4)
+
+
+def test_without_references_there_is_nothing_to_give():
+    speaker = tiny.TableSpeaker(1)
+    with pytest.raises(ValueError, match="for the MixedPrefix decoder.*Return"):
+        MixedPrefix(2).decode(speaker, speaker.begin(tiny.batch(1)))

@@ -244,3 +244,14 @@ def test_shapes_are_checked():
         hinge_retrieval_loss(images, texts, same=np.zeros((5, 5)))
     with pytest.raises(ValueError, match="`y_pred` must have shape"):
         HingeRetrievalLoss()(None, images)
+
+
+def test_a_step_does_not_make_a_schedule_of_a_number():
+    images, texts = embeddings()
+    predicted = np.concatenate([images[:, None], texts], axis=1)
+    step = keras.Variable(0, dtype="int64", trainable=False)
+    found = HingeRetrievalLoss(negatives=0.25, step=step)(None, predicted)
+    wanted = oracle(images, texts, hardness=0.25).mean()
+    np.testing.assert_allclose(found, wanted, rtol=1e-5)
+    with pytest.raises(ValueError, match="`negatives` must be"):
+        HingeRetrievalLoss(negatives="all", step=step)

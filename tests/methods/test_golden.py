@@ -170,20 +170,18 @@ def test_mixer():
     check("mixer_cider", model, 3, speaker=speaker, baseline=baseline)
 
 
+BEAM = {"alpha": 0.75, "beam_width": 2, "no_repeat_ngram": 0}
 CONTRAST = {
     "temperature": 0.1,
-    "alpha": 0.75,
     "neighbors": "neighbor_image",
     "same": "row",
     "neighbor_same": "neighbor_row",
-    "beam_width": 2,
-    "no_repeat_ngram": 0,
 }
 DISTINCTIVE = {
-    "wtf": methods.wtf,
-    "wtf_rl": methods.wtf_rl,
-    "rl": methods.rl,
-    "rl_unidirectional": option(methods.rl, directions=("text",)),
+    "wtf": option(methods.wtf, **CONTRAST),
+    "wtf_rl": option(methods.wtf_rl, **CONTRAST),
+    "rl": option(methods.rl, **CONTRAST),
+    "rl_unidirectional": option(methods.rl, **CONTRAST, directions=("text",)),
     "scst_discriminator": option(methods.rl, reward="cosine"),
 }
 
@@ -195,6 +193,6 @@ def test_distinctive_speakers(name):
         "discriminator": stranger.critic(),
     }
     model = DISTINCTIVE[name](
-        retriever=stranger.listener(), **networks, **CONTRAST, **SAID
+        retriever=stranger.listener(), **networks, **BEAM, **SAID
     )
     check(name, model, **networks)

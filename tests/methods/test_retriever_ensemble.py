@@ -73,7 +73,8 @@ def test_the_speaker_learns_and_no_retriever(estimator):
 
 
 def test_human_captions_are_weighed_by_their_contrast_above_a_threshold():
-    model, (one,) = made(2, estimator="teacher_forcing", threshold=0.3)
+    people = {"estimator": "teacher_forcing", "num_samples": 5}
+    model, (one,) = made(2, **people, threshold=0.3)
     ((_, term),) = model.objective.terms
     batch = stranger.batch(3, captions=1)
     episode = Episode(model.speaker, batch)

@@ -209,3 +209,81 @@ def test_what_does_not_fit_is_refused_with_the_cure(wrong, told):
 def test_other_arguments_are_refused_too(make, told):
     with pytest.raises((TypeError, ValueError), match=told):
         make()
+
+
+def alone():
+    return stranger.speaker(), bleu()
+
+
+def with_retrievers(**given):
+    speaker, retriever = pair()
+    return methods.retriever_ensemble(
+        speaker, [retriever], lambda_=1.0, **given
+    )
+
+
+UNREAD = {
+    "frozen_listener": lambda **given: methods.frozen_listener(
+        *pair(), **trade(), **given
+    ),
+    "psst": lambda **given: methods.psst(*pair(), **trade(), **given),
+    "straight_through": lambda **given: methods.straight_through(
+        *pair(), **trade(), **given
+    ),
+    "wtf_rl": lambda **given: methods.wtf_rl(*pair(), **given),
+    "ensemble": with_retrievers,
+    "policy_gradient": lambda **given: methods.policy_gradient(
+        *alone(), num_continuations=0, **STATES, **given
+    ),
+    "grpo": lambda **given: methods.grpo(*alone(), **given),
+    "rloo": lambda **given: methods.rloo(*alone(), **given),
+}
+COSINE = {"reward": "cosine"}
+PEOPLE = {"estimator": "teacher_forcing"}
+THROUGH = {"estimator": "straight_through"}
+
+
+@pytest.mark.parametrize(
+    "name, variant, wrong",
+    [
+        ("frozen_listener", {}, {"channel": "no such channel"}),
+        ("frozen_listener", {}, {"rho": 7.0}),
+        ("frozen_listener", {}, {"temperature": -3.0}),
+        ("frozen_listener", {}, {"termination": "expected"}),
+        ("frozen_listener", THROUGH, {"rho": 0.5}),
+        ("frozen_listener", THROUGH, {"temperature": 0.5}),
+        ("frozen_listener", THROUGH, {"credit": "own"}),
+        ("psst", {}, {"temperature": 0.5}),
+        ("straight_through", {}, {"temperature": -3.0}),
+        ("wtf_rl", COSINE, {"temperature": -1.0}),
+        ("wtf_rl", COSINE, {"combine": "nonsense"}),
+        ("wtf_rl", COSINE, {"directions": ("nowhere",)}),
+        ("wtf_rl", COSINE, {"neighbors": "no"}),
+        ("wtf_rl", {}, {"num_samples": 3}),
+        ("ensemble", {}, {"rho": 0.5}),
+        ("ensemble", {}, {"threshold": 0.1}),
+        ("ensemble", PEOPLE, {"num_samples": 3}),
+        ("ensemble", {"estimator": "psst"}, {"num_samples": 3}),
+        ("policy_gradient", {}, {"rollout_every": 3}),
+        ("grpo", {}, {"kl_weight": 0.1}),
+        ("grpo", {}, {"kl_estimator": "k1"}),
+        ("rloo", {}, {"kl_weight": 0.1}),
+    ],
+)
+def test_what_a_variant_does_not_read_is_refused(name, variant, wrong):
+    (argument,) = wrong
+    told = f"`{argument}` must stay .* does not read it.*Leave it out"
+    with pytest.raises(ValueError, match=told):
+        UNREAD[name](**variant, **wrong)
+
+
+def test_what_a_variant_reads_may_be_given():
+    UNREAD["frozen_listener"](
+        estimator="psst", rho=0.5, channel="gumbel", temperature=0.5
+    )
+    UNREAD["frozen_listener"](**THROUGH, credit="own", termination="expected")
+    UNREAD["wtf_rl"](naturalness=bleu(), num_samples=3)
+    with_retrievers(estimator="psst", naturalness=bleu(), num_samples=3)
+    # No penalty is one of no weight.
+    UNREAD["grpo"](kl_weight=0.0)
+    UNREAD["rloo"](kl_weight=0.0)

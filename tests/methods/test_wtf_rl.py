@@ -11,6 +11,7 @@ from tfcap.objectives import LeaveOneOutBaseline
 from tfcap.rewards import BLEU
 
 BATCH = stranger.batch(3, captions=1)
+COSINE = {"reward": "cosine"}
 
 
 def terms(retriever, **options):
@@ -18,7 +19,7 @@ def terms(retriever, **options):
         stranger.speaker(),
         retriever,
         max_length=stranger.LENGTH,
-        **{"alpha": 1.0, "temperature": 0.1, **options},
+        **{"alpha": 1.0, **options},
     )
     found = [term for _, term in model.players["speaker"].objective.terms]
     return model, found
@@ -34,11 +35,11 @@ def rewards(retriever, **options):
     ]
 
 
-@pytest.mark.parametrize("reward", ["contrast", "cosine"])
-def test_the_similarities_of_several_retrievers_are_averaged(reward):
+@pytest.mark.parametrize("options", [{"temperature": 0.1}, COSINE])
+def test_the_similarities_of_several_retrievers_are_averaged(options):
     one, other = stranger.listener(2), stranger.listener(5)
-    both = rewards([one, other], reward=reward)
-    apart = rewards(one, reward=reward), rewards(other, reward=reward)
+    both = rewards([one, other], **options)
+    apart = rewards(one, **options), rewards(other, **options)
     for mean, *each in zip(both, *apart):
         assert np.abs(each[0] - each[1]).max() > 1e-4
         np.testing.assert_allclose(mean, sum(each) / 2, rtol=1e-4, atol=1e-6)

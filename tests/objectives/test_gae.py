@@ -7,6 +7,7 @@ from tests.enumerated import Everything
 from tfcap.objectives import GAE
 from tfcap.objectives import Baseline
 from tfcap.objectives import Episode
+from tfcap.objectives import RunningMeanBaseline
 from tfcap.objectives import ScoreFunction
 from tfcap.rewards import Constant
 
@@ -58,3 +59,5 @@ def test_an_estimator_takes_it():
         GAE(None)
     with pytest.raises(ValueError, match="`lambda_` must be in"):
         GAE(critic, lambda_=2.0)
+    with pytest.raises(ValueError, match="`baseline` of GAE.*Use Learned"):
+        GAE(RunningMeanBaseline())

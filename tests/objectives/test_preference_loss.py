@@ -58,6 +58,35 @@ def test_losses_by_a_loop(kind, pairs):
     assert float(logs["accuracy"][0, 0]) == pytest.approx(right)
 
 
+@pytest.mark.parametrize("pairs", ["best_worst", "all"])
+def test_what_is_logged_is_of_pairs_and_not_of_rows(pairs):
+    worth = np.zeros((3, len(TOKENS)), "float32")
+    worth[0], worth[1, 2] = REWARDS, 1.0
+
+    class Unlike(Reward):
+        def call(self, rollout, episode):
+            return ops.convert_to_tensor(worth)
+
+    made = PreferenceLoss(Unlike(), Everything(), REFERENCE, pairs=pairs)
+    s = scores(SPEAKER) - scores(REFERENCE)
+    margins = []
+    for row in worth[:2]:
+        if pairs == "best_worst":
+            margins.append(s[row.argmax()] - s[row.argmin()])
+        else:
+            above = row[:, None] > row
+            margins += (s[:, None] - s)[above].tolist()
+    _, logs = made.loss(Episode(SPEAKER, tiny.batch(3)))
+    right = np.mean(np.array(margins) > 0)
+    wanted = {
+        "accuracy": right,
+        "margin": np.mean(margins),
+        "pairs": len(margins) / 3,
+    }
+    for name, value in wanted.items():
+        assert float(logs[f"reward_{name}"]) == pytest.approx(value, 1e-4)
+
+
 def test_equal_rewards_are_no_pair():
     class Equal(Reward):
         def call(self, rollout, episode):
@@ -66,6 +95,7 @@ def test_equal_rewards_are_no_pair():
     made = PreferenceLoss(Equal(), Everything(), REFERENCE)
     losses, _, logs = made.per_sample_loss(Episode(SPEAKER, tiny.batch(1)))
     assert float(losses[0, 0]) == 0 and float(logs["pairs"][0, 0]) == 0
+    assert float(logs["accuracy"][0, 0]) == 0
 
 
 def test_arguments_are_refused_with_the_cure():
@@ -77,3 +107,6 @@ def test_arguments_are_refused_with_the_cure():
         PreferenceLoss(Known(), Everything(), REFERENCE, "kto")
     with pytest.raises(ValueError, match="`beta` must be positive"):
         PreferenceLoss(Known(), Everything(), REFERENCE, beta=0.0)
+    for kind in ("dpo", "ipo"):
+        with pytest.raises(ValueError, match="`gamma` must be 0.*Leave it out"):
+            PreferenceLoss(Known(), Everything(), REFERENCE, kind, gamma=5.0)

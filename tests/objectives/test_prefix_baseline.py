@@ -52,9 +52,15 @@ def test_it_must_know_which_beginnings_are_skipped():
     def estimator(baseline, credit):
         return ScoreFunction(Constant(), Sample(), baseline, credit=credit)
 
+    def equal(rewards, episode, reward, decoder):
+        return rewards[..., None]
+
     some, others = MonteCarlo(2, 3), MonteCarlo(2, 3)
     estimator(PrefixBaseline(), MonteCarlo(2))
     estimator(PrefixBaseline(credit=some), some)
+    estimator(PrefixBaseline(credit=equal), equal)
+    with pytest.raises(ValueError, match="`credit` of PrefixBaseline"):
+        estimator(PrefixBaseline(credit=equal), lambda *parts: equal(*parts))
     for baseline in (PrefixBaseline(), PrefixBaseline(credit=others)):
         with pytest.raises(ValueError, match="`credit` of PrefixBaseline"):
             estimator(baseline, some)

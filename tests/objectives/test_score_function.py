@@ -4,6 +4,7 @@ import tensorflow as tf
 from keras import ops
 
 from tests import tiny
+from tests.enumerated import Everything
 from tfcap.decoding import BeamSearch
 from tfcap.decoding import Greedy
 from tfcap.decoding import Sample
@@ -262,3 +263,16 @@ def test_advantages_are_standardized_over_a_batch():
     np.testing.assert_allclose(losses, -advantage * scores, 1e-4, 1e-5)
     with pytest.raises(ValueError, match="`standardize` must be one of"):
         ScoreFunction(known(rewards), samples, standardize="row")
+
+
+def test_few_words_count_where_few_captions_end():
+    speaker, every = tiny.TableSpeaker(2), Everything()
+    episode = Episode(speaker, tiny.batch(1))
+    term = ScoreFunction(
+        known(np.ones((1, 7))), every, normalize="token", mask_unfinished=True
+    )
+    # Of seven captions three have an end, and five words in all.
+    ended = (every.tokens == 2).any(-1)
+    scores = np.array(episode.rollout(every).log_probs)[0].sum(-1)
+    wanted = -scores[ended].sum() / 5
+    assert float(term.loss(episode)[0]) == pytest.approx(wanted, 1e-5)

@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+import tensorflow as tf
 from keras import ops
 
 from tests import tiny
@@ -41,7 +42,8 @@ def wanted(kind, s, scale):
 @pytest.mark.parametrize("kind", LOSSES)
 def test_losses_by_the_paper(kind, normalized):
     speaker = tiny.TableSpeaker(1)
-    made = StructureLoss(Known(), Everything(), kind, 0.5, normalized)
+    scale = 1.0 if kind == "sequence_likelihood" else 0.5
+    made = StructureLoss(Known(), Everything(), kind, scale, normalized)
     losses, _, logs = made.per_sample_loss(Episode(speaker, tiny.batch(1)))
     s = speaker.log_probs(speaker.begin(tiny.batch(1)), TOKENS[None])
     s = s.numpy()[0].sum(-1)
@@ -51,6 +53,28 @@ def test_losses_by_the_paper(kind, normalized):
     assert float(logs["accuracy"][0, 0]) == right
 
 
-def test_an_unknown_loss_is_refused():
+@pytest.mark.parametrize("normalized", [True, False])
+@pytest.mark.parametrize("kind", LOSSES)
+def test_a_row_without_a_human_word_teaches_nothing(kind, normalized):
+    speaker = tiny.TableSpeaker(1)
+    made = StructureLoss(
+        Known(), Everything(), kind, length_normalized=normalized
+    )
+
+    def gradient(references):
+        with tf.GradientTape() as tape:
+            batch = tiny.batch(len(references), references)
+            loss, _ = made.loss(Episode(speaker, batch))
+        return tape.gradient(loss, speaker.table.value).numpy()
+
+    alone = gradient([[[3, 2, 0]]])
+    assert alone.any()
+    beside = gradient([[[3, 2, 0]], [[0, 0, 0]]])
+    np.testing.assert_allclose(beside, alone, rtol=1e-5, atol=1e-6)
+
+
+def test_arguments_are_refused_with_the_cure():
     with pytest.raises(ValueError, match="`loss` must be one of"):
         StructureLoss(Known(), Everything(), "hinge")
+    with pytest.raises(ValueError, match="`scale` must be 1.*Leave it out"):
+        StructureLoss(Known(), Everything(), "sequence_likelihood", scale=2.0)

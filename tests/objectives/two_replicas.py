@@ -16,6 +16,7 @@ from tfcap.models import PairDiscriminator
 from tfcap.objectives import DiscriminatorLoss
 from tfcap.objectives import Episode
 from tfcap.objectives import LeaveOneOutBaseline
+from tfcap.objectives import PreferenceLoss
 from tfcap.objectives import ScoreFunction
 from tfcap.ops import sequence_mask
 
@@ -91,7 +92,7 @@ def discriminator_loss(strategy, paired):
         np.testing.assert_allclose(total, wanted, rtol=1e-4, atol=1e-6)
 
 
-def health(strategy):
+def health(strategy, make, told):
     """What is logged of a reward is of the samples of all replicas."""
     with strategy.scope():
         speaker = tiny.TableSpeaker()
@@ -102,9 +103,8 @@ def health(strategy):
         inputs = {"rows": tf.zeros((tf.shape(human)[0], 1))}
         decoder = Said(said)
         decoder.num_samples = 2
-        objective = ScoreFunction(Worth(), decoder, LeaveOneOutBaseline())
         inputs["references"] = human
-        return objective.loss(Episode(speaker, inputs))[1]
+        return make(decoder).loss(Episode(speaker, inputs))[1]
 
     with tf.device("CPU:0"):
         whole = function(tf.constant(absent), tf.constant(SAID))
@@ -112,10 +112,7 @@ def health(strategy):
         lambda *x: strategy.run(function, args=x), autograph=False
     )
     found = graph(*(per_replica(strategy, x) for x in (absent, SAID)))
-    if (
-        "worth_frac_reward_zero_std" not in whole
-        or not whole["worth_std"] > 0.01
-    ):
+    if told not in whole or not whole["worth_std"] > 0.01:
         raise SystemExit("health: little to compare")
     for key, wanted in whole.items():
         values = strategy.experimental_local_results(found[key])
@@ -125,4 +122,12 @@ def health(strategy):
 def check_all(strategy):
     for paired in (False, True):
         discriminator_loss(strategy, paired)
-    health(strategy)
+
+    def policy(decoder):
+        return ScoreFunction(Worth(), decoder, LeaveOneOutBaseline())
+
+    def preference(decoder):
+        return PreferenceLoss(Worth(), decoder, loss="simpo", pairs="all")
+
+    health(strategy, policy, "worth_frac_reward_zero_std")
+    health(strategy, preference, "worth_accuracy")

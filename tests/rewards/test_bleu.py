@@ -3,6 +3,7 @@ import pytest
 
 from tests import captions
 from tfcap import text
+from tfcap.decoding import Rollout
 from tfcap.rewards import BLEU
 from tfcap.text.scores.bleu import SMOOTHINGS
 
@@ -92,3 +93,16 @@ def test_wrong_arguments_are_refused():
         BLEU(4, smoothing="laplace")
     with pytest.raises(ValueError, match="each of BLEU-1 to BLEU-4"):
         BLEU(order_weights=(1.0, 1.0))
+
+
+@pytest.mark.parametrize("count_eos", [True, False])
+def test_several_end_tokens_are_one_word(count_eos):
+    episode = captions.episode(np.array([[[5, 6, 7, 2], [8, 9, 3, 0]]]))
+    episode.speaker.eos = (2, 3)
+    tokens = np.array(
+        [[[5, 6, 7, 2], [5, 6, 7, 3], [8, 9, 2, 0], [8, 9, 3, 0]]]
+    )
+    said = Rollout(tokens, (tokens > 0).astype("float32"))
+    order = 3 if count_eos else 2
+    reward = BLEU(order, count_eos=count_eos, jit_compile=False)
+    np.testing.assert_allclose(reward(said, episode), np.ones((1, 4)), 1e-5)

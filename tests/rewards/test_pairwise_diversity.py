@@ -3,6 +3,7 @@ import pytest
 
 from tests import captions
 from tfcap import text
+from tfcap.decoding import Rollout
 from tfcap.rewards import PairwiseDiversity
 
 BATCH = captions.Batch(samples=4)
@@ -127,3 +128,14 @@ def test_one_sample_has_nothing_to_differ_from():
         score("bleu", BATCH.tokens[:, :1])
     with pytest.raises(ValueError, match="`distance` must be one of"):
         PairwiseDiversity("cosine")
+
+
+@pytest.mark.parametrize("count_eos", [True, False])
+@pytest.mark.parametrize("distance", ["bleu", "edit", "self_bleu"])
+def test_captions_that_end_otherwise_are_alike(distance, count_eos):
+    episode = captions.episode()
+    episode.speaker.eos = (2, 3)
+    tokens = np.array([[[5, 6, 7, 8, 2], [5, 6, 7, 8, 3]]])
+    said = Rollout(tokens, np.ones(tokens.shape, "float32"))
+    reward = PairwiseDiversity(distance, count_eos, jit_compile=False)
+    np.testing.assert_allclose(reward(said, episode), [[0, 0]], atol=1e-5)

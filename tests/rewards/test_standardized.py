@@ -2,7 +2,12 @@ import numpy as np
 import pytest
 from keras import ops
 
+from tests import tiny
+from tests.enumerated import Everything
 from tfcap.decoding import Rollout
+from tfcap.objectives import Episode
+from tfcap.objectives import PreferenceLoss
+from tfcap.objectives import StructureLoss
 from tfcap.rewards import Reward
 from tfcap.rewards import Standardized
 
@@ -47,3 +52,32 @@ def test_one_sample_has_no_scale():
         Standardized(One())(Rollout(TOKENS[:, :1], MASK[:, :1]), None)
     with pytest.raises(TypeError, match="`reward` must be a"):
         Standardized(max)
+
+
+@pytest.mark.parametrize("loss", [StructureLoss, PreferenceLoss])
+def test_what_ranks_samples_logs_the_rewards_as_they_were(loss):
+    worth = np.arange(7.0, dtype="float32")[None]
+
+    class Worth(Known):
+        def call(self, rollout, episode):
+            return ops.convert_to_tensor(self.scale * worth)
+
+    one, two = Worth(1.0, "one"), Worth(10.0, "two")
+    apart = Standardized(one) + 2.0 * Standardized(two)
+    options = {"loss": "simpo"} if loss is PreferenceLoss else {}
+    losses = []
+    for reward in (Standardized(one + 2.0 * two), apart, 1.5 * one):
+        made = loss(reward, Everything(), **options)
+        episode = Episode(tiny.TableSpeaker(), tiny.batch(1))
+        total, mean, logs = made.reduced_loss(episode)
+        losses.append(float(total))
+        if reward.terms == ("one", "two"):
+            assert float(mean) == pytest.approx(3.0 * 21)
+            assert float(logs["std"]) == pytest.approx(2.0 * 21, 1e-5)
+            assert float(logs["one"]) == pytest.approx(3.0)
+            assert float(logs["two_std"]) == pytest.approx(20.0, 1e-5)
+    # Learned from in deviations: one of `one`, 2, is 1, and apart three.
+    if loss is StructureLoss:
+        np.testing.assert_allclose(
+            losses, np.array([1, 3, 3]) * losses[0], 1e-4
+        )

@@ -9,6 +9,7 @@ from tests import tiny
 from tests.objectives.test_score_function import decoder
 from tests.objectives.test_score_function import estimates
 from tfcap.decoding import BeamSearch
+from tfcap.decoding import Rollout
 from tfcap.objectives import Episode
 from tfcap.objectives import LeaveOneOutBaseline
 from tfcap.objectives import ScoreFunction
@@ -90,3 +91,19 @@ def test_what_was_searched_is_scored_first():
 def test_what_scores_no_words_is_no_reference():
     with pytest.raises(TypeError, match="`reference` must be a"):
         KLPenalty(Surprisal())
+
+
+def test_what_is_under_the_mask_does_not_count():
+    class Careless(tiny.TableSpeaker):
+        def log_probs(self, state, tokens, training=False):
+            found = super().log_probs(state, tokens, training)
+            return ops.where(tokens == 0, -np.inf, found)
+
+    tokens = np.array([[[3, 2, 0, 0]]])
+    said = Rollout(tokens, (tokens > 0).astype("float32"))
+    for reward in (Surprisal(), Surprisal(per_word=True)):
+        found, wanted = (
+            reward(said, Episode(make(1), tiny.batch(1)))
+            for make in (Careless, tiny.TableSpeaker)
+        )
+        np.testing.assert_array_equal(found, wanted)

@@ -296,6 +296,7 @@ def test_all_columns_go_to_a_function_of_any():
     episode = captions.episode(BATCH.human)
     episode.inputs["place"] = tf.constant(["a", "b", "c", "d", "e"])
     episode.inputs["several"] = {"of": "them"}
+    episode.inputs["others"] = np.zeros(10)
     text = TextReward(reward, captions.VOCABULARY)
     text(captions.rollout(BATCH.tokens), episode)
     assert {*seen} == {"references", "place"}
@@ -308,3 +309,20 @@ def test_a_column_that_the_batch_lacks_is_named():
         reward(captions.rollout(BATCH.tokens), captions.episode(BATCH.human))
     with pytest.raises(ValueError, match="`remember` must be 0 for a function"):
         TextReward(Columns(), captions.VOCABULARY, remember=5)
+
+
+def test_a_function_of_completions_alone_takes_no_column():
+    def brevity(completions):
+        return [-len(text) for text in completions]
+
+    reward = TextReward(brevity, captions.VOCABULARY)
+    np.testing.assert_array_equal(score(reward), -lengths())
+
+
+def test_a_column_of_other_rows_is_refused_with_the_cure():
+    reward = TextReward(Columns(), captions.VOCABULARY, name="liked")
+    for wrong in (np.zeros(2), np.zeros(10), np.float32(1.0)):
+        episode = captions.episode(BATCH.human)
+        episode.inputs["photographer"] = wrong
+        with pytest.raises(ValueError, match="`photographer` must.*each of 5"):
+            reward(captions.rollout(BATCH.tokens), episode)

@@ -22,12 +22,17 @@ class GroundTruth(Decoder):
     """
 
     def decode(self, speaker, state, references=None, training=False):
-        if references is None:
-            raise ValueError(
-                "`references` must hold the human words, of shape (B, S, T), "
-                "for the GroundTruth decoder. Received: references=None. "
-                "Return them from the speaker's `references()`."
-            )
-        check_shape(references, "B S T", "references")
+        check_references(references, "GroundTruth")
         pad = getattr(speaker, "pad", 0)
         return Rollout(references, reference_mask(references, speaker.eos, pad))
+
+
+def check_references(references, decoder):
+    """Refuses a batch without human words for a decoder that says them."""
+    if references is None:
+        raise ValueError(
+            "`references` must hold the human words, of shape (B, S, T), "
+            f"for the {decoder} decoder. Received: references=None. "
+            "Return them from the speaker's `references()`."
+        )
+    check_shape(references, "B S T", "references")

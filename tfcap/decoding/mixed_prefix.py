@@ -5,6 +5,7 @@ from keras import ops
 from tfcap.decoding.decoder import Decoder
 from tfcap.decoding.decoder import checked_max_length
 from tfcap.decoding.decoder import checked_unroll
+from tfcap.decoding.ground_truth import check_references
 from tfcap.decoding.logits_processors import checked_suppress
 from tfcap.decoding.logits_processors import special_tokens
 from tfcap.decoding.logits_processors import suppress_tokens
@@ -90,6 +91,7 @@ class MixedPrefix(Decoder):
         return self.channel.value_of("prefix")
 
     def decode(self, speaker, state, references=None, training=False):
+        check_references(references, "MixedPrefix")
         _, samples, length = ops.shape(references)  # S and T may be unknown
         rows = ops.cast(ops.reshape(references, (-1, length)), "int32")
         pad = getattr(speaker, "pad", 0)

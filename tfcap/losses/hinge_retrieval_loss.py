@@ -179,7 +179,8 @@ class HingeRetrievalLoss(RetrievalLoss):
             negatives = checked_schedule(
                 negatives, "negatives", "in [0, 1]", lambda x: 0 <= x <= 1
             )
-        check_hinge(margin, 0.0 if step is not None else negatives, directions)
+        scheduled = is_schedule(negatives)
+        check_hinge(margin, 0.0 if scheduled else negatives, directions)
         self.margin = margin
         self._negatives = negatives
         self._step = step
@@ -188,9 +189,9 @@ class HingeRetrievalLoss(RetrievalLoss):
     @property
     def negatives(self):
         """The negatives that count, at this step."""
-        if self._step is None:
-            return self._negatives
-        return at_step(self._negatives, self._step)
+        if is_schedule(self._negatives):
+            return at_step(self._negatives, self._step)
+        return self._negatives
 
     def hinges(self, y_true: Any, y_pred: Any):
         """Losses, what they were if collapsed, and presence of every text.

@@ -5,6 +5,7 @@ from typing import Any
 from tfcap.methods.parts import Words
 from tfcap.methods.parts import check_choice
 from tfcap.methods.parts import check_speaker
+from tfcap.methods.parts import check_unread
 from tfcap.methods.parts import embedder
 from tfcap.methods.parts import frozen
 from tfcap.methods.parts import relaxed_feedback
@@ -60,10 +61,11 @@ def frozen_listener(
         estimator: `"reinforce"`, the method of Luo et al.; or
             `"straight_through"` or `"psst"`, the methods of these names with
             a listener that stays.
-        channel, temperature: As those of `straight_through()`.
-        rho: As that of `psst()`, read by `"psst"` alone.
-        termination: As that of `psst()`; `"sampled"` for `"reinforce"`.
-        credit: As that of `reinforce()`.
+        channel, temperature, termination: As those of `straight_through()`,
+            not for `"reinforce"`.
+        rho: As that of `psst()`, for `"psst"` alone.
+        credit: As that of `reinforce()`, for `"reinforce"` or
+            `termination="expected"`.
         distractors: As that of `sr_pl()`.
         speaker, lambda_, naturalness, margin, negatives, same: As those of
             `psst()`.
@@ -101,12 +103,13 @@ def frozen_listener(
     """
     check_speaker(speaker)
     check_choice(estimator, "estimator", ESTIMATORS)
-    if estimator == "reinforce" and termination != "sampled":
-        raise ValueError(
-            '`termination` must be "sampled" for estimator="reinforce", which '
-            "learns where to stop by itself. Received: "
-            f"termination={termination!r}."
-        )
+    unread = {"credit": credit} if termination == "sampled" else {}
+    if estimator == "straight_through":
+        unread |= {"rho": rho}
+    elif estimator == "reinforce":
+        unread = {"channel": channel, "rho": rho, "temperature": temperature}
+        unread |= {"termination": termination}
+    check_unread(frozen_listener, f'estimator="{estimator}"', **unread)
     words, listener = Words(max_length, suppress, seed), embedder(listener)
     judged = Retrieval(
         listener,

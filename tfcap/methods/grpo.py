@@ -5,6 +5,7 @@ from typing import Any
 from tfcap.methods.parts import Words
 from tfcap.methods.parts import anchored
 from tfcap.methods.parts import check_speaker
+from tfcap.methods.parts import check_unread
 from tfcap.methods.parts import clipped_updates
 from tfcap.objectives import ClippedRatio
 from tfcap.objectives import KLDivergence
@@ -111,6 +112,9 @@ def grpo(
             reference, samples, kl_estimator, normalize=by_word
         )
         objective += kl_weight * divergence
+    elif kl_weight:
+        penalty = {"kl_weight": kl_weight, "kl_estimator": kl_estimator}
+        check_unread(grpo, "reference=None", **penalty)
     if human_weight:
         objective += human_weight * TeacherForcing("token")
     options |= clipped_updates(clip, updates_per_rollout, options)

@@ -1,5 +1,7 @@
 """Parts that the methods share: words, rewards and checks of arguments."""
 
+import inspect
+from collections.abc import Callable
 from collections.abc import Iterable
 from typing import Any
 
@@ -67,8 +69,11 @@ def word_channel(
 ) -> WordChannel:
     """A straight-through channel by its name."""
     check_choice(channel, "channel", tuple(CHANNELS))
-    heat = {} if channel == "multinomial" else {"temperature": temperature}
-    return CHANNELS[channel](rho=rho, seed=seed, **heat)
+    if channel == "multinomial":
+        variant = 'channel="multinomial"'
+        check_unread(word_channel, variant, temperature=temperature)
+        return PartialSamplingST(rho=rho, seed=seed)
+    return CHANNELS[channel](rho=rho, seed=seed, temperature=temperature)
 
 
 def relaxed_feedback(speaker: Any) -> str:
@@ -137,6 +142,23 @@ def check_choice(value: Any, name: str, choices: tuple) -> None:
         raise ValueError(
             f"`{name}` must be one of {choices}. Received: {name}={value!r}."
         )
+
+
+def check_unread(method: Callable, variant: str, **given: Any) -> None:
+    """Refuses arguments that were given to a variant that reads none of them.
+
+    Args:
+        method: Function, whose defaults are those of the arguments.
+        variant: String, the choice by which they are not read.
+        **given: Arguments by their names.
+    """
+    for name, value in given.items():
+        default = inspect.signature(method).parameters[name].default
+        if value != default:
+            raise ValueError(
+                f"`{name}` must stay {default!r} for {variant}, which does "
+                f"not read it. Received: {name}={value!r}. Leave it out."
+            )
 
 
 def check_speaker(speaker: Any, name: str = "speaker") -> None:

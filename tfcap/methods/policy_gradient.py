@@ -4,6 +4,7 @@ from typing import Any
 
 from tfcap.methods.parts import Words
 from tfcap.methods.parts import check_speaker
+from tfcap.methods.parts import check_unread
 from tfcap.methods.parts import with_baseline
 from tfcap.objectives import LearnedBaseline
 from tfcap.objectives import MonteCarlo
@@ -90,5 +91,8 @@ def policy_gradient(
     credit = None
     if num_continuations:
         credit = MonteCarlo(num_continuations, rollout_every)
+    else:
+        variant = "num_continuations=0"
+        check_unread(policy_gradient, variant, rollout_every=rollout_every)
     objective = ScoreFunction(reward, samples, baseline, credit=credit)
     return with_baseline(speaker, baseline, objective, global_clipnorm, options)

@@ -7,6 +7,7 @@ from tfcap.decoding import GroundTruth
 from tfcap.methods.parts import Words
 from tfcap.methods.parts import check_choice
 from tfcap.methods.parts import check_speaker
+from tfcap.methods.parts import check_unread
 from tfcap.methods.parts import frozen_embedders
 from tfcap.methods.parts import relaxed_feedback
 from tfcap.methods.parts import self_critical_term
@@ -77,8 +78,8 @@ def retriever_ensemble(
         num_samples: Integer `S`, captions drawn of an image.
         human_weight: Float, of the likelihood of human captions.
         threshold: Float, the contrast below which a human caption is
-            unlearned, read by the estimator `"teacher_forcing"` alone.
-        rho: As that of `psst()`, read by the estimator `"psst"` alone.
+            unlearned, for the estimator `"teacher_forcing"` alone.
+        rho: As that of `psst()`, for the estimator `"psst"` alone.
         temperature: Float, of the contrast.
         directions: Tuple of `"image"` and `"text"`, what rivals are looked
             for among.
@@ -123,6 +124,12 @@ def retriever_ensemble(
     check_speaker(speaker)
     check_choice(estimator, "estimator", ESTIMATORS)
     checked_number(lambda_, "lambda_", "at least 0", lambda x: x >= 0)
+    unread = {} if estimator == "psst" else {"rho": rho}
+    if estimator != "teacher_forcing":
+        unread["threshold"] = threshold
+    if estimator != "reinforce" and naturalness is None:
+        unread["num_samples"] = num_samples
+    check_unread(retriever_ensemble, f'estimator="{estimator}"', **unread)
     if not isinstance(retrievers, Sequence):
         raise TypeError(
             "`retrievers` must be a sequence of networks. Received: "
@@ -136,17 +143,12 @@ def retriever_ensemble(
         )
     retrievers, networks = frozen_embedders(retrievers)
     words = Words(max_length, suppress, seed)
+    about = {"same": same, "temperature": temperature, "directions": directions}
+    # A caption is not to differ from the others of its image.
+    about["siblings"] = False
     contrast = sum(
-        (lambda_ / len(retrievers))
-        * BidirectionalContrastive(
-            retriever,
-            same=same,
-            temperature=temperature,
-            directions=directions,
-            # A caption is not to differ from the others of its image.
-            siblings=False,
-        )
-        for retriever in retrievers
+        (lambda_ / len(retrievers)) * BidirectionalContrastive(each, **about)
+        for each in retrievers
     )
     reward = None if naturalness is None else as_reward(naturalness)
     if estimator == "reinforce":

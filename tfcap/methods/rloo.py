@@ -6,6 +6,7 @@ from tfcap.methods.parts import Words
 from tfcap.methods.parts import anchored
 from tfcap.methods.parts import check_choice
 from tfcap.methods.parts import check_speaker
+from tfcap.methods.parts import check_unread
 from tfcap.methods.parts import clipped_updates
 from tfcap.methods.parts import self_critical_term
 from tfcap.objectives import ClippedRatio
@@ -79,6 +80,8 @@ def rloo(
     players = anchored(speaker, reference)
     if reference is not None:
         reward = reward + kl_weight * KLPenalty(reference)
+    elif kl_weight:
+        check_unread(rloo, "reference=None", kl_weight=kl_weight)
     objective = self_critical_term(
         reward, words, num_samples, baseline, normalize
     )

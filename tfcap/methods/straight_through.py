@@ -43,8 +43,7 @@ def straight_through(
     the temperature: `temperature=ExponentialTemperature(1.0, rate=3e-5)`.
 
     Args:
-        channel: As that of `psst()`.
-        temperature: Float or schedule, of the Gumbel-softmax.
+        channel, temperature: As those of `psst()`.
         speaker, listener, lambda_, naturalness, margin, negatives, same: As
             those of `psst()`.
         max_length, suppress, seed, termination, global_clipnorm,

@@ -7,6 +7,7 @@ from tfcap.decoding import GroundTruth
 from tfcap.methods.parts import Words
 from tfcap.methods.parts import check_choice
 from tfcap.methods.parts import check_speaker
+from tfcap.methods.parts import check_unread
 from tfcap.methods.parts import frozen_embedders
 from tfcap.methods.parts import self_critical_term
 from tfcap.objectives import DecoderBaseline
@@ -85,9 +86,10 @@ def wtf_rl(
         human_weight: Float, of people's.
         naturalness: `tfcap.rewards.Reward`, such as `0.3 * CIDErD(...)`, or a
             function of strings, of captions that are drawn; or `None`.
-        num_samples: Integer, captions drawn of an image for it.
+        num_samples: Integer, captions drawn of an image for `naturalness`.
         reward: `"contrast"`; or `"cosine"`, the similarity of caption and
-            image, above that of the greedy caption.
+            image, above that of the greedy caption, which takes none of the
+            contrast's arguments.
         alpha: Float in `[0, 1]`, weight of the contrast, one minus that of
             the discriminator.
         reward_shift: Float, added to every reward: where most are negative,
@@ -133,6 +135,18 @@ def wtf_rl(
     """
     check_speaker(speaker)
     check_choice(reward, "reward", REWARDS)
+    contrast = {
+        "temperature": temperature,
+        "combine": combine,
+        "directions": directions,
+        "neighbors": neighbors,
+        "same": same,
+        "neighbor_same": neighbor_same,
+    }
+    if reward == "cosine":
+        check_unread(wtf_rl, 'reward="cosine"', **contrast)
+    if naturalness is None:
+        check_unread(wtf_rl, "naturalness=None", num_samples=num_samples)
     checked_number(alpha, "alpha", "in [0, 1]", lambda x: 0 <= x <= 1)
     retrievers = _retrievers(retriever)
     words = Words(max_length, suppress, seed)
@@ -143,24 +157,11 @@ def wtf_rl(
         num_samples=1,
         **words.allowed,
     )
-
-    def similarity(retriever):
-        if reward == "cosine":
-            return CLIPScore(retriever, weight=1.0)
-        return BidirectionalContrastive(
-            retriever,
-            texts=(beam, greedy, human),
-            neighbors=neighbors,
-            same=same,
-            neighbor_same=neighbor_same,
-            temperature=temperature,
-            directions=directions,
-            combine=combine,
-            # Equation 3: a caption, searched or human, has its own reward.
-            credit="own",
-        )
-
-    wanted = sum(similarity(each) for each in retrievers)
+    if reward == "cosine":
+        wanted = [CLIPScore(each, weight=1.0) for each in retrievers]
+    else:
+        texts = (beam, greedy, human)
+        wanted = [_contrast(each, texts, contrast) for each in retrievers]
     wanted = _judged(wanted, discriminator, retrievers, alpha, reward_shift)
     baseline = DecoderBaseline(wanted, greedy) if reward == "cosine" else None
 
@@ -285,9 +286,14 @@ def _retrievers(given):
     return frozen_embedders(several)[0]
 
 
+def _contrast(retriever, texts, about):
+    # Equation 3: a caption, searched or human, has its own reward.
+    return BidirectionalContrastive(retriever, texts, credit="own", **about)
+
+
 def _judged(wanted, discriminator, retrievers, alpha, shift):
-    """The reward of equation 1, of the sum of retrievers' similarities."""
-    wanted = (alpha / len(retrievers)) * wanted
+    """The reward of equation 1, of the similarities by retrievers."""
+    wanted = (alpha / len(retrievers)) * sum(wanted)
     if discriminator is not None:
         human = MatchProbability(discriminator, retrievers[0])
         wanted = wanted + (1.0 - alpha) * human

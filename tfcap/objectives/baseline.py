@@ -112,5 +112,13 @@ class _FunctionCredit(Credit):
     def __init__(self, function):
         self.function = function
 
+    def __eq__(self, other):
+        # One function may be given twice.
+        alike = isinstance(other, _FunctionCredit)
+        return alike and self.function == other.function
+
+    def __hash__(self):
+        return hash(self.function)
+
     def __call__(self, rewards, episode, reward, decoder):
         return self.function(rewards, episode, reward, decoder)

@@ -7,6 +7,7 @@ from keras import ops
 
 from tfcap.objectives.baseline import Baseline
 from tfcap.objectives.baseline import Credit
+from tfcap.objectives.baselines import RunningMeanBaseline
 from tfcap.ops.arguments import checked_number
 
 
@@ -29,7 +30,8 @@ class GAE(Credit):
 
     Args:
         baseline: `Baseline` of a value for each word, such as
-            `LearnedBaseline`, the estimator's own.
+            `LearnedBaseline`, the estimator's own, which is asked twice a
+            step and must not count it.
         lambda_: Float in `[0, 1]`. Defaults to `0.95`.
         gamma: Float in `[0, 1]`, discount of a word. Defaults to `1.0`.
 
@@ -57,6 +59,13 @@ class GAE(Credit):
             raise TypeError(
                 "`baseline` must be a `tfcap.objectives.Baseline`, the "
                 f"estimator's own. Received: baseline={baseline!r}."
+            )
+        if isinstance(baseline, RunningMeanBaseline):
+            raise ValueError(
+                "`baseline` of GAE must value words, and be asked twice a "
+                "step without moving. Received: RunningMeanBaseline. Use "
+                "LearnedBaseline; or give this one to the estimator, without "
+                "`credit`."
             )
         self.baseline = baseline
         self.lambda_, self.gamma = (

@@ -8,6 +8,7 @@ from tfcap.decoding import Rollout
 from tfcap.objectives.baseline import Baseline
 from tfcap.objectives.baseline import Credit
 from tfcap.objectives.baseline import as_baseline
+from tfcap.objectives.baseline import as_credit
 from tfcap.ops.arguments import checked_integer
 
 
@@ -191,8 +192,8 @@ class PrefixBaseline(Baseline):
             or a function of `(rewards, episode)`: values of shape `(B, S)`,
             `(B, 1)` or `(B, S, 1)`, such as those of `DecoderBaseline`.
             Defaults to `None`, 0.
-        credit: The `MonteCarlo` of the estimator; needed where it has
-            `rollout_every` or `max_rollouts`. Defaults to `None`, every
+        credit: The credit of the estimator; needed where it is `MonteCarlo`
+            with `rollout_every` or `max_rollouts`. Defaults to `None`, every
             prefix has a value of its own.
 
     Example:
@@ -204,7 +205,7 @@ class PrefixBaseline(Baseline):
 
     def __init__(self, first=None, credit=None):
         self.first = as_baseline(first)
-        self.credit = credit
+        self.credit = as_credit(credit)
 
     @property
     def layers(self):

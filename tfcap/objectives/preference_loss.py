@@ -8,6 +8,8 @@ from tfcap.objectives.baselines import check_several
 from tfcap.objectives.estimator import Estimator
 from tfcap.objectives.estimator import check_decoder
 from tfcap.objectives.estimator import scored_anew
+from tfcap.ops import mean_over_replicas
+from tfcap.ops import sum_over_replicas
 from tfcap.ops.arguments import checked_number
 from tfcap.rewards import as_reward
 from tfcap.rewards.kl_penalty import check_reference
@@ -47,7 +49,7 @@ class PreferenceLoss(Estimator):
             of the speaker before training; `None` for SimPO alone.
         loss: `"dpo"`, `"ipo"` or `"simpo"`. Defaults to `"dpo"`.
         beta: Float, positive. Defaults to `0.1`.
-        gamma: Float, target margin of SimPO. Defaults to `0.0`.
+        gamma: Float, target margin, of SimPO alone. Defaults to `0.0`.
         pairs: `"best_worst"`, one pair a row, or `"all"`. Defaults to
             `"best_worst"`.
         name: String. Defaults to the reward's name.
@@ -99,6 +101,13 @@ class PreferenceLoss(Estimator):
             )
         if reference is not None:
             check_reference(reference)
+        gamma = checked_number(gamma, "gamma", "a number", lambda x: True)
+        if gamma and loss != "simpo":
+            raise ValueError(
+                f'`gamma` must be 0 for "dpo" and "ipo", which have no target '
+                f"margin. Received: gamma={gamma} with loss={loss!r}. Leave "
+                'it out, or choose "simpo".'
+            )
         super().__init__(
             name or reward.name,
             reward.terms,
@@ -108,9 +117,9 @@ class PreferenceLoss(Estimator):
         self.reward = reward
         self.decoder = decoder
         self.reference = reference
-        self.loss = loss
+        self.kind = loss
         self.beta = checked_number(beta, "beta", "positive", lambda x: x > 0)
-        self.gamma = checked_number(gamma, "gamma", "a number", lambda x: True)
+        self.gamma = gamma
         self.pairs = pairs
 
     def rollout(self, episode):
@@ -118,23 +127,35 @@ class PreferenceLoss(Estimator):
 
     def per_sample_loss(self, episode):
         rollout = episode.rollout(self.decoder)
-        rewards, parts = self.reward.measure(rollout.stop_gradient(), episode)
+        rewards, own, parts = self.reward.measured(
+            rollout.stop_gradient(), episode
+        )
         check_several(rewards, "PreferenceLoss")
         scores = self._scores(rollout, episode)
         pairs = self._pairs(ops.stop_gradient(rewards), rollout.nonempty)
         # margin[b, i, j]: of sample i above sample j.
         margin = scores[:, :, None] - scores[:, None, :]
-        # where() rather than a product: what is absent may be infinite.
-        losses = ops.where(pairs > 0, self._losses(margin), 0.0)
+        losses = self._losses(margin)
         count = ops.sum(pairs, axis=(1, 2))[:, None]
+        # Pairs of a row of the global batch: of what is divided by them, the
+        # mean over rows is that over pairs.
+        share = mean_over_replicas(count, self.mask(count, episode))
+        usual = sum_over_replicas(share)
+        usual = ops.where(usual > 0, usual, 1.0)
 
-        def mean(values):
-            total = ops.sum(ops.where(pairs > 0, values, 0.0), axis=(1, 2))
-            return total[:, None] / ops.maximum(count, 1.0)
+        def total(values):
+            # where() rather than a product: what is absent may be infinite.
+            values = ops.where(pairs > 0, values, 0.0)
+            return ops.sum(values, axis=(1, 2))[:, None]
 
         right = ops.cast(margin > 0, "float32")
-        logs = {"accuracy": mean(right), "margin": mean(margin), "pairs": count}
-        return mean(losses), rewards, {**parts, **logs}
+        logs = {
+            "accuracy": total(right) / usual,
+            "margin": total(margin) / usual,
+            "pairs": count,
+        }
+        losses = total(losses) / ops.maximum(count, 1.0)
+        return losses, own, {**parts, **logs}
 
     def _scores(self, rollout, episode):
         """What is compared, of every sample: `(B, S)`."""
@@ -145,13 +166,13 @@ class PreferenceLoss(Estimator):
                 self.reference, rollout, episode
             )
         scores = ops.sum(ops.where(rollout.mask > 0, scores, 0.0), axis=-1)
-        if self.loss == "simpo":
+        if self.kind == "simpo":
             words = ops.sum(rollout.mask, axis=-1)
             scores = scores / ops.maximum(words, 1.0)
         return scores
 
     def _losses(self, margin):
-        if self.loss == "ipo":
+        if self.kind == "ipo":
             return ops.square(margin - 0.5 / self.beta)
         return ops.softplus(self.gamma - self.beta * margin)
 

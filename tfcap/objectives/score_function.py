@@ -257,7 +257,8 @@ class ScoreFunction(Estimator):
         lengths = ops.sum(counted, axis=-1)
         present = self.mask(lengths, episode)
         mean = sum_over_replicas(mean_over_replicas(lengths, present))
-        return ops.maximum(ops.stop_gradient(mean), 1.0)
+        # Below 1 where few words count, and 0 where none does.
+        return ops.stop_gradient(ops.where(mean > 0, mean, 1.0))
 
 
 def _less(rewards, baseline):

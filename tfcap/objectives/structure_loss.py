@@ -9,6 +9,7 @@ from tfcap.objectives.estimator import Estimator
 from tfcap.objectives.estimator import check_decoder
 from tfcap.objectives.estimator import scored_anew
 from tfcap.ops import masked_logsumexp
+from tfcap.ops.masking import LARGE_NEGATIVE
 from tfcap.rewards import as_reward
 
 LOSSES = (
@@ -85,12 +86,17 @@ class StructureLoss(Estimator):
             raise ValueError(
                 f"`loss` must be one of {LOSSES}. Received: loss={loss!r}."
             )
+        if loss == "sequence_likelihood" and scale != 1.0:
+            raise ValueError(
+                '`scale` must be 1 for loss="sequence_likelihood", which has '
+                f"no costs. Received: scale={scale!r}. Leave it out."
+            )
         super().__init__(
             name or reward.name, reward.terms, (decoder,), ("std", "accuracy")
         )
         self.reward = reward
         self.decoder = decoder
-        self.loss = loss
+        self.kind = loss
         self.scale = scale
         self.length_normalized = length_normalized
 
@@ -99,7 +105,9 @@ class StructureLoss(Estimator):
 
     def per_sample_loss(self, episode):
         rollout = episode.rollout(self.decoder)
-        rewards, parts = self.reward.measure(rollout.stop_gradient(), episode)
+        rewards, own, parts = self.reward.measured(
+            rollout.stop_gradient(), episode
+        )
         check_several(rewards, "StructureLoss")
         rollout = scored_anew(rollout, self.decoder)
         present = rollout.nonempty
@@ -117,7 +125,7 @@ class StructureLoss(Estimator):
         logs = {"accuracy": ops.sum(best * top, axis=1, keepdims=True)}
         # A row of which nothing is said has no best sequence.
         said = ops.any(present, axis=1, keepdims=True)
-        return ops.where(said, losses, 0.0), rewards, {**parts, **logs}
+        return ops.where(said, losses, 0.0), own, {**parts, **logs}
 
     def _losses(self, scores, cost, best, top, present):
         """Losses of rows, `(B, 1)`."""
@@ -126,17 +134,19 @@ class StructureLoss(Estimator):
             return ops.sum(chosen * values, axis=1, keepdims=True)
 
         chosen = of(best, scores)
-        if self.loss == "max_margin":
+        if self.kind == "max_margin":
             return ops.relu(of(top, cost + scores) - chosen)
-        if self.loss == "multi_margin":
+        if self.kind == "multi_margin":
             hinges = ops.relu(cost + scores - chosen) * (1.0 - best)
             hinges = ops.where(present, hinges, 0.0)
             return ops.sum(hinges, axis=1, keepdims=True)
-        if self.loss == "softmax_margin":
+        if self.kind == "softmax_margin":
             scores = scores + cost
         total = masked_logsumexp(scores, present, axis=1)
         total = ops.reshape(total, (-1, 1))
-        if self.loss == "risk":
-            share = ops.where(present, ops.exp(scores - total), 0.0)
-            return of(share, cost)
+        if self.kind == "risk":
+            # Masked before exp(), which of a row without a sample is infinite:
+            # its total is far below its scores.
+            scores = ops.where(present, scores - total, LARGE_NEGATIVE)
+            return of(ops.exp(scores), cost)
         return total - chosen

@@ -5,10 +5,10 @@ from keras import ops
 from tfcap.ops import check_shape
 from tfcap.ops import compiled
 from tfcap.ops import edit_distance
-from tfcap.ops import is_end
 from tfcap.ops import ngram_counts
 from tfcap.ops import sentence_lengths
 from tfcap.ops import words_only
+from tfcap.rewards.reference_reward import with_one_end
 from tfcap.rewards.reward import Reward
 from tfcap.rewards.sentence_bleu import closest_length
 from tfcap.rewards.sentence_bleu import sentence_bleu
@@ -104,9 +104,7 @@ class PairwiseDiversity(Reward):
                 "`num_samples` of the decoder."
             )
         words = words_only(rollout.tokens, rollout.mask)
-        if not self.count_eos:
-            eos = episode.speaker.eos
-            words = ops.where(is_end(words, eos), -1, words)
+        words = with_one_end(words, episode.speaker.eos, self.count_eos)
         return self._score(words, ops.cast(rollout.nonempty, "float32"))
 
     def score(self, words, nonempty):

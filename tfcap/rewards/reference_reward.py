@@ -1,5 +1,6 @@
 """Base class of the rewards that compare with human captions."""
 
+import numpy as np
 from keras import ops
 
 from tfcap.ops import check_shape
@@ -29,10 +30,11 @@ class ReferenceReward(Reward):
 
     Args:
         name: String, under which it is logged.
-        count_eos: Boolean, whether the end token counts as a word. Defaults
-            to `True`: else captions that stop too late or in the middle of a
-            phrase lose nothing. A caption of no words then still shares it
-            with every reference, which BLEU-1 and ROUGE-L pay for a little.
+        count_eos: Boolean, whether the end token counts as a word, the same
+            one where a speaker has several. Defaults to `True`: else captions
+            that stop too late or in the middle of a phrase lose nothing. A
+            caption of no words then still shares it with every reference,
+            which BLEU-1 and ROUGE-L pay for a little.
         references: String, the key of the references. Defaults to
             `"references"`.
         jit_compile: Boolean, whether to compile the score with XLA, on
@@ -76,9 +78,9 @@ class ReferenceReward(Reward):
         reader = self.reader(episode)
         if reader is not None:
             words, references = reader(words, references, eos)
-        elif not self.count_eos:
-            words = ops.where(is_end(words, eos), -1, words)
-            references = ops.where(is_end(references, eos), -1, references)
+        else:
+            words = with_one_end(words, eos, self.count_eos)
+            references = with_one_end(references, eos, self.count_eos)
         return self._score(words, references, present, *self.tensors())
 
     def reader(self, episode):
@@ -118,6 +120,21 @@ class ReferenceReward(Reward):
         raise NotImplementedError
 
 
+def with_one_end(words, eos, counted):
+    """Words whose ends are all the first of `eos`, or no word.
+
+    Args:
+        words: Integer tensor, -1 for no word.
+        eos: Integer or tuple of integers, the end tokens.
+        counted: Boolean, whether the end counts as a word.
+
+    Returns:
+        Tensor like `words`.
+    """
+    end = int(np.ravel(eos)[0]) if counted else -1
+    return ops.where(is_end(words, eos), end, words)
+
+
 def human_captions(episode, key: str, reward: str):
     """The references of a batch.
 
@@ -132,6 +149,7 @@ def human_captions(episode, key: str, reward: str):
         "Add them to the batches, or name their key in the reward's "
         "`references`, which a function of strings has as "
         "`tfcap.rewards.TextReward(function, references=...)`.",
+        pad=getattr(episode.speaker, "pad", 0),
     )
     check_shape(found, "B N T", key)
     return found

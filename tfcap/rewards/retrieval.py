@@ -6,12 +6,14 @@ from tfcap.losses.cross_effects import hinge_effects
 from tfcap.losses.hinge_retrieval_loss import check_hinge
 from tfcap.losses.hinge_retrieval_loss import hinges
 from tfcap.losses.retrieval_loss import DIRECTIONS
+from tfcap.ops.arguments import mask_for
 from tfcap.rewards.embeddings import check_embedder
 from tfcap.rewards.embeddings import check_vocabulary
 from tfcap.rewards.embeddings import embedded_texts
 from tfcap.rewards.embeddings import entry
 from tfcap.rewards.embeddings import image_key
 from tfcap.rewards.embeddings import is_differentiable
+from tfcap.rewards.embeddings import position_mask
 from tfcap.rewards.reward import Reward
 from tfcap.rewards.reward import check_credit
 
@@ -156,5 +158,8 @@ class Retrieval(Reward):
 
     def _images(self, episode, key, training):
         image = entry(episode, key, "Retrieval")
-        images = self.listener.embed_images(image, training=training)
+        masked = mask_for(
+            self.listener.embed_images, position_mask(episode, key)
+        )
+        images = self.listener.embed_images(image, training=training, **masked)
         return images if self.learning else ops.stop_gradient(images)

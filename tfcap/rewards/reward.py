@@ -76,6 +76,20 @@ class Reward(Linear):
         """
         return self(rollout, episode), {}
 
+    def measured(self, rollout, episode):
+        """Scores a rollout as an estimator needs it that compares samples.
+
+        Args:
+            rollout: `tfcap.decoding.Rollout`.
+            episode: `tfcap.objectives.Episode`.
+
+        Returns:
+            What `call()` returns; the reward to log, which is another where
+            one is scaled to be learned from; and the dict of `measure()`.
+        """
+        rewards, terms = self.measure(rollout, episode)
+        return rewards, rewards, terms
+
     def credited(self, rollout, episode):
         """Scores a rollout as `ScoreFunction` needs it.
 
@@ -98,10 +112,9 @@ class Reward(Linear):
 
         Returns:
             Float tensor of the shape of the rewards, the credit of every
-            sample; and the two that `measure()` returns.
+            sample; and what `measured()` returns after the rewards.
         """
-        rewards, terms = self.measure(rollout, episode)
-        return rewards, rewards, terms
+        return self.measured(rollout, episode)
 
     def __call__(self, rollout, episode):
         return self.call(rollout, episode)
@@ -161,7 +174,7 @@ class WeightedSum(Reward):
                 "`weighted` must hold at least one pair (weight, reward). "
                 "Received: none."
             )
-        rewards = [reward for _, reward in self.weighted]
+        self._rewards = rewards = [reward for _, reward in self.weighted]
         self.terms = _distinct(reward.name for reward in rewards)
         self.differentiable = all(r.differentiable for r in rewards)
         self.learning = all(getattr(r, "learning", True) for r in rewards)
@@ -178,14 +191,20 @@ class WeightedSum(Reward):
         return self.measure(rollout, episode)[0]
 
     def measure(self, rollout, episode):
-        values = [reward(rollout, episode) for _, reward in self.weighted]
-        return self._total(values), dict(zip(self.terms, values))
+        rewards, _, terms = self.measured(rollout, episode)
+        return rewards, terms
+
+    def measured(self, rollout, episode):
+        return self._sums(r.measured(rollout, episode) for r in self._rewards)
 
     def credited(self, rollout, episode):
-        credited = [r.credited(rollout, episode) for _, r in self.weighted]
-        credits_, values, _ = zip(*credited)
+        return self._sums(r.credited(rollout, episode) for r in self._rewards)
+
+    def _sums(self, parts):
+        """Sums of what is learned from and of what is logged; the latter."""
+        learned, values, _ = zip(*parts)
         terms = dict(zip(self.terms, values))
-        return self._total(credits_), self._total(values), terms
+        return self._total(learned), self._total(values), terms
 
     def _total(self, values):
         # Credit for every word of one term beside one number of another.

@@ -58,6 +58,13 @@ class Standardized(Reward):
     def call(self, rollout: Any, episode: Any) -> Any:
         return self.credited(rollout, episode)[0]
 
+    def measure(self, rollout, episode):
+        rewards, _, parts = self.credited(rollout, episode)
+        return rewards, parts
+
+    def measured(self, rollout, episode):
+        return self.credited(rollout, episode)
+
     def credited(self, rollout, episode):
         rewards, own, parts = self.reward.credited(rollout, episode)
         if len(rewards.shape) != 2:

@@ -50,4 +50,5 @@ class Surprisal(Reward):
 
     def call(self, rollout, episode):
         log_probs = ops.stop_gradient(episode.log_probs(rollout))
+        log_probs = ops.where(rollout.mask > 0, log_probs, 0.0)
         return -log_probs if self.per_word else -ops.sum(log_probs, axis=-1)

@@ -46,8 +46,8 @@ class TextReward(Reward):
     the first two forms, identical captions of one image are scored once;
     samples of one image are often the same, and late in training most are.
     With the third all samples are scored; it is given a list of n entries for
-    each parameter that names an entry of the batch, and for all of them if it
-    takes any (`**columns`); the references are strings.
+    each parameter that names an entry of the batch, and for all that have one
+    of every row if it takes any (`**columns`); the references are strings.
 
     Absent captions, such as those of rounds that a dialog lacks, are not
     scored and get 0.
@@ -159,7 +159,7 @@ class TextReward(Reward):
         if self.form == "references":
             return {"references": ops.cast(human(), "int32")}
         inputs = episode.inputs if isinstance(episode.inputs, dict) else {}
-        wanted = self.columns or [*inputs]
+        wanted = [*inputs] if self.columns is None else self.columns
         known = {**inputs}
         if self.references in inputs:
             known["references"] = ops.cast(human(), "int32")
@@ -183,7 +183,12 @@ class TextReward(Reward):
         read = functools.partial(_decoded, *reader)
         samples, length = words.shape[1:]
         rows = words.reshape(-1, length)
-        columns = dict(zip(names, map(list, map(np.asarray, arrays))))
+        columns = dict(zip(names, map(np.asarray, arrays)))
+        columns = {
+            name: list(values)
+            for name, values in columns.items()
+            if self._of_rows(name, values, len(words))
+        }
         if "references" in columns:
             columns["references"] = [
                 [read(ids) for ids in human if (ids != reader[-1]).any()]
@@ -205,6 +210,18 @@ class TextReward(Reward):
         for (_, _, same), score in zip(keys.values(), scores):
             values[same] = score
         return values.reshape(-1, samples)
+
+    def _of_rows(self, name, values, rows):
+        """Whether a column has an entry of every row; one asked for must."""
+        fits = values.shape[:1] == (rows,)
+        if not fits and (self.columns is not None or name in self.needed):
+            raise ValueError(
+                f"`{name}` must hold an entry for each of {rows} rows of "
+                f"captions, for the reward {self.name!r}. Received: an array "
+                f"of shape {values.shape}. Give every round of a dialog its "
+                "own, or take the parameter out of the function."
+            )
+        return fits
 
     def _known(self, asked, columns):
         """Scores of captions with their images, remembered ones unasked."""
@@ -302,7 +319,10 @@ def parameters_of(function: Any) -> dict[str, inspect.Parameter]:
 
 
 def _form(function):
-    """The form of a function, and the columns that it can take and needs."""
+    """The form of a function, and the columns that it takes and needs.
+
+    It takes any where the second is `None`.
+    """
     by_kind = {}
     for name, parameter in parameters_of(function).items():
         by_kind.setdefault(parameter.kind, {})[name] = parameter
@@ -323,7 +343,7 @@ def _form(function):
     if "completions" in {**ordered, **by_kind.get(kinds.KEYWORD_ONLY, {})}:
         needed = [k for k, p in named.items() if p.default is empty]
         every = kinds.VAR_KEYWORD in by_kind
-        return "columns", [] if every else [*named], needed
+        return "columns", None if every else [*named], needed
     only_named = by_kind.get(kinds.KEYWORD_ONLY, {}).values()
     needed = [p for p in ordered.values() if p.default is empty]
     fits = all(p.default is not empty for p in only_named)

@@ -1,15 +1,20 @@
 import dataclasses
+from types import SimpleNamespace
 
 import pytest
 
 from reproduce.captioning.phases import self_critical
 from reproduce.psst.paper import AXES
 from reproduce.psst.settings import ROWS
+from reproduce.psst.settings import SETTINGS
+from reproduce.rows import build
 from tests.eager import run_eagerly
+from tests.methods import stranger
 from tests.reproduce.psst.tiny_study import study
 from tfcap.methods import psst
 from tfcap.objectives import Episode
 from tfcap.objectives import TeacherForcing
+from tfcap.rewards import BLEU
 from tfcap.training import Game
 
 pytestmark = pytest.mark.filterwarnings("ignore:Even though the `tf.config")
@@ -48,6 +53,25 @@ def test_rows_of_partial_sampling_are_compared_at_the_same_rho():
     sampled = {row for row, about in ROWS.items() if about["method"] is psst}
     own = {row for row in sampled if "rho" in ROWS[row]}
     assert sampled - own <= set(AXES["rho"])
+
+
+@pytest.mark.parametrize("row", ROWS)
+def test_a_row_is_given_only_what_its_method_reads(row):
+    settings = dataclasses.replace(SETTINGS["quick"], rho=0.5, temperature=0.7)
+    about = SimpleNamespace(settings=settings, steps_per_epoch=2)
+    given, reward = dict(ROWS[row]), BLEU(2, jit_compile=False)
+    if given.get("naturalness"):
+        given["naturalness"] = lambda about: reward
+    networks = [stranger.speaker(), stranger.listener()]
+    if "ensemble" in row or "alone" in row:
+        networks[1] = [networks[1]]
+    numbers = {
+        "lambda_": 0.5,
+        "naturalness": reward,
+        "rho": settings.rho,
+        "temperature": settings.temperature,
+    }
+    build(given, networks, numbers, about)
 
 
 def test_human_captions_may_anchor_the_naturalness_term(experiment):
