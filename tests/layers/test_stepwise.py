@@ -54,6 +54,19 @@ def test_all_steps_of_a_decode_have_one_dense_gradient():
     np.testing.assert_array_equal(slope[:, 0], [0, 6, 0, 0, 0])
 
 
+def test_steps_in_half_precision_add_up_equal_words():
+    layer = SoftEmbedding(3, 2, dtype="mixed_bfloat16")
+    layer.build((None, 3))
+    ids = np.ones(1024, int)
+    words = remember_words(tf.one_hot(ids, 3, dtype="bfloat16"), Words(ids))
+    with tf.GradientTape() as tape:
+        with layer.decoding(1024, 4):
+            said = [tf.cast(layer(words), "float32") for _ in range(4)]
+        value = sum(map(tf.reduce_sum, said))
+    slope = tape.gradient(value, layer.embeddings.value)
+    np.testing.assert_array_equal(slope[:, 0], [0, 4096, 0])
+
+
 def drawn(logits, kind):
     """Words of the largest logits; some of them relaxed."""
     soft, ids = tf.nn.softmax(logits), tf.argmax(logits, -1)

@@ -68,6 +68,19 @@ def test_a_model_with_a_variable_is_saved_with_its_value(make, tmp_path):
     assert float(keras.ops.convert_to_numpy(held)) == 0.5
 
 
+def test_a_rate_that_was_assigned_zero_is_saved_as_a_variable(tmp_path):
+    inputs, rho = keras.Input((3,)), variable(0.25)
+    model = keras.Model(inputs, PartialSamplingST(rho, seed=0)(inputs))
+    model.layers[-1].rho.assign(0.0)
+    model.save(tmp_path / "model.keras")
+    loaded = keras.saving.load_model(tmp_path / "model.keras").layers[-1]
+    assert not loaded.discrete and float(loaded.rho.numpy()) == 0
+    loaded.rho.assign(1.0)
+    np.testing.assert_allclose(
+        loaded(LOGITS, training=True), np.exp(LOGITS), atol=1e-6
+    )
+
+
 def test_variables_that_would_be_trained_are_refused():
     for make in (GumbelSoftmaxST, PartialSamplingST):
         with pytest.raises(ValueError, match="`trainable=False`"):

@@ -67,6 +67,19 @@ def test_looking_up_is_multiplying(kind):
         np.testing.assert_allclose(one, other, rtol=1e-5, atol=1e-6)
 
 
+@pytest.mark.parametrize("dtype", ["bfloat16", "float16"])
+def test_many_equal_words_are_added_up_in_half_precision(dtype):
+    """A sum in half precision stops to grow at a few hundred."""
+    words = remember_words(np.eye(3)[[1] * 4096], Words(np.full(4096, 1)))
+
+    def loss(table):
+        embedded = embed_words(words, ops.cast(table, dtype))
+        return ops.sum(ops.cast(embedded, "float32"))
+
+    _, found = gradients(loss, np.ones((3, 2), "float32"))
+    np.testing.assert_array_equal(found, [[0, 0], [4096, 4096], [0, 0]])
+
+
 def slopes(function, *values):
     """Gradients of a function, to be differentiated again."""
     if keras.backend.backend() == "jax":

@@ -188,6 +188,16 @@ def test_masked_positions_change_nothing(speaker):
     np.testing.assert_allclose(whole, steps, atol=2e-5)
 
 
+def test_a_start_that_also_ends_may_be_said():
+    speaker = speakers.speaker("show_tell_start", bos=speakers.EOS)
+    assert speaker.suppressed_ids == (0,)
+    scores = numpy(speaker.log_probs(speaker.begin(BATCH), CAPTION))
+    assert -100 < scores[CAPTION == speakers.EOS].min()
+    said = Sample(Categorical(seed=0), num_samples=40, max_length=3)
+    said = said.decode(speaker, speaker.begin(BATCH)).tokens
+    assert {speakers.BOS, speakers.EOS} <= {*numpy(said).ravel()}
+
+
 @pytest.mark.parametrize("key, axes", [("caption", "B S T"), ("image", "B P")])
 def test_an_absent_or_flat_input_is_named(speaker, key, axes):
     lacking = {k: v for k, v in BATCH.items() if k != key}

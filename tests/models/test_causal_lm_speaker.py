@@ -146,6 +146,18 @@ def test_ragged_prompts_give_the_logits_of_each_row_alone(family, batch):
     assert keras.tree.map_structure(lambda x: x.shape, state) == shapes
 
 
+def test_ragged_ids_are_filled_with_the_speakers_padding(gpt2, batch):
+    ids = {key: batch[key] for key in ("caption", "prompt")}
+    ragged = {
+        key: tf.RaggedTensor.from_tensor(
+            value, padding=PAD, ragged_rank=value.ndim - 1
+        )
+        for key, value in ids.items()
+    }
+    np.testing.assert_array_equal(gpt2.references(ragged), batch["caption"])
+    np.testing.assert_array_equal(gpt2(ragged), gpt2(ids))
+
+
 def test_greedy_words_are_those_of_repeated_forward_passes(gpt2, batch):
     rollout = Greedy(max_length=5).decode(gpt2, gpt2.begin(batch))
     for row in range(2):

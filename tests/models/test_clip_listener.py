@@ -117,6 +117,9 @@ def test_words_are_read_as_the_backbone_reads_their_strings(network):
     np.testing.assert_allclose(
         listener.embed_images(wanted[:, None]), wanted, atol=1e-6
     )
+    batch = {"image": np.stack([wanted, wanted[::-1]], 1), "caption": TOKENS}
+    found = listener({**batch, "image_mask": np.array([[1, 0]] * 2)})
+    np.testing.assert_allclose(found[:, 0], wanted, atol=1e-6)
 
 
 def test_one_hot_words_give_what_ids_give_and_a_gradient_to_all_words(network):

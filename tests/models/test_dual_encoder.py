@@ -148,6 +148,9 @@ def test_saved_and_loaded_it_says_the_same_to_the_bit(tmp_path):
 def test_unfit_arguments_are_named(encoder):
     with pytest.raises(ValueError, match="`heads`.*heads=3"):
         small(heads=3)
+    for name in ("heads", "layers", "max_length"):
+        with pytest.raises(ValueError, match=f"`{name}` must be a positive in"):
+            small(**{name: 0})
     with pytest.raises(ValueError, match="`block_dropout`"):
         small(block_dropout=-0.1)
     with pytest.raises(ValueError, match="`image_dropout`"):

@@ -121,6 +121,15 @@ def test_images_are_embedded_before_and_come_as_features():
     np.testing.assert_allclose(pooled[0], wanted, atol=1e-6)
 
 
+def test_vectors_that_are_masked_are_left_out():
+    _, retriever = make()
+    vectors = np.random.default_rng(0).normal(size=(2, 3, 4)).astype("f4")
+    mask = np.array([[1, 0, 1], [0, 1, 0]])
+    found = retriever.embed_images(vectors, mask=mask)
+    wanted = unit(vectors[0, ::2].mean(0)), unit(vectors[1, 1])
+    np.testing.assert_allclose(found, wanted, atol=1e-6)
+
+
 def test_it_judges_what_a_speaker_says_by_images_of_its_own():
     class Own(Batches):
         def evaluation(self, batch_size=None):

@@ -71,6 +71,31 @@ def test_a_preparation_is_a_layer():
 
 def test_a_mask_of_positions_is_refused_where_they_are_averaged_before():
     layer = ImageStandardization(MEAN, DEVIATION, pooled=True)
-    speaker = ShowTellSpeaker(9, units=4, image_preprocessing=layer)
-    with pytest.raises(ValueError, match="`image_mask` must be left out"):
-        speaker.begin({**BATCH, "image_mask": np.ones((2, 4))})
+    for kind in (ShowTellSpeaker, RetrievalListener):
+        network = kind(9, units=4, image_preprocessing=layer)
+        with pytest.raises(ValueError, match="`image_mask` must be left out"):
+            network({**BATCH, "image_mask": np.ones((2, 4))})
+
+
+@pytest.mark.parametrize("kind", NETWORKS, ids=lambda kind: kind.__name__)
+def test_a_masked_position_is_as_none(kind):
+    network = kind(9, units=4, **NETWORKS[kind])
+    mask = np.array([[1, 1, 0, 1], [0, 1, 0, 1]])
+    masked = {**BATCH, "image_mask": mask}
+    wanted = network(masked)
+    image = np.where(mask[..., None] > 0, IMAGES, 7.0)
+    found = network({**masked, "image": image})
+    np.testing.assert_allclose(found, wanted, atol=1e-5)
+    some = {"image": IMAGES[1:, 1::2], "caption": BATCH["caption"][1:]}
+    np.testing.assert_allclose(network(some), wanted[1:], atol=1e-5)
+    assert np.abs(network(BATCH) - wanted).max() > 1e-3
+
+
+def test_a_listener_that_encodes_images_without_a_mask_goes_on_working():
+    class Greatest(RetrievalListener):
+        def encode_image(self, image, training=False):
+            return self.project(np.max(image, axis=1))
+
+    network = Greatest(9, units=4, embedding_units=4)
+    masked = {**BATCH, "image_mask": np.ones((2, 4))}
+    np.testing.assert_array_equal(network(masked), network(BATCH))

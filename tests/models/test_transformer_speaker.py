@@ -114,6 +114,8 @@ def test_more_words_than_positions_are_refused():
 def test_heads_that_do_not_divide_are_refused():
     with pytest.raises(ValueError, match="`heads`.*heads=3, units=8"):
         TransformerSpeaker(9, units=8, heads=3)
+    with pytest.raises(ValueError, match="`heads` must be a positive integer"):
+        TransformerSpeaker(9, units=8, heads=0)
 
 
 def test_dropout_in_the_blocks_is_for_training_only():

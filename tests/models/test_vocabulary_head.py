@@ -4,6 +4,7 @@ import pytest
 
 from tfcap.layers._fast.scores import masked_word_scores
 from tfcap.models.vocabulary_head import VocabularyHead
+from tfcap.models.vocabulary_head import never_said
 from tfcap.ops import token_log_probs
 
 RNG = np.random.default_rng(0)
@@ -40,6 +41,13 @@ def test_half_precision_holds_what_is_never_said():
         (HIDDEN @ np.asarray(made.kernel) + np.asarray(made.bias))[..., 2:],
         atol=1e-2,
     )
+
+
+@pytest.mark.parametrize(
+    "eos, kept", [(2, (0, 1)), (1, (0,)), ((5, 0), (1,)), ([0, 1], ())]
+)
+def test_what_ends_may_be_said(eos, kept):
+    assert never_said((1, 0, 1), eos) == kept
 
 
 @pytest.mark.parametrize("share", [0.0, 0.5, 1.0])

@@ -273,6 +273,51 @@ def test_shifted_models_and_captions_with_a_start(listener):
     np.testing.assert_array_equal(*said)
 
 
+def of_words(**options):
+    words = keras.Input((None,), dtype="int32")
+    x = layers.GRU(D, return_sequences=True)(Places()(words))
+    return TeacherForcedSpeaker(
+        keras.Model(words, layers.Dense(V)(x)),
+        inputs="caption",
+        from_logits=True,
+        vocabulary_size=V,
+        bos=1,
+        **options,
+    )
+
+
+def test_ends_may_be_a_list(tmp_path):
+    speaker = of_words(eos=[2, 3])
+    assert speaker.eos == (2, 3) and speaker.suppressed_ids == (0, 1)
+    wanted = speaker(BATCH)
+    speaker.save(tmp_path / "speaker.keras")
+    again = keras.saving.load_model(tmp_path / "speaker.keras")
+    np.testing.assert_array_equal(again(BATCH), wanted)
+    assert again.eos == (2, 3)
+
+
+def test_ragged_ids_are_filled_with_the_speakers_padding():
+    speaker = of_words(eos=2, pad=8)
+    ragged = {"caption": tf.ragged.constant([[[5, 6, 2]], [[7]]], tf.int32)}
+    full = {"caption": ragged["caption"].to_tensor(8)}
+    np.testing.assert_array_equal(speaker.references(ragged), full["caption"])
+    losses = [
+        objectives.TeacherForcing().loss(objectives.Episode(speaker, x))[0]
+        for x in (ragged, full)
+    ]
+    assert float(losses[0]) == float(losses[1])
+    bleu, scores = rewards.BLEU(2, jit_compile=False), []
+    for inputs in (ragged, full):
+        inputs = {**inputs, "references": inputs["caption"]}
+        episode = objectives.Episode(speaker, inputs)
+        scores.append(bleu(episode.references, episode))
+    np.testing.assert_array_equal(*scores)
+    # So are those that the model or the encoder read beside.
+    asked = tf.ragged.constant([[5], [6, 7]], tf.int32)
+    read = speaker.entries({"question": asked}, ["question"])
+    np.testing.assert_array_equal(read[0], [[5, 8], [6, 7]])
+
+
 def test_refusals(listener):
     options = {"vocabulary": VOCABULARY, "inputs": "caption"}
     words = keras.Input((None,), dtype="int32")

@@ -11,6 +11,8 @@ from tfcap.layers import Categorical
 from tfcap.objectives import RELAX
 from tfcap.objectives import Episode
 from tfcap.rewards import Reward
+from tfcap.training import ObjectiveModel
+from tfcap.training import Resume
 
 WORTH = np.array([0.0, 0.0, 0.5, 2.0, -1.0], "float32")
 
@@ -106,6 +108,22 @@ def test_the_mean_gradient_is_exact_and_training_quietens_it():
     for _ in range(10):
         adam.apply(step()[1], critic)
     assert gradients(4).var(0).sum() < 0.3 * plain.var(0).sum()
+
+
+def test_a_resumed_training_draws_the_noise_that_it_would_have_drawn(tmp_path):
+    def trained(epochs, folder):
+        keras.utils.set_random_seed(0)
+        model = ObjectiveModel(relax(), Placed(2))
+        model.compile(keras.optimizers.SGD(1.0), run_eagerly=True)
+        batches = tf.data.Dataset.from_tensors(tiny.batch(4))
+        resume = Resume(tmp_path / folder)
+        options = {"shuffle": False, "callbacks": [resume], "verbose": 0}
+        model.fit(batches, epochs=epochs, **options)
+        return model.speaker.get_weights()
+
+    whole = trained(2, "whole")
+    trained(1, "parts")
+    np.testing.assert_array_equal(trained(2, "parts"), whole)
 
 
 def test_what_cannot_be_relaxed_is_refused():

@@ -173,8 +173,10 @@ class WordChannel(keras.layers.Layer):
                 name=name,
             )
         elif held:
-            # Tracked: a variable of the user's own is saved with the layer.
+            # Tracked: a variable of the user's own is saved with the layer,
+            # whose config says what it began with, as of a number.
             setattr(self, f"_{name}", value)
+            self._configs[name] = initial_value(value)
         self._numbers[name] = value
 
     def value_of(self, name):

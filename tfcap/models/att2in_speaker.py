@@ -82,23 +82,29 @@ class Att2inSpeaker(CaptionSpeaker):
         self.attention_units = checked_integer(
             attention_units, "attention_units"
         )
+        options = {"dtype": self.dtype_policy}
         self.memory = ImageMemory(
             units,
             self.attention_units,
             dropout=self.image_dropout.rate,
             name="memory",
+            **options,
         )
         self.word_gates = StepwiseDense(
-            5 * units, bias_initializer=forget_bias(units), name="word_gates"
+            5 * units,
+            bias_initializer=forget_bias(units),
+            name="word_gates",
+            **options,
         )
         self.state_gates = StepwiseDense(
             5 * units,
             use_bias=False,
             kernel_initializer="orthogonal",
             name="state_gates",
+            **options,
         )
         self.image_cell = StepwiseDense(
-            2 * units, use_bias=False, name="image_cell"
+            2 * units, use_bias=False, name="image_cell", **options
         )
 
     def build_network(self, image_shape):

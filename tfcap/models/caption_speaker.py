@@ -7,8 +7,10 @@ from keras import ops
 
 from tfcap.layers import ConditionDropout
 from tfcap.models.inputs import ImageNetwork
+from tfcap.models.inputs import check_positions
 from tfcap.models.inputs import entry
 from tfcap.models.inputs import image_features
+from tfcap.models.inputs import image_mask
 from tfcap.models.inputs import word_ids
 from tfcap.models.word_by_word import WordByWord
 from tfcap.models.word_by_word import word_rows
@@ -64,7 +66,8 @@ class CaptionSpeaker(ImageNetwork, WordByWord):
 
     Returns:
         Float32 tensor of shape `(B, S, T, V)`: logits of the words of
-        `caption`. Padding and the start token are never said.
+        `caption`. Padding and the start token are never said, but for one that
+        is `eos`.
     """
 
     def __init__(
@@ -97,14 +100,16 @@ class CaptionSpeaker(ImageNetwork, WordByWord):
         )
         self.units = units
         self.embedding_activation = keras.activations.get(embedding_activation)
-        self.word_dropout = keras.layers.Dropout(word_dropout)
-        self.image_dropout = keras.layers.Dropout(image_dropout)
+        options = {"dtype": self.dtype_policy}
+        self.word_dropout = keras.layers.Dropout(word_dropout, **options)
+        self.image_dropout = keras.layers.Dropout(image_dropout, **options)
         self.condition_dropout = None
         if condition_dropout or dropped_condition is not None:
             self.condition_dropout = ConditionDropout(
                 condition_dropout,
                 dropped_condition or "zeros",
                 name="condition_dropout",
+                **options,
             )
 
     def encode_image(
@@ -156,19 +161,10 @@ class CaptionSpeaker(ImageNetwork, WordByWord):
 
     def begin(self, inputs: dict, training: bool = False) -> Any:
         """Reads images: the first state."""
-        mask = None
-        image = self.prepare(image_features(inputs))
+        image, mask = self.prepare(image_features(inputs)), image_mask(inputs)
         if self.condition_dropout is not None:
             image = self.condition_dropout(image, training=training)
-        if "image_mask" in inputs:
-            mask = entry(inputs, "image_mask", "B P")
-            if image.shape[1] == 1 != mask.shape[1]:
-                raise ValueError(
-                    "`image_mask` must be left out where the speaker averages "
-                    "over positions before it looks. Received: image_mask."
-                    f"shape={tuple(mask.shape)}. Average over the positions "
-                    "that there are, and pass these averages."
-                )
+        check_positions(image, mask)
         return self.encode_image(image, mask, training=training)
 
     def unconditional(self, state: Any) -> Any:

@@ -12,6 +12,7 @@ from tfcap.models.causal_prompt import prompt_ids
 from tfcap.models.dropout import uses_training
 from tfcap.models.inputs import entry
 from tfcap.models.inputs import word_ids
+from tfcap.models.vocabulary_head import never_said
 from tfcap.ops import check_shape
 from tfcap.ops import repeat_samples
 from tfcap.ops import sequence_mask
@@ -135,9 +136,8 @@ class CausalLMSpeaker(keras.Model):
             )
         self._read_special_ids(bos, eos, pad)
         self.suppress = self.checked_ids(suppress, "suppress")
-        ends = self.eos if isinstance(self.eos, tuple) else (self.eos,)
-        silent = {self.bos, self.pad, *self.suppress} - {*ends}
-        self.suppressed_ids = tuple(sorted(silent))
+        silent = (self.bos, self.pad, *self.suppress)
+        self.suppressed_ids = never_said(silent, self.eos)
         self.prompt = prompt_ids(self, prompt)
         self.built = prefix is None
 
@@ -213,7 +213,7 @@ class CausalLMSpeaker(keras.Model):
 
     def references(self, inputs: dict) -> Any:
         """Returns the human captions: `(B, S, T)`."""
-        return word_ids(inputs, "caption", "B S T")
+        return word_ids(inputs, "caption", "B S T", self.pad)
 
     def begin(self, inputs: dict, training: bool = False) -> dict:
         """Reads pictures and prompts.

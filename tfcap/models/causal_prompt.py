@@ -91,7 +91,7 @@ def _prompt_ids(speaker, inputs):
         prompt = ops.convert_to_tensor(speaker.prompt, dtype="int32")[None]
         prompt = ops.repeat(prompt, rows, axis=0)
         return prompt, ops.ones_like(prompt)
-    prompt = word_ids(inputs, "prompt", "B L")
+    prompt = word_ids(inputs, "prompt", "B L", speaker.pad)
     if "prompt_mask" in inputs:
         mask = ops.cast(entry(inputs, "prompt_mask", "B L"), "bool")
     else:

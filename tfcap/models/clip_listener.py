@@ -11,6 +11,7 @@ from tfcap.layers import embed_words
 from tfcap.layers._fast.word_vectors import ids_of_words
 from tfcap.models.inputs import word_ids
 from tfcap.models.joint_encoder import deserialized
+from tfcap.models.joint_encoder import mean_unit_vectors
 from tfcap.models.joint_encoder import remembered
 from tfcap.models.joint_encoder import unit_vectors
 from tfcap.ops import check_shape
@@ -138,27 +139,35 @@ class CLIPListener(keras.Model):
         self.built = True
 
     def call(self, inputs, training=False):
-        tokens = word_ids(inputs, "caption", "B S T")
+        tokens = word_ids(inputs, "caption", "B S T", self.pad)
         mask = reference_mask(tokens, self.eos, self.pad)
-        images = self.embed_images(inputs[self.image_key], training)
+        images = self.embed_images(
+            inputs[self.image_key],
+            training,
+            inputs.get(f"{self.image_key}_mask"),
+        )
         texts = self.embed_texts(tokens, mask, training)
         embeddings = ops.concatenate([images[:, None], texts], axis=1)
         return remembered(self.memory, embeddings, training)
 
-    def embed_images(self, image: Any, training: bool = False) -> Any:
+    def embed_images(
+        self, image: Any, training: bool = False, mask: Any = None
+    ) -> Any:
         """Embeds images.
 
         Args:
             image: Float tensor `(B, height, width, 3)`, the backbone's pixels,
                 or embeddings `(B, P, D)`, which are averaged.
             training: Boolean.
+            mask: Tensor of shape `(B, P)`, nonzero where there is an
+                embedding, or `None` where there is everywhere.
 
         Returns:
             Float32 tensor of shape `(B, D)`, of unit vectors.
         """
         if len(image.shape) == 3:
             check_shape(image, "B P D", self.image_key)
-            return unit_vectors(ops.mean(ops.cast(image, "float32"), axis=1))
+            return mean_unit_vectors(image, mask)
         return unit_vectors(self.backbone.get_vision_embeddings(image))
 
     def embed_texts(self, words: Any, mask: Any, training: bool = False) -> Any:

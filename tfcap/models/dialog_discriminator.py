@@ -114,6 +114,7 @@ class DialogDiscriminator(keras.Model):
             embedding_units,
             embeddings_initializer=self.embeddings_initializer,
             name="embedding",
+            dtype=self.dtype_policy,
         )
 
     def build(self, input_shape):

@@ -46,7 +46,7 @@ class DialogGenerator(WordByWord):
 
     Returns:
         Float tensor of shape `(B, R, T, V)`: logits of the words of `answer`.
-        Padding and the start token are never said.
+        Padding and the start token are never said, but for one that is `eos`.
 
     Example:
 
@@ -105,7 +105,9 @@ class DialogGenerator(WordByWord):
                 f"embedding_units={embedding_units}. Make them equal."
             )
         self.encoder = encoder
-        self.cell = keras.layers.LSTMCell(encoder.units, name="decoder")
+        self.cell = keras.layers.LSTMCell(
+            encoder.units, name="decoder", dtype=self.dtype_policy
+        )
 
     def build(self, input_shape):
         units = self.embedding_units
@@ -140,6 +142,8 @@ class DialogGenerator(WordByWord):
         )
 
         def rows(tensor):
+            # The encoder may have a dtype of its own.
+            tensor = ops.cast(tensor, self.compute_dtype)
             return ops.reshape(tensor, (-1, tensor.shape[-1]))
 
         state = [rows(part) for part in state]

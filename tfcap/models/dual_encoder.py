@@ -8,6 +8,7 @@ from tfcap.models.joint_encoder import JointEncoder
 from tfcap.models.transformer_block import TransformerBlock
 from tfcap.ops import masked_mean
 from tfcap.ops.arguments import check_length
+from tfcap.ops.arguments import checked_integer
 
 
 @keras.saving.register_keras_serializable(package="tfcap")
@@ -81,14 +82,14 @@ class DualEncoder(JointEncoder):
         **kwargs,
     ):
         super().__init__(vocabulary_size, units, embedding_units, **kwargs)
+        self.num_layers = layers = checked_integer(layers, "layers")
+        self.heads = heads = checked_integer(heads, "heads")
         if embedding_units % heads:
             raise ValueError(
                 "`heads` must divide `embedding_units`. Received: "
                 f"heads={heads}, embedding_units={embedding_units}."
             )
-        self.num_layers = layers
-        self.heads = heads
-        self.max_length = max_length
+        self.max_length = max_length = checked_integer(max_length, "max_length")
         self.block_dropout = block_dropout
         options = {"dtype": self.dtype_policy}
         self.image_norm = keras.layers.LayerNormalization(
@@ -135,11 +136,13 @@ class DualEncoder(JointEncoder):
             layer.build(stream)
         self.merge.build((None, self.embedding_units))
 
-    def encode_image(self, image, training=False):
+    def encode_image(self, image, training=False, mask=None):
+        if mask is not None:
+            mask = mask[..., None]
         image = ops.cast(image, self.compute_dtype)
         image = self.drop(image, self.image_dropout, training)
         hidden = self.expand(self.image_norm(image))
-        return self.project(masked_mean(hidden, None, axis=1))
+        return self.project(masked_mean(hidden, mask, axis=1))
 
     def encode_text(self, vectors, mask, training=False):
         length = ops.shape(vectors)[1]

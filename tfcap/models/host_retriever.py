@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from keras import ops
 
-from tfcap.models.joint_encoder import unit_vectors
+from tfcap.models.joint_encoder import mean_unit_vectors
 from tfcap.ops import call_on_host
 from tfcap.ops import captions_of
 from tfcap.ops import check_shape
@@ -96,11 +96,14 @@ class HostRetriever:
         self._cache = collections.OrderedDict()
         self._lock = threading.Lock()
 
-    def embed_images(self, image: Any, training: bool = False) -> Any:
+    def embed_images(
+        self, image: Any, training: bool = False, mask: Any = None
+    ) -> Any:
         """Averages `(B, P, D)` vectors of images to unit vectors `(B, D)`.
 
         They were embedded before, with P usually 1. `training` changes
-        nothing.
+        nothing. `mask`, `(B, P)`, is nonzero where there is a vector; by
+        default everywhere.
         """
         check_shape(image, "B P D", "image")
         if image.shape[-1] != self.units:
@@ -109,7 +112,7 @@ class HostRetriever:
                 f"Received: image.shape={tuple(image.shape)}. Give batches "
                 "the `retriever_features` that `embed_pixels()` returns."
             )
-        return unit_vectors(ops.mean(ops.cast(image, "float32"), axis=1))
+        return mean_unit_vectors(image, mask)
 
     def embed_texts(self, words: Any, mask: Any, training: bool = False) -> Any:
         """Embeds texts: ids and mask `(B, S, T)` to unit vectors `(B, S, D)`.

@@ -94,13 +94,14 @@ class ImageNetwork(keras.Model):
         return {**super().get_config(), "image_preprocessing": layer}
 
 
-def entry(inputs: dict, key: str, axes: str) -> Any:
+def entry(inputs: dict, key: str, axes: str, pad: int = 0) -> Any:
     """Returns one entry of a batch, checked.
 
     Args:
         inputs: Dict of tensors, or of their shapes.
         key: String.
         axes: String, legend of the shape.
+        pad: Integer, by which ragged ids are filled. Defaults to `0`.
 
     Returns:
         The tensor or shape.
@@ -108,25 +109,52 @@ def entry(inputs: dict, key: str, axes: str) -> Any:
     Raises:
         ValueError: If the batch has no such entry, or one of another shape.
     """
-    value = batch_entry(inputs, key, f"of shape ({', '.join(axes.split())})")
+    shape = f"of shape ({', '.join(axes.split())})"
+    value = batch_entry(inputs, key, shape, pad=pad)
     if hasattr(value, "dtype"):
         check_shape(value, axes, key)
     return value
 
 
-def word_ids(inputs: dict, key: str, axes: str = "B R T") -> Any:
+def word_ids(inputs: dict, key: str, axes: str = "B R T", pad: int = 0) -> Any:
     """Returns word ids of a batch, checked, as int32.
 
     See `entry()` for the arguments.
     """
     # Keras averages a batch over replicas when it builds a model under a
     # strategy, which makes floats of integers.
-    return ops.cast(entry(inputs, key, axes), "int32")
+    return ops.cast(entry(inputs, key, axes, pad), "int32")
 
 
 def image_features(inputs: dict) -> Any:
     """Returns the image features `(B, P, D)` of a batch, checked."""
     return entry(inputs, "image", "B P D")
+
+
+def image_mask(inputs: dict) -> Any:
+    """Returns the mask `(B, P)` of image positions, checked, or `None`."""
+    if "image_mask" not in inputs:
+        return None
+    return entry(inputs, "image_mask", "B P")
+
+
+def check_positions(image: Any, mask: Any) -> None:
+    """Refuses a mask of positions that a preparation has averaged.
+
+    Args:
+        image: Float tensor of shape `(B, P, D)`, prepared.
+        mask: Tensor of shape `(B, P)`, or `None`.
+
+    Raises:
+        ValueError: If there is one position, and a mask of several.
+    """
+    if mask is not None and image.shape[1] == 1 != mask.shape[1]:
+        raise ValueError(
+            "`image_mask` must be left out where positions are averaged "
+            "before the network looks. Received: image_mask.shape="
+            f"{tuple(mask.shape)}. Average over the positions that there are, "
+            "and pass these averages."
+        )
 
 
 def dialog_shapes(input_shape: dict) -> list[tuple]:

@@ -7,13 +7,17 @@ from keras import ops
 
 from tfcap.layers import SoftEmbedding
 from tfcap.models.inputs import ImageNetwork
+from tfcap.models.inputs import check_positions
 from tfcap.models.inputs import image_features
+from tfcap.models.inputs import image_mask
 from tfcap.models.inputs import word_ids
 from tfcap.ops import SeedGenerator
 from tfcap.ops import check_shape
+from tfcap.ops import masked_mean
 from tfcap.ops import sequence_mask
 from tfcap.ops.arguments import checked_rate
 from tfcap.ops.arguments import checked_seed
+from tfcap.ops.arguments import mask_for
 
 
 class JointEncoder(ImageNetwork):
@@ -57,8 +61,13 @@ class JointEncoder(ImageNetwork):
         self.memory = deserialized(memory)
         self.seed_generator = SeedGenerator(self.seed)
 
-    def encode_image(self, image: Any, training: bool = False) -> Any:
-        """Encodes images `(B, P, D)` to vectors `(B, units)`, of any length."""
+    def encode_image(
+        self, image: Any, training: bool = False, mask: Any = None
+    ) -> Any:
+        """Encodes images `(B, P, D)` to vectors `(B, units)`, of any length.
+
+        See `embed_images()` for the mask, which it need not take.
+        """
         raise NotImplementedError
 
     def encode_text(
@@ -85,25 +94,36 @@ class JointEncoder(ImageNetwork):
 
     def call(self, inputs, training=False):
         tokens = word_ids(inputs, "caption", "B S T")
-        images = self.embed_images(image_features(inputs), training)
+        images = self.embed_images(
+            image_features(inputs),
+            training,
+            **mask_for(self.embed_images, image_mask(inputs)),
+        )
         texts = self.embed_texts(
             tokens, sequence_mask(tokens, self.eos), training
         )
         embeddings = ops.concatenate([images[:, None], texts], axis=1)
         return remembered(self.memory, embeddings, training)
 
-    def embed_images(self, image: Any, training: bool = False) -> Any:
+    def embed_images(
+        self, image: Any, training: bool = False, mask: Any = None
+    ) -> Any:
         """Embeds images.
 
         Args:
             image: Float tensor of shape `(B, P, D)`.
             training: Boolean.
+            mask: Tensor of shape `(B, P)`, nonzero where there is a position,
+                or `None` where there is everywhere.
 
         Returns:
             Float32 tensor of shape `(B, units)`, of unit vectors.
         """
         check_shape(image, "B P D", "image")
-        return unit_vectors(self.encode_image(self.prepare(image), training))
+        image = self.prepare(image)
+        check_positions(image, mask)
+        masked = mask_for(self.encode_image, mask)
+        return unit_vectors(self.encode_image(image, training, **masked))
 
     def embed_texts(self, words: Any, mask: Any, training: bool = False) -> Any:
         """Embeds texts.
@@ -170,6 +190,13 @@ def unit_vectors(vectors: Any, epsilon: float = 1e-7) -> Any:
     some = squares > epsilon**2
     # The root has no gradient at 0, and near it one without bound.
     return ops.where(some, vectors * ops.rsqrt(ops.where(some, squares, 1)), 0)
+
+
+def mean_unit_vectors(vectors: Any, mask: Any = None) -> Any:
+    """Averages vectors `(B, P, D)` under a mask `(B, P)`: unit vectors."""
+    if mask is not None:
+        mask = mask[..., None]
+    return unit_vectors(masked_mean(ops.cast(vectors, "float32"), mask, axis=1))
 
 
 def remembered(memory: Any, embeddings: Any, training: bool) -> Any:

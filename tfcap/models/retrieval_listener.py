@@ -60,8 +60,9 @@ class RetrievalListener(JointEncoder):
         image_preprocessing: As that of `tfcap.models.CaptionSpeaker`.
 
     Call arguments:
-        inputs: Dict of `image` `(B, P, D)` floats and `caption` `(B, S, T)`
-            integers padded with 0.
+        inputs: Dict of `image` `(B, P, D)` floats, `caption` `(B, S, T)`
+            integers padded with 0, and optionally `image_mask` `(B, P)`,
+            nonzero where there is a position.
         training: Boolean, whether to drop out.
 
     Returns:
@@ -150,9 +151,11 @@ class RetrievalListener(JointEncoder):
         if self.bag_of_words:
             self.project_words.build((None, self.embedding_units))
 
-    def encode_image(self, image, training=False):
+    def encode_image(self, image, training=False, mask=None):
+        if mask is not None:
+            mask = mask[..., None]
         # Half precision would round the mean of many positions.
-        pooled = ops.mean(ops.cast(image, "float32"), axis=1)
+        pooled = masked_mean(ops.cast(image, "float32"), mask, axis=1)
         pooled = ops.cast(pooled, self.compute_dtype)
         return self.project(self.drop(pooled, self.image_dropout, training))
 

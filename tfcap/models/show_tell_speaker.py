@@ -78,25 +78,30 @@ class ShowTellSpeaker(CaptionSpeaker):
                 f"image_at={image_at!r}."
             )
         self.image_at = image_at
+        options = {"dtype": self.dtype_policy}
         self.word_gates = StepwiseDense(
-            4 * units, bias_initializer=forget_bias(units), name="word_gates"
+            4 * units,
+            bias_initializer=forget_bias(units),
+            name="word_gates",
+            **options,
         )
         self.state_gates = StepwiseDense(
             4 * units,
             use_bias=False,
             kernel_initializer="orthogonal",
             name="state_gates",
+            **options,
         )
         if image_at == "start":
             self.image_word = keras.layers.Dense(
-                self.embedding_units, name="image_word"
+                self.embedding_units, name="image_word", **options
             )
         else:
             self.image_state = keras.layers.Dense(
-                2 * units, activation="tanh", name="image_state"
+                2 * units, activation="tanh", name="image_state", **options
             )
             self.image_gates = keras.layers.Dense(
-                4 * units, use_bias=False, name="image_gates"
+                4 * units, use_bias=False, name="image_gates", **options
             )
 
     def build_network(self, image_shape):

@@ -9,7 +9,6 @@ from tfcap.models.word_by_word import word_rows
 from tfcap.models.wrapped_speaker import ENCODED
 from tfcap.models.wrapped_speaker import WrappedSpeaker
 from tfcap.models.wrapped_speaker import called
-from tfcap.models.wrapped_speaker import entries
 from tfcap.ops import check_shape
 from tfcap.ops import repeat_samples
 from tfcap.ops import sequence_mask
@@ -47,7 +46,7 @@ class TeacherForcedSpeaker(WrappedSpeaker):
         vocabulary_size: Integer `V`.
         pad: Integer, id of padding. Defaults to that of `vocabulary`, or 0.
         bos: Integer, id that a sequence starts from.
-        eos: Integer, or tuple of integers, ids that end a sequence.
+        eos: Integer, or tuple or list of integers, ids that end a sequence.
         references: String, key of the human captions, `(B, S, T)`. Defaults
             to `"caption"`.
         has_start: Boolean, whether these begin with the start token, which is
@@ -128,7 +127,7 @@ class TeacherForcedSpeaker(WrappedSpeaker):
             `words`, those so far, `(B, 0)`.
         """
         keys = {*keras.tree.flatten(self.keys)} - {self.references_key}
-        read = entries(inputs, {key: key for key in keys - {ENCODED}})
+        read = self.entries(inputs, {key: key for key in keys - {ENCODED}})
         if self.encoder is not None:
             read[ENCODED] = self.encoded(inputs, training)
         read = self.dropped(read, training)

@@ -75,21 +75,24 @@ class TransformerSpeaker(CaptionSpeaker):
     ):
         units = checked_integer(units, "units")
         super().__init__(vocabulary_size, units, units, **kwargs)
+        self.num_layers = layers = checked_integer(layers, "layers")
+        self.heads = heads = checked_integer(heads, "heads")
         if units % heads:
             raise ValueError(
                 "`heads` must divide `units`. Received: "
                 f"heads={heads}, units={units}."
             )
-        self.num_layers = layers = checked_integer(layers, "layers")
-        self.heads = heads = checked_integer(heads, "heads")
         self.hidden_units = checked_integer(
             hidden_units or 4 * units, "hidden_units"
         )
         self.max_length = max_length = checked_integer(max_length, "max_length")
         self.block_dropout = checked_rate(block_dropout, "block_dropout")
-        self.image_words = keras.layers.Dense(units, name="image_words")
+        options = {"dtype": self.dtype_policy}
+        self.image_words = keras.layers.Dense(
+            units, name="image_words", **options
+        )
         self.positions = keras.layers.Embedding(
-            max_length, units, name="positions"
+            max_length, units, name="positions", **options
         )
         self.blocks = [
             TransformerBlock(
@@ -98,10 +101,13 @@ class TransformerSpeaker(CaptionSpeaker):
                 self.hidden_units,
                 block_dropout,
                 name=f"block_{i}",
+                **options,
             )
             for i in range(layers)
         ]
-        self.norm = keras.layers.LayerNormalization(epsilon=1e-5, name="norm")
+        self.norm = keras.layers.LayerNormalization(
+            epsilon=1e-5, name="norm", **options
+        )
 
     def build_network(self, image_shape):
         self.image_words.build(image_shape)

@@ -76,9 +76,11 @@ class UpDownSpeaker(CaptionSpeaker):
             self.attention_units,
             dropout=self.image_dropout.rate,
             name="memory",
+            dtype=self.dtype_policy,
         )
 
         def gates(name, **options):
+            options["dtype"] = self.dtype_policy
             return StepwiseDense(4 * units, name=name, **options)
 
         bias = forget_bias(units)

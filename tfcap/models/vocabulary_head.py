@@ -1,5 +1,8 @@
 """Logits of the next word."""
 
+from collections.abc import Iterable
+from typing import Any
+
 import keras
 import numpy as np
 from keras import ops
@@ -90,3 +93,14 @@ class VocabularyHead(Stepwise, keras.layers.Layer):
             "suppressed_ids": self.suppressed_ids,
             "scale": self.scale,
         }
+
+
+def never_said(ids: Iterable[int], eos: Any) -> tuple[int, ...]:
+    """Returns the ids, in order, that do not also end a sequence.
+
+    Args:
+        ids: Integers, such as those of padding and start.
+        eos: Integer, or tuple or list of integers.
+    """
+    ends = eos if isinstance(eos, tuple | list) else (eos,)
+    return tuple(sorted({*ids} - {*ends}))

@@ -12,6 +12,7 @@ from tfcap.layers._fast.scores import packed_scores
 from tfcap.layers._fast.stepwise import decoding_layers
 from tfcap.models.dropout import uses_training
 from tfcap.models.vocabulary_head import VocabularyHead
+from tfcap.models.vocabulary_head import never_said
 from tfcap.ops import check_shape
 from tfcap.ops import repeat_samples
 from tfcap.ops import sequence_mask
@@ -66,19 +67,22 @@ class WordByWord(keras.Model):
         self.logit_scale = logit_scale
         self.bos = bos
         self.eos = eos
+        options = {"dtype": self.dtype_policy}
         self.embedding = SoftEmbedding(
             vocabulary_size,
             embedding_units,
             embeddings_initializer=self.embeddings_initializer,
             mask_zero=mask_zero,
             name="embedding",
+            **options,
         )
-        self.dropout = keras.layers.Dropout(dropout)
+        self.dropout = keras.layers.Dropout(dropout, **options)
         self.head = VocabularyHead(
             vocabulary_size,
-            suppressed_ids=(0, bos),
+            suppressed_ids=never_said((0, bos), eos),
             scale=logit_scale,
             name="head",
+            **options,
         )
 
     def layers_of_words(self) -> tuple:

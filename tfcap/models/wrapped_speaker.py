@@ -10,6 +10,7 @@ from keras import ops
 
 from tfcap.models.dropout import uses_training
 from tfcap.models.inputs import word_ids
+from tfcap.models.vocabulary_head import never_said
 from tfcap.ops import SeedGenerator
 from tfcap.ops.arguments import batch_entry
 from tfcap.ops.arguments import check_values
@@ -77,13 +78,14 @@ class WrappedSpeaker(keras.Model):
                     f"`{name}` must be given where no `vocabulary` names it. "
                     f"Received: {name}=None, vocabulary={vocabulary!r}."
                 )
+            # Keras would track a list, which no set holds.
+            value = tuple(value) if isinstance(value, list) else value
             setattr(self, name, value)
         self.vocabulary_size = checked_integer(
             self.vocabulary_size, "vocabulary_size"
         )
         self.pad = getattr(vocabulary, "pad", 0) if pad is None else pad
-        ends = self.eos if isinstance(self.eos, tuple) else (self.eos,)
-        self.suppressed_ids = tuple(sorted({self.pad, self.bos} - {*ends}))
+        self.suppressed_ids = never_said((self.pad, self.bos), self.eos)
         self.floor = np.zeros(self.vocabulary_size, "float32")
         self.floor[[*self.suppressed_ids]] = -1e9
         self.model = model
@@ -113,7 +115,7 @@ class WrappedSpeaker(keras.Model):
 
     def references(self, inputs: dict) -> Any:
         """Returns the human captions `(B, S, T)`, without start tokens."""
-        tokens = word_ids(inputs, self.references_key, "B S T")
+        tokens = word_ids(inputs, self.references_key, "B S T", self.pad)
         return tokens[:, :, 1:] if self.has_start else tokens
 
     def call(self, inputs, training=False):
@@ -122,9 +124,18 @@ class WrappedSpeaker(keras.Model):
 
     def encoded(self, inputs: dict, training: bool) -> Any:
         """Encodes the entries of a batch that the encoder reads."""
-        return called(
-            self.encoder, [entries(inputs, self.encoder_inputs)], training
-        )
+        read = self.entries(inputs, self.encoder_inputs)
+        return called(self.encoder, [read], training)
+
+    def entries(self, inputs: dict, keys: Any) -> Any:
+        """A nest of entries of a batch, of a nest of their keys."""
+
+        def entry(key):
+            what = "which the speaker reads"
+            value = batch_entry(inputs, key, what, pad=self.pad)
+            return ops.convert_to_tensor(value)
+
+        return keras.tree.map_structure(entry, keys)
 
     def dropped(self, read: Any, training: bool) -> Any:
         """Puts zeros in the place of all that is read, in a share of rows."""
@@ -223,16 +234,6 @@ class WrappedSpeaker(keras.Model):
             for name in ("model", "encoder")
         }
         return cls(**{**config, **parts})
-
-
-def entries(inputs: dict, keys: Any) -> Any:
-    """A nest of entries of a batch, of a nest of their keys."""
-
-    def entry(key):
-        value = batch_entry(inputs, key, "which the speaker reads")
-        return ops.convert_to_tensor(value)
-
-    return keras.tree.map_structure(entry, keys)
 
 
 def called(network: Callable, arguments: list, training: bool) -> Any:

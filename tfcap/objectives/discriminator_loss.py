@@ -12,6 +12,7 @@ from tfcap.rewards.embeddings import embedded_images
 from tfcap.rewards.embeddings import embedded_texts
 from tfcap.rewards.embeddings import entry
 from tfcap.rewards.embeddings import image_key
+from tfcap.rewards.embeddings import position_mask
 from tfcap.rewards.match_probability import check_evaluator
 
 
@@ -113,9 +114,12 @@ class DiscriminatorLoss(Estimator):
     def _images(self, episode):
         """Embeddings of the images, `(B, D)`."""
         image = entry(episode, self.image, "DiscriminatorLoss")
+        mask = position_mask(episode, self.image)
         if self.retriever is None:
-            return embedded_images(self.evaluator, image, episode.training)
-        return ops.stop_gradient(embedded_images(self.retriever, image))
+            training = episode.training
+            return embedded_images(self.evaluator, image, training, mask)
+        images = embedded_images(self.retriever, image, mask=mask)
+        return ops.stop_gradient(images)
 
     def _numbers(self, episode):
         """By which rows of one image are known, or `None`."""

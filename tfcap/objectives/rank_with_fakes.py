@@ -3,6 +3,8 @@
 from keras import ops
 
 from tfcap.losses import n_pair_loss_from_scores
+from tfcap.ops import reference_mask
+from tfcap.ops import words_only
 from tfcap.ops.arguments import batch_entry
 
 
@@ -38,7 +40,10 @@ def rank_with_fakes(discriminator, samples, options="options"):
     """
 
     def losses(episode):
-        candidates = batch_entry(episode.inputs, options, "candidate answers")
+        pad = getattr(episode.speaker, "pad", 0)
+        candidates = batch_entry(
+            episode.inputs, options, "candidate answers", pad=pad
+        )
         anchor = discriminator.encode(episode.inputs, training=True)
         scores, answers = discriminator.score(anchor, candidates, training=True)
         fakes = episode.rollout(samples).stop_gradient()
@@ -47,7 +52,10 @@ def rank_with_fakes(discriminator, samples, options="options"):
         scores = ops.concatenate(
             [scores, ops.cast(fake_scores, scores.dtype)], axis=-1
         )
-        labels = _labels(candidates, fakes.tokens)
+        there = reference_mask(candidates, episode.speaker.eos, pad)
+        labels = _labels(
+            words_only(candidates, there), words_only(fakes.tokens, fakes.mask)
+        )
         losses = n_pair_loss_from_scores(labels, scores, reduction=None)
         return losses[:, None] + discriminator.penalty(
             anchor, answers, candidates
@@ -57,7 +65,12 @@ def rank_with_fakes(discriminator, samples, options="options"):
 
 
 def _labels(options, fakes):
-    """Labels: 1 the human answer, 0 wrong, -1 absent or equal to it."""
+    """Labels: 1 the human answer, 0 wrong, -1 absent or equal to it.
+
+    Args:
+        options: Integer tensor of shape `(..., N, T)`, -1 for no word.
+        fakes: Integer tensor of shape `(B, S, T)`, likewise.
+    """
     length = options.shape[-1]
     options = ops.reshape(options, (-1, options.shape[-2], length))
     longest = max(length, fakes.shape[-1])
@@ -65,7 +78,7 @@ def _labels(options, fakes):
         [_padded(options, longest), _padded(fakes, longest)], axis=1
     )
     same = ops.all(ops.equal(rows, rows[:, :1]), axis=-1)
-    absent = ops.logical_not(ops.any(rows != 0, axis=-1))
+    absent = ops.logical_not(ops.any(rows >= 0, axis=-1))
     labels = ops.where(ops.logical_or(same, absent), -1.0, 0.0)
     truth = ops.where(absent[:, :1], -1.0, 1.0)
     return ops.concatenate([truth, labels[:, 1:]], axis=1)
@@ -73,4 +86,5 @@ def _labels(options, fakes):
 
 def _padded(tokens, length):
     missing = length - tokens.shape[-1]
-    return ops.pad(tokens, [[0, 0], [0, 0], [0, missing]])
+    padding = [[0, 0], [0, 0], [0, missing]]
+    return ops.pad(tokens, padding, constant_values=-1)

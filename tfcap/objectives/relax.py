@@ -104,6 +104,8 @@ class RELAX(Estimator):
             [keras.Input((state_units,)), *hidden, keras.layers.Dense(words)],
             name="relax_critic",
         )
+        # Held by a layer, it is part of the state of a training.
+        self.network.seed_generator = self.seed_generator
 
     def layers(self):
         return [*super().layers(), self.network]

@@ -1,5 +1,6 @@
 """Checks of arguments: numbers, shapes and values."""
 
+import inspect
 import math
 from collections.abc import Callable
 from typing import Any
@@ -251,17 +252,21 @@ def row_weights(weights: Any, values: Any, name: str = "sample_weight") -> Any:
     return weights
 
 
-def batch_entry(inputs, key: str, what: str, remedy: str = ""):
+def batch_entry(inputs, key: str, what: str, remedy: str = "", pad: int = 0):
     """Look up an entry of a batch by its key.
 
     Args:
         inputs: Dict of tensors, or of their shapes.
+        key: String.
+        what: String, what it is, for the message.
+        remedy: String, for the message.
+        pad: Integer, by which ragged ids are filled. Defaults to `0`.
 
     Raises:
         ValueError: If there is none.
     """
     if isinstance(inputs, dict) and key in inputs:
-        return dense(inputs[key])
+        return dense(inputs[key], pad)
     received = type(inputs).__name__
     if isinstance(inputs, dict):
         received = f"inputs with {', '.join(sorted(inputs))}"
@@ -269,6 +274,30 @@ def batch_entry(inputs, key: str, what: str, remedy: str = ""):
         f"`inputs` must hold {key!r}, {what}. Received: {received}. {remedy}"
     )
     raise ValueError(message.rstrip())
+
+
+def mask_for(function: Callable, mask: Any) -> dict:
+    """Returns a mask as an argument, of a function that takes one.
+
+    A user's network, of which `embed_images(image, training)` is asked, need
+    not.
+
+    Args:
+        function: Callable.
+        mask: Tensor, or `None` where nothing is masked.
+
+    Returns:
+        Dict of `mask`, or an empty one.
+
+    Example:
+
+    >>> from tfcap.ops.arguments import mask_for
+    >>> mask_for(lambda image, mask=None: image, 1), mask_for(len, 1)
+    ({'mask': 1}, {})
+    """
+    if mask is None or "mask" not in inspect.signature(function).parameters:
+        return {}
+    return {"mask": mask}
 
 
 def check_length(length: Any, max_length: int, network: str):

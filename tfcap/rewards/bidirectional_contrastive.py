@@ -16,6 +16,7 @@ from tfcap.rewards.embeddings import embedded_texts
 from tfcap.rewards.embeddings import entry
 from tfcap.rewards.embeddings import image_key
 from tfcap.rewards.embeddings import is_differentiable
+from tfcap.rewards.embeddings import position_mask
 from tfcap.rewards.reward import Reward
 from tfcap.rewards.reward import check_credit
 
@@ -202,12 +203,14 @@ class BidirectionalContrastive(Reward):
         }
 
     def _images(self, episode, key, training):
-        image = self._entry(episode, key)
+        image, mask = self._entry(episode, key), position_mask(episode, key)
         if key == self.neighbors:
             ready = len(image.shape) == 3
             check_shape(image, "B M D" if ready else "B M P D", key)
             image = ops.reshape(image, (-1, *ops.shape(image)[2:]))
-        images = embedded_images(self.retriever, image, training)
+            if mask is not None:
+                mask = ops.reshape(mask, (-1, ops.shape(mask)[-1]))
+        images = embedded_images(self.retriever, image, training, mask)
         return images if self.learning else ops.stop_gradient(images)
 
     def _rivals(self, rollout, episode, training):

@@ -11,6 +11,7 @@ from tfcap.rewards.embeddings import embedded_texts
 from tfcap.rewards.embeddings import entry
 from tfcap.rewards.embeddings import image_key
 from tfcap.rewards.embeddings import is_differentiable
+from tfcap.rewards.embeddings import position_mask
 from tfcap.rewards.reward import Reward
 
 
@@ -63,7 +64,9 @@ class CLIPScore(Reward):
     def call(self, rollout, episode):
         check_vocabulary(self.retriever, episode, "retriever")
         image = entry(episode, self.image, "CLIPScore")
-        images = ops.stop_gradient(embedded_images(self.retriever, image))
+        mask = position_mask(episode, self.image)
+        images = embedded_images(self.retriever, image, mask=mask)
+        images = ops.stop_gradient(images)
         texts = embedded_texts(self.retriever, rollout)
         check_one_space(images, texts, self.image)
         scores = clip_score(images[:, None], texts, self.weight)

@@ -1,6 +1,7 @@
 """Images and texts in one space, as rewards ask networks for them."""
 
 from tfcap.ops.arguments import batch_entry
+from tfcap.ops.arguments import mask_for
 
 
 def check_embedder(embedder, argument: str):
@@ -61,17 +62,25 @@ def check_one_space(images, texts, key: str):
         )
 
 
-def embedded_images(embedder, image, training: bool = False):
+def position_mask(episode, key: str):
+    """Mask of the positions of a batch's images, or `None`: `image_mask`."""
+    return episode.inputs.get(f"{key}_mask")
+
+
+def embedded_images(embedder, image, training: bool = False, mask=None):
     """Embeddings `(B, D)` of images.
 
     Args:
         image: Float tensor of shape `(B, P, D)`, or as the embedder reads
             images; or `(B, D)`, which holds the embeddings, computed once and
             for all, as `embed_images()` would give them.
+        mask: Tensor of shape `(B, P)`, nonzero where there is a position, for
+            an embedder that takes it; or `None`.
     """
     if len(image.shape) == 2:
         return image
-    return embedder.embed_images(image, training=training)
+    masked = mask_for(embedder.embed_images, mask)
+    return embedder.embed_images(image, training=training, **masked)
 
 
 def embedded_texts(embedder, rollout, training=False):

@@ -9,6 +9,7 @@ from tfcap.rewards.embeddings import embedded_texts
 from tfcap.rewards.embeddings import entry
 from tfcap.rewards.embeddings import image_key
 from tfcap.rewards.embeddings import is_differentiable
+from tfcap.rewards.embeddings import position_mask
 from tfcap.rewards.reward import Reward
 
 
@@ -76,7 +77,9 @@ class MatchProbability(Reward):
     def call(self, rollout, episode):
         check_vocabulary(self._reader, episode, "evaluator")
         image = entry(episode, self.image, "MatchProbability")
-        images = ops.stop_gradient(embedded_images(self._reader, image))
+        mask = position_mask(episode, self.image)
+        images = embedded_images(self._reader, image, mask=mask)
+        images = ops.stop_gradient(images)
         texts = embedded_texts(self._reader, rollout)
         logits = self.evaluator.logits(images, texts)
         nonempty = ops.cast(rollout.nonempty, logits.dtype)

@@ -10,6 +10,7 @@ import tensorflow as tf
 
 from tfcap.ops import reference_mask
 from tfcap.ops.arguments import batch_entry
+from tfcap.ops.arguments import mask_for
 
 _REMEDY = (
     "Name their key in `references`, or pass a function of the inputs; or "
@@ -103,17 +104,19 @@ class SpeakAndListen:
         return outputs
 
     def _images(self, listener, inputs):
-        image = getattr(listener, "image_key", self.image)
-        if callable(image):
-            image = image(inputs)
+        key, mask = getattr(listener, "image_key", self.image), None
+        if callable(key):
+            image = key(inputs)
         else:
             image = batch_entry(
                 inputs,
-                image,
+                key,
                 f"the images that {type(listener).__name__} embeds",
                 "Name their key in `image`, or pass a function of the inputs.",
             )
-        embeddings = listener.embed_images(image, training=False)
+            mask = inputs.get(f"{key}_mask")
+        masked = mask_for(listener.embed_images, mask)
+        embeddings = listener.embed_images(image, training=False, **masked)
         return tf.cast(embeddings, "float32")
 
 
@@ -133,7 +136,8 @@ def find_references(inputs: Any, references: Any, speaker: Any) -> Any:
     if callable(references):
         human = references(inputs)
     elif references is not None or named:
-        human = batch_entry(inputs, references or "references", what, _REMEDY)
+        key, pad = references or "references", getattr(speaker, "pad", 0)
+        human = batch_entry(inputs, key, what, _REMEDY, pad)
     elif hasattr(speaker, "references"):
         try:
             human = speaker.references(inputs)

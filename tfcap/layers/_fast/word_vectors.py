@@ -321,11 +321,15 @@ def scatter_rows(words: list[Words], upstream: list, size: Any) -> Any:
             gradient = ops.where(each.relaxed[..., None], 0, gradient)
         rows.append(ops.reshape(gradient, (-1, gradient.shape[-1])))
         ids.append(ops.reshape(ops.cast(each.ids, "int32"), (-1,)))
+    rows = ops.concatenate(rows, axis=0)
+    dtype = keras.backend.standardize_dtype(rows.dtype)
+    # Half precision cannot hold a long sum.
     total = ops.segment_sum(
-        ops.concatenate(rows, axis=0),
+        ops.cast(rows, keras.backend.result_type(dtype, "float32")),
         ops.concatenate(ids, axis=0),
         num_segments=size,
     )
+    total = ops.cast(total, dtype)
     return total + _scatter_products(soft) if soft else total
 
 

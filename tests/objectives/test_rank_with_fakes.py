@@ -1,0 +1,63 @@
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from tests.tiny import EOS
+from tests.tiny import TableSpeaker
+from tfcap.decoding import GroundTruth
+from tfcap.losses import n_pair_loss
+from tfcap.objectives import Episode
+from tfcap.objectives import rank_with_fakes
+
+ANCHOR = np.random.default_rng(0).normal(size=(2, 3)).astype("float32")
+TABLE = np.random.default_rng(1).normal(size=(10, 3)).astype("float32")
+
+
+class Judge:
+    """Reads the first word alone."""
+
+    def encode(self, inputs, training=False):
+        return tf.constant(ANCHOR)
+
+    def embed(self, answers, mask, training=False):
+        return tf.gather(TABLE, answers[..., 0])
+
+    def score(self, anchor, options, training=False):
+        answers = self.embed(options, None)
+        return tf.einsum("bd,bnd->bn", anchor, answers), answers
+
+    def penalty(self, anchor, answers, options):
+        return 0.0
+
+
+class Speaker(TableSpeaker):
+    """It says what is in the batch."""
+
+    def __init__(self, pad):
+        super().__init__()
+        self.pad = pad
+
+    def references(self, inputs):
+        return inputs["said"]
+
+
+@pytest.mark.parametrize("pad", [0, 9, EOS])
+@pytest.mark.parametrize("ragged", [False, True])
+def test_a_fake_that_is_the_human_answer_is_left_out(pad, ragged):
+    """The first row's first fake is it, though padded to another length."""
+    options = [[[3, EOS], [4, 3, EOS], []], [[4, EOS], [3, EOS], [3, 3, EOS]]]
+    options = tf.ragged.constant(options, tf.int32)
+    full = options.to_tensor(pad)
+    said = [[[3, EOS], [4, EOS]], [[3, EOS], [3, 4, 3, EOS]]]
+    said = tf.ragged.constant(said, tf.int32).to_tensor(pad)
+    inputs = {
+        "rows": np.zeros((2, 1)),
+        "options": options if ragged else full,
+        "said": said,
+    }
+    episode = Episode(Speaker(pad), inputs)
+    found = rank_with_fakes(Judge(), GroundTruth())(episode)
+    answers = TABLE[np.concatenate([full[..., 0], said[..., 0]], axis=1)]
+    counts = [[1, 0, 0, 1], [1, 1, 1, 1]]
+    wanted = n_pair_loss(ANCHOR, answers[:, 0], answers[:, 1:], counts)
+    np.testing.assert_allclose(found[:, 0], wanted, rtol=1e-5)
