@@ -58,7 +58,7 @@ def test_an_id_is_an_id_whatever_the_files_are_called():
             [42, "COCO_42"],
             r"1 of which are of an image that is there al.*\(42\)",
         ),
-        (["42"], "of no image"),
+        (["43", "4_2"], r"2 of which are of no image \(43, 4_2\)"),
         (range(50), r"47 of which .*\(0, 1, 2, 3, 4 and 42 more\)"),
     ],
 )
