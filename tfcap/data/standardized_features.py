@@ -18,7 +18,8 @@ from tfcap.data.mapped_features import stored_bytes
 from tfcap.data.mapped_features import stored_features
 from tfcap.io import load_arrays
 from tfcap.io import save_arrays
-from tfcap.text.missing_score import cache_folder
+from tfcap.io.cache import cache_folder
+from tfcap.io.cache import keep
 
 #: Images that are counted with at a time.
 _CHUNK = 1024
@@ -278,20 +279,6 @@ def cached_statistics(features, count: Callable):
         flush=True,
     )
     mean, deviation = count(features)
-    _keep(path, mean, deviation)
-    return mean, deviation
-
-
-def _keep(path, mean, deviation):
-    """Writes the numbers down; where that fails, says what it will cost."""
     numbers = {"mean": np.asarray(mean), "deviation": np.asarray(deviation)}
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        save_arrays(path, numbers)
-    except OSError as error:
-        warnings.warn(
-            f"Mean and deviation cannot be kept ({error}), and will be "
-            "computed at every start. Set TFCAP_CACHE to a folder that can be "
-            "written to.",
-            stacklevel=4,
-        )
+    keep("Mean and deviation", path, lambda to: save_arrays(to, numbers))
+    return mean, deviation

@@ -12,6 +12,7 @@ import gzip
 import hashlib
 import io
 import json
+import math
 import os
 import re
 import stat
@@ -349,6 +350,11 @@ def _check_characters(path, text):
 def _checksum(content):
     text = json.dumps(content, sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()
+
+
+def finite(value: float) -> float | None:
+    """A number as JSON holds it, `None` for one that is infinite or none."""
+    return float(value) if math.isfinite(value) else None
 
 
 @contextlib.contextmanager

@@ -16,6 +16,7 @@ from tfcap.models.joint_encoder import remembered
 from tfcap.models.joint_encoder import unit_vectors
 from tfcap.ops import check_shape
 from tfcap.ops import reference_mask
+from tfcap.ops.arguments import mask_of
 from tfcap.text import as_vocabulary
 from tfcap.text import word_pieces
 
@@ -144,7 +145,7 @@ class CLIPListener(keras.Model):
         images = self.embed_images(
             inputs[self.image_key],
             training,
-            inputs.get(f"{self.image_key}_mask"),
+            mask_of(inputs, self.image_key),
         )
         texts = self.embed_texts(tokens, mask, training)
         embeddings = ops.concatenate([images[:, None], texts], axis=1)

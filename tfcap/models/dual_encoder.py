@@ -5,6 +5,7 @@ from keras import ops
 
 from tfcap.models.inputs import image_features
 from tfcap.models.joint_encoder import JointEncoder
+from tfcap.models.joint_encoder import mean_of_positions
 from tfcap.models.transformer_block import TransformerBlock
 from tfcap.ops import masked_mean
 from tfcap.ops.arguments import check_length
@@ -137,12 +138,10 @@ class DualEncoder(JointEncoder):
         self.merge.build((None, self.embedding_units))
 
     def encode_image(self, image, training=False, mask=None):
-        if mask is not None:
-            mask = mask[..., None]
         image = ops.cast(image, self.compute_dtype)
         image = self.drop(image, self.image_dropout, training)
         hidden = self.expand(self.image_norm(image))
-        return self.project(masked_mean(hidden, mask, axis=1))
+        return self.project(mean_of_positions(hidden, mask))
 
     def encode_text(self, vectors, mask, training=False):
         length = ops.shape(vectors)[1]

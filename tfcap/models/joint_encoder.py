@@ -192,11 +192,17 @@ def unit_vectors(vectors: Any, epsilon: float = 1e-7) -> Any:
     return ops.where(some, vectors * ops.rsqrt(ops.where(some, squares, 1)), 0)
 
 
-def mean_unit_vectors(vectors: Any, mask: Any = None) -> Any:
-    """Averages vectors `(B, P, D)` under a mask `(B, P)`: unit vectors."""
+def mean_of_positions(vectors: Any, mask: Any = None) -> Any:
+    """Averages vectors `(B, P, D)` under a mask `(B, P)`, or all of them."""
     if mask is not None:
         mask = mask[..., None]
-    return unit_vectors(masked_mean(ops.cast(vectors, "float32"), mask, axis=1))
+    return masked_mean(vectors, mask, axis=1)
+
+
+def mean_unit_vectors(vectors: Any, mask: Any = None) -> Any:
+    """Averages vectors `(B, P, D)` under a mask `(B, P)`: unit vectors."""
+    vectors = ops.cast(vectors, "float32")
+    return unit_vectors(mean_of_positions(vectors, mask))
 
 
 def remembered(memory: Any, embeddings: Any, training: bool) -> Any:

@@ -8,6 +8,7 @@ from keras import ops
 from tfcap.layers import MaskedGRU
 from tfcap.models.inputs import image_features
 from tfcap.models.joint_encoder import JointEncoder
+from tfcap.models.joint_encoder import mean_of_positions
 from tfcap.models.joint_encoder import unit_vectors
 from tfcap.ops import masked_mean
 
@@ -152,10 +153,8 @@ class RetrievalListener(JointEncoder):
             self.project_words.build((None, self.embedding_units))
 
     def encode_image(self, image, training=False, mask=None):
-        if mask is not None:
-            mask = mask[..., None]
         # Half precision would round the mean of many positions.
-        pooled = masked_mean(ops.cast(image, "float32"), mask, axis=1)
+        pooled = mean_of_positions(ops.cast(image, "float32"), mask)
         pooled = ops.cast(pooled, self.compute_dtype)
         return self.project(self.drop(pooled, self.image_dropout, training))
 

@@ -276,6 +276,11 @@ def batch_entry(inputs, key: str, what: str, remedy: str = "", pad: int = 0):
     raise ValueError(message.rstrip())
 
 
+def mask_of(inputs: dict, key: str) -> Any:
+    """Mask of the positions of an entry of a batch, `None` for all of them."""
+    return inputs.get(f"{key}_mask")
+
+
 def mask_for(function: Callable, mask: Any) -> dict:
     """Returns a mask as an argument, of a function that takes one.
 

@@ -2,6 +2,7 @@
 
 from tfcap.ops.arguments import batch_entry
 from tfcap.ops.arguments import mask_for
+from tfcap.ops.arguments import mask_of
 
 
 def check_embedder(embedder, argument: str):
@@ -63,8 +64,8 @@ def check_one_space(images, texts, key: str):
 
 
 def position_mask(episode, key: str):
-    """Mask of the positions of a batch's images, or `None`: `image_mask`."""
-    return episode.inputs.get(f"{key}_mask")
+    """Mask of the positions of a batch's images, or `None`."""
+    return mask_of(episode.inputs, key)
 
 
 def embedded_images(embedder, image, training: bool = False, mask=None):

@@ -1,9 +1,10 @@
 """The scores of one set of captions."""
 
 import dataclasses
-import math
 
 import numpy as np
+
+from tfcap.io.json_file import finite
 
 #: Names as papers print them.
 TITLES = {
@@ -114,12 +115,12 @@ class CaptionReport:
         ]
         for name, scores in self.scores.items():
             for row, score in zip(rows, scores.each):
-                row[name] = _number(score)
+                row[name] = finite(score)
         return {
             "images": self.images,
             "references": self.references,
             "corpus": {
-                name: _number(scores.corpus)
+                name: finite(scores.corpus)
                 for name, scores in self.scores.items()
             },
             "absent": {
@@ -129,7 +130,3 @@ class CaptionReport:
             "wordless": [image_ids[i] for i in self.wordless],
             "each": rows,
         }
-
-
-def _number(score):
-    return float(score) if math.isfinite(score) else None

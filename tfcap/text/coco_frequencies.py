@@ -3,11 +3,11 @@
 import json
 import zipfile
 
+from tfcap.io.cache import cache_folder
+from tfcap.io.cache import keep
 from tfcap.text.document_frequencies import DocumentFrequencies
-from tfcap.text.missing_score import cache_folder
 from tfcap.text.missing_score import find_file
 from tfcap.text.missing_score import find_package
-from tfcap.text.missing_score import keep
 
 _MEMBER = "coco/annotations/captions_{}.json"
 _SPLITS = ("train2014", "val2014")

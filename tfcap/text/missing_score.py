@@ -1,13 +1,8 @@
 """The reason why a score is missing, and where scores find their files."""
 
 import importlib.util
-import os
 import pathlib
-import warnings
-from collections.abc import Callable
 from typing import NamedTuple
-
-from tfcap.io import make_folder
 
 
 class MissingScore(NamedTuple):
@@ -46,35 +41,6 @@ class MissingScoreError(RuntimeError):
 
     def __str__(self):
         return str(self.missing_score)
-
-
-def cache_folder(name: str) -> pathlib.Path:
-    """Returns the folder for what is prepared once, which may not be there.
-
-    Args:
-        name: String, the folder in `$TFCAP_CACHE`, else in `~/.cache/tfcap`.
-    """
-    root = os.environ.get("TFCAP_CACHE") or "~/.cache/tfcap"
-    return pathlib.Path(root).expanduser() / name
-
-
-def keep(name: str, path: pathlib.Path, save: Callable) -> None:
-    """Writes what was prepared, or says what it costs that it cannot.
-
-    Args:
-        name: String, what it is.
-        path: Path of the file, in a `cache_folder()`.
-        save: Function of the path that writes it.
-    """
-    try:
-        make_folder(path.parent)
-        save(path)
-    except OSError as error:
-        warnings.warn(
-            f"{name} cannot be kept ({error}), and will be prepared at every "
-            "start. Set TFCAP_CACHE to a folder that can be written to.",
-            stacklevel=3,
-        )
 
 
 def find_package(name: str) -> pathlib.Path:

@@ -1,7 +1,6 @@
 """Evaluation of a model after epochs of its training."""
 
 import json
-import math
 import os
 from collections.abc import Callable
 from collections.abc import Sequence
@@ -11,6 +10,7 @@ import keras
 
 from tfcap.io import make_folder
 from tfcap.io import whole_file
+from tfcap.io.json_file import finite
 from tfcap.training.tradeoff_logger import write_report
 from tfcap.training.workers import is_chief
 
@@ -114,8 +114,6 @@ class EvaluationCallback(keras.callbacks.Callback):
 
 def _write(path, scores):
     """Writes numbers to a JSON file, `null` for one that is none."""
-    numbers = {
-        k: float(v) if math.isfinite(v) else None for k, v in scores.items()
-    }
+    numbers = {name: finite(value) for name, value in scores.items()}
     with whole_file(path, "w") as file:
         json.dump(numbers, file, indent=1, allow_nan=False)

@@ -11,6 +11,7 @@ import tensorflow as tf
 from tfcap.ops import reference_mask
 from tfcap.ops.arguments import batch_entry
 from tfcap.ops.arguments import mask_for
+from tfcap.ops.arguments import mask_of
 
 _REMEDY = (
     "Name their key in `references`, or pass a function of the inputs; or "
@@ -114,7 +115,7 @@ class SpeakAndListen:
                 f"the images that {type(listener).__name__} embeds",
                 "Name their key in `image`, or pass a function of the inputs.",
             )
-            mask = inputs.get(f"{key}_mask")
+            mask = mask_of(inputs, key)
         masked = mask_for(listener.embed_images, mask)
         embeddings = listener.embed_images(image, training=False, **masked)
         return tf.cast(embeddings, "float32")

@@ -2,11 +2,11 @@
 
 import dataclasses
 import json
-import math
 
 import numpy as np
 
 from tfcap.io import whole_file
+from tfcap.io.json_file import finite
 from tfcap.text import caption_language
 from tfcap.text import caption_tokenize_batch
 from tfcap.text import evaluate_captions
@@ -246,7 +246,7 @@ class SpeakerReport:
             path: String or path.
         """
         absent = {k: a._asdict() for k, a in self.absent.items()}
-        scores = {k: _number(v) for k, v in self.scores.items()}
+        scores = {k: finite(v) for k, v in self.scores.items()}
         head = {"format": FORMAT, "scores": scores, "absent": absent}
         parts = [f' "{k}": {_json(v, indent=2)}' for k, v in head.items()]
         rows = ",\n  ".join(_json(row) for row in self._rows())
@@ -265,7 +265,7 @@ class SpeakerReport:
         )
         for i, values in enumerate(zip(*columns, strict=True)):
             row = dict(zip(_ROW, map(_plain, values)))
-            yield row | {k: _number(v[i]) for k, v in self.each.items()}
+            yield row | {k: finite(v[i]) for k, v in self.each.items()}
 
     @classmethod
     def load(cls, path):
@@ -311,8 +311,4 @@ def _json(value, indent=None):
 def _plain(value):
     """A NumPy number as Python's; a float that is none as None."""
     value = value.item() if hasattr(value, "item") else value
-    return _number(value) if isinstance(value, float) else value
-
-
-def _number(value):
-    return float(value) if math.isfinite(value) else None
+    return finite(value) if isinstance(value, float) else value

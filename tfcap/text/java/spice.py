@@ -11,13 +11,13 @@ from subprocess import DEVNULL
 
 import numpy as np
 
+from tfcap.io.cache import cache_folder
 from tfcap.text.java.java_process import JavaProcess
 from tfcap.text.java.runtime import LOCALE
 from tfcap.text.java.runtime import JavaError
 from tfcap.text.java.runtime import clean
 from tfcap.text.java.runtime import find_java
 from tfcap.text.java.runtime import java_version
-from tfcap.text.missing_score import cache_folder
 from tfcap.text.missing_score import find_file
 from tfcap.text.missing_score import find_package
 from tfcap.text.scores.scores import Scores

@@ -10,10 +10,10 @@ import numpy as np
 
 from tfcap.io import load_arrays
 from tfcap.io import save_arrays
+from tfcap.io.cache import cache_folder
+from tfcap.io.cache import keep
 from tfcap.text.missing_score import MissingScoreError
-from tfcap.text.missing_score import cache_folder
 from tfcap.text.missing_score import find_file
-from tfcap.text.missing_score import keep
 from tfcap.text.scores.meteor_normalization import ALWAYS
 from tfcap.text.scores.meteor_normalization import BEFORE_NUMBERS
 from tfcap.text.scores.meteor_normalization import normalize
