@@ -180,24 +180,23 @@ class TextReward(Reward):
         Returns:
             Float32 array of shape `(B, S)`.
         """
-        read = functools.partial(_decoded, *reader)
         samples, length = words.shape[1:]
         rows = words.reshape(-1, length)
         columns = dict(zip(names, map(np.asarray, arrays)))
         columns = {
-            name: list(values)
+            name: _human(*reader, values)
+            if name == "references"
+            else list(values)
             for name, values in columns.items()
             if self._of_rows(name, values, len(words))
         }
-        if "references" in columns:
-            columns["references"] = [
-                [read(ids) for ids in human if (ids != reader[-1]).any()]
-                for human in columns["references"]
-            ]
         # By what a caption is known to be the same as another.
         keys = {}
-        for row in np.flatnonzero((rows >= 0).any(axis=-1)).tolist():
-            caption, image = read(rows[row]), row // samples
+        spoken = np.flatnonzero((rows >= 0).any(axis=-1))
+        for row, caption in zip(
+            spoken.tolist(), _decoded(*reader, rows[spoken])
+        ):
+            image = row // samples
             key = {
                 "captions": (caption,),
                 "references": (caption, image),
@@ -356,11 +355,19 @@ def _form(function):
     )
 
 
+def _human(vocabulary, eos, pad, ids):
+    """Sentences of each image, from ids of shape `(B, N, T)`."""
+    there = (ids != pad).any(axis=-1)
+    read = iter(_decoded(vocabulary, eos, pad, ids[there]))
+    return [[next(read) for _ in range(n)] for n in there.sum(axis=-1)]
+
+
 def _decoded(vocabulary, eos, pad, ids):
-    """A sentence as a string, of padding, end and ids below 0 bereft."""
-    ids = np.asarray(ids)
+    """Sentences of rows of ids, without padding, ends and ids below 0."""
     words = (ids >= 0) & (ids != pad) & ~np.isin(ids, eos)
-    return vocabulary.decode(ids[words].tolist())
+    return [
+        vocabulary.decode(row[kept].tolist()) for row, kept in zip(ids, words)
+    ]
 
 
 def _python(value):
