@@ -43,7 +43,7 @@ def extract_features(
         backbone: `Backbone`, or the name of one, such as
             `"efficientnet_lite0"`, which needs no download, see
             `named_backbone()`.
-        images: Sequence of pairs: image id, an integer or a string, and the
+        images: Iterable of pairs: image id, an integer or a string, and the
             path of an image file or an array of shape `(height, width, 3)`,
             or `(height, width)` in gray, with values 0 to 255. Images are
             stretched to the backbone's input size.
@@ -64,6 +64,7 @@ def extract_features(
     if isinstance(backbone, str):
         backbone = named_backbone(backbone)
     height, width, size = grid_shape(backbone)
+    images = list(images)
     with FeatureWriter(
         path,
         [image_id for image_id, _ in images],

@@ -16,6 +16,9 @@ from tfcap.ops import sequence_mask
 from tfcap.ops import token_log_probs
 from tfcap.ops.loops import scan_words
 
+#: Attributes that decoders read.
+_SPEAKS = ("vocabulary_size", "bos", "eos", "begin", "step")
+
 
 @runtime_checkable
 class Speaker(Protocol):
@@ -88,6 +91,24 @@ class Speaker(Protocol):
 
     def references(self, inputs: Any) -> Any:
         """The human words of a batch: integers of shape `(B, S, T)`."""
+
+
+def check_speaker(
+    speaker: Any, name: str = "speaker", trained: bool = True
+) -> None:
+    """Refuses what is no speaker, and names which attributes it lacks.
+
+    Args:
+        trained: Boolean, whether it must score words, too. Defaults to `True`.
+    """
+    scores = ("log_probs", "references") if trained else ()
+    lacking = [x for x in (*_SPEAKS, *scores) if not hasattr(speaker, x)]
+    if lacking:
+        raise TypeError(
+            f"`{name}` must satisfy `tfcap.decoding.Speaker`. Received: "
+            f"{type(speaker).__name__} without {', '.join(lacking)}. Add "
+            "these, or wrap the network in an object that has them."
+        )
 
 
 def state_vector(speaker: Any, state: Any) -> Any:

@@ -2,9 +2,9 @@
 
 from typing import Any
 
+from tfcap.decoding.speaker import check_speaker
 from tfcap.methods.parts import Words
 from tfcap.methods.parts import anchored
-from tfcap.methods.parts import check_speaker
 from tfcap.objectives import PreferenceLoss
 from tfcap.objectives import TeacherForcing
 from tfcap.training import ObjectiveModel

@@ -2,9 +2,9 @@
 
 from typing import Any
 
+from tfcap.decoding.speaker import check_speaker
 from tfcap.methods.parts import Words
 from tfcap.methods.parts import check_choice
-from tfcap.methods.parts import check_speaker
 from tfcap.methods.parts import check_unread
 from tfcap.methods.parts import embedder
 from tfcap.methods.parts import frozen

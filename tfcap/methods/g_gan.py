@@ -2,8 +2,8 @@
 
 from typing import Any
 
+from tfcap.decoding.speaker import check_speaker
 from tfcap.methods.parts import Words
-from tfcap.methods.parts import check_speaker
 from tfcap.objectives import DecoderBaseline
 from tfcap.objectives import DiscriminatorLoss
 from tfcap.objectives import MonteCarlo

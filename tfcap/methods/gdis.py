@@ -6,9 +6,9 @@ import keras
 
 from tfcap.decoding import Sample
 from tfcap.decoding import Speaker
+from tfcap.decoding.speaker import check_speaker
 from tfcap.layers import GumbelSoftmaxST
 from tfcap.methods.dialog_networks import check_discriminator
-from tfcap.methods.parts import check_speaker
 from tfcap.objectives import Pathwise
 from tfcap.objectives import ScoreFunction
 from tfcap.objectives import TeacherForcing

@@ -2,9 +2,9 @@
 
 from typing import Any
 
+from tfcap.decoding.speaker import check_speaker
 from tfcap.methods.parts import Words
 from tfcap.methods.parts import anchored
-from tfcap.methods.parts import check_speaker
 from tfcap.methods.parts import check_unread
 from tfcap.methods.parts import clipped_updates
 from tfcap.objectives import ClippedRatio

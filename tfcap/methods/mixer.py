@@ -6,7 +6,7 @@ from typing import Any
 from keras.optimizers.schedules import PiecewiseConstantDecay
 
 from tfcap.decoding import MixedPrefix
-from tfcap.methods.parts import check_speaker
+from tfcap.decoding.speaker import check_speaker
 from tfcap.methods.parts import with_baseline
 from tfcap.objectives import LearnedBaseline
 from tfcap.objectives import ScoreFunction

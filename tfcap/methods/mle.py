@@ -3,7 +3,7 @@
 from typing import Any
 
 from tfcap.decoding import ScheduledSampling
-from tfcap.methods.parts import check_speaker
+from tfcap.decoding.speaker import check_speaker
 from tfcap.objectives import TeacherForcing
 from tfcap.training import ObjectiveModel
 

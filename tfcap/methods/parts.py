@@ -9,7 +9,7 @@ import keras
 
 from tfcap.decoding import Greedy
 from tfcap.decoding import Sample
-from tfcap.decoding import Speaker
+from tfcap.decoding.speaker import check_speaker
 from tfcap.layers import Categorical
 from tfcap.layers import GumbelRao
 from tfcap.layers import GumbelSoftmaxST
@@ -38,10 +38,6 @@ CHANNELS = {
     "reinmax_rao": ReinMaxRao,
     "reinmax_cv": ReinMaxCV,
 }
-_ASKED = (
-    *("vocabulary_size", "bos", "eos"),
-    *("begin", "step", "log_probs", "references"),
-)
 
 
 class Words:
@@ -159,18 +155,6 @@ def check_unread(method: Callable, variant: str, **given: Any) -> None:
                 f"`{name}` must stay {default!r} for {variant}, which does "
                 f"not read it. Received: {name}={value!r}. Leave it out."
             )
-
-
-def check_speaker(speaker: Any, name: str = "speaker") -> None:
-    """Refuses what is no speaker, and names what it lacks."""
-    if isinstance(speaker, Speaker):
-        return
-    lacking = [name for name in _ASKED if not hasattr(speaker, name)]
-    raise TypeError(
-        f"`{name}` must satisfy `tfcap.decoding.Speaker`. Received: "
-        f"{type(speaker).__name__} without {', '.join(lacking)}. Add these, "
-        "or wrap the network in an object that has them."
-    )
 
 
 class Embedder:

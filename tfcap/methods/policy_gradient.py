@@ -2,8 +2,8 @@
 
 from typing import Any
 
+from tfcap.decoding.speaker import check_speaker
 from tfcap.methods.parts import Words
-from tfcap.methods.parts import check_speaker
 from tfcap.methods.parts import check_unread
 from tfcap.methods.parts import with_baseline
 from tfcap.objectives import LearnedBaseline

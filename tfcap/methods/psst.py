@@ -2,8 +2,8 @@
 
 from typing import Any
 
+from tfcap.decoding.speaker import check_speaker
 from tfcap.methods.parts import Words
-from tfcap.methods.parts import check_speaker
 from tfcap.methods.parts import joint_players
 from tfcap.methods.parts import relaxed_feedback
 from tfcap.methods.parts import trade_off

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from tfcap.decoding import GroundTruth
+from tfcap.decoding.speaker import check_speaker
 from tfcap.methods.parts import Words
 from tfcap.methods.parts import check_choice
-from tfcap.methods.parts import check_speaker
 from tfcap.methods.parts import check_unread
 from tfcap.methods.parts import frozen_embedders
 from tfcap.methods.parts import relaxed_feedback

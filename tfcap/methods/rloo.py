@@ -2,10 +2,10 @@
 
 from typing import Any
 
+from tfcap.decoding.speaker import check_speaker
 from tfcap.methods.parts import Words
 from tfcap.methods.parts import anchored
 from tfcap.methods.parts import check_choice
-from tfcap.methods.parts import check_speaker
 from tfcap.methods.parts import check_unread
 from tfcap.methods.parts import clipped_updates
 from tfcap.methods.parts import self_critical_term

@@ -2,8 +2,8 @@
 
 from typing import Any
 
+from tfcap.decoding.speaker import check_speaker
 from tfcap.methods.parts import Words
-from tfcap.methods.parts import check_speaker
 from tfcap.methods.parts import self_critical_term
 from tfcap.objectives import TeacherForcing
 from tfcap.training import ObjectiveModel

@@ -4,9 +4,9 @@ from typing import Any
 
 from keras import ops
 
+from tfcap.decoding.speaker import check_speaker
 from tfcap.methods.parts import Words
 from tfcap.methods.parts import check_choice
-from tfcap.methods.parts import check_speaker
 from tfcap.objectives import DecoderBaseline
 from tfcap.objectives import LeaveOneOutBaseline
 from tfcap.objectives import SampleMeanBaseline

@@ -10,6 +10,7 @@ import keras
 import numpy as np
 
 from tfcap.decoding import Greedy
+from tfcap.decoding.speaker import check_speaker
 from tfcap.metrics import evaluate_retrieval
 from tfcap.rewards.embeddings import check_vocabulary
 from tfcap.text import TrainingCaptions
@@ -155,6 +156,7 @@ class Evaluator(EvaluationCallback):
         **callback,
     ):
         super().__init__(self, **callback)
+        check_speaker(speaker, trained=False)
         captions = getattr(dataset, "captions", None)
         self.speaker, self.pad = speaker, getattr(speaker, "pad", 0)
         self.dataset = dataset
