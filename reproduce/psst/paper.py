@@ -66,7 +66,7 @@ def train(experiment, row, point):
         networks = experiment.trained("luo2018", lambda_=point["lambda"])
         speaker = networks["speaker"]
     elif row == "frozen_speaker_mle":
-        speaker = experiment.networks("speaker_mle", fresh=True)["speaker"]
+        speaker = experiment.starting("speaker_mle", "speaker", dropout)
     ensemble = method["method"] is retriever_ensemble
     if ensemble:
         several = retrievers(experiment, 1 if row in ALONE else None)
