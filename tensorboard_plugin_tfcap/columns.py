@@ -25,7 +25,10 @@ def add_columns(rows, selection) -> list[dict]:
     for row in rows if heads else ():
         mine = [runs.get(run["run"], {}) for run in row["runs"]]
         row["columns"] = {
-            name: _joined([values[name] for values in mine if name in values])
+            name: _joined(
+                [values[name] for values in mine if name in values],
+                name in selection.dataset.metrics,
+            )
             for name in selection.query.columns
         }
     return heads
@@ -43,14 +46,15 @@ def run_values(selection) -> dict:
     return values
 
 
-def _joined(values):
-    distinct = list(dict.fromkeys(values))
-    if not distinct:
-        return None
-    if len(distinct) == 1:
-        return rounded(distinct[0]) if is_number(distinct[0]) else distinct[0]
-    if all(map(is_number, values)):
-        return rounded(fmean(values))
+def _joined(values, is_metric):
+    if is_metric and values and all(map(is_number, values)):
+        values = [fmean(values)]
+    distinct = [
+        rounded(value) if is_number(value) else value
+        for value in dict.fromkeys(values)
+    ]
+    if len(distinct) < 2:
+        return distinct[0] if distinct else None
     return ", ".join(map(str, distinct))
 
 

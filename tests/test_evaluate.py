@@ -418,6 +418,7 @@ def test_two_files_are_compared(files, tmp_path, capsys):
     table = capsys.readouterr().out
     assert f"Minus {other}, paired bootstrap over 3 images" in table
     found = json.loads(out.read_text())["against"]
+    assert found["left_out"] == [] and "Left out" not in table
     assert run(other, files["coco"], *PYTHON, "--json", out) == 0
     alone = json.loads(out.read_text())["corpus"]
     assert found["corpus"] == alone and {*found["differences"]} == {*alone}
@@ -426,12 +427,18 @@ def test_two_files_are_compared(files, tmp_path, capsys):
     assert difference["difference"] == pytest.approx(wanted)
     assert difference["low"] <= wanted <= difference["high"]
     assert f"CIDEr-D   {wanted:+10.4f}" in table
+    wordless = [{**entries[0], "caption": "\U0001f600"}, *entries[1:]]
+    other.write_text(json.dumps(wordless))
+    assert run(*paths, *more) == 0
     capsys.readouterr()
     other.write_text(json.dumps(entries[:2]))
     assert run(*paths, *more) == 2
     assert "1 of 3 images have none (2)" in capsys.readouterr().err
     assert run(*paths, *more, "--subset") == 0
-    assert "2 images, 4 references" in capsys.readouterr().out
+    told = capsys.readouterr().out
+    assert "2 images, 4 references" in told
+    assert "Left out: 1 images with a result in one file alone (2)." in told
+    assert json.loads(out.read_text())["against"]["left_out"] == [2]
     files["results"].write_text(json.dumps([{**entries[2], "caption": "a"}]))
     assert run(*paths, *more, "--subset") == 2
     assert "`--against` must name results of images" in capsys.readouterr().err

@@ -13,7 +13,6 @@ if a file is not as it should be.
 
 import argparse
 import json
-import math
 import os
 import sys
 
@@ -25,6 +24,7 @@ from tfcap.data.result_files import match_results
 from tfcap.io import can_write
 from tfcap.io import command
 from tfcap.io import whole_file
+from tfcap.io.json_file import finite
 from tfcap.text.caption_report import TITLES
 from tfcap.text.evaluation import METRICS
 from tfcap.text.evaluation import evaluate_captions
@@ -138,7 +138,7 @@ def _run(options):
     paths = [options.results]
     if options.against:
         paths.append(options.against)
-    ids, captions, texts = _matched(paths, split, options)
+    ids, captions, texts, unshared = _matched(paths, split, options)
     settings = _score_options(options, ids)
     reports = [_evaluate(said, texts, options, settings) for said in captions]
     report = reports[0]
@@ -156,14 +156,25 @@ def _run(options):
         "skipped": skipped,
     }
     if options.against:
-        content["against"] = _compare(report, reports[1], options.against)
+        content["against"] = {
+            **_compare(report, reports[1], options.against),
+            "left_out": unshared,
+        }
+        if unshared:
+            print(
+                f"\nLeft out: {len(unshared):,} images with a result in one "
+                f"file alone ({listed(unshared)})."
+            )
     if options.json:
         _write_json(options.json, content)
     return int(any(name in report.absent for name in options.metrics or []))
 
 
 def _matched(paths, split, options):
-    """Ids of images, their captions in every file, and their references."""
+    """Ids of images, their captions in every file, and their references.
+
+    And the ids of those that have a result in one file alone.
+    """
     found = []
     for path in paths:
         results = load_results(path, options.allow_empty)
@@ -183,11 +194,12 @@ def _matched(paths, split, options):
             f"other file, too. Received: {options.against!r}, of none of them."
         )
     known = [dict(zip(ids, said)) for ids, said, _ in found]
+    unshared = [i for said in known for i in said if i not in shared]
     ids, _, texts = found[0]
     rows = [i for i, image in enumerate(ids) if image in shared]
     ids = [ids[i] for i in rows]
     captions = [[said[image] for image in ids] for said in known]
-    return ids, captions, [texts[i] for i in rows]
+    return ids, captions, [texts[i] for i in rows], unshared
 
 
 def _score_options(options, ids):
@@ -255,12 +267,9 @@ def _compare(report, other, path):
         print(f"\nWithout an interval: {', '.join(undrawn)}.")
     return {
         "results": path,
-        "corpus": other.to_dict([], [])["corpus"],
+        "corpus": {k: finite(s.corpus) for k, s in other.scores.items()},
         "differences": {
-            name: {
-                key: value if math.isfinite(value) else None
-                for key, value in found._asdict().items()
-            }
+            name: {key: finite(x) for key, x in found._asdict().items()}
             for name, found in differences.items()
         },
     }

@@ -3,6 +3,7 @@ import math
 import numpy as np
 import pytest
 
+from tfcap.curves import Aggregate
 from tfcap.curves import mean_interval
 from tfcap.curves import paired_bootstrap
 from tfcap.curves import student_t_quantile
@@ -33,8 +34,10 @@ def test_intervals_of_a_mean_hold_as_often_as_they_say():
     assert abs(np.mean(hits) - 0.95) < 4 * math.sqrt(0.95 * 0.05 / 2000)
 
 
-def test_one_run_says_nothing_about_its_spread():
+def test_one_run_or_group_says_nothing_about_its_spread():
     assert mean_interval([2.0]) == (2.0, -math.inf, math.inf)
+    found = paired_bootstrap([3.0, 1.0], [0.0, 0.0], ["x", "x"])
+    assert found == (2.0, -math.inf, math.inf)
 
 
 def dialogs(difference, seed, rounds=10, n=60):
@@ -83,6 +86,15 @@ def test_arrays_of_different_length_are_refused():
 def test_a_level_outside_the_unit_interval_is_refused(level):
     with pytest.raises(ValueError, match=r"`level` must be in \(0, 1\)"):
         mean_interval([1.0, 2.0], level)
+
+
+def test_no_draws_are_refused():
+    for ask in (
+        lambda: paired_bootstrap([1.0], [1.0], [0], samples=0),
+        lambda: Aggregate("median", "bootstrap", samples=0),
+    ):
+        with pytest.raises(ValueError, match="`samples` must be at least 1"):
+            ask()
 
 
 def test_no_values_are_refused():

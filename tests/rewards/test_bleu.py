@@ -5,6 +5,7 @@ from tests import captions
 from tfcap import text
 from tfcap.decoding import Rollout
 from tfcap.rewards import BLEU
+from tfcap.text.rewards import bleu_reward
 from tfcap.text.scores.bleu import SMOOTHINGS
 
 BATCH = captions.Batch()
@@ -62,6 +63,20 @@ def test_effective_order_is_that_of_sacrebleu(method):
     # Where an order has no match, "none" is a root of 1e-15.
     atol = 1e-3 if method == "none" else 1e-6
     np.testing.assert_allclose(score(reward), wanted, rtol=1e-5, atol=atol)
+
+
+@pytest.mark.parametrize("smoothing", SMOOTHINGS)
+def test_effective_order_is_that_of_the_host(smoothing):
+    said = [" ".join(words) for rows in BATCH.captions for words in rows]
+    human = [
+        [" ".join(words) for words in rows]
+        for rows in BATCH.references
+        for _ in BATCH.captions[0]
+    ]
+    options = {"smoothing": smoothing, "effective_order": True}
+    wanted = bleu_reward(**options)(said, references=human)
+    reward = BLEU(4, count_eos=False, jit_compile=False, **options)
+    np.testing.assert_allclose(score(reward), wanted, rtol=2e-5, atol=1e-6)
 
 
 def test_a_perfect_short_caption_is_worth_one_with_effective_order():

@@ -1,5 +1,7 @@
 import re
+import types
 
+import keras
 import numpy as np
 import pytest
 
@@ -8,6 +10,7 @@ from tfcap import text
 from tfcap.decoding import Sample
 from tfcap.objectives import Pathwise
 from tfcap.rewards import CIDErD
+from tfcap.rewards import CIDErR
 
 BATCH = captions.Batch()
 
@@ -119,6 +122,31 @@ def test_document_frequencies_of_another_vocabulary_are_refused():
     wanted = "`document_frequencies` must be those of the speaker's vocabulary"
     with pytest.raises(ValueError, match=re.escape(wanted)):
         reward(captions.rollout(BATCH.tokens), episode)
+
+
+@pytest.mark.parametrize("kind", [CIDErD, CIDErR])
+def test_those_of_as_many_other_words_are_refused(kind):
+    table = captions.frequencies()
+    others = text.Vocabulary(captions.WORDS[::-1])
+    rollout = captions.rollout(BATCH.tokens)
+    episode = captions.episode(BATCH.human)
+    reward = kind(table, jit_compile=False, vocabulary=others)
+    with pytest.raises(ValueError, match="must be the one that the document"):
+        reward(rollout, episode)
+    reward = kind(table, jit_compile=False)
+    wanted = reward(rollout, episode)
+    layer = keras.layers.StringLookup(
+        vocabulary=["<bos>", "<eos>", "more", *captions.WORDS]
+    )
+    for strange in others, text.as_vocabulary(layer):
+        episode.speaker.vocabulary = strange
+        with pytest.raises(ValueError, match=re.escape(repr(strange))):
+            reward(rollout, episode)
+    same = text.Vocabulary(captions.WORDS)
+    decoder = types.SimpleNamespace(decode=same.decode)
+    fewer = text.Vocabulary(captions.WORDS[:-1])
+    for episode.speaker.vocabulary in same, decoder, fewer:
+        np.testing.assert_array_equal(reward(rollout, episode), wanted)
 
 
 def test_document_frequencies_of_short_ngrams_are_refused():

@@ -8,6 +8,7 @@ import tensorflow as tf
 
 from tests import captions
 from tfcap.decoding import Rollout
+from tfcap.ops import reference_mask
 from tfcap.rewards import TextReward
 from tfcap.rewards.text_reward import ScoreMemory
 
@@ -70,6 +71,30 @@ def test_references_come_with_the_captions_of_their_image():
     for i, image in ((0, 0), (texts.index(TEXTS[0][0], 1), 2)):
         wanted = [" ".join(c) for c in BATCH.references[image]]
         assert references[i] == wanted
+
+
+@pytest.mark.parametrize(("eos", "pad"), [(2, 0), ((2, 9), 0), (2, 2)])
+def test_references_are_read_as_their_mask_has_it(eos, pad):
+    human = np.array(
+        [
+            [[4, 5, 2, 6], [4, pad, 6, 7], [pad, 4, 5, 2], [-1, -1, -1, -1]],
+            [[4, 5, 9, 6], [2, 4, 5, 6], [4, 5, 6, 7], [-1, 4, 5, 2]],
+        ]
+    )
+    episode = captions.episode(human)
+    episode.speaker.eos, episode.speaker.pad = eos, pad
+    scorer, words = Recorder(), captions.VOCABULARY.tokens
+    said = captions.rollout(BATCH.tokens[:2, :1])
+    TextReward(scorer.scored, captions.VOCABULARY)(said, episode)
+    mask = reference_mask(human, eos, pad).numpy() * (human >= 0)
+    assert scorer.calls[0][1] == [
+        [
+            " ".join(words[i] for i in row[kept > 0] if i not in np.ravel(eos))
+            for row, kept in zip(*image)
+            if kept[0]
+        ]
+        for image in zip(human, mask)
+    ]
 
 
 def test_what_is_under_the_mask_is_not_read():
@@ -209,6 +234,11 @@ def test_the_longest_unused_is_forgotten():
     assert memory.scores([("a", ["x"]), ("c", ["x"])], find) == [0.0, 1.0]
     assert memory.scores([("b", ["x"]), ("a", ["y"])], find) == [0.0, 1.0]
     assert asked == [[0, 1], [1], [0, 1]]
+
+
+def test_texts_that_hold_line_breaks_are_told_apart():
+    pairs = [("a", ["b\nc"]), ("a", ["b", "c"]), ("a\nb", ["c"])]
+    assert ScoreMemory(3).scores(pairs, list) == [0, 1, 2]
 
 
 def test_more_than_is_kept_at_once_is_scored_rightly():

@@ -73,6 +73,11 @@ def test_curves_are_named_by_choice():
     options = {"curve": ("method",), "where": ("k=1",)}
     (row,) = figure_view(selected(columns=("optimizer",), **options))["rows"]
     assert row["columns"] == {"optimizer": "adam, sgd"}
+    options["where"] = ("k=1", "k=3", "optimizer=sgd")
+    rows = figure_view(
+        selected(columns=("k", "size"), order="optimizer", **options)
+    )["rows"]
+    assert [row["columns"] for row in rows] == [{"k": "1, 3", "size": 0.5}]
     query = Query(curve=("k",))
     methods = state_view(DATASET, query, {}, None)["methods"]
     assert methods == ["k = 1", "k = 2", "k = 3"]

@@ -10,6 +10,7 @@ from tfcap.data import CaptionSplit
 from tfcap.data import EncodedCaptions
 from tfcap.text import Vocabulary
 from tfcap.text import as_vocabulary
+from tfcap.text import word_pieces
 
 SENTENCES = ["two red dogs", "a bus isn't red", "dogs"]
 SPECIAL = ["<pad>", "<s>", "</s>", "<unk>"]
@@ -137,6 +138,24 @@ def test_the_duck_types_of_transformers_and_of_characters():
     vocabulary = as_vocabulary(characters(), bos="^", eos="$")
     assert not vocabulary.is_words and vocabulary.eos == 3
     assert vocabulary.decode(vocabulary.encode("a bus", eos=True)) == "a bus"
+
+
+def test_words_that_a_layer_lacks_have_the_id_of_its_own_token():
+    known = ["<bos>", "<eos>", "dog"]
+    layer = keras.layers.StringLookup(vocabulary=known, oov_token="[?]")
+    vocabulary = as_vocabulary(layer)
+    assert vocabulary.encode("dog zebra") == [*layer(["dog", "zebra"])]
+    assert vocabulary.unk == 0
+    layer = keras.layers.StringLookup(vocabulary=known, num_oov_indices=0)
+    assert as_vocabulary(layer).encode("dog") == [2]
+    with pytest.raises(ValueError, match="'zebra'.*`num_oov_indices=1`"):
+        as_vocabulary(layer).encode("dog zebra")
+
+
+def test_a_vocabulary_of_words_has_no_pieces():
+    words = Vocabulary(WORDS)
+    with pytest.raises(TypeError, match="`tokenizer` must split strings"):
+        word_pieces(words, words)
 
 
 def test_captions_are_encoded_by_a_tokenizer_as_they_are_written():

@@ -64,6 +64,17 @@ def test_intervals_hold_the_difference_and_pairs_make_them_narrow():
     assert found == score_differences(ours, theirs)["cider_d"]
     table = differences_table({"cider_d": found})
     assert f"CIDEr-D   {found.difference:+10.4f}" in table
+    assert "  95 % interval\n" in table
+    assert "  99 % interval\n" in differences_table({"cider_d": found}, 0.99)
+
+
+def test_one_image_bounds_nothing():
+    for each in [0.5], [0.5, np.nan]:
+        some = {"rouge_l": Scores(0.5, np.array(each))}
+        more = {"rouge_l": Scores(0.2, np.full(len(each), 0.2))}
+        found = score_differences(some, more, samples=9)["rouge_l"]
+        assert found == (0.3, -np.inf, np.inf)
+    assert "    -inf     +inf" in differences_table({"rouge_l": found})
 
 
 def test_what_cannot_be_drawn_is_left_out_and_other_images_are_refused():
@@ -84,3 +95,5 @@ def test_what_cannot_be_drawn_is_left_out_and_other_images_are_refused():
         score_differences(some, more)
     with pytest.raises(ValueError, match="`level` must be in"):
         score_differences(some, some, level=1.0)
+    with pytest.raises(ValueError, match="`samples` must be .*samples=0"):
+        score_differences(some, some, samples=0)

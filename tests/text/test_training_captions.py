@@ -24,6 +24,18 @@ def test_n_grams_that_training_never_says_are_counted(sets):
         np.testing.assert_allclose(found[name].each, each)
 
 
+def test_language_is_told_alike_of_any_case_and_punctuation():
+    plain = ["the the dog the dog with the", "a bus", "a bus"]
+    cased = ["The the dog, the dog with the.", "A bus!", "a bus"]
+    training = tfcap.text.TrainingCaptions(plain)
+    found, wanted = (
+        tfcap.text.caption_language(said, training) for said in (cased, plain)
+    )
+    np.testing.assert_equal(found, wanted)
+    assert wanted["distinct_captions"] == 2 and wanted["vocabulary_size"] == 5
+    assert wanted["bad_ending_rate"].each.tolist() == [1, 0, 0]
+
+
 def test_other_scores_are_those_of_their_functions():
     texts = ["A dog runs.", "A cat runs.", "Two dogs"]
     words = tfcap.text.caption_tokenize_batch(texts)

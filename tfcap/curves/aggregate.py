@@ -9,6 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from tfcap.curves.intervals import Interval
+from tfcap.curves.intervals import check_level
+from tfcap.curves.intervals import check_samples
 from tfcap.curves.intervals import student_t_quantile
 
 #: Names of centers, and what each is of many.
@@ -70,10 +72,8 @@ class Aggregate:
                     f"`{name}` must be one of {', '.join(options)}. Received: "
                     f"{name}={getattr(self, name)!r:.40}."
                 )
-        if not 0.0 < self.level < 1.0:
-            raise ValueError(
-                f"`level` must be in (0, 1). Received: level={self.level}."
-            )
+        check_level(self.level)
+        check_samples(self.samples)
         if self.bounds == "student" and self.center != "mean":
             raise ValueError(
                 "`bounds` must be 'bootstrap' or 'range' where the center is "

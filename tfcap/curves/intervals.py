@@ -47,7 +47,7 @@ def mean_interval(values: ArrayLike, level: float = 0.95) -> Interval:
     >>> print(np.round(interval, 3))
     [ 2.    -0.484  4.484]
     """
-    _check_level(level)
+    check_level(level)
     values = np.asarray(values, "float64").ravel()
     if not values.size:
         raise ValueError("`values` must not be empty. Received: values=[].")
@@ -82,11 +82,12 @@ def paired_bootstrap(
 
     Returns:
         `Interval` of `mean(a) - mean(b)`, by percentiles. The systems differ
-        at this level if 0 lies outside.
+        at this level if 0 lies outside. Of one group, the bounds are
+        infinite.
 
     Raises:
-        ValueError: If the arrays differ in shape or are empty, or `level` is
-            outside `(0, 1)`.
+        ValueError: If the arrays differ in shape or are empty, `level` is
+            outside `(0, 1)`, or `samples` is below 1.
 
     Example:
 
@@ -95,7 +96,8 @@ def paired_bootstrap(
     >>> print(np.round(interval, 3))
     [0.375 0.3   0.45 ]
     """
-    _check_level(level)
+    check_level(level)
+    check_samples(samples)
     a, b = np.asarray(a, "float64"), np.asarray(b, "float64")
     groups = np.asarray(groups)
     if not (a.shape == b.shape == groups.shape == (a.size,)) or not a.size:
@@ -106,6 +108,9 @@ def paired_bootstrap(
         )
     _, index = np.unique(groups, return_inverse=True)
     sums, sizes = np.bincount(index, weights=a - b), np.bincount(index)
+    mean = float((a - b).mean())
+    if len(sums) == 1:
+        return Interval(mean, -math.inf, math.inf)
     rng = np.random.default_rng(seed)
     means = np.empty(samples)
     # One draw at a time: all at once would not fit for large splits.
@@ -113,7 +118,7 @@ def paired_bootstrap(
         drawn = rng.integers(len(sums), size=len(sums))
         means[i] = sums[drawn].sum() / sizes[drawn].sum()
     low, high = np.quantile(means, [0.5 - level / 2, 0.5 + level / 2])
-    return Interval(float((a - b).mean()), float(low), float(high))
+    return Interval(mean, float(low), float(high))
 
 
 def student_t_quantile(probability: float, freedom: int) -> float:
@@ -155,6 +160,16 @@ def _t_cumulative(angle, freedom):
     return 0.5 + central / 2
 
 
-def _check_level(level):
+def check_level(level):
+    """Raises unless `level` is in (0, 1)."""
     if not 0.0 < level < 1.0:
         raise ValueError(f"`level` must be in (0, 1). Received: level={level}.")
+
+
+def check_samples(samples):
+    """Raises unless there is a draw."""
+    if samples < 1:
+        raise ValueError(
+            "`samples` must be at least 1, better 1,000 draws and more. "
+            f"Received: samples={samples!r}."
+        )

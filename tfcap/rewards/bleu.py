@@ -32,8 +32,9 @@ class BLEU(ReferenceReward):
             `"floor"` counts 0.1 matches instead of none; `"exponential"`
             counts 1/2 for the first order without one, 1/4 for the second,
             and so on; with these three a caption without any matching word
-            gets 0. A smoothed reward still ranks captions that share no
-            4-gram with a reference. Defaults to None.
+            gets 0, with the last two also one of fewer than `K` words, be it
+            perfect: see `effective_order`. A smoothed reward still ranks
+            captions that share no 4-gram with a reference. Defaults to None.
         effective_order: Boolean, whether the mean is over those orders only
             that the caption is long enough for. Defaults to `False`.
         order_weights: Sequence of `K` numbers: the reward is BLEU-1 to BLEU-K

@@ -86,6 +86,8 @@ class CIDErD(ReferenceReward):
         self.document_frequencies = document_frequencies
         self.sigma = sigma
         self.words = document_frequencies.words
+        # Eager calls would else digest all words each time.
+        self._checked = None
         codes = document_frequencies.codes()
         # As floating point, since integers stay on the host beside a GPU.
         self._codes = None if codes is None else Resident(codes.view("f4"))
@@ -132,7 +134,22 @@ class CIDErD(ReferenceReward):
                 "Count the references with the vocabulary that the speaker "
                 "was built for."
             )
+        self._check_words(self.known_vocabulary(episode))
         return None
+
+    def _check_words(self, vocabulary):
+        """Refuses a vocabulary that is as large, and another."""
+        counted = self.document_frequencies
+        source = getattr(vocabulary, "tokenizer", vocabulary)
+        if source is self._checked or not all(
+            hasattr(vocabulary, x) for x in ("size", "eos", "unk", "words")
+        ):
+            return  # one that only decodes tells nothing to compare
+        told = vocabulary.size, int(np.ravel(vocabulary.eos)[0])
+        # A speaker may have more ids than its tokenizer, or an end of its own.
+        if told == (counted.vocabulary_size, counted.eos):
+            counted.check_vocabulary(vocabulary)
+        self._checked = source
 
     def tensors(self):
         codes = () if self._codes is None else (self._codes.tensor(),)

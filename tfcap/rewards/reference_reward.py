@@ -85,13 +85,10 @@ class ReferenceReward(Reward):
 
     def reader(self, episode):
         """`HostWords` where ids are no words to the score, else `None`."""
-        vocabulary = self.vocabulary
-        if vocabulary is None:
-            vocabulary = getattr(episode.speaker, "vocabulary", None)
-            if vocabulary is None:
-                return None
-            vocabulary = as_vocabulary(vocabulary)
-        if self.words is None and getattr(vocabulary, "is_words", True):
+        vocabulary = self.known_vocabulary(episode)
+        if vocabulary is None or (
+            self.words is None and getattr(vocabulary, "is_words", True)
+        ):
             return None
         source = getattr(vocabulary, "tokenizer", vocabulary)
         if id(source) not in self._readers:
@@ -99,6 +96,13 @@ class ReferenceReward(Reward):
             reader = HostWords(vocabulary, words, self.count_eos)
             self._readers[id(source)] = reader
         return self._readers[id(source)]
+
+    def known_vocabulary(self, episode):
+        """The vocabulary of the ids; `None` where nobody names one."""
+        if self.vocabulary is not None:
+            return self.vocabulary
+        found = getattr(episode.speaker, "vocabulary", None)
+        return None if found is None else as_vocabulary(found)
 
     def tensors(self):
         """Further arguments of `score()`: constants such as a table."""

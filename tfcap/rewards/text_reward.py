@@ -356,15 +356,25 @@ def _form(function):
 
 
 def _human(vocabulary, eos, pad, ids):
-    """Sentences of each image, from ids of shape `(B, N, T)`."""
-    there = (ids != pad).any(axis=-1)
-    read = iter(_decoded(vocabulary, eos, pad, ids[there]))
+    """Sentences of each image, from ids of shape `(B, N, T)`.
+
+    As `reference_mask()` has it, one ends at its first end token or padding,
+    and a row that begins with padding is none.
+    """
+    stops = (ids == pad) | np.isin(ids, eos)
+    words = (ids >= 0) & ~np.logical_or.accumulate(stops, axis=-1)
+    there = (ids[..., 0] >= 0) & (ids[..., 0] != pad)
+    read = iter(_sentences(vocabulary, ids[there], words[there]))
     return [[next(read) for _ in range(n)] for n in there.sum(axis=-1)]
 
 
 def _decoded(vocabulary, eos, pad, ids):
     """Sentences of rows of ids, without padding, ends and ids below 0."""
     words = (ids >= 0) & (ids != pad) & ~np.isin(ids, eos)
+    return _sentences(vocabulary, ids, words)
+
+
+def _sentences(vocabulary, ids, words):
     return [
         vocabulary.decode(row[kept].tolist()) for row, kept in zip(ids, words)
     ]
@@ -378,6 +388,7 @@ def _python(value):
 
 
 def _digest(caption, others):
-    # What is kept of a long text must be short, and never another's.
-    text = "\n".join([caption, *others]).encode()
+    # What is kept of a long text must be short, and never another's: a text
+    # may hold any character that would part it from the next.
+    text = repr((caption, *others)).encode()
     return hashlib.blake2b(text, digest_size=16).digest()

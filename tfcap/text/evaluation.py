@@ -281,6 +281,9 @@ def _flat(scores):
 def caption_language(captions: list[str], training=None) -> dict:
     """Scores of captions that need no image and no reference.
 
+    Case and punctuation count nowhere: captions are split into words by
+    `caption_tokenize()`, as those of people are that they are compared with.
+
     Args:
         training: `TrainingCaptions`, optional.
 
@@ -300,11 +303,11 @@ def caption_language(captions: list[str], training=None) -> dict:
     >>> scores["repeat_rate"].corpus, scores["repeated_bigram_rate"].corpus
     (0.0, 0.5)
     """
-    words = [caption.split() for caption in captions]
+    words = caption_tokenize_batch(captions)
     bigrams = repeated_ngrams(words, 2)
     scores = {
         "vocabulary_size": float(vocabulary_size(words)),
-        "distinct_captions": float(len(set(captions))),
+        "distinct_captions": float(len(set(map(tuple, words)))),
         "mean_length": _share(map(len, words)),
         "repeat_rate": _share(
             any(a == b for a, b in itertools.pairwise(row)) for row in words
@@ -318,7 +321,7 @@ def caption_language(captions: list[str], training=None) -> dict:
         few = [words[:SELF_BLEU_CAPTIONS]]
         scores["self_bleu"] = self_bleu(few, 5, smoothing="nltk")[-1].corpus
     if training is not None:
-        scores |= training.scores(caption_tokenize_batch(captions))
+        scores |= training.scores(words)
     return scores
 
 

@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from tfcap.text.caption_report import TITLES
+from tfcap.text.ngrams import check_order
 from tfcap.text.scores.scores import Scores
 
 #: Entries of the weights of one block of draws.
@@ -45,12 +46,13 @@ def score_differences(
     Returns:
         Dict of the names that both have to `ScoreDifference`, ours minus
         theirs, bounded by percentiles. The sets differ at this level where 0
-        lies outside. Scores whose corpus cannot be drawn anew, which are those
+        lies outside. Where one image alone has a score, the bounds are
+        infinite. Scores whose corpus cannot be drawn anew, which are those
         of `meteor_java()`, are left out.
 
     Raises:
-        ValueError: If the scores are of different numbers of captions, or
-            `level` is outside `(0, 1)`.
+        ValueError: If the scores are of different numbers of captions,
+            `level` is outside `(0, 1)`, or `samples` is below 1.
 
     Example:
 
@@ -72,6 +74,7 @@ def score_differences(
         raise ValueError(
             f"`level` must be in (0, 1). Received: level={level!r}."
         )
+    check_order(samples, name="samples")
     names = [name for name in ours if name in theirs]
     sizes = {len(x[name].each) for name in names for x in (ours, theirs)}
     if len(sizes) > 1:
@@ -91,24 +94,39 @@ def score_differences(
             )
     return {
         name: ScoreDifference(
-            float(first.corpus - second.corpus), *_bounds(drawn[name], level)
+            float(first.corpus - second.corpus),
+            *_bounds(drawn[name], level, _known(first, second)),
         )
         for name, (first, second) in pairs.items()
     }
 
 
-def _bounds(drawn, level):
+def _known(*scores):
+    """Number of images that have a score, the lesser one."""
+    return min(np.count_nonzero(~np.isnan(x.each)) for x in scores)
+
+
+def _bounds(drawn, level, images):
     """Percentiles of the draws that have a score."""
     values = np.concatenate(drawn)
     values = values[~np.isnan(values)]
     if not len(values):
         return math.nan, math.nan
+    if images == 1:
+        # All draws are alike, and say nothing of other images.
+        return -math.inf, math.inf
     bounds = np.quantile(values, [0.5 - level / 2, 0.5 + level / 2])
     return tuple(bounds.tolist())
 
 
-def differences_table(differences: Mapping[str, ScoreDifference]) -> str:
+def differences_table(
+    differences: Mapping[str, ScoreDifference], level: float = 0.95
+) -> str:
     """Writes differences as text, a line for each score.
+
+    Args:
+        differences: What `score_differences()` gave.
+        level: Float, the one that it was given. Defaults to `0.95`.
 
     Example:
 
@@ -118,7 +136,7 @@ def differences_table(differences: Mapping[str, ScoreDifference]) -> str:
               difference     95 % interval
     CIDEr-D      +0.0200   -0.0100  +0.0500
     """
-    lines = [f"{'':8}  {'difference':>10}     95 % interval"]
+    lines = [f"{'':8}  {'difference':>10}  {100 * level:>5g} % interval"]
     for name, title in TITLES.items():
         if name in differences:
             difference, low, high = differences[name]

@@ -271,15 +271,26 @@ def _keras(layer):
             f"ids. Received: output_mode={mode!r}."
         )
 
+    unknown = ids.get(config.get("oov_token") or "[UNK]")
+
+    def word_id(word):
+        found = ids.get(word, unknown)
+        if found is None:
+            raise ValueError(
+                "`tokens` must be words that the layer knows, which has no id "
+                f"for others. Received: {word!r}. Make the layer with "
+                "`num_oov_indices=1`."
+            )
+        return found
+
     def encode(texts):
         if "split" not in config:
-            unknown = ids.get("[UNK]")
-            return [[ids.get(x, unknown) for x in t.split()] for t in texts]
+            return [[word_id(x) for x in text.split()] for text in texts]
         rows = layer(texts)
         rows = rows.to_list() if hasattr(rows, "to_list") else np.asarray(rows)
         return [[i for i in row if i != ids.get("")] for row in rows]
 
-    special = {"pad": ids.get(""), "unk": ids.get("[UNK]")}
+    special = {"pad": ids.get(""), "unk": unknown}
     between = "" if split == "character" else " "
     return Tokenizer(
         len(pieces),

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tfcap.text.tokenizers import as_vocabulary
+from tfcap.text.vocabulary import Vocabulary
 
 
 def word_pieces(
@@ -28,6 +29,9 @@ def word_pieces(
         Int32 array of shape `(V, K)`: the ids of the pieces of every word, -1
         after its last. Special ids of the vocabulary have none.
 
+    Raises:
+        TypeError: If `tokenizer` is a `Vocabulary` of words.
+
     Example:
 
     >>> from tfcap.text import Vocabulary
@@ -41,6 +45,12 @@ def word_pieces(
     """
     vocabulary = as_vocabulary(vocabulary)
     tokenizer = as_vocabulary(tokenizer)
+    if type(tokenizer) is Vocabulary:
+        raise TypeError(
+            "`tokenizer` must split strings into pieces. Received: "
+            f"{tokenizer!r}, which knows whole words alone. Pass the tokenizer "
+            "of the network."
+        )
     special = {vocabulary.pad, vocabulary.bos, vocabulary.unk}
     special |= {*np.ravel(vocabulary.eos).tolist()}
     words = [

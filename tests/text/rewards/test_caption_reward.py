@@ -82,6 +82,26 @@ def test_scores_are_those_of_an_evaluation(tmp_path):
     )
 
 
+@pytest.mark.parametrize("smoothing", [None, "floor", "exponential"])
+def test_short_captions_may_have_bleu_of_the_orders_they_are_long_enough_for(
+    smoothing,
+):
+    said = ["a bus", "a red bus", "a bus is red today", "", "a dog"]
+    columns = {"references": [["a red bus", "a bus"]] * len(said)}
+    plain = bleu_reward(smoothing=smoothing)(said, **columns)
+    np.testing.assert_allclose(np.array(plain)[[0, 1, 3]], 0.0, atol=0.04)
+    options = {"smoothing": smoothing, "effective_order": True}
+    found = bleu_reward(**options)(said, **columns)
+    np.testing.assert_allclose(found[:2], 1.0)
+    assert found[2] == plain[2] and found[3] < 1e-6 and found[4] < 1.0
+
+
+@pytest.mark.parametrize("order", [0, "4", True])
+def test_an_order_that_is_none_is_refused_where_the_reward_is_made(order):
+    with pytest.raises(ValueError, match="`max_order` must be an integer"):
+        bleu_reward(max_order=order)
+
+
 def test_the_end_of_a_caption_counts():
     corpus = [["a dog on a mat"], ["a cat on a mat"], ["a dog"], ["a cat"]]
     references = [["a dog on a mat"]] * 2

@@ -1,3 +1,5 @@
+import collections.abc
+
 import numpy as np
 import pytest
 
@@ -22,6 +24,21 @@ OF_CAPTIONS = [
     tfcap.text.length_statistics,
     lambda captions: tfcap.text.novelty(captions, []),
 ]
+
+
+class Lazy(collections.abc.Sequence):
+    """Sequence that makes its entries anew at each access."""
+
+    def __init__(self, rows):
+        self.rows = rows
+
+    def __len__(self):
+        return len(self.rows)
+
+    def __getitem__(self, index):
+        return [list(row) for row in self.rows[index]]
+
+
 REFERENCES = [[["a", "dog"]], [["a", "cat"], ["cats"]]]
 
 
@@ -63,6 +80,19 @@ def test_tuples_and_arrays_are_as_good_as_lists(score):
     tuples = tuple(tuple(map(tuple, r)) for r in REFERENCES)
     given = (("a", "dog"), np.array(["a", "cat"]))
     np.testing.assert_equal(score(given, tuples), wanted)
+    np.testing.assert_equal(score(given, Lazy(REFERENCES)), wanted)
+    ids = np.arange(24).reshape(4, 2, 3) % 7
+    wanted = score(ids[:, 0].tolist(), ids.tolist())
+    np.testing.assert_equal(score(ids[:, 0], ids), wanted)
+
+
+@pytest.mark.parametrize("kind", [np.array, Lazy])
+def test_chair_knows_references_apart_that_are_made_anew(kind):
+    names = ["dog", "cat", "bird", "cup", "bus", "car"] * 4
+    objects = tfcap.text.ObjectSynonyms([[name] for name in names[:6]])
+    captions = [["a", name] for name in names]
+    references = kind([[caption] for caption in captions])
+    assert tfcap.text.chair(captions, references, objects)[0].corpus == 0
 
 
 @pytest.mark.parametrize("score", PAIRWISE)

@@ -13,11 +13,13 @@ import pytest
 from tfcap.text import MissingScoreError
 from tfcap.text import meteor
 from tfcap.text import ptb_tokenize
+from tfcap.text.scores import meteor_alignment
 from tfcap.text.scores.meteor import ALPHA
 from tfcap.text.scores.meteor import BETA
 from tfcap.text.scores.meteor import DELTA
 from tfcap.text.scores.meteor import GAMMA
 from tfcap.text.scores.meteor_alignment import align
+from tfcap.text.scores.meteor_alignment import count_chunks
 from tfcap.text.scores.meteor_normalization import ALWAYS
 from tfcap.text.scores.meteor_normalization import BEFORE_NUMBERS
 from tfcap.text.scores.meteor_normalization import normalize
@@ -208,6 +210,25 @@ def test_words_that_match(few_words, caption, reference, matched):
     assert len(matches) == matched
 
 
+def test_alignments_that_cannot_stay_among_the_best_are_not_made(
+    few_words, monkeypatch
+):
+    made = []
+    copy = meteor_alignment._Path._copy
+
+    def counted(path):
+        made.append(path)
+        return copy(path)
+
+    monkeypatch.setattr(meteor_alignment._Path, "_copy", counted)
+    monkeypatch.setattr(meteor_alignment, "_BEAM", 4)
+    words = ("a",) * 120
+    matches = align(words, (*words[1:], "cup"), meteor_resources())
+    assert len(matches) == 119 and count_chunks(matches) == 1
+    # Each of four has four ways on, and one that continues its chunk.
+    assert len(made) < 120 * 4 * 5
+
+
 @pytest.mark.parametrize(
     ("line", "words"),
     [
@@ -294,3 +315,8 @@ def test_captions_must_be_aligned_and_split():
         meteor([["a"], ["b"]], [[["a"]]])
     with pytest.raises(TypeError, match="lists of words"):
         meteor(["a cat"], [[["a"]]])
+
+
+def test_ids_are_no_words(few_words):
+    with pytest.raises(TypeError, match=r"Received: \[1, 2\]. Decode ids"):
+        meteor([[1, 2]], [[["a"]]])

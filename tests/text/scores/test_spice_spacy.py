@@ -66,6 +66,11 @@ def test_graphs_are_those_of_the_rules(scene_graphs, caption, rows):
     assert ends - {row[1] for row in found.attributes} <= {*found.objects}
 
 
+def test_long_captions_do_not_exhaust_the_stack(scene_graphs):
+    (graph,) = scene_graphs([["running"] * 999])
+    assert graph.relations == ()
+
+
 def test_a_caption_is_parsed_once(scene_graphs, monkeypatch):
     parse = SceneGraphParser()
     seen = []

@@ -15,6 +15,7 @@ from tfcap.text.missing_score import find_package
 from tfcap.text.scores.scores import Scores
 from tfcap.text.scores.scores import check_aligned
 from tfcap.text.scores.scores import check_lengths
+from tfcap.text.scores.scores import joined
 
 NAME = "METEOR (Java)"
 
@@ -125,5 +126,5 @@ def _line(candidate, references):
 
 def _sentence(words):
     # What pycocoevalcap does to a candidate; a bar would end the sentence.
-    sentence = clean(" ".join(words))
+    sentence = clean(joined(words))
     return sentence.replace("|||", "").replace("  ", " ")

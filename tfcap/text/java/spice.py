@@ -23,6 +23,7 @@ from tfcap.text.missing_score import find_package
 from tfcap.text.scores.scores import Scores
 from tfcap.text.scores.scores import check_aligned
 from tfcap.text.scores.scores import check_lengths
+from tfcap.text.scores.scores import joined
 
 NAME = "SPICE"
 
@@ -188,7 +189,7 @@ def _read_scores(path, count):
 
 
 def _sentence(words):
-    return clean(" ".join(words))
+    return clean(joined(words))
 
 
 def find_jars(name: str, home: str | os.PathLike | None = None) -> list:

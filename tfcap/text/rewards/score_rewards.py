@@ -9,6 +9,7 @@ import numpy as np
 
 from tfcap.text.coco_frequencies import coco_document_frequencies
 from tfcap.text.document_frequencies import DocumentFrequencies
+from tfcap.text.ngrams import check_order
 from tfcap.text.rewards.caption_reward import CaptionReward
 from tfcap.text.scores.bleu import bleu
 from tfcap.text.scores.bleu import check_smoothing
@@ -114,6 +115,7 @@ def bleu_reward(
     references: str = "references",
     extract: Callable | None = None,
     num_workers: int = 0,
+    effective_order: bool = False,
 ) -> CaptionReward:
     """BLEU of single captions as a reward function, in `[0, 1]`.
 
@@ -122,6 +124,10 @@ def bleu_reward(
         smoothing: See `tfcap.text.bleu()`. Defaults to `"exponential"`: without
             any, all captions that share no 4-gram are worth the same nothing.
         references, extract, num_workers: See `CaptionReward`.
+        effective_order: Boolean, whether BLEU is only of those orders that a
+            caption is long enough for. Defaults to `False`: one of fewer than
+            `max_order` words then gets 0, be it perfect, unless `smoothing` is
+            `"add_one"`.
 
     Returns:
         A `CaptionReward`.
@@ -136,9 +142,13 @@ def bleu_reward(
 
     - Papineni et al., BLEU, ACL 2002
     """
+    check_order(max_order)
     check_smoothing(smoothing)
     score = functools.partial(
-        _longest_bleu, max_order=max_order, smoothing=smoothing
+        _longest_bleu,
+        max_order=max_order,
+        smoothing=smoothing,
+        effective_order=effective_order,
     )
     name = f"bleu_{max_order}"
     return CaptionReward(score, name, references, extract, num_workers)
@@ -279,8 +289,15 @@ def chair_reward(
     return CaptionReward(score, "chair", references, extract, num_workers)
 
 
-def _longest_bleu(candidates, references, max_order, smoothing):
-    return bleu(candidates, references, max_order, smoothing)[-1]
+def _longest_bleu(
+    candidates, references, max_order, smoothing, effective_order
+):
+    scores = bleu(candidates, references, max_order, smoothing)
+    if not effective_order:
+        return scores[-1]
+    orders = np.clip([len(words) for words in candidates], 1, max_order)
+    each = np.array([scores[k - 1].each[i] for i, k in enumerate(orders)])
+    return Scores(float(each.mean()), each)
 
 
 def _negative_chair(candidates, references, objects):

@@ -59,7 +59,8 @@ def bleu(
             the orders above 1; `"floor"` counts 0.1 matches instead of none;
             `"exponential"` counts 1/2 match for the first order without one,
             1/4 for the second, and so on. With the last three a caption
-            without any matching word gets 0. Defaults to None.
+            without any matching word gets 0; with the last two also one of
+            fewer than k words gets BLEU-k 0, be it perfect. Defaults to None.
 
     Returns:
         List of `max_order` `Scores` in [0, 1], BLEU-1 first.

@@ -66,6 +66,8 @@ def chair(
       in the singular by rules of our own; the authors' code asks two packages.
     """
     check_aligned(candidates, references)
+    # Held, since an array or a lazy sequence makes a new object each time.
+    references = list(references)
     if annotated is not None and len(annotated) != len(candidates):
         raise ValueError(
             "`annotated` must hold the objects of each image. Received: "

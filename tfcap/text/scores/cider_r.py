@@ -125,5 +125,6 @@ def _split(candidates, references):
     def split(captions):
         return [[p for w in words for p in parts(w)] for words in captions]
 
+    references = list(references)
     by_id = {id(captions): captions for captions in references}
     return split(candidates), [split_at(id(x)) for x in references]

@@ -99,6 +99,8 @@ def compare_with_references(
             is given several times (the same object) is read only once.
     """
     check_aligned(candidates, references)
+    # Held, since an array or a lazy sequence makes a new object each time.
+    references = list(references)
     distinct = {id(captions): captions for captions in references}
     number = {key: i for i, key in enumerate(distinct)}
     group = np.fromiter(

@@ -14,6 +14,7 @@ from tfcap.text.scores.scores import ResampledScores
 from tfcap.text.scores.scores import Scores
 from tfcap.text.scores.scores import check_aligned
 from tfcap.text.scores.scores import check_lengths
+from tfcap.text.scores.scores import joined
 from tfcap.text.worker_processes import WorkerProcesses
 
 #: Parameters for English of the ranking task, the program's default.
@@ -61,7 +62,7 @@ def meteor(
     Raises:
         ValueError: If lists are empty or of different lengths, a caption has
             more than `TFCAP_MAX_WORDS` words, or `num_workers` is negative.
-        TypeError: If captions are not tokenized.
+        TypeError: If captions are not lists of strings.
         MissingScoreError: If its tables are missing, which are in the package
             pycocoevalcap, or the package snowballstemmer.
 
@@ -118,9 +119,9 @@ def _few_counts(candidates, references):
     """Counts of each caption with the first reference of its best ones."""
     resources, counts = meteor_resources(), []
     for candidate, several in zip(candidates, references):
-        caption = resources.words(" ".join(candidate))
+        caption = resources.words(joined(candidate))
         counts += [
-            _counts(caption, resources.words(" ".join(words)), resources)
+            _counts(caption, resources.words(joined(words)), resources)
             for words in several
         ]
     counts, best, start = np.array(counts, float), [], 0

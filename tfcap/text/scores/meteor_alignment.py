@@ -46,7 +46,7 @@ def align(
     fixed = _uncontested(matches, len(caption))
     if all(map(_settled, fixed, matches)):
         return [match for match in fixed if match is not None]
-    options = [[(x, *_words_of(x)) for x in found] for found in matches]
+    options = [[_option(x) for x in found] for found in matches]
     beam = [_Path(fixed)]
     for position, found in enumerate(options):
         beam.sort(key=_Path.rank)
@@ -82,6 +82,13 @@ def _words_of(match):
     _, start, length, caption_start, caption_length = match
     words, of_caption = (1 << length) - 1, (1 << caption_length) - 1
     return words << start, of_caption << caption_start
+
+
+def _option(match):
+    """A match, the sets of its words, its distance and what it covers."""
+    matcher, start, length, caption_start, caption_length = match
+    distance = abs(start - caption_start)
+    return match, *_words_of(match), distance, (matcher, length, caption_length)
 
 
 class _Path:
@@ -125,17 +132,27 @@ class _Path:
                 self.distance += abs(match.start - match.caption_start)
                 yield self
             return
-        for match, words, of_caption in found:
-            if not (self.used & words or self.used_of_caption & of_caption):
+        used, used_of_caption = self.used, self.used_of_caption
+        alike = defaultdict(int)
+        for match, words, of_caption, distance, weight in found:
+            if used & words or used_of_caption & of_caption:
+                continue
+            # After as many that weigh as much and lie no farther, only one that
+            # continues a chunk can stay among the best.
+            if (
+                alike[weight] < _BEAM
+                or match.caption_start == self.caption_next
+            ):
+                alike[weight] += 1
                 path = self._copy()
                 path.chosen = self.chosen, match
                 path.used |= words
                 path.used_of_caption |= of_caption
                 path._count(match)
                 yield path
-                # METEOR 1.5 adds it to the path without the match, and so to
-                # the paths of later matches of this word.
-                self.distance += abs(match.start - match.caption_start)
+            # METEOR 1.5 adds it to the path without the match, and so to
+            # the paths of later matches of this word.
+            self.distance += distance
         self.end_chunk()
         self.next += 1
         yield self

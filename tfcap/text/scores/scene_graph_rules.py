@@ -70,23 +70,29 @@ class _Reader:
 
     def things(self, token):
         """Objects that a noun phrase names, those joined by "and", too."""
-        if token.lower_ in _PRONOUNS:
-            earlier = [i for i in self.names if i < token.i]
-            things = [self.sentence[i] for i in earlier[:1]]
-        elif token.i in self.names:
-            things = [token]
-        else:  # an amount
-            things = [
-                thing
+        things = []
+        for part in _depth_first([token], self.parts):
+            if part.lower_ in _PRONOUNS:
+                things += self.first(part)
+            elif part.i in self.names:
+                things.append(part)
+        return things
+
+    def parts(self, token):
+        """What an amount is of, and what a word is joined with by "and"."""
+        inner = []
+        if token.lower_ not in _PRONOUNS and token.i not in self.names:
+            inner = [
+                noun
                 for preposition in token.children
                 if preposition.lower_ == "of"
                 for noun in preposition.children
-                for thing in self.things(noun)
             ]
-        for child in token.children:
-            if child.dep_ == "conj":
-                things += self.things(child)
-        return things
+        return inner + _conjuncts(token)
+
+    def first(self, pronoun):
+        """The first object, in a list, if it stands before a pronoun."""
+        return [self.sentence[i] for i in [*self.names][:1] if i < pronoun.i]
 
     def read_noun(self, noun):
         amount = noun.head.head
@@ -107,8 +113,7 @@ class _Reader:
             if owner.dep_ == "poss":
                 owners = self.things(owner)
                 if owner.lower_ in _POSSESSIVES:
-                    earlier = [i for i in self.names if i < owner.i]
-                    owners = [self.sentence[i] for i in earlier[:1]]
+                    owners = self.first(owner)
                 for thing in owners:
                     self.relate(thing, "have", noun)
 
@@ -144,29 +149,23 @@ class _Reader:
                         yield from self.after(inner, named + inner.lower_)
 
     def after(self, preposition, name):
-        for child in preposition.children:
-            if child.dep_ == "pobj":
-                inner = _of(child) if (name, child.lower_) in _PHRASES else None
-                if inner is not None:
-                    yield from self.after(inner, f"{name} {child.lower_} of")
-                else:
-                    for thing in self.things(child):
-                        yield name, thing
-            elif child.dep_ == "prep":
-                yield from self.after(child, f"{name} {child.lower_}")
-            elif child.dep_ == "conj":
-                yield from self.after(child, child.lower_)
+        for named in _depth_first([(preposition, name)], _following):
+            token, name = named
+            if token.dep_ == "pobj" and not _following(named):
+                for thing in self.things(token):
+                    yield name, thing
 
     def subjects(self, verb):
         """Objects that do what a verb says."""
-        own = [c for c in verb.children if c.dep_ in ("nsubj", "nsubjpass")]
-        if own and not (verb.dep_ == "relcl" and own[0].tag_ in _RELATIVE):
-            return [thing for token in own for thing in self.things(token)]
-        if verb.dep_ in ("acl", "relcl"):
-            return self.shown(verb.head) or self.things(verb.head)
-        if verb.dep_ in ("conj", "xcomp", "advcl", "ccomp"):
-            return self.subjects(verb.head) if verb.head is not verb else []
-        return []
+        while True:
+            own = [c for c in verb.children if c.dep_ in ("nsubj", "nsubjpass")]
+            if own and not (verb.dep_ == "relcl" and own[0].tag_ in _RELATIVE):
+                return [thing for token in own for thing in self.things(token)]
+            if verb.dep_ in ("acl", "relcl"):
+                return self.shown(verb.head) or self.things(verb.head)
+            if verb.dep_ not in ("conj", "xcomp", "advcl", "ccomp"):
+                return []
+            verb = verb.head
 
     def read_verb(self, verb):
         if _is_adverb(verb):
@@ -219,20 +218,56 @@ class _Reader:
 _MODIFIERS = {"amod", "compound", "nmod", "aux", "auxpass", "npadvmod"}
 
 
+def _depth_first(nodes, below):
+    """Nodes, after each of them those below it, and so on.
+
+    Without recursion: a chain of a thousand words is deeper than Python's
+    stack.
+    """
+    waiting = [*reversed(nodes)]
+    while waiting:
+        node = waiting.pop()
+        yield node
+        waiting += reversed(below(node))
+
+
 def _modifiers(noun):
-    for child in noun.children:
-        plain = child.dep_ == "advmod" and child.tag_ == "JJ"
-        if plain or child.dep_ in ("amod", "nummod", "compound", "nmod"):
-            for part in (child, *_joined(child)):
-                yield part
-                yield from _modifiers(part)
+    return _depth_first(_own_modifiers(noun), _own_modifiers)
+
+
+def _own_modifiers(token):
+    return [
+        part
+        for child in token.children
+        if child.dep_ in ("amod", "nummod", "compound", "nmod")
+        or (child.dep_ == "advmod" and child.tag_ == "JJ")
+        for part in (child, *_joined(child))
+    ]
 
 
 def _joined(token):
+    return _depth_first(_conjuncts(token), _conjuncts)
+
+
+def _conjuncts(token):
+    return [child for child in token.children if child.dep_ == "conj"]
+
+
+def _following(named):
+    """What goes on from a preposition, or from its object, and its name."""
+    token, name = named
+    if token.dep_ == "pobj":
+        inner = _of(token) if (name, token.lower_) in _PHRASES else None
+        return [] if inner is None else [(inner, f"{name} {token.lower_} of")]
+    following = []
     for child in token.children:
-        if child.dep_ == "conj":
-            yield child
-            yield from _joined(child)
+        if child.dep_ == "pobj":
+            following.append((child, name))
+        elif child.dep_ == "prep":
+            following.append((child, f"{name} {child.lower_}"))
+        elif child.dep_ == "conj":
+            following.append((child, child.lower_))
+    return following
 
 
 def _of(noun):

@@ -104,8 +104,8 @@ def check_aligned(candidates, references):
 def check_lengths(candidates: Sequence[Sequence], references: list):
     """Raises if a caption is so long that scores of it take hours.
 
-    METEOR's time grows with more than the square of the words: of two
-    captions of 2,000 it is ten seconds.
+    METEOR's time grows with nearly the square of the words where the same few
+    come again and again: of two captions of 1,000 it is ten or twenty seconds.
     """
     most = limit("TFCAP_MAX_WORDS")
     for i, (caption, several) in enumerate(zip(candidates, references)):
@@ -115,11 +115,28 @@ def check_lengths(candidates: Sequence[Sequence], references: list):
         for k, other in enumerate(several):
             if len(other) > len(words):
                 name, words = f"references[{i}][{k}]", other
+        start = " ".join(map(str, words[:5]))
         raise ValueError(
             f"`{name}` must have at most {most:,} words. Received: "
-            f"{len(words):,} words, {' '.join(words[:5])!r:.80} and so on. "
+            f"{len(words):,} words, {start!r:.80} and so on. "
             f"{raise_limit('TFCAP_MAX_WORDS')}"
         )
+
+
+def joined(words: Sequence[str]) -> str:
+    """Returns the words of a caption as one text.
+
+    Raises:
+        TypeError: If they are not strings.
+    """
+    try:
+        return " ".join(words)
+    except TypeError as error:
+        raise TypeError(
+            "Captions must hold words, strings, for a score that reads their "
+            f"letters. Received: {words!r:.80}. Decode ids by their "
+            "vocabulary."
+        ) from error
 
 
 def _check_sequence(value, name, content):
