@@ -169,6 +169,8 @@ class Experiment(Study):
         phase = self.paper.left(self, phase)
         keras.utils.set_random_seed(self.seed)
         networks = self.once(phase, lambda: self._pretrain(phase))
+        # Loaded ones draw the same, whether they were trained here or before.
+        keras.utils.set_random_seed(self.seed)
         return self.load(phase) if fresh else networks
 
     def starting(self, phase, role, dropout=True):
@@ -244,6 +246,7 @@ class Experiment(Study):
         name = self.paper.place(row, point)
         keras.utils.set_random_seed(self.seed)
         self.once(name, lambda: self._train(name, row, point))
+        keras.utils.set_random_seed(self.seed)
         return self.load(name)
 
     def report(self, row, **point):

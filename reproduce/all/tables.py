@@ -127,9 +127,20 @@ def with_notes(tables, data):
 
 
 def with_others(records, also):
-    """Records, after those of a paper's sweep with the same budget."""
+    """Records, after those of the same rows in a paper's sweep of its own."""
+    methods = {r["method"] for r in records}
+    rhos = {r.get("rho") for r in records}
     earlier = [r for folder in also for r in load_records(_ROOT / folder)]
-    return [*(r for r in earlier if "strangers_r@10" in r), *records]
+    return [
+        *(
+            r
+            for r in earlier
+            if "strangers_r@10" in r
+            and r["method"] in methods
+            and r.get("rho") in rhos
+        ),
+        *records,
+    ]
 
 
 def above_table(runs):

@@ -36,10 +36,16 @@ def load_results(path) -> list[dict]:
         player = _PLAYERS.get(group, group)
         for row, metrics in rows.items():
             for name, figure in metrics.items():
-                for seed, value in enumerate(figure["values"]):
+                for seed, value in _by_seed(figure):
                     key = row, player, seed
                     merged.setdefault(key, {})[name] = value
     return _flat(merged)
+
+
+def _by_seed(figure):
+    """Pairs of seed and value; older summaries are of seeds from 0 on."""
+    values = figure["values"]
+    return zip(figure.get("seeds", range(len(values))), values, strict=True)
 
 
 def written_at(path):

@@ -38,6 +38,7 @@ def stranger_table(
             **{decoding + k: record[f"human_{k}"] for k in columns},
         }
         for record in {r["seed"]: r for r in heard}.values()
+        if all(f"human_{k}" in record for k in columns)
     ]
     columns |= {"r@10": ("own", 1), PRIVATE: ("own - mean", 1, "+")}
     title = "recall@10 (%) of each listener that met no speaker"

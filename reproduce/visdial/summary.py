@@ -130,7 +130,8 @@ def summarize(runs: list[dict]):
         `"images"`, by group and row how much better MRR and NDCG are with a
         dialog's own image than with another dialog's. A figure is a dict of
         `mean`, `low`, `high`, the 95 percent interval, and `values`, one for
-        each seed that has it. Bounds of one value are `None`.
+        each seed that has it; rows name these `seeds`. Bounds of one value
+        are `None`.
     """
     by_group = {"generative": {}, "discriminative": {}, "answers": {}}
     for run in runs:
@@ -155,7 +156,10 @@ def summarize(runs: list[dict]):
                 images.setdefault(group, {})[row] = gains
     return {
         "rows": {
-            group: {row: _figures(group, v.values()) for row, v in rows.items()}
+            group: {
+                row: _figures(group, by_seed.values(), [*by_seed])
+                for row, by_seed in rows.items()
+            }
             for group, rows in by_group.items()
         },
         "differences": differences,
@@ -175,15 +179,18 @@ def _image_gains(values):
     return {name: values[name] - values[name + OTHER] for name in names}
 
 
-def _figures(group, by_seed):
+def _figures(group, by_seed, seeds=()):
     """Means and intervals of several seeds' metrics."""
     names, by_seed = ANSWERS if group == "answers" else RANKING, list(by_seed)
     names = (*names, *(name + OTHER for name in CONTROLLED))
-    return {
-        name: _figure([values[name] for values in by_seed if name in values])
-        for name in names
-        if any(name in values for values in by_seed)
-    }
+    figures = {}
+    for name in names:
+        having = [k for k, values in enumerate(by_seed) if name in values]
+        if having:
+            figures[name] = _figure([by_seed[k][name] for k in having])
+            if seeds:
+                figures[name]["seeds"] = [seeds[k] for k in having]
+    return figures
 
 
 def _figure(values):

@@ -68,6 +68,7 @@ def test_a_row_that_a_seed_lacks_counts_where_it_is(run):
     summary = summarize(runs)
     rows = summary["rows"]["generative"]
     assert rows["lf_g"]["mrr"]["values"] == [0.3]
+    assert rows["lf_g"]["mrr"]["seeds"] == [1]
     assert rows["hciae_g_mle"]["mrr"]["values"] == [0.5]
 
 
