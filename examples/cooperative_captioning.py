@@ -41,7 +41,7 @@ SHOWN = {
 
 
 def parse(argv):
-    parser = example_parser(__doc__.splitlines()[0], "cooperative")
+    parser = example_parser(__doc__.splitlines()[0], "cooperative", PSST)
     add = parser.add_argument
     add("--method", choices=PSST.rows, default="psst_multinomial")
     add("--lambda", type=float, default=3e-3, dest="trade", help="trade-off")

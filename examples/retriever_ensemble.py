@@ -49,7 +49,7 @@ SHOWN = {
 
 
 def parse(argv):
-    parser = example_parser(__doc__.splitlines()[0], "retriever_ensemble")
+    parser = example_parser(__doc__.splitlines()[0], "retriever_ensemble", PSST)
     add = parser.add_argument
     add("--row", choices=PSST.rows, default="retriever_ensemble")
     add("--lambda", type=float, default=1.0, dest="trade", help="trade-off")

@@ -31,7 +31,7 @@ METHODS = "psst_multinomial,st_multinomial,reinforce_joint,luo2018"
 
 
 def parse(argv):
-    parser = example_parser(__doc__.splitlines()[0], "tradeoff")
+    parser = example_parser(__doc__.splitlines()[0], "tradeoff", PSST)
     add, numbers = parser.add_argument, list_of(float)
     add("--methods", type=list_of(str), default=METHODS.split(","))
     add("--lambdas", type=numbers, default=[1e-3, 2e-3, 4e-3, 8e-3])

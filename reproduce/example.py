@@ -8,10 +8,10 @@ import tensorflow as tf
 
 from reproduce.captioning.load_data import WORLDS
 from reproduce.captioning.load_data import load_data
-from reproduce.own_data import EPOCHS_HELP
 from reproduce.own_data import MIN_COUNT_HELP
 from reproduce.own_data import adapted
 from reproduce.own_data import epoch_numbers
+from reproduce.own_data import epochs_help
 from tfcap.io import make_folder
 from tfcap.launch import launch_script
 from tfcap.training import is_chief
@@ -21,7 +21,7 @@ from tfcap.training import open_strategy
 SIZES = {"quick": {"train": 64, "val": 8, "test": 16, "encoder_epochs": 1}}
 
 
-def example_parser(description: str, folder: str):
+def example_parser(description: str, folder: str, paper):
     """A parser of the options that all examples have."""
     parser = argparse.ArgumentParser(description=description)
     add = parser.add_argument
@@ -33,7 +33,8 @@ def example_parser(description: str, folder: str):
     add("--data", choices=names, default="world")
     add("--root", help="folder of captions and features, or of built worlds")
     add("--images", help="folder of the photographs, to show them")
-    add("--epochs", type=epoch_numbers, metavar="N", help=EPOCHS_HELP)
+    phases = epochs_help(paper.settings["flickr8k"])
+    add("--epochs", type=epoch_numbers, metavar="N", help=phases)
     add("--min-count", type=int, metavar="N", help=MIN_COUNT_HELP)
     parser.set_defaults(folder=folder)
     return parser

@@ -19,6 +19,11 @@ _ENDING = "_epochs"
 _SPLITS = ("train", "val", "test")
 
 
+def epochs_help(settings: Any) -> str:
+    """Returns what `--epochs` is, with the names of the phases."""
+    return f"{EPOCHS_HELP}; phases: {', '.join(_phases(settings))}"
+
+
 def epoch_numbers(text: str) -> dict[str, int]:
     """Numbers of epochs by phase; those of every phase under `""`.
 

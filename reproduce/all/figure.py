@@ -16,6 +16,7 @@ from reproduce.all.runs import runs_of
 from reproduce.all.runs import title_of
 from reproduce.all.runs import values
 from reproduce.all.tables import AXES
+from reproduce.all.tables import with_others
 from reproduce.point_log import log_sweep
 from reproduce.psst_figures import HUMAN
 from reproduce.sweep_records import load_records
@@ -219,7 +220,11 @@ def main(arguments: list[str] | None = None) -> int:
         "strangers, and against distinct captions, of `python -m reproduce "
         "all`.",
     )
-    parser.add_argument("sweep", nargs="+", help="folders of sweeps")
+    parser.add_argument(
+        "sweep",
+        nargs="+",
+        help="folders of sweeps; of others than the first, its rows",
+    )
     parser.add_argument(
         "--figure", required=True, metavar="FILE", help=".png, .svg or .pdf"
     )
@@ -231,7 +236,7 @@ def main(arguments: list[str] | None = None) -> int:
     )
     options = parser.parse_args(arguments)
     sweeps = {folder: load_records(folder) for folder in options.sweep}
-    records = [record for found in sweeps.values() for record in found]
+    records = with_others(*sweeps.values())
     names = ", ".join(map(os.path.basename, options.sweep))
     draw(records, options.figure, options.data or names)
     if options.tensorboard:

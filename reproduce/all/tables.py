@@ -91,7 +91,8 @@ def all_tables(
     Returns:
         List of `TradeoffTable`.
     """
-    runs = runs_of(with_others(records, also))
+    others = [load_records(_ROOT / folder) for folder in also]
+    runs = runs_of(with_others(records, *others))
     if methods is not None:
         return with_notes([heard_table(runs, methods)], data)
     tables = [
@@ -126,18 +127,17 @@ def with_notes(tables, data):
     return tables
 
 
-def with_others(records, also):
-    """Records, after those of the same rows in a paper's sweep of its own."""
-    methods = {r["method"] for r in records}
-    rhos = {r.get("rho") for r in records}
-    earlier = [r for folder in also for r in load_records(_ROOT / folder)]
+def with_others(records, *others):
+    """Records, after those of the same rows in papers' sweeps of their own."""
+    methods, rhos = ({r.get(k) for r in records} for k in ("method", "rho"))
     return [
         *(
-            r
-            for r in earlier
-            if "strangers_r@10" in r
-            and r["method"] in methods
-            and r.get("rho") in rhos
+            record
+            for found in others
+            for record in found
+            if "strangers_r@10" in record
+            and record["method"] in methods
+            and record.get("rho") in rhos
         ),
         *records,
     ]

@@ -333,6 +333,21 @@ def test_all_columns_go_to_a_function_of_any():
     assert seen["place"][:4] == ["a", "a", "a", "b"]
 
 
+def test_a_function_of_any_columns_is_given_references_of_another_name():
+    seen = {}
+
+    def reward(completions, **columns):
+        seen.update(columns)
+        return [0.0] * len(completions)
+
+    episode = captions.episode(BATCH.human)
+    episode.inputs["caption"] = episode.inputs.pop("references")
+    text = TextReward(reward, captions.VOCABULARY, references="caption")
+    text(captions.rollout(BATCH.tokens), episode)
+    wanted = [" ".join(words) for words in BATCH.references[0]]
+    assert seen["references"][0] == wanted
+
+
 def test_a_column_that_the_batch_lacks_is_named():
     reward = TextReward(Columns(), captions.VOCABULARY)
     with pytest.raises(ValueError, match="'photographer', which the reward"):

@@ -5,6 +5,7 @@ import re
 
 import numpy as np
 import pytest
+import tensorflow as tf
 
 from tests import captions
 from tfcap.text import DocumentFrequencies
@@ -122,6 +123,18 @@ def test_fewer_than_two_documents_are_refused():
     for documents in (CORPUS[:1], []):
         with pytest.raises(ValueError, match="must be at least 2"):
             DocumentFrequencies.from_references(documents, VOCABULARY)
+
+
+def test_batches_and_a_dict_are_refused_with_the_cure():
+    batches = tf.data.Dataset.from_tensors({"caption": np.ones((2, 1, 3))})
+    with pytest.raises(TypeError, match="for batch in references.as_numpy"):
+        DocumentFrequencies.from_references(batches, VOCABULARY)
+    with pytest.raises(TypeError, match=r"`references\.values\(\)`"):
+        DocumentFrequencies.from_references({"caption": CORPUS}, VOCABULARY)
+    by_image = dict(enumerate(CORPUS)).values()
+    found = DocumentFrequencies.from_references(by_image, VOCABULARY)
+    wanted = DocumentFrequencies.from_references(CORPUS, VOCABULARY)
+    assert found.num_documents == wanted.num_documents
 
 
 def test_a_document_without_captions_is_refused():

@@ -159,10 +159,10 @@ class TextReward(Reward):
         if self.form == "references":
             return {"references": ops.cast(human(), "int32")}
         inputs = episode.inputs if isinstance(episode.inputs, dict) else {}
-        wanted = [*inputs] if self.columns is None else self.columns
         known = {**inputs}
         if self.references in inputs:
             known["references"] = ops.cast(human(), "int32")
+        wanted = [*known] if self.columns is None else self.columns
         for name in self.needed:
             batch_entry(known, name, f"which the reward {self.name!r} takes")
         return {

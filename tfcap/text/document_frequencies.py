@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from tfcap.io import load_arrays
 from tfcap.io import save_arrays
+from tfcap.text.ngram_counting import as_documents
 from tfcap.text.ngram_counting import count_documents
 from tfcap.text.ngram_counting import frequent_ids
 from tfcap.text.ngram_counting import words_of
@@ -159,8 +160,7 @@ class DocumentFrequencies:
             A `DocumentFrequencies`.
         """
         check_order(min_count, name="min_count")
-        if not hasattr(references, "__len__"):
-            references = list(references)
+        references = as_documents(references)
         ids, words = None, None
         if vocabulary is not None:
             vocabulary = as_vocabulary(vocabulary)

@@ -9,6 +9,7 @@ hashed and no n-gram becomes a Python object.
 import collections
 import itertools
 import sys
+from collections.abc import Mapping
 
 import numpy as np
 
@@ -22,6 +23,31 @@ from tfcap.text.ngrams import row_of_word
 
 #: Documents of a chunk.
 _CHUNK = 8192
+
+
+def as_documents(references):
+    """Returns references as a sequence.
+
+    Raises:
+        TypeError: If the documents are not what iterating over them gives.
+    """
+    cure = None
+    if isinstance(references, Mapping):
+        cure = "`references.values()`, or the captions of a batch by their key"
+    elif hasattr(references, "as_numpy_iterator"):
+        cure = (
+            "`(row for batch in references.as_numpy_iterator() for row in "
+            'batch["caption"])`'
+        )
+    if cure:
+        raise TypeError(
+            "`references` must be an iterable of documents, each the captions "
+            f"of an image. Received: a {type(references).__name__}. Pass "
+            f"{cure}."
+        )
+    if hasattr(references, "__len__") and hasattr(references, "__getitem__"):
+        return references
+    return list(references)
 
 
 def count_documents(
