@@ -167,7 +167,6 @@ PSST = Paper(
             "cider": 0.95,
             "ablation_cider": 0.9,
         },
-        "results/tradeoff_world_unbiased": {"rho": 0.25, "cider": 0.9},
         "results/tradeoff_flickr8k": {},
         "results/tradeoff_coco_text": {},
         "results/ensemble_flickr8k": {},

@@ -1,5 +1,7 @@
 """Tables of truth as a reward, as found in a sweep."""
 
+from collections.abc import Collection
+
 from reproduce.score_tables import HUMAN
 from reproduce.score_tables import LANGUAGE
 from reproduce.score_tables import STRANGERS
@@ -34,12 +36,19 @@ _WRITING = {"cider_d": ("CIDEr-D", 1), "bleu_4": ("BLEU-4", 1), **LANGUAGE}
 _RECALL = {"r@10": ("own R@10", 1), **STRANGERS}
 
 
-def truth_tables(records: list[dict], data: str):
+def truth_tables(
+    records: list[dict], data: str, methods: Collection[str] | None = None
+):
     """Truth, objects, answers and writing, and paired differences.
+
+    Args:
+        methods: Rows to show, or `None` for all.
 
     Returns:
         List of `TradeoffTable`, with a row of human captions.
     """
+    if methods is not None:
+        records = [r for r in records if r["method"] in methods]
     runs = by_row(records, _ORDER)
     people = {}
     for by_seed in runs.values():
