@@ -91,6 +91,8 @@ def paper_sweep(
         "settings": changed,
         "split": options.get("split", "test"),
     }
+    if options.get("given"):
+        shared["given"] = options["given"].get("name")
     asked = map(score_of, options.get("metrics", ()))
     measures = [*asked, *measures]
     measures += paper.measures if evaluate_again else []

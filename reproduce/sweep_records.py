@@ -9,6 +9,9 @@ import numpy as np
 from reproduce.record_file import read_records
 from reproduce.sweep_grid import settings_key
 
+#: Tells panels apart: recall by captions that are the same for all points.
+_PANEL = "human_strangers_r@10"
+
 
 def load_records(directory):
     """Everything that a sweep has found so far.
@@ -18,7 +21,8 @@ def load_records(directory):
         which they were done. Of what was found twice of a point, the first.
 
     Raises:
-        ValueError: If there is no record.
+        ValueError: If there is no record, or if points are of several data
+            sets or panels of strangers.
 
     Example:
 
@@ -39,7 +43,35 @@ def load_records(directory):
             f"directory={str(directory)!r}, without a record in points.jsonl. "
             "Run the sweep first."
         )
+    _check_alike(directory, records.values())
     return [flat_record(record) for record in records.values()]
+
+
+def _check_alike(directory, records):
+    """Refuses points that are not to be compared seed by seed."""
+    digests = {record.get("digest") for record in records} - {None}
+    heard = {record["result"].get(_PANEL) for record in records} - {None}
+    for what, cure, values in (
+        (
+            "on one data set",
+            "Keep the points of one, and run the others again",
+            sorted(f"digest {digest[:8]}" for digest in digests),
+        ),
+        (
+            "heard by one panel of strangers",
+            "Run those of the other panel again, into an empty folder",
+            # Machines may differ in the rank of a caption or two.
+            [f"{_PANEL} {x:.3f}" for x in sorted(heard)]
+            if heard and max(heard) - min(heard) > 0.05
+            else [],
+        ),
+    ):
+        if len(values) > 1:
+            raise ValueError(
+                f"`directory` must be of a sweep {what}. Received: directory="
+                f"{str(directory)!r}, with points of {', '.join(values)}. "
+                f"{cure}."
+            )
 
 
 def merge_records(records, merged=None):

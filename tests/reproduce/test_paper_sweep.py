@@ -98,8 +98,9 @@ def test_points_are_those_of_the_experiment(tmp_path, asked):
         (1, "psst_multinomial", point),
         (1, "speaker_mle", {}),
     ]
-    with pytest.raises(ValueError, match="same shared"):
-        paper_sweep(*about, split="validation")
+    for other in ({"split": "validation"}, {"given": {"name": "own"}}):
+        with pytest.raises(ValueError, match="same shared"):
+            paper_sweep(*about, **other)
     asked.clear()
     grid = SLE.grid(["xe", "sll_sle"], [0, 1], alpha=[0.5])
     about = SLE, tmp_path / "sle", data(), SLE_TINY, grid

@@ -312,6 +312,33 @@ def test_a_folder_without_records_is_refused(tmp_path):
         load_records(tmp_path)
 
 
+@pytest.mark.parametrize(
+    "others, match",
+    [
+        ([{"digest": "aaaa"}, {"digest": "bbbb"}], "digest aaaa, digest bbbb"),
+        (
+            [
+                {"result": {"human_strangers_r@10": recall}}
+                for recall in (46.985, 47.105)
+            ],
+            "one panel of strangers.*46.985, human_strangers_r@10 47.105",
+        ),
+    ],
+)
+def test_points_that_do_not_compare_are_refused(tmp_path, others, match):
+    lines = [
+        {"settings": {"seed": seed}, "result": {"r@1": 1.0}, **other}
+        for seed, other in enumerate([*others, {}, others[0]])
+    ]
+    path = tmp_path / "points.jsonl"
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    with pytest.raises(ValueError, match=match):
+        load_records(tmp_path)
+    del lines[1]
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    assert len(load_records(tmp_path)) == 3
+
+
 def test_a_folder_is_of_the_data_that_it_was_made_with(tmp_path, capsys):
     run = Run()
     assert sweep(tmp_path, run, digest="one").work() == 0
