@@ -110,3 +110,10 @@ def test_arguments_are_refused_with_the_cure():
     for kind in ("dpo", "ipo"):
         with pytest.raises(ValueError, match="`gamma` must be 0.*Leave it out"):
             PreferenceLoss(Known(), Everything(), REFERENCE, kind, gamma=5.0)
+
+
+def test_a_part_of_the_reward_has_a_name_of_its_own():
+    reward = Known()
+    reward.name = "pairs"
+    with pytest.raises(ValueError, match="have parts.*'pairs'"):
+        PreferenceLoss(reward + Known(), Everything(), REFERENCE)

@@ -3,6 +3,8 @@
     PYTHONPATH=. python tests/reproduce/golden.py           # compares
     PYTHONPATH=. python tests/reproduce/golden.py --write   # writes them anew
 
+With names of points, either does those alone.
+
 `golden.json` was written before the rows became dicts over `tfcap.methods`;
 the comparison prints what differs and exits with 1 if something does. Rows
 whose metrics need Java are left out. All steps run eagerly on one machine:
@@ -122,7 +124,7 @@ def differences(kept, found):
 
 def main(names, write):
     tf.config.run_functions_eagerly(True)
-    kept = {} if write else json.loads(PATH.read_text())
+    kept = json.loads(PATH.read_text()) if names or not write else {}
     wrong = 0
     with tempfile.TemporaryDirectory() as folder:
         for name, find in points(pathlib.Path(folder)):

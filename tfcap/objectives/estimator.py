@@ -91,6 +91,13 @@ class Estimator(Objective):
         self.reduction = reduction
         pairs = [(part, f"{part}_std") for part in self.parts]
         self.statistics = (*(k for pair in pairs for k in pair), *statistics)
+        taken = [part for part in self.parts if part in statistics]
+        if taken:
+            raise ValueError(
+                "`reward` must have parts with names of their own, since "
+                f"{', '.join(statistics)} are logged beside them. Received: a "
+                f"part named {taken[0]!r}. Give that reward another `name`."
+            )
 
     @property
     def terms(self) -> tuple[Term, ...]:

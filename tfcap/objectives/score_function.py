@@ -144,7 +144,6 @@ class ScoreFunction(Estimator):
             statistics,
             reduction,
         )
-        _check_parts(reward, statistics)
         if baseline is not None:
             baseline.check(decoder, credit)
         if credit is not None:
@@ -317,17 +316,6 @@ def _statistics(decoder, baseline):
     if baseline is not None:
         names = (*names, "baseline", "advantage", "advantage_std")
     return names
-
-
-def _check_parts(reward, names):
-    """Refuses a reward one of whose parts is named as what is logged."""
-    taken = [name for name in reward.terms if name in names]
-    if taken:
-        raise ValueError(
-            "`reward` must have parts with names of their own, since "
-            f"{', '.join(names)} are logged beside them. Received: a part "
-            f"named {taken[0]!r}. Give that reward another `name`."
-        )
 
 
 def _rollout_statistics(rollout, log_probs, eos):
