@@ -20,6 +20,7 @@ _ORDER = (
 _CLAIMED = (
     *("truth_precision", "truth_recall", "truth_claims", "truth_false"),
     *("truth_chair_i", "truth_utility", "mean_length", "cider_d"),
+    "strangers_r@10",
 )
 _CLAIMS = {(row, "mle"): _CLAIMED for row in _ORDER[1:]} | {
     ("f1", "precision"): _CLAIMED,
