@@ -168,6 +168,7 @@ PSST = Paper(
             "ablation_cider": 0.9,
         },
         "results/tradeoff_flickr8k": {},
+        "results/frozen_speaker_flickr8k": {},
         "results/tradeoff_coco_text": {},
         "results/ensemble_flickr8k": {},
         "results/ensemble_world": {},
