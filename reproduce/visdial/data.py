@@ -233,7 +233,8 @@ def _splits(root):
             )
     for path in sorted(glob.glob(os.path.join(root, "visdial_*.json*"))):
         stem = os.path.basename(path).split(".json")[0]
-        if stem == CHALLENGE or stem.endswith(_DENSE):
+        # Relevance of a split's answers, or of a sample of them.
+        if stem == CHALLENGE or "_dense" in stem:
             continue
         split = load_visdial(path, _find(root, f"{stem}{_DENSE}.json"))
         if split.tags is not None and {"train", "val"} <= set(split.tags):

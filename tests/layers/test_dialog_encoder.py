@@ -221,3 +221,20 @@ def test_an_image_without_positions_is_refused(encoder):
 def test_dropout_of_one_is_refused(encoder):
     with pytest.raises(ValueError, match="dropout=1.0"):
         encoder(dropout=1.0)
+
+
+def test_positions_under_the_mask_do_not_matter(encoder):
+    mask = np.arange(P) < RNG.integers(1, P + 1, size=(B, 1))
+    testing.check_mask(
+        lambda: encoder(units=5, return_state=True),
+        INPUTS,
+        {"image": ("image_mask", mask)},
+    )
+    encode = encoder(units=5)
+    padded = np.concatenate([IMAGE, 50 + IMAGE], axis=1)
+    mask = np.repeat([[1] * P + [0] * P], B, axis=0)
+    np.testing.assert_allclose(
+        encode(QUESTION, HISTORY, padded, image_mask=mask),
+        encode(**INPUTS),
+        atol=1e-6,
+    )

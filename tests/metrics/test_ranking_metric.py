@@ -135,3 +135,28 @@ def test_a_recall_below_one_is_refused():
 def test_unequal_shapes_are_refused(case):
     with pytest.raises(ValueError, match="must have the shape"):
         case[0].update_state(np.zeros((2, 4)), np.zeros((2, 3, 4)))
+
+
+@pytest.mark.parametrize("metric", [MeanRank(), NDCG()])
+def test_any_number_of_candidates_is_traced(metric):
+    unknown = [tf.TensorSpec([None, None], "float32")] * 2
+    update = tf.function(metric.update_state, input_signature=unknown)
+    results = []
+    for run in (update, metric.update_state):
+        metric.reset_state()
+        for count in (3, 5):
+            labels = np.eye(2, count, dtype="float32")
+            run(labels, np.arange(2.0 * count).reshape(2, -1).astype("float32"))
+        results.append(float(metric.result()))
+    assert results[0] == pytest.approx(results[1])
+
+
+def test_of_several_truths_the_best_counts():
+    labels, scores = [[1, 1, 0, 0]], [[-3.0, -4.0, -5.0, -6.0]]
+    behind = [[1, 0, 1, 0]], [[-0.9, -1.0, -0.8, -2.0]]
+    last = [[1, 0, 1, 0]], [[-0.9, -0.7, -0.8, -0.6]]
+    metric = MeanRank()
+    for found, wanted in (((labels, scores), 1), (behind, 1), (last, 3)):
+        metric.reset_state()
+        metric.update_state(*found)
+        assert float(metric.result()) == wanted

@@ -252,3 +252,16 @@ def test_an_input_of_another_rank_is_named():
         network({**BATCH, "options": OPTIONS[:, 0]})
     with pytest.raises(ValueError, match=r"`history`.*\(B, R, T\)"):
         network({**BATCH, "history": BATCH["history"][:, 0]})
+
+
+def test_image_positions_under_the_mask_do_not_matter(discriminator):
+    image = BATCH["image"]
+    mask = np.ones(image.shape[:2])
+    padded = {
+        **BATCH,
+        "image": np.concatenate([image, image + 50], axis=1),
+        "image_mask": np.concatenate([mask, 0 * mask], axis=1),
+    }
+    np.testing.assert_allclose(
+        numpy(discriminator(padded)), numpy(discriminator(BATCH)), atol=1e-6
+    )

@@ -218,3 +218,33 @@ def test_an_input_of_another_rank_is_named():
     flat = changed(BATCH, image=BATCH["image"][:, 0])
     with pytest.raises(ValueError, match=r"`image`.*\(B, P, D\).*\(8, 3\)"):
         generator(flat)
+
+
+def test_image_positions_under_the_mask_do_not_matter(generator):
+    image = BATCH["image"]
+    mask = np.ones(image.shape[:2])
+    padded = changed(
+        BATCH,
+        image=np.concatenate([image, image + 50], axis=1),
+        image_mask=np.concatenate([mask, 0 * mask], axis=1),
+    )
+    np.testing.assert_allclose(
+        numpy(generator(padded)), numpy(generator(BATCH)), atol=1e-6
+    )
+
+
+def test_ragged_answers_are_read_as_padded_ones():
+    generator = dialogs.generator("lf")
+    keys = ("question", "history", "answer")
+    ragged = changed(
+        BATCH,
+        **{
+            key: tf.RaggedTensor.from_tensor(
+                BATCH[key], padding=0, ragged_rank=2
+            )
+            for key in keys
+        },
+    )
+    found = numpy(generator(ragged))
+    wanted = numpy(generator(BATCH))[:, :, : found.shape[2]]
+    np.testing.assert_allclose(found, wanted, atol=1e-6)

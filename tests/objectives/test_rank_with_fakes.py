@@ -61,3 +61,60 @@ def test_a_fake_that_is_the_human_answer_is_left_out(pad, ragged):
     counts = [[1, 0, 0, 1], [1, 1, 1, 1]]
     wanted = n_pair_loss(ANCHOR, answers[:, 0], answers[:, 1:], counts)
     np.testing.assert_allclose(found[:, 0], wanted, rtol=1e-5)
+
+
+def test_axes_of_any_size_are_traced():
+    options = np.array([[[3, EOS, 0], [4, 3, EOS], [0, 0, 0]]])
+    inputs = {
+        "rows": np.zeros((2, 1)),
+        "options": np.concatenate([options, options + (options > EOS)]),
+        "said": np.array([[[3, EOS], [4, EOS]], [[4, EOS], [0, 0]]]),
+    }
+
+    speaker = Speaker(0)
+
+    def losses(tokens, said):
+        batch = {**inputs, "options": tokens, "said": said}
+        episode = Episode(speaker, batch)
+        return rank_with_fakes(Judge(), GroundTruth())(episode)
+
+    unknown = [tf.TensorSpec([None] * 3, "int64")] * 2
+    traced = tf.function(losses, input_signature=unknown, autograph=False)
+    np.testing.assert_allclose(
+        traced(inputs["options"], inputs["said"]),
+        losses(inputs["options"], inputs["said"]),
+        rtol=1e-6,
+    )
+
+
+class HalfJudge(Judge):
+    """Embeds in half precision, and scores in single, as networks do."""
+
+    def encode(self, inputs, training=False):
+        return tf.cast(10 * ANCHOR, "bfloat16")
+
+    def embed(self, answers, mask, training=False):
+        return tf.cast(super().embed(answers, mask), "bfloat16")
+
+    def score(self, anchor, options, training=False):
+        answers = tf.cast(self.embed(options, None), "float32")
+        anchor = tf.cast(anchor, "float32")
+        return tf.einsum("bd,bnd->bn", anchor, answers), answers
+
+
+def test_fakes_are_scored_as_their_rivals_in_half_precision():
+    options = np.array([[[3, EOS], [4, EOS]]] * 2)
+    inputs = {
+        "rows": np.zeros((2, 1)),
+        "options": options,
+        "said": options[:, 1:],
+    }
+    episode = Episode(Speaker(0), inputs)
+    found = rank_with_fakes(HalfJudge(), GroundTruth())(episode)
+    anchor = tf.cast(HalfJudge().encode(None), "float32").numpy()
+    truth, fake = (
+        tf.cast(HalfJudge().embed(options[:, k], None), "float32").numpy()[0]
+        for k in (0, 1)
+    )
+    rival = np.exp(anchor @ fake - anchor @ truth)
+    np.testing.assert_allclose(found[:, 0], np.log1p(2 * rival), rtol=1e-5)

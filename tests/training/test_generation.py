@@ -42,3 +42,18 @@ def test_any_data_set_is_decoded(speaker):
     batches, decoder = dialogs.batches(), Greedy(max_length=2)
     found = generate(speaker, decoder, batches.inputs(np.arange(8)), 5)
     np.testing.assert_array_equal(found, generate(speaker, decoder, batches))
+
+
+@pytest.mark.filterwarnings("ignore:Even though the `tf.config")
+def test_the_limit_counts_dialogs_of_any_number_of_rounds(speaker):
+    decoder = Greedy(max_length=2)
+    whole = dialogs.batches().inputs(np.arange(2))
+    short = dialogs.batches().inputs(np.arange(2, 4))
+    short = {k: v[:, :2] if k != "image" else v for k, v in short.items()}
+    batches = [whole, short]
+    with run_eagerly():
+        every = generate(speaker, decoder, batches)
+        assert len(every) == 2 * 3 + 2 * 2
+        for limit, rows in ((1, 3), (2, 6), (3, 8), (4, 10)):
+            found = generate(speaker, decoder, batches, limit=limit)
+            np.testing.assert_array_equal(found, every[:rows])

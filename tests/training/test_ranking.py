@@ -41,9 +41,9 @@ def reports(monkeypatch):
     added = []
 
     class Recording(RankingReport):
-        def add(self, scores, truth, relevance=None):
+        def add(self, scores, truth, relevance=None, valid=None):
             added.append((scores, truth, relevance))
-            super().add(scores, truth, relevance)
+            super().add(scores, truth, relevance, valid)
 
     monkeypatch.setattr(ranking, "RankingReport", Recording)
     return added
@@ -209,3 +209,42 @@ def test_candidates_and_labels_are_asked_for_by_a_sentence(batches):
     with pytest.raises(ValueError, match=r"Received: labels of shape \(3,\)"):
         short = dataset.map(lambda x, y: (x, y[:, 0]))
         discriminative_ranking(network, short, **named)
+
+
+@pytest.mark.filterwarnings("ignore:Even though the `tf.config")
+def test_a_candidate_that_takes_no_part_is_no_rival(batches):
+    network = dialogs.discriminator("lf")
+    options = {"verbose": 0, "options": "candidates"}
+    with run_eagerly():
+        for inputs, labels in strangers(batches, True).take(1):
+            scores = discriminative_scores(network, inputs, **options)
+            rivals, truth = labels.numpy() == 0, labels.numpy() == 1
+            present = truth.any(-1)
+            own = np.sum(np.where(truth, scores, 0), -1, keepdims=True)
+            # Of those above the truth, none takes part.
+            left = np.where(rivals & (scores >= own), -1, labels.numpy())
+            report = discriminative_ranking(
+                network, [(inputs, left)], **options
+            )
+    found = report.result()
+    assert found["count"] == present.sum() > 0
+    assert found["mean_rank"] == found["mrr"] == 1.0
+    assert (left[present] != labels.numpy()[present]).any()
+
+
+@pytest.mark.filterwarnings("ignore:Even though the `tf.config")
+def test_batches_of_other_numbers_of_rounds_are_scored(batches):
+    network = dialogs.discriminator("lf")
+    options = {"verbose": 0, "options": "candidates"}
+    (whole,) = strangers(batches, False).map(lambda x, y: x).take(1)
+    keys = ("question", "history", "candidates")
+    short = {k: v[:, :2] if k in keys else v for k, v in whole.items()}
+    short["candidates"] = short["candidates"][:, :, :4]
+    with run_eagerly():
+        wanted = discriminative_scores(network, whole, **options)
+        found = discriminative_scores(network, [whole, short], **options)
+    assert found.shape == (6, *wanted.shape[1:])
+    np.testing.assert_array_equal(found[:3], wanted)
+    np.testing.assert_allclose(found[3:, :2, :4], wanted[:, :2, :4], atol=1e-7)
+    assert (found[3:, 2:] == -np.inf).all()
+    assert (found[3:, :, 4:] == -np.inf).all()

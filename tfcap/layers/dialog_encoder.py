@@ -8,6 +8,7 @@ from keras import ops
 from tfcap.layers.sequence_encoder import SequenceEncoder
 from tfcap.ops import SeedGenerator
 from tfcap.ops import check_shape
+from tfcap.ops import masked_mean
 from tfcap.ops.arguments import checked_integer
 from tfcap.ops.arguments import checked_rate
 from tfcap.ops.arguments import checked_seed
@@ -47,6 +48,8 @@ class DialogEncoder(keras.layers.Layer):
             arrive by themselves.
         history_mask: Tensor of shape `(B, H, T)`. A row without words is not
             looked at.
+        image_mask: Tensor of shape `(B, P)`, nonzero where the image has a
+            position. Defaults to `None` for all.
         training: Boolean, whether to drop out.
 
     Returns:
@@ -106,6 +109,7 @@ class DialogEncoder(keras.layers.Layer):
         masks: tuple[Any, Any],
         visible: Any,
         training: bool,
+        image_mask: Any = None,
     ) -> tuple[Any, list, dict]:
         """Encodes the rounds of a dialog.
 
@@ -117,6 +121,7 @@ class DialogEncoder(keras.layers.Layer):
             visible: Boolean tensor that broadcasts to `(B, R, H)`, true where
                 a question may see a row.
             training: Boolean.
+            image_mask: Tensor of shape `(B, P)`; given where there is one.
 
         Returns:
             `(encoding, [h, c], attention)` as in the class's Returns.
@@ -138,6 +143,7 @@ class DialogEncoder(keras.layers.Layer):
         image,
         question_mask=None,
         history_mask=None,
+        image_mask=None,
         training=False,
     ):
         single = len(question.shape) == 3
@@ -146,6 +152,10 @@ class DialogEncoder(keras.layers.Layer):
             if question_mask is not None:
                 question_mask = question_mask[:, None]
         _check_inputs(question, history, image, single)
+        more = {}
+        if image_mask is not None:
+            check_shape(image_mask, "B P", "image_mask")
+            more = {"image_mask": image_mask}
         encoding, state, attention = self.fuse(
             question,
             history,
@@ -153,6 +163,7 @@ class DialogEncoder(keras.layers.Layer):
             (question_mask, history_mask),
             _visible_rows(question, history, history_mask, causal=not single),
             training,
+            **more,
         )
         outputs = [encoding]
         if self.return_state:
@@ -162,6 +173,12 @@ class DialogEncoder(keras.layers.Layer):
         if single:
             outputs = keras.tree.map_structure(lambda x: x[:, 0], outputs)
         return outputs[0] if len(outputs) == 1 else tuple(outputs)
+
+    def image_mean(self, image: Any, image_mask: Any) -> Any:
+        """Mean over positions of the projected image: `(B, units)`."""
+        if image_mask is not None:
+            image_mask = ops.cast(image_mask, "bool")[..., None]
+        return masked_mean(self.project_image(image), image_mask, axis=1)
 
     def drop(self, inputs: Any, training: bool) -> Any:
         """Applies dropout at the layer's rate."""

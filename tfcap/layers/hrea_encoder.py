@@ -80,8 +80,17 @@ class HREAEncoder(DialogEncoder):
         self.project.build((None, None, units))
         self.built = True
 
-    def fuse(self, question, history, image, masks, visible, training):
-        v = ops.mean(self.project_image(image), axis=1)[:, None, None]
+    def fuse(
+        self,
+        question,
+        history,
+        image,
+        masks,
+        visible,
+        training,
+        image_mask=None,
+    ):
+        v = self.image_mean(image, image_mask)[:, None, None]
         v = self.drop(v, training)
         v = ops.broadcast_to(v, (*ops.shape(question)[:-1], self.units))
         words = ops.concatenate([question, v], axis=-1)  # (B, R, T, E + units)

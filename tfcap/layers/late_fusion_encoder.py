@@ -58,13 +58,22 @@ class LateFusionEncoder(DialogEncoder):
         self.project.build((None, None, 3 * self.units))
         self.built = True
 
-    def fuse(self, question, history, image, masks, visible, training):
+    def fuse(
+        self,
+        question,
+        history,
+        image,
+        masks,
+        visible,
+        training,
+        image_mask=None,
+    ):
         mq, state = self.read_question(question, mask=masks[0])
         mh = self._read_rows(history, masks[1])
         if question.shape[1] == 1:
             # A single question reads the text to its end.
             mh = mh[:, -1:]
-        v = ops.mean(self.project_image(image), axis=1, keepdims=True)
+        v = self.image_mean(image, image_mask)[:, None]
         v = ops.broadcast_to(v, ops.shape(mq))
         fused = ops.concatenate([mq, mh, v], axis=-1)
         return self.project(self.drop(fused, training)), state, {}

@@ -60,10 +60,19 @@ class MemoryNetworkEncoder(DialogEncoder):
         self.project.build((None, None, self.units))
         self.built = True
 
-    def fuse(self, question, history, image, masks, visible, training):
+    def fuse(
+        self,
+        question,
+        history,
+        image,
+        masks,
+        visible,
+        training,
+        image_mask=None,
+    ):
         mq, state = self.read_question(question, mask=masks[0])
         facts = self.read_history(history, mask=masks[1])  # (B, H, units)
-        v = ops.mean(self.project_image(image), axis=1, keepdims=True)
+        v = self.image_mean(image, image_mask)[:, None]
         v = ops.broadcast_to(v, ops.shape(mq))
         query = ops.concatenate([mq, v], axis=-1)
         query = self.project_query(self.drop(query, training))

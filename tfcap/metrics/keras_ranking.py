@@ -1,7 +1,8 @@
 """Ranking metrics for `compile(metrics=...)`."""
 
+import math
+
 import keras
-import numpy as np
 from keras import ops
 
 from tfcap.ops import check_shape
@@ -24,7 +25,8 @@ class RankingMetric(keras.metrics.Metric):
 
     Call arguments:
         y_true: Tensor of shape `(..., N)`: 1 for the truth, 0 for a wrong
-            candidate, -1 for one that takes no part. A row without a 1 is
+            candidate, -1 for one that takes no part. Of several truths in a
+            row the one with the best score counts; a row without a truth is
             absent.
         y_pred: Float tensor of shape `(..., N)`, scores.
         sample_weight: Float tensor, optional, of the rows' shape or of its
@@ -44,8 +46,8 @@ class RankingMetric(keras.metrics.Metric):
         """Returns one value per row, and a boolean per row."""
         is_truth = ops.equal(y_true, 1)
         other = ops.equal(y_true, 0)
-        # Summed, not maximized: a maximum may drop a NaN.
-        truth = ops.sum(ops.where(is_truth, y_pred, 0), axis=-1, keepdims=True)
+        truth = ops.where(is_truth, y_pred, -float("inf"))
+        truth = ops.max(truth, axis=-1, keepdims=True)
         better = ops.logical_and(other, y_pred > truth)
         equal = ops.logical_and(other, ops.equal(y_pred, truth))
         ranks = 1 + self.number(better) + self.number(equal) / 2
@@ -215,7 +217,7 @@ class NDCG(RankingMetric):
         relevance = ops.cast(ops.where(takes_part, y_true, 0), self.dtype)
         k = ops.sum(ops.cast(relevance > 0, "int32"), axis=-1, keepdims=True)
         first, last = _occupied(y_pred, takes_part)
-        gained = self.gained(y_true.shape[-1])
+        gained = self.gained(ops.shape(y_true)[-1])
         share = ops.take(gained, ops.minimum(last, k))
         share = share - ops.take(gained, ops.minimum(first, k))
         width = ops.cast(ops.maximum(last - first, 1), self.dtype)
@@ -226,9 +228,9 @@ class NDCG(RankingMetric):
 
     def gained(self, candidates):
         """Sum of the discounts of the first 0, 1, ... N ranks."""
-        discounts = 1 / np.log2(np.arange(2, candidates + 2))
-        sums = np.concatenate([[0], np.cumsum(discounts)])
-        return ops.convert_to_tensor(sums, self.dtype)
+        ranks = ops.cast(ops.arange(1, candidates + 1), self.dtype)
+        discounts = math.log(2) / ops.log(1 + ranks)
+        return ops.cumsum(ops.concatenate([ranks[:1] * 0, discounts]))
 
 
 def _occupied(scores, takes_part):

@@ -1,5 +1,7 @@
 """A discriminator that ranks answers in a visual dialog."""
 
+import threading
+import weakref
 from typing import Any
 
 import keras
@@ -7,11 +9,21 @@ from keras import ops
 
 from tfcap.layers import SoftEmbedding
 from tfcap.models.inputs import dialog_shapes
-from tfcap.models.inputs import image_features
+from tfcap.models.inputs import encode_dialog
 from tfcap.models.inputs import word_ids
 from tfcap.ops import map_distinct
+from tfcap.ops import num_replicas
 from tfcap.ops import sequence_mask
 from tfcap.ops import sum_over_replicas
+
+_THREAD = threading.local()
+
+
+def _of_this_thread():
+    """Penalties that were last added in this thread, by network."""
+    if not hasattr(_THREAD, "penalties"):
+        _THREAD.penalties = weakref.WeakKeyDictionary()
+    return _THREAD.penalties
 
 
 @keras.saving.register_keras_serializable(package="tfcap")
@@ -42,8 +54,8 @@ class DialogDiscriminator(keras.Model):
 
     Call arguments:
         inputs: Dict of `question` `(B, R, Tq)`, `history` `(B, R, Th)` and
-            `options` `(B, R, N, T)` integers padded with 0, and `image`
-            `(B, P, D)` floats.
+            `options` `(B, R, N, T)` integers padded with 0, `image`
+            `(B, P, D)` floats, and optionally `image_mask` `(B, P)`.
         training: Boolean.
 
     Returns:
@@ -131,9 +143,22 @@ class DialogDiscriminator(keras.Model):
         anchor = self.encode(inputs, training=training)
         options = word_ids(inputs, "options", "B R N T")
         scores, answers = self.score(anchor, options, training)
+        penalties = _of_this_thread()
+        penalties.pop(self, None)
         if training and self.norm_regularizer is not None:
-            self.add_loss(self.penalty(anchor, answers, options))
+            penalties[self] = self.penalty(anchor, answers, options)
+            self.add_loss(penalties[self])
         return ops.reshape(scores, (-1, *ops.shape(options)[1:3]))
+
+    def _get_own_losses(self):
+        # Keras keeps what is added in one list, clears it at the start of a
+        # call and reads it after the loss. Replicas are threads that share
+        # the list and take turns wherever one waits for the others, as in
+        # the penalty and in the loss.
+        if num_replicas() == 1:
+            return super()._get_own_losses()
+        own = _of_this_thread()
+        return [own[self]] if self in own else []
 
     def score(
         self, anchor: Any, options: Any, training: bool = False
@@ -197,12 +222,7 @@ class DialogDiscriminator(keras.Model):
 
     def encode(self, inputs: dict, training: bool = False) -> Any:
         """Encodes questions, histories and images: `e`, `(B * R, D)`."""
-        encoded = self.encoder(
-            self.embedding(word_ids(inputs, "question")),
-            self.embedding(word_ids(inputs, "history")),
-            image_features(inputs),
-            training=training,
-        )
+        encoded = encode_dialog(self.encoder, self.embedding, inputs, training)
         return ops.reshape(encoded, (-1, encoded.shape[-1]))
 
     def embed(self, answers: Any, mask: Any, training: bool = False) -> Any:

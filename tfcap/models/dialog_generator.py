@@ -6,7 +6,7 @@ import keras
 from keras import ops
 
 from tfcap.models.inputs import dialog_shapes
-from tfcap.models.inputs import image_features
+from tfcap.models.inputs import encode_dialog
 from tfcap.models.inputs import word_ids
 from tfcap.models.word_by_word import WordByWord
 from tfcap.models.word_by_word import lstm_step
@@ -40,8 +40,8 @@ class DialogGenerator(WordByWord):
 
     Call arguments:
         inputs: Dict of `question` `(B, R, Tq)`, `history` `(B, R, Th)` and
-            `answer` `(B, R, T)` integers padded with 0, and `image`
-            `(B, P, D)` floats.
+            `answer` `(B, R, T)` integers padded with 0, `image`
+            `(B, P, D)` floats, and optionally `image_mask` `(B, P)`.
         training: Boolean.
 
     Returns:
@@ -124,7 +124,7 @@ class DialogGenerator(WordByWord):
         tokens = self.references(inputs)[:, 0]
         hidden = self.teacher_forced(state, tokens, training)
         logits = self.compute_logits(hidden, training)
-        rounds, length = ops.shape(inputs["answer"])[1:]
+        rounds, length = ops.shape(word_ids(inputs, "answer"))[1:]
         return ops.reshape(logits, (-1, rounds, length, self.vocabulary_size))
 
     def references(self, inputs: dict) -> Any:
@@ -134,11 +134,8 @@ class DialogGenerator(WordByWord):
 
     def begin(self, inputs: dict, training: bool = False) -> list:
         """Reads questions, histories and images: the decoder's first state."""
-        encoded, state = self.encoder(
-            self.embedding(word_ids(inputs, "question")),
-            self.embedding(word_ids(inputs, "history")),
-            image_features(inputs),
-            training=training,
+        encoded, state = encode_dialog(
+            self.encoder, self.embedding, inputs, training
         )
 
         def rows(tensor):

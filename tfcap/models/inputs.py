@@ -138,6 +138,27 @@ def image_mask(inputs: dict) -> Any:
     return entry(inputs, "image_mask", "B P")
 
 
+def encode_dialog(
+    encoder: Any, embedding: Any, inputs: dict, training: bool
+) -> Any:
+    """Encodes questions, histories and images of a batch.
+
+    Args:
+        encoder: `tfcap.layers.DialogEncoder`, or a layer that is called alike.
+        embedding: Layer that embeds words.
+        inputs: Dict of a batch.
+        training: Boolean.
+    """
+    mask = image_mask(inputs)
+    return encoder(
+        embedding(word_ids(inputs, "question")),
+        embedding(word_ids(inputs, "history")),
+        image_features(inputs),
+        training=training,
+        **({} if mask is None else {"image_mask": mask}),
+    )
+
+
 def check_positions(image: Any, mask: Any) -> None:
     """Refuses a mask of positions that a preparation has averaged.
 

@@ -48,10 +48,12 @@ def rank_with_fakes(discriminator, samples, options="options"):
         scores, answers = discriminator.score(anchor, candidates, training=True)
         fakes = episode.rollout(samples).stop_gradient()
         embedded = discriminator.embed(fakes.tokens, fakes.mask, training=True)
-        fake_scores = ops.sum(anchor[:, None] * embedded, axis=-1)
-        scores = ops.concatenate(
-            [scores, ops.cast(fake_scores, scores.dtype)], axis=-1
+        # As the discriminator scores: not in half precision.
+        anchors, embedded = (
+            ops.cast(x, scores.dtype) for x in (anchor[:, None], embedded)
         )
+        fake_scores = ops.sum(anchors * embedded, axis=-1)
+        scores = ops.concatenate([scores, fake_scores], axis=-1)
         there = reference_mask(candidates, episode.speaker.eos, pad)
         labels = _labels(
             words_only(candidates, there), words_only(fakes.tokens, fakes.mask)
@@ -71,11 +73,12 @@ def _labels(options, fakes):
         options: Integer tensor of shape `(..., N, T)`, -1 for no word.
         fakes: Integer tensor of shape `(B, S, T)`, likewise.
     """
-    length = options.shape[-1]
-    options = ops.reshape(options, (-1, options.shape[-2], length))
-    longest = max(length, fakes.shape[-1])
+    *_, count, length = ops.shape(options)
+    options = ops.reshape(options, (-1, count, length))
+    # Each by the other's length, which may not be known yet.
     rows = ops.concatenate(
-        [_padded(options, longest), _padded(fakes, longest)], axis=1
+        [_padded(options, ops.shape(fakes)[-1]), _padded(fakes, length)],
+        axis=1,
     )
     same = ops.all(ops.equal(rows, rows[:, :1]), axis=-1)
     absent = ops.logical_not(ops.any(rows >= 0, axis=-1))
@@ -84,7 +87,7 @@ def _labels(options, fakes):
     return ops.concatenate([truth, labels[:, 1:]], axis=1)
 
 
-def _padded(tokens, length):
-    missing = length - tokens.shape[-1]
-    padding = [[0, 0], [0, 0], [0, missing]]
-    return ops.pad(tokens, padding, constant_values=-1)
+def _padded(tokens, by):
+    """Tokens `(B, S, T)` with -1 after them, `by` times."""
+    after = ops.full((*ops.shape(tokens)[:2], by), -1, tokens.dtype)
+    return ops.concatenate([tokens, after], axis=-1)

@@ -43,13 +43,14 @@ def generate(
     progress = keras.utils.Progbar(limit, verbose=verbose, unit_name="row")
     for inputs in dataset_inputs(dataset, batch_size):
         inputs = keras.tree.map_structure(tf.convert_to_tensor, inputs)
-        parts.append(decode(inputs).numpy())
+        tokens = decode(inputs).numpy()
         size = keras.tree.flatten(inputs)[0].shape[0]
+        if limit is not None:
+            # Of dialogs, a batch may have more rounds than others.
+            tokens = tokens[: (limit - rows) * (len(tokens) // size)]
+        parts.append(tokens)
         rows += size
         progress.add(size)
         if limit is not None and rows >= limit:
             break
-    tokens = np.concatenate(parts)
-    if limit is None:
-        return tokens
-    return tokens[: limit * (len(tokens) // rows)]
+    return np.concatenate(parts)

@@ -34,7 +34,8 @@ def generative_ranking(
             takes, of pairs `(inputs, labels)`: inputs with the candidates
             under `options`, integers of shape `(..., N, T)`, zeros for an
             absent one, and the index of the right one as labels `(...)`, -1
-            where there is none, or labels `(..., N)` of which it has a 1.
+            where there is none; or labels `(..., N)`, 1 for the right one, 0
+            for a wrong one and -1 for one that takes no part.
         batch_size: Integer, for data that is not in batches yet. Defaults to
             that of `tfcap.data`'s batches.
         kind: `"loglik_sum"`, the end token included, or `"loglik_mean"`.
@@ -154,6 +155,8 @@ class _Questions(NamedTuple):
         answers: Integer array `(A, T)`, distinct answers.
         options: Integer array `(..., N)`, rows of `answers`; -1 if absent.
         truth: Integer array `(...)`, -1 where there is none; or `None`.
+        valid: Boolean array `(..., N)`, which candidates are ranked; or
+            `None` for all that are there.
         relevance: Float array `(..., N)`, or `None`.
     """
 
@@ -161,6 +164,7 @@ class _Questions(NamedTuple):
     answers: np.ndarray
     options: np.ndarray
     truth: np.ndarray | None
+    valid: np.ndarray | None
     relevance: np.ndarray | None
 
 
@@ -175,6 +179,7 @@ def _questions(dataset, batch_size, key):
                 dialogs.answers,
                 dialogs.options[rows],
                 dialogs.gt_index[rows],
+                None,
                 None if known is None else known[rows],
             )
         return
@@ -187,24 +192,27 @@ def _questions(dataset, batch_size, key):
         )
         options = options.reshape(tokens.shape[:-1])
         options = np.where(tokens.any(axis=-1), options, -1)
-        truth = None if labels is None else _truth(labels, options.shape)
+        truth = None, None
+        if labels is not None:
+            truth = _truth(labels, options.shape)
         inputs = keras.tree.map_structure(tf.convert_to_tensor, inputs)
-        yield _Questions(inputs, answers, options, truth, None)
+        yield _Questions(inputs, answers, options, *truth, None)
 
 
 def _truth(labels, shape):
-    """Index of the right candidate, of labels of either form."""
+    """Index of the right candidate, and what is ranked, of either labels."""
     labels = np.asarray(labels)
     if labels.shape == shape:
         right = labels == 1
-        return np.where(right.any(axis=-1), right.argmax(axis=-1), -1)
+        truth = np.where(right.any(axis=-1), right.argmax(axis=-1), -1)
+        return truth, labels >= 0
     if labels.shape != shape[:-1]:
         raise ValueError(
             "`dataset` must hold labels of the shape of the candidates, "
             f"{shape}, or indices of the right ones, {shape[:-1]}. Received: "
             f"labels of shape {labels.shape}."
         )
-    return labels.astype("int64")
+    return labels.astype("int64"), None
 
 
 def _likelihood(speaker: Any, kind: str) -> Callable:
@@ -248,10 +256,11 @@ def _rank(score, dataset, batch_size, verbose, key):
             )
         truth = questions.truth.reshape(-1)
         ranked = truth >= 0
-        relevance = questions.relevance
-        if relevance is not None:
-            relevance = relevance.reshape(scores.shape)[ranked]
-        report.add(scores[ranked], truth[ranked], relevance)
+        valid, relevance = (
+            None if x is None else x.reshape(scores.shape)[ranked]
+            for x in (questions.valid, questions.relevance)
+        )
+        report.add(scores[ranked], truth[ranked], relevance, valid=valid)
     return report
 
 
@@ -261,6 +270,15 @@ def _scores(score, dataset, batch_size, verbose, key):
         for questions, scores in _scored(
             score, dataset, batch_size, verbose, key
         )
+    ]
+    rest = np.max([part.shape[1:] for part in parts], axis=0)
+    parts = [
+        np.pad(
+            part,
+            [(0, 0), *((0, n) for n in rest - part.shape[1:])],
+            constant_values=-np.inf,
+        )
+        for part in parts
     ]
     return np.concatenate(parts).astype("float32")
 

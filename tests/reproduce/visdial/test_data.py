@@ -178,8 +178,11 @@ def test_a_misspelt_split_is_told(tmp_path):
         visdial_data(tmp_path)
 
 
-def test_dense_annotations_alone_are_no_dialogs(tmp_path):
-    path = tmp_path / "visdial_1.0_val_dense_annotations.json"
+@pytest.mark.parametrize(
+    "ending", ["val_dense_annotations", "train_dense_sample"]
+)
+def test_dense_annotations_alone_are_no_dialogs(tmp_path, ending):
+    path = tmp_path / f"visdial_1.0_{ending}.json"
     path.write_text(json.dumps([]))
     with pytest.raises(ValueError, match="`root` must hold visdial_0.9"):
         visdial_data(tmp_path)
