@@ -144,8 +144,7 @@ class DualEncoder(JointEncoder):
         return self.project(mean_of_positions(hidden, mask))
 
     def encode_text(self, vectors, mask, training=False):
-        length = ops.shape(vectors)[1]
-        check_length(length, self.max_length, "encoder")
+        length = check_length(ops.shape(vectors)[1], self.max_length, "encoder")
         # What is masked may be infinite, and attention would multiply it by 0.
         vectors = ops.where(mask[..., None], vectors, 0)
         stream = vectors + self.places(ops.arange(length))

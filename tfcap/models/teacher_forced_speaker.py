@@ -170,7 +170,7 @@ class TeacherForcedSpeaker(WrappedSpeaker):
             start = ops.full_like(words[:, :1], self.pad)
             words = ops.concatenate([words[:, 1:], start], axis=1)
         if self.length is not None:
-            check_length(count, self.length, "speaker")
+            count = check_length(count, self.length, "speaker")
             lack = [(0, 0), (0, self.length - count)]
             words = ops.pad(words, lack, constant_values=self.pad)
         read = {**state["inputs"], self.references_key: words}

@@ -235,10 +235,8 @@ class TransformerSpeaker(CaptionSpeaker):
         """Runs words through all blocks; also returns their keys and values."""
         past_length = state["words"][0][0].shape[1] if state["words"] else 0
         length = ops.shape(stream)[1]
-        self._check_length(past_length + length)
-        stream = stream + self.positions(
-            ops.arange(past_length, past_length + length)
-        )
+        words = self._check_length(past_length + length)
+        stream = stream + self.positions(ops.arange(past_length, words))
         visible, memory = self._visible(state, past_length, length), []
         for index, block in enumerate(self.blocks):
             past = state["image"][index]
@@ -258,7 +256,7 @@ class TransformerSpeaker(CaptionSpeaker):
         return self.norm(stream), memory
 
     def _check_length(self, words):
-        check_length(words, self.max_length, "speaker")
+        return check_length(words, self.max_length, "speaker")
 
     def _visible(self, state, past_length, length):
         """Attention mask: `(1 or B, T, P + past_length + T)`, or `None`."""

@@ -305,13 +305,16 @@ def mask_for(function: Callable, mask: Any) -> dict:
     return {"mask": mask}
 
 
-def check_length(length: Any, max_length: int, network: str):
+def check_length(length: Any, max_length: int, network: str) -> Any:
     """Refuses texts of more words than a network has positions for.
 
     Args:
         length: Integer, or a scalar tensor where it is not known.
         max_length: Integer.
         network: String, what the network is called in the message.
+
+    Returns:
+        `length`; in a graph, what is computed of it waits for the check.
 
     Raises:
         ValueError: If there are more, as of `check_values()`.
@@ -321,18 +324,29 @@ def check_length(length: Any, max_length: int, network: str):
         f"that it is given. Received: max_length={max_length}, "
     )
     if not isinstance(length, int):
-        check_values(length <= max_length, f"{message}more words.")
-    elif length > max_length:
+        return check_values(
+            length <= max_length, f"{message}more words.", length
+        )
+    if length > max_length:
         raise ValueError(f"{message}{length} words.")
+    return length
 
 
-def check_values(holds, message: str):
+def check_values(holds: Any, message: str, value: Any = None) -> Any:
     """Refuses values for which a condition does not hold.
 
     Shapes and types are checked while a graph is traced; what only values
     tell is checked whenever it runs. TensorFlow alone can do that within a
     graph, and not within one that XLA compiles: there, and on other backends,
     nothing is checked.
+
+    Args:
+        holds: Boolean tensor, the condition.
+        message: String.
+        value: Tensor, optional.
+
+    Returns:
+        `value`; in a graph, what is computed of it waits for the check.
 
     Raises:
         ValueError: If it does not hold, where tensors have values. In a graph
@@ -346,13 +360,18 @@ def check_values(holds, message: str):
     ValueError: `x` must hold a 2.
     """
     if keras.backend.backend() != "tensorflow":
-        return
+        return value
     import tensorflow as tf
 
     if isinstance(holds, keras.KerasTensor):
-        return
+        return value
     holds = tf.convert_to_tensor(holds)
-    if not tf.executing_eagerly():
-        tf.debugging.Assert(holds, [message])
-    elif not bool(holds):
-        raise ValueError(message)
+    if tf.executing_eagerly():
+        if not bool(holds):
+            raise ValueError(message)
+        return value
+    check = tf.debugging.Assert(holds, [message])
+    if value is None:
+        return None
+    with tf.control_dependencies([check]):
+        return tf.identity(value)
