@@ -111,13 +111,6 @@ def tables_of_rows(*rows):
 
 #: Scores of naturalness that are always there.
 NATURALNESS = ("bleu", "rouge_l", "cider_d")
-#: Sweeps of both papers.
-RESULTS = {
-    "results/sequence_world": {},
-    "results/sequence_flickr8k": {},
-    "results/sequence_clips": {},
-    "results/sequence_coco_text": {},
-}
 #: What both papers have in common.
 SHARED = {
     "settings": SETTINGS,
@@ -139,6 +132,11 @@ SLE = Paper(
     },
     default=("xe", "sll", "sll_sle"),
     tables=tables_of_rows("xe", *ROWS),
-    results=RESULTS,
+    results={
+        "results/sequence_world": {},
+        "results/sle_flickr8k": {},
+        "results/sequence_clips": {},
+        "results/sequence_coco_text": {},
+    },
     **SHARED,
 )
