@@ -20,7 +20,7 @@ _THREAD = threading.local()
 
 
 def _of_this_thread():
-    """Penalties that were last added in this thread, by network."""
+    """Penalties that replicas in this thread have added, by network."""
     if not hasattr(_THREAD, "penalties"):
         _THREAD.penalties = weakref.WeakKeyDictionary()
     return _THREAD.penalties
@@ -143,11 +143,13 @@ class DialogDiscriminator(keras.Model):
         anchor = self.encode(inputs, training=training)
         options = word_ids(inputs, "options", "B R N T")
         scores, answers = self.score(anchor, options, training)
-        penalties = _of_this_thread()
-        penalties.pop(self, None)
+        own = _of_this_thread()
+        own.pop(self, None)
         if training and self.norm_regularizer is not None:
-            penalties[self] = self.penalty(anchor, answers, options)
-            self.add_loss(penalties[self])
+            penalty = self.penalty(anchor, answers, options)
+            self.add_loss(penalty)
+            if num_replicas() > 1:
+                own[self] = penalty
         return ops.reshape(scores, (-1, *ops.shape(options)[1:3]))
 
     def _get_own_losses(self):
