@@ -4,11 +4,11 @@ import argparse
 import importlib
 import sys
 
-from reproduce.own_data import EPOCHS_HELP
 from reproduce.own_data import LIMIT_HELP
 from reproduce.own_data import MIN_COUNT_HELP
 from reproduce.own_data import adapted
 from reproduce.own_data import epoch_numbers
+from reproduce.own_data import epochs_help
 from reproduce.own_data import image_limits
 from reproduce.processes import run_processes
 from tfcap.io import command
@@ -152,9 +152,7 @@ def _sweep(paper, options):
             options.epochs,
             options.min_count,
         )
-        axes = {name: getattr(options, name) for name in paper.axes}
-        seeds = options.seeds or paper.seeds.get(options.data)
-        grid = paper.grid(options.methods, seeds, **axes)
+        grid = asked_grid(paper, options)
         data = load_data(
             options.data,
             settings,
@@ -187,6 +185,13 @@ def _sweep(paper, options):
     except KeyboardInterrupt:
         print("\nStopped. What is done is kept; the same command goes on.")
         return 130
+
+
+def asked_grid(paper, options) -> list[dict]:
+    """The grid that the options of a paper's command ask for."""
+    axes = {name: getattr(options, name) for name in paper.axes}
+    seeds = options.seeds or paper.seeds.get(options.data)
+    return paper.grid(options.methods, seeds, **axes)
 
 
 def _objects(path):
@@ -245,7 +250,8 @@ def sweep_parser(paper):
     )
     add("--images", help="folder of the photographs, to show them")
     add("--limit", type=image_limits, metavar="SPLIT=N", help=LIMIT_HELP)
-    add("--epochs", type=epoch_numbers, metavar="N", help=EPOCHS_HELP)
+    phases = epochs_help(next(iter(paper.settings.values())))
+    add("--epochs", type=epoch_numbers, metavar="N", help=phases)
     add("--min-count", type=int, metavar="N", help=MIN_COUNT_HELP)
     add("--out", help="folder of the sweep (default runs/PAPER_DATA)")
     _add_numbers(parser, paper)

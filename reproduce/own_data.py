@@ -20,7 +20,7 @@ _SPLITS = ("train", "val", "test")
 
 
 def epochs_help(settings: Any) -> str:
-    """Returns what `--epochs` is, with the names of the phases."""
+    """Help of `--epochs`, with the names of the phases."""
     return f"{EPOCHS_HELP}; phases: {', '.join(_phases(settings))}"
 
 

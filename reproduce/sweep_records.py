@@ -50,28 +50,22 @@ def load_records(directory):
 def _check_alike(directory, records):
     """Refuses points that are not to be compared seed by seed."""
     digests = {record.get("digest") for record in records} - {None}
-    heard = {record["result"].get(_PANEL) for record in records} - {None}
-    for what, cure, values in (
-        (
-            "on one data set",
-            "Keep the points of one, and run the others again",
-            sorted(f"digest {digest[:8]}" for digest in digests),
-        ),
-        (
-            "heard by one panel of strangers",
-            "Run those of the other panel again, into an empty folder",
-            # Machines may differ in the rank of a caption or two.
-            [f"{_PANEL} {x:.3f}" for x in sorted(heard)]
-            if heard and max(heard) - min(heard) > 0.05
-            else [],
-        ),
-    ):
-        if len(values) > 1:
-            raise ValueError(
-                f"`directory` must be of a sweep {what}. Received: directory="
-                f"{str(directory)!r}, with points of {', '.join(values)}. "
-                f"{cure}."
-            )
+    if len(digests) > 1:
+        found = ", ".join(sorted(f"digest {digest[:8]}" for digest in digests))
+        raise ValueError(
+            "`directory` must be of a sweep on one data set. Received: "
+            f"directory={str(directory)!r}, with points of {found}. Keep the "
+            "points of one, and run the others again."
+        )
+    heard = sorted({r["result"].get(_PANEL) for r in records} - {None})
+    # Machines may differ in the rank of a caption or two.
+    if heard and heard[-1] - heard[0] > 0.05:
+        found = ", ".join(f"{_PANEL} {recall:.3f}" for recall in heard)
+        raise ValueError(
+            "`directory` must be of a sweep heard by one panel of strangers. "
+            f"Received: directory={str(directory)!r}, with points of {found}. "
+            "Run those of the other panel again, into an empty folder."
+        )
 
 
 def merge_records(records, merged=None):

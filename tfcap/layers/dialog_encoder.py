@@ -8,7 +8,6 @@ from keras import ops
 from tfcap.layers.sequence_encoder import SequenceEncoder
 from tfcap.ops import SeedGenerator
 from tfcap.ops import check_shape
-from tfcap.ops import masked_mean
 from tfcap.ops.arguments import checked_integer
 from tfcap.ops.arguments import checked_rate
 from tfcap.ops.arguments import checked_seed
@@ -106,10 +105,9 @@ class DialogEncoder(keras.layers.Layer):
         question: Any,
         history: Any,
         image: Any,
-        masks: tuple[Any, Any],
+        masks: tuple[Any, Any, Any],
         visible: Any,
         training: bool,
-        image_mask: Any = None,
     ) -> tuple[Any, list, dict]:
         """Encodes the rounds of a dialog.
 
@@ -117,11 +115,11 @@ class DialogEncoder(keras.layers.Layer):
             question: Tensor of shape `(B, R, T, E)`.
             history: Tensor of shape `(B, H, T, E)`.
             image: Tensor of shape `(B, P, D)`.
-            masks: Pair of the masks of question and history, or `None` each.
+            masks: Triple of the masks of question, history and image, or
+                `None` each.
             visible: Boolean tensor that broadcasts to `(B, R, H)`, true where
                 a question may see a row.
             training: Boolean.
-            image_mask: Tensor of shape `(B, P)`; given where there is one.
 
         Returns:
             `(encoding, [h, c], attention)` as in the class's Returns.
@@ -152,18 +150,15 @@ class DialogEncoder(keras.layers.Layer):
             if question_mask is not None:
                 question_mask = question_mask[:, None]
         _check_inputs(question, history, image, single)
-        more = {}
         if image_mask is not None:
             check_shape(image_mask, "B P", "image_mask")
-            more = {"image_mask": image_mask}
         encoding, state, attention = self.fuse(
             question,
             history,
             image,
-            (question_mask, history_mask),
+            (question_mask, history_mask, image_mask),
             _visible_rows(question, history, history_mask, causal=not single),
             training,
-            **more,
         )
         outputs = [encoding]
         if self.return_state:
@@ -173,12 +168,6 @@ class DialogEncoder(keras.layers.Layer):
         if single:
             outputs = keras.tree.map_structure(lambda x: x[:, 0], outputs)
         return outputs[0] if len(outputs) == 1 else tuple(outputs)
-
-    def image_mean(self, image: Any, image_mask: Any) -> Any:
-        """Mean over positions of the projected image: `(B, units)`."""
-        if image_mask is not None:
-            image_mask = ops.cast(image_mask, "bool")[..., None]
-        return masked_mean(self.project_image(image), image_mask, axis=1)
 
     def drop(self, inputs: Any, training: bool) -> Any:
         """Applies dropout at the layer's rate."""

@@ -76,24 +76,13 @@ class HCIAEEncoder(DialogEncoder):
         self.project.build((None, None, 3 * units))
         self.built = True
 
-    def fuse(
-        self,
-        question,
-        history,
-        image,
-        masks,
-        visible,
-        training,
-        image_mask=None,
-    ):
+    def fuse(self, question, history, image, masks, visible, training):
         mq, state = self.read_question(question, mask=masks[0])
         history = self.read_history(history, mask=masks[1])  # (B, H, units)
         image = self.drop(self.project_image(image), training)
         mh, history_weights = self.attend_history(mq, history, mask=visible)
         query = self.drop(ops.concatenate([mq, mh], axis=-1), training)
-        v, image_weights = self.attend_image(
-            query, image, memory_mask=image_mask
-        )
+        v, image_weights = self.attend_image(query, image, memory_mask=masks[2])
         fused = ops.concatenate([query, v], axis=-1)  # (B, R, 3 * units)
         encoding = self.project(self.drop(fused, training))
         weights = {"history": history_weights, "image": image_weights}

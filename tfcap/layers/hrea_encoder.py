@@ -9,6 +9,7 @@ from tfcap.layers.dialog_encoder import DialogEncoder
 from tfcap.layers.masked_lstm import MaskedLSTM
 from tfcap.layers.query_attention import QueryAttention
 from tfcap.ops.arguments import checked_integer
+from tfcap.ops.masking import mean_of_positions
 
 
 @keras.saving.register_keras_serializable(package="tfcap")
@@ -80,17 +81,9 @@ class HREAEncoder(DialogEncoder):
         self.project.build((None, None, units))
         self.built = True
 
-    def fuse(
-        self,
-        question,
-        history,
-        image,
-        masks,
-        visible,
-        training,
-        image_mask=None,
-    ):
-        v = self.image_mean(image, image_mask)[:, None, None]
+    def fuse(self, question, history, image, masks, visible, training):
+        v = mean_of_positions(self.project_image(image), masks[2])
+        v = v[:, None, None]
         v = self.drop(v, training)
         v = ops.broadcast_to(v, (*ops.shape(question)[:-1], self.units))
         words = ops.concatenate([question, v], axis=-1)  # (B, R, T, E + units)

@@ -6,6 +6,7 @@ from keras import ops
 from tfcap.layers.dialog_encoder import DialogEncoder
 from tfcap.layers.sequence_encoder import SequenceEncoder
 from tfcap.ops.arguments import checked_integer
+from tfcap.ops.masking import mean_of_positions
 
 
 @keras.saving.register_keras_serializable(package="tfcap")
@@ -58,22 +59,13 @@ class LateFusionEncoder(DialogEncoder):
         self.project.build((None, None, 3 * self.units))
         self.built = True
 
-    def fuse(
-        self,
-        question,
-        history,
-        image,
-        masks,
-        visible,
-        training,
-        image_mask=None,
-    ):
+    def fuse(self, question, history, image, masks, visible, training):
         mq, state = self.read_question(question, mask=masks[0])
         mh = self._read_rows(history, masks[1])
         if question.shape[1] == 1:
             # A single question reads the text to its end.
             mh = mh[:, -1:]
-        v = self.image_mean(image, image_mask)[:, None]
+        v = mean_of_positions(self.project_image(image), masks[2])[:, None]
         v = ops.broadcast_to(v, ops.shape(mq))
         fused = ops.concatenate([mq, mh, v], axis=-1)
         return self.project(self.drop(fused, training)), state, {}

@@ -6,6 +6,7 @@ from keras import ops
 from tfcap.layers.dialog_encoder import DialogEncoder
 from tfcap.ops import masked_softmax
 from tfcap.ops.arguments import checked_integer
+from tfcap.ops.masking import mean_of_positions
 
 
 @keras.saving.register_keras_serializable(package="tfcap")
@@ -60,19 +61,10 @@ class MemoryNetworkEncoder(DialogEncoder):
         self.project.build((None, None, self.units))
         self.built = True
 
-    def fuse(
-        self,
-        question,
-        history,
-        image,
-        masks,
-        visible,
-        training,
-        image_mask=None,
-    ):
+    def fuse(self, question, history, image, masks, visible, training):
         mq, state = self.read_question(question, mask=masks[0])
         facts = self.read_history(history, mask=masks[1])  # (B, H, units)
-        v = self.image_mean(image, image_mask)[:, None]
+        v = mean_of_positions(self.project_image(image), masks[2])[:, None]
         v = ops.broadcast_to(v, ops.shape(mq))
         query = ops.concatenate([mq, v], axis=-1)
         query = self.project_query(self.drop(query, training))

@@ -13,11 +13,11 @@ from tfcap.models.inputs import image_mask
 from tfcap.models.inputs import word_ids
 from tfcap.ops import SeedGenerator
 from tfcap.ops import check_shape
-from tfcap.ops import masked_mean
 from tfcap.ops import sequence_mask
 from tfcap.ops.arguments import checked_rate
 from tfcap.ops.arguments import checked_seed
 from tfcap.ops.arguments import mask_for
+from tfcap.ops.masking import mean_of_positions
 
 
 class JointEncoder(ImageNetwork):
@@ -190,13 +190,6 @@ def unit_vectors(vectors: Any, epsilon: float = 1e-7) -> Any:
     some = squares > epsilon**2
     # The root has no gradient at 0, and near it one without bound.
     return ops.where(some, vectors * ops.rsqrt(ops.where(some, squares, 1)), 0)
-
-
-def mean_of_positions(vectors: Any, mask: Any = None) -> Any:
-    """Averages vectors `(B, P, D)` under a mask `(B, P)`, or all of them."""
-    if mask is not None:
-        mask = mask[..., None]
-    return masked_mean(vectors, mask, axis=1)
 
 
 def mean_unit_vectors(vectors: Any, mask: Any = None) -> Any:

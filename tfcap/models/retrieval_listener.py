@@ -8,9 +8,9 @@ from keras import ops
 from tfcap.layers import MaskedGRU
 from tfcap.models.inputs import image_features
 from tfcap.models.joint_encoder import JointEncoder
-from tfcap.models.joint_encoder import mean_of_positions
 from tfcap.models.joint_encoder import unit_vectors
 from tfcap.ops import masked_mean
+from tfcap.ops.masking import mean_of_positions
 
 POOLINGS = ("last", "mean", "max", None)
 

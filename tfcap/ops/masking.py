@@ -177,3 +177,10 @@ def masked_mean(values: Any, mask: Any, axis=None) -> Any:
     total = ops.sum(ops.where(keep > 0, values, 0), axis=axis)
     mean = total / ops.maximum(ops.sum(keep, axis=axis), 1)
     return ops.cast(mean, dtype)
+
+
+def mean_of_positions(vectors: Any, mask: Any = None) -> Any:
+    """Averages vectors `(B, P, D)` under a mask `(B, P)`, or all of them."""
+    if mask is not None:
+        mask = mask[..., None]
+    return masked_mean(vectors, mask, axis=1)

@@ -4,6 +4,7 @@ import collections
 import shlex
 
 from reproduce.command import PAPERS
+from reproduce.command import asked_grid
 from reproduce.command import open_paper
 from reproduce.command import sweep_parser
 from reproduce.evidence import load_runs
@@ -19,10 +20,7 @@ def points_of(command):
     if not command.startswith("python -m reproduce ") or name not in PAPERS:
         return set()
     paper = open_paper(name)
-    options = sweep_parser(paper).parse_args(words)
-    axes = {axis: getattr(options, axis) for axis in paper.axes}
-    seeds = options.seeds or paper.seeds.get(options.data)
-    grid = paper.grid(options.methods, seeds, **axes)
+    grid = asked_grid(paper, sweep_parser(paper).parse_args(words))
     return {settings_key(point) for point in expand_grid(grid)}
 
 
