@@ -81,6 +81,19 @@ def by_method(records, rho: float = 0.25):
     return members
 
 
+def rho_notes(groups):
+    """A line that says which curves are of which rho, where these differ."""
+    shares = {
+        title: records[0]["rho"]
+        for title, records in groups.items()
+        if measured(records[0], "rho")
+    }
+    if len(set(shares.values())) < 2:
+        return []
+    named = ", ".join(f"{title} {rho:g}" for title, rho in shares.items())
+    return [f"Partial sampling, \u03c1: {named}."]
+
+
 def curves_of(groups, naturalness: str = "cider_d", recall: str = "r@10"):
     """Curves by seed, by title, of the methods that can be measured so.
 

@@ -22,6 +22,7 @@ from reproduce.psst_figures.methods import by_method
 from reproduce.psst_figures.methods import curves_of
 from reproduce.psst_figures.methods import measured
 from reproduce.psst_figures.methods import method_title
+from reproduce.psst_figures.methods import rho_notes
 from reproduce.psst_figures.published import ABLATION
 from reproduce.psst_figures.published import AT_CIDER
 from reproduce.psst_figures.published import AT_CIDER_NOTE
@@ -276,7 +277,7 @@ def _table(titles, groups, column_group, published, notes):
         *titles,
         ["", *head, "seeds", *(f"published {name}" for name in shown)],
         lines,
-        [f"{found_on(data)}{note}", *notes],
+        [f"{found_on(data)}{note}", *rho_notes(groups), *notes],
     )
 
 

@@ -5,6 +5,7 @@ from reproduce.psst_figures.methods import by_method
 from reproduce.psst_figures.methods import curves_of
 from reproduce.psst_figures.methods import method_title
 from reproduce.psst_figures.methods import rho_curves
+from reproduce.psst_figures.methods import rho_notes
 from reproduce.psst_figures.published import ABLATION
 from reproduce.psst_figures.published import AT_CIDER
 from reproduce.psst_figures.published import AT_RECALL
@@ -87,3 +88,16 @@ def test_a_methods_own_ends_come_before_those_of_others():
 def test_records_need_not_have_everything():
     assert rho_curves(without(RECORDS, "rho")) == {}
     assert rho_curves(without(RECORDS, "cider_d")) == {}
+
+
+def test_rhos_that_differ_are_noted():
+    groups = {
+        "PSST Multinomial": [{"rho": 0.25}],
+        "PSST Gumbel Softmax": [{"rho": 0.5}, {"rho": 0.5}],
+        "ST Multinomial": [{}],
+    }
+    assert rho_notes(groups) == [
+        "Partial sampling, \u03c1: PSST Multinomial 0.25, "
+        "PSST Gumbel Softmax 0.5."
+    ]
+    assert rho_notes({"PSST Multinomial": [{"rho": 0.25}]}) == []
