@@ -164,6 +164,15 @@ def test_weights_of_rows_and_classes_are_refused(make):
             method(DATA, class_weight={0: 2.0})
 
 
+@pytest.mark.parametrize("make", [one_objective, game])
+def test_what_trains_is_not_saved_whole(make, tmp_path):
+    model = make(keras.optimizers.SGD(), run_eagerly=True)
+    with pytest.raises(NotImplementedError, match="speaker.save"):
+        model.save(tmp_path / "training.keras")
+    model.save_weights(tmp_path / "training.weights.h5")
+    assert len(list(tmp_path.iterdir())) == 1
+
+
 def test_a_player_ends_with_the_moving_average_of_its_weights():
     averaging = keras.optimizers.SGD(0.5, use_ema=True, ema_momentum=0.5)
     plain = keras.optimizers.SGD(0.5)

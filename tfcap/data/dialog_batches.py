@@ -210,10 +210,22 @@ class DialogBatches:
 
     @functools.cached_property
     def _said_words(self):
-        """All words of the human answers, as often as they occur."""
+        """All words of the human answers, as often as they occur.
+
+        Raises:
+            ValueError: If the vocabulary has none of them.
+        """
         index = self.dialogs.answer_index
         words = self.dialogs.answers[index[index >= 0]]
-        return words[words > self.dialogs.vocabulary.unk]
+        words = words[words > self.dialogs.vocabulary.unk]
+        if not words.size:
+            raise ValueError(
+                "`corrupted_negatives` must be 0 where no word of an answer "
+                "is in the vocabulary. Received: "
+                f"corrupted_negatives={self.corrupted_negatives}. Encode the "
+                "dialogs with a vocabulary of their own words."
+            )
+        return words
 
     def _draw_order(self, epoch):
         """Order of an epoch, and the batches up to the end of each window."""

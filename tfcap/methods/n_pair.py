@@ -4,6 +4,7 @@ import keras
 
 from tfcap.losses import NPairLoss
 from tfcap.methods.dialog_networks import check_discriminator
+from tfcap.training.scaffold import refusal_to_save
 
 
 def n_pair(discriminator: keras.Model) -> keras.Model:
@@ -82,5 +83,25 @@ class _Ranking(keras.Model):
             )
         super().compile(optimizer, loss=NPairLoss(), **kwargs)
 
+    def fit(self, *args, class_weight=None, **kwargs):
+        _refuse_classes(class_weight)
+        return super().fit(*args, **kwargs)
+
+    def train_on_batch(self, *args, class_weight=None, **kwargs):
+        _refuse_classes(class_weight)
+        return super().train_on_batch(*args, **kwargs)
+
+    def save(self, *_, **__):
+        raise refusal_to_save(self, "discriminator")
+
     def call(self, inputs, training=False):
         return self.discriminator(inputs, training=training)
+
+
+def _refuse_classes(class_weight):
+    if class_weight is not None:
+        raise ValueError(
+            "`class_weight` must be None: candidates are ranked, and have no "
+            f"classes. Received: class_weight={class_weight!r}. Weigh "
+            "questions by `sample_weight`."
+        )

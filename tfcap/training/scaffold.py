@@ -87,6 +87,14 @@ class Scaffold(keras.Model):
     def call(self, inputs, training=False):
         return self.speaker.begin(inputs, training=training)
 
+    def save(self, *_, **__):
+        """Refuses: rewards and schedules are functions, which are not saved.
+
+        Raises:
+            NotImplementedError: Always, with what to save instead.
+        """
+        raise refusal_to_save(self, "speaker")
+
     def make_train_function(self, force=False):
         if self.train_function is not None and not force:
             return self.train_function
@@ -168,6 +176,18 @@ class Scaffold(keras.Model):
             with tf.control_dependencies([tf.convert_to_tensor(value)]):
                 tracker.update_state(value, weight)
         return {name: m.result() for name, m in self.trackers.items()}
+
+
+def refusal_to_save(model, network):
+    """The error of who saves what trains; Keras would leave a broken file."""
+    return NotImplementedError(
+        "What is saved must be a network. Received: the training model "
+        f"{model.name!r}. Save what it trains, "
+        f"`training.{network}.save('{network}.keras')`; weights alone by "
+        "`training.save_weights('training.weights.h5')` or "
+        "`ModelCheckpoint(..., save_weights_only=True)`; or a run that goes "
+        "on, by `tfcap.training.Resume`."
+    )
 
 
 def _refuse_weights(sample_weight=None, class_weight=None):
