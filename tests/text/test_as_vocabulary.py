@@ -152,6 +152,15 @@ def test_words_that_a_layer_lacks_have_the_id_of_its_own_token():
         as_vocabulary(layer).encode("dog zebra")
 
 
+def test_a_layer_pads_with_its_own_mask():
+    layer = keras.layers.StringLookup(
+        vocabulary=["<bos>", "<eos>", "dog"], mask_token="[MASK]"
+    )
+    vocabulary = as_vocabulary(layer)
+    assert vocabulary.pad == 0 and vocabulary.tokens[0] == "[MASK]"
+    assert vocabulary.encode("dog zebra") == [*layer(["dog", "zebra"])]
+
+
 def test_a_vocabulary_of_words_has_no_pieces():
     words = Vocabulary(WORDS)
     with pytest.raises(TypeError, match="`tokenizer` must split strings"):

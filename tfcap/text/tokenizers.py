@@ -290,7 +290,8 @@ def _keras(layer):
         rows = rows.to_list() if hasattr(rows, "to_list") else np.asarray(rows)
         return [[i for i in row if i != ids.get("")] for row in rows]
 
-    special = {"pad": ids.get(""), "unk": unknown}
+    mask = config.get("mask_token") or ""
+    special = {"pad": ids.get(mask), "unk": unknown}
     between = "" if split == "character" else " "
     return Tokenizer(
         len(pieces),
