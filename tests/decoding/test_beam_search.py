@@ -201,3 +201,16 @@ def test_groups_must_divide_the_width(groups):
 def test_a_negative_diversity_is_refused():
     with pytest.raises(ValueError, match="`diversity` must be 0 or more"):
         BeamSearch(width=4, groups=2, diversity=-0.1)
+
+
+def test_a_caption_without_words_is_found_where_padding_is_the_end():
+    speaker = tiny.TableSpeaker(0)
+    speaker.pad = tiny.EOS
+    bias = np.zeros((tiny.VOCABULARY, tiny.VOCABULARY), "float32")
+    bias[tiny.BOS, tiny.EOS] = 4.0
+    speaker.table.assign_add(bias)
+    found = search(speaker, width=2, max_length=3)
+    said = Greedy(max_length=3).decode(speaker, speaker.begin(tiny.batch(2)))
+    np.testing.assert_array_equal(found.tokens[:, 0], said.tokens[:, 0])
+    np.testing.assert_array_equal(found.mask[:, 0], [[1, 0, 0]] * 2)
+    assert bool(found.nonempty.numpy().all())

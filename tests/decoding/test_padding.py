@@ -11,6 +11,7 @@ from tfcap.decoding import Greedy
 from tfcap.decoding import GroundTruth
 from tfcap.decoding import MixedPrefix
 from tfcap.decoding import Sample
+from tfcap.decoding import ScheduledSampling
 from tfcap.decoding import score_candidates
 from tfcap.decoding import stepwise_log_probs
 from tfcap.layers import Categorical
@@ -127,3 +128,30 @@ def test_candidates_may_hold_id_0():
     found = score_candidates(speaker, speaker.begin(None), answers, options)
     np.testing.assert_allclose(found[0], expected, rtol=1e-5)
     assert found[1, 2] == -np.inf
+
+
+class Impossible(Speaker):
+    """Gives no chance to padding, nor to the start token."""
+
+    suppressed_ids = (0, 1)
+
+    def __init__(self):
+        super().__init__(2, 0)
+
+    def step(self, words, state, training=False):
+        logits, state = super().step(words, state, training)
+        return logits + np.array([-np.inf] * 2 + [0.0] * 4, "float32"), state
+
+
+def test_padding_may_be_impossible():
+    speaker = Impossible()
+    tokens = np.array([[[3, 2, 0]], [[2, 0, 0]]])
+    scores = stepwise_log_probs(speaker, speaker.begin({}), tokens)
+    scores = ops.convert_to_numpy(scores)
+    assert np.isfinite(scores).all() and (scores[tokens == 0] == 0).all()
+    for unroll in (True, False):
+        rollout = ScheduledSampling(0.5, unroll=unroll).decode(
+            speaker, speaker.begin({}), tokens, training=True
+        )
+        scores = ops.convert_to_numpy(rollout.log_probs)
+        assert np.isfinite(scores).all() and (scores[tokens == 0] == 0).all()

@@ -59,3 +59,29 @@ def test_the_rest_is_drawn_as_it_is_distributed(said):
     in_beam = (TOKENS[:, None] == beam.numpy()[0][None]).all(-1).any(-1)
     wanted = np.where(in_beam, 0.0, p) / p[~in_beam].sum()
     np.testing.assert_allclose(found, wanted, rtol=1e-3, atol=1e-6)
+
+
+@pytest.mark.parametrize("width, count", [(7, 7), (5, 3)])
+def test_nothing_is_drawn_where_the_beam_finds_everything(width, count):
+    speaker = tiny.TableSpeaker(0)
+    if count == 3:  # one word less, which the beam cannot know
+        speaker.table.assign(speaker.table - 1e9 * np.eye(5)[4])
+    rollout = SumAndSample(width, 2, 2, seed=0).decode(
+        speaker, speaker.begin(tiny.batch(2))
+    )
+    np.testing.assert_array_equal(
+        rollout.nonempty.numpy(), [[i < count for i in range(width + 2)]] * 2
+    )
+    weights = rollout.weights.numpy()
+    np.testing.assert_allclose(weights.sum(1), 1.0, rtol=1e-5)
+    assert (weights[:, count:] == 0).all()
+    assert rollout.log_probs.numpy().min() > -50
+
+
+def test_weights_sum_to_one_where_padding_is_the_end():
+    speaker = tiny.TableSpeaker(0)
+    speaker.pad = tiny.EOS
+    rollout = SumAndSample(2, 2, LENGTH, seed=0).decode(
+        speaker, speaker.begin(tiny.batch(2))
+    )
+    np.testing.assert_allclose(rollout.weights.numpy().sum(1), 1.0, rtol=1e-5)

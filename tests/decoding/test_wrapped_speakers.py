@@ -10,6 +10,7 @@ from tfcap.decoding import Greedy
 from tfcap.decoding import MixedPrefix
 from tfcap.decoding import Sample
 from tfcap.decoding import ScheduledSampling
+from tfcap.decoding import state_vector
 from tfcap.decoding import stepwise_log_probs
 from tfcap.layers import Categorical
 from tfcap.layers import GumbelSoftmaxST
@@ -153,3 +154,10 @@ def test_logits_are_one_for_every_word():
     speaker = Short()
     with pytest.raises(ValueError, match="`speaker.step..` must.*size=7"):
         Greedy(2).decode(speaker, speaker.begin(None))
+
+
+def test_words_so_far_are_no_vector_of_a_state():
+    words, image = np.zeros((3, 4), "int32"), np.ones((3, 2), "float32")
+    np.testing.assert_array_equal(state_vector(None, [words, image]), image)
+    with pytest.raises(ValueError, match="must hold a float tensor"):
+        state_vector(None, [words])

@@ -353,3 +353,9 @@ def test_refusals(listener):
     training.compile({"speaker": sgd(), "listener": sgd()}, run_eagerly=True)
     logs = training.train_on_batch(BATCH, return_dict=True)
     assert all(map(np.isfinite, logs.values()))
+
+
+def test_baselines_of_states_are_refused_a_model_without_one():
+    speaker = visual_attention()
+    with pytest.raises(ValueError, match="Use a baseline of rewards"):
+        speaker.state_vector({})

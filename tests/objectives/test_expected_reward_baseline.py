@@ -21,6 +21,12 @@ class Worth(Reward):
         return 3.0 + ops.sum(ops.take(WORTH, rollout.tokens), axis=-1)
 
 
+class MaskedWorth(Reward):
+    def call(self, rollout, episode):
+        worth = ops.take(WORTH, rollout.tokens) * rollout.mask
+        return 3.0 + ops.sum(worth, axis=-1)
+
+
 def worth(tokens):
     return 3.0 + WORTH[tokens].sum(-1)
 
@@ -93,3 +99,35 @@ def test_means_of_samples_are_refused():
     other = ExpectedRewardBaseline(SumAndSample(3, 2, 2))
     with pytest.raises(ValueError, match="Give both the same object"):
         ScoreFunction(Worth(), decoder, other)
+
+
+@pytest.mark.parametrize("compare", [True, False])
+@pytest.mark.parametrize("pad", [0, tiny.EOS])
+@pytest.mark.parametrize("width", [7, 5])
+def test_a_beam_of_everything_has_the_exact_gradient(compare, pad, width):
+    """Also where beams are empty, and where a caption is an end alone."""
+    speaker = tiny.TableSpeaker(1)
+    if width == 5:
+        speaker.table.assign(speaker.table - 1e9 * np.eye(5)[4])
+    wanted = exact_gradient(speaker, worth)
+    speaker.pad = pad
+    decoder = SumAndSample(width, 2, 2, seed=0)
+    expected = ExpectedRewardBaseline(decoder) if compare else None
+    term = ScoreFunction(MaskedWorth(), decoder, expected)
+    with tf.GradientTape() as tape:
+        inputs = tiny.batch(2, [[[3, tiny.EOS]]] * 2)
+        loss, logs = term.loss(Episode(speaker, inputs))
+    found = -tape.gradient(loss, speaker.table.value).numpy()
+    np.testing.assert_allclose(found, wanted, rtol=1e-4, atol=1e-6)
+    tokens = tiny.captions()
+    scores = speaker.log_probs(speaker.begin(tiny.batch(1)), tokens[None])
+    p = np.exp(scores.numpy()[0].sum(-1))
+    length = (tokens > 0).sum(-1)
+    mean = (p * worth(tokens)).sum()
+    expected = {
+        "reward": mean,
+        "reward_std": np.sqrt((p * (worth(tokens) - mean) ** 2).sum()),
+        "reward_mean_length": (p * length).sum(),
+    }
+    for name, value in expected.items():
+        assert float(logs[name]) == pytest.approx(value, rel=1e-4), name

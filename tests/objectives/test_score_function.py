@@ -10,9 +10,11 @@ from tfcap.decoding import Greedy
 from tfcap.decoding import Sample
 from tfcap.layers import Categorical
 from tfcap.layers import PartialSamplingST
+from tfcap.objectives import Baseline
 from tfcap.objectives import DecoderBaseline
 from tfcap.objectives import Episode
 from tfcap.objectives import LeaveOneOutBaseline
+from tfcap.objectives import MonteCarlo
 from tfcap.objectives import ScoreFunction
 from tfcap.rewards import Reward
 
@@ -276,3 +278,33 @@ def test_few_words_count_where_few_captions_end():
     scores = np.array(episode.rollout(every).log_probs)[0].sum(-1)
     wanted = -scores[ended].sum() / 5
     assert float(term.loss(episode)[0]) == pytest.approx(wanted, 1e-5)
+
+
+class Row(Baseline):
+    def __init__(self, value):
+        self.value = value
+
+    def __call__(self, rewards, episode):
+        return self.value
+
+
+@pytest.mark.parametrize("credit", [None, MonteCarlo(1)])
+def test_baselines_are_numbers_of_all_rows_or_of_each(credit):
+    """Rewards are 1 in one row and 2 in the other, whatever is said."""
+
+    class RowNumber(Reward):
+        def call(self, rollout, episode):
+            shape = ops.shape(rollout.mask)[:2]
+            return ops.broadcast_to(np.array([[1.0], [2.0]], "float32"), shape)
+
+    def advantages(value):
+        term = ScoreFunction(RowNumber(), decoder(2), Row(value), credit=credit)
+        _, logs = term.loss(Episode(tiny.TableSpeaker(), tiny.batch(2)))
+        return float(logs["reward_advantage"]), logs["reward_advantage_std"]
+
+    assert advantages(np.array([[1.0], [2.0]], "float32")) == (0.0, 0.0)
+    for half in (0.5, np.float32(0.5)):
+        mean, std = advantages(half)
+        assert mean > 0.5 and std > 0.1
+    with pytest.raises(ValueError, match=r"`baseline` must return.*x\[:, None"):
+        advantages(np.array([1.0, 2.0], "float32"))

@@ -13,6 +13,7 @@ from tfcap.training import Game
 from tfcap.training import MultiWorkerStrategy
 from tfcap.training import ObjectiveModel
 from tfcap.training import Player
+from tfcap.training.minibatches import train_function
 from tfcap.training.refusals import check_compile
 
 TWO = SimpleNamespace(num_replicas_in_sync=2)
@@ -171,6 +172,13 @@ def test_what_trains_is_not_saved_whole(make, tmp_path):
         model.save(tmp_path / "training.keras")
     model.save_weights(tmp_path / "training.weights.h5")
     assert len(list(tmp_path.iterdir())) == 1
+
+
+def test_minibatches_have_a_row_of_every_replica():
+    strategy = SimpleNamespace(num_replicas_in_sync=4)
+    model = SimpleNamespace(distribute_strategy=strategy, minibatch_size=3)
+    with pytest.raises(ValueError, match="minibatch_size=3 for 4 replicas"):
+        train_function(model)
 
 
 def test_a_player_ends_with_the_moving_average_of_its_weights():

@@ -20,7 +20,7 @@ from tfcap.decoding.rollout import Rollout
 from tfcap.decoding.word_loop import loop_over_words
 from tfcap.decoding.word_loop import state_of_loop
 from tfcap.ops import is_end
-from tfcap.ops import reference_mask
+from tfcap.ops import sequence_mask
 from tfcap.ops import repeat_samples
 from tfcap.ops import take_rows
 from tfcap.ops.arguments import checked_integer
@@ -260,7 +260,9 @@ class BeamSearch(Decoder):
         beams = beams._replace(
             tokens=ops.where(real[..., None], beams.tokens, pad)
         )
-        mask = reference_mask(beams.tokens, eos, pad)
+        # An end that comes first may be the padding's id, too.
+        mask = sequence_mask(beams.tokens, eos, pad)
+        mask = mask * ops.cast(real, mask.dtype)[..., None]
         length = ops.maximum(ops.sum(mask, axis=-1), 1.0)
         scores, order = ops.top_k(
             beams.total / length**self.length_penalty, self.num_samples

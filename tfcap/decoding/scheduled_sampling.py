@@ -150,7 +150,9 @@ class ScheduledSampling(Decoder):
     def _scored(self, rollout, scores):
         self.channel.next_step()
         scores = ops.reshape(scores, ops.shape(rollout.mask))
-        return rollout._replace(log_probs=scores * rollout.mask)
+        # where() rather than a product: padding may be impossible.
+        scores = ops.where(rollout.mask > 0, scores, 0.0)
+        return rollout._replace(log_probs=scores)
 
 
 class _OwnWords(WordChannel):

@@ -116,7 +116,7 @@ def state_vector(speaker: Any, state: Any) -> Any:
 
     A speaker's own method `state_vector(state)` is used where it has one.
     Otherwise these are the vectors of its state, such as those of an LSTM,
-    concatenated.
+    concatenated; integers, such as the words so far, are none.
 
     Args:
         speaker: `Speaker`.
@@ -139,12 +139,14 @@ def state_vector(speaker: Any, state: Any) -> Any:
     vectors = [
         ops.cast(leaf, "float32")
         for leaf in keras.tree.flatten(state)
-        if len(leaf.shape) == 2
+        if len(leaf.shape) == 2 and keras.backend.is_float_dtype(leaf.dtype)
     ]
     if not vectors:
         raise ValueError(
-            "`state` must hold a tensor of shape (n, D), or the speaker have a "
-            f"method `state_vector(state)`. Received: speaker={speaker!r}."
+            "`state` must hold a float tensor of shape (n, D), or the speaker "
+            "have a method `state_vector(state)`. Received: "
+            f"speaker={speaker!r}. Give it that method, `(n, D)` of what it "
+            "has read, to use a baseline that reads its state."
         )
     return ops.concatenate(vectors, axis=-1)
 
@@ -215,7 +217,7 @@ def stepwise_log_probs(
             return token_log_probs(processors.apply(logits), pair[:, 1]), state
 
         pairs = ops.stack([before, rows], axis=-1)  # (n, T, 2)
-        scores = mask * scan_words(score, state, pairs)
+        scores = ops.where(mask > 0, scan_words(score, state, pairs), 0.0)
         return ops.reshape(scores, (-1, samples, length))
     with step_by_step(speaker, ops.shape(rows)[0], length):
         for t in range(length):
@@ -225,7 +227,8 @@ def stepwise_log_probs(
             logits = processors.apply(logits, rows[:, :t] if t else None)
             words = rows[:, t]
             scores.append(token_log_probs(logits, words))
-    scores = ops.stack(scores, axis=1) * mask
+    # where() rather than a product: padding may be impossible.
+    scores = ops.where(mask > 0, ops.stack(scores, axis=1), 0.0)
     return ops.reshape(scores, (-1, samples, length))
 
 

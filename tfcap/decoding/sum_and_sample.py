@@ -18,6 +18,8 @@ from tfcap.ops import repeat_samples
 from tfcap.ops.arguments import checked_integer
 
 _IMPOSSIBLE = -1e9
+#: Probabilities that sum to 1 but for this sum to 1.
+_ROUNDING = 1e-6
 
 
 class SumAndSample(Decoder):
@@ -101,14 +103,20 @@ class SumAndSample(Decoder):
         )
         if training:
             self.channel.next_step()
+        # Where the beam has found everything, there is nothing to draw.
+        left = _rest(scores, beam.nonempty)[0] > _ROUNDING
+        mask = mask * ops.cast(left, mask.dtype)[..., None]
         tokens = ops.concatenate([beam.tokens, samples], axis=1)
         mask = ops.concatenate([beam.mask, mask], axis=1)
         _, log_probs = read_again(
             *(speaker, state, tokens, _rows(mask), processors, training)
         )
+        log_probs = ops.where(mask > 0, log_probs, 0.0)
         totals = ops.sum(log_probs, axis=-1)
-        found = ops.exp(ops.stop_gradient(totals[:, : self.width]))
-        rest = ops.maximum(1.0 - ops.sum(found, axis=1, keepdims=True), 0.0)
+        rest, found = _rest(
+            ops.stop_gradient(log_probs[:, : self.width]), beam.nonempty
+        )
+        rest = ops.where(left, rest, 0.0)
         rest = ops.repeat(rest / self.rest, self.rest, axis=1)
         weights = ops.concatenate([found, rest], axis=1)
         return Rollout(tokens, mask, None, log_probs, totals, weights=weights)
@@ -177,6 +185,13 @@ class _Others:
         possible = left > 1e-5 * probabilities
         left = ops.log(ops.where(possible, left, 1.0))
         return ops.where(possible, left, _IMPOSSIBLE)
+
+
+def _rest(scores, present):
+    """The probability of all others, and of each sequence that is present."""
+    found = ops.exp(ops.sum(scores, axis=-1))
+    found = ops.where(present, found, 0.0)
+    return ops.maximum(1.0 - ops.sum(found, axis=1, keepdims=True), 0.0), found
 
 
 def _rows(mask):

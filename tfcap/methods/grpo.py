@@ -62,7 +62,9 @@ def grpo(
             `None`, no penalty.
         kl_weight: Float, of the divergence from it. Defaults to `0.04`.
         kl_estimator, standardize, normalize, mask_unfinished: As those of
-            `tfcap.objectives.KLDivergence` and `ScoreFunction`.
+            `tfcap.objectives.KLDivergence` and `ScoreFunction`. The divergence
+            is a mean over each caption's words, unfinished captions included,
+            unless `normalize="sequence"`, where it is a sum.
         clip: `tfcap.objectives.ClippedRatio`. Defaults to
             `ClippedRatio(0.2)`.
         updates_per_rollout: Integer, see `tfcap.training.ObjectiveModel`.

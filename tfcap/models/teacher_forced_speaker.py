@@ -190,6 +190,19 @@ class TeacherForcedSpeaker(WrappedSpeaker):
         logits = self._logits(state, words, training)
         return ops.reshape(logits, (*shape, self.vocabulary_size))
 
+    def state_vector(self, state: dict) -> Any:
+        """Refuses: the state holds inputs and words, and nothing of a model.
+
+        Raises:
+            ValueError: Always, with what else there is.
+        """
+        raise ValueError(
+            "A baseline that reads a speaker's state must have a vector of "
+            "it. Received: a speaker whose model reads all words anew. Use a "
+            "baseline of rewards, such as LeaveOneOutBaseline, or inherit from "
+            "TeacherForcedSpeaker with a `state_vector(state)`, `(n, D)`."
+        )
+
     def log_probs(
         self, state: dict, tokens: Any, training: bool = False
     ) -> Any:

@@ -5,6 +5,8 @@ from typing import Any
 from typing import Protocol
 from typing import runtime_checkable
 
+from keras import ops
+
 
 @runtime_checkable
 class Baseline(Protocol):
@@ -33,6 +35,10 @@ class Baseline(Protocol):
 
         Args:
             rewards: Float tensor of shape `(B, S)` or `(B, S, T)`.
+
+        Returns:
+            A number, or a float tensor of shape `(B, 1)`, `(B, S)` or
+            `(B, S, T)`.
         """
         raise NotImplementedError
 
@@ -73,6 +79,27 @@ class Credit(Protocol):
     def prefixes(self, length: int) -> tuple[int, ...]:
         """Returns the last words `t` whose prefix has a value of its own."""
         return tuple(range(length - 1))
+
+
+def expectation(baseline: Baseline, rewards: Any, episode: Any) -> Any:
+    """Calls a baseline.
+
+    Returns:
+        Float tensor of rank 2 or 3, which broadcasts over samples and words.
+
+    Raises:
+        ValueError: If it gives neither a number nor a tensor of such a rank.
+    """
+    expected = ops.convert_to_tensor(baseline(rewards, episode))
+    rank = len(expected.shape)
+    if rank not in (0, 2, 3):
+        raise ValueError(
+            "`baseline` must return a number, or numbers of shape (B, 1), "
+            "(B, S) or (B, S, T), for rewards of shape "
+            f"{tuple(rewards.shape)}. Received: numbers of shape "
+            f"{tuple(expected.shape)}. Give one for each row as `x[:, None]`."
+        )
+    return ops.reshape(expected, (1, 1)) if rank == 0 else expected
 
 
 def as_baseline(baseline: Baseline | Callable | None) -> Baseline | None:

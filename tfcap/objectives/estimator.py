@@ -9,6 +9,7 @@ from keras import ops
 from tfcap.decoding import Decoder
 from tfcap.objectives.objective import Objective
 from tfcap.objectives.objective import Term
+from tfcap.ops import masked_mean
 from tfcap.ops import mean_over_replicas
 from tfcap.ops import num_replicas
 from tfcap.ops import sum_over_replicas
@@ -144,20 +145,34 @@ class Estimator(Objective):
         for name, value in values.items():
             logs[name], std = self._mean(value, rows, f"{name}_std", episode)
             logs |= std
-        loss = REDUCTIONS[self.reduction](losses, self.mask(losses, episode))
+        loss = REDUCTIONS[self.reduction](
+            self._weighed(losses, episode), self.mask(losses, episode)
+        )
         return loss, mean, logs
+
+    def _weighed(self, values, episode):
+        """Values whose mean over S sequences is the sum that is weighted."""
+        weights = getattr(self.rollout(episode), "weights", None)
+        if weights is None or len(values.shape) == 3 or values.shape[1] == 1:
+            return values
+        return values * ops.cast(weights * weights.shape[1], values.dtype)
 
     def _mean(self, values, rows, std, episode):
         """The global mean, and the standard deviation if it is logged."""
         values = ops.stop_gradient(values)
+        rollout = self.rollout(episode)
         if len(values.shape) == 2:
             values = ops.broadcast_to(values, (rows, ops.shape(values)[1]))
+        elif getattr(rollout, "weights", None) is not None:
+            # Weights are of sequences.
+            values = masked_mean(values, self.counted(rollout), axis=-1)
         mask = self.mask(values, episode)
-        share = mean_over_replicas(values, mask)
+        share = mean_over_replicas(self._weighed(values, episode), mask)
         if std not in self.statistics:
             return share * num_replicas(), {}
         mean = sum_over_replicas(share)
         squares = ops.square(ops.cast(values, mean.dtype) - mean)
+        squares = self._weighed(squares, episode)
         variance = sum_over_replicas(mean_over_replicas(squares, mask))
         return share * num_replicas(), {std: ops.sqrt(variance)}
 
@@ -179,6 +194,7 @@ class Estimator(Objective):
             present = self.counted(rollout)
         else:
             present = ops.cast(rollout.nonempty, "float32")
-            if values.shape[1] == 1:
+            # Sequences that are absent weigh nothing where any are weighed.
+            if values.shape[1] == 1 or rollout.weights is not None:
                 present = ops.max(present, axis=1, keepdims=True)
         return ops.broadcast_to(present, ops.shape(values))

@@ -7,6 +7,7 @@ from keras import ops
 
 from tfcap.objectives.baseline import Baseline
 from tfcap.objectives.baseline import Credit
+from tfcap.objectives.baseline import expectation
 from tfcap.objectives.baselines import RunningMeanBaseline
 from tfcap.ops.arguments import checked_number
 
@@ -84,7 +85,8 @@ class GAE(Credit):
             )
         rollout = episode.rollout(decoder)
         mask = rollout.mask
-        values = self.baseline(rewards, episode.scoring(rollout))
+        scoring = episode.scoring(rollout)
+        values = expectation(self.baseline, rewards, scoring)
         if len(values.shape) == 2:
             values = values[..., None]
         values = ops.stop_gradient(values) * mask

@@ -102,7 +102,4 @@ class KLDivergence(Estimator):
         if self.normalize == "length":
             words = ops.sum(rollout.mask, axis=-1)
             losses = losses / ops.maximum(words, 1.0)
-        if rollout.weights is not None:
-            # The mean over S sequences is then the weighted sum.
-            losses = losses * rollout.weights * rollout.weights.shape[1]
         return losses, losses, {}

@@ -9,6 +9,7 @@ from tfcap.objectives.baseline import Baseline
 from tfcap.objectives.baseline import Credit
 from tfcap.objectives.baseline import as_baseline
 from tfcap.objectives.baseline import as_credit
+from tfcap.objectives.baseline import expectation
 from tfcap.ops.arguments import checked_integer
 
 
@@ -243,7 +244,7 @@ class PrefixBaseline(Baseline):
 
     def _of_first(self, rewards, episode):
         """The baseline of the first word, `(B, S, 1)` or broadcast to it."""
-        values = self.first(rewards, episode)
+        values = expectation(self.first, rewards, episode)
         if len(values.shape) == 2:
             return values[..., None]
         if len(values.shape) != 3 or values.shape[-1] != 1:

@@ -9,6 +9,7 @@ from tfcap.objectives.baseline import Baseline
 from tfcap.objectives.baseline import Credit
 from tfcap.objectives.baseline import as_baseline
 from tfcap.objectives.baseline import as_credit
+from tfcap.objectives.baseline import expectation
 from tfcap.objectives.baselines import check_several
 from tfcap.objectives.baselines import from_first
 from tfcap.objectives.estimator import Estimator
@@ -196,7 +197,8 @@ class ScoreFunction(Estimator):
         # advantage = reward - baseline, (B, S) or (B, S, T)
         advantage, losses = rewards, 0.0
         if self.baseline is not None:
-            expected = self.baseline(rewards, episode.scoring(rollout))
+            scoring = episode.scoring(rollout)
+            expected = expectation(self.baseline, rewards, scoring)
             advantage = _less(rewards, expected)
             losses = self.baseline.losses(rewards, expected, counted)
             # As it applies: of every sequence, or every word.
@@ -207,12 +209,7 @@ class ScoreFunction(Estimator):
         elif self.standardize:
             advantage = _standardized(advantage, rewards, rollout.nonempty)
         scores = self._scores(advantage, log_probs, counted, episode)
-        own = _per_sequence(own, rollout.mask)
-        if rollout.weights is not None:
-            # The mean over S sequences is then the weighted sum.
-            shares = rollout.weights * rollout.weights.shape[1]
-            scores, own = scores * shares, own * shares
-        return losses - scores, own, logs
+        return losses - scores, _per_sequence(own, rollout.mask), logs
 
     def _scores(self, advantage, log_probs, counted, episode):
         """Advantages times normalised log probabilities: `(B, S)`."""
@@ -235,6 +232,7 @@ class ScoreFunction(Estimator):
         mask = self.mask(advantage, episode)
 
         def mean(values):
+            values = self._weighed(values, episode)
             return sum_over_replicas(mean_over_replicas(values, mask))
 
         advantage = ops.stop_gradient(advantage)
@@ -255,6 +253,7 @@ class ScoreFunction(Estimator):
         """Words per sequence over the global batch."""
         lengths = ops.sum(counted, axis=-1)
         present = self.mask(lengths, episode)
+        lengths = self._weighed(lengths, episode)
         mean = sum_over_replicas(mean_over_replicas(lengths, present))
         # Below 1 where few words count, and 0 where none does.
         return ops.stop_gradient(ops.where(mean > 0, mean, 1.0))

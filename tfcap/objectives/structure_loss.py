@@ -111,7 +111,9 @@ class StructureLoss(Estimator):
         check_several(rewards, "StructureLoss")
         rollout = scored_anew(rollout, self.decoder)
         present = rollout.nonempty
-        scores = ops.sum(episode.log_probs(rollout) * rollout.mask, axis=-1)
+        scores = episode.log_probs(rollout)
+        # where() rather than a product: what is absent may be infinite.
+        scores = ops.sum(ops.where(rollout.mask > 0, scores, 0.0), axis=-1)
         if self.length_normalized:
             words = ops.sum(rollout.mask, axis=-1)
             scores = scores / ops.maximum(words, 1.0)

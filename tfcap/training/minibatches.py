@@ -292,6 +292,13 @@ def _size(model, inputs):
 def train_function(model: keras.Model) -> Callable:
     """A train function of Keras that draws once and updates part by part."""
     strategy = model.distribute_strategy
+    replicas = strategy.num_replicas_in_sync
+    if model.minibatch_size is not None and model.minibatch_size < replicas:
+        raise ValueError(
+            "`minibatch_size` must give every replica a row of each step. "
+            f"Received: minibatch_size={model.minibatch_size} for {replicas} "
+            "replicas. It counts rows of the global batch."
+        )
 
     def draw_all(data):
         return strategy.run(model.draw_step, args=(data,))
