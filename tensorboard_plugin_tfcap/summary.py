@@ -26,12 +26,19 @@ from tensorboard_plugin_tfcap.metadata import REFERENCE_TAG
 from tensorboard_plugin_tfcap.metadata import SAMPLES_TAG
 from tensorboard_plugin_tfcap.metadata import VERSION
 from tensorboard_plugin_tfcap.metadata import RecordError
-from tensorboard_plugin_tfcap.metadata import is_infinite
 from tensorboard_plugin_tfcap.metadata import short_text
 from tensorboard_plugin_tfcap.other_tabs import scalar_values
 from tensorboard_plugin_tfcap.other_tabs import settings_value
 from tensorboard_plugin_tfcap.thumbnails import thumbnail
 from tensorboard_plugin_tfcap.tradeoff.metric_names import named_metric
+from tensorboard_plugin_tfcap.written import filled_text
+from tensorboard_plugin_tfcap.written import numbers
+from tensorboard_plugin_tfcap.written import plain
+from tensorboard_plugin_tfcap.written import setting
+from tensorboard_plugin_tfcap.written import settings
+from tensorboard_plugin_tfcap.written import small
+from tensorboard_plugin_tfcap.written import text
+from tensorboard_plugin_tfcap.written import texts
 
 #: Pictures that are kept of one step.
 _MOST_PICTURES = 32
@@ -46,8 +53,11 @@ class Sample:
             compared by it.
         rank: Number, of the image, as the listener finds it. Optional.
         human_rank: Number, of the image by a human caption. Optional.
-        image: Array of shape `(height, width, 3)` or `(height, width)` of
-            bytes, or a path of a file. Optional.
+        human: List of strings, what people said of it; the first ones are
+            kept. Defaults to none.
+        image: Array of shape `(height, width, 3)` or `(height, width)`,
+            integers in `[0, 255]` or floats in `[0, 1]`, or a path of a file.
+            Optional.
         scores: Dict of floats by name. Defaults to none.
         name: String, such as a file name, which is shown beside the id.
             Defaults to `""`.
@@ -74,19 +84,19 @@ class Sample:
             "id": str(self.id),
             "name": short_text(self.name),
             "caption": short_text(self.caption, LONGEST_TEXT),
-            "rank": _plain(self.rank),
+            "rank": plain(self.rank),
             "human": [
-                short_text(text, LONGEST_TEXT)
-                for text in itertools.islice(self.human, MOST_HUMAN)
+                short_text(caption, LONGEST_TEXT)
+                for caption in texts("human", self.human)[:MOST_HUMAN]
             ],
-            "human_rank": _plain(self.human_rank),
-            "scores": {k: _plain(v) for k, v in self.scores.items()},
+            "human_rank": plain(self.human_rank),
+            "scores": {k: plain(v) for k, v in self.scores.items()},
         }
         if self.claims is not None:
             about["claims"] = claims_content(self.caption, self.claims)
         if self.missing:
-            texts = [_text("missing", text) for text in self.missing]
-            about["missing"] = list(map(short_text, texts[:MOST_CLAIMS]))
+            lacking = texts("missing", self.missing)[:MOST_CLAIMS]
+            about["missing"] = list(map(short_text, lacking))
         return about
 
 
@@ -142,16 +152,13 @@ class TradeoffWriter:
     ):
         self._scalars = scalars
         self._about = {
-            "method": _text("method", method),
-            "params": {
-                _text("params", name): _setting(name, value)
-                for name, value in (params or {}).items()
-            },
-            "seed": None if seed is None else _setting("seed", seed),
-            "split": split,
-            **({} if title is None else {"title": _text("title", title)}),
+            "method": filled_text("method", method),
+            "params": settings(params or {}),
+            "seed": None if seed is None else setting("seed", seed),
+            "split": None if split is None else filled_text("split", split),
+            **({} if title is None else {"title": text("title", title)}),
         }
-        self._named = {m["name"]: named_metric(**m) for m in metrics}
+        self._named = {m.name: m for m in map(_described, metrics)}
         self._best_by, self._best = best_by, None
         if best_by is not None and not self._metric(best_by).sign:
             raise ValueError(
@@ -169,25 +176,24 @@ class TradeoffWriter:
         to, and goes on.
 
         Raises:
-            ValueError: If there is no number.
+            TypeError: If a metric is an array, or its name no string.
+            ValueError: If there is no number, or if they are too many for a
+                reader, which takes 400 a point.
         """
-        values = {n: float(v) for n, v in metrics.items() if _is_number(v)}
-        if not values:
-            raise ValueError(
-                f"`metrics` must have a number. Received: metrics={metrics}."
-            )
-        numbers = {n: v for n, v in values.items() if math.isfinite(v)}
-        record = {**self._about, "metrics": numbers}
-        if len(numbers) < len(values):
-            record["diverged"] = [n for n in values if n not in numbers]
-        record["best"] = self._so_far(int(step), numbers)
+        values = numbers(metrics)
+        finite = {n: v for n, v in values.items() if math.isfinite(v)}
+        record = {**self._about, "metrics": finite}
+        if len(finite) < len(values):
+            record["diverged"] = [n for n in values if n not in finite]
+        record["best"] = self._so_far(int(step), finite)
         known = [self._metric(name) for name in values]
         others = []
         if self._scalars:
             others += scalar_values(values)
             if POINT_TAG not in self._described:
                 others.append(settings_value(self._about))
-        self._write("point", POINT_TAG, step, _json(record), known, others)
+        record = small(_json(record))
+        self._write("point", POINT_TAG, step, record, known, others)
 
     def samples(self, step: int, samples):
         """Writes what was said of some images at a step, the first 200.
@@ -202,14 +208,14 @@ class TradeoffWriter:
                 number = len(pictures)
                 pictures.append(thumbnail(sample.image))
             items.append({**sample.content(), "image": number})
-        text = _json({"items": items})
-        if len(text) > LARGEST_SAMPLES:
+        record = _json({"items": items})
+        if len(record) > LARGEST_SAMPLES:
             raise ValueError(
                 f"`samples` must be at most {LARGEST_SAMPLES} bytes as JSON, "
                 f"without their pictures. Received: {len(items)} samples of "
-                f"{len(text)} bytes. Write fewer a step, or shorter ones."
+                f"{len(record)} bytes. Write fewer a step, or shorter ones."
             )
-        blobs = np.array([text, *pictures], dtype=object)
+        blobs = np.array([record, *pictures], dtype=object)
         self._write("samples", SAMPLES_TAG, step, blobs)
 
     def close(self):
@@ -325,7 +331,7 @@ def write_comparison(
             "titles": dict(titles or {}),
             "presets": list(presets),
             "references": list(map(_reference, references)),
-            "data": _text("data", data),
+            "data": text("data", data),
         }
     )
     try:
@@ -340,11 +346,22 @@ def write_comparison(
     file.close()
 
 
+def _described(metric):
+    """A metric as a dict describes it."""
+    keys = {"name", "title", "better", "role"}
+    if "name" not in metric or set(metric) - keys:
+        raise ValueError(
+            "`metrics` must be dicts with `name`, and what of `title`, "
+            f"`better` and `role` it does not tell. Received: {metric!r}."
+        )
+    return named_metric(**metric)
+
+
 def _reference(reference):
     return {
-        "title": _text("title", reference["title"]),
-        "source": _text("source", reference.get("source", "")),
-        "data": _text("data", reference.get("data", "")),
+        "title": text("title", reference["title"]),
+        "source": text("source", reference.get("source", "")),
+        "data": text("data", reference.get("data", "")),
         "metrics": {k: float(v) for k, v in reference["metrics"].items()},
     }
 
@@ -353,35 +370,3 @@ def _json(content):
     return json.dumps(
         {"version": VERSION, **content}, allow_nan=False, ensure_ascii=False
     ).encode()
-
-
-def _text(name, value):
-    if not isinstance(value, str):
-        raise TypeError(
-            f"`{name}` must be a string. Received: {name}={value!r}."
-        )
-    return value
-
-
-def _setting(name, value):
-    if isinstance(value, np.generic):
-        value = value.item()
-    if not isinstance(value, str | int | float):
-        raise TypeError(
-            f"`{name}` must be a number or a string. Received: "
-            f"{name}={value!r}. Leave out what has no value."
-        )
-    # JSON has no number for it, and a run is not lost for one.
-    return str(value) if is_infinite(value) else value
-
-
-def _is_number(value):
-    return value is not None and not isinstance(value, bool | str)
-
-
-def _is_finite(value):
-    return _is_number(value) and math.isfinite(float(value))
-
-
-def _plain(value):
-    return float(value) if _is_finite(value) else None

@@ -175,3 +175,11 @@ def test_the_truths_ordinal_rank_is_its_rank_where_nothing_ties():
 def test_a_nan_has_no_ordinal_rank():
     with pytest.raises(ValueError, match=r"must not be NaN.*\(1,\)"):
         ordinal_ranks(np.array([0.0, np.nan]))
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "bool", "int8"])
+def test_ordinal_ranks_of_numbers_without_a_negative(dtype):
+    least = {"int8": -128}.get(dtype, 0)
+    scores = np.array([[least, 1, 0, 1]], dtype)
+    wanted = ordinal_ranks(scores.astype("float64"))
+    assert ordinal_ranks(scores).tolist() == wanted.tolist()

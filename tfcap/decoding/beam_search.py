@@ -20,8 +20,8 @@ from tfcap.decoding.rollout import Rollout
 from tfcap.decoding.word_loop import loop_over_words
 from tfcap.decoding.word_loop import state_of_loop
 from tfcap.ops import is_end
-from tfcap.ops import sequence_mask
 from tfcap.ops import repeat_samples
+from tfcap.ops import sequence_mask
 from tfcap.ops import take_rows
 from tfcap.ops.arguments import checked_integer
 from tfcap.ops.arguments import checked_number

@@ -103,7 +103,9 @@ def ordinal_ranks(scores, valid=None):
     valid = valid.astype(bool)
     _refuse_nan(scores, valid)
     # Stable, and invalid candidates come after a valid one of minus infinity.
-    order = np.lexsort((-scores, ~valid))
+    # Turned round twice, since not every number has a negative.
+    ascending = np.lexsort((scores[..., ::-1], valid[..., ::-1]))
+    order = scores.shape[-1] - 1 - ascending[..., ::-1]
     ranks = np.empty(scores.shape, np.int32)
     places = np.arange(1, scores.shape[-1] + 1, dtype=np.int32)
     np.put_along_axis(ranks, order, np.broadcast_to(places, order.shape), -1)
