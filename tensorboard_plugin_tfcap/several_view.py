@@ -78,6 +78,27 @@ def shown_metrics(selection):
     return list({m.name: m for m in first}.values())[:_USUAL]
 
 
+def given_worst(query):
+    """Values of `worst` by metric.
+
+    Raises:
+        QueryError: If one is no number of a metric.
+    """
+    given = {}
+    for text in query.worst:
+        name, _, value = text.rpartition("=")
+        try:
+            given[name] = float(value)
+        except ValueError:
+            given[name] = math.nan
+        if not math.isfinite(given[name]):
+            raise QueryError(
+                "`worst` must be lines of a metric, '=' and a number. "
+                f"Received: {text!r:.120}."
+            )
+    return given
+
+
 def reference_point(selection, metrics):
     """Worst values that count, by metric: those given, else a little worse
     than the worst of all, by a tenth of the range, yet no less than 0 where
@@ -89,18 +110,7 @@ def reference_point(selection, metrics):
     Raises:
         QueryError: If a query gives what is no number of a metric.
     """
-    given = {}
-    for text in selection.query.worst:
-        name, _, value = text.rpartition("=")
-        try:
-            given[name] = float(value)
-        except ValueError:
-            given[name] = math.nan
-        if not math.isfinite(given[name]):
-            raise QueryError(
-                "`worst` must be lines of a metric, '=' and a number. "
-                f"Received: {text!r:.120}."
-            )
+    given = given_worst(selection.query)
     found = {}
     points = [p for group in _shown(selection).values() for p in group]
     for metric in metrics:

@@ -7,6 +7,8 @@ from functools import cached_property
 
 from tensorboard.context import RequestContext
 
+from tensorboard_plugin_tfcap.asked import check_asked
+from tensorboard_plugin_tfcap.asked import why_empty
 from tensorboard_plugin_tfcap.dataset import presented
 from tensorboard_plugin_tfcap.drawing.drawing import draw
 from tensorboard_plugin_tfcap.figure_view import figure_view
@@ -141,8 +143,8 @@ def shown_of(log, logdir, comparison=None, options=()) -> Shown:
 
     Raises:
         TypeError: If there is no such option.
-        ValueError: If there is no such metric or baseline, or nothing to
-            draw.
+        ValueError: If there is no such metric, method or parameter, or
+            nothing to draw.
     """
     options = dict(options)
     query = asked_query(options)
@@ -151,18 +153,9 @@ def shown_of(log, logdir, comparison=None, options=()) -> Shown:
     query = whole_query(options, dataset.presets)
     selection = select(dataset, query)
     if selection.x is None or not (selection.curves or selection.preset()):
-        raise ValueError(
-            "`logdir` must hold points with two metrics. Received: "
-            f"logdir={os.fspath(logdir)!r}, with {len(dataset.points)} "
-            "points. Write them with `TradeoffWriter`, or choose another "
-            "source."
-        )
-    if query.baseline and selection.query.baseline is None:
-        # On a page it may come back; here, differences would just be absent.
-        raise ValueError(
-            f"`baseline` must be one of {', '.join(selection.groups)}. "
-            f"Received: baseline={query.baseline!r:.80}."
-        )
+        name = os.path.basename(os.path.normpath(os.fspath(logdir)))
+        raise ValueError(f"{why_empty(selection, query)} (Log: {name}.)")
+    check_asked(selection, query)
     return Shown(selection)
 
 

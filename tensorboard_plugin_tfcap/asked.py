@@ -1,0 +1,88 @@
+"""Refusals of what a command or a notebook asks of a log that lacks it.
+
+On the tab's page a log may still grow: there it is passed over.
+"""
+
+from dataclasses import replace
+
+from tensorboard_plugin_tfcap.curve_names import METHOD
+from tensorboard_plugin_tfcap.matching import search
+from tensorboard_plugin_tfcap.query_error import QueryError
+from tensorboard_plugin_tfcap.selection import select
+from tensorboard_plugin_tfcap.several_view import given_worst
+
+
+def check_asked(selection, query):
+    """Refuses names that nothing in a log has, and options without effect.
+
+    Args:
+        selection: `Selection` of the query.
+
+    Raises:
+        QueryError: If there is one.
+    """
+    dataset = selection.dataset
+    parameters = {name: None for p in dataset.points for name in p.params}
+    parameters |= {n: None for p in selection.settings.values() for n in p}
+    for name in ("hide", "focus"):
+        _check_titles(name, getattr(query, name), dataset, selection, query)
+    known = {
+        "higher": dataset.metrics,
+        "lower": dataset.metrics,
+        "by": dataset.metrics,
+        "curve": [*parameters, METHOD, "seed"],
+    }
+    _check("worst", given_worst(query), dataset.metrics)
+    for name, names in known.items():
+        asked = getattr(query, name) or ()
+        _check(name, (asked,) if isinstance(asked, str) else asked, names)
+    # `baseline` is forgotten by the selection where it is not there.
+    if query.baseline and selection.query.baseline is None:
+        _check("baseline", [query.baseline], selection.groups)
+    if query.usual is not None and selection.preset() is None:
+        raise QueryError(
+            "`usual` must come with a `preset` that has panels. Received: "
+            f"usual={query.usual!r:.80}, preset={query.preset!r:.80}."
+        )
+    if query.group:
+        search("group", query.group, [])
+
+
+def why_empty(selection, query) -> str:
+    """Says why nothing of a log is left to be drawn."""
+    points = selection.dataset.points
+    for reason in selection.notices:
+        if reason.startswith("No run "):
+            return f"{reason} The log has {len(points)}."
+    if query.group and not points:
+        return (
+            "`group` must match tags of runs. Received: "
+            f"group={query.group!r:.120}, which matches none."
+        )
+    if {*selection.groups} and {*selection.groups} <= {*query.hide}:
+        return (
+            "`hide` must leave a method. Received: all of "
+            f"{', '.join(selection.groups)}."
+        )
+    return (
+        "`logdir` must hold points with two metrics. Received: a folder with "
+        f"{len(points)} points. Write them with `TradeoffWriter`, or choose "
+        "another source."
+    )
+
+
+def _check_titles(name, asked, dataset, selection, query):
+    if not {*asked} - {*selection.groups}:
+        return
+    # Methods that other options left out are there nevertheless.
+    every = replace(query, runs=None, where=(), hide=(), focus=())
+    _check(name, asked, [*select(dataset, every).groups, *selection.groups])
+
+
+def _check(name, asked, known):
+    unknown = [value for value in asked if value not in known]
+    if unknown:
+        raise QueryError(
+            f"`{name}` must be one of {', '.join(dict.fromkeys(known))}. "
+            f"Received: {name}={unknown[0]!r:.80}."
+        )
