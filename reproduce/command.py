@@ -4,6 +4,7 @@ import argparse
 import importlib
 import sys
 
+from reproduce.asked_grid import asked_grid
 from reproduce.own_data import LIMIT_HELP
 from reproduce.own_data import MIN_COUNT_HELP
 from reproduce.own_data import adapted
@@ -141,6 +142,7 @@ def sweep_main(paper, arguments: list[str]) -> int:
 @command(ValueError)
 def _sweep(paper, options):
     # TensorFlow takes a moment: not for `--help`.
+    from reproduce.captioning.load_data import WORLDS
     from reproduce.captioning.load_data import load_data
     from reproduce.paper_sweep import paper_sweep
 
@@ -153,6 +155,8 @@ def _sweep(paper, options):
             options.min_count,
         )
         grid = asked_grid(paper, options)
+        _check_metrics(options.metrics)
+        drawn = options.data in WORLDS
         data = load_data(
             options.data,
             settings,
@@ -161,6 +165,8 @@ def _sweep(paper, options):
             lambda: make_folder(out),
             options.images,
             options.limit,
+            # As Keras counts: a bar is 1, and a line an epoch 2.
+            **({"verbose": (0, 2, 1)[verbose]} if drawn else {}),
         )
         if verbose:
             _tell_data(data)
@@ -187,11 +193,19 @@ def _sweep(paper, options):
         return 130
 
 
-def asked_grid(paper, options) -> list[dict]:
-    """The grid that the options of a paper's command ask for."""
-    axes = {name: getattr(options, name) for name in paper.axes}
-    seeds = options.seeds or paper.seeds.get(options.data)
-    return paper.grid(options.methods, seeds, **axes)
+def _check_metrics(names):
+    """Refuses names of scores before anything is built or trained."""
+    from reproduce.scores import TRUTH
+    from reproduce.strangers import STRANGERS
+    from tfcap.text.evaluation import METRICS
+
+    known = (*METRICS, TRUTH, STRANGERS)
+    for name in names:
+        if name not in known:
+            raise ValueError(
+                f"`--metrics` must be among {', '.join(known)}. Received: "
+                f"{name!r}."
+            )
 
 
 def _objects(path):
@@ -289,7 +303,6 @@ def _add_numbers(parser, paper):
             option,
             dest=name,
             type=list_of(float),
-            default=list(usual),
             metavar="X,X",
             help=f"{about} (default {default})",
         )

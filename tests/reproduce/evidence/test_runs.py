@@ -3,8 +3,8 @@
 import collections
 import shlex
 
+from reproduce.asked_grid import asked_grid
 from reproduce.command import PAPERS
-from reproduce.command import asked_grid
 from reproduce.command import open_paper
 from reproduce.command import sweep_parser
 from reproduce.evidence import load_runs
