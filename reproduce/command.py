@@ -197,7 +197,7 @@ def _check_metrics(names):
     """Refuses names of scores before anything is built or trained."""
     from reproduce.scores import TRUTH
     from reproduce.strangers import STRANGERS
-    from tfcap.text.evaluation import METRICS
+    from tfcap.text import METRICS
 
     known = (*METRICS, TRUTH, STRANGERS)
     for name in names:

@@ -1,6 +1,5 @@
 """Reading of captions: from words, also ungrammatical ones, to claims."""
 
-import dataclasses
 import functools
 import re
 
@@ -9,6 +8,7 @@ from reproduce.world.truth.claims import Happening
 from reproduce.world.truth.claims import Mention
 from reproduce.world.truth.facts import slot_of
 from reproduce.world.truth.lexicon import longest
+from reproduce.world.truth.phrase import Phrase
 from reproduce.world.videos import MOVES
 
 
@@ -20,10 +20,11 @@ def read_caption(caption: str) -> Claims:
     to the noun that follows, a noun that is said twice in a row counts once,
     places and patterns belong to the noun before, relations to the two nouns
     around them. What is left over is `unread`, word by word: words that the
-    world does not know, and phrases that lack a noun.
+    world does not know, phrases that lack a noun, and what is denied, as in
+    "no ball" or "without a box".
 
     Args:
-        caption: String; case, commas and stops do not matter.
+        caption: String; case, commas, stops and quotes do not matter.
 
     Returns:
         `Claims`.
@@ -55,7 +56,7 @@ def claim_places(caption: str) -> dict:
     """
     reader = _Reader(_words(caption))
     reader.read()
-    spans = [match.span() for match in re.finditer(r"[^\s,.]+", caption)]
+    spans = [match.span() for match in _WORD.finditer(caption)]
     return {
         claim: (spans[words[0]][0], spans[words[-1]][1])
         for claim, words in reader.places.items()
@@ -63,27 +64,7 @@ def claim_places(caption: str) -> dict:
 
 
 def _words(caption):
-    return caption.lower().replace(",", " ").replace(".", " ").split()
-
-
-@dataclasses.dataclass
-class _Phrase:
-    """A noun phrase that waits for its noun, and the words it has taken."""
-
-    looks: set = dataclasses.field(default_factory=set)
-    count: int | None = None
-    least: int | None = None
-    other: bool = False
-    article: bool = False
-    partitive: bool = False
-    words: list = dataclasses.field(default_factory=list)
-    numbers: list = dataclasses.field(default_factory=list)
-    places: dict = dataclasses.field(default_factory=dict)
-
-    def take(self, kind, value, taken):
-        """Takes words, which claim something of what the noun will be."""
-        self.words += taken
-        self.places.setdefault((kind, value), taken)
+    return _WORD.findall(caption.lower())
 
 
 class _Reader:
@@ -91,12 +72,12 @@ class _Reader:
 
     def __init__(self, words):
         self.words = words
-        self.phrase = _Phrase()
+        self.phrase = Phrase()
         self.mentions, self.relations, self.ways = [], [], []
         self.grounds, self.happenings, self.paces = [], [], []
         # Places before any noun, prepositions and a relation without one yet.
         self.early, self.prepositions, self.relation = [], [], None
-        self.others = self.varied = self.moving = False
+        self.others = self.varied = self.moving = self.denies = False
         self.last, self.unread = None, []
         # Words of claims, by kind, mentions and value.
         self.places = {}
@@ -106,7 +87,7 @@ class _Reader:
         while start < len(self.words):
             phrase, size = longest(self.words, start)
             taken = range(start, start + size)
-            if phrase is None:
+            if self.is_denied(phrase, taken) or phrase is None:
                 self.drop(taken)
             else:
                 self.take(phrase, taken)
@@ -128,6 +109,24 @@ class _Reader:
             tuple(unread),
             len(self.words),
         )
+
+    def is_denied(self, phrase, taken):
+        """Whether a word denies, or what it says is denied: nothing claims it.
+
+        What is denied ends with its noun or ground: "no red ball on grass"
+        claims the grass.
+        """
+        # "Not moving" is known as a whole.
+        if phrase is None and self.words[taken.start] in _DENIALS:
+            self.drop_phrase()
+            self.drop_prepositions()
+            self.drop_relation()
+            self.denies = True
+            return True
+        denied = self.denies
+        if phrase is not None and phrase.kind in _DENIED:
+            self.denies = [*self.words, ""][taken.stop] == "or"
+        return denied
 
     def take(self, phrase, taken):
         """Takes in a phrase; `last` tells nouns that follow each other."""
@@ -190,7 +189,7 @@ class _Reader:
             # "A moon moon": the noun is said twice, the moon is one.
             return
         self.drop_prepositions()
-        self.phrase = _Phrase()
+        self.phrase = Phrase()
         if own.other and phrase.value is None:
             self.say_others(range(own.words[-1], taken.stop))
             # "Five other things": how many others is nothing that is judged.
@@ -262,7 +261,7 @@ class _Reader:
 
     def take_ground_word(self, phrase, taken):
         # "On a green grass": what is before a ground belongs to it.
-        self.phrase = _Phrase()
+        self.phrase = Phrase()
         if self.last not in _GROUNDS:
             self.say_ground(phrase.value, taken)
 
@@ -364,7 +363,7 @@ class _Reader:
 
     def drop_phrase(self):
         """Ends a noun phrase that got no noun."""
-        own, self.phrase = self.phrase, _Phrase()
+        own, self.phrase = self.phrase, Phrase()
         if own.partitive and own.looks:
             # "Two of them red" needs none.
             mention = Mention(None, frozenset(own.looks), count=own.count)
@@ -388,5 +387,9 @@ def _named(place):
     return " ".join(sorted(place))
 
 
+#: Words, between spaces and stops of any kind.
+_WORD = re.compile(r"[^\s,.;:!?()\"\u201c\u201d]+")
+_DENIALS = frozenset(("no", "not", "without", "neither", "nor", "never"))
 _GROUNDS = ("ground", "scenery", "ground word")
+_DENIED = ("noun", *_GROUNDS)
 _WAYS = {f"way {way}": way for way in ("past", "toward", "away")}

@@ -92,3 +92,33 @@ def test_each_claim_has_its_words():
 def test_words_of_claims(caption, words):
     places = claim_places(caption).values()
     assert sorted(caption[a:b] for a, b in places) == sorted(words)
+
+
+@pytest.mark.parametrize(
+    "caption, claims, unread",
+    [
+        ("no balls", "", ["no", "balls"]),
+        ("a box without a ball", "box", ["without", "a", "ball"]),
+        ("a box without a red ball on the grass", "box; on grass", None),
+        ("neither a ball nor a box but a star", "star", None),
+        ("no balls or boxes and a star", "star", None),
+        ("a star next to no ball and a box", "star; box", None),
+        ("a box that is not on the grass", "box", None),
+    ],
+)
+def test_what_is_denied_is_not_claimed(caption, claims, unread):
+    found = read_caption(caption)
+    assert str(found._replace(unread=())) == claims
+    if unread is not None:
+        assert list(found.unread) == unread
+
+
+def test_stops_and_quotes_of_any_kind_end_words():
+    plain = read_caption("a red ball a blue box")
+    for text in (
+        "a red ball; a blue box!",
+        "\u201ca red ball\u201d: (a blue box)?",
+    ):
+        assert read_caption(text)[:-1] == plain[:-1]
+    places = claim_places('"A red ball!"')
+    assert places["object", (0,), "ball"] == (7, 11)
