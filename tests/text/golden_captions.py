@@ -214,4 +214,12 @@ GOLDEN = [
         "toys r us and ipad 's 9.5 in screen",
     ),
     ("5 o'clock at 8:00am w/o a b/w TV", "5 o'clock at 8:00 am w/o a b/w tv"),
+    (
+        "A sign: \u2018Joe\u2019s\u2019, the \u2018Men\u2019s\u2019 room",
+        "a sign joe 's the men 's room",
+    ),
+    (
+        "She\u2019d\u2019ve seen the dogs\u2019 bowl\u2019s\u2019 lid",
+        "she 'd 've seen the dogs bowl 's lid",
+    ),
 ]

@@ -151,7 +151,10 @@ def _contractions(mark, kept):
         (rf"([0-9]){mark}([0-9]+\")", r"\1 ` \2"),
         # rock 'n' roll, it 's, she 'll
         (rf"{mark}((?i:n)){mark}", rf" {kept}\1{kept} "),
-        (rf"{mark}((?i:s|d|m|ll|re|ve))({_M})", rf" {STRAIGHT}\1 \2"),
+        # Twice, as in she 'd 've: a match takes what comes next, which may be
+        # a curly quote, with it.
+        *[(rf"{mark}((?i:s|d|m|ll|re|ve))({_M}|\u2019)", rf" {STRAIGHT}\1 \2")]
+        * 2,
     ]
     return [(mark, *rule) for rule in patterns]
 
