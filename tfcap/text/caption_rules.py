@@ -73,6 +73,8 @@ DROPPED = (
 # Shorthands of the patterns below. A letter, and a character of a word:
 _L, _W = "[A-Za-z\u0080-\uffff]", "[A-Za-z0-9\u0080-\uffff]"
 # no letter, and no character of a word:
+#: What ends a clitic: no letter, or a curly quote.
+_CLITIC_END = "[^A-Za-z\u0080-\u2018\u201a-\uffff]"
 _M, _N = "[^A-Za-z\u0080-\uffff]", "[^A-Za-z0-9\u0080-\uffff]"
 # what may stand before a word; an acronym; a word that no sign is glued to:
 _S, _A = "[^A-Za-z0-9\u0080-\uffff_-]", "[^A-Za-z0-9\u0080-\uffff._-]"
@@ -151,9 +153,13 @@ def _contractions(mark, kept):
         (rf"([0-9]){mark}([0-9]+\")", r"\1 ` \2"),
         # rock 'n' roll, it 's, she 'll
         (rf"{mark}((?i:n)){mark}", rf" {kept}\1{kept} "),
-        # Twice, as in she 'd 've: a match takes what comes next, which may be
-        # a curly quote, with it.
-        *[(rf"{mark}((?i:s|d|m|ll|re|ve))({_M}|\u2019)", rf" {STRAIGHT}\1 \2")]
+        # Twice, as in she 'd 've: a match takes what comes next with it.
+        *[
+            (
+                rf"{mark}((?i:s|d|m|ll|re|ve))({_CLITIC_END})",
+                rf" {STRAIGHT}\1 \2",
+            )
+        ]
         * 2,
     ]
     return [(mark, *rule) for rule in patterns]
