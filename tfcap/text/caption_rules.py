@@ -73,9 +73,9 @@ DROPPED = (
 # Shorthands of the patterns below. A letter, and a character of a word:
 _L, _W = "[A-Za-z\u0080-\uffff]", "[A-Za-z0-9\u0080-\uffff]"
 # no letter, and no character of a word:
-#: What ends a clitic: no letter, or a curly quote.
-_CLITIC_END = "[^A-Za-z\u0080-\u2018\u201a-\uffff]"
 _M, _N = "[^A-Za-z\u0080-\uffff]", "[^A-Za-z0-9\u0080-\uffff]"
+# what ends a clitic, no letter or a curly quote:
+_CLITIC_END = "[^A-Za-z\u0080-\u2018\u201a-\uffff]"
 # what may stand before a word; an acronym; a word that no sign is glued to:
 _S, _A = "[^A-Za-z0-9\u0080-\uffff_-]", "[^A-Za-z0-9\u0080-\uffff._-]"
 _B = f"(?:[^A-Za-z0-9\u0080-\uffff._/!?-]|{_N}[._/!?-])"
