@@ -104,11 +104,15 @@ def _run(options):
             "`--json` must be a file in a folder that can be written to. "
             f"Received: --json {options.json}. Make the folder first."
         )
-    if options.several is not None or options.batch_size < 1:
+    if options.several is not None:
         raise ValueError(
-            "`--several` must be left out, and `--batch-size` at least 1. "
-            f"Received: --several {options.several} --batch-size "
-            f"{options.batch_size}. The format has one caption an image."
+            "`--several` must be left out. Received: --several "
+            f"{options.several}. The format has one caption an image."
+        )
+    if options.batch_size < 1:
+        raise ValueError(
+            "`--batch-size` must be at least 1. Received: --batch-size "
+            f"{options.batch_size}."
         )
     if options.backbone is None:
         refuse(options, _OF_PICTURES, "come with --backbone, for pictures")

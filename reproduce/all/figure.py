@@ -69,9 +69,17 @@ def draw(records: list[dict], path: str, title: str = "") -> None:
     Args:
         records: List of dicts, of a sweep.
         path: String, of a PNG, SVG or PDF file.
+
+    Raises:
+        ValueError: If it is of another format.
     """
     from matplotlib.figure import Figure
 
+    kind = os.path.splitext(path)[1][1:].lower()
+    if kind not in ("png", "svg", "pdf"):
+        raise ValueError(
+            f"`path` must end in .png, .svg or .pdf. Received: path={path!r}."
+        )
     figure = Figure(figsize=(24, 9.5), layout="constrained")
     axes = figure.subplots(1, len(PANELS))
     looks = _looks()
@@ -102,7 +110,6 @@ def draw(records: list[dict], path: str, title: str = "") -> None:
     figure.draw_without_rendering()
     for axis, curves in zip(axes, drawn):
         _draw_names(axis, curves, looks)
-    kind = os.path.splitext(path)[1][1:]
     with whole_path(path) as partial:
         figure.savefig(partial, format=kind, dpi=100)
 

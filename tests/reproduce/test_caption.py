@@ -163,6 +163,7 @@ def test_pictures_are_captioned_as_their_feature_file_is(
         (["--backbone=vgg19"], {}, "`--backbone` must be vgg19,"),
         (["--json=/no/out.json"], {}, "`--json` must be a file"),
         (["--several=3"], {}, "`--several` must be left out"),
+        (["--batch-size=0"], {}, "`--batch-size` must be at least 1"),
         (["--groups=2"], {}, "`--groups` must come with"),
     ],
 )

@@ -38,6 +38,8 @@ class Truth:
 
     def __init__(self, shown: Sequence):
         self._shown = list(shown)
+        if not self._shown:
+            raise ValueError("`shown` must hold a scene. Received: none.")
         self._facts = functools.lru_cache(maxsize=None)(self._make_facts)
         self.score = functools.lru_cache(maxsize=1 << 17)(self._score)
         self._videos = hasattr(self._shown[0], "motion")

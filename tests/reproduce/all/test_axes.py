@@ -306,3 +306,8 @@ def test_points_that_came_apart_are_named_and_not_drawn():
     assert 0.8 < axis.get_xlim()[0] < 0.9 and axis.get_ylim()[0] > 50.0
     told = axis.get_title(loc="left")
     assert told.endswith(": SCST (1 of 2 points); mle")
+
+
+def test_a_figure_of_another_format_is_refused(tmp_path):
+    with pytest.raises(ValueError, match="must end in .png, .svg or .pdf"):
+        figure.draw([], str(tmp_path / "axes.xyz"))

@@ -329,3 +329,8 @@ def test_plurals_are_read():
     for shape, nouns in NOUNS.items():
         for noun in nouns:
             assert str(read_caption(f"two {plural(noun)}")) == f"2 {shape}"
+
+
+def test_a_truth_of_nothing_is_refused():
+    with pytest.raises(ValueError, match="`shown` must hold a scene"):
+        Truth([])
