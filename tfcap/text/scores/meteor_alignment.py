@@ -251,8 +251,9 @@ class _Sentence(NamedTuple):
     phrases: list  # triples of start, length and paraphrases
 
 
-# A caption is compared with each of its references.
-@functools.lru_cache(64)
+# A caption is compared with each of its references, and a batch of captions
+# with those of its images again and again.
+@functools.lru_cache(4096)
 def _sentence(words, resources):
     found = _Sentence(defaultdict(list), defaultdict(list), [], {}, [])
     for i, word in enumerate(words):
