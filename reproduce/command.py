@@ -2,6 +2,7 @@
 
 import argparse
 import importlib
+import os
 import sys
 
 from reproduce.asked_grid import asked_grid
@@ -11,6 +12,7 @@ from reproduce.own_data import adapted
 from reproduce.own_data import epoch_numbers
 from reproduce.own_data import epochs_help
 from reproduce.own_data import image_limits
+from reproduce.processes import renew_process
 from reproduce.processes import run_processes
 from tfcap.io import command
 from tfcap.io import make_folder
@@ -63,6 +65,9 @@ COMMANDS = {
         "check every claim of the pages by its records, and by new runs",
     ),
 }
+#: Points after which a process begins anew: TensorFlow never gives back graphs
+#: with gradients of their own, up to half a gigabyte a point.
+_POINTS = 10
 #: Numbers that a sweep may move, by their names in records, and the option.
 AXES = {
     "lambda": ("--lambdas", "weights of the listener against naturalness"),
@@ -83,6 +88,8 @@ def main(arguments: list[str] | None = None):
         Integer, the exit status: 0; 1 if a point failed; 2 if an option or the
         data are not as they should be; 130 after Ctrl-C.
     """
+    # A program that calls this is not to be replaced.
+    most = _POINTS if arguments is None and os.name == "posix" else None
     arguments = sys.argv[1:] if arguments is None else list(arguments)
     if not arguments or arguments[0] in ("-h", "--help"):
         print(_help())
@@ -91,7 +98,7 @@ def main(arguments: list[str] | None = None):
     if name == "--check":
         name = "check"
     if name in PAPERS:
-        return sweep_main(open_paper(name), rest)
+        return sweep_main(open_paper(name), rest, most)
     if name in COMMANDS:
         return importlib.import_module(COMMANDS[name][0]).main(rest)
     known = ", ".join([*PAPERS, *COMMANDS])
@@ -124,8 +131,13 @@ def _help():
     return "\n".join(lines)
 
 
-def sweep_main(paper, arguments: list[str]) -> int:
-    """Trains what is missing of a paper's points."""
+def sweep_main(paper, arguments: list[str], most: int | None = None) -> int:
+    """Trains what is missing of a paper's points.
+
+    Args:
+        most: Integer, points after which the process begins anew. Defaults to
+            `None`, never.
+    """
     parser = sweep_parser(paper)
     options = parser.parse_args(arguments)
     if options.processes < 1:
@@ -136,11 +148,11 @@ def sweep_main(paper, arguments: list[str]) -> int:
     if options.processes > 1:
         one = [paper.name, *arguments, "--processes", "1"]
         return run_processes(one, options.processes)
-    return _sweep(paper, options)
+    return _sweep(paper, options, most)
 
 
 @command(ValueError)
-def _sweep(paper, options):
+def _sweep(paper, options, most):
     # TensorFlow takes a moment: not for `--help`.
     from reproduce.captioning.load_data import WORLDS
     from reproduce.captioning.load_data import load_data
@@ -187,10 +199,25 @@ def _sweep(paper, options):
             strangers=strangers,
             measures=strangers.wanted if strangers else (),
         )
-        return sweep.work()
+        return _work(sweep, options.earlier, most)
     except KeyboardInterrupt:
         print("\nStopped. What is done is kept; the same command goes on.")
         return 130
+
+
+def _work(sweep, earlier, most):
+    """Does what is missing of a sweep, by as many processes as it takes."""
+    from tfcap.training import several_workers
+
+    known = len(sweep.failures()) if earlier is None else earlier
+    # Workers know each other by their processes.
+    most = None if several_workers() else most
+    status = sweep.work(most=most, earlier=known)
+    if status is None:
+        renew_process(
+            *([] if earlier is not None else ["--earlier", f"{known}"])
+        )
+    return status
 
 
 def _check_metrics(names):
@@ -277,6 +304,8 @@ def sweep_parser(paper):
         metavar="N",
         help="train N points at once, each by a process (default 1)",
     )
+    # How many failures there were when the first of the processes began.
+    add("--earlier", type=int, help=argparse.SUPPRESS)
     add("--progress", action="store_true", help="bars instead of lines")
     add("--quiet", action="store_true", help="print nothing")
     return parser

@@ -1,4 +1,4 @@
-"""One command in several processes, which divide its points."""
+"""One command in several processes, and in one after the other."""
 
 import os
 import signal
@@ -43,6 +43,20 @@ def run_processes(
         return max(map(_status, running))
     finally:
         signal.signal(signal.SIGTERM, before)
+
+
+def renew_process(*more: str):
+    """Runs the command of this process anew, in its place.
+
+    What the process holds in memory is given back; its number, and who waits
+    for it, stay.
+
+    Args:
+        more: Strings, arguments to add.
+    """
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os.execv(sys.executable, [sys.executable, *sys.orig_argv[1:], *more])
 
 
 def _status(process):

@@ -124,22 +124,30 @@ class Sweep:
         # Keys of points whose measures could not all be had.
         self._incomplete = set()
 
-    def work(self, wait=True):
+    def work(self, wait=True, most=None, earlier=None):
         """Does the points that are missing.
 
         Args:
             wait: Boolean, whether to stay while other processes are at work,
                 to list their failures and take over what they leave behind.
                 Defaults to `True`.
+            most: Integer, points after which to end though some are left.
+                Defaults to `None`, none.
+            earlier: Integer, failures that were known when this work began:
+                later ones are not tried again. Defaults to `None`, all that
+                are known now.
 
         Returns:
-            0, or 1 if a point of the grid has failed: an exit code.
+            0, or 1 if a point of the grid has failed: an exit code. `None`
+            where `most` has ended it.
         """
-        earlier = len(self.failures())
-        waiting = False
+        earlier = len(self.failures()) if earlier is None else earlier
+        waiting, done = False, 0
         while left := from_chief(self._left(earlier)):
+            if done == most:
+                return None
             if any(self._try(key, point, earlier) for key, point in left):
-                waiting = False
+                waiting, done = False, done + 1
                 continue
             if not wait:
                 break

@@ -147,3 +147,43 @@ def test_a_process_that_slept_for_too_long_does_not_count_twice(tmp_path):
     lines = (tmp_path / "points.jsonl").read_text().splitlines()
     assert len(lines) == 12
     assert {r["pid"] for r in load_records(tmp_path)} == {os.getpid()}
+
+
+def test_work_ends_after_as_many_points_as_asked_and_goes_on(tmp_path):
+    asked, broken = [], {"psst"}
+
+    def run(settings, folder):
+        asked.append(settings["method"])
+        if settings["method"] in broken:
+            raise RuntimeError("no more memory")
+        return {"cider_d": 1.0}
+
+    grid = {**GRID, "lambda": [1e-3, 3e-3], "seed": 0}
+
+    def work(**options):
+        return Sweep(tmp_path, run, grid, verbose=0).work(**options)
+
+    # Each is a process of its own: what failed is not tried by the next.
+    assert work(most=3, earlier=0) is None and len(asked) == 3
+    assert work(most=3, earlier=0) == 1
+    assert asked == ["psst", "psst", "st", "st"]
+    broken.clear()
+    # What is wanted last ends it as usual.
+    assert work(most=2) == 0 and len(load_records(tmp_path)) == 4
+
+
+def test_a_process_begins_anew_in_its_place():
+    code = (
+        "import os, sys; from reproduce.processes import renew_process;"
+        "print(os.getpid(), *sys.argv[1:]);"
+        "len(sys.argv) > 2 or renew_process('--earlier', '2')"
+    )
+    process = subprocess.Popen(
+        [sys.executable, "-c", code, "psst"],
+        stdout=subprocess.PIPE,
+        text=True,
+        cwd=ROOT,
+    )
+    said = process.communicate(timeout=60)[0].splitlines()
+    assert process.returncode == 0
+    assert said == [f"{process.pid} psst", f"{process.pid} psst --earlier 2"]
