@@ -115,7 +115,9 @@ def score_table(name: str, title: str, runs, columns, prefix: str = ""):
             neither, by the name of a score.
 
     Returns:
-        `TradeoffTable`, or `None` where no row has any of the scores.
+        `TradeoffTable`, or `None` where no row has any of the scores. A score
+        that some seeds of a row lack says of how many it is, and is not the
+        best.
     """
     columns = {
         prefix + key: column
@@ -125,22 +127,29 @@ def score_table(name: str, title: str, runs, columns, prefix: str = ""):
     if not columns:
         return None
     values = [[_values(r, key) for key in columns] for r in runs.values()]
+    counts = [len(by_seed) for by_seed in runs.values()]
     rows = [
-        [str(key), *map(cell, line), str(len(runs[key]))]
-        for key, line in zip(runs, values)
+        [str(key), *(_counted(x, count) for x in line), str(count)]
+        for key, line, count in zip(runs, values, counts)
     ]
     best = []
     of_models = [key.method != HUMAN for key in runs]
     for place, (_, sign) in enumerate(columns.values()):
         means = [
-            _mean(line[place]) * sign if ours else math.nan
-            for line, ours in zip(values, of_models)
+            _mean(line[place]) * sign
+            if ours and len(line[place]) == count
+            else math.nan
+            for line, ours, count in zip(values, of_models, counts)
         ]
         known = [mean for mean in means if not math.isnan(mean)]
         if sign and len(known) > 1:
             best.append((means.index(max(known)), place + 1))
     head = ["", *(title for title, _ in columns.values()), "seeds"]
-    return TradeoffTable(name, title, head, rows, [], best)
+    fewer = any(
+        0 < len(x) < count for line, count in zip(values, counts) for x in line
+    )
+    notes = ["(n): of n seeds, the others have no such score."] * fewer
+    return TradeoffTable(name, title, head, rows, notes, best)
 
 
 def difference_table(runs, claims, title: str = "paired by seed"):
@@ -178,6 +187,12 @@ def cell(values, sign=""):
     if math.isinf(low):
         return f"{mean:{form}}"
     return f"{mean:{form}} [{low:{form}}, {high:{form}}]"
+
+
+def _counted(values, count):
+    """A cell that says how many values it has where a row has more seeds."""
+    few = f" ({len(values)})" if 0 < len(values) < count else ""
+    return cell(values) + few
 
 
 def found_on(tables, data):

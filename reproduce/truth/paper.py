@@ -19,6 +19,7 @@ from reproduce.truth.rewards import NumberedBatches
 from reproduce.truth.rewards import truth_reward
 from reproduce.truth.settings import SETTINGS
 from reproduce.truth.tables import truth_tables
+from reproduce.truth.through_words import through_words
 from reproduce.world.truth import MEASURES
 from tfcap.methods import scst
 
@@ -60,8 +61,13 @@ REWARDS = {
     "learned_utility": learned_utility,
 }
 #: Rows that are trained for a reward: self-critical training, each sample
-#: above the others of its image.
-ROWS = {name: {"method": scst, "baseline": "leave_one_out"} for name in REWARDS}
+#: above the others of its image; or through the words.
+ROWS = {
+    **{name: {"method": scst, "baseline": "leave_one_out"} for name in REWARDS},
+    "learned_utility_words": {"method": through_words},
+}
+#: Rewards of rows that are not called by theirs.
+_REWARD_OF = {"learned_utility_words": "learned_utility"}
 
 
 def train(experiment, row, point):
@@ -69,7 +75,8 @@ def train(experiment, row, point):
     about = experiment.about_point(point)
     settings = about.settings
     numbers = {**experiment.words(), "num_samples": settings.num_samples}
-    networks = [reward_speaker(experiment), REWARDS[row](about)]
+    reward = REWARDS[_REWARD_OF.get(row, row)]
+    networks = [reward_speaker(experiment), reward(about)]
     model = build(ROWS[row], networks, numbers, about)
     return Training(
         model,

@@ -16,6 +16,7 @@ from reproduce.world.truth import Truth
 from reproduce.world.videos import MOTIONS
 from reproduce.world.words import COLUMNS
 from reproduce.world.words import ROWS
+from tfcap.layers import SoftEmbedding
 
 _OF_SHAPES = {
     "exists": (False, True),
@@ -89,7 +90,9 @@ class ReaderNetwork(keras.Model):
 
     Call arguments:
         inputs: Dict with `caption`, integers of shape `(B, S, T)`, 0 where
-            there is no word.
+            there is no word; or distributions over words, floats of shape
+            `(B, S, T, V)`. `mask` `(B, S, T)`, optional for integers, is 0
+            where there is none.
 
     Returns:
         Float tensor of shape `(B, S, Q, A)`: logits of the answers to each of
@@ -110,6 +113,7 @@ class ReaderNetwork(keras.Model):
         self.words = keras.layers.Embedding(
             vocabulary_size, units, mask_zero=True
         )
+        self.soft = SoftEmbedding.from_embedding(self.words)
         self.recurrent = keras.layers.GRU(units)
         self.answers = keras.layers.Dense(len(QUESTIONS) * _MOST)
         options = np.array([len(options) for options in QUESTIONS.values()])
@@ -117,16 +121,19 @@ class ReaderNetwork(keras.Model):
         self._never = (never * _NEVER).astype("float32")
 
     def build(self, input_shape):
-        self.words.build()
+        self.soft.build(None)
         self.recurrent.build((None, None, self.units))
         self.answers.build((None, self.units))
         self.built = True
 
     def call(self, inputs, training=False):
-        tokens = inputs["caption"]
-        batch, samples, length = ops.shape(tokens)
-        words = ops.reshape(tokens, (batch * samples, length))
-        states = self.recurrent(self.words(words))
+        caption, mask = inputs["caption"], inputs.get("mask")
+        if mask is None:
+            mask = ops.not_equal(caption, 0)
+        batch, samples, *word = ops.shape(caption)
+        words = ops.reshape(caption, (batch * samples, *word))
+        mask = ops.reshape(ops.cast(mask, "bool"), (batch * samples, word[0]))
+        states = self.recurrent(self.soft(words), mask=mask)
         logits = self.answers(states)
         shape = batch, samples, len(QUESTIONS), _MOST
         return ops.reshape(logits, shape) + self._never

@@ -74,12 +74,15 @@ class LearnedUtility(Reward):
              p(true answer | caption)
     ```
 
+    Gradients reach the words, where a channel passes them.
+
     Args:
         network: `reproduce.truth.reader_network.ReaderNetwork`, which does
             not learn.
         answers: `Answers` of all images.
     """
 
+    differentiable = True
     name = "learned_utility"
 
     def __init__(self, network, answers: Answers):
@@ -87,11 +90,12 @@ class LearnedUtility(Reward):
         self.answers = answers
 
     def call(self, rollout, episode):
-        tokens = rollout.tokens * ops.cast(rollout.mask, rollout.tokens.dtype)
+        said = rollout.tokens if rollout.words is None else rollout.words
         row = episode.inputs["row"]
         truth = ops.take(self.answers.numbers, row, axis=0)[:, None]
         weights = ops.take(self.answers.weights, row, axis=0)[:, None]
-        probabilities = ops.softmax(self.network({"caption": tokens}))
+        read = self.network({"caption": said, "mask": rollout.mask})
+        probabilities = ops.softmax(read)
         picked = ops.sum(
             probabilities
             * ops.one_hot(truth, probabilities.shape[-1], dtype="float32"),

@@ -16,6 +16,7 @@ from reproduce.score_tables import score_table
 _ORDER = (
     *("mle", "cider", "precision", "mixed", "f1", "recall"),
     *("weighted_recall", "utility", "learned_utility"),
+    "learned_utility_words",
 )
 _CLAIMED = (
     *("truth_precision", "truth_recall", "truth_claims", "truth_false"),
@@ -25,7 +26,8 @@ _CLAIMED = (
 _CLAIMS = {(row, "mle"): _CLAIMED for row in _ORDER[1:]} | {
     ("f1", "precision"): _CLAIMED,
     ("f1", "recall"): _CLAIMED,
-    ("learned_utility", "utility"): ("truth_utility", "truth_precision"),
+    ("learned_utility", "utility"): _CLAIMED,
+    ("learned_utility_words", "learned_utility"): _CLAIMED,
 }
 #: Kinds of claims that people make of images and of videos.
 _KINDS = (

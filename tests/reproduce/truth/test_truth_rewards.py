@@ -1,13 +1,16 @@
 import collections
 import dataclasses
+import functools
 
 import numpy as np
 import pytest
+import tensorflow as tf
 from keras import ops
 
 from reproduce.experiment import Experiment
 from reproduce.record_file import append_record
 from reproduce.score_tables import TRUTH as COLUMNS
+from reproduce.spider.paper import state_units
 from reproduce.truth.examples_page import markdown_examples
 from reproduce.truth.examples_page import write_examples
 from reproduce.truth.kept import kept_captions
@@ -25,6 +28,7 @@ from reproduce.truth.rewards import truth_function
 from reproduce.truth.rewards import truth_reward
 from reproduce.truth.settings import SETTINGS
 from reproduce.truth.tables import truth_tables
+from reproduce.truth.through_words import through_words
 from reproduce.world import sample_scene
 from reproduce.world import sample_video
 from reproduce.world.truth import MEASURES
@@ -32,6 +36,16 @@ from reproduce.world.truth import Truth
 from tests.reproduce.psst.tiny_study import data
 from tests.reproduce.test_paper_sweep import run_eagerly
 from tfcap.decoding import Rollout
+from tfcap.methods import actor_critic
+from tfcap.methods import dpo
+from tfcap.methods import grpo
+from tfcap.methods import mixer
+from tfcap.methods import policy_gradient
+from tfcap.methods import ppo
+from tfcap.methods import rloo
+from tfcap.methods import scst
+from tfcap.methods import sll_sle
+from tfcap.methods import structured
 from tfcap.text import ObjectSynonyms
 from tfcap.text import Vocabulary
 from tfcap.text import chair
@@ -149,6 +163,24 @@ def test_a_network_is_worth_the_probability_of_true_answers(truth, network):
     np.testing.assert_allclose(losses, wanted, rtol=1e-5)
 
 
+def test_a_network_reads_words_and_distributions_alike(truth, network):
+    said, rows = rollout(np.random.default_rng(2)), np.array([2, 9, 4])
+    mask = np.array(said.mask)
+    mask[1, :, 2:] = 0
+    soft = np.eye(11, dtype="float32")[said.tokens]
+    reward, episode = (
+        LearnedUtility(network, Answers(truth)),
+        Episode({"row": rows}),
+    )
+    words = tf.Variable(soft)
+    with tf.GradientTape() as tape:
+        found = reward(Rollout(said.tokens, mask, words=words), episode)
+    wanted = reward(Rollout(said.tokens, mask), episode)
+    np.testing.assert_allclose(found, wanted, rtol=1e-6)
+    gradient = np.abs(tape.gradient(found, words)).sum(-1)
+    assert ((gradient > 0) == (mask > 0)).all()
+
+
 def test_words_after_the_end_change_nothing(truth, network):
     said, rows = rollout(np.random.default_rng(3)), np.array([2, 9, 4])
     short = np.array(said.mask)
@@ -200,25 +232,70 @@ def test_rows_are_trained_and_told_how_true_they_are(study):
     with run_eagerly():
         records = [
             {"method": row, "seed": 3, **study.result(row)}
-            for row in ("mle", "learned_utility")
+            for row in ("mle", "learned_utility", "learned_utility_words")
         ]
     for record in records:
         assert {*COLUMNS} <= record.keys()
         assert record["human_truth_recall"] >= 0
     tables = truth_tables(records, "tiny")
     assert [table.title for table in tables][-1] == (
-        "learned_utility - mle, paired by seed"
+        "learned_utility_words - learned_utility, paired by seed"
     )
     assert [row[0] for row in tables[0].rows] == [
-        *("mle", "learned_utility", "human captions"),
+        *("mle", "learned_utility", "learned_utility_words"),
+        "human captions",
     ]
+
+
+LEARNERS = {
+    "scst": scst,
+    "rloo": rloo,
+    "ppo": ppo,
+    "grpo": grpo,
+    "actor_critic": actor_critic,
+    "policy_gradient": policy_gradient,
+    "mixer": functools.partial(mixer, stage_steps=1),
+    "sll_sle": sll_sle,
+    "risk": functools.partial(structured, loss="risk"),
+    "dpo": None,
+    "through_words": through_words,
+}
+
+
+@pytest.mark.parametrize("name", LEARNERS)
+def test_truth_is_a_reward_of_every_estimator(study, truth, name):
+    network = ReaderNetwork(study.data.vocabulary.size, units=4)
+    speaker = study.starting("speaker_mle", "speaker", dropout=False)
+    batches = numbered_batches(study)
+    network({"caption": batches.batch(0)["caption"]})
+    reward = LearnedUtility(network, Answers(truth))
+    if name != "through_words":
+        # Its gradient through words would be none.
+        reward = reward + truth_reward("f1", truth, study.data.vocabulary)
+    method, options = LEARNERS[name], {"max_length": 3, "seed": 0}
+    if name == "dpo":
+        stays = study.starting("speaker_mle", "speaker", dropout=False)
+        method = functools.partial(dpo, reference=stays)
+    sgd = "sgd"
+    if name in ("actor_critic", "policy_gradient", "mixer"):
+        options["state_units"] = state_units(speaker, batches)
+        sgd = {"speaker": "sgd", "baseline": "sgd"}
+    model = method(speaker, reward, **options)
+    before = [np.array(v) for v in speaker.trainable_variables]
+    with run_eagerly():
+        model.compile(sgd)
+        logs = model.train_on_batch(batches.batch(0), return_dict=True)
+    assert all(np.isfinite(value) for value in logs.values())
+    after = speaker.trainable_variables
+    assert any((a != b).any() for a, b in zip(map(np.array, after), before))
 
 
 def test_a_mixture_is_weighed_by_alpha(study):
     reward = REWARDS["mixed"](study.about_point({"alpha": 0.25}))
     assert reward.terms == ("precision", "recall")
     assert [weight for weight, _ in reward.weighted] == [0.25, 0.75]
-    assert {*ROWS} == {*REWARDS} and {*MEASURES} < {*ROWS}
+    assert {*ROWS} == {*REWARDS, "learned_utility_words"}
+    assert {*MEASURES} < {*ROWS}
 
 
 def test_kept_captions_are_told_how_true_they_are(study, tmp_path):
