@@ -20,6 +20,7 @@ from tfcap.text.scores.meteor import DELTA
 from tfcap.text.scores.meteor import GAMMA
 from tfcap.text.scores.meteor_alignment import align
 from tfcap.text.scores.meteor_alignment import count_chunks
+from tfcap.text.scores.meteor_alignment import find_matches
 from tfcap.text.scores.meteor_normalization import ALWAYS
 from tfcap.text.scores.meteor_normalization import BEFORE_NUMBERS
 from tfcap.text.scores.meteor_normalization import normalize
@@ -204,10 +205,40 @@ def test_scores_are_those_of_the_formula(few_words):
     ],
 )
 def test_words_that_match(few_words, caption, reference, matched):
-    matches = align(
-        tuple(caption.split()), tuple(reference.split()), meteor_resources()
-    )
-    assert len(matches) == matched
+    assert len(aligned(caption.split(), reference.split())) == matched
+
+
+def aligned(caption, reference):
+    caption, reference = tuple(caption), tuple(reference)
+    found = find_matches(caption, reference, meteor_resources())
+    return align(caption, found)
+
+
+def test_references_that_cannot_be_the_best_are_not_aligned(
+    few_words, monkeypatch
+):
+    rng, made = np.random.default_rng(0), []
+    words = ["cup", "cups", "big", "very", "large", "a", "the", "men", "glass"]
+
+    def drawn():
+        return rng.choice(words, rng.integers(1, 9)).tolist()
+
+    captions = [drawn() for _ in range(200)]
+    references = [[drawn() for _ in range(5)] for _ in captions]
+    one_by_one = [
+        max(meteor([caption], [[one]]).corpus for one in several)
+        for caption, several in zip(captions, references)
+    ]
+    module = sys.modules["tfcap.text.scores.meteor"]
+    align = module.align
+
+    def counted(*arguments):
+        made.append(arguments)
+        return align(*arguments)
+
+    monkeypatch.setattr(module, "align", counted)
+    np.testing.assert_array_equal(meteor(captions, references)[1], one_by_one)
+    assert len(captions) <= len(made) < 4 * len(captions)
 
 
 def test_alignments_that_cannot_stay_among_the_best_are_not_made(
@@ -223,7 +254,7 @@ def test_alignments_that_cannot_stay_among_the_best_are_not_made(
     monkeypatch.setattr(meteor_alignment._Path, "_copy", counted)
     monkeypatch.setattr(meteor_alignment, "_BEAM", 4)
     words = ("a",) * 120
-    matches = align(words, (*words[1:], "cup"), meteor_resources())
+    matches = aligned(words, (*words[1:], "cup"))
     assert len(matches) == 119 and count_chunks(matches) == 1
     # Each of four has four ways on, and one that continues its chunk.
     assert len(made) < 120 * 4 * 5

@@ -1,6 +1,7 @@
 """METEOR 1.5 of English captions."""
 
 import functools
+import operator
 from collections.abc import Callable
 from collections.abc import Sequence
 
@@ -9,6 +10,7 @@ import numpy as np
 from tfcap.text.scores.meteor_alignment import WEIGHTS
 from tfcap.text.scores.meteor_alignment import align
 from tfcap.text.scores.meteor_alignment import count_chunks
+from tfcap.text.scores.meteor_alignment import find_matches
 from tfcap.text.scores.meteor_resources import meteor_resources
 from tfcap.text.scores.scores import ResampledScores
 from tfcap.text.scores.scores import Scores
@@ -117,23 +119,91 @@ def _all_counts(candidates, references, num_workers):
 
 def _few_counts(candidates, references):
     """Counts of each caption with the first reference of its best ones."""
-    resources, counts = meteor_resources(), []
+    resources, counts, numbers = meteor_resources(), [], []
     for candidate, several in zip(candidates, references):
         caption = resources.words(joined(candidate))
-        counts += [
-            _counts(caption, resources.words(joined(words)), resources)
-            for words in several
-        ]
+        found = _promising(
+            caption,
+            [resources.words(joined(words)) for words in several],
+            resources,
+        )
+        counts += found
+        numbers.append(len(found))
     counts, best, start = np.array(counts, float), [], 0
     scores = _scores(counts)
-    for several in references:
-        end = start + len(several)
+    for number in numbers:
+        end = start + number
         best.append(counts[start + np.argmax(scores[start:end])])
         start = end
     return best
 
 
-def _counts(caption, reference, resources):
+def _promising(caption, references, resources):
+    """Counts with the references that may be the best, in their order.
+
+    To align takes longest: what its matches allow at most tells which
+    references need not be.
+    """
+    pairs = [(r, find_matches(caption, r, resources)) for r in references]
+    bounds = [_bound(caption, *pair, resources) for pair in pairs]
+    best, counts = 0.0, {}
+    for k in sorted(range(len(pairs)), key=bounds.__getitem__, reverse=True):
+        if counts and bounds[k] < best:
+            break
+        counts[k] = _counts(caption, *pairs[k], resources)
+        # Less what rounding may make of it.
+        best = max(best, _score(counts[k]) - 1e-9)
+    return [counts[k] for k in sorted(counts)]
+
+
+def _bound(caption, reference, matches, resources):
+    """A score that no alignment exceeds: all words matched, in one chunk."""
+    of_caption, of_reference = [0.0] * len(caption), [0.0] * len(reference)
+    for found in matches:
+        for matcher, start, length, caption_start, caption_length in found:
+            weight = WEIGHTS[matcher]
+            for k in range(start, start + length):
+                of_reference[k] = max(of_reference[k], weight)
+            for k in range(caption_start, caption_start + caption_length):
+                of_caption[k] = max(of_caption[k], weight)
+    sides = ((caption, of_caption), (reference, of_reference))
+    rates = []
+    for words, weights in sides:
+        kinds = [
+            1 - DELTA if word in resources.function_words else DELTA
+            for word in words
+        ]
+        most = sum(map(operator.mul, kinds, weights))
+        rates.append(most / sum(kinds) if kinds else 0.0)
+    words = sum(weight > 0 for _, weights in sides for weight in weights)
+    whole = words == len(caption) + len(reference)
+    return _formula(*rates, words, 0 if whole else 1)
+
+
+def _score(counts):
+    """The score of counts as `_counts()` returns them, without arrays."""
+    lengths, *matched, (chunks, *_) = counts
+    rates = []
+    for kind in (0, 2):
+        of = [
+            row[kind] * DELTA + row[kind + 1] * (1 - DELTA) for row in matched
+        ]
+        length = lengths[kind] * DELTA + lengths[kind + 1] * (1 - DELTA)
+        most = sum(map(operator.mul, WEIGHTS, of))
+        rates.append(most / length if length else 0.0)
+    return _formula(*rates, sum(map(sum, matched)), chunks)
+
+
+def _formula(precision, recall, words, chunks):
+    """METEOR of rates, of words on both sides, and of chunks."""
+    if not precision or not recall:
+        return 0.0
+    mean = 1 / ((1 - ALPHA) / precision + ALPHA / recall)
+    penalty = GAMMA * (chunks / (words / 2)) ** BETA
+    return max(mean * (1 - penalty), 0.0)
+
+
+def _counts(caption, reference, matches, resources):
     """What the score is a formula of.
 
     Returns:
@@ -143,7 +213,7 @@ def _counts(caption, reference, resources):
         begins with the number of chunks, 0 where all words are in one.
     """
     counts = [[0] * 4 for _ in range(6)]
-    matches = align(caption, reference, resources)
+    matches = align(caption, matches)
     parts = [(0, caption, reference)]
     for matcher, start, length, caption_start, caption_length in matches:
         matched = caption[caption_start : caption_start + caption_length]

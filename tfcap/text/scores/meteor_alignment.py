@@ -3,6 +3,7 @@
 import functools
 import itertools
 from collections import defaultdict
+from collections.abc import Sequence
 from typing import Any
 from typing import NamedTuple
 
@@ -24,7 +25,7 @@ class Match(NamedTuple):
 
 
 def align(
-    caption: tuple[str, ...], reference: tuple[str, ...], resources: Any
+    caption: tuple[str, ...], matches: Sequence[Sequence[Match]]
 ) -> list[Match]:
     """Aligns two rows of words.
 
@@ -36,13 +37,11 @@ def align(
 
     Args:
         caption: Tuple of words.
-        reference: Tuple of words.
-        resources: `MeteorResources`.
+        matches: What `find_matches()` returns of it and a reference.
 
     Returns:
         List of `Match`, ascending by `start`.
     """
-    matches = _find_matches(caption, reference, resources)
     fixed = _uncontested(matches, len(caption))
     if all(map(_settled, fixed, matches)):
         return [match for match in fixed if match is not None]
@@ -213,8 +212,16 @@ def _uncontested(matches, caption_length):
     return fixed
 
 
-def _find_matches(caption, reference, resources):
-    """All matches, listed by the position in the reference."""
+def find_matches(
+    caption: tuple[str, ...], reference: tuple[str, ...], resources: Any
+) -> list[list[Match]]:
+    """Finds all matches of two rows of words, by position in the reference.
+
+    Args:
+        caption: Tuple of words.
+        reference: Tuple of words.
+        resources: `MeteorResources`.
+    """
     own, other = (_sentence(x, resources) for x in (caption, reference))
     matches = []
     for j, word in enumerate(reference):
