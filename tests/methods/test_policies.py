@@ -7,6 +7,7 @@ from keras import ops
 
 from tests import tiny
 from tfcap import methods
+from tfcap.objectives import Episode
 from tfcap.objectives import KLDivergence
 from tfcap.rewards import Overlong
 from tfcap.rewards import Reward
@@ -81,6 +82,20 @@ def test_a_reference_must_be_another_speaker():
         methods.dpo(speaker, Worth(), speaker)
     with pytest.raises(TypeError, match="`reference` must satisfy"):
         methods.grpo(speaker, Worth(), reference="before")
+
+
+def test_advantages_by_batch_are_above_the_mean_of_their_own_row():
+    """Of two images the worse caption of the easy one is worse all the same."""
+    model = methods.grpo(
+        tiny.TableSpeaker(1), Worth(), standardize="batch", **WORDS
+    )
+    ((_, term),) = model.objective.terms
+    rewards = ops.convert_to_tensor([[10.0, 11.0] * 2, [0.0, 1.0] * 2])
+    expected = term.baseline(rewards, Episode(model.speaker, tiny.batch(2)))
+    found = term._standardized_by_batch(
+        rewards - expected, Episode(model.speaker, tiny.batch(2))
+    )
+    np.testing.assert_allclose(found, [[-1.0, 1.0] * 2] * 2, rtol=1e-5)
 
 
 def test_a_divergence_is_of_the_size_of_the_reward_term():

@@ -7,12 +7,22 @@ from tests import tiny
 from tests.enumerated import Everything
 from tests.enumerated import expectation
 from tfcap.decoding import Greedy
+from tfcap.decoding import Sample
 from tfcap.decoding import SumAndSample
+from tfcap.layers import PartialSamplingST
 from tfcap.objectives import Episode
 from tfcap.objectives import KLDivergence
+from tfcap.objectives import PreferenceLoss
+from tfcap.objectives import StructureLoss
 from tfcap.rewards import KLPenalty
+from tfcap.rewards import Reward
 
 SPEAKER, REFERENCE = tiny.TableSpeaker(1), tiny.TableSpeaker(2)
+
+
+class Worth(Reward):
+    def call(self, rollout, episode):
+        return ops.cast(ops.sum(rollout.tokens, axis=-1), "float32")
 
 
 def scores(speaker):
@@ -99,3 +109,50 @@ def test_what_stands_for_an_expectation_has_its_weight():
     found, _ = KLDivergence(REFERENCE, decoder, "k2").loss(episode)
     total = ops.sum(rollout.weights * wanted)
     np.testing.assert_allclose(found, total, rtol=1e-5)
+
+
+@pytest.mark.parametrize(
+    "options", [{"suppress": (4,)}, {"no_repeat_ngram": 1}, {}]
+)
+def test_what_a_decoder_rules_out_is_impossible_to_the_reference(options):
+    """Of a speaker that has not moved every divergence is 0."""
+    samples = Sample(num_samples=4, max_length=3, **options)
+    twin, episode = tiny.TableSpeaker(1), Episode(SPEAKER, tiny.batch(3))
+    for estimator in ("k1", "k2", "k3"):
+        penalty = KLPenalty(twin, estimator=estimator)
+        values = penalty(episode.rollout(samples).stop_gradient(), episode)
+        np.testing.assert_allclose(values, 0.0, atol=1e-5)
+        term = KLDivergence(twin, samples, estimator)
+        losses, *_ = term.per_sample_loss(episode)
+        np.testing.assert_allclose(losses, 0.0, atol=1e-5)
+    pairs = PreferenceLoss(Worth(), samples, twin)
+    logs = pairs.per_sample_loss(episode)[2]
+    np.testing.assert_allclose(logs["margin"], 0.0, atol=1e-5)
+
+
+def test_by_what_a_decoder_rules_out_values_are_the_divergence_in_the_mean():
+    samples = Sample(num_samples=4000, max_length=1, suppress=(4,))
+    episode = Episode(SPEAKER, tiny.batch(1))
+    values = KLPenalty(REFERENCE)(episode.rollout(samples), episode)
+    first = np.array([[[2], [3]]])  # the words that are left
+    p, q = (
+        np.exp(s.log_probs(s.begin(tiny.batch(1)), first.reshape(1, 2, 1)))
+        for s in (SPEAKER, REFERENCE)
+    )
+    p, q = p / p.sum(), q / q.sum()
+    wanted = (p * np.log(p / q)).sum()
+    assert -float(ops.mean(values)) == pytest.approx(wanted, abs=0.05)
+
+
+def test_relaxed_words_have_no_divergence_and_no_preference():
+    soft = Sample(PartialSamplingST(rho=0.5, seed=0), 3, max_length=3)
+    episode = Episode(SPEAKER, tiny.batch(2))
+    terms = (
+        KLDivergence(REFERENCE, soft),
+        PreferenceLoss(Worth(), soft, REFERENCE),
+        StructureLoss(Worth(), soft),
+    )
+    for term in terms:
+        wanted = f"discrete words for {type(term).__name__}"
+        with pytest.raises(ValueError, match=wanted):
+            term.per_sample_loss(episode)

@@ -14,6 +14,7 @@ from tfcap.objectives import PreferenceLoss
 from tfcap.objectives import SampleMeanBaseline
 from tfcap.objectives import ScoreFunction
 from tfcap.objectives import TeacherForcing
+from tfcap.rewards import Constant
 from tfcap.rewards import Reward
 from tfcap.training import ObjectiveModel
 
@@ -113,3 +114,34 @@ def test_what_is_not_linear_in_scores_is_refused():
     assert made.clipped_ratio.upper == 0.2
     with pytest.raises(TypeError, match="`clipped_ratio` must be a"):
         ObjectiveModel(anchor, speaker, clipped_ratio=0.2)
+
+
+def test_a_divergence_holds_a_speaker_beyond_the_bounds_of_its_ratio():
+    def moved(updates):
+        speaker = tiny.TableSpeaker(1)
+        before = np.array(speaker.table)
+        samples = Sample(Categorical(seed=1), 4, max_length=2)
+        anchor = KLDivergence(tiny.TableSpeaker(2), samples, "k3")
+        model = ObjectiveModel(
+            anchor,
+            speaker,
+            updates_per_rollout=updates,
+            clipped_ratio=ClippedRatio(1e-4),
+        )
+        model.compile(keras.optimizers.SGD(0.01))
+        model.fit(tiny.batch(4), verbose=0)
+        return np.abs(np.array(speaker.table) - before).sum()
+
+    # After the first update all ratios are out of bounds.
+    once = moved(1)
+    assert once > 0 and moved(3) == pytest.approx(3 * once, rel=0.1)
+
+
+def test_scores_of_another_temperature_have_no_ratio():
+    warm = Sample(Categorical(temperature=0.5), 2, max_length=3)
+    with pytest.raises(ValueError, match="at another temperature than 1"):
+        ObjectiveModel(
+            ScoreFunction(Constant(), warm),
+            tiny.TableSpeaker(1),
+            updates_per_rollout=2,
+        )

@@ -23,7 +23,8 @@ class GumbelSoftmaxST(PartialSampling):
     The argmax is a sample from `softmax(logits)` at every temperature. `rho`
     above 0 is the partial-sampling form; what it passes is the relaxed sample
     `y`, noise included, not the distribution. With `backward_temperature` the
-    gradient, in either case, is that of `y` at this temperature.
+    gradient, in either case, is that of `y` at this temperature; without `rho`
+    no value of `y` is passed on, and `temperature` is of no effect beside it.
 
     Args:
         temperature: Float, positive: low temperatures have relaxed samples

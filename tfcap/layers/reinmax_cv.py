@@ -61,8 +61,9 @@ class ReinMaxCV(GivenWord):
     Reference:
 
     - Wang and Bui, Beyond ReinMax: Low-Variance Gradient Estimators for
-      Discrete Latent Variables, 2026 (arXiv 2603.08257), as in the authors'
-      code
+      Discrete Latent Variables, 2026 (arXiv 2603.08257). Their code keeps
+      the relaxed sample under the name of the noise, and does not divide it
+      by the temperature; this is what the formulas mean.
     """
 
     def __init__(

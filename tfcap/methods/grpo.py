@@ -48,9 +48,10 @@ def grpo(
     ```
 
     with the ratio of the speaker's to the sampler's probability of a word,
-    which is 1 for the first update of a rollout. Of later ones and of
-    minibatches, the gradient of the divergence is that at the draw, clipped
-    like the reward's.
+    which is 1 for the first update of a rollout by a speaker without dropout:
+    one with it draws other masks, and so other ratios, at every update. Of
+    later updates and of minibatches, the gradient of the divergence is that
+    at the draw.
 
     Args:
         speaker: As that of `psst()`.
@@ -98,11 +99,10 @@ def grpo(
     check_speaker(speaker)
     words = Words(max_length, suppress, seed)
     samples = words.sample(num_samples=num_samples)
-    baseline = None if standardize == "batch" else SampleMeanBaseline()
     objective = ScoreFunction(
         reward,
         samples,
-        baseline,
+        SampleMeanBaseline(),
         normalize,
         standardize=standardize,
         mask_unfinished=mask_unfinished,
@@ -134,7 +134,8 @@ def dr_grpo(speaker: Any, reward: Any, **options: Any) -> ObjectiveModel:
     ```
 
     so that neither rows whose samples hardly differ nor short captions weigh
-    more. The same direction as `rloo()`, `(S - 1) / S` of its size.
+    more. The same direction as `rloo()`, of `(S - 1) / (S * max_length)` of its
+    size.
 
     Args:
         speaker, reward, **options: As those of `grpo()`.

@@ -6,6 +6,8 @@ import keras
 from keras import ops
 
 from tfcap.decoding import GroundTruth
+from tfcap.decoding.logits_processors import NONE
+from tfcap.decoding.loop import read_again
 from tfcap.ops import repeat_samples
 
 
@@ -146,11 +148,53 @@ class Episode:
             self.state, rollout.tokens, training=self.training
         )
 
-    def scores_by(self, speaker, state, tokens):
-        """Log probabilities `(B, S, T)` of words by another speaker."""
-        return speaker.log_probs(state, tokens, training=False)
+    def decoder_of(self, rollout):
+        """The decoder whose words a rollout has; `None` if it is not known."""
+        for decoder, own in self._rollouts.values():
+            if own.tokens is rollout.tokens:
+                return decoder
+        return None
+
+    def scores_by(self, speaker, state, rollout):
+        """Log probabilities `(B, S, T)` of a rollout's words by another.
+
+        Args:
+            speaker: `tfcap.decoding.Speaker`, which scores as at inference.
+            state: Its state.
+            rollout: `tfcap.decoding.Rollout`. Where its words have their
+                scores from the decoder, what that rules out whatever the
+                speaker says is ruled out here, too.
+        """
+        processors = self._ruled_out(rollout)
+        return scored_by(
+            speaker, state, rollout.tokens, rollout.mask, processors
+        )
+
+    def _ruled_out(self, rollout):
+        """Logits processors that do not depend on what a speaker says.
+
+        `None` where the words have no scores from a decoder.
+        """
+        decoder = self.decoder_of(rollout)
+        if rollout.log_probs is None or decoder is None:
+            return None
+        processors = getattr(decoder, "logits_processors", NONE)
+        return processors._replace(top_k=None, top_p=None)
 
     def repeated(self, tensor, num_samples):
         """Rows for every sample: `(B, ...)` to `(B, S, ...)`."""
         rows = repeat_samples(tensor, num_samples)
         return ops.reshape(rows, (-1, num_samples, *ops.shape(tensor)[1:]))
+
+
+def scored_by(speaker, state, tokens, mask, processors):
+    """Log probabilities `(B, S, T)` of words, as at inference.
+
+    Args:
+        processors: `LogitsProcessors`, or `None`: the speaker's own scores.
+    """
+    if processors is None:
+        return speaker.log_probs(state, tokens, training=False)
+    mask = ops.reshape(mask, (-1, ops.shape(tokens)[-1]))
+    processors = processors.for_speaker(speaker)
+    return read_again(speaker, state, tokens, mask, processors, False)[1]

@@ -40,6 +40,19 @@ def check_decoder(decoder: Any) -> None:
         )
 
 
+def check_discrete(rollout: Any, decoder: Any, estimator: Any) -> None:
+    """Refuses words that are no words, which have no log probability."""
+    if rollout.discrete:
+        return
+    name = type(estimator).__name__
+    raise ValueError(
+        f"`decoder` must emit discrete words for {name}: a distribution has "
+        f"no log probability. Received: decoder={type(decoder).__name__} with "
+        f"{type(decoder.channel).__name__}. Use Sample with Categorical, or "
+        "Pathwise with a differentiable reward."
+    )
+
+
 def scored_anew(rollout: Any, decoder: Any) -> Any:
     """A rollout whose words get scores with a gradient, if asked for.
 

@@ -6,6 +6,7 @@ from keras import ops
 
 from tfcap.objectives.estimator import Estimator
 from tfcap.objectives.estimator import check_decoder
+from tfcap.objectives.estimator import check_discrete
 from tfcap.objectives.estimator import scored_anew
 from tfcap.rewards.kl_penalty import check_kl_estimator
 from tfcap.rewards.kl_penalty import check_reference
@@ -93,8 +94,10 @@ class KLDivergence(Estimator):
 
     def per_sample_loss(self, episode):
         rollout = episode.rollout(self.decoder)
+        check_discrete(rollout, self.decoder, self)
+        rollout = scored_anew(rollout, self.decoder)
         familiar = reference_log_probs(self.reference, rollout, episode)
-        own = episode.log_probs(scored_anew(rollout, self.decoder))
+        own = episode.log_probs(rollout)
         log_ratio = ops.where(rollout.mask > 0, own - familiar, 0.0)
         if self.level == "sequence":
             log_ratio = ops.sum(log_ratio, axis=-1, keepdims=True)

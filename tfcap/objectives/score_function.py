@@ -14,6 +14,7 @@ from tfcap.objectives.baselines import check_several
 from tfcap.objectives.baselines import from_first
 from tfcap.objectives.estimator import Estimator
 from tfcap.objectives.estimator import check_decoder
+from tfcap.objectives.estimator import check_discrete
 from tfcap.objectives.estimator import scored_anew
 from tfcap.ops import is_end
 from tfcap.ops import masked_mean
@@ -166,14 +167,7 @@ class ScoreFunction(Estimator):
 
     def per_sample_loss(self, episode):
         rollout = episode.rollout(self.decoder)
-        if not rollout.discrete:
-            raise ValueError(
-                "`decoder` must emit discrete words for ScoreFunction: a "
-                "distribution has no log probability. Received: "
-                f"decoder={type(self.decoder).__name__} with "
-                f"{type(self.decoder.channel).__name__}. Use Sample with "
-                "Categorical, or Pathwise with a differentiable reward."
-            )
+        check_discrete(rollout, self.decoder, self)
         rewards, own, parts = self.reward.credited(
             rollout.stop_gradient(), episode
         )

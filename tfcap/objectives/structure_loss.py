@@ -7,6 +7,7 @@ from keras import ops
 from tfcap.objectives.baselines import check_several
 from tfcap.objectives.estimator import Estimator
 from tfcap.objectives.estimator import check_decoder
+from tfcap.objectives.estimator import check_discrete
 from tfcap.objectives.estimator import scored_anew
 from tfcap.ops import masked_logsumexp
 from tfcap.ops.masking import LARGE_NEGATIVE
@@ -105,6 +106,7 @@ class StructureLoss(Estimator):
 
     def per_sample_loss(self, episode):
         rollout = episode.rollout(self.decoder)
+        check_discrete(rollout, self.decoder, self)
         rewards, own, parts = self.reward.measured(
             rollout.stop_gradient(), episode
         )

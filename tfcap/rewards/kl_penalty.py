@@ -67,10 +67,14 @@ def check_reference(reference: Any) -> None:
 
 
 def reference_log_probs(reference: Any, rollout: Any, episode: Any) -> Any:
-    """Log probabilities `(B, S, T)` under a reference, without gradient."""
+    """Log probabilities `(B, S, T)` under a reference, without gradient.
+
+    Words that the decoder suppresses, and n-grams that it does not repeat,
+    are impossible to the reference, too: of the same two speakers the
+    divergence is 0. `top_k` and `top_p` are the speaker's alone.
+    """
     state = reference.begin(episode.inputs, training=False)
-    scores = episode.scores_by(reference, state, rollout.tokens)
-    return ops.stop_gradient(scores)
+    return ops.stop_gradient(episode.scores_by(reference, state, rollout))
 
 
 class KLPenalty(Reward):

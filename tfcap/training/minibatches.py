@@ -10,11 +10,13 @@ import tensorflow as tf
 from tfcap.decoding import Sample
 from tfcap.decoding.logits_processors import NONE
 from tfcap.decoding.loop import read_again
+from tfcap.layers import Categorical
 from tfcap.objectives import ClippedRatio
 from tfcap.objectives import Episode
 from tfcap.objectives import KLDivergence
 from tfcap.objectives import Objective
 from tfcap.objectives import ScoreFunction
+from tfcap.objectives.episode import scored_by
 from tfcap.ops import num_replicas
 from tfcap.ops import sequence_mask
 from tfcap.ops import sum_over_replicas
@@ -81,6 +83,15 @@ def checked_updates(
                 f"clipped_ratio={ratio!r}, and the term {estimator.name!r}. "
                 "Use one update a rollout, without a ratio."
             )
+        channel = getattr(estimator.decoder, "channel", None)
+        if isinstance(channel, Categorical) and channel.temperature != 1.0:
+            raise ValueError(
+                "`updates_per_rollout` must be 1, without a ratio, where words "
+                "are drawn at another temperature than 1: their stored scores "
+                "are not those of the sampler. Received: "
+                f"updates_per_rollout={count}, and the term "
+                f"{estimator.name!r} with {channel!r}."
+            )
     return count, ratio or ClippedRatio()
 
 
@@ -97,27 +108,40 @@ class _InParts:
         return getattr(self._speaker, name)
 
     def log_probs(self, state, tokens, training=False):
-        rows = tf.maximum(tf.shape(tokens)[0], 1)
-        count = -(-rows // self._size)
+        def score(state, tokens):
+            return self._speaker.log_probs(state, tokens, training=False)
 
-        def score(index, scores):
-            cut = functools.partial(_part, index=index, count=count, rows=rows)
-            part, words = keras.tree.map_structure(cut, (state, tokens))
-            own = self._speaker.log_probs(part, words, training=False)
-            return index + 1, scores.write(index, own)
+        return _in_parts(score, self._size, state, tokens)
 
-        scores = tf.TensorArray(
-            *(tf.float32, count),
-            infer_shape=False,
-            element_shape=(None, *tokens.shape[1:]),
-        )
-        _, scores = tf.while_loop(
-            lambda index, _: index < count,
-            score,
-            (0, scores),
-            parallel_iterations=1,
-        )
-        return tf.reshape(scores.concat(), tf.shape(tokens))
+
+def _in_parts(score, size, state, tokens, *more):
+    """Scores words a few rows at a time: `(B, S, T)`.
+
+    Args:
+        score: Function of the state, the tokens and what else there is of some
+            rows.
+        size: Integer tensor, rows of a part.
+    """
+    rows = tf.maximum(tf.shape(tokens)[0], 1)
+    count = -(-rows // size)
+
+    def write(index, scores):
+        cut = functools.partial(_part, index=index, count=count, rows=rows)
+        part = keras.tree.map_structure(cut, (state, tokens, *more))
+        return index + 1, scores.write(index, score(*part))
+
+    scores = tf.TensorArray(
+        *(tf.float32, count),
+        infer_shape=False,
+        element_shape=(None, *tokens.shape[1:]),
+    )
+    _, scores = tf.while_loop(
+        lambda index, _: index < count,
+        write,
+        (0, scores),
+        parallel_iterations=1,
+    )
+    return tf.reshape(scores.concat(), tf.shape(tokens))
 
 
 def _part(tensor, index, count, rows):
@@ -144,8 +168,14 @@ class _Scored(Episode):
         super().__init__(_InParts(speaker, size), inputs, training=True)
         self._size, self._tape, self._scores = size, tape, {}
 
-    def scores_by(self, speaker, state, tokens):
-        return _InParts(speaker, self._size).log_probs(state, tokens)
+    def scores_by(self, speaker, state, rollout):
+        processors = self._ruled_out(rollout)
+
+        def score(state, tokens, mask):
+            return scored_by(speaker, state, tokens, mask, processors)
+
+        words = rollout.tokens, rollout.mask
+        return _in_parts(score, self._size, state, *words)
 
     def log_probs(self, rollout):
         # Kept beside its rollout: an id may be reused as soon as it is gone.
@@ -156,34 +186,33 @@ class _Scored(Episode):
             self._scores[key] = rollout, scores
         return self._scores[key][1]
 
-    def gradients(self, loss) -> tuple[list, list]:
+    def gradients(self, loss, anchor) -> tuple[list, list]:
         """Tokens, gradients by their scores, and these, `(B, S, T)`; kinds.
+
+        Of two losses: of what a ratio weighs and clips, and of divergences,
+        which hold a speaker most of all where it has moved beyond the bounds.
 
         A kind is a pair: the logits processors by which the words are scored,
         and whether they were drawn, so that a ratio corrects them.
         """
         rollouts, scores = zip(*self._scores.values())
-        slopes = self._tape.gradient(loss, scores)
+        each = zip(*(self._tape.gradient(x, scores) for x in (loss, anchor)))
         known = [
-            triple
-            for triple in zip(rollouts, slopes, scores)
-            if triple[1] is not None
+            (rollout, *_filled(slopes), score)
+            for rollout, slopes, score in zip(rollouts, each, scores)
+            if any(slope is not None for slope in slopes)
         ]
         kinds = [
             (self._processors_of(rollout), rollout.log_probs is not None)
             for rollout, *_ in known
         ]
-        return [(rollout.tokens, *pair) for rollout, *pair in known], kinds
+        return [(rollout.tokens, *rest) for rollout, *rest in known], kinds
 
     def _processors_of(self, rollout):
         """Logits processors of the decoder that scored words itself."""
         if rollout.log_probs is None:
             return NONE
-        decoder = next(
-            decoder
-            for decoder, own in self._rollouts.values()
-            if own.tokens is rollout.tokens
-        )
+        decoder = self.decoder_of(rollout)
         guided = getattr(decoder, "guidance", 1.0) != 1.0
         if guided or not isinstance(decoder, Sample):
             raise ValueError(
@@ -196,23 +225,32 @@ class _Scored(Episode):
         return decoder.logits_processors.for_speaker(self.speaker)
 
 
+def _filled(slopes):
+    """Gradients of which one at least is there, zeros for the other."""
+    there = next(x for x in slopes if x is not None)
+    return [tf.zeros_like(there) if x is None else x for x in slopes]
+
+
 def draw(model: keras.Model, inputs: Any) -> dict:
     """Draws and rewards the words of a batch, and differentiates by scores.
 
     Returns:
-        Dict: `inputs`; `scored`, of every rollout the tokens, the gradient of
-        the loss by their log probabilities, and these, `(B, S, T)`; `losses`
-        and `logs` of the objective; `rows` of this replica and their global
-        `total`.
+        Dict: `inputs`; `scored`, of every rollout the tokens, the gradients of
+        the loss and of its divergences by their log probabilities, and these,
+        `(B, S, T)`; `losses` and `logs` of the objective; `rows` of this
+        replica and their global `total`.
     """
     inputs = keras.tree.map_structure(tf.convert_to_tensor, inputs)
     # Weights are not watched: nothing of the pass over all rows is kept.
-    with tf.GradientTape(watch_accessed_variables=False) as tape:
+    with tf.GradientTape(True, watch_accessed_variables=False) as tape:
         size = -(-_size(model, inputs) // num_replicas())
         episode = _Scored(model.speaker, inputs, size, tape)
         losses, logs = model.objective.losses(episode)
-        loss = sum(losses.values(), 0.0)
-    scored, model.kinds = episode.gradients(loss)
+        terms = model.objective.named_terms()
+        parts = {True: tf.zeros(()), False: tf.zeros(())}
+        for name, loss in losses.items():
+            parts[isinstance(terms[name].estimator, KLDivergence)] += loss
+    scored, model.kinds = episode.gradients(parts[False], parts[True])
     rows = _rows(inputs, scored[0][0])
     return {
         "inputs": inputs,
@@ -261,7 +299,7 @@ def update(model: keras.Model, drawn: dict, index: Any, count: Any) -> dict:
     return model.log_step(whole, logs, model.take([step], causes))
 
 
-def _surrogate(model, state, tokens, slopes, before, processors, drawn):
+def _surrogate(model, state, tokens, slopes, pulls, before, processors, drawn):
     """The loss of words scored again, whose gradient by scores is known.
 
     And how many words have no gradient for their ratio, of how many.
@@ -272,12 +310,16 @@ def _surrogate(model, state, tokens, slopes, before, processors, drawn):
     _, log_probs = read_again(
         speaker, state, tokens, rows, processors, training=True
     )
+
+    def linear(slopes):
+        return tf.reduce_sum(tf.where(slopes != 0, slopes * log_probs, 0.0))
+
     if not drawn or model.clipped_ratio is None:
-        score = tf.reduce_sum(tf.where(slopes != 0, slopes * log_probs, 0.0))
-        return score, tf.zeros((2,))
+        return linear(slopes + pulls), tf.zeros((2,))
     losses, away = model.clipped_ratio(slopes, log_probs, before, mask)
     words = tf.math.count_nonzero(slopes, dtype=tf.float32)
-    return tf.reduce_sum(losses), tf.stack([tf.reduce_sum(away), words])
+    loss = tf.reduce_sum(losses) + linear(pulls)
+    return loss, tf.stack([tf.reduce_sum(away), words])
 
 
 def _size(model, inputs):
