@@ -7,9 +7,10 @@
 
 Trains a speaker by maximum likelihood, three retrievers of different makes on
 human captions, and then the speaker for CIDEr-D and what these retrievers,
-frozen, make of its captions. A panel of strangers, listeners that learned from
-other people's captions and meet no speaker, tells what others understand, and
-on the embedded world, where truth is exact, how much of what is said is true.
+frozen, make of its captions. A panel of strangers, listeners that meet no
+speaker and learned from people's captions of other scenes (on Flickr8k and on
+clips mostly of the speaker's own images), tells what others understand, and on
+the embedded world, where truth is exact, how much of what is said is true.
 Leaves scores, every caption, a page to look at and TensorBoard logs in a
 folder. Ctrl-C stops it; the same command goes on. With `--workers 2`, two
 processes train as one.
@@ -38,7 +39,7 @@ from tfcap.io import command
 
 SHOWN = {
     "cider_d": "CIDEr-D",
-    "r@10": "own R@10",
+    "fixed_r@10": "one for all, R@10",
     "strangers_r@10": "strangers' R@10",
     "beam_cider_d": "beam CIDEr-D",
     "beam_strangers_r@10": "strangers, beam",
@@ -52,7 +53,7 @@ def parse(argv):
     parser = example_parser(__doc__.splitlines()[0], "retriever_ensemble", PSST)
     add = parser.add_argument
     add("--row", choices=PSST.rows, default="retriever_ensemble")
-    add("--lambda", type=float, default=1.0, dest="trade", help="trade-off")
+    add("--lambda", type=float, default=10.0, dest="trade", help="trade-off")
     add("--seed", type=int, default=0, help="of weights, batches, samples")
     return parse_example(parser, argv)
 
@@ -102,9 +103,11 @@ def main(argv=None):
     reports = {row: made.report(row, **x) for row, x in points.items()}
     page, images = options.out / "page.html", made.data.test_images
     write_caption_page(page, reports, images, note=note)
+    known = made.data.truth(made.split) if made.data.truth else None
     for row, scores in rows.items():
         about = {"method": row, **points[row], "seed": options.seed}
-        log_point(options.out / "tradeoff", about, scores, reports[row], images)
+        shown = scores, reports[row], images, known
+        log_point(options.out / "tradeoff", about, *shown)
     print(f"Captions and ranks: {page}")
     print(f"Curves: tensorboard --logdir {options.out}")
     return 0
