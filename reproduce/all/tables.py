@@ -11,6 +11,7 @@ from reproduce.all.runs import gaps
 from reproduce.all.runs import runs_of
 from reproduce.all.runs import values
 from reproduce.score_tables import STRANGERS
+from reproduce.score_tables import TRUTH
 from reproduce.score_tables import cell
 from reproduce.score_tables import found_on
 from reproduce.score_tables import score_table
@@ -51,6 +52,13 @@ _WRITTEN = {
     "bad_ending_rate": ("break off", -1),
     "unfinished_rate": ("unfinished", -1),
     "private_language": ("own - strangers", -1),
+}
+_JUDGED = {
+    name: TRUTH[name]
+    for name in (
+        *("truth_precision", "truth_recall", "truth_claims", "truth_false"),
+        *("truth_chair_i", "truth_utility", "truth_silent"),
+    )
 }
 _HEARD = {
     "cider_d": ("CIDEr-D", 1),
@@ -102,6 +110,7 @@ def all_tables(
         frontier_table(runs, "r@10", "own listener"),
         order_table(runs),
         score_table("Diversity", "of and among captions", runs, _DIVERSE),
+        score_table("Truth", "what is said, and true", runs, _JUDGED),
         score_table("Writing", "how captions read", runs, _WRITTEN),
     ]
     return with_notes(tables, data)
