@@ -13,6 +13,8 @@ from reproduce.point_log import log_point
 from reproduce.scores import TRUTH
 from reproduce.scores import score_of
 from reproduce.sweep import Sweep
+from reproduce.sweep_records import PANEL
+from reproduce.sweep_records import SAME_PANEL
 from tfcap.training import is_chief
 
 #: The folder of a sweep that TensorBoard reads.
@@ -108,6 +110,8 @@ def paper_sweep(
     )
     if evaluate_again:
         _check_kept(str(directory), sweep.records())
+    if options.get("strangers"):
+        check_panel(str(directory), sweep.records(), options["strangers"])
     return sweep
 
 
@@ -120,6 +124,21 @@ def _check_kept(directory, records):
                 f"Received: directory={directory!r}, without seed_{seed}. "
                 "Sweep into a folder of its own."
             )
+
+
+def check_panel(directory: str, records: list[dict], strangers):
+    """Refuses to add to points that another panel of strangers has heard."""
+    heard = {r[PANEL] for r in records if r.get(PANEL) is not None}
+    own = strangers.human_scores()[PANEL] if heard else None
+    others = sorted(x for x in heard if abs(x - own) > SAME_PANEL)
+    if others:
+        raise ValueError(
+            "`--strangers` must be the panel that has heard the sweep's other "
+            "points. Received: one that finds by human captions "
+            f"{own:.3f} % of the images, for {directory}, whose points were "
+            f"heard by one that finds {others[0]:.3f} %. Name its folder and "
+            "seed, or another --out."
+        )
 
 
 def _of_seed(folder, seed):

@@ -10,7 +10,9 @@ from reproduce.record_file import read_records
 from reproduce.sweep_grid import settings_key
 
 #: Tells panels apart: recall by captions that are the same for all points.
-_PANEL = "human_strangers_r@10"
+PANEL = "human_strangers_r@10"
+#: Machines may differ in the rank of a caption or two.
+SAME_PANEL = 0.05
 
 
 def load_records(directory):
@@ -57,10 +59,9 @@ def _check_alike(directory, records):
             f"directory={str(directory)!r}, with points of {found}. Keep the "
             "points of one, and run the others again."
         )
-    heard = sorted({r["result"].get(_PANEL) for r in records} - {None})
-    # Machines may differ in the rank of a caption or two.
-    if heard and heard[-1] - heard[0] > 0.05:
-        found = ", ".join(f"{_PANEL} {recall:.3f}" for recall in heard)
+    heard = sorted({r["result"].get(PANEL) for r in records} - {None})
+    if heard and heard[-1] - heard[0] > SAME_PANEL:
+        found = ", ".join(f"{PANEL} {recall:.3f}" for recall in heard)
         raise ValueError(
             "`directory` must be of a sweep heard by one panel of strangers. "
             f"Received: directory={str(directory)!r}, with points of {found}. "

@@ -9,6 +9,7 @@ from reproduce.command import PAPERS
 from reproduce.command import main
 from reproduce.command import open_paper
 from reproduce.experiment import Experiment
+from reproduce.paper_sweep import check_panel
 from reproduce.paper_sweep import paper_sweep
 from reproduce.psst.paper import PSST
 from reproduce.sle.paper import SLE
@@ -187,7 +188,7 @@ def test_what_is_evaluated_and_learned_from_may_be_told(
     root = write_files(tmp_path, splits=["train"] * 5 + ["restval"] + TAIL)
     seen = []
 
-    def work(sweep):
+    def work(sweep, **options):
         seen.append(sweep.shared)
         return 0
 
@@ -259,3 +260,14 @@ def test_each_seed_of_a_sweep_takes_the_study_of_its_seed(
     about = PSST, tmp_path, data(), TINY, grid
     paper_sweep(*about, verbose=0, pretrained=other).work()
     assert asked == [(0, other), (1, os.path.join(other, "seed_1"))]
+
+
+def test_points_that_another_panel_has_heard_are_not_added_to():
+    class Panel:
+        def human_scores(self):
+            return {"human_strangers_r@10": 47.1}
+
+    check_panel("there", [{}, {"human_strangers_r@10": 47.12}], Panel())
+    check_panel("there", [{"human_strangers_r@10": None}], None)
+    with pytest.raises(ValueError, match="`--strangers` must be the panel"):
+        check_panel("there", [{"human_strangers_r@10": 46.985}], Panel())

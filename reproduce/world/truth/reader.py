@@ -78,6 +78,7 @@ class _Reader:
         # Places before any noun, prepositions and a relation without one yet.
         self.early, self.prepositions, self.relation = [], [], None
         self.others = self.varied = self.moving = self.denies = False
+        self.denied = None  # the kind of what was denied last
         self.last, self.unread = None, []
         # Words of claims, by kind, mentions and value.
         self.places = {}
@@ -113,19 +114,25 @@ class _Reader:
     def is_denied(self, phrase, taken):
         """Whether a word denies, or what it says is denied: nothing claims it.
 
-        What is denied ends with its noun or ground: "no red ball on grass"
-        claims the grass.
+        What is denied ends with its noun or ground, "no red ball on grass"
+        claims the grass; after a look where another phrase begins, so does
+        "not red on grass".
         """
         # "Not moving" is known as a whole.
         if phrase is None and self.words[taken.start] in _DENIALS:
             self.drop_phrase()
             self.drop_prepositions()
             self.drop_relation()
-            self.denies = True
+            self.denies, self.denied = True, None
             return True
+        kind = None if phrase is None else phrase.kind
+        if self.denied == "look" and kind in _BEGINS:
+            self.denies = False
         denied = self.denies
-        if phrase is not None and phrase.kind in _DENIED:
+        if kind in _DENIED:
             self.denies = [*self.words, ""][taken.stop] == "or"
+        if denied and kind not in (None, "filler"):
+            self.denied = kind
         return denied
 
     def take(self, phrase, taken):
@@ -392,4 +399,6 @@ _WORD = re.compile(r"[^\s,.;:!?()\"\u201c\u201d]+")
 _DENIALS = frozenset(("no", "not", "without", "neither", "nor", "never"))
 _GROUNDS = ("ground", "scenery", "ground word")
 _DENIED = ("noun", *_GROUNDS)
+#: What begins another phrase.
+_BEGINS = ("article", "count", "preposition", "relation", "away", "ground")
 _WAYS = {f"way {way}": way for way in ("past", "toward", "away")}

@@ -87,6 +87,47 @@ def test_an_exchanged_color_is_found(drawn):
     assert count > 200
 
 
+def test_two_colors_that_change_places_are_found(drawn):
+    """Also of a scene that has both."""
+    count = 0
+    for facts, captions in drawn:
+        for caption in captions:
+            looks = [
+                m.looks & {*COLORS} for m in read_caption(caption).mentions
+            ]
+            colors = sorted({color for of in looks for color in of})
+            if len(colors) != 2 or len({t.shape for t in facts.things}) < len(
+                facts.things
+            ):
+                continue
+            one, other = colors
+            marks = re.sub(rf"\b{one}\b", "#", caption)
+            wrong = re.sub(rf"\b{other}\b", one, marks).replace("#", other)
+            if "and " + other in caption or "and " + one in caption:
+                # "Red and blue things" say the same either way.
+                continue
+            count += 1
+            assert false(wrong, facts), (caption, wrong)
+    assert count > 20
+
+
+def test_an_exchanged_motion_is_found(videos):
+    count = 0
+    turned = {"right": "left", "left": "right", "up": "down", "down": "up"}
+    turned |= {"grows": "shrinks", "appears": "vanishes", "rises": "falls"}
+    for facts, captions in videos:
+        for caption in captions:
+            wrong = " ".join(turned.get(w, w) for w in caption.split())
+            before, after = (
+                read_caption(c).happenings for c in (caption, wrong)
+            )
+            if before and after and before != after:
+                count += 1
+                kinds = {claim.kind for claim in false(wrong, facts)}
+                assert "motion" in kinds, wrong
+    assert count > 30
+
+
 def test_an_added_object_is_found(drawn):
     for facts, captions in drawn:
         there = {thing.shape for thing in facts.things}

@@ -104,6 +104,17 @@ def test_words_of_claims(caption, words):
         ("no balls or boxes and a star", "star", None),
         ("a star next to no ball and a box", "star; box", None),
         ("a box that is not on the grass", "box", None),
+        (
+            "a ball that is not red and a box on the grass",
+            "ball; box; on grass",
+            None,
+        ),
+        ("a ball not red on the grass", "ball; on grass", None),
+        (
+            "a ball that is not red or blue above a box",
+            "ball; box; 1 above 2",
+            None,
+        ),
     ],
 )
 def test_what_is_denied_is_not_claimed(caption, claims, unread):
