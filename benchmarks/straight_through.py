@@ -10,7 +10,8 @@ them, inside of a graph; "plain" is the same in TensorFlow, from the equations,
 with a product. The limit is one such product and the random numbers.
 
 The other word channels have "ours" for their peer: at most 1.3 times the
-Gumbel channel, but for Gumbel-Rao, whose time grows with its samples.
+Gumbel channel, but for Gumbel-Rao, ReinMax-Rao and ReinMax-CV, whose time
+grows with their draws.
 """
 
 import functools
@@ -53,14 +54,24 @@ CHANNELS = {
     "partial sampling": ("PartialSamplingST", {"rho": 0.25}),
     "Gumbel, rho": ("GumbelSoftmaxST", {"temperature": 0.5, "rho": 0.25}),
     "decoupled": ("GumbelSoftmaxST", {"backward_temperature": 1.0}),
+    "decoupled, rho": (
+        "GumbelSoftmaxST",
+        {"temperature": 0.5, "backward_temperature": 1.0, "rho": 0.25},
+    ),
     "ReinMax": ("ReinMax", {}),
     "ReinMax, rho": ("ReinMax", {"rho": 0.25}),
     "ReinMax, tau": ("ReinMax", {"temperature": 1.5}),
     "Gumbel-Rao, 1": ("GumbelRao", {"num_samples": 1}),
     "Gumbel-Rao, 4": ("GumbelRao", {"num_samples": 4}),
     "Gumbel-Rao, 10": ("GumbelRao", {"num_samples": 10}),
-    "ReinMax-Rao, 10": ("ReinMaxRao", {"num_samples": 10}),
-    "ReinMax-CV, 10": ("ReinMaxCV", {"num_samples": 10}),
+    **{
+        f"{name}, {draws}": (kind, {"num_samples": draws})
+        for name, kind in (
+            ("ReinMax-Rao", "ReinMaxRao"),
+            ("ReinMax-CV", "ReinMaxCV"),
+        )
+        for draws in (1, 4, 10)
+    },
 }
 
 
@@ -153,7 +164,8 @@ def contestants(names=None, size=WORDS):
 
 def _peer(name):
     """The Gumbel channel, with the same rho."""
-    return "Gumbel, rho" if name == "ReinMax, rho" else "ours"
+    mixed = name in ("ReinMax, rho", "decoupled, rho")
+    return "Gumbel, rho" if mixed else "ours"
 
 
 def _floor(name):

@@ -7,38 +7,12 @@ import os
 import shlex
 from dataclasses import replace
 
+from reproduce.estimators.axes import AXES
 from tfcap.io import command
 from tfcap.io import is_there
 from tfcap.io import make_folder
 from tfcap.io import read_json
 from tfcap.io import whole_file
-
-#: Shown along the axes that move the world.
-SHOWN = [
-    *("straight-through", "Gumbel", "ReinMax", "PSST"),
-    *("straight-through, expected end", "REINFORCE, leave-one-out"),
-]
-SEVERAL = [
-    *("straight-through", "ReinMax", "REINFORCE", "sum and sample"),
-    *("REINFORCE, leave-one-out", "REINFORCE, sample mean"),
-]
-PARTIAL = ["PSST", "PSST Gumbel", "PSST ReinMax", "PSST, expected end"]
-HEATED = [
-    *("Gumbel", "Gumbel-Rao", "ReinMax", "ReinMax-Rao"),
-    "PSST Gumbel, decoupled",
-]
-NOISY = ["Gumbel-Rao", "ReinMax-Rao", "ReinMax-CV"]
-FIXED = ["straight-through", "Gumbel", "PSST", "ReinMax"]
-#: Axes: what is moved, its values, and what is shown.
-AXES = {
-    "words": ("world", (2, 4, 8), SHOWN),
-    "length": ("world", (1, 2, 3, 4), SHOWN),
-    "ends": ("world", (False,), FIXED),
-    "temperature": ("setting", (0.25, 0.5, 1.0, 2.0), HEATED),
-    "rho": ("setting", (0.0, 0.25, 0.5, 0.75, 1.0), PARTIAL),
-    "samples": ("setting", (2, 4, 8), SEVERAL),
-    "draws": ("setting", (1, 3, 10), NOISY),
-}
 
 
 @command(ValueError)
@@ -117,11 +91,11 @@ def _measure(options, record):
             )
             yield
     for axis in options.axes:
-        moved, values, shown = AXES[axis]
+        moved, values, *_ = AXES[axis]
         lines = record["axes"].setdefault(axis, {})
-        before = sum(map(len, lines.values()))
-        for name in (name for name in shown if name in chosen):
+        for name in AXES[axis].measured(chosen):
             line = lines.setdefault(name, [])
+            before = len(line)
             for value in values[len(line) :]:
                 here, now = world, setting
                 if moved == "world":
@@ -130,8 +104,8 @@ def _measure(options, record):
                     now = replace(setting, **{axis: value})
                 found = measured(name, here, now, options.rows, exact(here))
                 line.append({"value": value, **found})
-        if sum(map(len, lines.values())) > before:
-            yield
+            if len(line) > before:
+                yield
     missing = [name for name in chosen if name not in record["costs"]]
     if missing and not options.no_costs:
         first = next(iter(record["costs"]), missing[0])

@@ -2,6 +2,7 @@
 
 import os
 
+from reproduce.estimators.axes import AXES
 from reproduce.estimators.registry import ESTIMATORS
 from tfcap.io import whole_path
 
@@ -62,7 +63,9 @@ def draw(record: dict, path: str) -> None:
             if name is None:
                 axis.set_axis_off()
                 continue
-            _lines(axis, record["axes"][name], kind, looks)
+            lines = record["axes"][name]
+            shown = {k: lines[k] for k in AXES[name].shown if k in lines}
+            _lines(axis, shown, kind, looks)
             axis.set_xlabel(LABELS[name])
             axis.set_ylabel(label)
             if kind == "deviation" and name in ("words", "samples", "draws"):

@@ -101,7 +101,8 @@ def errors(found: np.ndarray, exact: np.ndarray) -> dict:
         Dict of `"bias"`, `"deviation"` and `"error"`, the root of the sum of
         their squares: each a mean over seeds with its 95 % interval. Of the
         square of the bias, what the noise of the mean adds to it is taken
-        off; `"floor"` is the root of that, the mean over seeds.
+        off; `"floor"` is the root of that, the mean over seeds. `"seeds"` has
+        the values of each seed, to be compared in pairs.
     """
     size = np.linalg.norm(exact, axis=-1)
     variance = found.var(axis=1, ddof=1).sum(-1)
@@ -113,8 +114,10 @@ def errors(found: np.ndarray, exact: np.ndarray) -> dict:
         "deviation": np.sqrt(variance) / size,
         "error": np.sqrt(np.square(bias) + variance) / size,
     }
-    found = {name: list(mean_interval(x)) for name, x in values.items()}
-    return {**found, "floor": float(np.mean(np.sqrt(noise) / size))}
+    means = {name: list(mean_interval(x)) for name, x in values.items()}
+    each = {name: [round(y, 6) for y in x] for name, x in values.items()}
+    floor = float(np.mean(np.sqrt(noise) / size))
+    return {**means, "floor": floor, "seeds": each}
 
 
 def measured(

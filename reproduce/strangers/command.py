@@ -15,7 +15,6 @@ import sys
 from dataclasses import replace
 
 from reproduce.captioning.load_data import load_data
-from reproduce.command import add_stranger_options
 from reproduce.strangers.learned_data import learned_data
 from reproduce.strangers.panel import StrangerPanel
 from reproduce.strangers.settings import MAKES
@@ -24,6 +23,7 @@ from reproduce.strangers.strangers import MEAN
 from reproduce.strangers.strangers import SPREAD
 from reproduce.strangers.strangers import STRANGERS
 from reproduce.strangers.strangers import Strangers
+from reproduce.sweep_options import add_stranger_options
 from tfcap.io import command
 
 

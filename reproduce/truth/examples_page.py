@@ -12,8 +12,8 @@ import sys
 import numpy as np
 
 from reproduce.captioning.load_data import load_data
-from reproduce.command import list_of
 from reproduce.point_log import kept_report
+from reproduce.sweep_options import list_of
 from reproduce.truth.paper import TRUTH
 from reproduce.world.truth import read_caption
 from tensorboard_plugin_tfcap.html_page import picture

@@ -2,8 +2,8 @@ import pytest
 
 from reproduce.asked_grid import asked_grid
 from reproduce.command import main
-from reproduce.command import sweep_parser
 from reproduce.psst.paper import PSST
+from reproduce.sweep_options import sweep_parser
 
 
 def grid(*words):

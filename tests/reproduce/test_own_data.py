@@ -3,11 +3,11 @@ import dataclasses
 
 import pytest
 
-from reproduce.command import sweep_parser
 from reproduce.own_data import adapted
 from reproduce.own_data import epoch_numbers
 from reproduce.own_data import image_limits
 from reproduce.psst.paper import PSST
+from reproduce.sweep_options import sweep_parser
 from reproduce.wtf_rl.settings import FLICKR8K
 
 

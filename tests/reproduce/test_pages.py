@@ -6,7 +6,7 @@ from reproduce import pages
 from reproduce.command import PAPERS
 from reproduce.command import main
 from reproduce.command import open_paper
-from reproduce.command import sweep_parser
+from reproduce.sweep_options import sweep_parser
 
 
 @pytest.mark.parametrize("name", PAPERS)

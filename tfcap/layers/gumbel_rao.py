@@ -32,7 +32,8 @@ class GumbelRao(GivenWord):
     Args:
         temperature: Float, positive, or a variable or schedule, as that of
             `GumbelSoftmaxST`. Defaults to `0.5`.
-        num_samples: Integer `K`, draws of the noise. Defaults to `10`.
+        num_samples: Integer `K`, draws of the noise, with which time and memory
+            grow. Defaults to `10`.
         rho: Float in `[0, 1]`, probability of passing the mean of the relaxed
             samples; or a schedule. Defaults to `0.0`.
         granularity: String, what shares one draw of `rho`; see

@@ -38,7 +38,8 @@ class ReinMaxCV(GivenWord):
             1. Defaults to `1.0`.
         weight: Float, of the control variate. Defaults to `0.5`, as in the
             authors' code.
-        num_samples: Integer `K`, draws of the noise. Defaults to `10`.
+        num_samples: Integer `K`, draws of the noise, with which time and memory
+            grow. Defaults to `10`.
         rho: As that of `ReinMax`. Defaults to `0.0`.
         granularity: String, what shares one draw of `rho`; see
             `PartialSamplingST`. Defaults to `"step_sample"`.

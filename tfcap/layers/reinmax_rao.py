@@ -34,7 +34,8 @@ class ReinMaxRao(GivenWord):
     Args:
         temperature: Float, positive, or a schedule, or a `keras.Variable`, as
             that of `Categorical`. Defaults to `1.0`.
-        num_samples: Integer `K`, draws of the noise. Defaults to `10`.
+        num_samples: Integer `K`, draws of the noise, with which time and memory
+            grow. Defaults to `10`.
         rho: As that of `ReinMax`. Defaults to `0.0`.
         granularity: String, what shares one draw of `rho`; see
             `PartialSamplingST`. Defaults to `"step_sample"`.

@@ -71,15 +71,13 @@ class _Reader:
     """One pass over the words of a caption."""
 
     def __init__(self, words):
-        self.words = words
-        self.phrase = Phrase()
+        self.words, self.phrase = words, Phrase()
         self.mentions, self.relations, self.ways = [], [], []
         self.grounds, self.happenings, self.paces = [], [], []
         # Places before any noun, prepositions and a relation without one yet.
         self.early, self.prepositions, self.relation = [], [], None
         self.others = self.varied = self.moving = self.denies = False
-        self.denied = None  # the kind of what was denied last
-        self.last, self.unread = None, []
+        self.last, self.denied, self.unread = None, None, []
         # Words of claims, by kind, mentions and value.
         self.places = {}
 
@@ -114,9 +112,8 @@ class _Reader:
     def is_denied(self, phrase, taken):
         """Whether a word denies, or what it says is denied: nothing claims it.
 
-        What is denied ends with its noun or ground, "no red ball on grass"
-        claims the grass; after a look where another phrase begins, so does
-        "not red on grass".
+        What is denied ends with its noun or ground, after a look where another
+        phrase begins: "no red ball on grass", "not red on grass" claim grass.
         """
         # "Not moving" is known as a whole.
         if phrase is None and self.words[taken.start] in _DENIALS:
@@ -125,7 +122,7 @@ class _Reader:
             self.drop_relation()
             self.denies, self.denied = True, None
             return True
-        kind = None if phrase is None else phrase.kind
+        kind = getattr(phrase, "kind", None)
         if self.denied == "look" and kind in _BEGINS:
             self.denies = False
         denied = self.denies
@@ -399,6 +396,5 @@ _WORD = re.compile(r"[^\s,.;:!?()\"\u201c\u201d]+")
 _DENIALS = frozenset(("no", "not", "without", "neither", "nor", "never"))
 _GROUNDS = ("ground", "scenery", "ground word")
 _DENIED = ("noun", *_GROUNDS)
-#: What begins another phrase.
 _BEGINS = ("article", "count", "preposition", "relation", "away", "ground")
 _WAYS = {f"way {way}": way for way in ("past", "toward", "away")}

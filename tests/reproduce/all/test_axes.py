@@ -24,10 +24,10 @@ from reproduce.all.runs import title_of
 from reproduce.all.tab import write_axes
 from reproduce.all.tables import all_tables
 from reproduce.command import main
-from reproduce.command import sweep_parser
 from reproduce.experiment import Experiment
 from reproduce.processes import run_processes
 from reproduce.sle.paper import SLE
+from reproduce.sweep_options import sweep_parser
 from reproduce.wtf_rl.paper import WTF_RL
 from tests.eager import run_eagerly
 from tests.reproduce.psst.tiny_study import data

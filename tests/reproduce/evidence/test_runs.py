@@ -6,12 +6,12 @@ import shlex
 from reproduce.asked_grid import asked_grid
 from reproduce.command import PAPERS
 from reproduce.command import open_paper
-from reproduce.command import sweep_parser
 from reproduce.evidence import load_runs
 from reproduce.evidence.records import ROOT
 from reproduce.record_file import read_records
 from reproduce.sweep_grid import expand_grid
 from reproduce.sweep_grid import settings_key
+from reproduce.sweep_options import sweep_parser
 
 
 def points_of(command):
