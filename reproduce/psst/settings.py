@@ -284,6 +284,7 @@ ROWS = {
     "retriever_ensemble": _ENSEMBLE,
     "retriever_alone": _ENSEMBLE,
     "ensemble_without_cider": {**_ENSEMBLE, "naturalness": ending},
+    "ensemble_without_people": {**_ENSEMBLE, "human_weight": 0.0},
     "ensemble_pathwise": {**_ENSEMBLE, "estimator": "psst", "unread": ()},
     "ensemble_weighted": _WEIGHTED,
     "weighted_alone": _WEIGHTED,

@@ -26,6 +26,7 @@ TITLES = {
     "retriever_ensemble": "Retriever ensemble",
     "retriever_alone": "One retriever",
     "ensemble_without_cider": "Retriever ensemble without CIDEr-D",
+    "ensemble_without_people": "Retriever ensemble without likelihood",
     "ensemble_pathwise": "Retriever ensemble, pathwise",
     "ensemble_weighted": "Human captions, weighed by an ensemble",
     "weighted_alone": "Human captions, weighed by one retriever",

@@ -121,6 +121,7 @@ def test_rows_of_an_ensemble_differ_in_one_thing_each(experiment):
     assert alone.terms == ("cider_d", "overlong", "bidirectional_contrastive")
     reward = made("ensemble_without_cider")[2].terms[0][1].reward
     assert "cider_d" not in reward.terms and "overlong" in reward.terms
+    assert made("ensemble_without_people")[1] == [1.0]
     assert len(made("ensemble_pathwise")[1]) == 3
     training, weights, objective = made("ensemble_weighted")
     reward = objective.terms[0][1].reward
