@@ -34,6 +34,9 @@ class KLDivergence(Estimator):
     another: that of the divergence of the reference from the speaker, word by
     word.
 
+    What the decoder rules out is impossible to the reference, too, as that of
+    `tfcap.rewards.KLPenalty`.
+
     Args:
         reference: `tfcap.decoding.Speaker` that stays as it is.
         decoder: `tfcap.decoding.Decoder` of discrete words that are drawn.

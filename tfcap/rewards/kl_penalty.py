@@ -67,12 +67,7 @@ def check_reference(reference: Any) -> None:
 
 
 def reference_log_probs(reference: Any, rollout: Any, episode: Any) -> Any:
-    """Log probabilities `(B, S, T)` under a reference, without gradient.
-
-    Words that the decoder suppresses, and n-grams that it does not repeat,
-    are impossible to the reference, too: of the same two speakers the
-    divergence is 0. `top_k` and `top_p` are the speaker's alone.
-    """
+    """Log probabilities `(B, S, T)` under a reference, without gradient."""
     state = reference.begin(episode.inputs, training=False)
     return ops.stop_gradient(episode.scores_by(reference, state, rollout))
 
@@ -88,7 +83,9 @@ class KLPenalty(Reward):
     under the speaker, the score-function estimator of it is without bias. It
     keeps a speaker that is trained for a reward from leaving the language
     that it has learned from people. As a loss, such as GRPO's, it is
-    `tfcap.objectives.KLDivergence`.
+    `tfcap.objectives.KLDivergence`. Words that the decoder suppresses, and
+    n-grams that it does not repeat, are impossible to the reference, too;
+    `top_k` and `top_p` are the speaker's alone.
 
     Args:
         reference: `tfcap.decoding.Speaker` of the same vocabulary, which stays
