@@ -171,6 +171,7 @@ PSST = Paper(
         "results/frozen_speaker_flickr8k": {},
         "results/tradeoff_coco_text": {},
         "results/ensemble_flickr8k": {},
+        "results/ensemble_people_flickr8k": {},
         "results/ensemble_world": {},
     },
     tables=curve_tables,

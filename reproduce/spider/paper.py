@@ -96,7 +96,11 @@ SPIDER = Paper(
     starts={"mle": "speaker_mle"},
     train=train,
     axes={"rate": tuple(ROWS)},
-    results={"results/sequence_world": {}, "results/spider_flickr8k": {}},
+    results={
+        "results/sequence_world": {},
+        "results/spider_flickr8k": {},
+        "results/spider_flickr8k_heard": {},
+    },
     tables=tables_of_rows("mle", *ROWS),
     default=("mle", "reinforce", "pg_cider", "mixer_cider"),
     **SHARED,
