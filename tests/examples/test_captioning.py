@@ -90,7 +90,7 @@ def test_strangers_find_images_by_what_an_ensemble_rewards(
     assert "speaker_mle" in said and "retriever_ensemble" in said
     # What is false in captions is marked in the tab.
     logs = (out / "tradeoff").rglob("events.*")
-    assert any(b'"marks"' in path.read_bytes() for path in logs)
+    assert any(b'"claims"' in path.read_bytes() for path in logs)
     assert (out / "page.html").read_text().count("<img") == SIZES["test"]
 
 
