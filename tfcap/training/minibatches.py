@@ -242,7 +242,9 @@ def draw(model: keras.Model, inputs: Any) -> dict:
     """
     inputs = keras.tree.map_structure(tf.convert_to_tensor, inputs)
     # Weights are not watched: nothing of the pass over all rows is kept.
-    with tf.GradientTape(True, watch_accessed_variables=False) as tape:
+    with tf.GradientTape(
+        persistent=True, watch_accessed_variables=False
+    ) as tape:
         size = -(-_size(model, inputs) // num_replicas())
         episode = _Scored(model.speaker, inputs, size, tape)
         losses, logs = model.objective.losses(episode)
