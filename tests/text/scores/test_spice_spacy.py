@@ -12,6 +12,7 @@ from tfcap.text import evaluate_captions
 from tfcap.text import match_scene_graphs
 from tfcap.text import spice_spacy
 from tfcap.text import spice_spacy_categories
+from tfcap.text.scores.attribute_memory import AttributeMemory
 from tfcap.text.scores.scene_graph_parser import scene_graph_parser
 
 
@@ -75,12 +76,12 @@ def test_a_caption_is_parsed_once(scene_graphs, monkeypatch):
     parse = SceneGraphParser()
     seen = []
 
-    def pipe(docs, pipe=parse._pipeline.pipe):
+    def parsed(docs, parsed=parse._parsed):
         docs = list(docs)
         seen.extend(map(len, docs))
-        return pipe(docs)
+        return parsed(docs)
 
-    monkeypatch.setattr(parse._pipeline, "pipe", pipe)
+    monkeypatch.setattr(parse, "_parsed", parsed)
     captions = [["a", "dog"], [], ["a", "dog"]]
     assert parse(captions)[0] == parse(captions)[2] == graph("dog")
     assert parse(captions)[1] == SceneGraph() and len(seen) == 2
@@ -88,6 +89,38 @@ def test_a_caption_is_parsed_once(scene_graphs, monkeypatch):
     # To spaCy, numbers are words that it knows.
     with pytest.raises(TypeError, match="must hold words.*Decode ids"):
         parse([["a"], [3, 4]])
+
+
+def test_remembered_attributes_are_those_of_the_pipeline(scene_graphs):
+    texts = [
+        "a dog runs",
+        "there is a dog",  # a pattern of two tokens
+        "let 's see a dog",
+        "a Dog got a dog ,",
+        "but a dog is there",
+        "a dog \n runs",  # spaces have rules of their own
+        "he 's got two dogs and they have got mine",
+    ]
+    captions = [text.split(" ") for text in texts]
+    parse = SceneGraphParser()
+
+    def of(docs):
+        names = ("tag", "dep", "pos", "lemma")
+        return [
+            [(*(getattr(t, n) for n in names), str(t.morph)) for t in doc]
+            for doc in docs
+        ]
+
+    wanted = of(parse._pipeline.pipe(parse._docs(captions)))
+    (memory,) = (x for x in parse._parts if isinstance(x, AttributeMemory))
+    for _ in range(2):
+        assert of(parse._parsed(parse._docs(captions))) == wanted
+    # Nothing else asks the ruler a second time.
+    asked = []
+    ruler = memory._ruler
+    memory._ruler = lambda doc: asked.append(doc.text) or ruler(doc)
+    assert of(parse._parsed(parse._docs(captions))) == wanted
+    assert len(asked) == 2
 
 
 def test_tuples_match_by_words_and_synonyms(few_words):

@@ -6,6 +6,7 @@ import os
 from collections.abc import Sequence
 
 from tfcap.text.missing_score import MissingScoreError
+from tfcap.text.scores.attribute_memory import AttributeMemory
 from tfcap.text.scores.scene_graph import NAME
 from tfcap.text.scores.scene_graph import SceneGraph
 from tfcap.text.scores.scene_graph_rules import read_graph
@@ -56,6 +57,10 @@ class SceneGraphParser:
 
     def __init__(self, model: str | os.PathLike | None = None):
         self._pipeline = _load(model)
+        self._parts = [
+            AttributeMemory(part) if name == "attribute_ruler" else part
+            for name, part in self._pipeline.pipeline
+        ]
         self._graphs = {}
 
     def __call__(self, captions: Sequence[Sequence[str]]) -> list[SceneGraph]:
@@ -79,11 +84,17 @@ class SceneGraphParser:
                 )
         found = {key: self._graphs.get(key) for key in keys}
         new = [key for key, graph in found.items() if graph is None]
-        for key, sentence in zip(new, self._pipeline.pipe(self._docs(new))):
+        for key, sentence in zip(new, self._parsed(self._docs(new))):
             found[key] = self._graphs[key] = read_graph(sentence)
         while len(self._graphs) > _KEPT:
             self._graphs.pop(next(iter(self._graphs)))
         return [found[key] for key in keys]
+
+    def _parsed(self, docs):
+        """Documents after all parts, as `Language.pipe()` has them."""
+        for part in self._parts:
+            docs = part.pipe(docs) if hasattr(part, "pipe") else map(part, docs)
+        return docs
 
     def _docs(self, captions):
         from spacy.tokens import Doc
