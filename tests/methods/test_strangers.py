@@ -7,6 +7,7 @@ import tensorflow as tf
 
 from tests.methods import stranger
 from tfcap import methods
+from tfcap.layers import GumbelSoftmaxST
 from tfcap.rewards import BLEU
 from tfcap.training import Game
 
@@ -241,6 +242,7 @@ UNREAD = {
 COSINE = {"reward": "cosine"}
 PEOPLE = {"estimator": "teacher_forcing"}
 THROUGH = {"estimator": "straight_through"}
+OWN = {"channel": GumbelSoftmaxST(0.7, rho=0.5, backward_temperature=1.5)}
 
 
 @pytest.mark.parametrize(
@@ -254,6 +256,9 @@ THROUGH = {"estimator": "straight_through"}
         ("frozen_listener", THROUGH, {"temperature": 0.5}),
         ("frozen_listener", THROUGH, {"credit": "own"}),
         ("psst", {}, {"temperature": 0.5}),
+        ("psst", OWN, {"temperature": 0.5}),
+        ("psst", OWN, {"rho": 0.5}),
+        ("frozen_listener", {"estimator": "psst", **OWN}, {"rho": 0.5}),
         ("straight_through", {}, {"temperature": -3.0}),
         ("wtf_rl", COSINE, {"temperature": -1.0}),
         ("wtf_rl", COSINE, {"combine": "nonsense"}),
@@ -287,3 +292,25 @@ def test_what_a_variant_reads_may_be_given():
     # No penalty is one of no weight.
     UNREAD["grpo"](kl_weight=0.0)
     UNREAD["rloo"](kl_weight=0.0)
+
+
+def test_a_channel_may_be_the_callers_own():
+    def weights(**more):
+        keras.utils.set_random_seed(1)
+        training = methods.psst(*pair(), lambda_=1.0, **SHORT, **more)
+        training.compile({"speaker": "sgd", "listener": "sgd"})
+        training.fit(padded(), epochs=1, shuffle=False, verbose=0)
+        trained = training.trainable_variables
+        return np.concatenate([np.ravel(x) for x in trained])
+
+    def heated(**more):
+        return {"channel": GumbelSoftmaxST(0.7, rho=0.25, seed=0, **more)}
+
+    same, other = heated(), heated(backward_temperature=2.0)
+    named = weights(channel="gumbel", temperature=0.7)
+    np.testing.assert_array_equal(weights(**same), named)
+    assert np.abs(weights(**other) - named).max() > 1e-6
+    for name, more in [("straight_through", {}), ("frozen_listener", THROUGH)]:
+        UNREAD[name](channel=GumbelSoftmaxST(backward_temperature=2.0), **more)
+        with pytest.raises(ValueError, match="must pass words alone.*rho=0.5"):
+            UNREAD[name](**OWN, **more)

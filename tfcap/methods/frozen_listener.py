@@ -3,6 +3,7 @@
 from typing import Any
 
 from tfcap.decoding.speaker import check_speaker
+from tfcap.layers import WordChannel
 from tfcap.methods.parts import Words
 from tfcap.methods.parts import check_choice
 from tfcap.methods.parts import check_unread
@@ -27,7 +28,7 @@ def frozen_listener(
     lambda_: float,
     naturalness: Any = None,
     estimator: str = "reinforce",
-    channel: str = "multinomial",
+    channel: str | WordChannel = "multinomial",
     rho: Any = 0.25,
     temperature: Any = 1.0,
     credit: str = "batch",
@@ -131,7 +132,13 @@ def frozen_listener(
     else:
         partial = estimator == "psst"
         samples = words.sample(
-            word_channel(channel, seed, rho if partial else 0.0, temperature),
+            word_channel(
+                frozen_listener,
+                channel,
+                seed,
+                rho if partial else None,
+                temperature,
+            ),
             feedback=relaxed_feedback(speaker) if partial else "index",
             termination=termination,
         )

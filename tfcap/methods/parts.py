@@ -61,15 +61,36 @@ class Words:
 
 
 def word_channel(
-    channel: str, seed: int | None, rho: Any = 0.0, temperature: Any = 1.0
+    method: Callable,
+    channel: str | WordChannel,
+    seed: int | None,
+    rho: Any = None,
+    temperature: Any = 1.0,
 ) -> WordChannel:
-    """A straight-through channel by its name."""
+    """A straight-through channel by its name, or the caller's own.
+
+    Args:
+        method: Function whose arguments the others are.
+        rho: As that of the method, or `None` where it passes words alone.
+    """
+    part = {} if rho is None else {"rho": rho}
+    if isinstance(channel, WordChannel):
+        variant = "a channel of your own"
+        check_unread(method, variant, temperature=temperature, **part)
+        if rho is None and not channel.discrete:
+            raise ValueError(
+                "`channel` must pass words alone here. Received: channel="
+                f"{channel.name!r} with rho={float(channel.rho):g}. Make it "
+                "with rho=0, or use partial sampling, `psst`."
+            )
+        return channel
     check_choice(channel, "channel", tuple(CHANNELS))
+    part = part or {"rho": 0.0}
     if channel == "multinomial":
         variant = 'channel="multinomial"'
-        check_unread(word_channel, variant, temperature=temperature)
-        return PartialSamplingST(rho=rho, seed=seed)
-    return CHANNELS[channel](rho=rho, seed=seed, temperature=temperature)
+        check_unread(method, variant, temperature=temperature)
+        return PartialSamplingST(**part, seed=seed)
+    return CHANNELS[channel](**part, seed=seed, temperature=temperature)
 
 
 def relaxed_feedback(speaker: Any) -> str:

@@ -3,6 +3,7 @@
 from typing import Any
 
 from tfcap.decoding.speaker import check_speaker
+from tfcap.layers import WordChannel
 from tfcap.methods.parts import Words
 from tfcap.methods.parts import joint_players
 from tfcap.methods.parts import relaxed_feedback
@@ -20,7 +21,7 @@ def psst(
     lambda_: float,
     naturalness: Any = None,
     rho: Any = 0.25,
-    channel: str = "multinomial",
+    channel: str | WordChannel = "multinomial",
     temperature: Any = 1.0,
     margin: float = 0.2,
     negatives: Any = "hardest",
@@ -64,7 +65,8 @@ def psst(
             only. Defaults to `0.25`.
         channel: `"multinomial"`; or `"gumbel"`, `"gumbel_rao"`, `"reinmax"`,
             `"reinmax_rao"`, `"reinmax_cv"` for partial sampling of these, see
-            `tfcap.layers.GumbelSoftmaxST` and so on.
+            `tfcap.layers.GumbelSoftmaxST` and so on. Or such a layer, with a
+            `rho` and a temperature of its own.
         temperature: Float or schedule, of all channels but the first.
         margin: Float, of the hinge loss.
         negatives: `"hardest"` or `"sum"`, see `tfcap.rewards.Retrieval`.
@@ -122,7 +124,7 @@ def psst(
     check_speaker(speaker)
     words = Words(max_length, suppress, seed)
     samples = words.sample(
-        word_channel(channel, seed, rho, temperature),
+        word_channel(psst, channel, seed, rho, temperature),
         feedback=relaxed_feedback(speaker),
         termination=termination,
     )

@@ -5,13 +5,13 @@ from typing import Any
 
 from tfcap.decoding import GroundTruth
 from tfcap.decoding.speaker import check_speaker
+from tfcap.layers import PartialSamplingST
 from tfcap.methods.parts import Words
 from tfcap.methods.parts import check_choice
 from tfcap.methods.parts import check_unread
 from tfcap.methods.parts import frozen_embedders
 from tfcap.methods.parts import relaxed_feedback
 from tfcap.methods.parts import self_critical_term
-from tfcap.methods.parts import word_channel
 from tfcap.objectives import Pathwise
 from tfcap.objectives import ScoreFunction
 from tfcap.objectives import TeacherForcing
@@ -167,7 +167,7 @@ def retriever_ensemble(
         )
     else:
         samples = words.sample(
-            word_channel("multinomial", seed, rho),
+            PartialSamplingST(rho=rho, seed=seed),
             feedback=relaxed_feedback(speaker),
         )
         objective = Pathwise(contrast, samples, name="contrast")

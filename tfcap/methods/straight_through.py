@@ -3,6 +3,7 @@
 from typing import Any
 
 from tfcap.decoding.speaker import check_speaker
+from tfcap.layers import WordChannel
 from tfcap.methods.parts import Words
 from tfcap.methods.parts import joint_players
 from tfcap.methods.parts import trade_off
@@ -18,7 +19,7 @@ def straight_through(
     *,
     lambda_: float,
     naturalness: Any = None,
-    channel: str = "multinomial",
+    channel: str | WordChannel = "multinomial",
     temperature: Any = 1.0,
     margin: float = 0.2,
     negatives: Any = "hardest",
@@ -43,7 +44,8 @@ def straight_through(
     the temperature: `temperature=ExponentialTemperature(1.0, rate=3e-5)`.
 
     Args:
-        channel, temperature: As those of `psst()`.
+        channel, temperature: As those of `psst()`; a channel of your own must
+            have been made with `rho=0`.
         speaker, listener, lambda_, naturalness, margin, negatives, same: As
             those of `psst()`.
         max_length, suppress, seed, termination, global_clipnorm,
@@ -79,7 +81,8 @@ def straight_through(
     check_speaker(speaker)
     words = Words(max_length, suppress, seed)
     samples = words.sample(
-        word_channel(channel, seed, 0.0, temperature), termination=termination
+        word_channel(straight_through, channel, seed, temperature=temperature),
+        termination=termination,
     )
     judged = Retrieval(listener, margin, negatives, same=same)
     term = Pathwise(judged, samples, reduction="sum")
