@@ -126,6 +126,51 @@ def test_mean_gradients_given_the_first_of_two_words(kind):
     assert error < 0.02 * abs(wanted)
 
 
+def rejected(logits, word, seed):
+    """Gumbel noise of the draws in which the word is the largest of four."""
+    noise = np.random.default_rng(seed).gumbel(size=(200_000, 4))
+    return noise[(logits + noise).argmax(-1) == word]
+
+
+def slope_of_soft(scores, temperature, slope):
+    """Mean of `J(y) slope / temperature`, and the variance of a draw."""
+    y = np.exp((scores - scores.max(-1, keepdims=True)) / temperature)
+    y /= y.sum(-1, keepdims=True)
+    each = y * (slope - (y @ slope)[:, None]) / temperature
+    return each.mean(0), each.var(0) / len(each)
+
+
+@pytest.mark.parametrize("kind", ["gumbel_rao", "reinmax_rao", "reinmax_cv"])
+def test_mean_gradients_given_each_of_four_words(kind):
+    tau, draws = 0.7, 20
+    slopes = np.random.default_rng(2).normal(size=(4, 4)).astype("float32")
+    channel = {
+        "gumbel_rao": GumbelRao(tau, draws, seed=0),
+        "reinmax_rao": ReinMaxRao(tau, draws, seed=0),
+        "reinmax_cv": ReinMaxCV(tau, 0.5, draws, seed=0),
+    }[kind]
+    found = of_words(channel, slopes)
+    for word, slope in enumerate(slopes):
+        d = np.eye(4)[word]
+        theta = np.log((P + d) / 2)
+        own = rejected(LOGITS, word, 10 + word)
+        rao = slope_of_soft(theta + rejected(theta, word, word), tau, slope)
+        if kind == "gumbel_rao":
+            wanted, extra = slope_of_soft(LOGITS + own, tau, slope)
+        elif kind == "reinmax_rao":
+            wanted = 2 * rao[0] - 0.5 * jacobian(P) @ slope
+            extra = 4 * rao[1]
+        else:
+            reinmax = 2 * jacobian((P + d) / 2) - 0.5 * jacobian(P)
+            z = slope_of_soft(theta + own, tau, slope)
+            wanted = reinmax @ slope + 0.5 * (rao[0] - z[0])
+            extra = 0.25 * (rao[1] + z[1])
+        each = found[:, word]
+        error = np.sqrt(each.var(0) / len(each) + extra)
+        assert (np.abs(each.mean(0) - wanted) < 4.5 * error).all()
+        assert error.max() < 0.05 * np.abs(wanted).max()
+
+
 def test_gumbel_rao_has_the_mean_of_gumbel_and_less_variance():
     slope = np.float32([1.0, -2.0, 0.5, 1.5])
     rows = tf.constant(np.tile(LOGITS, (20_000, 1)))
