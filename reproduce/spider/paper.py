@@ -99,7 +99,6 @@ SPIDER = Paper(
     results={
         "results/sequence_world": {},
         "results/spider_flickr8k": {},
-        "results/spider_flickr8k_heard": {},
     },
     tables=tables_of_rows("mle", *ROWS),
     default=("mle", "reinforce", "pg_cider", "mixer_cider"),
