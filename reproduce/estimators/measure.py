@@ -141,11 +141,12 @@ def measured(
     return errors(estimates(name, world, setting, rows), exact)
 
 
-def costs(chosen: list[str], rounds: int = 3) -> dict[str, float]:
+def costs(chosen: list[str], rounds: int = 15) -> dict[str, float]:
     """CPU seconds of a gradient, over those of the first, by name.
 
     In a graph, of 64 captions of 4 words from a vocabulary of 5,000, by a
     speaker without a recurrence: what is left is what estimators differ in.
+    Medians over rounds of all, so that a machine that slows down slows all.
     """
     import tensorflow as tf
 
@@ -164,23 +165,27 @@ def costs(chosen: list[str], rounds: int = 3) -> dict[str, float]:
         "recurrent": drawn(COST_UNITS, COST_UNITS),
         "worth": drawn(COST_UNITS, 1),
     }
-    seconds = {}
-    for name in chosen:
-        objective = ESTIMATORS[name].make(setting)
 
+    def step_of(objective):
         @tf.function(autograph=False)
-        def step(objective=objective):
+        def step():
             with tf.GradientTape() as tape:
                 tape.watch(factors)
                 loss, _ = objective.loss(Episode(speaker, inputs))
             return tape.gradient(loss, factors)
 
         step()
-        times = []
-        for _ in range(rounds):
-            start = time.process_time()
-            step()
-            times.append(time.process_time() - start)
-        seconds[name] = min(times)
-    first = seconds[chosen[0]]
-    return {name: value / first for name, value in seconds.items()}
+        return step
+
+    steps = {name: step_of(ESTIMATORS[name].make(setting)) for name in chosen}
+
+    def seconds(step):
+        start = time.process_time()
+        step()
+        return time.process_time() - start
+
+    measured = [
+        [seconds(step) for step in steps.values()] for _ in range(rounds)
+    ]
+    ratios = np.array(measured) / np.array(measured)[:, :1]
+    return dict(zip(steps, np.median(ratios, axis=0).tolist()))
