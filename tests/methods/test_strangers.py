@@ -8,6 +8,7 @@ import tensorflow as tf
 from tests.methods import stranger
 from tfcap import methods
 from tfcap.layers import GumbelSoftmaxST
+from tfcap.layers import WordChannel
 from tfcap.rewards import BLEU
 from tfcap.training import Game
 
@@ -294,6 +295,14 @@ def test_what_a_variant_reads_may_be_given():
     UNREAD["rloo"](kl_weight=0.0)
 
 
+class Whole(WordChannel):
+    """A channel of somebody who passes distributions, and has no `rho`."""
+
+    @property
+    def discrete(self):
+        return False
+
+
 def test_a_channel_may_be_the_callers_own():
     def weights(**more):
         keras.utils.set_random_seed(1)
@@ -314,3 +323,5 @@ def test_a_channel_may_be_the_callers_own():
         UNREAD[name](channel=GumbelSoftmaxST(backward_temperature=2.0), **more)
         with pytest.raises(ValueError, match="must pass words alone.*rho=0.5"):
             UNREAD[name](**OWN, **more)
+        with pytest.raises(ValueError, match="words alone.*'soft'. Make it"):
+            UNREAD[name](channel=Whole(name="soft"), **more)

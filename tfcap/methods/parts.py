@@ -73,24 +73,26 @@ def word_channel(
         method: Function whose arguments the others are.
         rho: As that of the method, or `None` where it passes words alone.
     """
-    part = {} if rho is None else {"rho": rho}
     if isinstance(channel, WordChannel):
-        variant = "a channel of your own"
-        check_unread(method, variant, temperature=temperature, **part)
+        given = {"temperature": temperature}
+        given |= {} if rho is None else {"rho": rho}
+        check_unread(method, "a channel of your own", **given)
         if rho is None and not channel.discrete:
+            share = getattr(channel, "rho", None)
+            held = "" if share is None else f" with rho={float(share):g}"
             raise ValueError(
                 "`channel` must pass words alone here. Received: channel="
-                f"{channel.name!r} with rho={float(channel.rho):g}. Make it "
-                "with rho=0, or use partial sampling, `psst`."
+                f"{channel.name!r}{held}. Make it with rho=0, or use partial "
+                "sampling, `psst`."
             )
         return channel
     check_choice(channel, "channel", tuple(CHANNELS))
-    part = part or {"rho": 0.0}
+    rho = 0.0 if rho is None else rho
     if channel == "multinomial":
         variant = 'channel="multinomial"'
         check_unread(method, variant, temperature=temperature)
-        return PartialSamplingST(**part, seed=seed)
-    return CHANNELS[channel](**part, seed=seed, temperature=temperature)
+        return PartialSamplingST(rho=rho, seed=seed)
+    return CHANNELS[channel](rho=rho, seed=seed, temperature=temperature)
 
 
 def relaxed_feedback(speaker: Any) -> str:

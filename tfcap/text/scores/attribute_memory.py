@@ -12,7 +12,7 @@ _OF_WORDS = {
     *("IS_TITLE", "IS_PUNCT", "IS_SPACE", "IS_STOP"),
     *("LIKE_NUM", "LIKE_URL", "LIKE_EMAIL"),
 }
-#: Combinations of words, tags and dependencies that are kept, some 50 MB.
+#: Words with their tags and dependencies that are kept at most, some 50 MB.
 _KEPT = 1 << 17
 
 
@@ -52,10 +52,12 @@ class AttributeMemory:
         found = [self._known.get(key) for key in keys]
         if None in found:
             doc = self._ruler(doc)
-            for key, token in zip(keys, doc):
-                self._known[key] = _attributes(token)
-            while len(self._known) > _KEPT:
-                self._known.pop(next(iter(self._known)))
+            if len(self._known) > _KEPT:
+                self._known = {}
+            self._known |= {
+                key: (t.tag, t.dep, t.pos, t.morph.key, t.lemma)
+                for key, t in zip(keys, doc)
+            }
             return doc
         for token, (tag, dep, pos, morph, lemma) in zip(doc, found):
             token.pos, token.lemma = pos, lemma
@@ -72,7 +74,3 @@ def _of_one_word(pattern):
     return (
         len(pattern) == 1 and {key.upper() for key in pattern[0]} <= _OF_WORDS
     )
-
-
-def _attributes(token):
-    return token.tag, token.dep, token.pos, token.morph.key, token.lemma

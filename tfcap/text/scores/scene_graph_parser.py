@@ -57,10 +57,7 @@ class SceneGraphParser:
 
     def __init__(self, model: str | os.PathLike | None = None):
         self._pipeline = _load(model)
-        self._parts = [
-            AttributeMemory(part) if name == "attribute_ruler" else part
-            for name, part in self._pipeline.pipeline
-        ]
+        self._parts = _remembering(self._pipeline)
         self._graphs = {}
 
     def __call__(self, captions: Sequence[Sequence[str]]) -> list[SceneGraph]:
@@ -107,6 +104,16 @@ class SceneGraphParser:
 def scene_graph_parser(model: str | None = None) -> SceneGraphParser:
     """Returns the parser of a model, loaded at the first call."""
     return SceneGraphParser(model)
+
+
+def _remembering(pipeline):
+    """Parts of a pipeline; its rules remember what they set."""
+    from spacy.pipeline import AttributeRuler
+
+    return [
+        AttributeMemory(part) if isinstance(part, AttributeRuler) else part
+        for _, part in pipeline.pipeline
+    ]
 
 
 def _load(model):
