@@ -1,28 +1,21 @@
-"""Rules of a spaCy pipeline that are matched once a word, not once a token."""
+"""Rules of a spaCy pipeline, matched once for all tokens that are alike."""
 
 from typing import Any
 
-#: Attributes that say all of a token that its own patterns ask for.
-_KEY = ("ORTH", "TAG", "DEP", "POS", "MORPH", "LEMMA")
-#: Attributes of patterns that those of the key determine.
-_OF_WORDS = {
-    *_KEY,
-    *("TEXT", "LOWER", "NORM", "SHAPE", "PREFIX", "SUFFIX", "LENGTH"),
-    *("IS_ALPHA", "IS_ASCII", "IS_DIGIT", "IS_LOWER", "IS_UPPER"),
-    *("IS_TITLE", "IS_PUNCT", "IS_SPACE", "IS_STOP"),
-    *("LIKE_NUM", "LIKE_URL", "LIKE_EMAIL"),
-}
-#: Words with their tags and dependencies that are kept at most, some 50 MB.
+#: What patterns may ask of one token whatever its value: all of it is known.
+_WHOLE = ("IS_SPACE", "TAG", "DEP", "POS", "MORPH", "LEMMA")
+#: Kinds of tokens that are kept at most.
 _KEPT = 1 << 17
 
 
 class AttributeMemory:
     """An `AttributeRuler` of spaCy that matches each kind of token once.
 
-    Matching its patterns, some 180 for English, to all tokens takes about as
-    long as parsing captions. All but a few ask of one token what its word, tag
-    and dependency say: what they set is remembered by these. Where one of the
-    few matches, the ruler itself sets the attributes of the whole document.
+    Matching its patterns, some 180 for English, takes about as long as
+    parsing captions. All but a few ask of one token its tag, its dependency
+    or whether it is one of some words: what they set is remembered by these.
+    Where one of the few matches, the ruler itself sets the attributes of the
+    whole document.
 
     Args:
         ruler: `spacy.pipeline.AttributeRuler`.
@@ -39,16 +32,23 @@ class AttributeMemory:
 
         self._ruler = ruler
         self._known = {}
+        self._words = set()
         self._others = Matcher(ruler.vocab)
-        for number, rule in enumerate(ruler.patterns):
-            for pattern in rule["patterns"]:
-                if not _of_one_word(pattern):
-                    self._others.add(f"{number}", [pattern])
+        patterns = [p for rule in ruler.patterns for p in rule["patterns"]]
+        for number, pattern in enumerate(patterns):
+            words = _words_of(pattern)
+            if words is None:
+                self._others.add(f"{number}", [pattern])
+            else:
+                self._words |= {ruler.vocab.strings.add(x) for x in words}
 
     def __call__(self, doc):
         if len(self._others) and self._others(doc):
             return self._ruler(doc)
-        keys = [*map(tuple, doc.to_array([*_KEY]).tolist())]
+        keys = [
+            (word if word in self._words else 0, *rest)
+            for word, *rest in doc.to_array(["LOWER", *_WHOLE]).tolist()
+        ]
         found = [self._known.get(key) for key in keys]
         if None in found:
             doc = self._ruler(doc)
@@ -70,7 +70,12 @@ class AttributeMemory:
         return doc
 
 
-def _of_one_word(pattern):
-    return (
-        len(pattern) == 1 and {key.upper() for key in pattern[0]} <= _OF_WORDS
-    )
+def _words_of(pattern):
+    """The words that a pattern of one token names; `None` of any other."""
+    if len(pattern) != 1:
+        return None
+    (asked,) = pattern
+    words = asked.get("LOWER", {"IN": []})
+    words = {"IN": [words]} if isinstance(words, str) else words
+    understood = {*asked} <= {"LOWER", *_WHOLE} and {*words} == {"IN"}
+    return words["IN"] if understood else None
