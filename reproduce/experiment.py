@@ -158,8 +158,11 @@ class Experiment(Study):
         self.strangers = strangers
         self.given = given
         self.unsaid = (data.vocabulary.unk,)
-        # One object, so that terms that ask for it share what it says.
-        self.greedy = Greedy(settings.max_length, suppress=self.unsaid)
+        # Evaluation needs no gradient: a loop is traced once, and ends when
+        # all captions have.
+        self.greedy = Greedy(
+            settings.max_length, suppress=self.unsaid, unroll=False
+        )
         if is_chief():
             path = os.path.join(self.directory, "vocabulary.json")
             data.vocabulary.save(path)

@@ -157,6 +157,7 @@ def differing(experiment, name: str, speaker, metrics):
         settings.diversity_samples,
         settings.max_length,
         suppress=experiment.unsaid,
+        unroll=False,
     )
     batches = experiment.batches(experiment.split, shuffle=False)
     size = settings.evaluation_batch_size

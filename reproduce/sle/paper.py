@@ -75,6 +75,7 @@ def _diversity(experiment, name, speaker):
             settings.diversity_samples,
             length,
             suppress=unsaid,
+            unroll=False,
         ),
         "bs": BeamSearch(settings.beam_width, length, suppress=unsaid),
     }
