@@ -5,6 +5,7 @@ from types import SimpleNamespace
 import keras
 import numpy as np
 import pytest
+import tensorflow as tf
 
 from tensorboard_plugin_tfcap.report import read_log
 from tensorboard_plugin_tfcap.samples_view import samples_view
@@ -48,6 +49,11 @@ def pretrained():
     )
 
 
+def without_padding(captions):
+    rows = [[[w for w in row if w >= 0] for row in rows] for rows in captions]
+    return [[row for row in each if row] for each in rows]
+
+
 @pytest.mark.parametrize("make", [*MADE, pretrained])
 def test_scores_and_captions_are_a_point_of_the_tab(make, tmp_path):
     keras.utils.set_random_seed(0)
@@ -69,8 +75,14 @@ def test_scores_and_captions_are_a_point_of_the_tab(make, tmp_path):
                 "caption": captions,
             }
         )
+    ragged = [
+        {**batch, "caption": tf.ragged.constant(without_padding(captions))}
+        for batch, captions in zip(batches, CAPTIONS)
+    ]
     with run_eagerly():
         report = Evaluator(speaker, batches, listener, vocabulary=vocabulary)()
+        as_ragged = Evaluator(speaker, ragged, listener, vocabulary=vocabulary)
+        assert as_ragged().result() == report.result()
         greedy = Greedy(max_length=3)
         said = []
         for batch in batches:

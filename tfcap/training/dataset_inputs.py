@@ -12,7 +12,7 @@ from tfcap.ops.loops import dense
 
 
 def dataset_inputs(
-    dataset: Any, batch_size: int | None = None
+    dataset: Any, batch_size: int | None = None, pad: int = 0
 ) -> Iterator[Any]:
     """Yields the inputs of every batch, once through a data set.
 
@@ -25,6 +25,7 @@ def dataset_inputs(
             tuples `(x, y)` and `(x, y, sample_weight)`, of which `x` is read.
         batch_size: Integer, for data that is not in batches yet. Defaults to
             `None`: that of `dataset`, or 32 of a dict of arrays.
+        pad: Integer, by which ragged ids are filled. Defaults to `0`.
 
     Yields:
         Nest of tensors or arrays with leading axis `B`.
@@ -36,11 +37,11 @@ def dataset_inputs(
     """
     if hasattr(dataset, "evaluation"):
         return (inputs for inputs, _ in dataset.evaluation(batch_size))
-    return (inputs for inputs, _ in dataset_pairs(dataset, batch_size))
+    return (inputs for inputs, _ in dataset_pairs(dataset, batch_size, pad))
 
 
 def dataset_pairs(
-    dataset: Any, batch_size: int | None = None
+    dataset: Any, batch_size: int | None = None, pad: int = 0
 ) -> Iterator[tuple[Any, Any]]:
     """Yields inputs and targets of every batch, `None` where there are none.
 
@@ -55,8 +56,11 @@ def dataset_pairs(
             f"Received: batch_size={batch_size} for a "
             f"{type(dataset).__name__}. Batch the data set."
         )
-    batches = _batches(dataset)
-    batches = (keras.tree.map_structure(dense, x) for x in batches)
+
+    def filled(batch):
+        return keras.tree.map_structure(lambda x: dense(x, pad), batch)
+
+    batches = map(filled, _batches(dataset))
     return (keras.utils.unpack_x_y_sample_weight(x)[:2] for x in batches)
 
 

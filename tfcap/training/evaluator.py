@@ -182,7 +182,7 @@ class Evaluator(EvaluationCallback):
         self.verbose = verbose
         self._passes = {}
         self._check()
-        dataset_inputs(dataset, batch_size)  # Raises as a call would.
+        self._inputs()  # Raises as a call would.
 
     def __call__(self, decoder: Any = None) -> SpeakerReport:
         report = self._report(decoder)
@@ -228,6 +228,9 @@ class Evaluator(EvaluationCallback):
         captions = [self._strings(rows) for rows in outputs["tokens"]]
         return DiversityReport.from_captions(captions, outputs["texts"])
 
+    def _inputs(self):
+        return dataset_inputs(self.dataset, self.batch_size, self.pad)
+
     def _report(self, decoder):
         outputs = self._read(decoder, self.listeners)
         tokens = outputs["tokens"][:, 0]
@@ -267,7 +270,7 @@ class Evaluator(EvaluationCallback):
             total, verbose=self.verbose, unit_name="image"
         )
         parts, ids = [], []
-        for inputs in dataset_inputs(self.dataset, self.batch_size):
+        for inputs in self._inputs():
             parts.append(run(inputs))
             if isinstance(self.image_ids, str):
                 ids += np.asarray(inputs[self.image_ids]).tolist()
@@ -315,7 +318,7 @@ class Evaluator(EvaluationCallback):
     def _greedy(self):
         """Greedy decoding of the length of the longest reference."""
         lengths = []
-        for inputs in dataset_inputs(self.dataset, self.batch_size):
+        for inputs in self._inputs():
             lengths.append(self._references(inputs).shape[-1])
             # Our own batches are padded to one length.
             if hasattr(self.dataset, "evaluation"):

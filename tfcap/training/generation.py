@@ -41,7 +41,8 @@ def generate(
 
     parts, rows = [], 0
     progress = keras.utils.Progbar(limit, verbose=verbose, unit_name="row")
-    for inputs in dataset_inputs(dataset, batch_size):
+    pad = getattr(speaker, "pad", 0)
+    for inputs in dataset_inputs(dataset, batch_size, pad):
         inputs = keras.tree.map_structure(tf.convert_to_tensor, inputs)
         tokens = decode(inputs).numpy()
         size = keras.tree.flatten(inputs)[0].shape[0]
