@@ -5,9 +5,10 @@
 
 PaliGemma describes pictures of coloured squares: it learns by teacher forcing,
 then by LoRA alone: SCST with CIDEr-D, held to what it was without its adapters
-by a KL penalty, and PSST against a CLIP that reads its soft words. A preset, a
-name or a folder of `save_to_preset()`, is loaded by KerasHub, and is adapted
-from the beginning.
+by a KL penalty, and through partially sampled words for a listener that stays:
+a tiny CLIP, or `RetrievalListener` beside a preset. A preset, a name or a
+folder of `save_to_preset()`, is loaded by KerasHub, and is adapted from the
+beginning.
 """
 
 import argparse
