@@ -1,5 +1,6 @@
 import pathlib
 import sys
+import urllib.error
 
 import keras
 import numpy as np
@@ -16,6 +17,7 @@ from tfcap.data import read_image
 from tfcap.data import vgg19_backbone
 from tfcap.data.efficientnet_lite import _weight_file
 from tfcap.data.torch_weights import read_torch_weights
+from tfcap.io import command
 
 IMAGES = np.random.default_rng(0).uniform(0, 255, (2, 64, 64, 3)).astype("f4")
 
@@ -228,6 +230,20 @@ def test_efficientnet_lite0_with_random_weights_sees_an_image(tmp_path):
 def test_a_preset_has_its_own_weights(weights):
     with pytest.raises(ValueError, match="must be left out for a preset"):
         named_backbone("keras_cv:preset", weights)
+
+
+def test_weights_out_of_reach_are_told(tmp_path, monkeypatch, capsys):
+    def unreachable(url, *_):
+        raise urllib.error.URLError("Name or service not known")
+
+    files = "keras.src.utils.file_utils"
+    monkeypatch.setattr(f"{files}.urlretrieve", unreachable)
+    monkeypatch.setattr(f"{files}.config.keras_home", lambda: str(tmp_path))
+    make = command()(lambda: named_backbone("MobileNetV2") and 0)
+    assert make() == 2
+    told = capsys.readouterr().err
+    assert told.startswith("error: `weights` must be on this machine")
+    assert "Name or service" in told and "--weights FILE" in told
 
 
 def test_efficientnet_lite0_without_its_package(monkeypatch):

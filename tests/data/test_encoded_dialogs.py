@@ -1,5 +1,6 @@
 import dataclasses
 
+import keras
 import numpy as np
 import pytest
 
@@ -7,6 +8,7 @@ from tfcap.data import EncodedDialogs
 from tfcap.data import build_vocabulary
 from tfcap.data import load_visdial
 from tfcap.data.visdial_split import question_tokens
+from tfcap.text import as_vocabulary
 from tfcap.text import word_tokenize
 
 
@@ -17,6 +19,18 @@ def split(visdial_file):
 
 def spoken(dialogs, ids):
     return dialogs.vocabulary.decode(ids)
+
+
+@pytest.mark.parametrize(
+    "given, pad", [({"split": "character"}, None), ({}, "<s>")]
+)
+def test_pieces_and_other_padding_are_refused(split, given, pad):
+    layer = keras.layers.TextVectorization(
+        standardize=None, vocabulary=["<s>", "</s>", "a", "b"], **given
+    )
+    vocabulary = as_vocabulary(layer, bos="<s>", eos="</s>", pad=pad)
+    with pytest.raises(ValueError, match="`vocabulary` must be one of whole"):
+        EncodedDialogs.from_split(split, vocabulary)
 
 
 def test_a_question_ends_in_one_question_mark():

@@ -25,9 +25,7 @@ def vgg19_backbone(weights=None) -> Backbone:
 
     if weights not in (None, "imagenet"):
         check_weights(weights)
-    model = keras.applications.VGG19(
-        include_top=False, weights=weights, input_shape=(224, 224, 3)
-    )
+    model = _application(keras.applications.VGG19, weights, (224, 224))
     origin = "imagenet" if weights == "imagenet" else str(weights)
     return Backbone(
         name=f"keras.applications.VGG19[{origin}]",
@@ -122,9 +120,7 @@ def keras_applications_backbone(
         )
     if weights not in (None, "imagenet"):
         check_weights(weights)
-    model = getattr(modules[0], name)(
-        include_top=False, weights=weights, input_shape=(*input_size, 3)
-    )
+    model = _application(getattr(modules[0], name), weights, input_size)
     output = model.output if layer is None else _layer_output(model, layer)
     predict = _predictor(keras.Model(model.inputs[0], output))
     prepare = modules[0].preprocess_input
@@ -266,6 +262,24 @@ def named_backbone(
     if name == "efficientnet_lite0":
         return efficientnet_lite0_backbone(weights, layer, input_size)
     return keras_applications_backbone(name, weights, layer, input_size)
+
+
+def _application(make, weights, input_size):
+    """A network of `keras.applications` without its top."""
+    try:
+        return make(
+            include_top=False, weights=weights, input_shape=(*input_size, 3)
+        )
+    except Exception as error:
+        # Keras has no class for it.
+        if not str(error).startswith("URL fetch failure"):
+            raise
+        raise OSError(
+            "`weights` must be on this machine, or where it can be downloaded "
+            f"from. Received: weights={weights!r} ({error}). Download it where "
+            "there is a network, and pass the file (`--weights FILE`); or take "
+            "efficientnet_lite0, whose weights come in a package."
+        ) from error
 
 
 def _converter(hub, preset):

@@ -104,8 +104,18 @@ class EncodedDialogs:
 
         Returns:
             An `EncodedDialogs`. The defaults are the paper's.
+
+        Raises:
+            ValueError: If ids are pieces of words, or padding is not 0.
         """
         vocabulary = as_vocabulary(vocabulary)
+        if not vocabulary.is_words or vocabulary.pad != 0:
+            raise ValueError(
+                "`vocabulary` must be one of whole words, padded with 0. "
+                f"Received: vocabulary={vocabulary!r}, padded with "
+                f"{vocabulary.pad}. Build one by "
+                "`tfcap.data.build_vocabulary()`."
+            )
         if tables:
             words = map(word_tokenize, split.captions)
             captions = _table(vocabulary, words, caption_length)

@@ -75,7 +75,8 @@ def corrupt_captions(
     words: NDArray,
     rng: np.random.Generator,
     kinds: Sequence[str] = tuple(CORRUPTIONS),
-    eos: int = 2,
+    eos: int | tuple[int, ...] = 2,
+    pad: int = 0,
 ):
     """Corrupts captions: each becomes an ungrammatical or odd one.
 
@@ -93,13 +94,14 @@ def corrupt_captions(
 
     Args:
         captions: Integer array of shape `(n, T)`, each row words, then EOS,
-            then 0.
+            then padding.
         words: Integer array of two or more distinct ids, which random words
             are drawn from.
         rng: NumPy random generator.
         kinds: Sequence of strings, keys of `tfcap.data.CORRUPTIONS`. Defaults
             to all of them.
-        eos: Integer, id of EOS. Defaults to `2`.
+        eos: Integer or tuple of integers, ids of EOS. Defaults to `2`.
+        pad: Integer, id of padding. Defaults to `0`.
 
     Returns:
         Integer array of shape `(n, T)` like `captions`, and an object array
@@ -127,10 +129,11 @@ def corrupt_captions(
     """
     captions, words = np.asarray(captions), np.asarray(words)
     _check(captions, words, kinds, eos)
-    corrupted = np.zeros_like(captions)
+    corrupted = np.full_like(captions, pad)
     drawn = np.empty(len(captions), object)
     for row, caption in enumerate(captions):
-        spoken = caption[: np.argmax(caption == eos)].tolist()
+        length = np.argmax(np.isin(caption, eos))
+        spoken, end = caption[:length].tolist(), caption[length]
         room = captions.shape[1] - 1 - len(spoken)
         fitting = [kind for kind in kinds if _fits(kind, spoken, room)]
         if not fitting:
@@ -141,7 +144,7 @@ def corrupt_captions(
             )
         drawn[row] = fitting[rng.integers(len(fitting))]
         wrong = CORRUPTIONS[drawn[row]](spoken, words, room, rng)
-        corrupted[row, : len(wrong) + 1] = [*wrong, eos]
+        corrupted[row, : len(wrong) + 1] = [*wrong, end]
     return corrupted, drawn
 
 
@@ -168,7 +171,7 @@ def _draw(most, rng):
 
 
 def _check(captions, words, kinds, eos):
-    if captions.ndim != 2 or not np.any(captions == eos, axis=1).all():
+    if captions.ndim != 2 or not np.isin(captions, eos).any(axis=1).all():
         raise ValueError(
             "`captions` must have shape (n, T), and EOS in each row. Received: "
             f"shape={captions.shape}, eos={eos}."
@@ -216,12 +219,15 @@ class GrammarBatches:
     ):
         vocabulary = captions.vocabulary
         first = captions.references[..., 0]
-        spoken = (first != vocabulary.pad) & (first != vocabulary.eos)
+        self.eos, self.pad = vocabulary.eos, vocabulary.pad
+        spoken = (first != self.pad) & ~np.isin(first, self.eos)
         self.captions = captions.references[spoken]
-        self.words = np.arange(
-            vocabulary.size - len(vocabulary.words), vocabulary.size
+        special = {self.pad, vocabulary.bos, vocabulary.unk}
+        special |= set(np.ravel(self.eos).tolist())
+        tokens = vocabulary.tokens
+        self.words = np.array(
+            [i for i, x in enumerate(tokens) if x and i not in special]
         )
-        self.eos = vocabulary.eos
         self.batch_size = batch_size
         self.seed = seed
         self.kinds = tuple(kinds)
@@ -262,7 +268,9 @@ class GrammarBatches:
 
     def corrupt(self, captions, rng):
         """`corrupt_captions()` with the words of these captions."""
-        return corrupt_captions(captions, self.words, rng, self.kinds, self.eos)
+        return corrupt_captions(
+            captions, self.words, rng, self.kinds, self.eos, self.pad
+        )
 
     def _draw_order(self, epoch):
         rng = np.random.default_rng([self.seed, 0, epoch])
