@@ -258,6 +258,27 @@ def test_what_is_absent_changes_nothing(case):
     assert any(np.any(value != 0) for value in wanted.values())
 
 
+class ImpossiblePadding(tiny.TableSpeaker):
+    """Of a place without a word, no word has a probability."""
+
+    def log_probs(self, state, tokens, training=False):
+        found = super().log_probs(state, tokens, training)
+        there = ops.cumsum(ops.flip(ops.cast(tokens > 0, "int32"), -1), -1)
+        return ops.where(ops.flip(there, -1) > 0, found, -np.inf)
+
+
+@pytest.mark.parametrize("case", ["teacher_forcing", "of_words", "reinforced"])
+def test_a_speaker_may_rule_out_what_is_no_word(case):
+    found = []
+    for make in (ImpossiblePadding, tiny.TableSpeaker):
+        speaker, objective = make(2), CASES[case](None)
+        with tf.GradientTape() as tape:
+            loss, _ = objective.loss(Episode(speaker, padded(), training=True))
+        found.append([loss, tape.gradient(loss, speaker.table.value)])
+    for ours, wanted in zip(*found, strict=True):
+        np.testing.assert_allclose(ours, wanted, rtol=1e-5, atol=1e-6)
+
+
 def test_likelihood_is_a_mean_over_references_that_are_there():
     speaker = tiny.TableSpeaker(2)
     found, logs = objectives.TeacherForcing().loss(Episode(speaker, batch()))

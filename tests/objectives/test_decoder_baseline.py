@@ -6,9 +6,15 @@ from keras import ops
 from tests import tiny
 from tfcap.decoding import Greedy
 from tfcap.decoding import GroundTruth
+from tfcap.decoding import Sample
+from tfcap.layers import Categorical
 from tfcap.objectives import DecoderBaseline
 from tfcap.objectives import Episode
+from tfcap.objectives import PrefixBaseline
+from tfcap.objectives import ScoreFunction
+from tfcap.rewards import BidirectionalContrastive
 from tfcap.rewards import Reward
+from tfcap.training import ObjectiveModel
 
 REFERENCES = [[[3, 2], [4, 4]], [[2, 0], [3, 3]]]
 
@@ -21,6 +27,10 @@ class Length(Reward):
 class Likelihood(Reward):
     def call(self, rollout, episode):
         return ops.sum(episode.log_probs(rollout), axis=-1)
+
+
+class Embeds:
+    embed_images = embed_texts = None
 
 
 def episode(speaker=None):
@@ -47,6 +57,22 @@ def test_no_gradient_passes_through_a_baseline():
         baseline = DecoderBaseline(Likelihood(), GroundTruth())
         value = ops.sum(baseline(np.zeros((2, 1)), episode(speaker)))
     assert tape.gradient(value, speaker.table.value) is None
+
+
+def test_what_it_draws_goes_on_after_an_interruption():
+    """Seeds of its words, and of a reward's, are saved with the model."""
+    samples = [
+        Sample(Categorical(seed=seed), max_length=2) for seed in range(3)
+    ]
+    baseline = DecoderBaseline(Length(), samples[1])
+    contrast = BidirectionalContrastive(Embeds(), texts=[samples[2]])
+    reward = Length() + 0.5 * contrast
+    for made in (baseline, PrefixBaseline(baseline)):
+        term = ScoreFunction(reward, samples[0], made)
+        assert {*term.layers()} == {x.channel for x in samples}
+        model = ObjectiveModel(term, tiny.TableSpeaker())
+        saved = {id(variable) for variable in model.variables}
+        assert all(id(x.channel.seed_generator.state) in saved for x in samples)
 
 
 def test_what_decodes_nothing_is_refused():

@@ -7,9 +7,11 @@ from tests import tiny
 from tests.enumerated import exact_gradient
 from tfcap.decoding import Rollout
 from tfcap.decoding import SumAndSample
+from tfcap.objectives import DecoderBaseline
 from tfcap.objectives import Episode
 from tfcap.objectives import ExpectedRewardBaseline
 from tfcap.objectives import LeaveOneOutBaseline
+from tfcap.objectives import RunningMeanBaseline
 from tfcap.objectives import ScoreFunction
 from tfcap.rewards import Reward
 
@@ -99,6 +101,25 @@ def test_means_of_samples_are_refused():
     other = ExpectedRewardBaseline(SumAndSample(3, 2, 2))
     with pytest.raises(ValueError, match="Give both the same object"):
         ScoreFunction(Worth(), decoder, other)
+
+
+def test_other_baselines_weigh_sequences_too():
+    speaker, tokens = tiny.TableSpeaker(2), tiny.captions()
+    decoder = Outcome(3, 1, 2)
+    decoder.outcome = tokens[[0, 1, 2, 5]]
+    episode = Episode(speaker, tiny.batch(1), training=True)
+    weights = episode.rollout(decoder).weights.numpy()[0]
+    wanted = (weights * worth(decoder.outcome)).sum()
+    zeros = np.zeros((1, 4), "float32")
+    found = DecoderBaseline(Worth(), decoder)(zeros, episode)
+    np.testing.assert_allclose(found, [[wanted]], rtol=1e-5)
+    running = RunningMeanBaseline(0.5)
+    ScoreFunction(Worth(), decoder, running).loss(episode)
+    np.testing.assert_allclose(running.mean.value(), wanted, rtol=1e-5)
+    # A deviation of a row would count sequences, whatever they weigh.
+    term = ScoreFunction(Worth(), decoder, standardize=True)
+    with pytest.raises(ValueError, match="`standardize` must be False or"):
+        term.loss(episode)
 
 
 @pytest.mark.parametrize("compare", [True, False])

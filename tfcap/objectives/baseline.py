@@ -18,6 +18,7 @@ class Baseline(Protocol):
 
     Attributes:
         layers: Tuple of Keras layers, whose weights are saved and trained.
+        decoders: Tuple of the decoders whose words it asks an episode for.
 
     Example:
 
@@ -29,6 +30,7 @@ class Baseline(Protocol):
     """
 
     layers: tuple = ()
+    decoders: tuple = ()
 
     def __call__(self, rewards: Any, episode: Any) -> Any:
         """Expects rewards.

@@ -50,6 +50,7 @@ class DecoderBaseline(Baseline):
         check_decoder(decoder)
         self.reward = reward
         self.decoder = decoder
+        self.decoders = (decoder, *reward.decoders)
 
     def __call__(self, rewards, episode):
         rollout = episode.rollout(self.decoder).stop_gradient()
@@ -58,10 +59,23 @@ class DecoderBaseline(Baseline):
         if self.reward.compares_samples:
             ratio = _count(present_samples(rewards, episode)) / _count(said)
             values = own + (values - own) * ops.cast(ratio, values.dtype)
-        if len(values.shape) == 3:
-            said = said[..., None]
-        values = masked_mean(ops.stop_gradient(values), said, axis=1)
+        values = _row_mean(ops.stop_gradient(values), rollout)
         return ops.expand_dims(values, 1)
+
+
+def _row_mean(values, rollout):
+    """Mean over a row's sequences, by their weights: `(B,)` or `(B, T)`."""
+    said, weights = rollout.nonempty, rollout.weights
+    if len(values.shape) == 3:
+        said = said[..., None]
+        weights = None if weights is None else weights[..., None]
+    mean = masked_mean(
+        values if weights is None else values * weights, said, axis=1
+    )
+    if weights is None:
+        return mean
+    share = masked_mean(weights, said, axis=1)
+    return mean / ops.where(share > 0, share, 1.0)
 
 
 def _count(present):
@@ -178,23 +192,29 @@ class RunningMeanBaseline(Baseline):
         return (self.mean,)
 
     def __call__(self, rewards, episode):
-        rewards = ops.cast(rewards, "float32")
+        rewards, rank = ops.cast(rewards, "float32"), len(rewards.shape)
         value = self.mean.value()
         if episode.training:
-            present = ops.broadcast_to(
-                _present(rewards, episode), ops.shape(rewards)
-            )
-            share = mean_over_replicas(rewards, present)
+            share = mean_over_replicas(*_counted(rewards, episode))
             self.mean.update(ops.stop_gradient(sum_over_replicas(share)))
-        return ops.reshape(value, (1,) * len(rewards.shape))
+        return ops.reshape(value, (1,) * rank)
 
 
-def _present(rewards, episode):
-    """Mask of rewards: the words, sequences or rows that are present."""
+def _counted(rewards, episode):
+    """Rewards, and a mask of the words, sequences or rows that are present."""
     rollout, rank = getattr(episode, "scored", None), len(rewards.shape)
     if rollout is None:
-        return ops.reshape(episode.present, (-1, *[1] * (rank - 1)))
-    return rollout.mask if rank == 3 else ops.cast(rollout.nonempty, "float32")
+        present = ops.reshape(episode.present, (-1, *[1] * (rank - 1)))
+    elif rollout.weights is not None:
+        if rank == 3:
+            rewards = masked_mean(rewards, rollout.mask, axis=-1)
+        rewards = _row_mean(rewards, rollout)
+        present = ops.cast(ops.any(rollout.nonempty, axis=1), "float32")
+    elif rank == 3:
+        present = rollout.mask
+    else:
+        present = ops.cast(rollout.nonempty, "float32")
+    return rewards, ops.broadcast_to(present, ops.shape(rewards))
 
 
 class _Mean(keras.layers.Layer):

@@ -119,7 +119,9 @@ class Estimator(Objective):
 
     def layers(self) -> list:
         """Returns the Keras layers held: word channels, learned baselines."""
-        channels = [getattr(d, "channel", None) for d in self.decoders]
+        reward = getattr(self, "reward", None)
+        decoders = (*self.decoders, *getattr(reward, "decoders", ()))
+        channels = [getattr(d, "channel", None) for d in decoders]
         return [channel for channel in channels if channel is not None]
 
     def rollout(self, episode: Any) -> Any:

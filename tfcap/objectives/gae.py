@@ -98,4 +98,7 @@ class GAE(Credit):
         steps = np.arange(length)[:, None] - np.arange(length)
         decay = (self.gamma * self.lambda_) ** np.maximum(steps, 0)
         decay = np.where(steps >= 0, decay, 0.0).astype("float32")
-        return ops.stop_gradient(ops.matmul(delta, decay) + values)
+        credit = ops.matmul(delta, decay) + values
+        # Past the end it is the reward, which a deviation of rows reads.
+        credit = ops.where(mask > 0, credit, rewards[..., None])
+        return ops.stop_gradient(credit)

@@ -212,6 +212,10 @@ class PrefixBaseline(Baseline):
     def layers(self):
         return () if self.first is None else self.first.layers
 
+    @property
+    def decoders(self):
+        return () if self.first is None else self.first.decoders
+
     def check(self, decoder, credit):
         unknown = self.credit is None and credit is not None and credit.skips
         if unknown or self.credit not in (None, credit):

@@ -139,13 +139,15 @@ class ScoreFunction(Estimator):
             )
         baseline, credit = as_baseline(baseline), as_credit(credit)
         statistics = _statistics(decoder, baseline)
+        asked = () if baseline is None else baseline.decoders
         super().__init__(
             name or reward.name,
             reward.terms,
-            (decoder,),
+            (decoder, *asked),
             statistics,
             reduction,
         )
+        _check_critic(baseline, credit)
         if baseline is not None:
             baseline.check(decoder, credit)
         if credit is not None:
@@ -201,6 +203,7 @@ class ScoreFunction(Estimator):
         if self.standardize == "batch":
             advantage = self._standardized_by_batch(advantage, episode)
         elif self.standardize:
+            _check_unweighted(rollout, self.decoder)
             advantage = _standardized(advantage, rewards, rollout.nonempty)
         scores = self._scores(advantage, log_probs, counted, episode)
         return losses - scores, _per_sequence(own, rollout.mask), logs
@@ -212,6 +215,7 @@ class ScoreFunction(Estimator):
         advantage = ops.stop_gradient(ops.cast(advantage, log_probs.dtype))
         # where() rather than a product: what is absent may be infinite.
         advantage = ops.where(counted > 0, advantage, 0)
+        log_probs = ops.where(counted > 0, log_probs, 0)
         scores = ops.sum(advantage * log_probs * counted, axis=-1)
         if self.normalize == "token":
             return scores / self._mean_length(counted, episode)
@@ -267,6 +271,15 @@ def _with_axes_of(said, rewards):
     return said if len(rewards.shape) == 2 else said[..., None]
 
 
+def _check_unweighted(rollout, decoder):
+    if rollout.weights is not None:
+        raise ValueError(
+            '`standardize` must be False or "batch" for sequences that are '
+            "weighed, whose deviation in a row is no sample's. Received: "
+            f"standardize=True with {type(decoder).__name__}."
+        )
+
+
 def _standardized(advantage, rewards, said):
     """Over a row's standard deviation of rewards; 0 where these are equal."""
     check_several(rewards, "`standardize`")
@@ -298,6 +311,17 @@ def _check_normalize(normalize, decoder):
             "greatest length is that of a batch's padding. Received: "
             f'decoder={type(decoder).__name__}. Use "sequence", and '
             "divide the term by a length of your own: `term * (1 / T)`."
+        )
+
+
+def _check_critic(baseline, credit):
+    """Refuses a critic that only the credit knows: nobody would train it."""
+    critic = getattr(credit, "baseline", None)
+    if critic is not None and critic is not baseline:
+        raise ValueError(
+            "`baseline` must be that of the `credit`. Received: "
+            f"baseline={baseline!r}, and {critic!r} in "
+            f"{type(credit).__name__}. Give both the same object."
         )
 
 

@@ -140,7 +140,7 @@ class BidirectionalContrastive(Reward):
                 f"Received: neighbors={neighbors!r}, same={same!r}."
             )
         self.retriever = retriever
-        self.texts = tuple(texts)
+        self.texts = self.decoders = tuple(texts)
         self.image = image_key(retriever, image)
         self.neighbors = neighbors
         self.same = same

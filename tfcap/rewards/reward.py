@@ -39,6 +39,8 @@ class Reward(Linear):
             alone. Defaults to `False`.
         reads_log_probs: Boolean, whether it asks how likely the words are to
             the speaker. Such rewards are not for `MonteCarlo`.
+        decoders: Tuple of the other decoders whose words it asks an episode
+            for.
     """
 
     differentiable = False
@@ -47,6 +49,7 @@ class Reward(Linear):
     compares_samples = False
     compares_drawn = False
     reads_log_probs = False
+    decoders = ()
 
     def call(self, rollout, episode):
         """Scores a rollout.
@@ -154,6 +157,7 @@ class WeightedSum(Reward):
         compares_samples: Boolean, whether any of the terms does.
         compares_drawn: Boolean, whether all of those do.
         reads_log_probs: Boolean, whether any of the terms does.
+        decoders: Tuple of those of all terms.
 
     Example:
 
@@ -183,6 +187,7 @@ class WeightedSum(Reward):
             r.compares_drawn for r in rewards if r.compares_samples
         )
         self.reads_log_probs = any(r.reads_log_probs for r in rewards)
+        self.decoders = sum((tuple(r.decoders) for r in rewards), ())
 
     def _pairs(self):
         return self.weighted

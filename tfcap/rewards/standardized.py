@@ -53,6 +53,7 @@ class Standardized(Reward):
         self.reward = reward
         self.name = reward.name
         self.terms = reward.terms
+        self.decoders = reward.decoders
         self.reads_log_probs = reward.reads_log_probs
 
     def call(self, rollout: Any, episode: Any) -> Any:
