@@ -57,6 +57,34 @@ METHODS = {
 }
 
 
+class Wavering(stranger.Storyteller):
+    def begin(self, inputs, training=False):
+        state = super().begin(inputs, training)
+        return -state if training else state
+
+
+def test_a_speaker_that_stays_speaks_without_dropout():
+    losses = []
+    for kind in (stranger.Storyteller, Wavering):
+        speaker, listener = kind(), stranger.listener()
+        speaker(stranger.batch())
+        stranger.fill(speaker, 1)
+        training = methods.frozen_speaker(speaker, listener, **SHORT)
+        training.compile("sgd", run_eagerly=True)
+        logs = training.train_on_batch(stranger.batch(), return_dict=True)
+        losses.append(logs["listener_loss"])
+    assert losses[0] == losses[1]
+
+
+def test_one_caption_is_drawn_for_both_terms():
+    for make in (methods.reinforce, methods.sr_pl):
+        training = make(*pair(), **trade())
+        if isinstance(training, Game):
+            training = training.players["speaker"]
+        terms = [term.estimator for term in training.objective.terms]
+        assert len(terms) == 2 and terms[0].decoder is terms[1].decoder
+
+
 def padded():
     """Batches whose sentences are as long as the longest of each."""
     rows = stranger.batch(6)

@@ -7,6 +7,7 @@ from tests import tiny
 from tests.enumerated import Everything
 from tests.enumerated import expectation
 from tfcap.decoding import Greedy
+from tfcap.decoding import MixedPrefix
 from tfcap.decoding import Sample
 from tfcap.decoding import SumAndSample
 from tfcap.layers import PartialSamplingST
@@ -109,6 +110,18 @@ def test_what_stands_for_an_expectation_has_its_weight():
     found, _ = KLDivergence(REFERENCE, decoder, "k2").loss(episode)
     total = ops.sum(rollout.weights * wanted)
     np.testing.assert_allclose(found, total, rtol=1e-5)
+
+
+@pytest.mark.parametrize("prefix", [0, 1, 9])
+def test_words_that_a_prefix_gives_are_possible_to_the_reference(prefix):
+    mixed = MixedPrefix(prefix, max_length=3, seed=0, suppress=(4,))
+    twin = tiny.TableSpeaker(1)
+    references = [[[4, 4, 2]], [[3, 4, 2]]]
+    episode = Episode(SPEAKER, tiny.batch(2, references))
+    for estimator in ("k1", "k3"):
+        penalty = KLPenalty(twin, estimator=estimator)
+        values = penalty(episode.rollout(mixed).stop_gradient(), episode)
+        np.testing.assert_allclose(values, 0.0, atol=1e-5)
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,9 @@ from tests import tiny
 from tests.enumerated import Everything
 from tfcap.objectives import Episode
 from tfcap.objectives import PreferenceLoss
+from tfcap.objectives import StructureLoss
 from tfcap.rewards import Reward
+from tfcap.rewards import Surprisal
 
 SPEAKER, REFERENCE = tiny.TableSpeaker(1), tiny.TableSpeaker(2)
 TOKENS = tiny.captions()
@@ -110,6 +112,17 @@ def test_arguments_are_refused_with_the_cure():
     for kind in ("dpo", "ipo"):
         with pytest.raises(ValueError, match="`gamma` must be 0.*Leave it out"):
             PreferenceLoss(Known(), Everything(), REFERENCE, kind, gamma=5.0)
+
+
+def test_rewards_of_words_are_refused():
+    reward = Known() + Surprisal(per_word=True)
+    episode = Episode(SPEAKER, tiny.batch(1))
+    for made in (
+        PreferenceLoss(reward, Everything(), REFERENCE),
+        StructureLoss(reward, Everything(), "risk"),
+    ):
+        with pytest.raises(ValueError, match="one number a sequence for"):
+            made.per_sample_loss(episode)
 
 
 def test_a_part_of_the_reward_has_a_name_of_its_own():

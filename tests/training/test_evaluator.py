@@ -342,7 +342,7 @@ def test_arguments_that_do_not_fit_together_are_refused(evaluate, batches):
         evaluate(other_listeners={"human_too": BagListener()})
     with pytest.raises(TypeError, match="`speaker` must .*Batches without voc"):
         Evaluator(batches, Scribe())
-    with pytest.raises(TypeError, match="`listener` must have the methods"):
+    with pytest.raises(TypeError, match="`listener` must have the method"):
         evaluate(other_listeners={"fixed": object()})
 
 

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from tfcap.decoding.logits_processors import NONE
 from tfcap.decoding.rollout import Rollout
 from tfcap.ops.arguments import checked_integer
 
@@ -19,6 +20,15 @@ class Decoder:
     #: True if words come as at inference, with dropout off, in training, too:
     #: `decode()` is then given the state and the `training` of inference.
     inference = False
+    #: Logits processors of its words.
+    logits_processors = NONE
+
+    def ruled_out(self, rollout: Rollout) -> Any:
+        """Returns the logits processors that ask for no word's logits.
+
+        By them another speaker scores the words of a rollout alike.
+        """
+        return self.logits_processors._replace(top_k=None, top_p=None)
 
     def decode(
         self,

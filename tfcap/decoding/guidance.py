@@ -3,6 +3,7 @@
 import contextlib
 from typing import Any
 
+import keras
 from keras import ops
 
 from tfcap.decoding.loop import logits_of_words
@@ -72,7 +73,9 @@ class _Guided:
             return lambda state, *args, **options: tuple(
                 value(part, *args, **options) for part in state
             )
-        if name == "logits" and callable(value):
+        # A network may name a layer of its own `logits`.
+        layer = isinstance(value, keras.layers.Layer)
+        if name == "logits" and callable(value) and not layer:
             return self._logits
         return value
 

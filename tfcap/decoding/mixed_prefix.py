@@ -90,6 +90,10 @@ class MixedPrefix(Decoder):
         """The current number of words: a variable, or a schedule's value."""
         return self.channel.value_of("prefix")
 
+    def ruled_out(self, rollout):
+        given = ops.reshape(rollout.given > 0, (-1, self.max_length))
+        return _OfDrawn(self.suppress, given)
+
     def decode(self, speaker, state, references=None, training=False):
         check_references(references, "MixedPrefix")
         _, samples, length = ops.shape(references)  # S and T may be unknown

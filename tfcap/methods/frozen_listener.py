@@ -124,7 +124,7 @@ def frozen_listener(
     if estimator == "reinforce":
         term = ScoreFunction(
             judged,
-            words.sample(),
+            words.sampled,
             DecoderBaseline(judged, words.greedy),
             normalize="token",
             reduction="sum",

@@ -62,6 +62,7 @@ def frozen_speaker(
     check_speaker(speaker)
     frozen(speaker=speaker)
     samples = Words(max_length, suppress, seed).sample()
+    samples.inference = True  # It stays as it is: without dropout.
     judged = Retrieval(listener, margin, negatives, same=same)
     player = Player(listener, ListenerLoss(judged, samples), global_clipnorm)
     return Game(speaker, {"listener": player}, **options)

@@ -1,5 +1,6 @@
 """Parts that the methods share: words, rewards and checks of arguments."""
 
+import functools
 import inspect
 from collections.abc import Callable
 from collections.abc import Iterable
@@ -53,6 +54,11 @@ class Words:
         self.seed = seed
         #: One object: terms that are given it share its rollout.
         self.greedy = Greedy(**self.allowed)
+
+    @functools.cached_property
+    def sampled(self):
+        """One caption drawn of an image, which several terms may judge."""
+        return self.sample()
 
     def sample(self, channel=None, num_samples=1, **options):
         """Words drawn through a channel, `Categorical` unless one is given."""
@@ -151,7 +157,10 @@ def self_critical_term(
         "leave_one_out": LeaveOneOutBaseline,
     }
     check_choice(baseline, "baseline", tuple(baselines))
-    samples = words.sample(num_samples=num_samples)
+    if num_samples == 1:
+        samples = words.sampled
+    else:
+        samples = words.sample(num_samples=num_samples)
     return ScoreFunction(reward, samples, baselines[baseline](), normalize)
 
 

@@ -77,7 +77,7 @@ def reinforce(
     """
     check_speaker(speaker)
     words = Words(max_length, suppress, seed)
-    samples = words.sample()
+    samples = words.sampled
     about = {"margin": margin, "negatives": negatives, "same": same}
     judged = Retrieval(listener, learning=False, credit=credit, **about)
     term = ScoreFunction(

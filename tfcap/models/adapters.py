@@ -1,6 +1,8 @@
 """Adapters of a pretrained network: switched off, saved and loaded alone."""
 
 import contextlib
+import functools
+import inspect
 from os import PathLike
 from typing import Any
 
@@ -51,29 +53,17 @@ class WithoutAdapters:
     def __getattr__(self, name):
         if name == "speaker":
             raise AttributeError(name)
-        return getattr(self.speaker, name)
+        # What a speaker may lack is lacking here, too.
+        value = getattr(self.speaker, name)
+        if not inspect.ismethod(value):
+            return value
 
-    def begin(self, inputs: Any, training: bool = False) -> Any:
-        """Reads a batch."""
-        with _adapters_off(self.speaker):
-            return self.speaker.begin(inputs, training=training)
+        @functools.wraps(value)
+        def without_adapters(*arguments, **options):
+            with _adapters_off(self.speaker):
+                return value(*arguments, **options)
 
-    def step(
-        self, words: Any, state: Any, training: bool = False
-    ) -> tuple[Any, Any]:
-        """Says one word more."""
-        with _adapters_off(self.speaker):
-            return self.speaker.step(words, state, training=training)
-
-    def log_probs(self, state: Any, tokens: Any, training: bool = False) -> Any:
-        """Scores given words: `(B, S, T)` to float32 `(B, S, T)`."""
-        with _adapters_off(self.speaker):
-            return self.speaker.log_probs(state, tokens, training=training)
-
-    def logits(self, state: Any, tokens: Any, training: bool = False) -> Any:
-        """Computes logits before given words."""
-        with _adapters_off(self.speaker):
-            return self.speaker.logits(state, tokens, training=training)
+        return without_adapters
 
 
 def _adapted(network):

@@ -268,6 +268,20 @@ def check_several(rewards: Any, name: str) -> None:
         )
 
 
+def check_of_sequences(rewards: Any, name: str) -> None:
+    """Refuses rewards of words.
+
+    Raises:
+        ValueError: If they are not of shape `(B, S)`.
+    """
+    if len(rewards.shape) != 2:
+        raise ValueError(
+            f"`reward` must give one number a sequence for {name}. Received: "
+            f"rewards of shape {tuple(rewards.shape)}. Leave out the part that "
+            "gives one for each word."
+        )
+
+
 def present_samples(rewards: Any, episode: Any) -> Any:
     """Masks the samples that a baseline compares.
 

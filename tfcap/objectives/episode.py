@@ -6,7 +6,6 @@ import keras
 from keras import ops
 
 from tfcap.decoding import GroundTruth
-from tfcap.decoding.logits_processors import NONE
 from tfcap.decoding.loop import read_again
 from tfcap.ops import repeat_samples
 
@@ -178,8 +177,7 @@ class Episode:
         decoder = self.decoder_of(rollout)
         if rollout.log_probs is None or decoder is None:
             return None
-        processors = getattr(decoder, "logits_processors", NONE)
-        return processors._replace(top_k=None, top_p=None)
+        return decoder.ruled_out(rollout)
 
     def repeated(self, tensor, num_samples):
         """Rows for every sample: `(B, ...)` to `(B, S, ...)`."""

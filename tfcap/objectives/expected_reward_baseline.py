@@ -6,6 +6,7 @@ from keras import ops
 
 from tfcap.decoding import SumAndSample
 from tfcap.objectives.baseline import Baseline
+from tfcap.objectives.baselines import check_of_sequences
 
 
 class ExpectedRewardBaseline(Baseline):
@@ -55,12 +56,7 @@ class ExpectedRewardBaseline(Baseline):
             )
 
     def __call__(self, rewards, episode):
-        if len(rewards.shape) != 2:
-            raise ValueError(
-                "`reward` must give one number a sequence for "
-                "ExpectedRewardBaseline. Received: rewards of shape "
-                f"{tuple(rewards.shape)}."
-            )
+        check_of_sequences(rewards, "ExpectedRewardBaseline")
         width, rest = self.decoder.width, self.decoder.rest
         weights = episode.rollout(self.decoder).weights
         weights = ops.cast(weights, rewards.dtype)

@@ -9,6 +9,7 @@ from tfcap.objectives.baseline import Baseline
 from tfcap.objectives.baseline import Credit
 from tfcap.objectives.baseline import expectation
 from tfcap.objectives.baselines import RunningMeanBaseline
+from tfcap.objectives.baselines import check_of_sequences
 from tfcap.ops.arguments import checked_number
 
 
@@ -78,11 +79,7 @@ class GAE(Credit):
         self.baseline.check(decoder, self)
 
     def __call__(self, rewards, episode, reward, decoder):
-        if len(rewards.shape) != 2:
-            raise ValueError(
-                "`reward` must give one number a sequence for GAE. Received: "
-                f"rewards of shape {tuple(rewards.shape)}."
-            )
+        check_of_sequences(rewards, "GAE")
         rollout = episode.rollout(decoder)
         mask = rollout.mask
         scoring = episode.scoring(rollout)

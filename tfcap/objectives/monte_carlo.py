@@ -10,6 +10,7 @@ from tfcap.objectives.baseline import Credit
 from tfcap.objectives.baseline import as_baseline
 from tfcap.objectives.baseline import as_credit
 from tfcap.objectives.baseline import expectation
+from tfcap.objectives.baselines import check_of_sequences
 from tfcap.ops.arguments import checked_integer
 
 
@@ -114,8 +115,7 @@ class MonteCarlo(Credit):
                 "`decoder` must continue any prefix for MonteCarlo. "
                 f"Received: decoder={type(decoder).__name__}. Use Sample."
             )
-        if hasattr(decoder, "logits_processors"):
-            decoder.logits_processors.check_no_prefix()
+        decoder.logits_processors.check_no_prefix()
         refused = {
             "compare samples": reward.compares_samples,
             "read log probabilities": reward.reads_log_probs,
@@ -131,11 +131,7 @@ class MonteCarlo(Credit):
 
     def __call__(self, rewards, episode, reward, decoder):
         self.check(reward, decoder)
-        if len(rewards.shape) != 2:
-            raise ValueError(
-                "`reward` must give one number a sequence for MonteCarlo. "
-                f"Received: rewards of shape {tuple(rewards.shape)}."
-            )
+        check_of_sequences(rewards, "MonteCarlo")
         rollout = episode.rollout(decoder)
         length = rollout.mask.shape[-1]
         prefixes = self.prefixes(length)

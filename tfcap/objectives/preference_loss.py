@@ -4,6 +4,7 @@ from typing import Any
 
 from keras import ops
 
+from tfcap.objectives.baselines import check_of_sequences
 from tfcap.objectives.baselines import check_several
 from tfcap.objectives.estimator import Estimator
 from tfcap.objectives.estimator import check_decoder
@@ -132,6 +133,7 @@ class PreferenceLoss(Estimator):
         rewards, own, parts = self.reward.measured(
             rollout.stop_gradient(), episode
         )
+        check_of_sequences(rewards, "PreferenceLoss")
         check_several(rewards, "PreferenceLoss")
         scores = self._scores(rollout, episode)
         pairs = self._pairs(ops.stop_gradient(rewards), rollout.nonempty)

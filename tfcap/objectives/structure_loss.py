@@ -4,6 +4,7 @@ from typing import Any
 
 from keras import ops
 
+from tfcap.objectives.baselines import check_of_sequences
 from tfcap.objectives.baselines import check_several
 from tfcap.objectives.estimator import Estimator
 from tfcap.objectives.estimator import check_decoder
@@ -110,6 +111,7 @@ class StructureLoss(Estimator):
         rewards, own, parts = self.reward.measured(
             rollout.stop_gradient(), episode
         )
+        check_of_sequences(rewards, "StructureLoss")
         check_several(rewards, "StructureLoss")
         rollout = scored_anew(rollout, self.decoder)
         present = rollout.nonempty

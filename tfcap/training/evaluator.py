@@ -12,6 +12,7 @@ import numpy as np
 from tfcap.decoding import Greedy
 from tfcap.decoding.speaker import check_speaker
 from tfcap.metrics import evaluate_retrieval
+from tfcap.rewards.embeddings import check_embedder
 from tfcap.rewards.embeddings import check_vocabulary
 from tfcap.text import TrainingCaptions
 from tfcap.text import as_vocabulary
@@ -347,12 +348,7 @@ class Evaluator(EvaluationCallback):
 
     def _check(self):
         for name, listener in self.listeners.items():
-            embeds = "embed_images", "embed_texts"
-            if not all(hasattr(listener, method) for method in embeds):
-                raise TypeError(
-                    "`listener` must have the methods `embed_images()` and "
-                    f"`embed_texts()`. Received: listener={listener!r}."
-                )
+            check_embedder(listener, "listener")
             check_vocabulary(listener, self, "listener")
             if name.startswith(_TAKEN):
                 raise ValueError(

@@ -169,13 +169,15 @@ class _Scored(Episode):
         self._size, self._tape, self._scores = size, tape, {}
 
     def scores_by(self, speaker, state, rollout):
-        processors = self._ruled_out(rollout)
+        given = () if rollout.given is None else (rollout.given,)
 
-        def score(state, tokens, mask):
+        def score(state, tokens, mask, *given):
+            part = rollout._replace(given=given[0]) if given else rollout
+            processors = self._ruled_out(part)
             return scored_by(speaker, state, tokens, mask, processors)
 
         words = rollout.tokens, rollout.mask
-        return _in_parts(score, self._size, state, *words)
+        return _in_parts(score, self._size, state, *words, *given)
 
     def log_probs(self, rollout):
         # Kept beside its rollout: an id may be reused as soon as it is gone.
