@@ -4,6 +4,7 @@ import dataclasses
 import json
 import sys
 import time
+import types
 
 import numpy as np
 import pytest
@@ -143,27 +144,38 @@ def test_seeds_are_five_on_the_world_and_three_on_flickr8k():
 
 
 def test_cpu_seconds_go_on_where_a_run_was_stopped(tmp_path, monkeypatch):
-    clock = iter([0.0, 2.0, 10.0, 13.0, 14.0, 14.5, 100.0, 105.0, 106.0, 106.0])
-    monkeypatch.setattr(time, "process_time", lambda: next(clock))
+    now = [0.0]
+    monkeypatch.setattr(time, "process_time", lambda: now[0])
+
+    def passes(seconds):
+        now[0] += seconds
+
+    def train(cost, *steps):
+        cost.on_train_begin()
+        for number, seconds in enumerate(steps):
+            passes(0.25)  # The end of an epoch, say.
+            cost.on_train_batch_begin(number)
+            passes(seconds)
+            cost.on_train_batch_end(number)
+        passes(0.5)
+        cost.on_train_end()
+
     first = CPUSeconds(str(tmp_path))
-    first.prepared(lambda: None)()  # 2
-    first.on_train_begin()
-    first.on_train_batch_end(0)  # 3, traced
-    first.on_train_batch_end(1)  # 1
-    first.on_train_end()  # 0.5
+    first.prepared(lambda: passes(2.0))()
+    train(first, 3.0, 1.0)  # Traced, and not.
     assert cost_scores(tmp_path) == {
-        "cpu_seconds": 6.5,
+        "cpu_seconds": 7.0,
         "cpu_ms_a_step": 1000.0,
     }
     again = CPUSeconds(str(tmp_path))
     again.set_state(first.get_state())
-    again.on_train_begin()
-    again.on_train_batch_end(0)  # 5, traced anew
-    again.on_train_batch_end(1)  # 1
-    again.on_train_end()
+    # Two players who take turns have two graphs.
+    again.set_model(types.SimpleNamespace(period=2))
+    passes(100.0)
+    train(again, 5.0, 5.0, 4.0)
     assert cost_scores(tmp_path) == {
-        "cpu_seconds": 12.5,
-        "cpu_ms_a_step": 1000.0,
+        "cpu_seconds": 22.25,
+        "cpu_ms_a_step": 2500.0,
     }
     assert again.prepared(None) is None
 
