@@ -1,5 +1,6 @@
 """The content of a log, before anybody asks for axes."""
 
+from collections import Counter
 from dataclasses import dataclass
 from dataclasses import field
 from dataclasses import replace
@@ -64,11 +65,22 @@ class Dataset:
     chosen: dict = field(default_factory=dict)
     focus: tuple = ()
 
-    @property
+    @cached_property
     def titles(self):
-        """Titles by method, those of the comparison first, in its order."""
+        """Titles by method, those of the comparison first, in its order.
+
+        Of several methods with one title, each has its name beside it.
+        """
         own = {p.method: p.title for p in self.points if p.title}
-        return {**self.comparison.titles, **own, **self.comparison.titles}
+        titles = {**self.comparison.titles, **own, **self.comparison.titles}
+        methods = {point.method for point in self.points}
+        uses = Counter(titles.get(method, method) for method in methods)
+        return {
+            method: f"{title} ({method})"
+            if method in methods and uses[title] > 1 and title != method
+            else title
+            for method, title in titles.items()
+        }
 
     @cached_property
     def presets(self):
@@ -85,7 +97,7 @@ class Dataset:
         """Titles in the order that their looks follow: others by name."""
         titles = [self.title(point.method) for point in self.points]
         titles += [reference.title for reference in self.references]
-        first = [*self.comparison.titles.values(), *self.seen]
+        first = [*map(self.title, self.comparison.titles), *self.seen]
         known = known_titles(titles, dict.fromkeys(first))
         return KnownTitles(known, self.chosen, self.focus)
 

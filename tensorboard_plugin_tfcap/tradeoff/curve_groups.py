@@ -46,6 +46,9 @@ def group_points(points, order: str | None, titles=None):
             title = ", ".join([titles.get(name, name), *settings])
             for folder, same in _folders(members, order).items():
                 whole = f"{title} ({folder})" if folder else title
+                while whole in groups:
+                    # Another method is called so.
+                    whole += f" ({name})"
                 groups[whole], notice = _latest(whole, same, order)
                 notices += notice
     return groups, notices

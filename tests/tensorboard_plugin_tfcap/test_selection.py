@@ -280,6 +280,20 @@ def test_a_seed_of_a_curve_is_one_combination_of_what_is_left_out():
     assert list(curves) == [0, 1]
 
 
+def test_methods_of_one_title_stay_apart():
+    points = [
+        replace(point, title="PSST") for point in [*line("a"), *line("b", 4.0)]
+    ]
+    points += line("PSST", 8.0)
+    titles = ["PSST (a)", "PSST (b)", "PSST"]
+    for asked in ({}, {"curve": ("method",)}):
+        selection = selected(points, **asked)
+        assert sorted(selection.groups) == sorted(titles)
+        assert selection.notices == []
+    # Those that a filter leaves have the names that they had.
+    assert [*selected(points, runs="^a").groups] == ["PSST (a)"]
+
+
 def test_published_points_are_hidden_by_the_legend():
     points = [*line("a")]
     reference = Reference("SR-PL", {"cider_d": 1.0, "r@10": 9.0}, "COCO")

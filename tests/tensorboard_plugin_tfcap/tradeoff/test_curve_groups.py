@@ -33,6 +33,16 @@ def test_a_setting_that_some_lack_tells_them_apart():
     }
 
 
+def test_no_curve_has_the_title_of_another():
+    points = [*line("mine", k=1), *line("mine", k=2), *line("mine, k = 1")]
+    groups, _ = group_points(points, "lambda")
+    assert {title: len(found) for title, found in groups.items()} == {
+        "mine, k = 1": 4,
+        "mine, k = 2": 4,
+        "mine, k = 1 (mine, k = 1)": 4,
+    }
+
+
 def test_two_sweeps_in_one_log_are_told_apart_by_folder():
     points = [
         replace(point, run=f"{folder}/{place}")
