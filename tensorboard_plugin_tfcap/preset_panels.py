@@ -14,6 +14,7 @@ from tensorboard_plugin_tfcap.tradeoff.metric_names import named_metric
 from tensorboard_plugin_tfcap.tradeoff.panels import axes_panel
 from tensorboard_plugin_tfcap.tradeoff.panels import parameter_panel
 from tensorboard_plugin_tfcap.tradeoff.point import is_number
+from tensorboard_plugin_tfcap.tradeoff.point import parameter_texts
 from tensorboard_plugin_tfcap.tradeoff.point import value_text
 
 
@@ -40,7 +41,7 @@ def preset_panels(selection, preset):
         x, title = _metric(dataset, about["x"]), about.get("title", "")
         if parameter := about.get("parameter"):
             families = _by_value(every, dataset, about)
-            curves, _ = measured_curves(families, x.name, y.name, order)
+            curves, notices = _family_curves(families, x, y, order, parameter)
             panel = parameter_panel(
                 *(curves, parameter, x.title, y.title),
                 title=f"{title} ".lstrip(),
@@ -55,12 +56,12 @@ def preset_panels(selection, preset):
                 query.aggregate,
             )
             panel = replace(panel, title=title or x.title)
-            # Beside the figure: in a panel, they would hide its marks.
-            selection.notices.extend(
-                n for n in notices if n not in selection.notices
-            )
             members.append(behind)
             axes.append((x, y))
+        # Beside the figure: in a panel, they would hide its marks.
+        selection.notices.extend(
+            n for n in notices if n not in selection.notices
+        )
         panels.append(panel)
     return panels, members, axes
 
@@ -93,6 +94,15 @@ def _usual(points, usual, asked):
                 )
             points += members
     return points
+
+
+def _family_curves(families, x, y, order, parameter):
+    """Curves by pairs of a title and a value, and what is left out of them."""
+    texts = parameter_texts(parameter, [value for _, value in families])
+    pairs = {f"{t}, {texts[value]}": (t, value) for t, value in families}
+    groups = {text: families[pair] for text, pair in pairs.items()}
+    curves, notices = measured_curves(groups, x.name, y.name, order)
+    return {pairs[text]: found for text, found in curves.items()}, notices
 
 
 def _by_value(points, dataset, about):

@@ -67,10 +67,12 @@ def level_table(
     aggregate = options.get("aggregate")
     aggregate = aggregate or Aggregate(level=options.get("level", 0.95))
     columns = columns[:_MOST]
-    by_title, spans = [], {}
+    by_title, spans, lost = [], {}, {}
     for column in columns:
         pair = (held.name, column.name)
-        curves, _ = measured_curves(groups, *pair, order)
+        curves, notices = measured_curves(groups, *pair, order)
+        for notice in notices:
+            lost.setdefault(notice, []).append(column.title)
         base = baseline if baseline in curves else None
         by_title.append(
             compare_curves(
@@ -107,6 +109,7 @@ def level_table(
             brackets_note(aggregate),
             directions_note(columns),
             _rule(held, at, order),
+            *_lost(lost, len(columns)),
             *_several(by_title, groups),
             *_beyond(by_title, groups, spans, held),
         ],
@@ -123,6 +126,13 @@ def _rule(held, at, order):
         f"between neighbors in {along}, never beyond its points; where it "
         f"crosses several times, at the {which} crossing along {along}."
     )
+
+
+def _lost(notices, columns):
+    """Notices of points that are left out, of what columns."""
+    for notice, titles in notices.items():
+        every = len(titles) == columns
+        yield notice if every else f"{', '.join(titles)}: {notice}"
 
 
 def _several(by_title, groups):

@@ -4,6 +4,8 @@ from dataclasses import replace
 
 import pytest
 
+from tensorboard_plugin_tfcap.comparison import Comparison
+from tensorboard_plugin_tfcap.comparison import Preset
 from tensorboard_plugin_tfcap.dataset import Dataset
 from tensorboard_plugin_tfcap.dataset import all_metrics
 from tensorboard_plugin_tfcap.figure_view import figure_view
@@ -292,6 +294,29 @@ def test_methods_of_one_title_stay_apart():
         assert selection.notices == []
     # Those that a filter leaves have the names that they had.
     assert [*selected(points, runs="^a").groups] == ["PSST (a)"]
+
+
+def test_a_panel_of_a_parameter_says_over_which_points_it_reads():
+    weights = (0.1, 0.2, 0.3)
+    points = line("a", seeds=(0,), weights=weights, rho=0.25)
+    points += line("a", 4.0, seeds=(0,), weights=weights, rho=0.5)
+    for point in points:
+        point.metrics["bleu_4"] = point.metrics["cider_d"] / 4
+    # What is left out of the log's own axes is said anyway.
+    del points[4].metrics["bleu_4"]
+    panels = ({"title": "(f)", "x": "bleu_4", "parameter": "rho"},)
+    preset = Preset("f", "F", y="r@10", panels=panels)
+    dataset = Dataset(
+        *("points", "1", points, all_metrics(points, {})),
+        comparison=Comparison(presets={"f": preset}),
+    )
+    view = figure_view(select(dataset, Query(preset="f")))
+    assert [row["label"] for row in view["rows"]] == [
+        *("\u03c1 = 0.25", "\u03c1 = 0.5")
+    ]
+    assert (
+        "a, \u03c1 = 0.5: 1 of 3 points lack bleu_4 and r@10, and are left out."
+    ) in view["notices"]
 
 
 def test_published_points_are_hidden_by_the_legend():

@@ -49,6 +49,21 @@ def test_who_does_not_go_there_has_no_value():
     ]
 
 
+def test_a_table_says_over_which_points_it_reads():
+    points = line("a", seeds=(0,), weights=(0.1, 0.2, 0.3))
+    del points[1].metrics["r@10"]
+    found = table(points, [RECALL, RANK], NATURAL, 1.5)
+    assert found.notes[3:] == [
+        "recall@10: a: 1 of 3 points lack cider_d and r@10, and are left out."
+    ]
+    alone = table(points, [RECALL], NATURAL, 1.5)
+    assert alone.notes[3].startswith("a: 1 of 3 points lack")
+    points = line("a", seeds=(0,), weights=(0.1, 0.2))
+    points.append(replace(points[0], params={}))
+    found = table(points, [RECALL, RANK], NATURAL, 1.5)
+    assert found.notes[3:] == ["a: 1 points without lambda are left out."]
+
+
 def test_every_table_says_what_it_reads_and_in_what_brackets():
     points = line("a")
     # There and back, and there again.
