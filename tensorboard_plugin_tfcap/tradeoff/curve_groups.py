@@ -1,6 +1,7 @@
 """Points by curve: a method, and the settings that make it another one."""
 
 import posixpath
+from collections import Counter
 
 from tensorboard_plugin_tfcap.tradeoff.point import is_number
 from tensorboard_plugin_tfcap.tradeoff.point import parameter_texts
@@ -13,7 +14,7 @@ def group_points(points, order: str | None, titles=None):
 
     A method is a curve; where it was run with several values of another
     parameter than the one that orders the curve, each of them is a curve. So
-    is each folder, where runs would be the same point otherwise.
+    is the folder of each sweep, where its runs are also those of another one.
 
     Args:
         titles: Dict of titles by method, in the order of the legend. Methods
@@ -159,14 +160,38 @@ def _split(points, order):
 
 
 def _folders(points, order):
-    """Points by folder, where they are not told apart otherwise."""
+    """Points by the folder of their sweep, where several are in one log.
+
+    Folders within a sweep are none of their own: a run that is there twice
+    leaves its curve whole.
+    """
     if len({_place(point, order) for point in points}) == len(points):
         return {"": points}
-    groups = {}
-    for point in points:
-        folder = posixpath.dirname(point.run)
-        groups.setdefault(folder, []).append(point)
-    return groups if len(groups) > 1 else {"": points}
+    parts = [posixpath.dirname(point.run).split("/") for point in points]
+    for depth in range(1, max(map(len, parts)) + 1):
+        groups = {}
+        for point, names in zip(points, parts):
+            folder = "/".join(names[:depth])
+            groups.setdefault(folder, []).append(point)
+        if _are_sweeps(list(groups.values()), order):
+            return groups
+    return {"": points}
+
+
+def _are_sweeps(groups, order):
+    """Check whether points that are there twice are those of two sweeps."""
+    places = [{_place(p, order) for p in members} for members in groups]
+    counts = Counter(place for some in places for place in some)
+    twice = [
+        (members, some)
+        for members, some in zip(groups, places)
+        if any(counts[place] > 1 for place in some)
+    ]
+    return bool(twice) and all(
+        len(some) == len(counts)
+        or len({p.params.get(order, p.seed) for p in members}) > 1
+        for members, some in twice
+    )
 
 
 def _latest(title, points, order):

@@ -1,8 +1,11 @@
 from dataclasses import replace
 
+import pytest
+
 from tensorboard_plugin_tfcap.tradeoff.curve_groups import group_points
 from tensorboard_plugin_tfcap.tradeoff.curve_groups import measured_curves
 from tensorboard_plugin_tfcap.tradeoff.curve_groups import order_places
+from tensorboard_plugin_tfcap.tradeoff.point import TradeoffPoint
 from tests.tensorboard_plugin_tfcap.tradeoff.points import line
 
 
@@ -51,6 +54,41 @@ def test_two_sweeps_in_one_log_are_told_apart_by_folder():
     ]
     groups, notices = group_points(points, "lambda")
     assert list(groups) == ["mine (old)", "mine (new)"] and notices == []
+
+
+def in_folders(form, **options):
+    """A sweep whose runs are named so."""
+    return [
+        replace(p, run=form.format(*p.params.values(), p.seed))
+        for p in line("mine", weights=(0, 0.1, 0.2), **options)
+    ]
+
+
+@pytest.mark.parametrize(
+    "again", ["mine/lambda=0.1/seed=0_retry", "mine/lambda=0.1_retry/seed=0"]
+)
+def test_a_run_that_is_repeated_leaves_its_curve_whole(again):
+    points = in_folders("mine/lambda={}/seed={}")
+    repeated = replace(points[1], run=again, wall_time=5.0)
+    groups, notices = group_points([*points, repeated], "lambda")
+    assert list(groups) == ["mine"] and len(groups["mine"]) == 6
+    assert repeated in groups["mine"]
+    assert "1 runs have the seed and lambda of another run" in notices[0]
+
+
+def test_sweeps_with_folders_within_are_told_apart_by_their_own():
+    points = in_folders("all/old/lambda={}/seed={}")
+    points += in_folders("all/new/lambda={}/seed={}")
+    points.append(replace(points[0], run="all/old/lambda=0/seed=0_retry"))
+    groups, notices = group_points(points, "lambda")
+    assert {title: len(found) for title, found in groups.items()} == {
+        "mine (all/old)": 6,
+        "mine (all/new)": 6,
+    }
+    assert notices[0].startswith("mine (all/old): 1 runs")
+    # A method that is a point is one in each sweep.
+    points = [TradeoffPoint(f"{name}/base", "base") for name in ("a", "b")]
+    assert [*group_points(points, None)[0]] == ["base (a)", "base (b)"]
 
 
 def test_of_the_same_point_the_latest_run_counts():
