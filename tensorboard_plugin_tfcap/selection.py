@@ -192,7 +192,9 @@ def _hidden_runs(points, query, order, titles):
     if query.curve:
         points = named_curves(points, query.curve, order, titles)
     groups, _ = group_points(points, order, titles)
-    return {p.run for title in query.hide for p in groups.get(title, ())}
+    shown = [group for t, group in groups.items() if t not in query.hide]
+    # Not those of hidden groups: what is left out of them is in none.
+    return {p.run for p in points} - {p.run for group in shown for p in group}
 
 
 def _uneven(groups, order):

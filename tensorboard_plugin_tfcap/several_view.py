@@ -148,7 +148,7 @@ def tracks(selection, metrics):
                 for m in metrics
             ]
             centers = [aggregate(v).mean if v else math.nan for v in values]
-            name = texts.get(place, "") if order else ""
+            name = texts[place] if order in members[0].params else ""
             if np.isfinite(centers).sum() > 1:
                 found.append(Track(title, name, np.array(centers)))
     return found

@@ -23,7 +23,8 @@ def group_points(points, order: str | None, titles=None):
     Returns:
         Dict of lists of points by title, in the order of the legend, and a
         list of notices: of several runs that are the same point the
-        latest one counts.
+        latest one counts, and those that have no place on their curve are
+        left out.
 
     Example:
 
@@ -45,6 +46,8 @@ def group_points(points, order: str | None, titles=None):
     for name in names:
         for settings, members in _split(methods[name], order).items():
             title = ", ".join([titles.get(name, name), *settings])
+            members, left_out = _placed(title, members, order)
+            notices += left_out
             for folder, same in _folders(members, order).items():
                 whole = f"{title} ({folder})" if folder else title
                 while whole in groups:
@@ -109,15 +112,10 @@ def measured_curves(groups, x: str, y: str, order: str | None):
                 f"{title}: {lost} of {len(points)} points lack {lacks}, and "
                 "are left out."
             )
-        ordered = [p for p in there if order in p.params]
-        if 0 < len(ordered) < len(there):
-            notices.append(
-                f"{title}: {len(there) - len(ordered)} points without {order} "
-                "are left out."
-            )
+        there, left_out = _placed(title, there, order)
+        notices += left_out
         by_seed = {}
-        # A method that has no such parameter is a point.
-        for point in ordered or there:
+        for point in there:
             by_seed.setdefault(point.seed, []).append(point)
         seed_curves = {
             seed: Curve(
@@ -130,6 +128,18 @@ def measured_curves(groups, x: str, y: str, order: str | None):
         if seed_curves:
             curves[title] = seed_curves
     return curves, notices
+
+
+def _placed(title, points, order):
+    """Points that have a place on a curve, and what to say of the others.
+
+    A method that has no such parameter is a point.
+    """
+    ordered = [point for point in points if order in point.params]
+    lost = len(points) - len(ordered)
+    if not ordered or not lost:
+        return points, []
+    return ordered, [f"{title}: {lost} points without {order} are left out."]
 
 
 def _split(points, order):

@@ -1,5 +1,7 @@
 """What counts in tables and figures: at which step, of whom, which way."""
 
+import csv
+import io
 from dataclasses import replace
 
 import pytest
@@ -12,6 +14,9 @@ from tensorboard_plugin_tfcap.figure_view import figure_view
 from tensorboard_plugin_tfcap.query import Query
 from tensorboard_plugin_tfcap.query import parse_query
 from tensorboard_plugin_tfcap.selection import select
+from tensorboard_plugin_tfcap.several_view import several_table
+from tensorboard_plugin_tfcap.several_view import shown_metrics
+from tensorboard_plugin_tfcap.several_view import tracks
 from tensorboard_plugin_tfcap.table_view import area_table
 from tensorboard_plugin_tfcap.table_view import level_tables
 from tensorboard_plugin_tfcap.table_view import rows_table
@@ -317,6 +322,36 @@ def test_a_panel_of_a_parameter_says_over_which_points_it_reads():
     assert (
         "a, \u03c1 = 0.5: 1 of 3 points lack bleu_4 and r@10, and are left out."
     ) in view["notices"]
+
+
+def test_a_run_without_the_parameter_is_none_of_those_with_zero():
+    points = line("mine", seeds=(0,), weights=(0, 0.1))
+    points.append(replace(points[0], run="mine/left", params={}, seed=1))
+    points += runs_of("plain", mean_rank=9.0)
+    asked = {"x": "cider_d", "y": "r@10", "value": 1.5}
+    selection = selected(points, **asked)
+    view = figure_view(selection)
+    mine = [row for row in view["rows"] if row["method"] == "mine"]
+    assert [(row["seeds"], row["of"]) for row in mine] == [(1, 1)] * 2
+    assert "mine: 1 points without lambda are left out." in view["notices"]
+    assert area_table(selection).rows[0][-1] == "1"
+    records = csv.DictReader(io.StringIO(rows_table(view, selection).csv()))
+    assert "mine/left" not in {record["run"] for record in records}
+    (volume, _) = several_table(selection).rows
+    assert volume[-1] == "1"
+    # A method that has no such parameter has no value of it.
+    names = [
+        (track.title, track.name)
+        for track in tracks(selection, shown_metrics(selection))
+    ]
+    assert names == [
+        *(("mine", "\u03bb = 0"), ("mine", "\u03bb = 0.1"), ("plain", ""))
+    ]
+    # Nor does anybody wait for it where its method is hidden.
+    points[2] = replace(points[2], step=-1)
+    histories = {point.run: [point] for point in points}
+    found = selected(points, histories, at="common", hide=("mine",))
+    assert "All runs at step 0" in found.notices[0]
 
 
 def test_published_points_are_hidden_by_the_legend():

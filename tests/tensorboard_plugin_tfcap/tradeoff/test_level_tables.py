@@ -58,10 +58,11 @@ def test_a_table_says_over_which_points_it_reads():
     ]
     alone = table(points, [RECALL], NATURAL, 1.5)
     assert alone.notes[3].startswith("a: 1 of 3 points lack")
-    points = line("a", seeds=(0,), weights=(0.1, 0.2))
-    points.append(replace(points[0], params={}))
+    points[1] = replace(points[1], metrics={}, diverged=("cider_d",))
     found = table(points, [RECALL, RANK], NATURAL, 1.5)
-    assert found.notes[3:] == ["a: 1 points without lambda are left out."]
+    assert found.notes[3:] == [
+        "a: 1 of 3 points are NaN or infinite in cider_d, and are left out."
+    ]
 
 
 def test_every_table_says_what_it_reads_and_in_what_brackets():
