@@ -79,6 +79,7 @@ def hypervolume_table(groups, metrics, worst, given, aggregate):
             _reference_note(metrics, worst, given),
             brackets_note(aggregate),
             directions_note(metrics),
+            *_uneven(sets),
         ],
         bold,
         records,
@@ -113,6 +114,17 @@ def _by_seed(points, names, signs):
             row = [point.metrics[name] for name in names]
             found.setdefault(point.seed, []).append(row)
     return {seed: signs * np.array(rows) for seed, rows in found.items()}
+
+
+def _uneven(sets):
+    """Notices of methods some of whose seeds lack points."""
+    for method, by_seed in sets.items():
+        counts = {len(rows) for rows in by_seed.values()}
+        if len(counts) > 1:
+            yield (
+                f"{method}: its seeds have {min(counts)} to {max(counts)} "
+                "points; of fewer, a volume is smaller."
+            )
 
 
 def _reference_note(metrics, worst, given):

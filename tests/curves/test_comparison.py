@@ -8,6 +8,7 @@ from tfcap.curves import curve_areas
 from tfcap.curves import curve_overlap
 from tfcap.curves import group_curves
 from tfcap.curves import mean_interval
+from tfcap.curves import operating_point
 
 
 def line(shift=0.0, low=0.8, high=1.2):
@@ -207,6 +208,22 @@ def test_a_single_point_does_not_count():
     }
     assert [found["method"] for found in curve_areas(curves)[0]] == ["a"]
     assert "no method has a curve" in curve_areas({"b": curves["b"]})[1][0]
+
+
+def test_a_seed_of_a_single_point_is_one_of_all_seeds():
+    curves = {
+        "a": {seed: Curve([3.0, 1.0], [50.0, 70.0]) for seed in (0, 1)},
+        "b": {0: Curve([2.0], [50.0])},
+    }
+    alone = {"b": curves["b"], "a": {2: Curve([1.0], [50.0])}}
+    curves["a"][2] = Curve([1.0], [50.0])
+    (area,), notices = curve_areas(curves)
+    assert (area["method"], area["seeds"], area["of"]) == ("a", 2, 3)
+    assert (area["low"], area["high"]) == (1.0, 3.0)
+    assert notices == ["b: no seed has two points, so it has no area."]
+    assert operating_point(curves, "naturalness") == 3.0
+    assert operating_point(alone, "naturalness") is None
+    assert "no method has a curve" in curve_areas(alone)[1][0]
 
 
 def test_the_crossing_may_be_chosen_and_is_counted():

@@ -217,6 +217,15 @@ def test_hypervolumes_respect_directions_and_their_reference_point():
         several_view(selected(metrics=("nothing",)))
 
 
+def test_a_volume_says_where_seeds_have_fewer_points():
+    lost = [p for p in POINTS if (p.method, p.seed) != ("b", 1)]
+    lost += [p for p in POINTS if (p.method, p.seed) == ("b", 1)][:1]
+    said = "b: its seeds have 1 to 2 points; of fewer, a volume is smaller."
+    names = ("cider_d", "r@10")
+    assert said in several_table(selected(lost, metrics=names)).notes
+    assert len(several_table(selected(metrics=names)).notes) == 3
+
+
 def test_what_is_drawn_for_print_has_names_grays_and_a_color_bar():
     shown = Shown(selected(focus=("b",), color_by="lambda"))
     drawing = shown.drawing(400, 9.0)

@@ -34,7 +34,7 @@ def curve_areas(
     Returns:
         List of dicts, of `method`, `area`, its `mean` height, the `interval`
         of that, `seeds` and `of`, `low` and `high`; and a list of notices.
-        The range is that of `common_range()`; a method that does not cover it
+        The range is that of `common_range()`; a seed that does not cover it
         has no area, nor has one of a single point.
 
     Example:
@@ -44,11 +44,9 @@ def curve_areas(
     >>> found[0]["area"], found[0]["mean"]
     (60.0, 60.0)
     """
-    long = {
-        title: by_seed
-        for title, by_seed in curves.items()
-        if all(len(curve) > 1 for curve in by_seed.values())
-    }
+    if seeds is None:
+        seeds = {title: len(by_seed) for title, by_seed in curves.items()}
+    long = _lines(curves)
     if not long:
         return [], ["There is no area: no method has a curve of two points."]
     span = common_range(long)
@@ -82,6 +80,11 @@ def curve_areas(
     ]
     beyond = [title for title, point in compared.items() if not point.values]
     notices = [
+        f"{title}: no seed has two points, so it has no area."
+        for title in curves
+        if title not in long
+    ]
+    notices += [
         f"{title} does not go from {low:.4g} to {high:.4g}, and has no area."
         for title in beyond
     ]
@@ -132,7 +135,7 @@ def operating_point(
     """The best level that most methods reach with all their seeds.
 
     Where there is one that all reach, this is the best of those, which is
-    where the paper compares them. A method of one point reaches its own level
+    where the paper compares them. A seed of one point reaches its own level
     alone, and does not count.
 
     Args:
@@ -155,8 +158,7 @@ def operating_point(
     """
     ranges = [
         curve_overlap(by_seed.values(), of)
-        for by_seed in curves.values()
-        if all(len(curve) > 1 for curve in by_seed.values())
+        for by_seed in _lines(curves).values()
     ]
     ranges = [both for both in ranges if both is not None]
     if not ranges:
@@ -167,3 +169,12 @@ def operating_point(
         return count, -level if less else level
 
     return max((both[not less] for both in ranges), key=reached)
+
+
+def _lines(curves):
+    """Curves of two points and more, of methods that have one."""
+    lines = {
+        method: {seed: c for seed, c in by_seed.items() if len(c) > 1}
+        for method, by_seed in curves.items()
+    }
+    return {method: by_seed for method, by_seed in lines.items() if by_seed}
