@@ -41,7 +41,8 @@ class PointsSource:
         self._blobs = log.blobs()
 
     def __len__(self):
-        return len(self._tensors)
+        runs = self._tensors.values()
+        return sum(any(map(_is_point, tags.values())) for tags in runs)
 
     def revision(self):
         """A text that changes when the log does."""
@@ -195,6 +196,15 @@ class PointsSource:
             if place[1] in self._tensors.get(place[0], {}):
                 return place
         return None
+
+
+def _is_point(series):
+    """Check whether records are points, and neither references nor titles."""
+    try:
+        return _content(series.plugin_content).kind == "point"
+    except RecordError:
+        # `dataset()` tells of such records.
+        return True
 
 
 def _text(datum):

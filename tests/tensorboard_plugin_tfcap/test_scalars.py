@@ -16,6 +16,9 @@ from tensorboard_plugin_tfcap.run_names import run_names
 from tensorboard_plugin_tfcap.scalars_source import ScalarsSource
 from tensorboard_plugin_tfcap.selection import select
 from tensorboard_plugin_tfcap.sources import Sources
+from tensorboard_plugin_tfcap.summary import TradeoffWriter
+from tensorboard_plugin_tfcap.summary import write_comparison
+from tensorboard_plugin_tfcap.summary import write_references
 from tensorboard_plugin_tfcap.tradeoff.metric_names import named_metric
 from tensorboard_plugin_tfcap.trajectory_view import measured_path
 from tests.tensorboard_plugin_tfcap.serving import serving
@@ -56,6 +59,24 @@ def logdir(tmp_path_factory):
 
 def dataset(folder, **options):
     return Sources(read_log(folder)).chosen("scalars").dataset(Query(**options))
+
+
+@pytest.mark.parametrize("kind", ["references", "comparison"])
+def test_scalars_are_what_is_drawn_where_no_run_has_points(tmp_path, kind):
+    write_run(tmp_path / "run", {"accuracy": [0.1], "size_error": [1.0]})
+    if kind == "comparison":
+        write_comparison(tmp_path / "about", {"run": "Run"})
+    else:
+        metrics = {"cider_d": 1.2, "r@10": 80.0}
+        about = {"title": "SR-PL", "source": "COCO", "metrics": metrics}
+        write_references(tmp_path / "about", [about])
+    sources = Sources(read_log(tmp_path))
+    assert sources.chosen().name == "scalars"
+    assert sources.counts("scalars") == {"points": None, "scalars": 1}
+    assert sources.counts("points") == {"points": 0, "scalars": 1}
+    with TradeoffWriter(tmp_path / "more", "mine", scalars=False) as writer:
+        writer.point(0, {"cider_d": 1.0, "r@10": 50.0})
+    assert Sources(read_log(tmp_path)).chosen().name == "points"
 
 
 def test_best_needs_no_metric_and_looks_at_every_step(tmp_path):
