@@ -116,6 +116,16 @@ def sampled_notices(runs, by, plugin: str) -> list[str]:
     ]
 
 
+def lacking_notices(runs, by) -> list[str]:
+    """Notices of runs no step of which has what is the best."""
+    if not runs:
+        return []
+    return [
+        f"Best by {by.title}: no step of {run_names(runs)} has it, so the last "
+        "one is drawn."
+    ]
+
+
 def run_names(runs) -> str:
     """The first names of a list, and how many more there are."""
     more = len(runs) - _MOST

@@ -3,6 +3,7 @@
 import functools
 
 from tensorboard_plugin_tfcap.checkpoints import harm_notices
+from tensorboard_plugin_tfcap.checkpoints import lacking_notices
 from tensorboard_plugin_tfcap.checkpoints import sampled_notices
 from tensorboard_plugin_tfcap.comparison import Comparison
 from tensorboard_plugin_tfcap.comparison import read_comparison
@@ -84,8 +85,8 @@ class PointsSource:
             histories = self._histories([point.run for point in points])
         if query.at == "best" and points:
             by = best_metric(metrics, query)
-            points, sampled = self._best(points, by)
-            sentences += sampled
+            points, not_best = self._best(points, by)
+            sentences += not_best
         return Dataset(
             self.name,
             self.revision(),
@@ -159,7 +160,7 @@ class PointsSource:
         return histories
 
     def _best(self, points, by):
-        """The best step of each run, and notices of what was not looked at."""
+        """The best step of each run, and notices of what is not the best."""
 
         def make(runs):
             best = {}
@@ -175,13 +176,16 @@ class PointsSource:
         }
         kind = ("points best", by.name, by.sign)
         best = self._log.results(kind, revisions, make)
-        chosen = [best.get(p.run, (None,))[0] or p for p in points]
+        found = [best.get(point.run, (None,))[0] for point in points]
+        lacking = [p.run for p, step in zip(points, found) if step is None]
         sampled = [
             run
             for run, (_, count) in best.items()
             if self._log.is_sampled(count)
         ]
-        return chosen, sampled_notices(sampled, by, PLUGIN_NAME)
+        notices = sampled_notices(sampled, by, PLUGIN_NAME)
+        notices += lacking_notices(lacking, by)
+        return [step or p for p, step in zip(points, found)], notices
 
     def _point(self, run, tag, datum):
         name = run if tag == POINT_TAG else f"{run}:{tag}"

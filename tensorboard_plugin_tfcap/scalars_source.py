@@ -7,6 +7,7 @@ from dataclasses import replace
 from tensorboard.plugins.hparams.metadata import PLUGIN_NAME as HPARAMS
 
 from tensorboard_plugin_tfcap.checkpoints import harm_notices
+from tensorboard_plugin_tfcap.checkpoints import lacking_notices
 from tensorboard_plugin_tfcap.checkpoints import merged
 from tensorboard_plugin_tfcap.checkpoints import sampled_notices
 from tensorboard_plugin_tfcap.curve_names import numbered
@@ -63,8 +64,8 @@ class ScalarsSource:
         notices += harm_notices(last)
         if query.at == "best" and metrics:
             by = best_metric(metrics, query)
-            points, sampled = self._best(members, by)
-            notices += sampled
+            points, sentences = self._best(members, by)
+            notices += sentences
         told = {name.sources for parts in members.values() for _, name in parts}
         return Dataset(
             self.name,
@@ -125,7 +126,7 @@ class ScalarsSource:
         return list(points.values())
 
     def _best(self, members, by):
-        """The best step of each run, and notices of what was not looked at.
+        """The best step of each run, and notices of what is not the best.
 
         A metric that was not logged at that step has its last value before.
         """
@@ -142,8 +143,10 @@ class ScalarsSource:
             for run, (_, count) in best.items()
             if self._log.is_sampled(count, "scalars")
         ]
-        points = [point for point, _ in best.values()]
-        return points, sampled_notices(sampled, by, "scalars")
+        lacking = [run for run, (_, count) in best.items() if not count]
+        notices = sampled_notices(sampled, by, "scalars")
+        notices += lacking_notices(lacking, by)
+        return [point for point, _ in best.values()], notices
 
     def _revisions(self, members):
         return {

@@ -101,6 +101,16 @@ def test_what_is_looked_at_is_said_where_it_is_a_sample(tmp_path):
     assert dataset(tmp_path, at="best").notices == []
 
 
+def test_runs_without_a_best_step_are_named(tmp_path):
+    write_run(tmp_path / "a", {"loss": [2.0, 1.0, 3.0], "acc": [0.5] * 3})
+    write_run(tmp_path / "b", {"acc": [0.1, 0.2]})
+    said = "Best by loss: no step of b has it, so the last one is drawn."
+    found = dataset(tmp_path, at="best", by="loss")
+    assert found.notices == [said]
+    assert [(p.run, p.step) for p in found.points] == [("a", 1), ("b", 1)]
+    assert dataset(tmp_path, at="best", by="acc").notices == []
+
+
 def test_runs_that_diverge_are_counted_and_named(tmp_path):
     nan, inf = float("nan"), float("inf")
     for name, loss in (("a", [2.0, 1.0]), ("b", [1.0, inf]), ("c", [nan] * 2)):

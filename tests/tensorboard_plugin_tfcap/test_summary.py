@@ -37,6 +37,19 @@ def test_what_is_written_is_read(tmp_path):
     assert found.metrics["energy"].title == "Energy"
 
 
+def test_runs_without_a_best_point_are_named(tmp_path):
+    for name in ("a", "b"):
+        with TradeoffWriter(tmp_path / name, "mine") as writer:
+            for step in (1, 2):
+                rank = {"mean_rank": 5.0 + step} if name == "a" else {}
+                writer.point(step, {"cider_d": 1.0, "r@10": 50.0, **rank})
+    found = dataset(tmp_path, at="best", by="mean_rank")
+    assert {p.run: p.step for p in found.points} == {"a": 1, "b": 2}
+    assert found.notices == [
+        "Best by mean rank: no step of b has it, so the last one is drawn."
+    ]
+
+
 def test_points_are_shown_by_the_other_tabs(tmp_path):
     about = {"lambda": 0.5, "kind": "a"}
     for seed in (0, 1):
