@@ -1,6 +1,8 @@
 """The plugin: its routes, and what they answer."""
 
 import functools
+import os
+from dataclasses import replace
 
 from tensorboard import errors
 from tensorboard import plugin_util
@@ -93,8 +95,9 @@ class TradeoffPlugin(base_plugin.TBPlugin):
     def _state(self, request):
         query, sources = self._asked(request)
         source = sources.chosen(query.source)
-        if request.args.get("rev") == source.revision():
-            return _json(request, {"unchanged": True, "rev": source.revision()})
+        revision = self._revision(source)
+        if request.args.get("rev") == revision:
+            return _json(request, {"unchanged": True, "rev": revision})
         dataset = self._dataset(sources, query)
         version = static_files.plotly_version()
         counts = sources.counts(source.name)
@@ -203,17 +206,31 @@ class TradeoffPlugin(base_plugin.TBPlugin):
         source = sources.chosen(query.source)
         key = (sources.log.experiment, source.name, *source.about(query))
 
+        revision = self._revision(source)
+
         def read():
-            dataset = source.dataset(query)
+            dataset = replace(source.dataset(query), rev=revision)
             try:
                 return presented(dataset, self._comparison)
             except (OSError, ValueError) as error:
                 raise QueryError(f"--tfcap_comparison: {error}") from error
 
-        dataset = self._cache.get(key, source.revision(), read)
+        dataset = self._cache.get(key, revision, read)
         # Titles of another grouping have no place among these.
         dataset = self._seen.ordered((*key[:2], query.group), dataset)
         return dataset.directed(query)
+
+    def _revision(self, source):
+        """A text that changes when the log does, or how it is presented."""
+        if not self._comparison:
+            return source.revision()
+        try:
+            about = os.stat(self._comparison)
+        except OSError:
+            # Whoever reads the file says so.
+            return f"{source.revision()}-"
+        stamp = f"{about.st_mtime_ns}-{about.st_size}"
+        return f"{source.revision()}-{stamp}"
 
     def _history(self, sources, run, query):
         source = sources.chosen(query.source)

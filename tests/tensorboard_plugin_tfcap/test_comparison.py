@@ -87,8 +87,16 @@ def test_a_file_says_how_a_log_of_before_is_presented(tmp_path):
     flag = f"--tfcap_comparison={path}"
     with serving(tmp_path / "log", False, flag) as server:
         state = server.wait(6)
+        rev = state["rev"]
+        assert server.json("state", rev=rev)["unchanged"]
+        assert server.json("figure")["rev"] == rev
+        path.write_text(json.dumps({"titles": {"st_multinomial": "Other"}}))
+        edited = server.json("state", rev=rev)
+        assert "Other" in edited["methods"] and edited["rev"] != rev
         path.write_text("{")
-        code, text = server.error("state", at="best")
+        code, text = server.error("state", rev=edited["rev"])
+        path.unlink()
+        assert server.error("state", rev=edited["rev"])[0] == 400
     assert state["methods"][0] == "ST"
     assert [preset["id"] for preset in state["presets"]] == ["fig3", "table2"]
     assert code == 400 and "must name a JSON file of titles" in text
