@@ -6,6 +6,8 @@ import io
 
 import numpy as np
 
+from tensorboard_plugin_tfcap.file_writer import write_whole
+
 # Wider pictures are made smaller, so that a page of real photographs opens.
 _WIDEST = 480
 
@@ -64,8 +66,7 @@ def write_html(path, title: str, lines, body, style: str = ""):
         *body,
         "</body></html>",
     ]
-    with open(path, "w", encoding="utf-8") as file:
-        file.write("\n".join(parts) + "\n")
+    write_whole(path, ("\n".join(parts) + "\n").encode())
 
 
 def picture(image, text: str) -> str:

@@ -3,6 +3,8 @@
 import os
 from dataclasses import dataclass
 
+from tensorboard_plugin_tfcap.file_writer import write_whole
+
 #: Widths in inches by name, of a column and of both.
 WIDTHS = {"single": 3.3, "double": 6.9}
 
@@ -101,8 +103,7 @@ class TradeoffFigure:
         inches = WIDTHS.get(width, width)
         sheet = Sheet(form, inches, font_size, font, note)
         data = picture_bytes(self.shown, sheet)
-        with open(path, "wb") as file:
-            file.write(data)
+        write_whole(path, data)
 
     def plotly(self):
         """The figure as `plotly.graph_objects.Figure`, to zoom into."""

@@ -17,6 +17,7 @@ from datetime import datetime
 from tensorboard_plugin_tfcap.figure_html import color_pairs
 from tensorboard_plugin_tfcap.figure_html import figure_script
 from tensorboard_plugin_tfcap.figure_html import figure_style
+from tensorboard_plugin_tfcap.file_writer import check_place
 from tensorboard_plugin_tfcap.html_page import write_html
 from tensorboard_plugin_tfcap.options import add_options
 from tensorboard_plugin_tfcap.options import command_words
@@ -44,7 +45,9 @@ def write_report(path, logdir, comparison=None, **options):
     Raises:
         TypeError: If there is no such option.
         ValueError: If there is nothing to draw, or no such metric.
+        OSError: If there can be no file of that name.
     """
+    check_place(path)
     log = read_log(logdir)
     shown = shown_of(log, logdir, comparison, options)
     colors = color_pairs(shown)
@@ -88,6 +91,9 @@ def main(argv: list[str] | None = None) -> int:
     except (OSError, ValueError) as error:
         print(f"tfcap-report: {error}", file=sys.stderr)
         return 2
+    except KeyboardInterrupt:
+        print("tfcap-report: interrupted.", file=sys.stderr)
+        return 130
     print(path)
     return 0
 

@@ -2,6 +2,7 @@
 
 import os
 
+from tensorboard_plugin_tfcap.file_writer import write_whole
 from tensorboard_plugin_tfcap.tradeoff.plotly_figure import panels_figure
 from tensorboard_plugin_tfcap.tradeoff.style import LEGEND
 
@@ -45,5 +46,4 @@ def write_picture(path, panels, title="", known=()):
         data = svg_text(drawing).encode()
     else:
         data = printed(drawing, form, dpi=150)
-    with open(path, "wb") as file:
-        file.write(data)
+    write_whole(path, data)

@@ -97,6 +97,32 @@ def test_a_report_tells_why_there_is_none(logdir, tmp_path, capsys):
     assert not pathlib.Path(out).exists()
 
 
+def test_a_report_is_there_whole_or_as_it_was(logdir, tmp_path, monkeypatch):
+    out = tmp_path / "a.html"
+    out.write_text("before")
+    bad = lambda *_: ["\ud800"]  # noqa: E731
+    monkeypatch.setattr("tensorboard_plugin_tfcap.report.choice_html", bad)
+    assert main([str(logdir), "-o", str(out)]) == 2
+    assert out.read_text() == "before"
+    assert [path.name for path in tmp_path.iterdir()] == ["a.html"]
+
+
+def test_a_report_is_refused_or_stopped_at_once(tmp_path, monkeypatch, capsys):
+    # Before a log is read, that may take minutes.
+    for out in (tmp_path / "none" / "a.html", tmp_path):
+        assert main(["nowhere", "-o", str(out)]) == 2
+        said = capsys.readouterr().err
+        assert f"'{out}'" in said and "nowhere" not in said
+
+    def stop(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("tensorboard_plugin_tfcap.report.read_log", stop)
+    assert main([str(tmp_path), "-o", str(tmp_path / "a.html")]) == 130
+    assert capsys.readouterr().err == "tfcap-report: interrupted.\n"
+    assert list(tmp_path.iterdir()) == []
+
+
 @pytest.mark.parametrize(
     "chosen",
     [
