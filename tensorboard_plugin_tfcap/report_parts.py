@@ -123,19 +123,22 @@ def table_html(table) -> str:
 
 def samples_html(log, rows: list[dict]):
     """Captions of runs, with their pictures."""
-    runs = {
-        run["run"]: (row, run["step"])
-        for row in rows
-        for run in row["runs"][:1]
-        if run["samples"] and not row["hidden"]
-    }
+    runs = {}
+    for row in rows:
+        spoken = [run for run in row["runs"] if run["samples"]]
+        if spoken and not row["hidden"]:
+            runs[spoken[0]["run"]] = row, spoken[0]
     parts = []
-    for run, (row, step) in list(runs.items())[:_MOST_RUNS]:
-        page = samples_view(log, run, step, 0, {})
-        cards = [_card(log, run, page["step"], i) for i in page["items"]]
-        cards += [f"<p>{html.escape(text)}</p>" for text in page["notices"]]
-        title = ", ".join(filter(None, (row["method"], row["label"])))
-        title = html.escape(title)
+    for name, (row, run) in list(runs.items())[:_MOST_RUNS]:
+        page = samples_view(log, name, run["step"], 0, {})
+        cards = [_card(log, name, page["step"], i) for i in page["items"]]
+        notices = list(page["notices"])
+        if len(cards) < page["count"]:
+            notices.append(
+                f"The first {len(cards)} of {page['count']} captions."
+            )
+        cards += [f"<p>{html.escape(text)}</p>" for text in notices]
+        title = html.escape(_whose(row, run, page["step"]))
         parts.append(
             f"<details><summary>Captions: {title}</summary>"
             f'<div class="said">{"".join(cards)}</div></details>'
@@ -146,6 +149,18 @@ def samples_html(log, rows: list[dict]):
             "are left out.</p>"
         )
     return parts
+
+
+def _whose(row, run, step):
+    """A row, and its run and step where they are not those of the row."""
+    parts = [row["method"], row["label"]]
+    if len(row["runs"]) > 1:
+        parts.append(f"seed {run['seed']}" if run["seed"] else run["run"])
+    if step is None:
+        parts.append(f"none up to step {run['step']}")
+    elif step != run["step"]:
+        parts.append(f"step {step}")
+    return ", ".join(filter(None, parts))
 
 
 def _card(log, run, step, item):

@@ -20,7 +20,8 @@ def samples_view(log, run: str, step, page: int, about) -> dict:
     before = [s for s in steps if step is None or s <= step]
     view = {"run": run, "steps": steps, "page": page, **about}
     if not before:
-        return {**view, "step": None, "pages": 0, "items": [], "notices": []}
+        lacking = {"pages": 0, "count": 0, "items": [], "notices": []}
+        return {**view, "step": None, **lacking}
     at = before[-1]
     values = sequences[at].values
     notices, items = [], []
@@ -35,6 +36,7 @@ def samples_view(log, run: str, step, page: int, about) -> dict:
         **view,
         "step": at,
         "pages": -(-len(items) // PAGE),
+        "count": len(items),
         "items": [
             {**i, **_judged(i), "image": _address(run, at, i, values)}
             for i in shown

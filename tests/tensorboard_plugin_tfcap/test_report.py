@@ -11,6 +11,7 @@ from tensorboard_plugin_tfcap.notebook import show_tradeoff
 from tensorboard_plugin_tfcap.report import main
 from tensorboard_plugin_tfcap.report import write_report
 from tensorboard_plugin_tfcap.summary import TradeoffWriter
+from tests.tensorboard_plugin_tfcap.serving import said
 from tests.tensorboard_plugin_tfcap.serving import write_curves
 
 STATIC = pathlib.Path(options.__file__).parent / "static"
@@ -95,6 +96,20 @@ def test_a_report_tells_why_there_is_none(logdir, tmp_path, capsys):
         said = capsys.readouterr().err
         assert said.startswith(f"tfcap-report: `{name}` must be"), said
     assert not pathlib.Path(out).exists()
+
+
+def test_a_report_says_which_captions_it_has(tmp_path):
+    for seed, steps in enumerate(((), (1,), (2,))):
+        with TradeoffWriter(tmp_path / str(seed), "mine", seed=seed) as log:
+            log.point(2, {"cider_d": 1.0, "r@10": 50.0})
+            for step in steps:
+                log.samples(step, said(f"seed {seed}"))
+    out = tmp_path / "a.html"
+    assert main([str(tmp_path), "-o", str(out)]) == 0
+    report = out.read_text()
+    assert "<summary>Captions: mine, seed 1, step 1</summary>" in report
+    assert "seed 1&lt;/b&gt; 7" in report and "seed 1&lt;/b&gt; 8" not in report
+    assert "<p>The first 8 of 10 captions.</p>" in report
 
 
 def test_a_report_is_there_whole_or_as_it_was(logdir, tmp_path, monkeypatch):
