@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import dataclass
+from itertools import chain
 
 import numpy as np
 
@@ -130,7 +131,8 @@ def paint(figure, panels, members, query, known, settings) -> dict:
         settings: Dict of all parameters by run.
 
     Returns:
-        Dict of lists of colors by pairs of a panel and a title.
+        Dict of lists of colors by pairs of a panel and a title, without those
+        of hidden methods.
 
     Raises:
         QueryError: If no run has the parameter.
@@ -147,7 +149,11 @@ def paint(figure, panels, members, query, known, settings) -> dict:
         for number, panel in enumerate(panels)
         for line in panel.lines
     }
-    there = [v for some in values.values() for v in some if v is not None]
+    shown = {k: v for k, v in values.items() if k[1] not in query.hide}
+    there = [v for some in shown.values() for v in some if v is not None]
+    if not there and any(v is not None for v in chain(*values.values())):
+        # Of hidden methods, nothing is on a scale.
+        return {}
     if not there:
         raise QueryError(
             "`color_by` must be a parameter of the runs that are drawn. "
@@ -157,7 +163,7 @@ def paint(figure, panels, members, query, known, settings) -> dict:
     quiet = (DARK if dark else LIGHT).quiet
     colors = {
         key: [scale.color(value) for value in some]
-        for key, some in values.items()
+        for key, some in shown.items()
         if not known.focus or key[1] in known.focus
     }
     axes = {panel: "" if panel == 0 else panel + 1 for panel, _ in values}

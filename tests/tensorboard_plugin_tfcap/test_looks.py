@@ -77,6 +77,16 @@ def test_marks_have_the_colors_of_a_parameter():
     view = figure_view(selected(points, color_by="k", curve=("k",)))
     one, other = traces(view, "curve").values()
     assert one["line"]["color"] != other["line"]["color"]
+    # Hidden methods are on no scale, whatever values they have.
+    points = [*line("a"), *line("b", weights=(9,)), *line("c", weights=("x",))]
+    asked = {"color_by": "lambda", "order": "lambda", "hide": ("b", "c")}
+    view = figure_view(selected(points, **asked))
+    (bar,) = [t for t in view["figure"]["data"] if t["meta"]["kind"] == "scale"]
+    assert bar["marker"]["colorbar"]["ticktext"] == ["0.1", "0.2"]
+    assert traces(view, "curve")["a"]["marker"]["color"] == colors[0]
+    for hide in (("a",), ("a", "b")):
+        view = figure_view(selected(POINTS, color_by="lambda", hide=hide))
+        assert view["rows"]
     with pytest.raises(QueryError, match="`color_by` must be a parameter"):
         figure_view(selected(color_by="nothing"))
 
