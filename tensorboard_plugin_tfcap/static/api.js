@@ -87,13 +87,14 @@ export class Steady {
 const samples = new Map();
 
 /**
- * Samples of a run at a step; asked once, since a checkpoint stays. Those of
- * an earlier step are asked for again: a step's own may still be written.
+ * Samples of a run at a step; asked once a revision of the log, since a run
+ * may be deleted and trained again. Those of an earlier step are asked for
+ * again: a step's own may still be written.
  */
-export function getSamples(run, step, page = 0) {
+export function getSamples(run, step, page = 0, rev = "") {
   const query = new URLSearchParams({ run, page });
   if (step !== undefined && step !== null) query.set("step", step);
-  const key = String(query);
+  const key = `${rev} ${query}`;
   if (!samples.has(key)) {
     const answer = getJson("samples", query);
     answer.then((found) => String(found.step) === String(step) ||

@@ -53,8 +53,8 @@ export class Samples {
     if (!pins.length) return this.show(null, this.invitation());
     const page = Number(this.state.get("page") || 0);
     const answers = await Promise.all(pins.map(({ run, step }) =>
-      run ? getSamples(run.run, step, page).catch((error) => ({ error }))
-        : { items: [] }));
+      run ? getSamples(run.run, step, page, answer.rev)
+        .catch((error) => ({ error })) : { items: [] }));
     // Another one was pinned while these came.
     if (turn !== this.wanted) return;
     const cards = el("div", { class: "pins" },

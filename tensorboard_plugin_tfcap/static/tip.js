@@ -32,9 +32,10 @@ export class Tip {
     const run = row.runs.find((one) => one.samples);
     if (!run) return;
     this.timer = setTimeout(async () => {
-      const answer = await getSamples(run.run, run.step).catch(() => null);
-      if (this.row !== row || !answer?.items.length) return;
-      fill(said, answer.items.slice(0, 2).map(small));
+      const found = await getSamples(run.run, run.step, 0, answer.rev)
+        .catch(() => null);
+      if (this.row !== row || !found?.items.length) return;
+      fill(said, found.items.slice(0, 2).map(small));
       this.put(place, room);
     }, 120);
   }

@@ -54,6 +54,26 @@ def test_pins_survive_a_reload(view, sweep):
     assert view.count(".pin") == 2
 
 
+def test_captions_are_asked_for_once_a_revision(view, sweep):
+    view.open(sweep)
+    box = view.frame.get_by_role("combobox", name="Run")
+    run = box.locator("option", has_text="psst_multinomial").first
+    asked = view.frame.evaluate(
+        """async (run) => {
+          const { getSamples } = await import("./static/api.js");
+          const { fetch } = window;
+          let asked = 0;
+          window.fetch = (...all) => (asked += 1, fetch(...all));
+          // A run that was deleted, and trained again, says something else.
+          for (const rev of ["a", "a", "b"]) await getSamples(run, 4, 0, rev);
+          window.fetch = fetch;
+          return asked;
+        }""",
+        run.get_attribute("value"),
+    )
+    assert asked == 2
+
+
 def test_the_training_of_a_run_is_walked_with_a_slider(view, sweep):
     view.open(sweep)
     box = view.frame.get_by_role("combobox", name="Run")
