@@ -223,7 +223,8 @@ class TradeoffTable:
 
     def markdown(self):
         """The table in Markdown, which also reads well as it is."""
-        table = markdown_table(self.head, self._bold("**{}**".format, _unpiped))
+        rows = self._bold("**{}**".format, _unpiped)
+        table = markdown_table(list(map(_unpiped, self.head)), rows)
         title = f"{self.name}: {self.title}"
         return "\n".join([title, "", table, *self._below("- {}")])
 

@@ -115,4 +115,7 @@ def test_names_break_no_table(method):
     found = table(line(method), [RECALL], NATURAL, 1.5)
     lines = found.markdown().splitlines()
     assert lines[4].replace(r"\|", "").count("|") == 4
+    column = replace(RECALL, title=method)
+    head = table(line("a"), [column], NATURAL, 1.5).markdown().splitlines()[2]
+    assert head.replace(r"\|", "").count("|") == 4
     assert r"x\_y \& z" in found.latex() or "x_y" not in method
