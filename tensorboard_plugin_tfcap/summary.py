@@ -245,13 +245,13 @@ class TradeoffWriter:
 
     def _write(self, kind, tag, step, value, metrics=(), others=()):
         # TensorBoard reads what a summary is from its first record alone.
+        first = tag not in self._described
+        metrics = metrics if first else None
+        event = summary_event(kind, tag, step, value, metrics, others)
+        self._described.add(tag)
         if self._file is None:
             # Not before: who never writes leaves no empty file.
             self._file = event_file(self._directory)
-        first = tag not in self._described
-        self._described.add(tag)
-        metrics = metrics if first else None
-        event = summary_event(kind, tag, step, value, metrics, others)
         try:
             self._file.add_event(event)
             self._file.flush()
@@ -271,6 +271,13 @@ class TradeoffWriter:
 def write_references(directory, references):
     """Writes published results, to be drawn as hollow marks.
 
+    Args:
+        references: Iterable of dicts of `title`, `metrics`, a dict of numbers
+            by name, and, optionally, `source` and `data`, strings.
+
+    Raises:
+        ValueError: If one lacks what it must have.
+
     Example:
 
     >>> import tempfile
@@ -278,9 +285,9 @@ def write_references(directory, references):
     >>> found = {"title": "SR-PL", "metrics": {"cider_d": 1.17, "r@10": 80.1}}
     >>> write_references(tempfile.mkdtemp(), [{**found, "source": "COCO"}])
     """
+    values = [_json(_reference(reference)) for reference in references]
     file = event_file(os.fspath(directory))
-    for number, reference in enumerate(references):
-        value = _json(_reference(reference))
+    for number, value in enumerate(values):
         # Of each tag, the last record is always kept.
         tag = f"{REFERENCE_TAG}/{number}"
         file.add_event(summary_event("reference", tag, 0, value, ()))
@@ -358,11 +365,24 @@ def _described(metric):
 
 
 def _reference(reference):
+    title, metrics = reference.get("title"), reference.get("metrics")
+    if not title or not metrics:
+        raise ValueError(
+            "`references` must have a `title`, and `metrics`, numbers by name. "
+            f"Received: {reference!r:.200}."
+        )
+    values = {text("metrics", k): plain(v) for k, v in metrics.items()}
+    if None in values.values():
+        raise ValueError(
+            "`references` must have finite numbers as `metrics`. Received: "
+            f"{metrics!r:.200}, of {title!r:.80}. Leave out what was not "
+            "published."
+        )
     return {
-        "title": text("title", reference["title"]),
+        "title": text("title", title),
         "source": text("source", reference.get("source", "")),
         "data": text("data", reference.get("data", "")),
-        "metrics": {k: float(v) for k, v in reference["metrics"].items()},
+        "metrics": values,
     }
 
 

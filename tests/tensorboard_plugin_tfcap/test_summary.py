@@ -11,6 +11,7 @@ from tensorboard_plugin_tfcap.sources import Sources
 from tensorboard_plugin_tfcap.summary import Claim
 from tensorboard_plugin_tfcap.summary import Sample
 from tensorboard_plugin_tfcap.summary import TradeoffWriter
+from tensorboard_plugin_tfcap.summary import write_comparison
 from tensorboard_plugin_tfcap.summary import write_references
 
 
@@ -86,6 +87,37 @@ def test_references_are_read_for_themselves(tmp_path):
     known = dataset(tmp_path)
     assert [r.source for r in known.references] == ["", "COCO"]
     assert known.points == []
+
+
+@pytest.mark.parametrize(
+    "lacking, said",
+    [
+        ({"title": ""}, "must have a `title`, and `metrics`"),
+        ({"metrics": {}}, "must have a `title`, and `metrics`"),
+        ({"metrics": {"r@10": float("nan")}}, "must have finite numbers"),
+        ({"metrics": {"r@10": None}}, "must have finite numbers"),
+    ],
+)
+def test_wrong_references_are_refused_before_a_file_is_there(
+    tmp_path, lacking, said
+):
+    good = {"title": "SR-PL", "metrics": {"r@10": 80.1}}
+    for write in (write_references, write_comparison):
+        some = [good, {**good, **lacking}]
+        with pytest.raises(ValueError, match=f"`references` {said}"):
+            write(tmp_path / "log", references=some)
+    assert not (tmp_path / "log").exists()
+
+
+def test_a_step_that_is_none_leaves_no_file(tmp_path):
+    with TradeoffWriter(tmp_path / "run", "mine") as writer:
+        with pytest.raises(ValueError, match="'last'"):
+            writer.samples("last", [Sample(0, "a dog")])
+        assert not (tmp_path / "run").exists()
+        # What follows is described as the first one.
+        writer.samples(1, [Sample(0, "a dog")])
+        writer.point(1, {"r@10": 1.0, "cider_d": 1.0})
+    assert dataset(tmp_path).points[0].samples
 
 
 def test_a_writer_that_never_writes_leaves_nothing(tmp_path):
