@@ -15,6 +15,7 @@ from reproduce.scores import score_of
 from reproduce.sweep import Sweep
 from reproduce.sweep_records import PANEL
 from reproduce.sweep_records import SAME_PANEL
+from tfcap.io import is_there
 from tfcap.training import is_chief
 
 #: The folder of a sweep that TensorBoard reads.
@@ -108,21 +109,27 @@ def paper_sweep(
         digest=data.digest,
         headline=_HEADLINE,
     )
-    if evaluate_again:
-        _check_kept(str(directory), sweep.records())
+    _check_kept(paper, str(directory), sweep.incomplete())
     if options.get("strangers"):
         check_panel(str(directory), sweep.records(), options["strangers"])
     return sweep
 
 
-def _check_kept(directory, records):
-    """Refuses to train anew what is only to be evaluated again."""
-    for seed in sorted({record["seed"] for record in records}):
-        if not os.path.isdir(os.path.join(directory, f"seed_{seed}")):
+def _check_kept(paper, directory, points):
+    """Refuses to train anew what is only to be evaluated by more.
+
+    The record would mix the scores of two trainings.
+    """
+    for point in points:
+        numbers = dict(point)
+        row, seed = numbers.pop("method"), numbers.pop("seed")
+        name = os.path.join(f"seed_{seed}", paper.place(row, numbers))
+        if not is_there(os.path.join(directory, name, "result.json")):
             raise ValueError(
-                "`evaluate_again` must be of points whose networks are kept. "
-                f"Received: directory={directory!r}, without seed_{seed}. "
-                "Sweep into a folder of its own."
+                "`directory` must hold the networks of points that are done, "
+                "for `evaluate_again` and for metrics that they lack. "
+                f"Received: directory={directory!r}, without {name}. Sweep "
+                "into a folder of its own."
             )
 
 

@@ -173,6 +173,12 @@ class Sweep:
         pairs = zip(self._keys, self.points)
         return [point for key, point in pairs if key not in done]
 
+    def incomplete(self):
+        """The grid's points that are done, but for some measures."""
+        found, done = self._found(), self._done()
+        pairs = zip(self._keys, self.points)
+        return [p for key, p in pairs if key in found and key not in done]
+
     def failures(self):
         """Every failure so far, of this grid or another.
 

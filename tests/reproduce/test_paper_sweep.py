@@ -13,6 +13,7 @@ from reproduce.paper_sweep import check_panel
 from reproduce.paper_sweep import paper_sweep
 from reproduce.psst.paper import PSST
 from reproduce.sle.paper import SLE
+from reproduce.study import write_json
 from reproduce.sweep_grid import expand_grid
 from reproduce.wtf_rl.paper import WTF_RL
 from tests.reproduce.captioning.tiny_files import grids
@@ -127,7 +128,13 @@ def test_finished_points_are_evaluated_again_where_they_are_kept(
     tmp_path, monkeypatch
 ):
     found = {"cider_d": 1.0}
-    monkeypatch.setattr(Experiment, "result", lambda *_, **__: dict(found))
+
+    def result(experiment, row, **point):
+        place = experiment.paper.place(row, point)
+        write_json(experiment.path(place, "result.json"), found)
+        return dict(found)
+
+    monkeypatch.setattr(Experiment, "result", result)
     monkeypatch.setattr(Experiment, "report", lambda *_, **__: None)
     grid = PSST.grid(["luo2018"], lambda_=[1e-3])
     about = PSST, tmp_path, data(), TINY, grid, 0
@@ -135,14 +142,18 @@ def test_finished_points_are_evaluated_again_where_they_are_kept(
     found |= {"cider_d": 2.0, "lm_log_prob": -2.0, "beam_lm_log_prob": -3.0}
     assert paper_sweep(*about).work() == 0
     assert "lm_log_prob" not in paper_sweep(*about).records()[0]
+    # Without its networks it would be trained anew, and two be mixed.
+    (tmp_path / "seed_0").rename(tmp_path / "elsewhere")
+    for options in ({"evaluate_again": True}, {"metrics": ["meteor"]}):
+        with pytest.raises(ValueError, match="`directory`.*without seed_0.points"):
+            paper_sweep(*about, **options)
+    assert paper_sweep(*about).work() == 0
+    (tmp_path / "elsewhere").rename(tmp_path / "seed_0")
     again = paper_sweep(*about, evaluate_again=True)
     assert again.work() == 0
     (record,) = again.records()
     # What was found first stands.
     assert record["cider_d"] == 1.0 and record["beam_lm_log_prob"] == -3.0
-    (tmp_path / "seed_0").rename(tmp_path / "elsewhere")
-    with pytest.raises(ValueError, match="`evaluate_again`.*without seed_0"):
-        paper_sweep(*about, evaluate_again=True)
 
 
 @pytest.mark.parametrize("name", PAPERS)
