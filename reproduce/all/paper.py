@@ -106,8 +106,9 @@ def traded_off(experiment, lambda_):
     reward = (1 - lambda) * CIDErD + lambda * B * Retrieval
     ```
 
-    whose mean over a batch of B images is what methods of PSST are trained
-    for, which sum what the listener makes of them.
+    The mean over a batch of B images is what REINFORCE of PSST's page is
+    trained for. Rows through words divide the first term alone by the words of
+    a caption.
     """
     natural = cider(experiment)
     if not lambda_:

@@ -18,11 +18,12 @@ _NO_LISTENER = ("human_", "image_to_text_", "first_", "beam_", "greedy_")
 _ITSELF = "listener_gt"
 
 NOTE = (
-    "Fixed: a listener that learned from human captions and never met the "
-    "speaker; own: the one that learned with it. What own exceeds fixed by is "
-    "a language of these two, or a listener that has learned more (the frozen "
-    "speaker's has learned more alone). Where they are one (a frozen listener, "
-    "as that of Luo et al.), the speaker was trained for it: it is no stranger."
+    "Fixed: the listener of phase 1, which heard people alone; own: the one "
+    "that began as it and learned with the speaker. What own exceeds fixed by "
+    "is a language of these two, or a listener that has learned more (the "
+    "frozen speaker's has learned more alone). Where they are one (a frozen "
+    "listener, as that of Luo et al.), the speaker was trained for it: it is "
+    "no stranger."
 )
 PANEL_NOTE = (
     "Strangers: the mean of a panel of listeners of several makes that learned "

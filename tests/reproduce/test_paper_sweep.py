@@ -145,7 +145,9 @@ def test_finished_points_are_evaluated_again_where_they_are_kept(
     # Without its networks it would be trained anew, and two be mixed.
     (tmp_path / "seed_0").rename(tmp_path / "elsewhere")
     for options in ({"evaluate_again": True}, {"metrics": ["meteor"]}):
-        with pytest.raises(ValueError, match="`directory`.*without seed_0.points"):
+        with pytest.raises(
+            ValueError, match="`directory`.*without seed_0.points"
+        ):
             paper_sweep(*about, **options)
     assert paper_sweep(*about).work() == 0
     (tmp_path / "elsewhere").rename(tmp_path / "seed_0")
