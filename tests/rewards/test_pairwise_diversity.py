@@ -100,7 +100,7 @@ def test_self_bleu_takes_the_other_samples_as_references():
 
 @pytest.mark.parametrize("distance", ["bleu", "edit", "self_bleu"])
 def test_samples_that_are_alike_have_no_distance_however_short(distance):
-    for words in (["bus"], ["red", "bus"], ["a", "dog", "plays", "on"]):
+    for words in ([], ["bus"], ["red", "bus"], ["a", "dog", "plays", "on"]):
         tokens = captions.encode([words] * 3, 6)[None]
         found = score(distance, tokens, count_eos=False)
         np.testing.assert_allclose(found, 0, atol=1e-5)
@@ -113,6 +113,13 @@ def test_samples_without_a_common_word_are_as_far_as_can_be(distance):
     np.testing.assert_allclose(
         found, 1 if distance == "edit" else 2, rtol=1e-4, atol=1e-6
     )
+
+
+@pytest.mark.parametrize("distance", ["bleu", "edit", "self_bleu"])
+def test_a_caption_without_words_is_far_from_those_with_some(distance):
+    tokens = captions.encode([[], ["a", "dog"], ["red", "bus"]], 5)[None]
+    found = score(distance, tokens, count_eos=False)
+    np.testing.assert_allclose(found, 1 if distance == "edit" else 2, 1e-4)
 
 
 def test_the_order_of_samples_does_not_matter():

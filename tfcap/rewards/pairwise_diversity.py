@@ -157,7 +157,9 @@ def _self_bleu_distance(words, others):
 def _bleu(own, counts, lengths, others):
     """BLEU-3 plus BLEU-4."""
     scores = sentence_bleu(own, counts, lengths, others, effective_order=True)
-    return scores[..., 2] + scores[..., 3]
+    # Captions without a word are alike, though they have no n-gram.
+    wordless = ops.equal(lengths + others, 0)
+    return ops.where(wordless, 2.0, scores[..., 2] + scores[..., 3])
 
 
 def _mean(pairs, others):
