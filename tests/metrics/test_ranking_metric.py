@@ -16,6 +16,7 @@ from tfcap.metrics import mean_rank
 from tfcap.metrics import mean_reciprocal_rank
 from tfcap.metrics import ndcg
 from tfcap.metrics import recall_at_k
+from tfcap.metrics.ranking import tied_rank
 
 RNG = np.random.default_rng(0)
 # Whole numbers, so that there are ties.
@@ -160,3 +161,20 @@ def test_of_several_truths_the_best_counts():
         metric.reset_state()
         metric.update_state(*found)
         assert float(metric.result()) == wanted
+
+
+@pytest.mark.parametrize(
+    "scores, better, equal, best",
+    [
+        ([0.0] * 4, 0, 2, 2),
+        ([1.0, 0, 1, 2], 1, 1, 1),
+        ([1.0, 1, 1, 2], 1, 1, 2),
+    ],
+)
+def test_several_truths_that_tie_have_the_rank_that_others_give_them(
+    scores, better, equal, best
+):
+    metric = MeanRank()
+    metric.update_state([[1, 1, 0, 0]], [scores])
+    wanted = tied_rank(better, equal, "mean", best)
+    assert float(metric.result()) == pytest.approx(wanted)

@@ -50,7 +50,10 @@ class RankingMetric(keras.metrics.Metric):
         truth = ops.max(truth, axis=-1, keepdims=True)
         better = ops.logical_and(other, y_pred > truth)
         equal = ops.logical_and(other, ops.equal(y_pred, truth))
-        ranks = 1 + self.number(better) + self.number(equal) / 2
+        best = ops.logical_and(is_truth, ops.equal(y_pred, truth))
+        # As `tied_rank()` has it, which cannot be traced.
+        ranks = self.number(equal) / (self.number(best) + 1)
+        ranks = 1 + self.number(better) + ranks
         return self.value(ranks), ops.any(is_truth, axis=-1)
 
     def number(self, flags):
