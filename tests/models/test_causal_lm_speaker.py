@@ -278,6 +278,33 @@ def test_features_in_front_of_the_prompt(batch):
     assert np.abs(np.asarray(speaker(batch) - speaker(alone))).max() > 1e-3
 
 
+class Pooling(keras.layers.Layer):
+    """All positions as one."""
+
+    def call(self, x):
+        return ops.mean(ops.repeat(x, 4, axis=-1)[..., :16], 1, keepdims=True)
+
+
+def test_a_mask_is_that_of_the_image_that_is_read(batch):
+    random = np.random.default_rng(3)
+    features = random.normal(size=(2, 2, 5)).astype("float32")
+    speaker = speaker_of(
+        causal_lm("GPT2"), prefix=keras.layers.Dense(16), image_key="features"
+    )
+    own = {**batch, "features": features}
+    alone = speaker({**own, "features": features[:, :1]})
+    mask = np.array([[1, 0]] * 2)
+    close(speaker({**own, "features_mask": mask}), alone)
+    # Pixels are of another network, say of the listener.
+    other = {"image": np.ones((2, 3, 3)), "image_mask": np.ones((2, 3))}
+    close(speaker({**own, **other}), speaker(own))
+    pooled = speaker_of(speaker.causal_lm, prefix=Pooling())
+    with pytest.raises(ValueError, match="`image_mask` must have the P of"):
+        pooled({**batch, "image": features, "image_mask": mask})
+    with pytest.raises(ValueError, match=r"must have shape \(B, P\)"):
+        speaker({**own, "features_mask": mask[0]})
+
+
 def test_it_is_saved_and_loaded(tmp_path, batch):
     speaker = speaker_of(
         causal_lm("GPT2"), prefix=keras.layers.Dense(16), prompt=(5, 6)

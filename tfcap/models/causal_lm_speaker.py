@@ -60,7 +60,8 @@ class CausalLMSpeaker(keras.Model):
         pad: Integer, id of padding in captions and prompts. Defaults to the
             tokenizer's if it is a token of its own, else to the end token.
         suppress: Tuple of ids that are never said, beside padding and start.
-        image_key: String, key of the image in a batch. Defaults to `"image"`.
+        image_key: String, key of the image in a batch, and with `_mask` of
+            its mask. Defaults to `"image"`.
         image_token: Integer, id in prompts that stands for a vector of an
             image, for models that read images amid the prompt, as Gemma 3
             does. Defaults to the tokenizer's.
@@ -70,8 +71,9 @@ class CausalLMSpeaker(keras.Model):
     Call arguments:
         inputs: Dict of `caption`, `(B, S, T)` integers padded with `pad`;
             `image` where pictures are read: `(B, P, D)` features for `prefix`,
-            else pixels `(B, H, W, 3)`, or `(B, M, H, W, 3)` of several, as
-            the model takes them; optionally
+            optionally with an `image_mask`, `(B, P)`, nonzero where there is
+            one, else pixels `(B, H, W, 3)`, or `(B, M, H, W, 3)` of several,
+            as the model takes them; optionally
             `prompt`, `(B, L)` integers, with a `prompt_mask`, `(B, L)`, 1
             where there is a word: by default where `prompt` is not `pad`. An
             empty prompt is read as one `pad`.

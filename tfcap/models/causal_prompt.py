@@ -8,7 +8,9 @@ from keras import ops
 from tfcap.models.inputs import entry
 from tfcap.models.inputs import word_ids
 from tfcap.ops.arguments import batch_entry
+from tfcap.ops.arguments import check_shapes
 from tfcap.ops.arguments import check_values
+from tfcap.ops.arguments import mask_of
 
 
 def prompt_ids(speaker: Any, prompt: Any) -> tuple[int, ...]:
@@ -60,9 +62,8 @@ def embedded_prompts(
     x, vision = speaker.decoder.embed(prompt), None
     encoder = getattr(speaker.causal_lm.backbone, "vit_encoder", None)
     if speaker.prefix is not None:
-        image = entry(inputs, speaker.image_key, "B P D")
-        image = speaker.prefix(image, training=training)
-        x, mask = _after_image(image, x, mask, inputs.get("image_mask"))
+        image, here = _features(speaker, inputs, training)
+        x, mask = _after_image(image, x, mask, here)
     elif encoder is not None:
         pixels = batch_entry(inputs, speaker.image_key, "pixels of the image")
         image = encoder(pixels, training=training)
@@ -101,6 +102,17 @@ def _prompt_ids(speaker, inputs):
     last = ops.equal(ops.arange(length), length - 1)
     mask = ops.logical_or(mask, ops.logical_and(empty, last))
     return prompt, ops.cast(mask, "int32")
+
+
+def _features(speaker, inputs, training):
+    """What the prefix makes of features `(B, P, D)`; their mask, or `None`."""
+    image = entry(inputs, speaker.image_key, "B P D")
+    image = speaker.prefix(image, training=training)
+    mask = mask_of(inputs, speaker.image_key)
+    if mask is not None:
+        name = f"{speaker.image_key}_mask"
+        check_shapes(prefix=(image, "B P D"), **{name: (mask, "B P")})
+    return image, mask
 
 
 def _after_image(image, x, mask, image_mask):
