@@ -118,3 +118,35 @@ def test_fakes_are_scored_as_their_rivals_in_half_precision():
     )
     rival = np.exp(anchor @ fake - anchor @ truth)
     np.testing.assert_allclose(found[:, 0], np.log1p(2 * rival), rtol=1e-5)
+
+
+class Listening(Judge):
+    """It notes whether it was asked to train."""
+
+    def __init__(self):
+        self.heard = set()
+
+    def encode(self, inputs, training=False):
+        self.heard.add(("encode", training))
+        return super().encode(inputs)
+
+    def embed(self, answers, mask, training=False):
+        self.heard.add(("embed", training))
+        return super().embed(answers, mask)
+
+    def score(self, anchor, options, training=False):
+        self.heard.add(("score", training))
+        answers = super().embed(options, None)
+        return tf.einsum("bd,bnd->bn", anchor, answers), answers
+
+
+@pytest.mark.parametrize("training", [False, True])
+def test_the_discriminator_trains_in_training_alone(training):
+    options = np.array([[[3, EOS], [4, EOS]]] * 2)
+    inputs = {"rows": np.zeros((2, 1)), "options": options, "said": options}
+    judge = Listening()
+    rank_with_fakes(judge, GroundTruth())(
+        Episode(Speaker(0), inputs, training=training)
+    )
+    methods = "encode", "embed", "score"
+    assert judge.heard == {(name, training) for name in methods}

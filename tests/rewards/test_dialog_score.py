@@ -30,9 +30,9 @@ def sample(num_samples=1):
     return Sample(channel, num_samples=num_samples, max_length=3)
 
 
-def rewarded(players, decoder, **arguments):
+def rewarded(players, decoder, training=False, **arguments):
     generator, discriminator = players
-    episode = Episode(generator, INPUTS)
+    episode = Episode(generator, INPUTS, training=training)
     rollout = episode.rollout(decoder)
     reward = DialogScore(discriminator, **arguments)
     return rollout, reward(rollout, episode)
@@ -109,6 +109,7 @@ def test_the_truth_is_pushed_down_where_the_judge_learns_alone(learning):
             inputs={},
             references=Rollout(truth, np.ones((1, 1, 1), "float32")),
             speaker=Namespace(vocabulary_size=3),
+            training=True,
         )
         loss = -ops.sum(reward(answer, episode))
     slope = tf.convert_to_tensor(tape.gradient(loss, vectors)).numpy()
@@ -137,7 +138,10 @@ def test_a_judge_reads_the_words_of_its_vocabulary(players):
 def test_a_judge_does_not_drop_out_and_a_learner_does():
     settings = dataclasses.replace(dialogs.SETTINGS, dropout=0.5)
     pair = dialogs.generator("lf"), dialogs.discriminator("lf", settings)
-    one, two = (rewarded(pair, GroundTruth())[1] for _ in range(2))
-    np.testing.assert_array_equal(one, two)
-    _, noisy = rewarded(pair, GroundTruth(), learning=True)
+    _, one = rewarded(pair, GroundTruth())
+    _, judged = rewarded(pair, GroundTruth(), training=True)
+    np.testing.assert_array_equal(judged, one)
+    _, evaluated = rewarded(pair, GroundTruth(), learning=True)
+    np.testing.assert_array_equal(evaluated, one)
+    _, noisy = rewarded(pair, GroundTruth(), training=True, learning=True)
     assert (np.asarray(noisy) != np.asarray(one)).any()

@@ -44,10 +44,15 @@ def rank_with_fakes(discriminator, samples, options="options"):
         candidates = batch_entry(
             episode.inputs, options, "candidate answers", pad=pad
         )
-        anchor = discriminator.encode(episode.inputs, training=True)
-        scores, answers = discriminator.score(anchor, candidates, training=True)
+        training = episode.training
+        anchor = discriminator.encode(episode.inputs, training=training)
+        scores, answers = discriminator.score(
+            anchor, candidates, training=training
+        )
         fakes = episode.rollout(samples).stop_gradient()
-        embedded = discriminator.embed(fakes.tokens, fakes.mask, training=True)
+        embedded = discriminator.embed(
+            fakes.tokens, fakes.mask, training=training
+        )
         # As the discriminator scores: not in half precision.
         anchors, embedded = (
             ops.cast(x, scores.dtype) for x in (anchor[:, None], embedded)

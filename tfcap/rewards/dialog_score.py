@@ -70,15 +70,16 @@ class DialogScore(Reward):
 
     def call(self, rollout, episode):
         check_vocabulary(self.discriminator, episode, "discriminator")
-        critic, learning = self.discriminator, self.learning
-        anchor = critic.encode(episode.inputs, training=learning)
+        critic = self.discriminator
+        training = self.learning and episode.training
+        anchor = critic.encode(episode.inputs, training=training)
         human = episode.references
-        truth = critic.embed(human.tokens, human.mask, training=learning)
-        if not learning:
+        truth = critic.embed(human.tokens, human.mask, training=training)
+        if not self.learning:
             anchor = ops.stop_gradient(anchor)
             truth = ops.stop_gradient(truth)
         answer = critic.embed(
-            rollout.listener_inputs, rollout.mask, training=learning
+            rollout.listener_inputs, rollout.mask, training=training
         )
         # Every answer beside every human one: `(B, S, N, D)`.
         read = anchor[:, None, None], truth[:, None], answer[:, :, None]
