@@ -185,6 +185,7 @@ class SoftEmbedding(Stepwise, keras.layers.Layer):
 
     @classmethod
     def from_config(cls, config):
+        config = dict(config)  # the caller's stays whole
         tied = config.pop("tied", None)
         layer = cls(**config)
         layer.tied = keras.saving.deserialize_keras_object(tied)

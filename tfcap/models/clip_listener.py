@@ -279,5 +279,5 @@ class CLIPListener(keras.Model):
 
     @classmethod
     def from_config(cls, config):
-        backbone = keras.saving.deserialize_keras_object(config.pop("backbone"))
-        return cls(backbone, **config)
+        backbone = keras.saving.deserialize_keras_object(config["backbone"])
+        return cls(**{**config, "backbone": backbone})
