@@ -318,8 +318,20 @@ def test_it_is_saved_and_loaded(tmp_path, batch):
     assert (loaded.eos, loaded.pad, loaded.prompt) == (EOS, PAD, (5, 6))
 
 
+def test_an_end_that_is_suppressed_is_never_said(gpt2):
+    speaker = speaker_of(gpt2.causal_lm, suppress=(EOS[1], 7))
+    assert speaker.suppressed_ids == (1, EOS[1], 7, PAD)
+    logits = speaker({"caption": np.array([[[5, 6, EOS[0]]]])})
+    assert np.asarray(logits)[..., EOS[1]].max() < -1e8
+    assert np.asarray(logits)[..., EOS[0]].min() > -1e8
+    # A start token that ends, too, goes on ending unless it is suppressed.
+    assert speaker_of(gpt2.causal_lm, bos=EOS[1]).suppressed_ids == (PAD,)
+
+
 def test_refusals(gpt2):
     model = gpt2.causal_lm
+    with pytest.raises(ValueError, match="`suppress` must leave a token of"):
+        speaker_of(model, suppress=(*EOS, 7))
     with pytest.raises(ValueError, match="`eos` must be an id, or a tuple"):
         CausalLMSpeaker(model)
     with pytest.raises(ValueError, match="`suppress` must be of ids below"):

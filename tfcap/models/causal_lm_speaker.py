@@ -3,6 +3,7 @@
 from typing import Any
 
 import keras
+import numpy as np
 from keras import ops
 
 from tfcap.layers._fast.scores import masked_word_scores
@@ -59,7 +60,8 @@ class CausalLMSpeaker(keras.Model):
             to the tokenizer's.
         pad: Integer, id of padding in captions and prompts. Defaults to the
             tokenizer's if it is a token of its own, else to the end token.
-        suppress: Tuple of ids that are never said, beside padding and start.
+        suppress: Tuple of ids that are never said, beside padding and start;
+            some of `eos` may be among them.
         image_key: String, key of the image in a batch, and with `_mask` of
             its mask. Defaults to `"image"`.
         image_token: Integer, id in prompts that stands for a vector of an
@@ -138,8 +140,14 @@ class CausalLMSpeaker(keras.Model):
             )
         self._read_special_ids(bos, eos, pad)
         self.suppress = self.checked_ids(suppress, "suppress")
-        silent = (self.bos, self.pad, *self.suppress)
-        self.suppressed_ids = never_said(silent, self.eos)
+        silent = never_said((self.bos, self.pad), self.eos)
+        self.suppressed_ids = tuple(sorted({*silent, *self.suppress}))
+        if {*np.ravel(self.eos).tolist()} <= {*self.suppressed_ids}:
+            raise ValueError(
+                "`suppress` must leave a token of `eos` that ends a caption. "
+                f"Received: suppress={self.suppress}, eos={self.eos}. Take "
+                "one of them out of `suppress`."
+            )
         self.prompt = prompt_ids(self, prompt)
         self.built = prefix is None
 
