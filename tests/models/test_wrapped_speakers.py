@@ -17,6 +17,7 @@ from tfcap.methods import psst
 from tfcap.models import RetrievalListener
 from tfcap.models import StepwiseSpeaker
 from tfcap.models import TeacherForcedSpeaker
+from tfcap.models import without_dropout
 from tfcap.text import DocumentFrequencies
 from tfcap.text import Vocabulary
 from tfcap.training import ObjectiveModel
@@ -243,6 +244,28 @@ def test_saves_and_loads(make, tmp_path):
     again = keras.saving.load_model(tmp_path / "speaker.keras")
     np.testing.assert_array_equal(again(BATCH), logits)
     assert again.eos == speaker.eos and again.pad == 0
+
+
+@pytest.mark.parametrize("make", [seq2seq_transformer, cell])
+def test_what_drops_nothing_any_more_is_saved_so_and_still_guided(
+    make, tmp_path
+):
+    speaker = make()
+    config = {**speaker.get_config(), "condition_dropout": 0.999}
+    speaker = without_dropout(type(speaker).from_config(config))
+    logits = speaker(BATCH)
+    speaker.save(tmp_path / "speaker.keras")
+    again = keras.saving.load_model(tmp_path / "speaker.keras")
+    assert not again.begin_uses_training
+    np.testing.assert_array_equal(again(BATCH, training=True), logits)
+    states = speaker.begin(BATCH), again.begin(BATCH, training=True)
+    keras.tree.map_structure(np.testing.assert_array_equal, *states)
+    guided = decoding.Greedy(max_length=3, guidance=2.0)
+    said = [
+        guided.decode(x, state).tokens
+        for x, state in zip((speaker, again), states)
+    ]
+    np.testing.assert_array_equal(*said)
 
 
 def test_shifted_models_and_captions_with_a_start(listener):

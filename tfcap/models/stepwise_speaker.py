@@ -64,6 +64,7 @@ class StepwiseSpeaker(WrappedSpeaker):
 
     #: A step costs a word: left to decoders.
     unroll = None
+    model_argument = "cell"
 
     def __init__(
         self,
@@ -121,14 +122,4 @@ class StepwiseSpeaker(WrappedSpeaker):
         return ops.where(mask > 0, scores, 0.0)
 
     def get_config(self):
-        config = super().get_config()
-        cell = config.pop("model")
-        return {**config, "cell": cell, "reads_ids": self.reads_ids}
-
-    @classmethod
-    def from_config(cls, config):
-        parts = {
-            name: keras.saving.deserialize_keras_object(config[name])
-            for name in ("cell", "encoder")
-        }
-        return cls(**{**config, **parts})
+        return {**super().get_config(), "reads_ids": self.reads_ids}

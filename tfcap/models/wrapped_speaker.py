@@ -35,6 +35,8 @@ class WrappedSpeaker(keras.Model):
     reads_ids = True
     #: A step costs more than its own word: decoders do not unroll.
     unroll = False
+    #: Name of the argument that is the model.
+    model_argument = "model"
 
     def __init__(
         self,
@@ -101,7 +103,7 @@ class WrappedSpeaker(keras.Model):
             "in [0, 1)",
             lambda rate: 0 <= rate < 1,
         )
-        self._dropped_share = self.condition_dropout
+        # It has one if it may be guided, also when nothing is dropped any more.
         self.seed_generator = SeedGenerator() if condition_dropout else None
 
     @property
@@ -160,7 +162,7 @@ class WrappedSpeaker(keras.Model):
         Raises:
             ValueError: If the speaker was made without `condition_dropout`.
         """
-        if not self._dropped_share:
+        if self.seed_generator is None:
             raise ValueError(
                 "`condition_dropout` must be positive for guidance: this "
                 "speaker has never spoken without its inputs. Received: "
@@ -214,7 +216,7 @@ class WrappedSpeaker(keras.Model):
         serialize = keras.saving.serialize_keras_object
         return {
             **super().get_config(),
-            "model": serialize(self.model),
+            self.model_argument: serialize(self.model),
             "from_logits": self.from_logits,
             "vocabulary_size": self.vocabulary_size,
             "pad": self.pad,
@@ -224,16 +226,22 @@ class WrappedSpeaker(keras.Model):
             "has_start": self.has_start,
             "encoder": self.encoder and serialize(self.encoder),
             "encoder_inputs": self.encoder_inputs,
-            "condition_dropout": self._dropped_share,
+            "condition_dropout": self.condition_dropout,
+            "guided": self.seed_generator is not None,
         }
 
     @classmethod
     def from_config(cls, config):
         parts = {
             name: keras.saving.deserialize_keras_object(config[name])
-            for name in ("model", "encoder")
+            for name in (cls.model_argument, "encoder")
         }
-        return cls(**{**config, **parts})
+        config = {**config, **parts}
+        guided = config.pop("guided", False)
+        speaker = cls(**config)
+        if guided and speaker.seed_generator is None:
+            speaker.seed_generator = SeedGenerator()
+        return speaker
 
 
 def called(network: Callable, arguments: list, training: bool) -> Any:
