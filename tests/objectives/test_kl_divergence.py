@@ -1,3 +1,5 @@
+from types import SimpleNamespace as Namespace
+
 import numpy as np
 import pytest
 import tensorflow as tf
@@ -169,3 +171,21 @@ def test_relaxed_words_have_no_divergence_and_no_preference():
         wanted = f"discrete words for {type(term).__name__}"
         with pytest.raises(ValueError, match=wanted):
             term.per_sample_loss(episode)
+
+
+def test_a_reference_speaks_the_speakers_words():
+    other, decoder = tiny.TableSpeaker(2), Sample(num_samples=2, max_length=2)
+    other.vocabulary_size = tiny.VOCABULARY + 1
+    episode = Episode(SPEAKER, tiny.batch(1))
+    rollout = episode.rollout(decoder)
+    for read in (
+        lambda: KLPenalty(other)(rollout, episode),
+        lambda: KLDivergence(other, decoder).per_sample_loss(episode),
+    ):
+        with pytest.raises(ValueError, match="`reference` must read the spea"):
+            read()
+    # One that names no size is asked as it is.
+    named = "begin", "step", "log_probs", "bos", "eos"
+    plain = Namespace(**{name: getattr(REFERENCE, name) for name in named})
+    found = (KLPenalty(x)(rollout, episode) for x in (plain, REFERENCE))
+    np.testing.assert_array_equal(*found)

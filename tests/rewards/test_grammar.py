@@ -48,6 +48,13 @@ def test_values_of_saying_nothing_are_0():
     assert not np.any(found)
 
 
+def test_a_classifier_reads_the_words_of_its_vocabulary():
+    other, rollout = judge(), captions.rollout(BATCH.tokens)
+    other.vocabulary_size = captions.VOCABULARY.size + 1
+    with pytest.raises(ValueError, match="`classifier` must read the speaker"):
+        Grammar(other)(rollout, captions.episode())
+
+
 def test_a_classifier_must_have_logits():
     with pytest.raises(TypeError, match="`classifier` must.*'grammar'"):
         Grammar("grammar")

@@ -2,6 +2,7 @@
 
 from keras import ops
 
+from tfcap.rewards.embeddings import check_vocabulary
 from tfcap.rewards.reward import Reward
 
 
@@ -20,7 +21,7 @@ class Grammar(Reward):
     Args:
         classifier: Object with `logits(words, mask)`, from tokens `(B, S, T)`
             or words `(B, S, T, V)` to `(B, S)`, such as
-            `tfcap.models.GrammarClassifier`.
+            `tfcap.models.GrammarClassifier`; of the speaker's vocabulary.
         name: String. Defaults to `"grammar"`.
 
     Example:
@@ -48,6 +49,7 @@ class Grammar(Reward):
         self.name = name
 
     def call(self, rollout, episode):
+        check_vocabulary(self.classifier, episode, "classifier")
         logits = self.classifier.logits(rollout.listener_inputs, rollout.mask)
         nonempty = ops.cast(rollout.nonempty, logits.dtype)
         return ops.sigmoid(logits) * nonempty

@@ -4,6 +4,7 @@ from typing import Any
 
 from keras import ops
 
+from tfcap.rewards.embeddings import check_vocabulary
 from tfcap.rewards.reward import Reward
 
 KL_ESTIMATORS = ("k1", "k2", "k3")
@@ -68,6 +69,7 @@ def check_reference(reference: Any) -> None:
 
 def reference_log_probs(reference: Any, rollout: Any, episode: Any) -> Any:
     """Log probabilities `(B, S, T)` under a reference, without gradient."""
+    check_vocabulary(reference, episode, "reference")
     state = reference.begin(episode.inputs, training=False)
     return ops.stop_gradient(episode.scores_by(reference, state, rollout))
 
