@@ -51,6 +51,27 @@ def test_what_a_network_prepares_itself_is_what_others_prepared(kind, tmp_path):
         again({**BATCH, "image": IMAGES.mean(1, keepdims=True)})
 
 
+@pytest.mark.parametrize("kind", NETWORKS, ids=lambda kind: kind.__name__)
+def test_half_precision_rounds_no_image_before_it_is_prepared(kind):
+    """Features that are large beside their deviation would all be alike."""
+    images = 1000 + RNG.normal(size=(2, 4, 3)).astype("f4")
+    layer = ImageStandardization(images.mean((0, 1)), images.std((0, 1)))
+    options = {"dtype": "mixed_bfloat16", **NETWORKS[kind]}
+    network = kind(9, units=4, image_preprocessing=layer, **options)
+    batch = {**BATCH, "image": images}
+    found = network(batch)
+    network.image_preprocessing = None
+    prepared = network({**BATCH, "image": layer(images)})
+    np.testing.assert_allclose(*map(np.float32, (found, prepared)), atol=0.02)
+    network.image_preprocessing = layer
+    if hasattr(network, "embed_images"):
+        alone = network.embed_images(images)
+        np.testing.assert_array_equal(np.float32(found)[:, 0], alone)
+    else:
+        logits = network.logits(network.begin(batch), batch["caption"])
+        np.testing.assert_array_equal(*map(np.float32, (logits, found)))
+
+
 def test_a_network_of_an_older_file_leaves_its_images_to_others():
     config = ShowTellSpeaker(9, units=4).get_config()
     assert ShowTellSpeaker.from_config(config).image_preprocessing is None

@@ -26,7 +26,8 @@ class ImageNetwork(keras.Model):
     """
 
     def __init__(self, image_preprocessing: Any = None, **kwargs):
-        super().__init__(**kwargs)
+        # Images are prepared before half precision rounds them.
+        super().__init__(**{"autocast": False, **kwargs})
         if isinstance(image_preprocessing, dict):
             image_preprocessing = keras.saving.deserialize_keras_object(
                 image_preprocessing
