@@ -11,6 +11,7 @@ from tfcap.layers import SoftEmbedding
 from tfcap.layers import WordChannel
 from tfcap.layers import embed_words
 from tfcap.layers._fast.word_vectors import Words
+from tfcap.layers._fast.word_vectors import cast_words
 from tfcap.layers._fast.word_vectors import ids_of_words
 from tfcap.layers._fast.word_vectors import mask_words
 from tfcap.layers._fast.word_vectors import remember_words
@@ -78,6 +79,29 @@ def test_many_equal_words_are_added_up_in_half_precision(dtype):
 
     _, found = gradients(loss, np.ones((3, 2), "float32"))
     np.testing.assert_array_equal(found, [[0, 0], [4096, 4096], [0, 0]])
+
+
+@pytest.mark.parametrize("kind", CHANNELS)
+@pytest.mark.parametrize(
+    "dtypes", [("float32", "bfloat16"), ("bfloat16", "float32")]
+)
+def test_words_and_table_may_be_of_two_dtypes(kind, dtypes):
+    of_words, of_table = dtypes
+
+    def loss(product):
+        channel = CHANNELS[kind]()
+
+        def function(logits, table):
+            words = cast_words(channel(logits, training=True), of_words)
+            embedded = product(words, ops.cast(table, of_table))
+            return ops.sum(ops.sin(ops.cast(embedded, "float32")))
+
+        return function
+
+    ours = gradients(loss(embed_words), LOGITS, TABLE)
+    plain = gradients(loss(forgetful), LOGITS, TABLE)
+    for one, other in zip(ours, plain):
+        np.testing.assert_allclose(one, other, rtol=0.05, atol=0.05)
 
 
 def slopes(function, *values):

@@ -3,6 +3,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+from tfcap.layers import PartialSamplingST
 from tfcap.layers import SoftEmbedding
 from tfcap.methods import frozen_listener
 from tfcap.methods import psst
@@ -144,6 +145,30 @@ def test_one_hot_words_give_what_ids_give_and_a_gradient_to_all_words(network):
     ]
     slope = (moved[0] - moved[1]) / 2e-3
     assert slope == pytest.approx(gradient[0, 1, 0, 7], rel=2e-2, abs=1e-3)
+
+
+@pytest.mark.parametrize("rho", [0.0, 0.5, 1.0])
+def test_a_backbone_in_half_precision_hears_a_speaker_in_single(rho):
+    keras.config.set_dtype_policy("mixed_bfloat16")
+    try:
+        listener = CLIPListener(*clip(), VOCABULARY)
+    finally:
+        keras.config.set_dtype_policy("float32")
+    rng = np.random.default_rng(0)
+    logits = rng.normal(size=(*TOKENS.shape, VOCABULARY.size))
+    logits = tf.constant(logits, "float32")
+    channel = PartialSamplingST(rho, seed=0)
+    with tf.GradientTape() as tape:
+        tape.watch(logits)
+        words = channel(logits, training=True)
+        texts = listener.embed_texts(words, MASK)
+        value = tf.reduce_sum(texts[..., 0])
+    gradient = tape.gradient(value, logits).numpy()
+    assert np.isfinite(gradient).all() and np.abs(gradient[0, 0]).max() > 0
+    if rho == 0.0:
+        ids = tf.argmax(words, axis=-1)
+        wanted = listener.embed_texts(ids, MASK)
+        np.testing.assert_allclose(texts, wanted, atol=0.02)
 
 
 @pytest.mark.parametrize("network", [clip], indirect=True)

@@ -6,6 +6,7 @@ from typing import Any
 import keras
 from keras import ops
 
+from tfcap.layers._fast.word_vectors import cast_words
 from tfcap.layers._fast.word_vectors import embed_words
 
 #: Backbones that multiply a word's embedding by the root of its size.
@@ -136,7 +137,7 @@ class CausalDecoder(keras.layers.Layer):
             embedded = embedding(words)
         else:
             table = embedding(ops.arange(self.backbone.vocabulary_size))
-            embedded = embed_words(ops.cast(words, table.dtype), table)
+            embedded = embed_words(cast_words(words, table.dtype), table)
         return embedded * ops.cast(self.scale, embedded.dtype)
 
     def new_cache(self, rows: Any) -> list:

@@ -204,10 +204,12 @@ def embed_words(vectors: Any, table: Any) -> Any:
     words = remembered_words(vectors)
     if words is not None and words.prefixes is not None:
         return _embedded_prefixes(words, table)
-    words = known_words(vectors)
-    if words is None:
+    if known_words(vectors) is None:
         return ops.matmul(vectors, table)
-    return _embedded(vectors, words, as_tensor(table))
+    table = as_tensor(table)
+    # A speaker and its listener may compute in two dtypes.
+    vectors = cast_words(vectors, table.dtype)
+    return _embedded(vectors, remembered_words(vectors), table)
 
 
 def known_words(vectors: Any) -> Words | None:
