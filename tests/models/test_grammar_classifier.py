@@ -59,6 +59,16 @@ def test_what_stands_after_the_end_changes_nothing():
     np.testing.assert_array_equal(network({"caption": noisy}), network(BATCH))
 
 
+@pytest.mark.parametrize("pad", [1, EOS])
+def test_padding_may_be_any_id(pad):
+    plain, other = built(), built(pad=pad)
+    other.set_weights(plain.get_weights())
+    padded = {"caption": np.where(CAPTION == 0, pad, CAPTION)}
+    np.testing.assert_array_equal(other(padded), plain(BATCH))
+    again = GrammarClassifier.from_config(other.get_config())
+    assert again.pad == pad
+
+
 @pytest.mark.parametrize("policy", ["float32", "mixed_bfloat16"])
 def test_is_saved_and_says_the_same(tmp_path, policy):
     network = built(dtype=policy, eos=3)
@@ -67,7 +77,7 @@ def test_is_saved_and_says_the_same(tmp_path, policy):
     network.save(tmp_path / "classifier.keras")
     loaded = keras.saving.load_model(tmp_path / "classifier.keras")
     np.testing.assert_array_equal(loaded(BATCH), said)
-    contract.check_config(lambda: small(eos=3))
+    contract.check_config(lambda: small(eos=3, pad=1))
 
 
 def test_captions_must_have_their_axes():

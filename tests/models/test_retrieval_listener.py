@@ -7,6 +7,8 @@ import tests.testing as contract
 from tfcap.losses import HingeRetrievalLoss
 from tfcap.losses import hinge_retrieval_loss
 from tfcap.metrics import CollapseRatio
+from tfcap.models import CaptionEvaluator
+from tfcap.models import DualEncoder
 from tfcap.models import RetrievalListener
 from tfcap.ops import sequence_mask
 
@@ -314,3 +316,34 @@ def test_unfit_arguments_and_batches_are_named():
         network.embed_texts(CAPTION[:, 0], MASK[:, 0])
     with pytest.raises(ValueError, match=r"`image`.*\(B, P, D\)"):
         network.embed_images(BATCH["image"][:, 0])
+
+
+@pytest.mark.parametrize("pad", [1, EOS])
+@pytest.mark.parametrize(
+    "kind", [CaptionEvaluator, DualEncoder, RetrievalListener]
+)
+def test_padding_may_be_any_id(kind, pad, tmp_path):
+    def made(**options):
+        network = kind(VOCABULARY, units=4, embedding_units=4, **options)
+        network(BATCH)
+        return network
+
+    rows = CAPTION[:2], np.zeros((2, 1, 4), "int32")
+    caption = np.concatenate(rows, axis=1)  # a last text that is absent
+    batch = {"image": BATCH["image"][:2], "caption": caption}
+    plain, other = made(), made(pad=pad)
+    other.set_weights(plain.get_weights())
+    padded = {**batch, "caption": np.where(caption == 0, pad, caption)}
+    np.testing.assert_array_equal(other(padded), plain(batch))
+    assert not np.any(other(padded)[:, -1])
+    ragged = {
+        **batch,
+        "caption": tf.RaggedTensor.from_tensor(
+            caption, padding=0, ragged_rank=2
+        ),
+    }
+    np.testing.assert_array_equal(other(ragged), plain(batch))
+    other.save(tmp_path / "listener.keras")
+    again = keras.saving.load_model(tmp_path / "listener.keras")
+    assert again.pad == pad
+    np.testing.assert_array_equal(again(padded), plain(batch))

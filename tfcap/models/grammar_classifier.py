@@ -9,7 +9,7 @@ from tfcap.layers import SequenceEncoder
 from tfcap.layers import SoftEmbedding
 from tfcap.models.inputs import word_ids
 from tfcap.ops import check_shape
-from tfcap.ops import sequence_mask
+from tfcap.ops import reference_mask
 
 
 @keras.saving.register_keras_serializable(package="tfcap")
@@ -33,9 +33,11 @@ class GrammarClassifier(keras.Model):
         embedding_units: Integer, size of a word's embedding. Defaults to
             `512`.
         eos: Integer, id of the end token. Defaults to `2`.
+        pad: Integer, id by which captions are padded, as that of the
+            speaker. Defaults to `0`.
 
     Call arguments:
-        inputs: Dict of `caption` `(B, S, T)`, integers padded with 0.
+        inputs: Dict of `caption` `(B, S, T)`, integers padded with `pad`.
 
     Returns:
         Float32 tensor of shape `(B, S)`, logits of being well formed.
@@ -59,6 +61,7 @@ class GrammarClassifier(keras.Model):
         units: int = 512,
         embedding_units: int = 512,
         eos: int = 2,
+        pad: int = 0,
         **kwargs,
     ):
         super().__init__(**kwargs)
@@ -67,7 +70,7 @@ class GrammarClassifier(keras.Model):
         self.vocabulary_size = vocabulary_size
         self.units = units
         self.embedding_units = embedding_units
-        self.eos = eos
+        self.eos, self.pad = eos, pad
         options = {"dtype": self.dtype_policy}
         self.embedding = SoftEmbedding(
             vocabulary_size, embedding_units, name="embedding", **options
@@ -85,8 +88,8 @@ class GrammarClassifier(keras.Model):
         self.score.build((None, None, self.units))
 
     def call(self, inputs):
-        tokens = word_ids(inputs, "caption", "B S T")
-        return self.logits(tokens, sequence_mask(tokens, self.eos))
+        tokens = word_ids(inputs, "caption", "B S T", self.pad)
+        return self.logits(tokens, reference_mask(tokens, self.eos, self.pad))
 
     def logits(self, words: Any, mask: Any) -> Any:
         """Computes logits of being well formed.
@@ -112,4 +115,5 @@ class GrammarClassifier(keras.Model):
             "units": self.units,
             "embedding_units": self.embedding_units,
             "eos": self.eos,
+            "pad": self.pad,
         }

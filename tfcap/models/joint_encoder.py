@@ -13,7 +13,7 @@ from tfcap.models.inputs import image_mask
 from tfcap.models.inputs import word_ids
 from tfcap.ops import SeedGenerator
 from tfcap.ops import check_shape
-from tfcap.ops import sequence_mask
+from tfcap.ops import reference_mask
 from tfcap.ops.arguments import checked_rate
 from tfcap.ops.arguments import checked_seed
 from tfcap.ops.arguments import mask_for
@@ -43,6 +43,7 @@ class JointEncoder(ImageNetwork):
         eos: int = 2,
         seed: int | None = None,
         memory: Any = None,
+        pad: int = 0,
         **kwargs,
     ):
         super().__init__(**kwargs)
@@ -56,7 +57,7 @@ class JointEncoder(ImageNetwork):
         self.embeddings_initializer = keras.initializers.get(
             embeddings_initializer
         )
-        self.eos = eos
+        self.eos, self.pad = eos, pad
         self.seed = checked_seed(seed)
         self.memory = deserialized(memory)
         self.seed_generator = SeedGenerator(self.seed)
@@ -93,15 +94,14 @@ class JointEncoder(ImageNetwork):
         )
 
     def call(self, inputs, training=False):
-        tokens = word_ids(inputs, "caption", "B S T")
+        tokens = word_ids(inputs, "caption", "B S T", self.pad)
         images = self.embed_images(
             image_features(inputs),
             training,
             **mask_for(self.embed_images, image_mask(inputs)),
         )
-        texts = self.embed_texts(
-            tokens, sequence_mask(tokens, self.eos), training
-        )
+        mask = reference_mask(tokens, self.eos, self.pad)
+        texts = self.embed_texts(tokens, mask, training)
         embeddings = ops.concatenate([images[:, None], texts], axis=1)
         return remembered(self.memory, embeddings, training)
 
@@ -168,6 +168,7 @@ class JointEncoder(ImageNetwork):
                 self.embeddings_initializer
             ),
             "eos": self.eos,
+            "pad": self.pad,
             "seed": self.seed,
             # Itself: Keras keeps what model and loss share.
             "memory": self.memory,

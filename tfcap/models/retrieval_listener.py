@@ -58,11 +58,13 @@ class RetrievalListener(JointEncoder):
         eos: Integer, id of the end token. Defaults to `2`.
         seed: Integer, optional seed of the dropout.
         memory: `tfcap.losses.CrossBatchMemory` of the loss, optional.
+        pad: Integer, id by which captions are padded, as that of the
+            speaker. Defaults to `0`.
         image_preprocessing: As that of `tfcap.models.CaptionSpeaker`.
 
     Call arguments:
         inputs: Dict of `image` `(B, P, D)` floats, `caption` `(B, S, T)`
-            integers padded with 0, and optionally `image_mask` `(B, P)`,
+            integers padded with `pad`, and optionally `image_mask` `(B, P)`,
             nonzero where there is a position.
         training: Boolean, whether to drop out.
 
