@@ -15,6 +15,7 @@ from tfcap.models import CausalLMSpeaker
 from tfcap.models import WithoutAdapters
 from tfcap.models import load_adapters
 from tfcap.models import save_adapters
+from tfcap.models import without_dropout
 from tfcap.objectives import LeaveOneOutBaseline
 from tfcap.objectives import ScoreFunction
 from tfcap.objectives import TeacherForcing
@@ -244,12 +245,15 @@ def test_activations_computed_again_change_no_gradient(adapted, batch):
     for gradient, value in zip(again, gradients):
         np.testing.assert_allclose(gradient, value, 1e-4, 1e-5)
     backbone = hub.GPT2Backbone(23, 1, 1, 4, 4, dropout=0.1)
+    model = hub.GPT2CausalLM(backbone=backbone, preprocessor=None)
     with pytest.raises(ValueError, match="`remat` must be False where"):
-        CausalLMSpeaker(
-            hub.GPT2CausalLM(backbone=backbone, preprocessor=None),
-            eos=2,
-            remat=True,
-        )
+        CausalLMSpeaker(model, eos=2, remat=True)
+    # What stands before the blocks is computed once.
+    for block in model.backbone.transformer_layers:
+        without_dropout(block)
+    prefix = keras.layers.Dropout(0.5)
+    speaker = CausalLMSpeaker(model, None, prefix, bos=1, eos=2, remat=True)
+    assert speaker.remat and speaker.begin_uses_training
 
 
 def test_half_precision(adapted, batch):

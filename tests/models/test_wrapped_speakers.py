@@ -361,6 +361,9 @@ def test_refusals(listener):
         TeacherForcedSpeaker(
             linear, "image", from_logits=True, vocabulary=VOCABULARY
         )
+    gpt, longer = miniature_gpt(), decoding.Greedy(max_length=6)
+    with pytest.raises(ValueError, match="`length` of the speaker.*smaller"):
+        longer.decode(gpt, gpt.begin(BATCH))
     # What a model of one's own returns is known by its values.
     hidden = keras.layers.Lambda(lambda x: ops.one_hot(x, V) * 3.0 - 1.0)
     speaker = TeacherForcedSpeaker(hidden, from_logits=False, **options)

@@ -8,6 +8,7 @@ from keras import ops
 
 from tfcap.layers._fast.word_vectors import cast_words
 from tfcap.layers._fast.word_vectors import embed_words
+from tfcap.models.dropout import uses_training
 
 #: Backbones that multiply a word's embedding by the root of its size.
 _SCALED = {"GemmaBackbone", "Gemma3Backbone", "PaliGemmaBackbone"}
@@ -115,6 +116,15 @@ class CausalDecoder(keras.layers.Layer):
         off = ops.max(ops.abs(ops.cast(wanted - logits, "float32")))
         if not float(off) <= 0.05 * max(1.0, float(ops.max(ops.abs(wanted)))):
             self._refuse(f"its logits differ by {float(off):.2g}")
+
+    @property
+    def blocks_use_training(self) -> bool:
+        """True if the blocks may differ in training."""
+        return any(
+            uses_training(layer)
+            for block in self.backbone.transformer_layers
+            for layer in block._flatten_layers()
+        )
 
     @property
     def learned_positions(self) -> int | None:

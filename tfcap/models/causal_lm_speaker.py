@@ -131,10 +131,11 @@ class CausalLMSpeaker(keras.Model):
             name = "image_placeholder_id"
             self.image_token = getattr(self.tokenizer, name, None)
         self.remat = remat
-        if remat and self.begin_uses_training:
+        if remat and self.decoder.blocks_use_training:
             raise ValueError(
-                "`remat` must be False where `causal_lm` uses dropout, which "
-                "would draw other numbers when a block is computed again. "
+                "`remat` must be False where blocks of `causal_lm` use "
+                "dropout, which would draw other numbers when one is computed "
+                "again. "
                 "Received: remat=True. Call "
                 "`tfcap.models.without_dropout(causal_lm)` first."
             )

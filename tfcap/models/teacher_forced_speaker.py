@@ -170,7 +170,8 @@ class TeacherForcedSpeaker(WrappedSpeaker):
             start = ops.full_like(words[:, :1], self.pad)
             words = ops.concatenate([words[:, 1:], start], axis=1)
         if self.length is not None:
-            count = check_length(count, self.length, "speaker")
+            cure = "Decode with a smaller `max_length`, or cut the captions."
+            count = check_length(count, self.length, "speaker", "length", cure)
             lack = [(0, 0), (0, self.length - count)]
             words = ops.pad(words, lack, constant_values=self.pad)
         read = {**state["inputs"], self.references_key: words}

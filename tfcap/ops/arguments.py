@@ -305,13 +305,21 @@ def mask_for(function: Callable, mask: Any) -> dict:
     return {"mask": mask}
 
 
-def check_length(length: Any, max_length: int, network: str) -> Any:
+def check_length(
+    length: Any,
+    max_length: int,
+    network: str,
+    name: str = "max_length",
+    cure: str = "Make one with more positions, or cut the texts.",
+) -> Any:
     """Refuses texts of more words than a network has positions for.
 
     Args:
         length: Integer, or a scalar tensor where it is not known.
         max_length: Integer.
         network: String, what the network is called in the message.
+        name: String, its argument. Defaults to `"max_length"`.
+        cure: String, what to do about it.
 
     Returns:
         `length`; in a graph, what is computed of it waits for the check.
@@ -320,15 +328,15 @@ def check_length(length: Any, max_length: int, network: str) -> Any:
         ValueError: If there are more, as of `check_values()`.
     """
     message = (
-        f"`max_length` of the {network} must be at least the number of words "
-        f"that it is given. Received: max_length={max_length}, "
+        f"`{name}` of the {network} must be at least the number of words "
+        f"that it is given. Received: {name}={max_length}, "
     )
     if not isinstance(length, int):
         return check_values(
-            length <= max_length, f"{message}more words.", length
+            length <= max_length, f"{message}more words. {cure}", length
         )
     if length > max_length:
-        raise ValueError(f"{message}{length} words.")
+        raise ValueError(f"{message}{length} words. {cure}")
     return length
 
 
