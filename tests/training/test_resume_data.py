@@ -151,6 +151,13 @@ def dataset(rows, **options):
     return dict(x=rows.batch(SIZE), shuffle=False, **options)
 
 
+def of_changing_length():
+    """Two or three batches, as the order has it."""
+    first, rest = pairs().take(SIZE + 1), pairs().skip(1).shuffle(ROWS)
+    rest = rest.take_while(lambda x, y: x[0] < X[1:, 0].max())
+    return dataset(first.concatenate(rest))
+
+
 def by_epoch():
     batches = DatasetBatches(
         lambda epoch: pairs().shuffle(ROWS, seed=epoch).batch(SIZE)
@@ -278,6 +285,21 @@ def test_data_go_on_in_their_order(name, stopped_and_gone_on):
 @pytest.mark.parametrize("place", [(0, 2), (2, 0), (1, STEPS)])
 def test_data_go_on_wherever_a_run_is_stopped(name, place, stopped_and_gone_on):
     stopped_and_gone_on(linear, DATA[name], place)
+
+
+@quiet
+@pytest.mark.parametrize(
+    "data, place",
+    [
+        (DATA["of unknown length"], (2, 0)),
+        (DATA["of unknown length"], (2, 1)),
+        (of_changing_length, (2, 0)),
+    ],
+)
+def test_data_of_unknown_length_go_on_after_epochs(
+    data, place, stopped_and_gone_on
+):
+    stopped_and_gone_on(linear, data, place)
 
 
 @pytest.mark.parametrize("make", [functional, sequential, subclassed])

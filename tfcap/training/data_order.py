@@ -1,6 +1,7 @@
 """The order of the data of a `fit()`, and how a run finds its place in it.
 
-Keras draws an iterator of its data for every epoch, and one more at its end;
+Keras draws an iterator of its data for every epoch, and one more at its end,
+unless the data end before it expects them to, as those of unknown length do;
 with `steps_per_epoch` it goes on with one. What these give was found by trial
 (TensorFlow 2.21, Keras 3.15):
 
@@ -58,6 +59,8 @@ class DataOrder:
         self._arrays = type(adapter).__name__ == "ArrayDataAdapter"
         self._shuffled = self._arrays and bool(adapter._shuffle)
         self.python = not self._nodes and not self._arrays
+        # Keras notes a number when an epoch is over; another may have others.
+        self._unknown = fit.iterator.num_batches is None
         self.seeds = _seeds(self._nodes)
         if self._shuffled:
             self.seeds = [[tf.compat.v1.get_seed(0)[0]]]
@@ -150,8 +153,7 @@ class DataOrder:
     @property
     def read_again(self):
         """Whether epochs that are over must be read to pass over them."""
-        iterator = self.fit.iterator
-        if iterator.steps_per_epoch or iterator.num_batches is None:
+        if self.fit.iterator.steps_per_epoch or self._unknown:
             return True
         if self._nodes:
             kinds = "".join(type(node).__name__ for node in self._nodes)

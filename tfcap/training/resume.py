@@ -82,8 +82,9 @@ class Resume(keras.callbacks.Callback):
     again: shuffled with a seed, or after `keras.utils.set_random_seed()`.
     Otherwise it warns. Batches of the interrupted epoch are read again, and
     those of epochs before where the order depends on their reading, as with
-    `steps_per_epoch`; a data set of `tfcap.data.CaptionBatches`,
-    `DialogBatches` or `DatasetBatches` begins at any step without.
+    `steps_per_epoch` or an unknown length; a data set of
+    `tfcap.data.CaptionBatches`, `DialogBatches` or `DatasetBatches` begins at
+    any step without.
 
     Args:
         directory: String or path of the run's folder, made if absent.
