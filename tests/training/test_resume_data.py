@@ -308,6 +308,13 @@ def test_models_of_keras_go_on(make, place, stopped_and_gone_on):
     stopped_and_gone_on(make, DATA["shuffled"], place)
 
 
+@pytest.mark.parametrize("name", ["shuffled", "endless", "rows of Python"])
+def test_a_model_is_built_on_data_that_are_passed_over(
+    name, stopped_and_gone_on
+):
+    stopped_and_gone_on(sequential, DATA[name], (1, STEPS))
+
+
 # The model and its data do not meet where they are gone on with.
 @pytest.mark.parametrize(
     "make, name", [(objective, "arrays"), (game, "shuffled")]

@@ -24,6 +24,7 @@ import weakref
 import numpy as np
 import tensorflow as tf
 
+from tfcap.training.model_state import lacks_variables
 from tfcap.training.random_state import set_random_arrays
 
 #: Transformations that hold or repeat what a shuffle before them drew.
@@ -164,9 +165,12 @@ class DataOrder:
 
     def _pass_epoch(self):
         read = self.read_again
+        # A batch to build a model on must not draw one more iterator.
+        build = lacks_variables(self.fit.model)
         with self.fit.iterator.catch_stop_iteration():
             for _, _, source in self.fit.steps():
-                if read and not self._read(source):
+                needed = read or (build and self.batch is None)
+                if needed and not self._read(source):
                     raise StopIteration
 
     def _read(self, source):
