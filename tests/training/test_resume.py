@@ -1,5 +1,6 @@
 """A run that is stopped in the midst of an epoch ends as one that is not."""
 
+import contextlib
 import itertools
 import signal
 import subprocess
@@ -426,6 +427,21 @@ def test_callbacks_of_keras_remember(place, tmp_path):
     for one, other in zip(ends[0][0], again[0], strict=True):
         np.testing.assert_array_equal(one, other)
     assert again[1:] == ends[0][1:]
+
+
+@pytest.mark.parametrize("place", [(1, 1), (1, STEPS)])
+def test_averages_that_are_in_the_model_are_no_weights_to_train(
+    place, tmp_path
+):
+    ends = []
+    for name, *stop in (("whole",), ("parts", Stop(*place)), ("parts",)):
+        model = of_keras(keras.optimizers.SGD(0.5, use_ema=True))
+        swap = keras.callbacks.SwapEMAWeights(swap_on_epoch=True)
+        with pytest.raises(SystemExit) if stop else contextlib.nullcontext():
+            ends.append(learn(tmp_path / name, [swap, *stop], model=model))
+    for one, other in zip(ends[0][0], ends[1][0], strict=True):
+        np.testing.assert_array_equal(one, other)
+    assert ends[0][1:] == ends[1][1:]
 
 
 def test_callbacks_that_tell_their_state_remember(tmp_path, capsys):

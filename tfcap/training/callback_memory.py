@@ -12,6 +12,7 @@ _KEPT = {
     keras.callbacks.ModelCheckpoint: (
         *("best", "_batches_seen_since_last_saving", "_last_batch_seen"),
     ),
+    keras.callbacks.SwapEMAWeights: ("_ema_weights_in_model",),
 }
 
 

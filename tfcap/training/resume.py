@@ -65,11 +65,11 @@ class Resume(keras.callbacks.Callback):
     Saved is every variable of model and optimizer, the metrics and logs of
     the epoch, the history, the global random generators of Python, NumPy,
     Keras and `tf.random`, and the memory of `EarlyStopping`,
-    `ReduceLROnPlateau`, `ModelCheckpoint` and of callbacks with `get_state()`
-    and `set_state(state)`; what others remember by themselves begins anew.
-    Callbacks see an epoch that is gone on with begin, and of its steps those
-    that are left. It is called as the last of the callbacks, wherever it
-    stands among them.
+    `ReduceLROnPlateau`, `ModelCheckpoint`, `SwapEMAWeights` and of callbacks
+    with `get_state()` and `set_state(state)`; what others remember by
+    themselves begins anew. Callbacks see an epoch that is gone on with begin,
+    and of its steps those that are left. It is called as the last of the
+    callbacks, wherever it stands among them.
 
     Weights that are frozen in a pretrained network, one whose attribute
     `pretrained` is true as that of `CausalLMSpeaker` and `CLIPListener`, are
