@@ -293,10 +293,12 @@ def test_data_go_on_wherever_a_run_is_stopped(name, place, stopped_and_gone_on):
     [
         (DATA["of unknown length"], (2, 0)),
         (DATA["of unknown length"], (2, 1)),
+        (DATA["of unknown length"], (0, STEPS - 1)),
+        (DATA["of unknown length"], (1, STEPS - 1)),
         (of_changing_length, (2, 0)),
     ],
 )
-def test_data_of_unknown_length_go_on_after_epochs(
+def test_data_of_unknown_length_go_on_wherever_a_run_is_stopped(
     data, place, stopped_and_gone_on
 ):
     stopped_and_gone_on(linear, data, place)

@@ -296,11 +296,11 @@ class Resume(keras.callbacks.Callback):
             wait.leave_out(self._order.passed)
         if done:
             self._set_midst(about)
-        if first is None:
+            # Data of unknown length may end before there are other logs.
             yield from self._no_step(about["logs"])
-            return
-        yield first
-        yield from steps
+        if first is not None:
+            yield first
+            yield from steps
 
     def _set_midst(self, about):
         """Undoes what callbacks did when the epoch began again."""
