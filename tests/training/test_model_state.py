@@ -307,6 +307,29 @@ def test_weights_that_are_infinite_are_refused(tmp_path):
         RunCheckpoint(tmp_path).restore(chain(Dense(2)))
 
 
+@pytest.mark.parametrize(
+    "index, value, words",
+    [
+        (1, np.inf, "`bias` of Dense .*is not finite"),
+        (4, np.nan, "`moving_mean` of BatchNormalization .* holds NaN"),
+    ],
+)
+def test_no_good_file_gives_way_to_one_that_would_be_refused(
+    index, value, words, tmp_path
+):
+    def normed():
+        return chain(Dense(2), keras.layers.BatchNormalization())
+
+    model = normed()
+    keep(model, tmp_path)
+    wrong = model.variables[index]
+    wrong.assign(np.full(wrong.shape, value))
+    for epoch in (2, 3):
+        with pytest.raises(FloatingPointError, match=words):
+            keep(model, tmp_path, epoch)
+    assert RunCheckpoint(tmp_path).restore(normed()) == 1
+
+
 def rate(model):
     return float(model.optimizer.learning_rate)
 

@@ -13,6 +13,7 @@ from tfcap.io.durable import replace
 from tfcap.training.frozen_weights import frozen_digests
 from tfcap.training.frozen_weights import in_order
 from tfcap.training.model_state import array_of
+from tfcap.training.model_state import check_savable
 from tfcap.training.model_state import check_state
 from tfcap.training.model_state import describe
 from tfcap.training.model_state import lacks_variables
@@ -87,10 +88,13 @@ class RunCheckpoint:
 
         Raises:
             OSError: If the disk is full. The last checkpoint is as it was.
+            FloatingPointError: If a variable holds NaN, or a trainable one is
+                infinite. The last checkpoint is as it was.
         """
         if self._noted is None or self._noted() is not model:
             self.note(model)
         arrays, frozen = self._split(model)
+        check_savable(model, arrays)
         arrays |= more or {}
         described = describe(model, self._settings.now) | {"frozen": frozen}
         meta = json.dumps({"epoch": epoch, **about, **described})

@@ -94,8 +94,33 @@ def check_state(about: dict, arrays: list[np.ndarray]):
             continue
         if array.dtype.kind not in "biuf":
             raise ValueError(f"{name} holds no numbers but {array.dtype}")
-        if array.dtype.kind == "f" and np.isnan(array).any():
-            raise ValueError(f"{name} holds NaN")
+        if problem := _not_finite(array, False):
+            raise ValueError(f"{name} {problem}")
+
+
+def check_savable(model: keras.Model, arrays: dict):
+    """Refuses a state that would be refused when it is read.
+
+    Args:
+        model: `keras.Model`.
+        arrays: Dict of arrays of its variables, by number.
+
+    Raises:
+        FloatingPointError: Names the variable.
+    """
+    for index, variable in enumerate(variables_of(model)):
+        array = arrays.get(f"{index:05d}")
+        if array is None:
+            continue
+        if problem := _not_finite(array, variable.trainable):
+            one = describe_variables(model)[id(variable)]
+            raise FloatingPointError(
+                "What is saved must be finite, and what no optimizer trains "
+                f"no NaN. Received: {told(one)} {problem}. What is on disk is "
+                "from before it, and stays. Look for inputs that are not "
+                "finite: layers such as `BatchNormalization` take them into "
+                "their averages even where `nonfinite` has a step left out."
+            )
 
 
 def set_state(model: keras.Model, about: dict, arrays, where: str, settings):
@@ -194,9 +219,19 @@ def _problem(model, variables, about, arrays):
                 f"{told(one)} is {array.dtype} of shape {array.shape}, and "
                 f"{dtype} of shape {tuple(variable.shape)} in the model"
             )
-        if variable.trainable and not np.isfinite(array).all():
-            return f"{told(one)} is not finite"
+        if problem := _not_finite(array, variable.trainable):
+            return f"{told(one)} {problem}"
     return ""
+
+
+def _not_finite(array, trainable):
+    """What no training leaves of a variable; empty if it is no such thing."""
+    if array.dtype.kind != "f":
+        return ""
+    if np.isnan(array).any():
+        return "holds NaN"
+    # What an optimizer or a metric keeps may well be infinite.
+    return "is not finite" if trainable and np.isinf(array).any() else ""
 
 
 def _old_difference(paths, variables, descriptions):

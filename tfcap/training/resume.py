@@ -96,9 +96,9 @@ class Resume(keras.callbacks.Callback):
             trains in it.
         SystemExit: In `fit()`, after SIGTERM.
         OSError: If a disk is full. The last checkpoint is whole.
-        FloatingPointError: If what a model logs that Keras itself trains is
-            not finite; what other models do then they are told at their making
-            (`nonfinite`).
+        FloatingPointError: If what is to be saved holds NaN, or what a model
+            logs that Keras itself trains is not finite; what other models do
+            then they are told at their making (`nonfinite`).
 
     Example:
 
