@@ -18,7 +18,7 @@ from tfcap.training import Evaluator
 from tfcap.training import TradeoffLogger
 
 
-def fit(*callbacks, epochs=4):
+def fit(*callbacks, epochs=4, **options):
     model = keras.Sequential([keras.Input((2,)), keras.layers.Dense(1)])
     model.compile("sgd", "mse", metrics=["mae"])
     x, y = np.ones((2, 2)), np.ones((2, 1))
@@ -29,6 +29,7 @@ def fit(*callbacks, epochs=4):
         callbacks=list(callbacks),
         validation_data=(x, y),
         verbose=0,
+        **options,
     )
 
 
@@ -61,6 +62,18 @@ def test_logs_are_points_where_nothing_else_is_asked(tmp_path):
     fit(TradeoffLogger(tmp_path / "run", "mine"), epochs=1)
     (point,) = history(tmp_path)
     assert set(point.metrics) == {"loss", "mae"}
+
+
+def test_epochs_that_nobody_evaluates_are_no_points(tmp_path):
+    fit(TradeoffLogger(tmp_path / "run", "mine"), validation_freq=2)
+    assert [point.step for point in history(tmp_path)] == [2, 4]
+
+
+def test_a_fit_without_any_point_is_told(tmp_path):
+    logger = TradeoffLogger(tmp_path / "run", "mine", prefix="test_")
+    with pytest.warns(RuntimeWarning, match="has written no point.*'test_'"):
+        fit(logger)
+    assert os.listdir(tmp_path) == []
 
 
 def test_it_lives_beside_keras_own_logs(tmp_path):

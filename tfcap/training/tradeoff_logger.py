@@ -1,6 +1,7 @@
 """Points of trade-off curves, for the TensorBoard plugin."""
 
 import re
+import warnings
 
 import keras
 
@@ -29,7 +30,8 @@ class TradeoffLogger(keras.callbacks.Callback):
         seed: Integer or string. Optional.
         evaluate: Callable without arguments that returns a dict of numbers,
             or a report with a `result()` that does. Defaults to `None`: the
-            logs of Keras that begin with `prefix` are written.
+            logs of Keras that begin with `prefix` are written, of the epochs
+            that have any.
         every: Integer, epochs between points. Defaults to `1`.
         prefix: String. Defaults to `"val_"`.
         **options: Further arguments of `TradeoffWriter`, such as `best_by`.
@@ -63,6 +65,10 @@ class TradeoffLogger(keras.callbacks.Callback):
         self.every = every
         self.prefix = prefix
         self.writer = TradeoffWriter(directory, method, params, seed, **options)
+        self._written = self._skipped = 0
+
+    def on_train_begin(self, logs=None):
+        self._written = self._skipped = 0
 
     def on_epoch_end(self, epoch, logs=None):
         if (epoch + 1) % self.every:
@@ -71,10 +77,24 @@ class TradeoffLogger(keras.callbacks.Callback):
         scores = (
             self.evaluate() if self.evaluate else _unfiled(logs, self.prefix)
         )
+        if not (self.evaluate or scores):
+            # Evaluations may be rarer than epochs, as by `validation_freq`.
+            self._skipped += 1
+            return
+        self._written += 1
         if is_chief(self.model):
             write_report(self.writer, epoch + 1, scores)
 
     def on_train_end(self, logs=None):
+        if self._skipped and not self._written:
+            warnings.warn(
+                f"`TradeoffLogger` has written no point: in {self._skipped} "
+                f"epochs there were no logs that begin with {self.prefix!r}. "
+                "Put the callback that evaluates before this one, and let it "
+                "evaluate in epochs that `every` of this one divides.",
+                RuntimeWarning,
+                stacklevel=2,
+            )
         self.writer.close()
 
 
