@@ -62,6 +62,25 @@ def gradient(model, name):
     return loss, tape.gradient(loss, player.network.table.value).numpy()
 
 
+@pytest.mark.parametrize("ready", [False, True])
+def test_best_weights_are_restored_after_averages_are_taken(ready):
+    model = game()
+    model.compile({n: keras.optimizers.SGD(0.5, use_ema=True) for n in "gd"})
+    seen = []
+    look = keras.callbacks.LambdaCallback(
+        on_epoch_end=lambda *_: seen.append(model.networks[0].get_weights()[0])
+    )
+    stop = keras.callbacks.EarlyStopping(
+        *("d_judged", 99.0, 1, 0, "max"), restore_best_weights=True
+    )
+    callbacks = [stop, look]
+    if ready:
+        callbacks = keras.callbacks.CallbackList(callbacks, True, model=model)
+    model.fit(DATA, batch_size=4, epochs=3, verbose=0, callbacks=callbacks)
+    assert len(seen) == 2
+    np.testing.assert_array_equal(model.networks[0].get_weights()[0], seen[0])
+
+
 @pytest.mark.parametrize("clipnorm", [None, 0.01])
 def test_each_steps_on_its_own_objective_from_the_same_state(clipnorm):
     model = game(clipnorms=(clipnorm, None))

@@ -157,15 +157,41 @@ class Game(Scaffold):
         self.optimizers = list(optimizers.values())
         super().compile(optimizer=None, **kwargs)
 
-    def fit(self, *args, **kwargs):
+    def fit(
+        self,
+        x=None,
+        y=None,
+        batch_size=None,
+        epochs=1,
+        verbose="auto",
+        callbacks=None,
+        *args,
+        **kwargs,
+    ):
         """As `keras.Model.fit()`, with the last word of every optimizer.
 
         An optimizer with `use_ema=True` leaves its player with the moving
-        averages of the weights, as Keras does for a model's own.
+        averages of the weights, as Keras does for a model's own: before
+        callbacks see the end, so that one that restores weights has its way.
         """
-        history = super().fit(*args, **kwargs)
-        self.finalize_weights()
-        return history
+        ready = isinstance(callbacks, keras.callbacks.CallbackList)
+        own = callbacks.callbacks if ready else callbacks
+        last_word = keras.callbacks.LambdaCallback(
+            on_train_end=lambda logs: epochs > 0 and self.finalize_weights()
+        )
+        everyone = [last_word, *keras.tree.flatten(own or [])]
+        if ready:
+            callbacks.callbacks = everyone
+        try:
+            return super().fit(
+                *(x, y, batch_size, epochs, verbose),
+                callbacks if ready else everyone,
+                *args,
+                **kwargs,
+            )
+        finally:
+            if ready:
+                callbacks.callbacks = own
 
     def finalize_weights(self):
         """Gives every optimizer its last word, as at the end of `fit()`."""
