@@ -5,6 +5,7 @@ import functools
 import keras
 import numpy as np
 import pytest
+import tensorflow as tf
 
 import tfcap.training.ranking as ranking
 from tests import dialogs
@@ -248,3 +249,38 @@ def test_batches_of_other_numbers_of_rounds_are_scored(batches):
     np.testing.assert_allclose(found[3:, :2, :4], wanted[:, :2, :4], atol=1e-7)
     assert (found[3:, 2:] == -np.inf).all()
     assert (found[3:, :, 4:] == -np.inf).all()
+
+
+class Coin:
+    """All words are equally likely; 7 pads."""
+
+    bos, eos, pad = 1, 2, 7
+
+    def begin(self, inputs, training=False):
+        return tf.zeros((tf.shape(inputs["options"])[0], 1))
+
+    def step(self, words, state, training=False):
+        return keras.ops.zeros((keras.ops.size(words), 10)), state
+
+    def encode(self, inputs, training=False):
+        return tf.ones((tf.shape(inputs["options"])[0], 1))
+
+    def embed(self, answers, mask, training=False):
+        return keras.ops.sum(mask, axis=-1, keepdims=True)
+
+
+def test_ragged_candidates_are_filled_as_the_network_pads():
+    options = tf.ragged.constant(
+        [[[3, 2], [0, 3, 2], [2]], [[3, 4, 2]]], dtype="int32"
+    )
+    labels = tf.ragged.constant([[0, 0, 1], [1]], dtype="int32")
+    data = [({"options": options}, labels)]
+    lengths = np.array([[2, 3, 1], [3, 0, 0]])
+    # Neither the start token nor padding is ever said.
+    wanted = np.where(lengths, -lengths * np.log(8), -np.inf)
+    found = generative_scores(Coin(), data, verbose=0)
+    np.testing.assert_allclose(found, wanted, rtol=1e-6)
+    found = discriminative_scores(Coin(), data, verbose=0)
+    np.testing.assert_array_equal(found, np.where(lengths, lengths, -np.inf))
+    report = generative_ranking(Coin(), data, verbose=0)
+    assert report.result()["mrr"] == 1.0 and report.result()["count"] == 2

@@ -45,6 +45,8 @@ def dataset_pairs(
 ) -> Iterator[tuple[Any, Any]]:
     """Yields inputs and targets of every batch, `None` where there are none.
 
+    Ragged targets are filled with -1, which takes no part.
+
     Yields:
         Pairs of nests of tensors or arrays with leading axis `B`.
     """
@@ -58,10 +60,13 @@ def dataset_pairs(
         )
 
     def filled(batch):
-        return keras.tree.map_structure(lambda x: dense(x, pad), batch)
+        x, y, _ = keras.utils.unpack_x_y_sample_weight(batch)
+        return tuple(
+            keras.tree.map_structure(lambda t, fill=fill: dense(t, fill), part)
+            for part, fill in ((x, pad), (y, -1))
+        )
 
-    batches = map(filled, _batches(dataset))
-    return (keras.utils.unpack_x_y_sample_weight(x)[:2] for x in batches)
+    return map(filled, _batches(dataset))
 
 
 def _batches(dataset):

@@ -32,10 +32,10 @@ def generative_ranking(
         speaker: `tfcap.decoding.Speaker`.
         dataset: `tfcap.data.DialogBatches`; or another data set that Keras
             takes, of pairs `(inputs, labels)`: inputs with the candidates
-            under `options`, integers of shape `(..., N, T)`, zeros for an
-            absent one, and the index of the right one as labels `(...)`, -1
-            where there is none; or labels `(..., N)`, 1 for the right one, 0
-            for a wrong one and -1 for one that takes no part.
+            under `options`, integers of shape `(..., N, T)`, zeros or padding
+            for an absent one, and the index of the right one as labels
+            `(...)`, -1 where there is none; or labels `(..., N)`, 1 for the
+            right one, 0 for a wrong one and -1 for one that takes no part.
         batch_size: Integer, for data that is not in batches yet. Defaults to
             that of `tfcap.data`'s batches.
         kind: `"loglik_sum"`, the end token included, or `"loglik_mean"`.
@@ -49,7 +49,8 @@ def generative_ranking(
         ValueError: If the batches lack candidates or labels.
     """
     score = _likelihood(speaker, kind)
-    return _rank(score, dataset, batch_size, verbose, options)
+    pad = getattr(speaker, "pad", 0)
+    return _rank(score, dataset, batch_size, verbose, options, pad)
 
 
 def discriminative_ranking(
@@ -72,7 +73,8 @@ def discriminative_ranking(
         `tfcap.metrics.RankingReport`.
     """
     score = _dot_product(discriminator)
-    return _rank(score, dataset, batch_size, verbose, options)
+    pad = getattr(discriminator, "pad", 0)
+    return _rank(score, dataset, batch_size, verbose, options, pad)
 
 
 def generative_scores(
@@ -95,7 +97,8 @@ def generative_scores(
         Float32 array of shape `(M, R, N)`, `-inf` for absent options.
     """
     score = _likelihood(speaker, kind)
-    return _scores(score, dataset, batch_size, verbose, options)
+    pad = getattr(speaker, "pad", 0)
+    return _scores(score, dataset, batch_size, verbose, options, pad)
 
 
 def discriminative_scores(
@@ -117,7 +120,8 @@ def discriminative_scores(
         Float32 array of shape `(M, R, N)`, `-inf` for absent options.
     """
     score = _dot_product(discriminator)
-    return _scores(score, dataset, batch_size, verbose, options)
+    pad = getattr(discriminator, "pad", 0)
+    return _scores(score, dataset, batch_size, verbose, options, pad)
 
 
 def embed_answers(
@@ -127,17 +131,18 @@ def embed_answers(
 
     Args:
         discriminator: As that of `discriminative_ranking()`; its `eos`, else
-            2, is the id of the end token.
+            2, is the id of the end token, and its `pad`, else 0, the padding.
         answers: Integer array of shape `(A, T)`.
         rows: Integer, answers of a chunk.
 
     Returns:
         Float32 array of shape `(A, D)`.
     """
+    ends = getattr(discriminator, "eos", 2), getattr(discriminator, "pad", 0)
 
     @tf.function(reduce_retracing=True, autograph=False)
     def embed(tokens):
-        mask = sequence_mask(tokens, getattr(discriminator, "eos", 2))
+        mask = sequence_mask(tokens, *ends)
         return discriminator.embed(tokens[:, None], mask[:, None])[:, 0]
 
     chunks = [
@@ -168,7 +173,7 @@ class _Questions(NamedTuple):
     relevance: np.ndarray | None
 
 
-def _questions(dataset, batch_size, key):
+def _questions(dataset, batch_size, key, pad):
     """Yields the `_Questions` of every batch."""
     if hasattr(dataset, "dialogs"):
         dialogs = dataset.dialogs
@@ -184,14 +189,15 @@ def _questions(dataset, batch_size, key):
             )
         return
     what = "candidate answers, integers of shape (..., N, T)"
-    for inputs, labels in dataset_pairs(dataset, batch_size):
+    for inputs, labels in dataset_pairs(dataset, batch_size, pad):
         remedy = "Name their key in `options`."
         tokens = np.asarray(batch_entry(inputs, key, what, remedy))
         answers, options = np.unique(
             tokens.reshape(-1, tokens.shape[-1]), axis=0, return_inverse=True
         )
         options = options.reshape(tokens.shape[:-1])
-        options = np.where(tokens.any(axis=-1), options, -1)
+        absent = (tokens == 0).all(axis=-1) | (tokens == pad).all(axis=-1)
+        options = np.where(absent, -1, options)
         truth = None, None
         if labels is not None:
             truth = _truth(labels, options.shape)
@@ -245,9 +251,9 @@ def _dot_product(discriminator: Any) -> Callable:
     return score
 
 
-def _rank(score, dataset, batch_size, verbose, key):
+def _rank(score, *data):
     report = RankingReport()
-    for questions, scores in _scored(score, dataset, batch_size, verbose, key):
+    for questions, scores in _scored(score, *data):
         if questions.truth is None:
             raise ValueError(
                 "`dataset` must hold pairs of inputs and labels. Received: "
@@ -264,12 +270,10 @@ def _rank(score, dataset, batch_size, verbose, key):
     return report
 
 
-def _scores(score, dataset, batch_size, verbose, key):
+def _scores(score, *data):
     parts = [
         scores.reshape(questions.options.shape)
-        for questions, scores in _scored(
-            score, dataset, batch_size, verbose, key
-        )
+        for questions, scores in _scored(score, *data)
     ]
     rest = np.max([part.shape[1:] for part in parts], axis=0)
     parts = [
@@ -283,7 +287,7 @@ def _scores(score, dataset, batch_size, verbose, key):
     return np.concatenate(parts).astype("float32")
 
 
-def _scored(score, dataset, batch_size, verbose, key):
+def _scored(score, dataset, batch_size, verbose, key, pad):
     """Yields the questions of batches, and scores `(Q, N)` of candidates."""
     dialogs = getattr(dataset, "dialogs", None)
     progress = keras.utils.Progbar(
@@ -291,7 +295,7 @@ def _scored(score, dataset, batch_size, verbose, key):
         verbose=verbose,
         unit_name="dialog",
     )
-    for questions in _questions(dataset, batch_size, key):
+    for questions in _questions(dataset, batch_size, key, pad):
         options = questions.options
         flat = options.reshape(-1, options.shape[-1])
         yield questions, np.asarray(score(questions, flat))
