@@ -32,6 +32,19 @@ def one_objective(nonfinite, optimizer=None):
     return model
 
 
+class Annealed(ObjectiveModel):
+    """Logs more than metrics, so that Keras takes logs of replicas' means."""
+
+    def scheduled_values(self):
+        return {"rate": keras.ops.convert_to_tensor(0.5)}
+
+
+def annealed(nonfinite):
+    model = Annealed(prize(), tiny.TableSpeaker(), nonfinite=nonfinite)
+    model.compile(keras.optimizers.SGD(0.1, momentum=0.9))
+    return model
+
+
 def game(nonfinite):
     speaker = tiny.TableSpeaker()
     model = Game(speaker, {"g": Player(speaker, prize())}, nonfinite)
@@ -132,6 +145,7 @@ def check_all(strategy):
     for make in (one_objective, game):
         stops(strategy, make)
         skips(strategy, make)
+    skips(strategy, annealed)
     scales(strategy)
     refuses(strategy, "jit_compile", {"jit_compile": True})
     refuses(strategy, "steps_per_execution", {"steps_per_execution": 2})

@@ -175,7 +175,12 @@ class Scaffold(keras.Model):
             # As above: the count of a mean does not read the value.
             with tf.control_dependencies([tf.convert_to_tensor(value)]):
                 tracker.update_state(value, weight)
-        return {name: m.result() for name, m in self.trackers.items()}
+        results = {name: m.result() for name, m in self.trackers.items()}
+        if "skipped_updates" in results:
+            # Beside what is annealed, Keras logs the mean over replicas, each
+            # of which has its share.
+            results["skipped_updates"] *= num_replicas()
+        return results
 
 
 def refusal_to_save(model, network):
