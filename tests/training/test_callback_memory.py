@@ -6,6 +6,8 @@ import keras
 import numpy as np
 import pytest
 
+from tfcap.io import load_arrays
+from tfcap.io import save_arrays
 from tfcap.training.callback_memory import give_back
 from tfcap.training.callback_memory import memory_of
 
@@ -50,6 +52,15 @@ def test_arrays_and_numbers_of_numpy_come_back():
     found = remembered({3: (np.arange(3), np.float32(0.5))})
     np.testing.assert_array_equal(found[3][0], np.arange(3))
     assert found[3][1] == 0.5
+
+
+def test_arrays_of_half_precision_come_back_through_a_file(tmp_path):
+    half = keras.ops.convert_to_numpy(keras.ops.ones(2, "bfloat16"))
+    memory, (array,) = memory_of([Told(half)])
+    save_arrays(tmp_path / "a.npz", {"memory": array})
+    again = Told({})
+    give_back([again], memory, [load_arrays(tmp_path / "a.npz", [])["memory"]])
+    np.testing.assert_array_equal(again.state, np.ones(2))
 
 
 def test_what_earlier_versions_wrote_is_read():

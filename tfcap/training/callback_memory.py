@@ -104,7 +104,9 @@ def _packed(value, arrays, place):
     if isinstance(value, np.generic) and value.dtype.kind in "biuf":
         return value.item()
     if isinstance(value, np.ndarray) and not value.dtype.hasobject:
-        arrays.append(value)
+        # NumPy itself knows no bfloat16, which float32 holds exactly.
+        short = value.dtype.kind == "V" and value.dtype.type is not np.void
+        arrays.append(value.astype("float32") if short else value)
         return {"array": len(arrays) - 1}
     if not isinstance(value, str | int | float | None):
         raise TypeError(
