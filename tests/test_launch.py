@@ -263,6 +263,10 @@ def test_a_scheduler_s_notice_leaves_time_to_save(
         (["--workers", "0", "--", "true"], "give --workers"),
         (["--hosts", "a,b", "--", "true"], "must be in 0..1"),
         (["--hosts", "a,b", "--index", "2", "--", "true"], "must be in 0..1"),
+        (
+            ["--hosts", "a,b", "--index", "0", "--workers", "2", "--", "true"],
+            "--workers are of this machine alone",
+        ),
         (["--hosts", "a,,b", "--index", "0", "--", "true"], "number 1 is ''"),
         (["--hosts", "a,b", "--port", "0", "--", "true"], "a port in 1..65535"),
         (["--hosts", "a,b", "--wait", "-1", "--", "true"], "--wait must be"),

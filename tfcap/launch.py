@@ -218,13 +218,18 @@ def _checked(parser, options):
         if options.index is not None or (options.workers or 0) < 1:
             parser.error("give --workers, at least 1, or --hosts and --index")
         return command, options.workers, None
+    if options.workers is not None:
+        parser.error(
+            "--workers are of this machine alone: leave it out, --hosts has "
+            "one worker each"
+        )
     if not options.wait >= 0:
         parser.error("--wait must be a number of seconds, or 0 for no check")
     try:
         hosts = read_hosts(options.hosts, options.port)
     except ValueError as error:
         parser.error(str(error))
-    if options.workers or options.index not in range(len(hosts)):
+    if options.index not in range(len(hosts)):
         parser.error(f"--index must be in 0..{len(hosts) - 1}, one of --hosts")
     return command, hosts, [options.index]
 
