@@ -296,18 +296,19 @@ class Evaluator(EvaluationCallback):
         return outputs | more
 
     def _pass(self, decoder, listeners):
-        """The graph of a decoder; that of the same decoder is kept."""
+        """The graph of a decoder; of others, that of the last is kept."""
         if decoder is None:
             decoder = self.decoder = self.decoder or self._greedy()
         key = id(decoder), bool(listeners)
         if key not in self._passes:
+            further = *self.decoders.values(), *self.samples.values()
+            kept = {id(d) for d in (decoder, self.decoder, *further)}
+            passes = self._passes.items()
+            self._passes = {k: one for k, one in passes if k[0] in kept}
             unread = self.human_captions == 0 or "" not in listeners
             needed = self.texts is None or not unread
             self._passes[key] = SpeakAndListen(
-                self.speaker,
-                decoder,
-                listeners,
-                self.image,
+                *(self.speaker, decoder, listeners, self.image),
                 self._references if needed else None,
                 self.human_captions,
             )
