@@ -33,7 +33,8 @@ class Objective(Linear):
 
     A weight may be a `keras.Variable`, which a callback can change during
     training; it then stands on the right, `TeacherForcing() * weight`, since
-    Keras claims what stands right of a variable of its own.
+    Keras claims what stands right of a variable of its own. A run that is
+    gone on with has it again if the callback tells it (`get_state()`).
 
     Args:
         terms: Iterable of pairs `(weight, estimator)`.
