@@ -254,7 +254,7 @@ def test_the_command_says_what_is_not_run_here(capsys):
     assert main(["--check", "--records", "--paper", "sle"]) == 0
     told = capsys.readouterr().out
     assert "sle/clips " in told and "wtf_rl/" not in told
-    assert "By the records: 15 holds." in told
+    assert "By the records: 16 holds." in told
     assert "sle_clips: takes some" in told
     assert "python -m reproduce sle --data clips" in told
     assert main(["check", "--paper", "none"]) == 2
