@@ -16,7 +16,6 @@ from reproduce.all.runs import runs_of
 from reproduce.all.runs import title_of
 from reproduce.all.runs import values
 from reproduce.all.tables import AXES
-from reproduce.all.tables import with_others
 from reproduce.point_log import log_sweep
 from reproduce.psst_figures import HUMAN
 from reproduce.sweep_records import load_records
@@ -243,10 +242,26 @@ def main(arguments: list[str] | None = None) -> int:
     )
     options = parser.parse_args(arguments)
     sweeps = {folder: load_records(folder) for folder in options.sweep}
-    records = with_others(*sweeps.values())
+    records = _with_others(*sweeps.values())
     names = ", ".join(map(os.path.basename, options.sweep))
     draw(records, options.figure, options.data or names)
     if options.tensorboard:
         log_sweep(options.tensorboard, ALL, sweeps)
     print(f"Written: {options.figure}")
     return 0
+
+
+def _with_others(records, *others):
+    """Records, after those of the same rows in papers' sweeps of their own."""
+    methods, rhos = ({r.get(k) for r in records} for k in ("method", "rho"))
+    return [
+        *(
+            record
+            for found in others
+            for record in found
+            if "strangers_r@10" in record
+            and record["method"] in methods
+            and record.get("rho") in rhos
+        ),
+        *records,
+    ]

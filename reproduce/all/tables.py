@@ -1,6 +1,5 @@
 """Tables of all methods, as found in a sweep."""
 
-import pathlib
 from collections.abc import Iterable
 
 from reproduce.all.orders import order_rows
@@ -15,10 +14,8 @@ from reproduce.score_tables import TRUTH
 from reproduce.score_tables import cell
 from reproduce.score_tables import found_on
 from reproduce.score_tables import score_table
-from reproduce.sweep_records import load_records
 from tensorboard_plugin_tfcap.tradeoff import TradeoffTable
 
-_ROOT = pathlib.Path(__file__).parents[2]
 _ALL = {
     "cider_d": ("CIDEr-D", 1),
     "r@10": ("own R@10", 1),
@@ -84,23 +81,18 @@ _NOTES = {
 def all_tables(
     records: list[dict],
     data: str,
-    also: tuple = (),
     methods: Iterable | None = None,
 ) -> list[TradeoffTable]:
     """All methods on all axes, above maximum likelihood, and who wins.
 
     Args:
-        also: Tuple of folders of sweeps of a single paper within the
-            repository, which had the same networks and budget. Defaults to
-            none.
         methods: Names of the rows of a paper, of which one table is made, as
             strangers hear them; or `None`, all rows in all tables.
 
     Returns:
         List of `TradeoffTable`.
     """
-    others = [load_records(_ROOT / folder) for folder in also]
-    runs = runs_of(with_others(records, *others))
+    runs = runs_of(records)
     if methods is not None:
         return with_notes([heard_table(runs, methods)], data)
     tables = [
@@ -134,22 +126,6 @@ def with_notes(tables, data):
         if table.name in _NOTES:
             table.notes.append(_NOTES[table.name])
     return tables
-
-
-def with_others(records, *others):
-    """Records, after those of the same rows in papers' sweeps of their own."""
-    methods, rhos = ({r.get(k) for r in records} for k in ("method", "rho"))
-    return [
-        *(
-            record
-            for found in others
-            for record in found
-            if "strangers_r@10" in record
-            and record["method"] in methods
-            and record.get("rho") in rhos
-        ),
-        *records,
-    ]
 
 
 def above_table(runs):

@@ -3,9 +3,9 @@
 import contextlib
 from typing import Any
 
-import keras
 from keras import ops
 
+from tfcap.decoding.loop import has_method
 from tfcap.decoding.loop import logits_of_words
 from tfcap.decoding.speaker import state_vector
 from tfcap.ops import sequence_mask
@@ -73,9 +73,7 @@ class _Guided:
             return lambda state, *args, **options: tuple(
                 value(part, *args, **options) for part in state
             )
-        # A network may name a layer of its own `logits`.
-        layer = isinstance(value, keras.layers.Layer)
-        if name == "logits" and callable(value) and not layer:
+        if name == "logits" and has_method(self._speaker, name):
             return self._logits
         return value
 

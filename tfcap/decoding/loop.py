@@ -37,7 +37,7 @@ def unrolls(speaker: Any, state: Any, length: int, reads_logits: bool) -> bool:
     if own is not None or length <= LONGEST_UNROLLED:
         return own is None or bool(own)
     method = "logits" if reads_logits else "log_probs"
-    if not _has(speaker, method):
+    if not has_method(speaker, method):
         return True
     if hasattr(speaker, "fixed_state"):
         return False
@@ -163,7 +163,7 @@ def logits_of_words(
 
     Arguments are those of `stepwise_log_probs()`.
     """
-    if _has(speaker, "logits"):
+    if has_method(speaker, "logits"):
         return speaker.logits(state, tokens, training=training)
     _, samples, length = ops.shape(tokens)  # S may be unknown
     state = repeat_samples(state, samples)
@@ -227,7 +227,8 @@ def _rows(state):
     return ops.shape(keras.tree.flatten(state)[0])[0]
 
 
-def _has(speaker, method):
+def has_method(speaker: Any, method: str) -> bool:
+    """Check whether a speaker has an optional method."""
     # A network may name a layer of its own `logits`.
     found = getattr(speaker, method, None)
     return callable(found) and not isinstance(found, keras.layers.Layer)
