@@ -9,6 +9,16 @@ from tfcap.io import is_there
 from tfcap.training import SpeakerReport
 from tfcap.training import report_samples
 
+#: What the tab does not know of names of scores.
+_METRICS = (
+    {
+        "name": "cpu_seconds",
+        "title": "CPU seconds of training",
+        "better": "lower",
+        "role": "other",
+    },
+)
+
 
 def log_point(
     directory,
@@ -46,7 +56,10 @@ def log_point(
     path = os.path.join(str(directory), method, folder or "point")
     numbers = {k: v for k, v in result.items() if isinstance(v, int | float)}
     title = method_title(method)
-    with TradeoffWriter(path, method, params, seed, title=title) as writer:
+    known = [metric for metric in _METRICS if metric["name"] in numbers]
+    with TradeoffWriter(
+        path, method, params, seed, known, title=title
+    ) as writer:
         writer.point(0, numbers)
         if report is not None:
             samples = report_samples(report, images)

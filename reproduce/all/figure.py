@@ -12,6 +12,8 @@ import numpy as np
 
 from reproduce.all.paper import ALL
 from reproduce.all.rows import FAMILIES
+from reproduce.all.runs import BASE
+from reproduce.all.runs import base_of
 from reproduce.all.runs import runs_of
 from reproduce.all.runs import title_of
 from reproduce.all.runs import values
@@ -24,32 +26,39 @@ from tfcap.curves import mean_interval
 from tfcap.io import command
 from tfcap.io import whole_path
 
-#: Panels: what stands against CIDEr-D.
-PANELS = {
-    "r@10": "recall@10 by the own listener, or the one for all (%)",
-    "strangers_r@10": "recall@10 by strangers (%)",
-    "distinct_captions": "distinct greedy captions",
-}
+_CIDER = "cider_d", AXES["cider_d"][0]
+_STRANGERS = "strangers_r@10", "recall@10 by strangers (%)"
+#: Panels: pairs of a score and its name, along x and y.
+PANELS = (
+    (_CIDER, ("r@10", "recall@10 by the own listener, or the one for all (%)")),
+    (_CIDER, _STRANGERS),
+    (_CIDER, ("distinct_captions", "distinct greedy captions")),
+    (("cpu_seconds", "CPU seconds of training"), _STRANGERS),
+)
 _SIZE = 7.0
-#: Letters of that size beside each other above a panel.
-_WIDTH = 130
+#: Letters of that size beside each other above the panels.
+_WIDTH = 290
 #: Of methods of no family.
 _GRAY = "0.5"
 #: Units of print of a unit in which names are placed, and how many at once.
 _UNIT, _AT_ONCE = _SIZE / 11.0, 40
 
 
-def curves_of(records: list[dict], y: str) -> dict:
+def curves_of(runs: dict, x: str, y: str) -> dict:
     """Curves by method: arrays `(n, 3)` of mean, low and high by axis.
 
+    Args:
+        runs: Dict of `reproduce.all.runs.runs_of()`.
+        x, y: Strings, scores.
+
     Returns:
-        Dict of pairs of arrays, CIDEr-D and `y`, by method in the order of
+        Dict of pairs of arrays, of `x` and `y`, by method in the order of
         families; without those that lack one. Of fewer than three seeds, low
         and high are NaN.
     """
     curves = {}
-    for place, by_seed in runs_of(records).items():
-        pair = [values(by_seed, name) for name in ("cider_d", y)]
+    for place, by_seed in runs.items():
+        pair = [values(by_seed, name) for name in (x, y)]
         if not all(pair):
             continue
         both = []
@@ -60,6 +69,31 @@ def curves_of(records: list[dict], y: str) -> dict:
             both.append([mean, *([low, high] if known else [math.nan] * 2)])
         curves.setdefault(place.method, []).append(both)
     return {k: np.array(v).transpose(1, 0, 2) for k, v in curves.items()}
+
+
+def near_the_others(runs: dict) -> tuple[dict, str]:
+    """Runs without those far out, and a text that names these.
+
+    Far out is a CIDEr-D by more than 1.5 times the range of the middle half
+    below that half, as in box plots.
+    """
+    means = {
+        place: mean_interval(found).mean
+        for place, by_seed in runs.items()
+        if (found := values(by_seed, "cider_d"))
+    }
+    if not means:
+        return runs, ""
+    first, third = np.percentile(list(means.values()), (25, 75))
+    least = first - 1.5 * (third - first)
+    near = {place: runs[place] for place in means if means[place] >= least}
+    kept = {place.method for place in near}
+    out = dict.fromkeys(
+        str(place) if place.method in kept else title_of(place.method)
+        for place in means.keys() - near.keys()
+    )
+    told = f"Not shown, {AXES['cider_d'][0]} below {least:.2f}: "
+    return near, (told + "; ".join(sorted(out))) if out else ""
 
 
 def draw(records: list[dict], path: str, title: str = "") -> None:
@@ -79,16 +113,24 @@ def draw(records: list[dict], path: str, title: str = "") -> None:
         raise ValueError(
             f"`path` must end in .png, .svg or .pdf. Received: path={path!r}."
         )
-    figure = Figure(figsize=(24, 9.5), layout="constrained")
-    axes = figure.subplots(1, len(PANELS))
+    figure = Figure(figsize=(18, 16), layout="constrained")
+    axes = figure.subplots(2, 2).ravel()
     looks = _looks()
+    runs = runs_of(records)
+    near, out = near_the_others(runs)
     drawn = []
-    for axis, (name, label) in zip(axes, PANELS.items()):
-        curves = _fit(axis, curves_of(records, name))
+    for axis, ((x, told_x), (y, told_y)) in zip(axes, PANELS):
+        curves = curves_of(near, x, y)
+        if x == "cpu_seconds":
+            axis.set_xscale("log")
+            for ticks in ("major", "minor"):
+                getattr(axis.xaxis, f"set_{ticks}_formatter")("{x:g}")
+            _draw_level(axis, values(base_of(runs), y))
         for method, curve in curves.items():
             _draw_curve(axis, curve, looks.get(method, _GRAY))
-        axis.set_xlabel(AXES["cider_d"][0])
-        axis.set_ylabel(label)
+        _fit(axis, curves)
+        axis.set_xlabel(told_x)
+        axis.set_ylabel(told_y)
         axis.grid(color="0.93")
         drawn.append(curves)
     handles = [
@@ -103,7 +145,8 @@ def draw(records: list[dict], path: str, title: str = "") -> None:
     figure.suptitle(
         f"{title}: {len({r['method'] for r in records} - {*HUMAN})} methods "
         "from the same networks, with the same passes; "
-        f"{told if seeds > 1 else 'one seed'}"
+        f"{told if seeds > 1 else 'one seed'}\n"
+        + textwrap.fill(out, _WIDTH, break_on_hyphens=False)
     )
     # Names are placed where all else stands.
     figure.draw_without_rendering()
@@ -138,40 +181,31 @@ def _draw_curve(axis, curve, color):
             axis.plot([mx, mx], [ly, hy], color=color, alpha=0.25, linewidth=1)
 
 
-def _fit(axis, curves):
-    """Shows all means but those far out, which it names; intervals are cut.
-
-    Far out is a CIDEr-D by more than 1.5 times the range of the middle half
-    below that half, as in box plots.
-
-    Returns:
-        The curves, of points that are shown.
-    """
-    if not curves:
-        return curves
-    first, third = np.percentile(
-        np.concatenate([x[:, 0] for x, _ in curves.values()]), (25, 75)
-    )
-    least = first - 1.5 * (third - first)
-    shown, out = {}, []
-    for method, (x, y) in curves.items():
-        near = x[:, 0] >= least
-        if near.any():
-            shown[method] = x[near], y[near]
-        if not near.all():
-            part = f" ({(~near).sum()} of {len(near)} points)"
-            out.append(title_of(method) + part * bool(near.any()))
-    for which, bound in enumerate((axis.set_xlim, axis.set_ylim)):
-        means = np.concatenate([pair[which][:, 0] for pair in shown.values()])
-        room = 0.08 * (np.ptp(means) or 1.0)
-        bound(means.min() - room, means.max() + room)
-    if out:
-        told = f"Not shown, {AXES['cider_d'][0]} below {least:.2f}: "
-        told = textwrap.fill(
-            told + "; ".join(out), _WIDTH, break_on_hyphens=False
+def _draw_level(axis, found):
+    """A line at the mean of maximum likelihood, from which all start."""
+    if found:
+        mean = mean_interval(found).mean
+        axis.axhline(mean, color=_GRAY, linestyle=":", linewidth=1)
+        axis.annotate(
+            title_of(BASE),
+            xy=(1.0, mean),
+            xycoords=("axes fraction", "data"),
+            fontsize=_SIZE,
+            **{"ha": "right", "va": "bottom", "color": _GRAY},
         )
-        axis.set_title(told, loc="left", fontsize=_SIZE, color=_GRAY)
-    return shown
+
+
+def _fit(axis, curves):
+    """Shows all means; intervals are cut."""
+    if not curves:
+        return
+    for which, bound in enumerate((axis.set_xlim, axis.set_ylim)):
+        means = np.concatenate([pair[which][:, 0] for pair in curves.values()])
+        scale = (axis.xaxis, axis.yaxis)[which].get_transform()
+        means = scale.transform(means)
+        room = 0.08 * (np.ptp(means) or 1.0)
+        ends = np.array([means.min() - room, means.max() + room])
+        bound(*scale.inverted().transform(ends))
 
 
 def _draw_names(axis, curves, looks):
@@ -223,8 +257,8 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
         prog="python -m reproduce axes",
         description="Draws CIDEr-D against recall by the own listener and by "
-        "strangers, and against distinct captions, of `python -m reproduce "
-        "all`.",
+        "strangers, and against distinct captions, and recall by strangers "
+        "against CPU seconds, of `python -m reproduce all`.",
     )
     parser.add_argument(
         "sweep",

@@ -34,7 +34,10 @@ ROWS = {
     "ppo": {"method": ppo},
     "grpo": {"method": grpo},
     "dr_grpo": {"method": dr_grpo},
-    "dapo": {"method": dapo},
+    "grpo_4": {"method": grpo, "updates_per_rollout": 4},
+    # The ratio of a single update is 1: nothing is clipped.
+    "dapo": {"method": dapo, "updates_per_rollout": 1},
+    "dapo_4": {"method": dapo, "updates_per_rollout": 4},
     "gspo": {"method": gspo},
     "gdpo": {"method": gdpo},
     "actor_critic": {"method": actor_critic},
@@ -77,7 +80,8 @@ FAMILIES = {
     ),
     "listener frozen, score function": (
         *("luo2018", "scst", "rloo", "grpo", "dr_grpo", "dapo", "gdpo"),
-        *("ppo", "gspo", "actor_critic", "relax", "sum_and_sample", "sr_pl"),
+        *("grpo_4", "dapo_4", "ppo", "gspo", "actor_critic", "relax"),
+        *("sum_and_sample", "sr_pl"),
     ),
     "ensemble of retrievers": (
         *("retriever_ensemble", "retriever_alone", "ensemble_weighted"),
@@ -112,7 +116,9 @@ TITLES = {
     "ppo": "PPO",
     "grpo": "GRPO",
     "dr_grpo": "Dr. GRPO",
-    "dapo": "DAPO",
+    "grpo_4": "GRPO, four updates",
+    "dapo": "DAPO, one update",
+    "dapo_4": "DAPO",
     "gspo": "GSPO",
     "gdpo": "GDPO",
     "actor_critic": "A2C, GAE",

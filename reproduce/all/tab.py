@@ -7,6 +7,7 @@ from reproduce.all.runs import title_of
 from tensorboard_plugin_tfcap.summary import write_comparison
 
 _CIDER = {"title": "CIDEr-D", "x": "cider_d"}
+_COST = {"title": "CPU seconds", "x": "cpu_seconds"}
 _FIT = {"title": "strangers' CLIPScore", "x": "strangers_clip_score"}
 #: The panels, each a figure to ask for by name.
 _FIGURES = (
@@ -14,6 +15,7 @@ _FIGURES = (
     ("recall by strangers", "strangers_r@10", _CIDER),
     ("distinct captions", "distinct_captions", _CIDER),
     ("recall by strangers, against CLIPScore", "strangers_r@10", _FIT),
+    ("recall by strangers, against CPU seconds", "strangers_r@10", _COST),
 )
 PRESETS = tuple(
     {

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from reproduce.all.orders import order_rows
+from reproduce.all.orders import orders_of
 from reproduce.all.runs import BASE
 from reproduce.all.runs import base_of
 from reproduce.all.runs import frontier
@@ -31,6 +31,12 @@ AXES = {
     name: _ALL[name]
     for name in ("cider_d", "r@10", "strangers_r@10", "distinct_captions")
 }
+#: What a method gains over maximum likelihood, and what it costs in writing.
+_ABOVE = {
+    **AXES,
+    "repeated_bigram_rate": ("a bigram twice", -1),
+    "unfinished_rate": ("unfinished", -1),
+}
 _DIVERSE = {
     "distinct_captions": ("distinct captions", 1),
     "vocabulary_size": ("words", 1),
@@ -45,9 +51,9 @@ _WRITTEN = {
     "rouge_l": ("ROUGE-L", 1),
     "lm_log_prob": ("log prob / word", 1),
     "mean_length": ("words", 0),
-    "repeated_bigram_rate": ("a bigram twice", -1),
+    "repeated_bigram_rate": _ABOVE["repeated_bigram_rate"],
     "bad_ending_rate": ("break off", -1),
-    "unfinished_rate": ("unfinished", -1),
+    "unfinished_rate": _ABOVE["unfinished_rate"],
     "private_language": ("own - strangers", -1),
 }
 _JUDGED = {
@@ -71,6 +77,12 @@ _NOTES = {
     "are. CPU seconds are of the training that follows on maximum likelihood, "
     "all threads, graphs traced; a step has one batch.",
     "Frontier": "Means are of the seeds of each row.",
+    "Orders": "CIDEr-D: the difference of it between the same two, where they "
+    "are compared in recall. A trade: one has more recall and less CIDEr-D, "
+    "both beyond their intervals. One collapsed: most captions of one of the "
+    "two have no end, or no word. Where two lambdas are named, the same one "
+    "would not weigh the listener alike, or was not run for both. No paper: a "
+    "comparison of our own.",
     "Rows": "From the same speaker of maximum likelihood as [all methods]"
     "(../all/README.md), with as many passes, at one learning rate, by greedy "
     "captions. Own: the listener that learned with the speaker, else the one "
@@ -134,11 +146,11 @@ def above_table(runs):
     for place, by_seed in runs.items():
         if place.method == BASE:
             continue
-        found = [gaps(by_seed, base, name) for name in AXES]
+        found = [gaps(by_seed, base, name) for name in _ABOVE]
         if any(found):
             cells = [cell(gap, "+") for gap in found]
             rows.append([str(place), *cells, str(max(map(len, found)))])
-    head = ["", *(title for title, _ in AXES.values()), "seeds"]
+    head = ["", *(title for title, _ in _ABOVE.values()), "seeds"]
     title = "paired by seed"
     return (
         TradeoffTable("Above likelihood", title, head, rows, [])
@@ -168,9 +180,14 @@ def frontier_table(runs, recall: str, who: str):
 def order_table(runs):
     """Orders of the papers, and the differences that were found."""
     rows = [
-        [*words, cell(found, "+"), verdict, str(len(found))]
-        for *words, found, verdict in order_rows(runs)
+        [
+            *(order.source, order.told, order.at, order.score),
+            *(cell(found, "+") for found in (order.gaps, order.natural)),
+            *(order.verdict, str(len(order.gaps))),
+        ]
+        for order in orders_of(runs)
     ]
-    head = ["from", "order", "at", "in", "difference", "found", "seeds"]
+    head = ["claimed by", "order", "at", "in", "difference", "CIDEr-D"]
+    head += ["found", "seeds"]
     title = "the first above the second, paired by seed"
     return TradeoffTable("Orders", title, head, rows, []) if rows else None

@@ -1,6 +1,7 @@
 """Quantities that claims are about, as short expressions over records."""
 
 import functools
+import operator
 import re
 from dataclasses import dataclass
 
@@ -36,6 +37,7 @@ class Quantity:
     |---|---|
     | `r@10: a lambda=0.001` | the score of a row |
     | `r@10: a - b` | by how much a row is above another, paired by seed |
+    | `r@10: a / b` | how many times another row's it is, paired by seed |
     | `r@10 - fixed_r@10: a` | by how much one score is above another |
     | `least r@10: a, b` | the least of several rows' means; or `greatest` |
     | `r@10: a @ 0.95` | recall of a curve at this CIDEr-D |
@@ -69,7 +71,7 @@ class Quantity:
     @functools.cached_property
     def _parts(self):
         parts = _EXPRESSION.fullmatch(self.expression).groupdict()
-        rows = re.split(r"(, | - )", parts["rows"])
+        rows = re.split(r"(, | - | / )", parts["rows"])
         return parts, rows[::2], (rows[1] if len(rows) > 1 else None)
 
     @property
@@ -95,6 +97,8 @@ class Quantity:
         if parts["over"]:
             means = [sum(x.values()) / len(x) for x in by_seed]
             return {None: {"least": min, "greatest": max}[parts["over"]](means)}
+        if sign == " / ":
+            return _compared(*by_seed, operator.truediv)
         return _difference(*by_seed) if sign == " - " else by_seed[0]
 
     def interval(self, records: list[dict]) -> tuple[Interval, int]:
@@ -136,10 +140,14 @@ class Quantity:
 
 
 def _difference(ours, theirs):
+    return _compared(ours, theirs, operator.sub)
+
+
+def _compared(ours, theirs, compare):
     both = [seed for seed in ours if seed in theirs]
     if not both:
         raise Absent("no seed has both rows.")
-    return {seed: ours[seed] - theirs[seed] for seed in both}
+    return {seed: compare(ours[seed], theirs[seed]) for seed in both}
 
 
 def _named(row):

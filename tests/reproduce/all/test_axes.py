@@ -15,7 +15,9 @@ from reproduce.all import settings as numbers
 from reproduce.all.cost import CPUSeconds
 from reproduce.all.cost import cost_scores
 from reproduce.all.orders import ORDERS
-from reproduce.all.orders import order_rows
+from reproduce.all.orders import is_collapsed
+from reproduce.all.orders import orders_of
+from reproduce.all.orders import verdict
 from reproduce.all.rows import DEFAULT
 from reproduce.all.rows import FAMILIES
 from reproduce.all.rows import FAMILY
@@ -211,30 +213,82 @@ def test_tables_pair_seeds_and_name_who_is_not_exceeded():
     # 30 and 30; seed 1 of Luo et al. is not there.
     assert psst[2].startswith("+30.00 [+30.00") and psst[-1] == "2"
     assert rows["Luo et al. 2018, \u03bb = 0.01"][1:] == [
-        *("+0.300", "+10.00", "+8.000", "-400.00", "1")
+        *("+0.300", "+10.00", "+8.000", "-400.00", "-", "-", "1")
     ]
     best = tables["no point has more CIDEr-D and more recall by strangers"]
     assert [row[0] for row in best.rows] == [
         "Luo et al. 2018, \u03bb = 0.01",
         "PSST Multinomial, \u03bb = 0.01",
     ]
-    claims = [(c[1], c[2], c[3], c[5]) for c in order_rows(runs_of(RECORDS))]
+    json.dumps([table.rows for table in tables.values()])
+
+
+def test_orders_are_compared_where_both_are_alike():
+    found = list(orders_of(runs_of(RECORDS)))
     over = "PSST Multinomial > "
     # 0.8, to which the other one's curve is read off between its points.
-    there = (f"{over}ST Multinomial", "CIDEr-D = 0.8")
-    # No CIDEr-D in common.
-    equal = (f"{over}Luo et al. 2018", "\u03bb = 0.01")
-    holds = "holds, one seed"
-    assert claims == [
-        (there[0], there[1], "own R@10", holds),
-        (there[0], there[1], "strangers R@10", holds),
-        (equal[0], equal[1], "own R@10", holds),
-        (equal[0], equal[1], "strangers R@10", holds),
+    first, second = found[:2]
+    assert (first.told, first.at) == (f"{over}ST Multinomial", "CIDEr-D = 0.8")
+    assert first.gaps == [pytest.approx(90 - (70 - 20 * 0.05 / 0.3))]
+    assert (first.score, second.score) == ("own R@10", "strangers R@10")
+    assert first.natural == [] and first.verdict == "holds, one seed"
+    # No CIDEr-D in common, and another reward at the same lambda.
+    where = {(o.told, o.at): o for o in found if o.score == "strangers R@10"}
+    luo = f"{over}Luo et al. 2018"
+    near = where[luo, "\u03bb = 0.01"]
+    assert (near.gaps, near.natural) == ([11.0], [pytest.approx(-0.1)])
+    assert near.verdict == "a trade, one seed"
+    far = where[luo, "\u03bb = 0.1; \u03bb = 0.01"]
+    assert far.gaps == [-9.0] and far.verdict == "reversed, one seed"
+
+
+def test_orders_are_of_equal_lambda_where_it_means_the_same():
+    at = [
+        record(method, seed, cider, 70.0, 70.0 + lambda_) | {"lambda": lambda_}
+        for method, cider, lambdas in (
+            ("ipo", 0.6, (1.0, 2.0)),
+            ("dpo", 0.7, (1.0, 3.0)),
+        )
+        for lambda_ in lambdas
+        for seed in range(2)
     ]
-    found = [c[4] for c in order_rows(runs_of(RECORDS))]
-    assert found[2:] == [[20.0], [11.0]]
-    assert found[0] == [pytest.approx(90 - (70 - 20 * 0.05 / 0.3))]
-    json.dumps([table.rows for table in tables.values()])
+    (found,) = (
+        o for o in orders_of(runs_of(at)) if o.score == "strangers R@10"
+    )
+    assert (found.at, found.gaps) == ("\u03bb = 1", [0.0, 0.0])
+    # Of most seeds alone, and without an equal one at what there is.
+    kept = [r for r in at if (r["lambda"], r["method"]) != (1.0, "dpo")]
+    kept = [r for r in kept if (r["lambda"], r["seed"]) != (2.0, 1)]
+    (found,) = (
+        o for o in orders_of(runs_of(kept)) if o.score == "strangers R@10"
+    )
+    assert (found.at, found.gaps) == ("\u03bb = 1; \u03bb = 3", [-2.0, -2.0])
+
+
+def test_what_collapsed_judges_no_order():
+    unfinished = record("ipo", 0, 0.1, 9.0, 9.0, unfinished_rate=0.6)
+    fine = record("dpo", 0, 0.6, 70.0, 70.0, unfinished_rate=0.1)
+    silent = record("dpo", 0, 0.0, 1.0, 1.0, mean_length=0.2)
+    assert is_collapsed({0: unfinished}) and is_collapsed({0: silent})
+    assert not is_collapsed({0: fine})
+    assert not is_collapsed({0: fine, 1: unfinished})
+    found = orders_of(runs_of([unfinished, fine]))
+    assert {o.verdict for o in found} == {"one collapsed"}
+
+
+def test_a_verdict_is_beyond_the_interval_and_sees_cider():
+    more, less = [1.0, 1.1, 0.9], [-1.0, -1.1, -0.9]
+    open_ = [1.0, -1.0, 0.1]
+    assert verdict(more) == verdict(less, -1) == "holds"
+    assert verdict(less) == verdict(more, -1) == "reversed"
+    assert verdict(open_) == verdict(open_, natural=more) == "undecided"
+    assert verdict(more, natural=less) == "a trade"
+    assert verdict(less, natural=more) == "a trade"
+    assert (
+        verdict(more, natural=open_) == verdict(more, natural=more) == "holds"
+    )
+    assert verdict(less, natural=less) == "reversed"
+    assert verdict([0.0]) == "equal, one seed"
 
 
 def test_a_paper_shows_its_rows_and_maximum_likelihood():
@@ -271,13 +325,15 @@ def test_names_in_the_figure_do_not_meet(tmp_path, monkeypatch):
     }
     assert (logs / "comparison").is_dir()
     assert path.stat().st_size > 10_000
-    assert len(written) == 12
+    # Four methods, three of them with what strangers find and a cost.
+    assert len(written) == 3 * 4 + 2
     for number, (axis, _, one) in enumerate(written):
         for other, _, two in written[number + 1 :]:
             apart = one[0] >= two[2] or two[0] >= one[2]
             apart = apart or one[1] >= two[3] or two[1] >= one[3]
             assert apart or axis is not other
-    x, y = figure.curves_of(RECORDS, "r@10")["psst_multinomial"]
+    curves = figure.curves_of(runs_of(RECORDS), "cider_d", "r@10")
+    x, y = curves["psst_multinomial"]
     assert x[:, 0].tolist() == [0.8, 0.5] and y[0, 0] == 92.0
     assert np.isnan(y[:, 1:]).all()
 
@@ -303,21 +359,28 @@ def test_processes_share_the_threads_and_the_worst_status_is_returned(
     assert "`--processes` must be positive" in capsys.readouterr().err
 
 
-def test_points_that_came_apart_are_named_and_not_drawn():
+def test_points_far_out_are_named_and_not_drawn():
     from matplotlib.figure import Figure
 
-    def points(*cider):
-        x, y = np.array(cider), 10.0 + 50.0 * np.array(cider)
-        return tuple(np.stack([v, v, v], -1) for v in (x, y))
+    def points(method, *cider):
+        return [
+            record(method, 0, c, 10.0 + 50.0 * c, 0.0) | {"lambda": float(i)}
+            for i, c in enumerate(cider)
+        ]
 
-    many = points(*np.linspace(0.9, 1.1, 9))
-    curves = {"sll": many, "scst": points(0.95, 0.1)}
+    many = points("sll", *np.linspace(0.9, 1.1, 9))
+    runs = runs_of([*many, *points("scst", 0.95, 0.1), *points("wtf", 0.0)])
+    near, out = figure.near_the_others(runs)
+    curves = figure.curves_of(near, "cider_d", "r@10")
+    assert {k: len(x) for k, (x, _) in curves.items()} == {"sll": 9, "scst": 1}
+    assert out.endswith(": SCST, \u03bb = 1; WTF")
     axis = Figure().subplots()
-    shown = figure._fit(axis, {**curves, "mle": points(0.0)})
-    assert {k: len(x) for k, (x, _) in shown.items()} == {"sll": 9, "scst": 1}
+    figure._fit(axis, curves)
     assert 0.8 < axis.get_xlim()[0] < 0.9 and axis.get_ylim()[0] > 50.0
-    told = axis.get_title(loc="left")
-    assert told.endswith(": SCST (1 of 2 points); mle")
+    axis.set_xscale("log")
+    figure._fit(axis, curves)
+    assert 0.85 < axis.get_xlim()[0] < 0.9
+    assert figure.near_the_others(runs_of(many))[1] == ""
 
 
 def test_a_figure_of_another_format_is_refused(tmp_path):

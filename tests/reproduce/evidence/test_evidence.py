@@ -65,6 +65,10 @@ RECORDS = [
     [
         ("r@10: a lambda=0.1", {s: 60 + s * s for s in SEEDS}),
         ("r@10: a lambda=0.2 - b lambda=0.1", {0: 20, 1: 20, 2: 22}),
+        (
+            "r@10: b lambda=0.2 / b lambda=0.1",
+            {s: (60 + s) / (50 + s) for s in SEEDS},
+        ),
         ("r@10 - fixed_r@10: a lambda=0.1", {0: 10, 1: 10, 2: 12}),
         ("least r@10: a lambda=0.1, alone", {None: 31}),
         ("greatest r@10: a lambda=0.1, alone", {None: 60 + 5 / 3}),
