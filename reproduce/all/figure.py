@@ -36,8 +36,8 @@ PANELS = (
     (("cpu_seconds", "CPU seconds of training"), _STRANGERS),
 )
 _SIZE = 7.0
-#: Letters of that size beside each other above the panels.
-_WIDTH = 290
+#: Letters beside each other above the panels.
+_WIDTH = 200
 #: Of methods of no family.
 _GRAY = "0.5"
 #: Units of print of a unit in which names are placed, and how many at once.
@@ -69,6 +69,18 @@ def curves_of(runs: dict, x: str, y: str) -> dict:
             both.append([mean, *([low, high] if known else [math.nan] * 2)])
         curves.setdefault(place.method, []).append(both)
     return {k: np.array(v).transpose(1, 0, 2) for k, v in curves.items()}
+
+
+def of_most_seeds(runs: dict) -> dict:
+    """Runs of each method that have as many seeds as any other of it."""
+    most = {}
+    for place, by_seed in runs.items():
+        most[place.method] = max(most.get(place.method, 0), len(by_seed))
+    return {
+        place: by_seed
+        for place, by_seed in runs.items()
+        if len(by_seed) == most[place.method]
+    }
 
 
 def near_the_others(runs: dict) -> tuple[dict, str]:
@@ -116,7 +128,7 @@ def draw(records: list[dict], path: str, title: str = "") -> None:
     figure = Figure(figsize=(18, 16), layout="constrained")
     axes = figure.subplots(2, 2).ravel()
     looks = _looks()
-    runs = runs_of(records)
+    runs = of_most_seeds(runs_of(records))
     near, out = near_the_others(runs)
     drawn = []
     for axis, ((x, told_x), (y, told_y)) in zip(axes, PANELS):
@@ -146,7 +158,8 @@ def draw(records: list[dict], path: str, title: str = "") -> None:
         f"{title}: {len({r['method'] for r in records} - {*HUMAN})} methods "
         "from the same networks, with the same passes; "
         f"{told if seeds > 1 else 'one seed'}\n"
-        + textwrap.fill(out, _WIDTH, break_on_hyphens=False)
+        + textwrap.fill(out, _WIDTH, break_on_hyphens=False),
+        fontsize="medium",
     )
     # Names are placed where all else stands.
     figure.draw_without_rendering()

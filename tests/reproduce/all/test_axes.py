@@ -334,6 +334,11 @@ def test_names_in_the_figure_do_not_meet(tmp_path, monkeypatch):
             assert apart or axis is not other
     curves = figure.curves_of(runs_of(RECORDS), "cider_d", "r@10")
     x, y = curves["psst_multinomial"]
+    most = figure.of_most_seeds(runs_of(RECORDS))
+    assert [(place.method, dict(place.numbers)) for place in most].count(
+        ("psst_multinomial", {"lambda": 0.01})
+    ) == 1
+    assert len(most) == len(runs_of(RECORDS)) - 1
     assert x[:, 0].tolist() == [0.8, 0.5] and y[0, 0] == 92.0
     assert np.isnan(y[:, 1:]).all()
 
