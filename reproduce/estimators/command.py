@@ -4,6 +4,7 @@ import argparse
 import functools
 import json
 import os
+import re
 import shlex
 from dataclasses import replace
 
@@ -30,9 +31,9 @@ def main(arguments: list[str] | None = None) -> int:
             if words not in record["commands"]:
                 record["commands"].append(words)
             with whole_file(path, "w") as file:
-                file.write(json.dumps(record, indent=1) + "\n")
+                file.write(_text(record))
     from reproduce.estimators.figure import draw
-    from reproduce.estimators.figure import table
+    from reproduce.estimators.page import table
 
     print(table(record))
     picture = os.path.join(options.out, "estimators.png")
@@ -50,7 +51,7 @@ def _parser():
     )
     add = parser.add_argument
     add("--out", required=True, help="folder of the record and the figure")
-    add("--seeds", type=int, default=5, help="speakers and listeners")
+    add("--seeds", type=int, default=20, help="speakers and listeners")
     add("--rows", type=int, default=1000, help="estimates of each")
     add(
         "--estimators",
@@ -73,7 +74,9 @@ def _parser():
 def _measure(options, record):
     """Adds what is missing of the record, and yields after every estimator."""
     # TensorFlow takes a moment: not for `--help`.
-    from reproduce.estimators.measure import costs
+    from reproduce.estimators.costs import costs
+    from reproduce.estimators.costs import grown_costs
+    from reproduce.estimators.costs import missing_of
     from reproduce.estimators.measure import exact_gradients
     from reproduce.estimators.measure import measured
     from reproduce.estimators.registry import Setting
@@ -91,14 +94,13 @@ def _measure(options, record):
             )
             yield
     for axis in options.axes:
-        moved, values, *_ = AXES[axis]
         lines = record["axes"].setdefault(axis, {})
         for name in AXES[axis].measured(chosen):
             line = lines.setdefault(name, [])
             before = len(line)
-            for value in values[len(line) :]:
+            for value in AXES[axis].values[len(line) :]:
                 here, now = world, setting
-                if moved == "world":
+                if AXES[axis].moved == "world":
                     here = replace(world, **{axis: value})
                 else:
                     now = replace(setting, **{axis: value})
@@ -106,15 +108,23 @@ def _measure(options, record):
                 line.append({"value": value, **found})
             if len(line) > before:
                 yield
+    if options.no_costs:
+        return
     missing = [name for name in chosen if name not in record["costs"]]
-    if missing and not options.no_costs:
+    if missing:
         first = next(iter(record["costs"]), missing[0])
         record["costs"].update(costs([first, *missing]))
+        yield
+    grown = record.setdefault("grown", {})
+    missing = missing_of(grown, chosen)
+    if missing:
+        for size, lines in grown_costs(missing).items():
+            grown.setdefault(size, {}).update(lines)
         yield
 
 
 def _record(options, path):
-    """What is recorded already of the same numbers, or nothing."""
+    """Record of the same numbers as far as there is one, or an empty one."""
     unknown = sorted(set(options.axes) - set(AXES))
     if unknown:
         raise ValueError(
@@ -138,6 +148,13 @@ def _record(options, path):
         "axes": {},
         "costs": {},
     }
+
+
+def _text(record):
+    """JSON with a line for each list of numbers."""
+    text = json.dumps(record, indent=1)
+    lists = re.compile(r"\[([^][{}\"]*)\]")
+    return lists.sub(lambda m: f"[{' '.join(m[1].split())}]", text) + "\n"
 
 
 def _read(path):

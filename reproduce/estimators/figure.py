@@ -1,4 +1,4 @@
-"""The figure of all estimators, and their table."""
+"""The figure of all estimators."""
 
 import os
 
@@ -13,29 +13,15 @@ LABELS = {
     "rho": "rho",
     "samples": "captions of an image, S",
     "draws": "draws of the noise, K",
+    "gae": "lambda of GAE",
 }
-KINDS = {"bias": "relative bias", "deviation": "relative deviation"}
+KINDS = {
+    "bias": "relative bias",
+    "deviation": "relative deviation",
+    "correlation": "correlation",
+    "cost": "CPU time of a step",
+}
 MARKS = "osD^v<>Ph*Xdp"
-
-
-def table(record: dict) -> str:
-    """All estimators, as text: errors with 95 % intervals, and costs."""
-    lines = [["estimator", "bias", "deviation", "error", "cost"]]
-    for name, found in record["estimators"].items():
-        cells = [_interval(found[kind]) for kind in ("bias", "deviation")]
-        cells.append(f"{found['error'][0]:.2f}")
-        cost = record["costs"].get(name)
-        lines.append([name, *cells, "" if cost is None else f"{cost:.2f}"])
-    widths = [max(map(len, column)) for column in zip(*lines)]
-    return "\n".join(
-        "  ".join(cell.ljust(width) for cell, width in zip(line, widths))
-        for line in lines
-    )
-
-
-def _interval(values):
-    mean, low, high = values
-    return f"{mean:.3f} [{low:.3f}, {high:.3f}]"
 
 
 def draw(record: dict, path: str) -> None:
@@ -48,32 +34,34 @@ def draw(record: dict, path: str) -> None:
     from matplotlib.figure import Figure
 
     axes = [name for name in LABELS if record["axes"].get(name)]
+    grown = record.get("grown", {})
+    kinds = [kind for kind in KINDS if kind != "cost" or grown]
     width = max(len(axes), 3)
-    figure = Figure(figsize=(3.6 * width, 14), layout="constrained")
-    top, *rows = figure.subfigures(3, 1, height_ratios=[1.5, 1, 1])
+    figure = Figure(
+        figsize=(3.6 * width, 7 + 4 * len(kinds)), layout="constrained"
+    )
+    ratios = [1.7] + [1] * len(kinds)
+    top, *rows = figure.subfigures(len(ratios), 1, height_ratios=ratios)
     scatter, ends, costs = top.subplots(1, 3, width_ratios=[1.5, 1, 1])
     _scatter(scatter, record)
     _ends(ends, record)
     _costs(costs, record)
     looks = _looks(record)
-    for row, (kind, label) in zip(rows, KINDS.items()):
+    for row, kind in zip(rows, kinds):
+        lines = grown if kind == "cost" else record["axes"]
         for axis, name in zip(
             row.subplots(1, width, squeeze=False)[0], axes + [None] * width
         ):
-            if name is None:
+            if name is None or not lines.get(name):
                 axis.set_axis_off()
                 continue
-            lines = record["axes"][name]
-            shown = {k: lines[k] for k in AXES[name].shown if k in lines}
-            _lines(axis, shown, kind, looks)
+            shown = [k for k in AXES[name].shown if k in lines[name]]
+            _lines(axis, {k: lines[name][k] for k in shown}, kind, looks)
+            _scales(axis, name, kind)
             axis.set_xlabel(LABELS[name])
-            axis.set_ylabel(label)
-            if kind == "deviation" and name in ("words", "samples", "draws"):
-                axis.set_yscale("log")
-            if name in ("words", "samples", "draws", "temperature"):
-                axis.set_xscale("log", base=2)
+            axis.set_ylabel(KINDS[kind])
     figure.suptitle(
-        "Gradients of one row against the exact gradient of the expected "
+        "Gradients of one image against the exact gradient of the expected "
         f"reward; mean and 95 % interval of {record['seeds']} speakers and "
         f"listeners\n{chr(10).join(record['commands'])}",
         fontsize=10,
@@ -166,14 +154,26 @@ def _costs(axis, record):
     axis.set_title(f"CPU time of a step, {names[-1]} = 1", fontsize=11)
 
 
+def _scales(axis, name, kind):
+    """Logarithmic scales, where what is moved is doubled or more."""
+    counted = name in ("words", "samples", "draws")
+    if kind == "cost" or (kind == "deviation" and counted):
+        axis.set_yscale("log")
+    if kind == "cost" or counted or name == "temperature":
+        axis.set_xscale("log", base=2)
+
+
 def _lines(axis, lines, kind, looks):
     for name, points in lines.items():
         x = [point["value"] for point in points]
-        mean, low, high = zip(*(point[kind] for point in points))
         look = looks[name]
-        axis.plot(x, mean, label=name, markersize=4, linewidth=1.2, **look)
-        low = [max(value, 0) for value in low]
-        axis.fill_between(x, low, high, color=look["color"], alpha=0.12)
+        if kind == "cost":
+            y = [point[kind] for point in points]
+        else:
+            y, low, high = zip(*(point[kind] for point in points))
+            low = [max(value, 0) for value in low]
+            axis.fill_between(x, low, high, color=look["color"], alpha=0.12)
+        axis.plot(x, y, label=name, markersize=4, linewidth=1.2, **look)
     axis.grid(color="0.9")
     if kind == "bias":
         axis.legend(fontsize=6)

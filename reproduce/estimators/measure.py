@@ -1,6 +1,5 @@
-"""Bias, variance and cost of estimators in the small world."""
+"""Bias and variance of estimators in the small world."""
 
-import time
 from dataclasses import replace
 from typing import Any
 
@@ -11,16 +10,12 @@ from reproduce.estimators.registry import ESTIMATORS
 from reproduce.estimators.registry import Setting
 from reproduce.estimators.small_world import Heard
 from reproduce.estimators.small_world import RowSpeaker
-from reproduce.estimators.small_world import SharedSpeaker
 from reproduce.estimators.small_world import World
 from tfcap.curves import mean_interval
 from tfcap.decoding import Rollout
 from tfcap.objectives import Episode
 from tfcap.ops import sequence_mask
 
-#: Words, captions and their number in the step whose cost is measured.
-COST_WORLD = World(words=5000, length=4, seeds=1)
-COST_ROWS, COST_UNITS = 32, 64
 #: Steps in which critics learn.
 CRITIC_STEPS = 60
 
@@ -76,14 +71,23 @@ def _train_critic(objective, speaker, world, rows=100):
 
     layers = objective.layers()[1:]
     variables = [v for layer in layers for v in layer.trainable_variables]
+    inputs = {k: tf.constant(x) for k, x in world.inputs(rows).items()}
     optimizer = keras.optimizers.Adam(0.2)
-    for _ in range(CRITIC_STEPS if variables else len(layers)):
+    optimizer.build(variables)
+
+    def step():
         with tf.GradientTape() as tape:
-            episode = Episode(speaker, world.inputs(rows), training=True)
-            loss, _ = objective.loss(episode)
-        slopes = tape.gradient(loss, variables)
+            loss, _ = objective.loss(Episode(speaker, inputs, training=True))
         if variables:
+            slopes = tape.gradient(loss, variables)
             optimizer.apply_gradients(zip(slopes, variables))
+
+    if variables:
+        # Layers make their variables at once, not in the graph.
+        step()
+        step = tf.function(step, autograph=False)
+    for _ in range(CRITIC_STEPS if variables else len(layers)):
+        step()
 
 
 def errors(found: np.ndarray, exact: np.ndarray) -> dict:
@@ -91,28 +95,42 @@ def errors(found: np.ndarray, exact: np.ndarray) -> dict:
 
     ```
     bias = |E g - g*| / |g*|,  deviation = sqrt(trace of Cov g) / |g*|
+    error = sqrt(bias ** 2 + deviation ** 2)
+    cosine = E g . g* / |E g| |g*|
+    correlation = E g . g* / sqrt(E |g| ** 2) |g*|
     ```
+
+    The last two do not change with the length of estimates, which a learning
+    rate sets: the cosine is 1 where all of the bias is one of length, and the
+    correlation tells of bias and deviation at once, as the error at the best
+    length does, which is `sqrt(1 - correlation ** 2)`.
 
     Args:
         found: Float array of shape `(seeds, rows, P)`.
         exact: Float array of shape `(seeds, P)`.
 
     Returns:
-        Dict of `"bias"`, `"deviation"` and `"error"`, the root of the sum of
-        their squares: each a mean over seeds with its 95 % interval. Of the
-        square of the bias, what the noise of the mean adds to it is taken
-        off; `"floor"` is the root of that, the mean over seeds. `"seeds"` has
-        the values of each seed, to be compared in pairs.
+        Dict of these, each a mean over seeds with its 95 % interval. What the
+        noise of the mean adds to the squares of the bias and of the mean's
+        length is taken off; `"floor"` is the root of that, the mean over
+        seeds. `"seeds"` has the values of each seed, to be compared in pairs.
     """
     size = np.linalg.norm(exact, axis=-1)
     variance = found.var(axis=1, ddof=1).sum(-1)
     noise = variance / found.shape[1]
-    gap = np.square(found.mean(axis=1) - exact).sum(-1)
-    bias = np.sqrt(np.maximum(gap - noise, 0))
+    mean = found.mean(axis=1)
+    bias = np.square(mean - exact).sum(-1) - noise
+    # Of an estimator without bias, this is below 0 as often as above.
+    bias = np.sqrt(np.maximum(bias, 0))
+    along = (mean * exact).sum(-1) / size
+    # Noise may make what is along longer than the whole.
+    length = np.maximum(np.square(mean).sum(-1) - noise, np.square(along))
     values = {
         "bias": bias / size,
         "deviation": np.sqrt(variance) / size,
         "error": np.sqrt(np.square(bias) + variance) / size,
+        "cosine": along / np.sqrt(length + 1e-24),
+        "correlation": along / np.sqrt(length + variance + 1e-24),
     }
     means = {name: list(mean_interval(x)) for name, x in values.items()}
     each = {name: [round(y, 6) for y in x] for name, x in values.items()}
@@ -139,53 +157,3 @@ def measured(
         )
     exact = exact_gradients(world) if exact is None else exact
     return errors(estimates(name, world, setting, rows), exact)
-
-
-def costs(chosen: list[str], rounds: int = 15) -> dict[str, float]:
-    """CPU seconds of a gradient, over those of the first, by name.
-
-    In a graph, of 64 captions of 4 words from a vocabulary of 5,000, by a
-    speaker without a recurrence: what is left is what estimators differ in.
-    Medians over rounds of all, so that a machine that slows down slows all.
-    """
-    import tensorflow as tf
-
-    world, size = COST_WORLD, COST_WORLD.vocabulary_size
-    setting = Setting(length=world.length, size=size)
-    rng = np.random.default_rng(0)
-
-    def drawn(*shape):
-        return tf.constant(rng.normal(size=shape).astype("float32"))
-
-    factors = [drawn(size, COST_UNITS), drawn(COST_UNITS, size)]
-    speaker = SharedSpeaker(world, *factors)
-    inputs = {
-        "rows": tf.zeros((COST_ROWS, 1)),
-        "embedding": drawn(size, COST_UNITS),
-        "recurrent": drawn(COST_UNITS, COST_UNITS),
-        "worth": drawn(COST_UNITS, 1),
-    }
-
-    def step_of(objective):
-        @tf.function(autograph=False)
-        def step():
-            with tf.GradientTape() as tape:
-                tape.watch(factors)
-                loss, _ = objective.loss(Episode(speaker, inputs))
-            return tape.gradient(loss, factors)
-
-        step()
-        return step
-
-    steps = {name: step_of(ESTIMATORS[name].make(setting)) for name in chosen}
-
-    def seconds(step):
-        start = time.process_time()
-        step()
-        return time.process_time() - start
-
-    measured = [
-        [seconds(step) for step in steps.values()] for _ in range(rounds)
-    ]
-    ratios = np.array(measured) / np.array(measured)[:, :1]
-    return dict(zip(steps, np.median(ratios, axis=0).tolist()))

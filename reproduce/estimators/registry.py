@@ -9,6 +9,7 @@ from tfcap import layers
 from tfcap.decoding import Greedy
 from tfcap.decoding import Sample
 from tfcap.decoding import SumAndSample
+from tfcap.objectives import GAE
 from tfcap.objectives import RELAX
 from tfcap.objectives import DecoderBaseline
 from tfcap.objectives import ExpectedRewardBaseline
@@ -21,6 +22,7 @@ from tfcap.objectives import PrefixBaseline
 from tfcap.objectives import RunningMeanBaseline
 from tfcap.objectives import SampleMeanBaseline
 from tfcap.objectives import ScoreFunction
+from tfcap.objectives import StructureLoss
 
 
 @dataclass(frozen=True)
@@ -34,6 +36,7 @@ class Setting:
         temperature: Float, or `None` for the default of each.
         rho: Float, of partial sampling.
         draws: Integer `K`, of the Gumbel noise given a word.
+        gae: Float, lambda of generalized advantage estimation.
         seed: Integer.
         size: Integer, words of the vocabulary.
         state_units: Integer, size of the state that critics read.
@@ -45,6 +48,7 @@ class Setting:
     temperature: float | None = None
     rho: float = 0.25
     draws: int = 10
+    gae: float = 0.95
     seed: int = 0
     size: int = 7
     state_units: int = 1
@@ -67,12 +71,15 @@ class Entry:
     Args:
         make: Function from a `Setting` to a `tfcap.objectives.Objective`.
         family: String, by which it is drawn.
-        axes: Tuple of names of a `Setting` that move it.
+        made_of: String, the class or arguments that give it, in Markdown.
+        axes: Tuple of names of a `Setting` that move it, along which it is
+            measured.
         least: Integer, the samples that it needs at least.
     """
 
     make: Callable[[Setting], Objective]
     family: str
+    made_of: str = ""
     axes: tuple = ("samples",)
     least: int = 1
 
@@ -81,7 +88,13 @@ class Entry:
 ESTIMATORS: dict[str, Entry] = {}
 
 
-def estimator(name: str, family: str, axes: Any = ("samples",), least: int = 1):
+def estimator(
+    name: str,
+    family: str,
+    made_of: str = "",
+    axes: Any = ("samples",),
+    least: int = 1,
+):
     """Decorates a function from a `Setting` to an objective, and lists it.
 
     Example:
@@ -92,14 +105,14 @@ def estimator(name: str, family: str, axes: Any = ("samples",), least: int = 1):
     """
 
     def listed(make):
-        ESTIMATORS[name] = Entry(make, family, tuple(axes), least)
+        ESTIMATORS[name] = Entry(make, family, made_of, tuple(axes), least)
         return make
 
     return listed
 
 
 def pathwise(setting: Setting, channel, feedback="relaxed", **options):
-    """Through the words, which the speaker reads as the listener does."""
+    """Gradient through the words, which speaker and listener read alike."""
     decoder = setting.sampled(channel, feedback=feedback, **options)
     return Pathwise(Heard(), decoder)
 
@@ -108,70 +121,109 @@ ROWS = "straight-through"
 SOFT = "partial sampling"
 ENDS = "expected termination"
 SCORE = "score function"
+GROUP = "samples of a row compared"
+EXPECTED = 'the channel, `termination="expected"`'
+HEAT = ("samples", "temperature")
+DRAWN = (*HEAT, "draws")
 
 
-@estimator("straight-through", ROWS)
+@estimator("straight-through", ROWS, "`PartialSamplingST(0.0)`")
 def _(s):
     return pathwise(s, layers.PartialSamplingST(0.0, seed=s.seed))
 
 
-@estimator("straight-through, ids fed back", ROWS)
+@estimator(
+    *("straight-through, ids fed back", ROWS),
+    '`PartialSamplingST(0.0)`, `feedback="index"`',
+)
 def _(s):
     channel = layers.PartialSamplingST(0.0, seed=s.seed)
     return pathwise(s, channel, "index")
 
 
-@estimator("Gumbel", ROWS, ("samples", "temperature"))
+@estimator("Gumbel", ROWS, "`GumbelSoftmaxST(0.5)`", HEAT)
 def _(s):
     return pathwise(s, layers.GumbelSoftmaxST(**s.heat(0.5)))
 
 
-@estimator("Gumbel-Rao", ROWS, ("samples", "temperature", "draws"))
+@estimator("Gumbel-Rao", ROWS, "`GumbelRao(0.5)`", DRAWN)
 def _(s):
     return pathwise(s, layers.GumbelRao(num_samples=s.draws, **s.heat(0.5)))
 
 
-@estimator("ReinMax", ROWS, ("samples", "temperature"))
+@estimator("ReinMax", ROWS, "`ReinMax()`", HEAT)
 def _(s):
     return pathwise(s, layers.ReinMax(**s.heat(1.0)))
 
 
-@estimator("ReinMax-Rao", ROWS, ("samples", "temperature", "draws"))
+@estimator("ReinMax-Rao", ROWS, "`ReinMaxRao()`", DRAWN)
 def _(s):
     return pathwise(s, layers.ReinMaxRao(num_samples=s.draws, **s.heat(1.0)))
 
 
-@estimator("ReinMax-CV", ROWS, ("samples", "temperature", "draws"))
+@estimator("ReinMax-CV", ROWS, "`ReinMaxCV()`", DRAWN)
 def _(s):
     return pathwise(s, layers.ReinMaxCV(num_samples=s.draws, **s.heat(1.0)))
 
 
-@estimator("PSST", SOFT, ("samples", "rho"))
+@estimator("PSST", SOFT, "`PartialSamplingST(0.25)`", ("samples", "rho"))
 def _(s):
     return pathwise(s, layers.PartialSamplingST(s.rho, seed=s.seed))
 
 
-@estimator("PSST Gumbel", SOFT, ("samples", "rho", "temperature"))
+@estimator(
+    *("PSST Gumbel", SOFT, "`GumbelSoftmaxST(0.5, rho=0.25)`"),
+    axes=(*HEAT, "rho"),
+)
 def _(s):
     return pathwise(s, layers.GumbelSoftmaxST(rho=s.rho, **s.heat(0.5)))
 
 
-@estimator("PSST Gumbel, decoupled", SOFT, ("samples", "rho", "temperature"))
+@estimator(
+    *("PSST Gumbel, decoupled", SOFT),
+    "`GumbelSoftmaxST(0.5, rho=0.25, backward_temperature=1.0)`",
+    axes=(*HEAT, "rho"),
+)
 def _(s):
     heat = {"temperature": 0.5, "seed": s.seed}
     heat["backward_temperature"] = s.heat(1.0)["temperature"]
     return pathwise(s, layers.GumbelSoftmaxST(rho=s.rho, **heat))
 
 
-@estimator("PSST ReinMax", SOFT, ("samples", "rho", "temperature"))
+@estimator(
+    *("PSST ReinMax", SOFT, "`ReinMax(rho=0.25)`"),
+    axes=(*HEAT, "rho"),
+)
 def _(s):
     return pathwise(s, layers.ReinMax(rho=s.rho, **s.heat(1.0)))
 
 
-@estimator("PSST Gumbel-Rao", SOFT, ("samples", "rho", "temperature", "draws"))
+def _rao(s):
+    return {"num_samples": s.draws, "rho": s.rho}
+
+
+@estimator(
+    *("PSST Gumbel-Rao", SOFT, "`GumbelRao(0.5, rho=0.25)`"),
+    axes=(*DRAWN, "rho"),
+)
 def _(s):
-    options = {"num_samples": s.draws, "rho": s.rho}
-    return pathwise(s, layers.GumbelRao(**options, **s.heat(0.5)))
+    return pathwise(s, layers.GumbelRao(**_rao(s), **s.heat(0.5)))
+
+
+@estimator(
+    *("PSST ReinMax-Rao", SOFT, "`ReinMaxRao(rho=0.25)`"),
+    axes=(*DRAWN, "rho"),
+)
+def _(s):
+    return pathwise(s, layers.ReinMaxRao(**_rao(s), **s.heat(1.0)))
+
+
+@estimator(
+    *("PSST ReinMax-CV", SOFT, "`ReinMaxCV(rho=0.25)`"),
+    axes=(*DRAWN, "rho"),
+)
+def _(s):
+    return pathwise(s, layers.ReinMaxCV(**_rao(s), **s.heat(1.0)))
 
 
 def _ending(s, channel):
@@ -180,85 +232,125 @@ def _ending(s, channel):
     return pathwise(s, channel, termination=termination)
 
 
-@estimator("straight-through, expected end", ENDS)
+@estimator("straight-through, expected end", ENDS, EXPECTED)
 def _(s):
     return _ending(s, layers.PartialSamplingST(0.0, seed=s.seed))
 
 
-@estimator("Gumbel, expected end", ENDS, ("samples", "temperature"))
+@estimator("Gumbel, expected end", ENDS, EXPECTED, HEAT)
 def _(s):
     return _ending(s, layers.GumbelSoftmaxST(**s.heat(0.5)))
 
 
-@estimator("PSST, expected end", ENDS, ("samples", "rho"))
+@estimator("PSST, expected end", ENDS, EXPECTED, ("samples", "rho"))
 def _(s):
     return _ending(s, layers.PartialSamplingST(s.rho, seed=s.seed))
 
 
-@estimator("ReinMax, expected end", ENDS, ("samples", "temperature"))
+@estimator("ReinMax, expected end", ENDS, EXPECTED, HEAT)
 def _(s):
     return _ending(s, layers.ReinMax(**s.heat(1.0)))
 
 
-def _score(s, baseline=None, **options):
-    return ScoreFunction(Heard(), s.sampled(), baseline, **options)
+def _score(s, baseline=None, *normalize, **options):
+    return ScoreFunction(Heard(), s.sampled(), baseline, *normalize, **options)
 
 
-@estimator("REINFORCE", SCORE)
+@estimator("REINFORCE", SCORE, "`ScoreFunction`")
 def _(s):
     return _score(s)
 
 
-@estimator("REINFORCE, greedy (SCST)", SCORE)
+@estimator("REINFORCE, greedy (SCST)", SCORE, "`DecoderBaseline` with `Greedy`")
 def _(s):
     greedy = Greedy(max_length=s.length)
     return _score(s, DecoderBaseline(Heard(), greedy))
 
 
-@estimator("REINFORCE, running mean", SCORE)
+@estimator("REINFORCE, running mean", SCORE, "`RunningMeanBaseline`")
 def _(s):
     return _score(s, RunningMeanBaseline())
 
 
-@estimator("REINFORCE, sample mean", SCORE, least=2)
-def _(s):
-    return _score(s, SampleMeanBaseline())
-
-
-@estimator("REINFORCE, leave-one-out", SCORE, least=2)
+@estimator("REINFORCE, leave-one-out", SCORE, "`LeaveOneOutBaseline`", least=2)
 def _(s):
     return _score(s, LeaveOneOutBaseline())
 
 
-@estimator("REINFORCE, standardized (GRPO)", SCORE, least=2)
-def _(s):
-    return _score(s, SampleMeanBaseline(), standardize=True)
-
-
-@estimator("REINFORCE, continuations", SCORE)
+@estimator(
+    *("REINFORCE, continuations", SCORE),
+    "`PrefixBaseline`, `credit=MonteCarlo(3)`",
+)
 def _(s):
     return _score(s, PrefixBaseline(), credit=MonteCarlo(3))
 
 
-@estimator("sum and sample", SCORE, least=2)
+@estimator(
+    *("sum and sample", SCORE),
+    "`SumAndSample(1, S - 1)`, `ExpectedRewardBaseline`",
+    least=2,
+)
 def _(s):
     decoder = SumAndSample(1, s.samples - 1, s.length, seed=s.seed)
     baseline = ExpectedRewardBaseline(decoder)
     return ScoreFunction(Heard(), decoder, baseline)
 
 
-@estimator("REINFORCE, learned baseline", SCORE)
+@estimator("REINFORCE, learned baseline", SCORE, "`LearnedBaseline`")
 def _(s):
     decoder = s.sampled(keep_states=True)
     baseline = LearnedBaseline(decoder, s.state_units)
     return ScoreFunction(Heard(), decoder, baseline)
 
 
-@estimator("RELAX", SCORE, ("samples", "temperature"))
+@estimator(
+    *("actor-critic", SCORE, "`LearnedBaseline`, `credit=GAE(lambda_=0.95)`"),
+    ("samples", "gae"),
+)
+def _(s):
+    decoder = s.sampled(keep_states=True)
+    critic = LearnedBaseline(decoder, s.state_units)
+    credit = GAE(critic, s.gae)
+    return ScoreFunction(Heard(), decoder, critic, credit=credit)
+
+
+@estimator("RELAX", SCORE, "`RELAX`", HEAT)
 def _(s):
     decoder = s.sampled(keep_states=True)
     sizes = {"state_units": s.state_units, "vocabulary_size": s.size}
     return RELAX(Heard(), decoder, **sizes, **s.heat(1.0))
+
+
+@estimator("REINFORCE, sample mean", GROUP, "`SampleMeanBaseline`", least=2)
+def _(s):
+    return _score(s, SampleMeanBaseline())
+
+
+@estimator(
+    *("REINFORCE, standardized", GROUP),
+    "`SampleMeanBaseline`, `standardize=True`",
+    least=2,
+)
+def _(s):
+    return _score(s, SampleMeanBaseline(), standardize=True)
+
+
+@estimator("GRPO", GROUP, '`standardize=True`, `normalize="length"`', least=2)
+def _(s):
+    return _score(s, SampleMeanBaseline(), "length", standardize=True)
+
+
+@estimator(
+    *("Dr. GRPO", GROUP, '`SampleMeanBaseline`, `normalize="constant"`'),
+    least=2,
+)
+def _(s):
+    return _score(s, SampleMeanBaseline(), "constant")
+
+
+@estimator("minimum risk", GROUP, "`StructureLoss`", least=2)
+def _(s):
+    return StructureLoss(Heard(), s.sampled(), "risk")
 
 
 def names(chosen: list | None = None) -> list[str]:

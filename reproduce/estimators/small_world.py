@@ -41,7 +41,7 @@ class World:
     words: int = 4
     length: int = 3
     ends: bool = True
-    seeds: int = 5
+    seeds: int = 20
 
     @property
     def vocabulary_size(self) -> int:
@@ -154,7 +154,7 @@ class SharedSpeaker(RowSpeaker):
 
 
 class Heard(Reward):
-    """What a listener of the world makes of a caption."""
+    """Reward of a caption: how much a listener of the world likes it."""
 
     differentiable = True
     name = "heard"

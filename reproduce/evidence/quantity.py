@@ -16,6 +16,8 @@ from tfcap.curves import mean_interval
 _AXES = (
     *("lambda", "rho", "gamma", "temperature", "alpha", "rate"),
     *("entropy_weight", "reward_shift"),
+    # Of estimators, see `reproduce/evidence/records.py`.
+    *("V", "T", "S", "K", "ends", "gae"),
 )
 #: Where two curves are compared, beside a number.
 _REACHED, _SHARED, _ALONE = "reached", "shared", "alone"

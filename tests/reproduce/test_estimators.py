@@ -6,14 +6,19 @@ import numpy as np
 import pytest
 
 from reproduce.command import main
+from reproduce.estimators import costs
 from reproduce.estimators import measure
+from reproduce.estimators.axes import AXES
 from reproduce.estimators.measure import errors
 from reproduce.estimators.measure import estimates
 from reproduce.estimators.measure import exact_gradients
+from reproduce.estimators.page import tables
 from reproduce.estimators.registry import ESTIMATORS
 from reproduce.estimators.registry import Setting
 from reproduce.estimators.small_world import UNITS
 from reproduce.estimators.small_world import World
+from reproduce.evidence import Quantity
+from reproduce.evidence.records import load_results
 
 WORLD = World(words=2, length=2, seeds=2)
 
@@ -72,6 +77,48 @@ def test_errors_are_relative_and_without_the_noise_of_the_mean():
     assert centered["bias"][0] == 0.0
 
 
+def test_a_length_of_its_own_is_told_from_a_direction_of_its_own():
+    rng = np.random.default_rng(0)
+    exact = np.array([[3.0, 4.0], [0.0, 5.0]])
+    noise = rng.normal(size=(2, 4000, 2))
+    half = errors(exact[:, None] / 2 + noise, exact)
+    assert half["bias"][0] == pytest.approx(0.5, abs=0.02)
+    assert half["cosine"][0] == pytest.approx(1.0, abs=1e-3)
+    # Of the length of 2.5, and a variance of 2.
+    wanted = 2.5 / (2.5**2 + 2) ** 0.5
+    assert half["correlation"][0] == pytest.approx(wanted, abs=0.01)
+    double = errors(2 * (exact[:, None] / 2 + noise), exact)
+    assert double["bias"][0] < 0.05
+    for name in ("cosine", "correlation"):
+        assert double[name][0] == pytest.approx(half[name][0])
+    across = errors(exact[:, None, ::-1] * [1, -1] + noise, exact)
+    assert across["cosine"][0] == pytest.approx(0.0, abs=0.02)
+
+
+def test_dr_grpo_is_a_share_of_the_gradient_and_grpo_is_not(exact):
+    found, other = (
+        errors(
+            estimates(name, WORLD, Setting(length=2, samples=4), 3000), exact
+        )
+        for name in ("Dr. GRPO", "GRPO")
+    )
+    # (S - 1) / (S * T) of it.
+    assert found["bias"][0] == pytest.approx(1 - 3 / 8, abs=0.03)
+    assert found["cosine"][0] > 0.99 > other["cosine"][0]
+
+
+def test_estimators_are_measured_along_what_moves_them():
+    names = ["straight-through", "PSST Gumbel-Rao", "RELAX", "actor-critic"]
+    measured = {name: axis.measured(names) for name, axis in AXES.items()}
+    assert measured["words"] == measured["samples"] == names
+    assert measured["ends"] == names[:1]
+    assert measured["temperature"] == names[1:3]
+    assert measured["rho"] == measured["draws"] == names[1:2]
+    assert measured["gae"] == names[3:]
+    for axis in AXES.values():
+        assert set(axis.shown) == set(axis.measured(axis.shown))
+
+
 def test_every_estimator_gives_a_gradient_of_each_row(monkeypatch):
     monkeypatch.setattr(measure, "CRITIC_STEPS", 1)
     sizes = {"size": 5, "state_units": WORLD.state_units}
@@ -80,6 +127,41 @@ def test_every_estimator_gives_a_gradient_of_each_row(monkeypatch):
         found = estimates(name, WORLD, setting, 3)
         assert found.shape == (2, 3, 25) and np.isfinite(found).all(), name
         assert np.abs(found).max(axis=-1).max() > 0, name
+
+
+def test_costs_grow_over_that_of_straight_through(monkeypatch):
+    monkeypatch.setattr(costs, "GROWN", {"words": (5, 9), "draws": (1, 2)})
+    sizes = dict(zip(costs.Job._fields[1:], (5, 2, 2, 1)))
+    monkeypatch.setattr(costs.Job.__new__, "__defaults__", (*sizes.values(),))
+    asked = costs.missing_of({"words": {}}, ["straight-through", "ReinMax-CV"])
+    assert asked == {"words": ["straight-through"], "draws": ["ReinMax-CV"]}
+    clock = iter(range(1000))
+    monkeypatch.setattr(costs.time, "process_time", lambda: next(clock) ** 2)
+    grown = costs.grown_costs(asked, rounds=1)
+    # Each takes 4 ticks more than the one before; one job is in both.
+    assert grown == {
+        "words": {
+            "straight-through": [
+                {"value": 5, "cost": 1.0},
+                {"value": 9, "cost": 5.0},
+            ]
+        },
+        "draws": {
+            "ReinMax-CV": [
+                {"value": 1, "cost": 9.0},
+                {"value": 2, "cost": 13.0},
+            ]
+        },
+    }
+    assert not costs.missing_of(grown, ["straight-through", "ReinMax-CV"])
+    record = {"estimators": {}, "costs": {}, "grown": grown}
+    monkeypatch.setattr("reproduce.estimators.page.GROWN", costs.GROWN)
+    assert tables(record)["Cost"].split("\n") == [
+        "| estimator | V 5 | V 9 | K 1 | K 2 |",
+        "|---|--:|--:|--:|--:|",
+        "| straight-through | 1.0 | 5.0 |  |  |",
+        "| ReinMax-CV |  |  | 9.0 | 13.0 |",
+    ]
 
 
 def test_the_command_keeps_a_record_and_a_figure(tmp_path, capsys):
@@ -101,6 +183,11 @@ def test_the_command_keeps_a_record_and_a_figure(tmp_path, capsys):
     assert "--axes ends,samples --no-costs" in first
     del again["estimators"]["REINFORCE"]
     assert again == record
+    # As the claims of pages read it.
+    records = load_results(tmp_path)
+    row = "reinmax_expected_end"
+    values = Quantity(f"bias: {row} - {row} S=2").values(records)
+    assert values == {0: 0.0, 1: 0.0}
     assert (tmp_path / "estimators.png").stat().st_size > 10_000
     assert "ReinMax, expected end" in capsys.readouterr().out
     assert main([*arguments[:3], "--draw"]) == 0
