@@ -7,8 +7,8 @@ A page, `reproduce/PAPER/README.md`, marks where a table stands:
     <!-- end of table -->
 
 What is between the marks is written anew from the records in the folder; so
-are the numbers of claims in the register (`reproduce/evidence`), on README.md
-and PAPERS.md, too.
+are the numbers of claims in the register (`reproduce/evidence`), on README.md,
+PAPERS.md and docs/which_estimator.md, too.
 """
 
 import argparse
@@ -20,6 +20,7 @@ import sys
 
 from reproduce.command import PAPERS
 from reproduce.command import open_paper
+from reproduce.evidence.records import estimators_record
 from reproduce.evidence.register import load_pages
 from reproduce.tables import tables_of
 from reproduce.visdial.summary import filled_page as visdial_page
@@ -27,9 +28,13 @@ from tfcap.io import command
 from tfcap.io import whole_file
 
 ROOT = pathlib.Path(__file__).parents[1]
-#: Pages of no paper.
-_FRONT = ("readme", "papers")
-_NAMES = (*PAPERS, "visdial", *_FRONT)
+#: Pages of no paper, by their names.
+_OTHERS = {
+    "readme": "README.md",
+    "papers": "PAPERS.md",
+    "estimators": "docs/which_estimator.md",
+}
+_NAMES = (*PAPERS, "visdial", *_OTHERS)
 _MARKED = re.compile(
     r"<!-- table (?P<folder>\S+) \| (?P<title>.*?) -->\n.*?"
     r"<!-- end of table -->",
@@ -38,9 +43,9 @@ _MARKED = re.compile(
 
 
 def page_path(name):
-    """Path of a page: that of a paper, `"readme"` or `"papers"`."""
-    if name in _FRONT:
-        return ROOT / f"{name.upper()}.md"
+    """Path of a page: that of a paper, or one of the others."""
+    if name in _OTHERS:
+        return ROOT / _OTHERS[name]
     return ROOT / "reproduce" / name / "README.md"
 
 
@@ -57,7 +62,12 @@ def filled_page(name: str, text: str) -> str:
 
 
 def _with_tables(name, text):
-    if name in _FRONT:
+    if name == "estimators":
+        # TensorFlow takes a moment: not for `--help`.
+        from reproduce.estimators.page import filled as estimators_page
+
+        return estimators_page(text, estimators_record)
+    if name in _OTHERS:
         return text
     if name == "visdial":
         return visdial_page(text, ROOT)

@@ -87,12 +87,12 @@ def main(arguments: list[str] | None = None) -> int:
 def _parser():
     parser = argparse.ArgumentParser(
         prog="python -m reproduce check",
-        description="Says of every claim of README.md, PAPERS.md and the "
-        "papers' pages whether it holds, is weaker or gone: by the records "
-        "in results/, always; and by a stated part of the runs (one seed, "
-        "see reproduce/evidence/runs.toml), made again in a fresh folder. "
-        "The whole part takes some hours on one core; started again, the "
-        "command goes on where it was stopped.",
+        description="Says of every claim of README.md, PAPERS.md, the papers' "
+        "pages and that of estimators whether it holds, is weaker or gone: by "
+        "the records in results/, always; and by a stated part of the runs "
+        "(one seed, see reproduce/evidence/runs.toml), made again in a fresh "
+        "folder. The whole part takes some hours on one core; started again, "
+        "the command goes on where it was stopped.",
     )
     add = parser.add_argument
     add(

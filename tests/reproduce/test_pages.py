@@ -6,6 +6,8 @@ from reproduce import pages
 from reproduce.command import PAPERS
 from reproduce.command import main
 from reproduce.command import open_paper
+from reproduce.estimators.page import filled as estimators_page
+from reproduce.estimators.registry import ESTIMATORS
 from reproduce.sweep_options import sweep_parser
 
 
@@ -39,6 +41,19 @@ def test_a_page_has_its_rows_of_the_sweep_of_all():
     page = f"{page}\nHere it is again.\n\n{mark}<!-- end of table -->\n"
     text = pages.filled_page("sle", page).partition("Here it is")[2]
     assert "\n| SLL-SLE " in text and "\n| PPO" not in text
+
+
+def test_the_page_of_estimators_is_what_its_record_makes():
+    text = pages.page_path("estimators").read_text(encoding="utf-8")
+    assert text.count("<!-- table ") == text.count("<!-- end of table -->") > 0
+    assert pages.filled_page("estimators", text) == text
+    for name in ESTIMATORS:
+        assert f"| {name} | " in text
+    record = {"estimators": {}, "costs": {}}
+    with pytest.raises(ValueError, match="must mark tables that there are"):
+        estimators_page(
+            text.replace("| Cost -->", "| Costs -->"), lambda _: record
+        )
 
 
 @pytest.mark.parametrize("name", PAPERS)

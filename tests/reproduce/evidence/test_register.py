@@ -11,10 +11,11 @@ from reproduce.evidence.prose import masked
 from reproduce.evidence.prose import numbers
 from reproduce.evidence.records import ROOT
 
-#: README.md, PAPERS.md and the pages of all papers.
+#: README.md, PAPERS.md, the page of estimators and those of all papers.
 PAGES = [
     ROOT / "README.md",
     ROOT / "PAPERS.md",
+    ROOT / "docs" / "which_estimator.md",
     *sorted(ROOT.glob("reproduce/*/README.md")),
 ]
 
