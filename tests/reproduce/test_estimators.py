@@ -190,5 +190,12 @@ def test_the_command_keeps_a_record_and_a_figure(tmp_path, capsys):
     assert values == {0: 0.0, 1: 0.0}
     assert (tmp_path / "estimators.png").stat().st_size > 10_000
     assert "ReinMax, expected end" in capsys.readouterr().out
+    # Times are drawn where there are any.
+    line = [{"value": x, "cost": x / 2} for x in (2, 4)]
+    times = {"costs": {"ReinMax": 1.0}, "grown": {"samples": {"ReinMax": line}}}
+    before = (tmp_path / "estimators.png").read_bytes()
+    whole = json.loads((tmp_path / "estimators.json").read_text()) | times
+    (tmp_path / "estimators.json").write_text(json.dumps(whole))
     assert main([*arguments[:3], "--draw"]) == 0
+    assert (tmp_path / "estimators.png").read_bytes() != before
     assert main([*arguments[:3], "--estimators", "Straight"]) == 2
