@@ -7,6 +7,7 @@ from keras import ops
 
 from tests import tiny
 from tfcap import methods
+from tfcap.objectives import ClippedRatio
 from tfcap.objectives import Episode
 from tfcap.objectives import KLDivergence
 from tfcap.rewards import Overlong
@@ -82,6 +83,46 @@ def test_a_reference_must_be_another_speaker():
         methods.dpo(speaker, Worth(), speaker)
     with pytest.raises(TypeError, match="`reference` must satisfy"):
         methods.grpo(speaker, Worth(), reference="before")
+
+
+@pytest.mark.parametrize("name", ["grpo", "dr_grpo", "gdpo", "rloo", "ppo"])
+def test_a_clip_that_one_update_would_never_read_is_refused(name):
+    method = getattr(methods, name)
+    clip = ClippedRatio(0.01, 0.02)
+
+    def ratio(**options):
+        speaker = tiny.TableSpeaker(1)
+        return method(speaker, Worth(), clip=clip, **options).clipped_ratio
+
+    with pytest.raises(ValueError, match="`updates_per_rollout=4`"):
+        ratio(updates_per_rollout=1)
+    if name != "ppo":
+        with pytest.raises(ValueError, match="`clip` must be left out"):
+            ratio()
+    assert ratio(updates_per_rollout=2) is clip
+    assert ratio(updates_per_rollout=1, minibatch_size=2) is clip
+
+
+@pytest.mark.parametrize(
+    "name, upper", [("dapo", 0.28), ("gspo", 4e-4), ("ppo", 0.2)]
+)
+def test_what_a_paper_clips_is_clipped_by_default(name, upper):
+    def made(**options):
+        method = getattr(methods, name)
+        return method(tiny.TableSpeaker(1), Worth(), **options)
+
+    training = made()
+    assert training.updates_per_rollout == 4
+    assert training.clipped_ratio.upper == upper
+    # One update has a ratio of 1, and a clip of the method's own none to clip.
+    once = made(updates_per_rollout=1)
+    assert once.updates_per_rollout == 1 and once.clipped_ratio is None
+    parts = made(updates_per_rollout=1, minibatch_size=2)
+    assert parts.clipped_ratio.upper == upper
+    wide = ClippedRatio(0.3)
+    assert made(clip=wide).clipped_ratio is wide
+    with pytest.raises(ValueError, match="`clip` must be left out"):
+        made(clip=wide, updates_per_rollout=1)
 
 
 def test_advantages_by_batch_are_above_the_mean_of_their_own_row():

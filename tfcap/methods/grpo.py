@@ -7,6 +7,7 @@ from tfcap.methods.parts import Words
 from tfcap.methods.parts import anchored
 from tfcap.methods.parts import check_unread
 from tfcap.methods.parts import clipped_updates
+from tfcap.methods.parts import with_own_clip
 from tfcap.objectives import ClippedRatio
 from tfcap.objectives import KLDivergence
 from tfcap.objectives import SampleMeanBaseline
@@ -66,8 +67,9 @@ def grpo(
             `tfcap.objectives.KLDivergence` and `ScoreFunction`. The divergence
             is a mean over each caption's words, unfinished captions included,
             unless `normalize="sequence"`, where it is a sum.
-        clip: `tfcap.objectives.ClippedRatio`. Defaults to
-            `ClippedRatio(0.2)`.
+        clip: `tfcap.objectives.ClippedRatio` of several updates, or of
+            minibatches: in one update of a whole batch ratios are 1, and a
+            clip is refused. Defaults to `ClippedRatio(0.2)`.
         updates_per_rollout: Integer, see `tfcap.training.ObjectiveModel`.
             Defaults to `1`.
         human_weight, max_length, suppress, seed, global_clipnorm, **options:
@@ -78,7 +80,8 @@ def grpo(
 
     Raises:
         TypeError: If `speaker` or `reward` is none.
-        ValueError: If it is not built, or a number out of range.
+        ValueError: If it is not built, a number out of range, or `clip` would
+            not be read.
 
     Example:
 
@@ -169,8 +172,12 @@ def dapo(speaker: Any, reward: Any, **options: Any) -> ObjectiveModel:
     to the reward, says so more softly. Rows whose samples have equal rewards
     have advantages of 0; that the paper draws others instead is left out.
 
+    Ratios differ from 1, and are clipped, from the second update of a rollout
+    on; with `updates_per_rollout=1` and no minibatches nothing is clipped.
+
     Args:
-        speaker, reward, **options: As those of `grpo()`.
+        speaker, reward: As those of `grpo()`.
+        **options: As those of `grpo()`; `updates_per_rollout` defaults to `4`.
 
     Returns:
         `tfcap.training.ObjectiveModel`.
@@ -189,11 +196,8 @@ def dapo(speaker: Any, reward: Any, **options: Any) -> ObjectiveModel:
     ... })
     >>> training = tfcap.methods.dapo(speaker, tfcap.rewards.BLEU(4))
     """
-    own = {
-        "normalize": "token",
-        "clip": ClippedRatio(0.2, 0.28),
-        "mask_unfinished": True,
-    }
+    options = with_own_clip(ClippedRatio(0.2, 0.28), options)
+    own = {"normalize": "token", "mask_unfinished": True}
     return grpo(speaker, reward, **own | options)
 
 
@@ -201,7 +205,8 @@ def gspo(speaker: Any, reward: Any, **options: Any) -> ObjectiveModel:
     """Trains as `grpo()`, with one importance ratio for a caption.
 
     The ratio is the geometric mean of those of its words, with bounds of 3e-4
-    below and 4e-4 above 1. It matters from the second update of a rollout on.
+    below and 4e-4 above 1. It matters from the second update of a rollout on;
+    with `updates_per_rollout=1` and no minibatches nothing is clipped.
 
     Args:
         speaker, reward: As those of `grpo()`.
@@ -223,11 +228,8 @@ def gspo(speaker: Any, reward: Any, **options: Any) -> ObjectiveModel:
     ... })
     >>> training = tfcap.methods.gspo(speaker, tfcap.rewards.BLEU(4))
     """
-    own = {
-        "clip": ClippedRatio(3e-4, 4e-4, "sequence"),
-        "updates_per_rollout": 4,
-    }
-    return grpo(speaker, reward, **own | options)
+    clip = ClippedRatio(3e-4, 4e-4, "sequence")
+    return grpo(speaker, reward, **with_own_clip(clip, options))
 
 
 def gdpo(speaker: Any, reward: Any, **options: Any) -> ObjectiveModel:

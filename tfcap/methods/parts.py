@@ -269,11 +269,38 @@ def clipped_updates(clip: Any, updates: int, options: dict) -> dict:
     """Arguments of `ObjectiveModel`: updates of a rollout, and their ratio.
 
     One update on all that was drawn has a ratio of 1, and needs none.
+
+    Raises:
+        ValueError: If there is a `clip` all the same.
     """
-    if updates == 1 and not options.get("minibatch_size"):
-        return {}
+    if once(updates, options):
+        if clip is None:
+            return {}
+        raise ValueError(
+            "`clip` must be left out where one update takes all that was "
+            "drawn: its ratios are 1, and none is clipped. Received: "
+            f"clip={clip!r}, updates_per_rollout=1. Take several updates, "
+            "`updates_per_rollout=4`, or give a `minibatch_size`."
+        )
     ratio = clip or ClippedRatio()
     return {"updates_per_rollout": updates, "clipped_ratio": ratio}
+
+
+def with_own_clip(clip: ClippedRatio, options: dict) -> dict:
+    """Options of a method with a clip of its own, and so of four updates.
+
+    Its own clip is left out where one update would not read it; that of the
+    caller is refused there.
+    """
+    options = {"updates_per_rollout": 4} | options
+    if once(options["updates_per_rollout"], options):
+        return options
+    return {"clip": clip} | options
+
+
+def once(updates: int, options: dict) -> bool:
+    """Whether a rollout is learned from in one update, and not in parts."""
+    return updates == 1 and not options.get("minibatch_size")
 
 
 def with_baseline(

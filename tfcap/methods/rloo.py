@@ -57,7 +57,8 @@ def rloo(
 
     Raises:
         TypeError: If `speaker` or `reward` is none.
-        ValueError: If it is not built, or a number out of range.
+        ValueError: If it is not built, a number out of range, or `clip` would
+            not be read.
 
     Example:
 
