@@ -64,6 +64,7 @@ CHANNELS = {
     "Gumbel-Rao, 1": ("GumbelRao", {"num_samples": 1}),
     "Gumbel-Rao, 4": ("GumbelRao", {"num_samples": 4}),
     "Gumbel-Rao, 10": ("GumbelRao", {"num_samples": 10}),
+    "Gumbel-Rao, rho, 10": ("GumbelRao", {"num_samples": 10, "rho": 0.25}),
     **{
         f"{name}, {draws}": (kind, {"num_samples": draws})
         for name, kind in (
@@ -164,7 +165,7 @@ def contestants(names=None, size=WORDS):
 
 def _peer(name):
     """The Gumbel channel, with the same rho."""
-    mixed = name in ("ReinMax, rho", "decoupled, rho")
+    mixed = ", rho" in name and name != "Gumbel, rho"
     return "Gumbel, rho" if mixed else "ours"
 
 
