@@ -1,5 +1,8 @@
 """Gradients of channels that draw a word first, against enumeration."""
 
+import gc
+import graphlib
+
 import keras
 import numpy as np
 import pytest
@@ -207,6 +210,63 @@ def test_where_rho_passes_the_relaxed_vector_its_own_gradient_does(channel):
         return
     np.testing.assert_allclose(words[0], P, rtol=1e-5)
     np.testing.assert_allclose(found[0], jacobian(P) @ slope, rtol=1e-4)
+
+
+def in_turns(graph, size):
+    """Length of the longest chain of draws `(..., size)` that wait in turn."""
+    before = {
+        op: {x.op for x in op.inputs} | set(op.control_inputs)
+        for op in graph.get_operations()
+    }
+    longest = {}
+    for op in graphlib.TopologicalSorter(before).static_order():
+        random = "RandomUniform" in op.type
+        drawn = random and op.outputs[0].shape[-1] == size
+        longest[op] = drawn + max((longest[x] for x in before[op]), default=0)
+    return max(longest.values())
+
+
+@pytest.mark.parametrize(
+    "channel, rho, expected",
+    [
+        *((each, 0.0, 6) for each in (GumbelRao, ReinMaxRao, ReinMaxCV)),
+        *((each, 0.5, 6) for each in (ReinMaxRao, ReinMaxCV)),
+        # The relaxed vector is their mean, of which there are six more.
+        (GumbelRao, 0.5, 12),
+    ],
+)
+def test_draws_wait_for_each_other_so_that_one_is_in_memory(
+    channel, rho, expected
+):
+    layer = channel(num_samples=6, rho=rho, seed=0)
+
+    @tf.function(autograph=False)
+    def slopes(logits):
+        with tf.GradientTape() as tape:
+            tape.watch(logits)
+            value = tf.reduce_sum(tf.sin(layer(logits, training=True)))
+        return tape.gradient(value, logits)
+
+    graph = slopes.get_concrete_function(tf.zeros((3, 7))).graph
+    assert in_turns(graph, 7) == expected
+
+
+@pytest.mark.parametrize("channel", [GumbelRao, ReinMaxRao, ReinMaxCV])
+def test_a_tape_keeps_no_more_of_more_draws(channel):
+    kept = []
+    for num_samples in (2, 9):
+        layer = channel(num_samples=num_samples, rho=0.5, seed=0)
+        logits = tf.zeros((3, 7))
+        gc.collect()
+        with tf.GradientTape() as tape:
+            tape.watch(logits)
+            words = layer(logits, training=True)
+            found = gc.get_objects()
+            found = [x for x in found if isinstance(x, type(logits))]
+            kept.append(sum(x.shape == (3, 7) for x in found))
+        assert tape.gradient(words, logits) is not None
+        del words, found, tape
+    assert 0 < kept[0] == kept[1]
 
 
 def test_words_do_not_depend_on_the_draws_of_the_gradient():

@@ -159,9 +159,11 @@ def mean_relaxed(
 
         if not values:
             return ops.zeros_like(logits), gradient
-        total = 0.0
+        # A tape that watches the logits would keep every sample.
+        total = ops.stop_gradient(ops.zeros_like(logits))
         for score in scores:
-            total = total + soft(score)
+            with _after(total):
+                total = total + soft(score)
         return total / len(scores), gradient
 
     return mean(logits)
