@@ -1,14 +1,29 @@
+import functools
+
 import keras
 import numpy as np
 import pytest
 import tensorflow as tf
 
 from tfcap.layers import Categorical
+from tfcap.layers import GumbelRao
 from tfcap.layers import GumbelSoftmaxST
 from tfcap.layers import PartialSamplingST
+from tfcap.layers import ReinMax
+from tfcap.layers import ReinMaxCV
+from tfcap.layers import ReinMaxRao
 from tfcap.layers import WordChannel
 
-CHANNELS = [Categorical, GumbelSoftmaxST, PartialSamplingST]
+CHANNELS = [
+    *(Categorical, GumbelSoftmaxST, PartialSamplingST),
+    *(ReinMax, GumbelRao, ReinMaxRao, ReinMaxCV),
+    *(
+        pytest.param(
+            functools.partial(each, rho=0.5), id=f"{each.__name__}-rho"
+        )
+        for each in (GumbelSoftmaxST, ReinMax, GumbelRao, ReinMaxRao, ReinMaxCV)
+    ),
+]
 SHAPES = [(5,), (2, 5), (2, 3, 5), (2, 3, 4, 5)]
 
 
@@ -47,6 +62,20 @@ def test_a_masked_word_is_never_emitted(channel):
     logits[:, 2] = -1e9
     layer = channel(seed=0)
     assert layer(logits, training=True).numpy()[:, 2].max() == 0.0
+
+
+@pytest.mark.parametrize("channel", CHANNELS[1:])
+def test_a_masked_word_has_no_gradient(channel):
+    logits = np.zeros((50, 4), "float32")
+    logits[:, 2] = -1e9
+    logits, layer = tf.constant(logits), channel(seed=0)
+    with tf.GradientTape() as tape:
+        tape.watch(logits)
+        words = layer(logits, training=True)
+        value = tf.reduce_sum(tf.sin(words * [1.0, 2.0, 3.0, 4.0]))
+    slopes = tape.gradient(value, logits).numpy()
+    assert (slopes[:, 2] == 0).all()
+    assert (np.abs(slopes[:, 3]) > 1e-3).any()
 
 
 @pytest.mark.parametrize("channel", CHANNELS)

@@ -5,14 +5,19 @@ import tensorflow as tf
 from keras import ops
 
 from tfcap.layers import Categorical
+from tfcap.layers import GumbelRao
 from tfcap.layers import GumbelSoftmaxST
 from tfcap.layers import PartialSamplingST
+from tfcap.layers import ReinMax
+from tfcap.layers import ReinMaxCV
+from tfcap.layers import ReinMaxRao
 from tfcap.layers import SoftEmbedding
 from tfcap.layers import WordChannel
 from tfcap.layers import embed_words
 from tfcap.layers._fast.word_vectors import Words
 from tfcap.layers._fast.word_vectors import cast_words
 from tfcap.layers._fast.word_vectors import ids_of_words
+from tfcap.layers._fast.word_vectors import known_words
 from tfcap.layers._fast.word_vectors import mask_words
 from tfcap.layers._fast.word_vectors import remember_words
 from tfcap.layers._fast.word_vectors import remembered_words
@@ -25,6 +30,14 @@ CHANNELS = {
     "words": lambda: GumbelSoftmaxST(0.5, seed=0),
     "some words": lambda: PartialSamplingST(0.5, seed=0),
     "no words": lambda: PartialSamplingST(1.0, seed=0),
+    "ReinMax": lambda: ReinMax(seed=0),
+    "ReinMax, some": lambda: ReinMax(rho=0.5, seed=0),
+    "Gumbel-Rao": lambda: GumbelRao(0.5, 3, seed=0),
+    "Gumbel-Rao, some": lambda: GumbelRao(0.5, 3, rho=0.5, seed=0),
+    "ReinMax-Rao": lambda: ReinMaxRao(num_samples=3, seed=0),
+    "ReinMax-Rao, some": lambda: ReinMaxRao(num_samples=3, rho=0.5, seed=0),
+    "ReinMax-CV": lambda: ReinMaxCV(num_samples=3, seed=0),
+    "ReinMax-CV, some": lambda: ReinMaxCV(num_samples=3, rho=0.5, seed=0),
 }
 
 
@@ -139,7 +152,7 @@ def test_looking_up_twice_differentiated_is_multiplying(kind):
         np.testing.assert_allclose(one, other, rtol=1e-3, atol=1e-4)
 
 
-@pytest.mark.parametrize("kind", ["words", "some words"])
+@pytest.mark.parametrize("kind", [x for x in CHANNELS if x != "no words"])
 def test_words_are_looked_up_to_the_bit(kind):
     words = CHANNELS[kind]()(LOGITS, training=True)
     hard = np.max(words, axis=-1) == 1
@@ -166,6 +179,26 @@ def test_the_vectors_themselves_are_not_read():
     remember_words(vectors, Words(ids, mask=there))
     found = embed_words(vectors, TABLE)
     np.testing.assert_array_equal(found, [TABLE[3], 0 * TABLE[0]])
+
+
+@pytest.mark.parametrize("kind", CHANNELS)
+def test_the_vectors_of_a_channel_are_noted_and_not_read(kind):
+    words = CHANNELS[kind]()(LOGITS, training=True)
+    noted = remembered_words(words)
+    hard = np.max(words, axis=-1) == 1
+    assert hard.any() == (kind != "no words")
+    ids = ops.convert_to_numpy(noted.ids)
+    np.testing.assert_array_equal(ids[hard], np.argmax(words, -1)[hard])
+    relaxed = "some" in kind or kind == "no words"
+    assert hard.all() != relaxed
+    if relaxed and keras.backend.backend() != "tensorflow":
+        assert known_words(words) is None
+        return
+    unread = remember_words(ops.full(LOGITS.shape, np.nan), noted)
+    found = embed_words(unread, TABLE)
+    np.testing.assert_allclose(
+        found, forgetful(words, TABLE), rtol=1e-5, atol=1e-6
+    )
 
 
 def test_vectors_of_unknown_origin_are_multiplied():
