@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+import re
 import sys
 import time
 import types
@@ -32,6 +33,7 @@ from reproduce.processes import run_processes
 from reproduce.sle.paper import SLE
 from reproduce.sweep_options import sweep_parser
 from reproduce.wtf_rl.paper import WTF_RL
+from tensorboard_plugin_tfcap import report
 from tests.eager import run_eagerly
 from tests.reproduce.psst.tiny_study import data
 
@@ -303,6 +305,32 @@ def test_a_paper_shows_its_rows_and_maximum_likelihood():
     assert (1, column) in table.best
 
 
+def draw_records(folder):
+    """The figure and the logs of `python -m reproduce axes --tensorboard`."""
+    with open(folder / "points.jsonl", "w") as file:
+        for found in RECORDS:
+            about = {k: found[k] for k in found if k in ABOUT}
+            result = {k: found[k] for k in found if k not in ABOUT}
+            json.dump({"settings": about, "result": result}, file)
+            file.write("\n")
+    path, logs = folder / "axes.svg", folder / "logs"
+    command = ["axes", str(folder), "--figure", str(path)]
+    assert main([*command, "--tensorboard", str(logs)]) == 0
+    return path, logs
+
+
+def test_a_report_draws_the_figure_of_all_methods(tmp_path, monkeypatch):
+    monkeypatch.setattr(figure, "draw", lambda *_: None)
+    _, logs = draw_records(tmp_path)
+    out = tmp_path / "report.html"
+    assert report.main([str(logs), "-o", str(out), "--preset", "all_1"]) == 0
+    _, page = out.read_text().split('<div id="tf-view">')
+    page, _ = page.split("<!-- others -->")
+    assert page.startswith("<h2>All methods: recall by strangers</h2>")
+    names = {title_of(found["method"]) for found in RECORDS}
+    assert names == set(re.findall('class="marks" data-m="(.*?)"', page))
+
+
 def test_names_in_the_figure_do_not_meet(tmp_path, monkeypatch):
     written = []
 
@@ -310,15 +338,7 @@ def test_names_in_the_figure_do_not_meet(tmp_path, monkeypatch):
         written.append((axis, text, box))
 
     monkeypatch.setattr(figure, "_write", write)
-    with open(tmp_path / "points.jsonl", "w") as file:
-        for found in RECORDS:
-            about = {k: found[k] for k in found if k in ABOUT}
-            result = {k: found[k] for k in found if k not in ABOUT}
-            json.dump({"settings": about, "result": result}, file)
-            file.write("\n")
-    path, logs = tmp_path / "axes.svg", tmp_path / "logs"
-    command = ["axes", str(tmp_path), "--figure", str(path)]
-    assert main([*command, "--tensorboard", str(logs)]) == 0
+    path, logs = draw_records(tmp_path)
     runs = {folder.name for folder in (logs / "psst_multinomial").iterdir()}
     assert runs == {"lambda=0.01,seed=0", "lambda=0.01,seed=1"} | {
         "lambda=0.1,seed=0"
