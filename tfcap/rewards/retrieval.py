@@ -45,8 +45,9 @@ class Retrieval(Reward):
             tokens only.
         margin: Float. Defaults to `0.2`.
         negatives: `"hardest"`, `"sum"`, or a number or `keras.Variable` in
-            between; see `tfcap.losses.hinge_retrieval_loss()`. Defaults to
-            `"hardest"`.
+            between; see `tfcap.losses.hinge_retrieval_loss()`. A variable,
+            as one that weighs this reward, is in no checkpoint: the callback
+            that changes it restores it, see `Reward`. Defaults to `"hardest"`.
         directions: Tuple of `"image"` and `"text"`. Defaults to both.
         learning: Boolean, whether the listener is itself being trained on this
             reward. If not it runs in inference mode, and its images are

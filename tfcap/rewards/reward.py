@@ -24,7 +24,9 @@ class Reward(Linear):
     which makes a `tfcap.rewards.WeightedSum`. A weight may be a
     `keras.Variable`, which a callback can change during training; it then
     stands on the right, `BLEU(4) * weight`, since Keras claims what stands
-    right of a variable of its own.
+    right of a variable of its own. No checkpoint holds such a variable: in a
+    run that is gone on with, the callback that changes it restores it, by its
+    `get_state()` and `set_state(state)` (`tfcap.training.Resume`).
 
     Attributes:
         differentiable: Boolean.
@@ -147,7 +149,8 @@ class WeightedSum(Reward):
 
     Args:
         weighted: Iterable of pairs `(weight, reward)`, a weight being a number
-            or a `keras.Variable`, which a callback can change during training.
+            or a `keras.Variable`, which a callback can change during training
+            and restores, since no checkpoint holds it; see `Reward`.
         name: String. Defaults to `"weighted_sum"`.
 
     Attributes:
