@@ -167,7 +167,7 @@ class _Others:
         self.tails = total - ops.cumsum(scores, axis=-1) + scores
 
     def apply_at(self, logits: Any, tokens: Any, places: Any) -> Any:
-        """As `LogitsProcessors.apply_at()`."""
+        """Applies them at some places, as `LogitsProcessors.apply_at()`."""
         logits = self.processors.apply_at(logits, tokens, places)
         logits = ops.cast(logits, "float32")
         probabilities = ops.softmax(logits, axis=-1)  # (n, P, V)

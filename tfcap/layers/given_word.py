@@ -27,7 +27,7 @@ class GivenWord(PartialSampling):
         return self.value_of("temperature")
 
     def given(self, logits, p, ids, seeds):
-        """What is passed and differentiated in place of a word.
+        """Computes what is passed and differentiated in place of a word.
 
         Args:
             logits: Float32 tensor of shape `(..., V)`.

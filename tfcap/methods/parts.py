@@ -299,7 +299,7 @@ def with_own_clip(clip: ClippedRatio, options: dict) -> dict:
 
 
 def once(updates: int, options: dict) -> bool:
-    """Whether a rollout is learned from in one update, and not in parts."""
+    """Tells whether one update takes all of a rollout, and not in parts."""
     return updates == 1 and not options.get("minibatch_size")
 
 

@@ -122,7 +122,7 @@ class DiscriminatorLoss(Estimator):
         return ops.stop_gradient(images)
 
     def _numbers(self, episode):
-        """By which rows of one image are known, or `None`."""
+        """Numbers `(B,)` by which rows of one image are known, or `None`."""
         if self.same is None:
             return None
         return ops.cast(entry(episode, self.same, "DiscriminatorLoss"), "int32")

@@ -162,7 +162,7 @@ class PreferenceLoss(Estimator):
         return losses, own, {**parts, **logs}
 
     def _scores(self, rollout, episode):
-        """What is compared, of every sample: `(B, S)`."""
+        """Numbers to compare, one of every sample: `(B, S)`."""
         rollout = scored_anew(rollout, self.decoder)
         scores = episode.log_probs(rollout)
         if self.reference is not None:

@@ -124,7 +124,7 @@ class PairwiseDiversity(Reward):
 
 
 def _mean_bleu_distance(words, others):
-    """Of a sample to `others` `(B, S, S)`, by BLEU in both directions."""
+    """Distance to `others` `(B, S, S)` by BLEU, the mean of both directions."""
     lengths = sentence_lengths(words)
     ours = lengths[:, :, None] + ops.zeros_like(lengths[:, None])
     similar = _bleu(
@@ -137,7 +137,7 @@ def _mean_bleu_distance(words, others):
 
 
 def _mean_edit_distance(words, others):
-    """Of a sample to `others` `(B, S, S)`, by edits over the longer length."""
+    """Mean of edits to `others` `(B, S, S)`, each over the longer length."""
     lengths = sentence_lengths(words)
     longer = ops.maximum(lengths[:, :, None], lengths[:, None])
     edits = edit_distance(words[:, :, None], words[:, None])
@@ -145,7 +145,7 @@ def _mean_edit_distance(words, others):
 
 
 def _self_bleu_distance(words, others):
-    """Of a sample to the set of `others` `(B, S, S)`."""
+    """Distance to the set of `others` `(B, S, S)` by BLEU."""
     counts = ngram_counts(words[:, :, None], words[:, None])
     counts = ops.max(counts * others[..., None, None], axis=2)
     lengths = sentence_lengths(words)
