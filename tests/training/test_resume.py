@@ -184,6 +184,57 @@ def test_a_run_that_is_stopped_at_every_step_goes_on_exactly(whole, tmp_path):
     assert logged(tmp_path) == whole[1]
 
 
+class End(keras.callbacks.Callback):
+    """A limit of time, which ends a run in one hook, at a place or at once."""
+
+    def __init__(self, hook, *place):
+        super().__init__()
+        self.place, self.ended = place, []
+        setattr(self, hook, self.end)
+
+    def on_epoch_begin(self, epoch, logs=None):
+        self.epoch = epoch
+
+    def end(self, *step, logs=None):
+        if not self.place or (self.epoch, step[0]) == self.place:
+            self.model.stop_training = True
+
+    def on_epoch_end(self, epoch, logs=None):
+        self.ended.append(epoch)
+
+    def on_train_end(self, logs=None):
+        self.ended.append("training")
+
+
+@pytest.mark.parametrize("hook", ["on_train_begin", "on_epoch_begin"])
+def test_a_run_that_goes_on_may_end_at_its_first_step(hook, tmp_path):
+    end = End("on_train_batch_begin", 1, 1)
+    whole = train(tmp_path / "whole", end)
+    assert end.ended == [0, 1, "training"] and len(whole[3]) == STEPS + 2
+    with pytest.raises(SystemExit):
+        train(tmp_path / "parts", Stop(1, 0))
+    end = End(hook)
+    same_end(train(tmp_path / "parts", end, seed=99), whole)
+    assert end.ended == [1, "training"]
+    assert logged(tmp_path / "parts") == logged(tmp_path / "whole")
+    assert signal.getsignal(signal.SIGTERM) == signal.SIG_DFL
+    # The folder is free, and the run is over.
+    found = train(tmp_path / "parts", seed=99)
+    assert not found[3]
+    same_end(found, whole)
+
+
+def test_a_run_that_was_to_end_when_it_was_stopped_takes_no_step_more(tmp_path):
+    whole = train(tmp_path / "whole", End("on_train_batch_end", 1, 1))
+    with pytest.raises(SystemExit):
+        end = End("on_train_batch_end", 1, 1)
+        train(tmp_path / "parts", end, Stop(1, 1))
+    found = train(tmp_path / "parts", seed=99)
+    assert not found[3]
+    same_end(found, whole)
+    assert logged(tmp_path / "parts") == logged(tmp_path / "whole")
+
+
 class Break(Stop):
     """A process that ends without notice, and what is on the disk then."""
 

@@ -297,8 +297,11 @@ class Resume(keras.callbacks.Callback):
         if done:
             self._set_midst(about)
             # Data of unknown length may end before there are other logs.
-            yield from self._no_step(about["logs"])
-        if first is not None:
+            yield from self._fit.no_step(about["logs"])
+        if about.get("stopped"):
+            # It was to end there: Keras ends an epoch that has no more steps.
+            self.model.stop_training = True
+        elif first is not None:
             yield first
             yield from steps
 
@@ -317,14 +320,6 @@ class Resume(keras.callbacks.Callback):
             self._checkpoint.set(model)
         set_metric_arrays(model, metrics)
         self._give_back(about)
-
-    def _no_step(self, logs):
-        """A step that does nothing and logs what the last one did."""
-        model, callbacks = self.model, self._fit.callbacks
-        kept, callbacks.callbacks = callbacks.callbacks, []
-        train, model.train_function = model.train_function, lambda _: logs
-        yield 0, 0, None
-        callbacks.callbacks, model.train_function = kept, train
 
     # What is kept beside the variables ----------------------------------------
 
@@ -359,7 +354,8 @@ class Resume(keras.callbacks.Callback):
         if self._order.python:
             metrics |= named(self._epoch_random, "epoch")
         about = {"step": step, "steps": steps, "logs": logs}
-        self._save(self._epoch, metrics, **about)
+        stopped = bool(self.model.stop_training)
+        self._save(self._epoch, metrics, stopped=stopped, **about)
 
     def _save(self, epoch, arrays, **about):
         memory, more = memory_of(self._others())

@@ -55,6 +55,22 @@ class RunningFit:
         """Generator of the steps of the next epoch, as Keras makes them."""
         return type(self.iterator)._enumerate_iterator(self.iterator)
 
+    def no_step(self, logs: dict):
+        """Generator of a step that does nothing, with the logs of another.
+
+        An end that was asked for before comes with the next step, as in an
+        epoch that begins: the callbacks are not there in this one.
+        """
+        model, callbacks = self.model, self.callbacks
+        kept, callbacks.callbacks = callbacks.callbacks, []
+        train, model.train_function = model.train_function, lambda _: logs
+        stop, model.stop_training = model.stop_training, False
+        try:
+            yield 0, 0, None
+        finally:
+            callbacks.callbacks, model.train_function = kept, train
+            model.stop_training = stop
+
     def replace_steps(self, steps):
         """Has every epoch take its steps from another generator."""
         self.iterator._enumerate_iterator = steps
