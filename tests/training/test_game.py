@@ -62,6 +62,15 @@ def gradient(model, name):
     return loss, tape.gradient(loss, player.network.table.value).numpy()
 
 
+def test_an_evaluation_weighs_rows_alike_whatever_the_batches():
+    model = game()
+    data = {"rows": np.zeros((3, 1)), "references": REFERENCES[:3]}
+    whole, parts = (
+        model.evaluate(data, batch_size=size, verbose=0) for size in (3, 2)
+    )
+    np.testing.assert_allclose(parts, whole, rtol=1e-5, atol=1e-6)
+
+
 @pytest.mark.parametrize("ready", [False, True])
 def test_best_weights_are_restored_after_averages_are_taken(ready):
     model = game()

@@ -55,6 +55,17 @@ def test_logs_are_means_over_the_epoch_and_the_loss_their_weighted_sum():
     )
 
 
+def test_an_evaluation_weighs_rows_alike_whatever_the_batches():
+    model = trained(TeacherForcing())
+    references = np.concatenate([REFERENCES[:3], REFERENCES[:2]])
+    data = {"rows": np.zeros((5, 1), "float32"), "references": references}
+    for size in (5, 4, 2):
+        said = model.evaluate(data, batch_size=size, verbose=0)
+        np.testing.assert_allclose(
+            said, [nll(model.speaker, references)] * 2, rtol=1e-5, atol=1e-6
+        )
+
+
 def test_fit_lowers_the_loss_and_calls_callbacks():
     seen = []
     callback = keras.callbacks.LambdaCallback(

@@ -166,6 +166,21 @@ def accumulated():
     return [w for speaker in speakers for w in speaker.get_weights()]
 
 
+def evaluated():
+    """What is logged of batches of which the last is smaller, and uneven."""
+    data = captions().unbatch().take(11).batch(4)
+    models = []
+    for term in (TeacherForcing("token"), TeacherForcing()):
+        speaker = Seeing(0)
+        models += [
+            ObjectiveModel(term, speaker),
+            Game(speaker, {"g": Player(speaker, term)}),
+        ]
+    for model in models:
+        model.compile(keras.optimizers.SGD())
+    return [np.array(model.evaluate(data, verbose=0)) for model in models]
+
+
 def alternating():
     return cooperative(turns=("speaker", "listener"))
 
@@ -205,6 +220,7 @@ def check_all(strategy):
         compare(train, strategy, run_eagerly)
     compare(cooperative, strategy)
     compare(accumulated, strategy)
+    compare(evaluated, strategy)
     # Half precision rounds the sums of two parts and of one differently.
     for train, tolerance in (
         (mixed_float16, 1e-3),

@@ -269,7 +269,8 @@ class Game(Scaffold):
     def test_step(self, data):
         inputs = self.inputs_of(data)
         episode = Episode(self.speaker, inputs)
-        return self._log(*_losses(self.players, episode))
+        parts = _losses(self.players, episode)
+        return self._log(*parts, rows=self.global_rows(inputs))
 
     def _totals(self, players, losses, penalties):
         """Losses to differentiate, by names of the players they are for."""
@@ -289,13 +290,13 @@ class Game(Scaffold):
             totals[tuple(names)] = scale(total)
         return totals
 
-    def _log(self, losses, penalties, logs, counts=None):
+    def _log(self, losses, penalties, logs, counts=None, rows=None):
         values = {}
         for name, terms in losses.items():
             loss = (_total(terms) + penalties[name]) * num_replicas()
             for key, value in {"loss": loss, **logs[name]}.items():
                 values[f"{name}_{key}"] = value
-        return self.log(values, counts)
+        return self.log(values, counts, rows)
 
 
 def _total(losses):

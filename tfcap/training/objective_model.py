@@ -213,7 +213,7 @@ class ObjectiveModel(Scaffold):
         inputs = self.inputs_of(data)
         loss, logs = self.objective.loss(Episode(self.speaker, inputs))
         loss = loss + weight_penalty(self.trainable_variables)
-        return self.log_step(loss, logs)
+        return self.log_step(loss, logs, rows=self.global_rows(inputs))
 
     def slopes(self, step):
         """Sizes of the gradient of every network, by what to call it."""
@@ -229,7 +229,7 @@ class ObjectiveModel(Scaffold):
             sizes.setdefault(f"the gradient of `{name}`", []).append(size)
         return {name: tf.add_n(parts) for name, parts in sizes.items()}
 
-    def log_step(self, loss, logs, counts=None):
-        """Logs a step's loss and statistics, with the counts of `take()`."""
+    def log_step(self, loss, logs, counts=None, rows=None):
+        """Logs a step's loss and statistics, see `Scaffold.log()`."""
         # The loss is a share, summed over replicas; a metric averages.
-        return self.log({"loss": loss * num_replicas(), **logs}, counts)
+        return self.log({"loss": loss * num_replicas(), **logs}, counts, rows)

@@ -6,6 +6,7 @@ import tensorflow as tf
 
 from tfcap.layers import WordChannel
 from tfcap.ops import num_replicas
+from tfcap.ops import sum_over_replicas
 from tfcap.ops.loops import dense
 from tfcap.ops.schedules import schedules_held
 from tfcap.training.nonfinite import apply_if_finite
@@ -162,13 +163,25 @@ class Scaffold(keras.Model):
             )
         return finite
 
-    def log(self, values, counts=None):
-        """Updates the means; returns them and all else that is logged."""
+    def global_rows(self, inputs):
+        """Rows of a batch of all replicas, by which an evaluation weighs it."""
+        rows = next(x for x in keras.tree.flatten(inputs) if len(x.shape))
+        return sum_over_replicas(tf.cast(tf.shape(rows)[0], tf.float32))
+
+    def log(self, values, counts=None, rows=None):
+        """Updates the means; returns them and all else that is logged.
+
+        Args:
+            values: Dict of scalars by name.
+            counts: Scalar boolean tensor of `take()`: whether a step counts.
+            rows: Scalar tensor, the weight of a batch in the means. Defaults
+                to `None`: batches count alike, as steps do.
+        """
         for name, value in values.items():
             tracker = self.trackers.get(name)
             if tracker is None:
                 continue
-            weight = None
+            weight = rows
             if self.nonfinite == "skip" and counts is not None:
                 value = tf.where(counts, tf.cast(value, tf.float32), 0.0)
                 weight = tf.cast(counts, tf.float32)
