@@ -108,6 +108,25 @@ def test_all_that_can_be_said_is_found_and_a_wider_beam_is_refused(
         search(speaker, width=most + groups, **options)
 
 
+class Silent(tiny.TableSpeaker):
+    """Neither says a word nor an end token that its logits rule out."""
+
+    eos, suppressed_ids = (2, 3), (0, tiny.BOS, 2)
+
+    def step(self, words, state, training=False):
+        logits, state = super().step(words, state, training)
+        return logits + np.array([0, 0, -1e9, 0, 0], "float32"), state
+
+
+def test_words_that_a_speaker_rules_out_are_none_that_can_be_said():
+    found = search(Silent(), width=3, max_length=3)
+    for row in np.array(found.tokens).tolist():
+        assert sorted(row) == [[3, 0, 0], [4, 3, 0], [4, 4, 3]]
+    match = "`width` must not exceed.*width=5 in groups=1, with 2 words"
+    with pytest.raises(ValueError, match=match):
+        search(Silent(), width=5, max_length=3)
+
+
 def test_beams_with_nothing_left_to_say_are_empty_and_last():
     speaker = tiny.TableSpeaker()
     # ".", "3.", "4.", "34.", "43.", and not "33" or "44": five of six.

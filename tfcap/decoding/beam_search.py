@@ -173,11 +173,12 @@ class BeamSearch(Decoder):
 
     def _check_width(self, speaker):
         """Refuses more beams of a group than there are sequences."""
-        suppress = self.logits_processors.suppress
+        ruled_out = getattr(speaker, "suppressed_ids", ())
+        silent = {*self.logits_processors.suppress, *ruled_out}
         ends = {*end_tokens(speaker)}
-        excluded = {getattr(speaker, "pad", 0), speaker.bos, *ends, *suppress}
+        excluded = {getattr(speaker, "pad", 0), speaker.bos, *ends, *silent}
         words = len(set(range(speaker.vocabulary_size)) - excluded)
-        ends = len(ends - {*suppress})
+        ends = len(ends - silent)
         # Numbers of finished and of open sequences after each step.
         finished, open_, size = 0, 1, self.width // self.groups
         for _ in range(self.max_length):
