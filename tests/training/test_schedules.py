@@ -81,6 +81,19 @@ def test_a_part_that_is_used_twice_moves_once():
     assert int(model.scheduled()[0].step) == int(model.baseline.step) == 3
 
 
+def test_a_decoder_that_is_also_the_baselines_is_logged_once():
+    def term():
+        decoder = ScheduledSampling(rising)
+        baseline = DecoderBaseline(Constant(), decoder)
+        return ScoreFunction(Constant(), decoder, baseline)
+
+    # A sum of terms, and one term.
+    for objective in (term(), 0.5 * term()):
+        assert len(objective.layers()) == 1
+        model = ObjectiveModel(objective, tiny.TableSpeaker())
+        assert list(model.scheduled_values()) == ["scheduled_sampling"]
+
+
 def test_a_run_that_goes_on_finds_its_step(tmp_path):
     model, optimizers = game(1)
     model.compile(optimizers, run_eagerly=True)

@@ -9,6 +9,7 @@ from keras import ops
 from tfcap.decoding import Decoder
 from tfcap.objectives.objective import Objective
 from tfcap.objectives.objective import Term
+from tfcap.objectives.objective import each_once
 from tfcap.ops import masked_mean
 from tfcap.ops import mean_over_replicas
 from tfcap.ops import num_replicas
@@ -118,11 +119,11 @@ class Estimator(Objective):
         return (Term(1.0, self),)
 
     def layers(self) -> list:
-        """Returns the Keras layers held: word channels, learned baselines."""
+        """Returns the Keras layers held, each once: channels, baselines."""
         reward = getattr(self, "reward", None)
         decoders = (*self.decoders, *getattr(reward, "decoders", ()))
         channels = [getattr(d, "channel", None) for d in decoders]
-        return [channel for channel in channels if channel is not None]
+        return each_once(c for c in channels if c is not None)
 
     def rollout(self, episode: Any) -> Any:
         """Returns the rollout of the losses, or `None` for losses of rows."""

@@ -122,10 +122,7 @@ class Objective(Linear):
 
     def layers(self) -> list:
         """Returns the Keras layers that the terms hold, each once."""
-        held = {}
-        for _, estimator in self.terms:
-            held |= {id(layer): layer for layer in estimator.layers()}
-        return list(held.values())
+        return each_once(x for _, term in self.terms for x in term.layers())
 
     def _pairs(self):
         return self.terms
@@ -151,3 +148,8 @@ class Objective(Linear):
         return super().__mul__(weight)
 
     __rmul__ = __mul__
+
+
+def each_once(layers: Iterable) -> list:
+    """Lists layers, each once: several parts may hold one."""
+    return list({id(layer): layer for layer in layers}.values())

@@ -16,6 +16,7 @@ from tfcap.objectives.estimator import Estimator
 from tfcap.objectives.estimator import check_decoder
 from tfcap.objectives.estimator import check_discrete
 from tfcap.objectives.estimator import scored_anew
+from tfcap.objectives.objective import each_once
 from tfcap.ops import is_end
 from tfcap.ops import masked_mean
 from tfcap.ops import mean_over_replicas
@@ -162,7 +163,7 @@ class ScoreFunction(Estimator):
 
     def layers(self):
         learned = () if self.baseline is None else self.baseline.layers
-        return [*super().layers(), *learned]
+        return each_once([*super().layers(), *learned])
 
     def rollout(self, episode):
         return episode.rollout(self.decoder)
