@@ -15,6 +15,7 @@ from tests.scribe import Scribe
 from tfcap.metrics import RankingReport
 from tfcap.training import EvaluationCallback
 from tfcap.training import Evaluator
+from tfcap.training import Resume
 from tfcap.training import TradeoffLogger
 
 
@@ -74,6 +75,14 @@ def test_a_fit_without_any_point_is_told(tmp_path):
     with pytest.warns(RuntimeWarning, match="has written no point.*'test_'"):
         fit(logger)
     assert os.listdir(tmp_path) == []
+
+
+def test_a_run_that_goes_on_may_have_its_points_behind_it(tmp_path):
+    for epochs in (4, 5):
+        logger = TradeoffLogger(tmp_path / "run", "mine")
+        resume = Resume(tmp_path / "resume")
+        fit(logger, resume, epochs=epochs, validation_freq=2, shuffle=False)
+    assert [point.step for point in history(tmp_path)] == [2, 4]
 
 
 def test_it_lives_beside_keras_own_logs(tmp_path):

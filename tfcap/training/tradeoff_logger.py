@@ -66,9 +66,15 @@ class TradeoffLogger(keras.callbacks.Callback):
         self.prefix = prefix
         self.writer = TradeoffWriter(directory, method, params, seed, **options)
         self._written = self._skipped = 0
+        self._first_epoch = None
 
     def on_train_begin(self, logs=None):
         self._written = self._skipped = 0
+        self._first_epoch = None
+
+    def on_epoch_begin(self, epoch, logs=None):
+        if self._first_epoch is None:
+            self._first_epoch = epoch
 
     def on_epoch_end(self, epoch, logs=None):
         if (epoch + 1) % self.every:
@@ -86,7 +92,9 @@ class TradeoffLogger(keras.callbacks.Callback):
             write_report(self.writer, epoch + 1, scores)
 
     def on_train_end(self, logs=None):
-        if self._skipped and not self._written:
+        # A run that goes on may have written its points before.
+        whole = self._first_epoch == 0
+        if whole and self._skipped and not self._written:
             warnings.warn(
                 f"`TradeoffLogger` has written no point: in {self._skipped} "
                 f"epochs there were no logs that begin with {self.prefix!r}. "
