@@ -15,6 +15,7 @@ from tfcap.objectives import DecoderBaseline
 from tfcap.objectives import Episode
 from tfcap.objectives import LeaveOneOutBaseline
 from tfcap.objectives import MonteCarlo
+from tfcap.objectives import PrefixBaseline
 from tfcap.objectives import ScoreFunction
 from tfcap.rewards import Reward
 
@@ -286,6 +287,39 @@ class Row(Baseline):
 
     def __call__(self, rewards, episode):
         return self.value
+
+
+class Bare:
+    """A baseline that inherits nothing, and asks for no words."""
+
+    layers = ()
+
+    def __call__(self, rewards, episode):
+        return 0.5
+
+    def check(self, decoder, credit):
+        pass
+
+    def losses(self, rewards, values, mask):
+        return 0.0
+
+
+def test_a_baseline_need_not_inherit():
+    assert isinstance(Bare(), Baseline)
+    credit = MonteCarlo(1)
+    for baseline in (Bare(), PrefixBaseline(Bare(), credit)):
+        term = ScoreFunction(Worth(), decoder(2), baseline, credit=credit)
+        term.loss(Episode(tiny.TableSpeaker(), tiny.batch(2)))
+        assert len(term.decoders) == 1
+
+
+def test_a_function_that_asks_for_words_is_no_baseline():
+    def asks(rewards, episode):
+        return 0.5
+
+    asks.decoders = (decoder(),)
+    with pytest.raises(TypeError, match="`baseline` must be a function or a"):
+        ScoreFunction(Worth(), decoder(2), asks)
 
 
 @pytest.mark.parametrize("credit", [None, MonteCarlo(1)])

@@ -18,7 +18,8 @@ class Baseline(Protocol):
 
     Attributes:
         layers: Tuple of Keras layers, whose weights are saved and trained.
-        decoders: Tuple of the decoders whose words it asks an episode for.
+        decoders: Tuple of the decoders whose words it asks an episode for;
+            absent where it asks for none.
 
     Example:
 
@@ -30,7 +31,6 @@ class Baseline(Protocol):
     """
 
     layers: tuple = ()
-    decoders: tuple = ()
 
     def __call__(self, rewards: Any, episode: Any) -> Any:
         """Expects rewards.
@@ -118,7 +118,7 @@ def _as(value, protocol, adapter, name):
     if value is None or isinstance(value, protocol):
         return value
     # A part of the methods alone would be left uncalled.
-    known = ("layers", "check", "losses", "prefixes", "skips")
+    known = ("layers", "decoders", "check", "losses", "prefixes", "skips")
     partly = [method for method in known if hasattr(value, method)]
     if isinstance(value, type) or not callable(value) or partly:
         raise TypeError(

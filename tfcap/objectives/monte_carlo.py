@@ -210,7 +210,7 @@ class PrefixBaseline(Baseline):
 
     @property
     def decoders(self):
-        return () if self.first is None else self.first.decoders
+        return getattr(self.first, "decoders", ())
 
     def check(self, decoder, credit):
         unknown = self.credit is None and credit is not None and credit.skips

@@ -140,7 +140,7 @@ class ScoreFunction(Estimator):
             )
         baseline, credit = as_baseline(baseline), as_credit(credit)
         statistics = _statistics(decoder, baseline)
-        asked = () if baseline is None else baseline.decoders
+        asked = getattr(baseline, "decoders", ())
         super().__init__(
             name or reward.name,
             reward.terms,
