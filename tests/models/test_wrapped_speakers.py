@@ -246,6 +246,25 @@ def test_saves_and_loads(make, tmp_path):
     assert again.eos == speaker.eos and again.pad == 0
 
 
+class Own(StepwiseSpeaker):
+    """Reads its config as other models do, as arguments alone."""
+
+    @classmethod
+    def from_config(cls, config):
+        parts = {
+            name: keras.saving.deserialize_keras_object(config[name])
+            for name in (cls.model_argument, "encoder")
+        }
+        return cls(**{**config, **parts})
+
+
+@pytest.mark.parametrize("rate", [0.0, 0.5])
+def test_a_subclass_may_read_its_config_by_itself(rate):
+    config = {**cell().get_config(), "condition_dropout": rate}
+    again = Own.from_config(Own.from_config(config).get_config())
+    assert again.condition_dropout == rate
+
+
 @pytest.mark.parametrize("make", [seq2seq_transformer, cell])
 def test_what_drops_nothing_any_more_is_saved_so_and_still_guided(
     make, tmp_path

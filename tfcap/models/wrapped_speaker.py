@@ -214,6 +214,9 @@ class WrappedSpeaker(keras.Model):
 
     def get_config(self):
         serialize = keras.saving.serialize_keras_object
+        # No argument: only `from_config()` knows it, which a subclass may have
+        # of its own.
+        guided = self.seed_generator is not None and not self.condition_dropout
         return {
             **super().get_config(),
             self.model_argument: serialize(self.model),
@@ -227,7 +230,7 @@ class WrappedSpeaker(keras.Model):
             "encoder": self.encoder and serialize(self.encoder),
             "encoder_inputs": self.encoder_inputs,
             "condition_dropout": self.condition_dropout,
-            "guided": self.seed_generator is not None,
+            **({"guided": True} if guided else {}),
         }
 
     @classmethod
