@@ -16,6 +16,9 @@ TABLE = np.random.default_rng(1).normal(size=(10, 3)).astype("float32")
 class Judge:
     """Reads the first word alone."""
 
+    def __init__(self, pad=0):
+        self.pad = pad
+
     def encode(self, inputs, training=False):
         return tf.constant(ANCHOR)
 
@@ -56,11 +59,19 @@ def test_a_fake_that_is_the_human_answer_is_left_out(pad, ragged):
         "said": said,
     }
     episode = Episode(Speaker(pad), inputs)
-    found = rank_with_fakes(Judge(), GroundTruth())(episode)
+    found = rank_with_fakes(Judge(pad), GroundTruth())(episode)
     answers = TABLE[np.concatenate([full[..., 0], said[..., 0]], axis=1)]
     counts = [[1, 0, 0, 1], [1, 1, 1, 1]]
     wanted = n_pair_loss(ANCHOR, answers[:, 0], answers[:, 1:], counts)
     np.testing.assert_allclose(found[:, 0], wanted, rtol=1e-5)
+
+
+@pytest.mark.parametrize("judge", [Judge(9), object()])
+def test_a_discriminator_that_pads_by_another_id_is_refused(judge):
+    episode = Episode(Speaker(EOS), {"rows": np.zeros((2, 1))})
+    match = "`discriminator` must pad.*of pad=2.*pad=[09]"
+    with pytest.raises(ValueError, match=match):
+        rank_with_fakes(judge, GroundTruth())(episode)
 
 
 def test_axes_of_any_size_are_traced():
@@ -124,6 +135,7 @@ class Listening(Judge):
     """It notes whether it was asked to train."""
 
     def __init__(self):
+        super().__init__()
         self.heard = set()
 
     def encode(self, inputs, training=False):

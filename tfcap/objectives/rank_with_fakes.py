@@ -26,7 +26,8 @@ def rank_with_fakes(discriminator, samples, options="options"):
             the human answer first. Defaults to `"options"`.
 
     Returns:
-        Callable from an `Episode` to losses `(B, 1)`.
+        Callable from an `Episode` to losses `(B, 1)`; it raises a `ValueError`
+        where `pad` of speaker and discriminator differ, 0 without such.
 
     Example:
 
@@ -41,6 +42,7 @@ def rank_with_fakes(discriminator, samples, options="options"):
 
     def losses(episode):
         pad = getattr(episode.speaker, "pad", 0)
+        _check_pad(discriminator, pad)
         candidates = batch_entry(
             episode.inputs, options, "candidate answers", pad=pad
         )
@@ -69,6 +71,17 @@ def rank_with_fakes(discriminator, samples, options="options"):
         )
 
     return losses
+
+
+def _check_pad(discriminator, pad):
+    """Refuses a network that would read padding as words."""
+    own = getattr(discriminator, "pad", 0)
+    if own != pad:
+        raise ValueError(
+            "`discriminator` must pad answers as the speaker does, which fills "
+            f"them. Received: a speaker of pad={pad}, and a discriminator of "
+            f"pad={own}, 0 where it names none. Give both one vocabulary."
+        )
 
 
 def _labels(options, fakes):
