@@ -269,11 +269,12 @@ class Coin:
         return keras.ops.sum(mask, axis=-1, keepdims=True)
 
 
-def test_ragged_candidates_are_filled_as_the_network_pads():
+@pytest.mark.parametrize("dtype", ["int32", "float32", "bool", "uint8"])
+def test_ragged_candidates_are_filled_as_the_network_pads(dtype):
     options = tf.ragged.constant(
         [[[3, 2], [0, 3, 2], [2]], [[3, 4, 2]]], dtype="int32"
     )
-    labels = tf.ragged.constant([[0, 0, 1], [1]], dtype="int32")
+    labels = tf.cast(tf.ragged.constant([[0, 0, 1], [1]]), dtype)
     data = [({"options": options}, labels)]
     lengths = np.array([[2, 3, 1], [3, 0, 0]])
     # Neither the start token nor padding is ever said.

@@ -61,12 +61,19 @@ def dataset_pairs(
 
     def filled(batch):
         x, y, _ = keras.utils.unpack_x_y_sample_weight(batch)
-        return tuple(
-            keras.tree.map_structure(lambda t, fill=fill: dense(t, fill), part)
-            for part, fill in ((x, pad), (y, -1))
-        )
+        x = keras.tree.map_structure(lambda tensor: dense(tensor, pad), x)
+        return x, keras.tree.map_structure(_targets, y)
 
     return map(filled, _batches(dataset))
+
+
+def _targets(tensor):
+    """Targets of any dtype, ragged ones with -1 in what takes no part."""
+    if not hasattr(tensor, "ragged_rank"):
+        return tensor
+    if tensor.dtype.is_bool or tensor.dtype.is_unsigned:
+        tensor = tf.cast(tensor, tf.int64)
+    return tensor.to_tensor(default_value=-1)
 
 
 def _batches(dataset):
