@@ -310,8 +310,9 @@ def test_weights_that_are_infinite_are_refused(tmp_path):
 @pytest.mark.parametrize(
     "index, value, words",
     [
-        (1, np.inf, "`bias` of Dense .*is not finite"),
-        (4, np.nan, "`moving_mean` of BatchNormalization .* holds NaN"),
+        (1, np.inf, "`bias` of Dense .*is not finite.*Lower the learning"),
+        (0, np.nan, "`kernel` of Dense .* holds NaN.* or clip the gradient"),
+        (4, np.nan, "`moving_mean` of Batch.* holds NaN.* their averages.$"),
     ],
 )
 def test_no_good_file_gives_way_to_one_that_would_be_refused(

@@ -117,10 +117,21 @@ def check_savable(model: keras.Model, arrays: dict):
             raise FloatingPointError(
                 "What is saved must be finite, and what no optimizer trains "
                 f"no NaN. Received: {told(one)} {problem}. What is on disk is "
-                "from before it, and stays. Look for inputs that are not "
-                "finite: layers such as `BatchNormalization` take them into "
-                "their averages even where `nonfinite` has a step left out."
+                f"from before it, and stays. {_cure(model, variable)}"
             )
+
+
+def _cure(model, variable):
+    """What to do about a variable that is not finite."""
+    if variable.trainable:
+        return "Lower the learning rate, or clip the gradient."
+    # Only models that can leave a step out have the attribute.
+    left = " even where `nonfinite` has a step left out"
+    return (
+        "Look for inputs that are not finite: layers such as "
+        "`BatchNormalization` take them into their averages"
+        f"{left if hasattr(model, 'nonfinite') else ''}."
+    )
 
 
 def set_state(model: keras.Model, about: dict, arrays, where: str, settings):
