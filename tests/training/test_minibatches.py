@@ -5,6 +5,7 @@ import tensorflow as tf
 
 from tests import tiny
 from tfcap.decoding import Greedy
+from tfcap.decoding import MixedPrefix
 from tfcap.decoding import Sample
 from tfcap.decoding import ScheduledSampling
 from tfcap.layers import Categorical
@@ -113,6 +114,27 @@ def test_parts_together_have_the_gradient_of_the_batch(normalize, unroll):
     assert sorted(found) == sorted(wanted)
     for name, value in wanted.items():
         np.testing.assert_allclose(found[name], value, rtol=1e-4, atol=1e-5)
+
+
+def test_parts_know_what_a_prefix_gave_to_the_words_of_a_baseline():
+    """Words that it gave are possible, though its decoder never says them."""
+    tables, logs = [], []
+    for size, steps in ((None, None), (2, 3)):
+        mixed = MixedPrefix(1, 3, seed=0, suppress=(4,))
+        likely = KLPenalty(tiny.TableSpeaker(1))
+        baseline = DecoderBaseline(likely, mixed)
+        model = ObjectiveModel(
+            ScoreFunction(likely, Sample(Categorical(seed=0), 1, 3), baseline),
+            tiny.TableSpeaker(),
+            minibatch_size=size,
+        )
+        optimizer = keras.optimizers.SGD(0.5, gradient_accumulation_steps=steps)
+        model.compile(optimizer, run_eagerly=True)
+        logs.append(model.train_on_batch(DATA, return_dict=True))
+        tables.append(model.speaker.get_weights()[0])
+    np.testing.assert_allclose(*tables, rtol=1e-4, atol=1e-5)
+    assert logs[0] == pytest.approx(logs[1], rel=1e-4)
+    assert abs(logs[0]["kl_penalty_advantage"]) < 100
 
 
 def test_each_part_is_a_step_of_an_optimizer_that_does_not_accumulate():
