@@ -61,7 +61,8 @@ class CausalLMSpeaker(keras.Model):
         pad: Integer, id of padding in captions and prompts. Defaults to the
             tokenizer's if it is a token of its own, else to the end token.
         suppress: Tuple of ids that are never said, beside padding and start;
-            some of `eos` may be among them.
+            some of `eos` may be among them: human captions must then end with
+            another, or what they end with is impossible.
         image_key: String, key of the image in a batch, and with `_mask` of
             its mask. Defaults to `"image"`.
         image_token: Integer, id in prompts that stands for a vector of an
