@@ -112,7 +112,7 @@ class PairwiseDiversity(Reward):
 
         Args:
             words: Int32 tensor of shape `(B, S, T)`, -1 for no word.
-            said: Float32 tensor of shape `(B, S)`, 0 for an absent sample.
+            nonempty: Float32 tensor of shape `(B, S)`, 0 for an absent sample.
 
         Returns:
             Float32 tensor of shape `(B, S)`.
