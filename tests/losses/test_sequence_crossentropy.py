@@ -35,6 +35,27 @@ def test_equals_a_loop_over_the_formula():
     )
 
 
+@pytest.mark.parametrize("over", ["sequence", "token"])
+def test_padding_may_have_another_id(over):
+    """Of which it is where the two have changed places."""
+    places = np.array([5, 1, 2, 3, 4, 0])
+    tokens, logits = places[TOKENS], LOGITS[..., places]
+    np.testing.assert_allclose(
+        sequence_crossentropy(tokens, logits, over, pad=5),
+        sequence_crossentropy(TOKENS, LOGITS, over),
+        rtol=1e-6,
+    )
+    loss = SequenceCrossentropy(over, pad=5)
+    loss = SequenceCrossentropy.from_config(loss.get_config())
+    mask = TOKENS != 3
+    np.testing.assert_array_equal(
+        loss.hide(tokens, mask), np.where(mask, tokens, 5)
+    )
+    wanted = SequenceCrossentropy(over)(np.where(mask, TOKENS, 0), LOGITS)
+    hidden = loss.hide(tokens, mask)
+    np.testing.assert_allclose(loss(hidden, logits), wanted, rtol=1e-6)
+
+
 @pytest.mark.parametrize("over, count", [("sequence", 3), ("token", 6)])
 def test_a_mean_counts_what_is_not_padding(over, count):
     loss = SequenceCrossentropy(reduction_over=over)(TOKENS, LOGITS)

@@ -18,6 +18,7 @@ from tfcap.decoding import score_candidates
 from tfcap.decoding import stepwise_log_probs
 from tfcap.layers import Categorical
 from tfcap.layers import PartialSamplingST
+from tfcap.losses import SequenceCrossentropy
 from tfcap.models import CaptionSpeaker
 from tfcap.ops import token_log_probs
 
@@ -115,6 +116,41 @@ def test_samples_are_scored_as_one_by_one(speaker):
     np.testing.assert_allclose(scores, said.log_probs, atol=2e-5)
     alone = numpy(speaker.log_probs(state, said.tokens[:, 1:2]))
     np.testing.assert_allclose(scores[:, 1:2], alone, atol=2e-5)
+
+
+@pytest.mark.parametrize("kind", list(speakers.KINDS))
+def test_captions_may_be_padded_by_another_id(kind):
+    """A speaker of which two ids have changed places says the same."""
+    places = np.arange(speakers.VOCABULARY)
+    places[[0, 7]] = 7, 0
+    one, other = speakers.speaker(kind), speakers.speaker(kind, pad=7)
+    other = type(other).from_config(other.get_config())
+    other.build({"image": (None, None, 3)})
+    for weight, own in zip(other.weights, one.weights):
+        value = numpy(own)
+        for axis, size in enumerate(value.shape):
+            if size == speakers.VOCABULARY:
+                value = np.take(value, places, axis)
+        weight.assign(value)
+    caption = places[CAPTION]
+    ragged = tf.RaggedTensor.from_tensor(caption, padding=7, ragged_rank=2)
+    batch = {**BATCH, "caption": ragged}
+    np.testing.assert_array_equal(other.references(batch), caption)
+    assert other.suppressed_ids == (1, 7) and one.suppressed_ids == (0, 1)
+    states = one.begin(BATCH), other.begin(batch)
+    wanted = numpy(one.log_probs(states[0], CAPTION))
+    found = numpy(other.log_probs(states[1], caption))
+    np.testing.assert_allclose(found, wanted, atol=2e-5)
+    steps = stepwise_log_probs(other, states[1], caption)
+    np.testing.assert_allclose(steps, wanted, atol=2e-5)
+    for decoder in (Greedy(max_length=5), BeamSearch(3, max_length=5)):
+        said = decoder.decode(one, states[0]).tokens
+        swapped = decoder.decode(other, states[1]).tokens
+        np.testing.assert_array_equal(swapped, places[said])
+    loss = SequenceCrossentropy()(CAPTION, one(BATCH))
+    for labels in (caption, ragged):
+        swapped = SequenceCrossentropy(pad=7)(labels, other(batch))
+        np.testing.assert_allclose(swapped, loss, rtol=1e-5)
 
 
 def test_padding_and_start_are_never_said(speaker):

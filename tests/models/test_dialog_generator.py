@@ -74,6 +74,13 @@ def test_padding_and_start_are_never_said(generator):
     assert words.min() >= 2
 
 
+def test_padding_by_another_id_is_refused():
+    """Encoders of dialogs leave out words of id 0."""
+    encoder = LateFusionEncoder(4, output_units=3, return_state=True)
+    with pytest.raises(ValueError, match="`pad` must be 0.*pad=9"):
+        DialogGenerator(20, encoder, embedding_units=3, pad=9)
+
+
 def test_later_rounds_do_not_change_earlier_ones(generator):
     before = numpy(generator(BATCH))
     for key in ("question", "history", "answer"):

@@ -41,6 +41,9 @@ class MaskedLoss(keras.losses.Loss):
         Float scalar tensor, or one value per row if `reduction` is `None`.
     """
 
+    #: What ragged labels are filled with.
+    pad = 0
+
     def values_and_present(self, y_true, y_pred):
         """Returns one value per row, and 1 for each row that is present."""
         raise NotImplementedError
@@ -55,7 +58,8 @@ class MaskedLoss(keras.losses.Loss):
 
     def __call__(self, y_true, y_pred, sample_weight=None):
         mask = getattr(y_pred, "_keras_mask", None)
-        y_true = ops.convert_to_tensor(dense(y_true), dtype=self.dtype)
+        y_true = dense(y_true, self.pad)
+        y_true = ops.convert_to_tensor(y_true, dtype=self.dtype)
         y_pred = ops.convert_to_tensor(y_pred, dtype=self.dtype)
         if mask is not None:
             y_true = self.hide(y_true, ops.cast(mask, "bool"))

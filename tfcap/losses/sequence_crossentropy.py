@@ -15,7 +15,11 @@ REDUCED_OVER = ("sequence", "token")
 
 
 def sequence_crossentropy(
-    tokens: Any, logits: Any, reduction_over="sequence", reduction=None
+    tokens: Any,
+    logits: Any,
+    reduction_over="sequence",
+    reduction=None,
+    pad: int = 0,
 ) -> Any:
     """Negative log likelihood of word sequences.
 
@@ -25,7 +29,7 @@ def sequence_crossentropy(
     ```
 
     Args:
-        tokens: Integer tensor of shape `(..., T)`, padded with 0, the end
+        tokens: Integer tensor of shape `(..., T)`, padded with `pad`, the end
             token included.
         logits: Float tensor of shape `(..., T, V)`.
         reduction_over: `"sequence"` for one value per sequence, the sum over
@@ -34,6 +38,8 @@ def sequence_crossentropy(
             weighs words alike. Defaults to `"sequence"`.
         reduction: `None`, `"mean"` (over what is not padding, of all replicas,
             this replica's share) or `"sum"`. Defaults to `None`.
+        pad: Integer, id of padding, as of `SequenceCrossentropy`. Defaults to
+            `0`.
 
     Returns:
         Float32 tensor of shape `(...)` or, over tokens, `(..., T)`; a scalar
@@ -47,7 +53,7 @@ def sequence_crossentropy(
     [16.]
     """
     check_reduction_over(reduction_over)
-    values, present = _values_and_present(tokens, logits, reduction_over)
+    values, present = _values_and_present(tokens, logits, reduction_over, pad)
     return reduce_loss(values, present, reduction=reduction)
 
 
@@ -71,10 +77,14 @@ class SequenceCrossentropy(MaskedLoss):
         name: String. Defaults to `"sequence_crossentropy"`.
         reduction: As in Keras. Defaults to `"sum_over_batch_size"`, the mean
             over sequences or words.
+        pad: Integer, id of padding, as that of the speaker. Where it also
+            ends sequences, their ends are not told from it, and do not count:
+            `tfcap.objectives.TeacherForcing` knows them apart. Defaults to
+            `0`.
 
     Call arguments:
-        y_true: Integer tensor of shape `(B, ..., T)`, word ids padded with 0,
-            the end token included.
+        y_true: Integer tensor of shape `(B, ..., T)`, word ids padded with
+            `pad`, the end token included.
         y_pred: Float tensor of shape `(B, ..., T, V)`, logits.
 
     Returns:
@@ -94,19 +104,27 @@ class SequenceCrossentropy(MaskedLoss):
         reduction_over="sequence",
         name: str = "sequence_crossentropy",
         reduction="sum_over_batch_size",
+        pad: int = 0,
     ):
         super().__init__(name=name, reduction=reduction, dtype="float32")
         check_reduction_over(reduction_over)
         self.reduction_over = reduction_over
+        self.pad = pad
 
     def values_and_present(self, y_true, y_pred):
-        return _values_and_present(y_true, y_pred, self.reduction_over)
+        over = self.reduction_over
+        return _values_and_present(y_true, y_pred, over, self.pad)
 
     def hide(self, y_true, mask):
-        return ops.where(align(mask, len(y_true.shape), "mask"), y_true, 0)
+        mask = align(mask, len(y_true.shape), "mask")
+        return ops.where(mask, y_true, self.pad)
 
     def get_config(self):
-        return {**super().get_config(), "reduction_over": self.reduction_over}
+        return {
+            **super().get_config(),
+            "reduction_over": self.reduction_over,
+            "pad": self.pad,
+        }
 
 
 def check_reduction_over(reduction_over):
@@ -118,10 +136,10 @@ def check_reduction_over(reduction_over):
         )
 
 
-def _values_and_present(tokens, logits, reduction_over):
+def _values_and_present(tokens, logits, reduction_over, pad):
     check_shapes(logits=(logits, "... T V"), tokens=(tokens, "... T"))
     tokens = ops.cast(tokens, "int32")
-    words = ops.not_equal(tokens, 0)
+    words = ops.not_equal(tokens, pad)
     values = ops.where(words, -token_log_probs(logits, tokens), 0)
     if reduction_over == "token":
         return values, words

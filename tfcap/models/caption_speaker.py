@@ -31,7 +31,7 @@ class CaptionSpeaker(ImageNetwork, WordByWord):
     `tfcap.decoding.Speaker` whose B rows are images.
 
     Called on a batch, it returns teacher-forced logits, so that it also trains
-    under `compile(loss=tfcap.losses.SequenceCrossentropy())`.
+    under `compile(loss=tfcap.losses.SequenceCrossentropy(pad=pad))`.
 
     Args:
         vocabulary_size: Integer `V`, special tokens included.
@@ -46,6 +46,8 @@ class CaptionSpeaker(ImageNetwork, WordByWord):
         logit_scale: Float, factor on the logits. Defaults to `1.0`.
         bos: Integer, id of the start token. Defaults to `1`.
         eos: Integer, id of the end token. Defaults to `2`.
+        pad: Integer, id by which captions are padded, as that of the
+            vocabulary. Defaults to `0`.
         condition_dropout: Float in `[0, 1)`, share of the images of a batch
             that are not shown in training, so that decoders may use
             `guidance`, see `tfcap.layers.ConditionDropout`. Defaults to `0.0`.
@@ -60,8 +62,8 @@ class CaptionSpeaker(ImageNetwork, WordByWord):
     Call arguments:
         inputs: Dict of `image`, `(B, P, D)` floats, one row for each position,
             `P = 1` where features are pooled; `caption`, `(B, S, T)` integers
-            padded with 0; and optionally `image_mask`, `(B, P)`, nonzero where
-            there is a position.
+            padded with `pad`; and optionally `image_mask`, `(B, P)`, nonzero
+            where there is a position.
         training: Boolean.
 
     Returns:
@@ -83,6 +85,7 @@ class CaptionSpeaker(ImageNetwork, WordByWord):
         logit_scale: float = 1.0,
         bos: int = 1,
         eos: int = 2,
+        pad: int = 0,
         condition_dropout: float = 0.0,
         dropped_condition: str | None = None,
         **kwargs,
@@ -96,6 +99,7 @@ class CaptionSpeaker(ImageNetwork, WordByWord):
             logit_scale=logit_scale,
             bos=bos,
             eos=eos,
+            pad=pad,
             **kwargs,
         )
         self.units = units
@@ -157,7 +161,7 @@ class CaptionSpeaker(ImageNetwork, WordByWord):
 
     def references(self, inputs: dict) -> Any:
         """Returns the human captions: `(B, S, T)`."""
-        return word_ids(inputs, "caption", "B S T")
+        return word_ids(inputs, "caption", "B S T", self.pad)
 
     def begin(self, inputs: dict, training: bool = False) -> Any:
         """Reads images: the first state."""

@@ -35,8 +35,9 @@ class WordByWord(keras.Model):
     `run_rnn()` and `score()` as well.
 
     Args:
-        vocabulary_size, ..., eos: As of `tfcap.models.CaptionSpeaker`.
-        mask_zero: Boolean, whether embedded ids have a mask of their padding.
+        vocabulary_size, ..., pad: As of `tfcap.models.CaptionSpeaker`.
+        mask_zero: Boolean, whether embedded ids have a mask of their padding,
+            which is then 0.
     """
 
     #: Whether steps are unrolled; `None`: where there are at most 32.
@@ -52,8 +53,14 @@ class WordByWord(keras.Model):
         logit_scale: float,
         bos: int,
         eos: int,
+        pad: int = 0,
         **kwargs,
     ):
+        if mask_zero and pad:
+            raise ValueError(
+                "`pad` must be 0 for a network whose encoder masks ids of 0. "
+                f"Received: pad={pad}. Pad questions and answers with 0."
+            )
         vocabulary_size = checked_integer(vocabulary_size, "vocabulary_size")
         embedding_units = checked_integer(embedding_units, "embedding_units")
         super().__init__(**kwargs)
@@ -67,6 +74,7 @@ class WordByWord(keras.Model):
         self.logit_scale = logit_scale
         self.bos = bos
         self.eos = eos
+        self.pad = pad
         options = {"dtype": self.dtype_policy}
         self.embedding = SoftEmbedding(
             vocabulary_size,
@@ -79,7 +87,7 @@ class WordByWord(keras.Model):
         self.dropout = keras.layers.Dropout(dropout, **options)
         self.head = VocabularyHead(
             vocabulary_size,
-            suppressed_ids=never_said((0, bos), eos),
+            suppressed_ids=never_said((pad, bos), eos),
             scale=logit_scale,
             name="head",
             **options,
@@ -178,7 +186,7 @@ class WordByWord(keras.Model):
         scores = self.score(
             repeat_samples(state, samples),
             rows,
-            sequence_mask(rows, self.eos),
+            sequence_mask(rows, self.eos, self.pad),
             training=training,
         )
         return ops.reshape(scores, (-1, samples, length))
@@ -221,6 +229,7 @@ class WordByWord(keras.Model):
             "logit_scale": self.logit_scale,
             "bos": self.bos,
             "eos": self.eos,
+            "pad": self.pad,
         }
 
 
