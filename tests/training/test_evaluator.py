@@ -1,4 +1,5 @@
 import functools
+from types import SimpleNamespace
 
 import keras
 import numpy as np
@@ -344,14 +345,20 @@ def test_arguments_that_do_not_fit_together_are_refused(evaluate, batches):
         evaluate(image_ids=[7])
     with pytest.raises(ValueError, match="of 5 ids for a speaker of 14"):
         evaluate(vocabulary=Vocabulary(["a"]))
+    other = SimpleNamespace(size=14, pad=7, decode=str)
+    with pytest.raises(ValueError, match="`vocabulary` must pad as.*7.*of 0"):
+        evaluate(vocabulary=other)
     deaf = RetrievalListener(3, units=2, embedding_units=2)
     with pytest.raises(ValueError, match="`listener` must read the speaker's"):
+        evaluated(Scribe(), deaf, batches)
+    match = r"`other_listeners\['fixed'\]` must "
+    with pytest.raises(ValueError, match=match + "read the speaker's"):
         evaluate(other_listeners={"fixed": deaf})
     with pytest.raises(ValueError, match="'human_too'"):
         evaluate(other_listeners={"human_too": BagListener()})
     with pytest.raises(TypeError, match="`speaker` must .*Batches without voc"):
         Evaluator(batches, Scribe())
-    with pytest.raises(TypeError, match="`listener` must have the method"):
+    with pytest.raises(TypeError, match=match + "have the method"):
         evaluate(other_listeners={"fixed": object()})
 
 

@@ -12,13 +12,13 @@ import numpy as np
 from tfcap.decoding import Greedy
 from tfcap.decoding.speaker import check_speaker
 from tfcap.metrics import evaluate_retrieval
-from tfcap.rewards.embeddings import check_embedder
-from tfcap.rewards.embeddings import check_vocabulary
 from tfcap.text import TrainingCaptions
 from tfcap.text import as_vocabulary
 from tfcap.training.dataset_inputs import dataset_inputs
 from tfcap.training.diversity_report import DiversityReport
 from tfcap.training.evaluation_callback import EvaluationCallback
+from tfcap.training.evaluator_checks import check_listeners
+from tfcap.training.evaluator_checks import check_words
 from tfcap.training.speak_and_listen import SpeakAndListen
 from tfcap.training.speak_and_listen import find_references
 from tfcap.training.speak_and_listen import joined
@@ -27,8 +27,6 @@ from tfcap.training.speaker_report import SpeakerReport
 
 #: Scores of naturalness that are always there.
 NATURALNESS = ("bleu", "rouge_l", "cider_d")
-#: How names of scores begin that are not another listener's.
-_TAKEN = ("human", "image_to_text")
 
 
 class Evaluator(EvaluationCallback):
@@ -106,7 +104,8 @@ class Evaluator(EvaluationCallback):
         TypeError: If the data set cannot be read, or not twice, or the
             listener embeds nothing.
         ValueError: If the data set is endless or without references, texts
-            or ids are not as many as images, or vocabularies differ in size.
+            or ids are not as many as images, or vocabularies differ in size
+            or padding.
 
     Example:
 
@@ -182,7 +181,8 @@ class Evaluator(EvaluationCallback):
         self.java = {"java": java, "spice_home": spice_home}
         self.verbose = verbose
         self._passes = {}
-        self._check()
+        check_listeners(self.listeners, self)
+        check_words(self.vocabulary, self.speaker, self.pad)
         self._inputs()  # Raises as a call would.
 
     def __call__(self, decoder: Any = None) -> SpeakerReport:
@@ -346,30 +346,6 @@ class Evaluator(EvaluationCallback):
         words = (tokens != self.pad) & ~ended
         decode = self.vocabulary.decode
         return [decode(row[own].tolist()) for row, own in zip(tokens, words)]
-
-    def _check(self):
-        for name, listener in self.listeners.items():
-            check_embedder(listener, "listener")
-            check_vocabulary(listener, self, "listener")
-            if name.startswith(_TAKEN):
-                raise ValueError(
-                    "`other_listeners` must have names that are no other "
-                    f"scores'. Received: {name!r}. Call it fixed_{name}."
-                )
-        if self.vocabulary is None:
-            raise ValueError(
-                "`vocabulary` must be given where neither the data set nor the "
-                "speaker has one. Received: vocabulary=None. Pass the "
-                "`tfcap.text.Vocabulary` or the tokenizer of the captions."
-            )
-        size = getattr(self.vocabulary, "size", None)
-        wanted = self.speaker.vocabulary_size
-        if size not in (None, wanted):
-            raise ValueError(
-                "`vocabulary` must be the speaker's. Received: a vocabulary "
-                f"of {size} ids for a speaker of {wanted}. Load the one that "
-                "was saved with the speaker."
-            )
 
 
 def _either(value, holder, name):
