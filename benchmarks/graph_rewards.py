@@ -121,7 +121,7 @@ def sets_of_ngrams(references, eos):
 
 
 def captions_of_words():
-    """What is said and what people say, as words."""
+    """Candidate captions and references, as lists of words."""
     from tfcap.text import caption_tokenize
 
     texts = split(raw_captions())

@@ -50,7 +50,7 @@ def embedded(channel, plain=False):
 
 
 def parts():
-    """What is checked: functions, and the arrays that they are given."""
+    """Functions to check, by name, each with the arrays that it is given."""
     import jax
 
     from tfcap import layers

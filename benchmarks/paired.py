@@ -155,7 +155,7 @@ def main(contestants, rows, part=None):
 
 
 def _run(contestants, rows, options):
-    """What is found, of CPU seconds alone or of all."""
+    """Measures contestants; returns CPU seconds alone, or all results."""
     if options.cpu:
         os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[-1:])
     wall, cpu = measure(contestants(), options.rounds)
@@ -171,7 +171,7 @@ def _run(contestants, rows, options):
 
 
 def _alone(rounds, *arguments, **environment):
-    """What this benchmark finds in a process of its own."""
+    """Runs this benchmark in a process of its own; returns what it finds."""
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "found.json")
         command = [sys.executable, sys.argv[0], *arguments, "--json", path]

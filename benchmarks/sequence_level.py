@@ -1,4 +1,4 @@
-"""What an update costs by which a speaker learns for a reward.
+"""Cost of an update by which a speaker learns for a reward.
 
 python benchmarks/sequence_level.py
 python benchmarks/sequence_level.py --published
@@ -61,7 +61,7 @@ def make_reward(options, rng):
 
 
 def objectives(options, reward, state_units):
-    """What is learned, by name."""
+    """Objectives to learn, by name."""
     from tfcap.decoding import Greedy
     from tfcap.decoding import MixedPrefix
     from tfcap.decoding import Sample

@@ -1,4 +1,4 @@
-"""What steps need: memory, and CPU time as sizes grow.
+"""Costs of steps: memory, and CPU time as sizes grow.
 
 Each is measured in a process of its own, which is asked for by `--point`.
 """
@@ -62,7 +62,7 @@ def costs(steps, memory):
 
 
 def in_a_process(names, memory=False, **sizes):
-    """What the benchmark prints of `--point`, in a process of one thread."""
+    """Costs of `--point` in a process of its own, of one thread for times."""
     wanted = {"names": names, "memory": memory, "sizes": sizes}
     command = [sys.executable, sys.argv[0], "--point", json.dumps(wanted)]
     threads = {} if memory else dict.fromkeys(THREADS, "1")
@@ -77,7 +77,7 @@ def in_a_process(names, memory=False, **sizes):
 
 
 def print_memory(names, **small):
-    """What steps need beyond those of a small size, in MB, as text.
+    """Prints the memory of steps beyond that of a small size, in MB.
 
     Between steps, frameworks keep for the next what they will not give back,
     and each has a size of its own: two processes tell what a batch needs.

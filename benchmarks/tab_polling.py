@@ -42,7 +42,7 @@ def writer(folder, run):
 
 
 def measured(run, step):
-    """What a run measures at a step."""
+    """Metrics of a run at a step."""
     share = (step + 1) / (step + 9)
     cider = share * (1.2 - 0.0005 * run)
     recall = share * (60 + 0.02 * run)

@@ -14,7 +14,7 @@ BOS, EOS = 1, 2
 
 
 class Task(NamedTuple):
-    """What a step works on.
+    """Sizes, batch and reward that a step works on.
 
     Args:
         sizes: `training_step.Sizes`.

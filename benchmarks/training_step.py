@@ -165,7 +165,7 @@ def peers(sizes, batch, vectorized, loops):
 
 
 def dialogs(batch, rng):
-    """What makes the contestants of G-DIS, of about as many words."""
+    """Functions that make the contestants of G-DIS, of about as many words."""
     import functools
     import importlib.util
 
@@ -192,7 +192,7 @@ OURS = ("XE", "SCST", "SLL", "SLE", "ST-Gumbel", "PSST")
 
 
 def makers(sizes):
-    """What makes each contestant, by name."""
+    """Functions that make the contestants, by name."""
     import functools
 
     import numpy as np

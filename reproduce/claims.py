@@ -149,7 +149,7 @@ class Claim:
 
 
 def made_once(path, load, make):
-    """What one process makes and keeps in a file, and others wait for.
+    """Makes a file in one of several processes; the others wait and load it.
 
     Args:
         make: Function without arguments that makes what `load` returns, and
@@ -168,7 +168,7 @@ def made_once(path, load, make):
 
 
 def _holder(path):
-    """Who made a claim; empty if they had no time to say so."""
+    """Maker of a claim; empty if they had no time to write who they are."""
     with open(path, "rb") as file:
         content = file.read()
     try:

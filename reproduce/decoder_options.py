@@ -67,7 +67,7 @@ def add_decoder_options(parser):
 
 
 def decoders(options, unknown: int):
-    """What says the captions that are asked for.
+    """Decoders of the captions that are asked for.
 
     Returns:
         Pair of `tfcap.decoding.Decoder`s, of the caption of every image, and

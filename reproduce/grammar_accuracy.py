@@ -1,4 +1,4 @@
-"""How well a grammar classifier tells captions from corrupted ones."""
+"""Accuracy of a grammar classifier on captions and corrupted ones."""
 
 import numpy as np
 

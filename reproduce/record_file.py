@@ -184,7 +184,7 @@ class RecordLog:
         return tail
 
     def _added(self):
-        """What has been added to the file."""
+        """Reads the bytes that have been added to the file."""
         try:
             check_regular(self.path)
             with open(self.path, "rb") as file:

@@ -69,7 +69,7 @@ class Study:
 
     @property
     def verbose(self):
-        """As it was given; 0 where another one of several workers tells."""
+        """Verbosity as given; 0 where another one of several workers tells."""
         return self._verbose if is_chief() else 0
 
     @property

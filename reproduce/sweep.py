@@ -158,7 +158,7 @@ class Sweep:
         return self._conclude(earlier)
 
     def records(self):
-        """What is done of the grid.
+        """Results of the grid's points that are done.
 
         Returns:
             List of dicts, a point's settings and findings in one, in the order
@@ -266,7 +266,7 @@ class Sweep:
         self._say(f"{number} {brief} ({seconds:.0f} s)")
 
     def _left(self, earlier):
-        """What is neither done nor has failed since this start."""
+        """Points neither done nor failed since this start, after their keys."""
         out = set(self._done()) | set(self._failed(earlier))
         pairs = zip(self._keys, self.points)
         return [(key, point) for key, point in pairs if key not in out]
@@ -278,7 +278,7 @@ class Sweep:
         return not done and key not in self._failed(earlier)
 
     def _done(self):
-        """What has all measures, as far as this start can have them."""
+        """Records with all measures, as far as this start can have them."""
         return {
             key: record
             for key, record in self._found().items()
@@ -376,7 +376,7 @@ class Sweep:
 
 
 def _mark(shared):
-    """What tells sweeps with other shared settings apart."""
+    """Hash that tells sweeps with other shared settings apart."""
     text = json.dumps(shared, sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 

@@ -1,4 +1,4 @@
-"""What a sweep's points have found, as its file holds it."""
+"""Results of a sweep's points, as its file holds them."""
 
 import json
 import math

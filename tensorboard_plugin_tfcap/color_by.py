@@ -73,7 +73,7 @@ class ColorScale:
         return between(_STOPS[self.dark], share)
 
     def traces(self):
-        """What shows the scale: a color bar, or an entry for each word."""
+        """Traces of the scale: a color bar, or an entry for each word."""
         usual = {
             "type": "scatter",
             "mode": "markers",

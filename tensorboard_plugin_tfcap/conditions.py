@@ -15,7 +15,7 @@ SEED = "seed"
 
 @dataclass(frozen=True)
 class Condition:
-    """What a parameter of a run must be.
+    """Condition on a parameter of a run.
 
     Args:
         sign: `"="`, `">="` or `"<="`.

@@ -205,7 +205,7 @@ def _add_diagonal(figure, rows, axes, dark):
 
 
 def _legend(selection, panels, rows):
-    """How to read the figure."""
+    """Guide to reading the figure."""
     query, aggregate = selection.query, selection.query.aggregate
     legend = _LEGENDS[query.seeds].format(
         center=aggregate.centers.removesuffix("s"),

@@ -120,7 +120,7 @@ def revision(*listings) -> str:
 
 
 def run_revision(tags) -> list:
-    """What changes when any of a run's time series does."""
+    """Revision of a run: it changes when any of its time series does."""
     return [
         (tag, series.max_step, series.max_wall_time)
         for tag, series in sorted(tags.items())

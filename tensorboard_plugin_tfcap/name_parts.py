@@ -91,7 +91,7 @@ def _without_seed(text, settings):
 
 
 def _split_key(text):
-    """What is before a key, and the key: the last word, or the last two."""
+    """Text before a key, and the key: the last word, or the last two."""
     match = _LAST_WORD.fullmatch(text)
     if match is None:
         return "", text

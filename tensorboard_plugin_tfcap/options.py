@@ -80,7 +80,7 @@ def asked_query(options) -> Query:
 
 
 def whole_query(options, presets) -> Query:
-    """As `asked_query()`, with what a preset fills in, and the usual line.
+    """Query of `asked_query()`, completed by a preset and the usual line.
 
     Raises:
         TypeError: If there is no such option.

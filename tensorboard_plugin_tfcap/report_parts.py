@@ -196,7 +196,7 @@ def _piece(piece):
 
 
 def _judged(item):
-    """How many claims are true, which are false, and what is missing."""
+    """Counts of true claims, the false claims, and what is missing, as HTML."""
     claims, lines = item["claims"], []
     if claims is not None:
         lines.append(f"{claims['true']} of {claims['count']} claims true")

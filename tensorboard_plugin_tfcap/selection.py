@@ -115,7 +115,7 @@ class Selection:
         return found
 
     def _reached(self, of, level):
-        """How many methods have a seed whose curve goes to a level."""
+        """Number of methods that have a seed whose curve goes to a level."""
         return sum(
             any(
                 getattr(curve, of).min() <= level <= getattr(curve, of).max()

@@ -132,7 +132,7 @@ def reference_point(selection, metrics):
 
 
 def tracks(selection, metrics):
-    """What is drawn: centers over seeds of each point of each method."""
+    """Tracks to draw: centers over seeds of each point of each method."""
     order, aggregate = selection.order, selection.query.aggregate
     points = [p for group in selection.groups.values() for p in group]
     places, texts = order_places(points, order)

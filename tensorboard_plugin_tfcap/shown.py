@@ -1,4 +1,4 @@
-"""What the tab shows of a log, for a file or a notebook."""
+"""View of a log as the tab shows it, for a file or a notebook."""
 
 import os
 from dataclasses import dataclass
@@ -74,7 +74,7 @@ class Shown:
 
     @property
     def note(self):
-        """How to read the figure, and of what it is."""
+        """Note on how to read the figure, and of what it is."""
         view, metrics = self.view, self.selection.dataset.metrics
         legend = view["figure"]["layout"].get("legend", {}).get("title", {})
         rows = [row for row in view["rows"] if not row["hidden"]]

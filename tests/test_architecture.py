@@ -341,6 +341,23 @@ def test_exports_are_documented(package):
         assert not CLAUSES.match(first), f"{package}.{name}: {first}"
 
 
+#: Openings that no docstring has, private ones included.
+PRONOUNS = re.compile(r"(What|Who|Whom|Whose)\b")
+#: Nodes of a source that have docstrings.
+DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+
+
+def test_docstrings_open_with_a_noun_or_a_verb():
+    found = [
+        f"{title(path)}:{node.body[0].lineno}"
+        for path in sorted({*SOURCES, *STRANGERS})
+        for node in ast.walk(tree(path))
+        if isinstance(node, DOCUMENTED)
+        and PRONOUNS.match(ast.get_docstring(node) or "")
+    ]
+    assert not found
+
+
 #: Rooms whose functions tell the types of what they take and return.
 TYPED = ["tfcap.curves", "tfcap.io"]
 

@@ -203,7 +203,7 @@ def _matched(paths, split, options):
 
 
 def _score_options(options, ids):
-    """What CHAIR takes: the list of objects, and those of the images."""
+    """Reads options of CHAIR: the list of objects, and those of the images."""
     if not options.objects:
         if options.instances:
             raise ValueError(

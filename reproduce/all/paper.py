@@ -140,7 +140,7 @@ def decodings(experiment):
 
 
 def differing(experiment, name: str, speaker, metrics):
-    """How several captions of an image differ, and what training has cost.
+    """Diversity of several captions of an image, and costs of training.
 
     Returns:
         Dict of scores: those of `tfcap.training.DiversityReport` after

@@ -1,4 +1,4 @@
-"""Who judges captions, as they are before a speaker is trained for it."""
+"""Judges of captions, trained before a speaker learns from them."""
 
 import keras
 import numpy as np

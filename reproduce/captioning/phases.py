@@ -1,4 +1,4 @@
-"""What both players learn by themselves, before they meet."""
+"""Phases in which both players learn by themselves, before they meet."""
 
 import keras
 

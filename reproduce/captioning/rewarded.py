@@ -1,4 +1,4 @@
-"""How a speaker that has learned from people learns for a reward."""
+"""Training for a reward of a speaker that has learned from people."""
 
 from reproduce.paper import Training
 from tfcap.rewards import CIDErD

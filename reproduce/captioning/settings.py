@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class SpeakerSettings:
-    """What all captioning studies set: the speaker, and how it begins.
+    """Settings that all captioning studies share: the speaker and its start.
 
     Args:
         units: Integer, size of the speaker's states, attention and words.

@@ -90,7 +90,7 @@ def _flat(merged):
 
 
 def estimators_record(folder) -> dict:
-    """What `python -m reproduce estimators` keeps in a folder."""
+    """Record that `python -m reproduce estimators` keeps in a folder."""
     return read_json(ROOT / folder / "estimators.json")
 
 

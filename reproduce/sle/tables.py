@@ -72,7 +72,7 @@ _CLAIMS = {
 
 
 def sequence_tables(records: list[dict], data: str, rows=None):
-    """What the papers' tables show.
+    """Builds tables after those of the papers.
 
     Returns:
         List of `TradeoffTable`: diversity of samples and of beams, scores of

@@ -1,4 +1,4 @@
-"""How good "SPICE (spaCy)" is: `python -m reproduce.spider.scene_graphs`.
+"""Check of "SPICE (spaCy)": `python -m reproduce.spider.scene_graphs`.
 
     python -m reproduce.spider.scene_graphs --data FOLDER
 
@@ -102,7 +102,7 @@ def tell_world(parse, scenes):
 
 
 def stated(words):
-    """What a caption of the world says of things, by its grammar.
+    """Facts that a caption of the world states of things, by its grammar.
 
     Returns:
         Tuple of sets, as `said_of_things()`.
@@ -127,7 +127,7 @@ def stated(words):
 
 
 def said_of_things(graph):
-    """What a graph says of the world's things.
+    """Facts that a graph states of the world's things.
 
     Returns:
         Tuple of sets: objects, pairs with an attribute, related pairs. A

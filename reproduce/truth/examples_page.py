@@ -143,7 +143,7 @@ def markdown_examples(said: dict, truth, rows) -> str:
 
 
 def faults(truth, caption, row) -> str:
-    """What is false in a caption, and what cannot be read."""
+    """Text of the false claims of a caption, and of its unread words."""
     judged, claims = truth.judge(caption, row), read_caption(caption)
     wrong = [
         " ".join([_FALSE, claim.value, _about(claims, claim)]).strip()

@@ -70,7 +70,7 @@ _DECODINGS = {"": "", "greedy_": ", greedy"}
 
 
 def distinctive_tables(records: list[dict], data: str):
-    """What the paper's Table 1 shows.
+    """Builds tables after the paper's Table 1.
 
     Returns:
         List of `TradeoffTable`: retrieval both ways, under the retriever that

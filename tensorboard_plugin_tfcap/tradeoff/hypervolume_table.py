@@ -87,7 +87,7 @@ def hypervolume_table(groups, metrics, worst, given, aggregate):
 
 
 def _hindrance(metrics, every):
-    """Why there is no volume, or an empty string."""
+    """Reason why there is no volume, or an empty string."""
     unknown = [m.title for m in metrics if not m.sign]
     if len(metrics) < 2:
         return "There is no hypervolume: choose at least two metrics."

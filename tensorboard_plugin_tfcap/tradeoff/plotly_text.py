@@ -21,5 +21,5 @@ def marked(text: str, width: int | None = None) -> str:
 
 
 def unmarked(text: str) -> str:
-    """What `marked()` was given, in one line."""
+    """Text that `marked()` was given, in one line."""
     return html.unescape(text.replace("<br>", " "))

@@ -175,7 +175,7 @@ def _moments(values):
 
 
 class _HalfMoments(threading.local):
-    """What `_moments()` gives, of finite float16, in a tenth of its time.
+    """Computes `_moments()` of finite float16 in a tenth of its time.
 
     NumPy converts float16 by branches, here two shifts do. A square has 22
     bits, so that sums of a part are exact in float64 unless numbers of a

@@ -105,7 +105,7 @@ def _prompt_ids(speaker, inputs):
 
 
 def _features(speaker, inputs, training):
-    """What the prefix makes of features `(B, P, D)`; their mask, or `None`."""
+    """Prefix `(B, P, D)` made of features, and their mask, or `None`."""
     image = entry(inputs, speaker.image_key, "B P D")
     image = speaker.prefix(image, training=training)
     mask = mask_of(inputs, speaker.image_key)

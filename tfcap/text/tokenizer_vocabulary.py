@@ -12,7 +12,7 @@ from tfcap.text.vocabulary import Vocabulary
 
 
 class Tokenizer(NamedTuple):
-    """What there is to read of a tokenizer.
+    """Vocabulary and functions read from a tokenizer.
 
     Args:
         size: Integer, number of ids.

@@ -153,7 +153,7 @@ def _named(read):
 
 
 def _read(tokenizer):
-    """What there is to read of a tokenizer; None if it is of no known kind."""
+    """Reads a tokenizer; returns None if it is of no known kind."""
     kinds = {
         _transformers: ("convert_ids_to_tokens", "eos_token_id"),
         _tokenizers: ("get_vocab_size", "id_to_token", "token_to_id"),

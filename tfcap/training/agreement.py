@@ -1,4 +1,4 @@
-"""When several workers save and stop, all at the same step."""
+"""Agreement of several workers to save and stop, all at the same step."""
 
 import time
 
@@ -25,7 +25,7 @@ class Agreement:
         self._steps, self._ask_at = 0, 1
 
     def reached(self, stop: bool, due: bool, now: bool) -> tuple[bool, bool]:
-        """Whether all stop and save."""
+        """Decides whether all stop, and whether all save."""
         if not several_workers(self._model):
             return stop, due
         self._steps += 1

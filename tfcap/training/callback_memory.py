@@ -17,7 +17,7 @@ _KEPT = {
 
 
 def memory_of(callbacks):
-    """What callbacks remember.
+    """State of callbacks, as a checkpoint keeps it.
 
     Returns:
         Pair: a list that JSON can hold, one entry for each that was asked, and
@@ -74,7 +74,7 @@ def set_history(history: keras.callbacks.History | None, saved: dict | None):
 
 
 def _state(callback):
-    """What a callback remembers; `None` if it is not known."""
+    """State of a callback; `None` if it is not known."""
     if hasattr(callback, "get_state") and hasattr(callback, "set_state"):
         return callback.get_state()
     for kind, names in _KEPT.items():

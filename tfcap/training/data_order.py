@@ -239,7 +239,7 @@ def _seeds(nodes):
 
 
 def _unseeded():
-    """What TensorFlow gives for a seed of 0 where it has none of its own."""
+    """Seeds that TensorFlow gives for 0 where it has none of its own."""
     return 87654321, 0
 
 

@@ -130,7 +130,7 @@ class Game(Scaffold):
         return self.optimizers
 
     def compile(self, optimizer=None, **kwargs):
-        """As `keras.Model.compile()`, with an optimizer for every player.
+        """Compiles as `keras.Model.compile()`, with an optimizer per player.
 
         Args:
             optimizer: Dict of `keras.optimizers.Optimizer`s, or of what
@@ -168,7 +168,7 @@ class Game(Scaffold):
         *args,
         **kwargs,
     ):
-        """As `keras.Model.fit()`, with the last word of every optimizer.
+        """Trains as `keras.Model.fit()`, with the last word of every optimizer.
 
         An optimizer with `use_ema=True` leaves its player with the moving
         averages of the weights, as Keras does for a model's own: before

@@ -8,7 +8,7 @@ from tfcap.training.workers import worker_index
 
 
 def metric_arrays(model) -> list[np.ndarray]:
-    """What the metrics of a model have summed up so far, by replica.
+    """Sums of the metrics of a model so far, by replica.
 
     Every replica has sums of its own, and adds to them in its own order: the
     sum over replicas would not go on in the same last bits. All of several

@@ -1,4 +1,4 @@
-"""What tells the state of one training model from that of another.
+"""Descriptions that tell the state of one training model from another's.
 
 A checkpoint holds arrays in the order of a model's variables. Two models may
 have variables of the same shapes and yet be two models, so that each array is
@@ -125,7 +125,7 @@ def _attributes(layer):
 
 
 def _flat(entry):
-    """What is in a nest of lists, tuples and dicts."""
+    """Leaves of a nest of lists, tuples and dicts."""
     if isinstance(entry, dict):
         entry = list(entry.values())
     if isinstance(entry, (list, tuple)):
@@ -134,7 +134,7 @@ def _flat(entry):
 
 
 def _slot(name, roots):
-    """What an optimizer keeps, and of which variable."""
+    """Name of what an optimizer keeps, and of the variable it is kept for."""
     fitting = [root for root in roots if name.startswith(root)]
     if not fitting:
         return _unnumbered(name, "variable")

@@ -61,7 +61,7 @@ def array_of(variable: keras.Variable) -> np.ndarray:
 
 
 def describe(model: keras.Model, settings: list[dict] | None = None) -> dict:
-    """What tells the state of one model from that of another."""
+    """Description that tells the state of one model from that of another."""
     described = describe_variables(model)
     return {
         "variables": [described[id(v)] for v in variables_of(model)],
@@ -206,7 +206,7 @@ def _build_optimizers(model, built_for):
 
 
 def _problem(model, variables, about, arrays):
-    """What a state has that the model has not; empty if nothing."""
+    """Reason why a model cannot take a state; empty if there is none."""
     described = describe_variables(model)
     descriptions = [described[id(variable)] for variable in variables]
     if "variables" in about:
@@ -236,7 +236,7 @@ def _problem(model, variables, about, arrays):
 
 
 def _not_finite(array, trainable):
-    """What no training leaves of a variable; empty if it is no such thing."""
+    """Reason why training cannot go on from an array; empty if it can."""
     if array.dtype.kind != "f":
         return ""
     if np.isnan(array).any():

@@ -97,7 +97,7 @@ class MultiWorkerStrategy(tf.distribute.MultiWorkerMirroredStrategy):
         return self.gather(parts, axis=0).numpy().astype(np.uint8)
 
     def _local(self, value):
-        """What the first replica of this worker has of a value."""
+        """Part of a value that the first replica of this worker has."""
         return self.experimental_local_results(value)[0]
 
     def _check_same(self, dataset):
@@ -116,7 +116,7 @@ class MultiWorkerStrategy(tf.distribute.MultiWorkerMirroredStrategy):
 
 
 def _mark(dataset):
-    """What tells a data set from another: its length and first batch."""
+    """Hash that tells a data set from another: its length and first batch."""
     mark = hashlib.sha256(dataset.cardinality().numpy().tobytes())
     for batch in dataset.take(1):
         for part in tf.nest.flatten(batch, expand_composites=True):

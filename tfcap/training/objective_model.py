@@ -142,7 +142,7 @@ class ObjectiveModel(Scaffold):
         self.built = True
 
     def compile(self, optimizer="rmsprop", **kwargs):
-        """As `keras.Model.compile()`; refuses what training cannot do.
+        """Compiles as `keras.Model.compile()`; refuses what training cannot do.
 
         Args:
             optimizer: `keras.optimizers.Optimizer` or its name; or a dict of

@@ -92,7 +92,7 @@ def _settings(optimizer):
 
 
 def _name(value):
-    """What JSON can hold of a value, the same in every process."""
+    """Number or name that JSON can hold for a value, alike in every process."""
     if hasattr(value, "item"):
         return value.item()
     return getattr(value, "__qualname__", type(value).__qualname__)

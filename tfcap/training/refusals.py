@@ -1,4 +1,4 @@
-"""What training cannot do, refused before it begins."""
+"""Checks that refuse, before training begins, what it cannot do."""
 
 from typing import Any
 

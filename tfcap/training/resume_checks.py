@@ -1,4 +1,4 @@
-"""What stops a run that goes on, or its beginning, and the sentences of it."""
+"""Checks that stop a run, at its beginning or later, and their messages."""
 
 import contextlib
 import errno

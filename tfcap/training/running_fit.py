@@ -17,7 +17,7 @@ import tensorflow as tf
 
 @dataclasses.dataclass
 class RunningFit:
-    """What a `fit()` of Keras works with.
+    """Model, callbacks and iterator of a running `fit()` of Keras.
 
     Args:
         iterator: Keras' iterator of epochs and their steps.

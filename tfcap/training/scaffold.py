@@ -42,7 +42,7 @@ class Scaffold(keras.Model):
         return list(self.trackers.values())
 
     def fit(self, *args, sample_weight=None, class_weight=None, **kwargs):
-        """As `keras.Model.fit()`; refuses what no objective reads.
+        """Trains as `keras.Model.fit()`; refuses what no objective reads.
 
         Targets `y` beside the inputs are left unread: an objective's terms
         find the human words in the batch.
@@ -58,19 +58,19 @@ class Scaffold(keras.Model):
         self.optimizer.finalize_variable_values(self.trainable_variables)
 
     def evaluate(self, *args, sample_weight=None, **kwargs):
-        """As `keras.Model.evaluate()`; refuses weights as `fit()` does."""
+        """Evaluates as `keras.Model.evaluate()`; refuses weights as `fit()`."""
         _refuse_weights(sample_weight)
         return super().evaluate(*args, **kwargs)
 
     def train_on_batch(
         self, x, y=None, sample_weight=None, class_weight=None, **kwargs
     ):
-        """As `keras.Model.train_on_batch()`; refuses weights, too."""
+        """Trains as `keras.Model.train_on_batch()`; refuses weights, too."""
         _refuse_weights(sample_weight, class_weight)
         return super().train_on_batch(x, y, **kwargs)
 
     def test_on_batch(self, x, y=None, sample_weight=None, **kwargs):
-        """As `keras.Model.test_on_batch()`; refuses weights, too."""
+        """Evaluates as `keras.Model.test_on_batch()`; refuses weights, too."""
         _refuse_weights(sample_weight)
         return super().test_on_batch(x, y, **kwargs)
 

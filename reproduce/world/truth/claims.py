@@ -50,7 +50,7 @@ class Happening(NamedTuple):
 
     @property
     def claim(self):
-        """What is said to happen: `"recolor from red to blue"`."""
+        """Event that is said to happen: `"recolor from red to blue"`."""
         old = f" from {self.old}" if self.old else ""
         new = f" to {self.new}" if self.new else ""
         return f"{self.motion}{old}{new}"

@@ -61,7 +61,7 @@ class Facts:
         ]
 
     def number(self, shape, looks):
-        """How many things there are that look so."""
+        """Number of things of a shape that look so."""
         return sum(looks <= self.looks[i] for i in self.of_shape(shape))
 
     def is_at(self, i, place):

@@ -45,7 +45,7 @@ _MUTUAL = {"overlapping": "overlaps"}
 
 
 class Phrase(NamedTuple):
-    """What some words stand for.
+    """Meaning of some words.
 
     Args:
         kind: String, what the reader does with it.

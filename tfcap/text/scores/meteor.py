@@ -204,7 +204,7 @@ def _formula(precision, recall, words, chunks):
 
 
 def _counts(caption, reference, matches, resources):
-    """What the score is a formula of.
+    """Counts from which the score is computed.
 
     Returns:
         List of shape `(6, 4)`. Columns: content and function words of

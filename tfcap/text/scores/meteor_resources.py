@@ -1,4 +1,4 @@
-"""What METEOR knows of English: its tables, read from pycocoevalcap."""
+"""Tables of English that METEOR uses, read from pycocoevalcap."""
 
 import functools
 import gzip

@@ -79,7 +79,7 @@ class _Reader:
         return things
 
     def parts(self, token):
-        """What an amount is of, and what a word is joined with by "and"."""
+        """Nouns that an amount is of, and words that "and" joins to a word."""
         inner = []
         if token.lower_ not in _PRONOUNS and token.i not in self.names:
             inner = [
@@ -254,7 +254,7 @@ def _conjuncts(token):
 
 
 def _following(named):
-    """What goes on from a preposition, or from its object, and its name."""
+    """Words that follow a preposition or its object, each with its name."""
     token, name = named
     if token.dep_ == "pobj":
         inner = _of(token) if (name, token.lower_) in _PHRASES else None
