@@ -122,7 +122,7 @@ def check_savable(model: keras.Model, arrays: dict):
 
 
 def _cure(model, variable):
-    """What to do about a variable that is not finite."""
+    """Cure for a variable that is not finite."""
     if variable.trainable:
         return "Lower the learning rate, or clip the gradient."
     # Only models that can leave a step out have the attribute.
