@@ -62,25 +62,10 @@ def filled_page(name: str, text: str) -> str:
 
 
 def _with_tables(name, text):
-    if name == "estimators":
-        # TensorFlow takes a moment: not for `--help`.
-        from reproduce.estimators.page import filled as estimators_page
-
-        return estimators_page(text, estimators_record)
-    if name in _OTHERS:
-        return text
     if name == "visdial":
         return visdial_page(text, ROOT)
-    paper, everything = open_paper(name), open_paper("all")
-
-    @functools.lru_cache
-    def tables(folder):
-        source, options = paper, paper.results.get(folder, {})
-        if folder in everything.results and folder not in paper.results:
-            # A paper's rows among those of all, from the same records.
-            source, options = everything, {"methods": paper.rows}
-        made = tables_of(source, [ROOT / folder], **options)
-        return {table.markdown().split("\n")[0]: table for table in made}
+    made = _tables_of_estimators if name == "estimators" else _tables_of_paper
+    tables = functools.lru_cache(functools.partial(made, name))
 
     def table(match):
         folder, title = match["folder"], match["title"]
@@ -91,12 +76,31 @@ def _with_tables(name, text):
                 f"that there are. Received: {title!r} of {folder}. Take one "
                 f"of {'; '.join(by_title)}."
             )
-        shown = by_title[title].markdown()
+        shown = by_title[title]
         return (
             f"<!-- table {folder} | {title} -->\n{shown}\n<!-- end of table -->"
         )
 
     return _MARKED.sub(table, text)
+
+
+def _tables_of_paper(name, folder):
+    """Tables of a paper's page in Markdown, by their titles."""
+    paper, everything = open_paper(name), open_paper("all")
+    source, options = paper, paper.results.get(folder, {})
+    if folder in everything.results and folder not in paper.results:
+        # A paper's rows among those of all, from the same records.
+        source, options = everything, {"methods": paper.rows}
+    made = tables_of(source, [ROOT / folder], **options)
+    texts = [table.markdown() for table in made]
+    return {text.split("\n")[0]: text for text in texts}
+
+
+def _tables_of_estimators(name, folder):
+    # TensorFlow takes a moment: not for `--help`.
+    from reproduce.estimators.page import tables
+
+    return tables(estimators_record(folder))
 
 
 @command(ValueError)

@@ -1,8 +1,5 @@
 """Tables of all estimators, as text and for the page that reads them out."""
 
-import re
-from collections.abc import Callable
-
 from reproduce.estimators.costs import GROWN
 from reproduce.estimators.registry import ESTIMATORS
 
@@ -10,11 +7,6 @@ COLUMNS = ("bias", "deviation", "cosine", "correlation")
 #: Titles of tables in the page's marks.
 TITLES = ("Bias and deviation", "Cost")
 _SIZES = {"words": "V", "length": "T", "samples": "S", "draws": "K"}
-_MARKED = re.compile(
-    r"(?P<begin><!-- table (?P<folder>\S+) \| (?P<title>.*?) -->\n).*?"
-    r"(?P<end><!-- end of table -->)",
-    re.DOTALL,
-)
 
 
 def table(record: dict) -> str:
@@ -36,29 +28,6 @@ def tables(record: dict) -> dict[str, str]:
     return dict(
         zip(TITLES, (_markdown(lines, 2), _markdown(_grown(record), 1)))
     )
-
-
-def filled(text: str, read: Callable) -> str:
-    """A page with its tables as records have them.
-
-    Args:
-        text: String, with marks as `reproduce.pages` tells of.
-        read: Function from a folder to its record.
-
-    Raises:
-        ValueError: If a mark names another table.
-    """
-
-    def table_of(match):
-        made = tables(read(match["folder"]))
-        if match["title"] not in made:
-            raise ValueError(
-                "`docs/which_estimator.md` must mark tables that there are. "
-                f"Received: {match['title']!r}. Take one of {'; '.join(made)}."
-            )
-        return match["begin"] + made[match["title"]] + "\n" + match["end"]
-
-    return _MARKED.sub(table_of, text)
 
 
 def _lines(record, digits):
