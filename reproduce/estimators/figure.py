@@ -97,9 +97,7 @@ def _scatter(axis, record):
     axis.set_yscale("log")
     axis.grid(color="0.9")
     axis.set_title("All estimators", fontsize=11)
-    axis.legend(
-        fontsize=6.5, ncols=2, loc="upper center", bbox_to_anchor=(0.5, -0.12)
-    )
+    axis.legend(fontsize=6.5, loc="center left", bbox_to_anchor=(1.01, 0.5))
 
 
 def _ends(axis, record):
