@@ -109,7 +109,7 @@ def near_the_others(runs: dict) -> tuple[dict, str]:
 
 
 def draw(records: list[dict], path: str, title: str = "") -> None:
-    """Writes the figure.
+    """Writes the figure, of the points of each method that have most seeds.
 
     Args:
         records: List of dicts, of a sweep.

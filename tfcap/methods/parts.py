@@ -278,8 +278,8 @@ def clipped_updates(clip: Any, updates: int, options: dict) -> dict:
             return {}
         raise ValueError(
             "`clip` must be left out where one update takes all that was "
-            "drawn: its ratios are 1, and none is clipped. Received: "
-            f"clip={clip!r}, updates_per_rollout=1. Take several updates, "
+            "drawn: its ratios are 1, and none is clipped. Received: a clip, "
+            "and updates_per_rollout=1. Take several updates, "
             "`updates_per_rollout=4`, or give a `minibatch_size`."
         )
     ratio = clip or ClippedRatio()

@@ -329,6 +329,8 @@ def test_a_report_draws_the_figure_of_all_methods(tmp_path, monkeypatch):
     assert page.startswith("<h2>All methods: recall by strangers</h2>")
     names = {title_of(found["method"]) for found in RECORDS}
     assert names == set(re.findall('class="marks" data-m="(.*?)"', page))
+    assert report.main([str(logs), "-o", str(out), "--preset", "all_4"]) == 0
+    assert "CPU seconds of training lower" in out.read_text()
 
 
 def test_names_in_the_figure_do_not_meet(tmp_path, monkeypatch):
