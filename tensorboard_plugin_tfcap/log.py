@@ -1,5 +1,6 @@
 """A log as TensorBoard reads it, through its data provider alone."""
 
+import functools
 import hashlib
 import time
 from dataclasses import dataclass
@@ -7,6 +8,7 @@ from dataclasses import field
 
 from tensorboard.data.provider import RunTagFilter
 
+from tensorboard_plugin_tfcap.event_files import EventFiles
 from tensorboard_plugin_tfcap.memo import SeriesMemo
 from tensorboard_plugin_tfcap.metadata import PLUGIN_NAME
 
@@ -27,6 +29,8 @@ class Log:
             plugin; 0 is all. Defaults to none: its own defaults.
         memo: `SeriesMemo`, what earlier requests have read. Defaults to an
             empty one.
+        files: `EventFiles`, which of them are damaged. Defaults to a check
+            of all.
     """
 
     provider: object
@@ -34,6 +38,7 @@ class Log:
     experiment: str
     kept: dict = field(default_factory=dict)
     memo: SeriesMemo = field(default_factory=SeriesMemo)
+    files: EventFiles = field(default_factory=EventFiles)
 
     def is_sampled(self, count: int, plugin: str = PLUGIN_NAME) -> bool:
         """Check whether so many records may be a sample of what was logged."""
@@ -43,12 +48,27 @@ class Log:
         """`SeriesMemo.results()` of this experiment."""
         return self.memo.results((self.experiment, *kind), revisions, make)
 
+    def revision(self, *listings) -> str:
+        """A text that changes when any time series does, or is damaged."""
+        digest = hashlib.sha256(repr(self.damage).encode())
+        for listing in listings:
+            for run in sorted(listing):
+                about = (run, run_revision(listing[run]))
+                digest.update(repr(about).encode())
+            digest.update(b"|")
+        return digest.hexdigest()[:16]
+
     def location(self) -> str:
         """The log directory, or another place as TensorBoard names it."""
         metadata = self.provider.experiment_metadata(
             self.context, experiment_id=self.experiment
         )
         return metadata.data_location
+
+    @functools.cached_property
+    def damage(self) -> list[str]:
+        """Sentences about damaged event files."""
+        return self.files.damage(self.location())
 
     def tensors(self, plugin=PLUGIN_NAME):
         """Dict of dicts of time series by tag, by run."""
@@ -106,17 +126,6 @@ class Log:
             except KeyError:
                 time.sleep(_PAUSE)
         return ask(self.context, **options)
-
-
-def revision(*listings) -> str:
-    """A text that changes when any time series does."""
-    digest = hashlib.sha256()
-    for listing in listings:
-        for run in sorted(listing):
-            about = (run, run_revision(listing[run]))
-            digest.update(repr(about).encode())
-        digest.update(b"|")
-    return digest.hexdigest()[:16]
 
 
 def run_revision(tags) -> list:

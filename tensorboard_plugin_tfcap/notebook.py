@@ -1,5 +1,6 @@
 """The figure without TensorBoard and without a page."""
 
+import html
 import os
 from dataclasses import dataclass
 
@@ -128,6 +129,7 @@ class TradeoffFigure:
         *tables, points = map(table_html, self.tables)
         return (
             f"<style>{figure_style(colors, self.dark)}</style>"
+            f"{''.join(f'<p>{html.escape(n)}</p>' for n in self.shown.notices)}"
             f"{figure_html(self.shown, colors)}{''.join(tables)}"
             f"<details><summary>The figure as a table</summary>{points}"
             f"</details>{figure_script()}"

@@ -13,6 +13,7 @@ from werkzeug import wrappers
 from tensorboard_plugin_tfcap import static_files
 from tensorboard_plugin_tfcap.cache import RevisionCache
 from tensorboard_plugin_tfcap.dataset import presented
+from tensorboard_plugin_tfcap.event_files import EventFiles
 from tensorboard_plugin_tfcap.figure_view import figure_view
 from tensorboard_plugin_tfcap.figure_view import tables_view
 from tensorboard_plugin_tfcap.log import Log
@@ -40,6 +41,8 @@ from tensorboard_plugin_tfcap.trajectory_view import trajectory_view
 
 #: Seconds that a browser keeps Plotly, whose address tells its version.
 _KEEP = 7 * 24 * 3600
+#: Seconds in which one request checks event files.
+_CHECK = 0.2
 _JSON = "application/json"
 
 
@@ -62,6 +65,7 @@ class TradeoffPlugin(base_plugin.TBPlugin):
         self._kept = dict(getattr(flags, "samples_per_plugin", None) or {})
         self._cache = RevisionCache()
         self._memo = SeriesMemo()
+        self._files = EventFiles(_CHECK)
         self._seen = SeenMethods()
 
     def get_plugin_apps(self):
@@ -199,6 +203,7 @@ class TradeoffPlugin(base_plugin.TBPlugin):
             plugin_util.experiment_id(environ),
             self._kept,
             self._memo,
+            self._files,
         )
         return parse_query(request.args), Sources(log)
 

@@ -13,7 +13,6 @@ from tensorboard_plugin_tfcap.dataset import all_metrics
 from tensorboard_plugin_tfcap.dataset import best_metric
 from tensorboard_plugin_tfcap.log import ALL
 from tensorboard_plugin_tfcap.log import WHOLE
-from tensorboard_plugin_tfcap.log import revision
 from tensorboard_plugin_tfcap.metadata import PLUGIN_NAME
 from tensorboard_plugin_tfcap.metadata import POINT_TAG
 from tensorboard_plugin_tfcap.metadata import RecordError
@@ -47,7 +46,7 @@ class PointsSource:
 
     def revision(self):
         """A text that changes when the log does."""
-        return revision(self._tensors, self._blobs)
+        return self._log.revision(self._tensors, self._blobs)
 
     def about(self, query):
         """Parts of a query on which the data set depends."""
@@ -79,7 +78,8 @@ class PointsSource:
             else:
                 points.append(record)
         metrics = all_metrics(points, described)
-        sentences = [*notices.sentences(), *harm_notices(points)]
+        sentences = [*self._log.damage, *notices.sentences()]
+        sentences += harm_notices(points)
         histories = {}
         if query.at == "common":
             histories = self._histories([point.run for point in points])

@@ -42,6 +42,9 @@ def write_report(path, logdir, comparison=None, **options):
     Args:
         **options: Those of `query.Query`, as `show_tradeoff()` takes them.
 
+    Returns:
+        List of sentences on what of the log is damaged or left out.
+
     Raises:
         TypeError: If there is no such option.
         ValueError: If there is nothing to draw, or no such metric.
@@ -66,9 +69,10 @@ def write_report(path, logdir, comparison=None, **options):
         *samples_html(log, shown.view["rows"]),
         "</main>",
     ]
-    lines = [*_origin(logdir, comparison, options, shown)]
+    lines = [*_origin(logdir, comparison, options, shown), *shown.notices]
     style = STYLE + figure_style(colors)
     write_html(path, "Trade-off", lines, body, style)
+    return shown.notices
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -87,7 +91,8 @@ def main(argv: list[str] | None = None) -> int:
     path, logdir = options.pop("out"), options.pop("logdir")
     try:
         given = {k: v for k, v in options.items() if v not in (None, ())}
-        write_report(path, logdir, **given)
+        for notice in write_report(path, logdir, **given):
+            print(f"tfcap-report: {notice}", file=sys.stderr)
     except (OSError, ValueError) as error:
         print(f"tfcap-report: {error}", file=sys.stderr)
         return 2

@@ -63,7 +63,11 @@ def view_html(shown, colors) -> str:
     """A figure with its tables and remarks."""
     *tables, points = shown.tables
     notices = dict.fromkeys(shown.view["notices"])
-    remarks = "".join(f"<li>{html.escape(text)}</li>" for text in notices)
+    remarks = "".join(
+        f"<li>{html.escape(text)}</li>"
+        for text in notices
+        if text not in shown.notices
+    )
     if remarks:
         remarks = (
             f"<details><summary>Remarks</summary><ul>{remarks}</ul></details>"

@@ -18,7 +18,6 @@ from tensorboard_plugin_tfcap.hparams import hparams_metrics
 from tensorboard_plugin_tfcap.hparams import run_hparams
 from tensorboard_plugin_tfcap.log import ALL
 from tensorboard_plugin_tfcap.log import WHOLE
-from tensorboard_plugin_tfcap.log import revision
 from tensorboard_plugin_tfcap.log import run_revision
 from tensorboard_plugin_tfcap.run_names import BY_ALL
 from tensorboard_plugin_tfcap.run_names import BY_HPARAMS
@@ -43,7 +42,7 @@ class ScalarsSource:
 
     def revision(self):
         """A text that changes when the log does."""
-        return revision(self._scalars, self._hparams)
+        return self._log.revision(self._scalars, self._hparams)
 
     def about(self, query):
         """Parts of a query on which the data set depends."""
@@ -53,7 +52,8 @@ class ScalarsSource:
 
     def dataset(self, query) -> Dataset:
         """Every run's last or best values."""
-        members, notices = self._members(query)
+        members, unknown = self._members(query)
+        notices = [*self._log.damage, *unknown]
         histories = {}
         if query.at == "common":
             histories = self._histories(members, WHOLE)

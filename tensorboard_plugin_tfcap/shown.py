@@ -73,12 +73,17 @@ class Shown:
         return [*tables, rows_table(self.view, selection)]
 
     @property
+    def notices(self):
+        """Sentences on what of the log is damaged or left out."""
+        return self.selection.dataset.notices
+
+    @property
     def note(self):
         """Note on how to read the figure, and of what it is."""
         view, metrics = self.view, self.selection.dataset.metrics
         legend = view["figure"]["layout"].get("legend", {}).get("title", {})
         rows = [row for row in view["rows"] if not row["hidden"]]
-        counts = {row["of"] for row in rows if row["of"]}
+        counts = {row["seeds"] for row in rows if row["seeds"]}
         parts = [unmarked(legend.get("text", ""))]
         if counts:
             ends = dict.fromkeys((min(counts), max(counts)))
@@ -154,7 +159,11 @@ def shown_of(log, logdir, comparison=None, options=()) -> Shown:
     selection = select(dataset, query)
     if selection.x is None or not (selection.curves or selection.preset()):
         name = os.path.basename(os.path.normpath(os.fspath(logdir)))
-        raise ValueError(f"{why_empty(selection, query)} (Log: {name}.)")
+        raise ValueError(
+            " ".join(
+                [why_empty(selection, query), f"(Log: {name}.)", *log.damage]
+            )
+        )
     check_asked(selection, query)
     return Shown(selection)
 
