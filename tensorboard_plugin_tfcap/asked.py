@@ -64,10 +64,13 @@ def why_empty(selection, query) -> str:
             "`hide` must leave a method. Received: all of "
             f"{', '.join(selection.groups)}."
         )
+    metrics = ", ".join(list(selection.dataset.metrics)[:8])
+    of = f" of {metrics}" if metrics else ""
     return (
-        "`logdir` must hold points with two metrics. Received: a folder with "
-        f"{len(points)} points. Write them with `TradeoffWriter`, or choose "
-        "another source."
+        "`logdir` must hold runs that have two metrics each. Received: a "
+        f"folder with {len(points)} points{of}. Log both scalars in one run "
+        "or below its folder, join runs by `group`, or write points with "
+        "`TradeoffWriter`."
     )
 
 

@@ -1,5 +1,6 @@
 """Groups of runs of scalars: by HParams, or by their names."""
 
+import re
 from dataclasses import dataclass
 from dataclasses import field
 
@@ -90,7 +91,12 @@ def run_names(runs, group, hparams):
 
 
 def grouped_scalars(scalars) -> dict:
-    """Parts of runs that `add_scalars()` of torch writes, one a curve.
+    """Parts of runs that `add_scalars()` writes, one a curve.
+
+    For a part `train` of `Loss`, torch writes a run `Loss_train` below that of
+    its writer, tensorboardX a run `Loss/train`. The run's name is as it was
+    given; in its only tag, other characters than word ones, `-`, `/` and `.`
+    may have become `_`.
 
     Args:
         scalars: Dict of dicts of time series by tag, by run.
@@ -103,14 +109,28 @@ def grouped_scalars(scalars) -> dict:
     >>> from tensorboard_plugin_tfcap.run_names import grouped_scalars
     >>> grouped_scalars({"a/Loss_train": {"Loss": None}, "a/b": {"Loss": None}})
     {'a/Loss_train': ('a', 'Loss/train')}
+    >>> grouped_scalars({"a/r@10/val": {"r_10": None}})
+    {'a/r@10/val': ('a', 'r@10/val')}
     """
     found = {}
     for run, tags in scalars.items():
-        (tag, *others), (above, _, base) = tags, run.rpartition("/")
-        prefix = tag.replace("/", "_") + "_"
-        if not others and base.startswith(prefix):
-            found[run] = above or ".", f"{tag}/{base.removeprefix(prefix)}"
+        tag, *others = tags
+        place = f"/{run}"
+        for name in (f"/{tag}/", f"/{tag.replace('/', '_')}_"):
+            # Each character is one still, so that both are cut alike.
+            start = _cleaned(place).rfind(_cleaned(name))
+            end = start + len(name)
+            if others or start < 0 or "/" in place[end:]:
+                continue
+            # What torch joins by `_` was a tag with slashes.
+            given = tag if "/" in tag else place[start + 1 : end - 1]
+            found[run] = place[1:start] or ".", f"{given}/{place[end:]}"
     return found
+
+
+def _cleaned(tag):
+    """A tag as writers clean it."""
+    return re.sub(r"[^-/\w.]", "_", tag)
 
 
 def _by_hparams(run, hparams, lent, and_name):

@@ -73,7 +73,9 @@ _SPELLINGS = {
     "rougel": "rouge_l",
     **{f"bleu{order}": f"bleu_{order}" for order in (1, 2, 3, 4)},
 }
-_RECALL = re.compile(r"(?:r|recall)(?:@|_|_at_)(\d+)$")
+#: Recall by its cutoff, and as writers clean its name.
+_CUTOFF = re.compile(r"(?<![^_])(?:r|recall)(?:@|_at_|_)(\d+)(?![^_])")
+_RECALL = re.compile(r"r@(\d+)$")
 #: Recall by one listener of several, as `strangers_r@10_recurrent`.
 _ONE_OF_SEVERAL = re.compile(r"r@(\d+)_(\w+)$")
 #: Recall by a listener of any name.
@@ -251,7 +253,12 @@ def recall_at(name):
 def _split(name):
     """A name's folder and prefixes, as words, and its end."""
     folder, slash, base = name.rpartition("/")
+    if folder and f"{base.lower()}_" in _PREFIXES:
+        # As torch's users write it: `r@10/val`.
+        above, _, folder = folder.rpartition("/")
+        folder, base = f"{above}/{base}".strip("/"), folder
     base, words = re.sub("[- ]", "_", base.lower()), folder + slash
+    base = _CUTOFF.sub(r"r@\1", base)
     while prefix := next((p for p in _PREFIXES if base.startswith(p)), None):
         base = base.removeprefix(prefix)
         words += prefix.replace("_", " ")

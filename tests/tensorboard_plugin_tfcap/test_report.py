@@ -85,7 +85,7 @@ def test_a_report_tells_why_there_is_none(logdir, tmp_path, capsys):
     empty = tmp_path / "empty"
     empty.mkdir()
     assert main([str(empty), "-o", out]) == 2
-    assert "must hold points with two metrics" in capsys.readouterr().err
+    assert "must hold runs that have two" in capsys.readouterr().err
     assert main([str(tmp_path / "none")]) == 2
     assert "must be a folder" in capsys.readouterr().err
     for name, value in (
@@ -188,7 +188,7 @@ def test_wrong_names_are_refused(logdir):
 def test_one_metric_is_not_enough(tmp_path):
     with TradeoffWriter(tmp_path, "mine") as writer:
         writer.point(0, {"r@10": 1.0})
-    with pytest.raises(ValueError, match="must hold points with two metrics"):
+    with pytest.raises(ValueError, match="must hold runs that have two"):
         show_tradeoff(tmp_path)
 
 

@@ -6,6 +6,7 @@ from tensorboard_plugin_tfcap.figure_view import figure_view
 from tensorboard_plugin_tfcap.name_parts import name_settings
 from tensorboard_plugin_tfcap.query import Query
 from tensorboard_plugin_tfcap.report import read_log
+from tensorboard_plugin_tfcap.run_names import grouped_scalars
 from tensorboard_plugin_tfcap.run_names import run_names
 from tensorboard_plugin_tfcap.selection import select
 from tensorboard_plugin_tfcap.sources import Sources
@@ -167,3 +168,42 @@ def test_a_pattern_takes_no_runs_for_parts_of_one():
     # A match may take the part in.
     (name,) = run_names(["a/train"], "(?P<method>.+)", {}).values()
     assert (name.whole, name.part, name.method) == ("a/train", "", "a/train")
+
+
+@pytest.mark.parametrize(
+    "run, tag, found",
+    [
+        # torch
+        ("a/Loss_train", "Loss", ("a", "Loss/train")),
+        ("Loss_train", "Loss", (".", "Loss/train")),
+        ("a/Loss_val_train", "Loss/val", ("a", "Loss/val/train")),
+        ("a/Loss x_train", "Loss_x", ("a", "Loss x/train")),
+        ("a/r@10_val", "r_10", ("a", "r@10/val")),
+        # tensorboardX
+        ("a/Loss/train", "Loss", ("a", "Loss/train")),
+        ("Loss/train", "Loss", (".", "Loss/train")),
+        ("a/b/Loss/val/train", "Loss/val", ("a/b", "Loss/val/train")),
+        ("a/CIDEr D/beam 5", "CIDEr_D", ("a", "CIDEr D/beam 5")),
+        ("loss/a/loss/val", "loss", ("loss/a", "loss/val")),
+        # Runs of their own.
+        ("a/train", "Loss", None),
+        ("a/Loss", "Loss", None),
+        ("a/Loss/b/train", "Loss", None),
+        ("a/myLoss/train", "Loss", None),
+    ],
+)
+def test_parts_of_several_writers_are_those_of_one_run(run, tag, found):
+    expected = {} if found is None else {run: found}
+    assert grouped_scalars({run: {tag: None}}) == expected
+    assert grouped_scalars({run: {tag: None, "other": None}}) == {}
+
+
+def test_parts_and_cleaned_names_are_axes(tmp_path):
+    for rate in (1, 2):
+        run = tmp_path / f"cnn_lr={rate}"
+        strangers.write_scalars(run, {"CIDEr-D": [1.0 / rate]})
+        strangers.write_scalars(run / "r@10/val", {"r_10": [9.0 + rate]})
+    found = dataset(tmp_path)
+    assert [m.name for m in found.axes()] == ["CIDEr-D", "r@10/val"]
+    assert [m.role for m in found.axes()] == ["naturalness", "recall"]
+    assert [p.run for p in found.points] == ["cnn_lr=1", "cnn_lr=2"]

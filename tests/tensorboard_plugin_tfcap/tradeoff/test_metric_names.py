@@ -53,6 +53,15 @@ from tensorboard_plugin_tfcap.tradeoff.metric_names import named_metric
         ("val/recall@10", "val/recall@10", "higher", "recall"),
         ("CIDEr-D", "CIDEr-D", "higher", "naturalness"),
         ("val/fixed_r@1", "val/recall@1, fixed listener", "higher", "recall"),
+        ("mine_r_10", "recall@10, mine listener", "higher", "recall"),
+        (
+            "strangers_recall_at_10_bag_of_words",
+            "recall@10 of bag of words, strangers",
+            *("higher", "recall"),
+        ),
+        ("r@10/val", "val/recall@10", "higher", "recall"),
+        ("a/CIDEr/Test", "a/Test/CIDEr", "higher", "naturalness"),
+        ("Loss/val", "Loss/val", "lower", "other"),
     ],
 )
 def test_a_name_tells_what_a_metric_is(name, title, better, role):
