@@ -2,6 +2,7 @@ import math
 
 import pytest
 
+from tfcap.curves import Aggregate
 from tfcap.curves import Curve
 from tfcap.curves import compare_curves
 from tfcap.curves import curve_areas
@@ -244,3 +245,19 @@ def test_seeds_without_a_curve_are_counted():
     assert [found[name].seeds for name in CURVES] == [5, 3, 1]
     (area, *_), _ = curve_areas(CURVES, seeds={"psst": 5})
     assert (area["seeds"], area["of"]) == (3, 5)
+
+
+def test_areas_have_the_interval_that_is_asked_for():
+    curves = {"psst": CURVES["psst"]}
+    means = [75.0, 78.0, 72.0]  # halfway down each line
+    for options, expected in (
+        ({}, mean_interval(means)),
+        ({"level": 0.5}, mean_interval(means, 0.5)),
+        ({"aggregate": Aggregate("median", "range")}, (75.0, 72.0, 78.0)),
+    ):
+        (found,), _ = curve_areas(curves, **options)
+        assert [found["mean"], *found["interval"]] == pytest.approx(expected)
+    bent = {"a": {0: Curve([0.8, 1.2, 0.8, 1.2], [40.0, 50.0, 60.0, 70.0])}}
+    for crossing, mean in (("first", 45.0), ("last", 65.0)):
+        (found,), _ = curve_areas(bent, crossing=crossing)
+        assert found["mean"] == pytest.approx(mean)

@@ -56,6 +56,17 @@ def test_the_test_split_may_be_short_and_end_without_answer(
     assert split.question_index[1].tolist()[2:] == [-1, -1]
 
 
+def test_a_truth_without_its_options_ranks_nothing(
+    visdial_content, visdial_file
+):
+    content = visdial_content(split="test")
+    del turn(content)["answer_options"]
+    turn(content)["gt_index"] = 3
+    split = load_visdial(visdial_file(content))
+    assert split.gt_index[2, 1] == -1 and (split.options[2, 1] == -1).all()
+    assert (split.gt_index[2, [0, 2, 3]] >= 0).all()
+
+
 @pytest.mark.parametrize("split", ["train", "val2018"])
 def test_no_other_split_may_end_without_answer(
     visdial_content, visdial_file, split

@@ -175,6 +175,17 @@ def test_impossible_tables_are_refused():
         DocumentFrequencies([5], [2], 3, large)
 
 
+def test_keys_may_come_in_any_order():
+    table = captions.frequencies()
+    order = np.random.default_rng(0).permutation(len(table))
+    given = table.keys[order], table.counts[order], table.num_documents
+    found = DocumentFrequencies(*given, VOCABULARY)
+    for name in ("lookup", "weights"):
+        one, other = (getattr(t, name)(table.keys) for t in (table, found))
+        np.testing.assert_array_equal(one, other)
+    assert (found.lookup(table.keys) == table.counts).all()
+
+
 def test_progress_is_told_only_when_asked(capsys):
     captions.frequencies(progress=True)
     assert "30 of 30 documents" in capsys.readouterr().err
