@@ -174,17 +174,17 @@ def diverse_by_a_loop(table, width, groups, diversity, max_length):
     )
 
 
-@pytest.mark.parametrize("end", [-30.0, 2.0])
+@pytest.mark.parametrize(("end", "diversity"), [(-30.0, 0.7), (1.0, 2.0)])
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize(("width", "groups"), [(4, 2), (3, 3)])
-def test_groups_search_as_a_loop_does(seed, width, groups, end):
+def test_groups_search_as_a_loop_does(seed, width, groups, end, diversity):
     speaker = tiny.TableSpeaker(seed)
     table = ops.convert_to_numpy(speaker.table).copy()
     table[:, tiny.EOS] += end
     speaker.table.assign(table)
-    expected = diverse_by_a_loop(table, width, groups, 0.7, 3)
+    expected = diverse_by_a_loop(table, width, groups, diversity, 3)
     found = search(
-        speaker, width=width, max_length=3, groups=groups, diversity=0.7
+        speaker, width=width, max_length=3, groups=groups, diversity=diversity
     )
     for row in range(2):
         assert [tuple(t) for t in np.array(found.tokens)[row]] == [
