@@ -120,7 +120,7 @@ def grouped_scalars(scalars) -> dict:
             # Each character is one still, so that both are cut alike.
             start = _cleaned(place).rfind(_cleaned(name))
             end = start + len(name)
-            if others or start < 0 or "/" in place[end:]:
+            if others or start < 0:
                 continue
             # What torch joins by `_` was a tag with slashes.
             given = tag if "/" in tag else place[start + 1 : end - 1]

@@ -185,10 +185,11 @@ def test_a_pattern_takes_no_runs_for_parts_of_one():
         ("a/b/Loss/val/train", "Loss/val", ("a/b", "Loss/val/train")),
         ("a/CIDEr D/beam 5", "CIDEr_D", ("a", "CIDEr D/beam 5")),
         ("loss/a/loss/val", "loss", ("loss/a", "loss/val")),
+        ("a/eval/r/eval/r", "eval/r", ("a", "eval/r/eval/r")),
+        ("a/Mean / x (s)/b", "Mean_/_x__s_", ("a", "Mean_/_x__s_/b")),
         # Runs of their own.
         ("a/train", "Loss", None),
         ("a/Loss", "Loss", None),
-        ("a/Loss/b/train", "Loss", None),
         ("a/myLoss/train", "Loss", None),
     ],
 )
