@@ -1,7 +1,9 @@
 """Every exported layer meets the contract; nothing is opt-in."""
 
+import importlib
 import importlib.util
 import inspect
+import re
 
 import keras
 import numpy as np
@@ -146,3 +148,35 @@ def test_training_moves_every_weight(case):
     if isinstance(make(), nothing):
         pytest.skip("has nothing to train")
     contract.check_trains(make, inputs)
+
+
+#: What is told by other names, which tests of these classes see.
+TOLD_OTHERWISE = {
+    "CLIPListener": {"tokenizer", "vocabulary", "max_pieces"},
+    "HingeRetrievalLoss": {"step"},
+    "StepwiseSpeaker": {"cell"},
+    "TeacherForcedSpeaker": {"model"},
+}
+
+
+def test_every_written_config_tells_every_argument():
+    lacking = {}
+    for room in ("layers", "losses", "metrics", "models"):
+        exported = vars(importlib.import_module(f"tfcap.{room}"))
+        for name, made in exported.items():
+            if not inspect.isclass(made) or not hasattr(made, "get_config"):
+                continue
+            written = [
+                inspect.getsource(vars(base)["get_config"])
+                for base in made.__mro__
+                if "get_config" in vars(base)
+                and base.__module__.startswith("tfcap")
+            ]
+            # Otherwise Keras keeps what a layer was made with.
+            if written:
+                told = set(re.findall(r'"(\w+)"', "".join(written)))
+                given = inspect.signature(made.__init__).parameters.values()
+                asked = {p.name for p in given if p.kind is not p.VAR_KEYWORD}
+                asked -= {"self", "name", "dtype", "reduction"}
+                lacking[name] = asked - told
+    assert {n: args for n, args in lacking.items() if args} == TOLD_OTHERWISE
