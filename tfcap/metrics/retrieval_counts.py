@@ -45,7 +45,6 @@ class RetrievalCounts:
         if np.any(self.truths > 1):
             return None
         last = self.above + self.equal
-        last = np.where(self.truths > 0, last, 1)
         discounts = 1 / np.log2(np.arange(2, last.max(initial=1) + 2))
         if depth is not None:
             discounts[depth:] = 0
