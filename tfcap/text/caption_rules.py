@@ -3,6 +3,12 @@
 What the reference tokenizer takes each character outside ASCII for was found by
 asking it about every character of the basic plane. What is named nowhere here
 separates words and is lost, as are emoji.
+
+The reference takes the longest token that any of its rules finds, and looks at
+what follows. Here rules rewrite the text in an order, since TensorFlow's
+regular expressions must do the same and look neither ahead nor for the longest
+match. Therefore some glued forms fall apart differently; `caption_tokenize()`
+names them.
 """
 
 from typing import NamedTuple
@@ -68,13 +74,14 @@ RESTORED = {
     STRAIGHT: "'",
     CURLY: "\u2019",
     GRAVE: "`",
-    **{stand_in: bracket for bracket, stand_in in _SMILING.items()},
     "(": "-lrb-",
     ")": "-rrb-",
     "[": "-lsb-",
     "]": "-rsb-",
     "{": "-lcb-",
     "}": "-rcb-",
+    # Last, for they are brackets again.
+    **{stand_in: bracket for bracket, stand_in in _SMILING.items()},
 }
 
 #: Words that are two words.
@@ -232,7 +239,11 @@ def _elisions(mark, kept):
         (rf"{mark}((?i:em|till?|cause)|[2-9]0[Ss])", rf" {kept}\1 "),
         # y' all, l' à, somethin'
         (rf"({_S}[Yy]){mark}({_L})", rf"\1{kept} \2"),
-        (rf"({_S}(?i:[djl]|somethin|ol|dunkin)){mark}", rf"\1{kept} "),
+        (rf"({_S}[DJLdjl]){mark}", rf"\1{kept} "),
+        (
+            rf"({_S}(?i:somethin|ol|dunkin)){mark}([^DMSdms])",
+            rf"\1{kept} \2",
+        ),
     ]
     return [(mark, *rule) for rule in patterns]
 
@@ -301,7 +312,7 @@ _STOPS = [
 ]
 
 _ABBREVIATED = (
-    f"([^A-Za-z0-9{_H}.!?/@#_-](?:{_any_of(_ABBREVIATIONS)}|"
+    f"([^A-Za-z0-9{_H}.!?&/@#_-](?:{_any_of(_ABBREVIATIONS)}|"
     f"{_any_of(_CAPITALIZED, capital=True)}|[A-Za-z]))\\.({_E})",
     rf"\1{DOT} \2",
 )
