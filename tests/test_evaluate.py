@@ -253,7 +253,7 @@ def test_captions_without_words_are_scored(files, capsys):
         ('{"images": []}', "as in a file of references"),
         ('[{"image_id": 4}]', "`caption` is missing in 1 place (entry 0"),
         ('[{"image_id": 5, "caption": "a"}]', "1 of 1 are of other images (5)"),
-        ('[{"image_id": "4", "caption": "a"}]', "integers in the one file"),
+        ('[{"image_id": "b4", "caption": "a"}]', "are of other images (b4)"),
     ],
 )
 def test_bad_input_is_told_in_one_sentence(files, capsys, content, told):
