@@ -444,6 +444,22 @@ def test_two_files_are_compared(files, tmp_path, capsys):
     assert "`--against` must name results of images" in capsys.readouterr().err
 
 
+def test_what_decoding_left_is_told(files, tmp_path, capsys):
+    other, out = tmp_path / "other.json", tmp_path / "out.json"
+    entries = json.loads(files["results"].read_text())
+    entries = [{**x, "caption": f"{x['caption']} <end>"} for x in entries]
+    other.write_text(json.dumps(entries))
+    told = "3 of 3 results have markers (<end>). Markers count as words"
+    assert run(other, files["coco"], *PYTHON, "--json", out) == 0
+    assert told in capsys.readouterr().out
+    assert told in json.loads(out.read_text())["remarks"][0]
+    paths = files["results"], files["coco"], *PYTHON
+    assert run(*paths, "--against", other) == 0
+    assert f"Of {other}:\n{told}" in capsys.readouterr().out
+    assert run(*paths) == 0
+    assert "markers" not in capsys.readouterr().out
+
+
 def test_objects_that_are_not_there_are_counted(files, tmp_path, capsys):
     paths = files["results"], files["coco"], "--metrics", "chair"
     synonyms, instances = tmp_path / "list.txt", tmp_path / "instances.json"

@@ -266,6 +266,8 @@ def _compare(report, other, path):
         f"\nMinus {path}, paired bootstrap over {report.images:,} images:\n\n"
         f"{differences_table(differences)}"
     )
+    if other.remarks:
+        print("\n".join([f"\nOf {path}:", *other.remarks]))
     both = [x for x in report.scores if x in other.scores]
     undrawn = [TITLES[name] for name in both if name not in differences]
     if undrawn:
