@@ -297,6 +297,30 @@ def test_an_absence_says_what_to_do():
 
 
 @pytest.mark.slow
+def test_french_captions_score_as_in_pycocoevalcap():
+    said = [
+        "c'est un homme qui s'est assis",
+        "l'enfant n'a qu'un jouet",
+        "c'est aujourd'hui",
+    ]
+    references = [
+        ["c'est un homme assis", "un homme s'est assis"],
+        ["l'enfant a un jouet"],
+        ["c'est la f\xeate"],
+    ]
+    report = evaluate_captions(said, references, ["bleu", "rouge_l", "cider_d"])
+    wanted = {
+        "bleu_1": 0.666667,
+        "bleu_2": 0.471405,
+        "bleu_3": 0.366881,
+        "bleu_4": 0.000054,
+        "rouge_l": 0.624262,
+        "cider_d": 1.899015,
+    }
+    corpus = {name: scores.corpus for name, scores in report.scores.items()}
+    assert corpus == pytest.approx(wanted, abs=1e-6)
+
+
 def test_real_captions_score_as_in_pycocoevalcap(shared_data, tmp_path):
     # The first caption of each image of Karpathy's test split of COCO against
     # the others, through pycocoevalcap 1.2 and its tokenizer in Java.

@@ -45,6 +45,7 @@ KINDS = [
     ("\u0120the \u0120dog {}", PIECES, "\u0120the"),
     ("{} play@@ ing", PIECES, "@@"),
     ("{}</w>", PIECES, "</w>"),
+    ("{} five @-@ day", PIECES, "@-@"),
     ("['a', 'cat', '{}']", PRINTED, "['a'"),
     ('["{}"]', PRINTED, '["a cat'),
     ("b'{}'", PRINTED, "b'a cat"),

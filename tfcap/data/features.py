@@ -112,14 +112,11 @@ class _Features:
         self._checked = np.zeros(len(known), bool)
 
     def _find(self, known, image_ids, skipped):
-        names = ImageNames(
-            "" if image in skipped else image for image in known.tolist()
-        )
+        kept = ["" if x in skipped else x for x in known.tolist()]
         image_ids = np.asarray(image_ids, object).tolist()
-        found = [names.find(image) for image in image_ids]
-        rows = np.array(
-            [row[0] if len(row) == 1 else -1 for row in found], np.int64
-        )
+        found = map(ImageNames(kept).find, image_ids)
+        rows = [row[0] if len(row) == 1 else -1 for row in found]
+        rows = np.array(rows, np.int64)
         missing = [image for image, row in zip(image_ids, rows) if row < 0]
         if missing:
             first = listed(list(dict.fromkeys(missing)))

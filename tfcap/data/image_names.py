@@ -39,7 +39,7 @@ def whole_number(value):
 
 
 def image_key(name: int | str) -> int | str:
-    """What the ids and the file names of one image have in common.
+    """Common part of the ids and the file names of one image.
 
     A file's folder and ending are left out. What remains is a number if it is
     digits, with zeros before it or `.0` behind it, or ends in COCO's twelve.

@@ -31,7 +31,7 @@ _MARKER = re.compile(
 #: Of another tokenizer's pieces, the marks of WordPiece, SentencePiece, BPE.
 _PIECE = re.compile(
     "(?:^|(?<=\\s))##\\w+|\u2581\\w*|(?<=\\w)\u0120\\w*|\u0120\\w*\\s+\u0120"
-    r"|@@(?=\s|$)|</w>"
+    r"|@@(?=\s|$)|</w>|@-@"
 )
 _PRINTED = re.compile(
     r"^\s*(?:[\w.]+\()*\[\s*(?:b?['\"].*|[\d\s,.\[\]-]+)\][^\[\]]*$"
@@ -42,7 +42,7 @@ _NUMBERS = re.compile(r"^\s*\d+(?:[\s,]+\d+)+\s*$")
 
 
 def _after_end(text):
-    """What follows the first end marker of a text, other markers apart."""
+    """Texts behind the first end marker of a text, between other markers."""
     if not _END.search(text):
         return []
     begun = re.sub(rf"^(?:\s*(?:{_MARKER.pattern}))+", "", text, flags=re.I)
@@ -86,7 +86,7 @@ _NEARLY_ALL = 0.95
 def caption_remarks(
     captions: list[str], references: list, words: list, reference_words: list
 ) -> tuple[str, ...]:
-    """What seems to be left of decoding in captions or in their references.
+    """Remarks on what decoding seems to have left in captions or references.
 
     Scores count it as words, as other programs do. Looked for are special
     tokens by their usual names, words after an end token, marks of pieces of

@@ -102,7 +102,7 @@ def _members(table):
 
 
 def _others(table):
-    """What a class of all but ASCII has beside some members, as a class."""
+    """The rest of all but ASCII, inside of a character class."""
     ends = [item.split("-") for item in table.split()]
     starts = ["\u0080", *(chr(int(span[-1], 16) + 1) for span in ends)]
     stops = [*(chr(int(span[0], 16) - 1) for span in ends), "\uffff"]
