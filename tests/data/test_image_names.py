@@ -111,6 +111,14 @@ def test_a_name_that_may_mean_several_images_means_none():
             match_results({name: "a"}, references, subset=True)
 
 
+def test_a_whole_name_comes_before_its_parts():
+    names = ImageNames(["x/1.jpg", "1.jpg", "1.png", 1, "1"])
+    for row, name in enumerate(["x/1.jpg", "1.jpg", "1.png", 1, "1"]):
+        assert names.find(name) == names.exact(name) == (row,)
+    assert names.find("y/1.png") == (2,)
+    assert names.find("01") == (0, 1, 2, 3, 4) and not names.exact("01")
+
+
 def test_one_image_under_two_names_is_refused():
     told = r"1 ids mean an image that is there already \(000000000001.jpg\)"
     with pytest.raises(ValueError, match=told):

@@ -59,6 +59,14 @@ def image_key(name: int | str) -> int | str:
     return int(number[1]) if number else stem or name
 
 
+def _without_folder(name):
+    return posixpath.basename(name) if isinstance(name, str) else name
+
+
+#: In which form names are compared, from the strictest one.
+_FORMS = (lambda name: name, _without_folder, image_key)
+
+
 class ImageNames:
     """Indices of images by their names.
 
@@ -74,19 +82,17 @@ class ImageNames:
     """
 
     def __init__(self, names: Iterable[int | str]):
-        self._exact, self._keys = {}, {}
+        self._rows = [{} for _ in _FORMS]
         for row, name in enumerate(names):
-            text = posixpath.basename(name) if isinstance(name, str) else name
-            for form in {name, text} - {""}:
-                self._exact[form] = (*self._exact.get(form, ()), row)
-            if name != "":
-                key = image_key(name)
-                self._keys[key] = (*self._keys.get(key, ()), row)
+            for rows, form in zip(self._rows, _FORMS):
+                if name != "":
+                    rows[form(name)] = (*rows.get(form(name), ()), row)
 
     def exact(self, name: int | str) -> tuple[int, ...]:
         """Indices of the images that have just this name."""
-        return self._exact.get(name, ())
+        return self._rows[0].get(name, ())
 
     def find(self, name: int | str) -> tuple[int, ...]:
         """Indices of the images that have this name, else one that means it."""
-        return self.exact(name) or self._keys.get(image_key(name), ())
+        found = (r.get(form(name), ()) for r, form in zip(self._rows, _FORMS))
+        return next(filter(None, found), ())
