@@ -253,7 +253,7 @@ def test_captions_without_words_are_scored(files, capsys):
         ('{"images": []}', "as in a file of references"),
         ('[{"image_id": 4}]', "`caption` is missing in 1 place (entry 0"),
         ('[{"image_id": 5, "caption": "a"}]', "1 of 1 are of other images (5)"),
-        ('[{"image_id": "4", "caption": "a"}]', "integers in the one file"),
+        ('[{"image_id": "b4", "caption": "a"}]', "are of other images (b4)"),
     ],
 )
 def test_bad_input_is_told_in_one_sentence(files, capsys, content, told):
@@ -297,6 +297,30 @@ def test_an_absence_says_what_to_do():
 
 
 @pytest.mark.slow
+def test_french_captions_score_as_in_pycocoevalcap():
+    said = [
+        "c'est un homme qui s'est assis",
+        "l'enfant n'a qu'un jouet",
+        "c'est aujourd'hui",
+    ]
+    references = [
+        ["c'est un homme assis", "un homme s'est assis"],
+        ["l'enfant a un jouet"],
+        ["c'est la f\xeate"],
+    ]
+    report = evaluate_captions(said, references, ["bleu", "rouge_l", "cider_d"])
+    wanted = {
+        "bleu_1": 0.666667,
+        "bleu_2": 0.471405,
+        "bleu_3": 0.366881,
+        "bleu_4": 0.000054,
+        "rouge_l": 0.624262,
+        "cider_d": 1.899015,
+    }
+    corpus = {name: scores.corpus for name, scores in report.scores.items()}
+    assert corpus == pytest.approx(wanted, abs=1e-6)
+
+
 def test_real_captions_score_as_in_pycocoevalcap(shared_data, tmp_path):
     # The first caption of each image of Karpathy's test split of COCO against
     # the others, through pycocoevalcap 1.2 and its tokenizer in Java.
@@ -442,6 +466,22 @@ def test_two_files_are_compared(files, tmp_path, capsys):
     files["results"].write_text(json.dumps([{**entries[2], "caption": "a"}]))
     assert run(*paths, *more, "--subset") == 2
     assert "`--against` must name results of images" in capsys.readouterr().err
+
+
+def test_what_decoding_left_is_told(files, tmp_path, capsys):
+    other, out = tmp_path / "other.json", tmp_path / "out.json"
+    entries = json.loads(files["results"].read_text())
+    entries = [{**x, "caption": f"{x['caption']} <end>"} for x in entries]
+    other.write_text(json.dumps(entries))
+    told = "3 of 3 results have markers (<end>). Markers count as words"
+    assert run(other, files["coco"], *PYTHON, "--json", out) == 0
+    assert told in capsys.readouterr().out
+    assert told in json.loads(out.read_text())["remarks"][0]
+    paths = files["results"], files["coco"], *PYTHON
+    assert run(*paths, "--against", other) == 0
+    assert f"Of {other}:\n{told}" in capsys.readouterr().out
+    assert run(*paths) == 0
+    assert "markers" not in capsys.readouterr().out
 
 
 def test_objects_that_are_not_there_are_counted(files, tmp_path, capsys):

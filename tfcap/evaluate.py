@@ -19,6 +19,7 @@ import sys
 from tfcap.data.coco_captions import load_captions
 from tfcap.data.coco_instances import load_instances
 from tfcap.data.entry_problems import listed
+from tfcap.data.image_names import ImageNames
 from tfcap.data.result_files import load_results
 from tfcap.data.result_files import match_results
 from tfcap.io import can_write
@@ -185,6 +186,7 @@ def _matched(paths, split, options):
                 options.subset,
                 path,
                 split.skipped_images,
+                split.filenames,
             )
         )
     shared = set.intersection(*(set(ids) for ids, _, _ in found))
@@ -215,7 +217,9 @@ def _score_options(options, ids):
     found = {"objects": ObjectSynonyms.load(options.objects)}
     if options.instances:
         instances = load_instances(options.instances)
-        absent = [image for image in ids if image not in instances]
+        names = ImageNames(instances)
+        rows = [names.find(image) for image in ids]
+        absent = [image for image, row in zip(ids, rows) if len(row) != 1]
         if absent:
             raise ValueError(
                 "`--instances` must hold all images of the results. Received: "
@@ -223,7 +227,8 @@ def _score_options(options, ids):
                 f"are missing ({listed(absent)}). Name the file of the same "
                 "split."
             )
-        found["annotated"] = [instances[image] for image in ids]
+        objects = list(instances.values())
+        found["annotated"] = [objects[row] for (row,) in rows]
     return found
 
 
@@ -261,6 +266,8 @@ def _compare(report, other, path):
         f"\nMinus {path}, paired bootstrap over {report.images:,} images:\n\n"
         f"{differences_table(differences)}"
     )
+    if other.remarks:
+        print("\n".join([f"\nOf {path}:", *other.remarks]))
     both = [x for x in report.scores if x in other.scores]
     undrawn = [TITLES[name] for name in both if name not in differences]
     if undrawn:

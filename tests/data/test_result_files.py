@@ -39,7 +39,7 @@ def test_results_are_read_in_the_order_of_the_file(write):
         ({}, "`image_id` is missing"),
         ({"image_id": 3}, "`caption` is missing.*entry 1, image 3"),
         (result(None), "`image_id` is neither"),
-        (result(2.0), "`image_id` is neither"),
+        (result(2.5), "`image_id` is neither"),
         (result(True), "`image_id` is neither"),
         (result(""), "`image_id` is neither"),
         (result([1]), "`image_id` is neither"),
@@ -140,8 +140,9 @@ def test_results_of_other_images_are_refused(subset):
     with pytest.raises(ValueError, match=told) as caught:
         match_results(results, REFERENCES, subset, path="r.json")
     assert "r.json" in str(caught.value)
-    with pytest.raises(ValueError, match="integers in the one file and text"):
-        match_results({1: "b", "5": "a"}, REFERENCES, subset)
+    told = r"2 of 2 are of other images \(a1, a5\), while .* of 5, 1, 3\. See"
+    with pytest.raises(ValueError, match=told):
+        match_results({"a1": "b", "a5": "a"}, REFERENCES, subset)
 
 
 @pytest.fixture

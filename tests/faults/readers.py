@@ -125,6 +125,12 @@ def is_id(value):
     return type(value) is int or isinstance(value, str) and value != ""
 
 
+def as_id(value):
+    """A whole number that is written as a fraction, as the number."""
+    whole = isinstance(value, float) and value.is_integer()
+    return int(value) if whole else value
+
+
 def is_text(value):
     return isinstance(value, str) and value.strip() != ""
 
@@ -179,14 +185,15 @@ def told(split):
 
 def plain_coco(content):
     images, annotations = content["images"], content["annotations"]
-    ids = [image["id"] for image in images]
+    ids = [as_id(image["id"]) for image in images]
     assert all(map(is_id, ids)) and len(set(ids)) == len(ids) > 0
     names = [image.get("file_name", "") for image in images]
     assert all(isinstance(name, str) for name in names)
     captions = {i: [] for i in ids}
     for annotation in annotations:
-        assert is_id(annotation["image_id"]) and is_text(annotation["caption"])
-        captions[annotation["image_id"]].append(annotation["caption"])
+        image = as_id(annotation["image_id"])
+        assert is_id(image) and is_text(annotation["caption"])
+        captions[image].append(annotation["caption"])
     assert all(captions.values())
     return [ids, list(captions.values()), names, None]
 
@@ -196,7 +203,7 @@ def plain_karpathy(content):
     assert all(isinstance(image["split"], str) for image in content["images"])
     ids, others = (
         [
-            i.get("cocoid", i.get("imgid"))
+            as_id(i.get("cocoid", i.get("imgid")))
             for i in content["images"]
             if (i["split"] == "test") is chosen
         ]
@@ -224,7 +231,7 @@ def plain_karpathy(content):
 
 def plain_results(content):
     assert content and isinstance(content, list)
-    found = {entry["image_id"]: entry["caption"] for entry in content}
+    found = {as_id(entry["image_id"]): entry["caption"] for entry in content}
     assert len(found) == len(content) and all(map(is_id, found))
     assert all(map(is_text, found.values()))
     return found
@@ -358,7 +365,7 @@ def plain_dialogs(content):
     assert all(isinstance(text, str) for text in questions + answers)
     hidden = "test" in str(content.get("split", ""))
     dialogs = data["dialogs"]
-    ids = [dialog["image_id"] for dialog in dialogs]
+    ids = [as_id(dialog["image_id"]) for dialog in dialogs]
     assert all(type(i) is int for i in ids) and len(set(ids)) == len(ids)
     captions = [dialog["caption"] for dialog in dialogs]
     assert all(isinstance(text, str) for text in captions)
@@ -425,7 +432,7 @@ def plain_relevance(content):
     matched = False
     for entry in content:
         values = entry.get("gt_relevance", entry.get("relevance"))
-        image, place = entry["image_id"], entry["round_id"]
+        image, place = as_id(entry["image_id"]), entry["round_id"]
         assert type(image) is type(place) is int and isinstance(values, list)
         if image not in (100, 101):
             continue

@@ -222,4 +222,108 @@ GOLDEN = [
         "She\u2019d\u2019ve seen the dogs\u2019 bowl\u2019s\u2019 lid",
         "she 'd 've seen the dogs bowl 's lid",
     ),
+    (
+        "C'est l'\xe9t\xe9, c\u2019est-\xe0-dire qu\u2019il n'a qu'un jouet "
+        "\xe0 l'ombre d\u2019un chef-d'\u0153uvre.",
+        "c'est l'\xe9t\xe9 c\u2019est \xe0-dire qu\u2019il n a qu'un jouet "
+        "\xe0 l'ombre d\u2019un chef-d'\u0153uvre",
+    ),
+    (
+        "L'a-t-il vu d'\xe0 c\xf4t\xe9, d'y aller, aujourd\u2019hui, "
+        "jusqu'\xe0 l'eau d'or ?",
+        "l' a-t-il vu d' \xe0 c\xf4t\xe9 d' y aller aujourd hui jusqu \xe0 "
+        "l'eau d'or",
+    ),
+    (
+        "Grand'm\xe8re s'est assise pr\xe8s d'une entr'ouverte, l'un "
+        "d\u2019eux",
+        "grand 'm \xe8re s est assise pr\xe8s d'une entr ouverte l'un "
+        "d\u2019eux",
+    ),
+    (
+        "C'\xe8 un po' d'acqua dell\u2019uomo nell'erba, dov'\xe8 "
+        "quell'altra donna com'\xe8.",
+        "c \xe8 un po d'acqua dell uomo nell erba dov \xe8 quell altra donna "
+        "com \xe8",
+    ),
+    (
+        "S'ha vist n'hi ha d'aigua, d\xf3na-me'n copo-d'\xe1gua x-d'un!",
+        "s'ha vist n'hi ha d'aigua d\xf3na-me 'n copo-d'\xe1gua x-d'un",
+    ),
+    (
+        "O'o and O\u2019O, Cap'n Jack's ship, c'mon, ol'man ol'x somethin'x "
+        "l'1",
+        "o'o and o\u2019o cap'n jack 's ship c'mon ol man ol' x somethin' x "
+        "l' 1",
+    ),
+    (
+        "At 10a.m., 5:30p.m., 10th.T. and 5.5ft. tall",
+        "at 10a m. 5:30 p.m. 10th t. and 5.5 ft. tall",
+    ),
+    (
+        "A 5\u201910\u201d man, a 5'10\" one, the '80's and a '57, '97.",
+        "a 5 10 man a 5 10 one the 80 's and a 57 97",
+    ),
+    (
+        "3 1\u20442 of 1\\/2, a\u2044b, 24/7/365 and/or n/a caf\xe9/bar, "
+        "bar/caf\xe9",
+        "3 1\u20442 of 1\\/2 a \u2044 b 24/7/365 and/or n/a caf\xe9 / bar "
+        "bar/caf \xe9",
+    ),
+    (
+        "The U.S.\u2019s flag, a.m.\u2019s and (J.\u2019)",
+        "the u.s. 's flag a.m. 's and -lrb- j. -rrb-",
+    ),
+    (
+        "\xc0. \xe0. \xc9.U. J.\xc9. \xe8. Il est l\xe0 \xe0. Ici",
+        "\xe0 \xe0 \xe9.u j.\xe9 \xe8 il est l\xe0 \xe0 ici",
+    ),
+    (
+        "A cafe\u0301-bar, caf\xe9-bar, caf\xe9_bar, sofa,caf\xe9-x",
+        "a cafe\u0301 bar caf\xe9-bar caf\xe9_bar sofa caf\xe9-x",
+    ),
+    (
+        "An anti-U.S. sign, non-U.S. EU-U.S. Ed.D. TREAS. a",
+        "an anti-u.s. sign non-u.s. eu-u.s. ed.d. treas. a",
+    ),
+    (
+        "Caf&eacute;s &Uuml;ber l'&eacute;t&eacute; &#39;a&#39; b&mdash;c",
+        "caf&eacute;s &uuml;ber l' &eacute;t&eacute; &#39; a &#39; b c",
+    ),
+    (
+        "H\u2082O, x\xb2\xb3 10\u207b\u2075 m\xb3",
+        "h \u2082 o x \xb2\xb3 10 \u207b\u2075 m \xb3",
+    ),
+    (
+        "A smile :] :-[ :{ or (:O) :D\xe9 but :]a",
+        "a smile :] :-[ :{ or -lrb- :o -rrb- :d \xe9 but -rsb- a",
+    ),
+    ("A -LRB- dog -rrb- -lsb-", "a -lrb- dog -rrb- -lsb-"),
+    ("A \u2010 b\u2010c \u2011 d", "a b\u2010c d"),
+    (
+        "He said \u2019no\u2019 \u2019more\u2019 to the dogs\u2019 "
+        "\u2019rest\u2019",
+        "he said \u2019n o 'm ore to the dogs 're st",
+    ),
+    (
+        "\u0665:\u0663\u0660 \u0665,\u0665 \u0967:\u0968",
+        "\u0665:\u0663\u0660 \u0665,\u0665 \u0967:\u0968",
+    ),
+    (
+        '<and/or> <a href="x"> <a b=c> </b > <!-- x > <br/> <1>',
+        '< and/or > <a href="x"> < a b = c > </b > <!-- x > <br/> < 1 >',
+    ),
+    (
+        "#d'un #isn't @c'est #N'Golo #caf\xe9",
+        "#d un #isn t @c est #n golo #caf\xe9",
+    ),
+    (
+        "at http://a.com/b: http://a.com/c; http://a.com-",
+        "at http://a.com/b: http://a.com/c; http://a.com",
+    ),
+    (
+        "ABC$5 abc$5 D&G., H&M, <me@cats.com>",
+        "abc$ 5 abc $ 5 d&g. h&m <me@cats.com>",
+    ),
+    ("fish'n, fish 'n chips \u2019n! x'n", "fish n fish 'n chips \u2019n x 'n"),
 ]

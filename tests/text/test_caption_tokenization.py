@@ -1,6 +1,7 @@
 import gzip
 import hashlib
 import json
+import re
 import time
 import unicodedata
 
@@ -9,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.text.golden_captions import GOLDEN
+from tests.text.odd_captions import odd_captions
 from tfcap.text import JavaError
 from tfcap.text import caption_tokenize
 from tfcap.text import caption_tokenize_batch
@@ -83,6 +85,24 @@ def test_java_itself_agrees():
 def test_java_itself_agrees_on_real_captions(shared_data):
     captions = read_captions(shared_data, "coco")[::10]
     assert caption_tokenize_batch(captions) == java(captions)
+
+
+#: Odd words that are known to be split differently from Java.
+DIFFERENT = {
+    *("Sr.\u00aa", "S&P-500", "S&Ls", "http://l'a.com/", "\u201c\u201d"),
+    "\u0665\u066b\u0665",
+}
+
+
+def test_java_itself_agrees_on_odd_captions():
+    # `ptb_tokenize()` has no such control characters.
+    captions = [
+        c for c in odd_captions(6000) if not re.search("[\x80-\x9f]", c)
+    ]
+    found = zip(captions, java(captions))
+    wrong = [c for c, words in found if caption_tokenize(c) != words]
+    assert {*wrong} & {*odd_captions(0)} == DIFFERENT
+    assert len(wrong) < 0.025 * len(captions), wrong[:50]
 
 
 @given(st.lists(st.text()))

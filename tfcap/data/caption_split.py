@@ -1,20 +1,18 @@
 """Images and what people say of them."""
 
 import dataclasses
-import posixpath
 from collections import Counter
 from collections.abc import Sequence
 
 from tfcap.data.entry_problems import listed
 from tfcap.data.entry_problems import warn_of_fewer
+from tfcap.data.image_names import ImageNames
 
 #: How to do without captions that are empty, after another hint.
 SKIP = (
     ", or pass `skip_empty=True` (--skip-empty) to leave them out and count "
     "them."
 )
-#: Digits of an image's number at most: integers of 64 bits have 19.
-DIGITS = 40
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -58,7 +56,8 @@ class CaptionSplit:
         Args:
             image_ids: Sequence of image ids, or of file names: as the file of
                 captions gives them, without their folder, or without folder
-                and ending. Text of digits that is neither is an id.
+                and ending. A number may be written as text, with zeros before
+                it, or as COCO's file names end.
 
         Returns:
             A `CaptionSplit` in the order of the list.
@@ -87,10 +86,10 @@ def find_rows(
     Raises:
         ValueError: See `CaptionSplit.select()`.
     """
-    known, image_ids = _rows_by_name(split), list(image_ids)
-    rows = [
-        known.get(name) or known.get(as_number(name), ()) for name in image_ids
-    ]
+    ids, files = ImageNames(split.image_ids), ImageNames(split.filenames)
+    image_ids = list(image_ids)
+    # An id is an id, whatever the files are called.
+    rows = [ids.exact(x) or files.find(x) or ids.find(x) for x in image_ids]
     uses = Counter(row[0] for row in rows if len(row) == 1)
     wrong = {
         "are of no image": [n for n, row in zip(image_ids, rows) if not row],
@@ -115,20 +114,6 @@ def find_rows(
             "may cut across them."
         )
     return [row for (row,) in rows]
-
-
-def as_number(name: int | str) -> int | str:
-    """The number that digits stand for, with zeros before it or not.
-
-    Example:
-
-    >>> from tfcap.data.caption_split import as_number
-    >>> as_number("0042"), as_number("42.jpg")
-    (42, '42.jpg')
-    """
-    text = name if isinstance(name, str) else ""
-    # Files hold 64 bits, and Python reads no more than some thousand digits.
-    return int(text) if text.isdecimal() and len(text) <= DIGITS else name
 
 
 def take_rows(split: CaptionSplit, rows: Sequence[int]) -> CaptionSplit:
@@ -193,15 +178,3 @@ def keep_captions(
         skipped_images=tuple(split.image_ids[i] for i in empty),
     )
     return take_rows(whole, [i for i, indices in enumerate(kept) if indices])
-
-
-def _rows_by_name(split):
-    """Rows of images by their ids, and by the forms of their file names."""
-    known = {}
-    for row, path in enumerate(split.filenames):
-        name = posixpath.basename(path)
-        for form in {path, name, posixpath.splitext(name)[0]} - {""}:
-            known[form] = (*known.get(form, ()), row)
-    # An id is an id, whatever the files are called.
-    known.update((name, (row,)) for row, name in enumerate(split.image_ids))
-    return known

@@ -12,6 +12,7 @@ from tfcap.data.entry_problems import warn_of_repeated
 from tfcap.data.entry_problems import warn_of_sentences
 from tfcap.data.entry_problems import warn_of_splits
 from tfcap.data.entry_problems import warn_of_words
+from tfcap.data.image_names import whole_number
 from tfcap.data.split_lists import choose_splits
 from tfcap.io import malformed
 from tfcap.io import paused_collection
@@ -115,7 +116,7 @@ def _read_coco(path, content, split, skip_empty):
         if not isinstance(annotation, dict):
             problems.add("there is no object", where, _FIX)
             continue
-        image_id = annotation.get("image_id")
+        image_id = whole_number(annotation.get("image_id"))
         if not is_image_id(image_id) or image_id not in found:
             problem = "`image_id` is that of no image in `images`"
             problems.add(problem, f"{where}: {image_id!r:.40}", _FIX)
@@ -197,6 +198,7 @@ def _check_apart(whole, chosen, ids, problems):
     for image in whole:
         key = next((key for key in _IDS if key in image), None)
         other = image.get(key) if key and id(image) not in objects else None
+        other = whole_number(other)
         if is_image_id(other) and other in known:
             hint = "Keep each image in one split."
             where = f"{other!r}, split {image.get('split')!r:.40}"
@@ -210,7 +212,7 @@ def _image_ids(images, problems, keys):
     for i, image in enumerate(images):
         found = image if isinstance(image, dict) else {}
         key = next((key for key in keys if key in found), keys[0])
-        image_id = found.get(key)
+        image_id = whole_number(found.get(key))
         if not is_image_id(image_id):
             problem = f"`{key}` is neither an integer nor some text"
             problems.add(problem, f"image number {i}", _FIX)

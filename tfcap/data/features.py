@@ -32,6 +32,7 @@ from tfcap.data.hdf5_file import check_hdf5
 from tfcap.data.hdf5_file import dataset_offsets
 from tfcap.data.image_file import load_skipped
 from tfcap.data.image_file import warn_of_skipped
+from tfcap.data.image_names import ImageNames
 from tfcap.io import check_regular
 from tfcap.io import tried_again
 from tfcap.io.passing_errors import raise_passing
@@ -111,13 +112,11 @@ class _Features:
         self._checked = np.zeros(len(known), bool)
 
     def _find(self, known, image_ids, skipped):
-        row_of = {image: row for row, image in enumerate(known.tolist())}
-        for image in skipped:
-            del row_of[image]
+        kept = ["" if x in skipped else x for x in known.tolist()]
         image_ids = np.asarray(image_ids, object).tolist()
-        rows = np.array(
-            [row_of.get(image, -1) for image in image_ids], np.int64
-        )
+        found = map(ImageNames(kept).find, image_ids)
+        rows = [row[0] if len(row) == 1 else -1 for row in found]
+        rows = np.array(rows, np.int64)
         missing = [image for image, row in zip(image_ids, rows) if row < 0]
         if missing:
             first = listed(list(dict.fromkeys(missing)))

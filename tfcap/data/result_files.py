@@ -9,6 +9,8 @@ from numpy.typing import NDArray
 from tfcap.data.entry_problems import EntryProblems
 from tfcap.data.entry_problems import is_image_id
 from tfcap.data.entry_problems import listed
+from tfcap.data.image_names import ImageNames
+from tfcap.data.image_names import whole_number
 from tfcap.io import malformed
 from tfcap.io import read_json
 from tfcap.io import whole_file
@@ -24,7 +26,8 @@ def load_results(path: str | os.PathLike, allow_empty: bool = False) -> dict:
 
     Args:
         path: String or path of a JSON file, gzipped or not, with a list of
-            `{"image_id": 42, "caption": "a cat"}`. Other keys are skipped.
+            `{"image_id": 42, "caption": "a cat"}`. Other keys are skipped,
+            and `42.0` is 42.
         allow_empty: Boolean, whether a caption may have no words. Defaults to
             `False`: it mostly means that something went wrong.
 
@@ -62,7 +65,8 @@ def load_results(path: str | os.PathLike, allow_empty: bool = False) -> dict:
         if not isinstance(entry, dict):
             problems.add("there is no object", where, _LAYOUT)
             continue
-        image_id, caption = entry.get("image_id"), entry.get("caption")
+        image_id = whole_number(entry.get("image_id"))
+        caption = entry.get("caption")
         if not is_image_id(image_id):
             problem = "`image_id` is neither an integer nor some text"
             if "image_id" not in entry:
@@ -97,8 +101,14 @@ def match_results(
     subset: bool = False,
     path: str | os.PathLike = "results",
     skipped=(),
+    filenames=(),
 ) -> list:
     """Puts results beside the references of their images.
+
+    Ids may be written in different ways where it is plain what they mean: `42`,
+    `"42"`, `"000000000042"` and `"COCO_val2014_000000000042.jpg"` are one
+    image, as are a file's path, its name and its name without the ending. Where
+    results are not of ids, they may be of file names, all of them.
 
     Args:
         results: Dict of image id to caption.
@@ -109,39 +119,47 @@ def match_results(
         path: String or path of the results, for the messages.
         skipped: Ids of images that have no references and whose results are
             left out, see `CaptionSplit.skipped_images`. Defaults to none.
+        filenames: Names of the images' files, in the order of the references,
+            see `CaptionSplit.filenames`. Defaults to none.
 
     Returns:
         List of image ids, in the order of the references, list of their
         results, and list of their lists of references.
 
     Raises:
-        ValueError: If there are results of images without references, or
-            images without a result. Names the first few, and their number.
+        ValueError: If there are results of images without references, images
+            without a result, or two results of one image. Names the first few,
+            and their number.
 
     Example:
 
     >>> tfcap.data.match_results({1: "a cat"}, {1: ["cat"], 2: ["dog"]}, True)
     ([1], ['a cat'], [['cat']])
     """
-    skipped = {*skipped}.difference(references)
-    results = {i: text for i, text in results.items() if i not in skipped}
-    unknown = [i for i in results if i not in references]
+    known = list(references)
+    skipped = [image for image in skipped if image not in references]
+    names = [[*known, *skipped], list(filenames)]
+    found = min(
+        (_named_images(results, known + skipped, x) for x in names),
+        key=lambda rows: len(rows[1]),
+    )
+    of, unknown, twice = found
     if unknown:
-        hint = (
-            "See that the references are those of these images, and that the "
-            "split is the right one."
-        )
-        if not {*map(str, unknown)}.isdisjoint(map(str, references)):
-            hint = (
-                "Image ids are integers in the one file and text in the other:"
-                " write them the same way."
-            )
         raise ValueError(
             "`results` must be of images that have references. Received: "
             f"path={str(path)!r}, where {len(unknown):,} of {len(results):,} "
-            f"are of other images ({listed(unknown)}). {hint}"
+            f"are of other images ({listed(unknown)}), while there are "
+            f"references of {listed(known)}. See that the references are those "
+            "of these images, that the split is the right one, and write ids "
+            "the same way in both files."
         )
-    absent = [i for i in references if i not in results]
+    if twice:
+        raise ValueError(
+            "`results` must hold one caption for each image. Received: "
+            f"path={str(path)!r}, where {len(twice):,} ids mean an image that "
+            f"is there already ({listed(twice)}). {_ONE}"
+        )
+    absent = [i for i in references if i not in of]
     if absent and not subset:
         raise ValueError(
             "`results` must hold a caption for every image. Received: "
@@ -150,8 +168,26 @@ def match_results(
             "Caption them, or pass `subset=True` (--subset) to score only the "
             "images that have a result."
         )
-    ids = [i for i in references if i in results]
-    return ids, [results[i] for i in ids], [references[i] for i in ids]
+    ids = [i for i in references if i in of]
+    return ids, [results[of[i]] for i in ids], [references[i] for i in ids]
+
+
+def _named_images(results, image_ids, names):
+    """Results by the ids of their images, and those of none and of one again.
+
+    A result is of no image, too, if it may be of several.
+    """
+    names = ImageNames(names)
+    of, unknown, twice = {}, [], []
+    for name in results:
+        rows = names.find(name)
+        if len(rows) != 1:
+            unknown.append(name)
+        elif image_ids[rows[0]] in of:
+            twice.append(name)
+        else:
+            of[image_ids[rows[0]]] = name
+    return of, unknown, twice
 
 
 def write_visdial_ranks(

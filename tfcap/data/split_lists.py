@@ -3,12 +3,12 @@
 import dataclasses
 import os
 
-from tfcap.data.caption_split import DIGITS
-from tfcap.data.caption_split import as_number
 from tfcap.data.caption_split import find_rows
 from tfcap.data.caption_split import take_rows
 from tfcap.data.entry_problems import EntryProblems
 from tfcap.data.entry_problems import is_image_id
+from tfcap.data.image_names import DIGITS
+from tfcap.data.image_names import as_number
 from tfcap.io import is_there
 from tfcap.io import malformed
 from tfcap.io import read_json

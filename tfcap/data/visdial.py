@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from tfcap.data.entry_problems import warn_of_fewer
 from tfcap.data.entry_problems import warn_of_splits
+from tfcap.data.image_names import image_key
 from tfcap.data.visdial_split import VisDialSplit
 from tfcap.io import malformed
 from tfcap.io import read_json
@@ -131,6 +132,8 @@ class _Reader:
         kinds = {"image_id": int, "caption": str, "dialog": list}
         for i, dialog in enumerate(self.dialogs):
             where = f"dialog {i}"
+            if isinstance(dialog, dict) and "image_id" in dialog:
+                dialog["image_id"] = image_key(dialog["image_id"])
             for key, kind in kinds.items():
                 value = self.field(dialog, key, kind, where)
                 if kind is int and not -(2**63) <= value < 2**63:
@@ -332,7 +335,8 @@ def _fields(path, i, entry):
     if not isinstance(entry, dict):
         raise malformed(path, f"annotation {i}", "is no object", _FETCH)
     values = entry.get("gt_relevance", entry.get("relevance"))
-    image, round_id = entry.get("image_id"), entry.get("round_id")
+    image = image_key(entry.get("image_id"))
+    round_id = entry.get("round_id")
     expected = [
         ("image_id", image, int),
         ("round_id", round_id, int),

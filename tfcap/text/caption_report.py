@@ -52,6 +52,8 @@ class CaptionReport:
         references: Integer, number of references they were scored against.
         wordless: Tuple of the indices of captions in which the tokenizer finds
             no word, such as those of emoji alone; they are scored as empty.
+        remarks: Tuple of strings: what seems to be left of decoding in the
+            captions or references, such as end tokens, and what to do.
     """
 
     scores: dict
@@ -59,14 +61,15 @@ class CaptionReport:
     images: int
     references: int
     wordless: tuple = ()
+    remarks: tuple = ()
 
     def table(self):
         """The scores as text.
 
         Returns:
             String of several lines: each score of the corpus, with the mean
-            and the standard deviation over images; what is absent; and of
-            plain CIDEr, that it is not what papers report.
+            and the standard deviation over images; what is absent; of plain
+            CIDEr, that it is not what papers report; and the remarks.
         """
         named = {*self.scores, *self.absent}
         titles = {k: title for k, title in TITLES.items() if k in named}
@@ -92,6 +95,7 @@ class CaptionReport:
                 f"{len(self.wordless):,}, the first is number "
                 f"{self.wordless[0] + 1:,}."
             )
+        notes += self.remarks
         notes += [str(missing_score) for missing_score in self.absent.values()]
         return "\n".join([*lines, *([""] if notes else []), *notes])
 
@@ -105,7 +109,8 @@ class CaptionReport:
         Returns:
             Dict of `"images"` and `"references"` (counts), `"corpus"` (dict of
             name to score), `"absent"` (dict of name to reason and hint),
-            `"wordless"` (ids of images whose captions have no words), and
+            `"wordless"` (ids of images whose captions have no words),
+            `"remarks"` (list of sentences), and
             `"each"` (list of dicts with image id, caption and scores). A
             score that is not a number is None.
         """
@@ -128,5 +133,6 @@ class CaptionReport:
                 for name, why in self.absent.items()
             },
             "wordless": [image_ids[i] for i in self.wordless],
+            "remarks": list(self.remarks),
             "each": rows,
         }

@@ -3,6 +3,12 @@
 What the reference tokenizer takes each character outside ASCII for was found by
 asking it about every character of the basic plane. What is named nowhere here
 separates words and is lost, as are emoji.
+
+The reference takes the longest token that any of its rules finds, and looks at
+what follows. Here rules rewrite the text in an order, since TensorFlow's
+regular expressions must do the same and look neither ahead nor for the longest
+match. Therefore some glued forms fall apart differently; `caption_tokenize()`
+names them.
 """
 
 from typing import NamedTuple
@@ -23,7 +29,7 @@ e99-e9f ea1-ea7 eaa-eab ead-f00 f20-f29 f40-f6c f88-f8c 1000-102a 103f-1049
 1880-18a8 18aa-191c 1946-19ab 19c1-19c7 19d0-19d9 1a00-1a16 1a20-1a54 1a80-1a99
 1aa7 1b05-1b33 1b45-1b4b 1b50-1b59 1b83-1ba0 1bae-1be5 1c00-1c23 1c40-1c7d
 1ce9-1cec 1cee-1cf1 1cf5-1cf6 1d00-1dbf 1e00-1fbc 1fbe 1fc2-1fcc 1fd0-1fdb
-1fe0-1fec 1ff2-1ffc 2010-2011 2071 207f 2090-209c 2102 2107 210a-2113 2115
+1fe0-1fec 1ff2-1ffc 2010-2011 2044 2071 207f 2090-209c 2102 2107 210a-2113 2115
 2119-211d 2124 2126 2128 212a-212d 212f-2139 213c-213f 2145-2149 214e 2183-2184
 2c00-2c2e 2c30-2c5e 2c60-2ce4 2ceb-2cee 2cf2-2cf3 2d00-2d6f 2d80-2dde 2e2f
 3005-3006 3031-3035 303b-303c 3041-3096 309d-309f 30a1-30fa 30fc-312d 3131-318e
@@ -38,14 +44,29 @@ fbd3-fd3d fd50-fdc7 fdf0-fdfb fe70-fefc ff10-ff19 ff21-ff3a ff41-ff5a ff66-ffdc
 
 #: Signs that are tokens of their own.
 _SIGN = """
-a1 a5-a9 ac ae-b4 b6-b9 bf d7 f7 37e 387 589 5be 5c0 5c3 5c6 5f3-603 606-60c 614
-61b 61e-61f 66a 66d 6d4 700-70d 7f6-7f8 964-965 e3f e4f 1fbd 2016-2017 201a
-201e-2023 2030-2038 203b 203e-2042 2044 2070 2074-207e 2080-208e 20a4 2100-2101
+a1 a5-a9 ac ae-b1 b4 b6-b8 bf d7 f7 37e 387 589 5be 5c0 5c3 5c6 5f3-603 606-60c
+614 61b 61e-61f 66a 66d 6d4 700-70d 7f6-7f8 964-965 e3f e4f 1fbd 2016-2017 201a
+201e-2023 2030-2038 203b 203e-2042 207c-207e 208c-208e 20a4 2100-2101
 2103-2106 2108-2109 2114 2116-2118 211e-2123 2125 2127 2129 212e 213a-213b
 2140-2144 214a-214d 214f 2155-215e 2190-2bff 3001-3002 3012 30fb ff01-ff0f
 ff1a-ff20 ff3b-ff40 ff5b-ff65 ffe0-ffe1 ffe5-ffe6
 """
+#: Marks, which words hold, but no words with a hyphen.
+_MARK = """
+2c2-2c5 2d2-2df 2e5-2eb 2ed 2ef-36f 375 378-379 384-385 3f6 483-487 55a-55f
+591-5bd 5bf 5c1-5c2 5c4-5c5 5c7 615-61a 64b-65e 670 6d6-6e4 6e7-6ed 6fd-6fe 70f
+711 730-74c 7a6-7b0 7eb-7f3 900-903 93c 93e-94e 951-955 962-963 981-983 9bc
+9be-9c4 9c7-9c8 9cb-9cd 9d7 9e2-9e3 a01-a03 a3c a3e-a4f a81-a83 abc abe-acf b82
+bbe-bc2 bc6-bc8 bca-bcd c01-c03 c3e-c56 d3e-d44 d46-d48 e31 e34-e3a e47-e4e eb1
+eb4-ebc ec8-ecd
+"""
+_DIGITS = "660-669 6f0-6f9 966-96f 9e6-9ef a66-a6f ae6-aef e50-e59 ff10-ff19"
+#: Digits above and below the line, and their signs.
+_RAISED = "\u00b2\u00b3\u00b9\u2070\u2074-\u207b"
+_LOWERED = "\u2080-\u208b"
+_SLASH, _HYPHENS = "\u2044", "\u058a\u2010\u2011"
 DOT, STRAIGHT, CURLY, GRAVE = "\ue000", "\ue001", "\ue002", "\ue003"
+_SMILING = {"[": "\ue004", "]": "\ue005", "{": "\ue006"}
 
 #: What the stand-ins stood for, and how brackets are written.
 RESTORED = {
@@ -59,6 +80,8 @@ RESTORED = {
     "]": "-rsb-",
     "{": "-lcb-",
     "}": "-rcb-",
+    # Last, for they are brackets again.
+    **{stand_in: bracket for bracket, stand_in in _SMILING.items()},
 }
 
 #: Words that are two words.
@@ -67,20 +90,44 @@ PARTED = ("cannot", "gonna", "wanna", "gotta", "gimme", "lemme")
 #: Tokens that the coco-caption scripts leave out.
 DROPPED = (
     *("'", "''", '"', "`", "``", ".", "...", ",", ":", ";", "?", "!"),
-    *("-", "--", "---", "----"),
+    *("-", "--", "---", "----", *_HYPHENS),
 )
 
-# Shorthands of the patterns below. A letter, and a character of a word:
-_L, _W = "[A-Za-z\u0080-\uffff]", "[A-Za-z0-9\u0080-\uffff]"
+
+def _members(table):
+    """Inside of a regular expression's character class."""
+    spans = (item.split("-") for item in table.split())
+    points = ([chr(int(code, 16)) for code in span] for span in spans)
+    return "".join("-".join(span) for span in points)
+
+
+def _others(table):
+    """The rest of all but ASCII, inside of a character class."""
+    ends = [item.split("-") for item in table.split()]
+    starts = ["\u0080", *(chr(int(span[-1], 16) + 1) for span in ends)]
+    stops = [*(chr(int(span[0], 16) - 1) for span in ends), "\uffff"]
+    return "".join(f"{a}-{b}" for a, b in zip(starts, stops) if a <= b)
+
+
+WORD_CHARACTERS = _members(_WORD)
+SIGNS = _members(_SIGN)
+
+# Shorthands of the patterns below: inside of classes, what is no curly quote,
+# and what is no mark either.
+_H = _others("2019")
+_HT = _others(f"{_MARK} 2010-2011 2019")
+# A letter, and a character of a word, of a word with hyphens, and a digit:
+_L, _W, _T = f"[A-Za-z{_H}]", f"[A-Za-z0-9{_H}]", f"[A-Za-z0-9{_HT}]"
+_D = f"[0-9{_members(_DIGITS)}]"
 # no letter, and no character of a word:
-_M, _N = "[^A-Za-z\u0080-\uffff]", "[^A-Za-z0-9\u0080-\uffff]"
-# what ends a clitic, no letter or a curly quote:
-_CLITIC_END = "[^A-Za-z\u0080-\u2018\u201a-\uffff]"
+_M, _N = f"[^A-Za-z{_H}]", f"[^A-Za-z0-9{_H}]"
 # what may stand before a word; an acronym; a word that no sign is glued to:
-_S, _A = "[^A-Za-z0-9\u0080-\uffff_-]", "[^A-Za-z0-9\u0080-\uffff._-]"
-_B = f"(?:[^A-Za-z0-9\u0080-\uffff._/!?-]|{_N}[._/!?-])"
+_S, _A = f"[^A-Za-z0-9{_H}.#@_-]", f"[^A-Za-z0-9{_H}._-]"
+_B = f"(?:[^A-Za-z0-9{_H}._/!?#@-]|{_N}[._/!?-])"
 # and what after the full stop of an abbreviation:
-_E = f"[^A-Za-z\u0080-\uffff-]|-{_N}"
+_E = f"[^A-Za-z{_H}-]|-{_N}"
+# A letter that is written as an entity.
+_ENTITY = "&[AEIOUaeiou](?i:acute|grave|uml);"
 
 _ABBREVIATIONS = """
 adj adm adv al ala alex apr ariz assn assoc asst atty aug ave bhd bldg blvd brig
@@ -90,7 +137,7 @@ insp intl invt jan jos jr jul jun kan kans ky lieut lt ltd maj mar md messrs mfg
 mich minn mlle mme mo mon mont mr mrs ms msgr mt mtg natl neb nev nov oct okla
 penn pfc ph plc ppte ppty pres prof profs pte ptes pty ptys pvt rd rep reps rev
 rt sen sens sep sept seq sfc sgt spc sq sr st ste supt supts sys tel tenn thu
-thurs tue tues univ va vs vt wed wis wisc wm wyo
+thurs treas tue tues univ va vs vt wed wis wisc wm wyo
 """
 _CAPITALIZED = "ark az del ill la mass miss ore pa tex wash"
 #: What may keep a full stop.
@@ -102,17 +149,6 @@ a about according after an as at but earlier he her here however if in it last
 many more now once one other our she since so some such that the their then
 there these they this we what when while yet you
 """
-
-
-def _members(table):
-    """Inside of a regular expression's character class."""
-    spans = (item.split("-") for item in table.split())
-    points = ([chr(int(code, 16)) for code in span] for span in spans)
-    return "".join("-".join(span) for span in points)
-
-
-WORD_CHARACTERS = _members(_WORD)
-SIGNS = _members(_SIGN)
 
 
 class Rule(NamedTuple):
@@ -142,6 +178,11 @@ def _any_of(words, capital=False):
 def _contractions(mark, kept):
     """Rules for what an apostrophe parts from the word before."""
     patterns = [
+        # '57
+        (f"{mark}([0-9][0-9] )", rf" {kept}\1"),
+        # c'est, Cap'n
+        (rf"({_S}(?i:c)){mark}((?i:est))", rf"\1{kept}\2 "),
+        (rf"({_S}(?i:cap)){mark}((?i:n))", rf"\1{kept}\2 "),
         # ca n't, ca n'tell
         (
             rf"({_B}[A-Za-z]*?)((?i:n)){mark}((?i:t))({_M})",
@@ -149,14 +190,14 @@ def _contractions(mark, kept):
         ),
         (rf"({_B}[A-Za-z]*?)((?i:n)){mark}((?i:t))", rf"\1 \2{STRAIGHT}\3"),
         # 20 '' s, 4 ' 10 ''
-        (f"{mark}{mark}", ' " '),
+        (f"{mark}{mark}", '"'),
         (rf"([0-9]){mark}([0-9]+\")", r"\1 ` \2"),
         # rock 'n' roll, it 's, she 'll
         (rf"{mark}((?i:n)){mark}", rf" {kept}\1{kept} "),
         # Twice, as in she 'd 've: a match takes what comes next with it.
         *[
             (
-                rf"{mark}((?i:s|d|m|ll|re|ve))({_CLITIC_END})",
+                rf"{mark}((?i:s|d|m|ll|re|ve))({_M})",
                 rf" {STRAIGHT}\1 \2",
             )
         ]
@@ -173,8 +214,9 @@ def _within(mark, kept):
             rf"({_S}{_L}+[AEIOUYaeiouy]){mark}([aeiouA-Z]{_L}*)-?",
             rf"\1{kept}\2 ",
         ),
-        # o'clock, O'Brien, c'mon
-        (rf"({_S}[DLOdlo]){mark}({_W}{_W})", rf"\1{kept}\2"),
+        # o'clock, chef-d'oeuvre, O'o, O'Brien, c'mon
+        (rf"([^A-Za-z0-9{_H}.#@][DLOdlo]){mark}({_T}{_T})", rf"\1{kept}\2"),
+        (rf"({_S}[Oo]){mark}([Oo])", rf"\1{kept}\2 "),
         (rf"({_S}[A-HJ-XZn]){mark}({_L}{_L})", rf"\1{kept}\2"),
         (
             rf"({_S}(?:c|s|li|e|ev|nor|[Nn]at)){mark}"
@@ -187,18 +229,19 @@ def _within(mark, kept):
 
 def _elisions(mark, kept):
     """Rules for the apostrophe at the ends of a word that is cut short."""
+    # A straight quote may open a quotation, a curly one does not.
+    after, end = ("[^A-Za-z]", " ") if kept == STRAIGHT else ("", "")
     patterns = [
+        # grand 'm ère
+        (rf"{mark}((?i:s|d|m|ll|re|ve))({after})", rf" {STRAIGHT}\1 \2"),
         # more 'n, give 'em, the '90s
-        (rf"{mark}((?i:n))({_N})", rf" {kept}\1 \2"),
+        (rf"{mark}((?i:n))({end})", rf" {kept}\1 \2"),
         (rf"{mark}((?i:em|till?|cause)|[2-9]0[Ss])", rf" {kept}\1 "),
+        # y' all, l' à, somethin'
+        (rf"({_S}[Yy]){mark}({_L})", rf"\1{kept} \2"),
+        (rf"({_S}[DJLdjl]){mark}", rf"\1{kept} "),
         (
-            f"{mark}([0-9][0-9])([^A-Za-z0-9\u0080-\uffff-])",
-            rf" {kept}\1\2",
-        ),
-        # y' all, somethin'
-        (rf"({_S}[JYjy]){mark}({_W})", rf"\1{kept} \2"),
-        (
-            rf"({_S}(?:[DJLdjl]|(?i:somethin|ol)|Dunkin)){mark}({_N})",
+            rf"({_S}(?i:somethin|ol|dunkin)){mark}([^DMSdms])",
             rf"\1{kept} \2",
         ),
     ]
@@ -207,14 +250,14 @@ def _elisions(mark, kept):
 
 def _parted(first, second):
     """Rule for one word that is two."""
-    end = f"(?:[^A-Za-z0-9\u0080-\uffff._/!?-]|[._/!?-]{_N})"
+    end = f"(?:[^A-Za-z0-9{_H}._/!?-]|[._/!?-]{_N})"
     return ("", rf"({_B}(?i:{first}))((?i:{second}){end})", r"\1 \2")
 
 
 _CHARACTERS = [
     ("\u00ad", "\u00ad", ""),
     ("", "[\u2013-\u2015\u0096\u0097]", " -- "),
-    ("", "[\u201c\u201d\u0093\u0094\u00ab\u00bb]", ' " '),
+    ("", "[\u201c\u201d\u0093\u0094\u00ab\u00bb]", '"'),
     ("", "[\u2018\u201b\u2039\u0091]", "`"),
     ("", "[\u0092\u203a]", "\u2019"),
     ("", "[\u2026\u0085]", " ... "),
@@ -226,34 +269,51 @@ _CHARACTERS = [
     ("\u00be", "\u00be", " 3/4 "),
     ("\u2153", "\u2153", " 1/3 "),
     ("\u2154", "\u2154", " 2/3 "),
-    ("", f"([{SIGNS}])", r" \1 "),
-    ("", f"[^!-~{WORD_CHARACTERS}{SIGNS}\u2019]+", "  "),
+    ("", f"([{SIGNS}]|[{_RAISED}]+|[{_LOWERED}]+)", r" \1 "),
+    # A slash that is in no fraction.
+    (_SLASH, f"([^0-9]){_SLASH}", rf"\1 {_SLASH} "),
+    (_SLASH, f"{_SLASH}([^0-9])", rf" {_SLASH} \1"),
+    ("", f"[^!-~{WORD_CHARACTERS}{SIGNS}{_RAISED}{_LOWERED}\u2019]+", "  "),
     ("&", "&(?:amp|AMP);", "&"),
     ("&", "&lt;", " < "),
     ("&", "&gt;", " > "),
     ("&", "&quot;", ' " '),
     ("&", "&apos;", "'"),
     ("&", "&nbsp;", "  "),
+    ("&", "&(?i:md|mdash|ndash);", " -- "),
+    # A smile's brackets are not written in letters.
+    *[
+        (
+            bracket,
+            rf"([:;=]['*o-]?)\{bracket}([^A-Za-z0-9])",
+            rf"\1{stand_in}\2",
+        )
+        for bracket, stand_in in _SMILING.items()
+    ],
 ]
 
 _STOPS = [
-    # u.s. and ph.d.
-    (f"({_A}(?:{_L}\\.)+{_L})\\.({_E})", rf"\1{DOT} \2"),
-    (f"({_A}(?:{_L}\\.)+{_L})\\.-", rf"\1{DOT}-"),
-    (rf"({_S}(?i:ph)\.(?i:d))\.", rf"\1{DOT} "),
+    # 5:30 p.m. and 10a . m.
+    (r"([.:,][0-9]+)([A-Za-z]+\.)", r"\1 \2"),
+    (rf"({_N}[0-9]+{_L}{_W}*)\.((?:[A-Za-z]\.)+)", r"\1 . \2"),
+    # u.s., non-u.s. and ph.d.
+    (rf"({_A}(?:[A-Za-z]\.)+[A-Za-z])\.({_E})", rf"\1{DOT} \2"),
+    (rf"({_A}(?:[A-Za-z]\.)+[A-Za-z])\.-", rf"\1{DOT}-"),
+    (r"([A-Za-z0-9]-(?:[A-Za-z]\.)+[A-Za-z])\.", rf"\1{DOT} "),
+    (rf"({_S}(?i:ph|ed)\.(?i:d))\.", rf"\1{DOT} "),
     # no. 5, any word before a comma, not the initial before "The"
     (rf"({_S}(?:{_any_of(_BEFORE_NUMBERS)}))\.( *[0-9])", rf"\1{DOT} \2"),
-    (f"([^A-Za-z0-9\u0080-\uffff'\u2019]{_W}+)\\.([,:;])", rf"\1{DOT}\2"),
+    (f"([^A-Za-z0-9{_H}'\u2019]{_W}+)\\.([,:;])", rf"\1{DOT}\2"),
     (
-        f"([^A-Za-z0-9\u0080-\uffff.@#-]{_L})(\\. +"
+        f"([^A-Za-z0-9{_H}.@#-]{_L})(\\. +"
         f"(?:{_any_of(_STARTERS, capital=True)}) )",
         r"\1 \2",
     ),
 ]
 
 _ABBREVIATED = (
-    f"([^A-Za-z0-9\u0080-\uffff.!?/@#_-](?:{_any_of(_ABBREVIATIONS)}|"
-    f"{_any_of(_CAPITALIZED, capital=True)}|{_L}))\\.({_E})",
+    f"([^A-Za-z0-9{_H}.!?&/@#_-](?:{_any_of(_ABBREVIATIONS)}|"
+    f"{_any_of(_CAPITALIZED, capital=True)}|[A-Za-z]))\\.({_E})",
     rf"\1{DOT} \2",
 )
 
@@ -280,35 +340,45 @@ RULES = tuple(
         _parted("got", "ta"),
         _parted("gim|lem", "me"),
         # car:pet has no smile
-        ("", f"([:;=])(['*Oo-]?[()@[\\]\\\\{{|DOPdp]{_W})", r"\1 \2"),
+        ("", r"([:;=])(['*o-]?[()@[\]\\{|DOPdp][A-Za-z0-9])", r"\1 \2"),
     )
 )
 
 #: Pattern of a token, once the rules are through.
 TOKEN = "|".join(
     [
-        # <b>  http://a.com  a.com/x.jpg  me@a.com  @home  #tag
-        r"<[/!?]?[A-Za-z][^<>]*>",
-        r"(?i:https?)://[^ \"<>|(){}]{1,99}\.[^ \"<>|(){}]*[^ \"<>|(){}.,:;!?]",
+        # -lrb-  <b>  &#39;  http://a.com  a.com/x.jpg  me@a.com  @home  #tag
+        r"-(?i:[lr][rcs]b)-|&(?i:ht|tl|ur|lr|qc|ql|qr|odq|cdq|#[0-9]+);",
+        r"<[!?][A-Za-z-][^>]*>|</[A-Za-z][A-Za-z0-9_:.-]* *>",
+        r"<[A-Za-z][A-Za-z0-9_:.-]*(?: +[A-Za-z][A-Za-z0-9_:.-]*"
+        r"(?: *= *(?:'[^']*'|\"[^\"]*\"))?)* */? *>",
+        r"(?i:https?)://[^ \"<>|(){}]{1,99}\.[^ \"<>|(){}]*[^ \"<>|(){}.,!?-]",
         rf"{_L}{_W}*(?:\.{_L}{_W}*)*\.(?:com|net|org|edu)/[^ \"<>|(){{}}]+"
-        r"[^ \"<>|(){}.,:;!?]",
-        r"[A-Za-z0-9][^ \"<>|(){}@]{0,63}@"
-        r"(?:[^ \"<>|(){}.]{1,63}\.){0,9}[^ \"<>|(){}.]{1,63}",
+        r"[^ \"<>|(){}.,!?-]",
+        r"<?[A-Za-z0-9][^ \"<>|(){}@]{0,63}@"
+        r"(?:[^ \"<>|(){}.]{1,63}\.){0,9}[^ \"<>|(){}.]{1,63}>?",
         rf"@[A-Za-z_][A-Za-z0-9_]*|#{_L}+",
         # :-)  ^_^
-        r"[<>]?[:;=]['*Oo-]?[()@[\]\\{|DOPdp]",
+        rf"[<>]?[:;=]['*o-]?[()@\\|DOPdp{''.join(_SMILING.values())}]",
         r"['<=>^~-]_['<=>^~-]",
-        # (555) 555-5555  22 3/4  his/her  half-eaten  sofa,t-shirt  x_y
+        # (555) 555-5555  22 3/4  his/her
         r"\([0-9]{2,3}\) *[0-9]{3,4}[ -]*[0-9]{3,5}",
-        r"[0-9]{1,4}(?:-| +)[0-9]{1,4}/[0-9]{1,4}",
-        rf"{_W}+(?:-{_L}+){{0,2}}(?:/{_W}+(?:-{_L}+){{0,2}}){{1,2}}",
-        rf"{_W}(?:{_W}|[.,]){{0,99}}(?:-{_W}+)+(?:_{_W}+)*",
-        rf"{_W}+(?:_{_W}+)+",
-        # street.a  wal!king  AT&T  C++
+        rf"{_D}{{1,4}}(?:-| +){_D}{{1,4}}(?:\\?/|{_SLASH}){_D}{{1,4}}",
+        r"[A-Za-z0-9]+(?:-[A-Za-z]+){0,2}"
+        r"(?:\\?/[A-Za-z0-9]+(?:-[A-Za-z]+){0,2}){1,2}",
+        rf"{_D}{{1,4}}[/{_SLASH}]{_D}{{1,4}}",
+        # non-U.S.  half-eaten_x  sofa,t-shirt  pro-
+        rf"[A-Za-z0-9]+(?:-[A-Za-z0-9]+)*-(?:[A-Za-z]\.)+[A-Za-z]{DOT}",
+        rf"{_T}+(?:[-_{_HYPHENS}]{_T}+)+",
+        rf"[A-Za-z0-9][A-Za-z0-9.,{DOT}]{{0,99}}(?:-[A-Za-z0-9]+)+",
+        r"(?i:pro|anti)-",
+        # caf&eacute;  street.a  wal!king  AT&T  C++
+        rf"(?:{_L}{_W}*)?(?:{_ENTITY}{_W}*)+",
         rf"{_L}{_W}*(?:[.!?]{_L}{_W}*)+",
-        r"[A-Z]+(?:[&+][A-Z]+)+|[Cc]\+\+|[CFcf]#|[A-Z]{1,2}\$",
+        rf"[A-Z]+(?:[&+][A-Z]+)+{DOT}?",
+        r"[Cc]\+\+|[CFcf]#|[A-Z]+\$",
         # 5:30  -2.5  4x4
-        r"[+-]?[0-9]*(?:[.:,][0-9]+)+",
+        rf"[+-]?{_D}*(?:[.:,]{_D}+)+",
         rf"[0-9]*{_L}{_W}*",
         r"[+-]?[0-9]+",
         r"[!?]+|\*+|#+|@+|_+|-+|<<|>>|\.\.\.|''|``|[^ ]",

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from tfcap.text.caption_remarks import caption_remarks
 from tfcap.text.caption_report import TITLES
 from tfcap.text.caption_report import CaptionReport
 from tfcap.text.caption_tokenization import caption_tokenize_batch
@@ -183,7 +184,10 @@ def evaluate_captions(
         progress(name, len(captions), len(captions))
     count = sum(map(len, references))
     wordless = tuple(i for i, words in enumerate(candidates) if not words)
-    return CaptionReport(_flat(scores), absent, len(captions), count, wordless)
+    remarks = caption_remarks(captions, references, candidates, grouped)
+    return CaptionReport(
+        _flat(scores), absent, len(captions), count, wordless, remarks
+    )
 
 
 def _chair(candidates, references, objects, annotated):

@@ -1,0 +1,132 @@
+"""One image under many names: in results, lists, features, dialogs."""
+
+import json
+
+import numpy as np
+import pytest
+
+from tests.data.conftest import make_content
+from tfcap import evaluate
+from tfcap.data import CaptionSplit
+from tfcap.data import FeatureWriter
+from tfcap.data import load_captions
+from tfcap.data import load_features
+from tfcap.data import load_results
+from tfcap.data import load_visdial
+from tfcap.data import match_results
+from tfcap.data.image_names import ImageNames
+from tfcap.data.image_names import image_key
+
+#: How the ids of two images are written.
+FORMS = [
+    [42, 7],
+    ["42", "7"],
+    ["000000000042", "000000000007"],
+    [42.0, 7.0],
+    ["42.0", "7.0"],
+    ["COCO_val2014_000000000042", "COCO_val2014_000000000007"],
+    ["COCO_val2014_000000000042.jpg", "COCO_val2014_000000000007.jpg"],
+    ["val2014/COCO_val2014_000000000042.jpg", "7.png"],
+    ["C:\\images\\42.JPG", " 7 "],
+    ["VisualDialog_val2018_000000000042.jpg", "0007.jpeg"],
+]
+IDS = [form for form in FORMS if not isinstance(form[0], float)]
+
+
+@pytest.mark.parametrize("said", FORMS)
+@pytest.mark.parametrize("known", IDS)
+def test_results_find_their_images(tmp_path, said, known):
+    path = tmp_path / "results.json"
+    entries = [{"image_id": i, "caption": str(k)} for k, i in enumerate(said)]
+    path.write_text(json.dumps(entries))
+    references = {known[1]: ["b"], known[0]: ["a"]}
+    found = match_results(load_results(path), references)
+    assert found == ([known[1], known[0]], ["1", "0"], [["b"], ["a"]])
+
+
+@pytest.mark.parametrize("known", FORMS)
+def test_references_have_whole_numbers(tmp_path, known):
+    path = tmp_path / "references.json"
+    said = [{"image_id": i, "caption": str(k)} for k, i in enumerate(known)]
+    images = [{"id": i} for i in known]
+    path.write_text(json.dumps({"images": images, "annotations": said}))
+    references = load_captions(path).references()
+    assert match_results({42: "a", 7: "b"}, references)[1] == ["a", "b"]
+    sentences = [{"cocoid": i, "sentences": [{"raw": "a"}]} for i in known]
+    path.write_text(json.dumps({"images": sentences}))
+    assert load_captions(path).image_ids == [*references]
+
+
+@pytest.mark.parametrize("said", IDS)
+@pytest.mark.parametrize("known", IDS)
+def test_lists_and_features_find_their_images(tmp_path, said, known):
+    split = CaptionSplit(known, [["a"], ["b"]], ["", ""], ["", ""])
+    assert split.select(said[::-1]).captions == [["b"], ["a"]]
+    path = tmp_path / "features.h5"
+    with FeatureWriter(path, known, (1, 1), 2) as writer:
+        writer.write([0, 1], np.eye(2)[:, None])
+    assert load_features(path, said[::-1])[:, 0].tolist() == [[0, 1], [1, 0]]
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_dialogs_and_their_annotations_have_numbers(tmp_path, form):
+    content = make_content(2)
+    for dialog, name in zip(content["data"]["dialogs"], form):
+        dialog["image_id"] = name
+    options = content["data"]["dialogs"][0]["dialog"][1]["answer_options"]
+    values = {"round_id": 2, "gt_relevance": [1.0] * len(options)}
+    for name, rows in (
+        ("dialogs", content),
+        ("dense", [values | {"image_id": form[0]}]),
+    ):
+        (tmp_path / f"{name}.json").write_text(json.dumps(rows))
+    split = load_visdial(tmp_path / "dialogs.json", tmp_path / "dense.json")
+    assert split.image_ids.tolist() == [42, 7]
+    assert split.relevance[0, 1, 0] == 1.0
+
+
+def test_results_may_be_of_file_names(tmp_path, capsys):
+    files = ["val/VizWiz_val_00000000.jpg", "val/dog.1.png"]
+    images = [{"id": 3 + k, "file_name": x} for k, x in enumerate(files)]
+    texts = [{"image_id": 3 + k, "caption": f"a cat {k}"} for k in range(2)]
+    paths = [tmp_path / "results.json", tmp_path / "references.json"]
+    content = {"images": images, "annotations": texts}
+    paths[1].write_text(json.dumps(content))
+    for names in (files, ["VizWiz_val_00000000", "dog.1.png"]):
+        said = [
+            {"image_id": name, "caption": f"a cat {k}"}
+            for k, name in enumerate(names)
+        ]
+        paths[0].write_text(json.dumps(said))
+        assert evaluate.main([*map(str, paths), "--metrics", "bleu"]) == 0
+        assert "BLEU-3      1.0000" in capsys.readouterr().out
+
+
+def test_a_name_that_may_mean_several_images_means_none():
+    references = {"7": ["a"], "07": ["b"], "x/1.jpg": ["c"], "y/1.jpg": ["d"]}
+    exact = {"07": "1", "7": "0", "y/1.jpg": "3"}
+    assert match_results(exact, references, subset=True)[1] == ["0", "1", "3"]
+    for name in 7, "007", "1.jpg", 1:
+        with pytest.raises(ValueError, match=f"are of other images .{name}"):
+            match_results({name: "a"}, references, subset=True)
+
+
+def test_a_whole_name_comes_before_its_parts():
+    names = ImageNames(["x/1.jpg", "1.jpg", "1.png", 1, "1"])
+    for row, name in enumerate(["x/1.jpg", "1.jpg", "1.png", 1, "1"]):
+        assert names.find(name) == names.exact(name) == (row,)
+    assert names.find("y/1.png") == (2,)
+    assert names.find("01") == (0, 1, 2, 3, 4) and not names.exact("01")
+
+
+def test_one_image_under_two_names_is_refused():
+    told = r"1 ids mean an image that is there already \(000000000001.jpg\)"
+    with pytest.raises(ValueError, match=told):
+        match_results({1: "a", "000000000001.jpg": "b"}, {1: ["a"], 2: ["b"]})
+
+
+@pytest.mark.parametrize(
+    "name", ["dog_42", "x42", "1.5", "a-42.jpg", "", "42a"]
+)
+def test_a_number_within_a_name_is_no_id(name):
+    assert image_key(name) != 42 and not ImageNames([42]).find(name)
