@@ -113,7 +113,8 @@ def test_an_image_that_is_there_twice_is_read_once(features):
 def test_no_more_is_drawn_than_a_window_has(features):
     reader, rng = WindowReader(features, order, 4), np.random.default_rng(0)
     assert reader.draw(0, 9, 9, rng) is None
-    drawn = reader.draw(0, 9, 8, rng)
+    rows, drawn = reader.draw(0, 9, 8, rng)
+    np.testing.assert_array_equal(drawn, features[rows])
     wanted = features[np.sort(order(0)[0][32:40])]
     np.testing.assert_array_equal(np.sort(drawn, 0), np.sort(wanted, 0))
     reader._thread.shutdown()

@@ -5,6 +5,8 @@ A feature file is HDF5 with n images, a grid of P positions and D features:
 - `features`: float16 `(n, P, D)`, contiguous, the rows of the grid one after
   another
 - `image_ids`: int64 or UTF-8 strings `(n,)`, distinct
+- `counts`: int32 `(n,)`, positions of each image, where some have fewer than
+  P, and zeros for the rest; absent where all have P
 - `done`: Boolean `(n,)`, whether the image's features have been written
 - `checksums`: uint32 `(n,)`, CRC-32 of the bytes of each image's features
 - attributes: `tfcap_features`, the version of the format (2); `backbone`,
@@ -19,6 +21,7 @@ Version 1 has no checksums: it is read, with a warning.
 import contextlib
 import math
 import os
+import shlex
 import threading
 import warnings
 import zlib
@@ -55,7 +58,9 @@ DEAD = (
 #: What h5py raises where a file is not as it should be.
 _DAMAGE = (KeyError, OSError, RuntimeError, TypeError, ValueError)
 _HINT = (
-    "Delete it and extract the features again; if it was copied, copy it again."
+    "If it was copied, copy it again; if another program wrote it, it may be "
+    "sound: `python -m tfcap.extract --from {path} -o NEW.h5` converts it, or "
+    "tells what is in it. Otherwise extract the features to another file."
 )
 
 
@@ -71,14 +76,26 @@ def load_features(path: str | os.PathLike, image_ids=None, lazy: bool = False):
             with an array of rows, and reads those. Defaults to `False`.
 
     Returns:
-        Float16 array of shape `(n, P, D)`, or what reads like one.
+        Float16 array of shape `(n, P, D)`, or what reads like one. Where
+        images have fewer positions than P, the rest is zeros, which an array
+        does not tell from features: a warning says so. What is read lazily
+        knows, and batches have an `image_mask`.
 
     Raises:
         ValueError: If the file is damaged, of another format or unfinished,
             or if an image is not in it; names the file, and what to do.
     """
     reader = _Features(path, image_ids)
-    return reader if lazy else reader[np.arange(len(reader))]
+    if lazy:
+        return reader
+    if reader.counts is not None:
+        warnings.warn(
+            f"{path} has {reader.counts.min()} to {reader.counts.max()} "
+            "positions an image, padded with zeros. Pass `lazy=True`: then "
+            "batches have an `image_mask` of those that are there.",
+            stacklevel=2,
+        )
+    return reader[np.arange(len(reader))]
 
 
 class _Features:
@@ -136,6 +153,12 @@ class _Features:
     def checksums(self):
         """CRC-32 of each image's features `(n,)`; None in version 1."""
         known = self.about["checksums"]
+        return None if known is None else known[self.rows]
+
+    @property
+    def counts(self):
+        """Positions of each image `(n,)`; None where all have P."""
+        known = self.about["counts"]
         return None if known is None else known[self.rows]
 
     @property
@@ -247,10 +270,12 @@ def _opened(path):
         file = h5py.File(path)
         check_hdf5(file, os.path.getsize(path))
         version = file.attrs.get("tfcap_features")
+        if version is None:
+            raise ValueError("it is HDF5 of another program")
         if version != (1 if offsets is None else VERSION):
             raise ValueError(f"its `tfcap_features` is {version}")
         return file, _about(file, offsets)
-    except (FileNotFoundError, IsADirectoryError):
+    except FileNotFoundError:
         raise
     except _DAMAGE as error:
         if file is not None:
@@ -259,8 +284,9 @@ def _opened(path):
         raise_passing(error, path)
         raise ValueError(
             "`path` must name a feature file. Received: "
-            f"path={str(path)!r}, which is cut off, damaged or of another kind "
-            f"({error}). {_HINT}"
+            f"path={str(path)!r}, which is not in tfcap's format, or not "
+            f"whole ({error}). "
+            f"{_HINT.format(path=shlex.quote(str(path)))}"
         ) from error
 
 
@@ -315,7 +341,8 @@ def read_rows(file, rows: NDArray) -> NDArray:
         raise_passing(error, path)
         raise ValueError(
             "`path` must name a feature file. Received: "
-            f"path={path!r}, which cannot be read ({error}). {_HINT}"
+            f"path={path!r}, which cannot be read ({error}). Copy it again, or "
+            "extract the features to another file."
         ) from error
     return out
 
@@ -357,6 +384,13 @@ def _about(file, offsets):
     about = {name: file.attrs[name] for name in ABOUT}
     about["image_ids"] = ids.asstr()[:] if ids.dtype.kind == "O" else ids[:]
     about["done"] = file["done"][:]
+    counts = file["counts"][:] if "counts" in file else None
+    most = file["features"].shape[1]
+    if counts is not None and not (
+        counts.shape == (count,) and ((counts > 0) & (counts <= most)).all()
+    ):
+        raise ValueError("its `counts` are not those of its positions")
+    about["counts"] = counts
     about["offsets"] = offsets
     about["checksums"] = None if offsets is None else file["checksums"][:]
     return about
