@@ -8,7 +8,7 @@ from tests.data.tiny_captions import tiny_captions
 from tfcap.data import CaptionBatches
 from tfcap.data import DialogBatches
 from tfcap.data import FeatureWriter
-from tfcap.data import features as feature_files
+from tfcap.data import hdf5_file
 from tfcap.data import load_features
 from tfcap.data import mapped_features
 from tfcap.data.window_reader import WindowReader
@@ -150,7 +150,7 @@ class Disk:
     def __getitem__(self, rows):
         places, inverse = np.unique(self.stored_rows[rows], return_inverse=True)
         size = 2 * GRID[0] * GRID[1]
-        for start, stop in feature_files._reads(places, size):
+        for start, stop in hdf5_file._reads(places, size):
             span = int(places[stop - 1] - places[start]) + 1
             self.seeks += 1
             self.seconds += 8e-3 + span * size / 120e6

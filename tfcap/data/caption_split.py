@@ -87,7 +87,7 @@ def find_rows(
     Raises:
         ValueError: See `CaptionSplit.select()`.
     """
-    known, image_ids = _rows_by_name(split), list(image_ids)
+    known, image_ids = rows_by_name(split), list(image_ids)
     rows = [
         known.get(name) or known.get(as_number(name), ()) for name in image_ids
     ]
@@ -195,7 +195,7 @@ def keep_captions(
     return take_rows(whole, [i for i, indices in enumerate(kept) if indices])
 
 
-def _rows_by_name(split):
+def rows_by_name(split):
     """Rows of images by their ids, and by the forms of their file names."""
     known = {}
     for row, path in enumerate(split.filenames):

@@ -17,10 +17,10 @@ from tfcap.data.features import VERSION
 from tfcap.data.features import all_same
 from tfcap.data.features import checksums
 from tfcap.data.features import open_features
-from tfcap.data.features import read_rows
 from tfcap.data.hdf5_file import allocate
 from tfcap.data.hdf5_file import dataset_offsets
 from tfcap.data.hdf5_file import new_file
+from tfcap.data.hdf5_file import read_rows
 from tfcap.data.hdf5_file import write_checksum
 from tfcap.io import is_there
 from tfcap.io import named

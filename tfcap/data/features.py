@@ -19,7 +19,6 @@ Version 1 has no checksums: it is read, with a warning.
 """
 
 import contextlib
-import math
 import os
 import shlex
 import threading
@@ -33,6 +32,7 @@ from tfcap.data.entry_problems import listed
 from tfcap.data.hdf5_file import check_checksum
 from tfcap.data.hdf5_file import check_hdf5
 from tfcap.data.hdf5_file import dataset_offsets
+from tfcap.data.hdf5_file import read_rows
 from tfcap.data.image_file import load_skipped
 from tfcap.data.image_file import warn_of_skipped
 from tfcap.io import check_regular
@@ -42,10 +42,6 @@ from tfcap.io.passing_errors import raise_passing
 VERSION = 2
 #: Datasets whose values are written after the file is laid out.
 CHANGING = ("features", "done", "checksums")
-#: Bytes that a spinning disk reads in the time of a seek, 8 ms at 120 MB/s.
-_SEEK_BYTES = 960_000
-#: Bytes that are read at once, at most, where some of them are not wanted.
-_READ_BYTES = 2**24
 #: Bytes that are in memory twice, at most, while features are read.
 _PART_BYTES = 2**26
 #: Attributes that say what the features are.
@@ -310,66 +306,6 @@ def checksums(features: NDArray) -> NDArray:
     """
     values = np.ascontiguousarray(features, "<f2")
     return np.array([zlib.crc32(row) for row in values], np.uint32)
-
-
-def read_rows(file, rows: NDArray) -> NDArray:
-    """Features of some images of an open file.
-
-    Args:
-        rows: Integer array of shape `(b,)`, rising.
-
-    Returns:
-        Float16 array of shape `(b, P, D)`.
-    """
-    path = file.filename
-    data = file["features"]
-    out = np.empty((len(rows), *data.shape[1:]), data.dtype)
-    size = data.dtype.itemsize * math.prod(data.shape[1:])
-    try:
-        # h5py's own lists of rows take quadratic time.
-        for start, stop in _reads(rows, size):
-            first, last = int(rows[start]), int(rows[stop - 1])
-            if last - first == stop - 1 - start:
-                data.read_direct(
-                    out, np.s_[first : last + 1], np.s_[start:stop]
-                )
-            else:
-                out[start:stop] = data[first : last + 1][
-                    rows[start:stop] - first
-                ]
-    except _DAMAGE as error:
-        raise_passing(error, path)
-        raise ValueError(
-            "`path` must name a feature file. Received: "
-            f"path={path!r}, which cannot be read ({error}). Copy it again, or "
-            "extract the features to another file."
-        ) from error
-    return out
-
-
-def _reads(rows, size):
-    """Parts of rising rows that are read at once, as pairs of indices.
-
-    Neighbors are; and what is parted by a gap that is shorter than what was
-    read just before it, and than what a disk reads in the time of a seek.
-    """
-    starts = np.flatnonzero(np.diff(rows, prepend=-2) != 1).tolist()
-    begun = None
-    for start, stop in zip(starts, [*starts[1:], len(rows)]):
-        if begun is not None:
-            before, gap = start - begun, int(rows[start] - rows[start - 1]) - 1
-            span = int(rows[stop - 1] - rows[begun]) + 1
-            if (
-                gap > before
-                or gap * size > _SEEK_BYTES
-                or span * size > _READ_BYTES
-            ):
-                yield begun, start
-                begun = start
-        else:
-            begun = start
-    if begun is not None:
-        yield begun, len(rows)
 
 
 def _about(file, offsets):
