@@ -119,7 +119,6 @@ def _write(writer, entries, axis, bar, skip_unreadable):
     """Writes what is not done yet, an image at a time."""
     skipped = {} if skip_unreadable else None
     for row in writer.remaining.tolist():
-        padded = np.zeros((1, *writer.shape[1:]), np.float64)
         try:
             values = _rows(entries[row], axis)
         except ValueError as error:
@@ -127,6 +126,7 @@ def _write(writer, entries, axis, bar, skip_unreadable):
                 raise _damaged(entries[row].where, str(error)) from error
             skipped[row] = f"{entries[row].where}: {error}"
             continue
+        padded = np.zeros((1, *writer.shape[1:]), values.dtype)
         padded[0, : len(values)] = values
         writer.write([row], padded)
         bar("images", int(writer.done.sum()), len(entries))

@@ -173,8 +173,12 @@ def _rows_of_member(path, member):
     return read
 
 
-def of_hdf5(path: str, array: str | None, lists) -> list:
-    """Features of the images in an HDF5 file; see `of_npz()`."""
+def of_hdf5(path: str, array: str | None, lists, tell: Callable) -> list:
+    """Features of the images in an HDF5 file; see `of_npz()`.
+
+    Args:
+        tell: Function of a name, of what is done and of all that is to do.
+    """
     import h5py
 
     file = h5py.File(path, rdcc_nbytes=_CHUNKS)
@@ -189,6 +193,7 @@ def of_hdf5(path: str, array: str | None, lists) -> list:
     def note(name, thing):
         if isinstance(thing, h5py.Dataset):
             about[name] = thing.shape, thing.dtype
+            tell("arrays", len(about), len(file))
 
     file.visititems(note)
 

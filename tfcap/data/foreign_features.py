@@ -105,7 +105,7 @@ def _entries(path, array, lists, tell, alone):
         import h5py
 
         if h5py.is_hdf5(path):
-            return of_hdf5(path, array, lists)
+            return of_hdf5(path, array, lists, tell)
         _refuse_kind(path, head)
         if b"\t" in head:
             return of_tsv(path, tell)

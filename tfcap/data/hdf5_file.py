@@ -59,16 +59,17 @@ def check_hdf5(file, size: int):
 
     seen, waiting, unpacked = set(), [file], 0
     while waiting:
-        thing = waiting.pop()
-        address = h5py.h5o.get_info(thing.id).addr
-        if address in seen:
-            continue
-        seen.add(address)
-        if isinstance(thing, h5py.Dataset):
-            _check_dataset(thing)
-            unpacked += (thing.size or 0) * thing.dtype.itemsize
-        elif isinstance(thing, h5py.Group):
-            waiting += _members(thing)
+        # Some files have a dataset for each image: one is open at a time.
+        for thing in _members(waiting.pop()):
+            address = h5py.h5o.get_info(thing.id).addr
+            if address in seen:
+                continue
+            seen.add(address)
+            if isinstance(thing, h5py.Dataset):
+                _check_dataset(thing)
+                unpacked += (thing.size or 0) * thing.dtype.itemsize
+            elif isinstance(thing, h5py.Group):
+                waiting.append(thing)
     # Features of COCO are 18 GB: what takes its room on the disk is no bomb.
     if unpacked > size:
         check_unpacked(size, unpacked)
@@ -171,7 +172,7 @@ def _members(group):
             raise ValueError(
                 f"{name!r:.80} is a {kind}, which leads to {link.path!r:.200}"
             )
-    return [group[name] for name in group]
+        yield group[name]
 
 
 def _check_dataset(dataset):
