@@ -71,6 +71,18 @@ def each(values, suffix=".npy", name="feat", keys=IDS, **beside):
     return write
 
 
+ATT = [f"{i}_att" for i in IDS]
+
+
+def several_parts(folder):
+    """Regions, means and boxes of an image, a file each."""
+    source = each(REGIONS, ".npz", keys=ATT)(folder)
+    for i, regions, boxes in zip(IDS, REGIONS, BOXES):
+        np.save(source / f"{i}_fc.npy", regions.mean(0))
+        np.save(source / f"{i}_box.npy", boxes)
+    return source, {"array": "att"}
+
+
 def text(values):
     return base64.b64encode(np.ascontiguousarray(values)).decode()
 
@@ -245,6 +257,12 @@ LAYOUTS = {
         ),
         REGIONS,
     ),
+    "names of mcan": (
+        each(REGIONS, ".npz", "x", [f"{n}.jpg" for n in NAMES]),
+        REGIONS,
+    ),
+    "one part of each": (each(REGIONS, ".npz", keys=ATT), REGIONS),
+    "several parts of each": (several_parts, REGIONS),
     "x-modaler": (
         each(FIXED, ".npz", "features", g_feature=FIXED[:, 0]),
         FIXED,
@@ -529,6 +547,10 @@ WRONG = {
     ),
     "axes": (each([FIXED[0], FIXED[1, 0], FIXED[2]]), r"\(8,\), \(4, 8\)"),
     "none": (each([*FIXED[:2], FIXED[2, :0]]), "with none of 300"),
+    "two kinds of files": (
+        lambda folder: several_parts(folder)[0],
+        "--array.*9_box.npy.*Name one of 'att', 'box', 'fc'",
+    ),
     "two arrays": (
         hdf5({"image_id": IDS, "lower": FIXED, "upper": FIXED}),
         "--array.*`lower`.*Name one of 'lower', 'upper'",

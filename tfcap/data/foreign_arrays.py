@@ -30,7 +30,7 @@ _BESIDE = re.compile(
 )
 #: An image, then what of it an array holds: `9_features`, `9_cls_prob`.
 _PART = re.compile(
-    r"(.*\d.*?)_(features?|feats?|x|grids?|regions?|fc|att|boxes|bbox|size"
+    r"(.*\d.*?)_(features?|feats?|x|grids?|regions?|fc|att|box|boxes|bbox|size"
     r"|mask|conf|num_boxes|cls_prob)"
 )
 _SPLIT = re.compile(r"(.*)_(train|val|test)\w*")
@@ -188,12 +188,12 @@ def of_hdf5(path: str, array: str | None, lists, tell: Callable) -> list:
             "it is a feature file of tfcap, which needs no conversion; extract "
             "a damaged one again, to another file"
         )
-    about = {}
+    about, total = {}, len(file)
 
     def note(name, thing):
         if isinstance(thing, h5py.Dataset):
             about[name] = thing.shape, thing.dtype
-            tell("arrays", len(about), len(file))
+            tell("arrays", len(about), max(total, len(about)))
 
     file.visititems(note)
 
@@ -207,7 +207,7 @@ def of_hdf5(path: str, array: str | None, lists, tell: Callable) -> list:
 
 def _of_arrays(path, about, read, array, lists):
     """Features in a file of arrays: one an image, or a row an image."""
-    parts = {name: _key_and_part(name) for name in about}
+    parts = {name: key_and_part(name) for name in about}
     numbered = any(
         image_id_of(key) != key or part and re.search(r"\d", key)
         for key, part in parts.values()
@@ -221,8 +221,15 @@ def _of_arrays(path, about, read, array, lists):
     return _of_rows(path, about, names, read, lists)
 
 
-def _key_and_part(name):
-    """An image and what of it an array holds, by the array's name."""
+def key_and_part(name: str) -> tuple[str, str]:
+    """An image and what of it an array holds, by the array's name.
+
+    Example:
+
+    >>> from tfcap.data.foreign_arrays import key_and_part
+    >>> key_and_part("9_boxes"), key_and_part("9/feat"), key_and_part("9")
+    (('9', 'boxes'), ('9', 'feat'), ('9', ''))
+    """
     group, _, last = name.rpartition("/")
     if image_id_of(last) != last:
         return last, ""

@@ -12,8 +12,10 @@ from collections.abc import Callable
 
 import numpy as np
 
+from tfcap.data.entry_problems import listed
 from tfcap.data.foreign_arrays import PICKLED
 from tfcap.data.foreign_arrays import ForeignFeatures
+from tfcap.data.foreign_arrays import key_and_part
 from tfcap.data.foreign_arrays import keys_of
 from tfcap.data.foreign_arrays import of_hdf5
 from tfcap.data.foreign_arrays import of_npy
@@ -84,12 +86,38 @@ def find_features(
     names, entries = names or every, []
     if not names:
         raise unknown_layout(source, "no file in it")
+    part = _part_of_files(source, names, array)
+    if part:
+        names = [n for n in names if key_and_part(_stem(n))[1] == part]
+        array = array if array != part else None
     for number, name in enumerate(names, start=1):
         path = os.path.join(source, name)
         entries += _entries(path, array, lists, tell, alone=False)
         if len(names) > 1:
             tell("files", number, len(names))
+    if part:
+        return [e._replace(key=key_and_part(e.key)[0]) for e in entries]
     return entries
+
+
+def _part_of_files(source, names, array):
+    """What each file has of an image, as `9_att.npz`; "" of `9.npz`."""
+    if not all(name.endswith((".npy", ".npz")) for name in names):
+        return ""
+    parts = {key_and_part(_stem(name))[1] for name in names}
+    if len(parts) == 1 or "" in parts:
+        return parts.pop() if len(parts) == 1 else ""
+    if array in parts:
+        return array
+    raise ValueError(
+        "`array` (--array) must name one kind of files. Received: "
+        f"{str(source)!r}, with files such as {listed(names)}. Name one of "
+        f"{', '.join(map(repr, sorted(parts)))}."
+    )
+
+
+def _stem(name):
+    return os.path.splitext(os.path.basename(name))[0]
 
 
 def _entries(path, array, lists, tell, alone):
