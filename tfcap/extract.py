@@ -35,13 +35,14 @@ from tfcap.io import command
 @command(ValueError, ImportError)
 def main(arguments: list[str] | None = None) -> int:
     """Runs the command."""
-    options = _parser().parse_args(arguments)
+    parser = _parser()
+    options = parser.parse_args(arguments)
     if not can_write(options.output):
         raise ValueError(
             "`-o` must be a file in a folder that can be written to. Received: "
             f"-o {options.output}. Make the folder first, or name a file in it."
         )
-    _check_used(options)
+    _check_used(options, parser)
     if options.source is not None:
         convert_features(
             options.source,
@@ -156,7 +157,7 @@ def _listing(captions, split):
     return None
 
 
-def _check_used(options):
+def _check_used(options, parser):
     """Refuses options of one use of the command in the other."""
     converts = options.source is not None
     absent = "IMAGES" if options.images is None else "--backbone"
@@ -165,13 +166,13 @@ def _check_used(options):
             f"`{absent}` must be given to extract features. Received: none. "
             "Name it, or --from FEATURES, which another project extracted."
         )
-    unused = ("images", "backbone", "layer")
-    unused = unused if converts else ("ids", "array")
-    for name in unused:
-        if getattr(options, name) is not None:
+    seen = ("images", "backbone", "weights", "layer", "size", "batch_size")
+    for name in seen if converts else ("ids", "array"):
+        value = getattr(options, name)
+        if value != parser.get_default(name):
             raise ValueError(
                 f"`{name}` must be left out {'with' if converts else 'without'}"
-                f" --from. Received: {getattr(options, name)}. Leave it out."
+                f" --from. Received: {value}. Leave it out."
             )
 
 

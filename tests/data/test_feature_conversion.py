@@ -606,6 +606,7 @@ def test_what_is_not_converted_is_told_the_command_and_kept(layout, tmp_path):
         (["a"], "`--backbone` must be given"),
         (["a", "--from", "b"], "`images` must be left out with --from"),
         (["a", "--backbone", "b", "--ids", "c"], "`ids` must be left out wi"),
+        (["--from", "a", "--size", "9"], "`size` must be left out with --fro"),
         (["--from", "a", "--split", "b"], "`--split` must come with --capt"),
     ],
 )

@@ -101,7 +101,7 @@ def find_features(
 
 
 def _part_of_files(source, names, array):
-    """What each file has of an image, as `9_att.npz`; "" of `9.npz`."""
+    """The kind of files to read, such as `att` of `9_att.npz`, or `""`."""
     if not all(name.endswith((".npy", ".npz")) for name in names):
         return ""
     parts = {key_and_part(_stem(name))[1] for name in names}
