@@ -273,6 +273,7 @@ LAYOUTS = {
         lambda folder: with_header(tsv(bottom_up, end="\n")(folder)),
         REGIONS,
     ),
+    "bottom-up, blank lines": (tsv(bottom_up, end="\n\n"), REGIONS),
     "lxmert": (tsv(lxmert), REGIONS),
     "oscar": (
         tsv(lambda i: (IDS[i], len(REGIONS[i]), text(REGIONS[i]))),
@@ -478,6 +479,12 @@ def pickled_ids(name):
     return write
 
 
+def archived(folder):
+    source = tsv(bottom_up)(folder)
+    name = shutil.make_archive(folder / "in", "zip", source.parent)
+    return pathlib.Path(name)
+
+
 def cut(path):
     path.write_bytes(path.read_bytes()[:-40])
     return path
@@ -504,6 +511,11 @@ WRONG = {
     "text": (
         lambda folder: pathlib.Path(shutil.copy(__file__, folder / "a.tsv")),
         "layout that is known",
+    ),
+    "archive": (archived, "in.zip.*with no array.*Unpack archives first"),
+    "by columns": (
+        npz({"ids": IDS, "features": np.asfortranarray(FIXED)}),
+        "in.npz.*stored by columns. Save it again as `numpy.ascontig",
     ),
     "empty folder": (lambda folder: folder, "with no file in it. Readable"),
     "objects": (objects, "in.npy.*Python objects"),

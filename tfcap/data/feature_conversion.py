@@ -94,12 +94,13 @@ def convert_features(
         most = max(counts.values())
         grids = {s[:-1] if axis else s[1:] for s in shapes.values()}
         grid = grids.pop() if len(grids) == 1 else ()
+        name = os.path.basename(os.path.realpath(source))
         writer = FeatureWriter(
             path,
             [*known],
             grid if len(grid) == 2 else (most, 1),
             size,
-            layer=" ".join(filter(None, [os.path.basename(source), array])),
+            layer=" ".join(filter(None, [name, array])),
             # Of what is damaged nobody knows.
             counts=[counts.get(image_id, most) for image_id in known],
         )

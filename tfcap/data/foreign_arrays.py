@@ -47,7 +47,8 @@ _READABLE = (
     "one array an image under its id (`9`, `9_features`, `9/features`); .npy "
     "(n, P, D) with --ids; TSV with base64 columns, as of bottom-up-attention; "
     "a folder of such files, or of one .npy or .npz an image. --array names "
-    "the array of features, --ids a list of ids (text, JSON or .npy)."
+    "the array of features, --ids a list of ids (text, JSON or .npy). Unpack "
+    "archives first."
 )
 #: Why a pickle is not read, and what to do.
 PICKLED = (
@@ -366,4 +367,5 @@ def _last(name):
 
 def _found(about):
     """Names, shapes and types of arrays, the first few."""
-    return listed([f"`{n}` {s} {kind}" for n, (s, kind) in about.items()])
+    arrays = [f"`{n}` {s} {kind}" for n, (s, kind) in about.items()]
+    return listed(arrays) or "no array"

@@ -68,7 +68,8 @@ def _lines(path, tell):
                 )
             fields = _fields(line)
             # A first line of names of columns is none of an image.
-            if number > 1 or any(map(bytes.isdigit, fields)):
+            names = number == 1 and not any(map(bytes.isdigit, fields))
+            if line.strip() and not names:
                 lines.append((number, start, *_line(fields)))
             start = file.tell()
             if number % 1000 == 0:
