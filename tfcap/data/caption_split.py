@@ -172,7 +172,7 @@ def keep_captions(
     if not skip_empty or len(empty) == len(kept):
         for i in empty:
             hint = (
-                "Remove such images, take the file that has their captions"
+                "Leave such images out, take the file that has their captions"
                 f"{SKIP}"
             )
             where = f"image {split.image_ids[i]!r}"
