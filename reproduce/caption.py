@@ -176,22 +176,23 @@ def _captions(speaker, decoder, see, total, options, vocabulary):
     """Rows of images and their captions, a batch at a time."""
 
     @tf.function(reduce_retracing=True, autograph=False)
-    def decode(image):
-        state = speaker.begin({"image": image}, training=False)
+    def decode(inputs):
+        state = speaker.begin(inputs, training=False)
         return decoder.decode(speaker, state, training=False).tokens[:, 0]
 
     for start in range(0, total, options.batch_size):
         rows = np.arange(start, min(start + options.batch_size, total))
-        rows, features = see(rows)
+        rows, inputs = see(rows)
         if not len(rows):
             continue
-        image = tf.convert_to_tensor(features)
+        inputs = {k: tf.convert_to_tensor(x) for k, x in inputs.items()}
         try:
-            tokens = decode(image).numpy()
+            tokens = decode(inputs).numpy()
         except (ValueError, tf.errors.InvalidArgumentError) as error:
             raise ValueError(
                 "IMAGES must have features of the kind that the speaker "
-                f"learned from. Received: features of shape {image.shape[1:]} "
+                f"learned from. Received: features of shape "
+                f"{inputs['image'].shape[1:]} "
                 f"for {options.speaker!r}: {reason_of(error)}"
             ) from error
         yield from zip(rows, vocabulary.decode_batch(tokens))

@@ -32,9 +32,11 @@ def open_images(paths, backbone=None, image_ids=None, skipped=None):
 
     Returns:
         Pair: a list of image ids, and a function of an integer array of rows
-        `(B,)` that returns those of them that are seen, and float32 features
-        `(B, P, D)`. The id of a picture is its name without its ending: a
-        number where it is one, and that of COCO where its name ends in one.
+        `(B,)` that returns those of them that are seen, and a dict of float32
+        features `image`, `(B, P, D)`, and where some positions are padding,
+        `image_mask`, `(B, P)`. The id of a picture is its name without its
+        ending: a number where it is one, and that of COCO where its name ends
+        in one.
 
     Raises:
         ValueError: If there is no image, or one twice, or a backbone is
@@ -51,10 +53,16 @@ def open_images(paths, backbone=None, image_ids=None, skipped=None):
         known = features.about["image_ids"][features.rows].tolist()
         row_of = _chosen({i: row for row, i in enumerate(known)}, image_ids)
         places = np.array([*row_of.values()], int)
-        return [*row_of], lambda rows: (
-            rows,
-            np.asarray(features[places[rows]], "f4"),
-        )
+
+        def read(rows):
+            rows_in_file = places[rows]
+            inputs = {"image": np.asarray(features[rows_in_file], "f4")}
+            if features.counts is not None:
+                counts = features.counts[rows_in_file, None]
+                inputs["image_mask"] = np.arange(features.shape[1]) < counts
+            return rows, inputs
+
+        return [*row_of], read
     pictures_by_id = _chosen(_pictures(paths), image_ids)
     if backbone is None:
         raise ValueError(
@@ -69,11 +77,11 @@ def open_images(paths, backbone=None, image_ids=None, skipped=None):
         pixels = _pixels(pictures, rows, backbone.input_size, skipped)
         rows = np.array([*pixels], int)
         if not len(rows):
-            return rows, np.zeros((0, 1, 1), "float32")
+            return rows, {}
         grid = backbone(np.stack([*pixels.values()]))
         seen = grid.reshape(len(grid), -1, grid.shape[-1])
         # As a feature file would keep them.
-        return rows, seen.astype("float16").astype("float32")
+        return rows, {"image": seen.astype("float16").astype("float32")}
 
     return list(pictures_by_id), see
 

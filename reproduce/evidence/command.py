@@ -116,7 +116,7 @@ def _parser():
         "--out",
         default="runs/check",
         help="folder of runs made again, which go on there (default "
-        "%(default)s); remove it to begin anew",
+        "%(default)s); another one begins anew",
     )
     add(
         "--root",

@@ -99,7 +99,7 @@ def main(arguments: list[str] | None = None) -> int:
 def _networks(options):
     """Networks of the row by role; at least one."""
     folder, networks = os.path.join(options.run, options.row), {}
-    hint = f"Remove {folder} and train the row anew."
+    hint = f"Move {folder} elsewhere and train the row anew."
     for role in [options.role] if options.role else _SCORES:
         path = os.path.join(folder, f"{role}.keras")
         if is_there(path):

@@ -121,7 +121,7 @@ def pretrain_scene_encoder(
 
     if not cache:
         return train()
-    hint = "Remove it to train it anew."
+    hint = "Move it elsewhere to train it anew."
     load = functools.partial(load_network, compile=False, hint=hint)
     return made_once(path, load, train)
 
@@ -189,7 +189,7 @@ def _read_array(path):
             # The system's, not of what is in the file.
             raise
         problem = f"is no array ({error})"
-        hint = "Remove it: it is made again."
+        hint = "Move it elsewhere: it is made again."
         raise malformed(path, "", problem, hint) from error
 
 

@@ -26,8 +26,8 @@ def mined_neighbors(retriever, batches, path, k: int = 5):
         if rows.shape[1] < k:
             raise ValueError(
                 f"`path` must hold {k} neighbours of each image. Received: "
-                f"path={str(path)!r}, which holds {rows.shape[1]}. Remove it, "
-                "or name another."
+                f"path={str(path)!r}, which holds {rows.shape[1]}. Name "
+                "another."
             )
         return rows[:, :k]
     key = getattr(retriever, "image_key", "image")

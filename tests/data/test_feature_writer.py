@@ -111,7 +111,7 @@ def test_names_go_on_like_numbers_and_do_not_mix_with_them(tmp_path):
     with begin(path, ids=["x", "y"]) as writer:
         assert writer.remaining.tolist() == [0]
     for other in (["y", "x"], [1, 2]):
-        with pytest.raises(ValueError, match="`image_ids`.*other ids"):
+        with pytest.raises(ValueError, match="`image_ids`.*other ones"):
             begin(path, ids=other)
     with pytest.raises(ValueError, match="1 strings among 2 ids"):
         begin(tmp_path / "mixed.h5", ids=[1, "x"])
@@ -162,7 +162,7 @@ def test_wherever_a_file_is_cut_it_is_refused_and_kept(tmp_path):
     for size in range(0, len(data), 101):
         path.write_bytes(data[:size])
         for read in (load_features, begin):
-            with pytest.raises(ValueError, match="features.h5.*cut off, dama"):
+            with pytest.raises(ValueError, match="features.h5.*not whole"):
                 read(path)
         assert path.read_bytes() == data[:size]
 

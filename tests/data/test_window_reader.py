@@ -8,7 +8,7 @@ from tests.data.tiny_captions import tiny_captions
 from tfcap.data import CaptionBatches
 from tfcap.data import DialogBatches
 from tfcap.data import FeatureWriter
-from tfcap.data import features as feature_files
+from tfcap.data import hdf5_file
 from tfcap.data import load_features
 from tfcap.data import mapped_features
 from tfcap.data.window_reader import WindowReader
@@ -113,7 +113,8 @@ def test_an_image_that_is_there_twice_is_read_once(features):
 def test_no_more_is_drawn_than_a_window_has(features):
     reader, rng = WindowReader(features, order, 4), np.random.default_rng(0)
     assert reader.draw(0, 9, 9, rng) is None
-    drawn = reader.draw(0, 9, 8, rng)
+    rows, drawn = reader.draw(0, 9, 8, rng)
+    np.testing.assert_array_equal(drawn, features[rows])
     wanted = features[np.sort(order(0)[0][32:40])]
     np.testing.assert_array_equal(np.sort(drawn, 0), np.sort(wanted, 0))
     reader._thread.shutdown()
@@ -149,7 +150,7 @@ class Disk:
     def __getitem__(self, rows):
         places, inverse = np.unique(self.stored_rows[rows], return_inverse=True)
         size = 2 * GRID[0] * GRID[1]
-        for start, stop in feature_files._reads(places, size):
+        for start, stop in hdf5_file._reads(places, size):
             span = int(places[stop - 1] - places[start]) + 1
             self.seeks += 1
             self.seconds += 8e-3 + span * size / 120e6

@@ -8,6 +8,7 @@ import pytest
 from PIL import Image
 
 from reproduce import caption
+from reproduce.image_sources import open_images
 from tests.data.tiny_captions import tiny_captions
 from tfcap.data import Backbone
 from tfcap.data import FeatureWriter
@@ -17,6 +18,7 @@ from tfcap.data import load_results
 from tfcap.decoding import BeamSearch
 from tfcap.decoding import Greedy
 from tfcap.layers import ImageStandardization
+from tfcap.models import Att2inSpeaker
 from tfcap.models import RetrievalListener
 from tfcap.models import ShowTellSpeaker
 from tfcap.text import Vocabulary
@@ -49,6 +51,7 @@ def folder(tmp_path_factory):
         "older": ShowTellSpeaker(
             size, image_preprocessing="outside", **options
         ),
+        "attentive": Att2inSpeaker(size, **options),
         "listener": RetrievalListener(size, 4, 4),
     }
     for name, network in networks.items():
@@ -67,11 +70,11 @@ def run(folder, *more, speaker="speaker", images="features.h5"):
     return caption.main([*map(str, [*arguments, "--max-length=5", *more])])
 
 
-def said(folder, image, decoder):
-    speaker = keras.saving.load_model(folder / "speaker.keras")
+def said(folder, image, decoder, speaker="speaker", **more):
+    speaker = keras.saving.load_model(folder / f"{speaker}.keras")
     vocabulary = Vocabulary.load(folder / "vocabulary.json")
-    image = np.asarray(image, "float32")
-    found = decoder.decode(speaker, speaker.begin({"image": image}))
+    inputs = {"image": np.asarray(image, "float32"), **more}
+    found = decoder.decode(speaker, speaker.begin(inputs))
     return vocabulary.decode_batch(found.tokens.numpy()[:, 0])
 
 
@@ -178,6 +181,23 @@ def test_an_older_speaker_may_have_learned_from_features_as_they_are(
 ):
     assert run(folder, "--standardize=none", speaker="older") == 0
     assert len(capsys.readouterr().out.splitlines()) == 11
+
+
+def test_a_speaker_does_not_look_at_padding(folder, tmp_path):
+    file, out = tmp_path / "regions.h5", tmp_path / "out.json"
+    counts = np.arange(11) % 4 + 1
+    mask = np.arange(4) < counts[:, None]
+    image = 4 * GRIDS * mask[..., None]
+    with FeatureWriter(file, IDS, (4, 1), 3, counts=counts) as writer:
+        writer.write(np.arange(11), image)
+    more = {"speaker": "attentive", "images": file}
+    assert run(folder, "--json", out, **more) == 0
+    decoder = Greedy(5, suppress=(3,))
+    wanted = said(folder, image, decoder, "attentive", image_mask=mask)
+    assert load_results(out, allow_empty=True) == dict(zip(IDS, wanted))
+    _, see = open_images([file])
+    _, inputs = see(np.array([6, 0]))
+    np.testing.assert_array_equal(inputs["image_mask"], mask[[6, 0]])
 
 
 def test_features_and_vocabularies_of_another_kind_are_refused(

@@ -17,7 +17,7 @@ def test_findings_carry_a_checksum_that_a_changed_number_does_not_fit(tmp_path):
     write_json(path, {"r@10": 55.25})
     assert read_written(path) == {"r@10": 55.25}
     text = path.read_text()
-    again = "result.json'.*Remove it: the same command makes it again"
+    again = "result.json'.*Move it elsewhere: it is made again"
     for damaged in (text.replace("55.25", "95.25"), text[:-9], ""):
         path.write_text(damaged)
         with pytest.raises(ValueError, match=again) as found:
@@ -34,7 +34,7 @@ def test_what_a_study_is_about_may_be_removed_and_is_written_again(tmp_path):
     assert Study(tmp_path, about).about == about
     path = tmp_path / "study.json"
     path.write_text(path.read_text().replace("0.5", "0.6"))
-    with pytest.raises(ValueError, match="study.json'.*Remove it"):
+    with pytest.raises(ValueError, match="study.json'.*Move it"):
         Study(tmp_path, about)
     os.unlink(path)
     assert Study(tmp_path, about).about == about
@@ -53,7 +53,7 @@ def test_features_that_are_kept_carry_a_checksum(tmp_path):
         data[:-70],
     ):
         path.write_bytes(damaged)
-        with pytest.raises(ValueError, match="Remove it: it is made again"):
+        with pytest.raises(ValueError, match="Move it elsewhere: it is made"):
             cached_array(path, None)
     with pytest.raises(IsADirectoryError):
         cached_array(tmp_path, None)

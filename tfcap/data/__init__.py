@@ -23,6 +23,7 @@ from tfcap.data.encoded_dialogs import EncodedDialogs
 from tfcap.data.encoded_dialogs import build_vocabulary
 from tfcap.data.extraction import extract_features
 from tfcap.data.extraction import read_image
+from tfcap.data.feature_conversion import convert_features
 from tfcap.data.feature_writer import FeatureWriter
 from tfcap.data.features import load_features
 from tfcap.data.flickr_captions import load_flickr_captions

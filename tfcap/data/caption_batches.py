@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tfcap.data.mapped_features import check_features
-from tfcap.data.mapped_features import feature_rows
+from tfcap.data.mapped_features import image_entries
 from tfcap.data.mapped_features import stored_positions
 from tfcap.data.step_pipeline import check_batch_size
 from tfcap.data.step_pipeline import row_pipeline
@@ -150,7 +150,9 @@ class CaptionBatches:
             `(distractors, P, D)`; with neighbours, `row` `(B,)`,
             `neighbor_row` `(B, K)`, int32, and `neighbor_image`
             `(B, K, P, D)`, of the features of the retriever where there are
-            such; and with these, `retriever_image` `(B, P, D)`.
+            such; and with these, `retriever_image` `(B, P, D)`. Where images
+            of a feature file have fewer positions than others, there are
+            masks beside features, such as `image_mask` `(B, P)`.
         """
         steps = epochs * self.steps_per_epoch
         return step_pipeline(self.batch, range(start_step, steps))
@@ -187,8 +189,7 @@ class CaptionBatches:
         inputs = self.inputs(rows, numbers, image)
         if self.distractors:
             rng = np.random.default_rng([self.seed, 2, int(step)])
-            drawn = self._draw_distractors(rng, epoch, index)
-            inputs["distractor_image"] = drawn
+            inputs.update(self._draw_distractors(rng, epoch, index))
         return inputs if self.neighbors is None else self._mined(inputs, rows)
 
     def inputs(
@@ -213,16 +214,14 @@ class CaptionBatches:
         if numbers is None:
             numbers = self._turns(self.captions.counts[rows])
         references = self.captions.references[rows]
-        if image is None:
-            image = feature_rows(self.features, rows)
         inputs = {
-            "image": image,
+            **image_entries("image", self.features, rows, image),
             "caption": np.take_along_axis(references, numbers[..., None], 1),
             "references": references,
         }
         if self.retriever_features is not None:
-            images = feature_rows(self.retriever_features, rows)
-            inputs["retriever_image"] = images
+            features = self.retriever_features
+            inputs.update(image_entries("retriever_image", features, rows))
         return inputs
 
     @property
@@ -279,15 +278,15 @@ class CaptionBatches:
         return np.arange(self.captions_per_image) % counts[:, None]
 
     def _draw_distractors(self, rng, epoch, index):
-        features = self.distractor_features
+        features, key = self.distractor_features, "distractor_image"
         if self._reader is not None and features is self.features:
             # Images from all of the file would be a seek each.
             drawn = self._reader.draw(epoch, index, self.distractors, rng)
             if drawn is not None:
-                return drawn
+                return image_entries(key, features, *drawn)
         total = features.shape[0]
         rows = rng.choice(total, self.distractors, replace=False, shuffle=False)
-        return feature_rows(features, rows)
+        return image_entries(key, features, rows)
 
     def _mined(self, inputs, rows):
         """The same batch with the neighbours of its images."""
@@ -296,12 +295,15 @@ class CaptionBatches:
             near = near[:, list(self.kept_neighbors)]
         features = self.retriever_features
         features = self.features if features is None else features
-        images = feature_rows(features, near.ravel())
+        images = image_entries("neighbor_image", features, near.ravel())
         return {
             **inputs,
             "row": rows.astype("int32"),
             "neighbor_row": near.astype("int32"),
-            "neighbor_image": images.reshape(*near.shape, *images.shape[1:]),
+            **{
+                key: values.reshape(*near.shape, *values.shape[1:])
+                for key, values in images.items()
+            },
         }
 
     def _check(self):

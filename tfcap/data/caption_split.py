@@ -86,10 +86,8 @@ def find_rows(
     Raises:
         ValueError: See `CaptionSplit.select()`.
     """
-    ids, files = ImageNames(split.image_ids), ImageNames(split.filenames)
     image_ids = list(image_ids)
-    # An id is an id, whatever the files are called.
-    rows = [ids.exact(x) or files.find(x) or ids.find(x) for x in image_ids]
+    rows = [*map(row_finder(split), image_ids)]
     uses = Counter(row[0] for row in rows if len(row) == 1)
     wrong = {
         "are of no image": [n for n, row in zip(image_ids, rows) if not row],
@@ -157,7 +155,7 @@ def keep_captions(
     if not skip_empty or len(empty) == len(kept):
         for i in empty:
             hint = (
-                "Remove such images, take the file that has their captions"
+                "Leave such images out, take the file that has their captions"
                 f"{SKIP}"
             )
             where = f"image {split.image_ids[i]!r}"
@@ -178,3 +176,10 @@ def keep_captions(
         skipped_images=tuple(split.image_ids[i] for i in empty),
     )
     return take_rows(whole, [i for i, indices in enumerate(kept) if indices])
+
+
+def row_finder(split: CaptionSplit):
+    """Makes a function of a name that gives the rows of images it may mean."""
+    ids, files = ImageNames(split.image_ids), ImageNames(split.filenames)
+    # An id is an id, whatever the files are called.
+    return lambda name: ids.exact(name) or files.find(name) or ids.find(name)

@@ -230,7 +230,9 @@ def _is_caption(text, key, where, problems, skip_empty):
     if not isinstance(text, str):
         problems.add(f"`{key}` is no text", where, _FIX)
     elif not (skip_empty or text.strip()):
-        problems.add(f"`{key}` is empty", where, f"Remove such captions{SKIP}")
+        problems.add(
+            f"`{key}` is empty", where, f"Leave out such captions{SKIP}"
+        )
     else:
         return True
     return False

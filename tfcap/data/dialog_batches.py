@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tfcap.data.mapped_features import check_features
-from tfcap.data.mapped_features import feature_rows
+from tfcap.data.mapped_features import image_entries
 from tfcap.data.mapped_features import stored_positions
 from tfcap.data.neighbors import corrupt
 from tfcap.data.neighbors import draw_in_batch
@@ -106,6 +106,8 @@ class DialogBatches:
             `(B, R, Tq)`, `history` `(B, R, Th)` and `answer` `(B, R, Ta)`;
             with negatives, of pairs: the dict with `options`
             `(B, R, 1 + W + K + C, Ta)`, and labels `(B, R, 1 + W + K + C)`.
+            Where images of a feature file have fewer positions than others,
+            there is an `image_mask` `(B, P)`.
         """
         steps = epochs * self.steps_per_epoch
         return step_pipeline(self.batch, range(start_step, steps))
@@ -147,10 +149,8 @@ class DialogBatches:
             image: Float array of shape `(B, P, D)`, features of their images,
                 where they have been read. Defaults to `None`.
         """
-        if image is None:
-            image = feature_rows(self.features, rows)
         return {
-            "image": image,
+            **image_entries("image", self.features, rows, image),
             "question": self.dialogs.question(rows),
             "history": self.dialogs.history(rows),
             "answer": self.dialogs.answer(rows),

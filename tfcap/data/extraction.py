@@ -121,6 +121,18 @@ def write_features(
     for rows, pixels in _read_ahead(sources, todo, read, batch_size, skipped):
         writer.write(rows, encode(pixels))
         bar.add(len(rows))
+    leave_out(writer, skipped)
+
+
+def leave_out(writer: FeatureWriter, skipped: dict | None):
+    """Lists images that could not be read, and says so.
+
+    Args:
+        skipped: Dict of row to a string, the reason; or None.
+
+    Raises:
+        ValueError: If all were left out.
+    """
     if skipped:
         _tell_skipped(writer, skipped)
     if not len(writer.remaining) or skipped:

@@ -17,10 +17,10 @@ from tfcap.data.features import VERSION
 from tfcap.data.features import all_same
 from tfcap.data.features import checksums
 from tfcap.data.features import open_features
-from tfcap.data.features import read_rows
 from tfcap.data.hdf5_file import allocate
 from tfcap.data.hdf5_file import dataset_offsets
 from tfcap.data.hdf5_file import new_file
+from tfcap.data.hdf5_file import read_rows
 from tfcap.data.hdf5_file import write_checksum
 from tfcap.io import is_there
 from tfcap.io import named
@@ -61,6 +61,9 @@ class FeatureWriter:
         input_size: Pair of integers, height and width of the images that the
             backbone sees. Defaults to `(0, 0)`, unknown.
         preprocessing: String, how pixels are scaled. Defaults to `""`.
+        counts: Integers, a sequence of n, positions of each image, the first
+            of P, where some have fewer; the others are to be zeros. Defaults
+            to `None`, all have P.
 
     Example:
 
@@ -82,6 +85,7 @@ class FeatureWriter:
         layer: str = "",
         input_size: tuple[int, int] = (0, 0),
         preprocessing: str = "",
+        counts=None,
     ):
         refuse_folder(path)
         self.path = str(path)
@@ -101,6 +105,8 @@ class FeatureWriter:
             "grid": list(map(int, grid)),
         }
         self.shape = (len(self.image_ids), int(np.prod(grid)), int(size))
+        counts = np.asarray([] if counts is None else counts, "<i4")
+        self.counts = None if (counts == self.shape[1]).all() else counts
         target = os.path.realpath(path)
         name = re.escape(os.path.basename(target))
         remove_abandoned(target, rf"{name}\.\d+\.part")
@@ -281,6 +287,8 @@ class FeatureWriter:
                 with told_if_closed(self.path), new_file(begun) as file:
                     allocate(file, "features", self.shape)
                     file["image_ids"] = self.image_ids
+                    if self.counts is not None:
+                        file["counts"] = self.counts
                     file["done"] = np.zeros(count, bool)
                     file["checksums"] = np.zeros(count, "<u4")
                     file.attrs.update(self.attributes)
@@ -316,7 +324,7 @@ class FeatureWriter:
             raise ValueError(
                 "`path` must name a file of this version to go on with. "
                 f"Received: path={self.path!r}, of version 1, without "
-                "checksums. Delete it, or write to another file."
+                "checksums. Write to another file."
             )
         existing, expected = {}, {**self.attributes, "shape": list(self.shape)}
         for name in self.attributes:
@@ -332,15 +340,15 @@ class FeatureWriter:
             raise ValueError(
                 f"`{name}` must be that of the file to go on with. Received: "
                 f"{name}={expected[name]!r} for path={self.path!r}, which was "
-                f"begun with {existing[name]!r}. Write to another file, or "
-                "delete this one."
+                f"begun with {existing[name]!r}. Write to another file."
             )
-        if not np.array_equal(known["image_ids"], self.image_ids):
-            raise ValueError(
-                "`image_ids` must be those of the file to go on with, in the "
-                f"same order. Received: other ids for path={self.path!r}. "
-                "Write to another file, or delete this one."
-            )
+        for name in ("image_ids", "counts"):
+            if not np.array_equal(known[name], getattr(self, name)):
+                raise ValueError(
+                    f"`{name}` must be those of the file to go on with, in the "
+                    f"same order. Received: other ones for "
+                    f"path={self.path!r}. Write to another file."
+                )
 
 
 def _id_array(image_ids):

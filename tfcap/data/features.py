@@ -5,6 +5,8 @@ A feature file is HDF5 with n images, a grid of P positions and D features:
 - `features`: float16 `(n, P, D)`, contiguous, the rows of the grid one after
   another
 - `image_ids`: int64 or UTF-8 strings `(n,)`, distinct
+- `counts`: int32 `(n,)`, positions of each image, where some have fewer than
+  P, and zeros for the rest; absent where all have P
 - `done`: Boolean `(n,)`, whether the image's features have been written
 - `checksums`: uint32 `(n,)`, CRC-32 of the bytes of each image's features
 - attributes: `tfcap_features`, the version of the format (2); `backbone`,
@@ -17,8 +19,8 @@ Version 1 has no checksums: it is read, with a warning.
 """
 
 import contextlib
-import math
 import os
+import shlex
 import threading
 import warnings
 import zlib
@@ -30,6 +32,7 @@ from tfcap.data.entry_problems import listed
 from tfcap.data.hdf5_file import check_checksum
 from tfcap.data.hdf5_file import check_hdf5
 from tfcap.data.hdf5_file import dataset_offsets
+from tfcap.data.hdf5_file import read_rows
 from tfcap.data.image_file import load_skipped
 from tfcap.data.image_file import warn_of_skipped
 from tfcap.data.image_names import ImageNames
@@ -40,10 +43,6 @@ from tfcap.io.passing_errors import raise_passing
 VERSION = 2
 #: Datasets whose values are written after the file is laid out.
 CHANGING = ("features", "done", "checksums")
-#: Bytes that a spinning disk reads in the time of a seek, 8 ms at 120 MB/s.
-_SEEK_BYTES = 960_000
-#: Bytes that are read at once, at most, where some of them are not wanted.
-_READ_BYTES = 2**24
 #: Bytes that are in memory twice, at most, while features are read.
 _PART_BYTES = 2**26
 #: Attributes that say what the features are.
@@ -56,7 +55,9 @@ DEAD = (
 #: What h5py raises where a file is not as it should be.
 _DAMAGE = (KeyError, OSError, RuntimeError, TypeError, ValueError)
 _HINT = (
-    "Delete it and extract the features again; if it was copied, copy it again."
+    "If it was copied, copy it again; if another program wrote it, it may be "
+    "sound: `python -m tfcap.extract --from {path} -o NEW.h5` converts it, or "
+    "tells what is in it. Otherwise extract the features to another file."
 )
 
 
@@ -72,14 +73,26 @@ def load_features(path: str | os.PathLike, image_ids=None, lazy: bool = False):
             with an array of rows, and reads those. Defaults to `False`.
 
     Returns:
-        Float16 array of shape `(n, P, D)`, or what reads like one.
+        Float16 array of shape `(n, P, D)`, or what reads like one. Where
+        images have fewer positions than P, the rest is zeros, which an array
+        does not tell from features: a warning says so. What is read lazily
+        knows, and batches have an `image_mask`.
 
     Raises:
         ValueError: If the file is damaged, of another format or unfinished,
             or if an image is not in it; names the file, and what to do.
     """
     reader = _Features(path, image_ids)
-    return reader if lazy else reader[np.arange(len(reader))]
+    if lazy:
+        return reader
+    if reader.counts is not None:
+        warnings.warn(
+            f"{path} has {reader.counts.min()} to {reader.counts.max()} "
+            "positions an image, padded with zeros. Pass `lazy=True`: then "
+            "batches have an `image_mask` of those that are there.",
+            stacklevel=2,
+        )
+    return reader[np.arange(len(reader))]
 
 
 class _Features:
@@ -135,6 +148,12 @@ class _Features:
     def checksums(self):
         """CRC-32 of each image's features `(n,)`; None in version 1."""
         known = self.about["checksums"]
+        return None if known is None else known[self.rows]
+
+    @property
+    def counts(self):
+        """Positions of each image `(n,)`; None where all have P."""
+        known = self.about["counts"]
         return None if known is None else known[self.rows]
 
     @property
@@ -246,10 +265,12 @@ def _opened(path):
         file = h5py.File(path)
         check_hdf5(file, os.path.getsize(path))
         version = file.attrs.get("tfcap_features")
+        if version is None:
+            raise ValueError("it is HDF5 of another program")
         if version != (1 if offsets is None else VERSION):
             raise ValueError(f"its `tfcap_features` is {version}")
         return file, _about(file, offsets)
-    except (FileNotFoundError, IsADirectoryError):
+    except FileNotFoundError:
         raise
     except _DAMAGE as error:
         if file is not None:
@@ -258,8 +279,9 @@ def _opened(path):
         raise_passing(error, path)
         raise ValueError(
             "`path` must name a feature file. Received: "
-            f"path={str(path)!r}, which is cut off, damaged or of another kind "
-            f"({error}). {_HINT}"
+            f"path={str(path)!r}, which is not in tfcap's format, or not "
+            f"whole ({error}). "
+            f"{_HINT.format(path=shlex.quote(str(path)))}"
         ) from error
 
 
@@ -285,65 +307,6 @@ def checksums(features: NDArray) -> NDArray:
     return np.array([zlib.crc32(row) for row in values], np.uint32)
 
 
-def read_rows(file, rows: NDArray) -> NDArray:
-    """Features of some images of an open file.
-
-    Args:
-        rows: Integer array of shape `(b,)`, rising.
-
-    Returns:
-        Float16 array of shape `(b, P, D)`.
-    """
-    path = file.filename
-    data = file["features"]
-    out = np.empty((len(rows), *data.shape[1:]), data.dtype)
-    size = data.dtype.itemsize * math.prod(data.shape[1:])
-    try:
-        # h5py's own lists of rows take quadratic time.
-        for start, stop in _reads(rows, size):
-            first, last = int(rows[start]), int(rows[stop - 1])
-            if last - first == stop - 1 - start:
-                data.read_direct(
-                    out, np.s_[first : last + 1], np.s_[start:stop]
-                )
-            else:
-                out[start:stop] = data[first : last + 1][
-                    rows[start:stop] - first
-                ]
-    except _DAMAGE as error:
-        raise_passing(error, path)
-        raise ValueError(
-            "`path` must name a feature file. Received: "
-            f"path={path!r}, which cannot be read ({error}). {_HINT}"
-        ) from error
-    return out
-
-
-def _reads(rows, size):
-    """Parts of rising rows that are read at once, as pairs of indices.
-
-    Neighbors are; and what is parted by a gap that is shorter than what was
-    read just before it, and than what a disk reads in the time of a seek.
-    """
-    starts = np.flatnonzero(np.diff(rows, prepend=-2) != 1).tolist()
-    begun = None
-    for start, stop in zip(starts, [*starts[1:], len(rows)]):
-        if begun is not None:
-            before, gap = start - begun, int(rows[start] - rows[start - 1]) - 1
-            span = int(rows[stop - 1] - rows[begun]) + 1
-            if (
-                gap > before
-                or gap * size > _SEEK_BYTES
-                or span * size > _READ_BYTES
-            ):
-                yield begun, start
-                begun = start
-        else:
-            begun = start
-    if begun is not None:
-        yield begun, len(rows)
-
-
 def _about(file, offsets):
     """All of a file but its features."""
     ids = file["image_ids"]
@@ -356,6 +319,13 @@ def _about(file, offsets):
     about = {name: file.attrs[name] for name in ABOUT}
     about["image_ids"] = ids.asstr()[:] if ids.dtype.kind == "O" else ids[:]
     about["done"] = file["done"][:]
+    counts = file["counts"][:] if "counts" in file else None
+    most = file["features"].shape[1]
+    if counts is not None and not (
+        counts.shape == (count,) and ((counts > 0) & (counts <= most)).all()
+    ):
+        raise ValueError("its `counts` are not those of its positions")
+    about["counts"] = counts
     about["offsets"] = offsets
     about["checksums"] = None if offsets is None else file["checksums"][:]
     return about

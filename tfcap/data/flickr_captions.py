@@ -97,7 +97,7 @@ def _read_captions(path, skip_empty):
             problem = "there is no image with a number, a tab and a caption"
             problems.add(problem, where, _LAYOUT)
         elif not (caption or skip_empty):
-            hint = f"Remove such captions{SKIP}"
+            hint = f"Leave out such captions{SKIP}"
             problems.add("the caption is empty", where, hint)
         else:
             captions.setdefault(name, []).append(caption)

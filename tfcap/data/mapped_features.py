@@ -55,6 +55,45 @@ def stored_features(features):
     return features
 
 
+def position_mask(features, rows: NDArray) -> NDArray | None:
+    """Which positions of some rows are features, and not padding.
+
+    Returns:
+        Boolean array of shape `(B, P)`; None where all are features.
+
+    Example:
+
+    >>> from tfcap.data.mapped_features import position_mask
+    >>> position_mask(np.ones((2, 1, 3)), np.array([0])) is None
+    True
+    """
+    reader = stored_features(features)
+    counts = getattr(reader, "counts", None)
+    if counts is None or features.shape[1] != reader.shape[1]:
+        return None
+    return np.arange(reader.shape[1]) < counts[rows][:, None]
+
+
+def image_entries(key: str, features, rows: NDArray, image=None) -> dict:
+    """Entries of a batch: features, and their mask where some are padding.
+
+    Args:
+        key: String, the name of the entry; that of the mask is `KEY_mask`.
+        image: Float array of shape `(B, P, D)`, the features, where they have
+            been read. Defaults to `None`.
+
+    Example:
+
+    >>> from tfcap.data.mapped_features import image_entries
+    >>> [*image_entries("image", np.ones((2, 1, 3)), np.array([0]))]
+    ['image']
+    """
+    if image is None:
+        image = feature_rows(features, rows)
+    mask = position_mask(features, rows)
+    return {key: image, **({} if mask is None else {f"{key}_mask": mask})}
+
+
 def stored_positions(features, total: int) -> NDArray:
     """Index of each row in its file; the rows themselves without a file.
 
@@ -94,8 +133,9 @@ class MappedFeatures:
     Args:
         features: An array of shape `(M, P, D)`, or anything that gives one
             when indexed with an array of rows, as `load_features(lazy=True)`.
-        prepare: Function of features of some rows, `(B, P, D)`, that returns
-            prepared ones, float32; each row must depend on itself alone.
+        prepare: Function of features of some rows, `(B, P, D)`, and of their
+            `position_mask()`, that returns prepared ones, float32; each row
+            must depend on itself alone.
         about: String that identifies the function, for digests.
 
     Attributes:
@@ -115,7 +155,7 @@ class MappedFeatures:
         self.prepare = prepare
         self.about = about
         none = np.zeros((1, *features.shape[1:]), np.float16)
-        self.shape = (len(features), *prepare(none).shape[1:])
+        self.shape = (len(features), *prepare(none, None).shape[1:])
         self.dtype = np.dtype(np.float32)
 
     def __len__(self):
@@ -123,7 +163,9 @@ class MappedFeatures:
 
     def __getitem__(self, rows):
         rows = np.arange(len(self))[rows]
-        prepared = self.prepare(np.asarray(self.features[rows.ravel()]))
+        values = np.asarray(self.features[rows.ravel()])
+        mask = position_mask(self.features, rows.ravel())
+        prepared = self.prepare(values, mask)
         return prepared.reshape(*rows.shape, *self.shape[1:])
 
     def __array__(self, dtype=None, copy=None):
@@ -149,7 +191,7 @@ def mapped_features(features, prepare, about) -> NDArray:
 
 
 def pool_positions(features):
-    """Averages image features over positions: a grid of one.
+    """Averages image features over the positions that there are: a grid of one.
 
     Args:
         features: Array of shape `(M, P, D)`, or what `load_features()`
@@ -189,10 +231,11 @@ def scale_features(features, norm):
     return mapped_features(features, length_scale(norm), f"length {norm}")
 
 
-def position_means(values):
+def position_means(values, mask=None):
     """Means over positions: `(B, P, D)` to float32 `(B, 1, D)`."""
+    where = True if mask is None else mask[..., None]
     # Float16, as features are kept, would round the mean.
-    return values.mean(axis=1, keepdims=True, dtype="f4")
+    return values.mean(axis=1, keepdims=True, dtype="f4", where=where)
 
 
 def length_scale(norm: float) -> Callable:
@@ -205,7 +248,7 @@ def length_scale(norm: float) -> Callable:
     return functools.partial(_scaled, norm=norm)
 
 
-def _scaled(values, norm):
+def _scaled(values, mask=None, *, norm):
     values = np.asarray(values, "float32")
     length = np.linalg.norm(values, axis=-1, keepdims=True)
     return values * (norm / np.maximum(length, 1e-6))

@@ -148,7 +148,7 @@ def load_neighbors(path: str | os.PathLike, image_ids) -> NDArray:
     except ValueError as error:
         raise ValueError(
             "`path` must name a file of `save_neighbors()`. Received: "
-            f"path={str(path)!r} ({error}). Remove it to compute it again."
+            f"path={str(path)!r} ({error}). Save them under another name."
         ) from error
     kept, rows = arrays["image_ids"], arrays["rows"]
     if kept.tolist() != np.asarray(image_ids).tolist():
@@ -156,7 +156,7 @@ def load_neighbors(path: str | os.PathLike, image_ids) -> NDArray:
             "`path` must hold neighbours of the images in their order. "
             f"Received: path={str(path)!r}, of {len(kept)} images, for "
             f"{len(image_ids)} `image_ids` that differ. It is another split's "
-            "file: remove it, or name another."
+            "file: name another."
         )
     _check_rows(rows, len(kept))
     return rows

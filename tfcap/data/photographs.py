@@ -158,7 +158,7 @@ def image_files(
             "the folder in which the images lie, perhaps in folders of their "
             "own."
         )
-    names = tried_again(folder, lambda: _names_below(folder))
+    names = tried_again(folder, lambda: names_below(folder))
     images = [name for name in names if name.lower().endswith(IMAGE_ENDINGS)]
     if not images:
         raise ValueError(
@@ -179,7 +179,7 @@ def image_files(
     }
 
 
-def _names_below(folder):
+def names_below(folder):
     """Paths of all files below a folder, from there, sorted."""
 
     def fail(error):

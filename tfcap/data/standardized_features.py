@@ -14,6 +14,7 @@ from tfcap.data.data_digest import feature_digest
 from tfcap.data.features import DEAD
 from tfcap.data.mapped_features import feature_rows
 from tfcap.data.mapped_features import is_large
+from tfcap.data.mapped_features import position_mask
 from tfcap.data.mapped_features import stored_bytes
 from tfcap.data.mapped_features import stored_features
 from tfcap.io import load_arrays
@@ -140,10 +141,9 @@ def _statistics(features):
     half = is_large(features) and features.dtype == np.dtype("=f2")
     moments = _HalfMoments() if half else _moments
     # In the order of the parts, so that sums hang on no thread.
-    for values, (part, about) in _counted(features, moments):
+    for values, more, (part, about) in _counted(features, moments):
         differ = differ or bool((values != one).any())
         with np.errstate(invalid="ignore"):  # told below
-            more = len(values) * shape[1]
             difference, added = part - mean, count + more
             # Sums of squares about the mean add up like this; about 0 they
             # would lose what is small beside the mean.
@@ -214,7 +214,7 @@ class _HalfMoments(threading.local):
 
 
 def _counted(features, moments):
-    """Features of some images after others, and their moments."""
+    """Features of some images after others, positions, and their moments."""
     (total, *shape), large = features.shape, is_large(features)
     read = part = _CHUNK
     if large:
@@ -225,13 +225,17 @@ def _counted(features, moments):
     counters = ThreadPoolExecutor(os.cpu_count())
     with ThreadPoolExecutor(1) as reader, counters as pool:
         ahead = reader.submit(features.__getitem__, chunks[0])
-        for rows in [*chunks[1:], None]:
-            values = ahead.result()
+        for now, rows in zip(chunks, [*chunks[1:], None]):
+            values, mask = ahead.result(), position_mask(features, now)
             if rows is not None:
                 ahead = reader.submit(features.__getitem__, rows)
             parts = np.split(values, range(part, len(values), part))
-            flat = [some.reshape(-1, shape[-1]) for some in parts]
-            yield from zip(parts, pool.map(moments, flat))
+            if mask is not None:
+                masks = np.split(mask, range(part, len(values), part))
+                flat = [some[here] for some, here in zip(parts, masks)]
+            else:
+                flat = [some.reshape(-1, shape[-1]) for some in parts]
+            yield from zip(parts, map(len, flat), pool.map(moments, flat))
 
 
 def cached_statistics(features, count: Callable):

@@ -82,7 +82,7 @@ def _read_captions(path):
             problem = "there is no URL of a GIF, a tab and a description"
             problems.add(problem, f"line {i}", _LAYOUT)
         elif not caption:
-            hint = "Remove such lines."
+            hint = "Leave such lines out."
             problems.add("the description is empty", f"line {i}", hint)
         else:
             captions.setdefault(url, []).append(caption)

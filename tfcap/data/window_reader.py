@@ -79,30 +79,28 @@ class WindowReader:
         Returns:
             Float32 array of shape `(B, P, D)`.
         """
-        positions, values = self._window(epoch, index)
+        positions, _, values = self._window(epoch, index)
         rows = self._rows(epoch, index, index + 1)
         chosen = np.searchsorted(positions, self._positions[rows])
         return np.asarray(values[chosen], np.float32)
 
     def draw(
         self, epoch, index, number: int, rng: np.random.Generator
-    ) -> NDArray | None:
-        """Features of images that are drawn from the window of a batch.
+    ) -> tuple[NDArray, NDArray] | None:
+        """Images that are drawn from the window of a batch.
 
         Returns:
-            Float32 array of shape `(number, P, D)`; None if the window has
-            not so many.
+            Pair: their rows `(number,)`, and their features, float32
+            `(number, P, D)`; None if the window has not so many.
         """
-        positions, values = self._window(epoch, index)
-        if number > len(positions):
+        _, rows, values = self._window(epoch, index)
+        if number > len(rows):
             return None
-        chosen = rng.choice(
-            len(positions), number, replace=False, shuffle=False
-        )
-        return np.asarray(values[chosen], np.float32)
+        chosen = rng.choice(len(rows), number, replace=False, shuffle=False)
+        return rows[chosen], np.asarray(values[chosen], np.float32)
 
     def _window(self, epoch, index):
-        """Places in the file and features of the window of a batch."""
+        """Places in the file, rows and features of the window of a batch."""
         _, ends = self.order(epoch)
         window = int(np.searchsorted(ends, index, side="right"))
         last = window + 1 == len(ends)
@@ -127,7 +125,7 @@ class WindowReader:
         begin = ends[window - 1] if window else 0
         rows = self._rows(epoch, begin, ends[window])
         positions, first = np.unique(self._positions[rows], return_index=True)
-        return positions, self.features[rows[first]]
+        return positions, rows[first], self.features[rows[first]]
 
     def _rows(self, epoch, begin, end):
         """Rows of the batches from one number to another."""

@@ -200,14 +200,29 @@ def check_archive(file):
             )
 
 
+def array_header(file: BinaryIO) -> tuple:
+    """Shape and type of a `.npy` file, and whether it is stored by columns.
+
+    Example:
+
+    >>> import io
+    >>> from tfcap.io.array_file import array_header
+    >>> file = io.BytesIO()
+    >>> np.save(file, np.zeros((2, 3), "float32"))
+    >>> array_header(io.BytesIO(file.getvalue()))
+    ((2, 3), dtype('float32'), False)
+    """
+    read = np.lib.format.read_array_header_1_0
+    if np.lib.format.read_magic(file) != (1, 0):
+        read = np.lib.format.read_array_header_2_0
+    shape, by_columns, kind = read(file)
+    return shape, kind, by_columns
+
+
 def _array_size(archive, name):
     """Bytes that the header of an array tells of, itself not counted."""
     with archive.open(name) as file:
-        version = np.lib.format.read_magic(file)
-        read = np.lib.format.read_array_header_1_0
-        if version != (1, 0):
-            read = np.lib.format.read_array_header_2_0
-        shape, _, kind = read(file)
+        shape, kind, _ = array_header(file)
     return math.prod(shape) * kind.itemsize
 
 
