@@ -136,7 +136,7 @@ class PreferenceLoss(Estimator):
         check_of_sequences(rewards, "PreferenceLoss")
         check_several(rewards, "PreferenceLoss")
         scores = self._scores(rollout, episode)
-        pairs = self._pairs(ops.stop_gradient(rewards), rollout.nonempty)
+        pairs = self._marked_pairs(ops.stop_gradient(rewards), rollout.nonempty)
         # margin[b, i, j]: of sample i above sample j.
         margin = scores[:, :, None] - scores[:, None, :]
         losses = self._losses(margin)
@@ -180,7 +180,7 @@ class PreferenceLoss(Estimator):
             return ops.square(margin - 0.5 / self.beta)
         return ops.softplus(self.gamma - self.beta * margin)
 
-    def _pairs(self, rewards, present):
+    def _marked_pairs(self, rewards, present):
         """Marks pairs `(B, S, S)` of a chosen and a rejected sample."""
         both = ops.logical_and(present[:, :, None], present[:, None, :])
         above = rewards[:, :, None] > rewards[:, None, :]
