@@ -1,3 +1,5 @@
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 import tensorflow as tf
@@ -6,7 +8,9 @@ from keras import ops
 from tfcap.ops import masked_logsumexp
 from tfcap.ops import masked_mean
 from tfcap.ops import masked_softmax
+from tfcap.ops import reference_mask
 from tfcap.ops import sequence_mask
+from tfcap.ops import without_start
 
 RNG = np.random.default_rng(0)
 LOGITS = RNG.normal(size=(5, 4)).astype("float32")
@@ -47,6 +51,36 @@ def test_an_absent_sequence_has_no_words():
     assert not ops.convert_to_numpy(
         sequence_mask(np.zeros((2, 3), int), 2)
     ).any()
+
+
+@pytest.mark.parametrize(
+    "bos, eos, pad",
+    [
+        (1, 2, 0),
+        (1, 2, 2),
+        (2, 2, 0),
+        (1, (2, 1), 0),
+        (2, 2, 2),
+        (1, 2, 1),
+        (None, 2, 0),
+    ],
+)
+def test_a_start_token_is_left_out_whatever_else_it_is(bos, eos, pad):
+    rows = [[5, 6, 2], [5, 6, 7], [5, pad, pad], [pad, pad, pad]]
+    plain = np.pad(rows, [(0, 0), (0, 1)], constant_values=pad)
+    reader = SimpleNamespace(bos=bos, eos=eos, pad=pad)
+    np.testing.assert_array_equal(without_start(plain, reader), plain)
+    if bos is None:
+        return
+    start = [[bos], [bos], [bos], [pad]]  # What is absent does not start.
+    begun = np.concatenate([start, rows], axis=1)
+    found = ops.convert_to_numpy(without_start(begun, reader))
+    masks = [
+        ops.convert_to_numpy(reference_mask(x, eos, pad))
+        for x in (found, plain)
+    ]
+    np.testing.assert_array_equal(*masks)
+    np.testing.assert_array_equal(found * masks[0], plain * masks[1])
 
 
 def test_softmax_sees_only_what_is_not_masked():

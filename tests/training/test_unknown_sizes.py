@@ -6,10 +6,12 @@ import pytest
 import tensorflow as tf
 
 from tests import dialogs
+from tests.methods import stranger
 from tfcap import decoding
 from tfcap import layers
 from tfcap import losses
 from tfcap import methods
+from tfcap import metrics
 from tfcap import models
 from tfcap import objectives
 from tfcap import rewards
@@ -201,3 +203,227 @@ def test_dialogs_of_unknown_sizes_train_as_known_ones():
     known, unknown = trained(True), trained(False)
     for one, other in zip(*map(keras.tree.flatten, (known, unknown))):
         np.testing.assert_allclose(one, other, rtol=1e-5, atol=1e-6)
+
+
+def vague(tensor):
+    """The tensor, whose sizes a graph does not know."""
+    if tf.executing_eagerly():
+        return tensor
+    shape = [None] * len(tensor.shape)
+    return tf.compat.v1.placeholder_with_default(tensor, shape)
+
+
+class Listener(stranger.Finder):
+    """Loses the sizes of what it embeds, of images, texts, or both."""
+
+    loses = "both"
+
+    def embed_images(self, image, training=False):
+        found = super().embed_images(image, training)
+        return found if self.loses == "texts" else vague(found)
+
+    def embed_texts(self, words, mask, training=False):
+        found = super().embed_texts(words, mask, training)
+        return found if self.loses == "images" else vague(found)
+
+    def logits(self, images, texts):
+        return vague(super().logits(images, texts))
+
+
+class Classifier:
+    """Tells of texts alone whether they are well formed."""
+
+    def __init__(self, listener):
+        self.listener = listener
+
+    def logits(self, words, mask):
+        return vague(tf.reduce_sum(self.listener.embed_texts(words, mask), -1))
+
+
+class States(stranger.Storyteller):
+    """Loses the size of its states."""
+
+    def state_vector(self, state):
+        return vague(state)
+
+
+def made(kind):
+    network = kind()
+    network(stranger.batch())
+    return stranger.fill(network, 2)
+
+
+def in_samples(reward):
+    """All that estimators make of the rewards of several samples."""
+    samples = decoding.Sample(layers.Categorical(seed=1), 3, max_length=3)
+    score = objectives.ScoreFunction
+    return (
+        score(reward, samples, objectives.LeaveOneOutBaseline())
+        + score(rewards.Standardized(reward), samples)
+        + objectives.StructureLoss(reward, samples)
+        + objectives.PreferenceLoss(reward, samples, loss="simpo")
+    )
+
+
+REWARDS = {
+    "retrieval": rewards.Retrieval,
+    "clip_score": rewards.CLIPScore,
+    "contrast": lambda x: rewards.BidirectionalContrastive(
+        x, (decoding.GroundTruth(),), image="pixels"
+    ),
+    "match": rewards.MatchProbability,
+    "grammar": lambda x: rewards.Grammar(Classifier(x)),
+}
+
+
+def check_graph(function, batch=None):
+    """A graph that knows no size but that of features has eager's values."""
+    batch = stranger.batch() if batch is None else batch
+    spec = {
+        key: tf.TensorSpec(
+            (*[None] * (x.ndim - 1), 3 if x.dtype == "float32" else None),
+            x.dtype,
+        )
+        for key, x in batch.items()
+    }
+    graph = tf.function(function(), input_signature=[spec], autograph=False)
+    eager = function()({key: tf.constant(x) for key, x in batch.items()})
+    pairs = zip(*map(keras.tree.flatten, (graph(batch), eager)), strict=True)
+    for one, other in pairs:
+        np.testing.assert_allclose(one, other, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    "name, loses",
+    [
+        *(("clip_score", x) for x in ("images", "texts")),
+        *((name, "both") for name in REWARDS),
+    ],
+)
+def test_rewards_of_listeners_that_lose_sizes(name, loses):
+    speaker, listener = made(stranger.Storyteller), made(Listener)
+    listener.loses = loses
+
+    def losses_of():
+        objective = in_samples(REWARDS[name](listener))
+
+        def found(inputs):
+            episode = objectives.Episode(speaker, inputs, training=True)
+            return objective.losses(episode)
+
+        return found
+
+    check_graph(losses_of)
+
+
+def test_critics_of_states_of_an_unknown_size():
+    listener, units = made(Listener), {"state_units": stranger.UNITS}
+
+    def losses_of():
+        keras.utils.set_random_seed(0)
+        decoder = decoding.Sample(
+            layers.Categorical(seed=1), 2, max_length=3, keep_states=True
+        )
+        critic = objectives.LearnedBaseline(decoder, **units)
+        reward = rewards.Retrieval(listener)
+        objective = objectives.ScoreFunction(
+            reward, decoder, critic, credit=objectives.GAE(critic)
+        ) + objectives.RELAX(
+            rewards.CLIPScore(listener),
+            decoder,
+            vocabulary_size=stranger.VOCABULARY.size,
+            seed=2,
+            **units,
+        )
+        speaker = made(States)
+
+        def found(inputs):
+            episode = objectives.Episode(speaker, inputs, training=True)
+            return objective.losses(episode)
+
+        return found
+
+    check_graph(losses_of)
+
+
+#: Methods whose listener, critic or evaluator learns, or is learned through.
+METHODS = {
+    "psst": lambda pair: methods.psst(*pair, **TRADE),
+    "g_gan": lambda pair: methods.g_gan(*pair, num_continuations=2, **SHORT),
+    "wtf_rl": lambda pair: methods.wtf_rl(
+        *pair,
+        made_critic(),
+        beam_width=2,
+        max_length=4,
+        neighbors="neighbor_image",
+        same="row",
+        neighbor_same="neighbor_row",
+    ),
+    "retriever_ensemble": lambda pair: methods.retriever_ensemble(
+        pair[0], [pair[1]], lambda_=1.0, **SHORT
+    ),
+}
+GAMES = {"psst", "g_gan", "wtf_rl"}
+SHORT = {"max_length": 3, "seed": 0}
+TRADE = {"lambda_": 0.2, "naturalness": rewards.BLEU(2, jit_compile=False)}
+TRADE |= SHORT
+
+
+def made_critic():
+    class Critic(stranger.Critic):
+        def logits(self, images, texts):
+            return vague(super().logits(images, texts))
+
+    critic = Critic()
+    critic((np.zeros((1, stranger.UNITS)), np.zeros((1, 1, stranger.UNITS))))
+    return stranger.fill(critic, 3)
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_methods_with_listeners_that_lose_sizes(name):
+    def losses_of():
+        keras.utils.set_random_seed(0)
+        model = METHODS[name]((made(stranger.Storyteller), made(Listener)))
+        players = model.players.values() if name in GAMES else [model]
+
+        def found(inputs):
+            return [
+                player.objective.losses(
+                    objectives.Episode(model.speaker, inputs, training=True)
+                )
+                for player in players
+            ]
+
+        return found
+
+    check_graph(losses_of)
+
+
+PAIRS = {
+    "hinge": losses.HingeRetrievalLoss(),
+    "contrast": losses.BidirectionalContrastiveLoss(),
+    "n_pair": lambda _, x: losses.NPairLoss()(
+        np.eye(4, 3, dtype="float32")[..., :3], x[:, 0, :3] + x[:, 1, :3]
+    ),
+    "ref_clip_score": lambda _, x: metrics.ref_clip_score(
+        x[:, 0], x[:, 1], x[:, 1:]
+    ),
+    "ref_pac_score": lambda _, x: metrics.ref_pac_score(
+        x[:, 0], x[:, 1], x[:, 1:]
+    ),
+}
+
+
+@pytest.mark.parametrize("name", PAIRS)
+def test_losses_and_metrics_of_embeddings_of_unknown_sizes(name):
+    listener = made(stranger.Finder)
+
+    def losses_of():
+        def found(inputs):
+            images, texts = listener(inputs)
+            both = tf.concat([images[:, None], texts], axis=1)
+            return PAIRS[name](np.arange(4), vague(both))
+
+        return found
+
+    check_graph(losses_of)

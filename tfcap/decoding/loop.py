@@ -106,7 +106,7 @@ def speak_in_loop(
         "scores": ops.zeros((rows, max_length), "float32"),
     }
     if keep_states:
-        size = state_vector(speaker, state).shape[-1]
+        size = ops.shape(state_vector(speaker, state))[-1]
         said["states"] = ops.zeros((rows * max_length, size), "float32")
     said = loop_over_words(
         speaker,

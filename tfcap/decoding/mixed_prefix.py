@@ -171,7 +171,7 @@ class MixedPrefix(Decoder):
         )
 
         def by_samples(tensor):
-            return ops.reshape(tensor, (-1, samples, *tensor.shape[1:]))
+            return ops.reshape(tensor, (-1, samples, *ops.shape(tensor)[1:]))
 
         tokens = by_samples(said)
         _, log_probs = read_again(

@@ -245,7 +245,7 @@ class Sample(Decoder):
         return cast_words(words, channel.compute_dtype)
 
     def _by_sample(self, tensor):
-        shape = (-1, self.num_samples, *tensor.shape[1:])
+        shape = (-1, self.num_samples, *ops.shape(tensor)[1:])
         return ops.reshape(tensor, shape)
 
     def continuations(

@@ -90,7 +90,10 @@ class Speaker(Protocol):
         """Scores given words: `(B, S, T)` to float32 `(B, S, T)`."""
 
     def references(self, inputs: Any) -> Any:
-        """The human words of a batch: integers of shape `(B, S, T)`."""
+        """The human words of a batch: integers of shape `(B, S, T)`.
+
+        Methods leave out a start token that they begin with.
+        """
 
 
 def check_speaker(

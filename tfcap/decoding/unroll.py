@@ -81,7 +81,7 @@ def unroll(
 
     def by_sample(column):
         tensor = ops.stack(column, axis=1)  # (n, T, ...) to (B, S, T, ...)
-        return ops.reshape(tensor, (-1, num_samples, *tensor.shape[1:]))
+        return ops.reshape(tensor, (-1, num_samples, *ops.shape(tensor)[1:]))
 
     log_probs = by_sample(log_probs)
     return Rollout(

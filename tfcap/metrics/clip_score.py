@@ -177,7 +177,8 @@ def _nearest(candidate, references, mask):
 
 def _cosine(left, right, name):
     left, right = _unit(left), _unit(right)
-    if left.shape[-1] != right.shape[-1]:
+    sizes = left.shape[-1], right.shape[-1]
+    if None not in sizes and sizes[0] != sizes[1]:
         raise ValueError(
             f"`{name}` must be of the space of the other embeddings. "
             f"Received: {left.shape[-1]} and {right.shape[-1]} features."

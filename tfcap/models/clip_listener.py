@@ -16,6 +16,7 @@ from tfcap.models.joint_encoder import remembered
 from tfcap.models.joint_encoder import unit_vectors
 from tfcap.ops import check_shape
 from tfcap.ops import reference_mask
+from tfcap.ops import without_start
 from tfcap.ops.arguments import mask_of
 from tfcap.text import as_vocabulary
 from tfcap.text import word_pieces
@@ -121,6 +122,7 @@ class CLIPListener(keras.Model):
                 "start": tokenizer.bos,
                 "end": int(np.ravel(tokenizer.eos)[0]),
                 "padding": tokenizer.pad,
+                "bos": speaks.bos,
                 "eos": speaks.eos,
                 "pad": speaks.pad,
                 "size": speaks.size,
@@ -130,6 +132,8 @@ class CLIPListener(keras.Model):
         self.memory = deserialized(memory)
         self.special = special
         self.eos, self.pad = special["eos"], special["pad"]
+        # Networks that were saved before name none.
+        self.bos = special.get("bos")
         self.vocabulary_size = special["size"]
         self.pieces = None if pieces is None else np.asarray(pieces, np.int32)
         # CLIP reads from left to right, SigLIP to a fixed last place.
@@ -141,6 +145,7 @@ class CLIPListener(keras.Model):
 
     def call(self, inputs, training=False):
         tokens = word_ids(inputs, "caption", "B S T", self.pad)
+        tokens = without_start(tokens, self)
         mask = reference_mask(tokens, self.eos, self.pad)
         images = self.embed_images(
             inputs[self.image_key],

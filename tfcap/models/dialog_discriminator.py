@@ -15,6 +15,7 @@ from tfcap.ops import map_distinct
 from tfcap.ops import num_replicas
 from tfcap.ops import sequence_mask
 from tfcap.ops import sum_over_replicas
+from tfcap.ops import without_start
 
 _THREAD = threading.local()
 
@@ -51,6 +52,8 @@ class DialogDiscriminator(keras.Model):
             `tfcap.losses.EmbeddingNorm()`; or `None`.
         embeddings_initializer: Initializer of the embedding table.
         eos: Integer, id of the end token. Defaults to `2`.
+        bos: Integer, id of the start token, optional. Where options begin
+            with it, it is left out, as by a speaker.
 
     Call arguments:
         inputs: Dict of `question` `(B, R, Tq)`, `history` `(B, R, Th)` and
@@ -94,6 +97,7 @@ class DialogDiscriminator(keras.Model):
         norm_regularizer: Any = None,
         embeddings_initializer: Any = "uniform",
         eos: int = 2,
+        bos: int | None = None,
         **kwargs: Any,
     ):
         super().__init__(**kwargs)
@@ -120,7 +124,7 @@ class DialogDiscriminator(keras.Model):
         self.embeddings_initializer = keras.initializers.get(
             embeddings_initializer
         )
-        self.eos = eos
+        self.bos, self.eos = bos, eos
         self.embedding = SoftEmbedding(
             vocabulary_size,
             embedding_units,
@@ -142,6 +146,7 @@ class DialogDiscriminator(keras.Model):
     def call(self, inputs, training=False):
         anchor = self.encode(inputs, training=training)
         options = word_ids(inputs, "options", "B R N T")
+        options = without_start(options, self)
         scores, answers = self.score(anchor, options, training)
         own = _of_this_thread()
         own.pop(self, None)
@@ -255,6 +260,7 @@ class DialogDiscriminator(keras.Model):
             "embedding_units": self.embedding_units,
             "norm_regularizer": serialize(self.norm_regularizer),
             "embeddings_initializer": serialize(self.embeddings_initializer),
+            "bos": self.bos,
             "eos": self.eos,
         }
 

@@ -45,7 +45,7 @@ class DualEncoder(JointEncoder):
         block_dropout: Float, rate on what a block adds to the stream. Defaults
             to `0.1`.
         **kwargs: `image_dropout`, `word_dropout`, `embeddings_initializer`,
-            `eos`, `seed`, `memory`, `pad` and `image_preprocessing` of
+            `eos`, `seed`, `memory`, `pad`, `bos` and `image_preprocessing` of
             `tfcap.models.RetrievalListener`.
 
     Call arguments, Returns:

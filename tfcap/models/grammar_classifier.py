@@ -10,6 +10,7 @@ from tfcap.layers import SoftEmbedding
 from tfcap.models.inputs import word_ids
 from tfcap.ops import check_shape
 from tfcap.ops import reference_mask
+from tfcap.ops import without_start
 
 
 @keras.saving.register_keras_serializable(package="tfcap")
@@ -35,6 +36,8 @@ class GrammarClassifier(keras.Model):
         eos: Integer, id of the end token. Defaults to `2`.
         pad: Integer, id by which captions are padded, as that of the
             speaker. Defaults to `0`.
+        bos: Integer, id of the start token, optional. Where captions begin
+            with it, it is left out, as by a speaker.
 
     Call arguments:
         inputs: Dict of `caption` `(B, S, T)`, integers padded with `pad`.
@@ -62,6 +65,7 @@ class GrammarClassifier(keras.Model):
         embedding_units: int = 512,
         eos: int = 2,
         pad: int = 0,
+        bos: int | None = None,
         **kwargs,
     ):
         super().__init__(**kwargs)
@@ -70,7 +74,7 @@ class GrammarClassifier(keras.Model):
         self.vocabulary_size = vocabulary_size
         self.units = units
         self.embedding_units = embedding_units
-        self.eos, self.pad = eos, pad
+        self.bos, self.eos, self.pad = bos, eos, pad
         options = {"dtype": self.dtype_policy}
         self.embedding = SoftEmbedding(
             vocabulary_size, embedding_units, name="embedding", **options
@@ -89,6 +93,7 @@ class GrammarClassifier(keras.Model):
 
     def call(self, inputs):
         tokens = word_ids(inputs, "caption", "B S T", self.pad)
+        tokens = without_start(tokens, self)
         return self.logits(tokens, reference_mask(tokens, self.eos, self.pad))
 
     def logits(self, words: Any, mask: Any) -> Any:
@@ -114,6 +119,7 @@ class GrammarClassifier(keras.Model):
             "vocabulary_size": self.vocabulary_size,
             "units": self.units,
             "embedding_units": self.embedding_units,
+            "bos": self.bos,
             "eos": self.eos,
             "pad": self.pad,
         }

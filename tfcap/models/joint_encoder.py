@@ -14,6 +14,7 @@ from tfcap.models.inputs import word_ids
 from tfcap.ops import SeedGenerator
 from tfcap.ops import check_shape
 from tfcap.ops import reference_mask
+from tfcap.ops import without_start
 from tfcap.ops.arguments import checked_rate
 from tfcap.ops.arguments import checked_seed
 from tfcap.ops.arguments import mask_for
@@ -44,6 +45,7 @@ class JointEncoder(ImageNetwork):
         seed: int | None = None,
         memory: Any = None,
         pad: int = 0,
+        bos: int | None = None,
         **kwargs,
     ):
         super().__init__(**kwargs)
@@ -57,7 +59,7 @@ class JointEncoder(ImageNetwork):
         self.embeddings_initializer = keras.initializers.get(
             embeddings_initializer
         )
-        self.eos, self.pad = eos, pad
+        self.bos, self.eos, self.pad = bos, eos, pad
         self.seed = checked_seed(seed)
         self.memory = deserialized(memory)
         self.seed_generator = SeedGenerator(self.seed)
@@ -95,6 +97,7 @@ class JointEncoder(ImageNetwork):
 
     def call(self, inputs, training=False):
         tokens = word_ids(inputs, "caption", "B S T", self.pad)
+        tokens = without_start(tokens, self)
         images = self.embed_images(
             image_features(inputs),
             training,
@@ -167,6 +170,7 @@ class JointEncoder(ImageNetwork):
             "embeddings_initializer": keras.initializers.serialize(
                 self.embeddings_initializer
             ),
+            "bos": self.bos,
             "eos": self.eos,
             "pad": self.pad,
             "seed": self.seed,

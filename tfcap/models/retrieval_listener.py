@@ -60,6 +60,8 @@ class RetrievalListener(JointEncoder):
         memory: `tfcap.losses.CrossBatchMemory` of the loss, optional.
         pad: Integer, id by which captions are padded, as that of the
             speaker. Defaults to `0`.
+        bos: Integer, id of the start token, optional. Where captions begin
+            with it, it is left out, as by a speaker.
         image_preprocessing: As that of `tfcap.models.CaptionSpeaker`.
 
     Call arguments:

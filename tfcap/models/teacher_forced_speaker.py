@@ -50,7 +50,8 @@ class TeacherForcedSpeaker(WrappedSpeaker):
         references: String, key of the human captions, `(B, S, T)`. Defaults
             to `"caption"`.
         has_start: Boolean, whether these begin with the start token, which is
-            then left out. Defaults to `False`.
+            then cut off, also where Keras trains the speaker. Methods, rewards
+            and evaluators leave it out in any case. Defaults to `False`.
         encoder: Keras model or layer for what does not depend on the words,
             called once a batch. Optional.
         encoder_inputs: Nest of keys, its inputs. Defaults to `"image"`.

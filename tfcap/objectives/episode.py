@@ -8,6 +8,7 @@ from keras import ops
 from tfcap.decoding import GroundTruth
 from tfcap.decoding.loop import read_again
 from tfcap.ops import repeat_samples
+from tfcap.ops import without_start
 
 
 class Episode:
@@ -109,6 +110,8 @@ class Episode:
         # as its object is gone.
         if id(decoder) not in self._rollouts:
             references = self.speaker.references(self.inputs)
+            if references is not None:
+                references = without_start(references, self.speaker)
             rollout = decoder.decode(
                 self.speaker,
                 self.inference_state if decoder.inference else self.state,

@@ -100,7 +100,7 @@ class LearnedBaseline(Baseline):
     def __call__(self, rewards, episode):
         states = episode.rollout(self.decoder).states
         expected = self.network.input_shape[-1]
-        if states.shape[-1] != expected:
+        if states.shape[-1] not in (None, expected):
             raise ValueError(
                 "`state_units` must be the size of the speaker's states. "
                 f"Received: state_units={expected} for states of shape "
@@ -108,7 +108,7 @@ class LearnedBaseline(Baseline):
             )
         rows = ops.reshape(ops.stop_gradient(states), (-1, expected))
         values = ops.cast(self.network(rows), "float32")
-        return ops.reshape(values, (-1, *states.shape[1:-1]))
+        return ops.reshape(values, ops.shape(states)[:-1])
 
     def losses(self, rewards, values, mask):
         """Squared errors, to be added to the loss of every sequence.

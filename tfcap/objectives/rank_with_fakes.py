@@ -4,6 +4,7 @@ from keras import ops
 
 from tfcap.losses import n_pair_loss_from_scores
 from tfcap.ops import reference_mask
+from tfcap.ops import without_start
 from tfcap.ops import words_only
 from tfcap.ops.arguments import batch_entry
 
@@ -46,6 +47,7 @@ def rank_with_fakes(discriminator, samples, options="options"):
         candidates = batch_entry(
             episode.inputs, options, "candidate answers", pad=pad
         )
+        candidates = without_start(candidates, episode.speaker)
         training = episode.training
         anchor = discriminator.encode(episode.inputs, training=training)
         scores, answers = discriminator.score(

@@ -182,7 +182,7 @@ class RELAX(Estimator):
         """The critic's values of all words: `(B, S, T, V)`."""
         states = ops.stop_gradient(rollout.states)
         expected = self.network.input_shape[-1]
-        if states.shape[-1] != expected:
+        if states.shape[-1] not in (None, expected):
             raise ValueError(
                 "`state_units` must be the size of the speaker's states. "
                 f"Received: state_units={expected} for states of shape "

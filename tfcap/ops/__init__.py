@@ -13,6 +13,7 @@ from tfcap.ops.masking import masked_mean
 from tfcap.ops.masking import masked_softmax
 from tfcap.ops.masking import reference_mask
 from tfcap.ops.masking import sequence_mask
+from tfcap.ops.masking import without_start
 from tfcap.ops.ngrams import NGramTable
 from tfcap.ops.ngrams import ngram_counts
 from tfcap.ops.ngrams import sentence_lengths

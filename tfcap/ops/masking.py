@@ -3,6 +3,7 @@
 from typing import Any
 
 import keras
+import numpy as np
 from keras import ops
 
 # Below every score; exp() of it is 0 in float32, and differences with it stay
@@ -83,6 +84,47 @@ def reference_mask(
     """
     present = ops.not_equal(tokens[..., :1], pad)
     return sequence_mask(tokens, eos, pad) * ops.cast(present, "float32")
+
+
+def without_start(tokens: Any, reader: Any) -> Any:
+    """Leaves out the start token that human captions may begin with.
+
+    Speakers start from it and never say it: a caption that keeps it has a
+    word that no caption of theirs can have.
+
+    Args:
+        tokens: Integer tensor of shape `(..., T)`.
+        reader: Speaker, or another reader of its words, with the ids `bos`,
+            `eos` and `pad`, 0 where it names none. Without a `bos`, nothing is
+            left out.
+
+    Returns:
+        Integer tensor of shape `(..., T)`: sequences that begin with `bos` are
+        moved one step ahead, and padded. Where `bos` also ends or pads
+        sequences, it starts one only if a word follows.
+
+    Example:
+
+    >>> from types import SimpleNamespace
+    >>> tokens = np.array([[1, 7, 5, 2], [7, 5, 2, 0]])
+    >>> reader = SimpleNamespace(bos=1, eos=2)
+    >>> print(tfcap.ops.without_start(tokens, reader).numpy())
+    [[7 5 2 0]
+     [7 5 2 0]]
+    """
+    bos, pad = getattr(reader, "bos", None), getattr(reader, "pad", 0)
+    if bos is None:
+        return tokens
+    first = tokens[..., :1]
+    moved = ops.concatenate(
+        [tokens[..., 1:], ops.full_like(first, pad)], axis=-1
+    )
+    starts = ops.equal(first, bos)
+    stops = (pad, *np.ravel(getattr(reader, "eos", ())).tolist())
+    if bos in stops:
+        word = ops.logical_not(is_end(moved[..., :1], stops))
+        starts = ops.logical_and(starts, word)
+    return ops.where(starts, moved, tokens)
 
 
 def masked_softmax(logits: Any, mask: Any, axis: int = -1) -> Any:

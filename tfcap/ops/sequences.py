@@ -101,6 +101,27 @@ def likeliest_words(logits: Any) -> Any:
     return tf.argmax(logits, axis=-1, output_type=tf.int32)
 
 
+def with_known_sizes(tensor: Any, other: Any) -> Any:
+    """Gives a tensor the leading sizes that are known of another.
+
+    A network may lose sizes on its way, which estimators read.
+
+    Args:
+        tensor: Tensor of shape `(B, S, ...)`, of sizes that a graph does not
+            know.
+        other: Tensor of the same first axes.
+
+    Returns:
+        The tensor.
+    """
+    if None not in tensor.shape[1:]:
+        return tensor
+    sizes = list(ops.shape(tensor))
+    for axis, size in enumerate(other.shape[: len(sizes)]):
+        sizes[axis] = sizes[axis] if size is None else size
+    return ops.broadcast_to(tensor, sizes)
+
+
 def repeat_samples(tree, num_samples):
     """Repeats the leading axis of every tensor: `(B, ...)` to `(B * S, ...)`.
 

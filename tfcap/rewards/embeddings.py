@@ -3,6 +3,7 @@
 from tfcap.ops.arguments import batch_entry
 from tfcap.ops.arguments import mask_for
 from tfcap.ops.arguments import mask_of
+from tfcap.ops.sequences import with_known_sizes
 
 
 def check_embedder(embedder, argument: str):
@@ -55,7 +56,8 @@ def check_one_space(images, texts, key: str):
         images: Float tensor of shape `(..., D)`.
         texts: Float tensor of shape `(B, S, D)`.
     """
-    if images.shape[-1] != texts.shape[-1]:
+    sizes = images.shape[-1], texts.shape[-1]
+    if None not in sizes and sizes[0] != sizes[1]:
         raise ValueError(
             f"`inputs[{key!r}]` must be images, or embeddings of "
             f"{texts.shape[-1]} numbers, as those of the texts. Received: "
@@ -99,10 +101,12 @@ def embedded_texts(embedder, rollout, training=False):
     )
     if rollout.drawn is not None and hasattr(embedder, "embed_endings"):
         going, eos = rollout.endings.words, rollout.endings.eos
-        return embedder.embed_endings(
+        texts = embedder.embed_endings(
             going, rollout.mask, eos, training=training
         )
-    return embedder.embed_texts(words, rollout.mask, training=training)
+    else:
+        texts = embedder.embed_texts(words, rollout.mask, training=training)
+    return with_known_sizes(texts, rollout.mask[..., 0])
 
 
 def is_differentiable(embedder):

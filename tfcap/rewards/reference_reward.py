@@ -7,6 +7,7 @@ from tfcap.ops import check_shape
 from tfcap.ops import compiled
 from tfcap.ops import is_end
 from tfcap.ops import reference_mask
+from tfcap.ops import without_start
 from tfcap.ops import words_only
 from tfcap.ops.arguments import batch_entry
 from tfcap.rewards.host_words import HostWords
@@ -21,7 +22,8 @@ class ReferenceReward(Reward):
     shape `(B, N, T)`: N captions of each image, ended by the end token and
     padded with the speaker's `pad`, of any length of their own; a row of
     padding is no caption, where images have unlike numbers of them. An image
-    without any gives 0.
+    without any gives 0. A start token that they begin with, the speaker's
+    `bos`, is left out.
 
     Where the ids of the speaker's vocabulary are pieces of words, captions and
     references are decoded on the host, and their words are compared.
@@ -156,7 +158,7 @@ def human_captions(episode, key: str, reward: str):
         pad=getattr(episode.speaker, "pad", 0),
     )
     check_shape(found, "B N T", key)
-    return found
+    return without_start(found, episode.speaker)
 
 
 def mean_over_references(values, present):

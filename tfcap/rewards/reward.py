@@ -4,6 +4,7 @@ import keras
 import numpy as np
 from keras import ops
 
+from tfcap.ops.sequences import with_known_sizes
 from tfcap.rewards.linear import Linear
 
 CREDITS = ("batch", "own")
@@ -122,7 +123,8 @@ class Reward(Linear):
         return self.measured(rollout, episode)
 
     def __call__(self, rollout, episode):
-        return self.call(rollout, episode)
+        values = self.call(rollout, episode)
+        return with_known_sizes(values, rollout.mask)
 
     def __add__(self, other):
         if callable(other) and not isinstance(other, Reward):

@@ -143,8 +143,9 @@ class DocumentFrequencies:
             references: Iterable of documents: for each image a sequence of
                 captions, each a sequence of words, or of ids of `vocabulary`;
                 also an integer array of shape `(B, N, T)`. Of ids, everything
-                from the first end token or padding on is dropped. Without a
-                vocabulary of words, captions may be strings.
+                from the first end token or padding on is dropped, and a start
+                token before them. Without a vocabulary of words, captions may
+                be strings.
             vocabulary: `tfcap.text.Vocabulary` or a tokenizer, whose ids are
                 counted. Where they are pieces of words, and by default, words
                 are counted as strings.

@@ -115,7 +115,8 @@ def words_of(references, vocabulary):
                     "`vocabulary` must be given where captions are ids. "
                     f"Received: vocabulary=None for {caption!r:.80}."
                 )
-            if caption[0] == getattr(vocabulary, "pad", 0):
+            caption = _without_start(caption, vocabulary)
+            if not len(caption) or caption[0] == getattr(vocabulary, "pad", 0):
                 return None  # No caption.
             caption = vocabulary.decode(caption)
         return caption_tokenize(caption)
@@ -154,6 +155,7 @@ def _rows(documents, vocabulary, count_eos, start):
         ids, splits = vocabulary.encode_ragged(captions, eos=count_eos)
         lengths = np.diff(splits)
     else:
+        captions = [_without_start(c, vocabulary) for c in captions]
         ids, lengths = _cut(captions, vocabulary, any(spelled))
         owners, lengths = owners[lengths >= 0], lengths[lengths >= 0]
         if count_eos:
@@ -168,6 +170,17 @@ def _rows(documents, vocabulary, count_eos, start):
             f"none in references[{number}]. Leave the document out."
         )
     return ids, lengths, sizes
+
+
+def _without_start(caption, vocabulary):
+    """Words of a caption without the start token, see `tfcap.ops`."""
+    bos = getattr(vocabulary, "bos", None)
+    if bos is None or not len(caption) or caption[0] != bos:
+        return caption
+    stops = (getattr(vocabulary, "pad", 0), *np.ravel(vocabulary.eos))
+    if bos in stops and (len(caption) < 2 or caption[1] in stops):
+        return caption
+    return caption[1:]
 
 
 def _cut(captions, vocabulary, mixed):

@@ -12,6 +12,7 @@ import numpy as np
 from tfcap.decoding import Greedy
 from tfcap.decoding.speaker import check_speaker
 from tfcap.metrics import evaluate_retrieval
+from tfcap.ops import reference_mask
 from tfcap.text import TrainingCaptions
 from tfcap.text import as_vocabulary
 from tfcap.training.dataset_inputs import dataset_inputs
@@ -61,7 +62,8 @@ class Evaluator(EvaluationCallback):
             reference, which does not emit the unknown word.
         references: Key of the human captions in a batch, ids of words of
             shape `(B, N, T)` or `(B, T)`, or function of the inputs that
-            returns them. Defaults to `None`: the key `"references"`, else
+            returns them. A start token that they begin with is left out.
+            Defaults to `None`: the key `"references"`, else
             `speaker.references(inputs)`.
         image: Key of what a listener embeds as an image, or function of the
             inputs that returns it. A listener with an `image_key` reads that.
@@ -321,13 +323,16 @@ class Evaluator(EvaluationCallback):
         """Greedy decoding of the length of the longest reference."""
         lengths = []
         for inputs in self._inputs():
-            lengths.append(self._references(inputs).shape[-1])
+            human = self._references(inputs)
             # Our own batches are padded to one length.
             if hasattr(self.dataset, "evaluation"):
+                lengths.append(human.shape[-1])
                 break
+            words = reference_mask(human, self.speaker.eos, self.pad)
+            lengths.append(int(np.sum(words, axis=-1).max()))
         unknown = getattr(self.vocabulary, "unk", None)
         return Greedy(
-            max_length=max(lengths, default=1),
+            max_length=max([1, *lengths]),
             suppress=() if unknown is None else (unknown,),
         )
 

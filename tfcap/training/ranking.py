@@ -11,6 +11,7 @@ import tensorflow as tf
 from tfcap.decoding import score_candidates
 from tfcap.metrics import RankingReport
 from tfcap.ops import sequence_mask
+from tfcap.ops import without_start
 from tfcap.ops.arguments import batch_entry
 from tfcap.training.dataset_inputs import dataset_pairs
 
@@ -49,8 +50,7 @@ def generative_ranking(
         ValueError: If the batches lack candidates or labels.
     """
     score = _likelihood(speaker, kind)
-    pad = getattr(speaker, "pad", 0)
-    return _rank(score, dataset, batch_size, verbose, options, pad)
+    return _rank(score, dataset, batch_size, verbose, options, speaker)
 
 
 def discriminative_ranking(
@@ -73,8 +73,7 @@ def discriminative_ranking(
         `tfcap.metrics.RankingReport`.
     """
     score = _dot_product(discriminator)
-    pad = getattr(discriminator, "pad", 0)
-    return _rank(score, dataset, batch_size, verbose, options, pad)
+    return _rank(score, dataset, batch_size, verbose, options, discriminator)
 
 
 def generative_scores(
@@ -97,8 +96,7 @@ def generative_scores(
         Float32 array of shape `(M, R, N)`, `-inf` for absent options.
     """
     score = _likelihood(speaker, kind)
-    pad = getattr(speaker, "pad", 0)
-    return _scores(score, dataset, batch_size, verbose, options, pad)
+    return _scores(score, dataset, batch_size, verbose, options, speaker)
 
 
 def discriminative_scores(
@@ -120,8 +118,7 @@ def discriminative_scores(
         Float32 array of shape `(M, R, N)`, `-inf` for absent options.
     """
     score = _dot_product(discriminator)
-    pad = getattr(discriminator, "pad", 0)
-    return _scores(score, dataset, batch_size, verbose, options, pad)
+    return _scores(score, dataset, batch_size, verbose, options, discriminator)
 
 
 def embed_answers(
@@ -173,7 +170,7 @@ class _Questions(NamedTuple):
     relevance: np.ndarray | None
 
 
-def _questions(dataset, batch_size, key, pad):
+def _questions(dataset, batch_size, key, reader):
     """Yields the `_Questions` of every batch."""
     if hasattr(dataset, "dialogs"):
         dialogs = dataset.dialogs
@@ -189,9 +186,11 @@ def _questions(dataset, batch_size, key, pad):
             )
         return
     what = "candidate answers, integers of shape (..., N, T)"
+    pad = getattr(reader, "pad", 0)
     for inputs, labels in dataset_pairs(dataset, batch_size, pad):
         remedy = "Name their key in `options`."
-        tokens = np.asarray(batch_entry(inputs, key, what, remedy))
+        tokens = batch_entry(inputs, key, what, remedy)
+        tokens = np.asarray(without_start(tokens, reader))
         answers, options = np.unique(
             tokens.reshape(-1, tokens.shape[-1]), axis=0, return_inverse=True
         )
@@ -287,7 +286,7 @@ def _scores(score, *data):
     return np.concatenate(parts).astype("float32")
 
 
-def _scored(score, dataset, batch_size, verbose, key, pad):
+def _scored(score, dataset, batch_size, verbose, key, reader):
     """Yields the questions of batches, and scores `(Q, N)` of candidates."""
     dialogs = getattr(dataset, "dialogs", None)
     progress = keras.utils.Progbar(
@@ -295,7 +294,7 @@ def _scored(score, dataset, batch_size, verbose, key, pad):
         verbose=verbose,
         unit_name="dialog",
     )
-    for questions in _questions(dataset, batch_size, key, pad):
+    for questions in _questions(dataset, batch_size, key, reader):
         options = questions.options
         flat = options.reshape(-1, options.shape[-1])
         yield questions, np.asarray(score(questions, flat))

@@ -9,6 +9,7 @@ import numpy as np
 import tensorflow as tf
 
 from tfcap.ops import reference_mask
+from tfcap.ops import without_start
 from tfcap.ops.arguments import batch_entry
 from tfcap.ops.arguments import mask_for
 from tfcap.ops.arguments import mask_of
@@ -159,6 +160,7 @@ def find_references(inputs: Any, references: Any, speaker: Any) -> Any:
             f"{tuple(human.shape)} and type {human.dtype}. Pass strings in "
             "`texts`."
         )
+    human = without_start(human, speaker)
     return human[:, None] if len(human.shape) == 2 else human
 
 
