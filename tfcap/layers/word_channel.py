@@ -1,6 +1,7 @@
 """Base class of the layers that turn word logits into words."""
 
 import contextlib
+import math
 
 import keras
 from keras import ops
@@ -268,10 +269,16 @@ class WordChannel(keras.layers.Layer):
     def one_hot(self, ids, logits):
         """One-hot vectors of `ids`, as wide as the last axis of `logits`.
 
-        They remember the ids: what embeds them need not multiply.
+        They remember the ids: what embeds them need not multiply. A vector is
+        NaN where the logits are NaN or infinite, or all minus infinity: there
+        is no word to draw.
         """
         vectors = ops.one_hot(ids, logits.shape[-1], dtype=logits.dtype)
-        return remember_words(vectors, Words(ids))
+        best = ops.stop_gradient(ops.max(logits, axis=-1))
+        drawn = ops.where(ops.isfinite(best), 1.0, math.nan)
+        drawn = ops.broadcast_to(drawn, ops.shape(ids))
+        vectors = vectors * ops.cast(drawn, vectors.dtype)[..., None]
+        return remember_words(vectors, Words(ids, mask=drawn))
 
     def compute_output_shape(self, input_shape):
         return input_shape
