@@ -28,7 +28,6 @@ from tfcap.ops.arguments import checked_number
 from tfcap.ops.sequences import IMPOSSIBLE
 
 
-
 class BeamSearch(Decoder):
     """Keeps the `width` most likely sequences at every step.
 

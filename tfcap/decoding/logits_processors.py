@@ -13,7 +13,6 @@ from tfcap.ops.arguments import checked_number
 from tfcap.ops.sequences import IMPOSSIBLE
 
 
-
 class LogitsProcessors(NamedTuple):
     """The logits processors of a decoder, in the order of their application.
 
