@@ -86,7 +86,7 @@ class StepCounter:
             self.variable.assign(begun["now"] + 1)
 
     def _begun(self, function):
-        """What is known of the step that a function is, on this replica."""
+        """State of the step that a function is, on this replica."""
         import tensorflow as tf
 
         replica = id(tf.distribute.get_replica_context())
