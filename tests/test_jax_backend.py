@@ -21,9 +21,11 @@ CHOSEN = (
     " or (values and not laid_out and not WeightedSum)"
     " or (logits and not units0 and not units1)"
     " or (word_vectors and (some or read or gone)) or stateless"
+    " or impossible"
 )
 FILES = (
     "test_contract.py",
+    "test_impossible_words.py",
     "losses/test_values.py",
     "rewards/test_contract.py",
     "rewards/test_grammar.py",

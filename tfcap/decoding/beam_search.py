@@ -25,8 +25,7 @@ from tfcap.ops import sequence_mask
 from tfcap.ops import take_rows
 from tfcap.ops.arguments import checked_integer
 from tfcap.ops.arguments import checked_number
-
-_IMPOSSIBLE = -1e9
+from tfcap.ops.sequences import IMPOSSIBLE
 
 
 class BeamSearch(Decoder):
@@ -196,7 +195,7 @@ class BeamSearch(Decoder):
         """Beams before the first word."""
         # All beams of a group start equal: only the first may branch.
         first = ops.arange(self.width) % (self.width // self.groups) == 0
-        total = ops.cast(ops.where(first, 0.0, _IMPOSSIBLE), "float32")
+        total = ops.cast(ops.where(first, 0.0, IMPOSSIBLE), "float32")
         total = ops.tile(total[None], (batch, 1))
         return _Beams(
             total,
@@ -216,7 +215,7 @@ class BeamSearch(Decoder):
         size = speaker.vocabulary_size
         scores = ops.reshape(scores, (-1, self.width, size))
         pad = getattr(speaker, "pad", 0)
-        stay = ops.where(ops.arange(size) == pad, 0.0, _IMPOSSIBLE)
+        stay = ops.where(ops.arange(size) == pad, 0.0, IMPOSSIBLE)
         stay = ops.cast(stay, "float32")
         return ops.where(beams.ended[..., None], stay, scores)
 
@@ -257,7 +256,7 @@ class BeamSearch(Decoder):
     def _ranked(self, beams, eos, pad):
         """Rollout of the sequences, best first."""
         # A beam without any possible word has taken an impossible one.
-        real = beams.total > _IMPOSSIBLE / 2
+        real = beams.total > IMPOSSIBLE / 2
         beams = beams._replace(
             tokens=ops.where(real[..., None], beams.tokens, pad)
         )

@@ -11,9 +11,9 @@ from tfcap.decoding.speaker import state_vector
 from tfcap.ops import sequence_mask
 from tfcap.ops import token_log_probs
 from tfcap.ops.arguments import checked_number
+from tfcap.ops.sequences import IMPOSSIBLE
 
 #: Logits below are those of impossible words.
-_IMPOSSIBLE = -1e9
 
 
 def checked_guidance(guidance: float) -> float:
@@ -111,6 +111,6 @@ class _Guided:
             ops.log_softmax(ops.cast(logits, "float32"), axis=-1)
             for logits in (given, dropped)
         )
-        possible = ops.minimum(given, dropped) > 0.5 * _IMPOSSIBLE
+        possible = ops.minimum(given, dropped) > 0.5 * IMPOSSIBLE
         logits = self._guidance * given + (1.0 - self._guidance) * dropped
-        return ops.where(possible, logits, _IMPOSSIBLE)
+        return ops.where(possible, logits, IMPOSSIBLE)

@@ -10,8 +10,7 @@ from tfcap.ops import check_shape
 from tfcap.ops.arguments import check_values
 from tfcap.ops.arguments import checked_integer
 from tfcap.ops.arguments import checked_number
-
-_IMPOSSIBLE = -1e9
+from tfcap.ops.sequences import IMPOSSIBLE
 
 
 class LogitsProcessors(NamedTuple):
@@ -104,7 +103,7 @@ class LogitsProcessors(NamedTuple):
                 tokens, places, self.no_repeat_ngram, logits.shape[-1]
             )
             logits = ops.cast(logits, "float32")
-            logits = ops.where(banned, _IMPOSSIBLE, logits)
+            logits = ops.where(banned, IMPOSSIBLE, logits)
         return top_k_top_p(logits, self.top_k, self.top_p)
 
 
@@ -132,7 +131,7 @@ def suppress_tokens(logits: Any, suppress: tuple[int, ...]) -> Any:
         )
     suppressed = np.zeros(size, "bool")
     suppressed[list(suppress)] = True
-    return ops.where(suppressed, _IMPOSSIBLE, ops.cast(logits, "float32"))
+    return ops.where(suppressed, IMPOSSIBLE, ops.cast(logits, "float32"))
 
 
 def checked_suppress(suppress: Any) -> tuple[int, ...]:
@@ -203,7 +202,7 @@ def no_repeat_ngram(logits: Any, prefix: Any, size: int) -> Any:
     # One-hot of -1 is no word at all.
     ends = ops.where(same, prefix[:, size - 1 :], -1)
     banned = ops.max(ops.one_hot(ends, logits.shape[-1], dtype="int32"), axis=1)
-    return ops.where(banned > 0, _IMPOSSIBLE, ops.cast(logits, "float32"))
+    return ops.where(banned > 0, IMPOSSIBLE, ops.cast(logits, "float32"))
 
 
 def _ngram_ends(tokens, places, size, vocabulary_size):
@@ -248,7 +247,7 @@ def top_k_top_p(
     logits = ops.cast(logits, "float32")
     if top_k is not None and top_k < logits.shape[-1]:
         least = ops.top_k(logits, top_k)[0][..., -1:]  # (n, 1)
-        logits = ops.where(logits < least, _IMPOSSIBLE, logits)
+        logits = ops.where(logits < least, IMPOSSIBLE, logits)
     if top_p is not None:
         ranked = ops.flip(ops.sort(logits, axis=-1), axis=-1)
         probabilities = ops.softmax(ranked, axis=-1)
@@ -259,7 +258,7 @@ def top_k_top_p(
             axis=-1,
             keepdims=True,
         )
-        logits = ops.where(logits < least, _IMPOSSIBLE, logits)
+        logits = ops.where(logits < least, IMPOSSIBLE, logits)
     return logits
 
 

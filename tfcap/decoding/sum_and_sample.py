@@ -16,8 +16,8 @@ from tfcap.decoding.rollout import Rollout
 from tfcap.layers import Categorical
 from tfcap.ops import repeat_samples
 from tfcap.ops.arguments import checked_integer
+from tfcap.ops.sequences import IMPOSSIBLE
 
-_IMPOSSIBLE = -1e9
 #: Probabilities that sum to 1 but for this sum to 1.
 _ROUNDING = 1e-6
 
@@ -184,7 +184,7 @@ class _Others:
         left = probabilities - taken
         possible = left > 1e-5 * probabilities
         left = ops.log(ops.where(possible, left, 1.0))
-        return ops.where(possible, left, _IMPOSSIBLE)
+        return ops.where(possible, left, IMPOSSIBLE)
 
 
 def _rest(scores, present):

@@ -69,7 +69,10 @@ def unroll(
                 prefix = ops.stack([tokens for tokens, *_ in columns], axis=1)
             logits = processors.apply(logits, prefix)
             vectors, ids = draw(logits)
-            log_probs = token_log_probs(logits, ids) * alive
+            # where() rather than a product: after its end, a speaker may have
+            # no word to say.
+            log_probs = token_log_probs(logits, ids)
+            log_probs = ops.where(alive > 0, log_probs, 0.0)
             ids = ops.cast(ids, "int32")
             vectors = mask_words(vectors, alive)
             tokens = ops.where(alive > 0, ids, pad)

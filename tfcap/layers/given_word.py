@@ -7,6 +7,7 @@ from keras import ops
 
 from tfcap.layers._fast.word_vectors import ids_of_words
 from tfcap.layers.partial_sampling import PartialSampling
+from tfcap.ops.sequences import finite_logits
 
 
 class GivenWord(PartialSampling):
@@ -55,6 +56,7 @@ class GivenWord(PartialSampling):
         """See the base; `noise` as of `noise()`."""
         noise = self.noise(ops.shape(logits)) if noise is None else noise
         (words, *seeds), *coins = noise
+        logits = finite_logits(logits)
         p = ops.softmax(logits, axis=-1)
         hard = self.sample(p, words)
         given = self.given(logits, p, ids_of_words(hard), *(seeds or [None]))
@@ -64,6 +66,7 @@ class GivenWord(PartialSampling):
     def emit_words(self, logits, ids, noise):
         (_, *seeds), *coins = noise
         coins = [ops.swapaxes(x, 0, 1) for x in coins] or [None]
+        logits = finite_logits(logits)
         p = ops.softmax(logits, axis=-1)
         soft, slope = self.given(logits, p, ids, *(seeds or [None]))
         return self.mix(self.one_hot(ids, logits), soft, *coins, slope)

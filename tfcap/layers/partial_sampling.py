@@ -6,9 +6,10 @@ import keras
 from keras import ops
 
 from tfcap.layers._fast.word_vectors import Words
-from tfcap.layers._fast.word_vectors import ids_of_words
 from tfcap.layers._fast.word_vectors import remember_words
+from tfcap.layers._fast.word_vectors import remembered_words
 from tfcap.layers.word_channel import WordChannel
+from tfcap.ops import likeliest_words
 from tfcap.ops import straight_through
 from tfcap.ops.arguments import initial_value
 from tfcap.ops.schedules import is_schedule
@@ -136,13 +137,13 @@ class PartialSampling(WordChannel):
         Returns:
             Float32 tensor of shape `(..., V)`.
         """
-        words = Words(ids_of_words(hard))
+        words = remembered_words(hard) or Words(likeliest_words(hard))
         slope = soft if slope is None else slope
         if not self.discrete:
             if coins is None:
                 coins = self.coins(ops.shape(soft)[:-1])
             relaxed = ops.broadcast_to(coins < self.rho, ops.shape(words.ids))
-            words = Words(words.ids, relaxed, soft)
+            words = words._replace(relaxed=relaxed, soft=soft)
             hard = ops.where(relaxed[..., None], soft, hard)
             if slope is not soft:
                 slope = ops.where(relaxed[..., None], soft, slope)

@@ -2,9 +2,8 @@
 
 import keras
 
-from tfcap.layers._fast.word_vectors import Words
-from tfcap.layers._fast.word_vectors import ids_of_words
 from tfcap.layers._fast.word_vectors import remember_words
+from tfcap.layers._fast.word_vectors import remembered_words
 from tfcap.layers.word_channel import WordChannel
 from tfcap.ops import likeliest_words
 from tfcap.ops import straight_through
@@ -14,10 +13,9 @@ from tfcap.ops import straight_through
 class ProbabilityChannel(WordChannel):
     """Emits samples of a TensorFlow Probability distribution over words.
 
-    A distribution that is reparameterized, such as
-    `RelaxedOneHotCategorical`, is emitted as the one-hot vector of its
-    sample's largest entry, with the sample's gradient. From any other the
-    sample is emitted as it is, without gradient.
+    Emitted is the one-hot vector of the sample's largest entry, with the
+    gradient of the sample where the distribution is reparameterized, as
+    `RelaxedOneHotCategorical` is, and without a gradient otherwise.
 
     Needs the TensorFlow backend and `pip install tfcap[probability]`.
 
@@ -90,13 +88,9 @@ class ProbabilityChannel(WordChannel):
 
     def emit(self, logits, noise=None):
         """Samples; `noise` is a seed, integers of shape `(2,)`."""
-        import tensorflow as tf
-
         sample = self._sample(logits, noise)
-        if not self.differentiable:
-            return tf.stop_gradient(sample)
         hard = self.one_hot(likeliest_words(sample), logits)
-        return self._passed(hard, sample)
+        return self._passed(hard, sample) if self.differentiable else hard
 
     def emit_words(self, logits, ids, noise):
         import tensorflow as tf
@@ -123,7 +117,7 @@ class ProbabilityChannel(WordChannel):
     def _passed(self, hard, sample):
         """One-hot vectors with the gradient of the sample."""
         vectors = straight_through(hard, sample)
-        return remember_words(vectors, Words(ids_of_words(hard)))
+        return remember_words(vectors, remembered_words(hard))
 
     def get_config(self):
         return {

@@ -1,6 +1,7 @@
 """Base class of the layers that turn word logits into words."""
 
 import contextlib
+import math
 
 import keras
 from keras import ops
@@ -15,11 +16,13 @@ from tfcap.ops import likeliest_words
 from tfcap.ops.arguments import checked_scalar
 from tfcap.ops.arguments import checked_seed
 from tfcap.ops.arguments import initial_value
+from tfcap.ops.schedules import StepCounter
 from tfcap.ops.schedules import at_step
 from tfcap.ops.schedules import checked_schedule
 from tfcap.ops.schedules import is_held
 from tfcap.ops.schedules import is_schedule
 from tfcap.ops.schedules import schedule_config
+from tfcap.ops.schedules import traced_function
 
 
 class WordChannel(keras.layers.Layer):
@@ -35,10 +38,14 @@ class WordChannel(keras.layers.Layer):
 
     A number of a channel, such as a temperature, may be a schedule: a callable
     of the training step, such as an object of `keras.optimizers.schedules`.
-    The channel then counts the steps, in a variable that is saved. A call in
-    training is a step, and so is a decode of a whole sequence; in a
-    `tfcap.training.ObjectiveModel` or `Game` it is each training step, however
-    often and by whom the channel is used in it.
+    The channel then counts the training steps, in a variable that is saved,
+    `step`: one in each batch of a `fit()`, however often the channel is called
+    in it, in a cell of an RNN, say, or twice in a model. A loop of one's own
+    counts alike in a `tf.function` of one batch, whose loops and branches are
+    part of the step. Where several batches share a function by `tf.range()`,
+    make the step a `tf.function` of its own. Eagerly, and on JAX, every
+    outermost call of a layer, and every decode, is a step; what else is one
+    step, assign before each: `channel.step.assign(optimizer.iterations)`.
 
     To write a channel, override `emit()`; if it may pass anything but one-hot
     vectors forward, `discrete`; if it passes no gradient back,
@@ -159,6 +166,7 @@ class WordChannel(keras.layers.Layer):
                     aggregation="only_first_replica",
                     name="step",
                 )
+                self._counter = StepCounter(self.step)
         else:
             value = checked_scalar(value, name, wanted, fits)
         self._configs[name] = value
@@ -184,7 +192,7 @@ class WordChannel(keras.layers.Layer):
         value = self._numbers[name]
         if self.step is None or not callable(value):
             return value
-        return at_step(value, self.step)
+        return at_step(value, self._counter())
 
     def config_of(self, name):
         """A number that is held, for `get_config()`."""
@@ -200,7 +208,20 @@ class WordChannel(keras.layers.Layer):
     def next_step(self):
         """Moves the schedules on by a training step, where none holds them."""
         if self.step is not None and not is_held(self):
-            self.step.assign(self.step + 1)
+            self._counter.advance()
+
+    def _called_before(self):
+        """Check whether the outermost layer's call has called this one before.
+
+        Outside of functions of TensorFlow nothing else tells. Keras clears
+        losses when an outermost call begins: one of 0 is the sign.
+        """
+        if self.step is None or traced_function() is not None or is_held(self):
+            return False
+        before = bool(self.losses)
+        if not before:
+            self.add_loss(ops.zeros(()))
+        return before
 
     @contextlib.contextmanager
     def decoding(self, rows):
@@ -219,7 +240,8 @@ class WordChannel(keras.layers.Layer):
         logits = ops.cast(logits, "float32")
         if training:
             words = self.emit(logits)
-            self.next_step()
+            if not self._called_before():
+                self.next_step()
         else:
             words = self.one_hot(likeliest_words(logits), logits)
         return cast_words(words, self.compute_dtype)
@@ -268,10 +290,16 @@ class WordChannel(keras.layers.Layer):
     def one_hot(self, ids, logits):
         """One-hot vectors of `ids`, as wide as the last axis of `logits`.
 
-        They remember the ids: what embeds them need not multiply.
+        They remember the ids: what embeds them need not multiply. A vector is
+        NaN where the logits are NaN or infinite, or all minus infinity: there
+        is no word to draw.
         """
         vectors = ops.one_hot(ids, logits.shape[-1], dtype=logits.dtype)
-        return remember_words(vectors, Words(ids))
+        best = ops.stop_gradient(ops.max(logits, axis=-1))
+        drawn = ops.where(ops.isfinite(best), 1.0, math.nan)
+        drawn = ops.broadcast_to(drawn, ops.shape(ids))
+        vectors = vectors * ops.cast(drawn, vectors.dtype)[..., None]
+        return remember_words(vectors, Words(ids, mask=drawn))
 
     def compute_output_shape(self, input_shape):
         return input_shape

@@ -47,6 +47,75 @@ def is_held(part: Any) -> bool:
     return used is not None
 
 
+class StepCounter:
+    """Counts training steps, once in each, however often it is asked to.
+
+    A function that TensorFlow traces, without the loops and branches in it, is
+    one step: in it, the count is read once, and moves on once. Elsewhere it
+    moves on whenever it is asked to.
+
+    Args:
+        variable: Integer `keras.Variable` that holds the count.
+    """
+
+    def __init__(self, variable: keras.Variable):
+        self.variable = variable
+
+    def __call__(self) -> Any:
+        """The number of this training step, a scalar tensor."""
+        function = traced_function()
+        if function is None:
+            return self.variable.value
+        return self._begun(function)["now"]
+
+    def advance(self) -> None:
+        """Moves on to the next step, if that has not been done in this one."""
+        function = traced_function()
+        if function is None:
+            self.variable.assign(self.variable + 1)
+            return
+        begun = self._begun(function)
+        if begun["over"]:
+            return
+        begun["over"] = True
+        import tensorflow as tf
+
+        # A data set of unknown length ends with a step without data: wait for
+        # it, or a step more is counted.
+        with function.as_default(), tf.control_dependencies(function.inputs):
+            self.variable.assign(begun["now"] + 1)
+
+    def _begun(self, function):
+        """State of the step that a function is, on this replica."""
+        import tensorflow as tf
+
+        replica = id(tf.distribute.get_replica_context())
+        kept = function.get_collection_ref(f"tfcap_step_{id(self)}_{replica}")
+        if not kept:
+            with function.as_default():
+                now = tf.identity(tf.convert_to_tensor(self.variable.value))
+            kept.append({"now": now, "over": False})
+        return kept[0]
+
+
+def traced_function() -> Any:
+    """The function that TensorFlow traces, or `None`.
+
+    Its loops and branches are graphs of their own, whose operations run as
+    often as the loop does; this is the one around them.
+    """
+    if keras.backend.backend() != "tensorflow":
+        return None
+    import tensorflow as tf
+
+    graph = tf.compat.v1.get_default_graph()
+    if tf.executing_eagerly() or not hasattr(graph, "outer_graph"):
+        return None
+    while type(graph) is not tf.__internal__.FuncGraph:
+        graph = graph.outer_graph
+    return graph
+
+
 def is_schedule(value: Any) -> bool:
     """Check whether an argument is a schedule rather than a number."""
     if isinstance(value, keras.Variable):

@@ -1,10 +1,39 @@
 """Small operations on sequences of words."""
 
+import math
 from collections.abc import Callable
 from typing import Any
 
 import keras
 from keras import ops
+
+#: Logit of an impossible word: its probability is 0, and differences with it
+#: are finite, as they are not with minus infinity.
+IMPOSSIBLE = -1e9
+
+
+def finite_logits(logits: Any) -> Any:
+    """Replaces minus infinity, the usual mask of words, by -1e9.
+
+    Args:
+        logits: Float32 tensor of shape `(..., V)`.
+
+    Returns:
+        Float32 tensor of that shape: NaN in rows without a possible word; what
+        else is not finite stays.
+
+    Example:
+
+    >>> from tfcap.ops.sequences import finite_logits
+    >>> logits = np.float32([[0.0, -np.inf], [-np.inf, -np.inf]])
+    >>> print(finite_logits(logits).numpy())
+    [[ 0.e+00 -1.e+09]
+     [     nan      nan]]
+    """
+    impossible = ops.equal(logits, -math.inf)
+    none = ops.all(impossible, axis=-1, keepdims=True)
+    finite = ops.where(impossible, IMPOSSIBLE, logits)
+    return ops.where(none, math.nan, finite)
 
 
 def token_log_probs(logits: Any, tokens: Any) -> Any:
@@ -15,7 +44,8 @@ def token_log_probs(logits: Any, tokens: Any) -> Any:
         tokens: Integer tensor of shape `(...)`.
 
     Returns:
-        Float32 tensor of the shape of `tokens`.
+        Float32 tensor of the shape of `tokens`; -1e9 for an impossible word,
+        NaN where no word is possible, or a logit is NaN or infinite.
 
     Example:
 
@@ -28,8 +58,11 @@ def token_log_probs(logits: Any, tokens: Any) -> Any:
         rows = ops.reshape(logits, (-1, ops.shape(logits)[-1]))
         scores = _row_log_probs(rows, ops.reshape(tokens, (-1,)))
         return ops.reshape(scores, ops.shape(tokens))
+    possible = ops.max(logits, axis=-1) > IMPOSSIBLE
+    logits = finite_logits(logits)
     picked = ops.take_along_axis(logits, tokens[..., None], axis=-1)[..., 0]
-    return picked - ops.logsumexp(logits, axis=-1)
+    scores = picked - ops.logsumexp(logits, axis=-1)
+    return ops.where(possible, scores, math.nan)
 
 
 def _one_to_one(logits, tokens):
@@ -65,6 +98,7 @@ def _row_log_probs(logits, words):
         chances = tf.nn.softmax(logits)
         best = likeliest_words(logits)
         known = tf.math.log(pick(chances, best))
+        most = pick(logits, best)
 
         def slopes(upstream):
             indices = tf.stack([tf.range(tf.size(words)), words], axis=-1)
@@ -72,7 +106,8 @@ def _row_log_probs(logits, words):
             others = chances * -upstream[:, None]
             return tf.tensor_scatter_nd_update(others, indices, own)
 
-        return pick(logits, words) - pick(logits, best) + known, slopes
+        own = tf.maximum(pick(logits, words) - most + known, IMPOSSIBLE)
+        return tf.where(most > IMPOSSIBLE, own, math.nan), slopes
 
     return scores(logits)
 

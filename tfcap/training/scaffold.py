@@ -119,13 +119,8 @@ class Scaffold(keras.Model):
             result = learn(inputs)
         # Once a step, whose turn it is or not.
         parts = used | {id(part): part for part in self.scheduled()}
-        # A data set of unknown length ends with a step without data: wait for
-        # it, or a step more is counted.
-        with tf.control_dependencies(
-            [x for x in keras.tree.flatten(inputs) if tf.is_tensor(x)]
-        ):
-            for part in parts.values():
-                part.next_step()
+        for part in parts.values():
+            part.next_step()
         return result, annealed
 
     def learn(self, inputs):

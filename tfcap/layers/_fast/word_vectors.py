@@ -21,8 +21,9 @@ class Words(NamedTuple):
         relaxed: Boolean tensor of shape `(...)`, true where a vector is that
             of `soft`; or `None`, where none is.
         soft: Float tensor of shape `(..., V)`, or `None`.
-        mask: Boolean tensor of shape `(...)`, false where a vector is zero;
-            or `None`, where none is.
+        mask: Float tensor of shape `(...)`, by which the vectors are
+            multiplied: 0 where a vector is zero, NaN where there was no word
+            to draw; or `None`, for ones.
         prefixes: `Prefixes` that the vectors are, or `None`.
     """
 
@@ -95,8 +96,8 @@ def mask_words(vectors: Any, mask: Any) -> Any:
     """Multiplies vectors `(..., V)` by a mask `(...)` of 0 and 1."""
     words = remembered_words(vectors)
     if words is not None:
-        valid = mask > 0 if words.mask is None else words.mask & (mask > 0)
-        words = words._replace(mask=valid)
+        valid = 1.0 if words.mask is None else words.mask
+        words = words._replace(mask=ops.where(mask > 0, valid, 0.0))
     vectors = vectors * ops.cast(mask, vectors.dtype)[..., None]
     return remember_words(vectors, words)
 
