@@ -13,8 +13,6 @@ from tfcap.ops import token_log_probs
 from tfcap.ops.arguments import checked_number
 from tfcap.ops.sequences import IMPOSSIBLE
 
-#: Logits below are those of impossible words.
-
 
 def checked_guidance(guidance: float) -> float:
     """Returns the strength of guidance; refuses what is no such number."""
