@@ -28,11 +28,9 @@ from tfcap import evaluate
 from tfcap.data import FeatureWriter
 from tfcap.data import load_captions
 from tfcap.data import load_features
-from tfcap.data import load_flickr_captions
 from tfcap.data import load_instances
 from tfcap.data import load_neighbors
 from tfcap.data import load_results
-from tfcap.data import load_tgif_captions
 from tfcap.data import load_visdial
 from tfcap.data import read_image_ids
 from tfcap.data import save_neighbors
@@ -313,7 +311,7 @@ def split_list_reader():
     def read(path):
         captions = path.with_name("captions.token")
         captions.write_text(FLICKR, encoding="utf-8")
-        found = load_flickr_captions(captions, split_files={"test": path})
+        found = load_captions(captions, split_files={"test": path})
         return set(found.filenames)
 
     def plain(lines):
@@ -693,10 +691,10 @@ READERS = {
     "results": json_reader(RESULTS, load_results, plain_results),
     "instances": json_reader(INSTANCES, load_instances, plain_instances),
     "flickr": text_reader(
-        FLICKR, lambda path: told(load_flickr_captions(path)), plain_flickr
+        FLICKR, lambda path: told(load_captions(path)), plain_flickr
     ),
     "tgif": text_reader(
-        TGIF, lambda path: told(load_tgif_captions(path)), plain_tgif
+        TGIF, lambda path: told(load_captions(path)), plain_tgif
     ),
     "image_list": text_reader(LIST, read_image_ids, plain_list),
     "image_list_json": json_reader(
