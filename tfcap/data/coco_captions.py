@@ -35,7 +35,7 @@ _LAYOUTS = (
 #: What a file of JSON begins with, after the mark and zeros of encodings.
 _JSON, _MARK = (b"[", b"{", b""), b"\xef\xbb\xbf\xff\xfe\0 \t\r\n"
 #: Splits of nocaps, which are read together unless one is asked for.
-_DOMAINS = frozenset(("in-domain", "near-domain", "out-domain"))
+_DOMAINS = frozenset(("in-domain", "near-domain", "out-domain", ""))
 
 
 @paused_collection()
