@@ -132,6 +132,13 @@ def caption_files(settings, root, train="train", images=None, limits=None):
         )
         for name, split in zip(SPLITS, splits)
     ]
+    if len(splits[0]) < 2:
+        raise ValueError(
+            f"`root` must hold two images of {train} at least: a listener "
+            "tells images apart, and CIDEr-D counts in how many an n-gram is "
+            f"said. Received: {len(splits[0])} in {path!r}. Put another one "
+            "into that split."
+        )
     features = [load_features(file, s.image_ids, lazy=True) for s in splits]
     shown = Photographs(images, splits[2].filenames)
     about = {"name": name, "test_images": shown, "vocabulary": vocabulary}

@@ -105,10 +105,14 @@ FORMATS = {
 
 
 def places(content, path=()):
-    """Paths of all values within a content."""
+    """Paths of all values within a content, of lists the first and last."""
     yield path
     items = content.items() if isinstance(content, dict) else ()
-    items = enumerate(content) if isinstance(content, list) else items
+    if isinstance(content, list):
+        items = dict(enumerate(content))
+        items = [
+            (i, items[i]) for i in sorted({0, len(content) - 1} & {*items})
+        ]
     for key, value in items:
         yield from places(value, (*path, key))
 

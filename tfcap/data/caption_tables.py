@@ -2,9 +2,11 @@
 
 import ast
 import csv
+import io
 import json
 import os
 import re
+import tokenize
 
 from tfcap.data.caption_split import DIGITS
 from tfcap.data.caption_split import CaptionSplit
@@ -37,6 +39,7 @@ _CAPTIONS = (
     "description",
 )
 _SEPARATORS = "\t|,;"
+_DEEP = (RecursionError, MemoryError)
 _URL = re.compile(r"\w+://\S+")
 _NUMBERED = re.compile(r"(.*\S)#(\d+)")
 #: The row of Kaggle's Flickr30k that lacks a separator after the number.
@@ -76,9 +79,12 @@ def read_table(
     lines = [f"{line}\n" for line in lines]
     # Without names, as in Flickr's files, quotation marks are the captions'.
     quoted = separator in ",;" or named and separator == "\t"
-    cells = _cells(lines[first + named :], separator, len(names), quoted)
+    spaced = named and f"{separator} " in lines[first]
+    cells = _cells(
+        lines[first + named :], separator, len(names), quoted, spaced
+    )
     for i, row in cells:
-        row = _mended(row, separator, names)
+        row = _mended(row, separator + " " * spaced, names)
         where = f"line {first + named + i}"
         if len(row) == len(names):
             rows.append((where, dict(zip(names, map(str.strip, row)))))
@@ -86,7 +92,7 @@ def read_table(
             problem = f"there are not the columns {', '.join(names)}"
             problems.add(problem, where, _LAYOUT)
     for name in _roles(names)["captions"] if rows else ():
-        if _as_list(rows[0][1][name]) is None:
+        if not rows[0][1][name].startswith(('["', "['")):
             continue
         for where, row in rows:
             row[name] = _as_list(row[name])
@@ -99,8 +105,8 @@ def read_table(
 def _layout(path, line):
     """Separator, names of columns, and whether these are in the line."""
     for separator in _SEPARATORS:
-        cells = next(csv.reader([line], delimiter=separator))
-        names = [cell.strip().lower() for cell in cells]
+        cells = line.split(separator)
+        names = [cell.strip().strip('"').strip().lower() for cell in cells]
         if _roles(names):
             return separator, names, True
     for separator in _SEPARATORS:
@@ -119,10 +125,11 @@ def _layout(path, line):
     raise malformed(path, "", problem, _LAYOUT)
 
 
-def _cells(lines, separator, columns, quoted):
+def _cells(lines, separator, columns, quoted, spaced):
     """Numbers of lines and their cells, with quotation marks if all are."""
     if quoted:
-        rows = csv.reader(lines, delimiter=separator, strict=True)
+        options = {"delimiter": separator, "skipinitialspace": spaced}
+        rows = csv.reader(lines, strict=True, **options)
         try:
             return [(rows.line_num, row) for row in rows]
         except csv.Error:
@@ -143,14 +150,19 @@ def _mended(row, separator, names):
 
 
 def _as_list(text):
-    """A list that is written as in JSON or Python; else None."""
-    for parse in (json.loads, ast.literal_eval):
-        try:
-            found = parse(text) if text.startswith("[") else None
-        except (ValueError, SyntaxError, RecursionError, MemoryError):
-            continue
-        return found if isinstance(found, list) else None
-    return None
+    """A list that is written as in JSON or Python; None if it is not whole."""
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        pass
+    try:
+        found = ast.literal_eval(text)
+        tokens = tokenize.generate_tokens(io.StringIO(text).readline)
+        strings = sum(token.type == tokenize.STRING for token in tokens)
+    except (ValueError, SyntaxError, *_DEEP, tokenize.TokenError):
+        return None
+    # NumPy writes no commas, which would join strings.
+    return found if len(found) == strings else None
 
 
 def _roles(names) -> dict:

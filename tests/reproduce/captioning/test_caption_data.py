@@ -169,7 +169,7 @@ def test_videos_in_files_have_frames_for_positions(tmp_path):
 
 def test_two_files_of_captions_are_one_too_many(root):
     (root / "tgif-v1.0.tsv").write_text("")
-    with pytest.raises(ValueError, match=r"dataset_\*.json\* or .* or tgif"):
+    with pytest.raises(ValueError, match=r"dataset_\*.json\* or .* captions"):
         caption_files(TINY, root)
 
 
