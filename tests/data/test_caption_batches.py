@@ -258,7 +258,7 @@ def test_small_sets_have_as_many_captions_of_an_image_as_batches(
             {"batch_size": 27, "epoch": "captions", "shuffle": False},
             "with 26 captions",
         ),
-        ({"captions_per_image": 2, "epoch": "captions"}, "must be 1 where"),
+        ({"captions_per_image": 2, "epoch": "captions"}, "and 1 where"),
         ({"captions_per_image": 0}, "captions_per_image=0"),
         ({"features": FEATURES[:5]}, r"must have shape \(11, P, D\)"),
         ({**EVERYTHING, "distractors": 10}, "distractors=10"),

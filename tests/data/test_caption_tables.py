@@ -6,7 +6,6 @@ import warnings
 import pytest
 
 from tfcap.data import load_captions
-from tfcap.data import load_flickr_captions
 
 A, B, C, D = (
     "1000268201_693b08cb0e.jpg",
@@ -259,12 +258,6 @@ def test_columns_that_are_not_read_are_told(write):
     path = write(["image,caption,text,blurred", "a,A,B,True", "b,C,D,False"])
     with pytest.warns(UserWarning, match="text, blurred of the rows is not re"):
         assert load_captions(path).captions == [["A"], ["C"]]
-
-
-def test_old_names_read_the_same(published):
-    with pytest.warns(FutureWarning, match="`load_captions\\(\\)`"):
-        found = load_flickr_captions(published, "train")
-    assert found.filenames == [A, C]
 
 
 U, V, W = (

@@ -209,8 +209,16 @@ def write_own(folder, content):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("make", [documented, three])
-@pytest.mark.parametrize("name", [*CAPTIONING, "retriever_ensemble"])
+@pytest.mark.parametrize(
+    "name, make",
+    [
+        ("cooperative_captioning", three),
+        ("diverse_captions", three),
+        ("distinctive_captions", three),
+        ("retriever_ensemble", three),
+        ("tradeoff_curve", documented),
+    ],
+)
 def test_a_few_photographs_are_enough(name, make, tmp_path, monkeypatch):
     for paper in (PSST, SLE, WTF_RL):
         settings = paper.settings["flickr8k"]
@@ -222,9 +230,12 @@ def test_a_few_photographs_are_enough(name, make, tmp_path, monkeypatch):
     assert load(name).main(command) == 0
 
 
-def test_one_photograph_to_learn_from_is_told(tmp_path, capsys):
+@pytest.mark.parametrize("split", ["train", "test"])
+def test_a_single_photograph_of_a_split_is_told(split, tmp_path, capsys):
     content = three()
-    del content["images"][0]
+    if split == "train":
+        del content["images"][0]
     command = write_own(tmp_path, content)
-    assert load("cooperative_captioning").main(command) == 2
-    assert "two images of train at least" in capsys.readouterr().err
+    assert load("tradeoff_curve").main(command) == 2
+    said = capsys.readouterr().err
+    assert f"two images of {split} at least" in said and "Received: 1" in said

@@ -15,8 +15,6 @@ from tfcap.data.coco_instances import load_instances
 from tfcap.data.data_digest import data_digest
 from tfcap.data.data_digest import feature_digest
 from tfcap.data.dataset_batches import DatasetBatches
-from tfcap.data.deprecated_readers import load_flickr_captions
-from tfcap.data.deprecated_readers import load_tgif_captions
 from tfcap.data.dialog_batches import DialogBatches
 from tfcap.data.encoded_captions import EncodedCaptions
 from tfcap.data.encoded_captions import build_caption_vocabulary

@@ -263,19 +263,16 @@ class CaptionBatches:
         if not self.shuffle:
             return np.arange(self._size), ends
         rng = np.random.default_rng([self.seed, 0, epoch])
-        windows = None
         if self._window is not None:
             positions = stored_positions(self.features, len(self.captions))
             windows = draw_windows(positions, self._window, rng)
-        if self.epoch == "images":
-            if windows is not None:
+            if self.epoch == "images":
                 return order_images(windows, size)
+            order, ends = order_captions(windows, self._counts, size, rng)
+        elif self.epoch == "images":
             return rng.permutation(self._size), ends
-        counts = self._counts
-        if windows is not None:
-            order, ends = order_captions(windows, counts, size, rng)
         else:
-            order = spread_captions(counts, size, rng).reshape(-1)
+            order = spread_captions(self._counts, size, rng).reshape(-1)
         return self._drawn_captions(rng)[order], ends
 
     def _drawn_captions(self, rng):
@@ -334,22 +331,18 @@ class CaptionBatches:
                 f"`epoch` must be one of {_EPOCHS}. Received: "
                 f"epoch={self.epoch!r}."
             )
-        one_each = self.shuffle or self.epoch == "images"
-        of, total = "images", len(self.captions)
-        if not one_each:
-            of, total = "captions", int(self.captions.counts.sum())
-        check_batch_size(self.batch_size, total, of)
-        if self.epoch == "captions" and self.captions_per_image != 1:
+        by_caption = self.epoch == "captions"
+        if by_caption and not self.shuffle:
+            check_batch_size(self.batch_size, self._size, "captions")
+        else:
+            check_batch_size(self.batch_size, len(self.captions), "images")
+        if self.captions_per_image < 1 or (
+            by_caption and self.captions_per_image > 1
+        ):
             raise ValueError(
-                "`captions_per_image` must be 1 where an epoch has each "
-                "caption once. Received: captions_per_image="
-                f'{self.captions_per_image}, epoch="captions". Take '
-                'epoch="images".'
-            )
-        if self.captions_per_image < 1:
-            raise ValueError(
-                "`captions_per_image` must be at least 1. Received: "
-                f"captions_per_image={self.captions_per_image}."
+                "`captions_per_image` must be at least 1, and 1 where an epoch "
+                "has each caption once. Received: captions_per_image="
+                f"{self.captions_per_image}, epoch={self.epoch!r}."
             )
         check_features(self.features, len(self.captions), "captions")
         if self.retriever_features is not None:
@@ -361,7 +354,6 @@ class CaptionBatches:
             )
         self._check_distractors()
         self._check_neighbors()
-        by_caption = self.epoch == "captions"
         most = int(self._counts.max()) if by_caption else 1
         window = self.shuffle_window if self.shuffle else None
         self._window = window_size(window, self.features, self.batch_size, most)
