@@ -138,6 +138,8 @@ def test_images_of_a_list_must_have_captions(published, write):
         ([*LINES, f"{A}#2 A child ."], r"columns image, caption.*\(line 8\)"),
         (["image,raw", f'{A},"[""a""]"', f"{B},a"], "no list of captions.*3"),
         (["image,raw", f"{A},\"['a' 'b']\""], "no list of captions.*line 2"),
+        (["url,text", "a,A", "http://x/1.jpg,B"], r"no URL as others.*\(a\)"),
+        ([f"{A}\tA .", f"{A}#1\tB ."], r"image with a number.*\(line 1\)"),
         (["image,raw", f"{A},['a"], "`raw` is no list of captions.*line 2"),
         ([f"image,caption\r{A},A child ."], "no table of images and captions"),
         (["image,raw", f'{A},"[""a"", 2]"'], r"`raw` is no text in.*\(line 2"),

@@ -11,7 +11,6 @@ import io
 import json
 import math
 import pathlib
-import posixpath
 import re
 import tempfile
 from collections.abc import Callable
@@ -275,7 +274,8 @@ def plain_flickr(lines):
     for found in numbers.values():
         assert sorted(found) == list(range(len(found)))
     photos = [re.fullmatch(r"(\d+)(_[0-9a-f]+)?\.jpg", n) for n in captions]
-    ids = [int(photo[1]) for photo in photos]
+    # Other names are ids themselves.
+    ids = [int(x[1]) for x in photos] if all(photos) else list(captions)
     assert len(set(ids)) == len(ids) > 0
     return [ids, list(captions.values()), list(captions), None]
 
@@ -284,11 +284,12 @@ def plain_tgif(lines):
     captions = {}
     for line in filter(str.strip, lines):
         url, caption = (part.strip() for part in line.split("\t", 1))
-        assert caption and "://" in url and " " not in url
+        assert caption and re.fullmatch(r"\w+://\S+", url)
         captions.setdefault(url, []).append(caption)
-    names = [url.split("/")[-1] for url in captions]
-    names = [posixpath.splitext(name)[0] for name in names]
-    assert all(names) and len(set(names)) == len(names) > 0
+    gifs = [re.fullmatch(r".*/([^/]+)\.gif", url) for url in captions]
+    # Other URLs are ids themselves.
+    names = [x[1] for x in gifs] if all(gifs) else list(captions)
+    assert len(set(names)) == len(names) > 0
     return [names, list(captions.values()), list(captions), None]
 
 

@@ -206,7 +206,8 @@ def read_records(
         raise malformed(path, "", "there is no caption of an image", _LAYOUT)
     rows = [row for _, row in records]
     warn_of_unread(path, rows, "the rows", roles["unread"])
-    numbered = bool(_NUMBERED.fullmatch(str(rows[0].get(roles["name"]))))
+    texts = (str(row.get(roles["name"])) for row in rows)
+    numbered = any(map(_NUMBERED.fullmatch, texts))
     for where, row in records:
         found = _fields(row, roles, numbered, where, problems)
         if found is None or found[1] == _PHANTOM:
@@ -282,6 +283,10 @@ def _captions(row, roles, where, problems, skip_empty):
 
 def _known_ids(names, problems):
     """Numbers of Flickr's photos, names of TGIF's GIFs, or else the names."""
+    urls = [_URL.fullmatch(name) for name in names]
+    for name in names if any(urls) and not all(urls) else ():
+        if not _URL.fullmatch(name):
+            problems.add("an image has no URL as others have", name, FIX)
     for known in _KNOWN:
         found = [known.fullmatch(name) for name in names]
         if all(found):
