@@ -132,13 +132,6 @@ def caption_files(settings, root, train="train", images=None, limits=None):
         )
         for name, split in zip(SPLITS, splits)
     ]
-    if len(splits[0]) < 2:
-        raise ValueError(
-            f"`root` must hold two images of {train} at least: a listener "
-            "tells images apart, and CIDEr-D counts in how many an n-gram is "
-            f"said. Received: {len(splits[0])} in {path!r}. Put another one "
-            "into that split."
-        )
     features = [load_features(file, s.image_ids, lazy=True) for s in splits]
     shown = Photographs(images, splits[2].filenames)
     about = {"name": name, "test_images": shown, "vocabulary": vocabulary}
@@ -181,7 +174,21 @@ def load_data(
     if name in WORLDS:
         return WORLDS[name](settings, root, **options)
     train = train_split or "train"
-    return caption_files(settings, root, train, images, limits)
+    data = caption_files(settings, root, train, images, limits)
+    if len(data.train) < 2:
+        raise ValueError(
+            f"`root` must hold two images of {train} at least: a listener "
+            "tells images apart, and CIDEr-D counts in how many an n-gram is "
+            f"said. Received: {len(data.train)} in {str(root)!r}. Put another "
+            "one into that split."
+        )
+    return data
+
+
+def lacks_validation(root) -> bool:
+    """Check whether captions in a folder have splits, but none to validate."""
+    splits = {*load_captions(_only(root, *_CAPTIONS), "all").splits} - {""}
+    return bool(splits) and "val" not in splits
 
 
 def _encoded(splits, features, settings, vocabulary=None, **about):
@@ -215,9 +222,10 @@ def _read_once(path, names):
     """Splits of a file that is read once for all of them."""
     whole = load_captions(path, "all")
     known = {*whole.splits} - {""}
+    train, *others = names
     if known and "val" not in known:
-        names = ["test" if name == "val" else name for name in names]
-    names = [name.split("+") for name in names]
+        others = ["test"] * len(others)
+    names = [name.split("+") for name in (train, *others)]
     asked = list(dict.fromkeys(itertools.chain(*names)))
     if not known.issuperset(asked):
         # From lists beside the file, if they are there.
