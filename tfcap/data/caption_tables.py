@@ -144,7 +144,7 @@ def _mended(row, separator, names):
     unparted = row and _UNPARTED.fullmatch(row[-1])
     if unparted and len(row) == last and names[-2] in _COLUMNS["number"]:
         return [*row[:-1], *unparted.groups()]
-    if len(row) > last and names[last] in _roles(names)["captions"]:
+    if len(row) > len(names) and names[last] in _roles(names)["captions"]:
         return [*row[:last], separator.join(row[last:])]
     return row
 
