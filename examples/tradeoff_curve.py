@@ -63,6 +63,12 @@ def main(argv=None):
     options = parse(argv)
 
     def work(data, settings):
+        if len(data.test) < 2:
+            raise ValueError(
+                "`root` must hold two images of test at least: CIDEr-D, an "
+                "axis of the curves, counts in how many an n-gram is said. "
+                f"Received: {len(data.test)}. Put another one into that split."
+            )
         axes = {"lambda": options.lambdas, "rho": options.rhos}
         grid = PSST.grid(options.methods, options.seeds, **axes)
         sweep = paper_sweep(PSST, options.out, data, settings, grid)

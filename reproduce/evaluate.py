@@ -37,7 +37,6 @@ from tfcap.data import CaptionBatches
 from tfcap.data import EncodedCaptions
 from tfcap.data import load_captions
 from tfcap.data import load_features
-from tfcap.data import load_flickr_captions
 from tfcap.data import pool_positions
 from tfcap.data import read_image_ids
 from tfcap.data import standardize_features
@@ -191,9 +190,7 @@ def _run(options):
 
 
 def _split(options, name):
-    json = ".json" in pathlib.Path(options.captions).suffixes
-    load = load_captions if json else load_flickr_captions
-    return load(options.captions, name)
+    return load_captions(options.captions, name)
 
 
 def _batches(options, vocabulary):

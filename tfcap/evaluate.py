@@ -3,12 +3,13 @@
     python -m tfcap.evaluate RESULTS.json REFERENCES.json
 
 RESULTS.json holds a list of `{"image_id": 42, "caption": "a cat"}`.
-REFERENCES.json is an annotation file of COCO, or one of Karpathy's files with
-`--split test`. Prints a table of all scores that the installed extras allow,
-and what is absent, with the cure; `--json OUT.json` writes the scores of the
-corpus and of each image, and `--against OTHER.json` compares two files of
-results. Exit status: 0; 1 if a metric that was asked for by name is absent; 2
-if a file is not as it should be.
+REFERENCES.json is an annotation file of COCO, one of Karpathy's files with
+`--split test`, or a table: what `tfcap.data.load_captions()` reads. Prints a
+table of all scores that the installed extras allow, and what is absent, with
+the cure; `--json OUT.json` writes the scores of the corpus and of each image,
+and `--against OTHER.json` compares two files of results. Exit status: 0; 1 if
+a metric that was asked for by name is absent; 2 if a file is not as it should
+be.
 """
 
 import argparse
@@ -53,7 +54,10 @@ def _parser():
     )
     add = parser.add_argument
     add("results", help='list of {"image_id": ..., "caption": ...}')
-    add("references", help="annotations of COCO, or a file of Karpathy's")
+    add(
+        "references",
+        help="annotations of COCO, a file of Karpathy's, or a table",
+    )
     add(
         "--metrics",
         type=_metrics,
@@ -62,7 +66,7 @@ def _parser():
         "default: all but meteor_java. What papers and leaderboards "
         "call CIDEr is cider_d; cider is the plain one, which is higher",
     )
-    add("--split", help="split of Karpathy's file, such as test")
+    add("--split", help="split of the references, such as test")
     add("--json", metavar="OUT", help="file to write all scores to")
     add(
         "--against",
@@ -287,8 +291,9 @@ def _note(skipped):
     images = skipped["images"]
     named = f" ({listed(images)})" if images else ""
     return (
-        f"Left out: {skipped['references']:,} references without words, "
-        f"{len(images):,} images without references{named}."
+        f"Left out: {skipped['references']:,} references that have no words "
+        "or are marked as rejected or ready-made, and "
+        f"{len(images):,} images without others{named}."
     )
 
 

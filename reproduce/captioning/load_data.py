@@ -4,7 +4,6 @@ import functools
 import glob
 import itertools
 import os
-from fnmatch import fnmatch
 
 import numpy as np
 
@@ -21,8 +20,6 @@ from tfcap.data import build_caption_vocabulary
 from tfcap.data import feature_digest
 from tfcap.data import load_captions
 from tfcap.data import load_features
-from tfcap.data import load_flickr_captions
-from tfcap.data import load_tgif_captions
 from tfcap.data import pool_positions
 from tfcap.data import rows_with_features
 from tfcap.data import standardize_features
@@ -30,12 +27,10 @@ from tfcap.data import take_rows
 
 #: Speakers that see the image as a whole.
 POOLED = ("show_tell",)
-#: How files of captions are read, by what they are called.
-_LOADERS = {
-    "dataset_*.json*": load_captions,
-    "*.token*": load_flickr_captions,
-    "tgif*.tsv*": load_tgif_captions,
-}
+#: What files of captions are called.
+_CAPTIONS = (
+    *("dataset_*.json*", "*.token*", "*.tsv*", "*.csv*", "captions*.txt*"),
+)
 #: In Flickr8k's archive beside its captions: their words without endings.
 _LEMMAS = ".lemma."
 
@@ -75,7 +70,7 @@ def caption_videos(settings, root=None, **options):
         tells whether what is said to happen does: `motion_scores()`.
     """
     world, features = video_world_with_features(root, **options)
-    splits = [load_tgif_captions(world.tgif_path, name) for name in SPLITS]
+    splits = [load_captions(world.tgif_path, name) for name in SPLITS]
     frames = world.frames("test")
     return _encoded(
         splits,
@@ -101,7 +96,8 @@ def caption_files(settings, root, train="train", images=None, limits=None):
         root: String or path of a folder with one file of captions and one
             feature file `*.h5`, as `tfcap.data.extract_features()` writes it.
             The captions are `dataset_*.json` in Karpathy's layout, such as
-            `dataset_coco.json`; a token file of Flickr's, such as
+            `dataset_coco.json`; a table (`*.csv`, `*.tsv`, `captions.txt`)
+            with a column of splits; a token file of Flickr's, such as
             `Flickr8k.token.txt`, beside the lists of its splits; or, for
             clips, `tgif-v1.0.tsv` with its lists in `splits/`, and features as
             `tfcap.data.extract_video_features()` writes them.
@@ -121,11 +117,10 @@ def caption_files(settings, root, train="train", images=None, limits=None):
     Raises:
         ValueError: If files are missing, ambiguous, damaged or lack an image.
     """
-    path, file = _only(root, *_LOADERS), _only(root, "*.h5")
+    path, file = _only(root, *_CAPTIONS), _only(root, "*.h5")
     basename = os.path.basename(path)
     name = basename.split(".")[0].removeprefix("dataset_")
-    (load,) = (_LOADERS[p] for p in _LOADERS if fnmatch(basename, p))
-    splits = _read_once(load, path, (train, *SPLITS[1:]))
+    splits = _read_once(path, (train, *SPLITS[1:]))
     # As whoever extracted the features has chosen.
     splits = [
         take_rows(s, rows_with_features(s.image_ids, file)) for s in splits
@@ -179,7 +174,21 @@ def load_data(
     if name in WORLDS:
         return WORLDS[name](settings, root, **options)
     train = train_split or "train"
-    return caption_files(settings, root, train, images, limits)
+    data = caption_files(settings, root, train, images, limits)
+    if len(data.train) < 2:
+        raise ValueError(
+            f"`root` must hold two images of {train} at least: a listener "
+            "tells images apart, and CIDEr-D counts in how many an n-gram is "
+            f"said. Received: {len(data.train)} in {str(root)!r}. Put another "
+            "one into that split."
+        )
+    return data
+
+
+def lacks_validation(root) -> bool:
+    """Check whether captions in a folder have splits, but none to validate."""
+    splits = {*load_captions(_only(root, *_CAPTIONS), "all").splits} - {""}
+    return bool(splits) and "val" not in splits
 
 
 def _encoded(splits, features, settings, vocabulary=None, **about):
@@ -209,10 +218,18 @@ def _encoded(splits, features, settings, vocabulary=None, **about):
     )
 
 
-def _read_once(load, path, names):
+def _read_once(path, names):
     """Splits of a file that is read once for all of them."""
-    names = [name.split("+") for name in names]
-    whole = load(path, list(dict.fromkeys(itertools.chain(*names))))
+    whole = load_captions(path, "all")
+    known = {*whole.splits} - {""}
+    train, *others = names
+    if known and "val" not in known:
+        others = ["test"] * len(others)
+    names = [name.split("+") for name in (train, *others)]
+    asked = list(dict.fromkeys(itertools.chain(*names)))
+    if not known.issuperset(asked):
+        # From lists beside the file, if they are there.
+        whole = load_captions(path, asked)
     return [
         take_rows(whole, [i for i, x in enumerate(whole.splits) if x in wanted])
         for wanted in names

@@ -4,6 +4,7 @@ from reproduce.captioning import CaptionData
 from reproduce.captioning import caption_files
 from reproduce.captioning import caption_videos
 from reproduce.captioning import caption_world
+from reproduce.captioning.load_data import lacks_validation
 
 #: Images that are enough to learn from.
 ENOUGH = 5000
@@ -17,7 +18,7 @@ def learned_data(
     Of the embedded world, other scenes are drawn, as many. Of data in files it
     is the validation split, from which no speaker learns; where that has fewer
     than 5,000 images, as in Flickr8k, both the validation and the training
-    split. Of clips, the training split.
+    split. Of clips, and where there is no validation split, the training split.
 
     Args:
         split: String, what a panel learns from of data in files, such as
@@ -39,6 +40,8 @@ def learned_data(
         raise ValueError(f"--data {name} needs --root, a folder.")
     if split is not None:
         return caption_files(settings, root, split)
+    if lacks_validation(root):
+        return caption_files(settings, root, "train")
     data = caption_files(settings, root, "val")
     if len(data.train) < ENOUGH:
         data = caption_files(settings, root, "train+val")

@@ -172,6 +172,7 @@ def _batches(experiment, config):
         "corrupted": {**n_pairs, "corrupted_negatives": _CORRUPTED},
     }[config.get("wrong")]
     data = experiment.data
+    size = min(size, len(data.train))
     return DialogBatches(
         data.train, data.train_features, size, seed=experiment.seed, **wrong
     )

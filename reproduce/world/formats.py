@@ -158,7 +158,7 @@ def write_tgif(folder: str | os.PathLike, splits: dict):
     >>> from reproduce.world.formats import write_tgif
     >>> folder = tempfile.mkdtemp()
     >>> write_tgif(folder, {"val": (["video_7"], [["a red ball grows"]])})
-    >>> tfcap.data.load_tgif_captions(f"{folder}/tgif-v1.0.tsv", "val").captions
+    >>> tfcap.data.load_captions(f"{folder}/tgif-v1.0.tsv", "val").captions
     [['a red ball grows.']]
     """
     folder = pathlib.Path(folder)

@@ -30,7 +30,7 @@ class VideoWorld:
     """A built world of videos: paths of its files, and what they hold.
 
     Obtained from `load_video_world()`. The captions have the layout of TGIF,
-    so `load_tgif_captions()` reads them.
+    so `load_captions()` reads them.
 
     Args:
         root: Directory that `load_video_world()` has built.

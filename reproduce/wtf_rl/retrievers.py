@@ -115,13 +115,18 @@ def neighbors(experiment):
     settings = experiment.settings
     if not settings.neighbors:
         return {}
+    # A small set has fewer others.
+    count = min(settings.neighbors, len(experiment.data.train) - 1)
     rows = mined_neighbors(
         retriever(experiment),
         experiment.batches(shuffle=False),
         os.path.join(experiment.directory, "neighbors.npz"),
-        settings.neighbors,
+        count,
     )
-    return {"neighbors": rows, "kept_neighbors": settings.kept_neighbors}
+    kept = settings.kept_neighbors
+    if kept is not None:
+        kept = tuple(sorted({min(nearest, count - 1) for nearest in kept}))
+    return {"neighbors": rows, "kept_neighbors": kept}
 
 
 def evaluate_retriever(

@@ -216,17 +216,49 @@ def test_features_may_be_a_function_of_the_rows():
 
 
 @pytest.mark.parametrize(
+    "counts, size, steps",
+    [
+        ((2, 1), 2, 1),
+        ((5, 5, 5), 3, 5),
+        ((1, 1, 5), 3, 1),
+        ((3, 1, 2), 2, 3),
+        ((12, 1, 1, 2), 2, 4),
+        (COUNTS, 9, 2),
+        (COUNTS, 11, 1),
+    ],
+)
+@pytest.mark.parametrize("shuffle_window", [None, 200])
+def test_small_sets_have_as_many_captions_of_an_image_as_batches(
+    counts, size, steps, shuffle_window
+):
+    captions = tiny_captions(counts)
+    features = np.zeros((len(counts), 1, 2), "float32")
+    options = {"epoch": "captions", "shuffle_window": shuffle_window}
+    batches = CaptionBatches(captions, features, size, **options)
+    assert batches.steps_per_epoch == steps
+    seen = set()
+    for step in range(300):
+        batch = batches.batch(step)
+        same(batch, batches.batch(step))
+        images = {texts.tobytes() for texts in batch["references"]}
+        assert len(images) == size
+        seen.update(text.tobytes() for text in batch["caption"])
+    # Over the epochs, every caption has its turn.
+    assert len(seen) == sum(counts)
+
+
+@pytest.mark.parametrize(
     "options, message",
     [
         ({"epoch": "image"}, "epoch='image'"),
         ({"batch_size": 12}, "batch_size=12 with 11 images"),
         ({"batch_size": 0}, "batch_size=0.*another"),
-        ({"batch_size": 27, "epoch": "captions"}, "with 26 captions"),
+        ({"batch_size": 12, "epoch": "captions"}, "with 11 images"),
         (
-            {"batch_size": 9, "epoch": "captions"},
-            "makes 2 batches of 26 captions, with 3 of one image",
+            {"batch_size": 27, "epoch": "captions", "shuffle": False},
+            "with 26 captions",
         ),
-        ({"captions_per_image": 2, "epoch": "captions"}, "must be 1 where"),
+        ({"captions_per_image": 2, "epoch": "captions"}, "and 1 where"),
         ({"captions_per_image": 0}, "captions_per_image=0"),
         ({"features": FEATURES[:5]}, r"must have shape \(11, P, D\)"),
         ({**EVERYTHING, "distractors": 10}, "distractors=10"),

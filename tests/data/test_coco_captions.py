@@ -1,5 +1,6 @@
 import gzip
 import json
+import warnings
 
 import pytest
 
@@ -118,7 +119,7 @@ def test_a_split_must_be_chosen_and_there(write):
     for wrong in ("val", "test+val", [], ""):
         with pytest.raises(ValueError, match="must name splits of the file"):
             load_captions(path, wrong)
-    with pytest.raises(ValueError, match="must be left out for a COCO"):
+    with pytest.raises(ValueError, match="must be left out for a file"):
         load_captions(write(coco()), "test")
 
 
@@ -275,3 +276,100 @@ def test_a_file_without_splits_may_be_read_by_the_empty_name(write):
     path = write(content)
     assert load_captions(path).splits == [""] * 4
     assert len(load_captions(path, "")) == 4
+
+
+def marked(*marks):
+    """Annotations of two images, each with what VizWiz says of them."""
+    return {
+        "images": [{"id": 1, "text_detected": True}, {"id": 2}],
+        "annotations": [
+            {"id": i, "image_id": image, "caption": "a can", **mark}
+            for i, (image, mark) in enumerate(zip((1, 1, 2), marks))
+        ],
+    }
+
+
+@pytest.mark.parametrize("name", ["is_rejected", "is_precanned"])
+@pytest.mark.parametrize("true, false", [(True, False), (1, 0)])
+def test_captions_that_vizwiz_marks_do_not_count(write, name, true, false):
+    yes, no = {name: true, "text_detected": False}, {name: false}
+    with warnings.catch_warnings(action="error"):
+        split = load_captions(write(marked(no, yes, no)))
+        assert split.references() == {1: ["a can"], 2: ["a can"]}
+        assert (split.skipped_captions, split.skipped_images) == (1, ())
+        split = load_captions(write(marked(no, no, yes)))
+        assert (split.image_ids, split.skipped_images) == ([1], (2,))
+    with pytest.raises(ValueError, match="no caption in 2 places"):
+        load_captions(write(marked(yes, yes, yes)))
+    for wrong in (None, "maybe", [], 2, 0.5):
+        told = f"`{name}` is neither true nor false.*annotation 2, image 2"
+        with pytest.raises(ValueError, match=told):
+            load_captions(write(marked(no, no, {name: wrong})))
+
+
+def test_the_marks_count_in_all_layouts(write):
+    said = {"raw": "a can", "tokens": ["a", "can"]}
+    sentences = [said, {**said, "is_rejected": True}]
+    image = {"imgid": 1, "filename": "1.jpg", "sentences": sentences}
+    split = load_captions(write({"images": [image]}))
+    assert split.captions == [["a can"]] and split.tokens == [[["a", "can"]]]
+    assert split.skipped_captions == 1
+    rows = [
+        {"image": "a", "caption": "A", "is_precanned": False},
+        {"image": "a", "caption": "B", "is_precanned": True},
+    ]
+    assert load_captions(write(rows)).captions == [["A"]]
+    path = write(None, "captions.csv")
+    path.write_text("image,caption,is_rejected\na,A,False\na,B,True\nb,C,1\n")
+    split = load_captions(path)
+    assert split.references() == {"a": ["A"]} and split.skipped_images == ("b",)
+
+
+@pytest.mark.parametrize(
+    "place, field, told",
+    [
+        ("annotations", {"is_spam": False}, "is_spam of annotations"),
+        ("annotations", {"split": "test"}, "split of annotations"),
+        ("images", {"is_rejected": True}, "is_rejected of images"),
+    ],
+)
+def test_a_mark_that_is_not_read_is_told(write, place, field, told):
+    content = marked({}, {}, {})
+    content[place][1].update(field)
+    with pytest.warns(UserWarning, match=f"{told} is not read, and captions"):
+        assert len(load_captions(write(content)).captions[0]) == 2
+
+
+def test_domains_of_nocaps_are_splits_of_which_all_are_read(write):
+    content = marked({}, {}, {})
+    domains = ("in-domain", "out-domain")
+    for image, domain in zip(content["images"], domains):
+        image["domain"] = domain
+    with warnings.catch_warnings(action="error"):
+        assert load_captions(write(content)).splits == [*domains]
+        assert load_captions(write(content), "out-domain").image_ids == [2]
+    for image, split in zip(content["images"], ("train", "test")):
+        image["split"] = split
+    assert load_captions(write(content), "test").image_ids == [2]
+    with pytest.raises(ValueError, match="`split` must be given"):
+        load_captions(write(content))
+
+
+def test_rows_of_json_are_read_by_their_names(write):
+    texts = ["A bus", "A red bus"]
+    rows = [
+        {
+            "image_id": "ab",
+            "caption_id": i,
+            "caption_str": text,
+            "reference_strs": texts,
+            "image_path": "train/ab.jpg",
+            "set_name": "train",
+        }
+        for i, text in enumerate(texts)
+    ]
+    split = load_captions(write({"dataset_name": "textcaps", "data": rows}))
+    assert split.references() == {"ab": texts} and split.splits == ["train"]
+    assert split.filenames == ["train/ab.jpg"]
+    rows = [{"image": "val2014/1.jpg", "caption": texts}]
+    assert load_captions(write(rows)).captions == [texts]

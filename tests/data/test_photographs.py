@@ -135,3 +135,54 @@ def test_photographs_stand_upright(tmp_path):
         assert pixels.shape == (40, 20, 3)
         np.testing.assert_allclose(pixels[5, 10], BLUE, atol=20)
         np.testing.assert_allclose(pixels[35, 10], RED, atol=20)
+
+
+HIDDEN = (
+    *("._a.jpg", ".a.jpg", "__MACOSX/._a.jpg", "__MACOSX/a.jpg", "Thumbs.db"),
+    *(".ipynb_checkpoints/a-checkpoint.jpg", "@eaDir/a.jpg/SYNOPHOTO.jpg"),
+    *(".DS_Store", "desktop.ini", "in/.AppleDouble/a.jpg", "in/.hidden/b.jpg"),
+    *("$RECYCLE.BIN/a.jpg", "#recycle/a.jpg", "in/._b.png"),
+)
+
+
+def test_what_systems_keep_beside_photographs_is_left_out(tmp_path, capsys):
+    for name in (*HIDDEN, "a.jpg", "in/b.png", "@home.jpg"):
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(b"\0")
+    assert [*image_files(tmp_path, tell=True)] == [
+        *("@home.jpg", "a.jpg", "in/b.png")
+    ]
+    assert capsys.readouterr().err == ""
+    images = Photographs(tmp_path, ["in/b.png", "set/a.jpg"])
+    assert images.missing == []
+
+
+def test_links_to_folders_are_told(tmp_path, capsys):
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (outside / "b.jpg").write_bytes(b"\0")
+    folder = tmp_path / "photographs"
+    (folder / "in.jpg").mkdir(parents=True)
+    (folder / "a.jpg").write_bytes(b"\0")
+    (folder / "linked.jpg").symlink_to(outside)
+    (folder / "back").symlink_to(folder)
+    assert [*image_files(folder, tell=True)] == ["a.jpg"]
+    told = capsys.readouterr().err
+    assert "2 of 3 files in" in told and "back/, linked.jpg/" in told
+
+
+@pytest.mark.parametrize("kind", ["empty", "broken", "looped", "folder"])
+def test_an_image_that_cannot_be_read_is_named_when_it_is_read(tmp_path, kind):
+    path = tmp_path / "a.jpg"
+    if kind == "empty":
+        path.touch()
+    elif kind == "folder":
+        path.mkdir()
+    else:
+        path.symlink_to(path if kind == "looped" else tmp_path / "gone.jpg")
+    found = [] if kind == "folder" else ["a.jpg"]
+    if found:
+        assert [*image_files(tmp_path)] == found
+    with pytest.raises((ValueError, OSError), match="a.jpg"):
+        read_image(path, (8, 8))

@@ -4,7 +4,6 @@ from tfcap.data import CaptionSplit
 from tfcap.data.split_lists import take_splits
 
 NAMES = ["a.gif", "b.gif", "c.gif"]
-OWN = {"train": "lists/train.txt", "test": "lists/test.txt"}
 
 
 @pytest.fixture
@@ -18,7 +17,7 @@ def whole(tmp_path):
 @pytest.fixture
 def write(tmp_path):
     def write(name, *lines):
-        path = tmp_path / "lists" / f"{name}.txt"
+        path = tmp_path / "splits" / f"{name}.txt"
         path.parent.mkdir(exist_ok=True)
         path.write_text("".join(f"{line}\n" for line in lines))
         return path
@@ -27,26 +26,28 @@ def write(tmp_path):
 
 
 def test_without_a_split_all_are_taken(whole):
-    assert take_splits(whole, None, None, OWN) is whole
+    assert take_splits(whole, None, None) is whole
 
 
 def test_own_lists_lie_below_the_folder_of_the_captions(whole, write):
     write("test", "c.gif", "a")
-    some = take_splits(whole, "test", None, OWN)
+    some = take_splits(whole, "test", None)
     assert some.image_ids == [1, 3] and some.splits == ["test"] * 2
     with pytest.raises(ValueError, match=r"'test' \(2\)"):
-        take_splits(whole, "train", None, OWN)
+        take_splits(whole, "train", None)
 
 
 def test_without_lists_there_is_no_split(whole):
-    with pytest.raises(ValueError, match="`split_files` must.*lists/train.txt"):
-        take_splits(whole, "train", None, OWN)
+    with pytest.raises(
+        ValueError, match="`split` must be left out.*`split_files`"
+    ):
+        take_splits(whole, "train", None)
 
 
 def test_given_lists_go_before_own_ones(whole, write):
     write("train", "a")
     lists = {"mine": write("mine", "b")}
-    assert take_splits(whole, None, lists, OWN).splits == ["mine"]
+    assert take_splits(whole, None, lists).splits == ["mine"]
 
 
 def test_an_image_in_two_lists_is_told(whole, write):
@@ -54,4 +55,4 @@ def test_an_image_in_two_lists_is_told(whole, write):
     write("test", "b.gif")
     told = r"split 'train', too, in 1 place \(b.gif\)"
     with pytest.raises(ValueError, match=told):
-        take_splits(whole, "test", None, OWN)
+        take_splits(whole, "test", None)

@@ -2,7 +2,9 @@ import dataclasses
 import importlib.util
 import json
 import pathlib
+import re
 
+import numpy as np
 import pytest
 
 from reproduce import example
@@ -11,6 +13,7 @@ from reproduce.sle.paper import SLE
 from reproduce.strangers import STRANGER_SETTINGS
 from reproduce.wtf_rl.paper import WTF_RL
 from tests.eager import run_eagerly
+from tfcap.data import FeatureWriter
 
 FOLDER = pathlib.Path(__file__).parents[2] / "examples"
 SIZES = {"train": 50, "val": 4, "test": 8, "encoder_epochs": 1}
@@ -180,3 +183,59 @@ def test_a_folder_without_data_or_closed_is_told_in_a_sentence(
     assert script.main([*command, "--data", "flickr8k"]) == 2
     said = capsys.readouterr().err
     assert f"must be open to this user. Received: path='{out}'" in said
+
+
+def documented():
+    """The captions that the page on one's own photographs shows."""
+    text = (FOLDER.parent / "docs" / "own_photographs.md").read_text()
+    return json.loads(re.search(r"```json\n(.*?)```", text, re.S)[1])
+
+
+def three():
+    """The fewest photographs: two to learn from, and one."""
+    images = documented()["images"]
+    return {"images": [*images[:2], images[-1]]}
+
+
+def write_own(folder, content):
+    """Writes captions, and features of their images; returns options."""
+    (folder / "dataset_own.json").write_text(json.dumps(content))
+    ids = [image["imgid"] for image in content["images"]]
+    with FeatureWriter(folder / "features.h5", ids, (2, 2), 3) as writer:
+        features = np.random.default_rng(0).normal(size=(len(ids), 4, 3))
+        writer.write(np.arange(len(ids)), features)
+    command = ["--data", "flickr8k", "--root", str(folder), "--epochs", "1"]
+    return [*command, "--min-count", "1", "--out", str(folder / "out")]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "name, make",
+    [
+        ("cooperative_captioning", three),
+        ("diverse_captions", three),
+        ("distinctive_captions", three),
+        ("retriever_ensemble", three),
+        ("tradeoff_curve", documented),
+    ],
+)
+def test_a_few_photographs_are_enough(name, make, tmp_path, monkeypatch):
+    for paper in (PSST, SLE, WTF_RL):
+        settings = paper.settings["flickr8k"]
+        short = dataclasses.replace(settings, max_length=5)
+        monkeypatch.setitem(paper.settings, "flickr8k", short)
+    command = write_own(tmp_path, make())
+    if name == "tradeoff_curve":
+        command += ["--methods", "psst_multinomial", "--lambdas", "0.001"]
+    assert load(name).main(command) == 0
+
+
+@pytest.mark.parametrize("split", ["train", "test"])
+def test_a_single_photograph_of_a_split_is_told(split, tmp_path, capsys):
+    content = three()
+    if split == "train":
+        del content["images"][0]
+    command = write_own(tmp_path, content)
+    assert load("tradeoff_curve").main(command) == 2
+    said = capsys.readouterr().err
+    assert f"two images of {split} at least" in said and "Received: 1" in said

@@ -11,7 +11,6 @@ import io
 import json
 import math
 import pathlib
-import posixpath
 import re
 import tempfile
 from collections.abc import Callable
@@ -28,11 +27,9 @@ from tfcap import evaluate
 from tfcap.data import FeatureWriter
 from tfcap.data import load_captions
 from tfcap.data import load_features
-from tfcap.data import load_flickr_captions
 from tfcap.data import load_instances
 from tfcap.data import load_neighbors
 from tfcap.data import load_results
-from tfcap.data import load_tgif_captions
 from tfcap.data import load_visdial
 from tfcap.data import read_image_ids
 from tfcap.data import save_neighbors
@@ -284,7 +281,8 @@ def plain_flickr(lines):
     for found in numbers.values():
         assert sorted(found) == list(range(len(found)))
     photos = [re.fullmatch(r"(\d+)(_[0-9a-f]+)?\.jpg", n) for n in captions]
-    ids = [int(photo[1]) for photo in photos]
+    # Other names are ids themselves.
+    ids = [int(x[1]) for x in photos] if all(photos) else list(captions)
     assert len(set(ids)) == len(ids) > 0
     return [ids, list(captions.values()), list(captions), None]
 
@@ -293,11 +291,12 @@ def plain_tgif(lines):
     captions = {}
     for line in filter(str.strip, lines):
         url, caption = (part.strip() for part in line.split("\t", 1))
-        assert caption and "://" in url and " " not in url
+        assert caption and re.fullmatch(r"\w+://\S+", url)
         captions.setdefault(url, []).append(caption)
-    names = [url.split("/")[-1] for url in captions]
-    names = [posixpath.splitext(name)[0] for name in names]
-    assert all(names) and len(set(names)) == len(names) > 0
+    gifs = [re.fullmatch(r".*/([^/]+)\.gif", url) for url in captions]
+    # Other URLs are ids themselves.
+    names = [x[1] for x in gifs] if all(gifs) else list(captions)
+    assert len(set(names)) == len(names) > 0
     return [names, list(captions.values()), list(captions), None]
 
 
@@ -320,7 +319,7 @@ def split_list_reader():
     def read(path):
         captions = path.with_name("captions.token")
         captions.write_text(FLICKR, encoding="utf-8")
-        found = load_flickr_captions(captions, split_files={"test": path})
+        found = load_captions(captions, split_files={"test": path})
         return set(found.filenames)
 
     def plain(lines):
@@ -700,10 +699,10 @@ READERS = {
     "results": json_reader(RESULTS, load_results, plain_results),
     "instances": json_reader(INSTANCES, load_instances, plain_instances),
     "flickr": text_reader(
-        FLICKR, lambda path: told(load_flickr_captions(path)), plain_flickr
+        FLICKR, lambda path: told(load_captions(path)), plain_flickr
     ),
     "tgif": text_reader(
-        TGIF, lambda path: told(load_tgif_captions(path)), plain_tgif
+        TGIF, lambda path: told(load_captions(path)), plain_tgif
     ),
     "image_list": text_reader(LIST, read_image_ids, plain_list),
     "image_list_json": json_reader(

@@ -26,7 +26,6 @@ from tfcap.data.extraction import read_image
 from tfcap.data.feature_conversion import convert_features
 from tfcap.data.feature_writer import FeatureWriter
 from tfcap.data.features import load_features
-from tfcap.data.flickr_captions import load_flickr_captions
 from tfcap.data.grammar_batches import CORRUPTIONS
 from tfcap.data.grammar_batches import GrammarBatches
 from tfcap.data.grammar_batches import corrupt_captions
@@ -46,7 +45,6 @@ from tfcap.data.result_files import write_visdial_ranks
 from tfcap.data.split_lists import read_image_ids
 from tfcap.data.standardized_features import StandardizedFeatures
 from tfcap.data.standardized_features import standardize_features
-from tfcap.data.tgif_captions import load_tgif_captions
 from tfcap.data.video_extraction import extract_video_features
 from tfcap.data.video_extraction import frame_differences
 from tfcap.data.visdial import load_visdial

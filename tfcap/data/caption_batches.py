@@ -47,8 +47,8 @@ class CaptionBatches:
             of an image come together. Defaults to `True`.
         epoch: String, what an epoch has once: `"images"`, each with captions
             that are drawn every time (as the papers train speakers), or
-            `"captions"` (as retrieval models are trained). Defaults to
-            `"images"`.
+            `"captions"` (as retrieval models are trained), of an image at
+            most one a batch, drawn anew each time. Defaults to `"images"`.
         distractors: Integer, further images in each batch, of which no
             caption is known. Under a distribution strategy each replica gets a
             part of them, so that their number is best a multiple of that of
@@ -151,8 +151,7 @@ class CaptionBatches:
             `neighbor_row` `(B, K)`, int32, and `neighbor_image`
             `(B, K, P, D)`, of the features of the retriever where there are
             such; and with these, `retriever_image` `(B, P, D)`. Where images
-            of a feature file have fewer positions than others, there are
-            masks beside features, such as `image_mask` `(B, P)`.
+            have fewer positions than others, `image_mask` `(B, P)` and others.
         """
         steps = epochs * self.steps_per_epoch
         return step_pipeline(self.batch, range(start_step, steps))
@@ -228,8 +227,19 @@ class CaptionBatches:
     def _size(self):
         """Number of what an epoch has once."""
         if self.epoch == "captions":
-            return int(self.captions.counts.sum())
+            return int(self._counts.sum())
         return len(self.captions)
+
+    @functools.cached_property
+    def _counts(self):
+        """Captions of each image in an epoch, one a batch at most."""
+        counts = self.captions.counts
+        if not self.shuffle:
+            return counts
+        most = int(counts.max())
+        while np.minimum(counts, most).sum() < most * self.batch_size:
+            most -= 1
+        return np.minimum(counts, most)
 
     @functools.cached_property
     def _image_of(self):
@@ -250,16 +260,25 @@ class CaptionBatches:
         if not self.shuffle:
             return np.arange(self._size), ends
         rng = np.random.default_rng([self.seed, 0, epoch])
-        counts = self.captions.counts
         if self._window is not None:
-            positions = stored_positions(self.features, len(counts))
+            positions = stored_positions(self.features, len(self.captions))
             windows = draw_windows(positions, self._window, rng)
             if self.epoch == "images":
                 return order_images(windows, size)
-            return order_captions(windows, counts, size, rng)
-        if self.epoch == "images":
+            order, ends = order_captions(windows, self._counts, size, rng)
+        elif self.epoch == "images":
             return rng.permutation(self._size), ends
-        return spread_captions(counts, size, rng).reshape(-1), ends
+        else:
+            order = spread_captions(self._counts, size, rng).reshape(-1)
+        return self._drawn_captions(rng)[order], ends
+
+    def _drawn_captions(self, rng):
+        """Numbers of the captions that an epoch has, image after image."""
+        total = len(self._image_of)
+        if self._size == total:
+            return np.arange(total)
+        mixed = np.lexsort((rng.random(total), self._image_of))
+        return mixed[self._number_of < self._counts[self._image_of]]
 
     def _rows_of(self, drawn):
         """Rows of the images of a part of an order."""
@@ -312,13 +331,18 @@ class CaptionBatches:
                 f"`epoch` must be one of {_EPOCHS}. Received: "
                 f"epoch={self.epoch!r}."
             )
-        check_batch_size(self.batch_size, self._size, self.epoch)
-        if self.epoch == "captions":
-            self._check_captions()
-        if self.captions_per_image < 1:
+        by_caption = self.epoch == "captions"
+        if by_caption and not self.shuffle:
+            check_batch_size(self.batch_size, self._size, "captions")
+        else:
+            check_batch_size(self.batch_size, len(self.captions), "images")
+        if self.captions_per_image < 1 or (
+            by_caption and self.captions_per_image > 1
+        ):
             raise ValueError(
-                "`captions_per_image` must be at least 1. Received: "
-                f"captions_per_image={self.captions_per_image}."
+                "`captions_per_image` must be at least 1, and 1 where an epoch "
+                "has each caption once. Received: captions_per_image="
+                f"{self.captions_per_image}, epoch={self.epoch!r}."
             )
         check_features(self.features, len(self.captions), "captions")
         if self.retriever_features is not None:
@@ -330,28 +354,9 @@ class CaptionBatches:
             )
         self._check_distractors()
         self._check_neighbors()
-        by_caption = self.epoch == "captions"
-        most = int(self.captions.counts.max()) if by_caption else 1
+        most = int(self._counts.max()) if by_caption else 1
         window = self.shuffle_window if self.shuffle else None
         self._window = window_size(window, self.features, self.batch_size, most)
-
-    def _check_captions(self):
-        if self.captions_per_image != 1:
-            raise ValueError(
-                "`captions_per_image` must be 1 where an epoch has each "
-                "caption once. Received: captions_per_image="
-                f'{self.captions_per_image}, epoch="captions". Take '
-                'epoch="images".'
-            )
-        most = int(self.captions.counts.max())
-        if self.shuffle and most > self.steps_per_epoch:
-            raise ValueError(
-                "`batch_size` must leave as many batches as an image has "
-                "captions, since no batch holds an image twice. Received: "
-                f"batch_size={self.batch_size}, which makes "
-                f"{self.steps_per_epoch} batches of {self._size} captions, "
-                f"with {most} of one image. Choose a smaller one."
-            )
 
     def _check_distractors(self):
         features, number = self.distractor_features, self.distractors

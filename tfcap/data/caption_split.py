@@ -4,6 +4,8 @@ import dataclasses
 from collections import Counter
 from collections.abc import Sequence
 
+from tfcap.data.entry_problems import FIX
+from tfcap.data.entry_problems import EntryProblems
 from tfcap.data.entry_problems import listed
 from tfcap.data.entry_problems import warn_of_fewer
 from tfcap.data.image_names import ImageNames
@@ -29,9 +31,10 @@ class CaptionSplit:
         tokens: List, as long, of lists of lists of words, where the file has
             them, as Karpathy's do; or None.
         source: String, the file.
-        skipped_captions: Integer, empty captions that were left out.
+        skipped_captions: Integer, captions that were left out: empty ones,
+            and those that the file says do not count.
         skipped_images: Tuple of the ids of images that were left out, since
-            they have no caption.
+            they have no other caption.
     """
 
     image_ids: list
@@ -132,14 +135,29 @@ def take_rows(split: CaptionSplit, rows: Sequence[int]) -> CaptionSplit:
     return dataclasses.replace(split, **lists)
 
 
+def is_caption(
+    text, key: str, where: str, problems: EntryProblems, skip_empty: bool
+) -> bool:
+    """Check that a caption is text; an empty one may be a problem or not."""
+    if not isinstance(text, str):
+        problems.add(f"`{key}` is no text", where, FIX)
+    elif not (skip_empty or text.strip()):
+        problems.add(f"`{key}` is empty", where, f"Remove such captions{SKIP}")
+    else:
+        return True
+    return False
+
+
 def keep_captions(
-    split: CaptionSplit, problems, skip_empty: bool
+    split: CaptionSplit, problems: EntryProblems, skip_empty: bool
 ) -> CaptionSplit:
     """A split in which every image has a caption, and none is empty.
 
     Args:
-        split: `CaptionSplit` in which captions may be empty or absent.
-        skip_empty: Boolean, whether they are left out instead of refused.
+        split: `CaptionSplit` in which captions are empty where they are to be
+            left out.
+        skip_empty: Boolean, whether images without captions are left out
+            instead of refused. Those that have empty ones alone always are.
 
     Raises:
         ValueError: If images without captions are not to be left out, or if
@@ -152,8 +170,9 @@ def keep_captions(
     counts = [len(texts) for texts in split.captions]
     warn_of_fewer(split.source, split.image_ids, counts, "captions", "images")
     empty = [i for i, indices in enumerate(kept) if not indices]
-    if not skip_empty or len(empty) == len(kept):
-        for i in empty:
+    refused = [i for i in empty if not (skip_empty or split.captions[i])]
+    if refused or len(empty) == len(kept):
+        for i in refused or empty:
             hint = (
                 "Leave such images out, take the file that has their captions"
                 f"{SKIP}"

@@ -1,30 +1,42 @@
-"""Reading captions as COCO and as Karpathy publish them."""
+"""Reading files of captions, as data sets are published."""
 
 import os
 from collections import Counter
 
-from tfcap.data.caption_split import SKIP
 from tfcap.data.caption_split import CaptionSplit
+from tfcap.data.caption_split import is_caption
 from tfcap.data.caption_split import keep_captions
+from tfcap.data.caption_tables import read_records
+from tfcap.data.caption_tables import read_table
+from tfcap.data.entry_problems import FIX
+from tfcap.data.entry_problems import ONE
 from tfcap.data.entry_problems import EntryProblems
 from tfcap.data.entry_problems import is_image_id
+from tfcap.data.entry_problems import is_left_out
 from tfcap.data.entry_problems import warn_of_repeated
 from tfcap.data.entry_problems import warn_of_sentences
 from tfcap.data.entry_problems import warn_of_splits
+from tfcap.data.entry_problems import warn_of_unread
 from tfcap.data.entry_problems import warn_of_words
 from tfcap.data.image_names import whole_number
 from tfcap.data.split_lists import choose_splits
+from tfcap.data.split_lists import take_splits
 from tfcap.io import malformed
 from tfcap.io import paused_collection
 from tfcap.io import read_json
+from tfcap.io.json_file import read_bytes
 
 #: Keys of an image's id in Karpathy's files, the first that is there.
 _IDS = ("cocoid", "imgid")
-_FIX = "Correct the file, or get it again from where it is published."
 _LAYOUTS = (
     "Give a COCO annotation file (`images`, `annotations` with `image_id` "
-    "and `caption`) or a file of Karpathy's (`images` with `sentences`)."
+    "and `caption`), a file of Karpathy's (`images` with `sentences`), or a "
+    "table or list of images and captions."
 )
+#: What a file of JSON begins with, after the mark and zeros of encodings.
+_JSON, _MARK = (b"[", b"{", b""), b"\xef\xbb\xbf\xff\xfe\0 \t\r\n"
+#: Splits of nocaps, which are read together unless one is asked for.
+_DOMAINS = frozenset(("in-domain", "near-domain", "out-domain", ""))
 
 
 @paused_collection()
@@ -32,27 +44,45 @@ def load_captions(
     path: str | os.PathLike,
     split: str | list[str] | None = None,
     skip_empty: bool = False,
+    split_files: dict | None = None,
 ) -> CaptionSplit:
-    """Reads a file of captions: COCO's annotations, or Karpathy's splits.
+    """Reads a file of captions, as data sets are published.
 
-    Which of the two it is shows in the file. Every entry is checked, and what
-    is wrong is named with the entries, since a caption too few shows in no
-    score.
+    - annotations of COCO and files like them (VizWiz, nocaps, STAIR): captions
+      that VizWiz marks by `is_rejected` or `is_precanned` do not count; the
+      domains of nocaps are splits;
+    - splits of Karpathy (COCO, Flickr8k, Flickr30k, RSICD, UCM);
+    - a table: `Flickr8k.token.txt`, `results_20130124.token`, `tgif-v1.0.tsv`,
+      Kaggle's `captions.txt` and `results.csv`, or any text whose first line
+      names columns such as `image,caption`. Several captions of an image are
+      rows, columns with numbers, or a list;
+    - a list of rows in JSON, such as TextCaps' `data`.
+
+    Which it is shows in the file. Every entry is checked, and what is wrong is
+    named with the entries, since a caption too few shows in no score.
 
     Args:
-        path: String or path, `captions_val2014.json` or `dataset_coco.json`
-            and files like them, gzipped or not.
-        split: String or list of strings, optional, which of Karpathy's splits
-            to read; several may be joined by a plus, `"train+restval"`, and
-            `"all"` are all. Must be given if the file has several.
+        path: String or path, gzipped or not.
+        split: String or list of strings, optional, which splits to read;
+            several may be joined by a plus, `"train+restval"`, and `"all"` are
+            all. Must be given if the file, or `split_files`, has several.
         skip_empty: Boolean, whether captions without words, and images
             without captions, are left out instead of refused; the result says
             how many (`skipped_captions`, `skipped_images`). Defaults to
             `False`.
+        split_files: Dict of split name to the path of a list of its images
+            (see `read_image_ids()`), optional. Defaults to the splits in the
+            file; where it has none, to the lists of Flickr8k or TGIF beside
+            it, as `"train"`, `"val"` and `"test"`.
 
     Returns:
         A `CaptionSplit`, in the order of the images in the file. Image ids
-        are those of COCO, where a file of Karpathy's has them, else its own.
+        are those of COCO, where a file of Karpathy's has them, or else the
+        file's own; where it has file names alone, these are the ids, but for
+        photos of Flickr, which are known by the number that names begin with,
+        and GIFs of TGIF, known by the last part of the URL. Five captions of
+        Flickr8k are of an image that does not exist,
+        `2258277193_586949ec62.jpg.1`, and are left out.
 
     Raises:
         ValueError: If the file is cut off or malformed, or has no such split.
@@ -75,37 +105,52 @@ def load_captions(
     - Karpathy and Fei-Fei, Deep Visual-Semantic Alignments for Generating
       Image Descriptions, CVPR 2015, whose splits these are
     """
-    content = read_json(path, layout=_LAYOUTS)
-    if isinstance(content, list):
+    content = read_bytes(path)
+    if content.lstrip(_MARK)[:1] not in _JSON:
+        whole, problems = read_table(path, content, skip_empty)
+    else:
+        content = read_json(path, content=content, layout=_LAYOUTS)
+        images = content.get("images") if isinstance(content, dict) else None
+        rows = content.get("data") if isinstance(content, dict) else content
+        if images and isinstance(images, list) and "annotations" in content:
+            whole, problems = _read_coco(path, content, skip_empty)
+        elif images and isinstance(images, list):
+            own = split if split_files is None else "all"
+            whole, problems = _read_karpathy(path, images, own, skip_empty)
+            if split_files is None:
+                return keep_captions(whole, problems, skip_empty)
+        elif isinstance(rows, list):
+            whole, problems = _read_rows(path, rows, skip_empty)
+        else:
+            problem = "`images` is no list of images"
+            raise malformed(path, "", problem, _LAYOUTS)
+    if (split, split_files) == (None, None) and _DOMAINS >= {*whole.splits}:
+        split = "all"
+    chosen = take_splits(whole, split, split_files)
+    return keep_captions(chosen, problems, skip_empty)
+
+
+def _read_rows(path, rows, skip_empty):
+    """Rows of JSON, such as TextCaps' `data` or LAVIS' lists."""
+    if any(not isinstance(row, dict) for row in rows):
+        i = next(i for i, row in enumerate(rows) if not isinstance(row, dict))
+        raise malformed(path, f"entry {i}", "there is no object", _LAYOUTS)
+    rows = [{k.strip().lower(): v for k, v in row.items()} for row in rows]
+    if all(row.keys() <= {"image_id", "caption", "id"} for row in rows):
         raise malformed(
             path,
             "",
             "the content is a list, as in a file of results",
             f"{_LAYOUTS} Results come first where both are given.",
         )
-    images = content.get("images") if isinstance(content, dict) else None
-    annotated = isinstance(content, dict) and "annotations" in content
-    if not isinstance(images, list) or not images:
-        problem = "`images` is no list of images"
-        raise malformed(path, "", problem, _LAYOUTS)
-    if annotated:
-        return _read_coco(path, content, split, skip_empty)
-    if any(
-        isinstance(image, dict) and "sentences" in image for image in images
-    ):
-        return _read_karpathy(path, images, split, skip_empty)
-    problem = "there are neither `annotations` nor `sentences` of images"
-    raise malformed(path, "", problem, _LAYOUTS)
+    records = [(f"entry {i}", row) for i, row in enumerate(rows)]
+    return read_records(path, records, skip_empty)
 
 
-def _read_coco(path, content, split, skip_empty):
-    if split not in (None, "all"):
-        raise ValueError(
-            "`split` must be left out for a COCO annotation file, which has "
-            f"no splits. Received: split={split!r}, path={str(path)!r}."
-        )
+def _read_coco(path, content, skip_empty):
     problems = EntryProblems(path)
-    ids = _image_ids(content["images"], problems, ("id",))
+    images = content["images"]
+    ids = _image_ids(images, problems, ("id",))
     found = {image_id: [] for image_id in ids}
     annotations = content["annotations"]
     if not isinstance(annotations, list) or not annotations:
@@ -114,27 +159,28 @@ def _read_coco(path, content, split, skip_empty):
     for i, annotation in enumerate(annotations):
         where = f"annotation {i}"
         if not isinstance(annotation, dict):
-            problems.add("there is no object", where, _FIX)
+            problems.add("there is no object", where, FIX)
             continue
         image_id = whole_number(annotation.get("image_id"))
         if not is_image_id(image_id) or image_id not in found:
             problem = "`image_id` is that of no image in `images`"
-            problems.add(problem, f"{where}: {image_id!r:.40}", _FIX)
+            problems.add(problem, f"{where}: {image_id!r:.40}", FIX)
             continue
         text, where = annotation.get("caption"), f"{where}, image {image_id!r}"
-        if _is_caption(text, "caption", where, problems, skip_empty):
+        if is_left_out(annotation, where, problems):
+            found[image_id].append("")
+        elif is_caption(text, "caption", where, problems, skip_empty):
             found[image_id].append(text)
-    names = _texts(content["images"], ids, "file_name", problems)
+    names = _texts(images, ids, "file_name", problems)
+    named = any("split" in image for image in images)
+    splits = _texts(images, ids, "split" if named else "domain", problems)
     problems.check()
     warn_of_repeated(path, (a.get("id") for a in annotations), "annotations")
-    whole = CaptionSplit(
-        image_ids=ids,
-        captions=list(found.values()),
-        filenames=names,
-        splits=[""] * len(ids),
-        source=str(path),
-    )
-    return keep_captions(whole, problems, skip_empty)
+    warn_of_unread(path, annotations, "annotations", ("split", "domain"))
+    warn_of_unread(path, images, "images", read=())
+    captions = list(found.values())
+    whole = CaptionSplit(ids, captions, names, splits, source=str(path))
+    return whole, problems
 
 
 def _read_karpathy(path, images, split, skip_empty):
@@ -147,12 +193,12 @@ def _read_karpathy(path, images, split, skip_empty):
         sentences = image.get("sentences")
         if not isinstance(sentences, list):
             problem = "`sentences` is no list"
-            problems.add(problem, f"image {image_id!r}", _FIX)
+            problems.add(problem, f"image {image_id!r}", FIX)
             sentences = []
         for i, sentence in enumerate(sentences):
             where = f"image {image_id!r}, sentence {i}"
             text = sentence.get("raw") if isinstance(sentence, dict) else None
-            _is_caption(text, "raw", where, problems, skip_empty)
+            is_caption(text, "raw", where, problems, skip_empty)
         kept.append(sentences)
     folders = _texts(images, ids, "filepath", problems)
     names = _texts(images, ids, "filename", problems)
@@ -161,8 +207,16 @@ def _read_karpathy(path, images, split, skip_empty):
     problems.check()
     captions = [[sentence["raw"] for sentence in row] for row in kept]
     warn_of_sentences(path, images, ids)
+    warn_of_unread(path, [x for row in kept for x in row], "sentences")
+    warn_of_unread(path, images, "images", read=())
     if tokens is not None:
         warn_of_words(path, ids, captions, tokens)
+    for image_id, texts, row in zip(ids, captions, kept):
+        for i, sentence in enumerate(row):
+            where = f"image {image_id!r}, sentence {i}"
+            if is_left_out(sentence, where, problems):
+                texts[i] = ""
+    problems.check()
     whole = CaptionSplit(
         image_ids=ids,
         captions=captions,
@@ -171,20 +225,23 @@ def _read_karpathy(path, images, split, skip_empty):
         tokens=tokens,
         source=str(path),
     )
-    return keep_captions(whole, problems, skip_empty)
+    return whole, problems
 
 
 def _choose(path, images, split):
     """The images of some splits."""
+    if not any(isinstance(x, dict) and "sentences" in x for x in images):
+        problem = "there are neither `annotations` nor `sentences` of images"
+        raise malformed(path, "", problem, _LAYOUTS)
     for i, image in enumerate(images):
         if not isinstance(image, dict):
-            raise malformed(path, f"image {i}", "there is no object", _FIX)
+            raise malformed(path, f"image {i}", "there is no object", FIX)
     problems = EntryProblems(path)
     named = any("split" in image for image in images)
     for i, image in enumerate(images):
         # One that is not whole would be in no split.
         if named and not isinstance(image.get("split"), str):
-            problems.add("`split` is no text", f"image number {i}", _FIX)
+            problems.add("`split` is no text", f"image number {i}", FIX)
     problems.check()
     names = [image.get("split", "") for image in images]
     wanted = choose_splits(split, Counter(names), path)
@@ -215,27 +272,13 @@ def _image_ids(images, problems, keys):
         image_id = whole_number(found.get(key))
         if not is_image_id(image_id):
             problem = f"`{key}` is neither an integer nor some text"
-            problems.add(problem, f"image number {i}", _FIX)
+            problems.add(problem, f"image number {i}", FIX)
         elif image_id in seen:
-            hint = "Keep one entry for each image."
-            problems.add("an image is there again", f"{image_id!r}", hint)
+            problems.add("an image is there again", f"{image_id!r}", ONE)
         ids.append(image_id)
         seen.add(image_id if is_image_id(image_id) else None)
     problems.check()
     return ids
-
-
-def _is_caption(text, key, where, problems, skip_empty):
-    """Check that a caption is text; an empty one may be a problem or not."""
-    if not isinstance(text, str):
-        problems.add(f"`{key}` is no text", where, _FIX)
-    elif not (skip_empty or text.strip()):
-        problems.add(
-            f"`{key}` is empty", where, f"Leave out such captions{SKIP}"
-        )
-    else:
-        return True
-    return False
 
 
 def _tokens(ids, sentences, problems):
@@ -248,7 +291,7 @@ def _tokens(ids, sentences, problems):
             whole = isinstance(words, list)
             if not whole or not all(isinstance(w, str) and w for w in words):
                 where = f"image {image_id!r}, sentence {i}"
-                problems.add("`tokens` is no list of words", where, _FIX)
+                problems.add("`tokens` is no list of words", where, FIX)
     return tokens
 
 
@@ -257,5 +300,5 @@ def _texts(images, ids, key, problems):
     texts = [image.get(key, "") for image in images]
     for image_id, text in zip(ids, texts):
         if not isinstance(text, str):
-            problems.add(f"`{key}` is no text", f"image {image_id!r}", _FIX)
+            problems.add(f"`{key}` is no text", f"image {image_id!r}", FIX)
     return texts

@@ -12,11 +12,23 @@ from numpy.typing import NDArray
 
 from tfcap.io import malformed
 
+FIX = "Correct the file, or get it again from where it is published."
+ONE = "Keep one entry for each image."
 _SHOWN = 5
 #: Names of splits that published files have.
 USUAL_SPLITS = frozenset(
-    "train restval val valid validation dev test testdev trainval".split()
+    (
+        "train restval val valid validation dev test testdev trainval "
+        "in-domain near-domain out-domain"
+    ).split()
 )
+#: What VizWiz says of captions that do not count, and of others.
+_LEFT_OUT = ("is_rejected", "is_precanned")
+_ABOUT = ("text_detected",)
+#: Truths in JSON, or in a table.
+_TRUE = (True, "True", "true", "TRUE", "1")
+_FALSE = (False, "False", "false", "FALSE", "0", "")
+_MARKS = frozenset((*_TRUE[:4], *_FALSE[:4]))
 #: What tokenizers of the Penn Treebank write for brackets.
 _BRACKETS = re.compile(r"-[lr][rsc]b-", re.IGNORECASE)
 #: Largest share of things with fewer parts than most that may be a loss.
@@ -90,6 +102,51 @@ def is_image_id(value):
     if isinstance(value, str):
         return bool(value)
     return isinstance(value, int) and not isinstance(value, bool)
+
+
+def is_left_out(entry: dict, where: str, problems: EntryProblems) -> bool:
+    """Check whether a data set marks a caption as one that does not count.
+
+    VizWiz-Captions has captions that were rejected as spam, and ready-made
+    ones that say that a photograph is too bad; its own reader skips both.
+    """
+    marks = {name: entry[name] for name in _LEFT_OUT if name in entry}
+    for name, mark in marks.items():
+        if mark not in (*_TRUE, *_FALSE):
+            problem = f"`{name}` is neither true nor false"
+            problems.add(problem, f"{where}: {mark!r:.40}", FIX)
+    return any(mark in _TRUE for mark in marks.values())
+
+
+def warn_of_unread(
+    path: str | os.PathLike,
+    entries: list,
+    things: str,
+    names: Sequence[str] = (),
+    read: Sequence[str] = _LEFT_OUT,
+):
+    """Warns of what may say which captions count, and is not read.
+
+    Args:
+        entries: List of dicts. What is true or false in them may say so.
+        names: Sequence of other names that may.
+        read: Sequence of the names that are read.
+    """
+    read = {*read, *_ABOUT}
+    marks = [
+        name
+        for entry in entries
+        for name, value in entry.items()
+        if (name in names or type(value) in (bool, str) and value in _MARKS)
+        and name not in read
+    ]
+    if marks:
+        _warn(
+            path,
+            f"{listed([*dict.fromkeys(marks)])} of {things} is not read, and "
+            "captions count whatever it says. If some are not to count, take "
+            "them out of the file.",
+        )
 
 
 def number_ids(image_ids: Sequence[int]) -> NDArray:
@@ -214,9 +271,11 @@ def warn_of_sentences(path: str | os.PathLike, images: list, ids: list):
         own = image.get("imgid")
         listed_ids = image.get("sentids")
         sentence_ids = [sentence.get("sentid") for sentence in sentences]
-        others = {s.get("imgid", own) for s in sentences if own is not None}
+        moved = own is not None and any(
+            sentence.get("imgid", own) != own for sentence in sentences
+        )
         known = isinstance(listed_ids, list) and None not in sentence_ids
-        if (known and listed_ids != sentence_ids) or others - {own}:
+        if (known and listed_ids != sentence_ids) or moved:
             wrong.append(f"image {image_id!r}")
     if wrong:
         _warn(

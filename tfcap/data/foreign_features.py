@@ -75,7 +75,8 @@ def find_features(
     if not os.path.isdir(source):
         source = os.fspath(source)
         return _entries(source, array, lists, tell, alone=True)
-    every = [n for n in names_below(source) if os.path.basename(n)[0] != "."]
+    # Links to folders have no base name.
+    every = [*filter(os.path.basename, names_below(source))]
     names = [
         name
         for name in every

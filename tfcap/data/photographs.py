@@ -21,6 +21,14 @@ IMAGE_ENDINGS = (
     *(".jpg", ".jpeg", ".jfif", ".png", ".webp", ".avif", ".bmp", ".gif"),
     *(".tif", ".tiff"),
 )
+#: What systems keep beside files that people see, besides hidden files.
+_SYSTEM = frozenset(
+    (
+        *("__macosx", "@eadir", "#recycle", "$recycle.bin", "lost+found"),
+        *("system volume information", "thumbs.db", "ehthumbs.db"),
+        "desktop.ini",
+    )
+)
 
 
 class Photographs:
@@ -129,12 +137,16 @@ def image_files(
 ) -> dict[str, str]:
     """Paths of the images in a folder and those within, by name.
 
+    Hidden files and folders are left out, such as the `._a.jpg` of a Mac's
+    archive, and what systems keep in folders of theirs, such as `__MACOSX`.
+    Links to folders are not followed.
+
     Args:
         folder: String or path.
         argument: String, what the folder is called in errors. Defaults to
             `"folder"`.
         tell: Boolean, whether to say on standard error which other files
-            there are, but for hidden ones. Defaults to `False`.
+            there are. Defaults to `False`.
 
     Returns:
         Dict of paths by path below the folder, with slashes.
@@ -165,8 +177,7 @@ def image_files(
             f"`{argument}` must hold images. Received: {str(folder)!r} without "
             f"a file that ends in {', '.join(IMAGE_ENDINGS)}."
         )
-    others = {*names}.difference(images)
-    others = sorted(n for n in others if os.path.basename(n)[0] != ".")
+    others = sorted({*names}.difference(images))
     if tell and others:
         print(
             f"{len(others):,} of {len(images) + len(others):,} files in "
@@ -180,16 +191,24 @@ def image_files(
 
 
 def names_below(folder):
-    """Paths of all files below a folder, from there, sorted."""
+    """Paths of files and of links to folders below a folder, sorted."""
 
     def fail(error):
         raise error
 
-    return sorted(
-        os.path.relpath(os.path.join(root, name), folder)
-        for root, _, names in os.walk(folder, onerror=fail)
-        for name in names
-    )
+    found = []
+    for root, folders, names in os.walk(folder, onerror=fail):
+        folders[:] = filter(_is_seen, folders)
+        links = [x for x in folders if os.path.islink(os.path.join(root, x))]
+        # A link to a folder is no image, whatever it is called.
+        seen = [*filter(_is_seen, names), *(os.path.join(x, "") for x in links)]
+        below = os.path.relpath(root, folder)
+        found += [os.path.join("" if below == "." else below, x) for x in seen]
+    return sorted(found)
+
+
+def _is_seen(name):
+    return name[0] != "." and name.lower() not in _SYSTEM
 
 
 def find_images(

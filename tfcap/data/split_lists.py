@@ -2,11 +2,14 @@
 
 import dataclasses
 import os
+from collections import Counter
 
+from tfcap.data.caption_split import CaptionSplit
 from tfcap.data.caption_split import find_rows
 from tfcap.data.caption_split import take_rows
 from tfcap.data.entry_problems import EntryProblems
 from tfcap.data.entry_problems import is_image_id
+from tfcap.data.entry_problems import warn_of_splits
 from tfcap.data.image_names import DIGITS
 from tfcap.data.image_names import as_number
 from tfcap.io import is_there
@@ -15,6 +18,12 @@ from tfcap.io import read_json
 from tfcap.io import read_lines
 from tfcap.io.json_file import read_bytes
 
+#: Lists that Flickr8k and TGIF have beside their captions.
+_LISTS = {
+    "train": ("Flickr_8k.trainImages.txt", "splits/train.txt"),
+    "val": ("Flickr_8k.devImages.txt", "splits/val.txt"),
+    "test": ("Flickr_8k.testImages.txt", "splits/test.txt"),
+}
 _TOO_LONG = object()
 _LAYOUT = (
     "Give a list in JSON, or a text with one image id or file name a line."
@@ -22,25 +31,26 @@ _LAYOUT = (
 
 
 def take_splits(
-    whole,
+    whole: CaptionSplit,
     split: str | list[str] | None,
     split_files: dict | None,
-    own_lists: dict,
-):
-    """The images of some splits, where each split is a list in a file.
-
-    Args:
-        own_lists: Dict of split name to the path of the data set's own list,
-            from the folder of the captions: what stands in for `split_files`.
+) -> CaptionSplit:
+    """The images of some splits, which the file or lists beside it name.
 
     Raises:
         ValueError: If there is no such split or list, if a list names an
             image that is not there, or if an image is in two of them.
     """
-    if split is None and split_files is None:
+    if split_files is None and any(whole.splits):
+        counts = Counter(whole.splits)
+        names = choose_splits(split, counts, whole.source)
+        warn_of_splits(whole.source, counts, names)
+        rows = [i for i, name in enumerate(whole.splits) if name in names]
+        return take_rows(whole, rows)
+    if split_files is None and split in (None, "all"):
         return whole
     if split_files is None:
-        split_files = _lists_beside(whole.source, own_lists)
+        split_files = _lists_beside(whole.source, split)
     rows = {
         name: find_rows(whole, read_image_ids(path), str(path))
         for name, path in split_files.items()
@@ -58,19 +68,20 @@ def take_splits(
     )
 
 
-def _lists_beside(path, own_lists):
+def _lists_beside(path, split):
     folder = os.path.dirname(path)
-    lists = {
+    existing = {
         name: os.path.join(folder, list_name)
-        for name, list_name in own_lists.items()
+        for name, lists in _LISTS.items()
+        for list_name in lists
+        if is_there(os.path.join(folder, list_name))
     }
-    existing = {name: path for name, path in lists.items() if is_there(path)}
     if not existing:
         raise ValueError(
-            "`split_files` must be given where the data set's own lists do "
-            f"not lie beside the captions. Received: path={path!r}, and no "
-            f"{', '.join(own_lists.values())} in its folder. Pass a dict of "
-            "split name to the path of a list of images."
+            "`split` must be left out for a file without splits, unless lists "
+            f"of their images are beside it. Received: split={split!r}, path="
+            f"{path!r}, and no {_LISTS['train'][0]} in its folder. Pass "
+            "`split_files`, a dict of split name to the path of a list."
         )
     return existing
 

@@ -40,8 +40,6 @@ _AGAIN = (
 _ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|.)", re.DOTALL)
 #: Half of a character by its number.
 _HALF = re.compile(r"\\u[dD][89a-fA-F]")
-#: The beginning of a line of Flickr's captions.
-_TOKEN = re.compile(r"\S+#\d+\t")
 _GZIP, _BLOCK = b"\x1f\x8b", 1 << 20
 _KEY = "sha256"
 
@@ -307,8 +305,6 @@ def _other_format(text):
         except (ValueError, RecursionError):
             return ""
         return "lines of JSON (JSONL)" * several
-    if len(lines) == 2 and all(map(_TOKEN.match, lines)):
-        return "Flickr's token lines, for `load_flickr_captions()`"
     for mark, name in (("\t", "tabs (TSV)"), (",", "commas (CSV)")):
         if len(lines) == 2 and all(mark in line for line in lines):
             return f"lines with {name}"

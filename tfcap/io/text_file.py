@@ -1,5 +1,6 @@
 """Reading text files line by line."""
 
+import codecs
 import warnings
 from os import PathLike
 
@@ -8,7 +9,7 @@ from tfcap.io.json_file import read_bytes
 
 
 def read_lines(path: str | PathLike, content: bytes | None = None) -> list[str]:
-    """Reads the lines of a text file in UTF-8, gzipped or not.
+    """Reads the lines of a text in UTF-8 or marked UTF-16, gzipped or not.
 
     Args:
         path: String or path. A gzipped file is recognized by its content.
@@ -19,7 +20,7 @@ def read_lines(path: str | PathLike, content: bytes | None = None) -> list[str]:
         that the place in the list is the number of the line.
 
     Raises:
-        ValueError: If the file is cut off or is not UTF-8, or holds zeros.
+        ValueError: If the file is cut off or is no such text, or holds zeros.
         OSError: If there is no such file.
 
     Example:
@@ -31,14 +32,16 @@ def read_lines(path: str | PathLike, content: bytes | None = None) -> list[str]:
     ['a dog', 'a cat']
     """
     content = read_bytes(path) if content is None else content
+    marked = content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
+    encoding = "utf-16" if marked else "utf-8-sig"
     try:
-        text = content.decode("utf-8-sig")
+        text = content.decode(encoding)
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
         raise malformed(
             path,
             f"line {line}",
-            f"the text is not UTF-8 ({error.reason})",
+            f"the text is not {error.encoding.upper()} ({error.reason})",
             "Download or copy the file again; if it is compressed in another "
             "way than gzip, unpack it first.",
         ) from error

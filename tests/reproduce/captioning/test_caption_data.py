@@ -8,8 +8,10 @@ from PIL import Image
 from reproduce.captioning import caption_files
 from reproduce.captioning import caption_videos
 from reproduce.captioning import caption_world
+from reproduce.captioning.load_data import lacks_validation
 from reproduce.captioning.load_data import load_data
 from reproduce.psst.settings import PSSTSettings
+from reproduce.strangers.learned_data import learned_data
 from reproduce.world import load_video_world
 from reproduce.world.scene_encoder import SceneEncoder
 from tests.reproduce.psst.tiny_study import TINY
@@ -169,7 +171,7 @@ def test_videos_in_files_have_frames_for_positions(tmp_path):
 
 def test_two_files_of_captions_are_one_too_many(root):
     (root / "tgif-v1.0.tsv").write_text("")
-    with pytest.raises(ValueError, match=r"dataset_\*.json\* or .* or tgif"):
+    with pytest.raises(ValueError, match=r"dataset_\*.json\* or .* captions"):
         caption_files(TINY, root)
 
 
@@ -242,3 +244,22 @@ def test_images_that_an_extraction_left_out_are_left_out(root):
         data = caption_files(TINY, root)
     assert data.train.image_ids.tolist() == [0, 2]
     assert data.train_features.shape == (2, 1, 3)
+
+
+def test_a_table_does_and_test_is_validated_on(root):
+    splits = ["train", "train", "test"]
+    rows = [f"{i}.png,A thing,{split}\n" for i, split in enumerate(splits)]
+    (root / "dataset_tiny.json").unlink()
+    path = root / "captions.csv"
+    path.write_text("".join(["image,caption,split\n", *rows]))
+    (root / "features.h5").unlink()
+    names = ["0.png", "1.png", "2.png"]
+    with FeatureWriter(root / "features.h5", names, (2, 2), 3) as writer:
+        writer.write(
+            np.arange(3), np.random.default_rng(0).normal(size=(3, 4, 3))
+        )
+    data = caption_files(TINY, root)
+    assert list(data.train.image_ids) == names[:2]
+    assert list(data.validation.image_ids) == list(data.test.image_ids)
+    assert lacks_validation(root)
+    assert len(learned_data("own", TINY, root).train) == 2

@@ -9,7 +9,7 @@ from reproduce.world.formats import write_dense_annotations
 from reproduce.world.formats import write_tgif
 from reproduce.world.formats import write_visdial
 from reproduce.world.sampler import sample_scene
-from tfcap.data import load_tgif_captions
+from tfcap.data import load_captions
 
 IDS = list(range(100, 130))
 
@@ -99,7 +99,7 @@ SPLITS = {
 def test_what_is_written_is_read_again(tmp_path):
     write_tgif(tmp_path, SPLITS)
     for split, (names, captions) in SPLITS.items():
-        found = load_tgif_captions(tmp_path / "tgif-v1.0.tsv", split)
+        found = load_captions(tmp_path / "tgif-v1.0.tsv", split)
         assert found.image_ids == names and found.splits[0] == split
         assert found.captions == [[f"{c}." for c in row] for row in captions]
 

@@ -4,7 +4,7 @@ import pytest
 from reproduce.world import judge_video
 from reproduce.world import load_video_world
 from reproduce.world import render_videos
-from tfcap.data import load_tgif_captions
+from tfcap.data import load_captions
 
 SIZES = {"train": 7, "val": 3, "test": 4}
 
@@ -25,7 +25,7 @@ def test_frames_truths_and_captions_go_together(world):
         frames, videos = world.frames(split), world.videos(split)
         assert frames.shape == (size, 8, 64, 64, 3)
         np.testing.assert_array_equal(render_videos(videos), frames)
-        captions = load_tgif_captions(world.tgif_path, split)
+        captions = load_captions(world.tgif_path, split)
         assert captions.image_ids == world.video_ids(split)
         for video, five in zip(videos, captions.captions):
             assert len(five) == 5

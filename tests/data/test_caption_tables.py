@@ -1,0 +1,325 @@
+"""Tables of captions: those of Flickr, TGIF, Kaggle and Hugging Face."""
+
+import gzip
+import warnings
+
+import pytest
+
+from tfcap.data import load_captions
+
+A, B, C, D = (
+    "1000268201_693b08cb0e.jpg",
+    "1001773457_577c3a7d70.jpg",
+    "1002674143_1b742ab4b8.jpg",
+    "1003163366.jpg",
+)
+LINES = [
+    f"{A}#0\tA child in a pink dress .",
+    f"{A}#1\tA girl going into a wooden building .",
+    f"{B}#0\tA black dog and a spotted dog are fighting",
+    f"{C}#0\tA girl\u2028with #1\tpaint .",
+    "2258277193_586949ec62.jpg.1#0\tpeople waiting for the subway",
+    f"{C}#1\tCafé .",
+    f"{D}#0\tA man lays on a bench .",
+]
+OWN = {"train": "trainImages", "val": "devImages", "test": "testImages"}
+
+
+@pytest.fixture
+def write(tmp_path):
+    """Function that writes lines, by default captions, and gives the path."""
+
+    def write(lines=LINES, name="Flickr8k.token.txt", ending="\n"):
+        path = tmp_path / name
+        text = "".join(line + ending for line in lines)
+        path.write_bytes(text.encode())
+        return path
+
+    return write
+
+
+@pytest.fixture
+def published(write):
+    """The captions, with Flickr8k's own lists beside them."""
+    for split, names in {"train": [C, A], "val": [B], "test": [D]}.items():
+        write(names, f"Flickr_8k.{OWN[split]}.txt")
+    return write()
+
+
+def test_captions_go_to_their_photos_in_the_order_of_the_file(write):
+    split = load_captions(write())
+    assert split.image_ids == [1000268201, 1001773457, 1002674143, 1003163366]
+    assert split.filenames == [A, B, C, D]
+    assert split.captions == [
+        ["A child in a pink dress .", "A girl going into a wooden building ."],
+        ["A black dog and a spotted dog are fighting"],
+        ["A girl\u2028with #1\tpaint .", "Café ."],
+        ["A man lays on a bench ."],
+    ]
+    assert split.splits == [""] * 4 and split.tokens is None
+    assert split.source.endswith("Flickr8k.token.txt")
+
+
+def test_other_ends_of_line_and_packed_files_read_the_same(write, tmp_path):
+    wanted = load_captions(write()).references()
+    lines = ["\ufeff" + LINES[0], "", *LINES[1:]]
+    path = write(lines, "windows.txt", ending="\r\n")
+    assert load_captions(path).references() == wanted
+    packed = tmp_path / "packed.token.gz"
+    packed.write_bytes(gzip.compress(path.read_bytes()))
+    assert load_captions(packed).references() == wanted
+
+
+def test_the_lists_of_flickr8k_are_found_beside_the_captions(published):
+    train = load_captions(published, "train")
+    assert train.filenames == [A, C] and train.splits == ["train"] * 2
+    both = load_captions(str(published), ["test", "train"])
+    assert both.filenames == [A, C, D]
+    assert both.splits == ["train", "train", "test"]
+    assert both.captions[2] == ["A man lays on a bench ."]
+    assert len(load_captions(published)) == 4
+
+
+def test_lists_may_be_given_by_name_or_number(published, write):
+    lists = {
+        "mine": write(["1003163366", "1002674143_1b742ab4b8"], "mine.txt"),
+        "rest": write([B], "rest.txt"),
+    }
+    some = load_captions(published, "mine", split_files=lists)
+    assert some.filenames == [C, D] and some.splits == ["mine"] * 2
+    only = load_captions(published, split_files={"x": lists["rest"]})
+    assert only.filenames == [B] and only.splits == ["x"]
+
+
+def test_a_split_must_be_chosen_and_there(published, write):
+    with pytest.raises(ValueError, match=r"'train' \(2\), 'val' \(1\)"):
+        load_captions(published, "dev")
+    lists = {name: write([image], name) for name, image in (("x", A), ("y", B))}
+    with pytest.raises(ValueError, match="`split` must be given"):
+        load_captions(published, split_files=lists)
+
+
+def test_without_lists_there_is_no_split(write):
+    with pytest.raises(
+        ValueError, match="`split` must be left out.*trainImages.*`split_files`"
+    ):
+        load_captions(write(), "train")
+
+
+def test_an_image_of_two_splits_is_told(published, write):
+    write([A, D, C], "Flickr_8k.testImages.txt")
+    told = r"split 'train', too, in 2 places \(1000268201_693b08cb0e.jpg, 10026"
+    with pytest.raises(ValueError, match=told) as caught:
+        load_captions(published, "val")
+    assert "Flickr_8k.testImages.txt" in str(caught.value)
+
+
+def test_images_of_a_list_must_have_captions(published, write):
+    path = write([A, "999.jpg"], "Flickr_8k.trainImages.txt")
+    with pytest.raises(ValueError, match=r"of no image \(999.jpg\)") as caught:
+        load_captions(published, "val")
+    assert f"`{path}` must name" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "lines, told",
+    [
+        ([], "there is nothing"),
+        (["", "  "], "there is nothing"),
+        (["image,caption"], "there is no caption of an image. Give"),
+        (["image,caption", A], r"columns image, caption in .*\(line 2\)"),
+        (["image,caption", f"{A},"], r"`caption` is empty in .*\(line 2\)"),
+        (["image,caption", ",A child ."], r"`image` is no id or name.*line 2"),
+        (["picture,says", f"{A},A"], "no table of images and captions in the"),
+        ([A, B], "no table of images and captions in the first line"),
+        ([f"{A}#0 A child ."], "no table of images and captions in the first"),
+        ([*LINES, f"{A}\tA child ."], r"image with a number in.*\(line 8\)"),
+        ([*LINES, f"{A}#x\tA child ."], r"image with a number in.*\(line 8\)"),
+        ([*LINES, f"{A}#2 A child ."], r"columns image, caption.*\(line 8\)"),
+        (["image,raw", f'{A},"[""a""]"', f"{B},a"], "no list of captions.*3"),
+        (["image,raw", f"{A},\"['a' 'b']\""], "no list of captions.*line 2"),
+        (["url,text", "a,A", "http://x/1.jpg,B"], r"no URL as others.*\(a\)"),
+        ([f"{A}\tA .", f"{A}#1\tB ."], r"image with a number.*\(line 1\)"),
+        (["image,raw", f"{A},['a"], "`raw` is no list of captions.*line 2"),
+        ([f"image,caption\r{A},A child ."], "no table of images and captions"),
+        (["image,raw", f'{A},"[""a"", 2]"'], r"`raw` is no text in.*\(line 2"),
+        (["image,caption,split", "a,A,x", "a,B,y"], "another split.*line 3"),
+        (["image,image_id,caption", "a,1,A", "b,1,B"], "another name.*line 3"),
+        (
+            [*LINES, f"{A}#2\t ", f"{A}#3\t"],
+            r"empty in 2 places \(line 8, line",
+        ),
+        ([*LINES, f"{A}#1\tAgain ."], r"numbered .*e.jpg': 0, 1, 1\)"),
+        ([f"{A}#0\tA .", f"{A}#2\tB ."], r"numbered .*e.jpg': 0, 2\)"),
+        (
+            [*LINES, "1003163366_a1.jpg#0\tA man ."],
+            "under two names in 1 place",
+        ),
+    ],
+)
+def test_what_is_wrong_with_the_lines_is_named(write, lines, told):
+    path = write(lines)
+    with pytest.raises(ValueError, match=told) as caught:
+        load_captions(path)
+    assert str(path) in str(caught.value)
+
+
+def test_many_problems_are_told_at_once_with_their_number(write):
+    path = write([*LINES, *[f"{A}\tA child ."] * 40, f"{A}#2\t"])
+    with pytest.raises(ValueError) as caught:
+        load_captions(path)
+    told = str(caught.value)
+    assert "in 40 places (line 8, line 9" in told and "and 35 more" in told
+    assert "empty in 1 place (line 48)" in told
+
+
+def test_empty_captions_may_be_left_out_and_are_counted(write):
+    path = write([*LINES, f"{A}#2\t ", "77.jpg#0\t", f"{A}#3\tA ."])
+    split = load_captions(path, skip_empty=True)
+    assert split.filenames == [A, B, C, D] and split.captions[0][2:] == ["A ."]
+    assert split.skipped_captions == 2 and split.skipped_images == (77,)
+
+
+def test_a_file_that_is_no_text_is_told(write):
+    path = write()
+    path.write_bytes(path.read_bytes() + b"\xff\xfe\n")
+    with pytest.raises(ValueError, match="line 8 the text is not UTF-8"):
+        load_captions(path)
+
+
+TABLES = {
+    # Kaggle's Flickr8k.
+    'image,caption\r\na.jpg,A cat\r\na.jpg,"Cats, ""big"""\r\nb.jpg,B': (
+        {"a.jpg": ["A cat", 'Cats, "big"'], "b.jpg": ["B"]}
+    ),
+    '\ufeffimage,caption\na.jpg,A cat , a dog\na.jpg,"Oh" says , he': {
+        "a.jpg": ["A cat , a dog", '"Oh" says , he']
+    },
+    # Kaggle's Flickr30k, with the row that lacks a separator.
+    'image_name| comment_number| comment\n1.jpg| 0| Two | "men" .\n'
+    "1.jpg| 1   A dog runs .": {1: ['Two | "men" .', "A dog runs ."]},
+    "1.jpg| 0| Two men .\n2.jpg| 0| A dog .": {
+        1: ["Two men ."],
+        2: ["A dog ."],
+    },
+    # Hugging Face's Flickr30k, and as Python and pandas write lists.
+    'raw,sentids,filename,img_id\n"[""A, b"", ""C \\""d\\""""]",[0],1.jpg,0': {
+        0: ["A, b", 'C "d"']
+    },
+    "raw,filename\n\"['A', 'B']\",x.jpg\n\"['C']\",y.jpg": {
+        "x.jpg": ["A", "B"],
+        "y.jpg": ["C"],
+    },
+    "file_name,caption_0,caption_1\na.jpg,A,B\nb.jpg,C,": {
+        "a.jpg": ["A", "B"],
+        "b.jpg": ["C"],
+    },
+    ",image,caption\n0,a.jpg,A\n1,b.jpg,B": {"a.jpg": ["A"], "b.jpg": ["B"]},
+    'file_name,text\na.jpg,"A cat\nsits"\nb.jpg,C': {
+        "a.jpg": ["A cat\nsits"],
+        "b.jpg": ["C"],
+    },
+    "Image;Caption\na.jpg;A cat, red": {"a.jpg": ["A cat, red"]},
+    '"image", "caption"\na.jpg, "A cat, red"\nb.jpg, B, C': {
+        "a.jpg": ["A cat, red"],
+        "b.jpg": ["B, C"],
+    },
+    'image\tcaption\na.jpg\t"A ""T"""': {"a.jpg": ['A "T"']},
+    "image,caption\na.jpg#0,A\na.jpg#1,B": {"a.jpg": ["A", "B"]},
+    'a.jpg\tA cat\nb.png\t"A dog': {"a.jpg": ["A cat"], "b.png": ['"A dog']},
+    "a.jpg,A cat , red\nb.png,B": {"a.jpg": ["A cat , red"], "b.png": ["B"]},
+    "cat.jpg#0\tA cat .": {"cat.jpg": ["A cat ."]},
+    # Conceptual Captions.
+    "a cat, a dog\thttp://x.com/a?b=1.jpg\nb\thttp://y.com/c.png": {
+        "http://x.com/a?b=1.jpg": ["a cat, a dog"],
+        "http://y.com/c.png": ["b"],
+    },
+    "url,text\nhttp://x.com/1.jpg,A": {"http://x.com/1.jpg": ["A"]},
+}
+
+
+@pytest.mark.parametrize("text", TABLES)
+def test_tables_are_read_by_their_columns(tmp_path, text):
+    path = tmp_path / "captions.txt"
+    for encoding in ("utf-8", "utf-16"):
+        path.write_bytes(f"{text}\n".removeprefix("\ufeff").encode(encoding))
+        with warnings.catch_warnings(action="error"):
+            assert load_captions(path).references() == TABLES[text]
+
+
+def test_a_column_of_splits_is_one_as_in_karpathys_files(write):
+    path = write(["image,caption,split", "a,A,train", "b,B,test", "c,C,test"])
+    assert load_captions(path, "test").image_ids == ["b", "c"]
+    with pytest.raises(ValueError, match=r"'train' \(1\), 'test' \(2\)"):
+        load_captions(path)
+    lists = {"mine": write(["c", "a"], "mine.txt")}
+    assert load_captions(path, split_files=lists).image_ids == ["a", "c"]
+
+
+def test_columns_that_are_not_read_are_told(write):
+    path = write(["image,caption,text,blurred", "a,A,B,True", "b,C,D,False"])
+    with pytest.warns(UserWarning, match="text, blurred of the rows is not re"):
+        assert load_captions(path).captions == [["A"], ["C"]]
+
+
+U, V, W = (
+    f"https://{host}.media.tumblr.com/{folder}tumblr_{name}.gif"
+    for host, folder, name in (
+        (38, "9f6c25cc350f12aa74a7dc386a5c4985/", "mevmyaKtDf1rgvhr8o1_500"),
+        (31, "9ead028ef62004ef6ac2b92e52edd210/", "mdlv9v6hE91qanrf2o1_r11_50"),
+        (33, "", "nok4eeONTv1s2yegdo1_400"),
+    )
+)
+GIFS = [
+    "tumblr_mevmyaKtDf1rgvhr8o1_500",
+    "tumblr_mdlv9v6hE91qanrf2o1_r11_50",
+    "tumblr_nok4eeONTv1s2yegdo1_400",
+]
+TGIF = [
+    f"{U}\ta man is glaring, and someone with sunglasses appears.",
+    f"{V}\ta cat tries to catch a mouse on a tablet",
+    f"{W}\tA man and a\u2028woman\ttalk",
+    f"{V}\tthe cat plays",
+    f"{V}\tthe cat plays",
+]
+
+
+@pytest.fixture
+def tgif(write, tmp_path):
+    """The descriptions, with the release's own lists beside them."""
+    (tmp_path / "splits").mkdir()
+    for split, urls in {"train": [U], "val": [W], "test": [V]}.items():
+        write(urls, f"splits/{split}.txt")
+    return write(["", *TGIF], "tgif-v1.0.tsv")
+
+
+def test_descriptions_go_to_their_gifs_in_the_order_of_the_file(tgif):
+    split = load_captions(tgif)
+    assert split.image_ids == GIFS
+    assert split.filenames == [U, V, W]
+    assert split.captions == [
+        ["a man is glaring, and someone with sunglasses appears."],
+        [TGIF[1].split("\t")[1], "the cat plays", "the cat plays"],
+        ["A man and a\u2028woman\ttalk"],
+    ]
+
+
+def test_the_lists_of_tgif_are_found_beside_the_descriptions(tgif, write):
+    test = load_captions(tgif, "test")
+    assert test.image_ids == GIFS[1:2] and test.splits == ["test"]
+    assert len(test.captions[0]) == 3
+    both = load_captions(str(tgif), "train+val")
+    assert both.filenames == [U, W] and both.splits == ["train", "val"]
+    lists = {"mine": write([GIFS[2], GIFS[0] + ".gif"], "mine.txt")}
+    mine = load_captions(tgif, split_files=lists)
+    assert mine.image_ids == [GIFS[0], GIFS[2]]
+    path = write([U, "https://31.media.tumblr.com/x.gif"], "splits/train.txt")
+    with pytest.raises(ValueError, match="of no image.*x.gif") as caught:
+        load_captions(tgif, "val")
+    assert f"`{path}` must name" in str(caught.value)
+
+
+def test_a_gif_under_two_urls_is_told(write):
+    path = write([*TGIF, W.replace("//33", "//38") + "\ta man"])
+    with pytest.raises(ValueError, match="two names in 1 place .*//33.*//38"):
+        load_captions(path)

@@ -1,0 +1,162 @@
+"""Whatever type a field of a file has, it loads, or its file is named."""
+
+import copy
+import functools
+import json
+import math
+import warnings
+
+import numpy as np
+import pytest
+
+from tests.data.conftest import make_content
+from tests.data.test_coco_captions import coco
+from tests.data.test_coco_captions import karpathy
+from tests.data.test_coco_captions import marked
+from tfcap.data import CaptionSplit
+from tfcap.data import load_captions
+from tfcap.data import load_instances
+from tfcap.data import load_results
+from tfcap.data import load_visdial
+from tfcap.data import read_image_ids
+from tfcap.data.visdial import load_relevance
+
+WRONG = (
+    *(None, True, False, 0, 1, -7, 2**40, 10**400, 0.5, 1e308, math.nan),
+    *(-math.inf, "", " ", "7", "x", [], [1], ["x"], [[]], [None], [{}], {}),
+    *({"a": 1}, {"": [math.nan]}, [[[[{"x": []}]]]]),
+)
+CUTS = object()
+
+
+def vizwiz():
+    mark = {"is_rejected": False, "is_precanned": False}
+    content = marked(mark, {**mark, "text_detected": True}, mark)
+    content["images"][0] |= {"domain": "in-domain", "file_name": "1.jpg"}
+    return content
+
+
+def flickr30k():
+    """As Karpathy's file of Flickr30k, with all that it has."""
+    content = karpathy()
+    for number, image in enumerate(content["images"]):
+        del image["cocoid"]
+        image["sentids"] = [*range(len(image["sentences"]))]
+        for i, sentence in enumerate(image["sentences"]):
+            sentence |= {"imgid": number, "sentid": i, "is_rejected": False}
+    return content
+
+
+def textcaps():
+    row = {
+        "image_id": "ab",
+        "image_path": "train/ab.jpg",
+        "caption_id": 1,
+        "caption_str": "A bus",
+        "reference_strs": ["A bus", "A red bus"],
+        "set_name": "train",
+        "is_rejected": False,
+    }
+    return {"dataset_name": "textcaps", "data": [row, {**row, "caption_id": 2}]}
+
+
+def lists():
+    return [
+        {"image": "a.jpg", "caption": ["A", "B"], "split": "test"},
+        {"image": "b.jpg", "caption": "C", "split": "test"},
+    ]
+
+
+def instances():
+    return {
+        "images": [{"id": 4}, {"id": 5}],
+        "annotations": [{"image_id": 4, "category_id": 17, "bbox": [1, 2]}],
+        "categories": [{"id": 17, "name": "cat"}],
+    }
+
+
+def visdial():
+    content = make_content(dialogs=2, rounds=2, split="val")
+    content["data"]["dialogs"][0]["suggested_split"] = "train"
+    return content
+
+
+def dense():
+    return [{"image_id": 7, "round_id": 1, "gt_relevance": [0.5, 1.0, 0]}]
+
+
+def read_dense(path):
+    return load_relevance(path, np.array([7]), np.ones((1, 2, 3), bool))
+
+
+FORMATS = {
+    "coco": (coco, load_captions),
+    "vizwiz": (vizwiz, load_captions),
+    "karpathy": (karpathy, functools.partial(load_captions, split="test")),
+    "flickr30k": (flickr30k, functools.partial(load_captions, split="all")),
+    "textcaps": (textcaps, load_captions),
+    "lists": (lists, load_captions),
+    "results": (lambda: [{"image_id": 4, "caption": "a"}], load_results),
+    "instances": (instances, load_instances),
+    "image_ids": (lambda: [7, "a.jpg"], read_image_ids),
+    "visdial": (visdial, load_visdial),
+    "dense": (dense, read_dense),
+}
+
+
+def places(content, path=()):
+    """Paths of all values within a content, of lists the first and last."""
+    yield path
+    items = content.items() if isinstance(content, dict) else ()
+    if isinstance(content, list):
+        items = dict(enumerate(content))
+        items = [
+            (i, items[i]) for i in sorted({0, len(content) - 1} & {*items})
+        ]
+    for key, value in items:
+        yield from places(value, (*path, key))
+
+
+def changed(content, path, value):
+    if not path:
+        return value
+    content = copy.deepcopy(content)
+    *above, key = path
+    inner = functools.reduce(lambda found, key: found[key], above, content)
+    if value is CUTS:
+        del inner[key]
+    else:
+        inner[key] = value
+    return content
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_each_field_may_have_each_type(tmp_path, name):
+    make, load = FORMATS[name]
+    path, content = tmp_path / "file.json", make()
+    path.write_text(json.dumps(content))
+    load(path)
+    unnamed = []
+    for place in places(content):
+        for value in (*WRONG, CUTS)[: None if place else -1]:
+            path.write_text(json.dumps(changed(content, place, value)))
+            try:
+                with warnings.catch_warnings(action="ignore"):
+                    found = load(path)
+            except (ValueError, TypeError) as error:
+                if str(path) not in str(error):
+                    unnamed.append((place, f"{value!r:.40}", repr(error)))
+            except Exception as error:
+                unnamed.append((place, f"{value!r:.40}", repr(error)))
+            else:
+                if isinstance(found, CaptionSplit):
+                    check_types(found)
+    assert not unnamed
+
+
+def check_types(split):
+    assert all(type(x) in (int, str) for x in split.image_ids)
+    texts = [text for texts in split.captions for text in texts]
+    for text in (*texts, *split.filenames, *split.splits):
+        assert isinstance(text, str)
+    assert all(texts) and all(split.captions)
