@@ -7,6 +7,8 @@ from keras import ops
 from tfcap.rewards.linear import Linear
 
 CREDITS = ("batch", "own")
+#: What a reward that abstains from a sample gives it.
+ABSTAINED = -np.inf
 
 
 class Reward(Linear):
@@ -43,6 +45,13 @@ class Reward(Linear):
             the speaker. Such rewards are not for `MonteCarlo`.
         decoders: Tuple of the other decoders whose words it asks an episode
             for.
+        abstains: Boolean, whether it may give a sample minus infinity, which
+            means that it abstains: the sample teaches nothing by it, and is
+            left out of baselines, deviations and logs as if it had not been
+            drawn. Defaults to `False`: what is not finite is an error.
+        judges: Boolean, whether its number alone is a judgement of a caption.
+            False of penalties that are added to one: where the others abstain,
+            they do not count. Defaults to `True`.
     """
 
     differentiable = False
@@ -52,6 +61,8 @@ class Reward(Linear):
     compares_drawn = False
     reads_log_probs = False
     decoders = ()
+    abstains = False
+    judges = True
 
     def call(self, rollout, episode):
         """Scores a rollout.
@@ -144,6 +155,8 @@ class WeightedSum(Reward):
     reward = sum_i weight_i * reward_i
     ```
 
+    over those that do not abstain. It abstains where all do that judge.
+
     Mean and standard deviation of every term are logged before it is
     weighted: which term decides shows in `weight_i` times its deviation.
 
@@ -161,6 +174,8 @@ class WeightedSum(Reward):
         compares_drawn: Boolean, whether all of those do.
         reads_log_probs: Boolean, whether any of the terms does.
         decoders: Tuple of those of all terms.
+        abstains: Boolean, whether any of the terms may.
+        judges: Boolean, whether any of the terms does.
 
     Example:
 
@@ -191,6 +206,8 @@ class WeightedSum(Reward):
         )
         self.reads_log_probs = any(r.reads_log_probs for r in rewards)
         self.decoders = sum((tuple(r.decoders) for r in rewards), ())
+        self.abstains = any(r.abstains for r in rewards)
+        self.judges = any(r.judges for r in rewards)
 
     def _pairs(self):
         return self.weighted
@@ -217,12 +234,23 @@ class WeightedSum(Reward):
     def _total(self, values):
         # Credit for every word of one term beside one number of another.
         rank = max(len(value.shape) for value in values)
-        total = 0.0
-        for (weight, _), value in zip(self.weighted, values):
+        total, judged = 0.0, False
+        for (weight, reward), value in zip(self.weighted, values):
             if len(value.shape) < rank:
                 value = value[..., None]
+            if reward.abstains:
+                own = value != ABSTAINED
+                value = ops.where(own, value, 0)
+            else:
+                own = True
+            if reward.judges:
+                judged = ops.logical_or(judged, own)
             total = total + ops.cast(weight, value.dtype) * value
-        return total
+        if not self.abstains:
+            return total
+        # What is infinite by itself does not abstain.
+        total = ops.where(total == ABSTAINED, np.nan, total)
+        return ops.where(judged, total, ABSTAINED)
 
 
 def _check(weight, reward):

@@ -1,9 +1,12 @@
 """Rewards that a Python function of strings gives."""
 
+import asyncio
 import functools
 import hashlib
 import inspect
+import math
 import threading
+import warnings
 from collections import OrderedDict
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -17,6 +20,7 @@ from tfcap.ops import check_shape
 from tfcap.ops import words_only
 from tfcap.ops.arguments import batch_entry
 from tfcap.rewards.reference_reward import human_captions
+from tfcap.rewards.reward import ABSTAINED
 from tfcap.rewards.reward import Reward
 from tfcap.text import as_vocabulary
 
@@ -26,6 +30,8 @@ FORMS = (
     "`reward(completions, **columns)`, as TRL's, with entries of the batch by "
     "their names"
 )
+
+_LOCK = threading.Lock()
 
 
 class TextReward(Reward):
@@ -49,6 +55,13 @@ class TextReward(Reward):
     each parameter that names an entry of the batch, and for all that have one
     of every row if it takes any (`**columns`); the references are strings.
 
+    `None` in the place of a score abstains from a caption, as to TRL: the
+    reward is then minus infinity, which estimators leave out, see
+    `tfcap.rewards.Reward`. In a sum, the other rewards count. A score that is
+    not finite is an error of the step, for `nonfinite` of the training model.
+
+    The function may be `async`: it runs in an event loop of all rewards.
+
     Absent captions, such as those of rounds that a dialog lacks, are not
     scored and get 0.
 
@@ -71,8 +84,8 @@ class TextReward(Reward):
 
     Raises:
         TypeError: If `function` has none of the forms.
-        ValueError: While training, if `function` does not return a finite
-            number for every caption, or no vocabulary is known.
+        ValueError: While training, if `function` does not return a number or
+            `None` for every caption, or no vocabulary is known.
 
     Example:
 
@@ -85,6 +98,8 @@ class TextReward(Reward):
     >>> print(reward(said, None).numpy())
     [[-2. -1. -1.]]
     """
+
+    abstains = True
 
     def __init__(
         self,
@@ -252,6 +267,12 @@ class TextReward(Reward):
             scores = self.function(completions=captions, **columns)
         else:
             scores = self.function(captions, *columns.values())
+        if inspect.isawaitable(scores):
+            # A notebook runs a loop already.
+            with _LOCK:
+                loop = _loop()
+            waiting = asyncio.run_coroutine_threadsafe(_awaited(scores), loop)
+            scores = waiting.result()
         return checked_scores(scores, captions, self.name)
 
 
@@ -273,33 +294,57 @@ class ScoreMemory:
         new = [i for i, name in enumerate(names) if name not in known]
         known |= {names[i]: s for i, s in zip(new, find(new))}
         for name in names:
-            self._scores[name] = known[name]
-            self._scores.move_to_end(name)
+            # What failed is asked again.
+            if math.isfinite(known[name]) or known[name] == ABSTAINED:
+                self._scores[name] = known[name]
+                self._scores.move_to_end(name)
         while len(self._scores) > self.size:
             self._scores.popitem(last=False)
         return [known[name] for name in names]
 
 
 def checked_scores(scores: Any, captions: list[str], name: str) -> list[float]:
-    """Returns a function's scores as floats; refuses all but finite numbers.
+    """Returns a function's scores as floats, minus infinity for `None`.
+
+    What is not finite is told with its caption, and left to the training
+    model, which ends or skips the step.
 
     Raises:
-        ValueError: If they are no n finite numbers.
+        ValueError: If they are no n numbers.
     """
     try:
-        values = np.asarray(scores, np.float64)
+        given = list(scores)
+        known = np.array([score is not None for score in given], bool)
+        values = np.asarray([x if x is not None else 0 for x in given], float)
         received = f"an array of shape {values.shape}"
     except (TypeError, ValueError):
         values, received = np.zeros(()), f"{scores!r:.200}"
-    if values.shape == (len(captions),):
-        if np.isfinite(values).all():
-            return values.tolist()
-        worst = int(np.flatnonzero(~np.isfinite(values))[0])
-        received = f"{values[worst]} for {captions[worst]!r}"
-    raise ValueError(
-        f"`function` of the reward {name!r} must return a finite number for "
-        f"each of {len(captions)} captions. Received: {received}."
-    )
+    if values.shape != (len(captions),):
+        raise ValueError(
+            f"`function` of the reward {name!r} must return a number, or None "
+            f"to abstain, for each of {len(captions)} captions. Received: "
+            f"{received}."
+        )
+    for place in np.flatnonzero(~np.isfinite(values))[:1]:
+        warnings.warn(
+            f"The reward {name!r} is {values[place]} for {captions[place]!r}. "
+            "Return None to abstain from a caption.",
+            stacklevel=1,
+        )
+    values[values == ABSTAINED] = np.nan
+    return np.where(known, values, ABSTAINED).tolist()
+
+
+@functools.cache
+def _loop():
+    """The event loop of all rewards, which lives on: sessions belong to one."""
+    loop = asyncio.new_event_loop()
+    threading.Thread(target=loop.run_forever, daemon=True).start()
+    return loop
+
+
+async def _awaited(scores):
+    return await scores
 
 
 def function_name(function: Callable) -> str:
