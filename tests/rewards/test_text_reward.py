@@ -11,7 +11,7 @@ from tests import captions
 from tfcap.decoding import Rollout
 from tfcap.ops import reference_mask
 from tfcap.rewards import TextReward
-from tfcap.rewards.text_reward import ScoreMemory
+from tfcap.rewards.function_scores import ScoreMemory
 
 BATCH = captions.Batch()
 TEXTS = [[" ".join(c) for c in rows] for rows in BATCH.captions]

@@ -1,13 +1,8 @@
 """Rewards that a Python function of strings gives."""
 
-import asyncio
 import functools
-import hashlib
 import inspect
-import math
 import threading
-import warnings
-from collections import OrderedDict
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -19,8 +14,10 @@ from tfcap.ops import call_on_host
 from tfcap.ops import check_shape
 from tfcap.ops import words_only
 from tfcap.ops.arguments import batch_entry
+from tfcap.rewards.function_scores import ScoreMemory
+from tfcap.rewards.function_scores import awaited
+from tfcap.rewards.function_scores import checked_scores
 from tfcap.rewards.reference_reward import human_captions
-from tfcap.rewards.reward import ABSTAINED
 from tfcap.rewards.reward import Reward
 from tfcap.text import as_vocabulary
 
@@ -30,8 +27,6 @@ FORMS = (
     "`reward(completions, **columns)`, as TRL's, with entries of the batch by "
     "their names"
 )
-
-_LOCK = threading.Lock()
 
 
 class TextReward(Reward):
@@ -268,83 +263,8 @@ class TextReward(Reward):
         else:
             scores = self.function(captions, *columns.values())
         if inspect.isawaitable(scores):
-            # A notebook runs a loop already.
-            with _LOCK:
-                loop = _loop()
-            waiting = asyncio.run_coroutine_threadsafe(_awaited(scores), loop)
-            scores = waiting.result()
+            scores = awaited(scores)
         return checked_scores(scores, captions, self.name)
-
-
-class ScoreMemory:
-    """The scores that were last used; the longest unused are forgotten.
-
-    Args:
-        size: Integer, number of scores kept at most.
-    """
-
-    def __init__(self, size: int):
-        self.size = size
-        self._scores = OrderedDict()
-
-    def scores(self, pairs: list, find: Callable) -> list:
-        """Scores of captions, asked for where they are not known."""
-        names = [_digest(caption, others) for caption, others in pairs]
-        known = {n: self._scores[n] for n in names if n in self._scores}
-        new = [i for i, name in enumerate(names) if name not in known]
-        known |= {names[i]: s for i, s in zip(new, find(new))}
-        for name in names:
-            # What failed is asked again.
-            if math.isfinite(known[name]) or known[name] == ABSTAINED:
-                self._scores[name] = known[name]
-                self._scores.move_to_end(name)
-        while len(self._scores) > self.size:
-            self._scores.popitem(last=False)
-        return [known[name] for name in names]
-
-
-def checked_scores(scores: Any, captions: list[str], name: str) -> list[float]:
-    """Returns a function's scores as floats, minus infinity for `None`.
-
-    What is not finite is told with its caption, and left to the training
-    model, which ends or skips the step.
-
-    Raises:
-        ValueError: If they are no n numbers.
-    """
-    try:
-        given = list(scores)
-        known = np.array([score is not None for score in given], bool)
-        values = np.asarray([x if x is not None else 0 for x in given], float)
-        received = f"an array of shape {values.shape}"
-    except (TypeError, ValueError):
-        values, received = np.zeros(()), f"{scores!r:.200}"
-    if values.shape != (len(captions),):
-        raise ValueError(
-            f"`function` of the reward {name!r} must return a number, or None "
-            f"to abstain, for each of {len(captions)} captions. Received: "
-            f"{received}."
-        )
-    for place in np.flatnonzero(~np.isfinite(values))[:1]:
-        warnings.warn(
-            f"The reward {name!r} is {values[place]} for {captions[place]!r}. "
-            "Return None to abstain from a caption.",
-            stacklevel=1,
-        )
-    values[values == ABSTAINED] = np.nan
-    return np.where(known, values, ABSTAINED).tolist()
-
-
-@functools.cache
-def _loop():
-    """The event loop of all rewards, which lives on: sessions belong to one."""
-    loop = asyncio.new_event_loop()
-    threading.Thread(target=loop.run_forever, daemon=True).start()
-    return loop
-
-
-async def _awaited(scores):
-    return await scores
 
 
 def function_name(function: Callable) -> str:
@@ -430,10 +350,3 @@ def _python(value):
     if isinstance(value, bytes):
         return value.decode()
     return value.item() if isinstance(value, np.generic) else value
-
-
-def _digest(caption, others):
-    # What is kept of a long text must be short, and never another's: a text
-    # may hold any character that would part it from the next.
-    text = repr((caption, *others)).encode()
-    return hashlib.blake2b(text, digest_size=16).digest()

@@ -57,6 +57,12 @@ class Game(Scaffold):
     variables, so that a run that is resumed from a checkpoint goes on with
     whose turn it was.
 
+    Callbacks find one `optimizer`, a `keras.optimizers.MultiOptimizer`. Those
+    of Keras go through its `optimizers`, and log rates by the names of these,
+    such as `Adam(name="speaker")`. To others, `optimizer.learning_rate` is
+    that of the first player, and to set it scales the rates of all players by
+    one factor. `optimizer_of(name)` has a rate of its own.
+
     An optimizer with `gradient_accumulation_steps=k` steps once in k turns of
     its player, see `tfcap.training.ObjectiveModel`.
 
