@@ -233,6 +233,32 @@ def test_an_async_function_is_awaited_in_a_loop_that_lives_on():
     assert len(loops) == 1
 
 
+@pytest.mark.parametrize("eager", [True, False])
+def test_async_functions_of_a_sum_wait_together(eager):
+    asked, loops = [], set()
+
+    def waiting(value):
+        async def reward(texts):
+            asked.append(value)
+            loops.add(asyncio.get_running_loop())
+            # Both run at once, or neither ends.
+            while len(asked) < 2:
+                await asyncio.sleep(0.001)
+            return [value if len(text) > 4 else None for text in texts]
+
+        return TextReward(reward, captions.VOCABULARY)
+
+    total = waiting(1.0) + 2.0 * waiting(3.0)
+
+    def run():
+        return total(captions.rollout(BATCH.tokens), None)
+
+    found = run() if eager else tf.function(run, autograph=False)()
+    wanted = np.where(lengths() > 4, 7.0, -np.inf)
+    np.testing.assert_array_equal(found, np.where(lengths() > 0, wanted, 0.0))
+    assert sorted(asked) == [1.0, 3.0] and len(loops) == 1
+
+
 def test_errors_of_the_function_reach_the_caller():
     def function(texts):
         raise OSError("no such parser")

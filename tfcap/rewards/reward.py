@@ -1,9 +1,13 @@
 """Base class of the rewards."""
 
+import itertools
+from concurrent.futures import ThreadPoolExecutor
+
 import keras
 import numpy as np
 from keras import ops
 
+from tfcap.ops import call_on_host
 from tfcap.rewards.linear import Linear
 
 CREDITS = ("batch", "own")
@@ -220,10 +224,23 @@ class WeightedSum(Reward):
         return rewards, terms
 
     def measured(self, rollout, episode):
-        return self._sums(r.measured(rollout, episode) for r in self._rewards)
+        return self._sums(self._asked("measured", rollout, episode))
 
     def credited(self, rollout, episode):
-        return self._sums(r.credited(rollout, episode) for r in self._rewards)
+        return self._sums(self._asked("credited", rollout, episode))
+
+    def _asked(self, method, rollout, episode):
+        """What a method of all terms returns; those that wait do together."""
+        waiting = {id(r): r for r in self._rewards if getattr(r, "waits", 0)}
+        known = {}
+        if len(waiting) > 1:
+            values = _together(waiting.values(), rollout, episode)
+            known = {key: (x, x, {}) for key, x in zip(waiting, values)}
+        for reward in self._rewards:
+            if id(reward) in known:
+                yield known[id(reward)]
+            else:
+                yield getattr(reward, method)(rollout, episode)
 
     def _sums(self, parts):
         """Sums of what is learned from and of what is logged; the latter."""
@@ -251,6 +268,26 @@ class WeightedSum(Reward):
         # What is infinite by itself does not abstain.
         total = ops.where(total == ABSTAINED, np.nan, total)
         return ops.where(judged, total, ABSTAINED)
+
+
+def _together(rewards, rollout, episode):
+    """Values of rewards on the host, of which each waits in its thread."""
+    calls = [reward.host_call(rollout, episode) for reward in rewards]
+    counts = [len(arrays) for _, arrays in calls]
+
+    def score(*arrays):
+        arrays = iter(arrays)
+        with ThreadPoolExecutor(len(calls)) as pool:
+            scores = [
+                pool.submit(function, *itertools.islice(arrays, count))
+                for (function, _), count in zip(calls, counts)
+            ]
+            return np.stack([score.result() for score in scores])
+
+    every = tuple(array for _, arrays in calls for array in arrays)
+    shape = len(calls), *rollout.tokens.shape[:2]
+    values = call_on_host(score, every, shape)
+    return [values[index] for index in range(len(calls))]
 
 
 def _check(weight, reward):

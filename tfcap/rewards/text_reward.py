@@ -55,7 +55,8 @@ class TextReward(Reward):
     `tfcap.rewards.Reward`. In a sum, the other rewards count. A score that is
     not finite is an error of the step, for `nonfinite` of the training model.
 
-    The function may be `async`: it runs in an event loop of all rewards.
+    The function may be `async`: it runs in an event loop of all rewards, and
+    several in a sum wait together.
 
     Absent captions, such as those of rounds that a dialog lacks, are not
     scored and get 0.
@@ -123,6 +124,8 @@ class TextReward(Reward):
         if vocabulary is not None:
             vocabulary = as_vocabulary(vocabulary)
         self.function = function
+        calls = function, getattr(function, "__call__", None)  # noqa: B004
+        self.waits = any(map(inspect.iscoroutinefunction, calls))
         self.vocabulary = vocabulary
         self.references = references
         self.num_threads = num_threads
@@ -132,13 +135,17 @@ class TextReward(Reward):
         self._memory = ScoreMemory(remember)
 
     def call(self, rollout, episode):
+        score, arrays = self.host_call(rollout, episode)
+        return call_on_host(score, arrays, rollout.tokens.shape[:2])
+
+    def host_call(self, rollout, episode):
+        """The function of arrays that scores on the host, and the arrays."""
         check_shape(rollout.tokens, "B S T", "rollout.tokens")
         columns = self._columns(episode)
         reader = self._reader(episode)
         score = functools.partial(self._score, reader, tuple(columns))
         words = words_only(rollout.tokens, rollout.mask)
-        arrays = words, *columns.values()
-        return call_on_host(score, arrays, rollout.tokens.shape[:2])
+        return score, (words, *columns.values())
 
     def _reader(self, episode):
         """The vocabulary, and the ids of end and padding."""
