@@ -230,7 +230,7 @@ class WeightedSum(Reward):
         return self._sums(self._asked("credited", rollout, episode))
 
     def _asked(self, method, rollout, episode):
-        """What a method of all terms returns; those that wait do together."""
+        """Calls a method of all terms; those that wait do so together."""
         waiting = {id(r): r for r in self._rewards if getattr(r, "waits", 0)}
         known = {}
         if len(waiting) > 1:
